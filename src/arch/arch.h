@@ -1,0 +1,35 @@
+/* What differs by CPU, for the compiler and the probes: where a probe's context (struct pt_regs, on aarch64 struct user_pt_regs) keeps what. */
+#ifndef UPLUA_ARCH_ARCH_H
+#define UPLUA_ARCH_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sys/error.h"
+
+enum { ARCH_MAX_ARGUMENTS = 8 };
+
+/* Byte offset in the context of integer argument N at a function's entry; -1 where it is not in a register. */
+int arch_argument(unsigned n);
+/* Byte offsets in the context of the return value, stack pointer, instruction pointer and frame pointer. */
+int arch_return_value(void);
+int arch_stack_pointer(void);
+int arch_instruction_pointer(void);
+/*
+ * Stack pointer right after a function's return minus the one at its entry: 8 on x86_64, where the return address is
+ * popped, 0 on aarch64.
+ */
+int arch_return_pops(void);
+/* Byte offset in the context of the register that holds the return address at entry; -1: it is at [stack pointer]. */
+int arch_return_address(void);
+/* Byte offset of register NAME ("rdi", "x0"), or -1. */
+int arch_register(const char *name);
+
+/* ELF e_machine of this CPU. */
+uint16_t arch_elf_machine(void);
+
+/* True if OFFSET is the start of an instruction when CODE (SIZE bytes, a function's first) is decoded from its start. */
+bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset);
+
+#endif

@@ -1,0 +1,93 @@
+/*
+ * A BPF object in the making: programs, maps, counters and the references between them, written as an ELF file with
+ * BTF, linked by libbpf with the library of bpf/ and loaded by libbpf. Knows nothing of Lua or of the compiler's IR.
+ */
+#ifndef UPLUA_COMPILE_OBJECT_H
+#define UPLUA_COMPILE_OBJECT_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sys/error.h"
+
+enum reference_kind {
+    REFERENCE_MAP,     /* ld_imm64 of a map's address: symbol = map name */
+    REFERENCE_DATA,    /* ld_imm64 of an address inside .bss: symbol = data name, the offset is in the instruction's imm */
+    REFERENCE_LIBRARY, /* call of a function of bpf/: symbol = its name */
+};
+
+struct object_reference {
+    uint32_t instruction; /* index into the program's instructions */
+    enum reference_kind kind;
+    const char *symbol;
+};
+
+struct object_line {
+    uint32_t instruction; /* strictly increasing; the first must be 0 */
+    const char *file;     /* "mallocleak.lua" */
+    int line;
+    const char *text; /* the source line, or "" */
+};
+
+struct object_program {
+    const char *name;    /* a C identifier, unique */
+    const char *section; /* ELF section, unique per program, such as "handler/h3" */
+    uint32_t type, attach_type; /* BPF_PROG_TYPE_*, expected attach type (0, 48 uprobe_multi, 57 session) */
+    const struct bpf_insn *instructions;
+    size_t instruction_count;
+    const struct object_reference *references;
+    size_t reference_count;
+    const struct object_line *lines;
+    size_t line_count;
+};
+
+struct object_map {
+    const char *name; /* a C identifier, unique, at most 15 characters */
+    uint32_t type, key_size, value_size, max_entries, flags;
+    int reuse_fd; /* the map already exists (an earlier setup of the prompt): use it; -1: create */
+};
+
+struct object;
+
+struct object *object_new(void);
+void object_free(struct object *object);
+
+/* Each adder copies what it is given. 0, or -ENOMEM, -EINVAL. */
+int object_add_program(struct object *object, const struct object_program *program);
+int object_add_map(struct object *object, const struct object_map *map);
+/* A zero-filled, user-readable array of COUNT u64 named NAME in .bss (the ledger). */
+int object_add_counters(struct object *object, const char *name, size_t count);
+
+/* Writes the ELF object, not linked with the library, into *BYTES (malloc; the caller frees). */
+int object_write(const struct object *object, void **bytes, size_t *size, struct error *err);
+
+/*
+ * Writes, links with LIBRARY (an ELF object in memory; skipped where no program refers to it) into *BYTES. Used by
+ * `--emit` and by object_load.
+ */
+int object_link(const struct object *object, const void *library, size_t library_size, void **bytes, size_t *size,
+                struct error *err);
+
+struct loaded;
+
+/*
+ * Writes, links and loads. On success *RESULT owns the kernel's programs and maps until loaded_free. A refusal by the
+ * verifier is our bug: the text says so, quotes the Lua line the verifier stopped at, and names the file in which the
+ * object was kept (in $TMPDIR or /tmp, mode 0600). Lack of privilege names the capability (CAP_BPF, CAP_PERFMON).
+ */
+int object_load(const struct object *object, const void *library, size_t library_size, struct loaded **result,
+                struct error *err);
+void loaded_free(struct loaded *loaded);
+
+/* File descriptors owned by LOADED; -ENOENT for an unknown name. Library maps are found by their C names. */
+int loaded_program_fd(const struct loaded *loaded, const char *name);
+int loaded_map_fd(const struct loaded *loaded, const char *name);
+/*
+ * The counters NAME, mapped for reading while LOADED lives; NULL if unknown. COUNT receives their number. Counters that
+ * the library of bpf/ declares (`__u64 stack_lost[…]` in its .bss) are found the same way.
+ */
+volatile uint64_t *loaded_counters(const struct loaded *loaded, const char *name, size_t *count);
+
+#endif

@@ -1,0 +1,64 @@
+/*
+ * Probes: from a spec such as "libc:malloc" to sites in binaries, and from loaded programs to links in the kernel.
+ */
+#ifndef UPLUA_PROBE_PROBE_H
+#define UPLUA_PROBE_PROBE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probe/target.h"
+#include "sys/error.h"
+
+/* One place in one binary. */
+struct site {
+    char *path;       /* what the kernel opens, e.g. /proc/4242/root/usr/lib/x86_64-linux-gnu/libc.so.6 */
+    char *module;     /* for people: the path as the target sees it */
+    char *function;   /* the symbol as the user named it */
+    uint64_t offset;  /* file offset of the instruction, as uprobes want it */
+    uint64_t address; /* ELF virtual address */
+    uint64_t inside;  /* bytes after the function's start: non-zero for "+0x1c" specs */
+};
+
+/*
+ * Resolves SPEC for TARGET into *SITES (malloc; freed by sites_free). BINARY:FUNCTION[+OFFSET], where BINARY is a path
+ * (has a slash), a command in $PATH, or a library short name ("libc", "libssl"): for running processes through their
+ * mappings, inside their own root; for a command through DT_NEEDED, RUNPATH and ld.so.cache; without a target through
+ * ld.so.cache. Two target processes with different binaries give a site each. Symbols come from .symtab and .dynsym,
+ * also of separate debug files. +OFFSET must be an instruction boundary (Zydis on x86). Errors name the spec, what was
+ * searched and close matches ("did you mean malloc?"); IFUNC symbols are refused with their remedy.
+ */
+int probe_resolve(const char *spec, const struct target *target, struct site **sites, size_t *count,
+                  struct error *err);
+void sites_free(struct site *sites, size_t count);
+
+/*
+ * The modules of TARGET (mapped executables and libraries, without duplicates; for a command its DT_NEEDED closure) that define
+ * the function NAME themselves, as module names usable in a spec ("/usr/lib/…/libc.so.6:malloc" resolves).
+ * *PATHS is one malloc'd array of malloc'd strings.
+ */
+int probe_modules_defining(const char *name, const struct target *target, char ***paths, size_t *count,
+                           struct error *err);
+
+enum attach_kind {
+    ATTACH_ENTRY,   /* program runs at the instruction */
+    ATTACH_RETURN,  /* program runs when the function returns */
+    ATTACH_SESSION, /* program (attach type 57) runs at both */
+};
+
+struct probe_link;
+
+/*
+ * Attaches the program PROGRAM_FD at the COUNT sites. Through uprobe_multi (one link per binary and target process)
+ * where FEATURE_UPROBE_MULTI is available, else one perf event per site. Only TARGET's processes are trapped where the
+ * kernel can filter. The program must have been loaded with probe_attach_type(kind). On failure nothing stays attached.
+ */
+int probe_attach(enum attach_kind kind, int program_fd, const struct site *sites, size_t count,
+                 const struct target *target, struct probe_link **link, struct error *err);
+/* Expected attach type for BPF_PROG_LOAD of a program of KIND on this kernel: 0, 48 or 57. */
+uint32_t probe_attach_type(enum attach_kind kind);
+/* Detaches. NULL is fine. */
+void probe_detach(struct probe_link *link);
+
+#endif

@@ -1,0 +1,44 @@
+/* Whom a run traces: processes that run, a command about to start, or the whole machine. */
+#ifndef UPLUA_PROBE_TARGET_H
+#define UPLUA_PROBE_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "sys/error.h"
+
+struct target {
+    pid_t *pids; /* of a command too, once target_start has created its process */
+    size_t count;
+    bool command;  /* pids[0] is a child that waits for target_release */
+    char *program; /* the command's resolved executable, else NULL */
+    /* private to target.c */
+    int release_fd;
+    int *pidfds;
+};
+
+/* The whole machine: no pids. Never fails. */
+void target_init(struct target *target);
+
+/* Traces the COUNT processes PIDS: each must exist ("no process 4242"), be 64-bit (an ELF of this machine's class), and not be a thread id. */
+int target_attach(struct target *target, const pid_t *pids, size_t count, struct error *err);
+
+/*
+ * Forks a child that will execute ARGV (found in $PATH; NULL-terminated) once target_release is called, in its own
+ * place in the terminal's foreground group, with the signal mask and dispositions uplua was started with. The child
+ * dies with uplua as long as it has not been released. A command that cannot be executed is an error here:
+ * "nosuch: command not found".
+ */
+int target_start(struct target *target, char *const argv[], struct error *err);
+/* Lets the child execute the command. Returns 0, or the child's execve failure. */
+int target_release(struct target *target, struct error *err);
+
+/* pidfd of process I, readable when it has exited (for epoll); owned by TARGET. */
+int target_pidfd(const struct target *target, size_t i);
+/* Reaps a command that has exited: its exit status, 128 + signal number if a signal ended it; -1 while it runs. */
+int target_status(struct target *target);
+/* Closes the descriptors; an unreleased child is ended and reaped. A released one goes on. */
+void target_close(struct target *target);
+
+#endif

@@ -1,0 +1,38 @@
+#include "sys/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int error_set(struct error *err, int code, const char *format, ...)
+{
+    if (!err)
+        return code;
+    va_list args;
+    va_start(args, format);
+    err->code = code;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return code;
+}
+
+int error_prefix(struct error *err, const char *format, ...)
+{
+    if (!err)
+        return 0;
+    char before[sizeof err->text];
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(before, sizeof before, format, args);
+    va_end(args);
+    if (used < 0 || (size_t)used >= sizeof before)
+        return err->code;
+    size_t rest = strlen(err->text) + 1;
+    if (used + rest > sizeof err->text) {
+        rest = sizeof err->text - (size_t)used;
+        err->text[rest - 1] = '\0';
+    }
+    memmove(err->text + used, err->text, rest);
+    memcpy(err->text, before, (size_t)used);
+    return err->code;
+}

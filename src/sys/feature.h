@@ -1,0 +1,22 @@
+/*
+ * What this kernel offers. A feature is decided by trying it, not by the version number, once per process and only
+ * when somebody asks. $UPLUA_WITHOUT=uprobe_multi,session,… switches features off, so that the older paths are tested.
+ */
+#ifndef UPLUA_SYS_FEATURE_H
+#define UPLUA_SYS_FEATURE_H
+
+#include <stdbool.h>
+
+enum feature {
+    FEATURE_UPROBE_MULTI, /* one link for thousands of uprobes; Linux 6.6 */
+    FEATURE_SESSION,      /* entry and return in one uprobe link, with a cookie between them; Linux 6.13 */
+    FEATURE_COUNT,
+};
+
+/* The name used in UPLUA_WITHOUT and --info, such as "uprobe_multi". */
+const char *feature_name(enum feature feature);
+
+/* True where the kernel has FEATURE and UPLUA_WITHOUT does not name it. Cheap after the first call. */
+bool feature_available(enum feature feature);
+
+#endif
