@@ -1,0 +1,236 @@
+#include "compile/bytecode_check.h"
+
+#include <string.h>
+
+/* What an operand means. Source: BCDEF in LuaJIT's lj_bc.h. */
+enum mode {
+    NONE,
+    SLOT,     /* of the frame */
+    UPVALUE,
+    STRING,   /* GC constants of one kind each */
+    CDATA,
+    TABLE,
+    FUNCTION,
+    NUMBER,   /* number constant */
+    PRIMITIVE, /* 0 nil, 1 false, 2 true */
+    LITERAL,
+    JUMP,
+};
+
+/* An instruction has either B and C or D. RUN is how many slots are used one after the other, see slots_used. */
+struct format {
+    enum mode a, b, c, d;
+    enum run { RUN_NONE, RUN_A_TO_D, RUN_B_TO_C, RUN_CALL, RUN_TAIL_CALL, RUN_ITERATE, RUN_RETURN, RUN_VARARG, RUN_LOOP } run;
+    bool condition;  /* the next instruction is the JMP that it decides on */
+    bool terminator; /* the next instruction is not run after it */
+    bool known;
+};
+
+#define AD(...) {.known = true, __VA_ARGS__}
+#define IF(mode_a, mode_d) {.known = true, .condition = true, .a = mode_a, .d = mode_d}
+#define ABC(mode_a, mode_b, mode_c) {.known = true, .a = mode_a, .b = mode_b, .c = mode_c}
+
+static const struct format formats[BYTECODE_COUNT] = {
+    [BYTECODE_ISLT] = IF(SLOT, SLOT),
+    [BYTECODE_ISGE] = IF(SLOT, SLOT),
+    [BYTECODE_ISLE] = IF(SLOT, SLOT),
+    [BYTECODE_ISGT] = IF(SLOT, SLOT),
+    [BYTECODE_ISEQV] = IF(SLOT, SLOT),
+    [BYTECODE_ISNEV] = IF(SLOT, SLOT),
+    [BYTECODE_ISEQS] = IF(SLOT, STRING),
+    [BYTECODE_ISNES] = IF(SLOT, STRING),
+    [BYTECODE_ISEQN] = IF(SLOT, NUMBER),
+    [BYTECODE_ISNEN] = IF(SLOT, NUMBER),
+    [BYTECODE_ISEQP] = IF(SLOT, PRIMITIVE),
+    [BYTECODE_ISNEP] = IF(SLOT, PRIMITIVE),
+    [BYTECODE_ISTC] = IF(SLOT, SLOT),
+    [BYTECODE_ISFC] = IF(SLOT, SLOT),
+    [BYTECODE_IST] = IF(NONE, SLOT),
+    [BYTECODE_ISF] = IF(NONE, SLOT),
+
+    [BYTECODE_MOV] = AD(.a = SLOT, .d = SLOT),
+    [BYTECODE_NOT] = AD(.a = SLOT, .d = SLOT),
+    [BYTECODE_UNM] = AD(.a = SLOT, .d = SLOT),
+    [BYTECODE_LEN] = AD(.a = SLOT, .d = SLOT),
+    [BYTECODE_ADDVN] = ABC(SLOT, SLOT, NUMBER),
+    [BYTECODE_SUBVN] = ABC(SLOT, SLOT, NUMBER),
+    [BYTECODE_MULVN] = ABC(SLOT, SLOT, NUMBER),
+    [BYTECODE_DIVVN] = ABC(SLOT, SLOT, NUMBER),
+    [BYTECODE_MODVN] = ABC(SLOT, SLOT, NUMBER),
+    [BYTECODE_ADDNV] = ABC(SLOT, SLOT, NUMBER), /* the constant is C here too */
+    [BYTECODE_SUBNV] = ABC(SLOT, SLOT, NUMBER),
+    [BYTECODE_MULNV] = ABC(SLOT, SLOT, NUMBER),
+    [BYTECODE_DIVNV] = ABC(SLOT, SLOT, NUMBER),
+    [BYTECODE_MODNV] = ABC(SLOT, SLOT, NUMBER),
+    [BYTECODE_ADDVV] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_SUBVV] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_MULVV] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_DIVVV] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_MODVV] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_POW] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_CAT] = {.known = true, .a = SLOT, .b = SLOT, .c = SLOT, .run = RUN_B_TO_C},
+
+    [BYTECODE_KSTR] = AD(.a = SLOT, .d = STRING),
+    [BYTECODE_KCDATA] = AD(.a = SLOT, .d = CDATA),
+    [BYTECODE_KSHORT] = AD(.a = SLOT, .d = LITERAL),
+    [BYTECODE_KNUM] = AD(.a = SLOT, .d = NUMBER),
+    [BYTECODE_KPRI] = AD(.a = SLOT, .d = PRIMITIVE),
+    [BYTECODE_KNIL] = AD(.a = SLOT, .d = SLOT, .run = RUN_A_TO_D),
+    [BYTECODE_UGET] = AD(.a = SLOT, .d = UPVALUE),
+    [BYTECODE_USETV] = AD(.a = UPVALUE, .d = SLOT),
+    [BYTECODE_USETS] = AD(.a = UPVALUE, .d = STRING),
+    [BYTECODE_USETN] = AD(.a = UPVALUE, .d = NUMBER),
+    [BYTECODE_USETP] = AD(.a = UPVALUE, .d = PRIMITIVE),
+    [BYTECODE_UCLO] = AD(.a = LITERAL, .d = JUMP, .terminator = true),
+    [BYTECODE_FNEW] = AD(.a = SLOT, .d = FUNCTION),
+    [BYTECODE_TNEW] = AD(.a = SLOT, .d = LITERAL),
+    [BYTECODE_TDUP] = AD(.a = SLOT, .d = TABLE),
+    [BYTECODE_GGET] = AD(.a = SLOT, .d = STRING),
+    [BYTECODE_GSET] = AD(.a = SLOT, .d = STRING),
+    [BYTECODE_TGETV] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_TGETS] = ABC(SLOT, SLOT, STRING),
+    [BYTECODE_TGETB] = ABC(SLOT, SLOT, LITERAL),
+    [BYTECODE_TSETV] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_TSETS] = ABC(SLOT, SLOT, STRING),
+    [BYTECODE_TSETB] = ABC(SLOT, SLOT, LITERAL),
+    [BYTECODE_TSETM] = AD(.a = SLOT, .d = NUMBER),
+
+    [BYTECODE_CALLM] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_CALL},
+    [BYTECODE_CALL] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_CALL},
+    [BYTECODE_CALLMT] = AD(.a = SLOT, .d = LITERAL, .run = RUN_TAIL_CALL, .terminator = true),
+    [BYTECODE_CALLT] = AD(.a = SLOT, .d = LITERAL, .run = RUN_TAIL_CALL, .terminator = true),
+    [BYTECODE_ITERC] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_ITERATE},
+    [BYTECODE_ITERN] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_ITERATE},
+    [BYTECODE_VARG] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_VARARG},
+    [BYTECODE_ISNEXT] = AD(.a = SLOT, .d = JUMP, .terminator = true),
+    [BYTECODE_RETM] = AD(.a = SLOT, .d = LITERAL, .run = RUN_RETURN, .terminator = true),
+    [BYTECODE_RET] = AD(.a = SLOT, .d = LITERAL, .run = RUN_RETURN, .terminator = true),
+    [BYTECODE_RET0] = AD(.a = LITERAL, .d = LITERAL, .terminator = true),
+    [BYTECODE_RET1] = AD(.a = SLOT, .d = LITERAL, .terminator = true),
+    [BYTECODE_FORI] = AD(.a = SLOT, .d = JUMP, .run = RUN_LOOP),
+    [BYTECODE_FORL] = AD(.a = SLOT, .d = JUMP, .run = RUN_LOOP),
+    [BYTECODE_IFORL] = AD(.a = SLOT, .d = JUMP, .run = RUN_LOOP),
+    [BYTECODE_ITERL] = AD(.a = SLOT, .d = JUMP),
+    [BYTECODE_IITERL] = AD(.a = SLOT, .d = JUMP),
+    [BYTECODE_LOOP] = AD(.a = LITERAL, .d = JUMP),
+    [BYTECODE_ILOOP] = AD(.a = LITERAL, .d = JUMP),
+    [BYTECODE_JMP] = AD(.a = LITERAL, .d = JUMP, .terminator = true),
+};
+
+static bool is_kind(const struct bytecode *function, unsigned index, enum constant_kind kind)
+{
+    return index < function->constant_count && function->constants[index].kind == kind;
+}
+
+static bool is_cdata(const struct bytecode *function, unsigned index)
+{
+    return is_kind(function, index, CONSTANT_I64) || is_kind(function, index, CONSTANT_U64) ||
+           is_kind(function, index, CONSTANT_COMPLEX);
+}
+
+/* VALUE is the operand of the instruction at PC. */
+static bool operand_is_valid(const struct bytecode *function, size_t pc, enum mode mode, unsigned value)
+{
+    switch (mode) {
+    case SLOT:
+        return value < function->frame_size;
+    case UPVALUE:
+        return value < function->upvalue_count;
+    case STRING:
+        return is_kind(function, value, CONSTANT_STRING);
+    case CDATA:
+        return is_cdata(function, value);
+    case TABLE:
+        return is_kind(function, value, CONSTANT_TABLE);
+    case FUNCTION:
+        return is_kind(function, value, CONSTANT_CHILD);
+    case NUMBER:
+        return value < function->number_count;
+    case PRIMITIVE:
+        return value <= 2;
+    case JUMP:
+        /* 0x8000 is the next instruction. */
+        return pc + 1 + value >= 0x8000 && pc + 1 + value - 0x8000 < function->instruction_count;
+    case NONE:
+    case LITERAL:
+        break;
+    }
+    return true;
+}
+
+/* First and last slot that INSTRUCTION uses beyond its single operands; false if the last comes before the first. */
+static bool slots_used(const struct instruction *instruction, enum run run, int *first, int *last)
+{
+    int a = instruction->a, b = instruction->b, c = instruction->c, d = instruction->d;
+    *first = *last = a;
+    switch (run) {
+    case RUN_NONE:
+        break;
+    case RUN_A_TO_D:
+        *last = d;
+        return d > a; /* a single nil is a KPRI */
+    case RUN_B_TO_C:
+        *first = b;
+        *last = c;
+        return c > b;
+    case RUN_CALL: /* the function at A, its frame's second slot, C - 1 arguments; B - 1 results from A on */
+        *last = a + 1 + (c ? c - 1 : 0);
+        if (b >= 2 && a + b - 2 > *last)
+            *last = a + b - 2;
+        break;
+    case RUN_TAIL_CALL:
+        *last = a + 1 + (d ? d - 1 : 0);
+        break;
+    case RUN_ITERATE: /* iterator, state and control variable stand before A */
+        *first = a - 3;
+        *last = a + (b >= 2 ? b - 2 : 0);
+        break;
+    case RUN_RETURN:
+        *last = d >= 2 ? a + d - 2 : a;
+        break;
+    case RUN_VARARG:
+        *last = a + (b >= 2 ? b - 2 : 0);
+        break;
+    case RUN_LOOP: /* index, limit, step, and the copy of the index that the body sees */
+        *last = a + 3;
+        break;
+    }
+    return true;
+}
+
+static const char *check_instruction(const struct bytecode *function, size_t pc)
+{
+    const struct instruction *instruction = &function->instructions[pc];
+    const struct format *format = &formats[instruction->op];
+    if (!format->known)
+        return NULL;
+    if (!operand_is_valid(function, pc, format->a, instruction->a) ||
+        !operand_is_valid(function, pc, format->b, instruction->b) ||
+        !operand_is_valid(function, pc, format->c, instruction->c) ||
+        !operand_is_valid(function, pc, format->d, instruction->d))
+        return "an operand names what is not there";
+    int first, last;
+    if (format->run && (!slots_used(instruction, format->run, &first, &last) || first < 0 || last >= function->frame_size))
+        return "an instruction uses slots outside its frame";
+    if (instruction->op == BYTECODE_TSETM && !instruction->a)
+        return "an instruction uses slots outside its frame"; /* its table is at A - 1 */
+    if (pc + 1 == function->instruction_count && !format->terminator)
+        return "it runs over its end";
+    if (format->condition && function->instructions[pc + 1].op != BYTECODE_JMP)
+        return "a comparison lacks its jump";
+    return NULL;
+}
+
+const char *bytecode_check(const struct bytecode *function)
+{
+    if (!function->instruction_count)
+        return "a function has no instructions";
+    if (function->parameters > function->frame_size)
+        return "a function has more parameters than slots";
+    for (size_t pc = 0; pc < function->instruction_count; pc++) {
+        const char *wrong = check_instruction(function, pc);
+        if (wrong)
+            return wrong;
+    }
+    return NULL;
+}
