@@ -1,0 +1,86 @@
+/*
+ * Pairs of malloc and free in a tight loop, for the benchmark, and blocks that stay.
+ *
+ *   allocs PAIRS [DEPTH [LIVE]]
+ *
+ * allocates LIVE blocks of 32 bytes that stay, then makes PAIRS pairs of malloc(64) and free below DEPTH extra frames, and
+ * prints the nanoseconds that a pair took. If $ALLOCS_WAIT is set, it prints "ready PID" and waits for a byte on stdin
+ * before that; each further byte makes PAIRS more pairs and prints another line, and the end of stdin ends it.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "noinline.h"
+
+static char output[4096];
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e9 + t.tv_nsec;
+}
+
+NOINLINE void pairs(unsigned long n)
+{
+    for (unsigned long i = 0; i < n; i++) {
+        void *block = malloc(64);
+        __asm__ volatile("" : "+r"(block) : : "memory");
+        free(block);
+    }
+}
+
+NOINLINE void deeper(unsigned depth, unsigned long n)
+{
+    if (depth)
+        deeper(depth - 1, n);
+    else
+        pairs(n);
+    __asm__ volatile("");
+}
+
+NOINLINE void keep(unsigned long n)
+{
+    for (unsigned long i = 0; i < n; i++) {
+        void *block = malloc(32);
+        __asm__ volatile("" : "+r"(block) : : "memory");
+    }
+}
+
+static int wait_byte(void)
+{
+    char byte;
+
+    return read(0, &byte, 1) == 1;
+}
+
+static void measure(unsigned depth, unsigned long n)
+{
+    double start = now();
+
+    deeper(depth, n);
+    printf("%.1f ns per pair\n", n ? (now() - start) / n : 0);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long n = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
+    unsigned depth = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+    unsigned long live = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+    int waits = getenv("ALLOCS_WAIT") != NULL;
+
+    setvbuf(stdout, output, _IOLBF, sizeof(output));
+    if (waits)
+        printf("ready %d\n", (int)getpid());
+    if (waits && !wait_byte())
+        return 0;
+    keep(live);
+    do
+        measure(depth, n);
+    while (waits && wait_byte());
+    return 0;
+}
