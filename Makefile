@@ -1,0 +1,174 @@
+# make            builds ./uplua             make test     installs what is missing, builds, runs all tests
+# make V=1        shows the commands         make demo     the same, then finds a leak in a program of its own
+# make deps       installs what is missing   make bench    measures uplua beside bpftrace and C
+# make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
+# make install DESTDIR= PREFIX=/usr/local    make clean
+
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
+BUILD   ?= build
+MACHINE := $(shell uname -m)
+LUAJIT  ?= luajit
+V       ?= 0
+
+ifeq ($(V),0)
+say = @printf '  %-5s %s\n' $(1) $(2);
+else
+say =
+endif
+
+# --- what there is: new files are picked up by themselves -------------------------------------------------------------
+
+OTHER_ARCH  := $(filter-out src/arch/$(MACHINE).%,$(wildcard src/arch/x86_64.* src/arch/aarch64.*))
+C_FILES     := $(filter-out $(OTHER_ARCH),$(wildcard src/*.c src/*/*.c))
+S_FILES     := $(wildcard src/*/*.S)
+LUA_FILES   := $(wildcard lua/*.lua lua/*/*.lua)
+TEST_FILES  := $(wildcard tests/c/*_test.c)
+TARGETS_C   := $(wildcard tests/targets/*.c)
+EXAMPLES_C  := $(wildcard examples/*.c)
+
+OBJECTS     := $(C_FILES:src/%.c=$(BUILD)/%.o) $(S_FILES:src/%.S=$(BUILD)/%.o)
+LIBRARY     := $(BUILD)/libuplua.a
+LUA_OBJECTS := $(LUA_FILES:lua/%.lua=build/lua/%.o)
+TESTS       := $(TEST_FILES:tests/c/%.c=$(BUILD)/tests/%)
+TARGETS     := $(TARGETS_C:tests/targets/%.c=build/targets/%)
+EXAMPLES    := $(EXAMPLES_C:examples/%.c=build/examples/%)
+
+# --- flags ------------------------------------------------------------------------------------------------------------
+
+PACKAGES := luajit libbpf libelf libdw readline
+ifneq ($(filter-out clean deps,$(or $(MAKECMDGOALS),all)),)
+PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
+PACKAGE_LIBS   := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+endif
+
+CFLAGS   ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
+CC_FLAGS  = -std=gnu11 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -pthread $(SANITIZE) -D_GNU_SOURCE \
+            -DUPLUA_VERSION='"$(VERSION)"' -Isrc -Ibuild $(PACKAGE_CFLAGS) $(CPPFLAGS)
+LIBS      = $(PACKAGE_LIBS) -lZydis -liberty -lz -ldl -lm
+# LuaJIT finds the embedded modules and the C functions that Lua calls by FFI through dlsym; the modules' objects, which
+# `luajit -b` writes, do not say that they need no executable stack.
+EXPORTS  := luaJIT_BC_* map_* ring_* symbols_* stack_*
+LD_FLAGS  = $(SANITIZE) -pthread -Wl,-z,noexecstack,-z,relro,-z,now $(LDFLAGS)
+
+.DELETE_ON_ERROR:
+.PHONY: all deps demo test check tests bench lint asan install clean FORCE
+all: uplua
+
+# --- what is needed ---------------------------------------------------------------------------------------------------
+
+CHECKED := build/.deps-checked
+
+$(CHECKED): tools/deps.sh
+	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh check
+	@mkdir -p $(@D) && touch $@
+
+deps:
+	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install
+
+# Objects are made again when the compiler or its flags change, and only then.
+FLAGS = $(CC) $(CC_FLAGS) $(LD_FLAGS)
+$(BUILD)/.flags: FORCE | $(CHECKED)
+	@mkdir -p $(@D)
+	@printf '%s\n' "$$FLAGS" | cmp -s - $@ || printf '%s\n' "$$FLAGS" > $@
+$(BUILD)/.flags: export FLAGS := $(FLAGS)
+
+# --- the C half -------------------------------------------------------------------------------------------------------
+
+-include bpf/rules.mk
+
+build/opcodes.h: src/compile/opcodes.lua | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@) $(LUAJIT) $< > $@
+
+$(BUILD)/%.o: src/%.c $(BUILD)/.flags | build/opcodes.h
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CC_FLAGS) -MMD -MP -c -o $@ $<
+
+# The dependency files do not see an .incbin: name it.
+$(BUILD)/%.o: src/%.S $(BUILD)/.flags | build/opcodes.h
+	@mkdir -p $(@D)
+	$(call say,AS,$<) $(CC) $(CC_FLAGS) -Wa,-Ibuild -MMD -MP -c -o $@ $<
+$(BUILD)/compile/library.o: build/library.bpf.o
+
+$(LIBRARY): $(filter-out $(BUILD)/main.o,$(OBJECTS))
+	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
+
+# --- the Lua half: bytecode with line numbers, named "@uplua/hash.lua" ---------------------------------------------------
+
+build/lua/%.o: lua/%.lua | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,LUA,$<) cd lua && $(LUAJIT) -bg -t o -n $(subst /,.,$*) $*.lua ../$@
+
+uplua: $(OBJECTS) $(LUA_OBJECTS) $(BUILD)/.flags
+	$(call say,LINK,$@) $(CC) $(LD_FLAGS) $(EXPORTS:%=-Wl,--export-dynamic-symbol='%') -o $@ \
+	    $(OBJECTS) $(LUA_OBJECTS) $(LIBS)
+
+# --- tests ------------------------------------------------------------------------------------------------------------
+
+$(BUILD)/tests/%: tests/c/%.c $(LIBRARY) $(BUILD)/.flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CC_FLAGS) -Itests/c -MMD -MP -MF $@.d -o $@ $< $(LD_FLAGS) $(LIBRARY) $(LIBS)
+
+# Programs to trace: ordinary code with frame pointers, whatever flags uplua itself is built with.
+build/targets/%: tests/targets/%.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+	    -pthread -MMD -MP -MF $@.d -o $@ $< -ldl -lutil
+
+-include tests/targets/rules.mk
+
+build/examples/%: examples/%.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+	    -pthread -o $@ $<
+
+tests: uplua $(TESTS) $(TARGETS) $(EXAMPLES)
+
+test: deps
+	@$(MAKE) --no-print-directory check
+
+check: tests
+	@$(MAKE) --no-print-directory asan
+	@BUILD=build tools/test.sh
+
+asan: | $(CHECKED)
+	@$(MAKE) --no-print-directory BUILD=build/asan CFLAGS='-O1 -g' \
+	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' asan-tests
+
+.PHONY: asan-tests
+asan-tests: $(TESTS)
+	@BUILD=$(BUILD) tools/test.sh $(TEST_FILES)
+
+demo: deps
+	@$(MAKE) --no-print-directory uplua $(EXAMPLES)
+	@examples/demo.sh
+
+bench:
+	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench
+	@$(MAKE) --no-print-directory uplua $(TARGETS) $(EXAMPLES)
+	@tests/bench/run
+
+lint: | $(CHECKED)
+	@tools/lint.sh
+	@for cc in gcc clang; do \
+	    if command -v $$cc >/dev/null; then \
+	        printf '  %-5s %s\n' LINT "all files with $$cc -Werror"; \
+	        $(MAKE) --no-print-directory -s BUILD=build/lint-$$cc CC=$$cc WERROR=-Werror V=1 lint-objects || exit 1; \
+	    fi; \
+	done
+
+.PHONY: lint-objects
+lint-objects: $(OBJECTS) $(TESTS)
+
+install: uplua
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/uplua/scripts $(DESTDIR)$(PREFIX)/share/doc/uplua
+	install -m 755 uplua $(DESTDIR)$(PREFIX)/bin/uplua
+	install -m 644 $(wildcard scripts/*.lua) $(DESTDIR)$(PREFIX)/share/uplua/scripts
+	install -m 644 $(wildcard LICENSE README.md doc/*.md) $(DESTDIR)$(PREFIX)/share/doc/uplua
+
+clean:
+	rm -rf build uplua
+
+-include $(OBJECTS:.o=.d) $(TESTS:=.d) $(TARGETS:=.d)

@@ -1,0 +1,92 @@
+#!/bin/sh
+# tools/deps.sh check     names the packages that the build and the tests need and that are missing; fails if there are any
+# tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` compares with
+# Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X.
+set -u
+for_what=${2:-}
+CC=${CC:-cc}
+LUAJIT=${LUAJIT:-luajit}
+
+rows() {
+    cat <<END
+gcc                 cmd gcc
+libc6-dev           h   stdio.h
+pkg-config          cmd pkg-config
+luajit              cmd $LUAJIT
+libluajit-5.1-dev   h   luajit.h
+libbpf-dev          h   bpf/libbpf.h
+libelf-dev          h   gelf.h
+libdw-dev           h   elfutils/libdw.h
+libzydis-dev        h   Zydis/Zydis.h
+libreadline-dev     h   readline/readline.h
+libiberty-dev       h   libiberty/demangle.h
+zlib1g-dev          h   zlib.h
+clang               cmd clang
+llvm                cmd llvm-strip
+perl                cmd prove
+END
+    [ "$for_what" != bench ] || echo "bpftrace cmd bpftrace"
+}
+
+there() {
+    case $1 in
+    cmd) command -v "$2" >/dev/null ;;
+    h) echo "#include <stddef.h>
+             #include <stdint.h>
+             #include <stdio.h>
+             #include <$2>" |
+        "${CC%% *}" -E $(pkg-config --cflags luajit 2>/dev/null) - >/dev/null 2>&1 ;;
+    esac
+}
+
+missing() {
+    rows | while read -r package kind what; do
+        there "$kind" "$what" || printf ' %s' "$package"
+    done
+}
+
+packages=$(missing)
+[ -z "$packages" ] && exit 0
+
+case ${1:-check} in
+check)
+    echo "uplua needs packages that are missing here. Install them with \`make deps\`, or:" >&2
+    echo "    apt-get install --no-install-recommends$packages" >&2
+    exit 1
+    ;;
+install)
+    if ! command -v apt-get >/dev/null; then
+        echo "There is no apt-get here; install the equivalents of these Debian packages:$packages" >&2
+        exit 1
+    fi
+    root=
+    if [ "$(id -u)" != 0 ]; then
+        root=sudo
+        if ! command -v sudo >/dev/null; then
+            echo "Neither root nor sudo; as root run: apt-get install --no-install-recommends$packages" >&2
+            exit 1
+        fi
+    fi
+    echo "  APT  $packages"
+    get() { $root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"; }
+    # The lists of a fresh machine are empty, those of an old one name versions that are gone: update when needed.
+    log=$(mktemp) || exit 1
+    trap 'rm -f "$log"' EXIT
+    # shellcheck disable=SC2086
+    if ! get -y install --no-install-recommends $packages >"$log" 2>&1; then
+        if ! { get update && get -y install --no-install-recommends $packages; } >>"$log" 2>&1; then
+            tail -n 20 "$log" >&2
+            exit 1
+        fi
+    fi
+    packages=$(missing)
+    if [ -n "$packages" ]; then
+        echo "These are installed, but what uplua needs of them is still not found:$packages" >&2
+        exit 1
+    fi
+    ;;
+*)
+    echo "usage: tools/deps.sh check | install" >&2
+    exit 2
+    ;;
+esac

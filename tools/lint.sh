@@ -1,0 +1,50 @@
+#!/bin/sh
+# The rules of the house that a compiler does not check: which layer may use what, and what must be documented.
+set -u
+bad=0
+complain() {
+    echo "lint: $1" >&2
+    echo "$2" | sed 's/^/    /' >&2
+    bad=1
+}
+# forbid MESSAGE PATTERN FILE...
+forbid() {
+    message=$1 pattern=$2
+    shift 2
+    found=$(grep -nHE "$pattern" "$@" 2>/dev/null)
+    [ -z "$found" ] || complain "$message" "$found"
+}
+
+c_files=$(find src -name '*.[ch]')
+outside_lua=$(echo "$c_files" | grep -v '^src/lua/')
+outside_sys=$(echo "$c_files" | grep -v '^src/sys/')
+
+# shellcheck disable=SC2086
+{
+    forbid 'only src/lua includes the headers of Lua' '#include *[<"](lua|lauxlib|lualib|luajit)\.h' $outside_lua
+    forbid 'only src/sys makes bpf() and perf_event_open calls' '__NR_(bpf|perf_event_open)|SYS_(bpf|perf_event_open)' $outside_sys
+    forbid 'only src/sys knows tracefs' '"/sys/kernel/(debug/)?tracing' $outside_sys
+    forbid 'src/lua makes no system calls' \
+        '(^|[^a-z_."])(syscall|open|openat|read|write|mmap|ioctl|fork|execve?|waitpid|kill|epoll_(create1|ctl|wait)|signalfd|timerfd_(create|settime)|sigaction|tcsetattr|pidfd_open|mkdir|readlink) *\(' \
+        src/lua/*.c
+    forbid 'bpf/ knows nothing of Lua' '[^a-z]lua_|luajit' bpf/*.[ch]
+    forbid 'unfinished work' '\b(TODO|FIXME|XXX|HACK)\b' $c_files $(find lua bpf scripts tests -name '*.lua' -o -name '*.[ch]')
+}
+
+# Layers below Lua point down: none of them includes a header of a layer above.
+for file in $(find src/sys src/arch -name '*.[ch]'); do
+    forbid 'src/sys and src/arch stand below all other layers' '#include "(lua|compile|probe|map|sym|unwind)/' "$file"
+done
+
+# A public function has a comment above it, or above the run of declarations that it belongs to.
+for header in $(find src -name '*.h'); do
+    found=$(awk -v file="$header" '
+        /^ *\/\// || /^ *\/\*/ || /\*\/ *$/ || /^ \*/ { commented = 1; next }
+        /^$/ || /^[}#]/ { commented = 0; next }
+        /^[a-z].*\(.*[,;]( *\/\*.*)?$/ && !/^typedef/ && !/^static/ && !/^struct [a-z_]+ \{/ {
+            if (!commented && $0 !~ /(_free|_close|_new)\(/ && $0 !~ /\/\*/) print file ":" FNR ": " $0
+        }' "$header")
+    [ -z "$found" ] || complain 'a public function without a comment' "$found"
+done
+
+exit $bad

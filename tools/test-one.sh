@@ -1,0 +1,9 @@
+#!/bin/sh
+# Runs one test for prove: a binary, or a Lua or shell script; NAME@older with the newer kernel features switched off.
+test=${1%@older}
+[ "$test" = "$1" ] || export UPLUA_WITHOUT=uprobe_multi,session
+case $test in
+*.lua) exec ./uplua "$test" ;;
+*.sh) exec sh "$test" ;;
+*) exec "$test" ;;
+esac
