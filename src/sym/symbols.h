@@ -19,7 +19,13 @@ struct symbol {
 struct symbols *symbols_new(void);
 void symbols_free(struct symbols *symbols);
 
-/* Reads the mappings of PID now, so that they are known even if it exits. 0 or -errno. */
+/* Looks for separate debug files below DIRECTORY instead of /usr/lib/debug. To be called first. 0 or -ENOMEM. */
+int symbols_set_debug_root(struct symbols *symbols, const char *directory);
+
+/*
+ * Reads the mappings of PID now and opens the files it executes, so that they are known even if it exits. Called
+ * again it brings them up to date. 0 or -errno.
+ */
 int symbols_add_process(struct symbols *symbols, pid_t pid);
 
 /*

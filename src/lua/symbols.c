@@ -1,0 +1,150 @@
+#include "lua/symbols.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sym/symbols.h"
+
+#define TYPE "uplua.symbols"
+
+static struct symbols *check_symbols(lua_State *L)
+{
+    struct symbols **self = luaL_checkudata(L, 1, TYPE);
+    luaL_argcheck(L, *self, 1, "closed");
+    return *self;
+}
+
+/* new() → symbols */
+static int lua_symbols_new(lua_State *L)
+{
+    struct symbols **self = lua_newuserdata(L, sizeof *self);
+    *self = NULL;
+    luaL_getmetatable(L, TYPE);
+    lua_setmetatable(L, -2);
+    *self = symbols_new();
+    return *self ? 1 : luaL_error(L, "symbols: out of memory");
+}
+
+/* symbols:close(): releases everything; called again it does nothing. */
+static int lua_symbols_close(lua_State *L)
+{
+    struct symbols **self = luaL_checkudata(L, 1, TYPE);
+    symbols_free(*self);
+    *self = NULL;
+    return 0;
+}
+
+/* symbols:add_process(pid) → true | nil, text, code: reads the process's mappings, now */
+static int lua_symbols_add_process(lua_State *L)
+{
+    struct symbols *symbols = check_symbols(L);
+    pid_t pid = (pid_t)luaL_checkinteger(L, 2);
+    int rc = symbols_add_process(symbols, pid);
+    if (rc) {
+        lua_pushnil(L);
+        lua_pushfstring(L, "mappings of process %d: %s", (int)pid, strerror(-rc));
+        lua_pushinteger(L, rc);
+        return 3;
+    }
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
+static void push_text(lua_State *L, const char *text)
+{
+    if (text)
+        lua_pushstring(L, text);
+    else
+        lua_pushboolean(L, 0);
+}
+
+static void push_text_or_nil(lua_State *L, const char *text)
+{
+    if (text)
+        lua_pushstring(L, text);
+    else
+        lua_pushnil(L);
+}
+
+/* symbols:lookup(pid, address: number or lightuserdata) → function | nil, module | nil, offset */
+static int lua_symbols_lookup(lua_State *L)
+{
+    struct symbols *symbols = check_symbols(L);
+    pid_t pid = (pid_t)luaL_checkinteger(L, 2);
+    uint64_t address;
+    if (lua_islightuserdata(L, 3)) {
+        address = (uintptr_t)lua_touserdata(L, 3);
+    } else {
+        lua_Number number = luaL_checknumber(L, 3);
+        luaL_argcheck(L, number >= 0 && number < 0x1p64, 3, "not an address");
+        address = (uint64_t)number;
+    }
+    struct symbol symbol;
+    symbols_lookup(symbols, pid, address, &symbol);
+    push_text_or_nil(L, symbol.function);
+    push_text_or_nil(L, symbol.module);
+    lua_pushnumber(L, (lua_Number)symbol.offset);
+    return 3;
+}
+
+/*
+ * symbols:resolve(pid, frames: string of native u64, innermost first) → { function | false, module | false, offset, … }:
+ * three values per frame. Frames after the first are return addresses: the function is that of the call before them,
+ * the offset theirs.
+ */
+static int lua_symbols_resolve(lua_State *L)
+{
+    struct symbols *symbols = check_symbols(L);
+    pid_t pid = (pid_t)luaL_checkinteger(L, 2);
+    size_t size;
+    const char *frames = luaL_checklstring(L, 3, &size);
+    luaL_argcheck(L, size % sizeof(uint64_t) == 0 && size <= 1 << 20, 3, "not an array of addresses");
+    int count = (int)(size / sizeof(uint64_t));
+    lua_createtable(L, count * 3, 0);
+    for (int i = 0; i < count; i++) {
+        uint64_t address;
+        memcpy(&address, frames + (size_t)i * sizeof address, sizeof address);
+        uint64_t back = i > 0 && address > 0;
+        struct symbol symbol;
+        symbols_lookup(symbols, pid, address - back, &symbol);
+        push_text(L, symbol.function);
+        lua_rawseti(L, -2, i * 3 + 1);
+        push_text(L, symbol.module);
+        lua_rawseti(L, -2, i * 3 + 2);
+        lua_pushnumber(L, (lua_Number)(symbol.offset + back));
+        lua_rawseti(L, -2, i * 3 + 3);
+    }
+    return 1;
+}
+
+/* tostring(symbols) → "symbols" or "symbols (closed)" */
+static int lua_symbols_tostring(lua_State *L)
+{
+    struct symbols **self = luaL_checkudata(L, 1, TYPE);
+    lua_pushstring(L, *self ? "symbols" : "symbols (closed)");
+    return 1;
+}
+
+int symbols_open_lua(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"add_process", lua_symbols_add_process},
+        {"lookup", lua_symbols_lookup},
+        {"resolve", lua_symbols_resolve},
+        {"close", lua_symbols_close},
+        {"__gc", lua_symbols_close},
+        {"__tostring", lua_symbols_tostring},
+        {NULL, NULL},
+    };
+    static const luaL_Reg functions[] = {{"new", lua_symbols_new}, {NULL, NULL}};
+    luaL_newmetatable(L, TYPE);
+    luaL_register(L, NULL, methods);
+    lua_pushvalue(L, -1);
+    lua_setfield(L, -2, "__index");
+    lua_pop(L, 1);
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

@@ -1,0 +1,144 @@
+#include "sym/debugfile.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum {
+    MAX_LINK = PATH_MAX + 8,     /* bytes of .gnu_debuglink: a file name, padding, the CRC */
+    CRC_BUFFER = 1 << 16,
+};
+#define MAX_CRC_FILE (INT64_C(4) << 30) /* a CRC is not computed over more: it takes a second per GiB */
+
+/* What a debug file of ELF must have. */
+struct wanted {
+    const struct elffile *elf;
+    uint8_t id[ELFFILE_BUILD_ID_MAX];
+    size_t id_length;
+    char name[MAX_LINK]; /* "": no debuglink */
+    uint32_t crc;
+};
+
+static bool read_link(const struct elffile *elf, struct wanted *wanted)
+{
+    const Elf64_Shdr *section = elffile_section(elf, SHT_PROGBITS, ".gnu_debuglink");
+    wanted->name[0] = '\0';
+    if (!section || section->sh_size < 8 || section->sh_size > sizeof wanted->name)
+        return false;
+    size_t size = (size_t)section->sh_size;
+    char link[MAX_LINK];
+    if (elffile_read(elf, section->sh_offset, link, size))
+        return false;
+    size_t length = strnlen(link, size), crc = (length + 4) & ~(size_t)3; /* the CRC stands at a multiple of 4 */
+    if (crc + 4 > size || !length || strchr(link, '/') || !strcmp(link, ".") || !strcmp(link, ".."))
+        return false;
+    memcpy(wanted->name, link, length + 1);
+    memcpy(&wanted->crc, link + crc, 4);
+    return true;
+}
+
+static bool crc_matches(const struct elffile *file, uint32_t wanted)
+{
+    if (file->stat.st_size > MAX_CRC_FILE)
+        return false;
+    unsigned char *buffer = malloc(CRC_BUFFER);
+    if (!buffer)
+        return false;
+    uLong crc = crc32(0, NULL, 0);
+    uint64_t left = (uint64_t)file->stat.st_size, at = 0;
+    while (left) {
+        size_t size = left < CRC_BUFFER ? (size_t)left : CRC_BUFFER;
+        if (elffile_read(file, at, buffer, size))
+            break;
+        crc = crc32(crc, buffer, (uInt)size);
+        at += size;
+        left -= size;
+    }
+    free(buffer);
+    return !left && crc == wanted;
+}
+
+/* Equal build ids prove it; where one side has none, the debuglink's CRC has to. */
+static bool belongs(const struct elffile *file, const struct wanted *wanted, bool by_link)
+{
+    const struct stat *a = &file->stat, *b = &wanted->elf->stat;
+    if (a->st_dev == b->st_dev && a->st_ino == b->st_ino) /* a debuglink to the binary itself */
+        return false;
+    uint8_t id[ELFFILE_BUILD_ID_MAX];
+    size_t length = elffile_build_id(file, id);
+    if (length && wanted->id_length)
+        return length == wanted->id_length && !memcmp(id, wanted->id, length);
+    return by_link && crc_matches(file, wanted->crc);
+}
+
+/* A descriptor of PATH below ROOT if it is the wanted file, else -errno. */
+static int try(int root, const char *path, const struct wanted *wanted, bool by_link)
+{
+    int fd = elffile_open_path(root, path);
+    if (fd < 0)
+        return fd;
+    struct elffile file;
+    int rc = elffile_open(&file, fd);
+    if (!rc && !belongs(&file, wanted, by_link))
+        rc = -ENOENT;
+    elffile_close(&file);
+    if (rc) {
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+static int by_build_id(int root, const char *debug_root, const struct wanted *wanted)
+{
+    char hex[ELFFILE_BUILD_ID_MAX * 2 + 1], path[PATH_MAX];
+    for (size_t i = 0; i < wanted->id_length; i++)
+        snprintf(hex + 2 * i, 3, "%02x", wanted->id[i]);
+    int length = snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", debug_root, hex, hex + 2);
+    return (size_t)length < sizeof path ? try(root, path, wanted, false) : -ENAMETOOLONG;
+}
+
+static int by_link(int root, const char *debug_root, const char *module, const struct wanted *wanted)
+{
+    const char *slash = strrchr(module, '/');
+    if (module[0] != '/' || !slash)
+        return -ENOENT;
+    int directory = (int)(slash - module);
+    const struct {
+        const char *before, *after;
+    } places[] = {{"", "/"}, {"", "/.debug/"}, {debug_root, "/"}};
+    int fd = -ENOENT;
+    for (size_t i = 0; i < sizeof places / sizeof *places && fd < 0; i++) {
+        char path[PATH_MAX];
+        int length = snprintf(path, sizeof path, "%s%.*s%s%s", places[i].before, directory, module, places[i].after,
+                              wanted->name);
+        if ((size_t)length < sizeof path)
+            fd = try(root, path, wanted, true);
+    }
+    return fd;
+}
+
+int debugfile_open(const struct elffile *elf, const struct debugfile_search *search)
+{
+    struct wanted wanted;
+    wanted.elf = elf;
+    wanted.id_length = elffile_build_id(elf, wanted.id);
+    int fd = -ENOENT;
+    if (wanted.id_length) {
+        if (search->root >= 0)
+            fd = by_build_id(search->root, DEBUGFILE_ROOT, &wanted);
+        if (fd < 0)
+            fd = by_build_id(-1, search->debug_root, &wanted);
+    }
+    if (fd < 0 && read_link(elf, &wanted)) {
+        if (search->root >= 0)
+            fd = by_link(search->root, DEBUGFILE_ROOT, search->module, &wanted);
+        else
+            fd = by_link(-1, search->debug_root, search->module, &wanted);
+    }
+    return fd;
+}

@@ -1,0 +1,22 @@
+/*
+ * Separate debug files: where distributions put the symbol table that they stripped from a binary. Found by build id
+ * (ROOT/.build-id/ab/cdef….debug) and by .gnu_debuglink (a file name with a CRC-32, beside the binary, in .debug/ there,
+ * or below the debug root). The rules are gdb's: "Debugging Information in Separate Files".
+ */
+#ifndef UPLUA_SYM_DEBUGFILE_H
+#define UPLUA_SYM_DEBUGFILE_H
+
+#include "sym/elffile.h"
+
+#define DEBUGFILE_ROOT "/usr/lib/debug"
+
+struct debugfile_search {
+    int root;               /* the process's root directory where it differs from ours, else -1 */
+    const char *debug_root; /* in our own root; a foreign root is searched with DEBUGFILE_ROOT first */
+    const char *module;     /* path of ELF as the process sees it */
+};
+
+/* A descriptor of the debug file of ELF, checked to belong to it; -ENOENT where there is none, -errno. */
+int debugfile_open(const struct elffile *elf, const struct debugfile_search *search);
+
+#endif

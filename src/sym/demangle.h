@@ -1,0 +1,19 @@
+/* Symbol names of an ELF file → names for people. */
+#ifndef UPLUA_SYM_DEMANGLE_H
+#define UPLUA_SYM_DEMANGLE_H
+
+enum { DEMANGLE_MAX = 4096 };
+
+/*
+ * C++ and both of Rust's schemes demangled (Rust's legacy names without their hash), "@VERSION" dropped, made safe by
+ * `text_escape`. A malloc'd string, or NULL if there is no memory.
+ */
+char *demangle(const char *name);
+
+/*
+ * TEXT made safe for a terminal: control characters (C0, DEL, C1) and bytes that are no UTF-8 become \xNN. At most
+ * DEMANGLE_MAX bytes; "..." ends what was longer. A malloc'd string, or NULL if there is no memory.
+ */
+char *text_escape(const char *text);
+
+#endif

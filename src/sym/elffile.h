@@ -1,0 +1,47 @@
+/*
+ * An ELF file's headers, read with bounds. Not libelf: the files belong to the traced program, which may be hostile.
+ * libelf either maps them (a file that its owner truncates then ends us with SIGBUS) or allocates as much as their
+ * headers claim. Here every byte is read with pread, and every count and offset is checked against the file's size.
+ */
+#ifndef UPLUA_SYM_ELFFILE_H
+#define UPLUA_SYM_ELFFILE_H
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct elffile {
+    int fd; /* borrowed */
+    struct stat stat;
+    size_t segment_count, section_count; /* 0 where the table is missing or damaged */
+    Elf64_Phdr *segments;
+    Elf64_Shdr *sections;
+    char *section_names; /* NUL-terminated as a whole */
+    size_t section_names_size;
+};
+
+enum { ELFFILE_BUILD_ID_MAX = 64 };
+
+/* Reads the headers of FD. 0, -ENOEXEC: no ELF file of this machine's word size and byte order, -errno. */
+int elffile_open(struct elffile *elf, int fd);
+/* Frees the headers; FD stays open. */
+void elffile_close(struct elffile *elf);
+
+/* Reads exactly SIZE bytes at OFFSET. 0, -ENODATA: the file is shorter, -errno. */
+int elffile_read(const struct elffile *elf, uint64_t offset, void *buffer, size_t size);
+
+/* The first section of TYPE (SHT_NULL: any) named NAME (NULL: any), or NULL. */
+const Elf64_Shdr *elffile_section(const struct elffile *elf, uint32_t type, const char *name);
+
+/* The file's build id in ID; its length, or 0 where there is none. */
+size_t elffile_build_id(const struct elffile *elf, uint8_t id[static ELFFILE_BUILD_ID_MAX]);
+
+/*
+ * Opens the regular file PATH for reading (never a device or FIFO: opening one can have effects). ROOT is a directory
+ * that stands for "/", which no symbolic link and no ".." leaves, or -1 for our own root. A descriptor or -errno.
+ */
+int elffile_open_path(int root, const char *path);
+
+#endif

@@ -1,0 +1,144 @@
+#include "sym/image.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sym/symtab.h"
+
+struct image {
+    struct stat stat;
+    int fd; /* until it is parsed: the process may exit and the file be deleted meanwhile */
+    bool parsed;
+    struct debugfile_search search;
+    size_t segment_count;
+    Elf64_Phdr *segments; /* PT_LOAD only */
+    struct symtab *symtab;
+    uint64_t bias; /* ELF address in the symbol table's file minus that in this one */
+};
+
+struct image *image_new(int fd, const struct stat *stat, const struct debugfile_search *search)
+{
+    struct image *image = calloc(1, sizeof *image);
+    if (!image) {
+        close(fd);
+        return NULL;
+    }
+    image->fd = fd;
+    image->stat = *stat;
+    image->search.root = search->root;
+    image->search.debug_root = strdup(search->debug_root);
+    image->search.module = strdup(search->module);
+    if (!image->search.debug_root || !image->search.module) {
+        image_free(image);
+        return NULL;
+    }
+    return image;
+}
+
+void image_free(struct image *image)
+{
+    if (!image)
+        return;
+    if (image->fd >= 0)
+        close(image->fd);
+    symtab_free(image->symtab);
+    free(image->segments);
+    free((char *)image->search.debug_root);
+    free((char *)image->search.module);
+    free(image);
+}
+
+bool image_is(const struct image *image, const struct stat *stat)
+{
+    const struct stat *own = &image->stat;
+    return own->st_ino == stat->st_ino && own->st_dev == stat->st_dev && own->st_size == stat->st_size &&
+           own->st_mtim.tv_sec == stat->st_mtim.tv_sec && own->st_mtim.tv_nsec == stat->st_mtim.tv_nsec;
+}
+
+/* The address that a file's segments start at: prelink moves the binary, but not its debug file. */
+static uint64_t first_address(const struct elffile *elf)
+{
+    for (size_t i = 0; i < elf->segment_count; i++)
+        if (elf->segments[i].p_type == PT_LOAD)
+            return elf->segments[i].p_vaddr - elf->segments[i].p_offset;
+    return 0;
+}
+
+static struct symtab *debug_symtab(struct image *image, const struct elffile *elf)
+{
+    int fd = debugfile_open(elf, &image->search);
+    if (fd < 0)
+        return NULL;
+    struct symtab *symtab = NULL;
+    struct elffile debug;
+    if (!elffile_open(&debug, fd) && !symtab_load(&symtab, &debug, SHT_SYMTAB))
+        image->bias = first_address(&debug) - first_address(elf);
+    elffile_close(&debug);
+    close(fd);
+    return symtab;
+}
+
+/* Whatever is missing or damaged stays unknown. */
+static void parse(struct image *image)
+{
+    image->parsed = true;
+    struct elffile elf;
+    if (!elffile_open(&elf, image->fd)) {
+        if (symtab_load(&image->symtab, &elf, SHT_SYMTAB)) {
+            image->symtab = debug_symtab(image, &elf);
+            if (!image->symtab && symtab_load(&image->symtab, &elf, SHT_DYNSYM))
+                image->symtab = NULL;
+        }
+        for (size_t i = 0; i < elf.segment_count; i++)
+            if (elf.segments[i].p_type == PT_LOAD)
+                elf.segments[image->segment_count++] = elf.segments[i];
+        image->segments = elf.segments;
+        elf.segments = NULL;
+    }
+    elffile_close(&elf);
+    close(image->fd);
+    image->fd = -1;
+}
+
+/* ELF address of file offset OFFSET. */
+static bool elf_address(const struct image *image, uint64_t offset, bool executable, uint64_t *address)
+{
+    /*
+     * The kernel maps whole pages, so that a page between two segments is in both: the right kind of segment counts
+     * first, then one that has the byte itself, then one that has its page.
+     */
+    enum { PAGE = 65536 }; /* the largest page size there is (aarch64) */
+    for (int pass = 0; pass < 4; pass++) {
+        for (size_t i = 0; i < image->segment_count; i++) {
+            const Elf64_Phdr *segment = &image->segments[i];
+            if (pass < 2 && executable != ((segment->p_flags & PF_X) != 0))
+                continue;
+            uint64_t slack = pass & 1 ? PAGE : 0, start = segment->p_offset;
+            start = slack ? start & ~(uint64_t)(PAGE - 1) : start;
+            uint64_t length = segment->p_filesz + (segment->p_offset - start) + slack;
+            if (offset >= start && offset - start < length) {
+                *address = segment->p_vaddr + (offset - segment->p_offset);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result)
+{
+    if (!image->parsed)
+        parse(image);
+    uint64_t address;
+    *result = offset;
+    if (!elf_address(image, offset, executable, &address))
+        return NULL;
+    *result = address;
+    uint64_t inside;
+    const char *name = image->symtab ? symtab_lookup(image->symtab, address + image->bias, &inside) : NULL;
+    if (name)
+        *result = inside;
+    return name;
+}

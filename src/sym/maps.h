@@ -1,0 +1,44 @@
+/* /proc/PID/maps. */
+#ifndef UPLUA_SYM_MAPS_H
+#define UPLUA_SYM_MAPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct image;
+
+/* One mapping. The last three members are the symbol cache's. */
+struct mapping {
+    uint64_t start, end; /* addresses, end excluded */
+    uint64_t offset;     /* in the file */
+    uint64_t device, inode;
+    bool executable;
+    char *path;          /* "/usr/bin/x", "[heap]"; NULL: anonymous. As maps has it, " (deleted)" included */
+    struct image *image; /* the file's symbols, borrowed */
+    const char *module;  /* borrowed */
+    bool tried;          /* the file has been opened or cannot be */
+};
+
+struct maps {
+    struct mapping *items; /* by ascending address, none overlaps another */
+    size_t count;
+};
+
+/*
+ * Reads the mappings of PID. 0; -ESRCH: there is no such process, or it has exited and has none left; -EACCES, -ENOMEM, …
+ */
+int maps_read(struct maps *maps, pid_t pid);
+void maps_free(struct maps *maps);
+
+/* The mapping that contains ADDRESS, or NULL. */
+struct mapping *maps_find(const struct maps *maps, uint64_t address);
+
+/*
+ * Makes NOW what the process has and BEFORE had: a mapping that did not change keeps its image, and an executable one
+ * that has gone stays where nothing else took its place, because stacks taken earlier still point there. Frees BEFORE.
+ */
+int maps_merge(struct maps *now, struct maps *before);
+
+#endif

@@ -1,0 +1,331 @@
+/*
+ * A symbol table says which functions there are; they may nest, overlap, share addresses or lack a size. All this is
+ * settled once, when the table is loaded: the address space is cut into spans, each of which has one owner or none.
+ * A lookup is then one binary search.
+ */
+#include "sym/symtab.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sym/demangle.h"
+
+enum {
+    MAX_FUNCTIONS = 1 << 22,    /* a browser has half a million */
+    MAX_TABLE_NAMES = 1 << 26,  /* beyond this many bytes, names are not looked at to choose among aliases */
+    MAX_NAME = 1 << 16,         /* bytes of a mangled name that are read */
+    CHUNK = 4096,               /* symbols read at a time */
+};
+#define NOBODY UINT32_MAX
+
+/* A function as the file has it. */
+struct candidate {
+    uint64_t address, end; /* end of an unsized function: of its section */
+    uint32_t name;
+    uint16_t name_length;
+    uint8_t rank; /* the lowest of those at one address gives the name */
+    bool sized, label;
+};
+
+struct function {
+    uint64_t address;
+    uint32_t name; /* offset in the string table */
+};
+
+struct symtab {
+    struct elffile file; /* only fd and stat */
+    uint64_t names, names_size;
+    size_t function_count, span_count;
+    struct function *functions;
+    char **texts;     /* per function: its name once asked for */
+    uint64_t *starts; /* of the spans, ascending */
+    uint32_t *owners; /* of the spans: index into functions, or NOBODY */
+};
+
+static char no_name[] = ""; /* in texts: the name cannot be read */
+
+struct candidates {
+    struct candidate *items;
+    size_t count, capacity;
+};
+
+static int candidates_push(struct candidates *list, const struct candidate *candidate)
+{
+    if (list->count == list->capacity) {
+        if (list->count >= MAX_FUNCTIONS)
+            return -EFBIG;
+        size_t capacity = list->capacity ? list->capacity * 2 : 1024;
+        struct candidate *items = realloc(list->items, capacity * sizeof *items);
+        if (!items)
+            return -ENOMEM;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = *candidate;
+    return 0;
+}
+
+/* Fills CANDIDATE from SYMBOL; false if it is no function that code can be in. NAMES may be NULL. */
+static bool is_function(const struct elffile *elf, const struct symtab *symtab, const Elf64_Sym *symbol,
+                        const char *names, struct candidate *candidate)
+{
+    unsigned type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
+    bool label = type == STT_NOTYPE;
+    if (!label && type != STT_FUNC && type != STT_GNU_IFUNC)
+        return false;
+    if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name || symbol->st_name >= symtab->names_size)
+        return false;
+    uint64_t section_end = UINT64_MAX;
+    if (symbol->st_shndx < elf->section_count) {
+        const Elf64_Shdr *section = &elf->sections[symbol->st_shndx];
+        if (!(section->sh_flags & SHF_EXECINSTR) ||
+            __builtin_add_overflow(section->sh_addr, section->sh_size, &section_end) || symbol->st_value >= section_end)
+            return false;
+    } else if (symbol->st_shndx != SHN_XINDEX) { /* absolute, common, or damaged */
+        return false;
+    }
+    bool sized = symbol->st_size != 0;
+    uint64_t end = section_end;
+    if (sized && __builtin_add_overflow(symbol->st_value, symbol->st_size, &end))
+        end = UINT64_MAX;
+    uint16_t length = 0;
+    if (names) {
+        const char *name = names + symbol->st_name;
+        if (label && name[0] == '$') /* ARM and RISC-V mark code and data in between with $x, $d */
+            return false;
+        length = (uint16_t)strnlen(name, UINT16_MAX);
+        if (!length)
+            return false;
+    }
+    unsigned visibility = binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
+    *candidate = (struct candidate){.address = symbol->st_value,
+                                    .end = end,
+                                    .name = symbol->st_name,
+                                    .name_length = length,
+                                    .rank = (uint8_t)((label ? 4 : 0) + visibility),
+                                    .sized = sized,
+                                    .label = label};
+    return true;
+}
+
+static int read_candidates(const struct elffile *elf, const Elf64_Shdr *section, const struct symtab *symtab,
+                           struct candidates *list)
+{
+    char *names = NULL;
+    int rc = 0;
+    Elf64_Sym *chunk = malloc(CHUNK * sizeof *chunk);
+    if (!chunk)
+        return -ENOMEM;
+    if (symtab->names_size <= MAX_TABLE_NAMES) {
+        names = malloc((size_t)symtab->names_size + 1);
+        if (!names) {
+            rc = -ENOMEM;
+            goto out;
+        }
+        rc = elffile_read(elf, symtab->names, names, (size_t)symtab->names_size);
+        if (rc)
+            goto out;
+        names[symtab->names_size] = '\0';
+    }
+    uint64_t left = section->sh_size / sizeof(Elf64_Sym), at = section->sh_offset;
+    while (left && !rc) {
+        size_t count = left < CHUNK ? (size_t)left : CHUNK;
+        rc = elffile_read(elf, at, chunk, count * sizeof *chunk);
+        for (size_t i = 0; i < count && !rc; i++) {
+            struct candidate candidate;
+            if (is_function(elf, symtab, &chunk[i], names, &candidate))
+                rc = candidates_push(list, &candidate);
+        }
+        left -= count;
+        at += count * sizeof *chunk;
+    }
+out:
+    free(names);
+    free(chunk);
+    return rc;
+}
+
+static int by_address_and_rank(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank - b->rank;
+    if (a->name_length != b->name_length)
+        return a->name_length - b->name_length;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* Sorts; leaves one candidate per address, and gives those without a size their end. */
+static void settle(struct candidates *list)
+{
+    struct candidate *items = list->items;
+    qsort(items, list->count, sizeof *items, by_address_and_rank);
+    size_t kept = 0;
+    uint64_t covered = 0; /* end of the sized functions so far */
+    for (size_t i = 0; i < list->count;) {
+        struct candidate best = items[i];
+        for (i++; i < list->count && items[i].address == best.address; i++) {
+            if (!items[i].sized || items[i].rank >= 4)
+                continue;
+            if (!best.sized || items[i].end > best.end)
+                best.end = items[i].end;
+            best.sized = true;
+        }
+        if (best.label && !best.sized && best.address < covered)
+            continue; /* a label inside a function written in assembler is no function */
+        if (best.sized && best.end > covered)
+            covered = best.end;
+        items[kept++] = best;
+    }
+    list->count = kept;
+    for (size_t i = 0; i + 1 < kept; i++)
+        if (!items[i].sized && items[i].end > items[i + 1].address)
+            items[i].end = items[i + 1].address;
+}
+
+static void add_span(struct symtab *symtab, uint64_t start, uint32_t owner)
+{
+    if (symtab->span_count && symtab->starts[symtab->span_count - 1] == start)
+        symtab->span_count--;
+    symtab->starts[symtab->span_count] = start;
+    symtab->owners[symtab->span_count++] = owner;
+}
+
+/* Cuts the address space: a function owns what it contains, except for what a later one contains. */
+static int cut(struct symtab *symtab, const struct candidates *list)
+{
+    const struct candidate *items = list->items;
+    uint32_t *open = malloc(list->count * sizeof *open); /* functions around the place reached, the last start on top */
+    if (!open)
+        return -ENOMEM;
+    size_t depth = 0;
+    for (size_t i = 0; i <= list->count; i++) {
+        uint64_t until = i < list->count ? items[i].address : UINT64_MAX;
+        while (depth && items[open[depth - 1]].end <= until) {
+            uint64_t end = items[open[--depth]].end;
+            while (depth && items[open[depth - 1]].end <= end)
+                depth--;
+            add_span(symtab, end, depth ? open[depth - 1] : NOBODY);
+        }
+        if (i == list->count)
+            break;
+        symtab->functions[i] = (struct function){items[i].address, items[i].name};
+        add_span(symtab, items[i].address, (uint32_t)i);
+        open[depth++] = (uint32_t)i;
+    }
+    free(open);
+    return 0;
+}
+
+int symtab_load(struct symtab **result, const struct elffile *elf, uint32_t type)
+{
+    const Elf64_Shdr *section = elffile_section(elf, type, NULL);
+    if (!section || section->sh_link >= elf->section_count)
+        return -ENOENT;
+    const Elf64_Shdr *strings = &elf->sections[section->sh_link];
+    uint64_t file_size = (uint64_t)elf->stat.st_size;
+    if (section->sh_entsize != sizeof(Elf64_Sym) || strings->sh_type != SHT_STRTAB || strings->sh_size > file_size)
+        return -ENODATA;
+    struct symtab *symtab = calloc(1, sizeof *symtab);
+    if (!symtab)
+        return -ENOMEM;
+    struct candidates list = {0};
+    symtab->file.stat = elf->stat;
+    symtab->file.fd = fcntl(elf->fd, F_DUPFD_CLOEXEC, 0);
+    symtab->names = strings->sh_offset;
+    symtab->names_size = strings->sh_size;
+    int rc = symtab->file.fd < 0 ? -errno : read_candidates(elf, section, symtab, &list);
+    if (rc)
+        goto out;
+    rc = -ENOENT;
+    if (!list.count)
+        goto out;
+    settle(&list);
+    rc = -ENOMEM;
+    symtab->function_count = list.count;
+    symtab->functions = malloc(list.count * sizeof *symtab->functions);
+    symtab->texts = calloc(list.count, sizeof *symtab->texts);
+    symtab->starts = malloc(list.count * 2 * sizeof *symtab->starts); /* each function starts and ends at most one */
+    symtab->owners = malloc(list.count * 2 * sizeof *symtab->owners);
+    if (symtab->functions && symtab->texts && symtab->starts && symtab->owners)
+        rc = cut(symtab, &list);
+out:
+    free(list.items);
+    if (rc)
+        symtab_free(symtab);
+    else
+        *result = symtab;
+    return rc;
+}
+
+void symtab_free(struct symtab *symtab)
+{
+    if (!symtab)
+        return;
+    for (size_t i = 0; symtab->texts && i < symtab->function_count; i++)
+        if (symtab->texts[i] != no_name)
+            free(symtab->texts[i]);
+    free(symtab->texts);
+    free(symtab->functions);
+    free(symtab->starts);
+    free(symtab->owners);
+    if (symtab->file.fd >= 0)
+        close(symtab->file.fd);
+    free(symtab);
+}
+
+/* Reads the name at OFFSET of the string table. NULL if the file has been changed since or the name is damaged. */
+static char *read_name(const struct symtab *symtab, uint64_t offset)
+{
+    struct stat now;
+    const struct stat *then = &symtab->file.stat;
+    if (fstat(symtab->file.fd, &now) || now.st_size != then->st_size || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
+        now.st_mtim.tv_nsec != then->st_mtim.tv_nsec)
+        return NULL;
+    char *result = NULL, *name = NULL;
+    uint64_t left = symtab->names_size - offset;
+    for (size_t size = 256;; size = MAX_NAME) { /* few names are longer than 255 */
+        size_t length = left < size ? (size_t)left : size;
+        char *grown = realloc(name, length + 1);
+        if (!grown)
+            break;
+        name = grown;
+        if (elffile_read(&symtab->file, symtab->names + offset, name, length))
+            break;
+        name[length] = '\0';
+        if (size == MAX_NAME || memchr(name, '\0', length)) {
+            result = name[0] ? demangle(name) : NULL;
+            break;
+        }
+    }
+    free(name);
+    return result;
+}
+
+const char *symtab_lookup(struct symtab *symtab, uint64_t address, uint64_t *offset)
+{
+    if (!symtab->span_count || address < symtab->starts[0])
+        return NULL;
+    const uint64_t *base = symtab->starts;
+    for (size_t count = symtab->span_count; count > 1;) {
+        size_t half = count / 2;
+        base = base[half] <= address ? base + half : base; /* a conditional move: no branch to mispredict */
+        count -= half;
+    }
+    uint32_t owner = symtab->owners[base - symtab->starts];
+    if (owner == NOBODY)
+        return NULL;
+    char **text = &symtab->texts[owner];
+    if (!*text) {
+        char *name = read_name(symtab, symtab->functions[owner].name);
+        *text = name ? name : no_name;
+    }
+    *offset = address - symtab->functions[owner].address;
+    return *text == no_name ? NULL : *text;
+}

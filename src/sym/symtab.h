@@ -1,0 +1,25 @@
+/* The functions of one ELF symbol table, sorted by address. Names are read and demangled when somebody asks. */
+#ifndef UPLUA_SYM_SYMTAB_H
+#define UPLUA_SYM_SYMTAB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sym/elffile.h"
+
+struct symtab;
+
+/*
+ * Reads the first section of TYPE (SHT_SYMTAB or SHT_DYNSYM) of ELF into *RESULT, which keeps the file open for the
+ * names. 0, -ENOENT: no such section or no function in it, -EFBIG: absurdly many, -ENODATA: damaged, -errno.
+ */
+int symtab_load(struct symtab **result, const struct elffile *elf, uint32_t type);
+void symtab_free(struct symtab *symtab); /* NULL is fine */
+
+/*
+ * The function around the ELF address ADDRESS: of those that contain it the one that starts last. Its demangled name,
+ * owned by SYMTAB, with the distance from its start in *OFFSET; NULL where there is none.
+ */
+const char *symtab_lookup(struct symtab *symtab, uint64_t address, uint64_t *offset);
+
+#endif
