@@ -60,12 +60,15 @@ int object_add_map(struct object *object, const struct object_map *map);
 /* A zero-filled, user-readable array of COUNT u64 named NAME in .bss (the ledger). */
 int object_add_counters(struct object *object, const char *name, size_t count);
 
-/* Writes the ELF object, not linked with the library, into *BYTES (malloc; the caller frees). */
-int object_write(const struct object *object, void **bytes, size_t *size, struct error *err);
+/*
+ * The library's map NAME ("stacks") exists already, from an earlier setup of the prompt: use FD instead of creating it.
+ * Harmless where the object does not use the library.
+ */
+int object_reuse_map(struct object *object, const char *name, int fd);
 
 /*
- * Writes, links with LIBRARY (an ELF object in memory; skipped where no program refers to it) into *BYTES. Used by
- * `--emit` and by object_load.
+ * Writes, links with LIBRARY (an ELF object in memory; skipped where no program refers to it) into *BYTES (malloc; the
+ * caller frees). Used by `--emit`.
  */
 int object_link(const struct object *object, const void *library, size_t library_size, void **bytes, size_t *size,
                 struct error *err);

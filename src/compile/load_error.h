@@ -1,0 +1,31 @@
+/* Why an object could not be linked or loaded, in words for the user. */
+#ifndef UPLUA_COMPILE_LOAD_ERROR_H
+#define UPLUA_COMPILE_LOAD_ERROR_H
+
+#include <stddef.h>
+
+#include "sys/error.h"
+
+/* The verifier's log: memory that is touched only if the kernel writes to it. TEXT is NULL if there is none. */
+struct load_log {
+    char *text;
+    size_t size;
+};
+
+void load_log_open(struct load_log *log);
+void load_log_close(struct load_log *log);
+
+/* Between the two, what libbpf has to say is kept for the messages instead of printed. */
+void load_error_capture(void);
+void load_error_release(void);
+
+/* bpf_linker failed with CODE. */
+int load_error_link(struct error *err, int code);
+
+/*
+ * bpf_object__load failed with CODE; the object was BYTES (SIZE), which is kept in a file if the verifier refused it;
+ * NULL: it could not even be opened.
+ */
+int load_error_explain(struct error *err, int code, const struct load_log *log, const void *bytes, size_t size);
+
+#endif

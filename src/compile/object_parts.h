@@ -1,0 +1,49 @@
+/* Inside of an object in the making, shared by the files that build, write and load it. */
+#ifndef UPLUA_COMPILE_OBJECT_PARTS_H
+#define UPLUA_COMPILE_OBJECT_PARTS_H
+
+#include <bpf/btf.h>
+
+#include "compile/object.h"
+
+struct object_counters {
+    const char *name;
+    size_t count;
+    uint32_t offset; /* in .bss */
+};
+
+struct reused_map {
+    const char *name;
+    int fd;
+};
+
+struct object {
+    struct object_block *blocks; /* all names, instructions, references and lines */
+    struct object_program *programs;
+    size_t program_count;
+    struct object_map *maps;
+    size_t map_count;
+    struct object_counters *counters;
+    size_t counters_count;
+    struct reused_map *reused; /* maps of the library */
+    size_t reused_count;
+    uint32_t bss_size;
+};
+
+/* True if a program of OBJECT calls a function of the library. */
+bool object_needs_library(const struct object *object);
+
+/* Every map is described by as many pointers as its struct in .maps has members. */
+enum { MAP_DEFINITION_SIZE = 5 * 8 };
+
+/* Writes OBJECT alone as an ELF file into the empty file FD. LIBRARY: the library's types, NULL where it is not needed. */
+int object_write(const struct object *object, const struct btf *library, int fd, struct error *err);
+
+/*
+ * The types of OBJECT (programs, maps, counters, and the library functions that it calls, typed as in LIBRARY) and the
+ * contents of .BTF.ext (malloc). Returns 0 or a negative errno.
+ */
+int object_types(const struct object *object, const struct btf *library, struct btf **types, void **extension,
+                 uint32_t *extension_size, struct error *err);
+
+#endif
