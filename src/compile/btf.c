@@ -163,10 +163,10 @@ static void *make_extension(struct types *types, uint32_t *size)
     const struct object *object = types->object;
     uint32_t section_head = 8; /* name, number of records */
     uint32_t functions_size = 4 + (uint32_t)object->program_count * (section_head + sizeof(struct bpf_func_info));
-    uint32_t lines_size = 4;
+    uint32_t lines_size = 0;
     for (size_t i = 0; i < object->program_count; i++)
         if (object->programs[i].line_count)
-            lines_size += section_head + (uint32_t)(object->programs[i].line_count * sizeof(struct bpf_line_info));
+            lines_size += (lines_size ? 0 : 4) + section_head + (uint32_t)(object->programs[i].line_count * sizeof(struct bpf_line_info));
     struct extension_header header = {
         .magic = BTF_MAGIC,
         .version = BTF_VERSION,
@@ -189,7 +189,8 @@ static void *make_extension(struct types *types, uint32_t *size)
         *at++ = 0; /* the program fills its section */
         *at++ = (uint32_t)btf__find_by_name_kind(types->btf, program->name, BTF_KIND_FUNC);
     }
-    *at++ = sizeof(struct bpf_line_info);
+    if (lines_size) /* libbpf takes an empty list for damage */
+        *at++ = sizeof(struct bpf_line_info);
     for (size_t i = 0; i < object->program_count; i++) {
         const struct object_program *program = &object->programs[i];
         if (!program->line_count)

@@ -29,8 +29,8 @@ static int keep_warning(enum libbpf_print_level level, const char *format, va_li
     char text[sizeof warning];
     vsnprintf(text, sizeof text, format, args);
     text[strcspn(text, "\n")] = '\0';
-    /* The first is the cause, what follows is the way up; what is about optional types is neither. */
-    if (!*warning && !strstr(text, "optional"))
+    /* The first is the cause, what follows is the way up; what libbpf ignores is neither. */
+    if (!*warning && !strstr(text, "gnor"))
         memcpy(warning, text, sizeof warning);
     return 0;
 }

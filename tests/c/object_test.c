@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "../../bpf/aggregate.h"
+#include "compile/library.h"
 #include "tap.h"
 
 #define INSN(op, d, s, o, i) ((struct bpf_insn){.code = (op), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
@@ -105,8 +108,192 @@ static void test_map_and_counters(void)
     loaded_free(second);
 }
 
+/* hist_add(&h[0], the first word of the context) */
+static const struct bpf_insn add_to_hist[] = {
+    LOAD(6, 1, 0), MOV_IMM(0, 0), INSN(BPF_STX | BPF_MEM | BPF_W, 10, 0, -4, 0),
+    ADDRESS(1, 0), MOV_REG(2, 10), ADD_IMM(2, -4), CALL(BPF_FUNC_map_lookup_elem),
+    INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3, 0),
+    MOV_REG(1, 0), MOV_REG(2, 6), INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1),
+    MOV_IMM(0, 0), EXIT(),
+};
+static const struct object_reference hist_references[] = {
+    {3, REFERENCE_MAP, "h"},
+    {11, REFERENCE_LIBRARY, "uplua_hist_add"},
+};
+static const struct object_line hist_lines[] = {{0, "h.lua", 1, "h:add(v)"}};
+
+static struct loaded *load_hist(void)
+{
+    struct object *object = object_new();
+    struct object_program add = program("add", "handler/add", add_to_hist, COUNT(add_to_hist));
+    add.references = hist_references;
+    add.reference_count = COUNT(hist_references);
+    add.lines = hist_lines;
+    add.line_count = COUNT(hist_lines);
+    object_add_map(object, &(struct object_map){"h", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct hist), 1, 0, -1});
+    object_add_program(object, &add);
+    struct error err = {0};
+    struct loaded *loaded = NULL;
+    if (!is_int(object_load(object, bpf_library, bpf_library_size, &loaded, &err), 0, "a program that calls the library"
+                " loads"))
+        printf("# %s\n", err.text);
+    object_free(object);
+    return loaded;
+}
+
+static void test_histogram(void)
+{
+    static const struct { int64_t value; unsigned bucket; } cases[] = {
+        {0, 1}, {1, 2}, {2, 3}, {3, 3}, {4, 4}, {7, 4}, {8, 5}, {-1, 0}, {INT64_MIN, 0}, {INT64_MAX, 64}, {1 << 16, 18},
+        {(1 << 16) - 1, 17}, {1ll << 32, 34}, {(1ll << 32) - 1, 33}, {1ll << 62, 64}, {(1ll << 62) - 1, 63}, {100, 8},
+    };
+    struct loaded *loaded = load_hist();
+    if (!loaded)
+        return;
+    int map = loaded_map_fd(loaded, "h"), fd = loaded_program_fd(loaded, "add");
+    uint32_t key = 0;
+    struct hist hist;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hist empty = {0};
+        bpf_map_update_elem(map, &key, &empty, 0);
+        LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &cases[i].value, .ctx_size_in = sizeof cases[i].value);
+        bpf_prog_test_run_opts(fd, &options);
+        bpf_map_lookup_elem(map, &key, &hist);
+        int64_t max = (int64_t)(hist.max ^ 1ull << 63), min = (int64_t)(~hist.min ^ 1ull << 63);
+        ok(hist.buckets[cases[i].bucket] == 1 && hist.sum == cases[i].value && max == cases[i].value &&
+               min == cases[i].value, "hist: %lld is in bucket %u", (long long)cases[i].value, cases[i].bucket);
+    }
+    static const int64_t several[] = {23, -101, 7, 4096};
+    bpf_map_update_elem(map, &key, &(struct hist){0}, 0);
+    for (size_t i = 0; i < COUNT(several); i++) {
+        LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &several[i], .ctx_size_in = sizeof several[i]);
+        bpf_prog_test_run_opts(fd, &options);
+    }
+    bpf_map_lookup_elem(map, &key, &hist);
+    is_int((int64_t)(hist.max ^ 1ull << 63), 4096, "hist: the largest value");
+    is_int((int64_t)(~hist.min ^ 1ull << 63), -101, "hist: the smallest value");
+    is_int(hist.sum, 23 - 101 + 7 + 4096, "hist: the sum");
+    size_t count;
+    volatile uint64_t *lost = loaded_counters(loaded, "hist_lost", &count);
+    ok(lost && !*lost, "hist: nothing lost");
+    loaded_free(loaded);
+}
+
+/* Reads through a number: what the verifier refuses. */
+static const struct bpf_insn bad_read[] = {
+    MOV_IMM(1, 0), INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0), LOAD(0, 1, 0), EXIT(),
+};
+static const struct object_line bad_lines[] = {
+    {0, "leak.lua", 11, "local a = e.arg0"},
+    {2, "leak.lua", 12, "    local b = a.next"},
+};
+
+static void test_refusal(void)
+{
+    struct object *object = object_new();
+    struct object_program bad = program("bad", "handler/bad", bad_read, COUNT(bad_read));
+    bad.lines = bad_lines;
+    bad.line_count = COUNT(bad_lines);
+    object_add_program(object, &bad);
+    struct error err = {0};
+    struct loaded *loaded = NULL;
+    setenv("TMPDIR", "/tmp", 1);
+    ok(object_load(object, NULL, 0, &loaded, &err) < 0 && !loaded, "what the verifier refuses is an error");
+    ok(strstr(err.text, "leak.lua:12: `local b = a.next`"), "the message quotes the Lua line");
+    ok(strstr(err.text, "R1 invalid mem access 'scalar'"), "the message has the verifier's reason");
+    const char *kept = strstr(err.text, "/tmp/uplua-");
+    if (ok(kept, "the message names the object kept")) {
+        struct stat status;
+        ok(!stat(kept, &status) && (status.st_mode & 0777) == 0600 && status.st_size > 0, "which only its owner reads");
+        unlink(kept);
+    }
+    printf("# %s\n", err.text);
+    object_free(object);
+}
+
+static void test_invalid_parts(void)
+{
+    struct object *object = object_new();
+    struct object_program named = program("h.lua", "handler/h", bad_read, COUNT(bad_read));
+    is_int(object_add_program(object, &named), -EINVAL, "a program's name must be an identifier");
+    struct object_program late = program("h", "handler/h", bad_read, COUNT(bad_read));
+    late.lines = bad_lines + 1;
+    late.line_count = 1;
+    is_int(object_add_program(object, &late), -EINVAL, "lines must begin with the first instruction");
+    struct object_map map = {"a_name_too_long_", BPF_MAP_TYPE_HASH, 8, 8, 1, 0, -1};
+    is_int(object_add_map(object, &map), -EINVAL, "a map's name has at most 15 characters");
+    map.name = "twice";
+    object_add_map(object, &map);
+    is_int(object_add_map(object, &map), -EINVAL, "a name is used once");
+    struct object_program lost = program("h", "handler/h", store_and_count, COUNT(store_and_count));
+    lost.references = store_references;
+    lost.reference_count = 1;
+    object_add_program(object, &lost);
+    struct error err = {0};
+    struct loaded *loaded;
+    is_int(object_load(object, NULL, 0, &loaded, &err), -ENOENT, "a map that is not there is an error");
+    ok(strstr(err.text, "values"), "which names it");
+    object_free(object);
+}
+
+static const struct bpf_insn return_only[] = {MOV_IMM(0, 0), EXIT()};
+
+/* In a child without privileges. */
+static void test_privilege(void)
+{
+    int pipes[2];
+    if (pipe(pipes))
+        return;
+    fflush(stdout);
+    pid_t child = fork();
+    if (!child) {
+        struct error err = {0};
+        struct loaded *loaded;
+        struct object *object = object_new();
+        struct object_program store = program("h1", "handler/h1", return_only, COUNT(return_only));
+        object_add_program(object, &store);
+        if (!setgid(65534) && !setuid(65534))
+            object_load(object, NULL, 0, &loaded, &err);
+        _exit(write(pipes[1], err.text, strlen(err.text) + 1) < 0);
+    }
+    close(pipes[1]);
+    struct error err = {0};
+    ok(read(pipes[0], err.text, sizeof err.text) > 0, "loading without privilege fails");
+    ok(strstr(err.text, "CAP_BPF and CAP_PERFMON") && strstr(err.text, "sudo"), "and the message names what is missing");
+    printf("# %s\n", err.text);
+    close(pipes[0]);
+    waitpid(child, NULL, 0);
+}
+
+/* Milliseconds to write, link and load: the whole cost of a setup but for compiling and attaching. */
+static double load_time(void)
+{
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    struct loaded *loaded = load_hist();
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    loaded_free(loaded);
+    return (double)(end.tv_sec - start.tv_sec) * 1e3 + (double)(end.tv_nsec - start.tv_nsec) / 1e6;
+}
+
+static void test_speed(void)
+{
+    double best = load_time();
+    for (int i = 0; i < 10; i++) {
+        double time = load_time();
+        best = time < best ? time : best;
+    }
+    printf("# linked and loaded in %.2f ms\n", best);
+    ok(best < 9, "loading does not read the types of the whole kernel, which takes 11 ms");
+}
+
 int main(void)
 {
     test_map_and_counters();
+    test_histogram();
+    test_refusal();
+    test_invalid_parts();
+    test_privilege();
+    test_speed();
     return done_testing();
 }

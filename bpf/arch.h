@@ -1,0 +1,39 @@
+/* What differs by CPU for the BPF library: where a probe's context keeps the user's registers, and what an address is. */
+#ifndef UPLUA_BPF_ARCH_H
+#define UPLUA_BPF_ARCH_H
+
+#include <linux/types.h>
+
+#define CONTEXT_WORD(ctx, index) (((const __u64 *)(ctx))[index])
+
+#if defined(__TARGET_ARCH_x86)
+
+/* struct pt_regs: r15 r14 r13 r12 rbp rbx r11 r10 r9 r8 rax rcx rdx rsi rdi orig_rax rip cs eflags rsp ss */
+#define CONTEXT_FRAME_POINTER(ctx) CONTEXT_WORD(ctx, 4)
+#define CONTEXT_INSTRUCTION(ctx) CONTEXT_WORD(ctx, 16)
+#define CONTEXT_STACK_POINTER(ctx) CONTEXT_WORD(ctx, 19)
+/* The call has pushed the return address. */
+#define RETURN_ADDRESS_ON_STACK 1
+#define USER_ADDRESSES (1ull << 47)
+#define CODE_ADDRESS(address) (address)
+/* The highest page of user space holds the kernel's [uprobes] code, where hijacked functions return to. */
+#define UPROBES_PAGE 0x7fffffffe000ull
+
+#elif defined(__TARGET_ARCH_arm64)
+
+/* struct user_pt_regs: x0 … x30, sp, pc, pstate */
+#define CONTEXT_FRAME_POINTER(ctx) CONTEXT_WORD(ctx, 29)
+#define CONTEXT_LINK(ctx) CONTEXT_WORD(ctx, 30)
+#define CONTEXT_STACK_POINTER(ctx) CONTEXT_WORD(ctx, 31)
+#define CONTEXT_INSTRUCTION(ctx) CONTEXT_WORD(ctx, 32)
+#define RETURN_ADDRESS_ON_STACK 0
+#define USER_ADDRESSES (1ull << 48)
+/* Pointer authentication signs return addresses in the bits above. */
+#define CODE_ADDRESS(address) ((address) & (USER_ADDRESSES - 1))
+#define UPROBES_PAGE 0xfffffffff000ull
+
+#else
+#error "define __TARGET_ARCH_x86 or __TARGET_ARCH_arm64"
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* The stack store, as both sides see it: the map `stacks` from a 64-bit id to a struct stack. */
+#ifndef UPLUA_BPF_STACK_H
+#define UPLUA_BPF_STACK_H
+
+#include <linux/types.h>
+
+#define STACK_FRAMES 127
+#define STACK_ENTRIES 65536
+
+struct stack {
+    __u32 tgid;
+    __u32 count;                /* frames[0 … count - 1]; what lies behind is undefined */
+    __u64 frames[STACK_FRAMES]; /* [0] is where the probe stands, the others are return addresses */
+};
+
+/* The id where no stack could be taken: never in the map. Ids of stacks are neither 0 nor 1. */
+#define STACK_UNKNOWN 1
+
+/* Indices of `stack_lost`: how often, by cause. */
+#define STACK_LOST_FULL 0  /* the store is full (or memory is out): the id stands for frames that nobody knows */
+#define STACK_LOST_BUSY 1  /* other probes that were interrupted hold all scratch buffers of the CPU: STACK_UNKNOWN */
+#define STACK_LOST_DEPTH 2 /* cut at STACK_FRAMES although no smaller depth was asked for */
+#define STACK_LOST_RETURN 3 /* a frame's return address is hidden by a return probe's trampoline */
+#define STACK_LOST_COUNT 4
+
+#endif

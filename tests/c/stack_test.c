@@ -1,0 +1,225 @@
+/* The stack walk of bpf/stack.bpf.c, on this very process: every frame is compared with what the compiler returned to. */
+#include "compile/object.h"
+
+#include <bpf/bpf.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../bpf/stack.h"
+#include "arch/arch.h"
+#include "compile/library.h"
+#include "sys/perf.h"
+#include "tap.h"
+
+#define INSN(op, d, s, o, i) ((struct bpf_insn){.code = (op), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { CALLS = 23, DEEP = 150 };
+
+/* What the test's own C code sees: the return addresses of the chain, the innermost first. */
+static void *expected[DEEP + 8];
+static unsigned depth;
+static volatile int sink;
+
+/* The function with the probe: it makes no calls, so that its first instruction is where the chain is complete. */
+__attribute__((noinline, noclone)) static void leaf(int value)
+{
+    sink = value;
+    expected[depth] = __builtin_return_address(0);
+}
+
+__attribute__((noinline, noclone)) static void descend(unsigned calls)
+{
+    expected[calls + 1] = __builtin_return_address(0); /* callers stand above the leaf's own return address */
+    if (calls)
+        descend(calls - 1);
+    else
+        leaf(1);
+    sink++; /* no tail call */
+}
+
+/* id[0] = uplua_ustack(ctx, DEPTH, AT_ENTRY) */
+static struct loaded *load_probe(int stack_depth, int at_entry, int stacks)
+{
+    const struct bpf_insn instructions[] = {
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0, 0, stack_depth),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, 3, 0, 0, at_entry),
+        INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1),
+        INSN(BPF_LD | BPF_IMM | BPF_DW, 1, 0, 0, 0),
+        INSN(0, 0, 0, 0, 0),
+        INSN(BPF_STX | BPF_MEM | BPF_DW, 1, 0, 0, 0),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),
+        INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+    };
+    const struct object_reference references[] = {{2, REFERENCE_LIBRARY, "uplua_ustack"}, {3, REFERENCE_DATA, "id"}};
+    const struct object_line line = {0, "stack.lua", 1, "local stack = e:ustack()"};
+    const struct object_program program = {
+        .name = "probe", .section = "handler/probe", .type = BPF_PROG_TYPE_KPROBE, .instructions = instructions,
+        .instruction_count = COUNT(instructions), .references = references, .reference_count = COUNT(references),
+        .lines = &line, .line_count = 1,
+    };
+    struct object *object = object_new();
+    object_add_counters(object, "id", 1);
+    if (stacks >= 0)
+        object_reuse_map(object, "stacks", stacks);
+    is_int(object_add_program(object, &program), 0, "the probe's program is valid");
+    struct error err = {0};
+    struct loaded *loaded = NULL;
+    if (!is_int(object_load(object, bpf_library, bpf_library_size, &loaded, &err), 0, "a program that walks stacks loads"))
+        printf("# %s\n", err.text);
+    object_free(object);
+    return loaded;
+}
+
+static uint64_t load_address;
+
+static int find_load_address(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    load_address = info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_LOAD && header->p_flags & PF_X)
+            load_address += header->p_vaddr - header->p_offset; /* address → offset in the file */
+    }
+    return 1; /* the first is the executable */
+}
+
+static int attach(const struct loaded *loaded, void (*function)(int))
+{
+    dl_iterate_phdr(find_load_address, NULL);
+    struct perf_uprobe probe = {.path = "/proc/self/exe", .offset = (uint64_t)(uintptr_t)function - load_address,
+                                .pid = getpid()};
+    int link = perf_uprobe_attach(loaded_program_fd(loaded, "probe"), &probe);
+    ok(link >= 0, "the probe is attached");
+    return link;
+}
+
+/* The stack that LOADED's probe saw last, from the store of OWNER. */
+static int get_stack(const struct loaded *loaded, const struct loaded *owner, struct stack *stack)
+{
+    size_t count;
+    uint64_t id = *loaded_counters(loaded, "id", &count);
+    return bpf_map_lookup_elem(loaded_map_fd(owner, "stacks"), &id, stack);
+}
+
+static uint64_t lost(const struct loaded *loaded, int cause)
+{
+    size_t count = 0;
+    volatile uint64_t *counters = loaded_counters(loaded, "stack_lost", &count);
+    return counters && count == STACK_LOST_COUNT ? counters[cause] : ~0ull;
+}
+
+static void check_frames(const struct stack *stack, unsigned count, const char *what)
+{
+    unsigned same = 1;
+    while (same < count && stack->frames[same] == (uint64_t)(uintptr_t)expected[same - 1])
+        same++;
+    if (!is_int(same, count, "%s: each frame is where the compiler said", what))
+        for (unsigned i = 0; i < count; i++)
+            printf("# %u: %#llx, expected %p\n", i, stack->frames[i], i ? expected[i - 1] : (void *)leaf);
+}
+
+static void test_exact(void)
+{
+    struct loaded *loaded = load_probe(0, 1, -1);
+    if (!loaded)
+        return;
+    int link = attach(loaded, leaf);
+    struct stack stack = {0};
+    descend(CALLS - 1);
+    is_int(get_stack(loaded, loaded, &stack), 0, "the stack is in the store");
+    is_int(stack.tgid, getpid(), "with its process");
+    is_int((long long)stack.frames[0], (long long)(uintptr_t)leaf, "its first frame is the probe's address");
+    ok(stack.count > CALLS + 1, "it has %u frames, which is more than the chain", stack.count);
+    check_frames(&stack, CALLS + 2, "23 calls");
+
+    /* The same place from the same callers is the same stack; another depth is another. */
+    size_t count;
+    volatile uint64_t *id = loaded_counters(loaded, "id", &count);
+    uint64_t ids[3];
+    for (int i = 0; i < 2; i++) {
+        descend(4);
+        ids[i] = *id;
+    }
+    descend(5);
+    ids[2] = *id;
+    ok(ids[0] == ids[1] && ids[0] != ids[2] && ids[0] > STACK_UNKNOWN, "equal stacks have equal ids");
+    for (int cause = 0; cause < STACK_LOST_COUNT; cause++)
+        is_int((long long)lost(loaded, cause), 0, "nothing is lost by cause %d", cause);
+
+    descend(DEEP);
+    is_int(get_stack(loaded, loaded, &stack), 0, "a deep stack is in the store");
+    is_int(stack.count, STACK_FRAMES, "cut at what the store holds");
+    check_frames(&stack, STACK_FRAMES, "150 calls");
+    is_int((long long)lost(loaded, STACK_LOST_DEPTH), 1, "which is counted");
+    close(link);
+    loaded_free(loaded);
+}
+
+static void test_depth(void)
+{
+    struct loaded *first = load_probe(0, 1, -1);
+    struct loaded *loaded = first ? load_probe(5, 1, loaded_map_fd(first, "stacks")) : NULL;
+    if (!loaded)
+        return;
+    int link = attach(loaded, leaf);
+    struct stack stack = {0};
+    descend(CALLS - 1);
+    is_int(get_stack(loaded, first, &stack), 0, "a later setup shares the store of the first");
+    is_int(stack.count, 5, "a depth that is asked for is kept to");
+    check_frames(&stack, 5, "depth 5");
+    is_int((long long)lost(loaded, STACK_LOST_DEPTH), 0, "and is not a loss");
+    close(link);
+    loaded_free(loaded);
+    loaded_free(first);
+}
+
+static double nanoseconds_per_call(unsigned calls)
+{
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (unsigned i = 0; i < calls; i++)
+        leaf(0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    return ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) / calls;
+}
+
+__attribute__((noinline, noclone)) static double time_below(unsigned calls)
+{
+    double time = calls ? time_below(calls - 1) : nanoseconds_per_call(20000);
+    sink++;
+    return time;
+}
+
+/* For the reader; a shared machine gives no promise. */
+static void report_speed(void)
+{
+    struct loaded *whole = load_probe(0, 1, -1), *one = load_probe(1, 0, -1);
+    if (!whole || !one)
+        return;
+    int link = attach(one, leaf);
+    double base = time_below(17);
+    close(link);
+    link = attach(whole, leaf);
+    double time = time_below(17);
+    struct stack stack = {0};
+    get_stack(whole, whole, &stack);
+    printf("# %.0f ns per hit with a stack of %u frames, %.0f with one of 1 frame\n", time, stack.count, base);
+    close(link);
+    loaded_free(whole);
+    loaded_free(one);
+}
+
+int main(void)
+{
+    test_exact();
+    test_depth();
+    report_speed();
+    return done_testing();
+}
