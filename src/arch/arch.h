@@ -16,6 +16,7 @@ int arch_argument(unsigned n);
 int arch_return_value(void);
 int arch_stack_pointer(void);
 int arch_instruction_pointer(void);
+int arch_frame_pointer(void);
 /*
  * Stack pointer right after a function's return minus the one at its entry: 8 on x86_64, where the return address is
  * popped, 0 on aarch64.
@@ -31,5 +32,10 @@ uint16_t arch_elf_machine(void);
 
 /* True if OFFSET is the start of an instruction when CODE (SIZE bytes, a function's first) is decoded from its start. */
 bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset);
+
+/* Names of the glibc-hwcaps folders that the loader searches on this CPU, best first: their number. Static. */
+size_t arch_library_levels(const char *const **levels);
+/* Debian's name of the folder below /usr/lib that holds this CPU's libraries. */
+const char *arch_library_folder(void);
 
 #endif

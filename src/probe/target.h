@@ -16,6 +16,7 @@ struct target {
     /* private to target.c */
     int release_fd;
     int *pidfds;
+    int status; /* of a reaped command, else -1 */
 };
 
 /* The whole machine: no pids. Never fails. */

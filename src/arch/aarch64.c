@@ -1,0 +1,92 @@
+#if defined(__aarch64__)
+#include "arch/arch.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The context is struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0 … x30, sp, pc, pstate. */
+enum { OFFSET_SP = 31 * 8, OFFSET_PC = 32 * 8, OFFSET_PSTATE = 33 * 8 };
+
+static int x(unsigned n)
+{
+    return (int)n * 8;
+}
+
+int arch_register(const char *name)
+{
+    if (strcmp(name, "sp") == 0)
+        return OFFSET_SP;
+    if (strcmp(name, "pc") == 0)
+        return OFFSET_PC;
+    if (strcmp(name, "pstate") == 0)
+        return OFFSET_PSTATE;
+    if (strcmp(name, "fp") == 0)
+        return x(29);
+    if (strcmp(name, "lr") == 0)
+        return x(30);
+    if (name[0] != 'x' || name[1] < '0' || name[1] > '9' || (name[1] == '0' && name[2]))
+        return -1;
+    char *end;
+    unsigned long n = strtoul(name + 1, &end, 10);
+    return *end == '\0' && n <= 30 ? x((unsigned)n) : -1;
+}
+
+int arch_argument(unsigned n)
+{
+    return n < 8 ? x(n) : -1; /* AAPCS64, 6.8.2 */
+}
+
+int arch_return_value(void)
+{
+    return x(0);
+}
+
+int arch_stack_pointer(void)
+{
+    return OFFSET_SP;
+}
+
+int arch_instruction_pointer(void)
+{
+    return OFFSET_PC;
+}
+
+int arch_frame_pointer(void)
+{
+    return x(29);
+}
+
+int arch_return_pops(void)
+{
+    return 0;
+}
+
+int arch_return_address(void)
+{
+    return x(30);
+}
+
+uint16_t arch_elf_machine(void)
+{
+    return EM_AARCH64;
+}
+
+bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
+{
+    (void)code;
+    return offset < size && offset % 4 == 0;
+}
+
+size_t arch_library_levels(const char *const **levels)
+{
+    *levels = NULL;
+    return 0;
+}
+
+const char *arch_library_folder(void)
+{
+    return "aarch64-linux-gnu";
+}
+
+#endif

@@ -1,0 +1,102 @@
+#if defined(__x86_64__)
+#include "arch/arch.h"
+
+#include <Zydis/Zydis.h>
+#include <elf.h>
+#include <string.h>
+
+/*
+ * The context is struct pt_regs: 8-byte registers in the order of arch/x86/include/asm/ptrace.h, of which these are
+ * the ones a handler may name. An index here times 8 is the offset.
+ */
+static const char *const registers[] = {
+    "r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9",     "r8",
+    "rax", "rcx", "rdx", "rsi", "rdi", NULL,  "rip", NULL,  "eflags", "rsp",
+};
+
+int arch_register(const char *name)
+{
+    for (size_t i = 0; i < sizeof registers / sizeof registers[0]; i++)
+        if (registers[i] && strcmp(registers[i], name) == 0)
+            return (int)i * 8;
+    return -1;
+}
+
+int arch_argument(unsigned n)
+{
+    /* System V ABI for AMD64, 3.2.3: the integer class. */
+    static const char *const order[] = {"rdi", "rsi", "rdx", "rcx", "r8", "r9"};
+    return n < sizeof order / sizeof order[0] ? arch_register(order[n]) : -1;
+}
+
+int arch_return_value(void)
+{
+    return arch_register("rax");
+}
+
+int arch_stack_pointer(void)
+{
+    return arch_register("rsp");
+}
+
+int arch_instruction_pointer(void)
+{
+    return arch_register("rip");
+}
+
+int arch_frame_pointer(void)
+{
+    return arch_register("rbp");
+}
+
+int arch_return_pops(void)
+{
+    return 8;
+}
+
+int arch_return_address(void)
+{
+    return -1;
+}
+
+uint16_t arch_elf_machine(void)
+{
+    return EM_X86_64;
+}
+
+bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
+{
+    ZydisDecoder decoder;
+    if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+        return false;
+    size_t at = 0;
+    while (at < offset && at < size) {
+        ZydisDecodedInstruction instruction;
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code + at, size - at, &instruction)))
+            return false;
+        at += instruction.length;
+    }
+    return at == offset;
+}
+
+size_t arch_library_levels(const char *const **levels)
+{
+    /* The micro-architecture levels of the x86-64 psABI, best first, as glibc's loader names their folders. */
+    static const char *const names[] = {"x86-64-v4", "x86-64-v3", "x86-64-v2"};
+    __builtin_cpu_init();
+    bool v2 = __builtin_cpu_supports("ssse3") && __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
+    bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
+    bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+              __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+              __builtin_cpu_supports("avx512vl");
+    size_t first = v4 ? 0 : v3 ? 1 : v2 ? 2 : 3;
+    *levels = names + first;
+    return 3 - first;
+}
+
+const char *arch_library_folder(void)
+{
+    return "x86_64-linux-gnu";
+}
+
+#endif

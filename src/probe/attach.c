@@ -1,0 +1,207 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "probe/binary.h"
+#include "probe/probe.h"
+#include "sys/bpf.h"
+#include "sys/feature.h"
+#include "sys/perf.h"
+
+/*
+ * Above this number of processes one link without a filter is cheaper than one for each: all links of a site are asked
+ * at every hit, and the program checks its process itself.
+ */
+enum { MAX_FILTERED = 16 };
+
+#ifndef ENOTSUPP
+#define ENOTSUPP 524 /* the kernel's own; uprobes say it of instructions that they cannot step */
+#endif
+
+struct probe_link {
+    int *fds;
+    size_t count, capacity;
+};
+
+/* One call of probe_attach. */
+struct attach {
+    enum attach_kind kind;
+    int program;
+    const pid_t *pids; /* one link for each; 0 means all processes */
+    size_t pid_count;
+    struct probe_link *link;
+};
+
+uint32_t probe_attach_type(enum attach_kind kind)
+{
+    if (kind == ATTACH_SESSION)
+        return ATTACH_TYPE_UPROBE_SESSION;
+    return feature_available(FEATURE_UPROBE_MULTI) ? ATTACH_TYPE_UPROBE_MULTI : 0;
+}
+
+/* Takes FD over. */
+static int keep(struct probe_link *link, int fd)
+{
+    if (link->count == link->capacity) {
+        size_t capacity = link->capacity ? link->capacity * 2 : 4;
+        int *fds = realloc(link->fds, capacity * sizeof *fds);
+        if (!fds) {
+            close(fd);
+            return -ENOMEM;
+        }
+        link->fds = fds;
+        link->capacity = capacity;
+    }
+    link->fds[link->count++] = fd;
+    return 0;
+}
+
+static int failed(int code, const struct site *site, struct error *err)
+{
+    const char *where = site->module;
+    switch (code) {
+    case -EPERM:
+    case -EACCES:
+        return error_set(err, code, "cannot attach to %s in %s: not permitted\nprobes need CAP_BPF and CAP_PERFMON, on "
+                         "some kernels CAP_SYS_ADMIN; run uplua as root", site->function, where);
+    case -ENOENT:
+        return error_set(err, code, "cannot attach to %s: %s is gone", site->function, where);
+    case -ESRCH:
+        return error_set(err, code, "cannot attach to %s in %s: the process has exited", site->function, where);
+    case -EIO:
+        return error_set(err, code, "cannot attach to %s: the kernel puts no probes into files of the filesystem of %s",
+                         site->function, where);
+    case -ENOTSUPP:
+    case -EOPNOTSUPP:
+    case -ENOEXEC:
+    case -EINVAL:
+        return error_set(err, code, "cannot attach to %s in %s: the kernel refuses a probe on the instruction at file "
+                         "offset %#llx", site->function, where, (unsigned long long)site->offset);
+    case -ENODEV:
+        return error_set(err, code, "cannot attach to %s in %s: this kernel has no uprobes (CONFIG_UPROBE_EVENTS)",
+                         site->function, where);
+    case -EMFILE:
+        return error_set(err, code, "cannot attach to %s in %s: too many open files; this kernel needs one for each "
+                         "probe: raise `ulimit -n`", site->function, where);
+    default:
+        return error_set(err, code, "cannot attach to %s in %s: %s", site->function, where, strerror(-code));
+    }
+}
+
+/* All SITES lie in one file. */
+static int attach_multi(const struct attach *attach, const struct site *sites, const uint64_t *offsets, size_t count,
+                        struct error *err)
+{
+    bool session = attach->kind == ATTACH_SESSION;
+    struct uprobe_multi probe = {
+        .attach_type = session ? ATTACH_TYPE_UPROBE_SESSION : ATTACH_TYPE_UPROBE_MULTI,
+        .path = sites->path,
+        .offsets = offsets,
+        .count = (uint32_t)count,
+        .at_return = attach->kind == ATTACH_RETURN,
+    };
+    for (size_t i = 0; i < attach->pid_count; i++) {
+        probe.pid = attach->pids[i];
+        int fd = uprobe_multi_link(attach->program, &probe);
+        int result = fd < 0 ? fd : keep(attach->link, fd);
+        if (result < 0)
+            return failed(result, sites, err);
+    }
+    return 0;
+}
+
+static int attach_perf(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
+{
+    for (size_t s = 0; s < count; s++) {
+        struct perf_uprobe probe = {
+            .path = sites[s].path,
+            .offset = sites[s].offset,
+            .at_return = attach->kind == ATTACH_RETURN,
+        };
+        for (size_t i = 0; i < attach->pid_count; i++) {
+            probe.pid = attach->pids[i];
+            int fd = perf_uprobe_attach(attach->program, &probe);
+            int result = fd < 0 ? fd : keep(attach->link, fd);
+            if (result < 0)
+                return failed(result, &sites[s], err);
+        }
+    }
+    return 0;
+}
+
+/* A return probe rewrites return addresses, which Go's runtime walks and moves: it would crash the program. */
+static int refuse_go(const struct site *site, struct error *err)
+{
+    struct module module = {.path = site->path, .name = site->module};
+    struct binary *binary;
+    int result = binary_open(&module, &binary, err);
+    if (result < 0)
+        return result;
+    if (binary_is_go(binary))
+        result = error_set(err, -EOPNOTSUPP, "%s is a Go program, which a return probe on %s would crash; use uprobe",
+                           site->module, site->function);
+    binary_close(binary);
+    return result;
+}
+
+static int attach_file(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
+{
+    int result = attach->kind == ATTACH_ENTRY ? 0 : refuse_go(sites, err);
+    if (result < 0)
+        return result;
+    if (attach->kind != ATTACH_SESSION && !feature_available(FEATURE_UPROBE_MULTI))
+        return attach_perf(attach, sites, count, err);
+    uint64_t *offsets = calloc(count, sizeof *offsets);
+    if (!offsets)
+        return error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        offsets[i] = sites[i].offset;
+    result = attach_multi(attach, sites, offsets, count, err);
+    free(offsets);
+    return result;
+}
+
+/* The processes to filter by in ATTACH: none where the kernel cannot, or where there are too many. */
+static void choose_filter(struct attach *attach, const struct target *target)
+{
+    static const pid_t everyone = 0;
+    bool perf = attach->kind != ATTACH_SESSION && !feature_available(FEATURE_UPROBE_MULTI);
+    attach->pids = &everyone;
+    attach->pid_count = 1;
+    if (target && target->count && target->count <= MAX_FILTERED && (perf || uprobe_multi_filters_process())) {
+        attach->pids = target->pids;
+        attach->pid_count = target->count;
+    }
+}
+
+int probe_attach(enum attach_kind kind, int program_fd, const struct site *sites, size_t count,
+                 const struct target *target, struct probe_link **link, struct error *err)
+{
+    *link = calloc(1, sizeof **link);
+    if (!*link)
+        return error_set(err, -ENOMEM, "out of memory");
+    struct attach attach = {.kind = kind, .program = program_fd, .link = *link};
+    choose_filter(&attach, target);
+    int result = 0;
+    for (size_t i = 0, n; i < count && result == 0; i += n) {
+        for (n = 1; i + n < count && strcmp(sites[i + n].path, sites[i].path) == 0; n++)
+            continue;
+        result = attach_file(&attach, sites + i, n, err);
+    }
+    if (result < 0) {
+        probe_detach(*link);
+        *link = NULL;
+    }
+    return result;
+}
+
+void probe_detach(struct probe_link *link)
+{
+    if (!link)
+        return;
+    for (size_t i = 0; i < link->count; i++)
+        close(link->fds[i]);
+    free(link->fds);
+    free(link);
+}

@@ -1,0 +1,57 @@
+/* An ELF file that probes are put into: its functions, and where they lie in the file. */
+#ifndef UPLUA_PROBE_BINARY_H
+#define UPLUA_PROBE_BINARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probe/module.h"
+#include "sym/elffile.h"
+#include "sys/error.h"
+
+struct binary;
+
+/* Opens MODULE, which must be an executable or a library for this CPU, and which BINARY borrows. The caller closes it. */
+int binary_open(const struct module *module, struct binary **binary, struct error *err);
+/* The file of separate debug information of BINARY: -ENOENT where there is none. The caller closes it. */
+int binary_open_debug(const struct binary *binary, struct binary **debug);
+void binary_close(struct binary *binary);
+
+const struct elffile *binary_elf(const struct binary *binary);
+const struct module *binary_module(const struct binary *binary);
+
+/* The contents of SECTION, malloc'd, with a NUL added: NULL where it has none, is damaged, or absurdly large. */
+void *binary_section(const struct binary *binary, const Elf64_Shdr *section, size_t *size);
+
+/* Bytes of the file from OFFSET into BUFFER: how many there are, at most SIZE. */
+size_t binary_read(const struct binary *binary, uint64_t offset, void *buffer, size_t size);
+
+/* File offset of the virtual ADDRESS, which must lie in an executable segment: 0, or -ENOENT. */
+int binary_offset(const struct binary *binary, uint64_t address, uint64_t *offset);
+
+/* True for programs of the Go tool chain, which do not survive a hijacked return address. */
+bool binary_is_go(const struct binary *binary);
+
+/* A function's symbol. */
+struct function {
+    const char *name; /* NAME_LENGTH characters, without "@VERSION"; gone after the visit */
+    size_t name_length;
+    const char *version; /* NULL: none is known; gone after the visit */
+    uint64_t address, size;
+    bool typed;  /* its symbol says that it is a function; else a label in assembly, or data */
+    bool ifunc;  /* chooses an implementation at start: the address is that of the resolver */
+    bool global; /* global or weak */
+    bool old;    /* a version that new programs are not linked against */
+};
+
+/*
+ * Calls VISIT for each function that the binary defines, in .symtab and in .dynsym (so most exported ones come twice),
+ * until it returns non-zero, which is then returned.
+ */
+typedef int function_visit(const struct function *function, void *context);
+int binary_functions(const struct binary *binary, function_visit *visit, void *context);
+/* True if it has a .symtab: false for stripped files. */
+bool binary_has_symbols(const struct binary *binary);
+
+#endif

@@ -1,0 +1,9 @@
+/* /etc/ld.so.cache: the dynamic loader's index from library names to paths, in glibc's format of 2.2 and later. */
+#ifndef UPLUA_PROBE_CACHE_H
+#define UPLUA_PROBE_CACHE_H
+
+/* Calls VISIT for each 64-bit library of this CPU, until it returns non-zero, which is returned; 0 where there is no cache. */
+typedef int cache_visit(const char *name, const char *path, void *context);
+int cache_each(const char *root, cache_visit *visit, void *context);
+
+#endif

@@ -1,0 +1,169 @@
+#include "probe/command.h"
+
+#include <errno.h>
+#include <paths.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/*
+ * uplua blocks and catches signals for its own loop, and a mask and ignored signals survive execve: the command must
+ * get those that uplua itself was started with, as if the user had started it alone.
+ */
+static sigset_t initial_mask;
+static bool initially_ignored[NSIG];
+
+__attribute__((constructor)) static void remember_signals(void)
+{
+    sigprocmask(SIG_BLOCK, NULL, &initial_mask);
+    for (int i = 1; i < NSIG; i++) {
+        struct sigaction action;
+        initially_ignored[i] = sigaction(i, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+    }
+}
+
+static void restore_signals(void)
+{
+    for (int i = 1; i < NSIG; i++) {
+        struct sigaction action;
+        if (sigaction(i, NULL, &action) < 0)
+            continue;
+        /* Handlers are reset here, not by execve, so that none of uplua's runs in the child. */
+        if (action.sa_handler != SIG_DFL || initially_ignored[i]) {
+            memset(&action, 0, sizeof action);
+            action.sa_handler = initially_ignored[i] ? SIG_IGN : SIG_DFL;
+            sigaction(i, &action, NULL);
+        }
+    }
+    sigprocmask(SIG_SETMASK, &initial_mask, NULL);
+}
+
+/* 0 if PATH is a file that may be executed. */
+static int check_executable(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return -errno;
+    if (S_ISDIR(st.st_mode))
+        return -EISDIR;
+    if (!S_ISREG(st.st_mode) || access(path, X_OK) < 0)
+        return -EACCES;
+    return 0;
+}
+
+int command_find(const char *name, char **path, struct error *err)
+{
+    *path = NULL;
+    if (strchr(name, '/')) {
+        int result = check_executable(name);
+        if (result < 0)
+            return error_set(err, result, "%s: %s", name, strerror(-result));
+        *path = strdup(name);
+        return *path ? 0 : error_set(err, -ENOMEM, "out of memory");
+    }
+    const char *list = getenv("PATH");
+    if (!list)
+        list = _PATH_DEFPATH;
+    int denied = 0;
+    while (*name) {
+        size_t length = strcspn(list, ":");
+        char *candidate;
+        /* An empty element of $PATH is the current folder. */
+        if (asprintf(&candidate, "%.*s%s%s", (int)length, list, length ? "/" : "./", name) < 0)
+            return error_set(err, -ENOMEM, "out of memory");
+        int result = check_executable(candidate);
+        if (result == 0) {
+            *path = candidate;
+            return 0;
+        }
+        free(candidate);
+        if (result == -EACCES)
+            denied = result;
+        if (!list[length])
+            break;
+        list += length + 1;
+    }
+    if (denied)
+        return error_set(err, denied, "%s: permission denied: the file in $PATH is not executable", name);
+    return error_set(err, -ENOENT, "%s: command not found", name);
+}
+
+/* In the child; only async-signal-safe calls. */
+_Noreturn static void wait_and_execute(const char *path, char *const argv[], char *const shell_argv[], int control)
+{
+    extern char **environ;
+    restore_signals();
+    char go;
+    ssize_t n;
+    do {
+        n = read(control, &go, 1);
+    } while (n < 0 && errno == EINTR);
+    if (n != 1)
+        _exit(127);
+    execve(path, argv, environ);
+    int result = errno;
+    if (result == ENOEXEC) {
+        /* A script without #!, which shells and execvp run by the shell. */
+        execve(_PATH_BSHELL, shell_argv, environ);
+        result = errno;
+    }
+    send(control, &result, sizeof result, MSG_NOSIGNAL);
+    _exit(result == ENOENT ? 127 : 126);
+}
+
+int command_fork(const char *path, char *const argv[], pid_t *pid, int *control, struct error *err)
+{
+    size_t count = 0;
+    while (argv[count])
+        count++;
+    char **shell_argv = calloc(count + 2, sizeof *shell_argv);
+    if (!shell_argv)
+        return error_set(err, -ENOMEM, "out of memory");
+    shell_argv[0] = (char *)"sh";
+    shell_argv[1] = (char *)path;
+    for (size_t i = 1; i < count; i++)
+        shell_argv[i + 1] = argv[i];
+
+    int result = 0, ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
+        result = error_set(err, -errno, "%s: cannot start: %s", path, strerror(errno));
+        goto out;
+    }
+    if (initially_ignored[SIGCHLD])
+        signal(SIGCHLD, SIG_DFL); /* or the kernel reaps the command, and its status is lost */
+    pid_t child = fork();
+    if (child < 0) {
+        result = error_set(err, -errno, "%s: cannot start: %s", path, strerror(errno));
+        close(ends[0]);
+        close(ends[1]);
+        goto out;
+    }
+    if (child == 0) {
+        close(ends[0]);
+        wait_and_execute(path, argv, shell_argv, ends[1]);
+    }
+    close(ends[1]);
+    *pid = child;
+    *control = ends[0];
+out:
+    free(shell_argv);
+    return result;
+}
+
+int command_release(int control)
+{
+    if (send(control, "", 1, MSG_NOSIGNAL) < 0)
+        return errno == EPIPE || errno == ECONNRESET ? 0 : -errno; /* it was killed: its status tells */
+    int result = 0;
+    ssize_t n;
+    do {
+        n = recv(control, &result, sizeof result, MSG_WAITALL);
+    } while (n < 0 && errno == EINTR);
+    /* Nothing comes where execve succeeded, which closes the child's end. */
+    return n == (ssize_t)sizeof result ? -result : 0;
+}

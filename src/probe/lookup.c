@@ -1,0 +1,297 @@
+#include "probe/lookup.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "probe/suggest.h"
+
+enum {
+    MAX_MATCHES = 1 << 20,    /* the kernel's limit for one uprobe_multi link */
+    MAX_INSIDE = 1 << 24,     /* no function is larger; bounds what a boundary check reads */
+    LONGEST_INSTRUCTION = 16, /* 15 on x86_64, 4 on aarch64 */
+};
+
+struct match {
+    char *name;
+    uint64_t address, size;
+    bool ifunc, global, old;
+};
+
+struct search {
+    const struct binary *binary; /* whose segments count, also for the symbols of its debug file */
+    const struct spec *spec;
+    struct match *matches;
+    size_t count, capacity;
+    bool elsewhere; /* a symbol of that name lies outside of the code */
+};
+
+static bool name_matches(const struct spec *spec, const struct function *function)
+{
+    if (spec->pattern) {
+        char name[1024];
+        if (function->name_length >= sizeof name)
+            return false;
+        memcpy(name, function->name, function->name_length);
+        name[function->name_length] = '\0';
+        if (fnmatch(spec->function, name, 0) != 0)
+            return false;
+    } else if (strncmp(spec->function, function->name, function->name_length) != 0 ||
+               spec->function[function->name_length]) {
+        return false;
+    }
+    /* "malloc@GLIBC" is enough where the version is GLIBC_2.2.5. */
+    return !spec->version ||
+           (function->version && strncmp(function->version, spec->version, strlen(spec->version)) == 0);
+}
+
+static int collect(const struct function *function, void *context)
+{
+    struct search *search = context;
+    if (!name_matches(search->spec, function))
+        return 0;
+    uint64_t offset;
+    if (binary_offset(search->binary, function->address, &offset) < 0) {
+        search->elsewhere = true;
+        return 0;
+    }
+    /* A pattern takes functions only: labels in assembly may stand inside of one. */
+    if (search->spec->pattern && !function->typed)
+        return 0;
+    if (search->count == MAX_MATCHES)
+        return -E2BIG;
+    if (search->count == search->capacity) {
+        size_t capacity = search->capacity ? search->capacity * 2 : 8;
+        struct match *matches = realloc(search->matches, capacity * sizeof *matches);
+        if (!matches)
+            return -ENOMEM;
+        search->matches = matches;
+        search->capacity = capacity;
+    }
+    struct match match = {
+        .name = strndup(function->name, function->name_length),
+        .address = function->address,
+        .size = function->size,
+        .ifunc = function->ifunc,
+        .global = function->global,
+        .old = function->old && !search->spec->version,
+    };
+    if (!match.name)
+        return -ENOMEM;
+    search->matches[search->count++] = match;
+    return 0;
+}
+
+/* What is probed first comes first; of one address only the first is kept. */
+static int by_address(const void *a, const void *b)
+{
+    const struct match *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    if (x->ifunc != y->ifunc)
+        return x->ifunc ? -1 : 1;
+    if (x->global != y->global)
+        return x->global ? -1 : 1;
+    return (x->size < y->size) - (x->size > y->size);
+}
+
+/* Drops what the name does not mean, and doubles. */
+static void choose(struct search *search)
+{
+    bool current = false, global = false;
+    for (size_t i = 0; i < search->count; i++)
+        current |= !search->matches[i].old;
+    for (size_t i = 0; i < search->count; i++)
+        global |= search->matches[i].global && !(current && search->matches[i].old);
+    size_t kept = 0;
+    if (search->count)
+        qsort(search->matches, search->count, sizeof *search->matches, by_address);
+    for (size_t i = 0; i < search->count; i++) {
+        struct match *match = &search->matches[i];
+        bool wanted = (!current || !match->old) && (search->spec->pattern || !global || match->global) &&
+                      (kept == 0 || search->matches[kept - 1].address != match->address) &&
+                      !(search->spec->pattern && match->ifunc);
+        if (wanted)
+            search->matches[kept++] = *match;
+        else
+            free(match->name);
+    }
+    search->count = kept;
+}
+
+static void search_free(struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++)
+        free(search->matches[i].name);
+    free(search->matches);
+}
+
+static int offer(const struct function *function, void *context)
+{
+    if (function->typed)
+        suggest_offer(context, function->name, function->name_length);
+    return 0;
+}
+
+static int not_found(const struct search *search, const struct binary *debug, struct error *err)
+{
+    const struct spec *spec = search->spec;
+    const char *file = binary_module(search->binary)->name;
+    char names[512];
+    if (search->elsewhere)
+        return error_set(err, -ENOENT, "%s: %s in %s is not a function: it lies outside of the code", spec->text,
+                         spec->function, file);
+    struct suggest suggest;
+    suggest_init(&suggest, spec->function);
+    binary_functions(search->binary, offer, &suggest);
+    if (debug)
+        binary_functions(debug, offer, &suggest);
+    suggest_text(&suggest, names, sizeof names);
+    if (!debug && !binary_has_symbols(search->binary))
+        return error_set(err, -ENOENT,
+                         "%s: no such function in %s%s\nthe file has no symbol table (stripped), so only its exported "
+                         "functions can be probed; install its debug symbols",
+                         spec->text, file, names);
+    return error_set(err, -ENOENT, "%s: no such function in %s%s", spec->text, file, names);
+}
+
+/* The names that an IFUNC's implementations have, such as __strlen_avx2. */
+struct implementations {
+    const char *function;
+    char text[512];
+    size_t used;
+};
+
+static int offer_implementation(const struct function *function, void *context)
+{
+    struct implementations *found = context;
+    size_t length = strlen(found->function);
+    const char *name = function->name, *end = name + function->name_length;
+    if (!function->typed || function->ifunc)
+        return 0;
+    while (name < end && *name == '_')
+        name++;
+    if ((size_t)(end - name) < length + 2 || memcmp(name, found->function, length) != 0 || name[length] != '_')
+        return 0;
+    int n = snprintf(found->text + found->used, sizeof found->text - found->used, "%s%.*s", found->used ? ", " : "",
+                     (int)function->name_length, function->name);
+    if (n < 0 || found->used + (size_t)n >= sizeof found->text) {
+        found->text[found->used] = '\0';
+        return 1;
+    }
+    found->used += (size_t)n;
+    return 0;
+}
+
+static int refuse_ifunc(const struct search *search, const struct binary *debug, struct error *err)
+{
+    const struct spec *spec = search->spec;
+    struct binary *opened = NULL;
+    struct implementations found = {.function = spec->function};
+    if (!debug && binary_open_debug(search->binary, &opened) == 0)
+        debug = opened;
+    binary_functions(search->binary, offer_implementation, &found);
+    if (debug && !found.used)
+        binary_functions(debug, offer_implementation, &found);
+    binary_close(opened);
+    const char *file = binary_module(search->binary)->name;
+    if (found.used)
+        return error_set(err, -EINVAL,
+                         "%s: %s chooses one of several implementations when it is first used (an IFUNC), so that a "
+                         "probe on it would count nothing\nprobe the implementations: %s",
+                         spec->text, spec->function, found.text);
+    return error_set(err, -EINVAL,
+                     "%s: %s chooses one of several implementations when it is first used (an IFUNC), so that a probe "
+                     "on it would count nothing\ninstall the debug symbols of %s to probe the implementations by name",
+                     spec->text, spec->function, file);
+}
+
+/* 0 if the spec's offset is an instruction of the function MATCH. */
+static int check_inside(const struct search *search, const struct match *match, struct error *err)
+{
+    const struct spec *spec = search->spec;
+    uint64_t start;
+    if (!spec->offset)
+        return 0;
+    if (spec->offset > MAX_INSIDE || (match->size && spec->offset >= match->size))
+        return error_set(err, -EINVAL, "%s: %s in %s has only %llu bytes", spec->text, spec->function,
+                         binary_module(search->binary)->name, (unsigned long long)match->size);
+    binary_offset(search->binary, match->address, &start);
+    size_t size = (size_t)spec->offset + LONGEST_INSTRUCTION;
+    if (match->size && size > match->size)
+        size = (size_t)match->size;
+    uint8_t *code = malloc(size);
+    if (!code)
+        return error_set(err, -ENOMEM, "out of memory");
+    size = binary_read(search->binary, start, code, size);
+    bool boundary = spec->offset < size && arch_instruction_boundary(code, size, (size_t)spec->offset);
+    free(code);
+    if (!boundary)
+        return error_set(err, -EINVAL,
+                         "%s: no instruction starts at +%#llx of %s; a probe inside of one would corrupt the program",
+                         spec->text, (unsigned long long)spec->offset, spec->function);
+    return 0;
+}
+
+static int append(const struct search *search, const struct match *match, struct site_list *list, struct error *err)
+{
+    const struct module *module = binary_module(search->binary);
+    int result = check_inside(search, match, err);
+    if (result < 0)
+        return result;
+    uint64_t address = match->address + search->spec->offset, offset;
+    if (binary_offset(search->binary, address, &offset) < 0)
+        return error_set(err, -EINVAL, "%s: outside of the code of %s", search->spec->text, module->name);
+    struct site *items = realloc(list->items, (list->count + 1) * sizeof *items);
+    if (!items)
+        return error_set(err, -ENOMEM, "out of memory");
+    list->items = items;
+    items[list->count++] = (struct site){
+        .path = strdup(module->path),
+        .module = strdup(module->name),
+        .function = strdup(match->name),
+        .offset = offset,
+        .address = address,
+        .inside = search->spec->offset,
+    };
+    struct site *site = &items[list->count - 1];
+    return site->path && site->module && site->function ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+int lookup_sites(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
+{
+    struct search search = {.binary = binary, .spec = spec};
+    struct binary *debug = NULL;
+    int result = binary_functions(binary, collect, &search);
+    /* A pattern means local functions too, which only .symtab has. */
+    if (result == 0 && (search.count == 0 || (spec->pattern && !binary_has_symbols(binary))) &&
+        binary_open_debug(binary, &debug) == 0)
+        result = binary_functions(debug, collect, &search);
+    if (result < 0) {
+        error_set(err, result, "%s: cannot read the symbols of %s: %s", spec->text, binary_module(binary)->name,
+                  strerror(-result));
+        goto out;
+    }
+    choose(&search);
+    if (search.count == 0)
+        result = not_found(&search, debug, err);
+    for (size_t i = 0; result == 0 && i < search.count; i++)
+        result = search.matches[i].ifunc ? refuse_ifunc(&search, debug, err)
+                                         : append(&search, &search.matches[i], list, err);
+out:
+    search_free(&search);
+    binary_close(debug);
+    return result;
+}
+
+bool lookup_defines(const struct binary *binary, const char *name)
+{
+    struct spec spec = {.function = (char *)name};
+    struct search search = {.binary = binary, .spec = &spec};
+    bool found = binary_functions(binary, collect, &search) == 0 && search.count > 0;
+    search_free(&search);
+    return found;
+}

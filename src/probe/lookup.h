@@ -1,0 +1,24 @@
+/* The places in a binary that a spec names. */
+#ifndef UPLUA_PROBE_LOOKUP_H
+#define UPLUA_PROBE_LOOKUP_H
+
+#include "probe/binary.h"
+#include "probe/probe.h"
+#include "probe/spec.h"
+
+struct site_list {
+    struct site *items;
+    size_t count;
+};
+
+/*
+ * Appends the sites of SPEC in BINARY to LIST. A name stands for the function of that name that the linker would take,
+ * or, where only file-local ones have it, for all of them; without a version for the default version. Where the binary
+ * does not know the name, its separate debug file is asked.
+ */
+int lookup_sites(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err);
+
+/* True if BINARY itself exports or contains code for the function NAME. */
+bool lookup_defines(const struct binary *binary, const char *name);
+
+#endif

@@ -1,0 +1,45 @@
+/* Programs and libraries as files: which ones a process has mapped, and by which path the kernel finds them. */
+#ifndef UPLUA_PROBE_MODULE_H
+#define UPLUA_PROBE_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "sys/error.h"
+
+struct module {
+    char *path; /* opens it from here: /proc/4242/root/usr/lib/libc.so.6 */
+    char *name; /* as its process sees it: /usr/lib/libc.so.6 */
+    dev_t device;
+    ino_t inode;
+};
+
+struct modules {
+    struct module *items;
+    size_t count;
+};
+
+/*
+ * Appends the file that PATH opens, called NAME, unless it is there already. Both strings are copied. 0, or -errno
+ * where PATH is no regular file.
+ */
+int modules_add(struct modules *modules, const char *path, const char *name);
+void modules_free(struct modules *modules);
+
+/*
+ * The executable files that process PID has mapped, its program first. A file that was deleted or replaced since is
+ * reached through /proc/PID/map_files.
+ */
+int modules_of_process(pid_t pid, struct modules *modules, struct error *err);
+
+/* The last component of PATH. */
+const char *path_basename(const char *path);
+
+/*
+ * PATH, absolute, followed through symbolic links inside the folder ROOT ("": our own root): malloc'd, absolute inside
+ * ROOT, free of links. NULL with errno set where it does not exist.
+ */
+char *path_resolve(const char *root, const char *path);
+
+#endif

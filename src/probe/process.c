@@ -1,0 +1,96 @@
+#include "probe/process.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+
+struct status {
+    char name[64];
+    char state;
+    pid_t tgid;
+};
+
+/* The fields of /proc/PID/status that say what PID is. */
+static int read_status(pid_t pid, struct status *status)
+{
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *in = fopen(path, "re");
+    if (!in)
+        return -errno;
+    memset(status, 0, sizeof *status);
+    while (fgets(line, sizeof line, in)) {
+        int tgid;
+        if (sscanf(line, "Name:\t%63[^\n]", status->name) == 1 || sscanf(line, "State:\t%c", &status->state) == 1)
+            continue;
+        if (sscanf(line, "Tgid:\t%d", &tgid) == 1) {
+            status->tgid = tgid;
+            break;
+        }
+    }
+    fclose(in);
+    return status->tgid ? 0 : -ESRCH;
+}
+
+/* Errors about /proc/PID/exe, whose reading is what needs a privilege. */
+static int no_program(pid_t pid, const struct status *status, int code, struct error *err)
+{
+    if (status->state == 'Z' || status->state == 'X')
+        return error_set(err, -ESRCH, "process %d (%s) has already exited", (int)pid, status->name);
+    if (code == -EACCES || code == -EPERM)
+        return error_set(err, code,
+                         "process %d (%s) belongs to another user: tracing it needs CAP_SYS_PTRACE; run uplua as root",
+                         (int)pid, status->name);
+    if (code == -ENOENT)
+        return error_set(err, code, "process %d (%s) is a kernel thread: uplua's targets are programs", (int)pid,
+                         status->name);
+    return error_set(err, code, "cannot read the program of process %d (%s): %s", (int)pid, status->name,
+                     strerror(-code));
+}
+
+/* The program's file as its process sees it, for messages. */
+static void program_name(pid_t pid, char *name, size_t size)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+    ssize_t n = readlink(link, name, size - 1);
+    name[n > 0 ? n : 0] = '\0';
+}
+
+int process_check(pid_t pid, struct error *err)
+{
+    struct status status;
+    int result = pid > 0 ? read_status(pid, &status) : -ENOENT;
+    if (result == -ENOENT || result == -ESRCH)
+        return error_set(err, -ESRCH, "no process %d", (int)pid);
+    if (result < 0)
+        return error_set(err, result, "cannot read /proc/%d/status: %s", (int)pid, strerror(-result));
+    if (status.tgid != pid)
+        return error_set(err, -EINVAL, "%d is a thread of process %d: give %d", (int)pid, (int)status.tgid,
+                         (int)status.tgid);
+
+    char path[512];
+    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return no_program(pid, &status, -errno, err);
+    Elf64_Ehdr header; /* e_ident and e_machine lie at the same place in both classes */
+    ssize_t n = pread(fd, &header, sizeof header, 0);
+    close(fd);
+    program_name(pid, path, sizeof path);
+    if (n < (ssize_t)sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return error_set(err, -ENOEXEC, "process %d runs %s, which is not an ELF program", (int)pid, path);
+    if (header.e_ident[EI_CLASS] != ELFCLASS64)
+        return error_set(err, -ENOEXEC, "process %d is a 32-bit program (%s); uplua traces 64-bit programs", (int)pid,
+                         path);
+    if (header.e_machine != arch_elf_machine())
+        return error_set(err, -ENOEXEC, "process %d is a program for another CPU (%s, ELF machine %u)", (int)pid, path,
+                         header.e_machine);
+    return 0;
+}

@@ -1,0 +1,309 @@
+/* From a spec to the binaries that it means, for each kind of target. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/command.h"
+#include "probe/library.h"
+#include "probe/lookup.h"
+#include "probe/probe.h"
+#include "probe/script.h"
+#include "probe/suggest.h"
+
+/* Where a target's binaries are. */
+struct place {
+    pid_t pid;    /* 0: a command or the whole machine */
+    char root[64]; /* prefix of its paths: "/proc/4242/root" or "" */
+    struct modules modules; /* what it has mapped, or will */
+};
+
+static int place_of_process(pid_t pid, struct place *place, struct error *err)
+{
+    place->pid = pid;
+    snprintf(place->root, sizeof place->root, "/proc/%d/root", (int)pid);
+    return modules_of_process(pid, &place->modules, err);
+}
+
+static int place_of_command(const char *path, struct place *place, struct error *err)
+{
+    memset(place, 0, sizeof *place);
+    char *program = script_program(path), *resolved = program ? realpath(program, NULL) : NULL;
+    int result = program ? 0 : -ENOMEM;
+    if (result == 0 && !resolved)
+        result = error_set(err, -errno, "%s needs the interpreter %s, which cannot be found: %s", path, program,
+                           strerror(errno));
+    if (result == 0) {
+        result = library_closure("", resolved, true, &place->modules);
+        if (result < 0)
+            error_set(err, result, "cannot read %s and its libraries: %s", resolved, strerror(-result));
+    }
+    free(program);
+    free(resolved);
+    return result;
+}
+
+static int add_module(struct modules *found, const struct module *module)
+{
+    return modules_add(found, module->path, module->name);
+}
+
+/* Adds the file NAME, a path, of PLACE. */
+static int find_path(const struct place *place, const char *name, struct modules *found)
+{
+    /* A path that is a mapped file's name also stands for a file that was replaced since. */
+    for (size_t i = 0; i < place->modules.count; i++)
+        if (strcmp(place->modules.items[i].name, name) == 0)
+            return add_module(found, &place->modules.items[i]);
+    char *inside = name[0] == '/' ? path_resolve(place->root, name) : NULL, *full = NULL;
+    int result = -ENOENT;
+    /* A relative path is relative to us; so may be an absolute one, where the process lives in a folder that we see. */
+    char *ours = realpath(name, NULL);
+    struct modules candidate = {0};
+    if (inside && asprintf(&full, "%s%s", place->root, inside) > 0)
+        modules_add(&candidate, full, inside);
+    if (ours)
+        modules_add(&candidate, ours, ours);
+    for (size_t c = 0; c < candidate.count && result == -ENOENT; c++)
+        for (size_t i = 0; i < place->modules.count; i++)
+            if (place->modules.items[i].device == candidate.items[c].device &&
+                place->modules.items[i].inode == candidate.items[c].inode)
+                result = add_module(found, &place->modules.items[i]);
+    /* Not mapped, or not yet: dlopen and exec may still do it. */
+    if (result == -ENOENT && candidate.count)
+        result = add_module(found, &candidate.items[0]);
+    modules_free(&candidate);
+    free(inside);
+    free(full);
+    free(ours);
+    return result;
+}
+
+static int ambiguous(const struct modules *found, size_t from, const struct spec *spec, const struct place *place,
+                     struct error *err)
+{
+    char list[1024];
+    size_t used = 0;
+    for (size_t i = from; i < found->count && used < sizeof list; i++) {
+        int n = snprintf(list + used, sizeof list - used, "%s%s", i > from ? ", " : "", found->items[i].name);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    if (place->pid)
+        return error_set(err, -EINVAL, "%s: '%s' means several files of process %d\nname one of them: %s", spec->text,
+                         spec->binary, (int)place->pid, list);
+    return error_set(err, -EINVAL, "%s: '%s' means several files\nname one of them: %s", spec->text, spec->binary,
+                     list);
+}
+
+/* The files of PLACE whose names match BINARY, exactly or as a library's short name. */
+static int find_mapped(const struct place *place, const char *binary, bool exactly, struct modules *found)
+{
+    int result = 0;
+    for (size_t i = 0; i < place->modules.count && result == 0; i++) {
+        const char *file = path_basename(place->modules.items[i].name);
+        if (exactly ? strcmp(file, binary) == 0 : library_matches(file, binary))
+            result = add_module(found, &place->modules.items[i]);
+    }
+    return result;
+}
+
+/* In $PATH: of our root, or inside the process's. */
+static int find_command(const struct place *place, const char *binary, struct modules *found)
+{
+    char *path;
+    if (command_find(binary, &path, NULL) < 0)
+        return -ENOENT;
+    char *program = script_program(path);
+    int result = program ? find_path(place, program, found) : -ENOMEM;
+    free(program);
+    free(path);
+    return result;
+}
+
+static int no_binary(const struct place *place, const struct spec *spec, struct error *err)
+{
+    char names[512], where[64] = "";
+    struct suggest suggest;
+    suggest_init(&suggest, spec->binary);
+    for (size_t i = 0; i < place->modules.count; i++) {
+        const char *file = path_basename(place->modules.items[i].name);
+        /* Both libssl.so.3 and its short name are worth comparing. */
+        size_t length = strcspn(file, "."), whole = strlen(file);
+        size_t before = suggest.count;
+        suggest_offer(&suggest, file, length);
+        if (suggest.count == before)
+            suggest_offer(&suggest, file, whole);
+    }
+    suggest_text(&suggest, names, sizeof names);
+    if (strchr(spec->binary, '/'))
+        return error_set(err, -ENOENT, "%s: no such file: %s%s", spec->text, spec->binary, names);
+    if (place->pid)
+        snprintf(where, sizeof where, "process %d has no", (int)place->pid);
+    else
+        snprintf(where, sizeof where, place->modules.count ? "the command has no" : "there is no");
+    return error_set(err, -ENOENT, "%s: %s program or library '%s'%s\nname a file by its path, a command, or a library "
+                     "such as libc", spec->text, where, spec->binary, names);
+}
+
+/* Appends to FOUND the file or files that the spec's binary means in PLACE. */
+static int find_binary(const struct place *place, const struct spec *spec, struct modules *found, struct error *err)
+{
+    const char *binary = spec->binary;
+    struct modules here = {0};
+    int result;
+    if (strchr(binary, '/')) {
+        result = find_path(place, binary, &here);
+    } else {
+        result = find_mapped(place, binary, true, &here);
+        if (result == 0 && !here.count)
+            result = find_mapped(place, binary, false, &here);
+        /* A process so young that its libraries are not mapped yet: those that it is linked with. */
+        if (result == 0 && !here.count && place->pid && place->modules.count) {
+            struct place linked = {0};
+            library_closure(place->root, place->modules.items[0].name, false, &linked.modules);
+            result = find_mapped(&linked, binary, false, &here);
+            modules_free(&linked.modules);
+        }
+        if (result == 0 && !here.count)
+            result = find_command(place, binary, &here);
+        /* Opened later by name: a plugin's libraries. */
+        if (result == -ENOENT || (result == 0 && !here.count))
+            result = library_find(place->root, binary, &here);
+    }
+    if (result == -ENOENT || (result == 0 && !here.count))
+        result = no_binary(place, spec, err);
+    else if (result < 0)
+        error_set(err, result, "%s: cannot open %s: %s", spec->text, binary, strerror(-result));
+    else if (here.count > 1)
+        result = ambiguous(&here, 0, spec, place, err);
+    for (size_t i = 0; result == 0 && i < here.count; i++)
+        result = add_module(found, &here.items[i]);
+    modules_free(&here);
+    return result;
+}
+
+static int find_binaries(const struct spec *spec, const struct target *target, struct modules *found,
+                         struct error *err)
+{
+    int result = 0;
+    size_t places = target && target->count && !target->command ? target->count : 1;
+    for (size_t i = 0; i < places && result == 0; i++) {
+        struct place place = {0};
+        if (target && target->command)
+            result = place_of_command(target->program, &place, err);
+        else if (target && target->count)
+            result = place_of_process(target->pids[i], &place, err);
+        if (result < 0)
+            error_prefix(err, "%s: ", spec->text);
+        else
+            result = find_binary(&place, spec, found, err);
+        modules_free(&place.modules);
+    }
+    return result;
+}
+
+/* Names come from files of the target: nothing in them may reach a terminal as a control sequence. */
+static void make_printable(struct error *err)
+{
+    for (unsigned char *c = (unsigned char *)(err ? err->text : ""); *c; c++) {
+        if ((*c < ' ' && *c != '\n') || *c == 0x7f)
+            *c = '?';
+        else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 to U+009F */
+            c[0] = c[1] = '?';
+    }
+}
+
+int probe_resolve(const char *text, const struct target *target, struct site **sites, size_t *count,
+                  struct error *err)
+{
+    struct site_list list = {0};
+    struct modules found = {0};
+    struct spec spec;
+    *sites = NULL;
+    *count = 0;
+    int result = spec_parse(text, &spec, err);
+    if (result == 0) {
+        result = find_binaries(&spec, target, &found, err);
+        for (size_t i = 0; i < found.count && result == 0; i++) {
+            struct binary *binary;
+            result = binary_open(&found.items[i], &binary, err);
+            if (result < 0) {
+                error_prefix(err, "%s: ", spec.text);
+                break;
+            }
+            result = lookup_sites(binary, &spec, &list, err);
+            binary_close(binary);
+        }
+        modules_free(&found);
+        spec_free(&spec);
+    }
+    if (result < 0) {
+        sites_free(list.items, list.count);
+        make_printable(err);
+        return result;
+    }
+    *sites = list.items;
+    *count = list.count;
+    return 0;
+}
+
+void sites_free(struct site *sites, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(sites[i].path);
+        free(sites[i].module);
+        free(sites[i].function);
+    }
+    free(sites);
+}
+
+/* All modules of the target, the C library where the target is the whole machine. */
+static int all_modules(const struct target *target, struct modules *modules, struct error *err)
+{
+    int result = 0;
+    if (!target || (!target->count && !target->command))
+        return library_find("", "libc", modules);
+    for (size_t i = 0; i < target->count && result == 0; i++) {
+        struct place place = {0};
+        result = target->command ? place_of_command(target->program, &place, err)
+                                 : place_of_process(target->pids[i], &place, err);
+        for (size_t m = 0; m < place.modules.count && result == 0; m++)
+            result = add_module(modules, &place.modules.items[m]);
+        modules_free(&place.modules);
+    }
+    return result;
+}
+
+int probe_modules_defining(const char *name, const struct target *target, char ***paths, size_t *count,
+                           struct error *err)
+{
+    struct modules modules = {0};
+    *paths = NULL;
+    *count = 0;
+    int result = all_modules(target, &modules, err);
+    if (result == 0) {
+        *paths = calloc(modules.count + 1, sizeof **paths);
+        result = *paths ? 0 : error_set(err, -ENOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < modules.count && result == 0; i++) {
+        struct binary *binary;
+        if (binary_open(&modules.items[i], &binary, NULL) < 0)
+            continue; /* executable mappings of what is no ELF file: JIT caches, wine */
+        if (lookup_defines(binary, name)) {
+            (*paths)[*count] = strdup(modules.items[i].name);
+            result = (*paths)[*count] ? 0 : error_set(err, -ENOMEM, "out of memory");
+            *count += result == 0;
+        }
+        binary_close(binary);
+    }
+    modules_free(&modules);
+    if (result < 0) {
+        for (size_t i = 0; i < *count; i++)
+            free((*paths)[i]);
+        free(*paths);
+        *paths = NULL;
+        *count = 0;
+    }
+    return result;
+}

@@ -1,0 +1,11 @@
+/* Scripts: which program will run them. */
+#ifndef UPLUA_PROBE_SCRIPT_H
+#define UPLUA_PROBE_SCRIPT_H
+
+/*
+ * The program that executing the file PATH ends in: PATH itself, or where it is a script the interpreter of its "#!"
+ * line, through further scripts and through env(1). Malloc'd; NULL if there is no memory.
+ */
+char *script_program(const char *path);
+
+#endif

@@ -1,0 +1,22 @@
+/* BINARY:FUNCTION[@VERSION][+OFFSET], as users write it. */
+#ifndef UPLUA_PROBE_SPEC_H
+#define UPLUA_PROBE_SPEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sys/error.h"
+
+struct spec {
+    char *text; /* as given */
+    char *binary;
+    char *function; /* with * ? [ it is a pattern */
+    char *version;  /* or NULL */
+    uint64_t offset;
+    bool pattern;
+};
+
+int spec_parse(const char *text, struct spec *spec, struct error *err);
+void spec_free(struct spec *spec);
+
+#endif

@@ -1,0 +1,24 @@
+/* "did you mean malloc?": the names that resemble one that was not found. */
+#ifndef UPLUA_PROBE_SUGGEST_H
+#define UPLUA_PROBE_SUGGEST_H
+
+#include <stddef.h>
+
+enum { SUGGEST_MAX = 3, SUGGEST_LENGTH = 96 };
+
+struct suggest {
+    const char *wanted;
+    size_t count;
+    struct {
+        unsigned distance;
+        char name[SUGGEST_LENGTH];
+    } best[SUGGEST_MAX]; /* by distance */
+};
+
+void suggest_init(struct suggest *suggest, const char *wanted);
+/* Remembers NAME (LENGTH characters) if it is among those that resemble most. */
+void suggest_offer(struct suggest *suggest, const char *name, size_t length);
+/* "; did you mean a, b or c?", or "" where nothing resembles; in BUFFER. */
+const char *suggest_text(const struct suggest *suggest, char *buffer, size_t size);
+
+#endif

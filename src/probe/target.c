@@ -1,0 +1,147 @@
+#include "probe/target.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "probe/command.h"
+#include "probe/process.h"
+
+void target_init(struct target *target)
+{
+    memset(target, 0, sizeof *target);
+    target->release_fd = -1;
+    target->status = -1;
+}
+
+/* A descriptor that is closed on exec, as all pidfds are. */
+static int pidfd_open_process(pid_t pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    return fd < 0 ? -errno : fd;
+}
+
+static int add_process(struct target *target, pid_t pid, struct error *err)
+{
+    for (size_t i = 0; i < target->count; i++)
+        if (target->pids[i] == pid)
+            return 0;
+    /* The descriptor first: what is then read under /proc/PID is of the process that it holds, or an error. */
+    int fd = pid > 0 ? pidfd_open_process(pid) : -ESRCH;
+    int result = process_check(pid, err);
+    if (result < 0) {
+        if (fd >= 0)
+            close(fd);
+        return result;
+    }
+    if (fd == -ESRCH)
+        return error_set(err, fd, "no process %d", (int)pid);
+    if (fd < 0)
+        return error_set(err, fd, "cannot watch process %d: %s", (int)pid, strerror(-fd));
+    target->pids[target->count] = pid;
+    target->pidfds[target->count++] = fd;
+    return 0;
+}
+
+int target_attach(struct target *target, const pid_t *pids, size_t count, struct error *err)
+{
+    target_init(target);
+    if (count == 0)
+        return 0;
+    target->pids = calloc(count, sizeof *target->pids);
+    target->pidfds = calloc(count, sizeof *target->pidfds);
+    int result = target->pids && target->pidfds ? 0 : error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = add_process(target, pids[i], err);
+    if (result < 0)
+        target_close(target);
+    return result;
+}
+
+int target_start(struct target *target, char *const argv[], struct error *err)
+{
+    target_init(target);
+    int result = command_find(argv[0], &target->program, err);
+    if (result < 0)
+        return result;
+    target->pids = calloc(1, sizeof *target->pids);
+    target->pidfds = calloc(1, sizeof *target->pidfds);
+    if (!target->pids || !target->pidfds) {
+        result = error_set(err, -ENOMEM, "out of memory");
+        goto fail;
+    }
+    result = command_fork(target->program, argv, &target->pids[0], &target->release_fd, err);
+    if (result < 0)
+        goto fail;
+    target->command = true;
+    int fd = pidfd_open_process(target->pids[0]);
+    if (fd < 0) {
+        result = error_set(err, fd, "cannot watch process %d: %s", (int)target->pids[0], strerror(-fd));
+        goto fail;
+    }
+    target->pidfds[0] = fd;
+    target->count = 1;
+    return 0;
+fail:
+    target_close(target);
+    return result;
+}
+
+int target_release(struct target *target, struct error *err)
+{
+    if (target->release_fd < 0)
+        return 0;
+    int result = command_release(target->release_fd);
+    close(target->release_fd);
+    target->release_fd = -1;
+    if (result == -ENOENT)
+        /* The file itself was found: it is its interpreter that is missing. */
+        return error_set(err, result, "%s: cannot be executed: its interpreter or loader does not exist",
+                         target->program);
+    if (result < 0)
+        return error_set(err, result, "%s: cannot be executed: %s", target->program, strerror(-result));
+    return 0;
+}
+
+int target_pidfd(const struct target *target, size_t i)
+{
+    return i < target->count ? target->pidfds[i] : -1;
+}
+
+int target_status(struct target *target)
+{
+    if (!target->command || target->status >= 0)
+        return target->status;
+    int status;
+    pid_t pid;
+    do {
+        pid = waitpid(target->pids[0], &status, WNOHANG);
+    } while (pid < 0 && errno == EINTR);
+    if (pid == target->pids[0])
+        target->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return target->status;
+}
+
+void target_close(struct target *target)
+{
+    if (target->release_fd >= 0) {
+        /* Never released, so it is still our child and its number is its own, unless it was reaped. */
+        close(target->release_fd);
+        if (target->status < 0) {
+            kill(target->pids[0], SIGKILL);
+            while (waitpid(target->pids[0], NULL, 0) < 0 && errno == EINTR)
+                continue;
+        }
+    }
+    for (size_t i = 0; i < target->count; i++)
+        close(target->pidfds[i]);
+    free(target->pids);
+    free(target->pidfds);
+    free(target->program);
+    target_init(target);
+}

@@ -1,0 +1,81 @@
+#include "sys/bpf.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* attr.link_create of BPF_LINK_CREATE with its uprobe_multi member, as in include/uapi/linux/bpf.h of Linux 6.6. */
+struct link_create_uprobe_multi {
+    uint32_t prog_fd;
+    uint32_t target_fd;
+    uint32_t attach_type;
+    uint32_t flags;
+    uint64_t path;
+    uint64_t offsets;
+    uint64_t ref_ctr_offsets;
+    uint64_t cookies;
+    uint32_t cnt;
+    uint32_t uprobe_flags;
+    uint32_t pid;
+    uint32_t padding;
+};
+_Static_assert(sizeof(struct link_create_uprobe_multi) == 64, "layout of the kernel's bpf_attr");
+
+enum { UPROBE_FLAG_RETURN = 1 }; /* BPF_F_UPROBE_MULTI_RETURN */
+
+static int bpf(int command, void *attr, unsigned size)
+{
+    long result = syscall(SYS_bpf, command, attr, size);
+    return result < 0 ? -errno : (int)result;
+}
+
+int bpf_probe_program(uint32_t attach_type)
+{
+    static const struct bpf_insn nothing[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.prog_type = BPF_PROG_TYPE_KPROBE;
+    attr.expected_attach_type = attach_type;
+    attr.insns = (uintptr_t)nothing;
+    attr.insn_cnt = sizeof nothing / sizeof nothing[0];
+    attr.license = (uintptr_t) "GPL";
+    return bpf(BPF_PROG_LOAD, &attr, sizeof attr);
+}
+
+int uprobe_multi_link(int program, const struct uprobe_multi *probe)
+{
+    struct link_create_uprobe_multi attr = {
+        .prog_fd = (uint32_t)program,
+        .attach_type = probe->attach_type,
+        .path = (uintptr_t)probe->path,
+        .offsets = (uintptr_t)probe->offsets,
+        .cnt = probe->count,
+        .uprobe_flags = probe->at_return ? UPROBE_FLAG_RETURN : 0,
+        .pid = (uint32_t)probe->pid,
+    };
+    return bpf(BPF_LINK_CREATE, &attr, sizeof attr);
+}
+
+bool uprobe_multi_filters_process(void)
+{
+    static int answer = -1;
+    if (answer < 0) {
+        /* The kernel change that made it processes also began to refuse negative pids, before it looks at the path. */
+        uint64_t offset = 0;
+        struct uprobe_multi probe = {
+            .attach_type = ATTACH_TYPE_UPROBE_MULTI, .path = "/", .offsets = &offset, .count = 1, .pid = -1};
+        int program = bpf_probe_program(ATTACH_TYPE_UPROBE_MULTI);
+        int link = program < 0 ? program : uprobe_multi_link(program, &probe);
+        if (link >= 0)
+            close(link);
+        if (program >= 0)
+            close(program);
+        answer = link == -EINVAL;
+    }
+    return answer;
+}

@@ -1,0 +1,34 @@
+/* What uplua asks of bpf() itself: the links that libbpf 1.1 does not know. Programs and maps are libbpf's business. */
+#ifndef UPLUA_SYS_BPF_H
+#define UPLUA_SYS_BPF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* enum bpf_attach_type of Linux 6.6 and 6.13; newer than the headers that we build with. */
+enum { ATTACH_TYPE_UPROBE_MULTI = 48, ATTACH_TYPE_UPROBE_SESSION = 57 };
+
+/* A program of type kprobe and ATTACH_TYPE that does nothing, to try the kernel with. A descriptor or -errno. */
+int bpf_probe_program(uint32_t attach_type);
+
+struct uprobe_multi {
+    uint32_t attach_type; /* the program's */
+    const char *path;
+    const uint64_t *offsets; /* file offsets */
+    uint32_t count;
+    bool at_return;
+    pid_t pid; /* only this process; 0: all */
+};
+
+/* Attaches PROGRAM at all offsets at once: the link's descriptor, or -errno. Closing it detaches. */
+int uprobe_multi_link(int program, const struct uprobe_multi *probe);
+
+/*
+ * True where the pid of uprobe_multi means a process. Before 6.10 it meant one thread, so that a filtered link
+ * would miss the others.
+ */
+bool uprobe_multi_filters_process(void);
+
+#endif
