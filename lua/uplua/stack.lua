@@ -8,6 +8,7 @@
 --   s:folded()    "main;serve;zmalloc": the outermost first, functions without offsets, for flame graphs
 --   s:key()       equal for stacks that print equally: to merge those of several processes in a view
 --   s:pid()       the process it was taken in
+--   s.id          the id, a uint64_t
 local ffi  = require "ffi"
 local bit  = require "bit"
 local core = require "uplua.core"
@@ -51,7 +52,7 @@ end
 local function load(s)
   if s._frames then return end
   for _, source in ipairs(sources) do
-    if source.map:lookup(u64_array(s._id), source.value) then
+    if source.map:lookup(u64_array(s.id), source.value) then
       local found = ffi.cast(view_type, source.value)
       local room = math.floor((source.map.value_size - HEADER) / 8)
       s._pid = found.tgid
@@ -160,7 +161,10 @@ function stack.unbind(fd)
     for _, s in pairs(lower) do load(s) end
   end
   for i, source in ipairs(sources) do
-    if source.fd == fd then return table.remove(sources, i) and nil end
+    if source.fd == fd then
+      table.remove(sources, i)
+      return
+    end
   end
 end
 
@@ -175,7 +179,7 @@ function stack.intern(id)
   end
   local s = lower[low]
   if not s then
-    s = setmetatable({ _id = id }, meta)
+    s = setmetatable({ id = id }, meta)
     lower[low] = s
   end
   return s

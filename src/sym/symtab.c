@@ -15,10 +15,12 @@
 #include "sym/demangle.h"
 
 enum {
-    MAX_FUNCTIONS = 1 << 22,    /* a browser has half a million */
-    MAX_TABLE_NAMES = 1 << 26,  /* beyond this many bytes, names are not looked at to choose among aliases */
-    MAX_NAME = 1 << 16,         /* bytes of a mangled name that are read */
-    CHUNK = 4096,               /* symbols read at a time */
+    MAX_SYMBOLS = 1 << 24,
+    MAX_FUNCTIONS = 1 << 22,   /* a browser has half a million */
+    MAX_TABLE_NAMES = 1 << 26, /* beyond this many bytes, names are not looked at to choose among aliases */
+    MAX_COMPARED = 255,        /* among aliases, longer names count as equally long */
+    MAX_NAME = 1 << 16,        /* bytes of a mangled name that are read */
+    CHUNK = 4096,              /* symbols read at a time */
 };
 #define NOBODY UINT32_MAX
 
@@ -26,7 +28,7 @@ enum {
 struct candidate {
     uint64_t address, end; /* end of an unsized function: of its section */
     uint32_t name;
-    uint16_t name_length;
+    uint8_t name_length;
     uint8_t rank; /* the lowest of those at one address gives the name */
     bool sized, label;
 };
@@ -92,12 +94,12 @@ static bool is_function(const struct elffile *elf, const struct symtab *symtab, 
     uint64_t end = section_end;
     if (sized && __builtin_add_overflow(symbol->st_value, symbol->st_size, &end))
         end = UINT64_MAX;
-    uint16_t length = 0;
+    uint8_t length = 0;
     if (names) {
         const char *name = names + symbol->st_name;
         if (label && name[0] == '$') /* ARM and RISC-V mark code and data in between with $x, $d */
             return false;
-        length = (uint16_t)strnlen(name, UINT16_MAX);
+        length = (uint8_t)strnlen(name, MAX_COMPARED);
         if (!length)
             return false;
     }
@@ -230,6 +232,8 @@ int symtab_load(struct symtab **result, const struct elffile *elf, uint32_t type
         return -ENOENT;
     const Elf64_Shdr *strings = &elf->sections[section->sh_link];
     uint64_t file_size = (uint64_t)elf->stat.st_size;
+    if (section->sh_size / sizeof(Elf64_Sym) > MAX_SYMBOLS)
+        return -EFBIG;
     if (section->sh_entsize != sizeof(Elf64_Sym) || strings->sh_type != SHT_STRTAB || strings->sh_size > file_size)
         return -ENODATA;
     struct symtab *symtab = calloc(1, sizeof *symtab);
