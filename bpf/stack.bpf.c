@@ -2,8 +2,8 @@
  * User stacks: walked by the chain of frame pointers, kept once each in `stacks`, and named by a 64-bit hash of their
  * process and frames. A handler gets the id; the script side reads the frames when it prints.
  *
- * Speed: the stack's memory is read in windows of 2 KiB (100 ns each, where reading every frame by itself costs 60 ns
- * a frame), and a stack that is known costs one lookup.
+ * Speed: the stack's memory is read in windows of up to 2 KiB (100 ns each, where reading every frame by itself costs
+ * 60 ns a frame), and a stack that is known costs one lookup.
  *
  * The verifier: uplua_ustack needs the context and is therefore hidden, which means verified again for each call, and
  * short. The walk is a global function of numbers, which is verified once. Its loop counts from an unknown number and
@@ -18,7 +18,7 @@
 
 enum {
     WINDOW = 2048,
-    PAGE = 4096,     /* the smallest unit that a read can fail in */
+    PAGE = 4096, /* the smallest unit that a read can fail in */
     FRAME = 16,      /* {caller's frame pointer, return address}, on x86_64 as on aarch64 */
     SLOTS = 4,       /* probes that can be under way at once on one CPU */
     LOWEST_CODE = 4096,
@@ -83,17 +83,21 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
     return hash ^ hash >> 32;
 }
 
-/* Reads the window at ADDRESS: the number of bytes that could be read, 0 or at least FRAME. */
+/*
+ * Reads the window at ADDRESS: the number of bytes that could be read, 0 or at least FRAME. It ends with the page, since
+ * a read that fails costs as much as ten that succeed, and beyond the page may lie nothing.
+ */
 static __always_inline __u64 fill(struct scratch *scratch, __u64 address)
 {
-    if (!bpf_probe_read_user(scratch->window, WINDOW, (void *)address))
-        return WINDOW;
-    /* The stack's last page ends within the window. */
-    __u64 rest = PAGE - (address & (PAGE - 1));
-    OPAQUE(rest);
-    if (rest >= FRAME && rest < WINDOW && !bpf_probe_read_user(scratch->window, rest, (void *)address))
-        return rest;
-    return bpf_probe_read_user(scratch->window, FRAME, (void *)address) ? 0 : FRAME;
+    __u64 size = PAGE - (address & (PAGE - 1));
+    if (size > WINDOW)
+        size = WINDOW;
+    if (size < FRAME)
+        size = FRAME;
+    OPAQUE(size);
+    if (size > WINDOW) /* for the verifier */
+        return 0;
+    return bpf_probe_read_user(scratch->window, size, (void *)address) ? 0 : size;
 }
 
 /* Stores the stack unless it is there. */
