@@ -25,6 +25,8 @@ int map_lookup(const struct map *map, const void *key, void *value);
 int map_update(const struct map *map, const void *key, const void *value);
 /* 0, -ENOENT, -errno. */
 int map_delete(const struct map *map, const void *key);
+/* Looks up and deletes in one step, where the map can (hashes, Linux 5.14). 0, -ENOENT, -errno. */
+int map_take(const struct map *map, const void *key, void *value);
 
 /* All entries at one time: COUNT keys of key_size bytes and COUNT values of cpus × value_stride bytes. */
 struct map_entries {
@@ -32,9 +34,10 @@ struct map_entries {
     uint8_t *keys, *values;
 };
 /*
- * Reads the whole map in batches (BPF_MAP_LOOKUP_BATCH; a bucket larger than the batch grows it; falls back to
- * get_next_key where the map has no batch operations, as per-CPU array does not on old kernels). TAKE also removes what it returns,
- * without losing what is added meanwhile (lookup-and-delete batch). The caller frees with map_entries_free.
+ * Reads the whole map in batches (BPF_MAP_LOOKUP_BATCH; a bucket larger than the batch grows it; an array
+ * without batch operations, as per-CPU arrays are on old kernels, is read by index). TAKE also removes what it returns
+ * (lookup-and-delete batch; hashes only): an entry added meanwhile is either returned or still there. 0 or -errno; on
+ * failure nothing is held, otherwise the caller frees with map_entries_free.
  */
 int map_read_all(const struct map *map, bool take, struct map_entries *entries);
 void map_entries_free(struct map_entries *entries);

@@ -1,0 +1,145 @@
+-- The options of a script, declared in one table:
+--
+--   local opts = up.args {
+--     "leak.lua [interval [count]] [-- TARGET]",                       -- the usage line, then rows:
+--     { "top",       "N",    "number",   10, "print the N largest stacks" },
+--     { "older",     "TIME", "duration", 0,  "only blocks older than TIME, such as 500ms or 5s" },
+--     { "combined-only",                     "one line for each stack" },       -- a flag
+--   }
+--   opts.top, opts.older (seconds), opts.combined_only (true or false), opts[1] … (what is not an option, as text)
+--
+-- A row is { name, metavariable, type, default, help } or, for a flag, { name, help }. Types: string, number, integer (0 and up),
+-- duration (seconds), size (bytes). A default of false or nil means that the option may be missing: write false, since a row
+-- has no holes. "top,T" also gives the option the letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
+-- --help prints the help and ends with status 0; a wrong option prints a message and ends with status 2.
+local text = require "uplua.text"
+
+local args = {}
+
+local function check_number(value)
+  local n = tonumber(value)
+  if n and n == n and math.abs(n) < math.huge then return n end
+  return nil, ("'%s' is not a number"):format(value)
+end
+
+local function check_integer(value)
+  local n = tonumber(value)
+  if n and n >= 0 and n == math.floor(n) and n < 2 ^ 53 then return n end
+  return nil, ("'%s' is not a whole number from 0 up"):format(value)
+end
+
+local TYPES = {
+  string = function(value) return value end,
+  number = check_number,
+  integer = check_integer,
+  duration = text.parse_duration,
+  size = text.parse_size,
+}
+
+-- The rows of DECLARATION as tables, by long name and by letter.
+local function rows_of(declaration)
+  if type(declaration) ~= "table" or type(declaration[1]) ~= "string" then
+    error("args: declare the options as a table that begins with the usage line", 4)
+  end
+  local rows, by_name = {}, {}
+  for i = 2, #declaration do
+    local given = declaration[i]
+    local row
+    if type(given) == "table" and #given == 2 then
+      row = { flag = true, default = false, help = given[2] }
+    elseif type(given) == "table" and #given == 5 and TYPES[given[3]] then
+      row = { metavariable = given[2], convert = TYPES[given[3]], default = given[4] or nil, help = given[5] }
+      if given[3] == "duration" and type(row.default) == "string" then row.default = text.duration(row.default) end
+      if given[3] == "size" and type(row.default) == "string" then row.default = text.parse_size(row.default) end
+      row.shown_default = given[4]
+    else
+      error(("args: row %d is { name, metavariable, type, default, help } or { name, help }; types are string, number, "
+        .. "integer, duration, size"):format(i - 1), 4)
+    end
+    row.name, row.letter = given[1]:match("^([%w%-]+),?(%a?)$")
+    if not row.name then error(("args: '%s' is not an option's name"):format(tostring(given[1])), 4) end
+    row.field = row.name:gsub("%-", "_")
+    rows[#rows + 1] = row
+    by_name["--" .. row.name] = row
+    if row.letter ~= "" then by_name["-" .. row.letter] = row end
+  end
+  return rows, by_name
+end
+
+local function help_of(usage, rows)
+  local lines, lefts, width = { "usage: uplua " .. usage }, {}, 6
+  for i, row in ipairs(rows) do
+    lefts[i] = (row.letter ~= "" and "-" .. row.letter .. ", " or "") .. "--" .. row.name
+      .. (row.flag and "" or " " .. row.metavariable)
+    width = math.max(width, #lefts[i])
+  end
+  if #rows > 0 then lines[2] = "" end
+  for i, row in ipairs(rows) do
+    local default = ""
+    if row.shown_default and row.shown_default ~= 0 and row.shown_default ~= "" then
+      default = (" (default %s)"):format(tostring(row.shown_default))
+    end
+    lines[#lines + 1] = ("  %s  %s%s"):format(text.pad(lefts[i], width), row.help, default)
+  end
+  lines[#lines + 1] = ("  %s  %s"):format(text.pad("--help", width), "print this and exit")
+  return table.concat(lines, "\n")
+end
+
+-- What GIVEN (a list of texts) means under DECLARATION: the options' table; or nil, the message and the exit status.
+function args.parse(declaration, given)
+  local rows, by_name = rows_of(declaration)
+  local options, list, at, ended = {}, { "--help" }, 1, false
+  for _, row in ipairs(rows) do
+    options[row.field] = row.default
+    list[#list + 1] = "--" .. row.name
+  end
+  while at <= #given do
+    local word = given[at]
+    at = at + 1
+    if ended or not word:find("^%-.") or tonumber(word) then
+      options[#options + 1] = word
+    elseif word == "--" then
+      ended = true
+    else
+      local name, value = word:match("^(%-%-[^=]+)=(.*)$")
+      name = name or word
+      if not name:find("^%-%-") and #name > 2 then name, value = word:sub(1, 2), word:sub(3) end
+      if name == "--help" or (name == "-h" and not by_name[name]) then return nil, help_of(declaration[1], rows), 0 end
+      local row = by_name[name]
+      if not row then
+        return nil, ("unknown option '%s'%s; see --help"):format(text.escape(name), text.did_you_mean(name, list)), 2
+      end
+      if row.flag then
+        if value then return nil, ("option '%s' takes no value"):format(name), 2 end
+        options[row.field] = true
+      else
+        if not value then
+          value, at = given[at], at + 1
+          if not value then return nil, ("option '%s' needs a value: %s %s"):format(name, name, row.metavariable), 2 end
+        end
+        local converted, message = row.convert(value)
+        if converted == nil then return nil, ("option '%s': %s"):format(name, text.escape(message)), 2 end
+        options[row.field] = converted
+      end
+    end
+  end
+  return options
+end
+
+-- The options of this run, from the global `arg`. Ends the process for --help and for wrong options.
+function args.args(declaration)
+  local options, message, status = args.parse(declaration, arg or {})
+  if options then return options end
+  if status == 0 then
+    io.stdout:write(message, "\n")
+  else
+    io.stdout:flush()
+    local script = tostring(arg and arg[0] or "uplua"):match("[^/]*$")
+    io.stderr:write(script, ": ", message, "\n")
+  end
+  local target = package.loaded["uplua.core"] and package.loaded["uplua.core"].target
+  if target then target.close() end -- a command that waits to be released must not be left stopped
+  os.exit(status)
+end
+
+return args

@@ -1,0 +1,34 @@
+-- count and sum: totals that handlers add to, per CPU and lossless.
+--   local n = up.count()          handlers: n:inc(), n[key]:inc()
+--   local s = up.sum()            handlers: s:add(v), s[key]:add(v)
+--   n:get()  n[key]  n:pairs()  n:top(10)  n:take()  n:clear()  print(n)
+-- A key that was never counted reads 0.
+local ffi = require "ffi"
+local aggregate = require "uplua.aggregate"
+
+local count = {}
+
+local int64_p = ffi.typeof "const int64_t *"
+
+-- Totals stay int64_t until the script sees them: numbers would not wrap as the kernel's do.
+local operations = {
+  empty = "0",
+  merge = function(p, cpus, stride)
+    local total = 0LL
+    for cpu = 0, cpus - 1 do total = total + ffi.cast(int64_p, p + cpu * stride)[0] end
+    return total
+  end,
+  minus = function(total, baseline)
+    if total ~= baseline then return total - baseline end
+  end,
+  value = function(total)
+    if total <= 9007199254740992LL and total >= -9007199254740992LL then return tonumber(total) end
+    return total
+  end,
+  zero = function() return 0 end,
+}
+
+count.count = aggregate.constructor("count", operations)
+count.sum = aggregate.constructor("sum", operations)
+
+return count

@@ -1,0 +1,217 @@
+-- hash, lru, array and percpu_hash: maps that handlers and the script share.
+--
+--   local live = up.hash { max = 1000000 }
+--   live:get(k)  live:set(k, v)  live:delete(k)  live:size()  live:clear()
+--   for k, v in live:pairs() do … end           in no order
+--   for k, v in live:top(10, "bytes") do … end  the largest; by nothing for values that are numbers, a field or a function
+--   live[k], live[k] = v                        unless k is a method's name or one of kind, id, options, name, queued, read
+--
+-- A record that is read is a copy which cannot be written to. A value of a percpu_hash is a list from CPU number (from 0) to that CPU's
+-- value; set takes such a list, or one value, which becomes CPU 0's. A map that no handler uses is a table of the script's.
+local ffi = require "ffi"
+local layout = require "uplua.layout"
+local map = require "uplua.map"
+local object = require "uplua.object"
+local order = require "uplua.order"
+local record = require "uplua.record"
+local show = require "uplua.show"
+local store = require "uplua.store"
+
+local hash = {}
+local methods = {}
+local state_of = object.state
+
+-- What to call O in a message.
+local function called(o)
+  return rawget(o, "name") or rawget(o, "kind")
+end
+
+-- Writes KEY into the key buffer; an error is raised at the line that called the method.
+local function encode_key(o, s, key, level)
+  local why = s.key.encode(s.key_bytes, key)
+  if why then error(("%s: as a key, %s"):format(called(o), why), level + 1) end
+  return s.key_bytes
+end
+
+local function get(o, s, key, level)
+  if key == nil then error(called(o) .. ": a key cannot be nil", level + 1) end
+  if s.store then return s.store:get(key) end
+  if not s.map:lookup(encode_key(o, s, key, level + 1), s.value_bytes) then return nil end
+  return s.decode(s.value_bytes)
+end
+
+local function delete(o, s, key, level)
+  if s.array then error(called(o) .. ": an array's entries cannot be deleted; set one to 0", level + 1) end
+  if s.store then return s.store:delete(key) end
+  return s.map:delete(encode_key(o, s, key, level + 1))
+end
+
+local function encode_value(s, value)
+  local p, stride = s.value_bytes, s.map.value_stride
+  ffi.fill(p, s.map.cpus * stride)
+  if s.map.cpus == 1 then return s.value.encode(p, value) end
+  if type(value) ~= "table" or value[0] == nil then return s.value.encode(p, value) end
+  for cpu = 0, s.map.cpus - 1 do
+    if value[cpu] ~= nil then
+      local why = s.value.encode(p + cpu * stride, value[cpu])
+      if why then return ("CPU %d: %s"):format(cpu, why) end
+    end
+  end
+end
+
+local function set(o, s, key, value, level)
+  if key == nil then error(called(o) .. ": a key cannot be nil", level + 1) end
+  if value == nil then return delete(o, s, key, level + 1) end
+  if s.store then
+    s.store:set(key, value)
+    return
+  end
+  encode_key(o, s, key, level + 1)
+  local why = encode_value(s, value)
+  if why then error(("%s: as a value, %s"):format(called(o), why), level + 1) end
+  why = s.map:update(s.key_bytes, s.value_bytes)
+  if why then
+    local place = s.array and ("index %s is not in 0 … %d"):format(tostring(key), s.map.max_entries - 1)
+    error(("%s: cannot set [%s]: %s"):format(called(o), record.show(key), place or
+          ("%s (%d entries); make it with a larger max"):format(why, s.map.max_entries)), level + 1)
+  end
+end
+
+-- The value of KEY, or nil.
+function methods:get(key) return (get(self, state_of(self), key, 2)) end
+
+-- Replaces or inserts; a nil value deletes.
+function methods:set(key, value) set(self, state_of(self), key, value, 2) end
+
+-- Returns true if the key was there.
+function methods:delete(key)
+  local gone = delete(self, state_of(self), key, 2)
+  return gone
+end
+
+local function each(o)
+  local s = state_of(o)
+  rawset(o, "read", true)
+  if s.store then return s.store:pairs() end
+  return s.iterate(s.map:read())
+end
+
+-- Iterates over what the map holds at this moment, in no order; it may be changed meanwhile.
+function methods:pairs() return each(self) end
+
+-- The number of entries.
+function methods:size()
+  local s = state_of(self)
+  if s.store then return s.store:size() end
+  local entries = s.map:read()
+  local count = tonumber(entries.count)
+  map.free(entries)
+  return count
+end
+
+-- Removes every entry; an array's become zero.
+function methods:clear()
+  local s = state_of(self)
+  if s.store then
+    s.store:clear()
+  elseif s.array then
+    ffi.fill(s.value_bytes, s.map.cpus * s.map.value_stride)
+    for i = 0, s.map.max_entries - 1 do
+      s.key.encode(s.key_bytes, i)
+      local why = s.map:update(s.key_bytes, s.value_bytes)
+      if why then error(called(self) .. ": " .. why, 2) end
+    end
+  else
+    map.free(s.map:read(true))
+  end
+end
+
+-- The sum over the CPUs, where a value is a list of numbers: what such a value is ordered by.
+local function total(value)
+  if type(value) ~= "table" or value[0] == nil then return value end
+  local sum = value[0]
+  for cpu = 1, #value do
+    if type(value[cpu]) ~= "number" and type(value[cpu]) ~= "cdata" then return value end
+    sum = sum + value[cpu]
+  end
+  return sum
+end
+
+-- Iterates over the N largest entries, largest first.
+function methods:top(n, by)
+  local keys, values = order.top(n, by or (state_of(self).cpus and total) or nil, each(self))
+  return order.each(keys, values)
+end
+
+local metatable = {}
+
+function metatable.__index(o, key)
+  local method = methods[key]
+  if method ~= nil then return method end
+  return (get(o, state_of(o), key, 2))
+end
+
+function metatable.__newindex(o, key, value)
+  if methods[key] then
+    error(("'%s' is a method: to use it as a key, write m:set(\"%s\", …)"):format(key, key), 2)
+  end
+  set(o, state_of(o), key, value, 2)
+end
+
+function metatable.__tostring(o)
+  local keys, values, by = {}, {}, nil
+  for key, value in each(o) do keys[#keys + 1], values[#values + 1] = key, value end
+  local weight = total(values[1])
+  if type(weight) == "number" or (type(weight) == "cdata" and not record.is(weight)) then
+    keys, values = order.top(nil, total, order.each(keys, values))
+  else
+    keys, values = order.sort(keys, values, by)
+  end
+  return show.entries(keys, values)
+end
+
+-- The kernel's map is there: writes that were queued go into it.
+function methods:bind(description)
+  local s = state_of(self)
+  local m = map.open(description.fd)
+  local key = layout.compile(description.key or { kind = "u32", size = 4 })
+  local value = layout.compile(description.value)
+  s.map, s.key, s.value = m, key, value
+  s.key_bytes, s.value_bytes = m:key_buffer(), m:value_buffer()
+  s.decode = value.decode
+  local stride = m.value_stride
+  if m.cpus > 1 or description.type == "percpu_hash" then
+    local decode, last = value.decode, m.cpus - 1
+    s.cpus = true
+    s.decode = function(p)
+      local list = {}
+      for cpu = 0, last do list[cpu] = decode(p + cpu * stride) end
+      return list
+    end
+  end
+  s.iterate = layout.iterator(key.decode, m.key_size, s.decode, m.cpus * stride)
+  local queued = self.queued
+  rawset(self, "queued", {})
+  s.store = nil
+  for _, entry in ipairs(queued) do set(self, s, entry[1], entry[2], 2) end
+end
+
+local ALLOWED = { max = object.positive, key = object.type, value = object.type }
+
+local function constructor(kind, default)
+  return function(options)
+    options = object.check(kind, options, ALLOWED, 2)
+    options.max = options.max or default
+    local s = { array = kind == "array" }
+    local o = object.new(kind, options, metatable, s)
+    s.store = store.new(o.queued)
+    return o
+  end
+end
+
+hash.hash = constructor("hash", 65536)
+hash.lru = constructor("lru", 65536)
+hash.array = constructor("array", 65536)
+hash.percpu_hash = constructor("percpu_hash", 65536)
+
+return hash

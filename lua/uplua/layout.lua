@@ -1,0 +1,309 @@
+-- Kernel bytes ↔ Lua values by layout (doc/internals.md describes LAYOUT). Each layout is compiled once, into Lua source with
+-- its offsets and types as constants, so that LuaJIT turns the reading of a field into a load:
+--
+--   codec.size            bytes
+--   codec.decode(p)       the Lua value of the bytes at p (uint8_t *); a record is copied
+--   codec.encode(p, v)    writes v; returns nothing, or why v does not fit
+--   codec.view()          for records: a view, an object to be pointed at a record by codec.point(view, p)
+--
+-- Integers up to 2^53 are numbers, beyond that int64_t or uint64_t cdata.
+local ffi = require "ffi"
+local record = require "uplua.record"
+local text = require "uplua.text"
+
+ffi.cdef "size_t strnlen(const char *s, size_t max);"
+
+local layout = {}
+
+local INTEGER = { i8 = "int8_t", i16 = "int16_t", i32 = "int32_t", i64 = "int64_t",
+                  u8 = "uint8_t", u16 = "uint16_t", u32 = "uint32_t", u64 = "uint64_t" }
+local BITS = { i8 = 7, i16 = 15, i32 = 31, u8 = 8, u16 = 16, u32 = 32 }
+
+local int64, uint64, istype = ffi.typeof("int64_t"), ffi.typeof("uint64_t"), ffi.istype
+
+-- Why V is not a 64-bit integer, or nothing. The bits count: a u64 field takes -1, an i64 field an address above 2^63.
+local function not_integer(v)
+  local kind = type(v)
+  if kind == "number" then
+    if v ~= math.floor(v) then return ("%s is not an integer"):format(tostring(v)) end
+    if v < -2 ^ 63 or v >= 2 ^ 63 then return ("%g does not fit into 64 bits"):format(v) end
+  elseif not istype(int64, v) and not istype(uint64, v) then
+    return ("an integer is expected, not %s"):format(kind == "cdata" and "a record" or kind == "nil" and kind or "a " .. kind)
+  end
+end
+
+local function not_in_range(v, low, high)
+  local why = not_integer(v)
+  if why then return why end
+  local n = tonumber(v)
+  if n < low or n > high then return ("%s is not in %d … %d"):format(text.integer(v), low, high) end
+end
+
+local function not_string(v, size)
+  if type(v) ~= "string" then return ("a string is expected, not a %s"):format(type(v)) end
+  if #v > size then return ("'%s' is longer than the %d bytes of its place"):format(text.escape(v), size) end
+  if v:find("\0", 1, true) then return "a string with a NUL byte cannot be stored: it ends there" end
+end
+
+local function stack_id(v)
+  if type(v) == "table" then return rawget(v, "id") end
+  if istype(uint64, v) or istype(int64, v) or type(v) == "number" then return v end
+end
+
+local function not_stack(v)
+  if not stack_id(v) then return ("a stack is expected, not a %s"):format(type(v)) end
+end
+
+local function signed(v)
+  return type(v) == "number" and ffi.cast(int64, v) or v
+end
+
+-- Stacks read maps and maps hold stacks: their module is loaded when the first layout with a stack is compiled.
+local function intern_stack()
+  return require("uplua.stack").intern
+end
+
+local function gone()
+  error("this event is over: up.copy(ev) keeps it beyond the callback", 3)
+end
+
+local function unknown_field(v, names)
+  local known, list = {}, {}
+  for _, name in ipairs(names) do known[name], list[#list + 1] = true, tostring(name) end
+  local is_record = record.is(v)
+  for name in pairs(v) do
+    if not known[name] then
+      if is_record then return ("its field '%s' has no place here"):format(tostring(name)) end
+      return ("unknown field '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), list))
+    end
+  end
+end
+
+local helpers = {
+  ffi = ffi, strnlen = ffi.C.strnlen, intern = intern_stack, gone = gone, not_integer = not_integer, not_in_range = not_in_range,
+  not_string = not_string, not_stack = not_stack, stack_id = stack_id, signed = signed, unknown_field = unknown_field,
+  is_record = record.is,
+}
+
+local PRELUDE = [[
+local h, child, S, W, names = ...
+local ffi, strnlen, gone = h.ffi, h.strnlen, h.gone
+local not_integer, not_in_range, not_string, not_stack = h.not_integer, h.not_in_range, h.not_string, h.not_stack
+local stack_id, signed, unknown_field, is_record = h.stack_id, h.signed, h.unknown_field, h.is_record
+local cast, copy, fill, str, istype, new = ffi.cast, ffi.copy, ffi.fill, ffi.string, ffi.istype, ffi.new
+local tonumber, type, band = tonumber, type, bit.band
+local intern = %s
+]]
+
+local function prelude(l)
+  local stacks = l.kind == "stack"
+  for _, field in ipairs(l.fields or {}) do stacks = stacks or field.layout.kind == "stack" end
+  return PRELUDE:format(stacks and "h.intern()" or "nil")
+end
+
+-- Statements that return the Lua value of the C lvalue PLACE.
+local function reading(l, place, number)
+  local kind = l.kind
+  if kind == "i64" then
+    return ([[local x = %s
+  if x <= 9007199254740992LL and x >= -9007199254740992LL then return tonumber(x) end
+  return x]]):format(place)
+  elseif kind == "u64" then
+    return ([[local x = %s
+  if x <= 9007199254740992ULL then return tonumber(x) end
+  return x]]):format(place)
+  elseif INTEGER[kind] then
+    return "return " .. place
+  elseif kind == "bool" then
+    return ("return %s ~= 0"):format(place)
+  elseif kind == "stack" then
+    return ("return intern(%s)"):format(place)
+  elseif kind == "string" then
+    return ("local s = %s return str(s, strnlen(s, %d))"):format(place, l.size)
+  end
+  return ("return child[%d].decode(%s)"):format(number, place)
+end
+
+-- Statements that write x to PLACE, or return why not, after PREFIX.
+local function writing(l, place, prefix, number)
+  local kind = l.kind
+  local check, value = nil, "x"
+  if kind == "i64" or kind == "u64" then
+    check, value = "not_integer(x)", "signed(x)"
+  elseif INTEGER[kind] then
+    local bits = BITS[kind]
+    local low = kind:sub(1, 1) == "i" and -2 ^ bits or 0
+    check = ("not_in_range(x, %d, %d)"):format(low, 2 ^ bits - 1)
+    value = ("tonumber(x)")
+  elseif kind == "bool" then
+    check = [[type(x) ~= "boolean" and "a boolean is expected, not a " .. type(x)]]
+    value = "x and 1 or 0"
+  elseif kind == "stack" then
+    check, value = "not_stack(x)", "stack_id(x)"
+  elseif kind == "string" then
+    return ("local why = not_string(x, %d) if why then return %s .. why end\n  copy(%s, x, #x)"):format(l.size, prefix, place)
+  else
+    return ("local why = child[%d].encode(%s, x) if why then return %s .. why end"):format(number, place, prefix)
+  end
+  return ("local why = %s if why then return %s .. why end\n  %s = %s"):format(check, prefix, place, value)
+end
+
+local function compile_scalar(l)
+  local ctype = INTEGER[l.kind] or "uint64_t"
+  local read, write = "cast(P, p)[0]", "cast(P, p)[0]"
+  if l.kind == "string" then ctype, read, write = "char", "cast(P, p)", "p" end
+  local source = prelude(l) .. ([[
+local P = ffi.typeof("%s *")
+local codec = { size = %d }
+function codec.decode(p)
+  %s
+end
+function codec.encode(p, x)
+  %s
+  %s
+end
+return codec
+]]):format(ctype, l.size, reading(l, read), l.kind == "string" and ("fill(p, %d)"):format(l.size) or "",
+           writing(l, write, "\"\""))
+  return assert(loadstring(source, "@uplua/layout (codec)"))(helpers)
+end
+
+-- The struct of record layout L; its fields are __1, __2, … and __presence.
+local function struct_of(l, qualifier)
+  local members = {}
+  for i, field in ipairs(l.fields) do
+    members[i] = { offset = field.offset, size = field.layout.size, layout = field.layout, name = "__" .. i }
+  end
+  if l.presence then
+    members[#members + 1] = { offset = l.presence, size = 8, layout = { kind = "u64" }, name = "__presence" }
+  end
+  table.sort(members, function(a, b) return a.offset < b.offset end)
+  local source, at = {}, 0
+  local function pad(to)
+    assert(to >= at, "fields of a layout overlap")
+    if to > at then source[#source + 1] = ("uint8_t __pad%d[%d];"):format(at, to - at) end
+  end
+  for _, member in ipairs(members) do
+    pad(member.offset)
+    local kind = member.layout.kind
+    if kind == "string" then
+      source[#source + 1] = ("%s char %s[%d];"):format(qualifier, member.name, member.size)
+    elseif kind == "record" then
+      source[#source + 1] = ("%s uint8_t %s[%d];"):format(qualifier, member.name, member.size)
+    else
+      source[#source + 1] = ("%s %s %s;"):format(qualifier, INTEGER[kind] or "uint64_t", member.name)
+    end
+    at = member.offset + member.size
+  end
+  pad(l.size)
+  return ffi.typeof(("struct __attribute__((packed)) { %s }"):format(table.concat(source, " ")))
+end
+
+local function literal(name)
+  return type(name) == "number" and ("%d"):format(name) or ("%q"):format(name)
+end
+
+local function compile_record(l)
+  local children, names, source = {}, {}, { prelude(l) }
+  local function put(...) source[#source + 1] = (...):format(select(2, ...)) end
+  put "local get, see = {}, {}\n"
+  for i, field in ipairs(l.fields) do
+    names[i] = field.name
+    if field.layout.kind == "record" then children[i] = layout.compile(field.layout) end
+    local body = reading(field.layout, "r.__" .. i, i)
+    if field.presence then
+      body = ("if band(r.__presence, 0x%xULL) == 0 then return nil end\n  %s"):format(2 ^ field.presence, body)
+    end
+    local name = literal(field.name)
+    put("get[%s] = function(r)\n  %s\nend\n", name, body)
+    put("see[%s] = function(v)\n  local r = v.__p if r == nil then gone() end\n  %s\nend\n", name, body)
+  end
+
+  put("local SP, WP = ffi.typeof('const $ *', S), ffi.typeof('$ *', W)\nlocal codec = { size = %d, get = get, see = see }\n", l.size)
+  put("function codec.decode(p)\n  local r = S()\n  copy(r, p, %d)\n  return r\nend\n", l.size)
+  put("function codec.point(v, p) v.__p = cast(SP, p) end\n")
+  put("function codec.unpoint(v) v.__p = nil end\n")
+  put("function codec.keep(v)\n  local p = v.__p if p == nil then gone() end\n  local r = S()\n  copy(r, p, %d)\n  return r\nend\n", l.size)
+  put("function codec.encode(p, v)\n  if istype(S, v) then copy(p, v, %d) return end\n", l.size)
+  put("  if type(v) ~= 'table' and not is_record(v) then return 'a %s is expected, not a ' .. type(v) end\n",
+      type(names[1]) == "number" and "tuple" or "record")
+  put("  local unknown = unknown_field(v, names) if unknown then return unknown end\n")
+  put("  fill(p, %d)\n  local w = cast(WP, p)\n", l.size)
+  for i, field in ipairs(l.fields) do
+    local prefix = ("%q"):format(("field '%s': "):format(tostring(field.name)))
+    put("  do local x = v[%s]\n", literal(field.name))
+    if field.presence then
+      put("  if x ~= nil then\n  w.__presence = w.__presence + 0x%xULL\n  %s\n  end\n", 2 ^ field.presence,
+          writing(field.layout, "w.__" .. i, prefix, i))
+    else
+      put("  if x == nil then return %q end\n  %s\n", ("field '%s' is missing"):format(tostring(field.name)),
+          writing(field.layout, "w.__" .. i, prefix, i))
+    end
+    put("  end\n")
+  end
+  put("end\nreturn codec\n")
+
+  local struct, writable = struct_of(l, "const"), struct_of(l, "")
+  local codec = assert(loadstring(table.concat(source), "@uplua/layout (codec)"))(helpers, children, struct, writable, names)
+  record.define(struct, names, codec.get, "a record read from a map is a copy: write it with m:set(key, { … })")
+  codec.view = record.define(ffi.typeof("struct { const $ *__p; }", struct), names, codec.see,
+                             "an event is read-only", codec.keep)
+  return codec
+end
+
+-- What is the same for equal layouts.
+local function signature(l)
+  if l.kind ~= "record" then return ("%s%d"):format(l.kind, l.size) end
+  local parts = {}
+  for i, field in ipairs(l.fields) do
+    parts[i] = ("%s@%d?%s:%s"):format(literal(field.name), field.offset, tostring(field.presence), signature(field.layout))
+  end
+  return ("{%d,%s %s}"):format(l.size, tostring(l.presence), table.concat(parts, ","))
+end
+
+local compiled = {}
+
+-- The codec of LAYOUT; equal layouts share one, and with it the type of their records.
+function layout.compile(l)
+  local name = signature(l)
+  local codec = compiled[name]
+  if not codec then
+    if l.kind == "record" then
+      codec = compile_record(l)
+    elseif INTEGER[l.kind] or l.kind == "bool" or l.kind == "stack" or l.kind == "string" then
+      codec = compile_scalar(l)
+    else
+      error("unknown kind of layout: " .. tostring(l.kind))
+    end
+    codec.kind = l.kind
+    compiled[name] = codec
+  end
+  return codec
+end
+
+local ITERATOR = [[
+local decode_key, decode_value, key_size, value_size, free = ...
+return function(entries)
+  local i, count = -1, tonumber(entries.count)
+  local keys, values = entries.keys, entries.values
+  return function()
+    i = i + 1
+    if i < count then
+      return decode_key(keys + i * key_size), decode_value(values + i * value_size)
+    end
+    if entries then
+      free(entries)
+      entries, count = nil, 0
+    end
+  end
+end
+]]
+
+-- A function that iterates over map entries (map:read()) and frees them at the end. Made anew for each map, so that the traces
+-- of one map's loops are not disturbed by another's.
+function layout.iterator(decode_key, key_size, decode_value, value_size)
+  local free = require("uplua.map").free
+  return assert(loadstring(ITERATOR, "@uplua/layout (entries)"))(decode_key, decode_value, key_size, value_size, free)
+end
+
+return layout

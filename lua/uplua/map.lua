@@ -1,0 +1,86 @@
+-- The kernel's maps, as src/map reads and writes them. Everything else in Lua goes through this module; sizes and
+-- strides are known from the map itself.
+local ffi = require "ffi"
+
+ffi.cdef [[
+struct map { int fd; uint32_t type, key_size, value_size, max_entries, cpus, value_stride; };
+struct map_entries { uint64_t count; uint8_t *keys, *values; };
+int map_open(struct map *map, int fd);
+int map_lookup(const struct map *map, const void *key, void *value);
+int map_update(const struct map *map, const void *key, const void *value);
+int map_delete(const struct map *map, const void *key);
+int map_take(const struct map *map, const void *key, void *value);
+int map_read_all(const struct map *map, bool take, struct map_entries *entries);
+void map_entries_free(struct map_entries *entries);
+char *strerror(int code);
+]]
+
+local C = ffi.C
+local ENOENT, E2BIG = 2, 7
+
+local map = {}
+local methods = {}
+local handle = ffi.metatype("struct map", { __index = methods })
+local new_entries = ffi.typeof("struct map_entries")
+
+-- The text of a negative errno.
+function map.reason(code)
+  if code == -E2BIG then return "the map is full" end
+  return ffi.string(C.strerror(-code))
+end
+
+-- The map of the descriptor FD, which stays the caller's. Raises an error if the kernel refuses.
+function map.open(fd)
+  local self = handle()
+  local code = C.map_open(self, fd)
+  if code ~= 0 then error("cannot open the map of descriptor " .. tostring(fd) .. ": " .. map.reason(code), 0) end
+  return self
+end
+
+-- Bytes of one key, and of one value with the copies of all CPUs.
+function methods:key_buffer() return ffi.new("uint8_t[?]", math.max(self.key_size, 8)) end
+function methods:value_buffer() return ffi.new("uint8_t[?]", self.cpus * self.value_stride) end
+
+-- true, or false where there is no such key; another failure is an error.
+function methods:lookup(key, value)
+  local code = C.map_lookup(self, key, value)
+  if code == 0 then return true end
+  if code == -ENOENT then return false end
+  error("cannot read the map: " .. map.reason(code), 0)
+end
+
+-- nil, or the reason of the failure.
+function methods:update(key, value)
+  local code = C.map_update(self, key, value)
+  if code ~= 0 then return map.reason(code) end
+end
+
+-- true if the key was there.
+function methods:delete(key)
+  local code = C.map_delete(self, key)
+  if code == 0 then return true end
+  if code == -ENOENT then return false end
+  error("cannot delete from the map: " .. map.reason(code), 0)
+end
+
+-- As lookup, and the key is gone afterwards.
+function methods:take(key, value)
+  local code = C.map_take(self, key, value)
+  if code == 0 then return true end
+  if code == -ENOENT then return false end
+  error("cannot take from the map: " .. map.reason(code), 0)
+end
+
+-- Everything at once: .count, .keys and .values of C memory, freed with the object or by map.free. TAKE also deletes.
+function methods:read(take)
+  local entries = new_entries()
+  local code = C.map_read_all(self, take or false, entries)
+  if code ~= 0 then error("cannot read the map: " .. map.reason(code), 0) end
+  return ffi.gc(entries, C.map_entries_free)
+end
+
+function map.free(entries)
+  C.map_entries_free(ffi.gc(entries, nil))
+end
+
+return map

@@ -1,0 +1,82 @@
+-- The base of all shared objects. An object is a table whose raw fields are `kind`, `id` (its place in object.all),
+-- `options`, `name` (false until the report finds one), `queued` (writes before the map exists, { key, value } each) and
+-- `read` (true once the script has looked at it); all else is kept apart, since other names may be keys: m[k] is m:get(k).
+local text = require "uplua.text"
+
+local object = { all = {} }
+
+local states = setmetatable({}, { __mode = "k" }) -- object → what only its module knows
+
+-- Makes an object of KIND; STATE is the module's own table for it.
+function object.new(kind, options, metatable, state)
+  local o = { kind = kind, id = #object.all + 1, options = options, name = false, queued = {}, read = false }
+  states[o] = state
+  object.all[o.id] = o
+  return setmetatable(o, metatable)
+end
+
+-- The module's table of object O. Calling a method with a dot instead of a colon is found here.
+function object.state(o)
+  local state = states[o]
+  if not state then error("call it with a colon, as in m:get(key)", 3) end
+  return state
+end
+
+-- True for shared objects.
+function object.is(o)
+  return type(o) == "table" and states[o] ~= nil
+end
+
+-- Checks what the user gave to constructor NAME against ALLOWED: option → function(value) that returns the value to keep, or nil and
+-- what is wrong. Returns a new table. Errors are raised at LEVEL (of the caller; 2 by default: the user's line if the
+-- caller is the constructor).
+function object.check(name, given, allowed, level)
+  level = (level or 2) + 1
+  if given == nil then given = {} end
+  if type(given) ~= "table" or object.is(given) then
+    error(("%s: options are a table, as in %s{ … }"):format(name, name), level)
+  end
+  local options, names = {}, {}
+  for option in pairs(allowed) do names[#names + 1] = option end
+  table.sort(names)
+  for option, value in pairs(given) do
+    local check = allowed[option]
+    if not check then
+      local known = #names > 0 and text.did_you_mean(tostring(option), names) or ""
+      if known == "" then
+        known = #names > 0 and "; it has " .. table.concat(names, ", ") or "; it has none"
+      end
+      error(("%s: unknown option '%s'%s"):format(name, tostring(option), known), level)
+    end
+    local kept, message = check(value)
+    if kept == nil then error(("%s: option '%s': %s"):format(name, option, message), level) end
+    options[option] = kept
+  end
+  return options
+end
+
+-- Checks for object.check.
+function object.positive(value)
+  if type(value) == "number" and value >= 1 and value == math.floor(value) and value < 2 ^ 32 then return value end
+  return nil, ("%s is not a positive integer"):format(tostring(value))
+end
+
+local SCALARS = {}
+for _, scalar in ipairs { "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "string", "stack" } do
+  SCALARS[scalar] = true
+end
+
+-- A declared type: "u32", or a table of such.
+function object.type(value)
+  if type(value) == "string" and SCALARS[value:match("^%a+%d*")] then return value end
+  if type(value) == "table" and next(value) ~= nil then
+    for _, field in pairs(value) do
+      local kept, message = object.type(field)
+      if not kept then return nil, message end
+    end
+    return value
+  end
+  return nil, ("'%s' is not a type; write \"i64\", \"u32\", … or { name = \"u64\", … }"):format(tostring(value))
+end
+
+return object

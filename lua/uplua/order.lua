@@ -1,0 +1,158 @@
+-- The order of keys, and iteration in an order.
+local ffi = require "ffi"
+local record = require "uplua.record"
+
+local order = {}
+
+local int64, uint64, istype = ffi.typeof("int64_t"), ffi.typeof("uint64_t"), ffi.istype
+
+local RANK = { boolean = 1, number = 2, string = 3, tuple = 4 }
+
+local function rank(v)
+  local kind = type(v)
+  if kind == "cdata" then
+    if istype(int64, v) or istype(uint64, v) then return RANK.number end
+    return RANK.tuple
+  end
+  return RANK[kind] or 5
+end
+
+local function less_number(a, b)
+  local signed_a, signed_b = istype(int64, a), istype(int64, b)
+  -- int64_t against uint64_t compares as unsigned, which would put -1 last.
+  if type(a) == "cdata" and type(b) == "cdata" and signed_a ~= signed_b then
+    if signed_a and a < 0LL then return true end
+    if signed_b and b < 0LL then return false end
+  elseif type(a) == "number" and istype(uint64, b) then
+    if a < 0 then return true end
+  elseif type(b) == "number" and istype(uint64, a) then
+    if b < 0 then return false end
+  end
+  return a < b
+end
+
+-- true where key A stands before key B: booleans, numbers, strings, then tuples and records by their fields, then the rest.
+function order.less(a, b)
+  local ra, rb = rank(a), rank(b)
+  if ra ~= rb then return ra < rb end
+  if ra == RANK.number then return less_number(a, b) end
+  if ra == RANK.string then return a < b end
+  if ra == RANK.boolean then return not a and b end
+  if ra == RANK.tuple then
+    for _, name in ipairs(record.names(a)) do
+      local x, y = a[name], b[name]
+      if x == nil or y == nil then
+        if x ~= nil or y ~= nil then return x == nil end
+      elseif order.less(x, y) then
+        return true
+      elseif order.less(y, x) then
+        return false
+      end
+    end
+    return false
+  end
+  return tostring(a) < tostring(b)
+end
+
+-- Sorts lists KEYS and VALUES together by LESS on values (equal ones by key), or by key where LESS is nil.
+function order.sort(keys, values, less)
+  local index = {}
+  for i = 1, #keys do index[i] = i end
+  local key_less = order.less
+  table.sort(index, less and function(i, j)
+    local a, b = values[i], values[j]
+    if less(a, b) then return true end
+    if less(b, a) then return false end
+    return key_less(keys[i], keys[j])
+  end or function(i, j) return key_less(keys[i], keys[j]) end)
+  local sorted_keys, sorted_values = {}, {}
+  for at, i in ipairs(index) do sorted_keys[at], sorted_values[at] = keys[i], values[i] end
+  return sorted_keys, sorted_values
+end
+
+-- An iterator over the first N of lists KEYS and VALUES.
+function order.each(keys, values, n)
+  local i = 0
+  n = math.min(n or #keys, #keys)
+  return function()
+    i = i + 1
+    if i <= n then return keys[i], values[i] end
+  end
+end
+
+-- for k, v in sorted(t, function(x, y) return x.bytes > y.bytes end): T's entries in the order of LESS on their values, or of
+-- their keys. T is a table or a shared object.
+function order.sorted(t, less)
+  local keys, values = {}, {}
+  if type(t) == "table" and getmetatable(t) and t.pairs then
+    for k, v in t:pairs() do keys[#keys + 1], values[#values + 1] = k, v end
+  else
+    for k, v in pairs(t) do keys[#keys + 1], values[#values + 1] = k, v end
+  end
+  return order.each(order.sort(keys, values, less))
+end
+
+-- What entry KEY, VALUE weighs by BY: nil for values that are numbers, a field's name, or a function of value and key. An
+-- error is raised at the caller's caller's caller, which is who wrote `m:top(n, by)`.
+local function weight_of(key, value, by)
+  local weight
+  if by == nil then
+    weight = value
+  elseif type(by) == "function" then
+    weight = by(value, key)
+  elseif type(value) == "table" or record.is(value) then
+    weight = value[by]
+  end
+  if type(weight) == "number" or istype(int64, weight) or istype(uint64, weight) then return weight end
+  if by == nil then error("top: say by which field, as in m:top(10, \"bytes\")", 4) end
+  if type(by) == "function" then error("top: the function returned no number", 4) end
+  error(("top: '%s' is not a number in every value"):format(tostring(by)), 4)
+end
+
+local SELECT = 256 -- up to here, a place among the best is searched for each entry instead of sorting all of them
+
+-- The N largest of the entries that an iterator gives, as lists of keys and values: all, where N is nil.
+function order.top(n, by, next_entry, state, control)
+  local keys, values, weights, index = {}, {}, {}, {}
+  local function before(i, j)
+    local a, b = weights[i], weights[j]
+    if less_number(b, a) then return true end
+    if less_number(a, b) then return false end
+    return order.less(keys[i], keys[j])
+  end
+  if n and n <= SELECT then
+    local last = n + 1 -- the entry under consideration
+    for key, value in next_entry, state, control do
+      local weight = weight_of(key, value, by)
+      if #index < n or (n > 0 and not less_number(weight, weights[index[n]])) then
+        local slot = #index < n and #index + 1 or last
+        keys[slot], values[slot], weights[slot] = key, value, weight
+        if slot == last then
+          if before(slot, index[n]) then
+            slot, last = last, table.remove(index)
+          else
+            slot = nil
+          end
+        end
+        if slot then
+          local at = #index + 1
+          while at > 1 and before(slot, index[at - 1]) do at = at - 1 end
+          table.insert(index, at, slot)
+        end
+      end
+    end
+  else
+    for key, value in next_entry, state, control do
+      local i = #keys + 1
+      keys[i], values[i], weights[i], index[i] = key, value, weight_of(key, value, by), i
+    end
+    table.sort(index, before)
+  end
+  local sorted_keys, sorted_values = {}, {}
+  for at = 1, math.min(n or #index, #index) do
+    sorted_keys[at], sorted_values[at] = keys[index[at]], values[index[at]]
+  end
+  return sorted_keys, sorted_values
+end
+
+return order

@@ -1,0 +1,182 @@
+-- ring: records that handlers emit, in order, and that the script walks where they lie.
+--   local r = up.ring { size = "4M" }             handlers: r:emit { pid = e.pid, ns = e.elapsed }
+--   r:each(function(ev) print(ev.pid) end)        called for each record while the script runs
+--   r:poll("1s", fn)                              waits and calls fn for what has come: for scripts with a loop of their own
+-- ev is a view of the record in the ring: nothing is allocated per event, and it is valid until fn returns; up.copy(ev) keeps it.
+-- A field that this record's emit did not name is nil.
+local ffi = require "ffi"
+local layout = require "uplua.layout"
+local map = require "uplua.map"
+local object = require "uplua.object"
+local text = require "uplua.text"
+
+ffi.cdef [[
+struct ring;
+struct ring *ring_open(int fd, size_t size);
+size_t ring_batch(struct ring *ring, uint64_t *begin, uint64_t *end);
+const uint8_t *ring_data(const struct ring *ring);
+void ring_release(struct ring *ring, uint64_t end);
+struct uplua_pollfd { int fd; short events, revents; };
+int poll(struct uplua_pollfd *fds, unsigned long count, int timeout);
+]]
+
+local C = ffi.C
+local POLLIN = 1
+local state_of = object.state
+local methods = {}
+
+-- The walk over one batch, made anew for each ring so that its callback's traces are its own. `s.at` moves on before the callback
+-- is called: if that raises an error, the record is done with.
+local WALK = [[
+local s, data, codecs, views, sizes = ...
+local cast, band = require("ffi").cast, bit.band
+local words = require("ffi").typeof "const uint32_t *"
+local DISCARDED = 0x40000000
+return function(fn, stop)
+  local seen = 0
+  while s.at < stop do
+    local p = data + s.at
+    local length = cast(words, p)[0]
+    s.at = s.at + band(band(length, 0x3fffffff) + 15, -8)
+    if length < DISCARDED then
+      local tag = cast(words, p + 8)[0]
+      local view = views[tag]
+      if view and length >= sizes[tag] then
+        local codec = codecs[tag]
+        codec.point(view, p + 16)
+        fn(view)
+        codec.unpoint(view)
+        seen = seen + 1
+      else
+        s.unknown = s.unknown + 1
+      end
+    end
+  end
+  return seen
+end
+]]
+
+local begin, finish = ffi.new "uint64_t[1]", ffi.new "uint64_t[1]"
+
+-- Gives back to the kernel what has been walked.
+local function release(s)
+  if s.ring and s.at > s.start then
+    C.ring_release(s.ring, s.begin + (s.at - s.start))
+    s.begin, s.start = s.begin + (s.at - s.start), s.at
+  end
+end
+
+-- Walks what is complete now. Returns the number of records that FN has seen, and false where there was none at all.
+local function batch(s, fn)
+  release(s) -- of a callback that raised an error
+  local count = C.ring_batch(s.ring, begin, finish)
+  if count == 0 then return 0, false end
+  local length = tonumber(finish[0] - begin[0])
+  s.begin = begin[0]
+  s.start = tonumber(begin[0] % s.size)
+  s.at = s.start
+  local seen = s.walk(fn, s.start + length)
+  release(s)
+  return seen, true
+end
+
+local function check_function(name, fn, level)
+  if type(fn) ~= "function" then error(("%s: a function is expected, not a %s"):format(name, type(fn)), level + 1) end
+end
+
+-- Rings are watched only while somebody reads them: a ready one that nobody reads would keep the loop awake.
+local function watch(s)
+  if s.ring and s.fn and not s.watched then
+    s.watched = true
+    -- One batch per turn of the loop: a busy ring must not keep timers and signals waiting. What is left keeps it ready.
+    require("uplua.loop").watch(s.fd, function() batch(s, s.fn) end)
+  end
+end
+
+-- Calls FN with each record from now on; a later call replaces it.
+function methods:each(fn)
+  check_function("each", fn, 2)
+  local s = state_of(self)
+  s.fn = fn
+  watch(s)
+end
+
+-- Waits up to TIMEOUT (seconds or "100ms") for a record and calls FN with each that has come. Returns their number.
+function methods:poll(timeout, fn)
+  local seconds, message = text.parse_duration(timeout)
+  if not seconds then error("poll: " .. message, 2) end
+  local s = state_of(self)
+  fn = fn or s.fn
+  check_function("poll", fn, 2)
+  if not s.ring then return 0 end
+  local seen, any = batch(s, fn)
+  if not any then
+    local ready = ffi.new("struct uplua_pollfd", s.fd, POLLIN, 0)
+    if C.poll(ready, 1, math.min(math.ceil(seconds * 1000), 2 ^ 31 - 1)) > 0 then seen = batch(s, fn) end
+  end
+  return seen
+end
+
+-- Walks all that is left.
+function methods:drain()
+  local s = state_of(self)
+  if not s.ring or not s.fn then return end
+  repeat
+    local _, any = batch(s, s.fn)
+  until not any
+end
+
+function methods:emit()
+  error(("%s:emit() is for handlers"):format(self.name or "ring"), 2)
+end
+
+function methods:bind(description)
+  local s = state_of(self)
+  if not s.ring then
+    local m = map.open(description.fd)
+    s.fd, s.size = description.fd, m.max_entries
+    local ring = C.ring_open(s.fd, s.size)
+    if ring == nil then
+      error(("%s: cannot map the ring of %d bytes: %s"):format(self.name or "ring", s.size, map.reason(-ffi.errno())), 0)
+    end
+    s.ring = ring
+  end
+  local codecs, views, sizes = {}, {}, {}
+  for tag, variant in pairs(description.variants or {}) do
+    local codec = layout.compile(variant)
+    codecs[tag], views[tag], sizes[tag] = codec, codec.view(), 8 + variant.size
+  end
+  s.walk = assert(loadstring(WALK, "@uplua/ring (walk)"))(s, C.ring_data(s.ring), codecs, views, sizes)
+  watch(s)
+end
+
+local metatable = {
+  __index = methods,
+  __newindex = function() error("a ring has no fields", 2) end,
+  __tostring = function(o) return ("ring of %s bytes"):format(text.thousands(o.options.size)) end,
+}
+
+-- "4M" or a number → a power of two of whole pages.
+local function ring_size(value)
+  local size, message = text.parse_size(value)
+  if not size then return nil, message end
+  if size < 1 or size > 2 ^ 30 then return nil, ("'%s' is not from 4K to 1G"):format(tostring(value)) end
+  local rounded = 4096
+  while rounded < size do rounded = rounded * 2 end
+  return rounded
+end
+
+return {
+  -- Drains every ring, in the order in which they were made. For the end of the run, once the probes are detached.
+  drain = function()
+    for _, o in ipairs(object.all) do
+      if o.kind == "ring" then o:drain() end
+    end
+  end,
+
+  ring = function(options)
+    options = object.check("ring", options, { size = ring_size }, 2)
+    options.size = options.size or 2 ^ 22
+    return object.new("ring", options, metatable, { at = 0, start = 0, begin = 0ULL, unknown = 0 })
+  end,
+}

@@ -1,0 +1,72 @@
+-- How the entries of a shared object are printed: one per line, keys aligned, values to the right; an entry whose key
+-- holds a stack shows its value first and the frames below; a value of several lines (a histogram) stands below its key.
+local record = require "uplua.record"
+local text = require "uplua.text"
+
+local show = {}
+
+local WIDEST_KEY = 60 -- a longer key does not push the values of all others to the right
+
+-- A number with thousands, anything else as record.show does.
+function show.value(value)
+  if type(value) == "number" or (type(value) == "cdata" and not record.is(value)) then return text.thousands(value) end
+  return record.show(value)
+end
+
+local function is_number(value)
+  return type(value) == "number" or (type(value) == "cdata" and not record.is(value))
+end
+
+-- The one-line parts of KEY, and its stacks' lines (without indentation), or nil.
+local function parts_of(key)
+  local heads, frames = {}, nil
+  local function part(value)
+    local line = record.show(value)
+    if line:find("\n", 1, true) or (type(value) == "table" and rawget(value, "id")) then
+      frames = frames or {}
+      for frame in line:gmatch("[^\n]+") do frames[#frames + 1] = frame:match("^%s*(.-)%s*$") end
+    else
+      heads[#heads + 1] = line
+    end
+  end
+  if record.is(key) and type(record.names(key)[1]) == "number" then
+    for _, name in ipairs(record.names(key)) do part(key[name]) end
+  else
+    part(key)
+  end
+  return table.concat(heads, ", "), frames
+end
+
+-- The text of lists KEYS and VALUES, in their order; "(empty)" where there is nothing.
+function show.entries(keys, values)
+  if #keys == 0 then return "(empty)" end
+  local heads, frames, texts = {}, {}, {}
+  local key_width, value_width, any_frames = 0, 0, false
+  for i = 1, #keys do
+    heads[i], frames[i] = parts_of(keys[i])
+    frames[i] = frames[i] or false
+    texts[i] = show.value(values[i])
+    any_frames = any_frames or frames[i] and true
+    local width = text.width(heads[i])
+    if width <= WIDEST_KEY then key_width = math.max(key_width, width) end
+    if not texts[i]:find("\n", 1, true) then value_width = math.max(value_width, text.width(texts[i])) end
+  end
+  local lines = {}
+  for i = 1, #keys do
+    local value = texts[i]
+    local space = is_number(values[i]) and (" "):rep(value_width - text.width(value)) or ""
+    if value:find("\n", 1, true) then
+      lines[#lines + 1] = heads[i]
+      for _, frame in ipairs(frames[i] or {}) do lines[#lines + 1] = "    " .. frame end
+      lines[#lines + 1] = value
+    elseif any_frames then
+      lines[#lines + 1] = (space .. value .. (heads[i] ~= "" and "  " .. heads[i] or ""))
+      for _, frame in ipairs(frames[i] or {}) do lines[#lines + 1] = (" "):rep(value_width + 4) .. frame end
+    else
+      lines[#lines + 1] = text.pad(heads[i], math.max(key_width, text.width(heads[i]))) .. "  " .. space .. value
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+return show

@@ -1,0 +1,83 @@
+-- Key → value in Lua, for a shared object that no handler uses, or not yet: the script may write and read it all the
+-- same. Its list of entries is what the object passes on as `queued` when the kernel's map is made.
+local ffi = require "ffi"
+local record = require "uplua.record"
+local text = require "uplua.text"
+
+local store = {}
+store.__index = store
+
+local int64, uint64, istype = ffi.typeof("int64_t"), ffi.typeof("uint64_t"), ffi.istype
+
+-- What is the same for equal keys: a number and the cdata of the same value, tuples and records with equal fields.
+function store.canonical(key)
+  local kind = type(key)
+  if istype(int64, key) or istype(uint64, key) then
+    local n = tonumber(key)
+    return math.abs(n) <= 2 ^ 53 and n or "i" .. text.integer(key)
+  elseif kind == "string" then
+    return "s" .. key
+  elseif record.is(key) or (kind == "table" and not getmetatable(key)) then
+    local parts = {}
+    for name, value in pairs(key) do
+      local part = store.canonical(value)
+      parts[#parts + 1] = ("%s=%d:%s"):format(tostring(name), #tostring(part), tostring(part))
+    end
+    table.sort(parts)
+    return "t" .. table.concat(parts, ",")
+  end
+  return key
+end
+
+-- A store over the list ENTRIES of { key, value }.
+function store.new(entries)
+  return setmetatable({ entries = entries, place = {} }, store)
+end
+
+function store:get(key)
+  local at = self.place[store.canonical(key)]
+  return at and self.entries[at][2]
+end
+
+function store:set(key, value)
+  local name = store.canonical(key)
+  local at = self.place[name]
+  if not at then
+    at = #self.entries + 1
+    self.place[name] = at
+  end
+  self.entries[at] = { key, value }
+end
+
+-- true if the key was there.
+function store:delete(key)
+  local name = store.canonical(key)
+  local at = self.place[name]
+  if not at then return false end
+  local last = #self.entries
+  self.place[name] = nil
+  if at ~= last then
+    self.entries[at] = self.entries[last]
+    self.place[store.canonical(self.entries[at][1])] = at
+  end
+  self.entries[last] = nil
+  return true
+end
+
+function store:clear()
+  for i = #self.entries, 1, -1 do self.entries[i] = nil end
+  self.place = {}
+end
+
+function store:size() return #self.entries end
+
+function store:pairs()
+  local entries, i = {}, 0
+  for at, entry in ipairs(self.entries) do entries[at] = entry end
+  return function()
+    i = i + 1
+    if entries[i] then return entries[i][1], entries[i][2] end
+  end
+end
+
+return store

@@ -1,0 +1,191 @@
+-- Text for people: numbers, durations, times, keys of maps, bars; and the parsing of what people write in their place.
+local ffi = require "ffi"
+
+ffi.cdef [[
+struct uplua_timespec { long sec, nsec; };
+int clock_gettime(int clock, struct uplua_timespec *time);
+]]
+
+local text = {}
+
+-- Control characters, C1 in UTF-8 included, as \x1b: what a target put into a string must not drive the terminal.
+-- KEEP (a set of characters for a pattern, such as "\n\t") is let through.
+function text.escape(s, keep)
+  if not s:find("[%c\127\194]") then return s end
+  s = s:gsub("[%c\127]", function(c)
+    if keep and keep:find(c, 1, true) then return c end
+    return ("\\x%02x"):format(c:byte())
+  end)
+  return (s:gsub("\194([\128-\159])", function(c) return ("\\x%02x"):format(c:byte()) end))
+end
+
+-- string.format, with 64-bit cdata for %d, %x and the like; %s takes any value. An unkeyed count or var is its number. Control
+-- characters in strings given to %s are escaped, newlines and tabs excepted; colours belong into the format.
+function text.format(format, ...)
+  local n, args = select("#", ...), { ... }
+  local at = 0
+  for spec in format:gsub("%%%%", ""):gmatch("%%[-+ #0]*%d*%.?%d*(%a)") do
+    at = at + 1
+    local v = args[at]
+    local kind = type(v)
+    if spec == "s" then
+      if kind == "string" then
+        args[at] = text.escape(v, "\n\t")
+      elseif kind == "cdata" and (ffi.istype("int64_t", v) or ffi.istype("uint64_t", v)) then
+        args[at] = text.integer(v)
+      elseif kind ~= "number" then
+        args[at] = tostring(v)
+      end
+    elseif kind == "table" and v.get then
+      args[at] = v:get()
+    end
+  end
+  return string.format(format, unpack(args, 1, math.max(n, at)))
+end
+
+-- string.format to standard output. A wrong argument is reported at the caller's line.
+function text.printf(format, ...)
+  local ok, result = pcall(text.format, format, ...)
+  if not ok then
+    error("printf: " .. tostring(result):gsub("^.-: ", "", 1):gsub("to '[^']*' ", "", 1), 2)
+  end
+  io.write(result)
+end
+
+-- Integers, 64-bit ones included, without a suffix.
+function text.integer(n)
+  if type(n) == "cdata" then return (tostring(n):gsub("U?LL$", "")) end
+  if n == math.floor(n) and math.abs(n) < 2 ^ 63 then return ("%d"):format(n) end
+  return tostring(n)
+end
+
+-- 1204551 → "1,204,551"
+function text.thousands(n)
+  local sign, digits, rest = text.integer(n):match("^(%-?)(%d+)(.*)$")
+  if not digits then return text.integer(n) end
+  digits = digits:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")
+  return sign .. digits .. rest
+end
+
+local seconds_of = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, m = 60, min = 60, h = 3600, d = 86400 }
+
+-- "100ms", "5s", "2m", "1h" or a number of seconds → seconds. nil and a message for anything else.
+function text.parse_duration(value)
+  if type(value) == "number" then
+    if value >= 0 and value < math.huge then return value end
+  elseif type(value) == "string" then
+    local number, unit = value:match("^%s*(%d*%.?%d*)%s*(%a*)%s*$")
+    number = tonumber(number)
+    local factor = unit == "" and 1 or seconds_of[unit]
+    if number and factor then return number * factor end
+  end
+  return nil, ("'%s' is not a duration; write a number of seconds, or 100ms, 5s, 2m, 1h"):format(tostring(value))
+end
+
+-- The same; anything else is an error at the caller's line.
+function text.duration(value)
+  local seconds, message = text.parse_duration(value)
+  if not seconds then error(message, 2) end
+  return seconds
+end
+
+-- 29.1 → "29.1 s"
+function text.seconds(s)
+  s = tonumber(s)
+  if s < 0 then return "-" .. text.seconds(-s) end
+  if s == 0 then return "0 s" end
+  if s < 1e-6 then return ("%.0f ns"):format(s * 1e9) end
+  if s < 1e-3 then return ("%.1f us"):format(s * 1e6) end
+  if s < 1 then return ("%.1f ms"):format(s * 1e3) end
+  if s < 599.95 then return ("%.1f s"):format(s) end
+  if s < 7200 then return ("%d min %d s"):format(s / 60, s % 60) end
+  return ("%d h %d min"):format(s / 3600, s % 3600 / 60)
+end
+
+local size_of = { [""] = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
+
+-- "4M", "64k", 4096 → bytes. nil and a message for anything else.
+function text.parse_size(value)
+  if type(value) == "number" then
+    if value >= 0 and value == math.floor(value) and value < 2 ^ 53 then return value end
+  elseif type(value) == "string" then
+    local number, unit = value:match("^%s*(%d+)%s*(%a?)i?[bB]?%s*$")
+    if unit == "b" or unit == "B" then unit = "" end
+    local factor = unit and size_of[unit:upper()]
+    if number and factor then return tonumber(number) * factor end
+  end
+  return nil, ("'%s' is not a size; write bytes, or 64K, 4M, 1G"):format(tostring(value))
+end
+
+local MONOTONIC, REALTIME = 1, 0
+local now = ffi.new("struct uplua_timespec")
+
+local function nanoseconds(clock)
+  ffi.C.clock_gettime(clock, now)
+  return ffi.cast("int64_t", now.sec) * 1000000000LL + now.nsec
+end
+
+-- The wall clock moves against the monotonic one only when somebody sets it: look again after ten seconds of events.
+local offset, looked = 0LL, nil
+local second, second_text
+
+-- The wall clock's HH:MM:SS.micros of a time of CLOCK_MONOTONIC in ns, such as e.time.
+function text.clock(ns)
+  ns = ffi.cast("int64_t", ns)
+  if not looked or ns - looked > 10000000000LL then
+    looked = nanoseconds(MONOTONIC)
+    offset = nanoseconds(REALTIME) - looked
+  end
+  local micros = (ns + offset) / 1000
+  local s = tonumber(micros / 1000000)
+  if s ~= second then second, second_text = s, os.date("%H:%M:%S", s) end
+  return ("%s.%06d"):format(second_text, tonumber(micros % 1000000))
+end
+
+-- A bar of WIDTH columns, filled to FRACTION (0 … 1); what is not zero shows.
+function text.bar(fraction, width)
+  local filled = math.floor(math.max(0, math.min(1, fraction)) * width + 0.5)
+  if fraction > 0 and filled == 0 then filled = 1 end
+  return ("@"):rep(filled) .. (" "):rep(width - filled)
+end
+
+-- What a string takes on the terminal, near enough: characters of UTF-8.
+function text.width(s)
+  return select(2, s:gsub("[^\128-\191]", ""))
+end
+
+function text.pad(s, width)
+  return s .. (" "):rep(width - text.width(s))
+end
+
+-- The name nearest to NAME among NAMES (a list), if it is near enough to be a slip of the finger.
+function text.nearest(name, names)
+  local best, least
+  for _, candidate in ipairs(names) do
+    local row = {}
+    for j = 0, #candidate do row[j] = j end
+    for i = 1, #name do
+      local corner = row[0]
+      row[0] = i
+      for j = 1, #candidate do
+        local cost = name:byte(i) == candidate:byte(j) and 0 or 1
+        corner, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, corner + cost)
+      end
+    end
+    local distance = row[#candidate]
+    local starts = #name >= 2 and (candidate:sub(1, #name) == name or name:sub(1, #candidate) == candidate)
+    if starts then distance = math.min(distance, 1) end
+    if distance <= math.max(1, math.floor(#name / 2)) and (not least or distance < least) then
+      best, least = candidate, distance
+    end
+  end
+  return best
+end
+
+-- "; did you mean 'max'?", or "" where nothing is near.
+function text.did_you_mean(name, names)
+  local best = text.nearest(name, names)
+  return best and ("; did you mean '%s'?"):format(best) or ""
+end
+
+return text

@@ -1,0 +1,78 @@
+-- What an aggregation held at one moment: plain values in Lua, with the reading methods of the aggregation itself.
+--   v:get(key)  v[key]  v:pairs()  v:top(n, by)  v:size()  tostring(v)
+-- An unkeyed view is one value: v:get().
+local order = require "uplua.order"
+local record = require "uplua.record"
+local show = require "uplua.show"
+local store = require "uplua.store"
+
+local view = {}
+local methods = {}
+local contents = setmetatable({}, { __mode = "k" }) -- view → { keys =, values =, value =, zero =, place = }
+
+-- The value of KEY (none for an unkeyed view); what was never counted is the aggregation's zero.
+function methods:get(key)
+  local c = contents[self]
+  if not c.keys then return c.value end
+  if key == nil then error("get: it is keyed: name the key, or use :pairs()", 2) end
+  if not c.place then
+    c.place = {}
+    for i, k in ipairs(c.keys) do c.place[store.canonical(k)] = i end
+  end
+  local i = c.place[store.canonical(key)]
+  if i then return c.values[i] end
+  return c.zero
+end
+
+-- Iterates over keys and values, in no order.
+function methods:pairs()
+  local c = contents[self]
+  return order.each(c.keys or {}, c.values or {})
+end
+
+-- Iterates over the N largest (all, where N is nil), largest first.
+function methods:top(n, by)
+  local c = contents[self]
+  return order.each(order.top(n, by or c.by, order.each(c.keys or {}, c.values or {})))
+end
+
+function methods:size()
+  local c = contents[self]
+  return c.keys and #c.keys or 1
+end
+
+local metatable = {}
+
+function metatable.__index(v, key)
+  if methods[key] then return methods[key] end
+  local c = contents[v]
+  if c.keys then return methods.get(v, key) end
+  -- An unkeyed histogram's fields and methods.
+  if type(c.value) == "table" then return c.value[key] end
+end
+
+function metatable.__newindex()
+  error("a view cannot be written to", 2)
+end
+
+function metatable.__tostring(v)
+  local c = contents[v]
+  if not c.keys then return show.value(c.value) end
+  return show.entries(order.top(nil, c.by, order.each(c.keys, c.values)))
+end
+
+-- A view of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by (nil: the value).
+function view.keyed(keys, values, zero, by)
+  local v = setmetatable({}, metatable)
+  contents[v] = { keys = keys, values = values, zero = zero, by = by }
+  return v
+end
+
+-- A view of one value.
+function view.single(value)
+  local v = setmetatable({}, metatable)
+  contents[v] = { value = value }
+  return v
+end
+
+return view
