@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "probe/binary.h"
+#include "probe/detach.h"
 #include "probe/probe.h"
 #include "sys/bpf.h"
 #include "sys/feature.h"
@@ -20,7 +21,7 @@ enum { MAX_FILTERED = 16 };
 #endif
 
 struct probe_link {
-    int *fds;
+    int *fds; /* of links or perf events: closing them detaches */
     size_t count, capacity;
 };
 
@@ -196,12 +197,30 @@ int probe_attach(enum attach_kind kind, int program_fd, const struct site *sites
     return result;
 }
 
+void probe_detach_all(struct probe_link *const *links, size_t count)
+{
+    struct probe_link all = {0};
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += links[i] ? links[i]->count : 0;
+    all.fds = total ? malloc(total * sizeof *all.fds) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!links[i])
+            continue;
+        if (all.fds) {
+            memcpy(all.fds + all.count, links[i]->fds, links[i]->count * sizeof *all.fds);
+            all.count += links[i]->count;
+        } else {
+            descriptors_close(links[i]->fds, links[i]->count);
+        }
+        free(links[i]->fds);
+        free(links[i]);
+    }
+    descriptors_close(all.fds, all.count);
+    free(all.fds);
+}
+
 void probe_detach(struct probe_link *link)
 {
-    if (!link)
-        return;
-    for (size_t i = 0; i < link->count; i++)
-        close(link->fds[i]);
-    free(link->fds);
-    free(link);
+    probe_detach_all(&link, 1);
 }

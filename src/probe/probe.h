@@ -58,7 +58,12 @@ int probe_attach(enum attach_kind kind, int program_fd, const struct site *sites
                  const struct target *target, struct probe_link **link, struct error *err);
 /* Expected attach type for BPF_PROG_LOAD of a program of KIND on this kernel: 0, 48 or 57. */
 uint32_t probe_attach_type(enum attach_kind kind);
-/* Detaches. NULL is fine. */
+/* Detaches. NULL is fine. When it returns the program does not run any more. */
 void probe_detach(struct probe_link *link);
+/*
+ * Detaches COUNT links at the same time: the kernel waits 20 to 70 ms for each, but for many at once no longer than for
+ * one.
+ */
+void probe_detach_all(struct probe_link *const *links, size_t count);
 
 #endif

@@ -1,0 +1,10 @@
+/* Closing what is attached. */
+#ifndef UPLUA_PROBE_DETACH_H
+#define UPLUA_PROBE_DETACH_H
+
+#include <stddef.h>
+
+/* Closes the COUNT descriptors, all at once; returns when the last is closed. */
+void descriptors_close(const int *fds, size_t count);
+
+#endif
