@@ -48,7 +48,8 @@ local function plain(address)
   return address < 2 ^ 53 and tonumber(address) or address
 end
 
--- Reads the frames of S from the kernel, once. What is not there (an id of 0: no stack was taken) has no frames.
+-- Reads the frames of S from the kernel, once. What is not there has no frames: the store was full, or no stack
+-- could be taken; the ledger has counted it.
 local function load(s)
   if s._frames then return end
   for _, source in ipairs(sources) do
@@ -121,7 +122,7 @@ function methods:folded()
   for i = #list, 1, -1 do
     parts[#parts + 1] = (name(list[i]):gsub(";", "\\x3b"))
   end
-  local text = #parts > 0 and table.concat(parts, ";") or "[no stack]"
+  local text = #parts > 0 and table.concat(parts, ";") or "[stack not recorded]"
   if self._frames then self._folded = text end
   return text
 end
@@ -136,7 +137,7 @@ function meta:__tostring()
   for i, frame in ipairs(resolve(self)) do
     lines[i] = INDENT .. line(frame)
   end
-  local text = #lines > 0 and table.concat(lines, "\n") or INDENT .. "[no stack]"
+  local text = #lines > 0 and table.concat(lines, "\n") or INDENT .. "[stack not recorded]"
   if self._frames then self._text = text end
   return text
 end

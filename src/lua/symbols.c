@@ -92,7 +92,7 @@ static int lua_symbols_lookup(lua_State *L)
 /*
  * symbols:resolve(pid, frames: string of native u64, innermost first) → { function | false, module | false, offset, … }:
  * three values per frame. Frames after the first are return addresses: the function is that of the call before them,
- * the offset theirs.
+ * the offset theirs. Only a signal's trampoline is returned to without having called: it starts at its address.
  */
 static int lua_symbols_resolve(lua_State *L)
 {
@@ -109,6 +109,10 @@ static int lua_symbols_resolve(lua_State *L)
         uint64_t back = i > 0 && address > 0;
         struct symbol symbol;
         symbols_lookup(symbols, pid, address - back, &symbol);
+        if (back && !symbol.function) {
+            symbols_lookup(symbols, pid, address, &symbol);
+            back = 0;
+        }
         push_text(L, symbol.function);
         lua_rawseti(L, -2, i * 3 + 1);
         push_text(L, symbol.module);

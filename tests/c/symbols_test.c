@@ -90,6 +90,31 @@ static void test_late_library(void)
     symbols_free(symbols);
 }
 
+static void test_exec(void)
+{
+    write_file("script", "#!/bin/sh\ncd \"${0%/*}\"; echo ready; read line; exec ./pie\n");
+    shell("chmod +x script");
+    struct program program = start(in_dir("script"), NULL, NULL);
+    struct symbols *symbols = symbols_new();
+    symbols_add_process(symbols, program.pid);
+    uint64_t before = base_of(program.pid, "libc.so.6");
+    struct symbol was, is;
+    uint64_t inside = before + 0x80000; /* in libc's code, wherever it is mapped */
+    symbols_lookup(symbols, program.pid, inside, &was);
+    char line[6];
+    ok(write(program.in, "x\n", 2) == 2 && read(program.out, line, 6) == 6, "a process executes another program");
+    read_nm(in_dir("pie"), "");
+    usleep(50000);
+    compare(symbols, program.pid, base_of(program.pid, "/pie"), 50, "after exec");
+    if (base_of(program.pid, "libc.so.6") == before)
+        inside = 0; /* no randomisation here: nothing to tell apart */
+    symbols_lookup(symbols, program.pid, inside, &is);
+    ok(!inside || (was.module && is.module == was.module && is.offset == was.offset),
+       "addresses of the program before exec keep their names");
+    stop(&program);
+    symbols_free(symbols);
+}
+
 static void test_other_root(void)
 {
     if (!shell("mkdir -p jail && cp static jail/inside"))
@@ -175,6 +200,7 @@ int main(void)
     test_layouts();
     test_gone_files();
     test_late_library();
+    test_exec();
     test_other_root();
     test_cplusplus();
     test_hostile_names();
