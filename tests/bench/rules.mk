@@ -1,0 +1,13 @@
+# What `make bench` measures with, and the program in C that it compares with.
+BENCH := build/bench/mallocleak build/bench/mallocleak.bpf.o build/bench/measure
+
+build/bench/%: tests/bench/%.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -o $@ $< -lbpf
+
+build/bench/program.bpf.o: tests/bench/mallocleak.bpf.c bpf/rules.mk | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,BPF,$<) $(BPF_CLANG) $(BPF_FLAGS) -Wno-unused-parameter -c -o $@ $<
+
+build/bench/mallocleak.bpf.o: build/bpf/link build/bench/program.bpf.o build/bpf/stack.bpf.o build/bpf/license.bpf.o
+	$(call say,LINK,$@) build/bpf/link $@ $(filter %.bpf.o,$^)
