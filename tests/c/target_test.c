@@ -189,6 +189,8 @@ static void test_unreleased(void)
     ok(exited_within(pidfd, 5000), "nor does it outlive an uplua that is killed");
     ok(!exists("never"), "or run then");
     close(pidfd);
+    close(report[0]);
+    close(report[1]);
 }
 
 /* The hexadecimal field NAME of the status that the command wrote to FILE. */
