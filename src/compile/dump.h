@@ -28,6 +28,7 @@ void *dump_fail(struct dump *dump, int code, const char *what);
 void *dump_allocate(struct dump *dump, size_t count, size_t size);
 void dump_free_blocks(struct dump_block *blocks);
 
+/* Bytes not read yet. */
 size_t dump_left(const struct dump *dump);
 /* The next SIZE bytes, or NULL. */
 const uint8_t *dump_take(struct dump *dump, size_t size);

@@ -12,6 +12,7 @@ struct load_log {
     size_t size;
 };
 
+/* Without memory for a log, loading goes on without one. */
 void load_log_open(struct load_log *log);
 void load_log_close(struct load_log *log);
 

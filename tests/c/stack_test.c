@@ -19,21 +19,28 @@
 #define INSN(op, d, s, o, i) ((struct bpf_insn){.code = (op), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
+/* Neither inlined nor copied: calls go to the address that the test sees. */
+#ifdef __clang__
+#define KEPT __attribute__((noinline))
+#else
+#define KEPT __attribute__((noinline, noclone))
+#endif
+
 enum { CALLS = 23, DEEP = 150 };
 
 /* What the test's own C code sees: the return addresses of the chain, the innermost first. */
-static void *expected[DEEP + 8];
+static void *expected[DEEP + 2];
 static unsigned depth;
 static volatile int sink;
 
 /* The function with the probe: it makes no calls, so that its first instruction is where the chain is complete. */
-__attribute__((noinline, noclone)) static void leaf(int value)
+KEPT static void leaf(int value)
 {
     sink = value;
     expected[depth] = __builtin_return_address(0);
 }
 
-__attribute__((noinline, noclone)) static void descend(unsigned calls)
+KEPT static void descend(unsigned calls)
 {
     expected[calls + 1] = __builtin_return_address(0); /* callers stand above the leaf's own return address */
     if (calls)
@@ -90,14 +97,19 @@ static int find_load_address(struct dl_phdr_info *info, size_t size, void *unuse
     return 1; /* the first is the executable */
 }
 
-static int attach(const struct loaded *loaded, void (*function)(int))
+static int attach_at(const struct loaded *loaded, uintptr_t function, bool at_return)
 {
     dl_iterate_phdr(find_load_address, NULL);
-    struct perf_uprobe probe = {.path = "/proc/self/exe", .offset = (uint64_t)(uintptr_t)function - load_address,
+    struct perf_uprobe probe = {.path = "/proc/self/exe", .offset = function - load_address, .at_return = at_return,
                                 .pid = getpid()};
     int link = perf_uprobe_attach(loaded_program_fd(loaded, "probe"), &probe);
     ok(link >= 0, "the probe is attached");
     return link;
+}
+
+static int attach(const struct loaded *loaded, void (*function)(int))
+{
+    return attach_at(loaded, (uintptr_t)function, false);
 }
 
 /* The stack that LOADED's probe saw last, from the store of OWNER. */
@@ -180,6 +192,31 @@ static void test_depth(void)
     loaded_free(first);
 }
 
+/* A return probe hides the return addresses of the calls that it waits for. */
+KEPT static void test_return_probe(void)
+{
+    struct loaded *entry = load_probe(0, 1, -1), *at_return = load_probe(0, 0, -1);
+    if (!entry || !at_return)
+        return;
+    int return_link = attach_at(at_return, (uintptr_t)descend, true), link = attach(entry, leaf);
+    struct stack stack = {0};
+    void *caller = __builtin_return_address(0);
+    descend(4);
+    is_int(get_stack(entry, entry, &stack), 0, "a stack below a return probe is in the store");
+    is_int((long long)stack.frames[1], (long long)(uintptr_t)expected[0], "the leaf's own return address is seen");
+    is_int((long long)stack.frames[6], (long long)(uintptr_t)expected[5], "the hidden ones are kept as they are");
+    is_int((long long)stack.frames[7], (long long)(uintptr_t)caller, "and the walk goes on above them");
+    is_int((long long)lost(entry, STACK_LOST_RETURN), 5, "the five hidden return addresses are counted");
+    is_int(get_stack(at_return, at_return, &stack), 0, "a return probe has a stack too");
+    uint64_t start = (uint64_t)(uintptr_t)test_return_probe;
+    ok(stack.frames[0] > start && stack.frames[0] < start + 4096, "whose first frame is where the call returns to");
+    is_int((long long)stack.frames[1], (long long)(uintptr_t)caller, "and which goes on with the caller's caller");
+    close(link);
+    close(return_link);
+    loaded_free(entry);
+    loaded_free(at_return);
+}
+
 static double nanoseconds_per_call(unsigned calls)
 {
     struct timespec start, end;
@@ -190,7 +227,7 @@ static double nanoseconds_per_call(unsigned calls)
     return ((double)(end.tv_sec - start.tv_sec) * 1e9 + (double)(end.tv_nsec - start.tv_nsec)) / calls;
 }
 
-__attribute__((noinline, noclone)) static double time_below(unsigned calls)
+KEPT static double time_below(unsigned calls)
 {
     double time = calls ? time_below(calls - 1) : nanoseconds_per_call(20000);
     sink++;
@@ -220,6 +257,7 @@ int main(void)
 {
     test_exact();
     test_depth();
+    test_return_probe();
     report_speed();
     return done_testing();
 }
