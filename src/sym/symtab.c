@@ -71,6 +71,21 @@ static int candidates_push(struct candidates *list, const struct candidate *cand
     return 0;
 }
 
+/*
+ * Which of the names of one address people know: a function's before a label's, an exported one before a local, "calloc"
+ * before "__libc_calloc" although the C library makes the former the weak one, global before weak.
+ */
+enum { RANK_WEAK = 1, RANK_UNDERSCORE = 2, RANK_LOCAL = 8, RANK_LABEL = 16 };
+
+static uint8_t rank_of(bool label, unsigned binding, const char *name)
+{
+    unsigned rank = (label ? RANK_LABEL : 0) + (binding == STB_LOCAL ? RANK_LOCAL : binding == STB_WEAK ? RANK_WEAK : 0);
+    size_t underscores = name ? strspn(name, "_") : 0;
+    if (underscores == 1 && (name[1] == 'Z' || name[1] == 'R')) /* mangled C++ or Rust */
+        underscores = 0;
+    return (uint8_t)(rank + RANK_UNDERSCORE * (underscores < 3 ? underscores : 3));
+}
+
 /* Fills CANDIDATE from SYMBOL; false if it is no function that code can be in. NAMES may be NULL. */
 static bool is_function(const struct elffile *elf, const struct symtab *symtab, const Elf64_Sym *symbol,
                         const char *names, struct candidate *candidate)
@@ -103,12 +118,11 @@ static bool is_function(const struct elffile *elf, const struct symtab *symtab, 
         if (!length)
             return false;
     }
-    unsigned visibility = binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
     *candidate = (struct candidate){.address = symbol->st_value,
                                     .end = end,
                                     .name = symbol->st_name,
                                     .name_length = length,
-                                    .rank = (uint8_t)((label ? 4 : 0) + visibility),
+                                    .rank = rank_of(label, binding, names ? names + symbol->st_name : NULL),
                                     .sized = sized,
                                     .label = label};
     return true;
@@ -173,7 +187,7 @@ static void settle(struct candidates *list)
     for (size_t i = 0; i < list->count;) {
         struct candidate best = items[i];
         for (i++; i < list->count && items[i].address == best.address; i++) {
-            if (!items[i].sized || items[i].rank >= 4)
+            if (!items[i].sized || items[i].rank >= RANK_LABEL)
                 continue;
             if (!best.sized || items[i].end > best.end)
                 best.end = items[i].end;

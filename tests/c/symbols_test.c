@@ -29,6 +29,10 @@ static void test_layouts(void)
                 is_str(symbol.function, "global_two", "of a weak and a global alias the global one counts");
                 is_str(symbol.module, path, "the module is the file's path");
             }
+            if (!strcmp(known[k].name, "plain")) {
+                symbols_lookup(symbols, program.pid, load + known[k].address, &symbol);
+                is_str(symbol.function, "plain", "of two names the one without underscores counts");
+            }
             if (!strcmp(known[k].name, "sized")) {
                 symbols_lookup(symbols, program.pid, load + known[k].address + 1, &symbol);
                 is_str(symbol.function, "sized", "a label inside a function does not hide it");

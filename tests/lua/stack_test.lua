@@ -1,0 +1,104 @@
+-- Stacks: from ids in maps to lines of text, that outlive the map.
+local ffi = require "ffi"
+local tap = require "tap"
+local kernel = require "kernel"
+local core = require "uplua.core"
+local stack = require "uplua.stack"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+ffi.cdef "int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size); void free(void *p); int close(int fd);"
+local C = ffi.C
+local pid = C.getpid()
+
+local function address(f) return ffi.cast("uint64_t", ffi.cast("void *", f)) end
+
+local FRAMES = 127
+local fd = kernel.map("hash", 8, 8 + 8 * FRAMES, 101)
+
+local function put(id, ...)
+  local words = { pid + 2 ^ 32 * select("#", ...), ... }
+  for i = #words + 1, FRAMES + 1 do words[i] = 0 end
+  kernel.update(fd, id, words)
+end
+
+local malloc, calloc, free = address(C.malloc), address(C.calloc), address(C.free)
+local ID = 0xfedcba9876543210ULL
+put(ID, malloc, free + 7, calloc + 1, 0xdeadbeef12345678ULL, 0x123)
+put(23, malloc, free + 7)
+put(24, malloc, free + 7)
+put(25, malloc, free + 8)
+
+stack.bind(fd)
+ok(stack.add_process(pid), "a process's mappings are read")
+local added, reason = stack.add_process(2 ^ 30)
+is(added, nil, "those of no process are not")
+like(reason, "1073741824: No such process$", "and the reason is told")
+
+local s = stack.intern(ID)
+ok(s == stack.intern(ffi.cast("int64_t", ID)) and stack.intern(23) == stack.intern(23LL), "one object per id")
+ok(s ~= stack.intern(23), "another for another id")
+ok(stack.is(s) and not stack.is {} and not stack.is(23), "stack.is tells stacks")
+is(s.id, ID, "its id")
+is(s:depth(), 5, "its depth")
+is(s:pid(), pid, "its process")
+is(tostring(s), [[
+     malloc+0x0
+     free+0x7
+     calloc+0x1
+     [unknown] 0xdeadbeef12345678
+     [unknown] 0x123]], "one line per frame, unknown addresses as they are")
+is("at\n" .. stack.intern(23) .. "\n", "at\n     malloc+0x0\n     free+0x7\n", "a stack is joined to strings")
+is(s:folded(), "[unknown] 0x123;[unknown] 0xdeadbeef12345678;calloc;free;malloc", "folded: the outermost first")
+
+local frames = s:frames()
+is(#frames, 5, "its frames")
+is(frames[2].symbol, "free", "with symbol")
+is(frames[2].offset, 7, "offset, which is the return address's")
+is(frames[2].address, tonumber(free) + 7, "address, a number")
+like(frames[2].module, "/libc%.so%.6$", "and module")
+is(frames[4].address, 0xdeadbeef12345678ULL, "an address of 64 bits is exact")
+is(frames[4].symbol, nil, "without a symbol")
+is(frames[4].module, nil, "or module")
+frames[1].symbol = "changed"
+is(s:frames()[1].symbol, "malloc", "they are copies")
+
+ok(stack.names_equal(stack.intern(23), stack.intern(24)), "stacks of different ids may read alike")
+is(stack.intern(23):key(), stack.intern(24):key(), "then their keys are equal")
+ok(not stack.names_equal(stack.intern(23), stack.intern(25)), "another offset is another place")
+
+-- The first frame is where the probe stands: a function's first instruction. The others follow a call.
+put(26, free, free)
+is(stack.intern(26):frames()[1].symbol, "free", "the first frame may be a function's start")
+ok(stack.intern(26):frames()[2].offset ~= 0 or stack.intern(26):frames()[2].symbol == "free",
+   "a return address there belongs to the function before, if there is one")
+
+put(27, address(ffi.new "char[64]"))
+like(tostring(stack.intern(27)), "^     %[?[%w_]+%]?%+0x%x+$", "memory without a symbol is module and offset")
+
+local late = stack.intern(28)
+is(tostring(late), "     [stack not recorded]", "an id that the map lacks")
+is(late:depth(), 0, "has no frames")
+put(28, calloc)
+is(tostring(late), "     calloc+0x0", "and is read when it is there")
+
+put(29, free)
+local kept = stack.intern(29)
+stack.unbind(fd)
+C.close(fd)
+is(tostring(kept), "     free+0x0", "a stack that the script holds outlives its map")
+is(tostring(stack.intern(30)), "     [stack not recorded]", "without a map nothing is known")
+
+local symbols = core.symbols.new()
+local name, module, offset = symbols:lookup(pid, tonumber(malloc) + 3)
+is(name, "malloc", "symbols:lookup names an address")
+like(module, "/libc%.so%.6$", "its module")
+is(offset, 3, "its offset")
+name, module, offset = symbols:lookup(pid, 0x123)
+ok(name == nil and module == nil and offset == 0x123, "and nothing where there is nothing")
+ok(not pcall(symbols.lookup, symbols, pid, "x"), "a wrong argument is an error")
+symbols:close()
+symbols:close()
+is(tostring(symbols), "symbols (closed)", "symbols close")
+ok(not pcall(symbols.lookup, symbols, pid, 1), "and are not used then")
+
+tap.done_testing()
