@@ -1,0 +1,182 @@
+-- uplua's own command line: uplua [options] script.lua [script options] [-- TARGET]
+local text = require "uplua.text"
+
+local cli = {}
+
+cli.usage = "usage: uplua [options] script.lua [script options] [-- PID... | -- command...]"
+
+cli.help = cli.usage .. [[
+
+
+Traces running programs: the script's handlers are compiled to BPF and run in the kernel. Without a script and on a
+terminal, a prompt. A script name without a slash is looked up among the installed scripts before the current folder.
+
+  -e, --execute CODE    runs CODE, in which uplua's functions are globals
+  -p, --pid PID[,PID]   traces these processes
+  -c, --command CMD     starts CMD and traces it; the exit status is CMD's
+      --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
+      --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
+      --self            traces uplua itself too
+  -V, --version
+  -h, --help
+
+Exit status: 0, 1 for an error, 2 for wrong usage; the command's own if one was started and ended.
+]]
+
+-- The options of this run, once parsed.
+cli.options = {}
+
+local Usage = { __tostring = function(self) return self.text end }
+
+local function wrong(format, ...)
+  error(setmetatable({ text = format:format(...) }, Usage), 0)
+end
+
+-- True if ERR is a wrong command line: exit status 2.
+function cli.is_usage(err) return getmetatable(err) == Usage end
+
+-- Raises such an error, for scripts' own options too.
+cli.wrong = wrong
+
+-- "4242,4243" → { 4242, 4243 }, or nil
+local function parse_pids(word, pids)
+  if not word:find("^%d[%d,]*$") then return nil end
+  for digits in word:gmatch("%d+") do
+    local pid = tonumber(digits)
+    -- What no kernel gives cannot be meant; the largest is 2^22 (PID_MAX_LIMIT).
+    if pid < 1 or pid > 4194304 then error(("no process %s"):format(digits), 0) end
+    pids[#pids + 1] = pid
+  end
+  return pids
+end
+
+-- Splits a command as a shell would: spaces separate, quotes and backslashes keep together. Nothing is expanded.
+function cli.words(command)
+  local words, word, quote, i = {}, nil, nil, 1
+  while i <= #command do
+    local c = command:sub(i, i)
+    if c == "\\" and quote ~= "'" then
+      i = i + 1
+      word = (word or "") .. command:sub(i, i)
+    elseif quote then
+      if c == quote then quote = nil else word = word .. c end
+    elseif c == "'" or c == '"' then
+      quote, word = c, word or ""
+    elseif c:find("%s") then
+      if word then words[#words + 1], word = word, nil end
+    else
+      word = (word or "") .. c
+    end
+    i = i + 1
+  end
+  if quote then wrong("a quote in the command is not closed: %s", command) end
+  if word then words[#words + 1] = word end
+  return words
+end
+
+local function set_target(options, field, value)
+  if (options.pids and field ~= "pids") or options.command then
+    wrong("more than one target; give PIDs or one command, by -p, -c or after --")
+  end
+  options[field] = value
+end
+
+local function add_code(options, code)
+  options.code = options.code and options.code .. "\n" .. code or code
+end
+
+-- Each option: what it does with its value; `flag` has none.
+local known = {
+  ["--execute"]  = { value = "CODE", set = add_code },
+  ["--pid"]      = { value = "PID", set = function(options, word)
+    local pids = parse_pids(word, options.pids or {})
+    if not pids then wrong("-p needs PIDs, as in -p 4242 or -p 4242,4243; got '%s'", word) end
+    set_target(options, "pids", pids)
+  end },
+  ["--command"]  = { value = "CMD", set = function(options, command)
+    local words = cli.words(command)
+    if #words == 0 then wrong("-c needs a command") end
+    set_target(options, "command", words)
+  end },
+  ["--duration"] = { value = "TIME", set = function(options, value)
+    local seconds, message = text.parse_duration(value)
+    if not seconds then wrong("--duration: %s", message) end
+    options.duration = seconds
+  end },
+  ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },
+  ["--self"]     = { set = function(options) options.self = true end },
+  ["--version"]  = { set = function(options) options.version = true end },
+  ["--help"]     = { set = function(options) options.help = true end },
+}
+local short = { e = "--execute", p = "--pid", c = "--command", V = "--version", h = "--help" }
+
+local function set_option(options, name, value, argv, i)
+  local option = known[name]
+  if not option then
+    local names = {}
+    for each in pairs(known) do names[#names + 1] = each end
+    local near = text.nearest(name, names)
+    wrong("no such option: %s%s", name, near and ("; did you mean %s?"):format(near) or "")
+  end
+  if not option.value then
+    if value then wrong("%s takes no value", name) end
+    option.set(options)
+    return i
+  end
+  if not value then
+    i = i + 1
+    value = argv[i]
+    if not value then wrong("%s needs a value: %s %s", name, name, option.value) end
+  end
+  option.set(options, value)
+  return i
+end
+
+-- The words after "--": PIDs if all are numbers, else a command.
+local function parse_target(options, argv, i)
+  if not argv[i] then wrong("nothing after --; give PIDs or a command") end
+  local pids = {}
+  for j = i, #argv do
+    if not parse_pids(argv[j], pids) then
+      local words = {}
+      for k = i, #argv do words[#words + 1] = argv[k] end
+      return set_target(options, "command", words)
+    end
+  end
+  if options.pids then wrong("more than one target; give PIDs or one command, by -p, -c or after --") end
+  set_target(options, "pids", pids)
+end
+
+-- ARGV ([0] is the program) → { script, arguments, code, pids, command, duration, emit, self, help, version }.
+-- A wrong command line is an error for which cli.is_usage is true.
+function cli.parse(argv)
+  local options = { arguments = {} }
+  local i = 1
+  while argv[i] and argv[i]:find("^%-.") and argv[i] ~= "--" do
+    local word = argv[i]
+    if word:find("^%-%-") then
+      local name, value = word:match("^(%-%-[^=]+)=(.*)$")
+      i = set_option(options, name or word, value, argv, i)
+    else
+      local name = short[word:sub(2, 2)]
+      if not name then wrong("no such option: %s", word) end
+      local rest = word:sub(3)
+      if rest ~= "" and not known[name].value then wrong("no such option: %s", word) end
+      i = set_option(options, name, rest ~= "" and rest or nil, argv, i)
+    end
+    i = i + 1
+  end
+  if argv[i] and argv[i] ~= "--" and not options.code then
+    options.script = argv[i]
+    i = i + 1
+  end
+  while argv[i] and argv[i] ~= "--" do
+    options.arguments[#options.arguments + 1] = argv[i]
+    i = i + 1
+  end
+  if argv[i] then parse_target(options, argv, i + 1) end
+  cli.options = options
+  return options
+end
+
+return cli

@@ -1,0 +1,60 @@
+-- What went wrong, as the user reads it.
+--
+-- An error of the script's own ("leak.lua:12: attempt to index …") comes with a traceback of the script's functions.
+-- An error that uplua raises for the user, by error(text, 0), stands for itself: what, which, why and what to do; only the line
+-- of the script that led to it is added.
+local failure = {}
+
+-- True for functions of uplua itself: its chunks are named "uplua.lua" and "uplua/…", which script names never are
+-- (uplua.script).
+local function own(info)
+  return info.what == "C" or info.source:find("^@uplua[./]") ~= nil
+end
+
+-- Names for messages as Lua gives them: "mallocleak.lua:12".
+local function place(info)
+  return ("%s:%d"):format(info.short_src, info.currentline)
+end
+
+local function describe(info)
+  if info.what == "main" then return "in the main chunk" end
+  if info.name then return ("in function '%s'"):format(info.name) end
+  return ("in the function at line %d"):format(info.linedefined)
+end
+
+-- The handler for xpcall: turns any error into the text for the user.
+function failure.trace(err)
+  local text = tostring(err)
+  local frames, first = {}, nil
+  local positioned = false -- by Lua itself or by error(text): the text begins with the place of one of the functions
+  for level = 2, 200 do
+    local info = debug.getinfo(level, "Sln")
+    if not info then break end
+    local source = info.short_src .. ":"
+    if text:sub(1, #source) == source and text:find("^%d+: ", #source + 1) then positioned = true end
+    if not own(info) then
+      first = first or place(info)
+      frames[#frames + 1] = ("  %s: %s"):format(place(info), describe(info))
+    end
+  end
+  if type(err) == "string" and not positioned then
+    return first and ("%s\n  at %s"):format(text, first) or text
+  end
+  if #frames > 12 then
+    for i = 7, #frames - 5 do frames[i] = false end
+    frames[7] = "  …"
+  end
+  local lines = { text }
+  for i = 1, 200 do
+    if frames[i] then lines[#lines + 1] = frames[i] end
+  end
+  return table.concat(lines, "\n")
+end
+
+-- Writes text for the user on stderr, after what was printed so far.
+function failure.report(text)
+  io.stdout:flush()
+  io.stderr:write("uplua: ", text, "\n")
+end
+
+return failure

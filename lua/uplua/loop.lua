@@ -1,0 +1,163 @@
+-- The loop of a run: timers, descriptors that become readable, and the requests to stop.
+local core    = require "uplua.core".loop
+local failure = require "uplua.failure"
+local text    = require "uplua.text"
+
+local loop = {
+  status = nil,   -- exit status that up.exit() asked for, or 1 after an error
+  stopping = nil, -- why the run ends: "exit", "signal", "error", "time", or what stop() was given
+}
+
+local watchers, timers, exits = {}, {}, {} -- fd → function; { at, period, fn }; functions
+local running = false
+
+-- What happens when a callback fails; the prompt replaces it. Otherwise the run ends.
+function loop.failed(message)
+  failure.report(message)
+  loop.status = 1
+  loop.stop("error")
+end
+
+-- What happens when a signal (its number, and whether the terminal sent it) asks to stop; main and the prompt replace it.
+function loop.interrupted() loop.stop("signal") end
+
+-- Called after each round in which a callback ran; the prompt replaces it.
+function loop.flush() io.stdout:flush() end
+
+-- Calls fn(...) for the loop: an error is reported. Returns true if there was none.
+function loop.call(fn, ...)
+  local ok, message = xpcall(fn, failure.trace, ...)
+  if not ok then loop.failed(message) end
+  return ok
+end
+
+local function add_timer(duration, fn, repeats)
+  local seconds = text.duration(duration)
+  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 3) end
+  if repeats and seconds <= 0 then error("the period must be longer than zero", 3) end
+  -- Timers of the main chunk count from the moment when everything is attached.
+  local timer = { delay = seconds, period = repeats and seconds, fn = fn, at = running and core.now() + seconds }
+  function timer.cancel() timer.fn = nil end
+  timers[#timers + 1] = timer
+  return timer
+end
+
+-- every(duration, fn): calls fn each DURATION, counted from the start of the run. Returns a timer with a method cancel().
+function loop.every(duration, fn) return add_timer(duration, fn, true) end
+
+-- after(duration, fn): calls fn once.
+function loop.after(duration, fn) return add_timer(duration, fn, false) end
+
+-- at_exit(fn): calls fn for the report, once the probes are detached; several in the order in which they were given.
+function loop.at_exit(fn)
+  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  exits[#exits + 1] = fn
+end
+
+-- exit([status]): ends the run, with its report, once the callback or main chunk that calls it returns.
+function loop.exit(status)
+  if status ~= nil and (type(status) ~= "number" or status % 1 ~= 0 or status < 0 or status > 255) then
+    error("the exit status is an integer from 0 to 255", 2)
+  end
+  loop.status = loop.status or status or 0
+  loop.stop("exit")
+end
+
+-- watch(fd, fn): calls fn(fd) while FD is readable.
+function loop.watch(fd, fn)
+  if not watchers[fd] then core.add(fd) end
+  watchers[fd] = fn
+end
+
+function loop.unwatch(fd)
+  if watchers[fd] then core.remove(fd) end
+  watchers[fd] = nil
+end
+
+-- Ends the run; the first reason counts.
+function loop.stop(why) loop.stopping = loop.stopping or why end
+
+-- Seconds until the next timer is due; nil without timers.
+local function next_due(now)
+  local due
+  for i = 1, #timers do
+    local timer = timers[i]
+    if not timer.fn then return 0 end
+    if not due or timer.at < due then due = timer.at end
+  end
+  return due and math.max(due - now, 0)
+end
+
+local function run_timers()
+  local now, kept, before = core.now(), {}, timers
+  timers = {}
+  for i = 1, #before do
+    local timer = before[i]
+    local fn = timer.fn
+    if fn and timer.at <= now then
+      if timer.period then
+        -- Ticks that a slow callback missed are dropped, and the rhythm is kept.
+        timer.at = timer.at + timer.period * (1 + math.floor((now - timer.at) / timer.period))
+      else
+        timer.fn = nil
+      end
+      if not loop.call(fn) then timer.fn = nil end
+    end
+    if timer.fn then kept[#kept + 1] = timer end
+  end
+  for i = 1, #timers do kept[#kept + 1] = timers[i] end -- those that callbacks added
+  timers = kept
+end
+
+-- True if there is neither a timer nor a descriptor to wait for.
+function loop.idle() return #timers == 0 and next(watchers) == nil end
+
+local ready = {}
+
+-- One round: waits up to SECONDS (nil: as long as it takes), then runs what is due.
+function loop.step(seconds)
+  local due = next_due(core.now())
+  if due and (not seconds or due < seconds) then seconds = due end
+  local count = core.wait(ready, seconds)
+  local number, from_terminal = core.signal()
+  if number then
+    loop.interrupted(number, from_terminal)
+  end
+  for i = 1, count do
+    local fd = ready[i]
+    local fn = watchers[fd]
+    -- A watcher that failed would fail again at once.
+    if fn and not loop.call(fn, fd) then loop.unwatch(fd) end
+  end
+  if #timers > 0 then run_timers() end
+  loop.flush()
+end
+
+-- Starts the clocks of the timers that were set before.
+function loop.start()
+  running = true
+  local now = core.now()
+  for i = 1, #timers do timers[i].at = timers[i].at or now + timers[i].delay end
+end
+
+-- run([seconds]): until somebody calls stop or exit, or the time is over.
+function loop.run(seconds)
+  loop.start()
+  local deadline = seconds and core.now() + seconds
+  while not loop.stopping do
+    loop.step(deadline and math.max(deadline - core.now(), 0))
+    if deadline and core.now() >= deadline then loop.stop("time") end
+  end
+end
+
+-- Calls the at_exit functions in their order; those that they add come last.
+function loop.run_exits()
+  local i = 1
+  while exits[i] do
+    loop.call(exits[i])
+    i = i + 1
+  end
+  exits = {}
+end
+
+return loop

@@ -1,0 +1,201 @@
+-- The life of a script: options → target → setup (the main chunk, then compile and attach) → run → report.
+local cli     = require "uplua.cli"
+local core    = require "uplua.core"
+local failure = require "uplua.failure"
+local loop    = require "uplua.loop"
+local script  = require "uplua.script"
+
+local target = core.target
+
+local SIGINT = 2
+local PATIENCE = 3 -- seconds that a command gets to end after Ctrl-C, while it is still traced
+
+-- A module that counts only where the script has used it: what was never loaded has nothing pending, attached or lost.
+local function loaded(name) return package.loaded["uplua." .. name] end
+
+-- Calls fn(...); an error is reported as the script's and makes the exit status 1. Returns true if there was none.
+local function try(fn, ...)
+  local ok, message = xpcall(fn, failure.trace, ...)
+  if not ok then
+    failure.report(message)
+    loop.status = 1
+  end
+  return ok
+end
+
+-- The chunk to run, with the globals that it expects. nil after a report.
+local function load_chunk(options)
+  script.restrict_loading()
+  if options.code then
+    arg = options.arguments
+    arg[0] = "-e"
+    script.set_module_path(nil)
+    setmetatable(_G, { __index = require "uplua" })
+    local chunk, message = load(options.code, "=-e")
+    if not chunk then failure.report(message) end
+    return chunk
+  end
+  local path, message = script.find(options.script)
+  if not path then return failure.report(message) end
+  arg = options.arguments
+  arg[0] = path
+  script.set_module_path(path)
+  local chunk
+  chunk, message = loadfile(path)
+  if not chunk then failure.report(message) end
+  return chunk
+end
+
+-- Attaches to the processes, or starts the command stopped.
+local function open_target(options)
+  if options.command then
+    target.start(options.command)
+  elseif options.pids then
+    target.attach(options.pids)
+  end
+end
+
+-- Ends the run, or tells the prompt by calling ended(), when the last process of the target has exited.
+local function watch_target(ended)
+  local left = 0
+  for _, fd in ipairs(target.pidfds()) do
+    left = left + 1
+    loop.watch(fd, function()
+      loop.unwatch(fd)
+      left = left - 1
+      if left == 0 then ended() end
+    end)
+  end
+end
+
+-- The first request to stop. A command that was started gets it too, and is traced until it has ended.
+local function on_signal(number, from_terminal)
+  core.loop.take()
+  if loop.stopping then return end
+  if number ~= SIGINT then loop.status = loop.status or 128 + number end
+  if target.command() and not target.status() then
+    if not from_terminal then target.signal(number) end
+    loop.after(PATIENCE, function() loop.stop("signal") end)
+  else
+    loop.stop("signal")
+  end
+end
+
+-- Globals that hold shared objects at which the script never looked: printed, in the order in which they were made.
+local function print_globals()
+  local names, objects = {}, {}
+  for name, value in pairs(_G) do
+    if type(name) == "string" and type(value) == "table" and rawget(value, "kind") and rawget(value, "id")
+      and value ~= _G and not rawget(value, "read") and rawget(value, "kind") ~= "ring" then
+      if not names[value] then objects[#objects + 1] = value end
+      if not names[value] or name < names[value] then names[value] = name end
+    end
+  end
+  table.sort(objects, function(a, b) return rawget(a, "id") < rawget(b, "id") end)
+  for _, value in ipairs(objects) do
+    local shown = tostring(value)
+    print(names[value] .. ":" .. (shown:find("\n") and "\n" or " ") .. shown)
+  end
+end
+
+-- What was lost, by cause; silence means that the numbers are exact.
+local function print_ledger(setup)
+  local lost = setup.ledger()
+  if #lost == 0 then return end
+  local lines = { "not everything was seen:" }
+  for _, entry in ipairs(lost) do
+    lines[#lines + 1] = ("  %s × %s"):format(require "uplua.text".thousands(entry[2] or entry.count), entry[1] or entry.text)
+  end
+  failure.report(table.concat(lines, "\n"))
+end
+
+-- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
+local function report()
+  local setup, ring = loaded "setup", loaded "ring"
+  if setup then try(setup.close) end
+  if ring then try(ring.drain) end
+  loop.run_exits()
+  try(print_globals)
+  if setup then try(print_ledger, setup) end
+  io.stdout:flush()
+end
+
+-- Compiles and attaches what the chunk declared, then lets the command begin.
+local function commit()
+  local setup = loaded "setup"
+  if setup then setup.commit() end
+  target.release()
+end
+
+-- The exit status: what went wrong or was asked for, else the command's.
+local function status()
+  return loop.status or target.status() or 0
+end
+
+local function run_script(options)
+  local chunk = load_chunk(options)
+  if not chunk then return 1 end
+  if not try(open_target, options) then return 1 end
+
+  loop.interrupted = on_signal
+  if not try(chunk, unpack(arg)) then
+    target.close()
+    return core.loop.signal() and 130 or 1
+  end
+  if not loop.stopping and not core.loop.signal() and not options.emit then
+    if not try(commit) then
+      target.close()
+      return 1
+    end
+    watch_target(function() loop.stop("target") end)
+    -- A script without probes that waits for nothing is an ordinary program, and done.
+    if loaded "setup" or not loop.idle() then try(loop.run, options.duration) end
+  elseif options.emit then
+    local setup = loaded "setup"
+    local ok = not setup or try(setup.commit)
+    target.close()
+    return ok and 0 or 1
+  end
+  core.loop.take()
+  report()
+  local result = status()
+  target.close()
+  return result
+end
+
+local function run_prompt(options)
+  if not try(open_target, options) then return 1 end
+  script.restrict_loading()
+  script.set_module_path(nil)
+  arg = options.arguments
+  setmetatable(_G, { __index = require "uplua" })
+  require "uplua.prompt".run {
+    watch_target = watch_target,
+    duration = options.duration,
+  }
+  report()
+  local result = status()
+  target.close()
+  return result
+end
+
+-- main(argv) → exit status. ARGV[0] is the program.
+return function(argv)
+  local ok, options = pcall(cli.parse, argv)
+  if not ok then
+    failure.report(tostring(options) .. (cli.is_usage(options) and "\n" .. cli.usage or ""))
+    return cli.is_usage(options) and 2 or 1
+  end
+  if options.help then
+    io.write(cli.help)
+    return 0
+  end
+  if options.version then
+    print("uplua " .. core.version)
+    return 0
+  end
+  if options.script or options.code then return run_script(options) end
+  if core.system.is_terminal(0) and core.system.is_terminal(1) then return run_prompt(options) end
+  io.stderr:write(cli.usage, "\n")
+  return 2
+end

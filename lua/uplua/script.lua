@@ -1,0 +1,100 @@
+-- Where scripts and their modules are found, and how they are loaded: as text only, whatever the Lua function, since
+-- LuaJIT does not check bytecode and broken bytecode can do anything to the process that runs it.
+local system = require "uplua.core".system
+
+local script = {}
+
+local default_path = package.path
+
+-- The folders in which scripts are looked up before the current one.
+--   $UPLUA_PATH, folders separated by colons: not in a process with more rights than who started it (setuid, file
+--   capabilities: glibc's secure_getenv). Root by sudo has what sudo lets through, which by default is not this.
+--   ~/.local/share/uplua/scripts, under the same condition
+--   what `make install` installed, beside the binary: bin/../share/uplua/scripts
+--   the source tree's scripts, beside the binary
+-- Entries that are not absolute would depend on the current folder, and are left out.
+function script.folders()
+  local folders = {}
+  for folder in (system.environment "UPLUA_PATH" or ""):gmatch("[^:]+") do
+    if folder:find("^/") then folders[#folders + 1] = folder end
+  end
+  local home = system.environment "HOME"
+  if home and home:find("^/") then folders[#folders + 1] = home .. "/.local/share/uplua/scripts" end
+  local here = (system.executable() or ""):match("^(.*)/[^/]*$")
+  if here then
+    folders[#folders + 1] = here:gsub("/[^/]*$", "") .. "/share/uplua/scripts"
+    folders[#folders + 1] = here .. "/scripts"
+  end
+  return folders
+end
+
+-- The path of the script NAME. A name with a slash is a path; another is looked up in the folders, then in the current one.
+-- nil and a message if there is none.
+function script.find(name)
+  -- "uplua.lua" and "uplua/…" as the names of chunks are uplua's own (uplua.failure).
+  local here = name:find("^uplua[./]") and "./" .. name or name
+  if name:find("/", 1, true) then
+    if system.is_file(name) then return here end
+    return nil, ("no such script: %s"):format(name)
+  end
+  local folders = script.folders()
+  for _, folder in ipairs(folders) do
+    local path = folder .. "/" .. name
+    if system.is_file(path) then return path end
+  end
+  if system.is_file(name) then return here end
+  if not name:find("%.lua$") and script.find(name .. ".lua") then
+    return nil, ("no such script: %s; did you mean %s.lua?"):format(name, name)
+  end
+  return nil, ("no such script: %s; looked in %s and the current folder"):format(name, table.concat(folders, ", "))
+end
+
+-- Lets `require` find modules beside the script at PATH (nil: there is none), in the script folders, then where
+-- LuaJIT looks by default; never in the current folder.
+function script.set_module_path(path)
+  local folders = script.folders()
+  local real = path and system.real_path(path)
+  if real then table.insert(folders, 1, (real:match("^(.*)/[^/]*$"))) end
+  local entries = {}
+  for _, folder in ipairs(folders) do
+    -- A folder with a "?" or ";" in its name cannot be written in a search path.
+    if not folder:find("[?;]") then
+      entries[#entries + 1] = folder .. "/?.lua"
+      entries[#entries + 1] = folder .. "/?/init.lua"
+    end
+  end
+  for entry in default_path:gmatch("[^;]+") do
+    if entry:find("^/") then entries[#entries + 1] = entry end
+  end
+  package.path = table.concat(entries, ";")
+end
+
+-- Replaces what would load bytecode, and the search paths that depend on the current folder.
+function script.restrict_loading()
+  local load, loadfile = load, loadfile
+
+  function _G.load(chunk, name, _, ...) return load(chunk, name, "t", ...) end
+  function _G.loadstring(chunk, name) return load(chunk, name, "t") end
+  function _G.loadfile(path, _, ...) return loadfile(path, "t", ...) end
+  function _G.dofile(path)
+    local chunk, message = loadfile(path, "t")
+    if not chunk then error(message, 2) end
+    return chunk()
+  end
+
+  package.loaders[2] = function(name)
+    local path, tried = package.searchpath(name, package.path)
+    if not path then return tried end
+    local chunk, message = loadfile(path, "t")
+    if not chunk then error(("error loading module '%s' from file '%s':\n\t%s"):format(name, path, message), 0) end
+    return chunk
+  end
+
+  local absolute = {}
+  for entry in package.cpath:gmatch("[^;]+") do
+    if entry:find("^/") then absolute[#absolute + 1] = entry end
+  end
+  package.cpath = table.concat(absolute, ";")
+end
+
+return script

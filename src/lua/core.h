@@ -1,0 +1,27 @@
+/*
+ * The module `uplua.core`: what C gives to Lua. One file of src/lua per object, each with one function NAME_open_lua
+ * that pushes the object's table and leaves it on the stack; core.c holds the one table of them.
+ */
+#ifndef UPLUA_LUA_CORE_H
+#define UPLUA_LUA_CORE_H
+
+#include <lua.h>
+
+#include "sys/error.h"
+
+/* require "uplua.core" → { loop = …, system = …, target = …, … } */
+int core_open_lua(lua_State *L);
+
+int loop_open_lua(lua_State *L);
+int readline_open_lua(lua_State *L);
+int symbols_open_lua(lua_State *L);
+int system_open_lua(lua_State *L);
+int target_open_lua(lua_State *L);
+
+/* Raises ERR's text as a Lua error, as it stands: it is made for the user and needs no position in uplua's own code. */
+int core_raise(lua_State *L, const struct error *err);
+
+/* Clears the hook that interrupts Lua code which does not return (state.c). */
+void state_clear_hook(lua_State *L);
+
+#endif

@@ -1,0 +1,193 @@
+/*
+ * core.readline: a line editor that shares the loop with probes (readline's callback interface). Nothing of readline is
+ * initialised before open(). The editor writes to a stream of its own, so that what is waiting in stdout's buffer is
+ * always the output of the script: flush() puts it above the line being edited.
+ */
+#include <lauxlib.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "lua/core.h"
+#include "sys/interrupt.h"
+
+enum { HISTORY_LINES = 1000, OUTPUT_BUFFER = 256 * 1024 };
+
+static struct {
+    bool editing, have_line;
+    char *line; /* NULL: end of input */
+    char *history;
+    lua_State *L;
+} editor;
+
+/* Called by rl_callback_read_char. The terminal gets its modes back before the line is run. */
+static void take_line(char *line)
+{
+    rl_callback_handler_remove();
+    editor.editing = false;
+    editor.have_line = true;
+    editor.line = line;
+}
+
+/* Offers the words that complete(text, start) of Lua gives. Errors in it offer nothing. */
+static char **complete(const char *text, int start, int end)
+{
+    (void)end;
+    rl_attempted_completion_over = 1;
+    lua_State *L = editor.L;
+    char **matches = NULL;
+    lua_getfield(L, LUA_REGISTRYINDEX, "uplua.complete");
+    lua_pushstring(L, text);
+    lua_pushlstring(L, rl_line_buffer, (size_t)start);
+    if (lua_pcall(L, 2, 1, 0) == 0 && lua_istable(L, -1)) { /* words: [1] is the common prefix */
+        size_t count = lua_objlen(L, -1);
+        matches = count ? calloc(count + 1, sizeof *matches) : NULL;
+        for (size_t i = 0; matches && i < count; i++) {
+            lua_rawgeti(L, -1, (int)i + 1);
+            const char *word = lua_tostring(L, -1);
+            matches[i] = strdup(word ? word : "");
+            lua_pop(L, 1);
+        }
+    }
+    lua_pop(L, 1);
+    return matches;
+}
+
+/* open(history file or nil, complete): once */
+static int readline_open(lua_State *L)
+{
+    const char *history = luaL_optstring(L, 1, NULL);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, 2);
+    lua_setfield(L, LUA_REGISTRYINDEX, "uplua.complete");
+    editor.L = L;
+
+    setlocale(LC_CTYPE, ""); /* readline edits characters, not bytes */
+    interrupt_keep_terminal(STDIN_FILENO);
+    setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
+    int fd = dup(STDOUT_FILENO);
+    rl_outstream = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!rl_outstream)
+        return luaL_error(L, "cannot open the terminal for the prompt");
+    rl_readline_name = "uplua";
+    rl_catch_signals = 0;
+    rl_attempted_completion_function = complete;
+    rl_completer_word_break_characters = " \t\n\"'+-*/%^#=<>(){}[];,~";
+    rl_completion_append_character = '\0';
+
+    using_history();
+    stifle_history(HISTORY_LINES);
+    if (history && (editor.history = strdup(history)))
+        read_history(editor.history);
+    return 0;
+}
+
+/* start(prompt): shows it and begins to edit a line */
+static int readline_start(lua_State *L)
+{
+    const char *prompt = luaL_checkstring(L, 1);
+    fflush(stdout);
+    rl_callback_handler_install(prompt, take_line);
+    editor.editing = true;
+    return 0;
+}
+
+/* feed() → the line once it is complete, false at the end of input, nil before */
+static int readline_feed(lua_State *L)
+{
+    if (!editor.editing)
+        return 0;
+    rl_callback_read_char();
+    if (!editor.have_line)
+        return 0;
+    editor.have_line = false;
+    if (!editor.line) {
+        lua_pushboolean(L, 0);
+        return 1;
+    }
+    char *line = editor.line;
+    editor.line = NULL;
+    lua_pushstring(L, line);
+    free(line);
+    return 1;
+}
+
+/* abandon(): leaves the line as it is and stops editing (Ctrl-C) */
+static int readline_abandon(lua_State *L)
+{
+    (void)L;
+    if (editor.editing) {
+        rl_free_line_state();
+        rl_callback_sigcleanup();
+        rl_point = rl_end;
+        rl_redisplay();
+        rl_callback_handler_remove();
+        editor.editing = false;
+        rl_replace_line("", 0);
+        fputs("^C\n", rl_outstream);
+        fflush(rl_outstream);
+    }
+    return 0;
+}
+
+/* flush(): writes what the script printed above the line being edited */
+static int readline_flush(lua_State *L)
+{
+    (void)L;
+    if (__fpending(stdout) == 0)
+        return 0;
+    if (editor.editing) {
+        rl_clear_visible_line();
+        fflush(rl_outstream);
+    }
+    fflush(stdout);
+    if (editor.editing) {
+        rl_on_new_line();
+        rl_redisplay();
+        fflush(rl_outstream);
+    }
+    return 0;
+}
+
+/* remember(line): adds it to the history, also in the file */
+static int readline_remember(lua_State *L)
+{
+    const char *line = luaL_checkstring(L, 1);
+    HIST_ENTRY *last = history_get(history_base + history_length - 1);
+    if (last && strcmp(last->line, line) == 0)
+        return 0;
+    add_history(line);
+    if (editor.history)
+        append_history(1, editor.history);
+    return 0;
+}
+
+/* close(): gives the terminal back and keeps the history file short */
+static int readline_close(lua_State *L)
+{
+    (void)L;
+    if (editor.editing)
+        rl_callback_handler_remove();
+    editor.editing = false;
+    if (editor.history)
+        history_truncate_file(editor.history, HISTORY_LINES);
+    return 0;
+}
+
+int readline_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        { "open", readline_open },   { "start", readline_start },       { "feed", readline_feed },
+        { "flush", readline_flush }, { "abandon", readline_abandon },   { "close", readline_close },
+        { "remember", readline_remember }, { NULL, NULL },
+    };
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

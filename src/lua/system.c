@@ -1,0 +1,74 @@
+/* core.system: where things are, for the search of scripts and for the prompt. */
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/core.h"
+#include "sys/path.h"
+
+/* Pushes TEXT (malloc'd, may be NULL) and frees it. */
+static int push_owned(lua_State *L, char *text)
+{
+    lua_pushstring(L, text); /* nil for NULL; the only throw is for lack of memory, which ends the process */
+    free(text);
+    return 1;
+}
+
+/* executable() → its path */
+static int system_executable(lua_State *L)
+{
+    return push_owned(L, path_executable());
+}
+
+/* real_path(path) → path without links, or nil */
+static int system_real_path(lua_State *L)
+{
+    return push_owned(L, path_real(luaL_checkstring(L, 1)));
+}
+
+/* is_file(path) → true, unless it is missing or a folder */
+static int system_is_file(lua_State *L)
+{
+    lua_pushboolean(L, path_is_file(luaL_checkstring(L, 1)));
+    return 1;
+}
+
+/* is_terminal(fd) → boolean */
+static int system_is_terminal(lua_State *L)
+{
+    lua_pushboolean(L, path_is_terminal((int)luaL_checkinteger(L, 1)));
+    return 1;
+}
+
+/* environment(name) → value, or nil: also in a process with more rights than its starter */
+static int system_environment(lua_State *L)
+{
+    lua_pushstring(L, path_environment(luaL_checkstring(L, 1)));
+    return 1;
+}
+
+/* create_private(path) → true, or nil and why not */
+static int system_create_private(lua_State *L)
+{
+    int result = path_create_private(luaL_checkstring(L, 1));
+    if (result == 0) {
+        lua_pushboolean(L, 1);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, strerror(-result));
+    return 2;
+}
+
+int system_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        { "executable", system_executable },   { "real_path", system_real_path },
+        { "is_file", system_is_file },         { "is_terminal", system_is_terminal },
+        { "environment", system_environment }, { "create_private", system_create_private },
+        { NULL, NULL },
+    };
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

@@ -1,0 +1,158 @@
+/* core.target: whom the run traces. There is one target per Lua state. */
+#include "lua/target.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <stdlib.h>
+
+#include "lua/core.h"
+#include "sys/pidfd.h"
+
+static const char type_name[] = "uplua.target";
+
+struct target *lua_target(lua_State *L)
+{
+    lua_getfield(L, LUA_REGISTRYINDEX, type_name); /* target */
+    struct target *target = lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return target;
+}
+
+/* An array of COUNT elements of SIZE bytes that the collector frees, left on the stack. */
+static void *new_array(lua_State *L, size_t count, size_t size)
+{
+    return lua_newuserdata(L, (count + 1) * size);
+}
+
+/* attach({ pid, ... }) */
+static int lua_target_attach(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    struct target *target = lua_target(L);
+    size_t count = lua_objlen(L, 1);
+    pid_t *pids = new_array(L, count, sizeof *pids); /* list pids */
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (int)i + 1);
+        pids[i] = (pid_t)luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    struct error err;
+    target_close(target);
+    if (target_attach(target, pids, count, &err) < 0)
+        return core_raise(L, &err);
+    return 0;
+}
+
+/* start({ word, ... }): the command waits until release() */
+static int lua_target_start(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    struct target *target = lua_target(L);
+    size_t count = lua_objlen(L, 1);
+    luaL_argcheck(L, count > 0, 1, "a command expected");
+    char **words = new_array(L, count, sizeof *words); /* list words */
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (int)i + 1);
+        words[i] = (char *)luaL_checkstring(L, -1); /* the list keeps the string */
+        lua_pop(L, 1);
+    }
+    words[count] = NULL;
+    struct error err;
+    target_close(target);
+    if (target_start(target, words, &err) < 0)
+        return core_raise(L, &err);
+    return 0;
+}
+
+/* release(): the command begins */
+static int lua_target_release(lua_State *L)
+{
+    struct error err;
+    if (target_release(lua_target(L), &err) < 0)
+        return core_raise(L, &err);
+    return 0;
+}
+
+/* pids() → { pid, ... } */
+static int lua_target_pids(lua_State *L)
+{
+    const struct target *target = lua_target(L);
+    lua_createtable(L, (int)target->count, 0);
+    for (size_t i = 0; i < target->count; i++) {
+        lua_pushinteger(L, target->pids[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+/* pidfds() → { fd, ... }, each readable once its process has exited */
+static int lua_target_pidfds(lua_State *L)
+{
+    const struct target *target = lua_target(L);
+    lua_createtable(L, (int)target->count, 0);
+    for (size_t i = 0; i < target->count; i++) {
+        lua_pushinteger(L, target_pidfd(target, i));
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+/* command() → path of the command that the run started, or nil */
+static int lua_target_command(lua_State *L)
+{
+    lua_pushstring(L, lua_target(L)->program);
+    return 1;
+}
+
+/* status() → exit status of the command, or nil while it runs and where there is none */
+static int lua_target_status(lua_State *L)
+{
+    int status = target_status(lua_target(L));
+    if (status < 0)
+        return 0;
+    lua_pushinteger(L, status);
+    return 1;
+}
+
+/* signal(number): sends it to the command */
+static int lua_target_signal(lua_State *L)
+{
+    const struct target *target = lua_target(L);
+    int result = target->command ? pidfd_signal(target_pidfd(target, 0), (int)luaL_checkinteger(L, 1)) : -ESRCH;
+    lua_pushboolean(L, result == 0);
+    return 1;
+}
+
+/* close(): ends a command that was not released */
+static int lua_target_close(lua_State *L)
+{
+    target_close(lua_target(L));
+    return 0;
+}
+
+static int lua_target_collect(lua_State *L)
+{
+    target_close(lua_touserdata(L, 1));
+    return 0;
+}
+
+int target_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        { "attach", lua_target_attach },   { "start", lua_target_start },   { "release", lua_target_release },
+        { "pids", lua_target_pids },       { "pidfds", lua_target_pidfds }, { "command", lua_target_command },
+        { "status", lua_target_status },   { "signal", lua_target_signal }, { "close", lua_target_close },
+        { NULL, NULL },
+    };
+    struct target *target = lua_newuserdata(L, sizeof *target); /* target */
+    target_init(target);
+    lua_newtable(L); /* target metatable */
+    lua_pushcfunction(L, lua_target_collect);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    lua_setfield(L, LUA_REGISTRYINDEX, type_name);
+
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

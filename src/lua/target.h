@@ -1,0 +1,12 @@
+/* The run's one target, for the C files of src/lua that need it. */
+#ifndef UPLUA_LUA_TARGET_H
+#define UPLUA_LUA_TARGET_H
+
+#include <lua.h>
+
+#include "probe/target.h"
+
+/* The target of the run: without processes until core.target.attach or .start was called. Owned by L. */
+struct target *lua_target(lua_State *L);
+
+#endif

@@ -1,0 +1,152 @@
+#include "sys/interrupt.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/time.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * timeout(1) signals its child and then the child's whole group, so that one request arrives twice within microseconds;
+ * nobody presses Ctrl-C twice in a tenth of a second.
+ */
+static const int64_t same_request_ns = 100 * 1000 * 1000;
+
+/* Ticks of half a second since an unanswered signal. */
+enum { TICK_US = 500 * 1000, TICKS_TO_HINT = 3, TICKS_TO_END = 10 };
+
+static struct {
+    int fd;
+    void (*busy)(void);
+    volatile sig_atomic_t signal, from_terminal, ticks;
+    int64_t came_at;
+    int terminal;
+    struct termios modes;
+} interrupt = { .fd = -1, .terminal = -1 };
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static void set_ticks(int microseconds)
+{
+    struct itimerval timer = { { 0, microseconds }, { 0, microseconds } };
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static _Noreturn void end_at_once(int signal)
+{
+    if (interrupt.terminal >= 0)
+        tcsetattr(interrupt.terminal, TCSANOW, &interrupt.modes);
+    _exit(128 + signal);
+}
+
+static void on_request(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    int saved = errno;
+    if (interrupt.signal) {
+        if (now_ns() - interrupt.came_at > same_request_ns)
+            end_at_once(signal);
+    } else {
+        interrupt.came_at = now_ns();
+        interrupt.signal = signal;
+        interrupt.from_terminal = info->si_code == SI_KERNEL;
+        interrupt.ticks = 0;
+        set_ticks(TICK_US);
+        uint64_t one = 1;
+        if (write(interrupt.fd, &one, sizeof one) < 0)
+            end_at_once(signal); /* cannot happen; but then nobody would ever hear of it */
+    }
+    errno = saved;
+}
+
+static void on_tick(int signal)
+{
+    (void)signal;
+    static const char hint[] = "uplua: still busy in compiled Lua code; Ctrl-C again ends at once\n";
+    int saved = errno;
+    int ticks = ++interrupt.ticks;
+    if (ticks == 1 && interrupt.busy)
+        interrupt.busy();
+    if (ticks == TICKS_TO_HINT && interrupt.signal == SIGINT && write(STDERR_FILENO, hint, sizeof hint - 1) < 0)
+        set_ticks(0);
+    /* Whoever sends SIGTERM may send it only once. */
+    if (ticks == TICKS_TO_END && interrupt.signal != SIGINT)
+        end_at_once(interrupt.signal);
+    errno = saved;
+}
+
+static int handle(int signal, struct error *err)
+{
+    struct sigaction action, before;
+    memset(&action, 0, sizeof action);
+    action.sa_flags = SA_RESTART | SA_SIGINFO; /* libelf and libbpf do not expect EINTR */
+    action.sa_sigaction = on_request;
+    if (sigaction(signal, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+        return 0;
+    if (sigaction(signal, &action, NULL) < 0)
+        return error_set(err, -errno, "cannot handle signal %d: %s", signal, strerror(errno));
+    return 0;
+}
+
+int interrupt_open(void (*busy)(void), struct error *err)
+{
+    interrupt.busy = busy;
+    interrupt.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (interrupt.fd < 0)
+        return error_set(err, -errno, "cannot make an eventfd: %s", strerror(errno));
+
+    struct sigaction tick;
+    memset(&tick, 0, sizeof tick);
+    tick.sa_flags = SA_RESTART;
+    tick.sa_handler = on_tick;
+    sigaction(SIGALRM, &tick, NULL);
+
+    static const int requests[] = { SIGINT, SIGTERM, SIGHUP };
+    for (unsigned i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        int result = handle(requests[i], err);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+int interrupt_fd(void)
+{
+    return interrupt.fd;
+}
+
+int interrupt_signal(bool *from_terminal)
+{
+    if (from_terminal)
+        *from_terminal = interrupt.from_terminal;
+    return interrupt.signal;
+}
+
+void interrupt_take(void)
+{
+    set_ticks(0);
+    uint64_t count;
+    if (read(interrupt.fd, &count, sizeof count) < 0)
+        return; /* EAGAIN: taken before */
+}
+
+void interrupt_forget(void)
+{
+    interrupt_take();
+    interrupt.signal = 0;
+}
+
+void interrupt_keep_terminal(int fd)
+{
+    if (tcgetattr(fd, &interrupt.modes) == 0)
+        interrupt.terminal = fd;
+}

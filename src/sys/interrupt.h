@@ -1,0 +1,40 @@
+/*
+ * Requests to stop: SIGINT (Ctrl-C), SIGTERM and SIGHUP, in two stages. The first asks the run to end and report; the
+ * second ends the process at once, wherever it is.
+ *
+ * A signalfd would not do: it is read by the very loop that a script can keep from running (`while true do end`), and
+ * code that LuaJIT compiled looks at no hook either. So these are plain signal handlers, which write to an eventfd for
+ * the loop. All that uplua has in the kernel hangs on descriptors, so that an exit from a handler leaves nothing behind.
+ */
+#ifndef UPLUA_SYS_INTERRUPT_H
+#define UPLUA_SYS_INTERRUPT_H
+
+#include <stdbool.h>
+
+#include "sys/error.h"
+
+/*
+ * Installs the handlers. BUSY is called from a signal handler when nobody has taken a signal for half a second: it may
+ * do what is async-signal-safe, and set a Lua hook. Signals that were ignored at the start (nohup) stay ignored.
+ */
+int interrupt_open(void (*busy)(void), struct error *err);
+
+/* Readable once a signal has come; owned by this module. */
+int interrupt_fd(void);
+
+/*
+ * The signal that came first and has not been forgotten, or 0. FROM_TERMINAL (may be NULL) tells whether the terminal
+ * sent it: then the other processes of the foreground group have it too.
+ */
+int interrupt_signal(bool *from_terminal);
+
+/* The run has seen the signal and is about to end: BUSY is not called any more; the next signal ends the process. */
+void interrupt_take(void);
+
+/* The signal has been dealt with and the session goes on (the prompt): the next one is a first one again. */
+void interrupt_forget(void);
+
+/* Keeps the present modes of the terminal FD, so that an end at once does not leave the prompt's behind. */
+void interrupt_keep_terminal(int fd);
+
+#endif
