@@ -108,32 +108,56 @@ local function label(bucket)
   if bucket == 0 then return "< 0" end
   if bucket == 1 then return "0" end
   if bucket == 2 then return "1" end
-  return ("%s … %s"):format(power(bucket - 2), bucket == 65 and "" or power(bucket - 1))
+  return ("[%s, %s)"):format(power(bucket - 2), bucket == 65 and "∞" or power(bucket - 1))
 end
 
 local BAR = 48 -- with labels and counts of up to 12 digits, 80 columns
+local GAP = 4  -- so many empty buckets in a row are left out
+
+local function short(x)
+  if math.abs(x) < 100 then return tostring(tonumber(("%.1f"):format(x))) end
+  return text.thousands(tonumber(("%.0f"):format(x)))
+end
+
+-- The buckets to draw, false where some are left out.
+local function drawn(raw)
+  local rows, gap = {}, {}
+  for i = 0, BUCKETS - 1 do
+    if raw.buckets[i] == 0 then
+      if #rows > 0 then gap[#gap + 1] = i end
+    else
+      if #gap >= GAP then gap = { false } end
+      for _, row in ipairs(gap) do rows[#rows + 1] = row end
+      rows[#rows + 1], gap = i, {}
+    end
+  end
+  return rows
+end
 
 local function draw(self)
   if self.count == 0 then return "(empty)" end
-  local first, last, most = nil, nil, 0
-  for i = 0, BUCKETS - 1 do
-    local n = tonumber(self.raw.buckets[i])
-    if n > 0 then first, last, most = first or i, i, math.max(most, n) end
+  local rows, most, names, numbers = drawn(self.raw), 0, 0, 0
+  for _, i in ipairs(rows) do
+    if i then
+      local n = tonumber(self.raw.buckets[i])
+      most = math.max(most, n)
+      names, numbers = math.max(names, text.width(label(i))), math.max(numbers, #text.thousands(n))
+    end
   end
-  local lines, labels, counts = {}, 0, 0
-  for i = first, last do
-    labels = math.max(labels, text.width(label(i)))
-    counts = math.max(counts, #text.thousands(tonumber(self.raw.buckets[i])))
+  local room = math.max(10, math.min(BAR, 80 - names - numbers - 8))
+  local lines = {}
+  for _, i in ipairs(rows) do
+    if i then
+      local n = tonumber(self.raw.buckets[i])
+      local name, number = label(i), text.thousands(n)
+      lines[#lines + 1] = ("  %s%s  %s%s  |%s|"):format((" "):rep(names - text.width(name)), name,
+        (" "):rep(numbers - #number), number, text.bar(n / most, room))
+    else
+      lines[#lines + 1] = "  " .. (" "):rep(names - 1) .. "…"
+    end
   end
-  local room = math.max(10, math.min(BAR, 80 - labels - counts - 8))
-  for i = first, last do
-    local n = tonumber(self.raw.buckets[i])
-    local name, number = label(i), text.thousands(n)
-    lines[#lines + 1] = ("  %s%s  %s%s  |%s|"):format((" "):rep(labels - text.width(name)), name,
-      (" "):rep(counts - #number), number, text.bar(n / most, room))
-  end
-  lines[#lines + 1] = ("  count %s, avg %s, min %s, max %s"):format(text.thousands(self.count),
-    text.thousands(tonumber(("%.0f"):format(self.avg))), text.thousands(self.min), text.thousands(self.max))
+  lines[#lines + 1] = ("  count %s, avg %s, min %s, max %s"):format(text.thousands(self.count), short(self.avg),
+    text.thousands(self.min), text.thousands(self.max))
   return table.concat(lines, "\n")
 end
 

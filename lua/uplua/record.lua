@@ -30,6 +30,11 @@ function record.copy(value)
   return value
 end
 
+-- A field's value; the frames of a stack stand in a row.
+local function show_field(value)
+  return (record.show(value):gsub("^%s+", ""):gsub("\n%s*", " < "))
+end
+
 -- How a value reads inside a line: strings escaped, tuples joined, records as name=value.
 function record.show(value)
   local info = info_of(value)
@@ -49,9 +54,9 @@ function record.show(value)
   for _, name in ipairs(info.names) do
     local v = value[name]
     if type(name) == "number" then
-      parts[#parts + 1] = record.show(v)
+      parts[#parts + 1] = show_field(v)
     elseif v ~= nil then
-      parts[#parts + 1] = ("%s=%s"):format(name, record.show(v))
+      parts[#parts + 1] = ("%s=%s"):format(name, show_field(v))
     end
   end
   return table.concat(parts, type(info.names[1]) == "number" and ", " or " ")

@@ -1,0 +1,63 @@
+-- The options of scripts.
+local tap = require "tap"
+local args = require "uplua.args"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local declaration = {
+  "leak.lua [interval [count]] [-- TARGET]",
+  { "top,T", "N", "integer", 10, "print the N largest stacks" },
+  { "older", "TIME", "duration", 0, "only blocks older than TIME" },
+  { "min-size", "BYTES", "size", 0, "only blocks of at least BYTES" },
+  { "folded", "FILE", "string", false, "write folded stacks to FILE" },
+  { "combined-only", "one line for each stack" },
+}
+
+local function parse(...)
+  return args.parse(declaration, { ... })
+end
+
+local o = parse()
+is(o.top, 10, "a default")
+is(o.folded, nil, "an option without a default")
+is(o.combined_only, false, "a flag that is not given")
+o = parse("5", "--top=3", "--older", "500ms", "--combined-only", "12", "--min-size", "4K")
+is(o.top, 3, "--top=3")
+is(o.older, 0.5, "--older 500ms")
+is(o.min_size, 4096, "--min-size 4K")
+is(o.combined_only, true, "a flag; - becomes _")
+is(o[1] .. " " .. o[2], "5 12", "what is not an option")
+is(parse("-T", "7").top, 7, "-T 7")
+is(parse("-T7").top, 7, "-T7")
+is(parse("--", "--top")[1], "--top", "-- ends the options")
+is(parse("-5")[1], "-5", "a negative number is no option")
+is(parse("--folded", "").folded, "", "an empty value")
+
+local function refused(pattern, ...)
+  local options, message, status = parse(...)
+  is(options, nil, table.concat({ ... }, " ") .. " is refused")
+  is(status, 2, "with status 2")
+  like(message, pattern, "and a message")
+end
+refused("unknown option '%-%-tpo'; did you mean '%-%-top'%?", "--tpo", "3")
+refused("unknown option '%-x'", "-x")
+refused("unknown option '%-%-a\\x1b", "--a\27")
+refused("'%-%-top' needs a value", "--top")
+refused("'many' is not a whole number", "--top", "many")
+refused("is not a duration", "--older=soon")
+refused("takes no value", "--combined-only=1")
+
+local _, help, status = parse("--help")
+is(status, 0, "--help")
+is(help, [=[
+usage: uplua leak.lua [interval [count]] [-- TARGET]
+
+  -T, --top N       print the N largest stacks (default 10)
+  --older TIME      only blocks older than TIME
+  --min-size BYTES  only blocks of at least BYTES
+  --folded FILE     write folded stacks to FILE
+  --combined-only   one line for each stack
+  --help            print this and exit]=], "the help")
+
+local good, message = pcall(function() return (args.args { "x", { "top", "N" , "numbr", 1, "" } }) end)
+like(message, "args_test.lua:%d+: args: row 1 is", "a wrong row is reported at the script's line")
+tap.done_testing()

@@ -1,0 +1,116 @@
+-- Histograms: merging, percentiles, takes, bars.
+local ffi = require "ffi"
+local tap = require "tap"
+local kernel = require "kernel"
+local hist = require "uplua.hist"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local SIZE = ffi.sizeof "struct uplua_hist"
+local SIGN = 0x8000000000000000ULL
+
+-- A kernel that adds values as bpf/aggregate.h says.
+local function added(values, onto)
+  local h = onto or ffi.new "struct uplua_hist"
+  for _, v in ipairs(values) do
+    h.sum = h.sum + v
+    local biased = bit.bxor(ffi.cast("uint64_t", ffi.cast("int64_t", v)), SIGN)
+    if biased > h.max then h.max = biased end
+    if bit.bnot(biased) > h.min then h.min = bit.bnot(biased) end
+    local bucket = v < 0 and 0 or v == 0 and 1 or 2
+    if v > 0 then while v >= 2 do v, bucket = v / 2, bucket + 1 end end
+    h.buckets[bucket] = h.buckets[bucket] + 1
+  end
+  return h
+end
+
+local function store(fd, key, ...)
+  local all = ffi.new("uint8_t[?]", SIZE * kernel.cpus)
+  for cpu = 1, math.min(kernel.cpus, select("#", ...)) do
+    ffi.copy(all + (cpu - 1) * SIZE, (select(cpu, ...)), SIZE)
+  end
+  assert(kernel.bpf.bpf_map_update_elem(fd, ffi.new("int64_t[1]", key), all, 0) == 0)
+end
+
+is(SIZE, 552, "the struct of bpf/aggregate.h")
+
+local h = hist.hist()
+is(h.count, 0, "an unbound histogram is empty")
+local fd = kernel.map("percpu_array", 4, SIZE, 1)
+h:bind { fd = fd, type = "percpu_array", max = 1 }
+is(h.count, 0, "a histogram starts empty")
+is(h.min, nil, "without a minimum")
+is(h:percentile(50), nil, "or percentiles")
+is(tostring(h), "(empty)", "and prints so")
+
+local first = added { 0, 1, 1, 100, 1000 }
+store(fd, 0, first, kernel.cpus > 1 and added { -5, 70000 } or nil)
+if kernel.cpus == 1 then store(fd, 0, added({ -5, 70000 }, first)) end
+is(h.count, 7, "count is over all CPUs")
+is(h.sum, 71097, "sum")
+is(h.min, -5, "min")
+is(h.max, 70000, "max")
+is(h:percentile(0), -1, "the lowest percentile lies in the lowest bucket")
+is(h:percentile(100), 70000, "the highest is the maximum")
+is(h:percentile(50), 1, "the median")
+local text = tostring(h)
+like(text, "< 0 +1  |@+ ", "bars: the negative bucket")
+like(text, "%[64K, 128K%) +1  |@+ ", "bars: large values have units")
+like(text, "count 7, avg 10,157, min %-5, max 70,000", "bars: the closing line")
+local widest = 0
+for line in text:gmatch "[^\n]+" do widest = math.max(widest, select(2, line:gsub("[^\128-\191]", ""))) end
+ok(widest <= 80, "bars fit 80 columns")
+
+local taken = h:take()
+is(taken:get().count, 7, "a take returns what there is")
+is(taken.max, 70000, "an unkeyed view has the histogram's fields")
+is(h.count, 0, "and starts anew")
+store(fd, 0, added({ 300 }, added({ -5, 70000 }, added { 0, 1, 1, 100, 1000 })))
+is(h.count, 1, "what was added since")
+is(h.sum, 300, "its sum")
+ok(h.min >= 256 and h.max <= 511, "its extremes lie in its bucket")
+store(fd, 0, added({ 300, 90000 }, added({ -5, 70000 }, added { 0, 1, 1, 100, 1000 })))
+is(h.max, 90000, "a new maximum is exact")
+h:clear()
+is(h.count, 0, "clear")
+
+-- Uniform values: interpolation.
+local uniform = hist.hist()
+fd = kernel.map("percpu_array", 4, SIZE, 1)
+uniform:bind { fd = fd, type = "percpu_array", max = 1 }
+local values = {}
+for i = 1, 1024 do values[i] = i end
+store(fd, 0, added(values))
+for _, p in ipairs { 25, 50, 90, 99 } do
+  local got, want = uniform:percentile(p), 1024 * p / 100
+  ok(math.abs(got - want) <= 0.03 * 1024, ("percentile %d of 1 … 1024 is near %d: %d"):format(p, want, got))
+end
+local good, message = pcall(function() uniform:percentile(101) end)
+like(message, "from 0 to 100", "a wrong percentile")
+
+-- Keyed.
+local keyed = hist.hist()
+fd = kernel.map("percpu_hash", 8, SIZE, 101)
+keyed:bind { fd = fd, type = "percpu_hash", max = 101, key = kernel.scalar "i64" }
+store(fd, 0, added { 5, 6 })
+store(fd, 257, added { 1000, 2000, 4000 })
+is(keyed[257].count, 3, "by key")
+is(keyed[1].count, 0, "a key that was never added to is empty")
+local order = {}
+for id, x in keyed:top(2, "sum") do order[#order + 1] = id .. ":" .. x.sum end
+is(table.concat(order, " "), "257:7000 0:11", "top by sum")
+order = {}
+for id, x in keyed:top(20) do order[#order + 1] = id .. ":" .. x.count end
+is(table.concat(order, " "), "257:3 0:2", "top by count, if not said otherwise")
+like(tostring(keyed), "^257\n .-count 3.-\n0\n .-count 2", "print: a key, then its bars")
+is(keyed:take()[0].max, 6, "a view of a keyed histogram")
+is(keyed:size(), 0, "and it starts anew")
+
+-- The whole range.
+local range = hist.hist()
+fd = kernel.map("percpu_array", 4, SIZE, 1)
+range:bind { fd = fd, type = "percpu_array", max = 1 }
+store(fd, 0, added { 2 ^ 62, -2 ^ 63 })
+is(range.max, 4611686018427387904LL, "2^62 comes back")
+like(tostring(range), "%[4E, 8E%) +1", "and has a bar")
+is(select(2, tostring(range):gsub("\n", "")), 3, "empty buckets in between are left out")
+tap.done_testing()
