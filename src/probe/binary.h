@@ -39,7 +39,8 @@ struct function {
     size_t name_length;
     const char *version; /* NULL: none is known; gone after the visit */
     uint64_t address, size;
-    bool typed;  /* its symbol says that it is a function; else a label in assembly, or data */
+    bool typed;  /* its symbol says that it is a function; else a label in assembly, or */
+    bool data;   /* a variable, which is visited for the sake of a good message */
     bool ifunc;  /* chooses an implementation at start: the address is that of the resolver */
     bool global; /* global or weak */
     bool old;    /* a version that new programs are not linked against */

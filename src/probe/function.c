@@ -88,14 +88,15 @@ static const char *version_name(const struct table *table, unsigned version)
     return table->names + table->version_names[version];
 }
 
-/* Fills FUNCTION from symbol I; false if that is no function that the file defines. */
+/* Fills FUNCTION from symbol I; false if that is nothing that the file defines. */
 static bool read_function(const struct table *table, size_t i, struct function *function)
 {
     const Elf64_Sym *symbol = &table->symbols[i];
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
     /* NOTYPE: assembly without .type; what is not code is sorted out by its address. */
     if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || symbol->st_name >= table->names_size ||
-        (type != STT_FUNC && type != STT_GNU_IFUNC && (type != STT_NOTYPE || symbol->st_value == 0)))
+        (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT &&
+         (type != STT_NOTYPE || symbol->st_value == 0)))
         return false;
     const char *name = table->names + symbol->st_name;
     size_t length = strcspn(name, "@");
@@ -109,7 +110,8 @@ static bool read_function(const struct table *table, size_t i, struct function *
         .name_length = length,
         .address = symbol->st_value,
         .size = symbol->st_size,
-        .typed = type != STT_NOTYPE,
+        .typed = type == STT_FUNC || type == STT_GNU_IFUNC,
+        .data = type == STT_OBJECT,
         .ifunc = type == STT_GNU_IFUNC,
         .global = ELF64_ST_BIND(symbol->st_info) != STB_LOCAL,
     };

@@ -54,12 +54,12 @@ static int collect(const struct function *function, void *context)
     if (!name_matches(search->spec, function))
         return 0;
     uint64_t offset;
-    if (binary_offset(search->binary, function->address, &offset) < 0) {
+    if (function->data || binary_offset(search->binary, function->address, &offset) < 0) {
         search->elsewhere = true;
         return 0;
     }
-    /* A pattern takes functions only: labels in assembly may stand inside of one. */
-    if (search->spec->pattern && !function->typed)
+    /* A pattern takes functions only: labels in assembly may stand inside of one, and what gcc calls .cold is a part. */
+    if (search->spec->pattern && (!function->typed || memmem(function->name, function->name_length, ".cold", 5)))
         return 0;
     if (search->count == MAX_MATCHES)
         return -E2BIG;
@@ -142,7 +142,7 @@ static int not_found(const struct search *search, const struct binary *debug, st
     const char *file = binary_module(search->binary)->name;
     char names[512];
     if (search->elsewhere)
-        return error_set(err, -ENOENT, "%s: %s in %s is not a function: it lies outside of the code", spec->text,
+        return error_set(err, -ENOENT, "%s: %s in %s is not a function: it is data or lies outside of the code", spec->text,
                          spec->function, file);
     struct suggest suggest;
     suggest_init(&suggest, spec->function);

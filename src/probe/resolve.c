@@ -30,7 +30,7 @@ static int place_of_command(const char *path, struct place *place, struct error 
 {
     memset(place, 0, sizeof *place);
     char *program = script_program(path), *resolved = program ? realpath(program, NULL) : NULL;
-    int result = program ? 0 : -ENOMEM;
+    int result = program ? 0 : error_set(err, -ENOMEM, "out of memory");
     if (result == 0 && !resolved)
         result = error_set(err, -errno, "%s needs the interpreter %s, which cannot be found: %s", path, program,
                            strerror(errno));
@@ -49,6 +49,29 @@ static int add_module(struct modules *found, const struct module *module)
     return modules_add(found, module->path, module->name);
 }
 
+/* Appends FROM to TO, as a whole or with an error. */
+static int add_modules(struct modules *to, const struct modules *from, struct error *err)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        int result = add_module(to, &from->items[i]);
+        if (result < 0)
+            return error_set(err, result, "cannot open %s: %s", from->items[i].name, strerror(-result));
+    }
+    return 0;
+}
+
+/* Adds the first of CANDIDATES that PLACE has mapped, else the first. */
+static int add_mapped_or_first(const struct place *place, const struct modules *candidates, struct modules *found)
+{
+    for (size_t c = 0; c < candidates->count; c++)
+        for (size_t i = 0; i < place->modules.count; i++)
+            if (place->modules.items[i].device == candidates->items[c].device &&
+                place->modules.items[i].inode == candidates->items[c].inode)
+                return add_module(found, &place->modules.items[i]);
+    /* Not mapped, or not yet: dlopen and exec may still do it. */
+    return add_module(found, &candidates->items[0]);
+}
+
 /* Adds the file NAME, a path, of PLACE. */
 static int find_path(const struct place *place, const char *name, struct modules *found)
 {
@@ -56,37 +79,33 @@ static int find_path(const struct place *place, const char *name, struct modules
     for (size_t i = 0; i < place->modules.count; i++)
         if (strcmp(place->modules.items[i].name, name) == 0)
             return add_module(found, &place->modules.items[i]);
-    char *inside = name[0] == '/' ? path_resolve(place->root, name) : NULL, *full = NULL;
+    struct modules candidates = {0};
     int result = -ENOENT;
+    char *inside = name[0] == '/' ? path_resolve(place->root, name) : NULL, *full = NULL;
+    if (inside)
+        result = asprintf(&full, "%s%s", place->root, inside) < 0 ? -ENOMEM : modules_add(&candidates, full, inside);
     /* A relative path is relative to us; so may be an absolute one, where the process lives in a folder that we see. */
     char *ours = realpath(name, NULL);
-    struct modules candidate = {0};
-    if (inside && asprintf(&full, "%s%s", place->root, inside) > 0)
-        modules_add(&candidate, full, inside);
-    if (ours)
-        modules_add(&candidate, ours, ours);
-    for (size_t c = 0; c < candidate.count && result == -ENOENT; c++)
-        for (size_t i = 0; i < place->modules.count; i++)
-            if (place->modules.items[i].device == candidate.items[c].device &&
-                place->modules.items[i].inode == candidate.items[c].inode)
-                result = add_module(found, &place->modules.items[i]);
-    /* Not mapped, or not yet: dlopen and exec may still do it. */
-    if (result == -ENOENT && candidate.count)
-        result = add_module(found, &candidate.items[0]);
-    modules_free(&candidate);
+    if (ours) {
+        int code = modules_add(&candidates, ours, ours);
+        result = result < 0 ? code : result;
+    }
+    if (candidates.count)
+        result = add_mapped_or_first(place, &candidates, found);
+    modules_free(&candidates);
     free(inside);
     free(full);
     free(ours);
     return result;
 }
 
-static int ambiguous(const struct modules *found, size_t from, const struct spec *spec, const struct place *place,
+static int ambiguous(const struct modules *found, const struct spec *spec, const struct place *place,
                      struct error *err)
 {
     char list[1024];
     size_t used = 0;
-    for (size_t i = from; i < found->count && used < sizeof list; i++) {
-        int n = snprintf(list + used, sizeof list - used, "%s%s", i > from ? ", " : "", found->items[i].name);
+    for (size_t i = 0; i < found->count && used < sizeof list; i++) {
+        int n = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", found->items[i].name);
         used += n > 0 ? (size_t)n : 0;
     }
     if (place->pid)
@@ -174,11 +193,12 @@ static int find_binary(const struct place *place, const struct spec *spec, struc
     if (result == -ENOENT || (result == 0 && !here.count))
         result = no_binary(place, spec, err);
     else if (result < 0)
-        error_set(err, result, "%s: cannot open %s: %s", spec->text, binary, strerror(-result));
+        error_set(err, result, "%s: cannot probe %s: %s", spec->text, binary,
+                  result == -EINVAL ? "it is not a regular file" : strerror(-result));
     else if (here.count > 1)
-        result = ambiguous(&here, 0, spec, place, err);
-    for (size_t i = 0; result == 0 && i < here.count; i++)
-        result = add_module(found, &here.items[i]);
+        result = ambiguous(&here, spec, place, err);
+    else
+        result = add_modules(found, &here, err);
     modules_free(&here);
     return result;
 }
@@ -262,14 +282,16 @@ void sites_free(struct site *sites, size_t count)
 static int all_modules(const struct target *target, struct modules *modules, struct error *err)
 {
     int result = 0;
-    if (!target || (!target->count && !target->command))
-        return library_find("", "libc", modules);
+    if (!target || (!target->count && !target->command)) {
+        result = library_find("", "libc", modules);
+        return result < 0 ? error_set(err, result, "cannot find the C library: %s", strerror(-result)) : 0;
+    }
     for (size_t i = 0; i < target->count && result == 0; i++) {
         struct place place = {0};
         result = target->command ? place_of_command(target->program, &place, err)
                                  : place_of_process(target->pids[i], &place, err);
-        for (size_t m = 0; m < place.modules.count && result == 0; m++)
-            result = add_module(modules, &place.modules.items[m]);
+        if (result == 0)
+            result = add_modules(modules, &place.modules, err);
         modules_free(&place.modules);
     }
     return result;
