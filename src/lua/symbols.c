@@ -90,8 +90,8 @@ static int lua_symbols_lookup(lua_State *L)
 }
 
 /*
- * symbols:resolve(pid, frames: string of native u64, innermost first) → { function | false, module | false, offset, … }:
- * three values per frame. Frames after the first are return addresses: the function is that of the call before them,
+ * symbols:resolve(pid, frames: string of native u64, innermost first) → { function | false, module | false, offset, …
+ * }: three values per frame. Frames after the first are return addresses: the function is that of the call before them,
  * the offset theirs. Only a signal's trampoline is returned to without having called: it starts at its address.
  */
 static int lua_symbols_resolve(lua_State *L)

@@ -9,7 +9,7 @@
 #include <zlib.h>
 
 enum {
-    MAX_LINK = PATH_MAX + 8,     /* bytes of .gnu_debuglink: a file name, padding, the CRC */
+    MAX_LINK = PATH_MAX + 8, /* bytes of .gnu_debuglink: a file name, padding, the CRC */
     CRC_BUFFER = 1 << 16,
 };
 #define MAX_CRC_FILE (INT64_C(4) << 30) /* a CRC is not computed over more: it takes a second per GiB */

@@ -1,7 +1,7 @@
 /*
  * Separate debug files: where distributions put the symbol table that they stripped from a binary. Found by build id
- * (ROOT/.build-id/ab/cdef….debug) and by .gnu_debuglink (a file name with a CRC-32, beside the binary, in .debug/ there,
- * or below the debug root). The rules are gdb's: "Debugging Information in Separate Files".
+ * (ROOT/.build-id/ab/cdef….debug) and by .gnu_debuglink (a file name with a CRC-32, beside the binary, in .debug/
+ * there, or below the debug root). The rules are gdb's: "Debugging Information in Separate Files".
  */
 #ifndef UPLUA_SYM_DEBUGFILE_H
 #define UPLUA_SYM_DEBUGFILE_H

@@ -16,7 +16,8 @@ struct output {
 
 /*
  * A mangled name of 100 bytes can stand for gigabytes (substitutions of substitutions), and libiberty's callback cannot
- * ask for an end: jump out of it. It holds no memory then, except for the decoded form of a Rust identifier in punycode.
+ * ask for an end: jump out of it. It holds no memory then, except for the decoded form of a Rust identifier in
+ * punycode.
  */
 static void append(const char *text, size_t length, void *opaque)
 {

@@ -67,7 +67,8 @@ static void read_sections(struct elffile *elf, const Elf64_Ehdr *header)
     if (!elf->sections)
         return;
     elf->section_count = (size_t)count;
-    if (names >= count || elf->sections[names].sh_type != SHT_STRTAB || elf->sections[names].sh_size > MAX_SECTION_NAMES)
+    if (names >= count || elf->sections[names].sh_type != SHT_STRTAB ||
+        elf->sections[names].sh_size > MAX_SECTION_NAMES)
         return;
     size_t size = (size_t)elf->sections[names].sh_size;
     elf->section_names = read_table(elf, elf->sections[names].sh_offset, size, 1);
@@ -112,7 +113,8 @@ const Elf64_Shdr *elffile_section(const struct elffile *elf, uint32_t type, cons
         const Elf64_Shdr *section = &elf->sections[i];
         if (type != SHT_NULL && section->sh_type != type)
             continue;
-        if (!name || (section->sh_name < elf->section_names_size && !strcmp(elf->section_names + section->sh_name, name)))
+        if (!name ||
+            (section->sh_name < elf->section_names_size && !strcmp(elf->section_names + section->sh_name, name)))
             return section;
     }
     return NULL;

@@ -1,4 +1,5 @@
-/* One ELF file that processes map: from offsets in the file to functions. Opened when it is first seen, parsed when first asked. */
+/* One ELF file that processes map: from offsets in the file to functions. Opened when it is first seen, parsed when
+ * first asked. */
 #ifndef UPLUA_SYM_IMAGE_H
 #define UPLUA_SYM_IMAGE_H
 
@@ -11,7 +12,8 @@
 
 struct image;
 
-/* Takes over FD; SEARCH says where its debug file may be (copied; the root stays borrowed). NULL: no memory, FD closed. */
+/* Takes over FD; SEARCH says where its debug file may be (copied; the root stays borrowed). NULL: no memory, FD closed.
+ */
 struct image *image_new(int fd, const struct stat *stat, const struct debugfile_search *search);
 void image_free(struct image *image);
 
@@ -20,7 +22,8 @@ bool image_is(const struct image *image, const struct stat *stat);
 
 /*
  * What is at OFFSET of the file, in a mapping that is EXECUTABLE or not. Returns the function's name and in *RESULT the
- * distance from its start; NULL where none is known, with *RESULT the ELF address (or OFFSET itself where the file has none).
+ * distance from its start; NULL where none is known, with *RESULT the ELF address (or OFFSET itself where the file has
+ * none).
  */
 const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result);
 

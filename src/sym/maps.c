@@ -50,8 +50,8 @@ static bool parse(const char *line, struct mapping *mapping, const char **path)
     unsigned major, minor;
     int at = 0;
     *mapping = (struct mapping){0};
-    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start, &mapping->end, mode,
-               &mapping->offset, &major, &minor, &mapping->inode, &at) != 7)
+    if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n", &mapping->start, &mapping->end,
+               mode, &mapping->offset, &major, &minor, &mapping->inode, &at) != 7)
         return false;
     mapping->device = makedev(major, minor);
     mapping->executable = mode[2] == 'x';

@@ -27,7 +27,8 @@ struct maps {
 };
 
 /*
- * Reads the mappings of PID. 0; -ESRCH: there is no such process, or it has exited and has none left; -EACCES, -ENOMEM, …
+ * Reads the mappings of PID. 0; -ESRCH: there is no such process, or it has exited and has none left; -EACCES, -ENOMEM,
+ * …
  */
 int maps_read(struct maps *maps, pid_t pid);
 void maps_free(struct maps *maps);

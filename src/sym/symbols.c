@@ -26,9 +26,9 @@
 #include "sym/maps.h"
 
 enum {
-    REREAD_SHARE = 20,                 /* at most 1/20 of the time goes into reading mappings again */
-    REREAD_PAUSE = 1000 * 1000,        /* and 1 ms passes in any case, in ns */
-    MAX_VDSO = 1 << 20,                /* bytes; it has 8 KiB */
+    REREAD_SHARE = 20,          /* at most 1/20 of the time goes into reading mappings again */
+    REREAD_PAUSE = 1000 * 1000, /* and 1 ms passes in any case, in ns */
+    MAX_VDSO = 1 << 20,         /* bytes; it has 8 KiB */
 };
 
 struct process {
@@ -121,7 +121,8 @@ static const char *intern(struct symbols *symbols, const char *text)
     return found ? *found : "?";
 }
 
-/* PATH of a mapping as the process sees it: without its root directory and without " (deleted)". COPY has PATH_MAX bytes. */
+/* PATH of a mapping as the process sees it: without its root directory and without " (deleted)". COPY has PATH_MAX
+ * bytes. */
 static const char *path_inside(const struct process *process, const char *path, char *copy)
 {
     static const char deleted[] = " (deleted)";
@@ -172,7 +173,8 @@ static struct image *image_of(struct symbols *symbols, const struct process *pro
 static int open_file(const struct process *process, const struct mapping *mapping, const char *inside)
 {
     char name[96];
-    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process->pid, mapping->start, mapping->end);
+    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process->pid, mapping->start,
+             mapping->end);
     int fd = elffile_open_path(-1, name);
     if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || inside[0] != '/')
         return fd;
@@ -202,7 +204,8 @@ static struct image *vdso_image(struct symbols *symbols, const struct process *p
     ssize_t got = mem < 0 ? -1 : pread(mem, bytes, (size_t)size, (off_t)mapping->start);
     if (mem >= 0)
         close(mem);
-    bool known = got == (ssize_t)size && symbols->vdso.size == size && !memcmp(symbols->vdso.bytes, bytes, (size_t)size);
+    bool known =
+        got == (ssize_t)size && symbols->vdso.size == size && !memcmp(symbols->vdso.bytes, bytes, (size_t)size);
     if (got != (ssize_t)size || known) {
         free(bytes);
         return known ? symbols->vdso.image : NULL;

@@ -72,14 +72,16 @@ static int candidates_push(struct candidates *list, const struct candidate *cand
 }
 
 /*
- * Which of the names of one address people know: a function's before a label's, an exported one before a local, "calloc"
- * before "__libc_calloc" although the C library makes the former the weak one, global before weak.
+ * Which of the names of one address people know: a function's before a label's, an exported one before a local,
+ * "calloc" before "__libc_calloc" although the C library makes the former the weak one, global before weak.
  */
 enum { RANK_WEAK = 1, RANK_UNDERSCORE = 2, RANK_LOCAL = 8, RANK_LABEL = 16 };
 
 static uint8_t rank_of(bool label, unsigned binding, const char *name)
 {
-    unsigned rank = (label ? RANK_LABEL : 0) + (binding == STB_LOCAL ? RANK_LOCAL : binding == STB_WEAK ? RANK_WEAK : 0);
+    unsigned rank = (label ? RANK_LABEL : 0) + (binding == STB_LOCAL  ? RANK_LOCAL
+                                                : binding == STB_WEAK ? RANK_WEAK
+                                                                      : 0);
     size_t underscores = name ? strspn(name, "_") : 0;
     if (underscores == 1 && (name[1] == 'Z' || name[1] == 'R')) /* mangled C++ or Rust */
         underscores = 0;

@@ -29,7 +29,8 @@ static void test_debug_files(void)
              "mkdir -p $d && objcopy --only-keep-debug pie $d/$rest.debug && strip -s pie -o stripped && "
              /* by debuglink: no build id on either side */
              "cc -w -pie -fPIE -Wl,--build-id=none '-DOPEN=;' program.c -o unlabelled && "
-             "objcopy --only-keep-debug unlabelled linked.debug && strip -s unlabelled -o linked && objcopy --add-gnu-debuglink=linked.debug linked && mkdir -p .debug && "
+             "objcopy --only-keep-debug unlabelled linked.debug && strip -s unlabelled -o linked && objcopy "
+             "--add-gnu-debuglink=linked.debug linked && mkdir -p .debug && "
              "cp linked.debug far.debug && "
              "mkdir -p far$(pwd) && cp linked.debug far$(pwd)/linked.debug"),
        "debug files are split off");

@@ -44,8 +44,16 @@ int main(void)
     escapes("a\x1b[31mb", "a\\x1b[31mb", "an escape character is shown, not sent");
     escapes("a\n\tb\x7f", "a\\x0a\\x09b\\x7f", "newline, tab and DEL are escaped");
     escapes("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "UTF-8 is kept");
-    escapes("\xc2\x9b""31m", "\\xc2\\x9b""31m", "a C1 control character is escaped");
-    escapes("\xe2\x80\xae""abc", "\\xe2\\x80\\xae""abc", "a character that reverses the line is escaped");
+    escapes("\xc2\x9b"
+            "31m",
+            "\\xc2\\x9b"
+            "31m",
+            "a C1 control character is escaped");
+    escapes("\xe2\x80\xae"
+            "abc",
+            "\\xe2\\x80\\xae"
+            "abc",
+            "a character that reverses the line is escaped");
     escapes("\xc0\xaf\xff\xed\xa0\x80", "\\xc0\\xaf\\xff\\xed\\xa0\\x80", "what is no UTF-8 is escaped");
     escapes("a\xe2\x82", "a\\xe2\\x82", "a character cut short is escaped");
 

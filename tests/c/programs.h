@@ -92,7 +92,8 @@ static size_t known_count;
 static inline void read_nm(const char *file, const char *options)
 {
     char command[512];
-    snprintf(command, sizeof command, "nm -S --defined-only %s %s 2>/dev/null | awk 'NF == 4 && $3 ~ /[tTwWiu]/'", options, file);
+    snprintf(command, sizeof command, "nm -S --defined-only %s %s 2>/dev/null | awk 'NF == 4 && $3 ~ /[tTwWiu]/'",
+             options, file);
     FILE *pipe = popen(command, "r");
     known_count = 0;
     struct known *k = known;
@@ -164,7 +165,8 @@ static const char program_c[] =
     "__attribute__((section(\".far,\\\"ax\\\",@progbits#\"))) FUNCTION(far_away)\n"
     "int alias_of_two(int) __attribute__((weak, alias(\"global_two\"))); FUNCTION(__libc_plain)\n"
     "int plain(int) __attribute__((weak, alias(\"__libc_plain\")));\n"
-    "__asm__(\".text\\nunsized: nop\\nnop\\n.globl sized\\n.type sized, @function\\nsized: nop\\ninner: nop\\nret\\n\"\n"
+    "__asm__(\".text\\nunsized: nop\\nnop\\n.globl sized\\n.type sized, @function\\nsized: nop\\ninner: "
+    "nop\\nret\\n\"\n"
     "        \".size sized, .-sized\\n\");\n"
     "int main(int argc, char **argv) { char c; (void)argv;\n"
     "  if (write(1, \"ready\\n\", 6) != 6) return 1;\n"

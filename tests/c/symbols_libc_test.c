@@ -16,7 +16,8 @@ static void test_libc(void)
     char file[256] = "", debug[512] = "";
     FILE *pipe = popen("sed -n 's:.* \\(/.*/libc\\.so\\.6\\)$:\\1:p' /proc/self/maps | head -1; "
                        "f=$(sed -n 's:.* \\(/.*/libc\\.so\\.6\\)$:\\1:p' /proc/self/maps | head -1); "
-                       "readelf -n $f | sed -n 's,.*Build ID: \\(..\\),/usr/lib/debug/.build-id/\\1/,p'", "r");
+                       "readelf -n $f | sed -n 's,.*Build ID: \\(..\\),/usr/lib/debug/.build-id/\\1/,p'",
+                       "r");
     if (!pipe || fscanf(pipe, "%255s %500s", file, debug) != 2 || pclose(pipe))
         exit(2);
     strcat(debug, ".debug");
@@ -44,8 +45,10 @@ static void test_libc(void)
     if (list)
         fclose(list);
     char command[1024];
-    snprintf(command, sizeof command, "addr2line -f -i -a -e %s < %s | awk '/^0x/ { if (n) print f; n = 1; k = 0; next } "
-             "{ if (k++ %% 2 == 0) f = $0 } END { print f }'", debug, in_dir("addresses"));
+    snprintf(command, sizeof command,
+             "addr2line -f -i -a -e %s < %s | awk '/^0x/ { if (n) print f; n = 1; k = 0; next } "
+             "{ if (k++ %% 2 == 0) f = $0 } END { print f }'",
+             debug, in_dir("addresses"));
     pipe = popen(command, "r");
     unsigned compared = 0, equal = 0;
     for (int i = 0; pipe && i < COUNT && fscanf(pipe, "%199s", want[i]) == 1; i++) {
@@ -53,7 +56,8 @@ static void test_libc(void)
         symbols_lookup(symbols, getpid(), base + addresses[i], &symbol);
         bool alias = false, there = false; /* DWARF may have another of the names that share the address */
         char whole[256];
-        snprintf(whole, sizeof whole, "%.*s", symbol.function ? (int)strcspn(symbol.function, ".") : 0, symbol.function);
+        snprintf(whole, sizeof whole, "%.*s", symbol.function ? (int)strcspn(symbol.function, ".") : 0,
+                 symbol.function);
         for (size_t k = 0; k < known_count; k++)
             if (!strcmp(known[k].name, want[i])) {
                 there = true;
@@ -182,7 +186,8 @@ static void test_speed(void)
     for (int i = 0; i < GARBAGE; i++)
         symbols_lookup(symbols, program.pid, UINT64_C(0x100000000000) + (uint64_t)i * 4096, &symbol);
     double garbage = seconds() - begin;
-    printf("# %.1f million warm lookups a second; %.2f us per unknown address\n", WARM / warm / 1e6, garbage / GARBAGE * 1e6);
+    printf("# %.1f million warm lookups a second; %.2f us per unknown address\n", WARM / warm / 1e6,
+           garbage / GARBAGE * 1e6);
     ok(garbage < 1, "many unknown addresses do not read the mappings many times");
     stop(&program);
     symbols_free(symbols);

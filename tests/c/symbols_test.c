@@ -137,10 +137,12 @@ static void test_other_root(void)
 
 static void test_cplusplus(void)
 {
-    write_file("plus.cc", "#include <unistd.h>\nnamespace shop { struct Till { __attribute__((noinline)) int add(int, const char *); };\n"
-                          "int Till::add(int a, const char *b) { return a + *b; } }\n"
-                          "int main() { char c; if (write(1, \"ready\\n\", 6) != 6) return 1;\n"
-                          "return shop::Till().add(read(0, &c, 1), \"x\"); }\n");
+    write_file(
+        "plus.cc",
+        "#include <unistd.h>\nnamespace shop { struct Till { __attribute__((noinline)) int add(int, const char *); };\n"
+        "int Till::add(int a, const char *b) { return a + *b; } }\n"
+        "int main() { char c; if (write(1, \"ready\\n\", 6) != 6) return 1;\n"
+        "return shop::Till().add(read(0, &c, 1), \"x\"); }\n");
     if (!ok(shell("c++ -no-pie plus.cc -o plus"), "a C++ program is built"))
         return;
     struct program program = start(in_dir("plus"), NULL, NULL);
