@@ -13,10 +13,13 @@ local home = {
   uprobe = "setup", uretprobe = "setup",
 
   -- the run
-  every = "loop", after = "loop", at_exit = "loop", exit = "loop",
+  every = "loop", after = "loop", at_stop = "loop", at_exit = "loop", exit = "loop",
 
   -- text
-  printf = "text", clock = "text", sorted = "order",
+  printf = "text", clock = "text", now = "text", sorted = "order",
+
+  -- the script's own options
+  args = "args",
 }
 
 local up = {}
