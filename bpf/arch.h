@@ -14,10 +14,14 @@
 #define CONTEXT_STACK_POINTER(ctx) CONTEXT_WORD(ctx, 19)
 /* The call has pushed the return address. */
 #define RETURN_ADDRESS_ON_STACK 1
-#define USER_ADDRESSES (1ull << 47)
+#define USER_ADDRESSES (1ull << 56) /* with five levels of page tables; 47 bits with four */
 #define CODE_ADDRESS(address) (address)
-/* The highest page of user space holds the kernel's [uprobes] code, where hijacked functions return to. */
-#define UPROBES_PAGE 0x7fffffffe000ull
+/*
+ * The highest page of user space holds the kernel's [uprobes] code, where hijacked functions return to. Above it one
+ * page stays free (TASK_SIZE_MAX).
+ */
+#define IS_TRAMPOLINE(address)                                                                                         \
+    ((address) >> 12 == ((1ull << 47) - 8192) >> 12 || (address) >> 12 == ((1ull << 56) - 8192) >> 12)
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -30,7 +34,9 @@
 #define USER_ADDRESSES (1ull << 48)
 /* Pointer authentication signs return addresses in the bits above. */
 #define CODE_ADDRESS(address) ((address) & (USER_ADDRESSES - 1))
-#define UPROBES_PAGE 0xfffffffff000ull
+/* The highest page of user space, as above: of 48 or 39 bits; pages have 4 to 64 KiB. */
+#define IS_TRAMPOLINE(address)                                                                                         \
+    ((address) >> 16 == ((1ull << 48) - 1) >> 16 || (address) >> 16 == ((1ull << 39) - 1) >> 16)
 
 #else
 #error "define __TARGET_ARCH_x86 or __TARGET_ARCH_arm64"

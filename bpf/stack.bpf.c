@@ -156,7 +156,7 @@ long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
         }
         if (address < LOWEST_CODE || address >= USER_ADDRESSES)
             goto done;
-        if ((address & -(__u64)PAGE) == UPROBES_PAGE)
+        if (IS_TRAMPOLINE(address))
             lose(STACK_LOST_RETURN);
     }
     lose(STACK_LOST_DEPTH);

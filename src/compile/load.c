@@ -194,9 +194,9 @@ static int load(const struct object *object, const void *bytes, size_t size, str
     loaded->object = bpf_object__open_mem(bytes, size, &options);
     int code = loaded->object ? 0 : -errno;
     if (code)
-        load_error_explain(err, code, &log, NULL, 0);
+        load_error_explain(err, code, object, &log, NULL, 0);
     else if (!(code = prepare(object, loaded->object, err)) && (code = bpf_object__load(loaded->object)))
-        load_error_explain(err, code, &log, bytes, size);
+        load_error_explain(err, code, object, &log, bytes, size);
     load_log_close(&log);
     if (!code && (code = map_counters(loaded)))
         error_set(err, code, "cannot map the counters of the handlers: %s", strerror(-code));

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "compile/object_parts.h"
 #include "sys/capability.h"
 
 enum {
@@ -151,6 +152,23 @@ static bool find_source(const char *log, struct source *source)
     return false;
 }
 
+/* The line of OBJECT with that text, as "FILE:LINE"; "" if there is none. For kernels that quote the text alone. */
+static void find_place(char *place, size_t size, const struct object *object, struct span text)
+{
+    *place = '\0';
+    for (size_t i = 0; i < object->program_count; i++) {
+        const struct object_program *program = &object->programs[i];
+        for (size_t k = 0; k < program->line_count; k++) {
+            const struct object_line *line = &program->lines[k];
+            const char *start = line->text + strspn(line->text, " \t");
+            if (strlen(start) >= text.length && !memcmp(start, text.start, text.length)) {
+                snprintf(place, size, "%s:%d", line->file, line->line);
+                return;
+            }
+        }
+    }
+}
+
 /* Writes the object to a new file; PATH receives its name, or "" where that fails. */
 static void keep_object(char *path, size_t path_size, const void *bytes, size_t size)
 {
@@ -166,15 +184,20 @@ static void keep_object(char *path, size_t path_size, const void *bytes, size_t 
     *path = '\0';
 }
 
-static int explain_refusal(struct error *err, int code, const char *log, const void *bytes, size_t size)
+static int explain_refusal(struct error *err, int code, const struct object *object, const char *log, const void *bytes,
+                           size_t size)
 {
     struct span reason = find_reason(log);
     struct source source;
-    char where[QUOTE_LENGTH + 300] = "a handler";
-    if (find_source(log, &source))
-        snprintf(where, sizeof where, "%.*s%s`%.*s`", (int)(source.place.length > 255 ? 255 : source.place.length),
-                 source.place.start, source.place.length ? ": " : "a handler at ", (int)source.text.length,
+    char where[QUOTE_LENGTH + 300] = "a handler", place[256];
+    if (find_source(log, &source)) {
+        if (source.place.length)
+            snprintf(place, sizeof place, "%.*s", (int)source.place.length, source.place.start);
+        else
+            find_place(place, sizeof place, object, source.text);
+        snprintf(where, sizeof where, "%s%s`%.*s`", place, *place ? ": " : "a handler at ", (int)source.text.length,
                  source.text.start);
+    }
     if (code == -E2BIG)
         return error_set(err, code, "%s: the handler is too complex for the kernel's verifier (%.*s); make it shorter, "
                          "or split it into two probes", where, (int)reason.length, reason.start);
@@ -194,12 +217,13 @@ static int explain_permission(struct error *err, int code)
                      "a security module, or a container's seccomp filter)");
 }
 
-int load_error_explain(struct error *err, int code, const struct load_log *log, const void *bytes, size_t size)
+int load_error_explain(struct error *err, int code, const struct object *object, const struct load_log *log,
+                       const void *bytes, size_t size)
 {
     bool refused = bytes && log->text && *log->text && code != -ENOMEM;
     if (code == -EPERM && (!refused || capability_missing()))
         return explain_permission(err, code);
     if (refused)
-        return explain_refusal(err, code, log->text, bytes, size);
+        return explain_refusal(err, code, object, log->text, bytes, size);
     return error_set(err, code, "cannot load the BPF object%s (%s)", because(), strerror(-code));
 }

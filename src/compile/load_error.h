@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 
+#include "compile/object.h"
 #include "sys/error.h"
 
 /* The verifier's log: memory that is touched only if the kernel writes to it. TEXT is NULL if there is none. */
@@ -24,9 +25,10 @@ void load_error_release(void);
 int load_error_link(struct error *err, int code);
 
 /*
- * bpf_object__load failed with CODE; the object was BYTES (SIZE), which is kept in a file if the verifier refused it;
- * NULL: it could not even be opened.
+ * bpf_object__load of OBJECT failed with CODE; linked it was BYTES (SIZE), which are kept in a file if the verifier
+ * refused it. NULL: it could not even be opened.
  */
-int load_error_explain(struct error *err, int code, const struct load_log *log, const void *bytes, size_t size);
+int load_error_explain(struct error *err, int code, const struct object *object, const struct load_log *log,
+                       const void *bytes, size_t size);
 
 #endif
