@@ -1,6 +1,6 @@
-#include "lua/symbols.h"
+/* symbols: addresses of processes → names. */
+#include "lua/core.h"
 
-#include <errno.h>
 #include <lauxlib.h>
 #include <stdint.h>
 #include <string.h>
@@ -90,8 +90,9 @@ static int lua_symbols_lookup(lua_State *L)
 }
 
 /*
- * symbols:resolve(pid, frames: string of native u64, innermost first) → { function | false, module | false, offset, …
- * }: three values per frame. Frames after the first are return addresses: the function is that of the call before them,
+ * symbols:resolve(pid, frames: string of native u64, innermost first) → { function | false, module | false, offset, … }
+ *
+ * Three values per frame. Frames after the first are return addresses: the function is that of the call before them,
  * the offset theirs. Only a signal's trampoline is returned to without having called: it starts at its address.
  */
 static int lua_symbols_resolve(lua_State *L)
@@ -131,6 +132,7 @@ static int lua_symbols_tostring(lua_State *L)
     return 1;
 }
 
+/* uplua.core.symbols: { new = function } */
 int symbols_open_lua(lua_State *L)
 {
     static const luaL_Reg methods[] = {

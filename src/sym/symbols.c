@@ -121,8 +121,7 @@ static const char *intern(struct symbols *symbols, const char *text)
     return found ? *found : "?";
 }
 
-/* PATH of a mapping as the process sees it: without its root directory and without " (deleted)". COPY has PATH_MAX
- * bytes. */
+/* PATH of a mapping as the process sees it: without its root and without " (deleted)". COPY has PATH_MAX bytes. */
 static const char *path_inside(const struct process *process, const char *path, char *copy)
 {
     static const char deleted[] = " (deleted)";
