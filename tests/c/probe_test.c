@@ -4,6 +4,7 @@
  */
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <pthread.h>
 #include <signal.h>
@@ -197,6 +198,73 @@ static void test_counts(void)
     }
 }
 
+/* A command's first call is seen: the probe is there before it runs. */
+static void test_command(void)
+{
+    char program[4096];
+    snprintf(program, sizeof program, "%.*s", (int)(strrchr(spec, ':') - spec), spec);
+    char *argv[] = {program, (char *)"23", NULL};
+    struct target target;
+    struct error err = {0};
+    struct site *sites = NULL;
+    size_t count = 0;
+    struct probe_link *links[2] = {NULL, NULL};
+    int entry = load_counter(ATTACH_ENTRY), leave = load_counter(ATTACH_RETURN);
+    if (target_start(&target, argv, &err) < 0 || probe_resolve(spec, &target, &sites, &count, &err) < 0 ||
+        probe_attach(ATTACH_ENTRY, entry, sites, count, &target, &links[0], &err) < 0 ||
+        probe_attach(ATTACH_RETURN, leave, sites, count, &target, &links[1], &err) < 0 ||
+        target_release(&target, &err) < 0)
+        fprintf(stderr, "# %s\n", err.text);
+    while (target.count && target_status(&target) < 0)
+        usleep(1000);
+    is_int(target_status(&target), 0, "a command runs");
+    is_int(take_count(), 2 * 23, "each call and each return is seen from its start on");
+    probe_detach_all(links, 2);
+    probe_detach_all(NULL, 0);
+    probe_detach(NULL);
+    sites_free(sites, count);
+    target_close(&target);
+    close(entry);
+    close(leave);
+}
+
+/* A tracer that is killed leaves no probe behind: the site's first byte is what the file has. */
+static void test_killed(void)
+{
+    struct child child = start_child(0, 0, 23);
+    int ready[2];
+    char c = 0;
+    if (pipe(ready) < 0)
+        exit(99);
+    pid_t tracer = fork();
+    if (tracer == 0) {
+        attach(ATTACH_ENTRY, &child.pid, 1);
+        if (write(ready[1], &c, 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    if (read(ready[0], &c, 1) != 1)
+        exit(99);
+    char path[64];
+    uint8_t before, during = 0, after = 0;
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)child.pid);
+    int memory = open(path, O_RDONLY | O_CLOEXEC);
+    memcpy(&before, (const void *)(uintptr_t)probe_test_hit, 1);
+    bool read_both = pread(memory, &during, 1, (off_t)(uintptr_t)probe_test_hit) == 1;
+    kill(tracer, SIGKILL);
+    waitpid(tracer, NULL, 0);
+    read_both &= pread(memory, &after, 1, (off_t)(uintptr_t)probe_test_hit) == 1;
+    ok(read_both && during != before, "an attached probe is a changed byte");
+    ok(after == before, "which is restored when the tracer is killed");
+    let_go(&child);
+    take_count();
+    close(memory);
+    close(ready[0]);
+    close(ready[1]);
+    end_child(&child);
+}
+
 static void test_many_sites(void)
 {
     struct child child = start_child(0, 0, 23);
@@ -253,6 +321,8 @@ static void run(const char *without, struct shared *shared)
         map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "hits", 4, 8, 1, NULL);
         ok(map >= 0, "BPF can be used here");
         test_counts();
+        test_command();
+        test_killed();
         test_many_sites();
         test_refusals();
         *shared = (struct shared){tap_count, tap_failures};
@@ -267,7 +337,11 @@ static void run(const char *without, struct shared *shared)
 
 int main(int argc, char **argv)
 {
-    (void)argc;
+    if (argc > 1) { /* as the command of test_command */
+        for (int i = 0; i < atoi(argv[1]); i++)
+            probe_test_hit(i);
+        return 0;
+    }
     char text[4200], *path = realpath(argv[0], NULL);
     snprintf(text, sizeof text, "%s:probe_test_hit", path ? path : argv[0]);
     free(path);

@@ -278,6 +278,19 @@ static void test_damaged(void)
     free(bytes);
 }
 
+static void test_go(void)
+{
+    ok(shell("objcopy --add-section .gopclntab=program.c pie gopher"), "a program that looks like Go's");
+    struct resolved r = resolve(0, spec_of(in_dir("gopher"), "target_one"));
+    struct target machine;
+    struct probe_link *link;
+    target_init(&machine);
+    is_int(probe_attach(ATTACH_RETURN, -1, r.sites, r.count, &machine, &link, &r.err), -EOPNOTSUPP,
+           "gets no return probes");
+    ok(!link && strstr(r.err.text, "Go program"), "and the message says why: %s", r.err.text);
+    sites_free(r.sites, r.count);
+}
+
 static void test_defining(void)
 {
     struct program program = start(in_dir("pie"), NULL, NULL);
@@ -313,6 +326,7 @@ int main(void)
     test_replaced();
     test_other_roots();
     test_damaged();
+    test_go();
     test_defining();
     ok(shell("rm -rf %s", dir), "cleaned up");
     return done_testing();
