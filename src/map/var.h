@@ -10,6 +10,7 @@
 int64_t *map_var_open(const struct map *map);
 void map_var_close(int64_t *word);
 
+/* Reads and replaces the whole word at once. */
 int64_t map_var_get(const int64_t *word);
 void map_var_set(int64_t *word, int64_t value);
 /* Adds, wrapping; returns what was there before. */
