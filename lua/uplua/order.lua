@@ -113,6 +113,7 @@ local SELECT = 256 -- up to here, a place among the best is searched for each en
 
 -- The N largest of the entries that an iterator gives, as lists of keys and values: all, where N is nil.
 function order.top(n, by, next_entry, state, control)
+  if n ~= nil and (type(n) ~= "number" or n < 0) then error("top: say how many, as in m:top(10)", 3) end
   local keys, values, weights, index = {}, {}, {}, {}
   local function before(i, j)
     local a, b = weights[i], weights[j]

@@ -19,16 +19,28 @@ function text.escape(s, keep)
   return (s:gsub("\194([\128-\159])", function(c) return ("\\x%02x"):format(c:byte()) end))
 end
 
+local conversions, conversion_count = {}, 0 -- format → the letters of its conversions: events are printed by the thousand
+
+local function conversions_of(format)
+  local letters = conversions[format]
+  if not letters then
+    letters = {}
+    for letter in format:gsub("%%%%", ""):gmatch("%%[-+ #0]*%d*%.?%d*(%a)") do letters[#letters + 1] = letter end
+    if conversion_count >= 1000 then conversions, conversion_count = {}, 0 end -- formats made at run time
+    conversions[format], conversion_count = letters, conversion_count + 1
+  end
+  return letters
+end
+
 -- string.format, with 64-bit cdata for %d, %x and the like; %s takes any value. An unkeyed count or var is its number. Control
 -- characters in strings given to %s are escaped, newlines and tabs excepted; colours belong into the format.
 function text.format(format, ...)
   local n, args = select("#", ...), { ... }
-  local at = 0
-  for spec in format:gsub("%%%%", ""):gmatch("%%[-+ #0]*%d*%.?%d*(%a)") do
-    at = at + 1
-    local v = args[at]
+  local letters = conversions_of(format)
+  for at = 1, #letters do
+    local letter, v = letters[at], args[at]
     local kind = type(v)
-    if spec == "s" then
+    if letter == "s" then
       if kind == "string" then
         args[at] = text.escape(v, "\n\t")
       elseif kind == "cdata" and (ffi.istype("int64_t", v) or ffi.istype("uint64_t", v)) then
@@ -40,11 +52,12 @@ function text.format(format, ...)
       args[at] = v:get()
     end
   end
-  return string.format(format, unpack(args, 1, math.max(n, at)))
+  return string.format(format, unpack(args, 1, math.max(n, #letters)))
 end
 
 -- string.format to standard output. A wrong argument is reported at the caller's line.
 function text.printf(format, ...)
+  if type(format) ~= "string" then error("printf: a format is expected, not a " .. type(format), 2) end
   local ok, result = pcall(text.format, format, ...)
   if not ok then
     error("printf: " .. tostring(result):gsub("^.-: ", "", 1):gsub("to '[^']*' ", "", 1), 2)
@@ -129,6 +142,12 @@ end
 function text.now()
   local ns = nanoseconds(MONOTONIC)
   return ns < 2 ^ 53 and tonumber(ns) or ns
+end
+
+-- The time of CLOCK_MONOTONIC in ns, as e.time.
+function text.now()
+  local ns = nanoseconds(MONOTONIC)
+  return ns <= 9007199254740992LL and tonumber(ns) or ns
 end
 
 -- The wall clock moves against the monotonic one only when somebody sets it: look again after ten seconds of events.

@@ -13,6 +13,8 @@ is(text.format("%d", setmetatable({}, { __index = { get = function() return 23 e
 local good, message = pcall(function() text.printf("%d\n", "x") end)
 like(message, "text_test.lua:%d+: printf: bad argument #2", "a wrong argument is reported at the script's line")
 
+good, message = pcall(function() text.printf(nil) end)
+like(message, "text_test.lua:%d+: printf: a format is expected", "so is a missing format")
 is(text.thousands(1204551), "1,204,551", "thousands")
 is(text.thousands(-999), "-999", "three digits")
 is(text.thousands(-1000), "-1,000", "four, negative")
@@ -51,6 +53,7 @@ local now = ffi.new "struct uplua_timespec"
 ffi.C.clock_gettime(1, now)
 local monotonic = ffi.cast("int64_t", now.sec) * 1000000000LL + now.nsec
 local before, shown, after = os.date "%H:%M:%S", text.clock(monotonic), os.date "%H:%M:%S"
+ok(text.now() - tonumber(monotonic) < 5e9 and text.now() >= tonumber(monotonic), "now is the clock of e.time")
 ok(shown:sub(1, 8) == before or shown:sub(1, 8) == after, "the clock's now is the wall clock's")
 
 local seen = {}
