@@ -11,6 +11,13 @@ local home = {
 
   -- probes
   uprobe = "setup", uretprobe = "setup",
+  site = "setup", defines = "setup", modules_defining = "setup",
+
+  -- operations of handlers
+  i8 = "builtin", i16 = "builtin", i32 = "builtin", i64 = "builtin",
+  u8 = "builtin", u16 = "builtin", u32 = "builtin", u64 = "builtin",
+  read_i8 = "builtin", read_i16 = "builtin", read_i32 = "builtin", read_i64 = "builtin",
+  read_u8 = "builtin", read_u16 = "builtin", read_u32 = "builtin", read_u64 = "builtin",
 
   -- the run
   every = "loop", after = "loop", at_stop = "loop", at_exit = "loop", exit = "loop",
@@ -25,6 +32,7 @@ local home = {
 local up = {}
 
 return setmetatable(up, {
+  names = home, -- for the prompt's completion
   __index = function(_, name)
     local module = home[name]
     local value

@@ -23,9 +23,6 @@ terminal, a prompt. A script name without a slash is looked up among the install
 Exit status: 0, 1 for an error, 2 for wrong usage; the command's own if one was started and ended.
 ]]
 
--- The options of this run, once parsed.
-cli.options = {}
-
 local Usage = { __tostring = function(self) return self.text end }
 
 local function wrong(format, ...)
@@ -175,7 +172,6 @@ function cli.parse(argv)
     i = i + 1
   end
   if argv[i] then parse_target(options, argv, i + 1) end
-  cli.options = options
   return options
 end
 

@@ -25,6 +25,7 @@ end
 -- The handler for xpcall: turns any error into the text for the user.
 function failure.trace(err)
   local text = tostring(err)
+  if type(err) == "table" and not (getmetatable(err) or {}).__tostring then text = "an error without a message (a table)" end
   local frames, first = {}, nil
   local positioned = false -- by Lua itself or by error(text): the text begins with the place of one of the functions
   for level = 2, 200 do

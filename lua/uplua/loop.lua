@@ -8,13 +8,13 @@ local loop = {
   stopping = nil, -- why the run ends: "exit", "signal", "error", "time", or what stop() was given
 }
 
-local watchers, timers, exits = {}, {}, {} -- fd → function; { at, period, fn }; functions
+local watchers, timers, stops, exits = {}, {}, {}, {} -- fd → function; { at, period, fn }; functions; functions
 local running = false
 
 -- What happens when a callback fails; the prompt replaces it. Otherwise the run ends.
 function loop.failed(message)
   failure.report(message)
-  loop.status = 1
+  loop.status = core.signal() and 130 or 1 -- "interrupted": Ctrl-C while the callback did not return
   loop.stop("error")
 end
 
@@ -31,13 +31,24 @@ function loop.call(fn, ...)
   return ok
 end
 
+local Timer = {}
+Timer.__index = Timer
+
+function Timer:cancel() self.fn = nil end
+
+function Timer:__tostring()
+  local what = (self.period and "every " or "after ") .. text.seconds(self.delay)
+  return self.fn and what or what .. " (over)"
+end
+
 local function add_timer(duration, fn, repeats)
-  local seconds = text.duration(duration)
+  local seconds, message = text.parse_duration(duration)
+  if not seconds then error(message, 3) end
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 3) end
   if repeats and seconds <= 0 then error("the period must be longer than zero", 3) end
   -- Timers of the main chunk count from the moment when everything is attached.
   local timer = { delay = seconds, period = repeats and seconds, fn = fn, at = running and core.now() + seconds }
-  function timer.cancel() timer.fn = nil end
+  setmetatable(timer, Timer)
   timers[#timers + 1] = timer
   return timer
 end
@@ -47,6 +58,13 @@ function loop.every(duration, fn) return add_timer(duration, fn, true) end
 
 -- after(duration, fn): calls fn once.
 function loop.after(duration, fn) return add_timer(duration, fn, false) end
+
+-- at_stop(fn): calls fn when the run ends, while all probes are still there. They are detached in no order: a script whose
+-- handlers depend on each other switches them off here, by a var that they read.
+function loop.at_stop(fn)
+  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  stops[#stops + 1] = fn
+end
 
 -- at_exit(fn): calls fn for the report, once the probes are detached; several in the order in which they were given.
 function loop.at_exit(fn)
@@ -148,6 +166,11 @@ function loop.run(seconds)
     loop.step(deadline and math.max(deadline - core.now(), 0))
     if deadline and core.now() >= deadline then loop.stop("time") end
   end
+end
+
+function loop.run_stops()
+  for i = 1, #stops do loop.call(stops[i]) end
+  stops = {}
 end
 
 -- Calls the at_exit functions in their order; those that they add come last.

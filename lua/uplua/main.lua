@@ -41,7 +41,7 @@ local function load_chunk(options)
   arg[0] = path
   script.set_module_path(path)
   local chunk
-  chunk, message = loadfile(path)
+  chunk, message = script.load(path)
   if not chunk then failure.report(message) end
   return chunk
 end
@@ -68,11 +68,13 @@ local function watch_target(ended)
   end
 end
 
+local signal -- the one that asked to stop
+
 -- The first request to stop. A command that was started gets it too, and is traced until it has ended.
 local function on_signal(number, from_terminal)
   core.loop.take()
   if loop.stopping then return end
-  if number ~= SIGINT then loop.status = loop.status or 128 + number end
+  signal = number
   if target.command() and not target.status() then
     if not from_terminal then target.signal(number) end
     loop.after(PATIENCE, function() loop.stop("signal") end)
@@ -112,6 +114,7 @@ end
 -- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
 local function report()
   local setup, ring = loaded "setup", loaded "ring"
+  loop.run_stops()
   if setup then try(setup.close) end
   if ring then try(ring.drain) end
   loop.run_exits()
@@ -127,9 +130,9 @@ local function commit()
   target.release()
 end
 
--- The exit status: what went wrong or was asked for, else the command's.
+-- The exit status: what went wrong or was asked for, else the command's. Ctrl-C is the ordinary end of a run.
 local function status()
-  return loop.status or target.status() or 0
+  return loop.status or target.status() or (signal and signal ~= SIGINT and 128 + signal) or 0
 end
 
 local function run_script(options)
@@ -169,10 +172,8 @@ local function run_prompt(options)
   script.set_module_path(nil)
   arg = options.arguments
   setmetatable(_G, { __index = require "uplua" })
-  require "uplua.prompt".run {
-    watch_target = watch_target,
-    duration = options.duration,
-  }
+  try(require "uplua.prompt".run, options.duration, watch_target)
+  core.loop.take()
   report()
   local result = status()
   target.close()
@@ -186,6 +187,7 @@ return function(argv)
     failure.report(tostring(options) .. (cli.is_usage(options) and "\n" .. cli.usage or ""))
     return cli.is_usage(options) and 2 or 1
   end
+  package.loaded["uplua.options"] = options -- for the modules that need to know them
   if options.help then
     io.write(cli.help)
     return 0

@@ -49,6 +49,15 @@ function script.find(name)
   return nil, ("no such script: %s; looked in %s and the current folder"):format(name, table.concat(folders, ", "))
 end
 
+-- Loads the script at PATH. nil and a message if that fails.
+function script.load(path)
+  local chunk, message = loadfile(path, "t")
+  if not chunk and message:find("wrong mode$") then
+    message = path .. ": this is LuaJIT bytecode; uplua runs scripts from their source text only"
+  end
+  return chunk, message
+end
+
 -- Lets `require` find modules beside the script at PATH (nil: there is none), in the script folders, then where
 -- LuaJIT looks by default; never in the current folder.
 function script.set_module_path(path)

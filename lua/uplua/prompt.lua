@@ -1,0 +1,157 @@
+-- The prompt: lines of Lua over live probes. Each entered line is a setup of its own; callbacks run and print while the
+-- user types.
+local core     = require "uplua.core"
+local failure  = require "uplua.failure"
+local loop     = require "uplua.loop"
+local readline = core.readline
+local target   = core.target
+
+local SIGINT = 2
+local STDIN  = 0
+
+local prompt = {}
+
+local pending -- the lines of a statement that is not complete yet
+local ended = false
+
+local function say(message) io.stdout:write("uplua: ", message, "\n") end
+
+local function history_file()
+  local home = core.system.environment "HOME"
+  if not home or not home:find("^/") then return nil end
+  local path = home .. "/.local/state/uplua/history"
+  local ok, why = core.system.create_private(path)
+  if ok then return path end
+  say(("the history is not kept: %s: %s"):format(path, why))
+end
+
+-- Expressions are tried first, so that `n` and `n:top(3)` show what they give.
+-- Returns the chunk, or nil and the message, or nil where more lines are needed.
+local function compile(source)
+  -- The nil keeps a call from being a tail call, whose errors would be placed in this file.
+  local chunk, unfinished = load("return nil, " .. source:gsub("^%s*=", ""), "=prompt")
+  if chunk then return chunk end
+  local message
+  chunk, message = load(source, "=prompt")
+  if chunk then return chunk end
+  if message:find("near '<eof>'$") or unfinished:find("near '<eof>'$") then return nil end
+  return nil, message
+end
+
+-- Prints the values of an expression, which follow a nil; nothing for a statement.
+local function show(_, ...)
+  if select("#", ...) > 0 then print(...) end
+end
+
+-- Runs CHUNK, shows its values, then compiles and attaches what it declared. On an error nothing of it stays.
+local function execute(chunk)
+  local ok, message = xpcall(function() show(chunk()) end, failure.trace)
+  local setup = package.loaded["uplua.setup"]
+  if ok and setup then
+    ok, message = xpcall(function()
+      setup.commit()
+      target.release()
+    end, failure.trace)
+  end
+  if ok then return end
+  if setup then setup.discard() end
+  say(message)
+end
+
+local function enter(line)
+  if line:find("%S") then readline.remember(line) end
+  local source = pending and pending .. "\n" .. line or line
+  pending = nil
+  if not source:find("%S") then return end
+  local chunk, message = compile(source)
+  if chunk then
+    execute(chunk)
+  elseif message then
+    say(message)
+  else
+    pending = source
+  end
+end
+
+local function edit() readline.start(pending and ">> " or "> ") end
+
+local function on_input()
+  local line = readline.feed()
+  if line == nil then return end
+  if line then
+    enter(line)
+  else
+    print()
+    ended = true
+    loop.stop("end of input")
+  end
+  if not loop.stopping then edit() end
+end
+
+-- Ctrl-C drops the line; other signals end the session.
+local function on_signal(number)
+  if number ~= SIGINT then
+    core.loop.take()
+    loop.status = loop.status or 128 + number
+    return loop.stop("signal")
+  end
+  core.loop.forget()
+  readline.abandon()
+  pending = nil
+  if not ended then edit() end
+end
+
+-- The words that can stand for WORD, in the way of readline: their common beginning first. Fields are looked up raw, so
+-- that completion runs no code of the user's.
+local function complete(word)
+  local path, last_separator, start = word:match("^(.-)([.:]?)([%w_]*)$")
+  local where = _G
+  for name in path:gmatch("[^.:]+") do
+    local value = rawget(where, name)
+    if value == nil and where == _G and name == "up" then value = require "uplua" end
+    if type(value) ~= "table" then return nil end
+    where = value
+  end
+
+  local found, words = {}, {}
+  local function add(names)
+    for name in pairs(names) do
+      if type(name) == "string" and name:sub(1, #start) == start and name:find("^[%a_][%w_]*$") then found[name] = true end
+    end
+  end
+  add(where)
+  local up = require "uplua"
+  if where == _G or where == up then add(getmetatable(up).names) end
+  local index = (getmetatable(where) or {}).__index
+  if type(index) == "table" and where ~= _G then add(index) end
+  for name in pairs(found) do words[#words + 1] = path .. last_separator .. name end
+  table.sort(words)
+
+  local common = words[1]
+  if not common then return nil end
+  local last = words[#words]
+  while last:sub(1, #common) ~= common do common = common:sub(1, -2) end
+  if #words == 1 then return words end
+  table.insert(words, 1, common)
+  return words
+end
+
+-- run(seconds or nil, watch_target): until the end of input, exit() or the end of the time. watch_target(fn) calls fn when
+-- the target has exited.
+function prompt.run(seconds, watch_target)
+  readline.open(history_file(), complete)
+  loop.failed = say
+  loop.flush = readline.flush
+  loop.interrupted = on_signal
+  print(("uplua %s; Ctrl-D ends, with a report"):format(core.version))
+  if target.command() then say(target.command() .. " is ready; it starts with the first probe") end
+  watch_target(function() say("the target has exited") end)
+  loop.watch(STDIN, on_input)
+  edit()
+  local ok, message = xpcall(loop.run, failure.trace, seconds)
+  ended = true
+  readline.close()
+  if not ok then say(message) end
+end
+
+return prompt
