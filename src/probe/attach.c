@@ -7,6 +7,7 @@
 #include "probe/detach.h"
 #include "probe/probe.h"
 #include "sys/bpf.h"
+#include "sys/capability.h"
 #include "sys/feature.h"
 #include "sys/perf.h"
 
@@ -64,8 +65,9 @@ static int failed(int code, const struct site *site, struct error *err)
     switch (code) {
     case -EPERM:
     case -EACCES:
-        return error_set(err, code, "cannot attach to %s in %s: not permitted\nprobes need CAP_BPF and CAP_PERFMON, on "
-                         "some kernels CAP_SYS_ADMIN; run uplua as root", site->function, where);
+        /* Kernels with the fix of CVE-2025-38466 want more for a uprobe event than for a uprobe_multi link. */
+        return error_set(err, code, "cannot attach to %s in %s: %s is missing; run uplua as root", site->function, where,
+                         capability_missing() ? capability_missing() : "CAP_SYS_ADMIN");
     case -ENOENT:
         return error_set(err, code, "cannot attach to %s: %s is gone", site->function, where);
     case -ESRCH:

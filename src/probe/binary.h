@@ -18,6 +18,7 @@ int binary_open(const struct module *module, struct binary **binary, struct erro
 int binary_open_debug(const struct binary *binary, struct binary **debug);
 void binary_close(struct binary *binary);
 
+/* Both are BINARY's: its headers, and the file that it was opened from. */
 const struct elffile *binary_elf(const struct binary *binary);
 const struct module *binary_module(const struct binary *binary);
 

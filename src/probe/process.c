@@ -14,6 +14,7 @@ struct status {
     char name[64];
     char state;
     pid_t tgid;
+    int threads;
 };
 
 /* The fields of /proc/PID/status that say what PID is. */
@@ -26,13 +27,11 @@ static int read_status(pid_t pid, struct status *status)
         return -errno;
     memset(status, 0, sizeof *status);
     while (fgets(line, sizeof line, in)) {
-        int tgid;
-        if (sscanf(line, "Name:\t%63[^\n]", status->name) == 1 || sscanf(line, "State:\t%c", &status->state) == 1)
+        if (sscanf(line, "Name:\t%63[^\n]", status->name) == 1 || sscanf(line, "State:\t%c", &status->state) == 1 ||
+            sscanf(line, "Tgid:\t%d", &status->tgid) == 1)
             continue;
-        if (sscanf(line, "Tgid:\t%d", &tgid) == 1) {
-            status->tgid = tgid;
+        if (sscanf(line, "Threads:\t%d", &status->threads) == 1)
             break;
-        }
     }
     fclose(in);
     return status->tgid ? 0 : -ESRCH;
@@ -41,6 +40,10 @@ static int read_status(pid_t pid, struct status *status)
 /* Errors about /proc/PID/exe, whose reading is what needs a privilege. */
 static int no_program(pid_t pid, const struct status *status, int code, struct error *err)
 {
+    if (status->state == 'Z' && status->threads > 1)
+        return error_set(err, -ESRCH,
+                         "process %d (%s) goes on without its first thread, and with that its mappings are out of sight",
+                         (int)pid, status->name);
     if (status->state == 'Z' || status->state == 'X')
         return error_set(err, -ESRCH, "process %d (%s) has already exited", (int)pid, status->name);
     if (code == -EACCES || code == -EPERM)

@@ -16,6 +16,7 @@ struct spec {
     bool pattern;
 };
 
+/* Parses TEXT into SPEC, which spec_free releases; on an error nothing is kept. */
 int spec_parse(const char *text, struct spec *spec, struct error *err);
 void spec_free(struct spec *spec);
 

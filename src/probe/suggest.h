@@ -15,6 +15,7 @@ struct suggest {
     } best[SUGGEST_MAX]; /* by distance */
 };
 
+/* Starts a search for names like WANTED, which is borrowed. */
 void suggest_init(struct suggest *suggest, const char *wanted);
 /* Remembers NAME (LENGTH characters) if it is among those that resemble most. */
 void suggest_offer(struct suggest *suggest, const char *name, size_t length);
