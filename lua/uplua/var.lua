@@ -32,8 +32,7 @@ end
 local function set(o, s, value, level)
   check(value, level + 1)
   if not s.word then
-    s.value = value
-    o.queued[1] = { nil, value }
+    s.value = value -- bind writes it
     return
   end
   local why = s.codec.encode(bytes, value)
@@ -70,7 +69,6 @@ function methods:bind(description)
     error(("%s: cannot map its value: %s"):format(self.name or "var", map.reason(-ffi.errno())), 0)
   end
   s.map, s.fd, s.word, s.codec = m, description.fd, first, layout.compile(description.value or { kind = "i64", size = 8 })
-  rawset(self, "queued", {})
   set(self, s, s.value, 2)
 end
 
