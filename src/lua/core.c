@@ -4,7 +4,10 @@
 
 static const luaL_Reg objects[] = {
     { "loop", loop_open_lua },
+    { "probe", probe_open_lua },
     { "readline", readline_open_lua },
+    { "setup", setup_open_lua },
+    { "symbols", symbols_open_lua },
     { "system", system_open_lua },
     { "target", target_open_lua },
     { NULL, NULL },
@@ -26,4 +29,15 @@ int core_raise(lua_State *L, const struct error *err)
 {
     lua_pushstring(L, err->text);
     return lua_error(L);
+}
+
+void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua_CFunction gc)
+{
+    luaL_newmetatable(L, name); /* class */
+    lua_newtable(L);            /* class methods */
+    luaL_register(L, NULL, methods);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, gc);
+    lua_setfield(L, -2, "__gc");
+    lua_pop(L, 1);
 }

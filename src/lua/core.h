@@ -5,6 +5,7 @@
 #ifndef UPLUA_LUA_CORE_H
 #define UPLUA_LUA_CORE_H
 
+#include <lauxlib.h>
 #include <lua.h>
 
 #include "sys/error.h"
@@ -13,13 +14,18 @@
 int core_open_lua(lua_State *L);
 
 int loop_open_lua(lua_State *L);
+int probe_open_lua(lua_State *L);
 int readline_open_lua(lua_State *L);
+int setup_open_lua(lua_State *L);
 int symbols_open_lua(lua_State *L);
 int system_open_lua(lua_State *L);
 int target_open_lua(lua_State *L);
 
 /* Raises ERR's text as a Lua error, as it stands: it is made for the user and needs no position in uplua's own code. */
 int core_raise(lua_State *L, const struct error *err);
+
+/* Registers the metatable NAME of a userdata with METHODS and the finalizer GC. */
+void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua_CFunction gc);
 
 /* Clears the hook that interrupts Lua code which does not return (state.c). */
 void state_clear_hook(lua_State *L);

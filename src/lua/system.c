@@ -2,6 +2,8 @@
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "lua/core.h"
 #include "sys/path.h"
@@ -60,12 +62,29 @@ static int system_create_private(lua_State *L)
     return 2;
 }
 
+/* system.pid() → this process's id */
+static int system_pid(lua_State *L)
+{
+    lua_pushinteger(L, getpid());
+    return 1;
+}
+
+/* system.monotonic() → CLOCK_MONOTONIC in seconds */
+static int system_monotonic(lua_State *L)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    lua_pushnumber(L, (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec / 1e9);
+    return 1;
+}
+
 int system_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "executable", system_executable },   { "real_path", system_real_path },
         { "is_file", system_is_file },         { "is_terminal", system_is_terminal },
         { "environment", system_environment }, { "create_private", system_create_private },
+        { "pid", system_pid },                 { "monotonic", system_monotonic },
         { NULL, NULL },
     };
     lua_newtable(L);

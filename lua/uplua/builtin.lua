@@ -1,0 +1,27 @@
+-- What the compiler knows by name and turns into operations of the kernel; in user space these functions do the same on Lua values.
+local ffi = require "ffi"
+
+local builtin = {}
+
+-- A value cut to a C integer type: numbers up to 2^53 come back as numbers, others as int64_t or uint64_t cdata.
+local function cast(name, ctype)
+  local box = ffi.typeof(ctype .. "[1]")
+  local wide = ffi.typeof(name:sub(1, 1) == "u" and "uint64_t" or "int64_t")
+  builtin[name] = function(value)
+    local kept = box()
+    kept[0] = ffi.cast(ffi.typeof(ctype), ffi.cast(wide, value))
+    local result = kept[0]
+    if type(result) == "cdata" and result < 2 ^ 53 and (name == "u64" or result > -2 ^ 53) then return tonumber(result) end
+    return result
+  end
+  builtin["read_" .. name] = function()
+    error("up.read_" .. name .. " reads the traced program's memory: it is for handlers", 2)
+  end
+end
+
+for bits = 3, 6 do
+  cast("i" .. 2 ^ bits, "int" .. 2 ^ bits .. "_t")
+  cast("u" .. 2 ^ bits, "uint" .. 2 ^ bits .. "_t")
+end
+
+return builtin

@@ -1,0 +1,189 @@
+-- Probes that wait for the end of a setup (the main chunk, a line at the prompt), and those that are attached.
+-- up.uprobe(spec, handler) and up.uretprobe(spec, handler) declare; commit() compiles all handlers together, loads and attaches them.
+local core    = require "uplua.core"
+local capture = require "uplua.capture"
+local object  = require "uplua.object"
+local options = require "uplua.options"
+local timing  = require "uplua.timing"
+
+local setup = {}
+
+local pending = {}     -- declared and not yet attached: { kind, spec, sites, handler }
+local attached = {}    -- links
+local setups = {}      -- what has been loaded, one userdata per setup
+local compiler         -- made when the first handler is compiled
+local declared = 0     -- shared objects that the compiler knows
+
+-- Capacities: hashes take entries, rings bytes.
+local DEFAULT_ENTRIES, DEFAULT_RING = 65536, 4 * 2 ^ 20
+
+local function options_check(kind, given)
+  for name in pairs(given) do
+    error(("%s: unknown option '%s'"):format(kind, tostring(name)), 4)
+  end
+end
+
+local function declare(kind, spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  if type(spec) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"", 3) end
+  if type(handler) ~= "function" then error(kind .. " " .. spec .. ": the last argument is the handler, a function", 3) end
+  if type(given) ~= "table" then error(kind .. " " .. spec .. ": options are a table", 3) end
+  options_check(kind, given)
+  local ok, sites = pcall(core.probe.resolve, spec)
+  if not ok then error(kind .. " " .. sites, 3) end
+  pending[#pending + 1] = { kind = kind, spec = spec, sites = sites, handler = handler }
+end
+
+-- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered. Raises what is wrong with SPEC.
+function setup.uprobe(spec, given, handler) declare("uprobe", spec, given, handler) end
+
+-- uretprobe(spec, [options], handler): HANDLER runs when the function returns.
+function setup.uretprobe(spec, given, handler) declare("uretprobe", spec, given, handler) end
+
+-- The sites of SPEC in the target: { { path, module, ["function"], offset, inside }, … }, or nil and the reason.
+function setup.site(spec)
+  local ok, sites = pcall(core.probe.resolve, spec)
+  if not ok then return nil, sites end
+  return sites:list()[1]
+end
+
+-- True if SPEC can be probed.
+function setup.defines(spec)
+  return (pcall(core.probe.resolve, spec))
+end
+
+-- The paths of the target's modules that define the function NAME themselves; as modules in a spec they resolve.
+setup.modules_defining = core.probe.modules_defining
+
+local function tell_objects()
+  for id = declared + 1, #object.all do
+    local o = object.all[id]
+    local kind, given = rawget(o, "kind"), rawget(o, "options") or {}
+    local max = given.max or DEFAULT_ENTRIES
+    if kind == "ring" then max = given.size or DEFAULT_RING end
+    compiler:add_object(kind, max)
+    declared = id
+  end
+  for id, o in ipairs(object.all) do
+    for _, entry in ipairs(rawget(o, "queued") or {}) do compiler:given(id - 1, entry[1], entry[2]) end
+  end
+end
+
+-- What the compiler needs to know of the pending probes.
+local function describe()
+  local handlers, returns = {}, false
+  for i, probe in ipairs(pending) do
+    local at_entry = true
+    local list = probe.sites:list()
+    for _, site in ipairs(list) do at_entry = at_entry and site.inside == 0 end
+    returns = returns or probe.kind == "uretprobe"
+    handlers[i] = {
+      kind = probe.kind, probe = probe.spec, symbol = list[1]["function"], at_entry = at_entry,
+      handle = capture.handle(probe.handler),
+    }
+  end
+  local pids = core.target.pids()
+  return {
+    handlers = handlers, returns = returns, pids = pids, emit = options.emit,
+    except = #pids == 0 and not options.self and core.system.pid() or nil,
+  }
+end
+
+local function attach(probe, program, links)
+  local function link(kind, fd)
+    local ok, result = pcall(core.probe.attach, kind, fd, probe.sites)
+    if not ok then error(probe.kind .. " " .. result, 0) end
+    links[#links + 1] = result
+  end
+  if program.session then return link("session", program.fd) end
+  -- The entry half first: a return whose entry was not seen would be counted as lost.
+  if program.entry_fd then link("entry", program.entry_fd) end
+  link(probe.kind == "uretprobe" and "return" or "entry", program.fd)
+end
+
+local function close_all(links)
+  for _, link in ipairs(links) do link:close() end
+end
+
+-- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
+function setup.commit()
+  if #pending == 0 then return end
+  local probes = pending
+  compiler = compiler or core.setup.new()
+  tell_objects()
+  timing.mark "compile"
+  local description = describe()
+  pending = {}
+  local loaded, programs, objects = compiler:load(description)
+  if not loaded then return end
+  setups[#setups + 1] = loaded
+  for id, found in pairs(objects) do
+    local o = object.all[id]
+    if not rawget(o, "name") then rawset(o, "name", found.name or false) end
+    o:bind(found)
+  end
+  local stacks = loaded:map "stacks"
+  if stacks then
+    local stack = require "uplua.stack"
+    stack.bind(stacks)
+    if not core.target.command() then
+      for _, pid in ipairs(description.pids) do stack.add_process(pid) end
+    end
+  end
+  timing.mark "attach"
+  local links = {}
+  for i, probe in ipairs(probes) do
+    local ok, message = pcall(attach, probe, programs[i], links)
+    if not ok then
+      close_all(links)
+      error(message, 0)
+    end
+  end
+  for _, link in ipairs(links) do attached[#attached + 1] = link end
+  timing.mark "attached"
+end
+
+-- Forgets the probes that were declared and not committed.
+function setup.discard() pending = {} end
+
+-- Detaches all probes. Maps stay readable.
+function setup.close()
+  close_all(attached)
+  attached = {}
+end
+
+-- The library's counters of losses (bpf/stack.h, bpf/aggregate.h).
+local LIBRARY = {
+  stack_lost = {
+    [0] = "the stack store is full: stack not kept",
+    "stack not taken: other probes were using the buffers",
+    "stack cut at 127 frames",
+    "stack cut at a frame whose return address a return probe hides",
+  },
+  hist_lost = { [0] = "smallest or largest value of a histogram not updated" },
+}
+
+-- What was lost so far: { { text, count }, … }, empty if nothing was.
+function setup.ledger()
+  local counts, order = {}, {}
+  local function add(text, count)
+    if count == 0 then return end
+    if not counts[text] then order[#order + 1] = text end
+    counts[text] = (counts[text] or 0) + count
+  end
+  for _, loaded in ipairs(setups) do
+    local causes, values = loaded:causes(), loaded:counters "ledger"
+    for i = 0, #causes do
+      if causes[i] and values then add(causes[i], values[i]) end
+    end
+    for name, texts in pairs(LIBRARY) do
+      local lost = loaded:counters(name)
+      for i, text in pairs(texts) do add(text, lost and lost[i] or 0) end
+    end
+  end
+  local list = {}
+  for i, text in ipairs(order) do list[i] = { text, counts[text] } end
+  return list
+end
+
+return setup

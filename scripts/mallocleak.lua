@@ -1,0 +1,409 @@
+--[=[
+mallocleak: which call stacks hold memory that was allocated and not freed?
+
+  uplua mallocleak.lua [options] [interval [count]] -- PID ...
+  uplua mallocleak.lua [options] [interval [count]] -- COMMAND [argument ...]
+
+prints a report every interval (seconds, or "500ms", "2m"; default 10 s) and one at the end: on Ctrl-C, when the target
+exits, or after count reports.
+
+  --top N            the N stacks that hold most (default 10; 0: all)
+  --older AGE        only blocks that are at least this old, such as 5s
+  --min-size BYTES   only blocks of at least this size
+  --max-size BYTES   only blocks of at most this size
+  --sample N         follows one block in N, chosen by address, and scales the numbers: estimates, at less cost
+  --combined-only    one line per stack: bytes, blocks and functions; no ages
+  --folded FILE      also writes the last report's bytes to FILE as folded stacks, for a flame graph
+  --max N            room for N blocks at a time (default 1000000)
+
+  mallocleak: leaky (pid 4242), 30.0 s, 1,204,551 allocations, 1,204,322 frees
+
+     1,048,576 bytes in 4 blocks, oldest 29.1 s, newest 3.0 s
+           session_new+0x21
+           handle_request+0x6a
+           main+0x8f
+
+What counts: malloc, calloc, realloc, reallocarray, posix_memalign, aligned_alloc, memalign, valloc, pvalloc, free and
+cfree of every module of the target that defines malloc itself. A realloc that succeeds is one free and one allocation.
+Bytes are what the program asked for. Where one of these functions calls another, only the outermost counts. What was
+allocated before uplua was there is not counted.
+--]=]
+local up   = require "uplua"
+local bit  = require "bit"
+local text = require "uplua.text"
+
+local options = up.args {
+  "mallocleak.lua [options] [interval [count]] -- PID... or COMMAND",
+  { "top",       "N",     "integer",  10,      "the N stacks that hold most; 0: all" },
+  { "older",     "AGE",   "duration", 0,       "only blocks at least this old, such as 5s" },
+  { "min-size",  "BYTES", "size",     false,   "only blocks of at least this size" },
+  { "max-size",  "BYTES", "size",     false,   "only blocks of at most this size" },
+  { "sample",    "N",     "integer",  1,       "follow one block in N, and scale the numbers" },
+  { "combined-only",                           "one line per stack; no ages" },
+  { "folded",    "FILE",  "string",   false,   "write folded stacks, for a flame graph, to FILE" },
+  { "max",       "N",     "integer",  1000000, "room for N blocks at a time" },
+}
+
+local function wrong(format, ...)
+  io.stderr:write("mallocleak.lua: ", format:format(...), "; see --help\n")
+  os.exit(2)
+end
+
+local interval, message = text.parse_duration(options[1] or 10)
+if not interval then wrong("interval: %s", message) end
+if interval == 0 then wrong("interval: a report every 0 s would never end") end
+local count = tonumber(options[2] or math.huge)
+if not count or count < 1 then wrong("count: '%s' is not a number of reports", options[2]) end
+if options[3] then wrong("'%s' is one argument too many", options[3]) end
+if options.sample < 1 then wrong("--sample: one block in %d cannot be followed", options.sample) end
+if options.max < 1 then wrong("--max: there must be room for a block") end
+if #up.target.pids == 0 then wrong("whose memory? give PIDs or a command after --") end
+
+-- Objects that handlers and report share -------------------------------------------------------------------------------
+
+local live        = up.hash { max = options.max } -- address → block
+local moving      = up.hash { max = 65536 }       -- thread → block that a realloc under way may free
+local inside      = up.hash { max = 65536 }       -- thread → depth of allocator functions that call each other
+local under_way   = up.var(0)                     -- sum of these depths: 0 saves the others a lookup
+local counting    = up.var(0)                     -- 1 while all probes are there
+local allocations = up.count()
+local frees       = up.count()
+
+-- Handlers: which blocks are followed ----------------------------------------------------------------------------------
+
+-- The key of a block. Processes have their own addresses, so that several need their pid in it.
+local function key(e, address) return address end
+if #up.target.pids > 1 then
+  function key(e, address) return { e.pid, address } end
+end
+
+local function follow(e, address, bytes)
+  live[key(e, address)] = { bytes = bytes, stack = e:ustack(), at = e.time }
+end
+
+-- Only blocks of MIN to MAX bytes.
+local function of_size(min, max, inner)
+  return function(e, address, bytes)
+    if bytes >= min and bytes <= max then inner(e, address, bytes) end
+  end
+end
+
+-- One block in N by Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). The address alone decides, so that
+-- an allocation and its free agree, and no stack is favoured for its rhythm.
+local function one_in(n, inner)
+  return function(e, address, bytes)
+    if bit.rshift(up.u64(address) * 0x9e3779b97f4a7c15ULL, 32) % n == 0 then inner(e, address, bytes) end
+  end
+end
+
+local filtered = options.min_size or options.max_size
+if filtered then follow = of_size(options.min_size or 0, options.max_size or 2 ^ 52, follow) end
+if options.sample > 1 then follow = one_in(options.sample, follow) end
+
+local function allocated(e, address, bytes)
+  allocations:inc()
+  follow(e, address, bytes)
+end
+
+-- Handlers: allocator functions that call each other -------------------------------------------------------------------
+
+-- At entry: true for the outermost of the thread's functions.
+local function enter(e)
+  under_way:add(1)
+  if inside[e.tid] then
+    inside[e.tid] = inside[e.tid] + 1
+    return false
+  end
+  inside[e.tid] = 1
+  return true
+end
+
+-- At return: true for the one for which enter was true. A call that began before the counting did is never it.
+local function leave(e)
+  local depth = inside[e.tid]
+  if not depth then return false end
+  under_way:add(-1)
+  if depth > 1 then
+    inside[e.tid] = depth - 1
+    return false
+  end
+  inside[e.tid] = nil
+  return true
+end
+
+-- For functions that call none of the others, at entry or return: true if none of the others has called them.
+local function alone(e)
+  return under_way:get() == 0 or not inside[e.tid]
+end
+
+-- Handlers: the functions -----------------------------------------------------------------------------------------------
+
+-- BYTES gives the size that was asked for, OUTERMOST is alone or leave.
+local function allocates(bytes, outermost)
+  return function(e)
+    if counting:get() ~= 0 and outermost(e) and e.ret ~= 0 then allocated(e, e.ret, bytes(e)) end
+  end
+end
+
+-- posix_memalign(void **block, size_t alignment, size_t bytes) returns an errno.
+local function allocates_to_pointer(outermost)
+  return function(e)
+    if counting:get() ~= 0 and outermost(e) and up.i32(e.ret) == 0 then
+      allocated(e, up.i64(up.read_u64(e.arg0)), e.arg2)
+    end
+  end
+end
+
+-- OUTERMOST is alone or enter.
+local function releases(outermost)
+  return function(e)
+    if counting:get() ~= 0 and outermost(e) and e.arg0 ~= 0 then
+      frees:inc()
+      live[key(e, e.arg0)] = nil
+    end
+  end
+end
+
+local function enters(e)
+  if counting:get() ~= 0 then enter(e) end
+end
+
+local function leaves(e)
+  if counting:get() ~= 0 then leave(e) end
+end
+
+-- Before realloc returns, another thread may already be given the old block's address: so the old block is put aside
+-- at entry, and put back if the call failed.
+local function reallocates_from(e)
+  if counting:get() ~= 0 and enter(e) then
+    local old = live[key(e, e.arg0)]
+    if old then
+      moving[e.tid] = up.copy(old)
+      live[key(e, e.arg0)] = nil
+    end
+  end
+end
+
+-- BYTES gives the new size, EMPTY is true if that is 0: then the C library's realloc frees the block and returns NULL.
+local function reallocates_to(bytes, empty)
+  return function(e)
+    if counting:get() ~= 0 and leave(e) then
+      if e.ret ~= 0 then
+        if e.arg0 ~= 0 then frees:inc() end
+        allocated(e, e.ret, bytes(e))
+      elseif e.arg0 ~= 0 then
+        if empty(e) then
+          frees:inc()
+        else
+          local old = moving[e.tid]
+          if old then live[key(e, e.arg0)] = up.copy(old) end
+        end
+      end
+      moving[e.tid] = nil
+    end
+  end
+end
+
+-- Probes -----------------------------------------------------------------------------------------------------------------
+
+local function first(e) return e.arg0 end
+local function second(e) return e.arg1 end
+local function product(e) return e.arg0 * e.arg1 end
+
+local modules = up.modules_defining "malloc"
+
+-- glibc's realloc calls its malloc and free, its other functions call none of these. Other libraries, and one
+-- allocator on top of another, may call any from any: then every function tells when it begins and ends.
+local simple = #modules == 1 and up.defines(modules[1] .. ":gnu_get_libc_version")
+
+local seen = {}
+
+-- True if MODULE defines the function NAME under a name that has no probe yet.
+local function is_new(spec)
+  if not up.defines(spec) then return false end
+  local site = up.site(spec)
+  local place = site.path .. "@" .. tostring(site.offset)
+  if seen[place] then return false end
+  seen[place] = true
+  return true
+end
+
+local function probe(spec, at_entry, at_return)
+  if not is_new(spec) then return end
+  if at_entry then up.uprobe(spec, at_entry) end
+  if at_return then up.uretprobe(spec, at_return) end
+end
+
+local begins    = not simple and enters or nil
+local outermost = simple and alone or leave
+
+for _, module in ipairs(modules) do
+  local function allocator(name, handler) probe(module .. ":" .. name, begins, handler) end
+
+  allocator("malloc", allocates(first, outermost))
+  allocator("calloc", allocates(product, outermost))
+  allocator("memalign", allocates(second, outermost))
+  allocator("aligned_alloc", allocates(second, outermost))
+  allocator("valloc", allocates(first, outermost))
+  allocator("pvalloc", allocates(first, outermost))
+  allocator("posix_memalign", allocates_to_pointer(outermost))
+
+  local function realloc(name, bytes, empty) probe(module .. ":" .. name, reallocates_from, reallocates_to(bytes, empty)) end
+
+  realloc("realloc", second, function(e) return e.arg1 == 0 end)
+  realloc("reallocarray", function(e) return e.arg1 * e.arg2 end, function(e) return e.arg1 == 0 or e.arg2 == 0 end)
+
+  for _, name in ipairs { "free", "cfree" } do
+    probe(module .. ":" .. name, releases(simple and alone or enter), not simple and leaves or nil)
+  end
+end
+
+-- The report ---------------------------------------------------------------------------------------------------------------
+
+local started = up.now()
+local reports = 0
+
+local thousands = text.thousands
+
+local function plural(n, one, many)
+  return thousands(n) .. " " .. (n == 1 and one or many or one .. "s")
+end
+
+-- Adds the blocks of MAP to HELD: stack → { bytes, blocks, oldest and newest (times of allocation) }.
+local function add_blocks(map, held, latest)
+  for _, block in map:pairs() do
+    local at = block.at
+    if at <= latest then
+      local h = held[block.stack]
+      if h then
+        h.bytes, h.blocks = h.bytes + block.bytes, h.blocks + 1
+        if at < h.oldest then h.oldest = at end
+        if at > h.newest then h.newest = at end
+      else
+        held[block.stack] = { bytes = block.bytes, blocks = 1, oldest = at, newest = at }
+      end
+    end
+  end
+end
+
+local function merge(into, h)
+  into.bytes, into.blocks = into.bytes + h.bytes, into.blocks + h.blocks
+  into.oldest, into.newest = math.min(into.oldest, h.oldest), math.max(into.newest, h.newest)
+end
+
+-- What is held at NOW: a list by stack, stacks with equal names as one, the most bytes first; and the sum of all.
+local function held_by_stack(now)
+  local held, by_name, list = {}, {}, {}
+  local sum = { bytes = 0, blocks = 0, oldest = now, newest = 0 }
+  add_blocks(live, held, now - options.older * 1e9)
+  add_blocks(moving, held, now - options.older * 1e9)
+  for stack, h in pairs(held) do
+    h.bytes, h.blocks = h.bytes * options.sample, h.blocks * options.sample
+    merge(sum, h)
+    local name = stack:key()
+    if by_name[name] then
+      merge(by_name[name], h)
+    else
+      h.stack, h.name, by_name[name] = stack, name, h
+      list[#list + 1] = h
+    end
+  end
+  table.sort(list, function(a, b)
+    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+    if a.blocks ~= b.blocks then return a.blocks > b.blocks end
+    return a.name < b.name
+  end)
+  return list, sum
+end
+
+local function age(now, at) return text.seconds((now - at) / 1e9) end
+
+-- What the target is called: "redis-server (pid 4242)".
+local function target_name()
+  local names, pids = {}, up.target.pids
+  for i, pid in ipairs(pids) do names[i] = ("%s (pid %d)"):format(up.target.names[i], pid) end
+  return table.concat(names, ", ")
+end
+
+local function print_header(now)
+  up.printf("mallocleak: %s, %s, %s, %s\n", target_name(), text.seconds((now - started) / 1e9),
+    plural(allocations:get(), "allocation"), plural(frees:get(), "free"))
+end
+
+local INDENT = (" "):rep(9)
+
+local function print_stack(h, now)
+  local ages = "oldest " .. age(now, h.oldest)
+  if h.blocks > 1 then ages = ages .. ", newest " .. age(now, h.newest) end
+  up.printf("   %s in %s, %s\n%s\n\n", plural(h.bytes, "byte"), plural(h.blocks, "block"), ages,
+    (h.name:gsub("%s*([^\n]+)", "\n" .. INDENT .. "%1"):sub(2)))
+end
+
+-- "zmalloc < dictExpand < main", cut to WIDTH columns.
+local function one_line(stack, width)
+  local names = {}
+  for name in stack:folded():gmatch "[^;]+" do table.insert(names, 1, name) end
+  local line = table.concat(names, " < ")
+  return text.width(line) <= width and line or line:sub(1, width - 3) .. "..."
+end
+
+local function print_line(h)
+  up.printf("%15s %11s  %s\n", thousands(h.bytes), thousands(h.blocks), one_line(h.stack, 50))
+end
+
+-- How much more there is than the first N of LIST.
+local function print_rest(list, n)
+  local bytes, blocks = 0, 0
+  for i = n + 1, #list do bytes, blocks = bytes + list[i].bytes, blocks + list[i].blocks end
+  if #list > n then
+    up.printf("   and %s with %s in %s\n", plural(#list - n, "more stack"), plural(bytes, "byte"), plural(blocks, "block"))
+  end
+end
+
+local function print_report(now)
+  local list, sum = held_by_stack(now)
+  local shown = options.top == 0 and #list or math.min(options.top, #list)
+  if reports > 0 then up.printf("\n") end
+  reports = reports + 1
+  print_header(now)
+  if options.sample > 1 then
+    up.printf("   one block in %s was followed: bytes and blocks are estimates\n", thousands(options.sample))
+  end
+  up.printf("\n")
+  if options.combined_only and shown > 0 then up.printf("%15s %11s  %s\n", "bytes", "blocks", "stack") end
+  for i = 1, shown do
+    if options.combined_only then print_line(list[i]) else print_stack(list[i], now) end
+  end
+  if options.combined_only and shown > 0 then up.printf("\n") end
+  print_rest(list, shown)
+  up.printf("   total %s in %s from %s\n", plural(sum.bytes, "byte"), plural(sum.blocks, "block"), plural(#list, "stack"))
+  return list, sum
+end
+
+-- Every free either ended one of the allocations that were counted, or was of a block from before.
+local function print_old_frees(blocks)
+  local old = frees:get() + blocks - allocations:get()
+  if old > 0 and not filtered and options.sample == 1 and options.older == 0 then
+    up.printf("   %s of blocks from before were not of these allocations\n", plural(old, "free"))
+  end
+end
+
+-- One line per list of names, outermost first: the format of flamegraph.pl, speedscope and others.
+local function write_folded(list)
+  local file = assert(io.open(options.folded, "w"))
+  local lines = {}
+  for _, h in ipairs(list) do lines[#lines + 1] = ("%s %s\n"):format(h.stack:folded(), text.integer(h.bytes)) end
+  assert(file:write(table.concat(lines)))
+  assert(file:close())
+end
+
+up.every(interval, function()
+  if reports + 1 >= count then return up.exit() end
+  print_report(up.now())
+end)
+
+up.at_exit(function()
+  local list, sum = print_report(finished or up.now())
+  print_old_frees(sum.blocks)
+  if options.folded then write_folded(list) end
+end)

@@ -1,0 +1,489 @@
+/*
+ * Registers for a program: linear scan over live intervals (M. Poletto, V. Sarkar, Linear Scan Register Allocation, TOPLAS 1999).
+ * What lives across a call must be in r6–r9, since calls clobber r0–r5. What finds no register is spilled: stored
+ * behind its definition and loaded before each use through short-lived registers; then the scan starts again.
+ */
+#include "compile/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { REGISTERS = 10, FIRST_SAVED = 6, MAX_ROUNDS = 64 };
+
+/* --- the blocks --- */
+
+static void mark_reachable(struct machine_block *block)
+{
+    for (; !block->start; block = block->next[block->next_count - 1]) {
+        block->start = 1;
+        if (!block->next_count)
+            return;
+        if (block->next_count == 2)
+            mark_reachable(block->next[0]);
+    }
+}
+
+static bool holds(uint8_t code, int64_t a, int64_t b)
+{
+    switch (code) {
+    case BPF_JEQ:
+        return a == b;
+    case BPF_JNE:
+        return a != b;
+    case BPF_JLT:
+        return (uint64_t)a < (uint64_t)b;
+    case BPF_JLE:
+        return (uint64_t)a <= (uint64_t)b;
+    case BPF_JSLT:
+        return a < b;
+    default:
+        return a <= b; /* BPF_JSLE: the lowering uses no others */
+    }
+}
+
+/* Branches on constants become jumps; what cannot be reached any more goes, since the verifier refuses it. */
+static void prune(struct program *program)
+{
+    for (struct machine_block *block = program->entry; block; block = block->following) {
+        struct machine_instruction *end = block->last;
+        block->start = 0;
+        if (!end || end->op != M_BRANCH || end->a.kind != OPERAND_IMMEDIATE || end->b.kind != OPERAND_IMMEDIATE)
+            continue;
+        block->next[0] = block->next[holds(end->code, end->a.number, end->b.number) ? 0 : 1];
+        block->next_count = 1;
+        end->op = M_JUMP;
+    }
+    mark_reachable(program->entry);
+    for (struct machine_block **link = &program->entry, *block; (block = *link);) {
+        if (!block->start) {
+            *link = block->following;
+            continue;
+        }
+        link = &block->following;
+    }
+    for (struct machine_block *block = program->entry; block; block = block->following) {
+        size_t kept = 0;
+        for (size_t i = 0; i < block->predecessor_count; i++) {
+            struct machine_block *from = block->predecessors[i];
+            bool comes = from->start && (from->next[0] == block || (from->next_count == 2 && from->next[1] == block));
+            if (!comes)
+                continue;
+            block->predecessors[kept] = from;
+            for (struct machine_instruction *phi = block->first; phi && phi->op == M_PHI; phi = phi->next)
+                phi->args[kept] = phi->args[i];
+            kept++;
+        }
+        block->predecessor_count = kept;
+        for (struct machine_instruction *phi = block->first; phi && phi->op == M_PHI; phi = phi->next)
+            phi->arg_count = kept;
+    }
+}
+
+/* --- the instructions --- */
+
+static void visit_operands(struct machine_instruction *instruction, void (*visit)(struct operand *, void *),
+                           void *context)
+{
+    visit(&instruction->a, context);
+    visit(&instruction->b, context);
+    for (size_t i = 0; i < instruction->arg_count; i++)
+        visit(&instruction->args[i], context);
+}
+
+static void count_use(struct operand *operand, void *context)
+{
+    (void)context;
+    if (operand->kind == OPERAND_REGISTER)
+        operand->reg->uses++;
+}
+
+static void uncount_use(struct operand *operand, void *context)
+{
+    (void)context;
+    if (operand->kind == OPERAND_REGISTER)
+        operand->reg->uses--;
+}
+
+static void unlink_instruction(struct machine_instruction *instruction)
+{
+    struct machine_block *block = instruction->block;
+    *(instruction->previous ? &instruction->previous->next : &block->first) = instruction->next;
+    *(instruction->next ? &instruction->next->previous : &block->last) = instruction->previous;
+}
+
+static bool is_removable(const struct machine_instruction *instruction)
+{
+    return instruction->op == M_COPY || instruction->op == M_ALU || instruction->op == M_LOAD ||
+           instruction->op == M_PHI || (instruction->op == M_CALL && instruction->pure);
+}
+
+static void drop_unused(struct program *program)
+{
+    for (struct reg *reg = program->registers; reg; reg = reg->next)
+        reg->uses = 0;
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next)
+            visit_operands(i, count_use, NULL);
+    bool dropped;
+    do {
+        dropped = false;
+        for (struct machine_block *block = program->entry; block; block = block->following)
+            for (struct machine_instruction *i = block->last, *previous; i; i = previous) {
+                previous = i->previous;
+                if (!is_removable(i) || i->result->uses)
+                    continue;
+                visit_operands(i, uncount_use, NULL);
+                unlink_instruction(i);
+                dropped = true;
+            }
+    } while (dropped);
+}
+
+static struct reg *new_tiny(struct program *program, struct machine_instruction *definition)
+{
+    struct reg *reg = arena_allocate(program->arena, sizeof *reg);
+    reg->id = program->register_count++;
+    reg->definition = definition;
+    reg->tiny = true;
+    reg->number = reg->hint = -1;
+    reg->next = program->registers;
+    program->registers = reg;
+    return reg;
+}
+
+static struct machine_instruction *insert_before(struct program *program, struct machine_instruction *at,
+                                                 enum machine_op op)
+{
+    struct machine_instruction *instruction = arena_allocate(program->arena, sizeof *instruction);
+    instruction->op = op;
+    instruction->size = BPF_DW;
+    instruction->position = at->position;
+    instruction->block = at->block;
+    instruction->next = at;
+    instruction->previous = at->previous;
+    *(at->previous ? &at->previous->next : &at->block->first) = instruction;
+    at->previous = instruction;
+    return instruction;
+}
+
+static bool fits_immediate(const struct operand *operand)
+{
+    return operand->kind == OPERAND_IMMEDIATE && operand->number == (int32_t)operand->number;
+}
+
+/* Brings OPERAND into a register in front of AT. */
+static void to_register(struct program *program, struct machine_instruction *at, struct operand *operand)
+{
+    struct machine_instruction *copy = insert_before(program, at, M_COPY);
+    copy->a = *operand;
+    copy->result = new_tiny(program, copy);
+    *operand = operand_register(copy->result);
+}
+
+/* BPF takes registers and 32-bit immediates as second operands, and addresses in registers or the frame. */
+static void legalise(struct program *program)
+{
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next) {
+            bool addresses = i->op == M_LOAD || i->op == M_STORE || i->op == M_ADD_ATOMIC;
+            if (addresses && i->a.kind != OPERAND_REGISTER && i->a.kind != OPERAND_FRAME)
+                to_register(program, i, &i->a);
+            if (i->op == M_BRANCH && i->a.kind != OPERAND_REGISTER)
+                to_register(program, i, &i->a);
+            bool second = i->op == M_ALU || i->op == M_STORE || i->op == M_ADD_ATOMIC || i->op == M_BRANCH;
+            if (second && i->b.kind != OPERAND_REGISTER && (i->op == M_ADD_ATOMIC || !fits_immediate(&i->b)))
+                to_register(program, i, &i->b);
+        }
+}
+
+/* --- live intervals --- */
+
+static void number_instructions(struct program *program)
+{
+    int at = 2;
+    for (struct machine_block *block = program->entry; block; block = block->following) {
+        block->start = at++;
+        for (struct machine_instruction *i = block->first; i; i = i->next)
+            i->at = at += 2;
+        block->end = at += 2;
+    }
+}
+
+static bool bit(const uint64_t *set, unsigned i)
+{
+    return set[i / 64] >> i % 64 & 1;
+}
+
+static void set_bit(uint64_t *set, unsigned i, bool on)
+{
+    if (on)
+        set[i / 64] |= UINT64_C(1) << i % 64;
+    else
+        set[i / 64] &= ~(UINT64_C(1) << i % 64);
+}
+
+static void live_use(struct operand *operand, void *set)
+{
+    if (operand->kind == OPERAND_REGISTER)
+        set_bit(set, operand->reg->id, true);
+}
+
+/* What is live at BLOCK's end: what its successors want at their start, and their phis from here. */
+static void live_at_end(struct machine_block *block, uint64_t *set, size_t words)
+{
+    for (unsigned n = 0; n < block->next_count; n++) {
+        struct machine_block *next = block->next[n];
+        for (size_t w = 0; w < words; w++)
+            set[w] |= next->live_in[w];
+        for (struct machine_instruction *phi = next->first; phi && phi->op == M_PHI; phi = phi->next)
+            for (size_t i = 0; i < next->predecessor_count; i++)
+                if (next->predecessors[i] == block)
+                    live_use(&phi->args[i], set);
+    }
+}
+
+static void compute_liveness(struct program *program)
+{
+    size_t words = program->register_count / 64 + 1;
+    for (struct machine_block *block = program->entry; block; block = block->following) {
+        block->live_in = arena_allocate(program->arena, words * sizeof *block->live_in);
+        block->live_out = arena_allocate(program->arena, words * sizeof *block->live_out);
+    }
+    uint64_t *live = arena_allocate(program->arena, words * sizeof *live);
+    bool changed;
+    do { /* once per nesting of loops, plus one: a handful at most */
+        changed = false;
+        for (struct machine_block *block = program->entry; block; block = block->following) {
+            memset(live, 0, words * sizeof *live);
+            live_at_end(block, live, words);
+            memcpy(block->live_out, live, words * sizeof *live);
+            for (struct machine_instruction *i = block->last; i; i = i->previous) {
+                if (i->result)
+                    set_bit(live, i->result->id, false);
+                if (i->op != M_PHI)
+                    visit_operands(i, live_use, live);
+            }
+            if (memcmp(live, block->live_in, words * sizeof *live)) {
+                memcpy(block->live_in, live, words * sizeof *live);
+                changed = true;
+            }
+        }
+    } while (changed);
+}
+
+static void extend(struct reg *reg, int from, int to)
+{
+    if (from < reg->start)
+        reg->start = from;
+    if (to > reg->end)
+        reg->end = to;
+}
+
+static void extend_use(struct operand *operand, void *at)
+{
+    if (operand->kind == OPERAND_REGISTER)
+        extend(operand->reg, *(int *)at, *(int *)at);
+}
+
+static void compute_intervals(struct program *program)
+{
+    for (struct reg *reg = program->registers; reg; reg = reg->next) {
+        reg->start = INT32_MAX;
+        reg->end = -1;
+        reg->crosses_call = false;
+        reg->number = reg->hint = -1;
+        reg->hint_from = NULL;
+    }
+    for (struct machine_block *block = program->entry; block; block = block->following) {
+        for (struct reg *reg = program->registers; reg; reg = reg->next) {
+            if (bit(block->live_in, reg->id))
+                extend(reg, block->start, block->start);
+            if (bit(block->live_out, reg->id))
+                extend(reg, block->end, block->end);
+        }
+        for (struct machine_instruction *i = block->first; i; i = i->next) {
+            int use = i->at, definition = i->op == M_PHI ? block->start : i->at + 1;
+            if (i->op != M_PHI)
+                visit_operands(i, extend_use, &use);
+            if (i->result)
+                extend(i->result, definition, definition);
+            /* `result = a op b` writes the result before it reads b. */
+            int late = i->at + 1;
+            if (i->op == M_ALU && !(i->a.kind == OPERAND_REGISTER && i->b.kind == OPERAND_REGISTER && i->a.reg == i->b.reg))
+                extend_use(&i->b, &late);
+        }
+    }
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next) {
+            if (i->op != M_CALL)
+                continue;
+            for (struct reg *reg = program->registers; reg; reg = reg->next)
+                reg->crosses_call |= reg->start < i->at && reg->end > i->at;
+        }
+}
+
+/* Where a value would best be, so that it need not be moved. */
+static void give_hints(struct program *program)
+{
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next) {
+            if (i->op == M_CONTEXT)
+                i->result->hint = 1;
+            if (i->op == M_CALL) {
+                i->result->hint = 0;
+                for (size_t n = 0; n < i->arg_count; n++)
+                    if (i->args[n].kind == OPERAND_REGISTER && i->args[n].reg->hint < 0)
+                        i->args[n].reg->hint = (int)n + 1;
+            }
+            if ((i->op == M_ALU || i->op == M_COPY) && i->a.kind == OPERAND_REGISTER)
+                i->result->hint_from = i->a.reg;
+            if (i->op == M_PHI)
+                for (size_t n = 0; n < i->arg_count; n++)
+                    if (i->args[n].kind == OPERAND_REGISTER) {
+                        i->result->hint_from = i->args[n].reg;
+                        i->args[n].reg->hint_from = i->result;
+                    }
+        }
+}
+
+/* --- the scan --- */
+
+static int by_start(const void *a, const void *b)
+{
+    const struct reg *x = *(struct reg *const *)a, *y = *(struct reg *const *)b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool allowed(const struct reg *reg, int number)
+{
+    return !reg->crosses_call || number >= FIRST_SAVED;
+}
+
+static int choose(const struct reg *reg, struct reg *const *holders)
+{
+    int wanted[] = { reg->hint_from ? reg->hint_from->number : -1, reg->hint };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (wanted[i] >= 0 && !holders[wanted[i]] && allowed(reg, wanted[i]))
+            return wanted[i];
+    for (int number = 0; number < REGISTERS; number++)
+        if (!holders[number] && allowed(reg, number))
+            return number;
+    return -1;
+}
+
+/* Gives registers; returns how many values found none (they have .spilled then). */
+static size_t scan(struct program *program)
+{
+    struct reg **sorted = arena_allocate(program->arena, (program->register_count + 1) * sizeof *sorted);
+    struct reg *holders[REGISTERS] = { NULL };
+    size_t count = 0, spilled = 0;
+    for (struct reg *reg = program->registers; reg; reg = reg->next)
+        if (reg->end >= 0 && !reg->spilled)
+            sorted[count++] = reg;
+    qsort(sorted, count, sizeof *sorted, by_start);
+    for (size_t i = 0; i < count; i++) {
+        struct reg *reg = sorted[i];
+        for (int number = 0; number < REGISTERS; number++)
+            if (holders[number] && holders[number]->end < reg->start)
+                holders[number] = NULL;
+        int number = choose(reg, holders);
+        if (number < 0) {
+            struct reg *victim = reg->tiny ? NULL : reg;
+            for (int n = 0; n < REGISTERS; n++)
+                if (allowed(reg, n) && !holders[n]->tiny && (!victim || holders[n]->end > victim->end))
+                    victim = holders[n];
+            if (!victim)
+                compile_fail(program->compiler, reg->definition->position, "no register is left for this expression: split it");
+            victim->spilled = program_slot(program, 8);
+            spilled++;
+            if (victim == reg)
+                continue;
+            number = victim->number;
+        }
+        reg->number = number;
+        holders[number] = reg;
+    }
+    return spilled;
+}
+
+/* --- spilling --- */
+
+struct reload {
+    struct program *program;
+    struct machine_instruction *before;
+};
+
+static void reload_operand(struct operand *operand, void *context)
+{
+    struct reload *reload = context;
+    if (operand->kind != OPERAND_REGISTER || !operand->reg->spilled)
+        return;
+    struct machine_instruction *load = insert_before(reload->program, reload->before, M_LOAD);
+    load->a = operand_slot(operand->reg->spilled, 0);
+    load->result = new_tiny(reload->program, load);
+    *operand = operand_register(load->result);
+}
+
+static void store_before(struct program *program, struct machine_instruction *at, struct slot *slot, struct operand value)
+{
+    struct machine_instruction *store = insert_before(program, at, M_STORE);
+    store->a = operand_slot(slot, 0);
+    store->b = value;
+    if (value.kind != OPERAND_REGISTER && !fits_immediate(&value))
+        to_register(program, store, &store->b);
+}
+
+static void spill_instruction(struct program *program, struct machine_instruction *i)
+{
+    if (i->op == M_PHI) {
+        for (size_t n = 0; n < i->arg_count; n++)
+            reload_operand(&i->args[n], &(struct reload){ program, i->block->predecessors[n]->last });
+        if (!i->result->spilled)
+            return;
+        for (size_t n = 0; n < i->arg_count; n++)
+            store_before(program, i->block->predecessors[n]->last, i->result->spilled, i->args[n]);
+        unlink_instruction(i);
+        return;
+    }
+    visit_operands(i, reload_operand, &(struct reload){ program, i });
+    if (!i->result || !i->result->spilled)
+        return;
+    struct slot *slot = i->result->spilled;
+    i->result = new_tiny(program, i);
+    store_before(program, i->next, slot, operand_register(i->result));
+}
+
+static void rewrite_spilled(struct program *program)
+{
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first, *next; i; i = next) {
+            next = i->next;
+            spill_instruction(program, i);
+        }
+    /* Spilled registers are used nowhere any more. */
+    for (struct reg **link = &program->registers; *link;) {
+        if ((*link)->spilled)
+            *link = (*link)->next;
+        else
+            link = &(*link)->next;
+    }
+}
+
+void pass_allocate(struct program *program)
+{
+    prune(program);
+    drop_unused(program);
+    legalise(program);
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        number_instructions(program);
+        compute_liveness(program);
+        compute_intervals(program);
+        give_hints(program);
+        if (!scan(program))
+            return;
+        rewrite_spilled(program);
+    }
+    compile_fail(program->compiler, program->position, "the registers of handler %s cannot be assigned", program->name);
+}

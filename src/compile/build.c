@@ -1,0 +1,635 @@
+/*
+ * Bytecode → SSA. Each basic block of the bytecode becomes a block; a slot's value is looked up through the predecessors, and a
+ * phi is made where they differ (M. Braun et al., Simple and Efficient Construction of Static Single Assignment Form, CC 2013).
+ * Without backward jumps all predecessors are complete when a block is built, so the order of the blocks is topological.
+ * Calls of Lua functions are inlined here: their blocks stand between the caller's.
+ *
+ * Branches on constants are folded at once, so that code behind a captured `false` is not even looked at.
+ */
+#include "compile/build.h"
+
+#include <string.h>
+
+#include "compile/fold.h"
+
+struct value *build_value(struct build *build, enum ir_op op, struct value *const *args, size_t count)
+{
+    if (build->function->value_count > MAX_VALUES)
+        build_fail(build, "the handler is too large with all its functions inlined (%d operations)", MAX_VALUES);
+    return ir_append(build->function, build->block, op, build->position, args, count);
+}
+
+static struct value *read_slot(struct build *build, struct block *block, unsigned slot)
+{
+    if (block->slots[slot])
+        return ir_value(block->slots[slot]);
+    struct value *value;
+    if (block->inherits) {
+        value = read_slot(build, block->inherits, slot);
+    } else if (!block->predecessor_count) {
+        value = ir_nil(build->function);
+    } else {
+        value = read_slot(build, block->predecessors[0], slot);
+        bool same = true;
+        for (size_t i = 1; i < block->predecessor_count; i++)
+            same &= read_slot(build, block->predecessors[i], slot) == value;
+        if (!same) {
+            struct value *phi = ir_phi(build->function, block, build->position);
+            for (size_t i = 0; i < block->predecessor_count; i++)
+                phi->args[i] = read_slot(build, block->predecessors[i], slot);
+            value = phi;
+        }
+    }
+    block->slots[slot] = value;
+    return value;
+}
+
+/* The value of SLOT where it is known without making a phi; else NULL. */
+static struct value *peek_slot(const struct block *block, unsigned slot)
+{
+    for (;;) {
+        if (block->slots[slot])
+            return ir_value(block->slots[slot]);
+        if (block->inherits)
+            block = block->inherits;
+        else if (block->predecessor_count == 1)
+            block = block->predecessors[0];
+        else
+            return NULL;
+    }
+}
+
+struct value *build_read(struct build *build, unsigned slot)
+{
+    return read_slot(build, build->block, slot);
+}
+
+void build_write(struct build *build, unsigned slot, struct value *value)
+{
+    build->block->slots[slot] = value;
+    build->frame->names[slot] = bytecode_variable(build->frame->bytecode, (uint8_t)slot, build->pc + 1);
+}
+
+static struct block *new_block(struct build *build)
+{
+    struct block *block = ir_block(build->function);
+    block->frame = build->frame;
+    block->slots = arena_allocate(build->arena, ((size_t)build->frame->bytecode->frame_size + 2) * sizeof *block->slots);
+    return block;
+}
+
+void build_continue(struct build *build, struct block *block)
+{
+    struct function *function = build->function;
+    *(function->last ? &function->last->following : &function->entry) = block;
+    function->last = block;
+    build->block = block;
+}
+
+static struct block *block_at(struct build *build, uint32_t pc)
+{
+    struct frame *frame = build->frame;
+    if (pc >= frame->bytecode->instruction_count)
+        build_fail(build, "corrupt bytecode: a jump out of the function");
+    if (!frame->starts[pc])
+        frame->starts[pc] = new_block(build);
+    return frame->starts[pc];
+}
+
+static void jump(struct build *build, uint32_t target)
+{
+    if (target <= build->pc)
+        build_fail(build, "loops in handlers are not compiled yet: write the steps out, or loop in the report");
+    struct block *to = block_at(build, target);
+    build_value(build, IR_JUMP, NULL, 0);
+    ir_connect(build->block, to, build->function);
+    build->block = NULL;
+}
+
+/* What a branch tells of a value on one of its ways. */
+struct knowledge {
+    struct value *tested; /* NULL: nothing */
+    enum ir_op op;        /* IR_PRESENT, IR_ABSENT */
+    int copy_to;          /* slot that receives the tested value on this way, or -1 */
+};
+
+static void edge(struct build *build, struct block *from, uint32_t target, struct knowledge known)
+{
+    struct block *block = new_block(build);
+    ir_connect(from, block, build->function);
+    build_continue(build, block);
+    if (known.tested) {
+        struct value *value = known.tested;
+        if (value->op != IR_CONSTANT && known.op)
+            value = build_value(build, known.op, &known.tested, 1);
+        for (unsigned slot = 0; slot < build->frame->bytecode->frame_size; slot++)
+            if (peek_slot(from, slot) == known.tested)
+                block->slots[slot] = value;
+        if (known.copy_to >= 0)
+            build_write(build, (unsigned)known.copy_to, value);
+    }
+    jump(build, target);
+}
+
+static void branch(struct build *build, struct value *condition, uint32_t if_true, struct knowledge when_true,
+                   uint32_t if_false, struct knowledge when_false)
+{
+    int known = fold_truth(condition);
+    if (known >= 0) {
+        struct knowledge way = known ? when_true : when_false;
+        if (way.tested && way.copy_to >= 0)
+            build_write(build, (unsigned)way.copy_to, way.tested);
+        jump(build, known ? if_true : if_false);
+        return;
+    }
+    struct block *from = build->block;
+    build_value(build, IR_BRANCH, &condition, 1);
+    edge(build, from, if_true, when_true);
+    edge(build, from, if_false, when_false);
+}
+
+static uint32_t jump_target(const struct build *build, const struct instruction *instruction)
+{
+    return build->pc + 1 + instruction->d - 0x8000u;
+}
+
+/* The instruction behind a comparison is the JMP that is taken where it holds; returns its target. */
+static uint32_t taken(struct build *build)
+{
+    const struct bytecode *bytecode = build->frame->bytecode;
+    const struct instruction *next = &bytecode->instructions[build->pc + 1];
+    if (build->pc + 2 >= bytecode->instruction_count || next->op != BYTECODE_JMP)
+        build_fail(build, "corrupt bytecode: a comparison without its jump");
+    return build->pc + 2 + next->d - 0x8000u;
+}
+
+static struct value *comparison(struct build *build, enum ir_op op, struct value *a, struct value *b)
+{
+    int known = fold_compare(op, a, b);
+    if (known >= 0)
+        return ir_boolean(build->function, known);
+    return build_value(build, op, (struct value *[]){ a, b }, 2);
+}
+
+static void compare(struct build *build, enum ir_op op, struct value *a, struct value *b, bool negated)
+{
+    uint32_t yes = taken(build), no = build->pc + 2;
+    struct value *condition = comparison(build, op, a, b);
+    struct knowledge equal = { 0 }, unequal = { 0 };
+    struct value *nil = ir_nil(build->function);
+    if (op == IR_EQ && (a == nil || b == nil)) {
+        equal = (struct knowledge){ a == nil ? b : a, IR_ABSENT, -1 };
+        unequal = (struct knowledge){ a == nil ? b : a, IR_PRESENT, -1 };
+    }
+    branch(build, condition, negated ? no : yes, equal, negated ? yes : no, unequal);
+}
+
+static void test(struct build *build, const struct instruction *instruction, bool jump_if_true, bool copy)
+{
+    struct value *value = build_read(build, instruction->d);
+    uint32_t yes = taken(build), no = build->pc + 2;
+    int known = fold_truth(value);
+    struct value *condition =
+        known >= 0 ? ir_boolean(build->function, known) : build_value(build, IR_TRUTH, &value, 1);
+    int slot = copy ? instruction->a : -1;
+    struct knowledge truthy = { value, IR_PRESENT, jump_if_true ? slot : -1 };
+    struct knowledge falsy = { value, IR_ABSENT, jump_if_true ? -1 : slot };
+    branch(build, condition, jump_if_true ? yes : no, truthy, jump_if_true ? no : yes, falsy);
+}
+
+static struct value *constant(struct build *build, const struct constant *from)
+{
+    struct captured captured = { .kind = CAPTURED_NIL };
+    switch (from->kind) {
+    case CONSTANT_NIL:
+        break;
+    case CONSTANT_FALSE:
+    case CONSTANT_TRUE:
+        captured = (struct captured){ .kind = CAPTURED_BOOLEAN, .boolean = from->kind == CONSTANT_TRUE };
+        break;
+    case CONSTANT_NUMBER:
+        captured = (struct captured){ .kind = CAPTURED_NUMBER, .number = from->number };
+        break;
+    case CONSTANT_I64:
+    case CONSTANT_U64:
+        captured.kind = from->kind == CONSTANT_I64 ? CAPTURED_I64 : CAPTURED_U64;
+        captured.u64 = from->u64;
+        break;
+    case CONSTANT_STRING:
+        captured.kind = CAPTURED_STRING;
+        captured.string.bytes = from->string.bytes;
+        captured.string.length = from->string.length;
+        break;
+    case CONSTANT_COMPLEX:
+        build_fail(build, "a handler cannot compute with imaginary numbers");
+    case CONSTANT_CHILD:
+    case CONSTANT_TABLE:
+        build_fail(build, "corrupt bytecode: a function or table as operand");
+    }
+    return ir_constant(build->function, &captured);
+}
+
+static struct value *constant_at(struct build *build, unsigned index)
+{
+    if (index >= build->frame->bytecode->constant_count)
+        build_fail(build, "corrupt bytecode: no such constant");
+    return constant(build, &build->frame->bytecode->constants[index]);
+}
+
+static struct value *number_at(struct build *build, unsigned index)
+{
+    if (index >= build->frame->bytecode->number_count)
+        build_fail(build, "corrupt bytecode: no such number");
+    return constant(build, &build->frame->bytecode->numbers[index]);
+}
+
+static struct value *primitive(struct build *build, unsigned number)
+{
+    return number ? ir_boolean(build->function, number == 2) : ir_nil(build->function);
+}
+
+static void arithmetic(struct build *build, unsigned slot, enum ir_op op, struct value *a, struct value *b)
+{
+    struct value *folded = fold_arithmetic(build->function, op, 0, a, b, build->position);
+    build_write(build, slot,
+                folded ? folded : build_value(build, op, (struct value *[]){ a, b }, b ? 2 : 1));
+}
+
+/* The operator of ADDVN … MODVV: three groups of five. */
+static enum ir_op operator_of(enum bytecode_op op, enum bytecode_op first)
+{
+    static const enum ir_op operators[] = { IR_ADD, IR_SUB, IR_MUL, IR_DIV, IR_MOD };
+    return operators[op - first];
+}
+
+static void return_values(struct build *build, struct value **values, size_t count)
+{
+    struct frame *frame = build->frame;
+    if (!frame->caller) {
+        build_value(build, IR_RETURN, NULL, 0);
+        build->block = NULL;
+        return;
+    }
+    frame->results = arena_grow(build->arena, frame->results, frame->result_count, sizeof *frame->results);
+    struct result *result = &frame->results[frame->result_count++];
+    result->count = count;
+    result->values = arena_allocate(build->arena, (count + 1) * sizeof *values);
+    if (count)
+        memcpy(result->values, values, count * sizeof *values);
+    build_value(build, IR_JUMP, NULL, 0);
+    ir_connect(build->block, frame->continuation, build->function);
+    build->block = NULL;
+}
+
+/* COUNT slots from FIRST on, then the open results of the last call if MULTIPLE. */
+static struct value **gather(struct build *build, unsigned first, size_t count, bool multiple, size_t *total)
+{
+    struct frame *frame = build->frame;
+    *total = count + (multiple ? frame->multiple_count : 0);
+    struct value **values = arena_allocate(build->arena, (*total + 1) * sizeof *values);
+    for (size_t i = 0; i < count; i++)
+        values[i] = build_read(build, first + (unsigned)i);
+    for (size_t i = count; i < *total; i++)
+        values[i] = frame->multiple[i - count];
+    return values;
+}
+
+static void call(struct build *build, const struct instruction *instruction)
+{
+    bool multiple = instruction->op == BYTECODE_CALLM || instruction->op == BYTECODE_CALLMT;
+    bool tail = instruction->op == BYTECODE_CALLT || instruction->op == BYTECODE_CALLMT;
+    size_t fixed = tail ? instruction->d : instruction->c;
+    if (!multiple)
+        fixed--;
+    size_t count, result_count;
+    struct value *callee = build_read(build, instruction->a);
+    struct value **args = gather(build, instruction->a + 2u, fixed, multiple, &count), **results;
+    int wanted = tail || !instruction->b ? -1 : instruction->b - 1;
+    build_call(build, callee, args, count, wanted, build->frame->names[instruction->a], &results, &result_count);
+    if (!build->block)
+        return; /* the function called never returns */
+    if (tail) {
+        return_values(build, results, result_count);
+    } else if (wanted < 0) {
+        build->frame->multiple = results;
+        build->frame->multiple_count = result_count;
+    } else {
+        for (int i = 0; i < wanted; i++)
+            build_write(build, instruction->a + (unsigned)i,
+                        (size_t)i < result_count ? results[i] : ir_nil(build->function));
+    }
+}
+
+static void set_tuple(struct build *build, struct value *record, int64_t index, struct value *value)
+{
+    build_assign(build, record, ir_number(build->function, (double)index), value, NULL);
+}
+
+static struct value *new_record(struct build *build)
+{
+    struct value *record = build_value(build, IR_RECORD, NULL, 0);
+    record->type = (struct type){ .kind = TYPE_RECORD, .record = record_new(build->arena) };
+    return record;
+}
+
+static void record_from_template(struct build *build, const struct instruction *instruction)
+{
+    const struct bytecode *bytecode = build->frame->bytecode;
+    if (instruction->d >= bytecode->constant_count || bytecode->constants[instruction->d].kind != CONSTANT_TABLE)
+        build_fail(build, "corrupt bytecode: no such table");
+    const struct constant_table *table = bytecode->constants[instruction->d].table;
+    struct value *record = new_record(build);
+    for (size_t i = 0; i < table->array_size; i++)
+        if (table->array[i].kind != CONSTANT_NIL)
+            set_tuple(build, record, (int64_t)i, constant(build, &table->array[i]));
+    for (size_t i = 0; i < table->pair_count; i++)
+        if (table->pairs[i].value.kind != CONSTANT_NIL)
+            build_assign(build, record, constant(build, &table->pairs[i].key), constant(build, &table->pairs[i].value),
+                         NULL);
+    build_write(build, instruction->a, record);
+}
+
+static void load_captured(struct build *build, const struct instruction *instruction)
+{
+    struct frame *frame = build->frame;
+    const struct environment *environment = &build->compiler->environment;
+    struct captured captured;
+    const char *name;
+    if (instruction->op == BYTECODE_UGET) {
+        if (instruction->d >= frame->bytecode->upvalue_count)
+            build_fail(build, "corrupt bytecode: no such upvalue");
+        name = frame->bytecode->upvalues[instruction->d].name;
+        captured = environment->upvalue(environment->context, frame->function, instruction->d);
+    } else {
+        const struct value *key = constant_at(build, instruction->d);
+        name = key->constant.string.bytes;
+        captured = environment->global(environment->context, frame->function, name, key->constant.string.length);
+    }
+    struct value *value = ir_constant(build->function, &captured);
+    build_name_object(build, value, name);
+    build_write(build, instruction->a, value);
+    frame->names[instruction->a] = name;
+}
+
+static _Noreturn void refuse(struct build *build, enum bytecode_op op)
+{
+    switch (op) {
+    case BYTECODE_CAT:
+        build_fail(build, "a handler cannot build strings; emit the parts and join them in the ring's callback");
+    case BYTECODE_FNEW:
+        build_fail(build, "a handler cannot create functions; define the function outside and call it: it is inlined");
+    case BYTECODE_VARG:
+        build_fail(build, "'...' is not available in a handler; name the parameters");
+    case BYTECODE_GSET:
+    case BYTECODE_USETV: case BYTECODE_USETS: case BYTECODE_USETN: case BYTECODE_USETP:
+        build_fail(build, "a handler cannot assign to a variable outside of it; use v = up.var(0) and v:set(x)");
+    case BYTECODE_LEN:
+        build_fail(build, "the length operator is not compiled in handlers yet");
+    case BYTECODE_POW:
+        build_fail(build, "'^' on values of the kernel is not available in a handler; multiply");
+    case BYTECODE_ITERC: case BYTECODE_ITERN: case BYTECODE_ISNEXT:
+        build_fail(build, "a handler cannot use the generic for; iterate in user space, with m:pairs()");
+    default:
+        if (strstr(bytecode_op_name(op), "LOOP") || strstr(bytecode_op_name(op), "FOR"))
+            build_fail(build, "loops in handlers are not compiled yet: write the steps out, or loop in the report");
+        build_fail(build, "a handler cannot do this (bytecode %s)", bytecode_op_name(op));
+    }
+}
+
+static void load(struct build *build, const struct instruction *instruction)
+{
+    struct value *value;
+    switch (instruction->op) {
+    case BYTECODE_KSTR:
+    case BYTECODE_KCDATA:
+        value = constant_at(build, instruction->d);
+        break;
+    case BYTECODE_KSHORT:
+        value = ir_number(build->function, (int16_t)instruction->d);
+        break;
+    case BYTECODE_KNUM:
+        value = number_at(build, instruction->d);
+        break;
+    case BYTECODE_KPRI:
+        value = primitive(build, instruction->d);
+        break;
+    default: { /* MOV */
+        const char *name = build->frame->names[instruction->d];
+        build_write(build, instruction->a, build_read(build, instruction->d));
+        if (!build->frame->names[instruction->a])
+            build->frame->names[instruction->a] = name;
+        return;
+    }
+    }
+    build_write(build, instruction->a, value);
+}
+
+static void negate(struct build *build, const struct instruction *instruction)
+{
+    struct value *value = build_read(build, instruction->d);
+    int known = fold_truth(value);
+    build_write(build, instruction->a,
+                known >= 0 ? ir_boolean(build->function, !known) : build_value(build, IR_NOT, &value, 1));
+}
+
+static void index_or_assign(struct build *build, const struct instruction *instruction)
+{
+    bool assigns = instruction->op == BYTECODE_TSETV || instruction->op == BYTECODE_TSETS ||
+                   instruction->op == BYTECODE_TSETB;
+    struct value *key;
+    if (instruction->op == BYTECODE_TGETS || instruction->op == BYTECODE_TSETS)
+        key = constant_at(build, instruction->c);
+    else if (instruction->op == BYTECODE_TGETB || instruction->op == BYTECODE_TSETB)
+        key = ir_number(build->function, instruction->c);
+    else
+        key = build_read(build, instruction->c);
+    struct value *base = build_read(build, instruction->b);
+    const char *name = build->frame->names[instruction->b];
+    if (assigns)
+        build_assign(build, base, key, build_read(build, instruction->a), name);
+    else
+        build_write(build, instruction->a, build_index(build, base, key, name));
+}
+
+/* One instruction. Comparisons take the JMP behind them along: that is skipped by the caller, as nothing reaches it. */
+static void translate(struct build *build, const struct instruction *instruction)
+{
+    enum bytecode_op op = instruction->op;
+    unsigned a = instruction->a, b = instruction->b, c = instruction->c, d = instruction->d;
+    size_t count;
+    switch (op) {
+    case BYTECODE_ISLT:
+        return compare(build, IR_LT, build_read(build, a), build_read(build, d), false);
+    case BYTECODE_ISGE:
+        return compare(build, IR_LT, build_read(build, a), build_read(build, d), true);
+    case BYTECODE_ISLE:
+        return compare(build, IR_LE, build_read(build, a), build_read(build, d), false);
+    case BYTECODE_ISGT:
+        return compare(build, IR_LE, build_read(build, a), build_read(build, d), true);
+    case BYTECODE_ISEQV:
+    case BYTECODE_ISNEV:
+        return compare(build, IR_EQ, build_read(build, a), build_read(build, d), op == BYTECODE_ISNEV);
+    case BYTECODE_ISEQS:
+    case BYTECODE_ISNES:
+        return compare(build, IR_EQ, build_read(build, a), constant_at(build, d), op == BYTECODE_ISNES);
+    case BYTECODE_ISEQN:
+    case BYTECODE_ISNEN:
+        return compare(build, IR_EQ, build_read(build, a), number_at(build, d), op == BYTECODE_ISNEN);
+    case BYTECODE_ISEQP:
+    case BYTECODE_ISNEP:
+        return compare(build, IR_EQ, build_read(build, a), primitive(build, d), op == BYTECODE_ISNEP);
+    case BYTECODE_ISTC:
+    case BYTECODE_ISFC:
+        return test(build, instruction, op == BYTECODE_ISTC, true);
+    case BYTECODE_IST:
+    case BYTECODE_ISF:
+        return test(build, instruction, op == BYTECODE_IST, false);
+    case BYTECODE_MOV: case BYTECODE_KSTR: case BYTECODE_KCDATA: case BYTECODE_KSHORT: case BYTECODE_KNUM:
+    case BYTECODE_KPRI:
+        return load(build, instruction);
+    case BYTECODE_KNIL:
+        for (unsigned slot = a; slot <= d; slot++)
+            build_write(build, slot, ir_nil(build->function));
+        return;
+    case BYTECODE_NOT:
+        return negate(build, instruction);
+    case BYTECODE_UNM:
+        return arithmetic(build, a, IR_NEG, build_read(build, d), NULL);
+    case BYTECODE_ADDVN: case BYTECODE_SUBVN: case BYTECODE_MULVN: case BYTECODE_DIVVN: case BYTECODE_MODVN:
+        return arithmetic(build, a, operator_of(op, BYTECODE_ADDVN), build_read(build, b), number_at(build, c));
+    case BYTECODE_ADDNV: case BYTECODE_SUBNV: case BYTECODE_MULNV: case BYTECODE_DIVNV: case BYTECODE_MODNV:
+        return arithmetic(build, a, operator_of(op, BYTECODE_ADDNV), number_at(build, c), build_read(build, b));
+    case BYTECODE_ADDVV: case BYTECODE_SUBVV: case BYTECODE_MULVV: case BYTECODE_DIVVV: case BYTECODE_MODVV:
+        return arithmetic(build, a, operator_of(op, BYTECODE_ADDVV), build_read(build, b), build_read(build, c));
+    case BYTECODE_UGET:
+    case BYTECODE_GGET:
+        return load_captured(build, instruction);
+    case BYTECODE_TNEW:
+        return build_write(build, a, new_record(build));
+    case BYTECODE_TDUP:
+        return record_from_template(build, instruction);
+    case BYTECODE_TGETV: case BYTECODE_TGETS: case BYTECODE_TGETB:
+    case BYTECODE_TSETV: case BYTECODE_TSETS: case BYTECODE_TSETB:
+        return index_or_assign(build, instruction);
+    case BYTECODE_TSETM: {
+        /* The table is at A - 1; D is a number whose low 32 bits are the first index. */
+        const struct value *first = number_at(build, d);
+        uint64_t bits;
+        memcpy(&bits, &first->constant.number, sizeof bits);
+        for (size_t i = 0; i < build->frame->multiple_count; i++)
+            set_tuple(build, build_read(build, a - 1), (int64_t)((uint32_t)bits + i), build->frame->multiple[i]);
+        return;
+    }
+    case BYTECODE_CALL: case BYTECODE_CALLM: case BYTECODE_CALLT: case BYTECODE_CALLMT:
+        return call(build, instruction);
+    case BYTECODE_RET0:
+        return return_values(build, NULL, 0);
+    case BYTECODE_RET1: case BYTECODE_RET: case BYTECODE_RETM: {
+        struct value **values = gather(build, a, op == BYTECODE_RETM ? d : d - 1, op == BYTECODE_RETM, &count);
+        return return_values(build, values, count);
+    }
+    case BYTECODE_JMP:
+    case BYTECODE_UCLO:
+        return jump(build, jump_target(build, instruction));
+    default:
+        refuse(build, op);
+    }
+}
+
+/* Marks where jumps lead, so that straight code behind them starts a block. */
+static void find_leaders(struct build *build)
+{
+    const struct bytecode *bytecode = build->frame->bytecode;
+    for (uint32_t pc = 0; pc < bytecode->instruction_count; pc++) {
+        const struct instruction *instruction = &bytecode->instructions[pc];
+        if (instruction->op != BYTECODE_JMP && instruction->op != BYTECODE_UCLO)
+            continue;
+        uint32_t target = pc + 1 + instruction->d - 0x8000u;
+        if (target < bytecode->instruction_count)
+            build->frame->leaders[target] = true;
+        if (pc + 1 < bytecode->instruction_count)
+            build->frame->leaders[pc + 1] = true;
+    }
+}
+
+void build_frame(struct build *build)
+{
+    struct frame *frame = build->frame;
+    const struct bytecode *bytecode = frame->bytecode;
+    const char *file = bytecode->chunk + (*bytecode->chunk == '@' || *bytecode->chunk == '=');
+    find_leaders(build);
+    for (build->pc = 0; build->pc < bytecode->instruction_count; build->pc++) {
+        const struct instruction *instruction = &bytecode->instructions[build->pc];
+        if (!build->position || build->position->line != instruction->line || build->position->file != file ||
+            build->position->caller != frame->called_from) {
+            struct position *position = arena_allocate(build->arena, sizeof *position);
+            *position = (struct position){ file, instruction->line, frame->called_from };
+            build->position = position;
+        }
+        if (frame->leaders[build->pc]) {
+            if (build->block) {
+                struct block *to = block_at(build, build->pc);
+                build_value(build, IR_JUMP, NULL, 0);
+                ir_connect(build->block, to, build->function);
+            }
+            build->block = NULL;
+            if (frame->starts[build->pc])
+                build_continue(build, frame->starts[build->pc]);
+        }
+        if (build->block)
+            translate(build, instruction);
+    }
+    if (build->block)
+        build_fail(build, "corrupt bytecode: the function does not end");
+}
+
+/* The fields that a fresh record surely has before anything looks at it. */
+static void mark_initialisers(struct function *function)
+{
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *set = block->first; set; set = set->next) {
+            if (set->op != IR_SET_FIELD || ir_value(set->args[0])->op != IR_RECORD)
+                continue;
+            struct value *record = ir_value(set->args[0]);
+            set->initialises = true;
+            for (struct block *other = record->block; other && set->initialises; other = other->following) {
+                for (struct value *use = other->first; use && set->initialises; use = use->next) {
+                    if (use == set)
+                        break;
+                    if (other != set->block && ir_dominates(set->block, other))
+                        break;
+                    for (size_t i = 0; i < use->arg_count; i++)
+                        if (ir_value(use->args[i]) == record && !(use->op == IR_SET_FIELD && i == 0))
+                            set->initialises = false;
+                }
+            }
+        }
+}
+
+void pass_build(struct function *function)
+{
+    struct compiler *compiler = function->compiler;
+    struct error err = { 0 };
+    const struct bytecode *bytecode =
+        compiler->environment.bytecode(compiler->environment.context, function->handler->function, &err);
+    if (!bytecode)
+        compile_fail(compiler, NULL, "%s: %s", function->handler->probe, err.text);
+    struct frame frame = { .function = function->handler->function, .bytecode = bytecode };
+    size_t size = bytecode->instruction_count + 1;
+    frame.starts = arena_allocate(function->arena, size * sizeof *frame.starts);
+    frame.leaders = arena_allocate(function->arena, size * sizeof *frame.leaders);
+    frame.names = arena_allocate(function->arena, 258 * sizeof *frame.names);
+    struct build build = { .function = function, .compiler = compiler, .arena = function->arena, .frame = &frame };
+    function->event = ir_append(function, NULL, IR_EVENT, NULL, NULL, 0);
+    function->event->type.kind = TYPE_STATIC;
+    build_continue(&build, new_block(&build));
+    if (bytecode->parameters) {
+        build.block->slots[0] = function->event;
+        frame.names[0] = "e";
+    }
+    for (unsigned slot = 1; slot < bytecode->parameters; slot++)
+        build.block->slots[slot] = ir_nil(function);
+    build_frame(&build);
+    ir_dominators(function);
+    mark_initialisers(function);
+}

@@ -1,0 +1,60 @@
+/* The state of the pass that turns bytecode into SSA; shared by build.c (control flow), index.c (t[k]) and call.c (f(x)). */
+#ifndef UPLUA_COMPILE_BUILD_H
+#define UPLUA_COMPILE_BUILD_H
+
+#include "compile/compiler.h"
+
+enum { MAX_INLINE_DEPTH = 64, MAX_VALUES = 100000, MAX_RESULTS = 250 };
+
+/* One activation of a Lua function: the handler, or a function inlined into it. */
+struct frame {
+    struct frame *caller;
+    int function;
+    const struct bytecode *bytecode;
+    const struct position *called_from; /* NULL for the handler */
+    struct block **starts;              /* by pc: the block that starts there, NULL where no jump leads */
+    bool *leaders;                      /* by pc: a jump leads there */
+    const char **names;                 /* by slot: what it was loaded from, for messages */
+    struct block *continuation;         /* of an inlined function: where its returns lead */
+    struct result {
+        struct value **values;
+        size_t count;
+    } *results; /* of each return, in the order of the continuation's predecessors */
+    size_t result_count;
+    struct value **multiple; /* the last call's results where their number is open (CALLM, RETM, TSETM) */
+    size_t multiple_count;
+};
+
+struct build {
+    struct function *function;
+    struct compiler *compiler;
+    struct arena *arena;
+    struct frame *frame;
+    struct block *block; /* where values are appended; NULL: unreachable */
+    uint32_t pc;
+    const struct position *position;
+};
+
+#define build_fail(build, ...) compile_fail((build)->compiler, (build)->position, __VA_ARGS__)
+
+struct value *build_value(struct build *build, enum ir_op op, struct value *const *args, size_t count);
+struct value *build_read(struct build *build, unsigned slot);
+void build_write(struct build *build, unsigned slot, struct value *value);
+/* A new block of the current frame that continues BUILD's block and is built next. */
+void build_continue(struct build *build, struct block *block);
+/* Translates FRAME's bytecode into the blocks from BUILD's block on. */
+void build_frame(struct build *build);
+
+/* base[key], where key is a value. NAME: what base was loaded from, for messages. */
+struct value *build_index(struct build *build, struct value *base, struct value *key, const char *name);
+/* base[key] = value */
+void build_assign(struct build *build, struct value *base, struct value *key, struct value *value, const char *name);
+/* Notes what the script calls a shared object. */
+void build_name_object(struct build *build, const struct value *object, const char *name);
+bool build_is_object(const struct value *value);
+
+/* callee(args…): the results, COUNT of them in *RESULTS (arena). WANTED: how many the caller takes, -1 if open. */
+void build_call(struct build *build, struct value *callee, struct value **args, size_t arg_count, int wanted,
+                const char *name, struct value ***results, size_t *count);
+
+#endif

@@ -1,0 +1,236 @@
+/* f(x): Lua functions are inlined, uplua's own become operations, methods act on the event and on shared objects. */
+#include <string.h>
+
+#include "compile/build.h"
+#include "compile/fold.h"
+
+static void inline_function(struct build *build, int function, struct value **args, size_t arg_count, int wanted,
+                            struct value ***results, size_t *count)
+{
+    struct error err = { 0 };
+    const struct environment *environment = &build->compiler->environment;
+    const struct bytecode *bytecode = environment->bytecode(environment->context, function, &err);
+    if (!bytecode)
+        build_fail(build, "%s", err.text);
+    int depth = 0;
+    for (struct frame *frame = build->frame; frame; frame = frame->caller, depth++)
+        if (frame->function == function)
+            build_fail(build, "functions that call themselves cannot run in a handler (line %d)", bytecode->first_line);
+    if (depth >= MAX_INLINE_DEPTH)
+        build_fail(build, "calls in a handler are nested more than %d deep", MAX_INLINE_DEPTH);
+
+    struct frame *caller = build->frame;
+    struct frame *frame = arena_allocate(build->arena, sizeof *frame);
+    size_t size = bytecode->instruction_count + 1;
+    *frame = (struct frame){
+        .caller = caller,
+        .function = function,
+        .bytecode = bytecode,
+        .called_from = build->position,
+        .starts = arena_allocate(build->arena, size * sizeof *frame->starts),
+        .leaders = arena_allocate(build->arena, size * sizeof *frame->leaders),
+        .names = arena_allocate(build->arena, 258 * sizeof *frame->names),
+        .continuation = ir_block(build->function),
+    };
+    /* The function cannot touch its caller's slots: behind the call they are what they were. */
+    size_t slots = (size_t)caller->bytecode->frame_size + 2;
+    frame->continuation->frame = caller;
+    frame->continuation->slots = arena_allocate(build->arena, slots * sizeof(struct value *));
+    frame->continuation->inherits = build->block;
+
+    struct block *body = ir_block(build->function);
+    body->frame = frame;
+    body->slots = arena_allocate(build->arena, ((size_t)bytecode->frame_size + 2) * sizeof *body->slots);
+    for (unsigned i = 0; i < bytecode->parameters; i++)
+        body->slots[i] = i < arg_count ? args[i] : ir_nil(build->function);
+    build_value(build, IR_JUMP, NULL, 0);
+    ir_connect(build->block, body, build->function);
+
+    uint32_t pc = build->pc;
+    const struct position *position = build->position;
+    build->frame = frame;
+    build_continue(build, body);
+    build_frame(build);
+    build->frame = caller;
+    build->pc = pc;
+    build->position = position;
+    *count = 0;
+    if (!frame->result_count) { /* it ends the handler on every path */
+        build->block = NULL;
+        return;
+    }
+    build_continue(build, frame->continuation);
+    *count = wanted >= 0 ? (size_t)wanted : frame->results[0].count;
+    for (size_t i = 0; i < frame->result_count && wanted < 0; i++)
+        if (frame->results[i].count != *count)
+            build_fail(build, "the function returns now %zu, now %zu values: in a handler their number is fixed here", *count,
+                       frame->results[i].count);
+    *results = arena_allocate(build->arena, (*count + 1) * sizeof **results);
+    for (size_t i = 0; i < *count; i++) {
+        struct value *first = NULL;
+        bool same = true;
+        for (size_t j = 0; j < frame->result_count; j++) {
+            const struct result *result = &frame->results[j];
+            struct value *value = i < result->count ? ir_value(result->values[i]) : ir_nil(build->function);
+            same &= !first || value == first;
+            first = first ? first : value;
+        }
+        if (!same) {
+            struct value *phi = ir_phi(build->function, build->block, position);
+            for (size_t j = 0; j < frame->result_count; j++)
+                phi->args[j] = i < frame->results[j].count ? ir_value(frame->results[j].values[i])
+                                                           : ir_nil(build->function);
+            first = phi;
+        }
+        (*results)[i] = first;
+    }
+}
+
+/* "i32" → -32, "u8" → 8; 0 for other names. */
+static int64_t integer_type(const char *name)
+{
+    static const struct { const char *name; int64_t bits; } types[] = {
+        { "i8", -8 }, { "i16", -16 }, { "i32", -32 }, { "i64", -64 }, { "u8", 8 }, { "u16", 16 }, { "u32", 32 }, { "u64", 64 },
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(types[i].name, name))
+            return types[i].bits;
+    return 0;
+}
+
+static struct value *arithmetic(struct build *build, enum ir_op op, int64_t number, struct value *a, struct value *b)
+{
+    struct value *value = fold_arithmetic(build->function, op, number, a, b, build->position);
+    if (value)
+        return value;
+    value = build_value(build, op, (struct value *[]){ a, b }, b ? 2 : 1);
+    value->number = number;
+    return value;
+}
+
+static struct value *call_bit(struct build *build, const char *name, struct value **args, size_t count)
+{
+    static const struct { const char *name; enum ir_op op; } operations[] = {
+        { "band", IR_AND }, { "bor", IR_OR }, { "bxor", IR_XOR }, { "lshift", IR_SHL }, { "rshift", IR_SHR },
+        { "arshift", IR_SAR }, { "bnot", IR_BNOT },
+    };
+    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
+        enum ir_op op = operations[i].op;
+        if (strcmp(operations[i].name, name))
+            continue;
+        if (count < (op == IR_BNOT ? 1u : 2u))
+            build_fail(build, "bit.%s needs %s", name, op == IR_BNOT ? "an operand" : "two operands");
+        if (op == IR_BNOT)
+            return arithmetic(build, op, 0, args[0], NULL);
+        struct value *value = arithmetic(build, op, 0, args[0], args[1]);
+        for (size_t j = 2; j < count && op <= IR_XOR; j++)
+            value = arithmetic(build, op, 0, value, args[j]);
+        return value;
+    }
+    build_fail(build, "bit.%s is not available in a handler yet", name);
+}
+
+static struct value *call_builtin(struct build *build, const char *name, struct value **args, size_t count)
+{
+    int64_t bits = integer_type(name);
+    bool reads = !strncmp(name, "read_", 5) && integer_type(name + 5);
+    if (bits || reads) {
+        if (!count)
+            build_fail(build, "up.%s needs %s", name, reads ? "an address" : "a value");
+        if (bits)
+            return arithmetic(build, IR_CAST, bits, args[0], NULL);
+        struct value *value = build_value(build, IR_READ, args, 1);
+        value->number = integer_type(name + 5);
+        return value;
+    }
+    if (!strncmp(name, "bit.", 4))
+        return call_bit(build, name + 4, args, count);
+    if (!strcmp(name, "copy") && count)
+        return build_value(build, IR_COPY, args, 1);
+    build_fail(build, "%s%s is not available in a handler yet", strchr(name, '.') ? "" : "up.", name);
+}
+
+static void expect_arguments(struct build *build, const char *what, size_t count, size_t expected)
+{
+    if (count != expected)
+        build_fail(build, "%s takes %zu argument%s, not %zu", what, expected, expected == 1 ? "" : "s", count);
+}
+
+static struct value *call_aggregate(struct build *build, struct value *receiver, const char *name, struct value **args,
+                                    size_t count)
+{
+    bool keyed = receiver->op == IR_CELL;
+    unsigned number = keyed ? receiver->object : (unsigned)receiver->constant.handle;
+    struct shared *object = build->compiler->objects[number];
+    bool increments = !strcmp(name, "inc");
+    if (increments && object->kind == OBJECT_HIST)
+        build_fail(build, "a histogram takes values: h:add(value)");
+    expect_arguments(build, increments ? ":inc()" : ":add(value)", count, increments ? 0 : 1);
+    struct value *delta = increments ? ir_number(build->function, 1) : args[0];
+    struct value *value = build_value(
+        build, IR_AGGREGATE, (struct value *[]){ delta, keyed ? ir_value(receiver->args[0]) : NULL }, keyed ? 2 : 1);
+    value->object = number;
+    return ir_nil(build->function);
+}
+
+static struct value *call_method(struct build *build, struct value *callee, struct value **args, size_t count)
+{
+    struct value *receiver = ir_value(callee->args[0]);
+    const char *name = callee->name;
+    if (!count || args[0] != receiver)
+        build_fail(build, "call it with a colon: object:%s(…)", name);
+    args++;
+    count--;
+    if (receiver == build->function->event) { /* ustack */
+        struct value *value = build_value(build, IR_USTACK, NULL, 0);
+        if (count && !fold_is_number(args[0]))
+            build_fail(build, "the depth of e:ustack(depth) is a constant");
+        value->number = count ? fold_integer(build->function, args[0], build->position) : 0;
+        return value;
+    }
+    if (receiver->op == IR_CELL)
+        return call_aggregate(build, receiver, name, args, count);
+    unsigned number = (unsigned)receiver->constant.handle;
+    struct shared *object = build->compiler->objects[number];
+    struct value *value;
+    switch (object->kind) {
+    case OBJECT_VAR:
+        expect_arguments(build, name, count, strcmp(name, "get") ? 1 : 0);
+        value = build_value(build, !strcmp(name, "get") ? IR_VAR_GET : !strcmp(name, "set") ? IR_VAR_SET : IR_VAR_ADD,
+                            args, count);
+        break;
+    case OBJECT_RING:
+        expect_arguments(build, "emit", count, 1);
+        value = build_value(build, IR_EMIT, args, 1);
+        break;
+    default:
+        return call_aggregate(build, receiver, name, args, count);
+    }
+    value->object = number;
+    return value;
+}
+
+void build_call(struct build *build, struct value *callee, struct value **args, size_t arg_count, int wanted,
+                const char *name, struct value ***results, size_t *count)
+{
+    const struct captured *constant = &callee->constant;
+    if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_FUNCTION) {
+        inline_function(build, constant->handle, args, arg_count, wanted, results, count);
+        return;
+    }
+    struct value *result;
+    if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_BUILTIN)
+        result = call_builtin(build, constant->string.bytes, args, arg_count);
+    else if (callee->op == IR_METHOD)
+        result = call_method(build, callee, args, arg_count);
+    else if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_NIL)
+        build_fail(build, "'%s' is nil when the handler is compiled: there is no such function", name ? name : "?");
+    else if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_OTHER)
+        build_fail(build, "a handler cannot call %s", constant->string.bytes);
+    else
+        build_fail(build, "a handler calls Lua functions that are known when it is compiled; '%s' is none",
+                   name ? name : "this");
+    *results = arena_allocate(build->arena, sizeof **results);
+    (*results)[0] = result;
+    *count = 1;
+}

@@ -1,0 +1,96 @@
+/*
+ * Handlers → one BPF object. All handlers of a setup are compiled together, since the types of the maps that they share
+ * are inferred across them. A compiler lives as long as its shared objects: later setups (the prompt) must fit the types of
+ * those that are loaded.
+ *
+ * The passes, one file each: bytecode.c decodes what LuaJIT dumps; build.c turns it into SSA (ir.h), inlining the functions
+ * called; infer.c gives each value its type; optimise.c removes what is not needed; lower.c expands values to machine
+ * operations (machine.h); allocate.c gives them registers; emit.c writes BPF instructions into an object.h object.
+ */
+#ifndef UPLUA_COMPILE_COMPILE_H
+#define UPLUA_COMPILE_COMPILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "compile/environment.h"
+#include "compile/object.h"
+#include "compile/type.h"
+
+enum object_kind { OBJECT_HASH, OBJECT_LRU, OBJECT_PERCPU_HASH, OBJECT_COUNT, OBJECT_SUM, OBJECT_HIST, OBJECT_VAR, OBJECT_RING };
+
+/* A shared object. The caller fills the first part; the compiler the rest. */
+struct shared {
+    enum object_kind kind;
+    uint64_t max; /* entries of a map, bytes of a ring (a power of two) */
+    int fd;       /* of the kernel's map once loaded (set by the caller after the load), else -1 */
+    struct type given_key, given_value; /* what the script's own writes hold so far; TYPE_NONE if nothing */
+
+    const char *name; /* of the variable that held it when it was first used; NULL: no handler has used it */
+    char map_name[16];
+    uint32_t map_type, map_flags; /* BPF_MAP_TYPE_*, BPF_F_* */
+    bool used, keyed;
+    struct type key, value; /* TYPE_NONE where there is none */
+    struct record **variants; /* of a ring: variant TAG has the shape variants[TAG] */
+    size_t variant_count;
+    const struct position *key_at, *value_at; /* where the types were first seen */
+};
+
+enum handler_kind { HANDLER_ENTRY, HANDLER_RETURN };
+
+/* A handler. The caller fills the first part; the compiler the rest. */
+struct handler {
+    enum handler_kind kind;
+    int function;         /* handle in the environment */
+    const char *probe;    /* e.probe: the spec */
+    const char *symbol;   /* e.func */
+    bool at_entry;        /* the site is a function's first instruction: the return address is not yet below a frame */
+
+    /* Programs of the object to attach; "" where there is none. Each is also its ELF section's last part. */
+    char program[32];       /* of the handler itself */
+    char entry_program[32]; /* of a return handler that needs values of the entry and has no session to do both */
+    bool session;           /* attach PROGRAM as a session */
+};
+
+struct compile_options {
+    const pid_t *pids; /* only these processes; none: all but EXCEPT */
+    size_t pid_count;
+    pid_t except;             /* 0: nobody is excepted */
+    int session_is_return;    /* BTF ids of the session kfuncs; 0: sessions are not available */
+    int session_cookie;
+    uint32_t entry_attach_type, return_attach_type, session_attach_type;
+    /* Line LINE of the source FILE, for the verifier's messages; may return "". Lives as long as the compilation. */
+    const char *(*source_line)(void *context, const char *file, int line);
+    void *context;
+};
+
+/* A counter of the object's `ledger` array, in its order. */
+struct ledger_entry {
+    const char *cause; /* "live is full (65,536 entries): insertions lost, a.lua:12" */
+};
+
+struct compiler;
+
+struct compiler *compiler_new(struct environment environment);
+void compiler_free(struct compiler *compiler);
+/* Declares the next shared object, numbered from 0. Owned by the compiler; NULL if out of memory. */
+struct shared *compiler_add_object(struct compiler *compiler, enum object_kind kind, uint64_t max);
+struct shared *compiler_object(struct compiler *compiler, size_t number);
+size_t compiler_object_count(const struct compiler *compiler);
+
+/* For the types in given_key and given_value. */
+struct arena *compiler_arena(struct compiler *compiler);
+
+/*
+ * Compiles COUNT HANDLERS into *RESULT (owned by the caller) and *LEDGER (*LEDGER_COUNT entries, owned by the compiler). On failure
+ * nothing has changed and ERR has the message, with file and line.
+ */
+int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t count,
+                     const struct compile_options *options, struct object **result,
+                     const struct ledger_entry **ledger, size_t *ledger_count, struct error *err);
+/* The object was loaded: its layouts are fixed from here on. */
+void compiler_freeze(struct compiler *compiler);
+
+#endif

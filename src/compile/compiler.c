@@ -1,0 +1,181 @@
+/* The order of the passes, and the one error exit. */
+#include "compile/compiler.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/lower.h"
+
+static void exhausted(void *context)
+{
+    struct compiler *compiler = context;
+    if (!compiler->error) { /* outside of a compilation there is no way back */
+        fputs("uplua: out of memory\n", stderr);
+        abort();
+    }
+    error_set(compiler->error, -ENOMEM, "out of memory");
+    longjmp(compiler->failure, 1);
+}
+
+struct compiler *compiler_new(struct environment environment)
+{
+    struct compiler *compiler = calloc(1, sizeof *compiler);
+    if (!compiler)
+        return NULL;
+    compiler->environment = environment;
+    compiler->arena.exhausted = exhausted;
+    compiler->arena.context = compiler;
+    return compiler;
+}
+
+void compiler_free(struct compiler *compiler)
+{
+    if (!compiler)
+        return;
+    arena_free(&compiler->arena);
+    free(compiler);
+}
+
+struct shared *compiler_add_object(struct compiler *compiler, enum object_kind kind, uint64_t max)
+{
+    struct error err;
+    compiler->error = &err;
+    if (setjmp(compiler->failure))
+        return NULL;
+    compiler->objects =
+        arena_grow(&compiler->arena, compiler->objects, compiler->object_count, sizeof *compiler->objects);
+    struct shared *object = arena_allocate(&compiler->arena, sizeof *object);
+    object->kind = kind;
+    object->max = max;
+    object->fd = -1;
+    compiler->objects[compiler->object_count++] = object;
+    compiler->error = NULL;
+    return object;
+}
+
+struct shared *compiler_object(struct compiler *compiler, size_t number)
+{
+    return number < compiler->object_count ? compiler->objects[number] : NULL;
+}
+
+size_t compiler_object_count(const struct compiler *compiler)
+{
+    return compiler->object_count;
+}
+
+struct arena *compiler_arena(struct compiler *compiler)
+{
+    return &compiler->arena;
+}
+
+_Noreturn void compile_fail(struct compiler *compiler, const struct position *position, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (position)
+        error_set(compiler->error, -EINVAL, "%s:%d: %s", position->file, position->line, text);
+    else
+        error_set(compiler->error, -EINVAL, "%s", text);
+    for (position = position ? position->caller : NULL; position; position = position->caller) {
+        size_t used = strlen(compiler->error->text);
+        snprintf(compiler->error->text + used, sizeof compiler->error->text - used, "\n  called at %s:%d",
+                 position->file, position->line);
+    }
+    longjmp(compiler->failure, 1);
+}
+
+unsigned ledger_add(struct compiler *compiler, const char *cause)
+{
+    for (size_t i = 0; i < compiler->ledger_count; i++)
+        if (!strcmp(compiler->ledger[i].cause, cause))
+            return (unsigned)i;
+    compiler->ledger =
+        arena_grow(&compiler->arena, compiler->ledger, compiler->ledger_count, sizeof *compiler->ledger);
+    compiler->ledger[compiler->ledger_count].cause = cause;
+    return (unsigned)compiler->ledger_count++;
+}
+
+static void compile(struct compiler *compiler, struct handler *handlers, size_t count,
+                    const struct compile_options *options)
+{
+    struct function *functions = arena_allocate(&compiler->arena, (count + 1) * sizeof *functions);
+    for (size_t i = 0; i < count; i++) {
+        functions[i] = (struct function){ .compiler = compiler, .arena = &compiler->arena, .handler = &handlers[i],
+                                          .options = options, .handler_number = i };
+        pass_build(&functions[i]);
+#ifdef UPLUA_CHECK
+        ir_check(&functions[i]);
+#endif
+    }
+    if (count)
+        pass_infer(functions, count);
+    share_describe(compiler);
+    for (size_t i = 0; i < count; i++) {
+        pass_optimise(&functions[i]);
+#ifdef UPLUA_CHECK
+        ir_check(&functions[i]);
+#endif
+        if (getenv("UPLUA_PRINT_IR"))
+            ir_print(&functions[i]);
+        pass_lower(&functions[i], compiler->result);
+    }
+    bool hist = false;
+    for (size_t i = 0; i < compiler->object_count; i++)
+        hist |= compiler->objects[i]->used && compiler->objects[i]->kind == OBJECT_HIST;
+    if (share_declare(compiler, compiler->result) ||
+        (compiler->ledger_count && object_add_counters(compiler->result, "ledger", compiler->ledger_count)) ||
+        (hist && object_add_counters(compiler->result, "zeros", 128)))
+        exhausted(compiler);
+}
+
+int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t count,
+                     const struct compile_options *options, struct object **result,
+                     const struct ledger_entry **ledger, size_t *ledger_count, struct error *err)
+{
+    compiler->error = err;
+    compiler->ledger = NULL;
+    compiler->ledger_count = 0;
+    compiler->result = object_new();
+    if (!compiler->result)
+        return error_set(err, -ENOMEM, "out of memory");
+    if (setjmp(compiler->failure)) {
+        object_free(compiler->result);
+        compiler->result = NULL;
+        compiler->error = NULL;
+        return err->code;
+    }
+    compile(compiler, handlers, count, options);
+    compiler->setups++;
+    *result = compiler->result;
+    compiler->result = NULL;
+    compiler->error = NULL;
+    *ledger = compiler->ledger;
+    *ledger_count = compiler->ledger_count;
+    return 0;
+}
+
+static void freeze(struct type type)
+{
+    if (type.kind != TYPE_RECORD || record_of(type.record)->frozen)
+        return;
+    struct record *record = record_of(type.record);
+    record->frozen = true;
+    for (size_t i = 0; i < record->field_count; i++)
+        freeze(record->fields[i].type);
+}
+
+void compiler_freeze(struct compiler *compiler)
+{
+    for (size_t i = 0; i < compiler->object_count; i++) {
+        if (compiler->objects[i]->fd < 0)
+            continue;
+        freeze(compiler->objects[i]->key);
+        freeze(compiler->objects[i]->value);
+    }
+}

@@ -1,0 +1,26 @@
+/* The compiler's state, shared by its passes. */
+#ifndef UPLUA_COMPILE_COMPILER_H
+#define UPLUA_COMPILE_COMPILER_H
+
+#include <setjmp.h>
+
+#include "compile/compile.h"
+#include "compile/ir.h"
+
+struct compiler {
+    struct arena arena;
+    struct environment environment;
+    struct shared **objects;
+    size_t object_count;
+    jmp_buf failure; /* the one error exit: everything that a compilation owns is in the arena, or below */
+    struct error *error;
+    struct object *result; /* owned until handed over */
+    struct ledger_entry *ledger;
+    size_t ledger_count;
+    size_t setups; /* done so far: part of generated names */
+};
+
+/* The number of a new ledger entry with this text. */
+unsigned ledger_add(struct compiler *compiler, const char *cause);
+
+#endif

@@ -1,0 +1,431 @@
+/* Machine operations with registers → BPF instructions, references and lines, added to the object. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/machine.h"
+
+enum { FRAME_BYTES = 512, MAX_MOVES = 64 };
+
+struct jump {
+    size_t instruction;
+    const struct machine_block *to;
+};
+
+struct emit {
+    struct program *program;
+    const struct compile_options *options;
+    struct bpf_insn *code;
+    size_t count;
+    struct object_reference *references;
+    size_t reference_count;
+    struct object_line *lines;
+    size_t line_count;
+    struct jump *jumps;
+    size_t jump_count;
+    struct slot *scratch;
+    const struct position *position; /* of the last line entry */
+};
+
+/* --- the frame --- */
+
+static void lay_out_frame(struct program *program)
+{
+    uint32_t used = 0;
+    for (struct slot *slot = program->slots; slot; slot = slot->next) {
+        used += slot->size;
+        slot->offset = -(int)used;
+    }
+    if (used > FRAME_BYTES)
+        compile_fail(program->compiler, program->position,
+                     "the handler needs %u bytes of stack for its records, strings and keys; the kernel has %d: use fewer or "
+                     "shorter ones", used, FRAME_BYTES);
+}
+
+/* --- instructions --- */
+
+static void put(struct emit *emit, struct bpf_insn instruction)
+{
+    emit->code = arena_grow(emit->program->arena, emit->code, emit->count, sizeof *emit->code);
+    emit->code[emit->count++] = instruction;
+}
+
+static void put_reference(struct emit *emit, enum reference_kind kind, const char *symbol)
+{
+    emit->references =
+        arena_grow(emit->program->arena, emit->references, emit->reference_count, sizeof *emit->references);
+    emit->references[emit->reference_count++] = (struct object_reference){ (uint32_t)emit->count, kind, symbol };
+}
+
+static void put_wide(struct emit *emit, int number, uint8_t source, int64_t value)
+{
+    put(emit, (struct bpf_insn){ .code = BPF_LD | BPF_IMM | BPF_DW,
+                                 .dst_reg = (uint8_t)number & 15,
+                                 .src_reg = source & 15,
+                                 .imm = (int32_t)value });
+    put(emit, (struct bpf_insn){ .imm = source ? 0 : (int32_t)(value >> 32) });
+}
+
+static void put_alu(struct emit *emit, uint8_t code, bool wide, int to, const struct operand *operand)
+{
+    struct bpf_insn instruction = { .code = code | (wide ? BPF_ALU64 : BPF_ALU), .dst_reg = (uint8_t)to & 15 };
+    if (operand->kind == OPERAND_REGISTER) {
+        instruction.code |= BPF_X;
+        instruction.src_reg = (uint8_t)operand->reg->number & 15;
+    } else {
+        instruction.code |= BPF_K;
+        instruction.imm = (int32_t)operand->number;
+    }
+    put(emit, instruction);
+}
+
+static void put_register_move(struct emit *emit, int to, int from)
+{
+    if (to != from)
+        put(emit, (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X,
+                                     .dst_reg = (uint8_t)to & 15,
+                                     .src_reg = (uint8_t)from & 15 });
+}
+
+static void put_move(struct emit *emit, int to, const struct operand *from)
+{
+    switch (from->kind) {
+    case OPERAND_REGISTER:
+        put_register_move(emit, to, from->reg->number);
+        break;
+    case OPERAND_NONE:
+    case OPERAND_IMMEDIATE:
+        if (from->number == (int32_t)from->number)
+            put_alu(emit, BPF_MOV, true, to, &(struct operand){ .kind = OPERAND_IMMEDIATE, .number = from->number });
+        else
+            put_wide(emit, to, 0, from->number);
+        break;
+    case OPERAND_FRAME: {
+        struct operand offset = operand_immediate(from->slot->offset + from->number);
+        put_register_move(emit, to, BPF_REG_10);
+        put_alu(emit, BPF_ADD, true, to, &offset);
+        break;
+    }
+    case OPERAND_MAP:
+        put_reference(emit, REFERENCE_MAP, from->symbol);
+        put_wide(emit, to, BPF_PSEUDO_MAP_FD, 0);
+        break;
+    case OPERAND_DATA:
+        put_reference(emit, REFERENCE_DATA, from->symbol);
+        put_wide(emit, to, BPF_PSEUDO_MAP_VALUE, from->number);
+        break;
+    }
+}
+
+static void put_memory(struct emit *emit, uint8_t class, uint8_t mode, uint8_t size, int to, int from, int64_t offset,
+                       int32_t immediate)
+{
+    put(emit, (struct bpf_insn){ .code = class | mode | size,
+                                 .dst_reg = (uint8_t)to & 15,
+                                 .src_reg = (uint8_t)from & 15,
+                                 .off = (int16_t)offset,
+                                 .imm = immediate });
+}
+
+/* The register and offset of an address operand. */
+static int base_of(const struct operand *base, int64_t *offset)
+{
+    if (base->kind == OPERAND_REGISTER)
+        return base->reg->number;
+    *offset += base->slot->offset + base->number;
+    return BPF_REG_10;
+}
+
+/* --- moves that happen at once --- */
+
+struct move {
+    int to;
+    struct operand from;
+    bool from_scratch, done;
+};
+
+static bool is_needed(const struct move *moves, size_t count, int number)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!moves[i].done && !moves[i].from_scratch && moves[i].from.kind == OPERAND_REGISTER &&
+            moves[i].from.reg->number == number)
+            return true;
+    return false;
+}
+
+static void put_one(struct emit *emit, struct move *move)
+{
+    if (move->from_scratch)
+        put_memory(emit, BPF_LDX, BPF_MEM, BPF_DW, move->to, BPF_REG_10, emit->scratch->offset, 0);
+    else
+        put_move(emit, move->to, &move->from);
+    move->done = true;
+}
+
+/* Registers first, each when nothing needs its old value any more; a cycle goes through memory. Then what needs no register. */
+static void put_moves(struct emit *emit, struct move *moves, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (moves[i].from.kind == OPERAND_REGISTER && moves[i].from.reg->number == moves[i].to)
+            moves[i].done = true;
+    for (;;) {
+        bool progress = false;
+        struct move *stuck = NULL;
+        for (size_t i = 0; i < count; i++) {
+            if (moves[i].done || moves[i].from.kind != OPERAND_REGISTER)
+                continue;
+            if (!is_needed(moves, count, moves[i].to)) {
+                put_one(emit, &moves[i]);
+                progress = true;
+            } else {
+                stuck = &moves[i];
+            }
+        }
+        if (progress)
+            continue;
+        if (!stuck)
+            break;
+        put_memory(emit, BPF_STX, BPF_MEM, BPF_DW, BPF_REG_10, stuck->from.reg->number, emit->scratch->offset, 0);
+        stuck->from_scratch = true;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!moves[i].done)
+            put_one(emit, &moves[i]);
+}
+
+/* The arguments of the phis of BLOCK's successor. */
+static void put_phi_moves(struct emit *emit, const struct machine_block *block)
+{
+    struct move moves[MAX_MOVES];
+    size_t count = 0;
+    struct machine_block *next = block->next[0];
+    if (block->next_count != 1)
+        return;
+    size_t from = 0;
+    while (from < next->predecessor_count && next->predecessors[from] != block)
+        from++;
+    for (struct machine_instruction *phi = next->first; phi && phi->op == M_PHI; phi = phi->next) {
+        if (count == MAX_MOVES)
+            compile_fail(emit->program->compiler, phi->position, "more than %d variables change on one way", MAX_MOVES);
+        moves[count++] = (struct move){ .to = phi->result->number, .from = phi->args[from] };
+    }
+    put_moves(emit, moves, count);
+}
+
+static void put_call(struct emit *emit, const struct machine_instruction *i)
+{
+    struct move moves[MAX_CALL_ARGUMENTS];
+    for (size_t n = 0; n < i->arg_count; n++)
+        moves[n] = (struct move){ .to = (int)n + 1, .from = i->args[n] };
+    put_moves(emit, moves, i->arg_count);
+    struct bpf_insn call = { .code = BPF_JMP | BPF_CALL, .imm = i->number };
+    if (i->callee == CALL_LIBRARY) {
+        put_reference(emit, REFERENCE_LIBRARY, i->symbol);
+        call.src_reg = BPF_PSEUDO_CALL;
+        call.imm = -1;
+    } else if (i->callee == CALL_KERNEL) {
+        call.src_reg = BPF_PSEUDO_KFUNC_CALL;
+    }
+    put(emit, call);
+    if (i->result->end > i->at + 1)
+        put_register_move(emit, i->result->number, BPF_REG_0);
+}
+
+/* --- control flow --- */
+
+static uint8_t inverse(uint8_t code)
+{
+    static const uint8_t pairs[][2] = { { BPF_JEQ, BPF_JNE }, { BPF_JLT, BPF_JGE }, { BPF_JLE, BPF_JGT },
+                                        { BPF_JSLT, BPF_JSGE }, { BPF_JSLE, BPF_JSGT } };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        for (int side = 0; side < 2; side++)
+            if (pairs[i][side] == code)
+                return pairs[i][1 - side];
+    return code;
+}
+
+static void put_jump(struct emit *emit, uint8_t code, const struct machine_instruction *branch,
+                     const struct machine_block *to)
+{
+    emit->jumps = arena_grow(emit->program->arena, emit->jumps, emit->jump_count, sizeof *emit->jumps);
+    emit->jumps[emit->jump_count++] = (struct jump){ emit->count, to };
+    struct bpf_insn jump = { .code = BPF_JMP | code };
+    if (branch) {
+        jump.dst_reg = (uint8_t)branch->a.reg->number & 15;
+        if (branch->b.kind == OPERAND_REGISTER) {
+            jump.code |= BPF_X;
+            jump.src_reg = (uint8_t)branch->b.reg->number & 15;
+        } else {
+            jump.imm = (int32_t)branch->b.number;
+        }
+    }
+    put(emit, jump);
+}
+
+static void put_end(struct emit *emit, const struct machine_instruction *end, const struct machine_block *following)
+{
+    struct machine_block *const *next = end->block->next;
+    if (end->op == M_EXIT) {
+        put_move(emit, BPF_REG_0, &end->a);
+        put(emit, (struct bpf_insn){ .code = BPF_JMP | BPF_EXIT });
+    } else if (end->op == M_JUMP) {
+        put_phi_moves(emit, end->block);
+        if (next[0] != following)
+            put_jump(emit, BPF_JA, NULL, next[0]);
+    } else if (next[0] == following) {
+        put_jump(emit, inverse(end->code), end, next[1]);
+    } else {
+        put_jump(emit, end->code, end, next[0]);
+        if (next[1] != following)
+            put_jump(emit, BPF_JA, NULL, next[1]);
+    }
+}
+
+static void put_instruction(struct emit *emit, const struct machine_instruction *i,
+                            const struct machine_block *following)
+{
+    int64_t offset = i->offset;
+    int base;
+    switch (i->op) {
+    case M_PHI: /* moved by the predecessors */
+        break;
+    case M_CONTEXT:
+        if (i->result->end > i->at + 1)
+            put_register_move(emit, i->result->number, BPF_REG_1);
+        break;
+    case M_COPY:
+        put_move(emit, i->result->number, &i->a);
+        break;
+    case M_ALU:
+        if (i->code == BPF_MOV) { /* the 32-bit move cuts */
+            put_alu(emit, BPF_MOV, i->wide, i->result->number, &i->b);
+            break;
+        }
+        put_move(emit, i->result->number, &i->a);
+        put_alu(emit, i->code, i->wide, i->result->number, &i->b);
+        break;
+    case M_LOAD:
+        base = base_of(&i->a, &offset);
+        put_memory(emit, BPF_LDX, BPF_MEM, i->size, i->result->number, base, offset, 0);
+        break;
+    case M_STORE:
+        base = base_of(&i->a, &offset);
+        if (i->b.kind == OPERAND_REGISTER)
+            put_memory(emit, BPF_STX, BPF_MEM, i->size, base, i->b.reg->number, offset, 0);
+        else
+            put_memory(emit, BPF_ST, BPF_MEM, i->size, base, 0, offset, (int32_t)i->b.number);
+        break;
+    case M_ADD_ATOMIC:
+        base = base_of(&i->a, &offset);
+        put_memory(emit, BPF_STX, BPF_ATOMIC, BPF_DW, base, i->b.reg->number, offset, BPF_ADD);
+        break;
+    case M_CALL:
+        put_call(emit, i);
+        break;
+    case M_JUMP:
+    case M_BRANCH:
+    case M_EXIT:
+        put_end(emit, i, following);
+        break;
+    }
+}
+
+static void put_line(struct emit *emit, const struct position *position)
+{
+    if (!position || position == emit->position || (emit->position && position->line == emit->position->line &&
+                                                    position->file == emit->position->file))
+        return;
+    struct object_line line = { (uint32_t)emit->count, position->file, position->line, "" };
+    if (emit->options->source_line)
+        line.text = emit->options->source_line(emit->options->context, position->file, position->line);
+    emit->position = position;
+    if (emit->line_count && emit->lines[emit->line_count - 1].instruction == line.instruction)
+        emit->line_count--; /* the line before has no instruction of its own */
+    emit->lines = arena_grow(emit->program->arena, emit->lines, emit->line_count, sizeof *emit->lines);
+    emit->lines[emit->line_count++] = line;
+}
+
+/* --- the order of the blocks --- */
+
+/* Where control really goes when it enters BLOCK: past blocks that only jump on. */
+static struct machine_block *destination(struct machine_block *block)
+{
+    while (block->first == block->last && block->first->op == M_JUMP && block->next[0]->first->op != M_PHI)
+        block = block->next[0];
+    return block;
+}
+
+static void mark_entered(struct machine_block *block)
+{
+    if (block->emitted_at)
+        return;
+    block->emitted_at = 1;
+    for (unsigned i = 0; i < block->next_count; i++)
+        mark_entered(block->next[i]);
+}
+
+/* The blocks in the order in which they are written, cold ones last, NULL behind them. */
+static struct machine_block **order_blocks(struct program *program)
+{
+    struct machine_block **order = arena_allocate(program->arena, ((size_t)program->block_count + 1) * sizeof *order);
+    size_t count = 0;
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (unsigned i = 0; i < block->next_count; i++)
+            if (block->next[i]->first->op != M_PHI)
+                block->next[i] = destination(block->next[i]);
+    mark_entered(program->entry);
+    for (int cold = 0; cold < 2; cold++)
+        for (struct machine_block *block = program->entry; block; block = block->following)
+            if (block->emitted_at && block->cold == cold)
+                order[count++] = block;
+    return order;
+}
+
+static const struct position *first_position(struct program *program)
+{
+    static const struct position unknown = { "uplua", 1, NULL };
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next)
+            if (i->position)
+                return i->position;
+    return &unknown;
+}
+
+void pass_emit(struct program *program, struct object *object, const struct compile_options *options,
+               const char *section)
+{
+    struct emit emit = { .program = program, .options = options };
+    emit.scratch = program_slot(program, 8);
+    lay_out_frame(program);
+    struct machine_block **order = order_blocks(program);
+    put_line(&emit, first_position(program));
+    for (size_t n = 0; order[n]; n++) {
+        order[n]->emitted_at = (int)emit.count;
+        for (struct machine_instruction *i = order[n]->first; i; i = i->next) {
+            put_line(&emit, i->position);
+            put_instruction(&emit, i, order[n + 1]);
+        }
+    }
+    for (size_t n = 0; n < emit.jump_count; n++) {
+        const struct jump *jump = &emit.jumps[n];
+        int64_t distance = jump->to->emitted_at - (int64_t)jump->instruction - 1;
+        if (distance != (int16_t)distance)
+            compile_fail(program->compiler, program->position, "the handler is too long for the kernel's jumps");
+        emit.code[jump->instruction].off = (int16_t)distance;
+    }
+    while (emit.line_count && emit.lines[emit.line_count - 1].instruction >= emit.count)
+        emit.line_count--;
+    int status = object_add_program(object, &(struct object_program){
+                                                .name = program->name,
+                                                .section = section,
+                                                .type = BPF_PROG_TYPE_KPROBE,
+                                                .attach_type = program->attach_type,
+                                                .instructions = emit.code,
+                                                .instruction_count = emit.count,
+                                                .references = emit.references,
+                                                .reference_count = emit.reference_count,
+                                                .lines = emit.lines,
+                                                .line_count = emit.line_count,
+                                            });
+    if (status)
+        compile_fail(program->compiler, program->position, "%s", status == -12 ? "out of memory" : "a program that the object refuses: please report it");
+}

@@ -1,0 +1,53 @@
+/*
+ * What a handler's function captures, seen by the compiler without Lua: constants, functions to inline, tables to look
+ * into, shared objects. src/lua/environment.c implements it over a Lua state.
+ */
+#ifndef UPLUA_COMPILE_ENVIRONMENT_H
+#define UPLUA_COMPILE_ENVIRONMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compile/bytecode.h"
+#include "sys/error.h"
+
+enum captured_kind {
+    CAPTURED_NIL,
+    CAPTURED_BOOLEAN,
+    CAPTURED_NUMBER,
+    CAPTURED_I64,
+    CAPTURED_U64,
+    CAPTURED_STRING,
+    CAPTURED_FUNCTION, /* .handle: a Lua function, inlined where it is called */
+    CAPTURED_TABLE,    /* .handle: its fields are captured in their turn */
+    CAPTURED_OBJECT,   /* .handle: number of a shared object, from 0 */
+    CAPTURED_BUILTIN,  /* .string: what the compiler knows it by, such as "i32" or "bit.band" */
+    CAPTURED_OTHER,    /* .string: what it is, for a message: "a coroutine" */
+};
+
+struct captured {
+    enum captured_kind kind;
+    union {
+        bool boolean;
+        double number;
+        int64_t i64;
+        uint64_t u64;
+        int handle;
+        struct { const char *bytes; size_t length; } string; /* lives as long as the compilation */
+    };
+};
+
+struct environment {
+    void *context;
+    /* Upvalue INDEX of the function FUNCTION. */
+    struct captured (*upvalue)(void *context, int function, unsigned index);
+    /* Global NAME as FUNCTION sees it (its own environment table). */
+    struct captured (*global)(void *context, int function, const char *name, size_t length);
+    /* TABLE[KEY]; nil where absent. Does not run metamethods of tables other than uplua's own. */
+    struct captured (*field)(void *context, int table, const struct captured *key);
+    /* The decoded bytecode of FUNCTION, owned by the environment; NULL with ERR filled for a C function and the like. */
+    const struct bytecode *(*bytecode)(void *context, int function, struct error *err);
+};
+
+#endif

@@ -1,0 +1,184 @@
+/* t[k] and t[k] = v: of the event, of captured tables, of shared objects and of records. */
+#include <math.h>
+#include <string.h>
+
+#include "compile/build.h"
+#include "compile/fold.h"
+
+bool build_is_object(const struct value *value)
+{
+    return value->op == IR_CONSTANT && value->constant.kind == CAPTURED_OBJECT;
+}
+
+static struct shared *object_of(struct build *build, const struct value *value)
+{
+    struct shared *object = build->compiler->objects[value->constant.handle];
+    object->used = true;
+    return object;
+}
+
+void build_name_object(struct build *build, const struct value *value, const char *name)
+{
+    if (!build_is_object(value))
+        return;
+    struct shared *object = build->compiler->objects[value->constant.handle];
+    if (!object->name && name)
+        object->name = arena_string(build->arena, name, strlen(name));
+}
+
+static bool is_map(const struct shared *object)
+{
+    return object->kind == OBJECT_HASH || object->kind == OBJECT_LRU || object->kind == OBJECT_PERCPU_HASH;
+}
+
+static bool is_aggregate(const struct shared *object)
+{
+    return object->kind == OBJECT_COUNT || object->kind == OBJECT_SUM || object->kind == OBJECT_HIST;
+}
+
+/* The constant string that KEY is, or NULL. */
+static const char *field_name(const struct value *key)
+{
+    return key->op == IR_CONSTANT && key->constant.kind == CAPTURED_STRING ? key->constant.string.bytes : NULL;
+}
+
+static struct value *method(struct build *build, struct value *receiver, const char *name)
+{
+    /* In no block: a method exists for the compiler only. */
+    struct value *value = ir_append(build->function, NULL, IR_METHOD, build->position, &receiver, 1);
+    value->type.kind = TYPE_STATIC;
+    value->name = name;
+    return value;
+}
+
+static bool named(const char *name, const char *const *names)
+{
+    for (; name && *names; names++)
+        if (!strcmp(name, *names))
+            return true;
+    return false;
+}
+
+static struct value *index_event(struct build *build, struct value *event, const char *name)
+{
+    enum handler_kind kind = build->function->handler->kind;
+    if (!name)
+        build_fail(build, "the event's fields have names that are known when the handler is compiled");
+    if (!strcmp(name, "ustack"))
+        return method(build, event, name);
+    if (named(name, (const char *const[]){ "kstack", "args", "reg", NULL }))
+        build_fail(build, "e.%s is not available yet in %s handlers; they have %s and e:ustack()", name,
+                   kind == HANDLER_RETURN ? "uretprobe" : "uprobe", event_field_list(build->arena, kind));
+    const struct event_field *field = event_field_find(name, kind);
+    if (!field && kind == HANDLER_ENTRY && event_field_find(name, HANDLER_RETURN))
+        build_fail(build, "e.%s is known when the function returns: use uretprobe", name);
+    if (!field)
+        build_fail(build, "the event of a %s has no field '%s'; it has %s and e:ustack()",
+                   kind == HANDLER_RETURN ? "uretprobe" : "uprobe", name, event_field_list(build->arena, kind));
+    if (field->source == EVENT_PROBE || field->source == EVENT_FUNC) {
+        const char *text = field->source == EVENT_PROBE ? build->function->handler->probe
+                                                        : build->function->handler->symbol;
+        struct captured captured = { .kind = CAPTURED_STRING };
+        captured.string.bytes = text;
+        captured.string.length = strlen(text);
+        return ir_constant(build->function, &captured);
+    }
+    struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
+    value->event = field;
+    value->name = field->name;
+    value->type = field->type;
+    return value;
+}
+
+static struct value *index_object(struct build *build, struct value *base, struct value *key, const char *called)
+{
+    static const char *const script_methods[] = { "get", "set", "delete", "pairs", "size", "clear", "top", "take", NULL };
+    struct shared *object = object_of(build, base);
+    const char *name = field_name(key);
+    if (is_aggregate(object)) {
+        if (named(name, (const char *const[]){ "inc", "add", NULL }))
+            return method(build, base, name);
+        if (named(name, script_methods))
+            build_fail(build, "'%s:%s' is for the script side: a handler only adds to an aggregation",
+                       called ? called : "it", name);
+        struct value *cell = ir_append(build->function, NULL, IR_CELL, build->position, &key, 1);
+        cell->type.kind = TYPE_STATIC;
+        cell->object = (unsigned)base->constant.handle;
+        return cell;
+    }
+    if (object->kind == OBJECT_VAR || object->kind == OBJECT_RING) {
+        const char *const *methods = object->kind == OBJECT_VAR ? (const char *const[]){ "get", "set", "add", NULL }
+                                                                : (const char *const[]){ "emit", NULL };
+        if (named(name, methods))
+            return method(build, base, name);
+        build_fail(build, "a handler can use %s of a %s", object->kind == OBJECT_VAR ? "get, set and add" : "emit",
+                   object->kind == OBJECT_VAR ? "var" : "ring");
+    }
+    if (named(name, script_methods))
+        build_fail(build, "'%s:%s' is for the script side: in a handler write %s[key], %s[key] = value or %s[key] = nil",
+                   called ? called : "m", name, called ? called : "m", called ? called : "m", called ? called : "m");
+    struct value *value = build_value(build, IR_MAP_GET, &key, 1);
+    value->object = (unsigned)base->constant.handle;
+    return value;
+}
+
+static void set_field_name(struct build *build, struct value *value, const struct value *key)
+{
+    value->name = field_name(key);
+    if (value->name)
+        return;
+    if (!fold_is_number(key))
+        build_fail(build, "a record's fields have constant names; for keys computed in the handler use a map: up.hash()");
+    value->number = fold_integer(build->function, key, build->position);
+}
+
+struct value *build_index(struct build *build, struct value *base, struct value *key, const char *name)
+{
+    if (base == build->function->event)
+        return index_event(build, base, field_name(key));
+    if (build_is_object(base))
+        return index_object(build, base, key, name);
+    if (base->op == IR_CELL) {
+        if (named(field_name(key), (const char *const[]){ "inc", "add", NULL }))
+            return method(build, base, field_name(key));
+        build_fail(build, "an aggregation's element can only be added to in a handler: :inc() or :add(value)");
+    }
+    if (base->op == IR_CONSTANT) {
+        if (base->constant.kind == CAPTURED_TABLE) {
+            if (key->op != IR_CONSTANT)
+                build_fail(build, "a table of the script is constant in a handler: its keys too; use up.hash() for a lookup");
+            struct captured captured = build->compiler->environment.field(build->compiler->environment.context,
+                                                                          base->constant.handle, &key->constant);
+            struct value *value = ir_constant(build->function, &captured);
+            build_name_object(build, value, field_name(key));
+            return value;
+        }
+        if (base->constant.kind == CAPTURED_NIL)
+            build_fail(build, "'%s' is nil: it is not set when the handler is compiled", name ? name : "?");
+        build_fail(build, "'%s' cannot be indexed in a handler", name ? name : "?");
+    }
+    struct value *value = build_value(build, IR_GET_FIELD, &base, 1);
+    set_field_name(build, value, key);
+    return value;
+}
+
+void build_assign(struct build *build, struct value *base, struct value *key, struct value *value, const char *name)
+{
+    if (build_is_object(base)) {
+        struct shared *object = object_of(build, base);
+        if (!is_map(object))
+            build_fail(build, "'%s' is no map: a handler cannot assign to its elements", name ? name : "?");
+        bool deletes = value == ir_nil(build->function);
+        struct value *set = build_value(build, deletes ? IR_MAP_DELETE : IR_MAP_SET,
+                                        (struct value *[]){ key, value }, deletes ? 1 : 2);
+        set->object = (unsigned)base->constant.handle;
+        return;
+    }
+    if (base == build->function->event)
+        build_fail(build, "the event's fields cannot be assigned to; use a local");
+    if (!base->block)
+        build_fail(build, "a handler cannot change '%s', which belongs to the script; use up.var() or up.hash()",
+                   name ? name : "?");
+    struct value *set = build_value(build, IR_SET_FIELD, (struct value *[]){ base, value }, 2);
+    set_field_name(build, set, key);
+}

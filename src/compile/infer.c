@@ -1,0 +1,413 @@
+/*
+ * A type for each value, over all handlers of a setup at once: what one handler stores into a map another reads. Types only
+ * widen (nil and T become T or nil; a Lua number and an integer become an integer), so the passes over the values end.
+ * What conflicts is reported with both places.
+ */
+#include <string.h>
+
+#include "compile/compiler.h"
+
+struct inference {
+    struct compiler *compiler;
+    struct arena *arena;
+    struct function *function; /* of the value looked at */
+    bool changed;
+    bool final; /* the types are settled: what is still unknown is nil */
+};
+
+static const char *name_of(struct inference *inference, struct type type)
+{
+    return type_name(inference->arena, type);
+}
+
+static const char *object_name(const struct shared *object)
+{
+    return object->name ? object->name : "a shared object";
+}
+
+static struct type present(struct type type)
+{
+    type.optional = false;
+    return type;
+}
+
+/* What VALUE means to memory: numbers become integers. A nil is only possible where ALLOW_NIL. */
+static struct type stored(struct inference *inference, const struct value *user, struct value *value, const char *where)
+{
+    struct type type = ir_value(value)->type;
+    if (type.kind == TYPE_STATIC)
+        compile_fail(inference->compiler, user->position,
+                     "functions, tables of the script and shared objects cannot be stored %s by a handler", where);
+    return type_stored(type);
+}
+
+static void join_object(struct inference *inference, const struct value *user, struct shared *object, struct type *slot,
+                        const struct position **slot_at, struct type from, const char *what)
+{
+    if (from.kind == TYPE_NONE || from.kind == TYPE_NIL)
+        return;
+    struct type before = *slot;
+    bool widened = false;
+    if (!type_join(inference->arena, slot, present(from), &widened) || (widened && object->fd >= 0)) {
+        *slot = before;
+        const struct position *at = *slot_at;
+        if (object->fd >= 0 || !at)
+            compile_fail(inference->compiler, user->position, "%s %s of '%s' is %s here, and was %s when it was loaded",
+                         "the", what, object_name(object), name_of(inference, present(from)), name_of(inference, before));
+        compile_fail(inference->compiler, user->position, "the %s of '%s' is %s here, and %s at %s:%d", what,
+                     object_name(object), name_of(inference, present(from)), name_of(inference, before), at->file,
+                     at->line);
+    }
+    if (!*slot_at)
+        *slot_at = user->position;
+    inference->changed |= widened;
+}
+
+static void join_key(struct inference *inference, const struct value *user, struct value *key)
+{
+    struct shared *object = inference->compiler->objects[user->object];
+    struct type type = stored(inference, user, key, "as a key");
+    if (inference->final && (type.kind == TYPE_NIL || type.kind == TYPE_NONE))
+        compile_fail(inference->compiler, user->position, "the key of '%s' is always nil here", object_name(object));
+    if (!object->keyed && object->fd >= 0)
+        compile_fail(inference->compiler, user->position, "'%s' has been loaded without keys", object_name(object));
+    object->keyed = true;
+    join_object(inference, user, object, &object->key, &object->key_at, type, "key");
+}
+
+static void join_value(struct inference *inference, const struct value *user, struct value *value)
+{
+    struct shared *object = inference->compiler->objects[user->object];
+    join_object(inference, user, object, &object->value, &object->value_at,
+                stored(inference, user, value, "in a map"), "value");
+}
+
+/* The type of an operand that has to be a number: TYPE_NONE while it is not known. */
+static struct type number(struct inference *inference, const struct value *user, struct value *operand)
+{
+    struct type type = ir_value(operand)->type;
+    if (type_is_number(type))
+        return type;
+    if (type.kind == TYPE_NONE || type.kind == TYPE_NIL) {
+        if (inference->final)
+            compile_fail(inference->compiler, user->position, "arithmetic or comparison on a value that is always nil");
+        return (struct type){ .kind = TYPE_NONE };
+    }
+    compile_fail(inference->compiler, user->position, "arithmetic or order comparison on %s",
+                 name_of(inference, present(type)));
+}
+
+static struct type arithmetic(struct inference *inference, const struct value *value)
+{
+    struct type result = { .kind = TYPE_NUM };
+    bool all_numbers = true;
+    for (size_t i = 0; i < value->arg_count; i++) {
+        struct type type = number(inference, value, value->args[i]);
+        if (type.kind == TYPE_NONE)
+            return type;
+        all_numbers &= type.kind == TYPE_NUM;
+        if (type.kind == TYPE_U64 || (type.kind == TYPE_I64 && result.kind == TYPE_NUM))
+            result.kind = type.kind;
+    }
+    bool exact = value->op == IR_ADD || value->op == IR_SUB || value->op == IR_MUL || value->op == IR_NEG;
+    if (inference->final && all_numbers && !exact && value->op != IR_CAST)
+        compile_fail(inference->compiler, value->position,
+                     "in Lua this could be a fraction or differ in sign; make one operand an integer: up.i64(x)");
+    return result;
+}
+
+static struct record *record(struct inference *inference, const struct value *user, struct value *base)
+{
+    struct type type = ir_value(base)->type;
+    if (type.kind == TYPE_RECORD)
+        return record_of(type.record);
+    if (type.kind == TYPE_NONE || type.kind == TYPE_NIL) {
+        if (inference->final)
+            compile_fail(inference->compiler, user->position, "indexes a value that is always nil%s",
+                         ir_value(base)->op == IR_MAP_GET ? ": nothing ever stores into that map" : "");
+        return NULL;
+    }
+    compile_fail(inference->compiler, user->position, "%s has no fields", name_of(inference, present(type)));
+}
+
+static struct type field_type(struct inference *inference, const struct value *value)
+{
+    struct record *shape = record(inference, value, value->args[0]);
+    struct field *field = shape ? record_field(shape, value->name, (int)value->number) : NULL;
+    return field ? field->type : (struct type){ .kind = inference->final ? TYPE_NIL : TYPE_NONE };
+}
+
+static void set_field(struct inference *inference, struct value *value)
+{
+    struct record *shape = record(inference, value, value->args[0]);
+    if (!shape)
+        return;
+    struct type type = stored(inference, value, value->args[1], "in a record");
+    if (type.kind == TYPE_NONE)
+        return;
+    struct field *field = record_field(shape, value->name, (int)value->number);
+    struct type before = field ? field->type : (struct type){ .kind = TYPE_NONE };
+    if (record_join_field(inference->arena, shape, value->name, (int)value->number, type, &inference->changed))
+        return;
+    const char *name =
+        value->name ? value->name : arena_format(inference->arena, "[%d]", (int)value->number);
+    if (record_of(shape)->frozen)
+        compile_fail(inference->compiler, value->position,
+                     "the field '%s' does not fit the records that are already loaded", name);
+    compile_fail(inference->compiler, value->position, "the field '%s' is %s here, and %s elsewhere", name,
+                 name_of(inference, type), name_of(inference, before));
+}
+
+/* Fields that this constructor does not surely set may be nil in all records of the shape. */
+static void constructor(struct inference *inference, struct value *value)
+{
+    struct record *shape = record_of(value->type.record);
+    for (size_t i = 0; i < shape->field_count; i++) {
+        struct field *field = &shape->fields[i];
+        if (field->type.optional || field->type.kind == TYPE_NONE)
+            continue;
+        bool set = false;
+        for (struct block *block = value->block; block && !set; block = block->following)
+            for (struct value *use = block->first; use && !set; use = use->next)
+                set = use->op == IR_SET_FIELD && use->initialises && ir_value(use->args[0]) == value &&
+                      (field->name ? use->name && !strcmp(use->name, field->name)
+                                   : !use->name && use->number == field->index);
+        if (set)
+            continue;
+        if (shape->frozen)
+            compile_fail(inference->compiler, value->position,
+                         "this record lacks the field '%s' that the records already loaded always have",
+                         field->name ? field->name : "[tuple]");
+        field->type.optional = true;
+        inference->changed = true;
+    }
+}
+
+static struct type compare_equal(struct inference *inference, const struct value *value)
+{
+    struct type a = ir_value(value->args[0])->type, b = ir_value(value->args[1])->type;
+    if (inference->final && a.kind > TYPE_NIL && b.kind > TYPE_NIL) {
+        bool comparable = a.kind == b.kind || (type_is_number(a) && type_is_number(b));
+        if (!comparable)
+            compile_fail(inference->compiler, value->position, "compares %s with %s: they are never equal",
+                         name_of(inference, present(a)), name_of(inference, present(b)));
+        if (a.kind == TYPE_RECORD || a.kind == TYPE_STATIC)
+            compile_fail(inference->compiler, value->position, "%s cannot be compared in a handler; compare fields",
+                         a.kind == TYPE_RECORD ? "records" : "functions and shared objects");
+    }
+    return (struct type){ .kind = TYPE_BOOLEAN };
+}
+
+static struct type truth(struct inference *inference, const struct value *value)
+{
+    struct type type = ir_value(value->args[0])->type;
+    if (inference->final && type.kind > TYPE_BOOLEAN && !type.optional)
+        compile_fail(inference->compiler, value->position,
+                     "this condition is always true: %s is never nil or false%s", name_of(inference, type),
+                     type_is_number(type) ? "; did you mean ~= 0?" : "");
+    return (struct type){ .kind = TYPE_BOOLEAN };
+}
+
+static struct type phi(struct inference *inference, struct value *value)
+{
+    struct type type = value->type;
+    for (size_t i = 0; i < value->arg_count; i++) {
+        struct type from = ir_value(value->args[i])->type;
+        bool ignored = false;
+        if (!type_join(inference->arena, &type, from, from.kind == TYPE_RECORD ? &inference->changed : &ignored))
+            compile_fail(inference->compiler, value->position, "a variable is %s on one way to here and %s on another",
+                         name_of(inference, type), name_of(inference, from));
+        if (type.kind == TYPE_STATIC)
+            compile_fail(inference->compiler, value->position,
+                         "a variable holds different functions, tables or shared objects on the ways to here: which one it is "
+                         "has to be known when the handler is compiled");
+    }
+    return type;
+}
+
+static void emit(struct inference *inference, struct value *value)
+{
+    struct shared *object = inference->compiler->objects[value->object];
+    struct record *shape = record(inference, value, value->args[0]);
+    if (!shape || !inference->final)
+        return;
+    for (size_t i = 0; i < object->variant_count; i++)
+        if (record_of(object->variants[i]) == shape) {
+            value->number = (int64_t)i;
+            return;
+        }
+    object->variants =
+        arena_grow(inference->arena, object->variants, object->variant_count, sizeof *object->variants);
+    value->number = (int64_t)object->variant_count;
+    object->variants[object->variant_count++] = shape;
+}
+
+static struct type infer(struct inference *inference, struct value *value)
+{
+    struct shared *object = inference->compiler->objects ? inference->compiler->objects[value->object] : NULL;
+    struct type integer = { .kind = TYPE_I64 }, type;
+    switch (value->op) {
+    case IR_PHI:
+        return phi(inference, value);
+    case IR_PRESENT:
+        return present(ir_value(value->args[0])->type);
+    case IR_ABSENT:
+        type = ir_value(value->args[0])->type;
+        if (type.kind != TYPE_BOOLEAN && type.kind != TYPE_NONE)
+            return (struct type){ .kind = TYPE_NIL };
+        return type;
+    case IR_USTACK:
+        return (struct type){ .kind = TYPE_STACK };
+    case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
+    case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT:
+        return arithmetic(inference, value);
+    case IR_CAST:
+        arithmetic(inference, value);
+        return (struct type){ .kind = value->number == 64 ? TYPE_U64 : TYPE_I64 };
+    case IR_READ:
+        number(inference, value, value->args[0]);
+        return (struct type){ .kind = value->number == 64 ? TYPE_U64 : TYPE_I64, .optional = true };
+    case IR_LT:
+    case IR_LE:
+        number(inference, value, value->args[0]);
+        number(inference, value, value->args[1]);
+        return (struct type){ .kind = TYPE_BOOLEAN };
+    case IR_EQ:
+        return compare_equal(inference, value);
+    case IR_NOT:
+    case IR_TRUTH:
+        return truth(inference, value);
+    case IR_RECORD:
+        constructor(inference, value);
+        return value->type;
+    case IR_GET_FIELD:
+        return field_type(inference, value);
+    case IR_SET_FIELD:
+        set_field(inference, value);
+        return value->type;
+    case IR_COPY:
+        record(inference, value, value->args[0]);
+        return present(ir_value(value->args[0])->type);
+    case IR_MAP_GET:
+        join_key(inference, value, value->args[0]);
+        type = object->value;
+        if (type.kind == TYPE_NONE && inference->final)
+            type.kind = TYPE_NIL;
+        type.optional = type.kind > TYPE_NIL;
+        return type;
+    case IR_MAP_SET:
+        join_key(inference, value, value->args[0]);
+        join_value(inference, value, value->args[1]);
+        return value->type;
+    case IR_MAP_DELETE:
+        join_key(inference, value, value->args[0]);
+        return value->type;
+    case IR_AGGREGATE:
+        number(inference, value, value->args[0]);
+        if (value->arg_count > 1)
+            join_key(inference, value, value->args[1]);
+        else if (object->keyed)
+            compile_fail(inference->compiler, value->position, "'%s' has keys elsewhere and none here",
+                         object_name(object));
+        return value->type;
+    case IR_VAR_GET:
+        return integer;
+    case IR_VAR_SET:
+    case IR_VAR_ADD:
+        number(inference, value, value->args[0]);
+        return value->type;
+    case IR_EMIT:
+        emit(inference, value);
+        return (struct type){ .kind = TYPE_BOOLEAN };
+    default:
+        return value->type;
+    }
+}
+
+static bool same_type(struct type a, struct type b)
+{
+    return a.kind == b.kind && a.optional == b.optional && a.capacity == b.capacity;
+}
+
+static void infer_all(struct inference *inference, struct function *functions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        inference->function = &functions[i];
+        for (struct block *block = functions[i].entry; block; block = block->following)
+            for (struct value *value = block->first; value; value = value->next) {
+                struct type type = infer(inference, value);
+                inference->changed |= !same_type(type, value->type);
+                value->type = type;
+            }
+    }
+}
+
+/* Phis that nothing needs may join what does not go together: slots are reused. */
+static void drop_unused_phis(struct function *function)
+{
+    bool dropped;
+    do {
+        dropped = false;
+        ir_count_uses(function);
+        for (struct block *block = function->entry; block; block = block->following)
+            for (struct value *value = block->first, *next; value; value = next) {
+                next = value->next;
+                bool pure = value->op == IR_PHI || value->op == IR_PRESENT || value->op == IR_ABSENT;
+                if (pure && !value->uses) {
+                    ir_remove(value);
+                    dropped = true;
+                }
+            }
+    } while (dropped);
+}
+
+/* The value of a loaded object is what it was; of a new one, what the script has written and what the kind says. */
+static void start_object(struct inference *inference, struct shared *object)
+{
+    if (object->fd >= 0)
+        return;
+    object->key = object->given_key;
+    object->value = object->given_value;
+    object->keyed = object->key.kind != TYPE_NONE;
+    object->key_at = object->value_at = NULL;
+    object->variants = NULL;
+    object->variant_count = 0;
+    (void)inference;
+}
+
+static void lay_out(struct inference *inference, struct shared *object, struct type *type, const char *what)
+{
+    if (type->kind == TYPE_RECORD && !record_layout(type->record))
+        compile_fail(inference->compiler, object->value_at ? object->value_at : object->key_at,
+                     "the %s of '%s' contains itself, or has more than 64 fields that may be nil", what, object_name(object));
+}
+
+void pass_infer(struct function *functions, size_t count)
+{
+    struct compiler *compiler = functions->compiler;
+    struct inference inference = { .compiler = compiler, .arena = &compiler->arena };
+    for (size_t i = 0; i < compiler->object_count; i++)
+        start_object(&inference, compiler->objects[i]);
+    for (size_t i = 0; i < count; i++)
+        drop_unused_phis(&functions[i]);
+    do {
+        inference.changed = false;
+        infer_all(&inference, functions, count);
+    } while (inference.changed);
+    inference.final = true;
+    do {
+        inference.changed = false;
+        infer_all(&inference, functions, count);
+    } while (inference.changed);
+    for (size_t i = 0; i < compiler->object_count; i++) {
+        struct shared *object = compiler->objects[i];
+        lay_out(&inference, object, &object->key, "key");
+        lay_out(&inference, object, &object->value, "value");
+    }
+    for (size_t i = 0; i < count; i++)
+        for (struct block *block = functions[i].entry; block; block = block->following)
+            for (struct value *value = block->first; value; value = value->next)
+                if (value->type.kind == TYPE_RECORD && !record_layout(value->type.record))
+                    compile_fail(compiler, value->position,
+                                 "a record contains itself, or has more than 64 fields that may be nil");
+}

@@ -1,0 +1,355 @@
+#include "compile/ir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/compiler.h"
+
+struct value *ir_value(struct value *value)
+{
+    while (value && value->same)
+        value = value->same;
+    return value;
+}
+
+static struct value *new_value(struct function *function, enum ir_op op, const struct position *position,
+                               struct value *const *args, size_t count)
+{
+    struct value *value = arena_allocate(function->arena, sizeof *value);
+    value->op = op;
+    value->id = function->value_count++;
+    value->position = position;
+    value->arg_count = count;
+    value->args = count ? arena_allocate(function->arena, count * sizeof *args) : NULL;
+    for (size_t i = 0; i < count; i++)
+        value->args[i] = ir_value(args[i]);
+    return value;
+}
+
+struct value *ir_append(struct function *function, struct block *block, enum ir_op op, const struct position *position,
+                        struct value *const *args, size_t count)
+{
+    struct value *value = new_value(function, op, position, args, count);
+    if (!block)
+        return value;
+    value->block = block;
+    value->previous = block->last;
+    *(block->last ? &block->last->next : &block->first) = value;
+    block->last = value;
+    return value;
+}
+
+struct value *ir_phi(struct function *function, struct block *block, const struct position *position)
+{
+    struct value *phi = new_value(function, IR_PHI, position, NULL, 0);
+    phi->arg_count = block->predecessor_count;
+    phi->args = arena_allocate(function->arena, phi->arg_count * sizeof *phi->args);
+    phi->block = block;
+    phi->next = block->first;
+    *(block->first ? &block->first->previous : &block->last) = phi;
+    block->first = phi;
+    return phi;
+}
+
+static bool same_constant(const struct captured *a, const struct captured *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    switch (a->kind) {
+    case CAPTURED_NIL:
+        return true;
+    case CAPTURED_BOOLEAN:
+        return a->boolean == b->boolean;
+    case CAPTURED_NUMBER:
+        return !memcmp(&a->number, &b->number, sizeof a->number); /* 0 and -0 stay two */
+    case CAPTURED_I64:
+    case CAPTURED_U64:
+        return a->u64 == b->u64;
+    case CAPTURED_FUNCTION:
+    case CAPTURED_TABLE:
+    case CAPTURED_OBJECT:
+        return a->handle == b->handle;
+    case CAPTURED_STRING:
+    case CAPTURED_BUILTIN:
+    case CAPTURED_OTHER:
+        return a->string.length == b->string.length && !memcmp(a->string.bytes, b->string.bytes, a->string.length);
+    }
+    return false;
+}
+
+static struct type constant_type(const struct captured *constant)
+{
+    switch (constant->kind) {
+    case CAPTURED_NIL:
+        return (struct type){ .kind = TYPE_NIL };
+    case CAPTURED_BOOLEAN:
+        return (struct type){ .kind = TYPE_BOOLEAN };
+    case CAPTURED_NUMBER:
+        return (struct type){ .kind = TYPE_NUM };
+    case CAPTURED_I64:
+        return (struct type){ .kind = TYPE_I64 };
+    case CAPTURED_U64:
+        return (struct type){ .kind = TYPE_U64 };
+    case CAPTURED_STRING: /* with its NUL, in whole words */
+        return (struct type){ .kind = TYPE_STRING, .capacity = (uint32_t)(constant->string.length + 8) & ~7u };
+    default:
+        return (struct type){ .kind = TYPE_STATIC };
+    }
+}
+
+struct value *ir_constant(struct function *function, const struct captured *constant)
+{
+    for (size_t i = 0; i < function->constant_count; i++)
+        if (same_constant(&function->constants[i]->constant, constant))
+            return function->constants[i];
+    struct value *value = new_value(function, IR_CONSTANT, NULL, NULL, 0);
+    value->constant = *constant;
+    value->type = constant_type(constant);
+    function->constants =
+        arena_grow(function->arena, function->constants, function->constant_count, sizeof *function->constants);
+    return function->constants[function->constant_count++] = value;
+}
+
+struct value *ir_number(struct function *function, double number)
+{
+    return ir_constant(function, &(struct captured){ .kind = CAPTURED_NUMBER, .number = number });
+}
+
+struct value *ir_nil(struct function *function)
+{
+    return ir_constant(function, &(struct captured){ .kind = CAPTURED_NIL });
+}
+
+struct value *ir_boolean(struct function *function, bool boolean)
+{
+    return ir_constant(function, &(struct captured){ .kind = CAPTURED_BOOLEAN, .boolean = boolean });
+}
+
+struct block *ir_block(struct function *function)
+{
+    struct block *block = arena_allocate(function->arena, sizeof *block);
+    block->id = function->block_count++;
+    return block;
+}
+
+void ir_connect(struct block *from, struct block *to, struct function *function)
+{
+    from->next[from->next_count++] = to;
+    to->predecessors =
+        arena_grow(function->arena, to->predecessors, to->predecessor_count, sizeof *to->predecessors);
+    to->predecessors[to->predecessor_count++] = from;
+}
+
+void ir_remove(struct value *value)
+{
+    struct block *block = value->block;
+    *(value->previous ? &value->previous->next : &block->first) = value->next;
+    *(value->next ? &value->next->previous : &block->last) = value->previous;
+    value->block = NULL;
+}
+
+bool ir_has_effect(const struct value *value)
+{
+    switch (value->op) {
+    case IR_SET_FIELD:
+    case IR_MAP_SET:
+    case IR_MAP_DELETE:
+    case IR_MAP_ADD:
+    case IR_FIELD_ADD:
+    case IR_AGGREGATE:
+    case IR_VAR_SET:
+    case IR_VAR_ADD:
+    case IR_EMIT:
+    case IR_JUMP:
+    case IR_BRANCH:
+    case IR_RETURN:
+        return true;
+    /* Without an effect of their own, but they end the handler where an operand is nil, as Lua's error would. */
+    case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
+    case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT:
+    case IR_CAST: case IR_LT: case IR_LE: case IR_READ:
+        for (size_t i = 0; i < value->arg_count; i++)
+            if (ir_value(value->args[i])->type.optional)
+                return true;
+        return value->op == IR_DIV || value->op == IR_MOD; /* by zero is counted */
+    case IR_GET_FIELD:
+    case IR_COPY:
+        return ir_value(value->args[0])->type.optional;
+    case IR_MAP_GET:
+        return ir_value(value->args[0])->type.optional;
+    default:
+        return false;
+    }
+}
+
+void ir_count_uses(struct function *function)
+{
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first; value; value = value->next) {
+            value->uses = 0;
+            for (size_t i = 0; i < value->arg_count; i++) {
+                value->args[i] = ir_value(value->args[i]);
+                value->args[i]->uses = 0;
+            }
+        }
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first; value; value = value->next)
+            for (size_t i = 0; i < value->arg_count; i++)
+                value->args[i]->uses++;
+}
+
+static struct block *common_dominator(struct block *a, struct block *b)
+{
+    while (a != b) {
+        while (a->order > b->order)
+            a = a->dominator;
+        while (b->order > a->order)
+            b = b->dominator;
+    }
+    return a;
+}
+
+/* Forgets predecessor number I of BLOCK, with the matching argument of each phi. */
+static void drop_predecessor(struct block *block, size_t i)
+{
+    for (size_t j = i + 1; j < block->predecessor_count; j++)
+        block->predecessors[j - 1] = block->predecessors[j];
+    block->predecessor_count--;
+    for (struct value *phi = block->first; phi && phi->op == IR_PHI; phi = phi->next) {
+        for (size_t j = i + 1; j < phi->arg_count; j++)
+            phi->args[j - 1] = phi->args[j];
+        phi->arg_count--;
+    }
+}
+
+void ir_dominators(struct function *function)
+{
+    /* The order is topological, so one pass finds what cannot be reached and one finds the dominators. */
+    unsigned order = 0;
+    for (struct block **link = &function->entry, *block; (block = *link);) {
+        if (block != function->entry && !block->predecessor_count) {
+            for (unsigned i = 0; i < block->next_count; i++)
+                for (size_t j = 0; j < block->next[i]->predecessor_count; j++)
+                    if (block->next[i]->predecessors[j] == block) {
+                        drop_predecessor(block->next[i], j);
+                        break;
+                    }
+            *link = block->following;
+            continue;
+        }
+        block->order = order++;
+        block->dominator = NULL;
+        for (size_t i = 0; i < block->predecessor_count; i++)
+            block->dominator = i ? common_dominator(block->dominator, block->predecessors[i]) : block->predecessors[i];
+        function->last = block;
+        link = &block->following;
+    }
+}
+
+bool ir_dominates(const struct block *a, const struct block *b)
+{
+    while (b && b->order > a->order)
+        b = b->dominator;
+    return a == b;
+}
+
+static const char *const op_names[] = {
+    [IR_CONSTANT] = "constant", [IR_EVENT] = "event", [IR_CELL] = "cell", [IR_METHOD] = "method", [IR_PHI] = "phi",
+    [IR_PRESENT] = "present", [IR_ABSENT] = "absent", [IR_EVENT_FIELD] = "event_field", [IR_USTACK] = "ustack",
+    [IR_ADD] = "add", [IR_SUB] = "sub", [IR_MUL] = "mul", [IR_DIV] = "div", [IR_MOD] = "mod", [IR_NEG] = "neg",
+    [IR_AND] = "and", [IR_OR] = "or", [IR_XOR] = "xor", [IR_SHL] = "shl", [IR_SHR] = "shr", [IR_SAR] = "sar",
+    [IR_BNOT] = "bnot", [IR_CAST] = "cast", [IR_EQ] = "eq", [IR_LT] = "lt", [IR_LE] = "le", [IR_NOT] = "not",
+    [IR_TRUTH] = "truth", [IR_READ] = "read", [IR_RECORD] = "record", [IR_GET_FIELD] = "get_field",
+    [IR_SET_FIELD] = "set_field", [IR_COPY] = "copy", [IR_MAP_GET] = "map_get", [IR_MAP_SET] = "map_set",
+    [IR_MAP_DELETE] = "map_delete", [IR_MAP_ADD] = "map_add", [IR_FIELD_ADD] = "field_add",
+    [IR_AGGREGATE] = "aggregate", [IR_VAR_GET] = "var_get", [IR_VAR_SET] = "var_set", [IR_VAR_ADD] = "var_add",
+    [IR_EMIT] = "emit", [IR_JUMP] = "jump", [IR_BRANCH] = "branch", [IR_RETURN] = "return",
+};
+
+static void print_operand(const struct value *value)
+{
+    const struct captured *constant = &value->constant;
+    if (value->op == IR_EVENT)
+        fputs(" e", stderr);
+    else if (value->op != IR_CONSTANT)
+        fprintf(stderr, " %%%u", value->id);
+    else if (constant->kind == CAPTURED_NUMBER)
+        fprintf(stderr, " %.17g", constant->number);
+    else if (constant->kind == CAPTURED_I64 || constant->kind == CAPTURED_U64)
+        fprintf(stderr, " %lld", (long long)constant->i64);
+    else if (constant->kind == CAPTURED_BOOLEAN)
+        fputs(constant->boolean ? " true" : " false", stderr);
+    else if (constant->kind == CAPTURED_STRING || constant->kind == CAPTURED_BUILTIN)
+        fprintf(stderr, " '%.*s'", (int)constant->string.length, constant->string.bytes);
+    else
+        fputs(constant->kind == CAPTURED_NIL ? " nil" : " static", stderr);
+}
+
+void ir_print(struct function *function)
+{
+    for (struct block *block = function->entry; block; block = block->following) {
+        fprintf(stderr, "block %u", block->id);
+        for (size_t i = 0; i < block->predecessor_count; i++)
+            fprintf(stderr, "%s %u", i ? "," : " from", block->predecessors[i]->id);
+        fputc('\n', stderr);
+        for (struct value *value = block->first; value; value = value->next) {
+            fprintf(stderr, "  %4d %%%u = %s", value->position ? value->position->line : 0, value->id,
+                    op_names[value->op]);
+            if (value->name)
+                fprintf(stderr, " .%s", value->name);
+            for (size_t i = 0; i < value->arg_count; i++)
+                print_operand(ir_value(value->args[i]));
+            for (unsigned i = 0; i < block->next_count && value == block->last; i++)
+                fprintf(stderr, " → %u", block->next[i]->id);
+            fprintf(stderr, " : %s\n", type_name(function->arena, value->type));
+        }
+    }
+}
+
+static void violated(struct function *function, const struct value *value, const char *invariant)
+{
+    ir_print(function);
+    fprintf(stderr, "uplua: compiler invariant violated at %%%u: %s\n", value->id, invariant);
+    abort();
+}
+
+static void check_arguments(struct function *function, const struct value *value)
+{
+    for (size_t i = 0; i < value->arg_count; i++) {
+        const struct value *arg = ir_value(value->args[i]);
+        if (!arg)
+            violated(function, value, "an argument is missing");
+        if (!arg->block)
+            continue;
+        const struct block *user = value->op == IR_PHI ? value->block->predecessors[i] : value->block;
+        if (!ir_dominates(arg->block, user))
+            violated(function, value, "an argument does not dominate its use");
+        bool before = arg->block != user || value->op == IR_PHI;
+        for (const struct value *other = value->previous; other && !before; other = other->previous)
+            before = other == arg;
+        if (!before)
+            violated(function, value, "an argument comes after its use");
+    }
+}
+
+void ir_check(struct function *function)
+{
+    ir_dominators(function);
+    for (struct block *block = function->entry; block; block = block->following) {
+        for (struct value *value = block->first; value; value = value->next) {
+            bool ends = value->op == IR_JUMP || value->op == IR_BRANCH || value->op == IR_RETURN;
+            if (value->block != block)
+                violated(function, value, "a value stands in another block's list");
+            if (ends != (value == block->last))
+                violated(function, value, "a block ends in exactly one jump, branch or return");
+            if (value->op == IR_PHI && value->arg_count != block->predecessor_count)
+                violated(function, value, "a phi has one argument for each predecessor");
+            if (value->op == IR_PHI && value->previous && value->previous->op != IR_PHI)
+                violated(function, value, "phis come first");
+            check_arguments(function, value);
+        }
+        if (!block->last)
+            violated(function, function->event, "a block is empty");
+    }
+}

@@ -1,0 +1,161 @@
+/*
+ * A handler in SSA form, in Lua's terms: a value is what a Lua expression has, typed after infer.c; an operation with an
+ * effect stands in its block's list in program order. Invariants (checked by ir_check in test builds):
+ *  - every argument is defined in a block that dominates its use (for a phi: that dominates the matching predecessor);
+ *  - a phi has one argument for each predecessor, in their order, and stands before all other values of its block;
+ *  - each block but the entry has a predecessor and ends in exactly one of jump, branch, return;
+ *  - constants and the event stand in no block.
+ */
+#ifndef UPLUA_COMPILE_IR_H
+#define UPLUA_COMPILE_IR_H
+
+#include "compile/compile.h"
+
+enum ir_op {
+    IR_CONSTANT, /* .constant */
+    IR_EVENT,    /* the handler's parameter */
+    IR_CELL,     /* args: key; .object: an aggregation's element, such as n[key] */
+    IR_METHOD,   /* args: receiver; .name: bound, as in receiver:name() */
+    IR_PHI,
+    IR_PRESENT,  /* args: value; the same value where it is known not to be nil */
+    IR_ABSENT,   /* args: value; the same value where it is known to be nil or false */
+
+    IR_EVENT_FIELD, /* .name, .event */
+    IR_USTACK,      /* .number: depth */
+    IR_ADD, IR_SUB, IR_MUL, IR_DIV, IR_MOD, IR_NEG,
+    IR_AND, IR_OR, IR_XOR, IR_SHL, IR_SHR, IR_SAR, IR_BNOT,
+    IR_CAST,        /* args: value; .number: bits, negative if signed */
+    IR_EQ, IR_LT, IR_LE, /* boolean */
+    IR_NOT,         /* args: value; boolean, Lua's truth */
+    IR_TRUTH,       /* args: value; boolean, Lua's truth */
+    IR_READ,        /* args: address; .number: bits, negative if signed; nil if unreadable */
+
+    IR_RECORD,    /* a new record; its shape is .type.record */
+    IR_GET_FIELD, /* args: record; .name or .number (tuple) */
+    IR_SET_FIELD, /* args: record, value */
+    IR_COPY,      /* args: record; up.copy */
+
+    IR_MAP_GET,    /* args: key; .object; nil if absent */
+    IR_MAP_SET,    /* args: key, value */
+    IR_MAP_DELETE, /* args: key */
+    IR_MAP_ADD,    /* args: key, delta; .number: 1 if an absent entry is inserted, 0 if it is an error */
+    IR_FIELD_ADD,  /* args: record, delta; field as IR_GET_FIELD: one atomic add in place */
+    IR_AGGREGATE,  /* args: value, key or none; .object: count, sum, hist */
+    IR_VAR_GET, IR_VAR_SET, IR_VAR_ADD, /* args: none or value; .object */
+    IR_EMIT,       /* args: record; .object; .number: variant; boolean */
+
+    IR_JUMP,   /* .block->next[0] */
+    IR_BRANCH, /* args: condition (boolean); next[0] if true, next[1] if false */
+    IR_RETURN,
+};
+
+/* Where a value comes from: a line of the user's, and the call that an inlined function was reached by. */
+struct position {
+    const char *file;
+    int line;
+    const struct position *caller;
+};
+
+struct value {
+    enum ir_op op;
+    unsigned id;
+    struct type type;
+    struct block *block; /* NULL for constants and the event */
+    struct value *previous, *next;
+    struct value **args;
+    size_t arg_count;
+    const struct position *position;
+    const char *name;  /* of a field or method; a tuple's field has NULL and .number */
+    int64_t number;
+    unsigned object;
+    struct captured constant;
+    const struct event_field *event;
+    bool initialises; /* IR_SET_FIELD: the first to set a field of a fresh record that nothing has seen yet */
+    unsigned uses;    /* counted by ir_count_uses */
+    struct value *same; /* replaced by this one: use ir_value() */
+};
+
+struct block {
+    unsigned id;
+    struct value *first, *last;
+    struct block **predecessors;
+    size_t predecessor_count;
+    struct block *next[2];
+    unsigned next_count;
+    struct block *following; /* in the function's order, which is topological */
+    /* While building: what each slot of the Lua frame holds at the end. */
+    struct frame *frame;
+    struct value **slots;
+    struct block *inherits; /* slots not set here are those of this block (after an inlined call) */
+    /* Dominator tree (ir_dominators). */
+    struct block *dominator;
+    unsigned order;
+};
+
+/* One handler while it is compiled. */
+struct function {
+    struct compiler *compiler;
+    struct arena *arena;
+    struct handler *handler;
+    const struct compile_options *options;
+    struct block *entry, *last;
+    unsigned block_count, value_count;
+    struct value *event;
+    struct value **constants; /* one value per distinct constant */
+    size_t constant_count;
+    size_t handler_number; /* in the setup */
+};
+
+/* Event fields, by probe kind (event.c). */
+struct event_field {
+    const char *name;
+    unsigned kinds; /* 1 << HANDLER_… */
+    struct type type;
+    bool of_entry; /* in a return handler: saved by the entry half */
+    enum event_source {
+        EVENT_TIME, EVENT_PID, EVENT_TID, EVENT_UID, EVENT_GID, EVENT_CPU, EVENT_COMM, EVENT_CGROUP,
+        EVENT_PROBE, EVENT_FUNC, EVENT_ARGUMENT, EVENT_RETURN, EVENT_ELAPSED, EVENT_IP, EVENT_CALLER,
+    } source;
+    unsigned number; /* EVENT_ARGUMENT: which */
+};
+/* The field NAME of events of KIND; NULL if there is none. */
+const struct event_field *event_field_find(const char *name, enum handler_kind kind);
+/* "arg0, arg1, …" of KIND, for messages. */
+const char *event_field_list(struct arena *arena, enum handler_kind kind);
+
+/* Leaves the compilation with "FILE:LINE: TEXT" (and the inlining calls' lines) as the error. */
+_Noreturn void compile_fail(struct compiler *compiler, const struct position *position, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The value that stands for VALUE after replacements. */
+struct value *ir_value(struct value *value);
+/* A value of operation OP with COUNT ARGS at the end of BLOCK (NULL: in no block). */
+struct value *ir_append(struct function *function, struct block *block, enum ir_op op, const struct position *position,
+                        struct value *const *args, size_t count);
+/* A phi at the head of BLOCK, with one (not yet set) argument per predecessor. */
+struct value *ir_phi(struct function *function, struct block *block, const struct position *position);
+/* The one value of CONSTANT. */
+struct value *ir_constant(struct function *function, const struct captured *constant);
+struct value *ir_number(struct function *function, double number);
+struct value *ir_nil(struct function *function);
+struct value *ir_boolean(struct function *function, bool boolean);
+struct block *ir_block(struct function *function);
+void ir_connect(struct block *from, struct block *to, struct function *function);
+/* Takes VALUE out of its block. */
+void ir_remove(struct value *value);
+bool ir_has_effect(const struct value *value);
+void ir_count_uses(struct function *function);
+/* Fills the blocks' dominators and order; drops unreachable blocks. */
+void ir_dominators(struct function *function);
+bool ir_dominates(const struct block *a, const struct block *b);
+/* A listing for --explain and for debugging, on stderr. */
+void ir_print(struct function *function);
+/* Aborts where an invariant does not hold. */
+void ir_check(struct function *function);
+
+/* The passes, in their order. Each fails by compile_fail. */
+void pass_build(struct function *function);
+void pass_infer(struct function *functions, size_t count); /* over all handlers of the setup */
+void pass_optimise(struct function *function);
+
+#endif

@@ -1,0 +1,455 @@
+/*
+ * IR → machine operations. An optional value is two operands: itself and whether it is present; numbers are 0 where absent, so that
+ * comparisons need no branch. Blocks that only count a loss stand behind the rest.
+ */
+#include "compile/lower.h"
+
+#include <string.h>
+
+#include "compile/fold.h"
+
+struct place *lower_place(struct lower *lower, struct value *value)
+{
+    value = ir_value(value);
+    struct place *place = &lower->places[value->id];
+    if (value->op != IR_CONSTANT || place->value.kind)
+        return place;
+    const struct captured *constant = &value->constant;
+    switch (constant->kind) {
+    case CAPTURED_NIL:
+        place->value = operand_immediate(0);
+        place->present = operand_immediate(0);
+        break;
+    case CAPTURED_BOOLEAN:
+        place->value = operand_immediate(constant->boolean);
+        break;
+    case CAPTURED_NUMBER:
+    case CAPTURED_I64:
+    case CAPTURED_U64:
+        place->value = operand_immediate(fold_integer(lower->function, value, lower->program->position));
+        break;
+    default: /* strings go to memory where they are needed */
+        break;
+    }
+    return place;
+}
+
+unsigned lower_ledger(struct lower *lower, const char *cause)
+{
+    const struct position *at = lower->program->position;
+    if (!at)
+        return ledger_add(lower->compiler, cause);
+    return ledger_add(lower->compiler, arena_format(lower->program->arena, "%s, %s:%d", cause, at->file, at->line));
+}
+
+struct machine_block *lower_loss(struct lower *lower, unsigned entry, struct machine_block *to, int64_t result)
+{
+    struct program *program = lower->program;
+    struct machine_block *here = program->block, *block = machine_block(program);
+    block->cold = true;
+    machine_place(program, block);
+    machine_add_atomic(program, machine_copy(program, operand_data("ledger", 8 * (int64_t)entry)), 0,
+                       operand_immediate(1));
+    if (to)
+        machine_jump(program, to);
+    else
+        machine_exit(program, result);
+    program->block = here;
+    return block;
+}
+
+void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, struct operand b,
+                       struct machine_block *otherwise)
+{
+    struct machine_block *next = machine_block(lower->program);
+    machine_branch(lower->program, code, a, b, next, otherwise);
+    machine_place(lower->program, next);
+}
+
+void lower_require(struct lower *lower, const struct place *place, const char *what)
+{
+    if (place->present.kind == OPERAND_NONE)
+        return;
+    unsigned entry = lower_ledger(lower, arena_format(lower->program->arena, "handler ended by an error: %s", what));
+    lower_continue_if(lower, BPF_JNE, place->present, operand_immediate(0), lower_loss(lower, entry, NULL, 0));
+}
+
+struct operand lower_number(struct lower *lower, struct value *value)
+{
+    const struct place *place = lower_place(lower, value);
+    lower_require(lower, place, "arithmetic or comparison on nil");
+    return place->value;
+}
+
+struct operand lower_is_not_negative(struct lower *lower, struct operand result)
+{
+    struct operand sign = machine_alu(lower->program, BPF_RSH, result, operand_immediate(63));
+    return machine_alu(lower->program, BPF_XOR, sign, operand_immediate(1));
+}
+
+/* --- arithmetic --- */
+
+/* |x| and the sign (0 or −1) of X in *SIGN. */
+static struct operand magnitude(struct program *program, struct operand x, struct operand *sign)
+{
+    *sign = machine_alu(program, BPF_ARSH, x, operand_immediate(63));
+    return machine_alu(program, BPF_SUB, machine_alu(program, BPF_XOR, x, *sign), *sign);
+}
+
+/* BPF's own signed division came with Linux 6.6: divide the magnitudes, then give the sign back. */
+static struct operand divide(struct lower *lower, const struct value *value, struct operand a, struct operand b)
+{
+    struct program *program = lower->program;
+    uint8_t code = value->op == IR_DIV ? BPF_DIV : BPF_MOD;
+    if (value->type.kind == TYPE_U64)
+        return machine_alu(program, code, a, b);
+    struct operand a_sign, b_sign = operand_immediate(0);
+    struct operand dividend = magnitude(program, a, &a_sign), divisor = b;
+    if (b.kind != OPERAND_IMMEDIATE)
+        divisor = magnitude(program, b, &b_sign);
+    else if (b.number < 0) {
+        divisor = operand_immediate((int64_t)-(uint64_t)b.number);
+        b_sign = operand_immediate(-1);
+    }
+    struct operand result = machine_alu(program, code, dividend, divisor), sign = a_sign;
+    if (value->op == IR_DIV && !(b_sign.kind == OPERAND_IMMEDIATE && !b_sign.number))
+        sign = machine_alu(program, BPF_XOR, a_sign, b_sign);
+    return machine_alu(program, BPF_SUB, machine_alu(program, BPF_XOR, result, sign), sign);
+}
+
+static struct operand divide_checked(struct lower *lower, const struct value *value, struct operand a, struct operand b)
+{
+    struct program *program = lower->program;
+    if (b.kind == OPERAND_IMMEDIATE && b.number)
+        return divide(lower, value, a, b);
+    struct machine_block *join = machine_block(program);
+    unsigned entry = lower_ledger(lower, value->op == IR_DIV ? "division by zero gave 0" : "remainder by zero gave 0");
+    struct machine_block *zero = lower_loss(lower, entry, join, 0);
+    lower_continue_if(lower, BPF_JNE, b, operand_immediate(0), zero);
+    struct operand quotient = divide(lower, value, a, b);
+    machine_jump(program, join);
+    machine_place(program, join);
+    struct machine_instruction *phi = machine_phi(program, join);
+    for (size_t i = 0; i < join->predecessor_count; i++)
+        phi->args[i] = join->predecessors[i] == zero ? operand_immediate(0) : quotient;
+    return operand_register(phi->result);
+}
+
+static struct operand cast(struct program *program, struct operand a, int64_t bits)
+{
+    int64_t width = bits < 0 ? -bits : bits;
+    if (width == 64)
+        return a;
+    if (bits == 32)
+        return machine_alu32(program, BPF_MOV, a, a);
+    if (bits > 0)
+        return machine_alu(program, BPF_AND, a, operand_immediate((INT64_C(1) << bits) - 1));
+    struct operand shift = operand_immediate(64 - width);
+    return machine_alu(program, BPF_ARSH, machine_alu(program, BPF_LSH, a, shift), shift);
+}
+
+static void arithmetic(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct operand a = lower_number(lower, value->args[0]), result;
+    struct operand b = value->arg_count > 1 ? lower_number(lower, value->args[1]) : operand_immediate(0);
+    static const uint8_t codes[] = {
+        [IR_ADD] = BPF_ADD, [IR_SUB] = BPF_SUB, [IR_MUL] = BPF_MUL, [IR_AND] = BPF_AND, [IR_OR] = BPF_OR,
+        [IR_XOR] = BPF_XOR, [IR_SHL] = BPF_LSH, [IR_SHR] = BPF_RSH, [IR_SAR] = BPF_ARSH,
+    };
+    switch (value->op) {
+    case IR_DIV:
+    case IR_MOD:
+        result = divide_checked(lower, value, a, b);
+        break;
+    case IR_NEG:
+        result = machine_alu(program, BPF_SUB, operand_immediate(0), a);
+        break;
+    case IR_BNOT:
+        result = machine_alu(program, BPF_XOR, a, operand_immediate(-1));
+        break;
+    case IR_CAST:
+        result = cast(program, a, value->number);
+        break;
+    case IR_SHL:
+    case IR_SHR:
+    case IR_SAR:
+        /* Shift counts are taken modulo 64, as LuaJIT does. */
+        b = b.kind == OPERAND_IMMEDIATE ? operand_immediate(b.number & 63)
+                                        : machine_alu(program, BPF_AND, b, operand_immediate(63));
+        /* fall through */
+    default:
+        result = machine_alu(program, codes[value->op], a, b);
+    }
+    lower_place(lower, value)->value = result;
+}
+
+/* --- conditions --- */
+
+static void condition(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no);
+
+static void truth(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no)
+{
+    value = ir_value(value);
+    const struct place *place = lower_place(lower, value);
+    if (value->op == IR_NOT)
+        return truth(lower, value->args[0], no, yes);
+    if (value->type.kind == TYPE_BOOLEAN || value->type.kind == TYPE_NIL || value->type.kind == TYPE_NONE)
+        machine_branch(lower->program, BPF_JNE, place->value, operand_immediate(0), yes, no);
+    else if (place->present.kind == OPERAND_NONE)
+        machine_jump(lower->program, yes);
+    else
+        machine_branch(lower->program, BPF_JNE, place->present, operand_immediate(0), yes, no);
+}
+
+static void equal_strings(struct lower *lower, struct value *a, struct value *b, struct machine_block *yes,
+                          struct machine_block *no)
+{
+    uint32_t capacity = ir_value(a)->type.capacity > ir_value(b)->type.capacity ? ir_value(a)->type.capacity
+                                                                                : ir_value(b)->type.capacity;
+    if (ir_value(a)->op == IR_CONSTANT) {
+        struct value *swap = a;
+        a = b;
+        b = swap;
+    }
+    struct program *program = lower->program;
+    struct operand x = memory_string(lower, a, capacity), y = { 0 };
+    const struct captured *constant = ir_value(b)->op == IR_CONSTANT ? &ir_value(b)->constant : NULL;
+    if (!constant)
+        y = memory_string(lower, b, capacity);
+    for (uint32_t offset = 0; offset < capacity; offset += 8) {
+        struct operand word;
+        if (constant) {
+            uint64_t bits = 0;
+            if (offset < constant->string.length)
+                memcpy(&bits, constant->string.bytes + offset,
+                       constant->string.length - offset < 8 ? constant->string.length - offset : 8);
+            word = operand_immediate((int64_t)bits);
+        } else {
+            word = machine_load(program, BPF_DW, y, offset);
+        }
+        lower_continue_if(lower, BPF_JEQ, machine_load(program, BPF_DW, x, offset), word, no);
+    }
+    machine_jump(program, yes);
+}
+
+static void equal(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no)
+{
+    struct value *a = ir_value(value->args[0]), *b = ir_value(value->args[1]);
+    const struct place *x = lower_place(lower, a), *y = lower_place(lower, b);
+    struct program *program = lower->program;
+    if (a->type.kind == TYPE_NIL || b->type.kind == TYPE_NIL) {
+        const struct place *tested = a->type.kind == TYPE_NIL ? y : x;
+        if (tested->present.kind == OPERAND_NONE)
+            machine_jump(program, no);
+        else
+            machine_branch(program, BPF_JEQ, tested->present, operand_immediate(0), yes, no);
+        return;
+    }
+    /* Two values that may both be nil are equal then; one that is nil is not equal to one that is not. */
+    bool x_optional = x->present.kind != OPERAND_NONE, y_optional = y->present.kind != OPERAND_NONE;
+    if (x_optional && y_optional) {
+        struct machine_block *x_nil = machine_block(program);
+        lower_continue_if(lower, BPF_JNE, x->present, operand_immediate(0), x_nil);
+        struct machine_block *here = program->block;
+        machine_place(program, x_nil);
+        machine_branch(program, BPF_JEQ, y->present, operand_immediate(0), yes, no);
+        program->block = here;
+    } else if (x_optional) {
+        lower_continue_if(lower, BPF_JNE, x->present, operand_immediate(0), no);
+    }
+    if (y_optional)
+        lower_continue_if(lower, BPF_JNE, y->present, operand_immediate(0), no);
+    if (a->type.kind == TYPE_STRING)
+        equal_strings(lower, a, b, yes, no);
+    else
+        machine_branch(program, BPF_JEQ, x->value, y->value, yes, no);
+}
+
+static void ordered(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no)
+{
+    struct value *a = ir_value(value->args[0]), *b = ir_value(value->args[1]);
+    struct operand x = lower_number(lower, a), y = lower_number(lower, b);
+    bool is_unsigned = a->type.kind == TYPE_U64 || b->type.kind == TYPE_U64;
+    uint8_t code = value->op == IR_LT ? (is_unsigned ? BPF_JLT : BPF_JSLT) : (is_unsigned ? BPF_JLE : BPF_JSLE);
+    machine_branch(lower->program, code, x, y, yes, no);
+}
+
+static void condition(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no)
+{
+    value = ir_value(value);
+    switch (value->op) {
+    case IR_EQ:
+        return equal(lower, value, yes, no);
+    case IR_LT:
+    case IR_LE:
+        return ordered(lower, value, yes, no);
+    case IR_TRUTH:
+        return truth(lower, value->args[0], yes, no);
+    default:
+        return truth(lower, value, yes, no);
+    }
+}
+
+/* Conditions are computed where they are branched on; this is for `not` as a value. */
+static void negation(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct machine_block *yes = machine_block(program), *no = machine_block(program), *join = machine_block(program);
+    truth(lower, value->args[0], no, yes);
+    machine_place(program, yes);
+    machine_jump(program, join);
+    machine_place(program, no);
+    machine_jump(program, join);
+    machine_place(program, join);
+    struct machine_instruction *phi = machine_phi(program, join);
+    for (size_t i = 0; i < join->predecessor_count; i++)
+        phi->args[i] = operand_immediate(join->predecessors[i] == yes);
+    lower_place(lower, value)->value = operand_register(phi->result);
+}
+
+/* --- control flow --- */
+
+/* Runs before the end of predecessor I of BLOCK: what a phi's argument needs to be in place there. */
+static struct operand string_at_end(struct lower *lower, struct machine_block *block, struct value *value,
+                                    uint32_t capacity)
+{
+    struct machine_block *here = lower->program->block;
+    struct machine_instruction *end = block->last;
+    block->last = end->previous;
+    *(block->last ? &block->last->next : &block->first) = NULL;
+    lower->program->block = block;
+    struct operand address = machine_copy(lower->program, memory_string(lower, value, capacity));
+    end->previous = block->last;
+    block->last->next = end;
+    block->last = end;
+    lower->program->block = here;
+    return address;
+}
+
+static void phi(struct lower *lower, struct value *value)
+{
+    struct machine_block *block = lower->first[lower->block->id];
+    struct place *place = lower_place(lower, value);
+    struct machine_instruction *values = machine_phi(lower->program, block);
+    struct machine_instruction *presence = value->type.optional ? machine_phi(lower->program, block) : NULL;
+    for (size_t i = 0; i < value->arg_count; i++) {
+        /* A way that turned out to be impossible has no predecessor in the machine's graph. */
+        size_t j = 0;
+        while (j < block->predecessor_count && block->predecessors[j] != lower->last[value->block->predecessors[i]->id])
+            j++;
+        if (j == block->predecessor_count)
+            continue;
+        struct value *arg = ir_value(value->args[i]);
+        struct place *from = lower_place(lower, arg);
+        values->args[j] = from->value;
+        if (value->type.kind == TYPE_STRING && arg->type.kind == TYPE_STRING)
+            values->args[j] = string_at_end(lower, block->predecessors[j], arg, value->type.capacity);
+        if (presence)
+            presence->args[j] = from->present.kind ? from->present : operand_immediate(1);
+    }
+    place->value = operand_register(values->result);
+    place->capacity = value->type.capacity;
+    if (presence)
+        place->present = operand_register(presence->result);
+}
+
+static struct machine_block *block_of(struct lower *lower, struct block *block)
+{
+    if (!lower->first[block->id])
+        lower->first[block->id] = machine_block(lower->program);
+    return lower->first[block->id];
+}
+
+static void value_lower(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    if (value->position)
+        program->position = value->position;
+    switch (value->op) {
+    case IR_PHI:
+        return phi(lower, value);
+    case IR_PRESENT:
+        *lower_place(lower, value) = *lower_place(lower, value->args[0]);
+        lower_place(lower, value)->present = (struct operand){ 0 };
+        return;
+    case IR_ABSENT:
+        *lower_place(lower, value) = *lower_place(lower, value->args[0]);
+        if (value->type.kind == TYPE_NIL)
+            lower_place(lower, value)->value = lower_place(lower, value)->present = operand_immediate(0);
+        return;
+    case IR_EVENT_FIELD:
+        return probe_event_field(lower, value);
+    case IR_USTACK:
+        return probe_ustack(lower, value);
+    case IR_READ:
+        return probe_read(lower, value);
+    case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
+    case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST:
+        return arithmetic(lower, value);
+    case IR_EQ: case IR_LT: case IR_LE: case IR_TRUTH:
+        return; /* where they are branched on */
+    case IR_NOT:
+        return negation(lower, value);
+    case IR_RECORD:
+        return memory_record(lower, value);
+    case IR_GET_FIELD:
+        return memory_get_field(lower, value);
+    case IR_SET_FIELD:
+        return memory_set_field(lower, value);
+    case IR_FIELD_ADD:
+        return memory_add_field(lower, value);
+    case IR_COPY:
+        return memory_copy_record(lower, value);
+    case IR_JUMP:
+        lower->last[value->block->id] = program->block;
+        return machine_jump(program, block_of(lower, value->block->next[0]));
+    case IR_BRANCH:
+        return condition(lower, value->args[0], block_of(lower, value->block->next[0]),
+                         block_of(lower, value->block->next[1]));
+    case IR_RETURN:
+        return machine_exit(program, 0);
+    default:
+        return share_lower(lower, value);
+    }
+}
+
+static void blocks(struct lower *lower)
+{
+    machine_jump(lower->program, block_of(lower, lower->function->entry));
+    for (struct block *block = lower->function->entry; block; block = block->following) {
+        struct machine_block *start = block_of(lower, block);
+        if (!start->predecessor_count)
+            continue;
+        lower->block = block;
+        machine_place(lower->program, start);
+        for (struct value *value = block->first; value; value = value->next)
+            value_lower(lower, value);
+    }
+}
+
+static void finish(struct lower *lower, struct program *program, struct object *result)
+{
+    pass_allocate(program);
+    pass_emit(program, result, lower->function->options,
+              arena_format(program->arena, "handler/%s", program->name));
+}
+
+void pass_lower(struct function *function, struct object *result)
+{
+    struct lower lower = {
+        .function = function,
+        .compiler = function->compiler,
+        .places = arena_allocate(function->arena, function->value_count * sizeof *lower.places),
+        .first = arena_allocate(function->arena, function->block_count * sizeof *lower.first),
+        .last = arena_allocate(function->arena, function->block_count * sizeof *lower.last),
+    };
+    probe_find_saved(&lower);
+    probe_prologue(&lower, result);
+    struct program *program = lower.program;
+    blocks(&lower);
+    finish(&lower, program, result);
+    struct program *entry = probe_entry_half(&lower);
+    if (entry)
+        finish(&lower, entry, result);
+}

@@ -1,0 +1,97 @@
+/* The state of the pass from the IR to machine operations; shared by lower.c (control flow, arithmetic), memory.c
+ * (records, strings, what is stored), share.c (maps and the other shared objects) and probe.c (the event). */
+#ifndef UPLUA_COMPILE_LOWER_H
+#define UPLUA_COMPILE_LOWER_H
+
+#include "compile/machine.h"
+
+/* Where an IR value is at run time. */
+struct place {
+    struct operand value;   /* number, boolean (0, 1), id: the value, 0 where absent; string, record: its address */
+    struct operand present; /* non-zero if the value is not nil; OPERAND_NONE: it never is */
+    uint32_t capacity;      /* of a string's buffer */
+    struct slot *header;    /* of a fresh record for a ring: its slot, which starts 8 bytes before the record */
+    struct slot *in_memory; /* a number that has been stored for a call by address … */
+    struct block *stored_in; /* … in this block */
+};
+
+/* A value that the entry half saves for the return handler. */
+struct saved {
+    const struct event_field *event;
+    struct operand value; /* in the return half */
+};
+
+struct lower {
+    struct function *function;
+    struct compiler *compiler;
+    struct program *program;
+    struct place *places; /* by IR value id */
+    struct machine_block **first; /* by IR block id: where it starts … */
+    struct machine_block **last;  /* … and the block that jumps out of it, where it ends in a jump */
+    struct block *block; /* being lowered */
+    struct operand context, pid_tgid, tgid;
+    struct slot *zero_key;
+    struct saved *saved;
+    size_t saved_count;
+};
+
+/* --- lower.c --- */
+
+struct place *lower_place(struct lower *lower, struct value *value);
+/* VALUE as a number (or id, or boolean): ends the handler where it is nil. */
+struct operand lower_number(struct lower *lower, struct value *value);
+/* Ends the handler, counted as a Lua error, where the value PLACE is nil. WHAT: "arithmetic on nil". */
+void lower_require(struct lower *lower, const struct place *place, const char *what);
+/* A new ledger entry: CAUSE and the line of the value lowered. */
+unsigned lower_ledger(struct lower *lower, const char *cause);
+/* Counts entry ENTRY in a block of its own and goes on at TO (NULL: ends the program with RESULT). */
+struct machine_block *lower_loss(struct lower *lower, unsigned entry, struct machine_block *to, int64_t result);
+/* Goes on in a new block if A CODE B, to OTHERWISE if not. */
+void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, struct operand b,
+                       struct machine_block *otherwise);
+/* 1 where a helper's RESULT is not negative, else 0. */
+struct operand lower_is_not_negative(struct lower *lower, struct operand result);
+
+/* --- memory.c --- */
+
+/* Writes VALUE into memory of type TYPE at BASE + OFFSET. VALUE must not be nil there. */
+void memory_store(struct lower *lower, struct operand base, int64_t offset, struct type type, struct value *value);
+/* The place of what lies at BASE + OFFSET: a number is loaded, a string copied, a record referred to. */
+struct place memory_load(struct lower *lower, struct operand base, int64_t offset, struct type type);
+/* An address at which VALUE lies as TYPE, for a helper. */
+struct operand memory_address(struct lower *lower, struct value *value, struct type type);
+void memory_copy(struct lower *lower, struct operand to, int64_t to_offset, struct operand from, int64_t from_offset,
+                 uint32_t size);
+void memory_zero(struct lower *lower, struct operand to, int64_t offset, uint32_t size);
+void memory_record(struct lower *lower, struct value *value);
+void memory_get_field(struct lower *lower, struct value *value);
+void memory_set_field(struct lower *lower, struct value *value);
+void memory_add_field(struct lower *lower, struct value *value);
+void memory_copy_record(struct lower *lower, struct value *value);
+/* Brings the string VALUE into a buffer of CAPACITY bytes. */
+struct operand memory_string(struct lower *lower, struct value *value, uint32_t capacity);
+
+/* --- share.c --- */
+
+void share_lower(struct lower *lower, struct value *value);
+/* Settles map types and names of all objects used. */
+void share_describe(struct compiler *compiler);
+/* Declares the maps of used objects in RESULT. */
+int share_declare(struct compiler *compiler, struct object *result);
+
+/* --- probe.c --- */
+
+/* The values that the entry half must save, into lower->saved. */
+void probe_find_saved(struct lower *lower);
+/* Filter of processes, and in a return handler the recovery of what was saved; declares maps in RESULT. */
+void probe_prologue(struct lower *lower, struct object *result);
+/* The program of the entry half, where it is one of its own; NULL otherwise. */
+struct program *probe_entry_half(struct lower *lower);
+void probe_event_field(struct lower *lower, struct value *value);
+void probe_ustack(struct lower *lower, struct value *value);
+void probe_read(struct lower *lower, struct value *value);
+
+/* Lowers FUNCTION and adds its programs to RESULT. */
+void pass_lower(struct function *function, struct object *result);
+
+#endif

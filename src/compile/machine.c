@@ -1,0 +1,235 @@
+#include "compile/machine.h"
+
+#include <string.h>
+
+struct program *program_new(struct compiler *compiler, const char *name, uint32_t attach_type)
+{
+    struct program *program = arena_allocate(&compiler->arena, sizeof *program);
+    program->compiler = compiler;
+    program->arena = &compiler->arena;
+    program->name = name;
+    program->attach_type = attach_type;
+    machine_place(program, machine_block(program));
+    return program;
+}
+
+struct operand operand_immediate(int64_t number)
+{
+    return (struct operand){ .kind = OPERAND_IMMEDIATE, .number = number };
+}
+
+struct operand operand_register(struct reg *reg)
+{
+    return (struct operand){ .kind = OPERAND_REGISTER, .reg = reg };
+}
+
+struct operand operand_slot(struct slot *slot, int64_t offset)
+{
+    return (struct operand){ .kind = OPERAND_FRAME, .slot = slot, .number = offset };
+}
+
+struct operand operand_map(const char *name)
+{
+    return (struct operand){ .kind = OPERAND_MAP, .symbol = name };
+}
+
+struct operand operand_data(const char *name, int64_t offset)
+{
+    return (struct operand){ .kind = OPERAND_DATA, .symbol = name, .number = offset };
+}
+
+struct slot *program_slot(struct program *program, uint32_t size)
+{
+    struct slot *slot = arena_allocate(program->arena, sizeof *slot);
+    slot->size = (size + 7) & ~7u;
+    slot->next = program->slots;
+    program->slots = slot;
+    return slot;
+}
+
+struct machine_block *machine_block(struct program *program)
+{
+    struct machine_block *block = arena_allocate(program->arena, sizeof *block);
+    block->id = program->block_count++;
+    return block;
+}
+
+void machine_place(struct program *program, struct machine_block *block)
+{
+    *(program->last ? &program->last->following : &program->entry) = block;
+    program->last = block;
+    program->block = block;
+}
+
+static struct reg *new_register(struct program *program, struct machine_instruction *definition)
+{
+    struct reg *reg = arena_allocate(program->arena, sizeof *reg);
+    reg->id = program->register_count++;
+    reg->definition = definition;
+    reg->number = reg->hint = -1;
+    reg->next = program->registers;
+    program->registers = reg;
+    return reg;
+}
+
+static struct machine_instruction *append(struct program *program, enum machine_op op, bool has_result)
+{
+    struct machine_instruction *instruction = arena_allocate(program->arena, sizeof *instruction);
+    struct machine_block *block = program->block;
+    instruction->op = op;
+    instruction->position = program->position;
+    instruction->block = block;
+    instruction->previous = block->last;
+    *(block->last ? &block->last->next : &block->first) = instruction;
+    block->last = instruction;
+    if (has_result)
+        instruction->result = new_register(program, instruction);
+    return instruction;
+}
+
+struct operand machine_context(struct program *program)
+{
+    return operand_register(append(program, M_CONTEXT, true)->result);
+}
+
+static struct operand alu(struct program *program, uint8_t code, bool wide, struct operand a, struct operand b)
+{
+    struct machine_instruction *instruction = append(program, M_ALU, true);
+    instruction->code = code;
+    instruction->wide = wide;
+    instruction->a = a;
+    instruction->b = b;
+    return operand_register(instruction->result);
+}
+
+struct operand machine_alu(struct program *program, uint8_t code, struct operand a, struct operand b)
+{
+    return alu(program, code, true, a, b);
+}
+
+struct operand machine_alu32(struct program *program, uint8_t code, struct operand a, struct operand b)
+{
+    return alu(program, code, false, a, b);
+}
+
+struct operand machine_copy(struct program *program, struct operand a)
+{
+    struct machine_instruction *instruction = append(program, M_COPY, true);
+    instruction->a = a;
+    return operand_register(instruction->result);
+}
+
+struct operand machine_load(struct program *program, uint8_t size, struct operand base, int64_t offset)
+{
+    struct machine_instruction *instruction = append(program, M_LOAD, true);
+    instruction->size = size;
+    instruction->a = base;
+    instruction->offset = (int16_t)offset;
+    return operand_register(instruction->result);
+}
+
+void machine_store(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value)
+{
+    struct machine_instruction *instruction = append(program, M_STORE, false);
+    instruction->size = size;
+    instruction->a = base;
+    instruction->offset = (int16_t)offset;
+    instruction->b = value;
+}
+
+void machine_add_atomic(struct program *program, struct operand base, int64_t offset, struct operand value)
+{
+    struct machine_instruction *instruction = append(program, M_ADD_ATOMIC, false);
+    instruction->a = base;
+    instruction->offset = (int16_t)offset;
+    instruction->b = value;
+}
+
+static struct machine_instruction *call(struct program *program, const struct operand *args, size_t count)
+{
+    struct machine_instruction *instruction = append(program, M_CALL, true);
+    instruction->args = arena_allocate(program->arena, (count + 1) * sizeof *args);
+    if (count)
+        memcpy(instruction->args, args, count * sizeof *args);
+    instruction->arg_count = count;
+    return instruction;
+}
+
+struct operand machine_call(struct program *program, int32_t helper, const struct operand *args, size_t count)
+{
+    struct machine_instruction *instruction = call(program, args, count);
+    instruction->callee = CALL_HELPER;
+    instruction->number = helper;
+    return operand_register(instruction->result);
+}
+
+struct operand machine_call_pure(struct program *program, int32_t helper, const struct operand *args, size_t count)
+{
+    struct operand result = machine_call(program, helper, args, count);
+    result.reg->definition->pure = true;
+    return result;
+}
+
+struct operand machine_call_library(struct program *program, const char *name, const struct operand *args,
+                                    size_t count)
+{
+    struct machine_instruction *instruction = call(program, args, count);
+    instruction->callee = CALL_LIBRARY;
+    instruction->symbol = name;
+    return operand_register(instruction->result);
+}
+
+struct operand machine_call_kernel(struct program *program, int btf_id, const struct operand *args, size_t count)
+{
+    struct machine_instruction *instruction = call(program, args, count);
+    instruction->callee = CALL_KERNEL;
+    instruction->number = btf_id;
+    return operand_register(instruction->result);
+}
+
+struct machine_instruction *machine_phi(struct program *program, struct machine_block *block)
+{
+    struct machine_instruction *phi = arena_allocate(program->arena, sizeof *phi);
+    phi->op = M_PHI;
+    phi->position = program->position;
+    phi->block = block;
+    phi->arg_count = block->predecessor_count;
+    phi->args = arena_allocate(program->arena, phi->arg_count * sizeof *phi->args);
+    phi->result = new_register(program, phi);
+    phi->next = block->first;
+    *(block->first ? &block->first->previous : &block->last) = phi;
+    block->first = phi;
+    return phi;
+}
+
+static void connect(struct program *program, struct machine_block *to)
+{
+    struct machine_block *from = program->block;
+    from->next[from->next_count++] = to;
+    to->predecessors =
+        arena_grow(program->arena, to->predecessors, to->predecessor_count, sizeof *to->predecessors);
+    to->predecessors[to->predecessor_count++] = from;
+}
+
+void machine_jump(struct program *program, struct machine_block *to)
+{
+    append(program, M_JUMP, false);
+    connect(program, to);
+}
+
+void machine_branch(struct program *program, uint8_t code, struct operand a, struct operand b,
+                    struct machine_block *if_true, struct machine_block *if_false)
+{
+    struct machine_instruction *instruction = append(program, M_BRANCH, false);
+    instruction->code = code;
+    instruction->wide = true;
+    instruction->a = a;
+    instruction->b = b;
+    connect(program, if_true);
+    connect(program, if_false);
+}
+
+void machine_exit(struct program *program, int64_t result)
+{
+    append(program, M_EXIT, false)->a = operand_immediate(result);
+}

@@ -1,0 +1,153 @@
+/*
+ * A program in terms of the BPF machine: instructions on an unlimited number of registers, each assigned once. lower.c makes
+ * it from the IR, allocate.c maps its registers to r0–r9 and the frame, emit.c writes the instructions.
+ */
+#ifndef UPLUA_COMPILE_MACHINE_H
+#define UPLUA_COMPILE_MACHINE_H
+
+#include <linux/bpf.h>
+
+#include "compile/compiler.h"
+
+enum machine_op {
+    M_CONTEXT, /* result = the program's argument; first in the program */
+    M_COPY,    /* result = a: any operand */
+    M_ALU,     /* result = a CODE b; CODE is BPF_ADD …, WIDE: 64 bits, else the low 32, zero-extended */
+    M_LOAD,    /* result = *(SIZE *)(a + offset), zero-extended; SIZE is BPF_B … BPF_DW */
+    M_STORE,   /* *(SIZE *)(a + offset) = b */
+    M_ADD_ATOMIC, /* the same, += b, whole words */
+    M_CALL,    /* result = function(args…) */
+    M_PHI,     /* result = args[i] when entered from predecessor i */
+    M_JUMP,
+    M_BRANCH,  /* to next[0] if a CODE b (BPF_JEQ …), else to next[1] */
+    M_EXIT,    /* return a */
+};
+
+enum operand_kind {
+    OPERAND_NONE,
+    OPERAND_REGISTER,
+    OPERAND_IMMEDIATE,
+    OPERAND_FRAME, /* the address NUMBER bytes into SLOT */
+    OPERAND_MAP,   /* the map called SYMBOL */
+    OPERAND_DATA,  /* the address NUMBER bytes into the counters called SYMBOL */
+};
+
+struct operand {
+    enum operand_kind kind;
+    union {
+        struct reg *reg;
+        struct slot *slot;
+        const char *symbol;
+    };
+    int64_t number;
+};
+
+/* A piece of the stack frame. */
+struct slot {
+    uint32_t size; /* a multiple of 8 */
+    int offset;    /* from r10, set by the emitter */
+    struct slot *next;
+};
+
+struct reg {
+    unsigned id;
+    struct machine_instruction *definition;
+    unsigned uses;
+    /* allocate.c: where it is alive, in instruction positions; what holds it */
+    int start, end;
+    bool crosses_call, tiny; /* TINY: comes from a spill and cannot be spilled again */
+    int number;              /* r0 … r9, or -1 */
+    int hint;                /* register that would save a copy, or -1 */
+    struct reg *hint_from;
+    struct slot *spilled;
+    struct reg *next;
+};
+
+enum { MAX_CALL_ARGUMENTS = 5 };
+
+struct machine_instruction {
+    enum machine_op op;
+    uint8_t code, size;
+    bool wide;
+    int16_t offset;
+    struct reg *result;
+    struct operand a, b;
+    /* M_CALL: a helper (NUMBER), a library function (SYMBOL) or a kernel function (BTF id NUMBER) */
+    enum { CALL_HELPER, CALL_LIBRARY, CALL_KERNEL } callee;
+    int32_t number;
+    const char *symbol;
+    bool pure; /* a call that may be left out if nobody wants its result */
+    struct operand *args; /* M_CALL, M_PHI */
+    size_t arg_count;
+    const struct position *position;
+    struct machine_block *block;
+    struct machine_instruction *previous, *next;
+    int at; /* position in the linear order, while allocating */
+};
+
+struct machine_block {
+    unsigned id;
+    bool cold; /* placed behind the rest */
+    struct machine_instruction *first, *last;
+    struct machine_block **predecessors;
+    size_t predecessor_count;
+    struct machine_block *next[2];
+    unsigned next_count;
+    struct machine_block *following;
+    uint64_t *live_in, *live_out; /* bit sets over registers, while allocating */
+    int start, end;
+    int emitted_at; /* index of the first BPF instruction */
+};
+
+struct program {
+    struct compiler *compiler;
+    struct arena *arena;
+    const char *name;
+    uint32_t attach_type;
+    struct machine_block *entry, *last;
+    struct slot *slots;
+    struct reg *registers;
+    unsigned register_count, block_count;
+    /* where machine_* append */
+    struct machine_block *block;
+    const struct position *position;
+};
+
+struct program *program_new(struct compiler *compiler, const char *name, uint32_t attach_type);
+struct operand operand_immediate(int64_t number);
+struct operand operand_register(struct reg *reg);
+struct operand operand_slot(struct slot *slot, int64_t offset);
+struct operand operand_map(const char *name);
+struct operand operand_data(const char *name, int64_t offset);
+struct slot *program_slot(struct program *program, uint32_t size);
+
+struct machine_block *machine_block(struct program *program);
+/* Places BLOCK behind the others and appends to it from now on. */
+void machine_place(struct program *program, struct machine_block *block);
+/* Each returns the register that holds the result. */
+struct operand machine_context(struct program *program);
+struct operand machine_alu(struct program *program, uint8_t code, struct operand a, struct operand b);
+struct operand machine_alu32(struct program *program, uint8_t code, struct operand a, struct operand b);
+struct operand machine_copy(struct program *program, struct operand a);
+struct operand machine_load(struct program *program, uint8_t size, struct operand base, int64_t offset);
+void machine_store(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value);
+void machine_add_atomic(struct program *program, struct operand base, int64_t offset, struct operand value);
+struct operand machine_call(struct program *program, int32_t helper, const struct operand *args, size_t count);
+struct operand machine_call_pure(struct program *program, int32_t helper, const struct operand *args, size_t count);
+struct operand machine_call_library(struct program *program, const char *name, const struct operand *args,
+                                    size_t count);
+struct operand machine_call_kernel(struct program *program, int btf_id, const struct operand *args, size_t count);
+/* A phi at the head of BLOCK with room for one argument per predecessor that BLOCK has by now. */
+struct machine_instruction *machine_phi(struct program *program, struct machine_block *block);
+void machine_jump(struct program *program, struct machine_block *to);
+void machine_branch(struct program *program, uint8_t code, struct operand a, struct operand b,
+                    struct machine_block *if_true, struct machine_block *if_false);
+void machine_exit(struct program *program, int64_t result);
+
+/* The passes behind the lowering. */
+void pass_allocate(struct program *program);
+/* Adds the finished program to OBJECT. */
+void pass_emit(struct program *program, struct object *object, const struct compile_options *options,
+               const char *section);
+
+#endif

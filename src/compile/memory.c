@@ -1,0 +1,219 @@
+/* Values in memory: records and their fields, strings, keys and values that helpers take by address. */
+#include "compile/lower.h"
+
+#include <string.h>
+
+void memory_zero(struct lower *lower, struct operand to, int64_t offset, uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i += 8)
+        machine_store(lower->program, BPF_DW, to, offset + i, operand_immediate(0));
+}
+
+void memory_copy(struct lower *lower, struct operand to, int64_t to_offset, struct operand from, int64_t from_offset,
+                 uint32_t size)
+{
+    for (uint32_t i = 0; i < size; i += 8)
+        machine_store(lower->program, BPF_DW, to, to_offset + i,
+                      machine_load(lower->program, BPF_DW, from, from_offset + i));
+}
+
+/* The string VALUE into CAPACITY bytes at TO: cut where it is longer, zeros behind it. */
+static void store_string(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity, struct value *value)
+{
+    value = ir_value(value);
+    if (value->op == IR_CONSTANT) {
+        const struct captured *constant = &value->constant;
+        for (uint32_t i = 0; i < capacity; i += 8) {
+            uint64_t word = 0;
+            if (i < constant->string.length)
+                memcpy(&word, constant->string.bytes + i,
+                       constant->string.length - i < 8 ? constant->string.length - i : 8);
+            machine_store(lower->program, BPF_DW, to, offset + i, operand_immediate((int64_t)word));
+        }
+        return;
+    }
+    const struct place *place = lower_place(lower, value);
+    uint32_t common = place->capacity < capacity ? place->capacity : capacity;
+    memory_copy(lower, to, offset, place->value, 0, common);
+    memory_zero(lower, to, offset + common, capacity - common);
+}
+
+struct operand memory_string(struct lower *lower, struct value *value, uint32_t capacity)
+{
+    const struct place *place = lower_place(lower, value);
+    if (ir_value(value)->op != IR_CONSTANT && place->capacity == capacity)
+        return place->value;
+    struct slot *slot = program_slot(lower->program, capacity);
+    store_string(lower, operand_slot(slot, 0), 0, capacity, value);
+    return operand_slot(slot, 0);
+}
+
+void memory_store(struct lower *lower, struct operand base, int64_t offset, struct type type, struct value *value)
+{
+    const struct place *place = lower_place(lower, value);
+    switch (type.kind) {
+    case TYPE_STRING:
+        store_string(lower, base, offset, type.capacity, value);
+        break;
+    case TYPE_RECORD:
+        memory_copy(lower, base, offset, place->value, 0, type_size(type));
+        break;
+    default:
+        machine_store(lower->program, BPF_DW, base, offset, place->value);
+    }
+}
+
+struct place memory_load(struct lower *lower, struct operand base, int64_t offset, struct type type)
+{
+    struct program *program = lower->program;
+    struct place place = { 0 };
+    if (type.kind == TYPE_RECORD) {
+        place.value = base.kind == OPERAND_FRAME ? operand_slot(base.slot, base.number + offset)
+                      : offset ? machine_alu(program, BPF_ADD, base, operand_immediate(offset)) : base;
+    } else if (type.kind == TYPE_STRING) {
+        /* A copy: what the map holds may change, a string does not. */
+        struct slot *slot = program_slot(program, type.capacity);
+        memory_copy(lower, operand_slot(slot, 0), 0, base, offset, type.capacity);
+        place.value = operand_slot(slot, 0);
+        place.capacity = type.capacity;
+    } else {
+        place.value = machine_load(program, BPF_DW, base, offset);
+    }
+    return place;
+}
+
+struct operand memory_address(struct lower *lower, struct value *value, struct type type)
+{
+    struct place *place = lower_place(lower, value);
+    if (type.kind == TYPE_STRING)
+        return memory_string(lower, value, type.capacity);
+    if (type.kind == TYPE_RECORD)
+        return place->value;
+    bool constant = ir_value(value)->op == IR_CONSTANT;
+    if (place->in_memory && !constant && ir_dominates(place->stored_in, lower->block))
+        return operand_slot(place->in_memory, 0);
+    if (!place->in_memory)
+        place->in_memory = program_slot(lower->program, 8);
+    place->stored_in = lower->block;
+    machine_store(lower->program, BPF_DW, operand_slot(place->in_memory, 0), 0, place->value);
+    return operand_slot(place->in_memory, 0);
+}
+
+/* --- records --- */
+
+static bool is_emitted(const struct function *function, const struct value *record)
+{
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *use = block->first; use; use = use->next)
+            if (use->op == IR_EMIT && ir_value(use->args[0]) == record)
+                return true;
+    return false;
+}
+
+static bool is_initialised(const struct function *function, const struct value *record, const struct field *field)
+{
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *use = block->first; use; use = use->next)
+            if (use->op == IR_SET_FIELD && use->initialises && ir_value(use->args[0]) == record &&
+                !use->type.optional && !field->type.optional &&
+                (field->name ? use->name && !strcmp(use->name, field->name)
+                             : !use->name && use->number == field->index))
+                return true;
+    return false;
+}
+
+void memory_record(struct lower *lower, struct value *value)
+{
+    struct record *shape = record_of(value->type.record);
+    struct place *place = lower_place(lower, value);
+    uint32_t header = is_emitted(lower->function, value) ? 8 : 0;
+    struct slot *slot = program_slot(lower->program, shape->size + header);
+    place->value = operand_slot(slot, header);
+    place->header = header ? slot : NULL;
+    if (shape->presence >= 0 || !shape->field_count)
+        memory_zero(lower, place->value, 0, 8);
+    for (size_t i = 0; i < shape->field_count; i++)
+        if (!is_initialised(lower->function, value, &shape->fields[i]))
+            memory_zero(lower, place->value, shape->fields[i].offset, type_size(shape->fields[i].type));
+}
+
+void memory_get_field(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct value *base = ir_value(value->args[0]);
+    struct place *from = lower_place(lower, base), *place = lower_place(lower, value);
+    lower_require(lower, from, "indexing nil");
+    struct record *shape = record_of(base->type.record);
+    const struct field *field = record_field(shape, value->name, (int)value->number);
+    if (!field) {
+        place->value = place->present = operand_immediate(0);
+        return;
+    }
+    *place = memory_load(lower, from->value, field->offset, field->type);
+    if (field->presence < 0)
+        return;
+    struct operand word = machine_load(program, BPF_DW, from->value, shape->presence);
+    if (field->presence)
+        word = machine_alu(program, BPF_RSH, word, operand_immediate(field->presence));
+    place->present = machine_alu(program, BPF_AND, word, operand_immediate(1));
+}
+
+static void set_presence(struct lower *lower, struct operand base, const struct record *shape,
+                         const struct field *field, bool present)
+{
+    struct program *program = lower->program;
+    struct operand word = machine_load(program, BPF_DW, base, shape->presence);
+    int64_t bit = (int64_t)(UINT64_C(1) << field->presence);
+    word = machine_alu(program, present ? BPF_OR : BPF_AND, word, operand_immediate(present ? bit : ~bit));
+    machine_store(program, BPF_DW, base, shape->presence, word);
+}
+
+void memory_set_field(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct value *base = ir_value(value->args[0]);
+    struct place *to = lower_place(lower, base);
+    struct place *from = lower_place(lower, value->args[1]);
+    lower_require(lower, to, "indexing nil");
+    struct record *shape = record_of(base->type.record);
+    const struct field *field = record_field(shape, value->name, (int)value->number);
+    if (!field) /* only ever nil: as absent as before */
+        return;
+    if (from->present.kind == OPERAND_NONE) {
+        memory_store(lower, to->value, field->offset, field->type, value->args[1]);
+        if (field->presence >= 0)
+            set_presence(lower, to->value, shape, field, true);
+        return;
+    }
+    struct machine_block *absent = machine_block(program), *join = machine_block(program);
+    lower_continue_if(lower, BPF_JNE, from->present, operand_immediate(0), absent);
+    memory_store(lower, to->value, field->offset, field->type, value->args[1]);
+    set_presence(lower, to->value, shape, field, true);
+    machine_jump(program, join);
+    machine_place(program, absent);
+    memory_zero(lower, to->value, field->offset, type_size(field->type)); /* keys are compared byte by byte */
+    set_presence(lower, to->value, shape, field, false);
+    machine_jump(program, join);
+    machine_place(program, join);
+}
+
+void memory_add_field(struct lower *lower, struct value *value)
+{
+    struct value *base = ir_value(value->args[0]);
+    struct place *to = lower_place(lower, base);
+    struct operand delta = lower_number(lower, value->args[1]);
+    lower_require(lower, to, "indexing nil");
+    const struct field *field = record_field(base->type.record, value->name, (int)value->number);
+    machine_add_atomic(lower->program, to->value, field->offset, delta);
+}
+
+void memory_copy_record(struct lower *lower, struct value *value)
+{
+    struct place *from = lower_place(lower, value->args[0]), *place = lower_place(lower, value);
+    lower_require(lower, from, "copying nil");
+    uint32_t size = record_of(value->type.record)->size, header = is_emitted(lower->function, value) ? 8 : 0;
+    struct slot *slot = program_slot(lower->program, size + header);
+    place->value = operand_slot(slot, header);
+    place->header = header ? slot : NULL;
+    memory_copy(lower, place->value, 0, from->value, 0, size);
+}

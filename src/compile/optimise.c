@@ -1,0 +1,347 @@
+/*
+ * What the generated code need not do: fields of the event read twice, read-modify-write sequences that are one atomic add
+ * (which also makes them lossless, as handlers.md promises), values that nobody uses, branches around nothing.
+ */
+#include <string.h>
+
+#include "compile/compiler.h"
+#include "compile/fold.h"
+
+static void replace(struct value *value, struct value *by)
+{
+    ir_remove(value);
+    value->same = by;
+}
+
+/* --- the same value computed twice --- */
+
+static bool is_pure(const struct value *value)
+{
+    switch (value->op) {
+    case IR_EVENT_FIELD: case IR_USTACK: case IR_PRESENT: case IR_ABSENT: case IR_EQ: case IR_TRUTH: case IR_NOT:
+    case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG: case IR_AND: case IR_OR: case IR_XOR:
+    case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST: case IR_LT: case IR_LE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool same_operation(const struct value *a, const struct value *b)
+{
+    if (a->op != b->op || a->arg_count != b->arg_count || a->event != b->event || a->number != b->number)
+        return false;
+    for (size_t i = 0; i < a->arg_count; i++)
+        if (ir_value(a->args[i]) != ir_value(b->args[i]))
+            return false;
+    return true;
+}
+
+static void merge_equal_values(struct function *function)
+{
+    struct value **seen = NULL;
+    size_t count = 0;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first, *next; value; value = next) {
+            next = value->next;
+            if (!is_pure(value))
+                continue;
+            struct value *earlier = NULL;
+            for (size_t i = 0; i < count && !earlier; i++)
+                if (same_operation(seen[i], value) && ir_dominates(seen[i]->block, block))
+                    earlier = seen[i];
+            if (earlier) {
+                replace(value, earlier);
+            } else {
+                seen = arena_grow(function->arena, seen, count, sizeof *seen);
+                seen[count++] = value;
+            }
+        }
+}
+
+/* --- additions in place --- */
+
+static struct value *strip(struct value *value)
+{
+    value = ir_value(value);
+    while (value->op == IR_PRESENT)
+        value = ir_value(value->args[0]);
+    return value;
+}
+
+/* The only value set in the fresh record RECORD for SET's field; NULL if there is none or RECORD is used otherwise than as a key. */
+static struct value *field_value(const struct function *function, const struct value *record, const struct value *set)
+{
+    struct value *found = NULL;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *use = block->first; use; use = use->next)
+            if (use->op == IR_SET_FIELD && ir_value(use->args[0]) == record && use->number == set->number &&
+                (use->name && set->name ? !strcmp(use->name, set->name) : use->name == set->name)) {
+                if (found)
+                    return NULL;
+                found = ir_value(use->args[1]);
+            }
+    return found;
+}
+
+/* True if the keys A and B are surely equal: the same value, or fresh tuples of the same values. */
+static bool same_key(const struct function *function, struct value *a, struct value *b)
+{
+    a = ir_value(a);
+    b = ir_value(b);
+    if (a == b)
+        return true;
+    if (a->op != IR_RECORD || b->op != IR_RECORD || record_of(a->type.record) != record_of(b->type.record))
+        return false;
+    size_t a_count = 0, b_count = 0;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *use = block->first; use; use = use->next) {
+            if (use->op != IR_SET_FIELD)
+                continue;
+            b_count += ir_value(use->args[0]) == b;
+            if (ir_value(use->args[0]) != a)
+                continue;
+            a_count++;
+            if (!use->initialises || field_value(function, b, use) != ir_value(use->args[1]))
+                return false;
+        }
+    return a_count == b_count;
+}
+
+static bool writes_object(const struct value *value, unsigned object)
+{
+    switch (value->op) {
+    case IR_MAP_SET:
+    case IR_MAP_DELETE:
+    case IR_MAP_ADD:
+        return value->object == object;
+    case IR_FIELD_ADD:
+    case IR_SET_FIELD:
+        return strip(value->args[0])->op != IR_RECORD;
+    default:
+        return false;
+    }
+}
+
+/* True if nothing between the values FROM and TO (FROM's block dominates TO's) may have written to OBJECT. */
+static bool untouched(const struct value *from, const struct value *to, unsigned object)
+{
+    for (const struct block *block = from->block; block; block = block->following) {
+        const struct value *value = block == from->block ? from->next : block->first;
+        for (; value; value = value->next) {
+            if (value == to)
+                return true;
+            if (writes_object(value, object))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool is_zero(const struct value *value)
+{
+    return fold_is_number(value) && value->constant.kind == CAPTURED_NUMBER && value->constant.number == 0;
+}
+
+/*
+ * SUM is OPERAND + x or OPERAND − x for an operand that MATCHES accepts: returns x (negated: in NEGATED), and the operand
+ * in *OPERAND.
+ */
+static struct value *addend(struct value *sum, bool (*matches)(struct value *operand), struct value **operand,
+                            bool *negated)
+{
+    sum = ir_value(sum);
+    if (sum->op != IR_ADD && sum->op != IR_SUB)
+        return NULL;
+    struct value *a = ir_value(sum->args[0]), *b = ir_value(sum->args[1]);
+    *negated = sum->op == IR_SUB;
+    if (matches(a)) {
+        *operand = a;
+        return b;
+    }
+    if (sum->op == IR_ADD && matches(b)) {
+        *operand = b;
+        return a;
+    }
+    return NULL;
+}
+
+/* m[k], or (m[k] or 0) */
+static struct value *map_read(struct value *value, bool *or_zero)
+{
+    value = ir_value(value);
+    *or_zero = value->op == IR_PHI;
+    if (value->op != IR_PHI)
+        return strip(value)->op == IR_MAP_GET ? strip(value) : NULL;
+    if (value->arg_count != 2)
+        return NULL;
+    struct value *a = ir_value(value->args[0]), *b = ir_value(value->args[1]);
+    struct value *read = is_zero(b) ? a : is_zero(a) ? b : NULL;
+    /* The present value comes from the way on which m[k] was tested. */
+    return read && read->op == IR_PRESENT && strip(read)->op == IR_MAP_GET ? strip(read) : NULL;
+}
+
+static bool is_map_read(struct value *value)
+{
+    bool or_zero;
+    return map_read(value, &or_zero) != NULL;
+}
+
+static bool is_field_read(struct value *value)
+{
+    return ir_value(value)->op == IR_GET_FIELD;
+}
+
+static struct value *delta_before(struct function *function, struct value *user, struct value *delta, bool negated)
+{
+    if (!negated)
+        return delta;
+    struct value *folded = fold_arithmetic(function, IR_NEG, 0, delta, NULL, user->position);
+    if (folded)
+        return folded;
+    struct value *negation = ir_append(function, NULL, IR_NEG, user->position, &delta, 1);
+    negation->type = delta->type;
+    negation->type.optional = false;
+    negation->block = user->block;
+    negation->next = user;
+    negation->previous = user->previous;
+    *(user->previous ? &user->previous->next : &user->block->first) = negation;
+    user->previous = negation;
+    return negation;
+}
+
+static void add_in_map(struct function *function, struct value *set)
+{
+    struct value *operand;
+    bool negated, or_zero;
+    struct value *delta = addend(set->args[1], is_map_read, &operand, &negated);
+    if (!delta)
+        return;
+    struct value *read = map_read(operand, &or_zero);
+    if (read->object != set->object || !type_is_number(read->type) || !same_key(function, read->args[0], set->args[0]) ||
+        !untouched(read, set, set->object))
+        return;
+    set->args[1] = delta_before(function, set, delta, negated);
+    set->op = IR_MAP_ADD;
+    set->number = or_zero;
+}
+
+static void add_in_field(struct function *function, struct value *set)
+{
+    struct value *operand;
+    bool negated;
+    struct value *delta = addend(set->args[1], is_field_read, &operand, &negated);
+    struct value *sum = ir_value(set->args[1]);
+    if (!delta || operand->number != set->number || !operand->name != !set->name ||
+        (set->name && strcmp(operand->name, set->name)))
+        return;
+    struct value *to = strip(set->args[0]), *from = strip(operand->args[0]);
+    if (to->op != IR_MAP_GET || from->op != IR_MAP_GET || to->object != from->object ||
+        !same_key(function, to->args[0], from->args[0]) || !untouched(operand, set, to->object))
+        return;
+    const struct field *field = record_field(to->type.record, set->name, (int)set->number);
+    if (!field || field->type.optional || !type_is_number(field->type))
+        return;
+    set->args[1] = delta_before(function, set, delta, negated);
+    set->op = IR_FIELD_ADD;
+    ir_count_uses(function);
+    if (!sum->uses && sum->block)
+        ir_remove(sum);
+    ir_count_uses(function);
+    if (!operand->uses && operand->block) /* its nil check is the addition's */
+        ir_remove(operand);
+}
+
+static void add_in_place(struct function *function)
+{
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first; value; value = value->next) {
+            if (value->op == IR_MAP_SET)
+                add_in_map(function, value);
+            else if (value->op == IR_SET_FIELD)
+                add_in_field(function, value);
+        }
+}
+
+/* --- what nobody needs --- */
+
+/* A fresh record that is only written to is not needed, nor are the writes. */
+static bool is_dead_store(const struct function *function, const struct value *set)
+{
+    if (set->op != IR_SET_FIELD)
+        return false;
+    const struct value *record = ir_value(set->args[0]);
+    if (record->op != IR_RECORD)
+        return false;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *use = block->first; use; use = use->next)
+            for (size_t i = 0; i < use->arg_count; i++)
+                if (ir_value(use->args[i]) == record && (use->op != IR_SET_FIELD || i))
+                    return false;
+    return true;
+}
+
+static bool drop_unused(struct function *function)
+{
+    bool any = false, dropped;
+    do {
+        dropped = false;
+        ir_count_uses(function);
+        for (struct block *block = function->entry; block; block = block->following)
+            for (struct value *value = block->last, *previous; value; value = previous) {
+                previous = value->previous;
+                if (is_dead_store(function, value) || (!value->uses && !ir_has_effect(value))) {
+                    ir_remove(value);
+                    dropped = any = true;
+                }
+            }
+    } while (dropped);
+    return any;
+}
+
+/* Where control goes when it enters BLOCK, which does nothing: its successor, if that has no phis to tell ways apart. */
+static struct block *beyond(struct block *block)
+{
+    while (block->first->op == IR_JUMP && block->next[0]->first->op != IR_PHI)
+        block = block->next[0];
+    return block;
+}
+
+static void disconnect(struct block *from, struct block *to)
+{
+    for (size_t i = 0; i < to->predecessor_count; i++)
+        if (to->predecessors[i] == from) {
+            memmove(&to->predecessors[i], &to->predecessors[i + 1],
+                    (to->predecessor_count - i - 1) * sizeof *to->predecessors);
+            to->predecessor_count--;
+            return;
+        }
+}
+
+/* Branches whose both ways meet again without having done anything. */
+static bool drop_branches(struct function *function)
+{
+    bool any = false;
+    for (struct block *block = function->entry; block; block = block->following) {
+        struct value *branch = block->last;
+        if (branch->op != IR_BRANCH || beyond(block->next[0]) != beyond(block->next[1]))
+            continue;
+        /* One way stays: what it leads through jumps only. */
+        disconnect(block, block->next[1]);
+        branch->op = IR_JUMP;
+        branch->arg_count = 0;
+        block->next_count = 1;
+        any = true;
+    }
+    if (any)
+        ir_dominators(function);
+    return any;
+}
+
+void pass_optimise(struct function *function)
+{
+    merge_equal_values(function);
+    add_in_place(function);
+    while (drop_unused(function) | drop_branches(function))
+        ;
+}

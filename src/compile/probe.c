@@ -1,0 +1,320 @@
+/*
+ * What a handler sees of its probe: the filter of processes in front of it, the event's fields, and for a return handler what
+ * the entry of the function left for it. That is one value in the session's cookie where the kernel has sessions; otherwise,
+ * and for more values, an entry of a map keyed by thread and stack pointer, which tells nested and recursive calls apart.
+ */
+#include <string.h>
+
+#include "arch/arch.h"
+#include "compile/lower.h"
+
+/* Calls that may be between entry and return at one time: threads times nesting. */
+enum { MAX_PENDING_CALLS = 65536 };
+
+static bool is_return(const struct lower *lower)
+{
+    return lower->function->handler->kind == HANDLER_RETURN;
+}
+
+static const char *pending_map(struct lower *lower)
+{
+    return arena_format(lower->function->arena, "calls_%zu_%zu", lower->compiler->setups % 10000,
+                        lower->function->handler_number % 10000);
+}
+
+void probe_find_saved(struct lower *lower)
+{
+    struct function *function = lower->function;
+    if (!is_return(lower))
+        return;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first; value; value = value->next) {
+            if (value->op != IR_EVENT_FIELD || !value->event->of_entry)
+                continue;
+            bool known = false;
+            for (size_t i = 0; i < lower->saved_count; i++)
+                known |= lower->saved[i].event == value->event;
+            if (known)
+                continue;
+            lower->saved = arena_grow(function->arena, lower->saved, lower->saved_count, sizeof *lower->saved);
+            lower->saved[lower->saved_count++] = (struct saved){ .event = value->event };
+        }
+}
+
+/* Ends the program with IGNORED for processes that are not traced. */
+static void filter(struct lower *lower, int64_t ignored)
+{
+    struct program *program = lower->program;
+    const struct compile_options *options = lower->function->options;
+    lower->context = machine_context(program);
+    lower->pid_tgid = machine_call_pure(program, BPF_FUNC_get_current_pid_tgid, NULL, 0);
+    lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
+    if (!options->pid_count && !options->except)
+        return;
+    struct machine_block *traced = machine_block(program), *other = machine_block(program);
+    other->cold = true;
+    if (!options->pid_count)
+        machine_branch(program, BPF_JEQ, lower->tgid, operand_immediate(options->except), other, traced);
+    for (size_t i = 0; i < options->pid_count; i++) {
+        struct machine_block *next = i + 1 < options->pid_count ? machine_block(program) : other;
+        machine_branch(program, BPF_JEQ, lower->tgid, operand_immediate(options->pids[i]), traced, next);
+        if (next != other)
+            machine_place(program, next);
+    }
+    machine_place(program, other);
+    machine_exit(program, ignored);
+    machine_place(program, traced);
+}
+
+/* The ARGUMENT register, return value … of the context; fails where the CPU has none. */
+static struct operand context_word(struct lower *lower, int offset, const char *what)
+{
+    if (offset < 0)
+        compile_fail(lower->compiler, lower->program->position, "%s is not in a register on this CPU", what);
+    return machine_load(lower->program, BPF_DW, lower->context, offset);
+}
+
+static struct operand entry_value(struct lower *lower, const struct event_field *event)
+{
+    if (event->source == EVENT_ELAPSED)
+        return machine_call_pure(lower->program, BPF_FUNC_ktime_get_ns, NULL, 0);
+    return context_word(lower, arch_argument(event->number), event->name);
+}
+
+/* Thread and stack pointer at the entry, for the map of pending calls. */
+static struct operand call_key(struct lower *lower, int64_t popped)
+{
+    struct program *program = lower->program;
+    struct slot *key = program_slot(program, 16);
+    struct operand pointer = context_word(lower, arch_stack_pointer(), "the stack pointer");
+    if (popped)
+        pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(popped));
+    machine_store(program, BPF_DW, operand_slot(key, 0), 0, lower->pid_tgid);
+    machine_store(program, BPF_DW, operand_slot(key, 0), 8, pointer);
+    return operand_slot(key, 0);
+}
+
+/* Puts what the return needs into the map of pending calls; ends the program with DONE, or FAILED where it is full. */
+static void save_in_map(struct lower *lower, int64_t done, int64_t failed)
+{
+    struct program *program = lower->program;
+    struct operand key = call_key(lower, 0);
+    struct slot *values = program_slot(program, (uint32_t)(8 * lower->saved_count));
+    for (size_t i = 0; i < lower->saved_count; i++)
+        machine_store(program, BPF_DW, operand_slot(values, 0), 8 * (int64_t)i,
+                      entry_value(lower, lower->saved[i].event));
+    struct operand args[] = { operand_map(pending_map(lower)), key, operand_slot(values, 0), operand_immediate(BPF_ANY) };
+    struct operand result = machine_call(program, BPF_FUNC_map_update_elem, args, 4);
+    struct machine_block *saved = machine_block(program);
+    unsigned entry = ledger_add(lower->compiler, arena_format(program->arena,
+                                                              "%s: more than %d calls at one time: return not seen",
+                                                              lower->function->handler->probe, MAX_PENDING_CALLS));
+    machine_branch(program, BPF_JEQ, result, operand_immediate(0), saved, lower_loss(lower, entry, NULL, failed));
+    machine_place(program, saved);
+    machine_exit(program, done);
+}
+
+static void recover_from_map(struct lower *lower)
+{
+    struct program *program = lower->program;
+    struct operand key = call_key(lower, arch_return_pops());
+    struct operand args[] = { operand_map(pending_map(lower)), key };
+    struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
+    unsigned entry = ledger_add(lower->compiler, arena_format(program->arena, "%s: return of a call whose entry was not seen",
+                                                              lower->function->handler->probe));
+    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), lower_loss(lower, entry, NULL, 0));
+    for (size_t i = 0; i < lower->saved_count; i++)
+        lower->saved[i].value = machine_load(program, BPF_DW, found, 8 * (int64_t)i);
+    machine_call(program, BPF_FUNC_map_delete_elem, args, 2);
+}
+
+/* Both halves in one program; the kernel calls it at the entry and at the return. */
+static void session(struct lower *lower)
+{
+    struct program *program = lower->program;
+    const struct compile_options *options = lower->function->options;
+    /* Newer kernels want the context, older ones ignore it. */
+    struct operand returns = machine_call_kernel(program, options->session_is_return, &lower->context, 1);
+    struct machine_block *at_return = machine_block(program), *at_entry = machine_block(program);
+    machine_branch(program, BPF_JNE, machine_alu(program, BPF_AND, returns, operand_immediate(1)), operand_immediate(0), at_return, at_entry);
+    machine_place(program, at_entry);
+    bool cookie = lower->saved_count == 1;
+    if (cookie) {
+        struct operand value = entry_value(lower, lower->saved->event);
+        struct operand address = machine_call_kernel(program, options->session_cookie, &lower->context, 1);
+        machine_store(program, BPF_DW, address, 0, value);
+        machine_exit(program, 0);
+    } else {
+        save_in_map(lower, 0, 1);
+    }
+    machine_place(program, at_return);
+    if (cookie) {
+        struct operand address = machine_call_kernel(program, options->session_cookie, &lower->context, 1);
+        lower->saved->value = machine_load(program, BPF_DW, address, 0);
+    } else {
+        recover_from_map(lower);
+    }
+}
+
+void probe_prologue(struct lower *lower, struct object *result)
+{
+    struct handler *handler = lower->function->handler;
+    const struct compile_options *options = lower->function->options;
+    struct arena *arena = lower->function->arena;
+    handler->session = lower->saved_count && options->session_is_return;
+    const char *name = arena_format(arena, "handler_%zu", lower->function->handler_number);
+    memcpy(handler->program, name, strlen(name) + 1);
+    uint32_t type = handler->session ? options->session_attach_type
+                    : is_return(lower) ? options->return_attach_type : options->entry_attach_type;
+    lower->program = program_new(lower->compiler, name, type);
+    bool in_map = lower->saved_count > (handler->session ? 1u : 0u);
+    if (in_map && object_add_map(result, &(struct object_map){
+                                             .name = pending_map(lower),
+                                             .type = BPF_MAP_TYPE_HASH,
+                                             .key_size = 16,
+                                             .value_size = (uint32_t)(8 * lower->saved_count),
+                                             .max_entries = MAX_PENDING_CALLS,
+                                             .flags = BPF_F_NO_PREALLOC,
+                                             .reuse_fd = -1,
+                                         }))
+        compile_fail(lower->compiler, NULL, "out of memory");
+    filter(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
+    if (handler->session)
+        session(lower);
+    else if (lower->saved_count)
+        recover_from_map(lower);
+}
+
+struct program *probe_entry_half(struct lower *lower)
+{
+    struct handler *handler = lower->function->handler;
+    if (!lower->saved_count || handler->session)
+        return NULL;
+    const char *name = arena_format(lower->function->arena, "handler_%zu_entry", lower->function->handler_number);
+    memcpy(handler->entry_program, name, strlen(name) + 1);
+    lower->program = program_new(lower->compiler, name, lower->function->options->entry_attach_type);
+    filter(lower, 0);
+    save_in_map(lower, 0, 0);
+    return lower->program;
+}
+
+/* --- fields --- */
+
+static struct operand read_user(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
+{
+    struct operand args[] = { operand_slot(to, 0), operand_immediate(size), address };
+    return machine_call(lower->program, BPF_FUNC_probe_read_user, args, 3);
+}
+
+static struct operand caller(struct lower *lower)
+{
+    if (is_return(lower))
+        return context_word(lower, arch_instruction_pointer(), "e.caller");
+    if (arch_return_address() >= 0)
+        return context_word(lower, arch_return_address(), "e.caller");
+    if (!lower->function->handler->at_entry)
+        compile_fail(lower->compiler, lower->program->position,
+                     "e.caller is only known at a function's first instruction");
+    struct slot *slot = program_slot(lower->program, 8);
+    machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
+    read_user(lower, slot, 8, context_word(lower, arch_stack_pointer(), "the stack pointer"));
+    return machine_load(lower->program, BPF_DW, operand_slot(slot, 0), 0);
+}
+
+static struct operand comm(struct lower *lower)
+{
+    struct slot *slot = program_slot(lower->program, 16);
+    /* The kernel pads with zeros to the buffer's size (strscpy_pad; strncpy before 5.16). */
+    struct operand args[] = { operand_slot(slot, 0), operand_immediate(16) };
+    machine_call(lower->program, BPF_FUNC_get_current_comm, args, 2);
+    return operand_slot(slot, 0);
+}
+
+void probe_event_field(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct place *place = lower_place(lower, value);
+    const struct event_field *event = value->event;
+    if (is_return(lower) && event->of_entry) {
+        for (size_t i = 0; i < lower->saved_count; i++)
+            if (lower->saved[i].event == event)
+                place->value = lower->saved[i].value;
+        if (event->source == EVENT_ELAPSED)
+            place->value = machine_alu(program, BPF_SUB,
+                                       machine_call_pure(program, BPF_FUNC_ktime_get_ns, NULL, 0), place->value);
+        return;
+    }
+    switch (event->source) {
+    case EVENT_TIME:
+        place->value = machine_call_pure(program, BPF_FUNC_ktime_get_ns, NULL, 0);
+        break;
+    case EVENT_PID:
+        place->value = lower->tgid;
+        break;
+    case EVENT_TID:
+        place->value = machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid);
+        break;
+    case EVENT_UID:
+    case EVENT_GID: {
+        struct operand both = machine_call_pure(program, BPF_FUNC_get_current_uid_gid, NULL, 0);
+        place->value = event->source == EVENT_UID ? machine_alu32(program, BPF_MOV, both, both)
+                                                  : machine_alu(program, BPF_RSH, both, operand_immediate(32));
+        break;
+    }
+    case EVENT_CPU:
+        place->value = machine_call_pure(program, BPF_FUNC_get_smp_processor_id, NULL, 0);
+        break;
+    case EVENT_CGROUP:
+        place->value = machine_call_pure(program, BPF_FUNC_get_current_cgroup_id, NULL, 0);
+        break;
+    case EVENT_COMM:
+        place->value = comm(lower);
+        place->capacity = 16;
+        break;
+    case EVENT_ARGUMENT:
+        place->value = entry_value(lower, event);
+        break;
+    case EVENT_RETURN:
+        place->value = context_word(lower, arch_return_value(), "e.ret");
+        break;
+    case EVENT_IP:
+        place->value = context_word(lower, arch_instruction_pointer(), "e.ip");
+        break;
+    case EVENT_CALLER:
+        place->value = caller(lower);
+        break;
+    case EVENT_ELAPSED:
+    case EVENT_PROBE: /* constants since build.c */
+    case EVENT_FUNC:
+        break;
+    }
+}
+
+void probe_ustack(struct lower *lower, struct value *value)
+{
+    bool at_entry = !is_return(lower) && lower->function->handler->at_entry;
+    struct operand args[] = { lower->context, operand_immediate(value->number), operand_immediate(at_entry) };
+    lower_place(lower, value)->value = machine_call_library(lower->program, "uplua_ustack", args, 3);
+}
+
+void probe_read(struct lower *lower, struct value *value)
+{
+    static const uint8_t sizes[] = { [8] = BPF_B, [16] = BPF_H, [32] = BPF_W, [64] = BPF_DW };
+    struct program *program = lower->program;
+    struct place *place = lower_place(lower, value);
+    int64_t bits = value->number < 0 ? -value->number : value->number;
+    struct operand address = lower_number(lower, value->args[0]);
+    struct slot *slot = program_slot(program, 8);
+    machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
+    struct operand result = read_user(lower, slot, (uint32_t)(bits / 8), address);
+    struct machine_block *done = machine_block(program);
+    unsigned entry = lower_ledger(lower, "unreadable memory read as nil");
+    machine_branch(program, BPF_JEQ, result, operand_immediate(0), done, lower_loss(lower, entry, done, 0));
+    machine_place(program, done);
+    place->present = lower_is_not_negative(lower, result);
+    place->value = machine_load(program, sizes[bits], operand_slot(slot, 0), 0);
+    if (value->number < 0 && bits < 64) {
+        struct operand shift = operand_immediate(64 - bits);
+        place->value = machine_alu(program, BPF_ARSH, machine_alu(program, BPF_LSH, place->value, shift), shift);
+    }
+}

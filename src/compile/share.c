@@ -1,0 +1,356 @@
+/* Maps, aggregations, vars and rings: the kernel objects behind them, and the operations of a handler on them. */
+#include "compile/lower.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HIST_BYTES = 8 * (3 + 66) }; /* struct hist, bpf/aggregate.h */
+
+static struct shared *object_of(struct lower *lower, const struct value *value)
+{
+    return lower->compiler->objects[value->object];
+}
+
+static const char *name_of(const struct shared *object)
+{
+    return object->name ? object->name : object->map_name;
+}
+
+/* --- what the kernel is asked to make --- */
+
+static void describe(struct shared *object, size_t number)
+{
+    struct type integer = { .kind = TYPE_I64 };
+    object->map_flags = 0;
+    switch (object->kind) {
+    case OBJECT_HASH:
+        object->map_type = BPF_MAP_TYPE_HASH;
+        break;
+    case OBJECT_LRU:
+        object->map_type = BPF_MAP_TYPE_LRU_HASH;
+        break;
+    case OBJECT_PERCPU_HASH:
+        object->map_type = BPF_MAP_TYPE_PERCPU_HASH;
+        break;
+    case OBJECT_COUNT:
+    case OBJECT_SUM:
+    case OBJECT_HIST:
+        /* Allocating every per-CPU element ahead would take 10 ms for the default 65,536. */
+        object->map_type = object->keyed ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_PERCPU_ARRAY;
+        object->map_flags = object->keyed ? BPF_F_NO_PREALLOC : 0;
+        object->value = object->kind == OBJECT_HIST ? (struct type){ 0 } : integer;
+        break;
+    case OBJECT_VAR:
+        object->map_type = BPF_MAP_TYPE_ARRAY;
+        object->map_flags = BPF_F_MMAPABLE;
+        object->value = integer;
+        break;
+    case OBJECT_RING:
+        object->map_type = BPF_MAP_TYPE_RINGBUF;
+        break;
+    }
+    if (!*object->map_name)
+        snprintf(object->map_name, sizeof object->map_name, "object_%u", (unsigned)number % 100000000);
+}
+
+/* No handler and no write of the script says what such a map holds: it stays empty, and is not made. */
+static bool is_empty_map(const struct shared *object)
+{
+    return object->kind <= OBJECT_PERCPU_HASH && (object->key.kind == TYPE_NONE || object->value.kind == TYPE_NONE);
+}
+
+void share_describe(struct compiler *compiler)
+{
+    for (size_t i = 0; i < compiler->object_count; i++) {
+        struct shared *object = compiler->objects[i];
+        if (object->used && object->fd < 0)
+            describe(object, i);
+    }
+}
+
+int share_declare(struct compiler *compiler, struct object *result)
+{
+    for (size_t i = 0; i < compiler->object_count; i++) {
+        const struct shared *object = compiler->objects[i];
+        if (!object->used || is_empty_map(object))
+            continue;
+        struct object_map map = {
+            .name = object->map_name,
+            .type = object->map_type,
+            .flags = object->map_flags,
+            .reuse_fd = object->fd,
+            .key_size = object->keyed ? type_size(object->key) : 4,
+            .value_size = object->kind == OBJECT_HIST ? HIST_BYTES : type_size(object->value),
+            .max_entries = object->keyed || object->kind == OBJECT_RING ? (uint32_t)object->max : 1,
+        };
+        if (object->kind == OBJECT_RING)
+            map.key_size = map.value_size = 0;
+        int status = object_add_map(result, &map);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+/* --- operations --- */
+
+static struct operand call(struct lower *lower, int32_t helper, const struct shared *object, struct operand key,
+                           struct operand value, struct operand flags)
+{
+    struct operand args[] = { operand_map(object->map_name), key, value, flags };
+    size_t count = flags.kind ? 4 : value.kind ? 3 : 2;
+    return machine_call(lower->program, helper, args, count);
+}
+
+static struct operand lookup(struct lower *lower, const struct shared *object, struct operand key)
+{
+    return call(lower, BPF_FUNC_map_lookup_elem, object, key, (struct operand){ 0 }, (struct operand){ 0 });
+}
+
+static unsigned full(struct lower *lower, const struct shared *object)
+{
+    return lower_ledger(lower, arena_format(lower->program->arena, "'%s' is full (max = %llu): not inserted",
+                                            name_of(object), (unsigned long long)object->max));
+}
+
+static struct operand key_address(struct lower *lower, struct value *key, const struct shared *object)
+{
+    lower_require(lower, lower_place(lower, key), "a map's key is nil");
+    return memory_address(lower, key, object->key);
+}
+
+/* Continues with the value's address, reading as nil where KEY is absent. */
+static void map_get(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct shared *object = object_of(lower, value);
+    struct place *place = lower_place(lower, value);
+    if (is_empty_map(object)) {
+        place->value = place->present = operand_immediate(0);
+        return;
+    }
+    struct operand entry = lookup(lower, object, key_address(lower, value->args[0], object));
+    if (object->value.kind == TYPE_RECORD) {
+        place->value = place->present = entry;
+        return;
+    }
+    struct machine_block *absent = machine_block(program), *join = machine_block(program);
+    lower_continue_if(lower, BPF_JNE, entry, operand_immediate(0), absent);
+    *place = memory_load(lower, entry, 0, object->value);
+    struct operand loaded = place->value;
+    machine_jump(program, join);
+    machine_place(program, absent);
+    if (object->value.kind == TYPE_STRING)
+        memory_zero(lower, loaded, 0, object->value.capacity);
+    machine_jump(program, join);
+    machine_place(program, join);
+    place->present = entry;
+    if (object->value.kind == TYPE_STRING)
+        return;
+    struct machine_instruction *phi = machine_phi(program, join);
+    for (size_t i = 0; i < join->predecessor_count; i++)
+        phi->args[i] = join->predecessors[i] == absent ? operand_immediate(0) : loaded;
+    place->value = operand_register(phi->result);
+}
+
+static void map_delete(struct lower *lower, struct value *value)
+{
+    struct shared *object = object_of(lower, value);
+    if (!is_empty_map(object)) /* deleting what is not there is no loss */
+        call(lower, BPF_FUNC_map_delete_elem, object, key_address(lower, value->args[0], object), (struct operand){ 0 },
+             (struct operand){ 0 });
+}
+
+static void map_set(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct shared *object = object_of(lower, value);
+    struct place *from = lower_place(lower, value->args[1]);
+    if (is_empty_map(object))
+        return;
+    struct operand key = key_address(lower, value->args[0], object);
+    struct machine_block *join = machine_block(program), *absent = machine_block(program);
+    if (from->present.kind) /* m[k] = nil deletes */
+        lower_continue_if(lower, BPF_JNE, from->present, operand_immediate(0), absent);
+    struct operand result = call(lower, BPF_FUNC_map_update_elem, object, key,
+                                 memory_address(lower, value->args[1], object->value), operand_immediate(BPF_ANY));
+    machine_branch(program, BPF_JEQ, result, operand_immediate(0), join,
+                   lower_loss(lower, full(lower, object), join, 0));
+    if (from->present.kind) {
+        machine_place(program, absent);
+        call(lower, BPF_FUNC_map_delete_elem, object, key, (struct operand){ 0 }, (struct operand){ 0 });
+        machine_jump(program, join);
+    }
+    machine_place(program, join);
+}
+
+/*
+ * Goes on in a new block with the address of the element KEY, which is inserted from INITIAL where it is absent. *DONE
+ * is where control comes out after the caller has used it; with COMPLETE the inserted value is final and goes there directly.
+ */
+static struct operand element(struct lower *lower, const struct shared *object, struct operand key,
+                              struct operand initial, bool complete, struct machine_block *done)
+{
+    struct program *program = lower->program;
+    struct operand first = lookup(lower, object, key);
+    struct machine_block *found = machine_block(program), *missing = machine_block(program);
+    struct machine_block *again = machine_block(program), *retried = machine_block(program);
+    struct machine_block *hit = machine_block(program);
+    machine_branch(program, BPF_JNE, first, operand_immediate(0), hit, missing);
+    machine_place(program, hit);
+    machine_jump(program, found);
+    missing->cold = again->cold = retried->cold = true;
+    machine_place(program, missing);
+    struct operand inserted =
+        call(lower, BPF_FUNC_map_update_elem, object, key, initial, operand_immediate(BPF_NOEXIST));
+    if (complete)
+        machine_branch(program, BPF_JEQ, inserted, operand_immediate(0), done, again);
+    else
+        machine_jump(program, again);
+    machine_place(program, again);
+    struct operand second = lookup(lower, object, key);
+    machine_branch(program, BPF_JNE, second, operand_immediate(0), retried,
+                   lower_loss(lower, full(lower, object), done, 0));
+    machine_place(program, retried);
+    machine_jump(program, found);
+    machine_place(program, found);
+    struct machine_instruction *phi = machine_phi(program, found);
+    for (size_t i = 0; i < found->predecessor_count; i++)
+        phi->args[i] = found->predecessors[i] == hit ? first : second;
+    return operand_register(phi->result);
+}
+
+static void map_add(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct shared *object = object_of(lower, value);
+    struct operand delta = lower_number(lower, value->args[1]);
+    struct operand key = key_address(lower, value->args[0], object);
+    if (!value->number) {
+        struct place entry = { .value = lookup(lower, object, key) };
+        entry.present = entry.value;
+        lower_require(lower, &entry, "arithmetic or comparison on nil");
+        machine_add_atomic(program, entry.value, 0, delta);
+        return;
+    }
+    struct machine_block *done = machine_block(program);
+    struct slot *initial = program_slot(program, 8);
+    machine_store(program, BPF_DW, operand_slot(initial, 0), 0, delta);
+    struct operand entry = element(lower, object, key, operand_slot(initial, 0), true, done);
+    machine_add_atomic(program, entry, 0, delta);
+    machine_jump(program, done);
+    machine_place(program, done);
+}
+
+/* The only element of an array of one; goes on where it is there (always), to DONE otherwise. */
+static struct operand only_element(struct lower *lower, const struct shared *object, struct machine_block *done)
+{
+    if (!lower->zero_key)
+        lower->zero_key = program_slot(lower->program, 8);
+    machine_store(lower->program, BPF_DW, operand_slot(lower->zero_key, 0), 0, operand_immediate(0));
+    struct operand entry = lookup(lower, object, operand_slot(lower->zero_key, 0));
+    lower_continue_if(lower, BPF_JNE, entry, operand_immediate(0), done);
+    return entry;
+}
+
+static void aggregate(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct shared *object = object_of(lower, value);
+    bool hist = object->kind == OBJECT_HIST;
+    struct operand delta = lower_number(lower, value->args[0]), entry;
+    struct machine_block *done = machine_block(program);
+    if (value->arg_count > 1) {
+        struct operand key = key_address(lower, value->args[1], object), initial;
+        if (hist) { /* larger than the frame: zeros that nobody writes */
+            initial = operand_data("zeros", 0);
+        } else {
+            struct slot *slot = program_slot(program, 8);
+            machine_store(program, BPF_DW, operand_slot(slot, 0), 0, delta);
+            initial = operand_slot(slot, 0);
+        }
+        entry = element(lower, object, key, initial, !hist, done);
+    } else {
+        entry = only_element(lower, object, done);
+    }
+    if (hist)
+        machine_call_library(program, "uplua_hist_add", (struct operand[]){ entry, delta }, 2);
+    else
+        machine_add_atomic(program, entry, 0, delta);
+    machine_jump(program, done);
+    machine_place(program, done);
+}
+
+static void variable(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct shared *object = object_of(lower, value);
+    struct operand operand = value->arg_count ? lower_number(lower, value->args[0]) : operand_immediate(0);
+    struct machine_block *done = machine_block(program), *absent = machine_block(program);
+    struct operand entry = only_element(lower, object, absent), loaded = { 0 };
+    if (value->op == IR_VAR_GET)
+        loaded = machine_load(program, BPF_DW, entry, 0);
+    else if (value->op == IR_VAR_SET)
+        machine_store(program, BPF_DW, entry, 0, operand);
+    else
+        machine_add_atomic(program, entry, 0, operand);
+    machine_jump(program, done);
+    machine_place(program, absent);
+    machine_jump(program, done);
+    machine_place(program, done);
+    if (value->op != IR_VAR_GET)
+        return;
+    struct machine_instruction *phi = machine_phi(program, done);
+    for (size_t i = 0; i < done->predecessor_count; i++)
+        phi->args[i] = done->predecessors[i] == absent ? operand_immediate(0) : loaded;
+    lower_place(lower, value)->value = operand_register(phi->result);
+}
+
+static void emit(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct shared *object = object_of(lower, value);
+    struct value *source = ir_value(value->args[0]);
+    struct place *record = lower_place(lower, source);
+    lower_require(lower, record, "emitting nil");
+    uint32_t size = record_of(source->type.record)->size;
+    struct slot *slot = record->header;
+    if (!slot) {
+        slot = program_slot(program, size + 8);
+        memory_copy(lower, operand_slot(slot, 0), 8, record->value, 0, size);
+    }
+    machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(value->number));
+    struct operand args[] = { operand_map(object->map_name), operand_slot(slot, 0), operand_immediate(size + 8),
+                              operand_immediate(0) };
+    struct operand result = machine_call(program, BPF_FUNC_ringbuf_output, args, 4);
+    unsigned entry = lower_ledger(lower, arena_format(program->arena, "the ring '%s' is full (size = %llu): event lost",
+                                                      name_of(object), (unsigned long long)object->max));
+    struct machine_block *done = machine_block(program);
+    machine_branch(program, BPF_JEQ, result, operand_immediate(0), done, lower_loss(lower, entry, done, 0));
+    machine_place(program, done);
+    lower_place(lower, value)->value = lower_is_not_negative(lower, result);
+}
+
+void share_lower(struct lower *lower, struct value *value)
+{
+    switch (value->op) {
+    case IR_MAP_GET:
+        return map_get(lower, value);
+    case IR_MAP_SET:
+        return map_set(lower, value);
+    case IR_MAP_DELETE:
+        return map_delete(lower, value);
+    case IR_MAP_ADD:
+        return map_add(lower, value);
+    case IR_AGGREGATE:
+        return aggregate(lower, value);
+    case IR_VAR_GET:
+    case IR_VAR_SET:
+    case IR_VAR_ADD:
+        return variable(lower, value);
+    case IR_EMIT:
+        return emit(lower, value);
+    default:
+        return;
+    }
+}

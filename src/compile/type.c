@@ -1,0 +1,193 @@
+#include "compile/type.h"
+
+#include <string.h>
+
+struct record *record_new(struct arena *arena)
+{
+    struct record *record = arena_allocate(arena, sizeof *record);
+    record->presence = -1;
+    return record;
+}
+
+struct record *record_of(struct record *record)
+{
+    while (record->same)
+        record = record->same;
+    return record;
+}
+
+struct field *record_field(struct record *record, const char *name, int index)
+{
+    record = record_of(record);
+    for (size_t i = 0; i < record->field_count; i++) {
+        struct field *field = &record->fields[i];
+        if (name ? field->name && !strcmp(field->name, name) : !field->name && field->index == index)
+            return field;
+    }
+    return NULL;
+}
+
+struct field *record_add_field(struct arena *arena, struct record *record, const char *name, int index)
+{
+    record = record_of(record);
+    struct field *field = record_field(record, name, index);
+    if (field)
+        return field;
+    if (record->frozen)
+        return NULL;
+    record->fields = arena_grow(arena, record->fields, record->field_count, sizeof *record->fields);
+    field = &record->fields[record->field_count++];
+    *field = (struct field){ .name = name, .index = index, .presence = -1 };
+    return field;
+}
+
+bool record_join_field(struct arena *arena, struct record *record, const char *name, int index, struct type from,
+                       bool *changed)
+{
+    record = record_of(record);
+    struct field *field = record_add_field(arena, record, name, index);
+    if (!field)
+        return false;
+    struct type joined = field->type;
+    bool widened = false;
+    if (!type_join(arena, &joined, from, &widened))
+        return false;
+    if (!widened)
+        return true;
+    if (record->frozen)
+        return false;
+    record_field(record, name, index)->type = joined; /* unifying may have moved the fields */
+    *changed = true;
+    return true;
+}
+
+/* Unifies the shapes A and B. */
+static bool record_unify(struct arena *arena, struct record *a, struct record *b, bool *changed)
+{
+    a = record_of(a);
+    b = record_of(b);
+    if (a == b)
+        return true;
+    if (b->frozen) {
+        struct record *swap = a;
+        a = b;
+        b = swap;
+    }
+    if (b->frozen)
+        return false;
+    *changed = true;
+    b->same = a;
+    for (size_t i = 0; i < b->field_count; i++) {
+        if (!record_join_field(arena, a, b->fields[i].name, b->fields[i].index, b->fields[i].type, changed))
+            return false;
+    }
+    return true;
+}
+
+static bool lay_out(struct record *record, int depth)
+{
+    record = record_of(record);
+    if (record->size)
+        return true;
+    if (depth > 16) /* only a record inside itself is that deep */
+        return false;
+    uint32_t offset = 0;
+    int optional = 0;
+    for (size_t i = 0; i < record->field_count; i++)
+        optional += record->fields[i].type.optional;
+    if (optional > 64)
+        return false;
+    record->presence = optional ? 0 : -1;
+    offset = optional ? 8 : 0;
+    int bit = 0;
+    for (size_t i = 0; i < record->field_count; i++) {
+        struct field *field = &record->fields[i];
+        if (field->type.kind == TYPE_RECORD && !lay_out(field->type.record, depth + 1))
+            return false;
+        field->offset = offset;
+        field->presence = field->type.optional ? bit++ : -1;
+        offset += type_size(field->type);
+    }
+    record->size = offset ? offset : 8; /* `{}` is a value too, and maps want at least a byte */
+    return true;
+}
+
+bool record_layout(struct record *record)
+{
+    return lay_out(record, 0);
+}
+
+bool type_join(struct arena *arena, struct type *into, struct type from, bool *changed)
+{
+    if (from.kind == TYPE_NONE)
+        return true;
+    struct type joined = *into;
+    if (into->kind == TYPE_NONE || (into->kind == TYPE_NIL && from.kind != TYPE_NIL)) {
+        joined = from;
+        joined.optional = from.optional || into->kind == TYPE_NIL;
+    } else if (from.kind == TYPE_NIL) {
+        joined.optional = true;
+    } else {
+        joined.optional = into->optional || from.optional;
+        if (into->kind == TYPE_NUM && (from.kind == TYPE_I64 || from.kind == TYPE_U64))
+            joined.kind = from.kind;
+        else if (from.kind != into->kind && !(from.kind == TYPE_NUM && type_is_number(*into)))
+            return false;
+        if (from.kind == TYPE_STRING && from.capacity > into->capacity)
+            joined.capacity = from.capacity;
+        if (from.kind == TYPE_RECORD && !record_unify(arena, into->record, from.record, changed))
+            return false;
+    }
+    if (joined.kind != into->kind || joined.optional != into->optional || joined.capacity != into->capacity)
+        *changed = true;
+    *into = joined;
+    return true;
+}
+
+struct type type_stored(struct type type)
+{
+    if (type_is_number(type))
+        type.kind = TYPE_I64;
+    return type;
+}
+
+uint32_t type_size(struct type type)
+{
+    switch (type.kind) {
+    case TYPE_STRING:
+        return type.capacity;
+    case TYPE_RECORD:
+        return record_of(type.record)->size;
+    default:
+        return 8;
+    }
+}
+
+bool type_is_number(struct type type)
+{
+    return type.kind == TYPE_NUM || type.kind == TYPE_I64 || type.kind == TYPE_U64;
+}
+
+static const char *record_name(struct arena *arena, struct record *record)
+{
+    record = record_of(record);
+    const char *text = "a record {";
+    for (size_t i = 0; i < record->field_count; i++) {
+        const struct field *field = &record->fields[i];
+        const char *comma = i ? "," : "";
+        text = field->name ? arena_format(arena, "%s%s %s", text, comma, field->name)
+                           : arena_format(arena, "%s%s [%d]", text, comma, field->index);
+    }
+    return arena_format(arena, "%s }", text);
+}
+
+const char *type_name(struct arena *arena, struct type type)
+{
+    static const char *const names[] = {
+        [TYPE_NONE] = "nil",     [TYPE_NIL] = "nil",         [TYPE_BOOLEAN] = "a boolean",
+        [TYPE_NUM] = "a number", [TYPE_I64] = "an integer",  [TYPE_U64] = "an unsigned integer",
+        [TYPE_STRING] = "a string", [TYPE_STACK] = "a stack", [TYPE_STATIC] = "a function or shared object",
+    };
+    const char *name = type.kind == TYPE_RECORD ? record_name(arena, type.record) : names[type.kind];
+    return type.optional ? arena_format(arena, "%s or nil", name) : name;
+}

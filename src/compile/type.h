@@ -1,0 +1,78 @@
+/*
+ * Types of values in a handler. A type is inferred once for each SSA value, each shared object's keys and values and
+ * each record's fields: joined over everything that flows there.
+ */
+#ifndef UPLUA_COMPILE_TYPE_H
+#define UPLUA_COMPILE_TYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compile/arena.h"
+
+enum type_kind {
+    TYPE_NONE, /* nothing has flowed here (yet) */
+    TYPE_NIL,
+    TYPE_BOOLEAN,
+    TYPE_NUM, /* an integer that Lua would hold in a double: literals and what is computed from them alone */
+    TYPE_I64,
+    TYPE_U64,
+    TYPE_STRING, /* a zero-padded buffer of CAPACITY bytes */
+    TYPE_STACK,  /* id of a call stack */
+    TYPE_RECORD, /* a pointer to a struct of fields: in the handler's frame or in a map's value */
+    TYPE_STATIC, /* known to the compiler alone: the event, functions, tables, shared objects, methods */
+};
+
+struct type {
+    enum type_kind kind;
+    bool optional;         /* may be nil at run time */
+    uint32_t capacity;     /* TYPE_STRING: bytes, a multiple of 8 */
+    struct record *record; /* TYPE_RECORD: use record_of() to see through unification */
+};
+
+struct field {
+    const char *name; /* NULL: a tuple's position INDEX */
+    int index;
+    struct type type;
+    uint32_t offset;
+    int presence; /* bit in the record's presence word, -1: always there */
+};
+
+/* A record's shape. Shapes that meet (stored into one map, merged by control flow) become one, with the union of their fields. */
+struct record {
+    struct record *same; /* unified with this one, which counts instead; NULL: this is the one */
+    struct field *fields;
+    size_t field_count;
+    bool frozen;  /* a loaded map holds such records: the layout stays */
+    uint32_t size; /* laid out: bytes; 0 before */
+    int presence; /* offset of the presence word, -1: no field is optional */
+};
+
+struct record *record_new(struct arena *arena);
+/* The record that stands for RECORD after unification. */
+struct record *record_of(struct record *record);
+/* The field called NAME, or tuple position INDEX where NAME is NULL; NULL if there is none. */
+struct field *record_field(struct record *record, const char *name, int index);
+/* The same, added (with TYPE_NONE) where absent; NULL if the record is frozen and lacks it. */
+struct field *record_add_field(struct arena *arena, struct record *record, const char *name, int index);
+/* Widens the field's type so that it also holds FROM, adding the field where absent; as type_join. */
+bool record_join_field(struct arena *arena, struct record *record, const char *name, int index, struct type from,
+                       bool *changed);
+/* Assigns offsets, presence bits and sizes, below RECORD too. Idempotent. False: the record contains itself or exceeds 64 optional fields. */
+bool record_layout(struct record *record);
+
+/*
+ * Widens *INTO so that it also holds FROM; sets *CHANGED if that changed anything. False: the two do not go together, or a frozen
+ * record would change.
+ */
+bool type_join(struct arena *arena, struct type *into, struct type from, bool *changed);
+/* The type that memory (map values, keys, record fields) has for a value of type TYPE: integers are signed 64-bit. */
+struct type type_stored(struct type type);
+/* Bytes in memory; records must be laid out. A multiple of 8. */
+uint32_t type_size(struct type type);
+bool type_is_number(struct type type);
+/* "an integer", "a string", "a record { bytes, at }": for messages, in ARENA. */
+const char *type_name(struct arena *arena, struct type type);
+
+#endif

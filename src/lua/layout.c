@@ -1,0 +1,87 @@
+#include "lua/layout.h"
+
+#include <lauxlib.h>
+
+static void set_integer(lua_State *L, const char *name, int value)
+{
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static void push_field(lua_State *L, const struct field *field)
+{
+    lua_createtable(L, 0, 4); /* field */
+    if (field->name)
+        lua_pushstring(L, field->name);
+    else
+        lua_pushinteger(L, field->index);
+    lua_setfield(L, -2, "name");
+    set_integer(L, "offset", (int)field->offset);
+    layout_push(L, field->type);
+    lua_setfield(L, -2, "layout");
+    if (field->presence >= 0)
+        set_integer(L, "presence", field->presence);
+}
+
+void layout_push(lua_State *L, struct type type)
+{
+    static const char *const kinds[] = {
+        [TYPE_NONE] = "i64", [TYPE_NIL] = "i64",       [TYPE_BOOLEAN] = "bool", [TYPE_NUM] = "i64",       [TYPE_I64] = "i64",
+        [TYPE_U64] = "u64",  [TYPE_STRING] = "string", [TYPE_STACK] = "stack",  [TYPE_RECORD] = "record", [TYPE_STATIC] = "i64",
+    };
+    luaL_checkstack(L, 8, "layout");
+    lua_createtable(L, 0, 4); /* layout */
+    lua_pushstring(L, kinds[type.kind]);
+    lua_setfield(L, -2, "kind");
+    set_integer(L, "size", (int)type_size(type));
+    if (type.kind != TYPE_RECORD)
+        return;
+    const struct record *record = record_of(type.record);
+    lua_createtable(L, (int)record->field_count, 0); /* layout fields */
+    for (size_t i = 0; i < record->field_count; i++) {
+        push_field(L, &record->fields[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    lua_setfield(L, -2, "fields");
+    if (record->presence >= 0)
+        set_integer(L, "presence", record->presence);
+}
+
+static struct type record_of_table(lua_State *L, int index, struct arena *arena)
+{
+    struct type type = { .kind = TYPE_RECORD, .record = record_new(arena) };
+    bool changed = false;
+    luaL_checkstack(L, 8, "record");
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) { /* key value */
+        size_t length = 0;
+        const char *name = NULL;
+        int position = 0;
+        if (lua_type(L, -2) == LUA_TSTRING) {
+            name = lua_tolstring(L, -2, &length);
+            name = arena_string(arena, name, length);
+        } else {
+            position = (int)lua_tointeger(L, -2);
+        }
+        record_join_field(arena, type.record, name, position, layout_type_of(L, lua_gettop(L), arena), &changed);
+    }
+    return type;
+}
+
+struct type layout_type_of(lua_State *L, int index, struct arena *arena)
+{
+    enum { CDATA = 10 }; /* LuaJIT's lua_type of int64_t and uint64_t boxes */
+    switch (lua_type(L, index)) {
+    case LUA_TNUMBER:
+    case CDATA:
+        return (struct type){ .kind = TYPE_I64 };
+    case LUA_TBOOLEAN:
+        return (struct type){ .kind = TYPE_BOOLEAN };
+    case LUA_TSTRING:
+        return (struct type){ .kind = TYPE_STRING, .capacity = (uint32_t)(lua_objlen(L, index) + 8) & ~7u };
+    case LUA_TTABLE:
+        return record_of_table(L, index, arena);
+    default:
+        luaL_error(L, "a %s cannot be stored in a map", luaL_typename(L, index));
+        return (struct type){ .kind = TYPE_NIL };
+    }
+}

@@ -1,0 +1,14 @@
+/* Types of the compiler as the script side's layouts (doc/internals.md), and Lua values as types. */
+#ifndef UPLUA_LUA_LAYOUT_H
+#define UPLUA_LUA_LAYOUT_H
+
+#include <lua.h>
+
+#include "compile/type.h"
+
+/* Pushes the LAYOUT of TYPE, whose records have been laid out. */
+void layout_push(lua_State *L, struct type type);
+/* The type that can hold the Lua value at INDEX (a number, string, boolean, or table of such); raises an error for others. */
+struct type layout_type_of(lua_State *L, int index, struct arena *arena);
+
+#endif

@@ -1,0 +1,127 @@
+/* probe: sites in the target's binaries and links to the kernel. */
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/core.h"
+#include "lua/target.h"
+#include "probe/probe.h"
+
+#define SITES "uplua.sites"
+#define LINK "uplua.link"
+
+struct lua_sites {
+    struct site *sites;
+    size_t count;
+};
+
+struct lua_link {
+    struct probe_link *link;
+};
+
+static void *new_object(lua_State *L, size_t size, const char *class)
+{
+    void *object = lua_newuserdata(L, size);
+    memset(object, 0, size);
+    luaL_getmetatable(L, class);
+    lua_setmetatable(L, -2);
+    return object;
+}
+
+/* probe.resolve(spec) → sites; raises the reason where there is none */
+static int probe_resolve_lua(lua_State *L)
+{
+    const char *spec = luaL_checkstring(L, 1);
+    struct lua_sites *self = new_object(L, sizeof *self, SITES);
+    struct error err = { 0 };
+    if (probe_resolve(spec, lua_target(L), &self->sites, &self->count, &err))
+        return core_raise(L, &err);
+    return 1;
+}
+
+/* sites:list() → { { path, module, function, offset, inside }, … } */
+static int sites_list(lua_State *L)
+{
+    const struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    lua_createtable(L, (int)self->count, 0); /* list */
+    for (size_t i = 0; i < self->count; i++) {
+        const struct site *site = &self->sites[i];
+        lua_createtable(L, 0, 5); /* list site */
+        lua_pushstring(L, site->path);
+        lua_setfield(L, -2, "path");
+        lua_pushstring(L, site->module);
+        lua_setfield(L, -2, "module");
+        lua_pushstring(L, site->function);
+        lua_setfield(L, -2, "function");
+        lua_pushnumber(L, (lua_Number)site->offset);
+        lua_setfield(L, -2, "offset");
+        lua_pushnumber(L, (lua_Number)site->inside);
+        lua_setfield(L, -2, "inside");
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+static int sites_gc(lua_State *L)
+{
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    sites_free(self->sites, self->count);
+    self->sites = NULL;
+    self->count = 0;
+    return 0;
+}
+
+/* probe.attach("entry" | "return" | "session", program, sites) → link; raises the reason */
+static int probe_attach_lua(lua_State *L)
+{
+    static const char *const kinds[] = { "entry", "return", "session", NULL };
+    int kind = luaL_checkoption(L, 1, NULL, kinds);
+    int program = (int)luaL_checkinteger(L, 2);
+    const struct lua_sites *sites = luaL_checkudata(L, 3, SITES);
+    struct lua_link *self = new_object(L, sizeof *self, LINK);
+    struct error err = { 0 };
+    if (probe_attach((enum attach_kind)kind, program, sites->sites, sites->count, lua_target(L), &self->link, &err))
+        return core_raise(L, &err);
+    return 1;
+}
+
+/* link:close(): detaches; closing twice is fine */
+static int link_close(lua_State *L)
+{
+    struct lua_link *self = luaL_checkudata(L, 1, LINK);
+    probe_detach(self->link);
+    self->link = NULL;
+    return 0;
+}
+
+/* probe.modules_defining(function) → { path, … } of the target's modules that define FUNCTION themselves */
+static int probe_modules(lua_State *L)
+{
+    struct error err = { 0 };
+    char **paths = NULL;
+    size_t count = 0;
+    if (probe_modules_defining(luaL_checkstring(L, 1), lua_target(L), &paths, &count, &err))
+        return core_raise(L, &err);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_pushstring(L, paths[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+        free(paths[i]);
+    }
+    free(paths);
+    return 1;
+}
+
+int probe_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "modules_defining", probe_modules }, { NULL, NULL },
+    };
+    static const luaL_Reg site_methods[] = { { "list", sites_list }, { NULL, NULL } };
+    static const luaL_Reg link_methods[] = { { "close", link_close }, { NULL, NULL } };
+    core_new_class(L, SITES, site_methods, sites_gc);
+    core_new_class(L, LINK, link_methods, link_close);
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

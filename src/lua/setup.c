@@ -1,0 +1,355 @@
+/* setup: compiles and loads the handlers of a setup. One compiler per state keeps what earlier setups have loaded. */
+#include <errno.h>
+#include <fcntl.h>
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compile/compile.h"
+#include "compile/library.h"
+#include "lua/core.h"
+#include "lua/environment.h"
+#include "lua/layout.h"
+#include "probe/probe.h"
+#include "sys/btf.h"
+#include "sys/feature.h"
+
+#define COMPILER "uplua.compiler"
+#define LOADED "uplua.loaded"
+
+struct lua_compiler {
+    struct lua_environment environment;
+    struct compiler *compiler;
+};
+
+struct lua_loaded {
+    struct loaded *loaded;
+    const struct ledger_entry *ledger; /* in the compiler's memory, which lives as long as the state */
+    size_t ledger_count;
+};
+
+static struct lua_compiler *check_compiler(lua_State *L)
+{
+    return luaL_checkudata(L, 1, COMPILER);
+}
+
+/* setup.new() → compiler */
+static int setup_new(lua_State *L)
+{
+    struct lua_compiler *self = lua_newuserdata(L, sizeof *self); /* self */
+    memset(self, 0, sizeof *self);
+    luaL_getmetatable(L, COMPILER);
+    lua_setmetatable(L, -2);
+    struct environment environment = environment_open(&self->environment, L);
+    self->compiler = compiler_new(environment);
+    self->environment.compiler = self->compiler;
+    return self->compiler ? 1 : luaL_error(L, "out of memory");
+}
+
+static int compiler_gc(lua_State *L)
+{
+    struct lua_compiler *self = check_compiler(L);
+    compiler_free(self->compiler);
+    self->compiler = NULL;
+    environment_close(&self->environment);
+    return 0;
+}
+
+/* compiler:add_object(kind, max): the next shared object, in the order of uplua.object.all */
+static int compiler_add(lua_State *L)
+{
+    static const char *const kinds[] = { "hash", "lru", "percpu_hash", "count", "sum", "hist", "var", "ring", NULL };
+    struct lua_compiler *self = check_compiler(L);
+    int kind = luaL_checkoption(L, 2, NULL, kinds);
+    if (!compiler_add_object(self->compiler, (enum object_kind)kind, (uint64_t)luaL_checknumber(L, 3)))
+        return luaL_error(L, "out of memory");
+    return 0;
+}
+
+/* compiler:given(object, key, value): an entry that the script has written before the map exists */
+static int compiler_given(lua_State *L)
+{
+    struct lua_compiler *self = check_compiler(L);
+    struct shared *object = compiler_object(self->compiler, (size_t)luaL_checkinteger(L, 2));
+    luaL_argcheck(L, object, 2, "no such object");
+    struct arena *arena = compiler_arena(self->compiler);
+    bool changed = false;
+    if (!type_join(arena, &object->given_key, layout_type_of(L, 3, arena), &changed) ||
+        !type_join(arena, &object->given_value, layout_type_of(L, 4, arena), &changed))
+        return luaL_error(L, "the entries written by the script differ in type");
+    return 0;
+}
+
+static const char *string_field(lua_State *L, int index, const char *name, struct arena *arena)
+{
+    lua_getfield(L, index, name);
+    size_t length = 0;
+    const char *text = lua_tolstring(L, -1, &length);
+    text = arena_string(arena, text ? text : "", length);
+    lua_pop(L, 1);
+    return text;
+}
+
+static struct handler *read_handlers(lua_State *L, int index, struct arena *arena, size_t *count)
+{
+    *count = lua_objlen(L, index);
+    struct handler *handlers = arena_allocate(arena, (*count + 1) * sizeof *handlers);
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, index, (int)i + 1); /* handler */
+        struct handler *handler = &handlers[i];
+        handler->kind = strcmp(string_field(L, -1, "kind", arena), "uretprobe") ? HANDLER_ENTRY : HANDLER_RETURN;
+        handler->probe = string_field(L, -1, "probe", arena);
+        handler->symbol = string_field(L, -1, "symbol", arena);
+        lua_getfield(L, -1, "at_entry");
+        handler->at_entry = lua_toboolean(L, -1);
+        lua_getfield(L, -2, "handle");
+        handler->function = (int)lua_tointeger(L, -1);
+        lua_pop(L, 3);
+    }
+    return handlers;
+}
+
+static pid_t *read_pids(lua_State *L, int index, struct arena *arena, size_t *count)
+{
+    *count = lua_objlen(L, index);
+    pid_t *pids = arena_allocate(arena, (*count + 1) * sizeof *pids);
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, index, (int)i + 1);
+        pids[i] = (pid_t)lua_tointeger(L, -1);
+        lua_pop(L, 1);
+    }
+    return pids;
+}
+
+static struct compile_options options_of(struct lua_compiler *self, lua_State *L)
+{
+    struct compile_options options = {
+        .entry_attach_type = probe_attach_type(ATTACH_ENTRY),
+        .return_attach_type = probe_attach_type(ATTACH_RETURN),
+        .source_line = environment_source_line,
+        .context = &self->environment,
+    };
+    lua_getfield(L, 2, "pids"); /* pids */
+    options.pids = read_pids(L, lua_gettop(L), compiler_arena(self->compiler), &options.pid_count);
+    lua_getfield(L, 2, "except"); /* pids except */
+    options.except = (pid_t)lua_tointeger(L, -1);
+    lua_getfield(L, 2, "returns"); /* pids except returns */
+    if (lua_toboolean(L, -1) && feature_available(FEATURE_SESSION)) {
+        int is_return = kernel_btf_function("bpf_session_is_return"), cookie = kernel_btf_function("bpf_session_cookie");
+        if (is_return > 0 && cookie > 0) {
+            options.session_is_return = is_return;
+            options.session_cookie = cookie;
+            options.session_attach_type = probe_attach_type(ATTACH_SESSION);
+        }
+    }
+    lua_pop(L, 3);
+    return options;
+}
+
+/* Pushes { fd =, entry_fd =, session = } for each handler. */
+static void push_handlers(lua_State *L, const struct loaded *loaded, const struct handler *handlers, size_t count)
+{
+    lua_createtable(L, (int)count, 0); /* list */
+    for (size_t i = 0; i < count; i++) {
+        lua_createtable(L, 0, 3); /* list handler */
+        lua_pushinteger(L, loaded_program_fd(loaded, handlers[i].program));
+        lua_setfield(L, -2, "fd");
+        if (*handlers[i].entry_program) {
+            lua_pushinteger(L, loaded_program_fd(loaded, handlers[i].entry_program));
+            lua_setfield(L, -2, "entry_fd");
+        }
+        lua_pushboolean(L, handlers[i].session);
+        lua_setfield(L, -2, "session");
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+}
+
+static const char *map_type_name(uint32_t type)
+{
+    switch (type) {
+    case BPF_MAP_TYPE_ARRAY:
+        return "array";
+    case BPF_MAP_TYPE_PERCPU_ARRAY:
+        return "percpu_array";
+    case BPF_MAP_TYPE_PERCPU_HASH:
+        return "percpu_hash";
+    case BPF_MAP_TYPE_RINGBUF:
+        return "ringbuf";
+    default:
+        return "hash";
+    }
+}
+
+/* Pushes object.bind's description of each object that has just been loaded, by its id. */
+static void push_objects(lua_State *L, struct compiler *compiler, const struct loaded *loaded)
+{
+    lua_newtable(L); /* objects */
+    for (size_t i = 0; i < compiler_object_count(compiler); i++) {
+        struct shared *object = compiler_object(compiler, i);
+        int fd = object->used && object->fd < 0 ? loaded_map_fd(loaded, object->map_name) : -1;
+        if (fd < 0)
+            continue;
+        object->fd = fd;
+        lua_createtable(L, 0, 7); /* objects description */
+        lua_pushinteger(L, fd);
+        lua_setfield(L, -2, "fd");
+        lua_pushnumber(L, (lua_Number)object->max);
+        lua_setfield(L, -2, "max");
+        lua_pushstring(L, map_type_name(object->map_type));
+        lua_setfield(L, -2, "type");
+        if (object->name) {
+            lua_pushstring(L, object->name);
+            lua_setfield(L, -2, "name");
+        }
+        if (object->keyed) {
+            layout_push(L, object->key);
+            lua_setfield(L, -2, "key");
+        }
+        if (object->value.kind != TYPE_NONE) {
+            layout_push(L, object->value);
+            lua_setfield(L, -2, "value");
+        }
+        lua_createtable(L, (int)object->variant_count, 0);
+        for (size_t tag = 0; tag < object->variant_count; tag++) {
+            layout_push(L, (struct type){ .kind = TYPE_RECORD, .record = object->variants[tag] });
+            lua_rawseti(L, -2, (int)tag);
+        }
+        lua_setfield(L, -2, "variants");
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+}
+
+static int write_file(const char *path, const void *bytes, size_t size, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return error_set(err, -errno, "cannot write %s: %s", path, strerror(errno));
+    ssize_t written = write(fd, bytes, size);
+    int status = written == (ssize_t)size ? 0
+                                          : error_set(err, -EIO, "cannot write %s: %s", path,
+                                                      written < 0 ? strerror(errno) : "it is cut short");
+    close(fd);
+    return status;
+}
+
+static int emit_object(const struct object *object, const char *path, struct error *err)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    int status = object_link(object, bpf_library, bpf_library_size, &bytes, &size, err);
+    if (!status)
+        status = write_file(path, bytes, size, err);
+    free(bytes);
+    return status;
+}
+
+/*
+ * compiler:load{ handlers = { { kind, probe, symbol, at_entry, handle }, … }, pids = {…}, except = pid, returns = boolean,
+ * emit = path or nil } → loaded, handlers, objects; or nothing if the object was only to be written to EMIT.
+ */
+static int compiler_load(lua_State *L)
+{
+    struct lua_compiler *self = check_compiler(L);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    struct lua_loaded *result = lua_newuserdata(L, sizeof *result); /* … loaded, owned before anything can fail */
+    memset(result, 0, sizeof *result);
+    luaL_getmetatable(L, LOADED);
+    lua_setmetatable(L, -2);
+    int top = lua_gettop(L);
+
+    struct error err = { 0 };
+    struct compile_options options = options_of(self, L);
+    size_t count;
+    lua_getfield(L, 2, "handlers");
+    struct handler *handlers = read_handlers(L, lua_gettop(L), compiler_arena(self->compiler), &count);
+    lua_getfield(L, 2, "emit");
+    const char *emit = lua_tostring(L, -1);
+
+    struct object *object = NULL;
+    int status = compiler_compile(self->compiler, handlers, count, &options, &object, &result->ledger,
+                                  &result->ledger_count, &err);
+    if (!status && emit)
+        status = emit_object(object, emit, &err);
+    else if (!status)
+        status = object_load(object, bpf_library, bpf_library_size, &result->loaded, &err);
+    object_free(object);
+    if (status)
+        return core_raise(L, &err);
+    lua_settop(L, top);
+    if (!result->loaded)
+        return 0;
+    push_handlers(L, result->loaded, handlers, count);
+    push_objects(L, self->compiler, result->loaded);
+    compiler_freeze(self->compiler);
+    return 3;
+}
+
+static struct lua_loaded *check_loaded(lua_State *L)
+{
+    return luaL_checkudata(L, 1, LOADED);
+}
+
+/* loaded:map(name) → descriptor of a map of the library, or nil */
+static int loaded_map(lua_State *L)
+{
+    struct lua_loaded *self = check_loaded(L);
+    int fd = self->loaded ? loaded_map_fd(self->loaded, luaL_checkstring(L, 2)) : -1;
+    if (fd < 0)
+        return 0;
+    lua_pushinteger(L, fd);
+    return 1;
+}
+
+/* loaded:counters(name) → the counters of the handlers or of the library, from 0; nil where it has none */
+static int loaded_values(lua_State *L)
+{
+    struct lua_loaded *self = check_loaded(L);
+    size_t count = 0;
+    const volatile uint64_t *counters =
+        self->loaded ? loaded_counters(self->loaded, luaL_checkstring(L, 2), &count) : NULL;
+    if (!counters)
+        return 0;
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_pushnumber(L, (lua_Number)counters[i]);
+        lua_rawseti(L, -2, (int)i);
+    }
+    return 1;
+}
+
+/* loaded:causes() → the texts of the counters `ledger`, from 0 */
+static int loaded_causes(lua_State *L)
+{
+    struct lua_loaded *self = check_loaded(L);
+    lua_createtable(L, (int)self->ledger_count, 0);
+    for (size_t i = 0; i < self->ledger_count; i++) {
+        lua_pushstring(L, self->ledger[i].cause);
+        lua_rawseti(L, -2, (int)i);
+    }
+    return 1;
+}
+
+static int loaded_gc(lua_State *L)
+{
+    struct lua_loaded *self = check_loaded(L);
+    loaded_free(self->loaded);
+    self->loaded = NULL;
+    return 0;
+}
+
+int setup_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = { { "new", setup_new }, { NULL, NULL } };
+    static const luaL_Reg compiler_methods[] = {
+        { "add_object", compiler_add }, { "given", compiler_given }, { "load", compiler_load }, { NULL, NULL },
+    };
+    static const luaL_Reg loaded_methods[] = {
+        { "map", loaded_map }, { "counters", loaded_values }, { "causes", loaded_causes }, { NULL, NULL },
+    };
+    core_new_class(L, COMPILER, compiler_methods, compiler_gc);
+    core_new_class(L, LOADED, loaded_methods, loaded_gc);
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}
