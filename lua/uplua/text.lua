@@ -138,12 +138,6 @@ local function nanoseconds(clock)
   return ffi.cast("int64_t", now.sec) * 1000000000LL + now.nsec
 end
 
--- CLOCK_MONOTONIC in ns, the clock of e.time. A number; after 104 days an int64_t, as the times in records then are.
-function text.now()
-  local ns = nanoseconds(MONOTONIC)
-  return ns < 2 ^ 53 and tonumber(ns) or ns
-end
-
 -- The time of CLOCK_MONOTONIC in ns, as e.time.
 function text.now()
   local ns = nanoseconds(MONOTONIC)
