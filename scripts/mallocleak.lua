@@ -30,6 +30,7 @@ allocated before uplua was there is not counted.
 --]=]
 local up   = require "uplua"
 local bit  = require "bit"
+local core = require "uplua.core"
 local text = require "uplua.text"
 
 local options = up.args {
@@ -57,23 +58,30 @@ if not count or count < 1 then wrong("count: '%s' is not a number of reports", o
 if options[3] then wrong("'%s' is one argument too many", options[3]) end
 if options.sample < 1 then wrong("--sample: one block in %d cannot be followed", options.sample) end
 if options.max < 1 then wrong("--max: there must be room for a block") end
-if #up.target.pids == 0 then wrong("whose memory? give PIDs or a command after --") end
+if #core.target.pids() == 0 then wrong("whose memory? give PIDs or a command after --") end
+if options.folded then -- what cannot be written is better known before the run
+  local file, why = io.open(options.folded, "a")
+  if not file then error("--folded: " .. why, 0) end
+  file:close()
+end
 
--- Objects that handlers and report share -------------------------------------------------------------------------------
+local pids = core.target.pids()
+
+-- Objects that handlers and report share ------------------------------------------------------------------------------
 
 local live        = up.hash { max = options.max } -- address → block
 local moving      = up.hash { max = 65536 }       -- thread → block that a realloc under way may free
 local inside      = up.hash { max = 65536 }       -- thread → depth of allocator functions that call each other
 local under_way   = up.var(0)                     -- sum of these depths: 0 saves the others a lookup
-local counting    = up.var(0)                     -- 1 while all probes are there
+local counting    = up.var(core.target.command() and 1 or 0) -- 1 while all probes are there; a command waits for them
 local allocations = up.count()
 local frees       = up.count()
 
--- Handlers: which blocks are followed ----------------------------------------------------------------------------------
+-- Handlers: which blocks are followed ---------------------------------------------------------------------------------
 
 -- The key of a block. Processes have their own addresses, so that several need their pid in it.
 local function key(e, address) return address end
-if #up.target.pids > 1 then
+if #pids > 1 then
   function key(e, address) return { e.pid, address } end
 end
 
@@ -88,8 +96,8 @@ local function of_size(min, max, inner)
   end
 end
 
--- One block in N by Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). The address alone decides, so that
--- an allocation and its free agree, and no stack is favoured for its rhythm.
+-- One block in N by Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). The address alone decides, so
+-- that an allocation and its free agree, and no stack is favoured for its rhythm.
 local function one_in(n, inner)
   return function(e, address, bytes)
     if bit.rshift(up.u64(address) * 0x9e3779b97f4a7c15ULL, 32) % n == 0 then inner(e, address, bytes) end
@@ -105,7 +113,7 @@ local function allocated(e, address, bytes)
   follow(e, address, bytes)
 end
 
--- Handlers: allocator functions that call each other -------------------------------------------------------------------
+-- Handlers: allocator functions that call each other ------------------------------------------------------------------
 
 -- At entry: true for the outermost of the thread's functions.
 local function enter(e)
@@ -136,7 +144,7 @@ local function alone(e)
   return under_way:get() == 0 or not inside[e.tid]
 end
 
--- Handlers: the functions -----------------------------------------------------------------------------------------------
+-- Handlers: the functions ---------------------------------------------------------------------------------------------
 
 -- BYTES gives the size that was asked for, OUTERMOST is alone or leave.
 local function allocates(bytes, outermost)
@@ -204,7 +212,7 @@ local function reallocates_to(bytes, empty)
   end
 end
 
--- Probes -----------------------------------------------------------------------------------------------------------------
+-- Probes --------------------------------------------------------------------------------------------------------------
 
 local function first(e) return e.arg0 end
 local function second(e) return e.arg1 end
@@ -248,7 +256,9 @@ for _, module in ipairs(modules) do
   allocator("pvalloc", allocates(first, outermost))
   allocator("posix_memalign", allocates_to_pointer(outermost))
 
-  local function realloc(name, bytes, empty) probe(module .. ":" .. name, reallocates_from, reallocates_to(bytes, empty)) end
+  local function realloc(name, bytes, empty)
+    probe(module .. ":" .. name, reallocates_from, reallocates_to(bytes, empty))
+  end
 
   realloc("realloc", second, function(e) return e.arg1 == 0 end)
   realloc("reallocarray", function(e) return e.arg1 * e.arg2 end, function(e) return e.arg1 == 0 or e.arg2 == 0 end)
@@ -258,7 +268,7 @@ for _, module in ipairs(modules) do
   end
 end
 
--- The report ---------------------------------------------------------------------------------------------------------------
+-- The report ----------------------------------------------------------------------------------------------------------
 
 local started = up.now()
 local reports = 0
@@ -288,7 +298,8 @@ end
 
 local function merge(into, h)
   into.bytes, into.blocks = into.bytes + h.bytes, into.blocks + h.blocks
-  into.oldest, into.newest = math.min(into.oldest, h.oldest), math.max(into.newest, h.newest)
+  if h.oldest < into.oldest then into.oldest = h.oldest end
+  if h.newest > into.newest then into.newest = h.newest end
 end
 
 -- What is held at NOW: a list by stack, stacks with equal names as one, the most bytes first; and the sum of all.
@@ -316,25 +327,33 @@ local function held_by_stack(now)
   return list, sum
 end
 
-local function age(now, at) return text.seconds((now - at) / 1e9) end
+local function seconds_between(from, to) return text.seconds(tonumber(to - from) / 1e9) end
 
--- What the target is called: "redis-server (pid 4242)".
-local function target_name()
-  local names, pids = {}, up.target.pids
-  for i, pid in ipairs(pids) do names[i] = ("%s (pid %d)"):format(up.target.names[i], pid) end
-  return table.concat(names, ", ")
+-- The name of process PID, as ps gives it; a command that is about to start has that of its file.
+local function process_name(pid)
+  local command = core.target.command()
+  if command then return command:match "[^/]*$" end
+  local file = io.open(("/proc/%d/comm"):format(pid))
+  local name = file and file:read "*l"
+  if file then file:close() end
+  return name or "?"
 end
 
+-- "redis-server (pid 4242)", read while there is a process to ask.
+local target_names = {}
+for i, pid in ipairs(pids) do target_names[i] = ("%s (pid %d)"):format(process_name(pid), pid) end
+local target_name = table.concat(target_names, ", ")
+
 local function print_header(now)
-  up.printf("mallocleak: %s, %s, %s, %s\n", target_name(), text.seconds((now - started) / 1e9),
+  up.printf("mallocleak: %s, %s, %s, %s\n", target_name, seconds_between(started, now),
     plural(allocations:get(), "allocation"), plural(frees:get(), "free"))
 end
 
 local INDENT = (" "):rep(9)
 
 local function print_stack(h, now)
-  local ages = "oldest " .. age(now, h.oldest)
-  if h.blocks > 1 then ages = ages .. ", newest " .. age(now, h.newest) end
+  local ages = "oldest " .. seconds_between(h.oldest, now)
+  if h.blocks > 1 then ages = ages .. ", newest " .. seconds_between(h.newest, now) end
   up.printf("   %s in %s, %s\n%s\n\n", plural(h.bytes, "byte"), plural(h.blocks, "block"), ages,
     (h.name:gsub("%s*([^\n]+)", "\n" .. INDENT .. "%1"):sub(2)))
 end
@@ -356,7 +375,8 @@ local function print_rest(list, n)
   local bytes, blocks = 0, 0
   for i = n + 1, #list do bytes, blocks = bytes + list[i].bytes, blocks + list[i].blocks end
   if #list > n then
-    up.printf("   and %s with %s in %s\n", plural(#list - n, "more stack"), plural(bytes, "byte"), plural(blocks, "block"))
+    up.printf("   and %s with %s in %s\n", plural(#list - n, "more stack"), plural(bytes, "byte"),
+      plural(blocks, "block"))
   end
 end
 
@@ -376,7 +396,8 @@ local function print_report(now)
   end
   if options.combined_only and shown > 0 then up.printf("\n") end
   print_rest(list, shown)
-  up.printf("   total %s in %s from %s\n", plural(sum.bytes, "byte"), plural(sum.blocks, "block"), plural(#list, "stack"))
+  up.printf("   total %s in %s from %s\n", plural(sum.bytes, "byte"), plural(sum.blocks, "block"),
+    plural(#list, "stack"))
   return list, sum
 end
 
@@ -384,7 +405,7 @@ end
 local function print_old_frees(blocks)
   local old = frees:get() + blocks - allocations:get()
   if old > 0 and not filtered and options.sample == 1 and options.older == 0 then
-    up.printf("   %s of blocks from before were not of these allocations\n", plural(old, "free"))
+    up.printf("   %s of blocks that were there before\n", plural(old, "free"))
   end
 end
 
@@ -397,13 +418,26 @@ local function write_folded(list)
   assert(file:close())
 end
 
+local stopped
+
+up.after(0, function()
+  counting:set(1)
+  started = up.now()
+  io.stderr:write("mallocleak: tracing ", text.escape(target_name), "; Ctrl-C ends\n")
+end)
+
 up.every(interval, function()
   if reports + 1 >= count then return up.exit() end
   print_report(up.now())
 end)
 
+up.at_stop(function()
+  counting:set(0)
+  stopped = up.now()
+end)
+
 up.at_exit(function()
-  local list, sum = print_report(finished or up.now())
+  local list, sum = print_report(stopped)
   print_old_frees(sum.blocks)
   if options.folded then write_folded(list) end
 end)

@@ -1,0 +1,228 @@
+-- scripts/mallocleak.lua: its numbers are the program's own, whenever it attaches.
+local tap = require "tap"
+local target = require "target"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local function number(digits) return tonumber((digits:gsub(",", ""))) end
+
+-- The reports in TEXT: { { allocations, frees, stacks = { { bytes, blocks, frames } … }, bytes, blocks, count }, … }.
+local function parse(text)
+  local reports, report, stack = {}, nil, nil
+  for line in text:gmatch "[^\n]+" do
+    if line:find "^mallocleak: " then
+      local allocations, frees = line:match "([%d,]+) allocations?, ([%d,]+) frees?$"
+      report = { allocations = number(allocations), frees = number(frees), stacks = {} }
+      reports[#reports + 1] = report
+    elseif line:find "^   total " then
+      local bytes, blocks, count = line:match "^   total ([%d,]+) bytes? in ([%d,]+) blocks? from ([%d,]+) stacks?$"
+      report.bytes, report.blocks, report.count = number(bytes), number(blocks), number(count)
+    elseif line:find "^   [%d,]+ bytes? in" then
+      local bytes, blocks = line:match "^   ([%d,]+) bytes? in ([%d,]+) blocks?, oldest "
+      stack = { bytes = number(bytes), blocks = number(blocks), frames = {} }
+      table.insert(report.stacks, stack)
+    elseif line:find "^         %S" then
+      table.insert(stack.frames, (line:match "^%s+(.-)%+0x%x+$"))
+    elseif line:find "more stack" then
+      report.more = line
+    elseif line:find "from before" then
+      report.before = number(line:match "[%d,]+")
+    end
+  end
+  return reports
+end
+
+-- Bytes and blocks of the stacks that have the function NAME in them.
+local function held(report, name)
+  local bytes, blocks = 0, 0
+  for _, stack in ipairs(report.stacks) do
+    for _, frame in ipairs(stack.frames) do
+      if frame == name then
+        bytes, blocks = bytes + stack.bytes, blocks + stack.blocks
+        break
+      end
+    end
+  end
+  return bytes, blocks
+end
+
+local function is_held(report, name, bytes, blocks, what)
+  local b, n = held(report, name)
+  is(b, bytes, what .. ": bytes in " .. name)
+  is(n, blocks, what .. ": blocks in " .. name)
+end
+
+local function truth(text)
+  local allocations, frees, blocks, bytes, old = text:match "allocations (%d+) frees (%d+) leaked (%d+) bytes (%d+) ?o?l?d? ?(%d*)"
+  return { allocations = number(allocations), frees = number(frees), blocks = number(blocks), bytes = number(bytes), old = tonumber(old) }
+end
+
+-- One report, a clean ledger, exit status 0. Returns the report.
+local function single(run, what)
+  local reports = parse(run.out)
+  is(run.status, 0, what .. ": exit status")
+  is(#reports, 1, what .. ": one report")
+  is((run.err:gsub("mallocleak: tracing[^\n]*\n", "")), "", what .. ": nothing was lost")
+  return reports[1] or { stacks = {} }
+end
+
+local function is_leak_truth(report, what)
+  is_held(report, "leak_small", 23000, 23, what)
+  is_held(report, "leak_large_level1", 28672, 7, what)
+  is_held(report, "leak_large_level2", 28672, 7, what)
+  is_held(report, "no_leak", 0, 0, what)
+end
+
+-- The report has the numbers that the program printed itself, and nothing else.
+local function is_exact(report, want, what)
+  is(report.allocations, want.allocations, what .. ": allocations")
+  is(report.frees, want.frees + (want.old or 0), what .. ": frees")
+  is(report.blocks, want.blocks, what .. ": blocks held")
+  is(report.bytes, want.bytes, what .. ": bytes held")
+end
+
+for i = 1, 3 do
+  local what = "a command, run " .. i
+  local run = target.uplua "mallocleak.lua --top 0 -- build/targets/leak"
+  local report = single(run, what)
+  is_leak_truth(report, what)
+  is(report.allocations and report.allocations - report.frees, report.blocks, what .. ": the sums agree")
+  is(report.before, nil, what .. ": nothing is from before")
+end
+
+for i = 1, 3 do
+  local what = "attached before the work, run " .. i
+  local run = target.attached("build/targets/leak wait", "mallocleak.lua --top 0")
+  local report = single(run, what)
+  is_leak_truth(report, what)
+  is_exact(report, truth(run.target), what)
+end
+
+for i = 1, 3 do
+  local what = "attached in the middle, run " .. i
+  local run = target.attached("build/targets/leak middle", "mallocleak.lua --top 0")
+  local report = single(run, what)
+  is_leak_truth(report, what)
+  is_exact(report, truth(run.target), what)
+  is(report.before, 11, what .. ": frees of blocks from before")
+end
+
+for i = 1, 3 do
+  local what = "racing reallocs, run " .. i
+  local run = target.uplua "mallocleak.lua --top 0 -- build/targets/reallocs 4 3001"
+  local report = single(run, what)
+  local want = truth(run.out)
+  local threads = report.blocks and report.blocks - want.blocks -- the C library's own of each thread
+  is_held(report, "keep_block", want.bytes, want.blocks, what)
+  is_held(report, "main", held(report, "pthread_create"), select(2, held(report, "pthread_create")), what)
+  is(report.allocations, want.allocations + threads, what .. ": allocations")
+  is(report.frees, want.frees, what .. ": frees")
+end
+
+do
+  local what = "one allocator on top of another"
+  local run = target.attached("env LD_PRELOAD=build/targets/libshim.so build/targets/nested wait", "mallocleak.lua --top 0")
+  local report = single(run, what)
+  is_held(report, "leak_nested", 23000, 23, what)
+  is_exact(report, truth(run.target), what)
+end
+
+do
+  local what = "a target that exits"
+  local run = target.attached("build/targets/leak wait", "mallocleak.lua --top 0", true)
+  local report = single(run, what)
+  is_leak_truth(report, what)
+  is_exact(report, truth(run.target), what)
+end
+
+do
+  local what = "--min-size"
+  local report = single(target.attached("build/targets/leak wait", "mallocleak.lua --min-size 1001"), what)
+  is(report.blocks, 7, what)
+  what = "--max-size"
+  report = single(target.attached("build/targets/leak wait", "mallocleak.lua --max-size 1000"), what)
+  is(report.blocks, 23, what)
+  what = "--older"
+  local run = target.attached("build/targets/leak wait", "mallocleak.lua --older 1h")
+  report = single(run, what)
+  is(report.blocks, 0, what .. ": younger blocks are not shown")
+  is(report.allocations, truth(run.target).allocations, what .. ": but counted")
+  what = "--top 1"
+  report = single(target.attached("build/targets/leak wait", "mallocleak.lua --top 1"), what)
+  is(#report.stacks, 1, what .. ": one stack")
+  is(report.blocks, 30, what .. ": the total is of all")
+  like(report.more, "^   and %d+ more stacks? with [%d,]+ bytes in %d+ blocks$", what .. ": what was cut")
+end
+
+do
+  local what = "--sample 4"
+  local run = target.attached("env ALLOCS_WAIT=1 build/targets/allocs 101 2 20011", "mallocleak.lua --sample 4")
+  local report = single(run, what)
+  is(report.allocations, 20112, what .. ": counts of calls are exact")
+  is(report.frees, 101, what .. ": frees too")
+  ok(report.blocks and math.abs(report.blocks - 20011) < 2001, what .. ": blocks are estimated within a tenth")
+  is(report.bytes, report.blocks and report.blocks * 32, what .. ": bytes too")
+  like(run.out, "one block in 4 was followed: bytes and blocks are estimates", what .. ": and said to be estimates")
+end
+
+do
+  local what = "interval and count"
+  local run = target.uplua "mallocleak.lua --top 0 0.3 2 -- build/examples/leaky 5"
+  local reports = parse(run.out)
+  is(#reports, 2, what .. ": so many reports")
+  ok(reports[2] and reports[2].allocations > reports[1].allocations, what .. ": the second has more")
+end
+
+do
+  local what = "--folded"
+  local file = target.folder() .. "/folded"
+  single(target.attached("build/targets/leak wait", "mallocleak.lua --folded " .. target.quote(file)), what)
+  local bytes, small = 0, 0
+  for line in io.lines(file) do
+    local stack, n = line:match "^(.+) (%d+)$"
+    bytes = bytes + tonumber(n)
+    if stack:find("work;leak_small", 1, true) then small = small + tonumber(n) end
+  end
+  is(bytes, 51672, what .. ": all bytes")
+  is(small, 23000, what .. ": the outermost function comes first")
+end
+
+do
+  local what = "--combined-only"
+  local run = target.attached("build/targets/leak wait", "mallocleak.lua --combined-only")
+  like(run.out, "\n +bytes +blocks  stack\n", what .. ": a table")
+  like(run.out, "\n +[%d,]+ +%d+  leak_large < leak_large_level2 < leak_large_level1", what .. ": the innermost first")
+  ok(not run.out:find "oldest", what .. ": no ages")
+  for line in run.out:gmatch "[^\n]+" do
+    if #line > 80 and not line:find "^mallocleak" then ok(false, what .. ": 80 columns: " .. line) end
+  end
+end
+
+-- What differs between machines and runs, replaced.
+local function mask(text)
+  return (text:gsub("%(pid %d+%)", "(pid N)"):gsub("[%d.]+ [mun]?s([,\n])", "T%1"):gsub("%+0x%x+", "+X")
+    :gsub("\n         %S*start_thread[^\n]*", "\n         START"):gsub("\n         %S*libc%.so%.6%+X", "\n         START")
+    :gsub("\n         START(\n         [^\n]+)+", "\n         START"))
+end
+
+do
+  local run = target.attached("build/targets/allocs", "mallocleak.lua")
+  ok(run, "runs")
+end
+
+for _, case in ipairs {
+  { "mallocleak.lua --top", 2, "needs a value" },
+  { "mallocleak.lua --tip 3 -- 1", 2, "unknown option '%-%-tip'; did you mean '%-%-top'" },
+  { "mallocleak.lua soon -- 1", 2, "interval: 'soon' is not a duration" },
+  { "mallocleak.lua 1 none -- 1", 2, "count: 'none' is not a number" },
+  { "mallocleak.lua", 2, "give PIDs or a command" },
+  { "mallocleak.lua --sample 0 -- 1", 2, "%-%-sample" },
+  { "mallocleak.lua --folded /nosuch/file -- build/targets/leak", 1, "/nosuch/file: No such file" },
+  { "mallocleak.lua -- 4194304", 1, "no process 4194304" },
+} do
+  local run = target.uplua(case[1])
+  is(run.status, case[2], case[1] .. ": exit status")
+  like(run.err, case[3], case[1] .. ": message")
+end
+
+target.done()
+tap.done_testing()

@@ -1,0 +1,81 @@
+-- Runs uplua on the programs of tests/targets as a user would: as commands, or by PID while they wait.
+local target = {}
+
+local function quote(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
+target.quote = quote
+
+local function read(path)
+  local file = io.open(path)
+  if not file then return "" end
+  local text = file:read "*a"
+  file:close()
+  return text
+end
+
+-- A folder for the run's files, removed by the next call of done().
+local folder
+
+function target.folder()
+  if not folder then
+    local pipe = io.popen "mktemp -d"
+    folder = pipe:read "*l"
+    pipe:close()
+  end
+  return folder
+end
+
+function target.done()
+  if folder then os.execute("rm -rf " .. quote(folder)) end
+  folder = nil
+end
+
+local function result(status)
+  return { out = read(folder .. "/out"), err = read(folder .. "/err"), target = read(folder .. "/target"), status = status }
+end
+
+-- Runs a shell SCRIPT; it finds the folder in $D. Returns { out, err, target (the files of these names), status }.
+function target.shell(script)
+  local D = target.folder()
+  os.execute("rm -f " .. quote(D) .. "/*")
+  local file = assert(io.open(D .. "/script", "w"))
+  file:write(script)
+  file:close()
+  local pipe = io.popen(("D=%s bash %s/script 2>&1; echo $?"):format(quote(D), quote(D)))
+  local lines = pipe:read "*a"
+  pipe:close()
+  local noise, status = lines:match "^(.-)(%d+)\n$"
+  local r = result(tonumber(status))
+  r.noise = noise
+  return r
+end
+
+-- ./uplua ARGUMENTS, with standard output and error kept.
+function target.uplua(arguments)
+  return target.shell(('./uplua %s >"$D/out" 2>"$D/err" </dev/null'):format(arguments))
+end
+
+-- Starts COMMAND, which prints "ready" and waits for a byte on its standard input; runs ./uplua ARGUMENTS -- its PID; once that says
+-- that it traces, gives the byte, waits until COMMAND has printed another line, and sends uplua SIGINT (ENDS true: ends
+-- the command instead).
+function target.attached(command, arguments, ends)
+  return target.shell(([[
+    mkfifo "$D/in"
+    %s <"$D/in" >"$D/target" &
+    program=$!
+    exec 7>"$D/in"
+    until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    ./uplua %s -- $program >"$D/out" 2>"$D/err" &
+    uplua=$!
+    for i in $(seq 1000); do grep -q tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
+    printf x >&7
+    for i in $(seq 1000); do [ $(wc -l <"$D/target") -gt 1 ] && break; sleep 0.01; done
+    %s
+    wait $uplua
+    status=$?
+    exec 7>&-
+    wait $program
+    exit $status
+  ]]):format(command, arguments, ends and "exec 7>&-" or "kill -INT $uplua"))
+end
+
+return target
