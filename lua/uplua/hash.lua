@@ -21,6 +21,8 @@ local hash = {}
 local methods = {}
 local state_of = object.state
 
+local NOWHERE = 1000 -- a level of the stack that is not there: the message names no line, since the user's is over
+
 -- What to call O in a message.
 local function called(o)
   return rawget(o, "name") or rawget(o, "kind")
@@ -159,15 +161,15 @@ function metatable.__newindex(o, key, value)
 end
 
 function metatable.__tostring(o)
-  local keys, values, by = {}, {}, nil
+  local keys, values = {}, {}
   for key, value in each(o) do keys[#keys + 1], values[#values + 1] = key, value end
-  local weight = total(values[1])
+  local count, weight = #keys, total(values[1])
   if type(weight) == "number" or (type(weight) == "cdata" and not record.is(weight)) then
-    keys, values = order.top(nil, total, order.each(keys, values))
+    keys, values = order.top(show.MOST, total, order.each(keys, values))
   else
-    keys, values = order.sort(keys, values, by)
+    keys, values = order.sort(keys, values)
   end
-  return show.entries(keys, values)
+  return show.entries(keys, values, count)
 end
 
 -- The kernel's map is there: writes that were queued go into it.
@@ -193,7 +195,7 @@ function methods:bind(description)
   local queued = self.queued
   rawset(self, "queued", {})
   s.store = nil
-  for _, entry in ipairs(queued) do set(self, s, entry[1], entry[2], 2) end
+  for _, entry in ipairs(queued) do set(self, s, entry[1], entry[2], NOWHERE) end
 end
 
 local ALLOWED = { max = object.positive, key = object.type, value = object.type }

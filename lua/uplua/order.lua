@@ -109,7 +109,7 @@ local function weight_of(key, value, by)
   error(("top: '%s' is not a number in every value"):format(tostring(by)), 4)
 end
 
-local SELECT = 256 -- up to here, a place among the best is searched for each entry instead of sorting all of them
+local SELECT = 1000 -- up to here, a place among the best is searched for each entry instead of sorting all of them
 
 -- The N largest of the entries that an iterator gives, as lists of keys and values: all, where N is nil.
 function order.top(n, by, next_entry, state, control)

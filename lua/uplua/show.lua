@@ -5,6 +5,7 @@ local text = require "uplua.text"
 
 local show = {}
 
+show.MOST = 1000      -- entries that are printed; the rest is only counted
 local WIDEST_KEY = 60 -- a longer key does not push the values of all others to the right
 
 -- A number with thousands, anything else as record.show does.
@@ -37,12 +38,13 @@ local function parts_of(key)
   return table.concat(heads, ", "), frames
 end
 
--- The text of lists KEYS and VALUES, in their order; "(empty)" where there is nothing.
-function show.entries(keys, values)
+-- The text of lists KEYS and VALUES, in their order, and of how many more there are of COUNT; "(empty)" where there is nothing.
+function show.entries(keys, values, count)
   if #keys == 0 then return "(empty)" end
   local heads, frames, texts = {}, {}, {}
   local key_width, value_width, any_frames = 0, 0, false
-  for i = 1, #keys do
+  local shown = math.min(#keys, show.MOST)
+  for i = 1, shown do
     heads[i], frames[i] = parts_of(keys[i])
     frames[i] = frames[i] or false
     texts[i] = show.value(values[i])
@@ -52,7 +54,7 @@ function show.entries(keys, values)
     if not texts[i]:find("\n", 1, true) then value_width = math.max(value_width, text.width(texts[i])) end
   end
   local lines = {}
-  for i = 1, #keys do
+  for i = 1, shown do
     local value = texts[i]
     local space = is_number(values[i]) and (" "):rep(value_width - text.width(value)) or ""
     if value:find("\n", 1, true) then
@@ -66,6 +68,7 @@ function show.entries(keys, values)
       lines[#lines + 1] = text.pad(heads[i], math.max(key_width, text.width(heads[i]))) .. "  " .. space .. value
     end
   end
+  if count > shown then lines[#lines + 1] = ("… and %s more"):format(text.thousands(count - shown)) end
   return table.concat(lines, "\n")
 end
 

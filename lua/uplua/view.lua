@@ -58,7 +58,8 @@ end
 function metatable.__tostring(v)
   local c = contents[v]
   if not c.keys then return show.value(c.value) end
-  return show.entries(order.top(nil, c.by, order.each(c.keys, c.values)))
+  local keys, values = order.top(show.MOST, c.by, order.each(c.keys, c.values))
+  return show.entries(keys, values, #c.keys)
 end
 
 -- A view of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by (nil: the value).

@@ -78,6 +78,12 @@ fails(function() live:top(1) end, "top: say by which field", "top of records nee
 fails(function() live:top(1, "byte") end, "'byte' is not a number", "a field that is not there")
 fails(function() live[0x7f0000002000].bytes = 0 end, "m:set", "a record is a copy")
 
+local misfit = hash.hash()
+misfit:set(1, { bytes = "x", at = 1 })
+fails(function()
+  misfit:bind { fd = kernel.map("hash", 8, 16, 10), type = "hash", max = 10, key = i64, value = value }
+end, "^hash: as a value, field 'bytes': an integer is expected, not a string$", "a queued write that does not fit the handlers' types")
+
 -- Tuples as keys.
 local tuple = kernel.record { { 1, kernel.scalar("string", 16) }, { 2, i64 } }
 local calls = bound("lru", "lru", 64, tuple, i64)
@@ -131,6 +137,10 @@ is(sum, 0, "each with its value")
 local taken = map.open(big_fd):read(true)
 is(tonumber(taken.count), n, "a take returns all of them")
 is(big:size(), 0, "and leaves nothing")
+for i = 1, 1003 do big:set(i, i) end
+local printed = tostring(big)
+is(select(2, printed:gsub("\n", "")), 1000, "a large map is printed up to 1,000 entries")
+ok(printed:find "^1003  1,003\n.*\n4         4\n… and 3 more$", "the largest, and it says how many more there are")
 local stop = 0
 for _ in m:pairs() do stop = stop + 1 break end
 is(stop, 1, "a loop over pairs may be left")
