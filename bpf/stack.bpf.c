@@ -6,8 +6,9 @@
  * 60 ns a frame), and a stack that is known costs one lookup.
  *
  * The verifier: uplua_ustack needs the context and is therefore hidden, which means verified again for each call, and
- * short. The walk is a global function of numbers, which is verified once. Its loop counts from an unknown number and
- * its state is unknown numbers too, so that one iteration is verified like another.
+ * short. The walk is a global function of numbers, which is verified once. Its state lies in a map's value, where every
+ * number is unknown to the verifier, so that it goes through one round of the loop for all; as local variables with
+ * their bounds the same costs 330,000 instructions.
  */
 #include <linux/bpf.h>
 
@@ -22,10 +23,16 @@ enum {
     FRAME = 16,      /* {caller's frame pointer, return address}, on x86_64 as on aarch64 */
     SLOTS = 4,       /* probes that can be under way at once on one CPU */
     LOWEST_CODE = 4096,
+    ROUND = 8, /* frames per callback of bpf_loop, which costs as much as two */
 };
 
+/* One walk. */
 struct scratch {
     __u64 busy;
+    __u64 frame, lowest;    /* where the next frame is; it must not be below */
+    __u64 start, size;      /* what the window holds: the user's memory there */
+    __u64 address, pending; /* the next code address, and one to come before the chain's */
+    __u64 count, limit, hash;
     struct stack stack;
     __u64 window[WINDOW / 8];
 };
@@ -46,9 +53,6 @@ struct {
 } stack_scratch SEC(".maps");
 
 __u64 stack_lost[STACK_LOST_COUNT];
-
-/* Always 0, unknown to the verifier. */
-volatile __u64 stack_zero;
 
 #define OPAQUE(x) asm volatile("" : "+r"(x))
 
@@ -84,10 +88,10 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 }
 
 /*
- * Reads the window at ADDRESS: the number of bytes that could be read, 0 or at least FRAME. It ends with the page, since
+ * Reads the window at ADDRESS; false if nothing can be read. It ends with the page, since
  * a read that fails costs as much as ten that succeed, and beyond the page may lie nothing.
  */
-static __always_inline __u64 fill(struct scratch *scratch, __u64 address)
+static __always_inline int fill(struct scratch *scratch, __u64 address)
 {
     __u64 size = PAGE - (address & (PAGE - 1));
     if (size > WINDOW)
@@ -97,7 +101,9 @@ static __always_inline __u64 fill(struct scratch *scratch, __u64 address)
     OPAQUE(size);
     if (size > WINDOW) /* for the verifier */
         return 0;
-    return bpf_probe_read_user(scratch->window, size, (void *)address) ? 0 : size;
+    scratch->start = address;
+    scratch->size = size;
+    return !bpf_probe_read_user(scratch->window, size, (void *)address);
 }
 
 /* Stores the stack unless it is there. */
@@ -108,6 +114,57 @@ static __always_inline void store(struct stack *stack, __u64 id)
     long code = bpf_map_update_elem(&stacks, &id, stack, BPF_NOEXIST);
     if (code && code != -17) /* EEXIST: another CPU was faster */
         lose(STACK_LOST_FULL);
+}
+
+/* The frame pointed to by FRAME: its frame pointer and return address; false at the end of the chain. */
+static __always_inline int climb(struct scratch *scratch)
+{
+    __u64 frame = scratch->frame;
+    /* The chain leads up, into the callers' part of the stack. */
+    if (frame < scratch->lowest || frame & 7 || frame >= USER_ADDRESSES)
+        return 0;
+    __u64 offset = frame - scratch->start;
+    if (offset > WINDOW - FRAME || offset + FRAME > scratch->size) {
+        if (!fill(scratch, frame))
+            return 0;
+        offset = frame - scratch->start; /* 0, but unknown to the verifier like the other case */
+    }
+    OPAQUE(offset);
+    if (offset > WINDOW - FRAME) /* for the verifier */
+        return 0;
+    scratch->lowest = frame + FRAME;
+    scratch->frame = scratch->window[offset / 8];
+    scratch->address = CODE_ADDRESS(scratch->window[offset / 8 + 1]);
+    return 1;
+}
+
+/* Takes up to ROUND frames. Returns 1 when the walk is over. */
+static long walk_round(__u32 index __attribute__((unused)), struct scratch **context)
+{
+    struct scratch *scratch = *context;
+    for (int i = 0; i < ROUND; i++) {
+        __u64 count = scratch->count, address = scratch->address;
+        if (count >= scratch->limit || count >= STACK_FRAMES) {
+            if (count == STACK_FRAMES)
+                lose(STACK_LOST_DEPTH);
+            return 1;
+        }
+        scratch->stack.frames[count] = address;
+        scratch->count = count + 1;
+        scratch->hash = mix(scratch->hash, address);
+        if (scratch->pending) {
+            scratch->address = scratch->pending;
+            scratch->pending = 0;
+        } else if (!climb(scratch)) {
+            return 1;
+        }
+        address = scratch->address;
+        if (address < LOWEST_CODE || address >= USER_ADDRESSES)
+            return 1;
+        if (IS_TRAMPOLINE(address))
+            lose(STACK_LOST_RETURN);
+    }
+    return 0;
 }
 
 /*
@@ -121,50 +178,20 @@ long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
         lose(STACK_LOST_BUSY);
         return STACK_UNKNOWN;
     }
-    __u64 limit = depth <= 0 || depth > STACK_FRAMES ? STACK_FRAMES : depth;
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-    __u64 frame = fp, lowest = sp, start = stack_zero, size = stack_zero, count = stack_zero;
-    __u64 address = ip, pending = link, hash = mix(tgid, 0);
+    scratch->frame = fp;
+    scratch->lowest = sp;
+    scratch->size = 0;
+    scratch->address = ip;
+    scratch->pending = link;
+    scratch->count = 0;
+    scratch->limit = depth <= 0 || depth > STACK_FRAMES ? STACK_FRAMES : depth;
+    scratch->hash = mix(tgid, 0);
+    bpf_loop(STACK_FRAMES / ROUND + 1, walk_round, &scratch, 0);
 
-    while (count < STACK_FRAMES) {
-        if (count >= limit)
-            goto done;
-        scratch->stack.frames[count++] = address;
-        hash = mix(hash, address);
-        if (pending) { /* comes before the chain */
-            address = pending;
-            pending = 0;
-        } else {
-            /* The chain leads up, into the callers' part of the stack. */
-            if (frame < lowest || frame & 7 || frame >= USER_ADDRESSES)
-                goto done;
-            __u64 offset = frame - start;
-            OPAQUE(offset);
-            if (offset > WINDOW - FRAME || offset + FRAME > size) {
-                start = frame;
-                size = fill(scratch, frame);
-                offset = stack_zero;
-                if (!size)
-                    goto done;
-            }
-            OPAQUE(offset);
-            if (offset > WINDOW - FRAME) /* for the verifier */
-                goto done;
-            lowest = frame + FRAME;
-            frame = scratch->window[offset / 8];
-            address = CODE_ADDRESS(scratch->window[offset / 8 + 1]);
-        }
-        if (address < LOWEST_CODE || address >= USER_ADDRESSES)
-            goto done;
-        if (IS_TRAMPOLINE(address))
-            lose(STACK_LOST_RETURN);
-    }
-    lose(STACK_LOST_DEPTH);
-
-done:
     scratch->stack.tgid = tgid;
-    scratch->stack.count = count;
-    hash = mix(hash, count);
+    scratch->stack.count = scratch->count;
+    __u64 hash = mix(scratch->hash, scratch->count);
     __u64 id = hash <= STACK_UNKNOWN ? hash + 2 : hash;
     store(&scratch->stack, id);
     release(scratch);

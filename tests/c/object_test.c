@@ -142,6 +142,14 @@ static struct loaded *load_hist(void)
     return loaded;
 }
 
+/* How many instructions the verifier went through. */
+static unsigned verified(int fd)
+{
+    struct bpf_prog_info info = {0};
+    uint32_t size = sizeof info;
+    return bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.verified_insns;
+}
+
 static void test_histogram(void)
 {
     static const struct { int64_t value; unsigned bucket; } cases[] = {
@@ -154,6 +162,7 @@ static void test_histogram(void)
     int map = loaded_map_fd(loaded, "h"), fd = loaded_program_fd(loaded, "add");
     uint32_t key = 0;
     struct hist hist;
+    ok(verified(fd) < 2000, "hist: the verifier goes through %u instructions", verified(fd));
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct hist empty = {0};
         bpf_map_update_elem(map, &key, &empty, 0);

@@ -137,11 +137,21 @@ static void check_frames(const struct stack *stack, unsigned count, const char *
             printf("# %u: %#llx, expected %p\n", i, stack->frames[i], i ? expected[i - 1] : (void *)leaf);
 }
 
+/* How many instructions the verifier went through. */
+static unsigned verified(int fd)
+{
+    struct bpf_prog_info info = {0};
+    uint32_t size = sizeof info;
+    return bpf_obj_get_info_by_fd(fd, &info, &size) ? 0 : info.verified_insns;
+}
+
 static void test_exact(void)
 {
     struct loaded *loaded = load_probe(0, 1, -1);
     if (!loaded)
         return;
+    unsigned instructions = verified(loaded_program_fd(loaded, "probe"));
+    ok(instructions < 100000, "the verifier goes through %u instructions, of a million", instructions);
     int link = attach(loaded, leaf);
     struct stack stack = {0};
     descend(CALLS - 1);
