@@ -66,8 +66,8 @@ static int failed(int code, const struct site *site, struct error *err)
     case -EPERM:
     case -EACCES:
         /* Kernels with the fix of CVE-2025-38466 want more for a uprobe event than for a uprobe_multi link. */
-        return error_set(err, code, "cannot attach to %s in %s: %s is missing; run uplua as root", site->function, where,
-                         capability_missing() ? capability_missing() : "CAP_SYS_ADMIN");
+        return error_set(err, code, "cannot attach to %s in %s: this needs %s; run uplua as root", site->function,
+                         where, capability_missing() ? capability_missing() : "CAP_SYS_ADMIN");
     case -ENOENT:
         return error_set(err, code, "cannot attach to %s: %s is gone", site->function, where);
     case -ESRCH:
@@ -79,14 +79,18 @@ static int failed(int code, const struct site *site, struct error *err)
     case -EOPNOTSUPP:
     case -ENOEXEC:
     case -EINVAL:
-        return error_set(err, code, "cannot attach to %s in %s: the kernel refuses a probe on the instruction at file "
-                         "offset %#llx", site->function, where, (unsigned long long)site->offset);
+        return error_set(err, code,
+                         "cannot attach to %s in %s: the kernel refuses a probe on the instruction at file "
+                         "offset %#llx",
+                         site->function, where, (unsigned long long)site->offset);
     case -ENODEV:
         return error_set(err, code, "cannot attach to %s in %s: this kernel has no uprobes (CONFIG_UPROBE_EVENTS)",
                          site->function, where);
     case -EMFILE:
-        return error_set(err, code, "cannot attach to %s in %s: too many open files; this kernel needs one for each "
-                         "probe: raise `ulimit -n`", site->function, where);
+        return error_set(err, code,
+                         "cannot attach to %s in %s: too many open files; this kernel needs one for each "
+                         "probe: raise `ulimit -n`",
+                         site->function, where);
     default:
         return error_set(err, code, "cannot attach to %s in %s: %s", site->function, where, strerror(-code));
     }

@@ -12,7 +12,8 @@
 
 struct binary;
 
-/* Opens MODULE, which must be an executable or a library for this CPU, and which BINARY borrows. The caller closes it. */
+/* Opens MODULE, which must be an executable or a library for this CPU, and which BINARY borrows. The caller closes it.
+ */
 int binary_open(const struct module *module, struct binary **binary, struct error *err);
 /* The file of separate debug information of BINARY: -ENOENT where there is none. The caller closes it. */
 int binary_open_debug(const struct binary *binary, struct binary **debug);

@@ -2,7 +2,8 @@
 #ifndef UPLUA_PROBE_CACHE_H
 #define UPLUA_PROBE_CACHE_H
 
-/* Calls VISIT for each 64-bit library of this CPU, until it returns non-zero, which is returned; 0 where there is no cache. */
+/* Calls VISIT for each 64-bit library of this CPU, until it returns non-zero, which is returned; 0 where there is no
+ * cache. */
 typedef int cache_visit(const char *name, const char *path, void *context);
 int cache_each(const char *root, cache_visit *visit, void *context);
 

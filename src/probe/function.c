@@ -12,7 +12,7 @@ struct table {
     size_t count;
     char *names;
     size_t names_size;
-    uint16_t *versions; /* one for each symbol, or NULL */
+    uint16_t *versions;      /* one for each symbol, or NULL */
     uint32_t *version_names; /* offset in NAMES of each version's name, or 0 */
     size_t version_count;
 };

@@ -22,7 +22,7 @@ struct loader {
     bool musl;
     struct modules *modules;
     struct wanted {
-        char *name;   /* as DT_NEEDED has it */
+        char *name;    /* as DT_NEEDED has it */
         size_t parent; /* index here of the file that needs it */
         struct dynamic dynamic;
         char *path; /* inside root, or NULL: not found */
@@ -87,15 +87,15 @@ static char *find_in_folder(const struct loader *loader, const char *folder, siz
     return found;
 }
 
-/* NAME in the folders of LIST, separated by colons (and semicolons, in LD_LIBRARY_PATH). ORIGIN: the file that has the list. */
+/* NAME in the folders of LIST, separated by colons (and semicolons, in LD_LIBRARY_PATH). ORIGIN: the file that has the
+ * list. */
 static char *find_in_list(const struct loader *loader, const char *list, const char *origin, const char *name)
 {
     char *found = NULL;
     while (list && *list && !found) {
         size_t length = strcspn(list, ":;");
         char folder[PATH_MAX];
-        if (dynamic_expand(list, length, origin, folder, sizeof folder) &&
-            (folder[0] == '/' || !*loader->root))
+        if (dynamic_expand(list, length, origin, folder, sizeof folder) && (folder[0] == '/' || !*loader->root))
             found = find_in_folder(loader, folder, strlen(folder), name);
         list += length + (list[length] != '\0');
     }
@@ -270,7 +270,7 @@ static int add_usable(const struct loader *loader, const char *path)
     int result = 0;
     if (resolved)
         result = asprintf(&full, "%s%s", loader->root, resolved) < 0 ? -ENOMEM
-                                                                   : modules_add(loader->modules, full, resolved);
+                                                                     : modules_add(loader->modules, full, resolved);
     free(full);
     free(resolved);
     return result == -ENOMEM ? result : 0;

@@ -1,6 +1,7 @@
 /*
  * Libraries as the dynamic loader will find them, for programs that have not mapped theirs yet: by DT_NEEDED,
- * LD_PRELOAD, RPATH and RUNPATH, LD_LIBRARY_PATH, ld.so.cache and the standard folders (ld.so(8)), inside a root folder.
+ * LD_PRELOAD, RPATH and RUNPATH, LD_LIBRARY_PATH, ld.so.cache and the standard folders (ld.so(8)), inside a root
+ * folder.
  */
 #ifndef UPLUA_PROBE_LIBRARY_H
 #define UPLUA_PROBE_LIBRARY_H

@@ -58,7 +58,7 @@ static int collect(const struct function *function, void *context)
         search->elsewhere = true;
         return 0;
     }
-    /* A pattern takes functions only: labels in assembly may stand inside of one, and what gcc calls .cold is a part. */
+    /* A pattern takes functions only: labels in assembly may stand inside of one, and .cold is a part of one. */
     if (search->spec->pattern && (!function->typed || memmem(function->name, function->name_length, ".cold", 5)))
         return 0;
     if (search->count == MAX_MATCHES)
@@ -142,8 +142,8 @@ static int not_found(const struct search *search, const struct binary *debug, st
     const char *file = binary_module(search->binary)->name;
     char names[512];
     if (search->elsewhere)
-        return error_set(err, -ENOENT, "%s: %s in %s is not a function: it is data or lies outside of the code", spec->text,
-                         spec->function, file);
+        return error_set(err, -ENOENT, "%s: %s in %s is not a function: it is data or lies outside of the code",
+                         spec->text, spec->function, file);
     struct suggest suggest;
     suggest_init(&suggest, spec->function);
     binary_functions(search->binary, offer, &suggest);

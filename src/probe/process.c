@@ -41,9 +41,10 @@ static int read_status(pid_t pid, struct status *status)
 static int no_program(pid_t pid, const struct status *status, int code, struct error *err)
 {
     if (status->state == 'Z' && status->threads > 1)
-        return error_set(err, -ESRCH,
-                         "process %d (%s) goes on without its first thread, and with that its mappings are out of sight",
-                         (int)pid, status->name);
+        return error_set(
+            err, -ESRCH,
+            "process %d (%s) goes on without its first thread, and with that its mappings are out of sight", (int)pid,
+            status->name);
     if (status->state == 'Z' || status->state == 'X')
         return error_set(err, -ESRCH, "process %d (%s) has already exited", (int)pid, status->name);
     if (code == -EACCES || code == -EPERM)

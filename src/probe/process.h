@@ -6,7 +6,8 @@
 
 #include "sys/error.h"
 
-/* 0 if PID is a process, not one of its threads, that runs a 64-bit program of this CPU; else an error that says what it is. */
+/* 0 if PID is a process, not one of its threads, that runs a 64-bit program of this CPU; else an error that says what
+ * it is. */
 int process_check(pid_t pid, struct error *err);
 
 #endif

@@ -14,8 +14,8 @@
 
 /* Where a target's binaries are. */
 struct place {
-    pid_t pid;    /* 0: a command or the whole machine */
-    char root[64]; /* prefix of its paths: "/proc/4242/root" or "" */
+    pid_t pid;              /* 0: a command or the whole machine */
+    char root[64];          /* prefix of its paths: "/proc/4242/root" or "" */
     struct modules modules; /* what it has mapped, or will */
 };
 
@@ -99,8 +99,7 @@ static int find_path(const struct place *place, const char *name, struct modules
     return result;
 }
 
-static int ambiguous(const struct modules *found, const struct spec *spec, const struct place *place,
-                     struct error *err)
+static int ambiguous(const struct modules *found, const struct spec *spec, const struct place *place, struct error *err)
 {
     char list[1024];
     size_t used = 0;
@@ -161,8 +160,10 @@ static int no_binary(const struct place *place, const struct spec *spec, struct 
         snprintf(where, sizeof where, "process %d has no", (int)place->pid);
     else
         snprintf(where, sizeof where, place->modules.count ? "the command has no" : "there is no");
-    return error_set(err, -ENOENT, "%s: %s program or library '%s'%s\nname a file by its path, a command, or a library "
-                     "such as libc", spec->text, where, spec->binary, names);
+    return error_set(err, -ENOENT,
+                     "%s: %s program or library '%s'%s\nname a file by its path, a command, or a library "
+                     "such as libc",
+                     spec->text, where, spec->binary, names);
 }
 
 /* Appends to FOUND the file or files that the spec's binary means in PLACE. */
@@ -203,8 +204,7 @@ static int find_binary(const struct place *place, const struct spec *spec, struc
     return result;
 }
 
-static int find_binaries(const struct spec *spec, const struct target *target, struct modules *found,
-                         struct error *err)
+static int find_binaries(const struct spec *spec, const struct target *target, struct modules *found, struct error *err)
 {
     int result = 0;
     size_t places = target && target->count && !target->command ? target->count : 1;
@@ -234,8 +234,7 @@ static void make_printable(struct error *err)
     }
 }
 
-int probe_resolve(const char *text, const struct target *target, struct site **sites, size_t *count,
-                  struct error *err)
+int probe_resolve(const char *text, const struct target *target, struct site **sites, size_t *count, struct error *err)
 {
     struct site_list list = {0};
     struct modules found = {0};

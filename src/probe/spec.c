@@ -13,7 +13,8 @@
 static const char *find_colon(const char *text)
 {
     const char *first = strchr(text, ':');
-    for (const char *colon = first; colon && memchr(text, '/', (size_t)(colon - text)); colon = strchr(colon + 1, ':')) {
+    for (const char *colon = first; colon && memchr(text, '/', (size_t)(colon - text));
+         colon = strchr(colon + 1, ':')) {
         char *path = strndup(text, (size_t)(colon - text));
         int exists = path && access(path, F_OK) == 0;
         free(path);
@@ -52,8 +53,9 @@ static int split(struct spec *spec, struct error *err)
         char *at = strchr(spec->binary, '@');
         if (at)
             *at = '\0';
-        return error_set(err, -EOPNOTSUPP, "%s: probes on source lines are not supported; name a function, such as %s:main",
-                         spec->text, spec->binary);
+        return error_set(err, -EOPNOTSUPP,
+                         "%s: probes on source lines are not supported; name a function, such as %s:main", spec->text,
+                         spec->binary);
     }
     int result = cut_offset(spec, err);
     if (result < 0)
@@ -66,7 +68,8 @@ static int split(struct spec *spec, struct error *err)
         *at = '\0';
     }
     if (!*spec->function)
-        return error_set(err, -EINVAL, "'%s' names no function; write BINARY:FUNCTION, such as libc:malloc", spec->text);
+        return error_set(err, -EINVAL, "'%s' names no function; write BINARY:FUNCTION, such as libc:malloc",
+                         spec->text);
     spec->pattern = strpbrk(spec->function, "*?[") != NULL;
     if (spec->pattern && spec->offset)
         return error_set(err, -EINVAL, "%s: an offset needs one function, not a pattern", spec->text);

@@ -120,7 +120,8 @@ static void test_standard(void)
     struct site *sites;
     size_t count;
     target_init(&machine);
-    is_int(probe_resolve("libc:malloc", &machine, &sites, &count, &err), 0, "the C library of the machine: %s", err.text);
+    is_int(probe_resolve("libc:malloc", &machine, &sites, &count, &err), 0, "the C library of the machine: %s",
+           err.text);
     is_str(count == 1 ? sites->module : NULL, mapped, "is the same file");
     sites_free(sites, count);
     char **paths;

@@ -20,7 +20,7 @@
 
 /* --- the program under test: this one, forked --------------------------------------------------------------------- */
 
-__attribute__((noinline, noclone)) int probe_test_hit(int n)
+__attribute__((noinline)) int probe_test_hit(int n)
 {
     __asm__ volatile("" : "+r"(n));
     return n + 1;
@@ -96,7 +96,8 @@ static void end_child(const struct child *child)
     close(child->done);
 }
 
-/* --- a program that counts ------------------------------------------------------------------------------------------ */
+/* --- a program that counts ------------------------------------------------------------------------------------------
+ */
 
 static int map = -1;
 
@@ -123,7 +124,8 @@ static int64_t take_count(void)
     return (int64_t)count;
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------- */
+/* --- tests ----------------------------------------------------------------------------------------------------------
+ */
 
 static const char *spec;
 static const char *const kinds[] = {"entry", "return", "session"};
@@ -291,7 +293,9 @@ static void test_refusals(void)
     struct error err = {0};
     struct probe_link *link = (void *)1;
     target_init(&target);
-    struct site site = {.path = (char *)"/proc/self/exe", .module = (char *)"/bin/x", .function = (char *)"f",
+    struct site site = {.path = (char *)"/proc/self/exe",
+                        .module = (char *)"/bin/x",
+                        .function = (char *)"f",
                         .offset = UINT64_C(1) << 40};
     int program = load_counter(ATTACH_ENTRY);
     ok(probe_attach(ATTACH_ENTRY, program, &site, 1, &target, &link, &err) < 0, "a site beyond the file is refused");

@@ -14,7 +14,8 @@ static const char source[] =
     "#include <stdio.h>\n"
     "#include <unistd.h>\n"
     "__attribute__((noinline)) static int local_one(int n) { __asm__ volatile(\"\"); return n * 3 + 1; }\n"
-    "__attribute__((noinline, visibility(\"default\"))) int target_one(int n) { __asm__ volatile(\"\"); return n * 7 + 2; }\n"
+    "__attribute__((noinline, visibility(\"default\"))) int target_one(int n) { __asm__ volatile(\"\"); return n * 7 + "
+    "2; }\n"
     "int target_data = 23;\n"
     "static int chosen(int n) { return n; }\n"
     "static int (*choose(void))(int) { return chosen; }\n"
@@ -142,7 +143,8 @@ static void test_refusals(void)
     refuses(pid, spec_of(in_dir("program.c"), "main"), "not an ELF");
     finds(pid, "libc:malloc", "malloc", NULL, base_of(pid, "/libc.so.6"));
     finds(pid, "libc:pthread_cond_wait", "pthread_cond_wait", NULL, base_of(pid, "/libc.so.6"));
-    struct resolved now = resolve(pid, "libc:pthread_cond_wait"), old = resolve(pid, "libc:pthread_cond_wait@GLIBC_2.2.5");
+    struct resolved now = resolve(pid, "libc:pthread_cond_wait"),
+                    old = resolve(pid, "libc:pthread_cond_wait@GLIBC_2.2.5");
     if (old.result == 0) /* x86_64's C library has both versions */
         ok(now.sites->address != old.sites->address, "a version names another function than the default");
     sites_free(now.sites, now.count);
@@ -179,7 +181,8 @@ static void test_stripped(void)
     refuses(program.pid, "bare:local_one", "stripped");
     stop(&program);
     ok(shell("cp pie linked && objcopy --only-keep-debug linked linked.debug && strip linked && "
-             "objcopy --add-gnu-debuglink=linked.debug linked"), "one with a separate debug file");
+             "objcopy --add-gnu-debuglink=linked.debug linked"),
+       "one with a separate debug file");
     program = start(in_dir("linked"), NULL, NULL);
     finds(program.pid, "linked:local_one", "local_one", in_dir("linked"), base_of(program.pid, in_dir("linked")));
     stop(&program);
@@ -299,7 +302,8 @@ static void test_defining(void)
     char **paths;
     size_t count;
     target_attach(&target, &program.pid, 1, &err);
-    is_int(probe_modules_defining("target_one", &target, &paths, &count, &err), 0, "the modules that define a function");
+    is_int(probe_modules_defining("target_one", &target, &paths, &count, &err), 0,
+           "the modules that define a function");
     is_int((int64_t)count, 1, "are one");
     is_str(count ? paths[0] : NULL, in_dir("pie"), "the program itself");
     for (size_t i = 0; i < count; i++)
