@@ -4,7 +4,7 @@ local ffi = require "ffi"
 
 ffi.cdef [[
 struct map { int fd; uint32_t type, key_size, value_size, max_entries, cpus, value_stride; };
-struct map_entries { uint64_t count; uint8_t *keys, *values; };
+struct map_entries { uint64_t count; uint8_t *keys, *values; size_t key_bytes, value_bytes; };
 int map_open(struct map *map, int fd);
 int map_lookup(const struct map *map, const void *key, void *value);
 int map_update(const struct map *map, const void *key, const void *value);

@@ -9,8 +9,8 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define FIRST_BATCH 4096      /* entries; a bucket of a table that is not attacked holds fewer than ten */
 #define ENOTSUPP_KERNEL 524   /* include/linux/errno.h: what the kernel returns for a map without batch operations */
@@ -78,23 +78,34 @@ static size_t bytes_per_value(const struct map *map)
     return (size_t)map->cpus * map->value_stride;
 }
 
-/* Makes room for CAPACITY entries; what is there stays. */
+/*
+ * Makes *BUFFER of *BYTES larger. By mapping, not by malloc: growing moves pages instead of copying a million entries, and what
+ * a report needed goes back to the system after it.
+ */
+static int enlarge(uint8_t **buffer, size_t *bytes, size_t wanted)
+{
+    void *grown = *buffer ? mremap(*buffer, *bytes, wanted, MREMAP_MAYMOVE)
+                          : mmap(NULL, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (grown == MAP_FAILED)
+        return -ENOMEM;
+    *buffer = grown;
+    *bytes = wanted;
+    return 0;
+}
+
+/* Makes room for WANTED entries; what is there stays. */
 static int grow(const struct map *map, struct map_entries *entries, uint64_t *capacity, uint64_t wanted)
 {
     size_t keys, values;
     if (__builtin_mul_overflow(wanted, map->key_size, &keys) ||
         __builtin_mul_overflow(wanted, bytes_per_value(map), &values))
         return -ENOMEM;
-    uint8_t *grown = realloc(entries->keys, keys);
-    if (!grown)
-        return -ENOMEM;
-    entries->keys = grown;
-    grown = realloc(entries->values, values);
-    if (!grown)
-        return -ENOMEM;
-    entries->values = grown;
-    *capacity = wanted;
-    return 0;
+    int err = enlarge(&entries->keys, &entries->key_bytes, keys);
+    if (!err)
+        err = enlarge(&entries->values, &entries->value_bytes, values);
+    if (!err)
+        *capacity = wanted;
+    return err;
 }
 
 /* An array's keys are its indices: no batch operation is needed, only slower without (per-CPU arrays before 5.13). */
@@ -171,7 +182,9 @@ int map_read_all(const struct map *map, bool take, struct map_entries *entries)
 
 void map_entries_free(struct map_entries *entries)
 {
-    free(entries->keys);
-    free(entries->values);
+    if (entries->keys)
+        munmap(entries->keys, entries->key_bytes);
+    if (entries->values)
+        munmap(entries->values, entries->value_bytes);
     *entries = (struct map_entries){0};
 }

@@ -32,6 +32,7 @@ int map_take(const struct map *map, const void *key, void *value);
 struct map_entries {
     uint64_t count;
     uint8_t *keys, *values;
+    size_t key_bytes, value_bytes; /* mapped */
 };
 /*
  * Reads the whole map in batches (BPF_MAP_LOOKUP_BATCH; a bucket larger than the batch grows it; an array

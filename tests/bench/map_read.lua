@@ -23,6 +23,8 @@ for i = 0, N - 1 do
   values[3 * i], values[3 * i + 1], values[3 * i + 2] = i % 1000, (1 + i % STACKS) * 0x9e3779b97f4a7c15ULL, i
 end
 assert(kernel.bpf.bpf_map_update_batch(fd, keys, values, ffi.new("uint32_t[1]", N), nil) == 0)
+keys, values = nil, nil
+collectgarbage()
 
 local now = ffi.new "struct uplua_timespec"
 local function seconds()
