@@ -16,6 +16,7 @@
 
 #include "compile/load_error.h"
 #include "compile/object_parts.h"
+#include "compile/reach.h"
 
 struct loaded {
     struct bpf_object *object;
@@ -149,6 +150,13 @@ static int reuse_map(struct bpf_object *object, const char *name, int fd, struct
     return code ? error_set(err, code, "cannot use the map %s again: %s", name, strerror(-code)) : 0;
 }
 
+static void leave_out_map(void *context, const char *name)
+{
+    struct bpf_map *map = bpf_object__find_map_by_name(context, name);
+    if (map)
+        bpf_map__set_autocreate(map, false);
+}
+
 /* What the ELF file does not say: types of programs, and maps that exist already. */
 static int prepare(const struct object *object, struct bpf_object *opened, struct error *err)
 {
@@ -185,7 +193,8 @@ static int map_counters(struct loaded *loaded)
     return 0;
 }
 
-static int load(const struct object *object, const void *bytes, size_t size, struct loaded *loaded, struct error *err)
+static int load(const struct object *object, const void *library, size_t library_size, const void *bytes, size_t size,
+                struct loaded *loaded, struct error *err)
 {
     struct load_log log;
     load_log_open(&log);
@@ -195,7 +204,9 @@ static int load(const struct object *object, const void *bytes, size_t size, str
     int code = loaded->object ? 0 : -errno;
     if (code)
         load_error_explain(err, code, object, &log, NULL, 0);
-    else if (!(code = prepare(object, loaded->object, err)) && (code = bpf_object__load(loaded->object)))
+    if (!code && object_needs_library(object))
+        reach_unused_maps(object, library, library_size, leave_out_map, loaded->object);
+    if (!code && !(code = prepare(object, loaded->object, err)) && (code = bpf_object__load(loaded->object)))
         load_error_explain(err, code, object, &log, bytes, size);
     load_log_close(&log);
     if (!code && (code = map_counters(loaded)))
@@ -215,7 +226,7 @@ int object_load(const struct object *object, const void *library, size_t library
     int code = object_link(object, library, library_size, &bytes, &size, err);
     if (!code) {
         load_error_capture();
-        code = load(object, bytes, size, loaded, err);
+        code = load(object, library, library_size, bytes, size, loaded, err);
         load_error_release();
         free(bytes);
     }
@@ -245,7 +256,8 @@ int loaded_program_fd(const struct loaded *loaded, const char *name)
 int loaded_map_fd(const struct loaded *loaded, const char *name)
 {
     struct bpf_map *map = bpf_object__find_map_by_name(loaded->object, name);
-    return map ? bpf_map__fd(map) : -ENOENT;
+    int fd = map ? bpf_map__fd(map) : -1; /* negative too where the map was not needed */
+    return fd < 0 ? -ENOENT : fd;
 }
 
 volatile uint64_t *loaded_counters(const struct loaded *loaded, const char *name, size_t *count)

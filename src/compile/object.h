@@ -84,7 +84,10 @@ int object_load(const struct object *object, const void *library, size_t library
                 struct error *err);
 void loaded_free(struct loaded *loaded);
 
-/* File descriptors owned by LOADED; -ENOENT for an unknown name. Library maps are found by their C names. */
+/*
+ * File descriptors owned by LOADED; -ENOENT for an unknown name. Library maps are found by their C names; those that no
+ * program needs are not created, and -ENOENT too.
+ */
 int loaded_program_fd(const struct loaded *loaded, const char *name);
 int loaded_map_fd(const struct loaded *loaded, const char *name);
 /*

@@ -186,6 +186,7 @@ static void test_histogram(void)
     size_t count;
     volatile uint64_t *lost = loaded_counters(loaded, "hist_lost", &count);
     ok(lost && !*lost, "hist: nothing lost");
+    is_int(loaded_map_fd(loaded, "stacks"), -ENOENT, "the library's maps that the program does not need are not created");
     loaded_free(loaded);
 }
 

@@ -1,0 +1,16 @@
+/* Which maps of the library an object needs: the others need not be created. */
+#ifndef UPLUA_COMPILE_REACH_H
+#define UPLUA_COMPILE_REACH_H
+
+#include <stddef.h>
+
+#include "compile/object.h"
+
+/*
+ * Calls UNUSED(context, name) for each map of LIBRARY (an ELF object in memory) that no function refers to which the programs
+ * of OBJECT call, directly or not. Of an ELF file that it does not understand all maps count as used.
+ */
+void reach_unused_maps(const struct object *object, const void *library, size_t size,
+                       void (*unused)(void *context, const char *name), void *context);
+
+#endif
