@@ -13,6 +13,7 @@
 
 #include "../../bpf/aggregate.h"
 #include "compile/library.h"
+#include "sys/feature.h"
 #include "tap.h"
 
 #define INSN(op, d, s, o, i) ((struct bpf_insn){.code = (op), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
@@ -249,6 +250,29 @@ static void test_invalid_parts(void)
 
 static const struct bpf_insn return_only[] = {MOV_IMM(0, 0), EXIT()};
 
+/* Newer than the libbpf that loads them. */
+static void test_attach_types(void)
+{
+    static const struct { enum feature feature; uint32_t attach_type; } cases[] = {
+        {FEATURE_UPROBE_MULTI, 48},
+        {FEATURE_SESSION, 57},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        if (!feature_available(cases[i].feature))
+            continue;
+        struct object *object = object_new();
+        struct object_program multi = program("multi", "handler/multi", return_only, COUNT(return_only));
+        multi.type = BPF_PROG_TYPE_KPROBE;
+        multi.attach_type = cases[i].attach_type;
+        object_add_program(object, &multi);
+        struct error err = {0};
+        struct loaded *loaded = NULL;
+        is_int(object_load(object, NULL, 0, &loaded, &err), 0, "a program for %s loads", feature_name(cases[i].feature));
+        loaded_free(loaded);
+        object_free(object);
+    }
+}
+
 /* In a child without privileges. */
 static void test_privilege(void)
 {
@@ -324,6 +348,7 @@ int main(void)
     test_histogram();
     test_refusal();
     test_invalid_parts();
+    test_attach_types();
     test_privilege();
     test_no_kernel_types();
     report_speed();
