@@ -5,8 +5,7 @@
 local home = {
   -- shared objects
   hash = "hash", lru = "hash", array = "hash", percpu_hash = "hash",
-  count = "count", sum = "count", min = "count", max = "count", stats = "count",
-  hist = "hist", lhist = "hist", hdr = "hist",
+  count = "count", sum = "count", hist = "hist",
   var = "var", ring = "ring", copy = "record",
 
   -- probes
@@ -23,7 +22,8 @@ local home = {
   every = "loop", after = "loop", at_stop = "loop", at_exit = "loop", exit = "loop",
 
   -- text
-  printf = "text", clock = "text", now = "text", sorted = "order",
+  printf = "text", clock = "text", now = "text", duration = "text", seconds = "text", thousands = "text",
+  bar = "text", escape = "text", sorted = "order",
 
   -- the script's own options
   args = "args",

@@ -30,7 +30,7 @@ local function load_chunk(options)
     arg = options.arguments
     arg[0] = "-e"
     script.set_module_path(nil)
-    setmetatable(_G, { __index = require "uplua" })
+    script.open_api()
     local chunk, message = load(options.code, "=-e")
     if not chunk then failure.report(message) end
     return chunk
@@ -171,7 +171,7 @@ local function run_prompt(options)
   script.restrict_loading()
   script.set_module_path(nil)
   arg = options.arguments
-  setmetatable(_G, { __index = require "uplua" })
+  script.open_api()
   try(require "uplua.prompt".run, options.duration, watch_target)
   core.loop.take()
   report()

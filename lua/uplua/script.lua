@@ -106,4 +106,10 @@ function script.restrict_loading()
   package.cpath = table.concat(absolute, ";")
 end
 
+-- For -e and the prompt: the functions of `up` as globals, and `up` itself.
+function script.open_api()
+  up = require "uplua"
+  setmetatable(_G, { __index = up })
+end
+
 return script

@@ -60,6 +60,9 @@ local function tell_objects()
     local o = object.all[id]
     local kind, given = rawget(o, "kind"), rawget(o, "options") or {}
     local max = given.max or DEFAULT_ENTRIES
+    if given.key or given.value then
+      error(kind .. ": declared key and value types are not available yet; they are inferred from the handlers", 0)
+    end
     if kind == "ring" then max = given.size or DEFAULT_RING end
     compiler:add_object(kind, max)
     declared = id
@@ -101,10 +104,6 @@ local function attach(probe, program, links)
   link(probe.kind == "uretprobe" and "return" or "entry", program.fd)
 end
 
-local function close_all(links)
-  for _, link in ipairs(links) do link:close() end
-end
-
 -- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
 function setup.commit()
   if #pending == 0 then return end
@@ -135,7 +134,7 @@ function setup.commit()
   for i, probe in ipairs(probes) do
     local ok, message = pcall(attach, probe, programs[i], links)
     if not ok then
-      close_all(links)
+      core.probe.close(links)
       error(message, 0)
     end
   end
@@ -148,7 +147,7 @@ function setup.discard() pending = {} end
 
 -- Detaches all probes. Maps stay readable.
 function setup.close()
-  close_all(attached)
+  core.probe.close(attached)
   attached = {}
 end
 

@@ -173,15 +173,16 @@ end
 function stack.intern(id)
   id = ffi.cast(u64, id)
   local high, low = tonumber(bit.rshift(id, 32)), tonumber(bit.band(id, 0xffffffffULL))
-  local lower = objects[high]
+  -- A key that is no integer never makes an array part, which would keep the JIT from compiling this.
+  local lower = objects[high + 0.5]
   if not lower then
     lower = {}
-    objects[high] = lower
+    objects[high + 0.5] = lower
   end
-  local s = lower[low]
+  local s = lower[low + 0.5]
   if not s then
     s = setmetatable({ id = id }, meta)
-    lower[low] = s
+    lower[low + 0.5] = s
   end
   return s
 end

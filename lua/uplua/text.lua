@@ -2,6 +2,7 @@
 local ffi = require "ffi"
 
 ffi.cdef [[
+int snprintf(char *buffer, size_t size, const char *format, ...);
 struct uplua_timespec { long sec, nsec; };
 int clock_gettime(int clock, struct uplua_timespec *time);
 ]]
@@ -32,11 +33,29 @@ local function conversions_of(format)
   return letters
 end
 
+local INTEGER = "^[diuxXoc]$"
+
+-- FORMAT with the conversions of 64-bit cdata in ARGS (which LuaJIT's string.format refuses for %d and the like) replaced by %s,
+-- and these arguments by their text.
+local function format_wide(format, args)
+  local at = 0
+  return (format:gsub("%%([-+ #0]*%d*%.?%d*)([%a%%])", function(flags, letter)
+    if letter == "%" then return nil end
+    at = at + 1
+    if type(args[at]) ~= "cdata" or not letter:find(INTEGER) then return nil end
+    local buffer = ffi.new "char[512]"
+    ffi.C.snprintf(buffer, 512, "%" .. flags .. "ll" .. letter, args[at])
+    args[at] = ffi.string(buffer)
+    return "%s"
+  end))
+end
+
 -- string.format, with 64-bit cdata for %d, %x and the like; %s takes any value. An unkeyed count or var is its number. Control
 -- characters in strings given to %s are escaped, newlines and tabs excepted; colours belong into the format.
 function text.format(format, ...)
   local n, args = select("#", ...), { ... }
   local letters = conversions_of(format)
+  local wide = false
   for at = 1, #letters do
     local letter, v = letters[at], args[at]
     local kind = type(v)
@@ -51,7 +70,9 @@ function text.format(format, ...)
     elseif kind == "table" and v.get then
       args[at] = v:get()
     end
+    wide = wide or (type(args[at]) == "cdata" and letter:find(INTEGER))
   end
+  if wide then format = format_wide(format, args) end
   return string.format(format, unpack(args, 1, math.max(n, #letters)))
 end
 

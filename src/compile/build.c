@@ -449,6 +449,8 @@ static void index_or_assign(struct build *build, const struct instruction *instr
         build_assign(build, base, key, build_read(build, instruction->a), name);
     else
         build_write(build, instruction->a, build_index(build, base, key, name));
+    if (!assigns && !build->frame->names[instruction->a] && key->constant.kind == CAPTURED_STRING)
+        build->frame->names[instruction->a] = key->constant.string.bytes;
 }
 
 /* One instruction. Comparisons take the JMP behind them along: that is skipped by the caller, as nothing reaches it. */

@@ -19,7 +19,17 @@
 #include "compile/object.h"
 #include "compile/type.h"
 
-enum object_kind { OBJECT_HASH, OBJECT_LRU, OBJECT_PERCPU_HASH, OBJECT_COUNT, OBJECT_SUM, OBJECT_HIST, OBJECT_VAR, OBJECT_RING };
+enum object_kind {
+    OBJECT_HASH,
+    OBJECT_LRU,
+    OBJECT_PERCPU_HASH,
+    OBJECT_COUNT,
+    OBJECT_SUM,
+    OBJECT_HIST,
+    OBJECT_VAR,
+    OBJECT_RING,
+    OBJECT_OTHER, /* of a kind that handlers cannot use */
+};
 
 /* A shared object. The caller fills the first part; the compiler the rest. */
 struct shared {

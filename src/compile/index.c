@@ -13,6 +13,8 @@ bool build_is_object(const struct value *value)
 static struct shared *object_of(struct build *build, const struct value *value)
 {
     struct shared *object = build->compiler->objects[value->constant.handle];
+    if (object->kind == OBJECT_OTHER)
+        build_fail(build, "'%s' is of a kind that handlers cannot use yet", object->name ? object->name : "?");
     object->used = true;
     return object;
 }
@@ -122,6 +124,11 @@ static struct value *index_object(struct build *build, struct value *base, struc
     return value;
 }
 
+static _Noreturn void fail_nil(struct build *build, const char *name)
+{
+    build_fail(build, "'%s' is nil: it is not set when the handler is compiled", name ? name : "?");
+}
+
 static void set_field_name(struct build *build, struct value *value, const struct value *key)
 {
     value->name = field_name(key);
@@ -154,7 +161,7 @@ struct value *build_index(struct build *build, struct value *base, struct value 
             return value;
         }
         if (base->constant.kind == CAPTURED_NIL)
-            build_fail(build, "'%s' is nil: it is not set when the handler is compiled", name ? name : "?");
+            fail_nil(build, name);
         build_fail(build, "'%s' cannot be indexed in a handler", name ? name : "?");
     }
     struct value *value = build_value(build, IR_GET_FIELD, &base, 1);
@@ -176,6 +183,8 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
     }
     if (base == build->function->event)
         build_fail(build, "the event's fields cannot be assigned to; use a local");
+    if (base == ir_nil(build->function))
+        fail_nil(build, name);
     if (!base->block)
         build_fail(build, "a handler cannot change '%s', which belongs to the script; use up.var() or up.hash()",
                    name ? name : "?");

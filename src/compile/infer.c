@@ -198,10 +198,26 @@ static struct type compare_equal(struct inference *inference, const struct value
     return (struct type){ .kind = TYPE_BOOLEAN };
 }
 
+/* `a and b or c` tests b for what it is in Lua; that it is always true there is no mistake: the value goes on from the test. */
+static bool goes_on(const struct function *function, const struct value *tested)
+{
+    for (const struct block *block = function->entry; block; block = block->following)
+        for (const struct value *phi = block->first; phi && phi->op == IR_PHI; phi = phi->next)
+            for (size_t i = 0; i < phi->arg_count; i++) {
+                const struct value *arg = ir_value(phi->args[i]);
+                if (arg == tested || (arg->op == IR_PRESENT && ir_value(arg->args[0]) == tested))
+                    return true;
+            }
+    return false;
+}
+
 static struct type truth(struct inference *inference, const struct value *value)
 {
-    struct type type = ir_value(value->args[0])->type;
-    if (inference->final && type.kind > TYPE_BOOLEAN && !type.optional)
+    const struct value *tested = ir_value(value->args[0]);
+    struct type type = tested->type;
+    /* What has been tested before, perhaps outside of an inlined function, may be tested again. */
+    if (inference->final && type.kind > TYPE_BOOLEAN && !type.optional && tested->op != IR_PRESENT &&
+        !goes_on(inference->function, tested))
         compile_fail(inference->compiler, value->position,
                      "this condition is always true: %s is never nil or false%s", name_of(inference, type),
                      type_is_number(type) ? "; did you mean ~= 0?" : "");

@@ -324,7 +324,8 @@ static bool drop_branches(struct function *function)
     bool any = false;
     for (struct block *block = function->entry; block; block = block->following) {
         struct value *branch = block->last;
-        if (branch->op != IR_BRANCH || beyond(block->next[0]) != beyond(block->next[1]))
+        if (branch->op != IR_BRANCH || beyond(block->next[0]) != beyond(block->next[1]) ||
+            ir_has_effect(ir_value(branch->args[0])))
             continue;
         /* One way stays: what it leads through jumps only. */
         disconnect(block, block->next[1]);

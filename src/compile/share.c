@@ -48,6 +48,8 @@ static void describe(struct shared *object, size_t number)
     case OBJECT_RING:
         object->map_type = BPF_MAP_TYPE_RINGBUF;
         break;
+    case OBJECT_OTHER: /* refused where it is used */
+        break;
     }
     if (!*object->map_name)
         snprintf(object->map_name, sizeof object->map_name, "object_%u", (unsigned)number % 100000000);

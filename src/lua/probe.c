@@ -94,6 +94,23 @@ static int link_close(lua_State *L)
     return 0;
 }
 
+/* probe.close({ link, … }): detaches them together, which takes as long as one */
+static int probe_close(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    size_t count = lua_objlen(L, 1);
+    struct probe_link **links = lua_newuserdata(L, (count + 1) * sizeof *links);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (int)i + 1);
+        struct lua_link *self = luaL_checkudata(L, -1, LINK);
+        links[i] = self->link;
+        self->link = NULL;
+        lua_pop(L, 1);
+    }
+    probe_detach_all(links, count);
+    return 0;
+}
+
 /* probe.modules_defining(function) → { path, … } of the target's modules that define FUNCTION themselves */
 static int probe_modules(lua_State *L)
 {
@@ -115,7 +132,8 @@ static int probe_modules(lua_State *L)
 int probe_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "modules_defining", probe_modules }, { NULL, NULL },
+        { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "close", probe_close },
+        { "modules_defining", probe_modules }, { NULL, NULL },
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { NULL, NULL } };
     static const luaL_Reg link_methods[] = { { "close", link_close }, { NULL, NULL } };

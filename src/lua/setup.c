@@ -61,7 +61,10 @@ static int compiler_add(lua_State *L)
 {
     static const char *const kinds[] = { "hash", "lru", "percpu_hash", "count", "sum", "hist", "var", "ring", NULL };
     struct lua_compiler *self = check_compiler(L);
-    int kind = luaL_checkoption(L, 2, NULL, kinds);
+    const char *name = luaL_checkstring(L, 2);
+    int kind = OBJECT_HASH;
+    while (kind < OBJECT_OTHER && strcmp(kinds[kind], name))
+        kind++;
     if (!compiler_add_object(self->compiler, (enum object_kind)kind, (uint64_t)luaL_checknumber(L, 3)))
         return luaL_error(L, "out of memory");
     return 0;
