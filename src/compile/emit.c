@@ -419,6 +419,7 @@ void pass_emit(struct program *program, struct object *object, const struct comp
                                                 .section = section,
                                                 .type = BPF_PROG_TYPE_KPROBE,
                                                 .attach_type = program->attach_type,
+                                                .flags = program->sleepable ? BPF_F_SLEEPABLE : 0,
                                                 .instructions = emit.code,
                                                 .instruction_count = emit.count,
                                                 .references = emit.references,

@@ -20,6 +20,11 @@ static const char *name_of(struct inference *inference, struct type type)
     return type_name(inference->arena, type);
 }
 
+static const char *field_label(struct inference *inference, const struct field *field)
+{
+    return field->name ? field->name : arena_format(inference->arena, "[%d]", field->index);
+}
+
 static const char *object_name(const struct shared *object)
 {
     return object->name ? object->name : "a shared object";
@@ -51,6 +56,12 @@ static void join_object(struct inference *inference, const struct value *user, s
     if (!type_join(inference->arena, slot, present(from), &widened) || (widened && object->fd >= 0)) {
         *slot = before;
         const struct position *at = *slot_at;
+        const struct conflict *conflict = from.kind == TYPE_RECORD ? record_of(from.record)->conflict : NULL;
+        if (conflict && at && object->fd < 0)
+            compile_fail(inference->compiler, user->position,
+                         "the field '%s' of the records in '%s' is %s on one side and %s on the other: here and at %s:%d",
+                         field_label(inference, &conflict->field), object_name(object),
+                         name_of(inference, conflict->field.type), name_of(inference, conflict->other), at->file, at->line);
         if (object->fd >= 0 || !at)
             compile_fail(inference->compiler, user->position, "%s %s of '%s' is %s here, and was %s when it was loaded",
                          "the", what, object_name(object), name_of(inference, present(from)), name_of(inference, before));

@@ -104,6 +104,7 @@ struct program {
     struct arena *arena;
     const char *name;
     uint32_t attach_type;
+    bool sleepable; /* it reads memory that may have to be brought in */
     struct machine_block *entry, *last;
     struct slot *slots;
     struct reg *registers;

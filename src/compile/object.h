@@ -35,6 +35,7 @@ struct object_program {
     const char *name;    /* a C identifier, unique */
     const char *section; /* ELF section, unique per program, such as "handler/h3" */
     uint32_t type, attach_type; /* BPF_PROG_TYPE_*, expected attach type (0, 48 uprobe_multi, 57 session) */
+    uint32_t flags;             /* BPF_F_SLEEPABLE or 0 */
     const struct bpf_insn *instructions;
     size_t instruction_count;
     const struct object_reference *references;

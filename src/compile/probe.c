@@ -306,7 +306,10 @@ void probe_read(struct lower *lower, struct value *value)
     struct operand address = lower_number(lower, value->args[0]);
     struct slot *slot = program_slot(program, 8);
     machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    struct operand result = read_user(lower, slot, (uint32_t)(bits / 8), address);
+    /* Uprobes may sleep (Linux 6.0): pages that the program itself has not touched yet are brought in. */
+    struct operand args[] = { operand_slot(slot, 0), operand_immediate(bits / 8), address };
+    struct operand result = machine_call(program, BPF_FUNC_copy_from_user, args, 3);
+    program->sleepable = true;
     struct machine_block *done = machine_block(program);
     unsigned entry = lower_ledger(lower, "unreadable memory read as nil");
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), done, lower_loss(lower, entry, done, 0));

@@ -78,8 +78,13 @@ static bool record_unify(struct arena *arena, struct record *a, struct record *b
     *changed = true;
     b->same = a;
     for (size_t i = 0; i < b->field_count; i++) {
-        if (!record_join_field(arena, a, b->fields[i].name, b->fields[i].index, b->fields[i].type, changed))
-            return false;
+        const struct field *field = record_field(a, b->fields[i].name, b->fields[i].index);
+        struct conflict conflict = { field ? *field : b->fields[i], b->fields[i].type };
+        if (record_join_field(arena, a, b->fields[i].name, b->fields[i].index, b->fields[i].type, changed))
+            continue;
+        a->conflict = arena_allocate(arena, sizeof conflict);
+        *a->conflict = conflict;
+        return false;
     }
     return true;
 }

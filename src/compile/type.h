@@ -47,6 +47,13 @@ struct record {
     bool frozen;  /* a loaded map holds such records: the layout stays */
     uint32_t size; /* laid out: bytes; 0 before */
     int presence; /* offset of the presence word, -1: no field is optional */
+    struct conflict *conflict; /* why another shape could not become one with this; NULL: none tried in vain */
+};
+
+/* A field that two shapes use differently. */
+struct conflict {
+    struct field field;
+    struct type other;
 };
 
 struct record *record_new(struct arena *arena);

@@ -1,0 +1,164 @@
+-- What each construct of the handler language means: handlers on known calls leave exactly these values. All cases run in one setup,
+-- on build/targets/calls with one thread: add3(i, 2i, 0) 23 times, negative(i) → -i - 1 101 times, six(1 … 6) → 21 23 times,
+-- factorial_depth(101) nested 101 deep.
+local tap = require "tap"
+local target = require "target"
+
+-- { name, declarations and probes, expression at the end, what it prints as }
+local cases = {
+  { "a count without keys", [[local n = up.count() up.uprobe(ADD3, function(e) n:inc() end)]], "n:get()", "23" },
+  { "a sum of an argument", [[local n = up.sum() up.uprobe(ADD3, function(e) n:add(e.arg1) end)]], "n:get()", "506" },
+  { "a count by key", [[local n = up.count() up.uprobe(ADD3, function(e) n[e.arg0 % 2]:inc() end)]], "n[0], n[1]", "12 11" },
+  { "a count by constant string", [[local n = up.count() up.uprobe(ADD3, function(e) n.all:inc() n["x y"]:inc() end)]],
+    "n.all, n['x y']", "23 23" },
+  { "a key of a tuple", [[local n = up.count() up.uprobe(ADD3, function(e) n[{ e.comm, e.arg0 % 3 }]:inc() end)]],
+    "n[{ 'calls', 0 }], n[{ 'calls', 1 }], n[{ 'calls', 2 }]", "8 8 7" },
+  { "a histogram", [[local h = up.hist() up.uprobe(ADD3, function(e) h:add(e.arg0 - 3) end)]],
+    "h.count, h.sum, h.min, h.max", "23 184 -3 19" },
+  { "a histogram by key", [[local h = up.hist() up.uprobe(ADD3, function(e) h[e.comm]:add(e.arg0) end)]],
+    "h.calls.count, h.calls.sum", "23 253" },
+  { "a map's lossless addition", [[local m = up.hash() up.uprobe(ADD3, function(e) m.n = (m.n or 0) + e.arg0 end)]], "m.n", "253" },
+  { "a map's lossless subtraction", [[local m = up.hash() up.uprobe(ADD3, function(e) m.n = (m.n or 0) - e.arg0 end)]], "m.n",
+    "-253" },
+  { "addition to an entry by a tuple", [[local m = up.hash()
+    up.uprobe(ADD3, function(e) m[{ e.pid, 7 }] = (m[{ e.pid, 7 }] or 0) + 1 end)]],
+    "(function() for k, v in m:pairs() do return k[2], v end end)()", "7 23" },
+  { "addition where no entry is ends the handler", [[local m, n = up.hash(), up.count() m:set(1, 100)
+    up.uprobe(ADD3, function(e) m[e.arg0] = m[e.arg0] + 1 n:inc() end)]], "m[1], m:size(), n:get()", "101 1 1" },
+  { "a field's addition in place", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      if not m[1] then m[1] = { n = 0, comm = e.comm } end
+      m[1].n = m[1].n + e.arg0
+    end)]], "m[1].n, m[1].comm", "253 calls" },
+  { "a reference updates in place", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      local r = m[1]
+      if r == nil then m[1] = { n = 0, last = 0 } else r.n = r.n + 1 r.last = e.arg0 end
+    end)]], "m[1].n, m[1].last", "22 22" },
+  { "deletion", [[local m = up.hash()
+    up.uprobe(ADD3, function(e) m[e.arg0] = 1 if e.arg0 > 4 then m[e.arg0 - 5] = nil end end)]], "m:size(), m[22]", "5 1" },
+  { "storing nil deletes", [[local m = up.hash() m:set(1, 1)
+    up.uprobe(ADD3, function(e) local x if e.arg0 > 30 then x = e.arg0 end m[1] = x end)]], "m:size()", "0" },
+  { "absent is nil, 0 is true", [[local m, n = up.hash(), up.count() m:set(0, 0)
+    up.uprobe(ADD3, function(e) if m[e.arg0] then n:inc() end end)]], "n:get()", "1" },
+  { "a default by or", [[local m, n = up.hash(), up.sum() m:set(3, 1000)
+    up.uprobe(ADD3, function(e) n:add(m[e.arg0] or 1) end)]], "n:get()", "1022" },
+  { "and, or as values", [[local m = up.hash()
+    up.uprobe(ADD3, function(e) local t = m[1] m[1] = t and t + 2 or 1 end)]], "m[1]", "45" },
+  { "not, and comparisons as values", [[local m = up.hash()
+    up.uprobe(ADD3, function(e) m[e.arg0] = not (e.arg0 < 20) end)]], "m[19], m[20]", "false true" },
+  { "a choice of strings", [[local m = up.hash()
+    up.uprobe(ADD3, function(e) m[e.arg0] = e.arg0 == 7 and "seven" or "another one" end)]], "m[7], m[8]", "seven another one" },
+  { "comparison of strings", [[local n = up.count()
+    up.uprobe(ADD3, function(e)
+      if e.comm == "calls" then n.same:inc() end
+      if e.comm ~= "call" then n.shorter:inc() end
+      if e.comm == "calls and much more than fits" then n.longer:inc() end
+    end)]], "n.same, n.shorter, n.longer", "23 23 0" },
+  { "an optional field", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      local r = { always = 1 }
+      if e.arg0 % 2 == 0 then r.even = e.arg0 end
+      m[e.arg0] = r
+    end)]], "m[2].even, m[3].even, m[3].always", "2 nil 1" },
+  { "nested records", [[local m = up.hash()
+    up.uprobe(ADD3, function(e) m[e.arg0] = { at = { x = e.arg0, y = { e.arg1, 5 } } } end)]],
+    "m[3].at.x, m[3].at.y[1], m[3].at.y[2]", "3 6 5" },
+  { "a copied record", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      if e.arg0 == 0 then m[1] = { a = 5, s = e.comm } end
+      local r = m[1]
+      if r then m[2] = up.copy(r) r.a = 6 end
+    end)]], "m[1].a, m[2].a, m[2].s", "6 6 calls" },
+  { "casts", [[local m = up.hash()
+    up.uretprobe(NEGATIVE, function(e)
+      if e.arg0 == 100 then
+        m.i8, m.u8, m.i16, m.u16 = up.i8(e.ret), up.u8(e.ret), up.i16(e.ret), up.u16(e.ret)
+        m.i32, m.u32, m.u64 = up.i32(e.ret), up.u32(e.ret), up.u64(up.i32(e.ret)) / 2
+      end
+    end)]], "m.i8, m.u8, m.i16, m.u16, m.i32, m.u32, tostring(m.u64)", "-101 155 -101 65435 -101 4294967195 9223372036854775757LL" },
+  { "truncating division and remainder", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      if e.arg0 == 3 then m[1], m[2], m[3], m[4] = (e.arg0 - 10) / 2, (e.arg0 - 10) % 2, (e.arg0 + 4) / -2, 7 % (e.arg0 - 6) end
+    end)]], "m[1], m[2], m[3], m[4]", "-3 -1 -3 1" },
+  { "unsigned comparison", [[local n = up.count()
+    up.uprobe(ADD3, function(e) if up.u64(e.arg0 - 1) > 1000 then n:inc() end end)]], "n:get()", "1" },
+  { "helpers with several results", [[local n = up.sum()
+    local function minmax(a, b) if a < b then return a, b end return b, a end
+    up.uprobe(ADD3, function(e) local low, high = minmax(e.arg0, 10) n:add(high * 100 + low) end)]], "n:get()", "30975" },
+  { "helpers that call helpers", [[local n = up.sum()
+    local function twice(x) return 2 * x end
+    local function four(x) return twice(twice(x)) end
+    up.uprobe(ADD3, function(e) n:add(four(e.arg0) + twice(1)) end)]], "n:get()", "1058" },
+  { "constants from upvalues and tables", [[local n, LIMITS, ON = up.count(), { low = 5, ["high"] = 8 }, true
+    up.uprobe(ADD3, function(e) if ON and e.arg0 >= LIMITS.low and e.arg0 < LIMITS.high then n:inc() end end)]], "n:get()", "3" },
+  { "code behind a false constant is not looked at", [[local n, NEVER = up.count(), false
+    up.uprobe(ADD3, function(e) if NEVER then nothing.at_all() end n:inc() end)]], "n:get()", "23" },
+  { "entry values at return", [[local n = up.sum()
+    up.uretprobe(SIX, function(e) n:add(e.ret * 1000000 + e.arg0 * 100000 + e.arg1 * 10000 + e.arg2 * 1000 + e.arg3 * 100 +
+      e.arg4 * 10 + e.arg5) end)]], "n:get()", "485839488" },
+  { "one entry value at return", [[local n = up.count()
+    up.uretprobe(NEGATIVE, function(e) if up.i32(e.ret) == -e.arg0 - 1 then n:inc() end end)]], "n:get()", "101" },
+  { "return values alone", [[local n = up.sum() up.uretprobe(ADD3, function(e) n:add(e.ret) end)]], "n:get()", "759" },
+  { "elapsed time of a call that sleeps for 2 ms", [[local n = up.count()
+    up.uretprobe(CALLS .. "slow", function(e) n[e.elapsed >= 2000000 and e.elapsed < 2000000000]:inc() end)]], "n[true]", "1" },
+  { "variables", [[local v, w = up.var(5), up.var(0)
+    up.uprobe(ADD3, function(e) v:add(2) w:set(w:get() + e.arg0) end)]], "v:get(), w:get()", "51 253" },
+  { "a ring", [[local r, sum, seen = up.ring(), 0, 0
+    up.uprobe(ADD3, function(e) r:emit { a = e.arg0, comm = e.comm, ok = e.arg0 > 3 } end)
+    r:each(function(ev) seen = seen + 1 if ev.ok and ev.comm == "calls" then sum = sum + ev.a end end)]], "seen, sum", "23 247" },
+  { "two shapes in one ring", [[local r, a, b = up.ring(), 0, 0
+    up.uprobe(ADD3, function(e) r:emit { a = e.arg0 } end)
+    up.uretprobe(ADD3, function(e) r:emit { b = e.ret, c = 1 } end)
+    r:each(function(ev) if ev.c then b = b + ev.b else a = a + ev.a end end)]], "a, b", "253 759" },
+  { "memory of the program", [[local n = up.count()
+    up.uprobe(CALLS .. "name", function(e) if up.read_u8(e.arg0) == 117 and up.read_u64(e.arg0) ~= nil then n:inc() end end)]],
+    "n:get()", "23" },
+  { "who and where", [[local n = up.count()
+    up.uprobe(ADD3, function(e)
+      if e.pid == e.tid and e.uid == 0 and e.gid == 0 and e.cpu >= 0 and e.time > 0 and e.ip > 0 and e.caller > 0 then n:inc() end
+      n[0]:inc()
+    end)]], nil },
+  { "the probe's name", [[local m = up.hash()
+    up.uprobe(ADD3, function(e) m[e.func] = 1 m[e.probe] = 2 end)]], "m.add3, m['./build/targets/calls:add3']", "1 2" },
+  { "unsigned constants and shifts", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      if e.arg0 == 5 then m[1], m[2], m[3] = bit.lshift(e.arg0, 40), bit.rshift(-e.arg0, 60), bit.arshift(-e.arg0, 1) m[4] = 0xffULL % 16 end
+    end)]], "m[1], m[2], m[3], m[4]", "5497558138880 15 -3 15" },
+  { "early returns", [[local n = up.count()
+    up.uprobe(ADD3, function(e) if e.arg0 < 20 then return end n:inc() if e.arg0 == 21 then return end n:inc() end)]], "n:get()", "5" },
+}
+
+-- A case whose value is nil does not belong into the one setup: it is refused, which refused_test.lua checks.
+local script = { [[
+local up = require "uplua"
+local CALLS = "./build/targets/calls:"
+local ADD3, NEGATIVE, SIX = CALLS .. "add3", CALLS .. "negative", CALLS .. "six"
+local function show(number, ...)
+  local parts = {}
+  for i = 1, select("#", ...) do parts[i] = tostring((select(i, ...))) end
+  print("case " .. number .. ": " .. table.concat(parts, " "))
+end
+]] }
+for number, case in ipairs(cases) do
+  if case[3] then
+    script[#script + 1] = ("do %s\n up.at_exit(function() show(%d, %s) end) end"):format(case[2], number, case[3])
+  end
+end
+
+local path = target.folder() .. "-handlers.lua"
+local file = assert(io.open(path, "w"))
+file:write(table.concat(script, "\n"))
+file:close()
+local run = target.uplua(path .. " -- ./build/targets/calls 1")
+os.remove(path)
+local values = {}
+for number, value in run.out:gmatch "case (%d+): ([^\n]*)" do values[tonumber(number)] = value end
+for number, case in ipairs(cases) do
+  if case[3] then tap.is(values[number], case[4], case[1]) end
+end
+tap.is(run.status, 0, "the target's status is uplua's")
+local losses = run.err:gsub("uplua: not everything was seen:\n", "")
+tap.like(losses, "^  22 × handler ended by an error: arithmetic or comparison on nil, [^\n]*:%d+\n$", "the one error on purpose is counted, and nothing else")
+target.done()
+tap.done_testing()

@@ -1,0 +1,72 @@
+-- What a handler cannot do is refused when it is compiled: with the file and line, what it is, and what to write instead. Nothing is
+-- attached, and the status is 1.
+local tap = require "tap"
+local target = require "target"
+
+-- { the handler's body, what the message says }
+local cases = {
+  { [[for i = 1, 3 do m[i] = 1 end]], "loops in handlers are not compiled yet" },
+  { [[while e.arg0 > 1 do m[1] = 1 end]], "loops in handlers are not compiled yet" },
+  { [[m[1] = "a" .. e.comm]], "cannot build strings; emit the parts and join them in the ring's callback" },
+  { [[if e.arg0 then m[1] = 1 end]], "always true: an integer is never nil or false; did you mean ~= 0%?" },
+  { [[m[e.foo] = 1]], "no field 'foo'; it has time, pid" },
+  { [[m[e.ret] = 1]], "e.ret is known when the function returns: use uretprobe" },
+  { [[m[e.args.size] = 1]], "e.args is not available yet" },
+  { [[m[e:kstack()] = 1]], "e.kstack is not available yet" },
+  { [[e.arg0 = 1]], "the event's fields cannot be assigned to; use a local" },
+  { [[mm[e.arg0] = 1]], "'mm' is nil: it is not set when the handler is compiled" },
+  { [[nothing(e.arg0)]], "'nothing' is nil when the handler is compiled: there is no such function" },
+  { [[m[e.arg0] = 1 m[e.comm] = 2]], "the key of 'm' is a string here, and an integer at .-%.lua:4" },
+  { [[m[e.arg0] = e.comm m[1] = 2]], "the value of 'm' is an integer here, and a string at .-%.lua:4" },
+  { [[m[1] = 1 m[1].x = 2]], "an integer has no fields" },
+  { [[m[1] = { a = 1 } local r = m[1] m[2] = { a = e.comm }]], "the field 'a' of the records in 'm' is an integer on one side and a string on the other" },
+  { [[outside = e.arg0]], "cannot assign to a variable outside of it; use v = up.var%(0%)" },
+  { [[up.printf("hi")]], "up.printf is not available in a handler yet" },
+  { [[print("hi")]], "cannot call a function that is not written in Lua" },
+  { [[m[1] = 0.5]], "0.5 is not an integer: handlers compute with integers" },
+  { [[m[1] = 1 / 3]], "0.33333333333333 is not an integer: handlers compute with integers" },
+  { [[m[1] = 2 ^ e.arg0]], "'^' on values of the kernel" },
+  { [[m[1] = #e.comm]], "the length operator is not compiled in handlers yet" },
+  { [[local function f() end f()]], "cannot create functions; define the function outside and call it" },
+  { [[recursive(e.arg0)]], "functions that call themselves cannot run in a handler.*called at .-%.lua:4" },
+  { [[n[e.arg0] = 1]], "'n' is no map" },
+  { [[n:inc() n[1]:inc()]], "'n' has keys elsewhere and none here" },
+  { [[n.inc()]], "call it with a colon: object:inc" },
+  { [[m[1] = n[1]:get()]], "can only be added to in a handler" },
+  { [[m[1] = m:get(1)]], "is for the script side: in a handler write m%[key%]" },
+  { [[m[1] = m]], "functions, tables of the script and shared objects cannot be stored in a map" },
+  { [[local v = q[1] m[1] = v + 1]], "arithmetic or comparison on a value that is always nil" },
+  { [[if e.comm == 5 then m[1] = 1 end]], "compares a string with a number: they are never equal" },
+  { [[if e.comm < "x" then m[1] = 1 end]], "arithmetic or order comparison on a string" },
+  { [[a[1] = 1]], "'a' is of a kind that handlers cannot use yet" },
+  { [[for k, v in pairs(m) do end]], "cannot " },
+  { [[m[1] = select("#", ...)]], "'...' is not available in a handler" },
+  { [[local s = e.comm m[{ s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s }] = 1]],
+    "needs %d+ bytes of stack .- the kernel has 512" },
+  { [[constants.x = 1]], "cannot change 'constants', which belongs to the script; use up.var%(%) or up.hash%(%)" },
+}
+
+for number, case in ipairs(cases) do
+  local path = target.folder() .. "-refused.lua"
+  local file = assert(io.open(path, "w"))
+  local vararg = case[1]:find("...", 1, true) and "e, ..." or "e"
+  file:write(([[
+local up = require "uplua" local m, n, q, a, constants = up.hash(), up.count(), up.hash(), up.array(), {}
+local function recursive(x) return recursive(x) + 1 end
+up.uprobe("./build/targets/calls:add3", function(%s)
+  %s
+end)
+]]):format(vararg, case[1]))
+  file:close()
+  local run = target.uplua(path .. " -- ./build/targets/calls 1")
+  os.remove(path)
+  tap.like(run.err, case[2], case[1])
+  tap.ok(run.status == 1 and run.err:find("%.lua:%d:") and not run.out:find "add3", "  … with its line; status 1, the target never ran")
+end
+
+-- A verifier would stop here if the compiler did not: nothing stays attached after a failure.
+local run = target.uplua [[-e 'n = count() uprobe("./build/targets/calls:add3", function(e) n:inc() end) error("stop")' -- ./build/targets/calls 1]]
+tap.is(run.status, 1, "an error in the main chunk ends the run")
+tap.like(run.err, "%-e:1: stop", "… with its line")
+target.done()
+tap.done_testing()
