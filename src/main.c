@@ -14,8 +14,8 @@ int main(int argc, char *argv[])
     }
     int status = state_run(L, argc, argv);
     /* Detached already; the kernel takes a million table entries back faster than lua_close would. */
-    if (fflush(stdout) != 0) {
-        perror("uplua: cannot write the output");
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "uplua: cannot write the output\n");
         status = status ? status : 1;
     }
     exit(status);

@@ -161,7 +161,10 @@ function aggregate.constructor(kind, operations, properties)
   end
   function metatable.__tostring(o)
     local s = state_of(o)
-    if not s.map then return s.operations.empty end
+    if not s.map then
+      rawset(o, "read", true)
+      return s.operations.empty
+    end
     return tostring(snapshot(o))
   end
   return function(options)

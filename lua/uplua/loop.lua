@@ -41,11 +41,12 @@ function Timer:__tostring()
   return self.fn and what or what .. " (over)"
 end
 
+-- Its callers call it in tail position: level 2 is the line of the script.
 local function add_timer(duration, fn, repeats)
   local seconds, message = text.parse_duration(duration)
-  if not seconds then error(message, 3) end
-  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 3) end
-  if repeats and seconds <= 0 then error("the period must be longer than zero", 3) end
+  if not seconds then error(message, 2) end
+  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  if repeats and seconds <= 0 then error("the period must be longer than zero", 2) end
   -- Timers of the main chunk count from the moment when everything is attached.
   local timer = { delay = seconds, period = repeats and seconds, fn = fn, at = running and core.now() + seconds }
   setmetatable(timer, Timer)
@@ -127,8 +128,13 @@ local function run_timers()
   timers = kept
 end
 
--- True if there is neither a timer nor a descriptor to wait for.
-function loop.idle() return #timers == 0 and next(watchers) == nil end
+-- True if something else than timers and descriptors keeps the run going: probes; main replaces it.
+function loop.has_probes() return false end
+
+-- A run without probes that waits for nothing is over, as any program's would be.
+local function idle()
+  return #timers == 0 and next(watchers) == nil and not loop.has_probes()
+end
 
 local ready = {}
 
@@ -158,11 +164,11 @@ function loop.start()
   for i = 1, #timers do timers[i].at = timers[i].at or now + timers[i].delay end
 end
 
--- run([seconds]): until somebody calls stop or exit, or the time is over.
+-- run([seconds]): until somebody calls stop or exit, the time is over, or there is nothing left to wait for.
 function loop.run(seconds)
   loop.start()
   local deadline = seconds and core.now() + seconds
-  while not loop.stopping do
+  while not loop.stopping and not idle() do
     loop.step(deadline and math.max(deadline - core.now(), 0))
     if deadline and core.now() >= deadline then loop.stop("time") end
   end

@@ -141,6 +141,7 @@ local function run_script(options)
   if not try(open_target, options) then return 1 end
 
   loop.interrupted = on_signal
+  function loop.has_probes() return loaded "setup" ~= nil end
   if not try(chunk, unpack(arg)) then
     target.close()
     return core.loop.signal() and 130 or 1
@@ -151,8 +152,7 @@ local function run_script(options)
       return 1
     end
     watch_target(function() loop.stop("target") end)
-    -- A script without probes that waits for nothing is an ordinary program, and done.
-    if loaded "setup" or not loop.idle() then try(loop.run, options.duration) end
+    try(loop.run, options.duration)
   elseif options.emit then
     local setup = loaded "setup"
     local ok = not setup or try(setup.commit)

@@ -42,12 +42,18 @@ end
 
 function methods:get()
   local s = state_of(self)
+  rawset(self, "read", true)
   if not s.word then return s.value end
   word[0] = C.map_var_get(s.word)
   return s.codec.decode(bytes)
 end
 
-function methods:set(value) set(self, state_of(self), value, 2) end
+-- A var that the script sets is its own switch, and no result that the end of the run has to print.
+function methods:set(value)
+  local s = state_of(self)
+  rawset(self, "read", true)
+  set(self, s, value, 2)
+end
 
 function methods:add(n)
   local s = state_of(self)

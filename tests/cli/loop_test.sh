@@ -1,0 +1,145 @@
+# Timers, the order of the report, and the two stages of Ctrl-C.
+. tests/cli/tap.sh
+
+code() { run "$uplua" -e "$@"; }
+
+code '
+  local n, m = 0, 0
+  local fast = every("20ms", function() n = n + 1 end)
+  local once = after("10ms", function() m = m + 1 end)
+  after(0.05, function() print(tostring(once)) end)
+  after(1, function() fast:cancel() print(n >= 35 and n <= 50, m) end)
+  after(1.2, function() print(n <= 50, tostring(fast)) exit(3) end)'
+is "$status $out" '3 after 10.0 ms (over)
+true	1
+true	every 20.0 ms (over)' 'every, after, cancel, exit'
+code '
+  local at = {}
+  every(0.1, function() at[#at + 1] = #at local t = os.clock() while os.clock() < t + 0.25 do end if #at == 3 then exit() end end)
+  at_exit(function() print(#at) end)'
+is "$status $out" '0 3' 'ticks that a slow callback missed do not pile up'
+code 'after(0.02, function() after(0.02, function() print "inner" end) print "outer" end)'
+is "$status $out" '0 outer
+inner' 'a timer set by a timer; a run that waits for nothing more ends'
+run "$uplua" --duration 0.3 -e 'every("100ms", function() print "tick" end)'
+ok '--duration ends the run after two or three ticks' [ "$(echo "$out" | wc -l)" -ge 2 ]
+ok 'and not later' [ "$(echo "$out" | wc -l)" -le 3 ]
+
+code 'at_exit(function() print(1) at_exit(function() print(4) end) end) at_exit(function() print(2) end) at_exit(function() print(3) end)'
+is "$out" '1
+2
+3
+4' 'at_exit functions run in their order'
+code 'second = count() first = count() alias = first local hidden = count() print(first)'
+is "$out" '0
+second: 0' 'globals that nobody looked at are printed'
+for wrong in 'exit(256)' 'exit(1.5)' 'every(0, print)' 'every(1)' 'after(-1, print)' 'at_exit(5)'; do
+    code "$wrong"
+    is "$status" 1 "$wrong is refused"
+    like "$err" 'uplua: -e:1: *' "at the line of $wrong"
+done
+
+echo 'print(select("#", ...), ...)' >"$D/args.lua"
+run "$uplua" "$D/args.lua" a 'b c' -- true
+is "$out" '2	a	b c' 'a script gets its arguments as ... too'
+
+# --- stopping ---
+
+start "$uplua" -e 'print "up" io.stdout:flush() every(9, print) at_exit(function() print "report" end)'
+until_output up
+kill -INT "$pid"
+finish
+is "$status $out" '0 up
+report' 'SIGINT: the report, status 0'
+start "$uplua" -e 'print "up" io.stdout:flush() every(9, print) at_exit(function() print "report" end)'
+until_output up
+kill -TERM "$pid"
+finish
+is "$status $out" '143 up
+report' 'SIGTERM: the report, status 143'
+
+busy='print "up" io.stdout:flush() while true do end'
+for where in "$busy" "after(0, function() $busy end)" "at_exit(function() $busy end)"; do
+    start "$uplua" -e "$where"
+    until_output up
+    kill -INT "$pid"
+    sleep 0.3
+    kill -INT "$pid"
+    finish
+    is "$status" 130 "a second SIGINT ends at once: $where"
+done
+start "$uplua" -e 'jit.off()' -e "$busy"
+until_output up
+kill -INT "$pid"
+finish
+is "$status $err" '130 uplua: interrupted
+  at -e:2' 'one SIGINT ends interpreted code that does not return'
+start "$uplua" -e 'jit.off()' -e 'at_exit(function() print "report" end)' -e "after(0, function() $busy end)"
+until_output up
+kill -INT "$pid"
+finish
+is "$status $out" '130 up
+report' 'also in a callback, and the report follows'
+start "$uplua" -e "$busy"
+until_output up
+kill -TERM "$pid"
+finish
+is "$status" 143 'one SIGTERM ends even compiled code, after a while'
+run timeout -s INT 0.5 "$uplua" -e 'every(9, print) at_exit(function() print "report" end)'
+is "$out" report 'a signal that arrives twice at once (timeout) is one request'
+(trap '' HUP; exec env --default-signal=INT "$uplua" -e 'print "up" io.stdout:flush() every(9, print)' >"$D/out" 2>"$D/err") &
+pid=$!
+until_output up
+kill -HUP $pid
+sleep 0.2
+ok 'nohup: an ignored SIGHUP stays ignored' kill -INT $pid
+finish
+is "$status" 0 'and SIGINT ends it'
+
+# --- the command ---
+
+not_running() { ! grep -q '^State:[[:space:]]*[RSDT]' "/proc/$1/status" 2>/dev/null; }
+
+cat >"$D/server" <<'END'
+trap 'sleep 0.3; echo "server ends"; exit 9' INT TERM
+echo up
+while :; do sleep 0.05; done
+END
+for signal in INT TERM; do
+    start "$uplua" -e 'at_exit(function() print "report" end)' -- sh "$D/server"
+    until_output up
+    kill -$signal "$pid"
+    finish
+    is "$status $out" '9 up
+server ends
+report' "SIG$signal goes to the command, which is waited for"
+done
+start "$uplua" -e 'print "up" io.stdout:flush() while true do end' -- sh -c 'echo started'
+until_output up
+child=$(tr -d ' ' </proc/"$pid"/task/"$pid"/children)
+kill -INT "$pid"
+sleep 0.3
+kill -INT "$pid"
+finish
+sleep 0.1
+# Gone, or a zombie where process 1 does not reap.
+ok 'a command that was not released ends with uplua' not_running "$child"
+ok 'there was one' [ -n "$child" ]
+is "$out" up 'and never began'
+
+"$pty" "$uplua" -e 'at_exit(function() print "report" end)' -- sh "$D/server" >"$D/out" <<'END'
+< up
+^C
+END
+status=$?
+like "$status $(cat "$D/out")" '9 up*server ends
+report' 'Ctrl-C at a terminal'
+"$pty" "$uplua" -e 'print "up" while true do end' >"$D/out" <<'END'
+< up
+^C
+< Ctrl-C again ends at once
+^C
+END
+is $? 130 'Ctrl-C twice in a compiled endless loop'
+
+done_testing

@@ -1,0 +1,159 @@
+# The prompt: statements and expressions, several lines, live callbacks, errors, history.
+. tests/cli/tap.sh
+
+export HOME="$D/home"
+mkdir "$HOME"
+
+# session NAME ARGUMENT...: plays the steps of standard input at uplua's prompt; sets $status, $out
+session() {
+    name=$1
+    shift
+    "$pty" "$uplua" "$@" >"$D/out"
+    status=$?
+    out=$(cat "$D/out")
+    ok "$name" [ "$status" != 98 ]
+}
+
+session 'statements, expressions, several lines' <<'END'
+< >
+> x = 5
+< >
+> x + 1
+< 6
+> =x, nil
+< 5	nil
+> for i = 1, 2 do
+< >>
+> print("line " .. i)
+< >>
+> end
+< line 1
+< line 2
+> local hidden = 1
+< >
+> print(hidden)
+< nil
+> y =
+< >>
+> 7
+< >
+> 3 *
+< >>
+> y
+< 21
+^D
+END
+is "$status" 0 'Ctrl-D ends with status 0'
+
+session 'errors leave the session as it was' <<'END'
+< >
+> x = 5
+> x x
+< prompt:1: '=' expected near 'x'
+> error "wrong"
+< prompt:1: wrong
+> x.y = 1
+< attempt to index global 'x'
+> every(0.05, function() nofunc() end)
+< attempt to call global 'nofunc'
+> x
+< 5
+> exit(3)
+END
+is "$status" 3 'exit(3) at the prompt'
+
+session 'Ctrl-C drops the line, also of several' <<'END'
+< >
+- x = (
+^C
+< ^C
+> for i = 1, 2 do
+< >>
+^C
+< ^C
+> 41 + 1
+< 42
+^D
+END
+is "$status" 0 'and the session goes on'
+
+session 'Ctrl-C interrupts a line that does not return' <<'END'
+< >
+> jit.off()
+< >
+> while true do end
+~ 0.2
+^C
+< interrupted
+> 41 + 1
+< 42
+^D
+END
+is "$status" 0 'and the session goes on'
+
+session 'callbacks run and print while a line is typed' <<'END'
+< >
+> every("100ms", function() print "tick" end)
+< tick
+- 41 +
+< tick
+< tick
+>  1
+< 42
+^D
+END
+
+session 'at_exit functions and unread globals are reported' <<'END'
+< >
+> at_exit(function() print("the " .. "end") end)
+> c = count()
+^D
+< the end
+< c: 0
+END
+
+session 'a target that exits is told, and the session goes on' -c 'sleep 0.1' <<'END'
+< sleep is ready
+> core = require "uplua.core"
+> core.target.release()
+< the target has exited
+> 41 + 1
+< 42
+^D
+END
+
+session 'completion' <<'END'
+< >
+- at_e
+^I
+> 
+< function:
+- string.rev
+^I
+> ("ab")
+< ba
+^D
+END
+
+history=$HOME/.local/state/uplua/history
+is "$(stat -c %a "$history")" 600 'the history is private'
+ok 'the history has the lines' grep -q '^for i = 1, 2 do$' "$history"
+session 'the history is read again' <<'END'
+< >
+^P
+^P
+> 
+^D
+END
+ok 'and grows' [ "$(wc -l <"$history")" -gt 20 ]
+
+rm -r "$HOME/.local"
+echo >"$HOME/.local"
+session 'a history that cannot be kept is said once' <<'END'
+< the history is not kept
+> 41 + 1
+< 42
+^D
+END
+
+done_testing

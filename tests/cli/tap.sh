@@ -1,0 +1,68 @@
+# The Test Anything Protocol for tests in shell. Sourced; the tests run in the top folder, with $D for their files.
+D=$(mktemp -d) || exit 1
+trap 'rm -rf "$D"' EXIT
+uplua=$(pwd)/uplua
+pty=$(pwd)/build/targets/pty
+checks=0 failures=0
+
+# ok NAME COMMAND...: COMMAND succeeds
+ok() {
+    name=$1
+    shift
+    checks=$((checks + 1))
+    if "$@"; then
+        echo "ok $checks - $name"
+    else
+        failures=$((failures + 1))
+        echo "not ok $checks - $name"
+        return 1
+    fi
+}
+
+# is GOT WANT NAME
+is() {
+    ok "$3" [ "$1" = "$2" ] || printf 'got:\n%s\nwant:\n%s\n' "$1" "$2" | sed 's/^/#   /' >&2
+}
+
+# like GOT PATTERN NAME: PATTERN is the shell's
+like() {
+    # shellcheck disable=SC2254
+    case $1 in
+    $2) ok "$3" true ;;
+    *) ok "$3" false || printf 'got:\n%s\nwant something like:\n%s\n' "$1" "$2" | sed 's/^/#   /' >&2 ;;
+    esac
+}
+
+# run COMMAND...: sets $status, $out and $err
+run() {
+    "$@" >"$D/out" 2>"$D/err"
+    status=$?
+    out=$(cat "$D/out") err=$(cat "$D/err")
+}
+
+# start COMMAND...: in the background, with SIGINT as in a terminal (a shell's background jobs ignore it). Sets $pid.
+start() {
+    env --default-signal=INT "$@" >"$D/out" 2>"$D/err" &
+    pid=$!
+}
+
+# finish: waits for what start began; sets $status, $out and $err
+finish() {
+    wait "$pid"
+    status=$?
+    out=$(cat "$D/out") err=$(cat "$D/err")
+}
+
+# until_output TEXT: waits until the program that start began has printed TEXT, at most 10 s
+until_output() {
+    for _ in $(seq 200); do
+        grep -qF "$1" "$D/out" && return 0
+        sleep 0.05
+    done
+    return 1
+}
+
+done_testing() {
+    echo "1..$checks"
+    [ "$failures" = 0 ] || exit 1
+}
