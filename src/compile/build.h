@@ -37,6 +37,7 @@ struct build {
 
 #define build_fail(build, ...) compile_fail((build)->compiler, (build)->position, __VA_ARGS__)
 
+/* Appends to the current block; and the value of SLOT of the current frame there. */
 struct value *build_value(struct build *build, enum ir_op op, struct value *const *args, size_t count);
 struct value *build_read(struct build *build, unsigned slot);
 void build_write(struct build *build, unsigned slot, struct value *value);

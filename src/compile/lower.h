@@ -37,6 +37,7 @@ struct lower {
 
 /* --- lower.c --- */
 
+/* Where VALUE is: filled by the operation that lowers it; constants are filled on demand. */
 struct place *lower_place(struct lower *lower, struct value *value);
 /* VALUE as a number (or id, or boolean): ends the handler where it is nil. */
 struct operand lower_number(struct lower *lower, struct value *value);
@@ -73,6 +74,7 @@ struct operand memory_string(struct lower *lower, struct value *value, uint32_t 
 
 /* --- share.c --- */
 
+/* Lowers an operation on a shared object. */
 void share_lower(struct lower *lower, struct value *value);
 /* Settles map types and names of all objects used. */
 void share_describe(struct compiler *compiler);

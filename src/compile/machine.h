@@ -114,14 +114,18 @@ struct program {
     const struct position *position;
 };
 
+/* An empty program with its entry block; ATTACH_TYPE as in BPF_PROG_LOAD. Lives in the compiler's arena, as all below. */
 struct program *program_new(struct compiler *compiler, const char *name, uint32_t attach_type);
+/* Operands of each kind; OFFSET and NUMBER in bytes. */
 struct operand operand_immediate(int64_t number);
 struct operand operand_register(struct reg *reg);
 struct operand operand_slot(struct slot *slot, int64_t offset);
 struct operand operand_map(const char *name);
 struct operand operand_data(const char *name, int64_t offset);
+/* A new piece of the frame, SIZE bytes rounded up to 8; its content is undefined. */
 struct slot *program_slot(struct program *program, uint32_t size);
 
+/* A block that nothing leads to yet and that stands nowhere yet. */
 struct machine_block *machine_block(struct program *program);
 /* Places BLOCK behind the others and appends to it from now on. */
 void machine_place(struct program *program, struct machine_block *block);

@@ -74,6 +74,10 @@ int object_reuse_map(struct object *object, const char *name, int fd);
 int object_link(const struct object *object, const void *library, size_t library_size, void **bytes, size_t *size,
                 struct error *err);
 
+/* Writes and links into the file PATH, replacing it. For `--emit`. */
+int object_save(const struct object *object, const void *library, size_t library_size, const char *path,
+                struct error *err);
+
 struct loaded;
 
 /*

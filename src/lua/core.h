@@ -13,6 +13,7 @@
 /* require "uplua.core" → { loop = …, system = …, target = …, … } */
 int core_open_lua(lua_State *L);
 
+/* Each pushes the table of its object: the fields of uplua.core. */
 int loop_open_lua(lua_State *L);
 int probe_open_lua(lua_State *L);
 int readline_open_lua(lua_State *L);

@@ -1,10 +1,7 @@
 /* setup: compiles and loads the handlers of a setup. One compiler per state keeps what earlier setups have loaded. */
-#include <errno.h>
-#include <fcntl.h>
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compile/compile.h"
 #include "compile/library.h"
@@ -223,30 +220,6 @@ static void push_objects(lua_State *L, struct compiler *compiler, const struct l
     }
 }
 
-static int write_file(const char *path, const void *bytes, size_t size, struct error *err)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0)
-        return error_set(err, -errno, "cannot write %s: %s", path, strerror(errno));
-    ssize_t written = write(fd, bytes, size);
-    int status = written == (ssize_t)size ? 0
-                                          : error_set(err, -EIO, "cannot write %s: %s", path,
-                                                      written < 0 ? strerror(errno) : "it is cut short");
-    close(fd);
-    return status;
-}
-
-static int emit_object(const struct object *object, const char *path, struct error *err)
-{
-    void *bytes = NULL;
-    size_t size = 0;
-    int status = object_link(object, bpf_library, bpf_library_size, &bytes, &size, err);
-    if (!status)
-        status = write_file(path, bytes, size, err);
-    free(bytes);
-    return status;
-}
-
 /*
  * compiler:load{ handlers = { { kind, probe, symbol, at_entry, handle }, … }, pids = {…}, except = pid, returns = boolean,
  * emit = path or nil } → loaded, handlers, objects; or nothing if the object was only to be written to EMIT.
@@ -273,7 +246,7 @@ static int compiler_load(lua_State *L)
     int status = compiler_compile(self->compiler, handlers, count, &options, &object, &result->ledger,
                                   &result->ledger_count, &err);
     if (!status && emit)
-        status = emit_object(object, emit, &err);
+        status = object_save(object, bpf_library, bpf_library_size, emit, &err);
     else if (!status)
         status = object_load(object, bpf_library, bpf_library_size, &result->loaded, &err);
     object_free(object);
