@@ -8,6 +8,9 @@
 #include <string.h>
 #include <time.h>
 
+/* What the report shall name must not be inlined. */
+#define NOINLINE __attribute__((noinline))
+
 enum { BUCKETS = 64, REQUESTS_PER_TICK = 20, TICK_MS = 10, LIFETIME = 50, BUFFER = 512 };
 
 struct session {
@@ -19,7 +22,7 @@ struct session {
 
 static struct session *cache[BUCKETS];
 
-static void *xmalloc(size_t bytes)
+NOINLINE static void *xmalloc(size_t bytes)
 {
     void *block = malloc(bytes);
 
@@ -30,7 +33,7 @@ static void *xmalloc(size_t bytes)
     return block;
 }
 
-static struct session *session_new(const char *user, unsigned long now)
+NOINLINE static struct session *session_new(const char *user, unsigned long now)
 {
     struct session *session = xmalloc(sizeof(*session));
 
@@ -42,13 +45,13 @@ static struct session *session_new(const char *user, unsigned long now)
 }
 
 /* The bug: the session and its buffer should be freed here as well. */
-static void session_drop(struct session *session)
+NOINLINE static void session_drop(struct session *session)
 {
     free(session->user);
     session->user = NULL;
 }
 
-static void cache_expire(unsigned bucket, unsigned long now)
+NOINLINE static void cache_expire(unsigned bucket, unsigned long now)
 {
     struct session **place = &cache[bucket];
 
@@ -73,7 +76,7 @@ static struct session *cache_find(unsigned bucket, const char *user)
     return session;
 }
 
-static void handle_request(unsigned long id, unsigned long now)
+NOINLINE static void handle_request(unsigned long id, unsigned long now)
 {
     char *request = xmalloc(128);
     unsigned user = (unsigned)(id * 2654435761u) % 1000, bucket = user % BUCKETS;
@@ -91,7 +94,7 @@ static void handle_request(unsigned long id, unsigned long now)
     free(request);
 }
 
-static void serve(unsigned seconds)
+NOINLINE static void serve(unsigned seconds)
 {
     struct timespec tick = {.tv_nsec = TICK_MS * 1000000L};
     unsigned long ticks = seconds * 1000UL / TICK_MS, id = 0;

@@ -76,6 +76,7 @@ local under_way   = up.var(0)                     -- sum of these depths: 0 save
 local counting    = up.var(core.target.command() and 1 or 0) -- 1 while all probes are there; a command waits for them
 local allocations = up.count()
 local frees       = up.count()
+local old_frees   = up.count()                    -- of blocks that are not in live
 
 -- Handlers: which blocks are followed ---------------------------------------------------------------------------------
 
@@ -162,12 +163,18 @@ local function allocates_to_pointer(outermost)
   end
 end
 
--- OUTERMOST is alone or enter.
-local function releases(outermost)
+-- OUTERMOST is alone or enter; OWN tells whether the allocator itself calls: when a thread ends, glibc frees once more
+-- what the thread's cache of freed blocks holds.
+local function releases(outermost, own)
   return function(e)
     if counting:get() ~= 0 and outermost(e) and e.arg0 ~= 0 then
-      frees:inc()
-      live[key(e, e.arg0)] = nil
+      if live[key(e, e.arg0)] then
+        live[key(e, e.arg0)] = nil
+        frees:inc()
+      elseif not own(e) then
+        frees:inc()
+        old_frees:inc()
+      end
     end
   end
 end
@@ -226,7 +233,7 @@ local simple = #modules == 1 and up.defines(modules[1] .. ":gnu_get_libc_version
 
 local seen = {}
 
--- True if MODULE defines the function NAME under a name that has no probe yet.
+-- True if SPEC exists under a name that has no probe yet.
 local function is_new(spec)
   if not up.defines(spec) then return false end
   local site = up.site(spec)
@@ -240,6 +247,28 @@ local function probe(spec, at_entry, at_return)
   if not is_new(spec) then return end
   if at_entry then up.uprobe(spec, at_entry) end
   if at_return then up.uretprobe(spec, at_return) end
+end
+
+local NAMES = {
+  "malloc", "calloc", "memalign", "aligned_alloc", "valloc", "pvalloc", "posix_memalign", "realloc", "reallocarray",
+  "free", "cfree",
+}
+
+-- A function of the event of MODULE's free: true if its caller lies between the first and the last of the module's allocator
+-- functions.
+local function called_from_within(module)
+  local low, high = math.huge, 0
+  for _, name in ipairs(NAMES) do
+    local site = up.site(module .. ":" .. name)
+    local offset = site and tonumber(site.offset)
+    if offset then low, high = math.min(low, offset), math.max(high, offset) end
+  end
+  local free = tonumber(up.site(module .. ":free").offset)
+  low, high = low - free, high - free
+  return function(e)
+    local distance = up.i64(e.caller) - up.i64(e.ip)
+    return distance > low and distance < high
+  end
 end
 
 local begins    = not simple and enters or nil
@@ -263,8 +292,9 @@ for _, module in ipairs(modules) do
   realloc("realloc", second, function(e) return e.arg1 == 0 end)
   realloc("reallocarray", function(e) return e.arg1 * e.arg2 end, function(e) return e.arg1 == 0 or e.arg2 == 0 end)
 
+  local own = called_from_within(module)
   for _, name in ipairs { "free", "cfree" } do
-    probe(module .. ":" .. name, releases(simple and alone or enter), not simple and leaves or nil)
+    probe(module .. ":" .. name, releases(simple and alone or enter, own), not simple and leaves or nil)
   end
 end
 
@@ -398,13 +428,13 @@ local function print_report(now)
   print_rest(list, shown)
   up.printf("   total %s in %s from %s\n", plural(sum.bytes, "byte"), plural(sum.blocks, "block"),
     plural(#list, "stack"))
-  return list, sum
+  return list
 end
 
--- Every free either ended one of the allocations that were counted, or was of a block from before.
-local function print_old_frees(blocks)
-  local old = frees:get() + blocks - allocations:get()
-  if old > 0 and not filtered and options.sample == 1 and options.older == 0 then
+-- Where only some blocks are followed, nobody knows what the other frees were of.
+local function print_old_frees()
+  local old = old_frees:get()
+  if old > 0 and not filtered and options.sample == 1 then
     up.printf("   %s of blocks that were there before\n", plural(old, "free"))
   end
 end
@@ -437,7 +467,7 @@ up.at_stop(function()
 end)
 
 up.at_exit(function()
-  local list, sum = print_report(stopped)
-  print_old_frees(sum.blocks)
+  local list = print_report(stopped)
+  print_old_frees()
   if options.folded then write_folded(list) end
 end)
