@@ -11,7 +11,11 @@ complain() {
 forbid() {
     message=$1 pattern=$2
     shift 2
-    found=$(grep -nHE "$pattern" "$@" 2>/dev/null)
+    # Comments may say anything: lines that begin or continue one are passed over, except for words of unfinished work.
+    case $message in
+    unfinished*) found=$(grep -nHE "$pattern" "$@" 2>/dev/null) ;;
+    *) found=$(grep -nHE "$pattern" "$@" 2>/dev/null | grep -vE '^[^:]*:[0-9]+: *(/\*|\*|//)') ;;
+    esac
     [ -z "$found" ] || complain "$message" "$found"
 }
 
@@ -25,7 +29,7 @@ outside_sys=$(echo "$c_files" | grep -v '^src/sys/')
     forbid 'only src/sys makes bpf() and perf_event_open calls' '__NR_(bpf|perf_event_open)|SYS_(bpf|perf_event_open)' $outside_sys
     forbid 'only src/sys knows tracefs' '"/sys/kernel/(debug/)?tracing' $outside_sys
     forbid 'src/lua makes no system calls' \
-        '(^|[^a-z_."])(syscall|open|openat|read|write|mmap|ioctl|fork|execve?|waitpid|kill|epoll_(create1|ctl|wait)|signalfd|timerfd_(create|settime)|sigaction|tcsetattr|pidfd_open|mkdir|readlink) *\(' \
+        '(^|[^a-z_."])(syscall|open|openat|dup|isatty|read|write|mmap|ioctl|fork|execve?|waitpid|kill|epoll_(create1|ctl|wait)|signalfd|timerfd_(create|settime)|sigaction|tcsetattr|pidfd_open|mkdir|readlink) *\(' \
         src/lua/*.c
     forbid 'bpf/ knows nothing of Lua' '[^a-z]lua_|luajit' bpf/*.[ch]
     forbid 'unfinished work' '\b(TODO|FIXME|XXX|HACK)\b' $c_files $(find lua bpf scripts tests -name '*.lua' -o -name '*.[ch]')

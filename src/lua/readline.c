@@ -16,6 +16,7 @@
 
 #include "lua/core.h"
 #include "sys/interrupt.h"
+#include "sys/terminal.h"
 
 enum { HISTORY_LINES = 1000, OUTPUT_BUFFER = 256 * 1024 };
 
@@ -71,8 +72,7 @@ static int readline_open(lua_State *L)
     setlocale(LC_CTYPE, ""); /* readline edits characters, not bytes */
     interrupt_keep_terminal(STDIN_FILENO);
     setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
-    int fd = dup(STDOUT_FILENO);
-    rl_outstream = fd >= 0 ? fdopen(fd, "w") : NULL;
+    rl_outstream = terminal_stream(STDOUT_FILENO);
     if (!rl_outstream)
         return luaL_error(L, "cannot open the terminal for the prompt");
     rl_readline_name = "uplua";

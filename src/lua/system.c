@@ -7,6 +7,7 @@
 
 #include "lua/core.h"
 #include "sys/path.h"
+#include "sys/terminal.h"
 
 /* Pushes TEXT (malloc'd, may be NULL) and frees it. */
 static int push_owned(lua_State *L, char *text)
@@ -38,7 +39,7 @@ static int system_is_file(lua_State *L)
 /* is_terminal(fd) → boolean */
 static int system_is_terminal(lua_State *L)
 {
-    lua_pushboolean(L, path_is_terminal((int)luaL_checkinteger(L, 1)));
+    lua_pushboolean(L, terminal_is((int)luaL_checkinteger(L, 1)));
     return 1;
 }
 

@@ -57,8 +57,3 @@ const char *path_environment(const char *name)
 {
     return secure_getenv(name);
 }
-
-bool path_is_terminal(int fd)
-{
-    return isatty(fd) == 1;
-}

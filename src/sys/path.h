@@ -19,7 +19,4 @@ int path_create_private(const char *path);
 /* The variable NAME, or NULL: also where the process has more rights than who started it (setuid, file capabilities). */
 const char *path_environment(const char *name);
 
-/* True if FD is a terminal. */
-bool path_is_terminal(int fd);
-
 #endif
