@@ -142,13 +142,21 @@ asan-tests: $(TESTS)
 	@BUILD=$(BUILD) tools/test.sh $(TEST_FILES)
 
 demo: deps
-	@$(MAKE) --no-print-directory uplua $(EXAMPLES)
+	@$(MAKE) --no-print-directory demo-programs
 	@examples/demo.sh
+
+-include tests/bench/rules.mk
 
 bench:
 	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench
-	@$(MAKE) --no-print-directory uplua $(TARGETS) $(EXAMPLES)
+	@$(MAKE) --no-print-directory bench-programs
 	@tests/bench/run
+
+.PHONY: demo-programs bench-programs
+demo-programs: uplua $(EXAMPLES)
+	@:
+bench-programs: uplua $(TARGETS) $(EXAMPLES) $(BENCH)
+	@:
 
 lint: | $(CHECKED)
 	@tools/lint.sh
