@@ -134,7 +134,7 @@ check: tests
 	@BUILD=build tools/test.sh
 
 asan: | $(CHECKED)
-	@$(MAKE) --no-print-directory BUILD=build/asan CFLAGS='-O1 -g' \
+	@$(MAKE) --no-print-directory BUILD=build/asan CFLAGS='-O1 -g -DUPLUA_CHECK' \
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' asan-tests
 
 .PHONY: asan-tests

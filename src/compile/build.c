@@ -59,13 +59,22 @@ static struct value *peek_slot(const struct block *block, unsigned slot)
     }
 }
 
+/* LuaJIT's frame has two more slots than it says: of the call frame itself. */
+static void check_slot(struct build *build, unsigned slot)
+{
+    if (slot >= build->frame->bytecode->frame_size + 2u)
+        build_fail(build, "corrupt bytecode: a slot outside of the frame");
+}
+
 struct value *build_read(struct build *build, unsigned slot)
 {
+    check_slot(build, slot);
     return read_slot(build, build->block, slot);
 }
 
 void build_write(struct build *build, unsigned slot, struct value *value)
 {
+    check_slot(build, slot);
     build->block->slots[slot] = value;
     build->frame->names[slot] = bytecode_variable(build->frame->bytecode, (uint8_t)slot, build->pc + 1);
 }

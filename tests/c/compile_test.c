@@ -1,0 +1,205 @@
+/*
+ * The compiler without Lua around it: handlers of all kinds compile to an object that links; whatever is changed in their
+ * bytecode, the compiler ends with an object or with a message, never otherwise.
+ */
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/compile.h"
+#include "compile/library.h"
+#include "tap.h"
+
+static const char *const handlers[] = {
+    "local e = ... n:inc()",
+    "local e = ... n2[e.comm]:inc()",
+    "local e = ... n3[{ e.comm, e.pid, 7 }]:inc()",
+    "local e = ... h:add(e.arg0 / 3 - e.arg1 % 7)",
+    "local e = ... h2[e.arg0]:add(1)",
+    "local e = ... m[e.arg0] = { bytes = e.arg1, stack = e:ustack(), at = e.time, who = e.comm }",
+    "local e = ... m[e.arg0] = nil",
+    "local e = ... if e.arg0 == 0 then m[0] = { bytes = 0, who = e.comm } end local r = m[e.arg0] if r then r.bytes = r.bytes + 1 m2[r.bytes] = r.who end",
+    "local e = ... m3[e.tid] = (m3[e.tid] or 0) + e.arg2",
+    "local e = ... m3[1] = m3[2] and m3[3] or 5",
+    "local e = ... if e.arg0 < 10 and (e.arg1 > 3 or e.comm == 'x') or not (e.arg2 == 7) then v:add(2) else v:set(v:get()) end",
+    "local e = ... r:emit { a = e.arg0, b = e.comm, c = e.arg1 > 4 }",
+    "local e = ... local x, y, z = 1, e.arg0, nil if y > 5 then z = y end m4[{ x, y }] = { z = z, s = y > 3 and 'a' or 'bcdefghijk' }",
+    "local e = ... m5[i32(e.arg0)] = u8(e.arg1) + i64(3) * u64(e.arg2) / 5ULL",
+    "local e = ... local p = read_u32(e.arg0) if p ~= nil then m6[p] = true end",
+    "local e = ... local a, b = helper(e.arg0, e.arg1) v:add(helper(a, b) + b)",
+    "local e = ... m7[1] = e.time m7[2] = e.uid + e.gid * e.cpu m7[e.ip] = e.caller m7[3] = -e.cgroup",
+    "local e = ... m8[1] = { { 1, 2 }, deep = { x = e.arg0, y = { z = e.comm } } } local d = m8[1] if d then m8[2] = d end",
+    "local e = ... m3[e.tid] = 1 local t = m3[e.arg0] if t == nil then return end if t ~= m3[9] then v:add(t) end",
+};
+static const char *const helper = "local a, b = ... if a < b then return a, b end return b, a + 1";
+
+struct source {
+    struct bytecode *bytecode;
+};
+
+static struct bytecode *helper_code;
+
+static struct captured nothing(void *context, int function, unsigned index)
+{
+    (void)context;
+    (void)function;
+    (void)index;
+    return (struct captured){ .kind = CAPTURED_NIL };
+}
+
+static struct captured by_name(void *context, int function, const char *name, size_t length)
+{
+    static const char *const objects[] = { "n", "n2", "n3", "h", "h2", "v", "r", "m", "m2", "m3", "m4", "m5", "m6", "m7", "m8" };
+    static const char *const builtins[] = { "i32", "u8", "i64", "u64", "read_u32" };
+    struct captured captured = { .kind = CAPTURED_NIL };
+    (void)context;
+    (void)function;
+    (void)length;
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        if (!strcmp(name, objects[i]))
+            captured = (struct captured){ .kind = CAPTURED_OBJECT, .handle = (int)i };
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (!strcmp(name, builtins[i])) {
+            captured.kind = CAPTURED_BUILTIN;
+            captured.string.bytes = builtins[i];
+            captured.string.length = strlen(builtins[i]);
+        }
+    if (!strcmp(name, "helper"))
+        captured = (struct captured){ .kind = CAPTURED_FUNCTION, .handle = 1 };
+    return captured;
+}
+
+static struct captured no_field(void *context, int table, const struct captured *key)
+{
+    (void)context;
+    (void)table;
+    (void)key;
+    return (struct captured){ .kind = CAPTURED_NIL };
+}
+
+static const struct bytecode *code(void *context, int function, struct error *err)
+{
+    struct source *source = context;
+    (void)err;
+    return function == 0 ? source->bytecode : helper_code;
+}
+
+/* The dump of a function `function(e, …) BODY end`, whose parameters replace the chunk's `local e = ...`; malloc'd. */
+static unsigned char *dump(lua_State *L, const char *body, size_t *size)
+{
+    const char *names = strstr(body, "local ") + 6, *end = strstr(names, " = ...");
+    lua_pushfstring(L, "return function(");
+    lua_pushlstring(L, names, (size_t)(end - names));
+    lua_pushfstring(L, ")%s end", end + 6);
+    lua_concat(L, 3);
+    if (luaL_loadstring(L, lua_tostring(L, -1)) || lua_pcall(L, 0, 1, 0)) {
+        fprintf(stderr, "# %s\n", lua_tostring(L, -1));
+        exit(1);
+    }
+    lua_getglobal(L, "string"); /* … function string */
+    lua_getfield(L, -1, "dump");
+    lua_pushvalue(L, -3);
+    lua_call(L, 1, 1);
+    const char *bytes = lua_tolstring(L, -1, size);
+    unsigned char *copy = malloc(*size);
+    if (copy)
+        memcpy(copy, bytes, *size);
+    lua_settop(L, 0);
+    return copy;
+}
+
+static struct compiler *new_compiler(struct source *source)
+{
+    static const enum object_kind kinds[] = {
+        OBJECT_COUNT, OBJECT_COUNT, OBJECT_COUNT, OBJECT_HIST, OBJECT_HIST, OBJECT_VAR, OBJECT_RING, OBJECT_HASH,
+        OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH,
+    };
+    struct compiler *compiler = compiler_new((struct environment){ source, nothing, by_name, no_field, code });
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        compiler_add_object(compiler, kinds[i], kinds[i] == OBJECT_RING ? 65536 : 101);
+    return compiler;
+}
+
+/* 0 if BYTECODE compiled and linked, 1 if it was refused with a message, -1 if something was wrong with that. */
+static int try_compile(struct bytecode *bytecode, enum handler_kind kind, struct error *err)
+{
+    struct source source = { bytecode };
+    struct compiler *compiler = new_compiler(&source);
+    struct handler handler = { .kind = kind, .function = 0, .probe = "a:b", .symbol = "b", .at_entry = true };
+    pid_t pids[] = { 23, 101 };
+    struct compile_options options = { .pids = pids, .pid_count = 2 };
+    struct object *object = NULL;
+    const struct ledger_entry *ledger;
+    size_t ledger_count, size = 0;
+    void *bytes = NULL;
+    int result = 1;
+    *err = (struct error){ 0 };
+    if (!compiler_compile(compiler, &handler, 1, &options, &object, &ledger, &ledger_count, err))
+        result = object_link(object, bpf_library, bpf_library_size, &bytes, &size, err) ? -1 : 0;
+    else if (!*err->text || err->code >= 0)
+        result = -1;
+    free(bytes);
+    object_free(object);
+    compiler_free(compiler);
+    return result;
+}
+
+static void mutate(const unsigned char *original, size_t size, unsigned seed)
+{
+    size_t compiled = 0, refused = 0, undecodable = 0, wrong = 0;
+    unsigned char *copy = malloc(size);
+    unsigned random = seed * 2654435761u + 1;
+    for (int round = 0; copy && round < 300; round++) {
+        memcpy(copy, original, size);
+        for (unsigned change = 0; change <= random % 3; change++) {
+            random = random * 1103515245u + 12345;
+            copy[(random >> 8) % size] = (unsigned char)(random >> 20);
+        }
+        struct bytecode *bytecode = NULL;
+        struct error err = { 0 };
+        if (bytecode_decode(copy, size, &bytecode, &err)) {
+            undecodable++;
+            continue;
+        }
+        int result = try_compile(bytecode, round % 2 ? HANDLER_RETURN : HANDLER_ENTRY, &err);
+        compiled += result == 0;
+        refused += result == 1;
+        if (result < 0) {
+            wrong++;
+            fprintf(stderr, "# seed %u, round %d: %s\n", seed, round, err.text);
+        }
+        bytecode_free(bytecode);
+    }
+    ok(wrong == 0, "changed bytecode of handler %u: %zu compiled, %zu refused, %zu not decoded", seed, compiled, refused,
+       undecodable);
+    free(copy);
+}
+
+int main(void)
+{
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    struct error err = { 0 };
+    size_t size;
+    unsigned char *bytes = dump(L, helper, &size);
+    ok(!bytecode_decode(bytes, size, &helper_code, &err), "the helper is decoded");
+    free(bytes);
+    for (unsigned i = 0; i < sizeof handlers / sizeof *handlers; i++) {
+        struct bytecode *bytecode = NULL;
+        bytes = dump(L, handlers[i], &size);
+        if (!ok(!bytecode_decode(bytes, size, &bytecode, &err), "handler %u is decoded", i))
+            continue;
+        int status = try_compile(bytecode, HANDLER_RETURN, &err);
+        if (!ok(status == 0, "… and compiles: %.60s", handlers[i]))
+            fprintf(stderr, "# %s\n", err.text);
+        bytecode_free(bytecode);
+        mutate(bytes, size, i);
+        free(bytes);
+    }
+    bytecode_free(helper_code);
+    lua_close(L);
+    return done_testing();
+}
