@@ -117,6 +117,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
         pass_infer(functions, count);
     share_describe(compiler);
     for (size_t i = 0; i < count; i++) {
+        pass_check(&functions[i]);
         pass_optimise(&functions[i]);
 #ifdef UPLUA_CHECK
         ir_check(&functions[i]);

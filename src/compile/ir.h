@@ -156,6 +156,7 @@ void ir_check(struct function *function);
 /* The passes, in their order. Each fails by compile_fail. */
 void pass_build(struct function *function);
 void pass_infer(struct function *functions, size_t count); /* over all handlers of the setup */
+void pass_check(struct function *function);
 void pass_optimise(struct function *function);
 
 #endif

@@ -68,8 +68,13 @@ local cases = {
     up.uprobe(ADD3, function(e)
       if e.arg0 == 0 then m[1] = { a = 5, s = e.comm } end
       local r = m[1]
-      if r then m[2] = up.copy(r) r.a = 6 end
+      if r then r.a = 6 m[2] = up.copy(r) end
     end)]], "m[1].a, m[2].a, m[2].s", "6 6 calls" },
+  { "a reference used before its map changes, another way after", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      local r = m[1]
+      if r then r.n = r.n + 1 if r.n > 5 then m[2] = up.copy(r) end else m[1] = { n = 0 } end
+    end)]], "m[1].n, m[2].n", "22 22" },
   { "casts", [[local m = up.hash()
     up.uretprobe(NEGATIVE, function(e)
       if e.arg0 == 100 then

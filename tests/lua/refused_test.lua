@@ -43,6 +43,10 @@ local cases = {
   { [[m[1] = select("#", ...)]], "'...' is not available in a handler" },
   { [[local s = e.comm m[{ s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s }] = 1]],
     "needs %d+ bytes of stack .- the kernel has 512" },
+  { [[m[1] = { n = 1 } local r = m[1] if r then m[2] = nil r.n = 2 end]], "read from 'm' at line 4, and 'm' has been assigned to since" },
+  { [[m[1] = { n = 1 } local r = m[1] if r then if e.arg0 > 1 then m[2] = { n = 2 } end q[1] = r.n end]],
+    "this record was read from 'm'" },
+  { [[local r = { n = 1 } m[1] = r r.n = 2]], "this record was stored at line 4, which copied it" },
   { [[constants.x = 1]], "cannot change 'constants', which belongs to the script; use up.var%(%) or up.hash%(%)" },
 }
 
