@@ -24,7 +24,7 @@ local function parse(text)
       table.insert(stack.frames, (line:match "^%s+(.-)%+0x%x+$"))
     elseif line:find "more stack" then
       report.more = line
-    elseif line:find "from before" then
+    elseif line:find "there before" then
       report.before = number(line:match "[%d,]+")
     end
   end

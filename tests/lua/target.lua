@@ -59,6 +59,7 @@ end
 -- the command instead).
 function target.attached(command, arguments, ends)
   return target.shell(([[
+    set -m # without job control, bash starts what runs beside it with SIGINT ignored
     mkfifo "$D/in"
     %s <"$D/in" >"$D/target" &
     program=$!
