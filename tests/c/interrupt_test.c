@@ -1,0 +1,132 @@
+/* The two stages of a request to stop, in children, since the second ends the process. */
+#include "sys/interrupt.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sys/events.h"
+#include "tap.h"
+
+static volatile sig_atomic_t busy_calls;
+
+static void busy(void)
+{
+    busy_calls++;
+}
+
+/* signal handlers interrupt sleeps: this one goes on. */
+static void pause_ms(long milliseconds)
+{
+    struct timespec left = { milliseconds / 1000, milliseconds % 1000 * 1000000 };
+    while (nanosleep(&left, &left) < 0)
+        continue;
+}
+
+static int status_of(void (*scenario)(void))
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct error err;
+        if (interrupt_open(busy, &err) < 0)
+            _exit(99);
+        scenario();
+        _exit(0);
+    }
+    int status;
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return -1;
+    return WIFSIGNALED(status) ? 1000 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void expect(int condition)
+{
+    if (!condition)
+        _exit(98);
+}
+
+static void first(void)
+{
+    struct error err;
+    int ready[4], events = events_open(&err);
+    expect(events >= 0 && events_add(events, interrupt_fd(), &err) == 0);
+    expect(interrupt_signal(NULL) == 0);
+    expect(events_wait(events, 0, ready, 4) == 0);
+    raise(SIGTERM);
+    bool from_terminal = true;
+    expect(interrupt_signal(&from_terminal) == SIGTERM && !from_terminal);
+    expect(events_wait(events, 1000, ready, 4) == 1 && ready[0] == interrupt_fd());
+    interrupt_take();
+    expect(events_wait(events, 0, ready, 4) == 0);
+    expect(interrupt_signal(NULL) == SIGTERM);
+    pause_ms(700);
+    expect(busy_calls == 0);
+}
+
+static void second(void)
+{
+    raise(SIGINT);
+    pause_ms(150);
+    raise(SIGINT);
+    _exit(97);
+}
+
+static void second_after_taken(void)
+{
+    raise(SIGINT);
+    interrupt_take();
+    pause_ms(150);
+    raise(SIGTERM);
+    _exit(97);
+}
+
+static void twice_at_once(void)
+{
+    raise(SIGINT);
+    raise(SIGINT);
+}
+
+static void forgotten(void)
+{
+    for (int i = 0; i < 23; i++) {
+        raise(SIGINT);
+        interrupt_forget();
+        expect(interrupt_signal(NULL) == 0);
+        pause_ms(5);
+    }
+    pause_ms(150);
+    raise(SIGINT);
+    expect(interrupt_signal(NULL) == SIGINT);
+}
+
+static void unanswered(void)
+{
+    raise(SIGINT);
+    pause_ms(400);
+    expect(busy_calls == 0);
+    pause_ms(300);
+    expect(busy_calls == 1);
+}
+
+static void unanswered_term(void)
+{
+    raise(SIGTERM);
+    pause_ms(8000);
+    _exit(97);
+}
+
+int main(void)
+{
+    is_int(status_of(first), 0, "a first signal wakes the loop, once");
+    is_int(status_of(second), 128 + SIGINT, "the second ends the process");
+    is_int(status_of(second_after_taken), 128 + SIGTERM, "also when the first was taken, and is another");
+    is_int(status_of(twice_at_once), 0, "two within a tenth of a second are one");
+    is_int(status_of(forgotten), 0, "after forget every signal is a first one");
+    is_int(status_of(unanswered), 0, "busy is called once, after half a second");
+    is_int(status_of(unanswered_term), 128 + SIGTERM, "SIGTERM that nobody answers ends the process");
+
+    signal(SIGINT, SIG_IGN);
+    is_int(status_of(twice_at_once), 0, "an ignored signal stays ignored");
+    return done_testing();
+}
