@@ -29,7 +29,7 @@ EXAMPLES_C  := $(wildcard examples/*.c)
 
 OBJECTS     := $(C_FILES:src/%.c=$(BUILD)/%.o) $(S_FILES:src/%.S=$(BUILD)/%.o)
 LIBRARY     := $(BUILD)/libuplua.a
-LUA_OBJECTS := $(LUA_FILES:lua/%.lua=build/lua/%.o)
+LUA_OBJECTS := $(LUA_FILES:lua/%.lua=build/modules/%.o)
 TESTS       := $(TEST_FILES:tests/c/%.c=$(BUILD)/tests/%)
 TARGETS     := $(TARGETS_C:tests/targets/%.c=build/targets/%)
 EXAMPLES    := $(EXAMPLES_C:examples/%.c=build/examples/%)
@@ -97,7 +97,7 @@ $(LIBRARY): $(filter-out $(BUILD)/main.o,$(OBJECTS))
 
 # --- the Lua half: bytecode with line numbers, named "@uplua/hash.lua" ---------------------------------------------------
 
-build/lua/%.o: lua/%.lua | $(CHECKED)
+build/modules/%.o: lua/%.lua | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,LUA,$<) cd lua && $(LUAJIT) -bg -t o -n $(subst /,.,$*) $*.lua ../$@
 
