@@ -388,12 +388,16 @@ local function print_stack(h, now)
     (h.name:gsub("%s*([^\n]+)", "\n" .. INDENT .. "%1"):sub(2)))
 end
 
--- "zmalloc < dictExpand < main", cut to WIDTH columns.
+-- "zmalloc < dictExpand < main", as many whole names as fit into WIDTH columns.
 local function one_line(stack, width)
-  local names = {}
+  local names, line = {}, nil
   for name in stack:folded():gmatch "[^;]+" do table.insert(names, 1, name) end
-  local line = table.concat(names, " < ")
-  return text.width(line) <= width and line or line:sub(1, width - 3) .. "..."
+  for i, name in ipairs(names) do
+    local longer = line and line .. " < " .. name or name
+    if text.width(longer) > width - (i < #names and 6 or 0) then return (line or name) .. " < ..." end
+    line = longer
+  end
+  return line
 end
 
 local function print_line(h)

@@ -75,6 +75,26 @@ local cases = {
       local r = m[1]
       if r then r.n = r.n + 1 if r.n > 5 then m[2] = up.copy(r) end else m[1] = { n = 0 } end
     end)]], "m[1].n, m[2].n", "22 22" },
+  { "a numeric for", [[local n = up.sum()
+    up.uprobe(ADD3, function(e) local s = 0 for i = 1, e.arg0 do s = s + i end n:add(s) end)]], "n:get()", "2024" },
+  { "a for that counts down, in a for", [[local m = up.hash()
+    up.uprobe(ADD3, function(e) for i = 10, 1, -3 do for j = 1, 2 do m[i] = (m[i] or 0) + j end end end)]],
+    "m:size(), m[10], m[1], m[2]", "4 69 69 nil" },
+  { "while with break", [[local n = up.sum()
+    up.uprobe(ADD3, function(e) local x = e.arg0 while x > 0 do x = x - 2 if x == 5 then break end end n:add(x) end)]], "n:get()", "29" },
+  { "repeat", [[local n = up.sum()
+    up.uprobe(ADD3, function(e) local x, k = e.arg0, 0 repeat k = k + 1 x = x / 2 until x == 0 n:add(k) end)]], "n:get()", "86" },
+  { "loops in helpers, returning from within", [[local n = up.sum()
+    local function log2(x) local k = 0 while true do x = x / 2 if x == 0 then return k end k = k + 1 end end
+    up.uprobe(ADD3, function(e) n:add(log2(e.arg0 + 1) + log2(e.arg1 + 1)) end)]], "n:get()", "162" },
+  { "a read before a loop is not a read in each round", [[local m = up.hash()
+    up.uprobe(ADD3, function(e) local t = m[1] or 0 for i = 1, 3 do m[1] = t + 1 end end)]], "m[1]", "23" },
+  { "strings and optional values through loops", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      local s, found = "none", nil
+      for i = 1, e.arg0 do if i == 7 then found = i s = e.comm elseif i == 9 then s = "nine and more" end end
+      m[e.arg0] = { s = s, found = found }
+    end)]], "m[3].s, m[3].found, m[8].s, m[8].found, m[22].s", "none nil calls 7 nine and more" },
   { "casts", [[local m = up.hash()
     up.uretprobe(NEGATIVE, function(e)
       if e.arg0 == 100 then

@@ -113,7 +113,6 @@ for i = 1, 3 do
   local want = truth(run.out)
   local threads = report.blocks and report.blocks - want.blocks -- the C library's own of each thread
   is_held(report, "keep_block", want.bytes, want.blocks, what)
-  is_held(report, "main", held(report, "pthread_create"), select(2, held(report, "pthread_create")), what)
   is(report.allocations, want.allocations + threads, what .. ": allocations")
   is(report.frees, want.frees, what .. ": frees")
 end
@@ -190,32 +189,47 @@ do
   local what = "--combined-only"
   local run = target.attached("build/targets/leak wait", "mallocleak.lua --combined-only")
   like(run.out, "\n +bytes +blocks  stack\n", what .. ": a table")
-  like(run.out, "\n +[%d,]+ +%d+  leak_large < leak_large_level2 < leak_large_level1", what .. ": the innermost first")
+  like(run.out, "\n +[%d,]+ +%d+  leak_large < leak_large_level2 < %.%.%.\n", what .. ": the innermost first")
   ok(not run.out:find "oldest", what .. ": no ages")
   for line in run.out:gmatch "[^\n]+" do
     if #line > 80 and not line:find "^mallocleak" then ok(false, what .. ": 80 columns: " .. line) end
   end
 end
 
--- What differs between machines and runs, replaced.
+-- TEXT without what differs between machines and runs: times, addresses, and what the C library's own frames are called.
 local function mask(text)
-  return (text:gsub("%(pid %d+%)", "(pid N)"):gsub("[%d.]+ [mun]?s([,\n])", "T%1"):gsub("%+0x%x+", "+X")
-    :gsub("\n         %S*start_thread[^\n]*", "\n         START"):gsub("\n         %S*libc%.so%.6%+X", "\n         START")
-    :gsub("\n         START(\n         [^\n]+)+", "\n         START"))
+  text = text:gsub("%(pid %d+%)", "(pid N)"):gsub("[%d.]+ [mun]?s([,\n])", "T%1"):gsub("%+0x%x+", "+X")
+  return (text:gsub("(\n +worker%+X)[^,:]-(\n\n)", "%1%2"))
 end
 
 do
-  local run = target.attached("build/targets/allocs", "mallocleak.lua")
-  ok(run, "runs")
+  local run = target.attached("build/targets/leak wait", "mallocleak.lua")
+  is(mask(run.out), [[
+mallocleak: leak (pid N), T, 171 allocations, 141 frees
+
+   28,672 bytes in 7 blocks, oldest T, newest T
+         leak_large+X
+         leak_large_level2+X
+         leak_large_level1+X
+         work+X
+         worker+X
+
+   23,000 bytes in 23 blocks, oldest T, newest T
+         leak_small+X
+         work+X
+         worker+X
+
+   total 51,672 bytes in 30 blocks from 2 stacks
+]], "the report")
 end
 
 for _, case in ipairs {
   { "mallocleak.lua --top", 2, "needs a value" },
-  { "mallocleak.lua --tip 3 -- 1", 2, "unknown option '%-%-tip'; did you mean '%-%-top'" },
-  { "mallocleak.lua soon -- 1", 2, "interval: 'soon' is not a duration" },
-  { "mallocleak.lua 1 none -- 1", 2, "count: 'none' is not a number" },
+  { "mallocleak.lua --tip 3 -- build/targets/leak", 2, "unknown option '%-%-tip'; did you mean '%-%-top'" },
+  { "mallocleak.lua soon -- build/targets/leak", 2, "interval: 'soon' is not a duration" },
+  { "mallocleak.lua 1 none -- build/targets/leak", 2, "count: 'none' is not a number" },
   { "mallocleak.lua", 2, "give PIDs or a command" },
-  { "mallocleak.lua --sample 0 -- 1", 2, "%-%-sample" },
+  { "mallocleak.lua --sample 0 -- build/targets/leak", 2, "%-%-sample" },
   { "mallocleak.lua --folded /nosuch/file -- build/targets/leak", 1, "/nosuch/file: No such file" },
   { "mallocleak.lua -- 4194304", 1, "no process 4194304" },
 } do

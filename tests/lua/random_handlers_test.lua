@@ -39,9 +39,10 @@ local function condition(vars, depth)
 end
 
 local function block(vars, depth, indent, lines)
+  depth = math.max(depth, 0)
   local pad = ("  "):rep(indent)
   for _ = 1, math.random(1, 3) do
-    local kind = depth > 0 and math.random(4) or 1
+    local kind = depth > 0 and math.random(6) or 1
     if kind <= 2 then
       lines[#lines + 1] = ("%s%s = %s"):format(pad, pick { "x", "y", "z" }, expression(vars, 2))
     elseif kind == 3 then
@@ -52,8 +53,22 @@ local function block(vars, depth, indent, lines)
         block(vars, depth - 1, indent + 1, lines)
       end
       lines[#lines + 1] = pad .. "end"
-    else
+    elseif kind == 4 then
       lines[#lines + 1] = ("%sx, y = %s, %s"):format(pad, expression(vars, 2), expression(vars, 2))
+    elseif kind == 5 then
+      lines[#lines + 1] = ("%sfor i = %d, %d, %d do"):format(pad, math.random(-3, 3), math.random(-3, 6), pick { 1, 2, 1, -1, 3 })
+      lines[#lines + 1] = ("%s  z = z + i"):format(pad)
+      block(vars, depth - 2, indent + 1, lines)
+      if math.random() < 0.3 then lines[#lines + 1] = ("%s  if %s then break end"):format(pad, condition(vars, 1)) end
+      lines[#lines + 1] = pad .. "end"
+    else
+      local counter = "k" .. indent
+      lines[#lines + 1] = ("%slocal %s = %d"):format(pad, counter, math.random(0, 4))
+      local repeats = math.random() < 0.5
+      lines[#lines + 1] = pad .. (repeats and "repeat" or ("while %s > 0LL and %s do"):format(counter, condition(vars, 1)))
+      lines[#lines + 1] = ("%s  %s = %s - 1"):format(pad, counter, counter)
+      block(vars, depth - 2, indent + 1, lines)
+      lines[#lines + 1] = pad .. (repeats and ("until %s <= 0 or %s"):format(counter, condition(vars, 1)) or "end")
     end
   end
 end
@@ -115,6 +130,6 @@ for i, n, x, y, z in run.out:gmatch "R\t(%d+)\t(%d+)\t(%S+)\t(%S+)\t(%S+)" do
 end
 tap.is(results, HANDLERS * 23, "each handler ran at each of the 23 calls")
 tap.is(wrong, 0, "all results are equal")
-os.remove(path)
+if not os.getenv "KEEP" then os.remove(path) end
 target.done()
 tap.done_testing()

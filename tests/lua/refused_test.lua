@@ -5,8 +5,11 @@ local target = require "target"
 
 -- { the handler's body, what the message says }
 local cases = {
-  { [[for i = 1, 3 do m[i] = 1 end]], "loops in handlers are not compiled yet" },
-  { [[while e.arg0 > 1 do m[1] = 1 end]], "loops in handlers are not compiled yet" },
+  { [[for i = 1, 9, e.arg0 do m[i] = 1 end]], "the step of a for loop in a handler is a constant other than 0; use while" },
+  { [[local last for i = 1, 9 do local r = { n = i } if last then m[i] = last.n end last = r end]],
+    "a record made in a loop cannot be kept for its next round" },
+  { [[m[1] = { n = 1 } local r = m[1] if r then for i = 1, 9 do q[i] = r.n m[i] = { n = i } end end]],
+    "this record was read from 'm' at line 4, and 'm' has been assigned to since" },
   { [[m[1] = "a" .. e.comm]], "cannot build strings; emit the parts and join them in the ring's callback" },
   { [[if e.arg0 then m[1] = 1 end]], "always true: an integer is never nil or false; did you mean ~= 0%?" },
   { [[m[e.foo] = 1]], "no field 'foo'; it has time, pid" },
@@ -42,7 +45,7 @@ local cases = {
   { [[for k, v in pairs(m) do end]], "cannot " },
   { [[m[1] = select("#", ...)]], "'...' is not available in a handler" },
   { [[local s = e.comm m[{ s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s }] = 1]],
-    "needs %d+ bytes of stack .- the kernel has 512" },
+    "needs %d+ bytes of stack for its records, strings and keys, of 496 that there are" },
   { [[m[1] = { n = 1 } local r = m[1] if r then m[2] = nil r.n = 2 end]], "read from 'm' at line 4, and 'm' has been assigned to since" },
   { [[m[1] = { n = 1 } local r = m[1] if r then if e.arg0 > 1 then m[2] = { n = 2 } end q[1] = r.n end]],
     "this record was read from 'm'" },

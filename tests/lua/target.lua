@@ -65,7 +65,7 @@ function target.attached(command, arguments, ends)
     program=$!
     exec 7>"$D/in"
     until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
-    ./uplua %s -- $program >"$D/out" 2>"$D/err" &
+    ./uplua %s -- $program >"$D/out" 2>"$D/err" 7>&- &
     uplua=$!
     for i in $(seq 1000); do grep -q tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
     printf x >&7
