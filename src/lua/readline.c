@@ -101,7 +101,8 @@ static int readline_start(lua_State *L)
 /* feed() → the line once it is complete, false at the end of input, nil before */
 static int readline_feed(lua_State *L)
 {
-    if (!editor.editing)
+    /* Ctrl-C throws away what was typed before it, also what has just made the descriptor readable. */
+    if (!editor.editing || !terminal_readable(STDIN_FILENO))
         return 0;
     rl_callback_read_char();
     if (!editor.have_line)

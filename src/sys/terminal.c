@@ -1,11 +1,18 @@
 #include "sys/terminal.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 bool terminal_is(int fd)
 {
     return isatty(fd) == 1;
+}
+
+bool terminal_readable(int fd)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+    return poll(&poll_fd, 1, 0) == 1;
 }
 
 FILE *terminal_stream(int fd)

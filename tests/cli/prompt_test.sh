@@ -41,6 +41,7 @@ session 'statements, expressions, several lines' <<'END'
 < >>
 > y
 < 21
+< >
 ^D
 END
 is "$status" 0 'Ctrl-D ends with status 0'
@@ -73,6 +74,7 @@ session 'Ctrl-C drops the line, also of several' <<'END'
 < ^C
 > 41 + 1
 < 42
+< >
 ^D
 END
 is "$status" 0 'and the session goes on'
@@ -87,6 +89,7 @@ session 'Ctrl-C interrupts a line that does not return' <<'END'
 < interrupted
 > 41 + 1
 < 42
+< >
 ^D
 END
 is "$status" 0 'and the session goes on'
@@ -100,13 +103,16 @@ session 'callbacks run and print while a line is typed' <<'END'
 < tick
 >  1
 < 42
+< >
 ^D
 END
 
 session 'at_exit functions and unread globals are reported' <<'END'
 < >
 > at_exit(function() print("the " .. "end") end)
+< >
 > c = count()
+< >
 ^D
 < the end
 < c: 0
@@ -119,6 +125,7 @@ session 'a target that exits is told, and the session goes on' -c 'sleep 0.1' <<
 < the target has exited
 > 41 + 1
 < 42
+< >
 ^D
 END
 
@@ -132,6 +139,7 @@ session 'completion' <<'END'
 ^I
 > ("ab")
 < ba
+< >
 ^D
 END
 
@@ -143,6 +151,7 @@ session 'the history is read again' <<'END'
 ^P
 ^P
 > 
+< >
 ^D
 END
 ok 'and grows' [ "$(wc -l <"$history")" -gt 20 ]
@@ -153,6 +162,7 @@ session 'a history that cannot be kept is said once' <<'END'
 < the history is not kept
 > 41 + 1
 < 42
+< >
 ^D
 END
 
