@@ -437,16 +437,6 @@ static void store_before(struct program *program, struct machine_instruction *at
 
 static void spill_instruction(struct program *program, struct machine_instruction *i)
 {
-    if (i->op == M_PHI) {
-        for (size_t n = 0; n < i->arg_count; n++)
-            reload_operand(&i->args[n], &(struct reload){ program, i->block->predecessors[n]->last });
-        if (!i->result->spilled)
-            return;
-        for (size_t n = 0; n < i->arg_count; n++)
-            store_before(program, i->block->predecessors[n]->last, i->result->spilled, i->args[n]);
-        unlink_instruction(i);
-        return;
-    }
     visit_operands(i, reload_operand, &(struct reload){ program, i });
     if (!i->result || !i->result->spilled)
         return;
@@ -455,13 +445,33 @@ static void spill_instruction(struct program *program, struct machine_instructio
     store_before(program, i->next, slot, operand_register(i->result));
 }
 
+/* The phis of a block happen at once: what they read is loaded before any of them is stored. */
+static void spill_phis(struct program *program, struct machine_block *block)
+{
+    struct machine_instruction *next;
+    for (struct machine_instruction *phi = block->first; phi && phi->op == M_PHI; phi = phi->next)
+        for (size_t n = 0; n < phi->arg_count; n++)
+            reload_operand(&phi->args[n], &(struct reload){ program, block->predecessors[n]->last });
+    for (struct machine_instruction *phi = block->first; phi && phi->op == M_PHI; phi = next) {
+        next = phi->next;
+        if (!phi->result->spilled)
+            continue;
+        for (size_t n = 0; n < phi->arg_count; n++)
+            store_before(program, block->predecessors[n]->last, phi->result->spilled, phi->args[n]);
+        unlink_instruction(phi);
+    }
+}
+
 static void rewrite_spilled(struct program *program)
 {
-    for (struct machine_block *block = program->entry; block; block = block->following)
+    for (struct machine_block *block = program->entry; block; block = block->following) {
+        spill_phis(program, block);
         for (struct machine_instruction *i = block->first, *next; i; i = next) {
             next = i->next;
-            spill_instruction(program, i);
+            if (i->op != M_PHI)
+                spill_instruction(program, i);
         }
+    }
     /* Spilled registers are used nowhere any more. */
     for (struct reg **link = &program->registers; *link;) {
         if ((*link)->spilled)

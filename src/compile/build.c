@@ -1,8 +1,9 @@
 /*
  * Bytecode → SSA. Each basic block of the bytecode becomes a block; a slot's value is looked up through the predecessors, and a
  * phi is made where they differ (M. Braun et al., Simple and Efficient Construction of Static Single Assignment Form, CC 2013).
- * Without backward jumps all predecessors are complete when a block is built, so the order of the blocks is topological.
- * Calls of Lua functions are inlined here: their blocks stand between the caller's.
+ * All predecessors are complete when a block is built, but for the headers of loops: a header has a phi for each slot that a
+ * round may change, which gets an argument more with every jump back. Apart from these jumps the order of the blocks is
+ * topological. Calls of Lua functions are inlined here: their blocks stand between the caller's.
  *
  * Branches on constants are folded at once, so that code behind a captured `false` is not even looked at.
  */
@@ -11,12 +12,19 @@
 #include <string.h>
 
 #include "compile/fold.h"
+#include "sys/feature.h"
 
 struct value *build_value(struct build *build, enum ir_op op, struct value *const *args, size_t count)
 {
     if (build->function->value_count > MAX_VALUES)
         build_fail(build, "the handler is too large with all its functions inlined (%d operations)", MAX_VALUES);
     return ir_append(build->function, build->block, op, build->position, args, count);
+}
+
+/* True for the first block of the handler or of an inlined function: the slots of the caller are not its own. */
+static bool begins_frame(const struct block *block)
+{
+    return !block->predecessor_count || block->predecessors[0]->frame != block->frame;
 }
 
 static struct value *read_slot(struct build *build, struct block *block, unsigned slot)
@@ -26,8 +34,10 @@ static struct value *read_slot(struct build *build, struct block *block, unsigne
     struct value *value;
     if (block->inherits) {
         value = read_slot(build, block->inherits, slot);
-    } else if (!block->predecessor_count) {
+    } else if (begins_frame(block)) {
         value = ir_nil(build->function);
+    } else if (block->is_header) { /* no round changes it */
+        value = read_slot(build, block->predecessors[0], slot);
     } else {
         value = read_slot(build, block->predecessors[0], slot);
         bool same = true;
@@ -52,7 +62,9 @@ static struct value *peek_slot(const struct block *block, unsigned slot)
             return ir_value(block->slots[slot]);
         if (block->inherits)
             block = block->inherits;
-        else if (block->predecessor_count == 1)
+        else if (begins_frame(block))
+            return NULL;
+        else if (block->predecessor_count == 1 || block->is_header)
             block = block->predecessors[0];
         else
             return NULL;
@@ -92,6 +104,7 @@ void build_continue(struct build *build, struct block *block)
     struct function *function = build->function;
     *(function->last ? &function->last->following : &function->entry) = block;
     function->last = block;
+    block->loop = build->loop;
     build->block = block;
 }
 
@@ -105,10 +118,53 @@ static struct block *block_at(struct build *build, uint32_t pc)
     return frame->starts[pc];
 }
 
+/* Ends the current block by the way into LOOP and goes on in its header. */
+static void start_loop(struct build *build, struct loop *loop)
+{
+    if (!feature_available(FEATURE_MAY_GOTO))
+        build_fail(build, "loops in handlers need Linux 6.9 (may_goto), which this kernel does not offer: write the steps out");
+    struct block *header = new_block(build), *before = build->block;
+    build_value(build, IR_JUMP, NULL, 0);
+    ir_connect(before, header, build->function);
+    header->is_header = true;
+    loop->header = header;
+    build->loop = loop;
+    build_continue(build, header);
+    for (unsigned slot = 0; slot < build->frame->bytecode->frame_size + 2u; slot++) {
+        if (!loop->written[slot])
+            continue;
+        struct value *initial = read_slot(build, before, slot);
+        loop->phis[slot] = ir_phi(build->function, header, build->position);
+        loop->phis[slot]->args[0] = initial;
+        header->slots[slot] = loop->phis[slot];
+    }
+    build_value(build, IR_LOOP, NULL, 0);
+}
+
+/* Ends the current block by a jump back to LOOP's header. */
+static void jump_back(struct build *build, struct loop *loop)
+{
+    for (unsigned slot = 0; slot < build->frame->bytecode->frame_size + 2u; slot++) {
+        struct value *phi = loop->phis[slot];
+        if (!phi)
+            continue;
+        phi->args = arena_grow(build->arena, phi->args, phi->arg_count, sizeof *phi->args);
+        phi->args[phi->arg_count++] = read_slot(build, build->block, slot);
+    }
+    build_value(build, IR_JUMP, NULL, 0);
+    ir_connect(build->block, loop->header, build->function);
+    build->block = NULL;
+}
+
 static void jump(struct build *build, uint32_t target)
 {
-    if (target <= build->pc)
-        build_fail(build, "loops in handlers are not compiled yet: write the steps out, or loop in the report");
+    if (target <= build->pc) {
+        struct loop *loop = build->frame->loops[target];
+        if (!loop || !loop->header || loop->numeric)
+            build_fail(build, "a handler cannot jump back into a block");
+        jump_back(build, loop);
+        return;
+    }
     struct block *to = block_at(build, target);
     build_value(build, IR_JUMP, NULL, 0);
     ir_connect(build->block, to, build->function);
@@ -380,6 +436,39 @@ static void load_captured(struct build *build, const struct instruction *instruc
     frame->names[instruction->a] = name;
 }
 
+/* The step of a numeric for, which decides what its condition is. */
+static int64_t step_of(struct build *build, unsigned base)
+{
+    struct value *step = build_read(build, base + 2);
+    int64_t number = fold_is_number(step) ? fold_integer(build->function, step, build->position) : 0;
+    if (!number)
+        build_fail(build, "the step of a for loop in a handler is a constant other than 0; use while for others");
+    return number;
+}
+
+static void start_for(struct build *build, const struct instruction *instruction)
+{
+    unsigned base = instruction->a;
+    uint32_t after = jump_target(build, instruction);
+    struct loop *loop = build->frame->loops[build->pc + 1];
+    int64_t step = step_of(build, base);
+    if (!loop) /* the body never comes to its end */
+        build_fail(build, "this loop never has a second round: write its body without the loop");
+    start_loop(build, loop);
+    struct value *index = build_read(build, base), *stop = build_read(build, base + 1);
+    build_write(build, base + 3, index);
+    struct value *more = step > 0 ? comparison(build, IR_LE, index, stop) : comparison(build, IR_LE, stop, index);
+    branch(build, more, build->pc + 1, (struct knowledge){ 0 }, after, (struct knowledge){ 0 });
+}
+
+static void next_round(struct build *build, const struct instruction *instruction)
+{
+    unsigned base = instruction->a;
+    struct loop *loop = build->frame->loops[jump_target(build, instruction)];
+    arithmetic(build, base, IR_ADD, build_read(build, base), build_read(build, base + 2));
+    jump_back(build, loop);
+}
+
 static _Noreturn void refuse(struct build *build, enum bytecode_op op)
 {
     switch (op) {
@@ -399,8 +488,6 @@ static _Noreturn void refuse(struct build *build, enum bytecode_op op)
     case BYTECODE_ITERC: case BYTECODE_ITERN: case BYTECODE_ISNEXT:
         build_fail(build, "a handler cannot use the generic for; iterate in user space, with m:pairs()");
     default:
-        if (strstr(bytecode_op_name(op), "LOOP") || strstr(bytecode_op_name(op), "FOR"))
-            build_fail(build, "loops in handlers are not compiled yet: write the steps out, or loop in the report");
         build_fail(build, "a handler cannot do this (bytecode %s)", bytecode_op_name(op));
     }
 }
@@ -539,6 +626,12 @@ static void translate(struct build *build, const struct instruction *instruction
         struct value **values = gather(build, a, op == BYTECODE_RETM ? d : d - 1, op == BYTECODE_RETM, &count);
         return return_values(build, values, count);
     }
+    case BYTECODE_FORI:
+        return start_for(build, instruction);
+    case BYTECODE_FORL:
+        return next_round(build, instruction);
+    case BYTECODE_LOOP: /* marks the loop for the JIT */
+        return;
     case BYTECODE_JMP:
     case BYTECODE_UCLO:
         return jump(build, jump_target(build, instruction));
@@ -547,20 +640,78 @@ static void translate(struct build *build, const struct instruction *instruction
     }
 }
 
-/* Marks where jumps lead, so that straight code behind them starts a block. */
-static void find_leaders(struct build *build)
+/* Marks in WRITTEN the slots that INSTRUCTION sets. */
+static void mark_written(const struct instruction *instruction, bool *written)
+{
+    unsigned a = instruction->a, last = a;
+    switch (instruction->op) {
+    case BYTECODE_ISTC: case BYTECODE_ISFC: case BYTECODE_MOV: case BYTECODE_NOT: case BYTECODE_UNM: case BYTECODE_LEN:
+    case BYTECODE_ADDVN: case BYTECODE_SUBVN: case BYTECODE_MULVN: case BYTECODE_DIVVN: case BYTECODE_MODVN:
+    case BYTECODE_ADDNV: case BYTECODE_SUBNV: case BYTECODE_MULNV: case BYTECODE_DIVNV: case BYTECODE_MODNV:
+    case BYTECODE_ADDVV: case BYTECODE_SUBVV: case BYTECODE_MULVV: case BYTECODE_DIVVV: case BYTECODE_MODVV:
+    case BYTECODE_POW: case BYTECODE_CAT: case BYTECODE_KSTR: case BYTECODE_KCDATA: case BYTECODE_KSHORT:
+    case BYTECODE_KNUM: case BYTECODE_KPRI: case BYTECODE_UGET: case BYTECODE_GGET: case BYTECODE_TNEW:
+    case BYTECODE_TDUP: case BYTECODE_TGETV: case BYTECODE_TGETS: case BYTECODE_TGETB: case BYTECODE_FNEW:
+        break;
+    case BYTECODE_KNIL:
+        last = instruction->d;
+        break;
+    case BYTECODE_CALL: case BYTECODE_CALLM:
+        last = instruction->b ? a + instruction->b - 2u : 255;
+        if (instruction->b == 1)
+            return;
+        break;
+    case BYTECODE_FORI: case BYTECODE_FORL:
+        written[a + 3 < 256 ? a + 3 : 255] = true;
+        break;
+    default:
+        return;
+    }
+    for (unsigned slot = a; slot <= last && slot < 256; slot++)
+        written[slot] = true;
+}
+
+/* The loop that jumps from LAST back to FIRST. */
+static void add_loop(struct build *build, uint32_t first, uint32_t last, bool numeric)
+{
+    struct loop **loop = &build->frame->loops[first];
+    if (!*loop) {
+        *loop = arena_allocate(build->arena, sizeof **loop);
+        (*loop)->first = first;
+        (*loop)->numeric = numeric;
+    }
+    (*loop)->last = last; /* jumps are looked at in their order */
+    for (uint32_t pc = first; pc <= last; pc++)
+        mark_written(&build->frame->bytecode->instructions[pc], (*loop)->written);
+}
+
+/* Marks where jumps lead, so that straight code behind them starts a block, and which of them make loops. */
+static void find_jumps(struct build *build)
 {
     const struct bytecode *bytecode = build->frame->bytecode;
     for (uint32_t pc = 0; pc < bytecode->instruction_count; pc++) {
         const struct instruction *instruction = &bytecode->instructions[pc];
-        if (instruction->op != BYTECODE_JMP && instruction->op != BYTECODE_UCLO)
+        bool is_for = instruction->op == BYTECODE_FORI || instruction->op == BYTECODE_FORL;
+        if (instruction->op != BYTECODE_JMP && instruction->op != BYTECODE_UCLO && !is_for)
             continue;
         uint32_t target = pc + 1 + instruction->d - 0x8000u;
         if (target < bytecode->instruction_count)
             build->frame->leaders[target] = true;
         if (pc + 1 < bytecode->instruction_count)
             build->frame->leaders[pc + 1] = true;
+        if (target <= pc)
+            add_loop(build, target, pc, instruction->op == BYTECODE_FORL);
     }
+}
+
+/* The innermost loop around PC. */
+static const struct loop *loop_around(const struct frame *frame, uint32_t pc)
+{
+    const struct loop *innermost = frame->outside;
+    for (uint32_t first = 0; first <= pc; first++)
+        if (frame->loops[first] && frame->loops[first]->last >= pc && frame->loops[first]->header)
+            innermost = frame->loops[first];
+    return innermost;
 }
 
 void build_frame(struct build *build)
@@ -568,7 +719,7 @@ void build_frame(struct build *build)
     struct frame *frame = build->frame;
     const struct bytecode *bytecode = frame->bytecode;
     const char *file = bytecode->chunk + (*bytecode->chunk == '@' || *bytecode->chunk == '=');
-    find_leaders(build);
+    find_jumps(build);
     for (build->pc = 0; build->pc < bytecode->instruction_count; build->pc++) {
         const struct instruction *instruction = &bytecode->instructions[build->pc];
         if (!build->position || build->position->line != instruction->line || build->position->file != file ||
@@ -584,8 +735,12 @@ void build_frame(struct build *build)
                 ir_connect(build->block, to, build->function);
             }
             build->block = NULL;
+            struct loop *loop = frame->loops[build->pc];
+            build->loop = loop_around(frame, build->pc);
             if (frame->starts[build->pc])
                 build_continue(build, frame->starts[build->pc]);
+            if (build->block && loop && !loop->numeric)
+                start_loop(build, loop);
         }
         if (build->block)
             translate(build, instruction);
@@ -629,6 +784,7 @@ void pass_build(struct function *function)
     size_t size = bytecode->instruction_count + 1;
     frame.starts = arena_allocate(function->arena, size * sizeof *frame.starts);
     frame.leaders = arena_allocate(function->arena, size * sizeof *frame.leaders);
+    frame.loops = arena_allocate(function->arena, size * sizeof *frame.loops);
     frame.names = arena_allocate(function->arena, 258 * sizeof *frame.names);
     struct build build = { .function = function, .compiler = compiler, .arena = function->arena, .frame = &frame };
     function->event = ir_append(function, NULL, IR_EVENT, NULL, NULL, 0);

@@ -6,6 +6,15 @@
 
 enum { MAX_INLINE_DEPTH = 64, MAX_VALUES = 100000, MAX_RESULTS = 250 };
 
+/* A loop of the bytecode: what the jumps back to one place enclose. */
+struct loop {
+    uint32_t first, last;  /* pcs: the place that is jumped back to, and the last such jump */
+    bool numeric;          /* FORI stands before it */
+    bool written[256];     /* slots that a round may change */
+    struct block *header;  /* NULL until it is built */
+    struct value *phis[256]; /* of the header, by slot */
+};
+
 /* One activation of a Lua function: the handler, or a function inlined into it. */
 struct frame {
     struct frame *caller;
@@ -14,6 +23,8 @@ struct frame {
     const struct position *called_from; /* NULL for the handler */
     struct block **starts;              /* by pc: the block that starts there, NULL where no jump leads */
     bool *leaders;                      /* by pc: a jump leads there */
+    struct loop **loops;                /* by pc: the loop that starts there */
+    const struct loop *outside;         /* of an inlined function: the loop that the call stands in */
     const char **names;                 /* by slot: what it was loaded from, for messages */
     struct block *continuation;         /* of an inlined function: where its returns lead */
     struct result {
@@ -31,6 +42,7 @@ struct build {
     struct arena *arena;
     struct frame *frame;
     struct block *block; /* where values are appended; NULL: unreachable */
+    const struct loop *loop; /* the innermost one there */
     uint32_t pc;
     const struct position *position;
 };

@@ -27,8 +27,10 @@ static void inline_function(struct build *build, int function, struct value **ar
         .function = function,
         .bytecode = bytecode,
         .called_from = build->position,
+        .outside = build->loop,
         .starts = arena_allocate(build->arena, size * sizeof *frame->starts),
         .leaders = arena_allocate(build->arena, size * sizeof *frame->leaders),
+        .loops = arena_allocate(build->arena, size * sizeof *frame->loops),
         .names = arena_allocate(build->arena, 258 * sizeof *frame->names),
         .continuation = ir_block(build->function),
     };
@@ -47,12 +49,14 @@ static void inline_function(struct build *build, int function, struct value **ar
     ir_connect(build->block, body, build->function);
 
     uint32_t pc = build->pc;
+    const struct loop *loop = build->loop;
     const struct position *position = build->position;
     build->frame = frame;
     build_continue(build, body);
     build_frame(build);
     build->frame = caller;
     build->pc = pc;
+    build->loop = loop;
     build->position = position;
     *count = 0;
     if (!frame->result_count) { /* it ends the handler on every path */

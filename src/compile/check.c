@@ -7,35 +7,39 @@
 
 #include "compile/compiler.h"
 
-/* True if control may come from the end of block FROM to BLOCK. */
-static bool leads_to(const struct block *from, const struct block *block, bool *seen)
+static bool precedes(const struct value *a, const struct value *b)
+{
+    for (const struct value *value = a->next; value; value = value->next)
+        if (value == b)
+            return true;
+    return false;
+}
+
+/* True if control may come from the end of block FROM to VALUE without passing AGAIN (NULL: any way). */
+static bool leads_to(const struct block *from, const struct value *value, const struct value *again, bool *seen)
 {
     for (unsigned i = 0; i < from->next_count; i++) {
         const struct block *next = from->next[i];
-        if (next == block)
-            return true;
-        if (next->order > block->order || seen[next->id])
-            continue; /* the order is topological: BLOCK lies behind */
+        if (seen[next->id])
+            continue;
         seen[next->id] = true;
-        if (leads_to(next, block, seen))
+        bool passes = again && next == again->block;
+        if (next == value->block && !(passes && precedes(again, value)))
+            return true;
+        if (!passes && leads_to(next, value, again, seen))
             return true;
     }
     return false;
 }
 
-/* True if LATER may run after EARLIER in one run of the handler. */
-static bool follows(struct function *function, const struct value *earlier, const struct value *later)
+/* True if LATER may run after EARLIER in one run of the handler, with no AGAIN between. */
+static bool follows(struct function *function, const struct value *earlier, const struct value *later,
+                    const struct value *again)
 {
-    if (earlier->block == later->block) {
-        for (const struct value *value = earlier->next; value; value = value->next)
-            if (value == later)
-                return true;
-        return false;
-    }
-    if (earlier->block->order > later->block->order)
-        return false;
+    if (earlier->block == later->block && precedes(earlier, later))
+        return true;
     bool *seen = arena_allocate(function->arena, function->block_count * sizeof *seen);
-    return leads_to(earlier->block, later->block, seen);
+    return leads_to(earlier->block, later, again, seen);
 }
 
 /* True if VALUE is RECORD itself, whatever way it has come. */
@@ -44,15 +48,36 @@ static bool is_same_record(struct value *value, const struct value *record)
     value = ir_value(value);
     if (value == record)
         return true;
+    if (value->type.kind != TYPE_RECORD)
+        return false;
     if (value->op == IR_PRESENT || value->op == IR_ABSENT)
         return is_same_record(value->args[0], record);
     if (value->op == IR_GET_FIELD && value->type.kind == TYPE_RECORD)
         return is_same_record(value->args[0], record);
-    if (value->op == IR_PHI && value->type.kind == TYPE_RECORD)
-        for (size_t i = 0; i < value->arg_count; i++)
-            if (is_same_record(value->args[i], record))
-                return true;
+    if (value->op == IR_PHI && !value->marked) {
+        bool same = false;
+        value->marked = true; /* phis of loops may name each other */
+        for (size_t i = 0; i < value->arg_count && !same; i++)
+            same = is_same_record(value->args[i], record);
+        value->marked = false;
+        return same;
+    }
     return false;
+}
+
+/* A record made, or a string copied, in a loop lies where that of the round before lay. */
+static void check_carried(struct function *function, const struct value *phi)
+{
+    for (size_t i = 1; i < phi->arg_count; i++) {
+        const struct value *arg = ir_value(phi->args[i]);
+        if (phi->type.kind == TYPE_STRING && arg != phi && arg->op == IR_PHI && arg->block == phi->block)
+            compile_fail(function->compiler, phi->position, "strings cannot change places from one round of a loop to the next");
+        for (const struct block *block = phi->block; block && phi->type.kind == TYPE_RECORD; block = block->following)
+            for (const struct value *value = block->first; value; value = value->next)
+                if ((value->op == IR_RECORD || value->op == IR_COPY) && is_same_record(phi->args[i], value))
+                    compile_fail(function->compiler, value->position,
+                                 "a record made in a loop cannot be kept for its next round; keep its fields in locals");
+    }
 }
 
 /* True if USE looks into RECORD or hands it on; tests for nil and other names for it do not. */
@@ -80,11 +105,11 @@ static const char *name_of(const struct compiler *compiler, unsigned object)
 /* WRITE ends the life of the references into its map: REFERENCE must not be used behind it. */
 static void check_reference(struct function *function, const struct value *reference, const struct value *write)
 {
-    if (!follows(function, reference, write))
+    if (!follows(function, reference, write, NULL))
         return;
-    for (const struct block *block = write->block; block; block = block->following)
+    for (const struct block *block = function->entry; block; block = block->following)
         for (const struct value *use = block->first; use; use = use->next)
-            if (uses_record(use, reference) && use != write && follows(function, write, use))
+            if (uses_record(use, reference) && use != write && follows(function, write, use, reference))
                 compile_fail(function->compiler, use->position,
                              "this record was read from '%s' at line %d, and '%s' has been assigned to since, at line %d: take what "
                              "you need before that, or keep up.copy(record)",
@@ -94,10 +119,10 @@ static void check_reference(struct function *function, const struct value *refer
 
 static void check_stored(struct function *function, const struct value *record, const struct value *store)
 {
-    for (const struct block *block = store->block; block; block = block->following)
+    for (const struct block *block = function->entry; block; block = block->following)
         for (const struct value *use = block->first; use; use = use->next)
             if (use->op == IR_SET_FIELD && use != store && is_same_record(use->args[0], record) &&
-                follows(function, store, use))
+                follows(function, store, use, record))
                 compile_fail(function->compiler, use->position,
                              "this record was stored at line %d, which copied it: write to it before that, or to where it is stored",
                              store->position->line);
@@ -106,7 +131,7 @@ static void check_stored(struct function *function, const struct value *record, 
 /* Looks for what ends the life of RECORD or copies it. */
 static void check_record(struct function *function, const struct value *record)
 {
-    for (const struct block *block = record->block; block; block = block->following)
+    for (const struct block *block = function->entry; block; block = block->following)
         for (const struct value *value = block->first; value; value = value->next) {
             bool writes = (value->op == IR_MAP_SET || value->op == IR_MAP_DELETE) && value->object == record->object;
             if (record->op == IR_MAP_GET && writes)
@@ -120,8 +145,14 @@ void pass_check(struct function *function)
 {
     ir_dominators(function);
     for (const struct block *block = function->entry; block; block = block->following)
-        for (const struct value *value = block->first; value; value = value->next)
+        for (struct value *value = block->first; value; value = value->next)
+            value->marked = false;
+    for (const struct block *block = function->entry; block; block = block->following)
+        for (const struct value *value = block->first; value; value = value->next) {
+            if (value->op == IR_PHI && block->is_header)
+                check_carried(function, value);
             if (value->type.kind == TYPE_RECORD &&
                 (value->op == IR_MAP_GET || value->op == IR_RECORD || value->op == IR_COPY))
                 check_record(function, value);
+        }
 }

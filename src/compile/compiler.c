@@ -126,12 +126,9 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
             ir_print(&functions[i]);
         pass_lower(&functions[i], compiler->result);
     }
-    bool hist = false;
-    for (size_t i = 0; i < compiler->object_count; i++)
-        hist |= compiler->objects[i]->used && compiler->objects[i]->kind == OBJECT_HIST;
     if (share_declare(compiler, compiler->result) ||
         (compiler->ledger_count && object_add_counters(compiler->result, "ledger", compiler->ledger_count)) ||
-        (hist && object_add_counters(compiler->result, "zeros", 128)))
+        object_add_counters(compiler->result, "zeros", 128))
         exhausted(compiler);
 }
 

@@ -4,7 +4,11 @@
 
 #include "compile/machine.h"
 
-enum { FRAME_BYTES = 512, MAX_MOVES = 64 };
+enum {
+    FRAME_BYTES = 496, /* the kernel's 512, less what it adds for the count and time of may_goto */
+    MAX_MOVES = 64,
+    MAY_GOTO = 0xe0, /* BPF_JCOND with source 0: Linux 6.9 */
+};
 
 struct jump {
     size_t instruction;
@@ -37,8 +41,8 @@ static void lay_out_frame(struct program *program)
     }
     if (used > FRAME_BYTES)
         compile_fail(program->compiler, program->position,
-                     "the handler needs %u bytes of stack for its records, strings and keys; the kernel has %d: use fewer or "
-                     "shorter ones", used, FRAME_BYTES);
+                     "the handler needs %u bytes of stack for its records, strings and keys, of %d that there are: use "
+                     "fewer or shorter ones", used, FRAME_BYTES);
 }
 
 /* --- instructions --- */
@@ -271,6 +275,10 @@ static void put_end(struct emit *emit, const struct machine_instruction *end, co
         put_phi_moves(emit, end->block);
         if (next[0] != following)
             put_jump(emit, BPF_JA, NULL, next[0]);
+    } else if (end->op == M_MAY_GOTO) {
+        put_jump(emit, MAY_GOTO, NULL, next[1]);
+        if (next[0] != following)
+            put_jump(emit, BPF_JA, NULL, next[0]);
     } else if (next[0] == following) {
         put_jump(emit, inverse(end->code), end, next[1]);
     } else {
@@ -323,6 +331,7 @@ static void put_instruction(struct emit *emit, const struct machine_instruction 
         break;
     case M_JUMP:
     case M_BRANCH:
+    case M_MAY_GOTO:
     case M_EXIT:
         put_end(emit, i, following);
         break;

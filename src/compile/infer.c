@@ -370,22 +370,9 @@ static void infer_all(struct inference *inference, struct function *functions, s
 }
 
 /* Phis that nothing needs may join what does not go together: slots are reused. */
-static void drop_unused_phis(struct function *function)
+static bool is_not_a_name(const struct value *value)
 {
-    bool dropped;
-    do {
-        dropped = false;
-        ir_count_uses(function);
-        for (struct block *block = function->entry; block; block = block->following)
-            for (struct value *value = block->first, *next; value; value = next) {
-                next = value->next;
-                bool pure = value->op == IR_PHI || value->op == IR_PRESENT || value->op == IR_ABSENT;
-                if (pure && !value->uses) {
-                    ir_remove(value);
-                    dropped = true;
-                }
-            }
-    } while (dropped);
+    return value->op != IR_PHI && value->op != IR_PRESENT && value->op != IR_ABSENT;
 }
 
 /* The value of a loaded object is what it was; of a new one, what the script has written and what the kind says. */
@@ -416,7 +403,7 @@ void pass_infer(struct function *functions, size_t count)
     for (size_t i = 0; i < compiler->object_count; i++)
         start_object(&inference, compiler->objects[i]);
     for (size_t i = 0; i < count; i++)
-        drop_unused_phis(&functions[i]);
+        ir_drop_unused(&functions[i], is_not_a_name);
     do {
         inference.changed = false;
         infer_all(&inference, functions, count);

@@ -43,8 +43,10 @@ struct value *ir_append(struct function *function, struct block *block, enum ir_
 struct value *ir_phi(struct function *function, struct block *block, const struct position *position)
 {
     struct value *phi = new_value(function, IR_PHI, position, NULL, 0);
+    /* Grown like an array, since the phis of a loop's header get more. */
+    for (size_t i = 0; i < block->predecessor_count; i++)
+        phi->args = arena_grow(function->arena, phi->args, i, sizeof *phi->args);
     phi->arg_count = block->predecessor_count;
-    phi->args = arena_allocate(function->arena, phi->arg_count * sizeof *phi->args);
     phi->block = block;
     phi->next = block->first;
     *(block->first ? &block->first->previous : &block->last) = phi;
@@ -161,6 +163,7 @@ bool ir_has_effect(const struct value *value)
     case IR_VAR_SET:
     case IR_VAR_ADD:
     case IR_EMIT:
+    case IR_LOOP:
     case IR_JUMP:
     case IR_BRANCH:
     case IR_RETURN:
@@ -199,6 +202,52 @@ void ir_count_uses(struct function *function)
                 value->args[i]->uses++;
 }
 
+static void mark_wanted(struct value *value)
+{
+    value = ir_value(value);
+    if (value->marked)
+        return;
+    value->marked = true;
+    for (size_t i = 0; i < value->arg_count; i++)
+        mark_wanted(value->args[i]);
+}
+
+static bool writes_fresh_record(const struct value *value)
+{
+    return value->op == IR_SET_FIELD && ir_value(value->args[0])->op == IR_RECORD;
+}
+
+bool ir_drop_unused(struct function *function, bool (*is_root)(const struct value *value))
+{
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first; value; value = value->next)
+            value->marked = false;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first; value; value = value->next)
+            if (is_root(value) && !writes_fresh_record(value))
+                mark_wanted(value);
+    bool changed;
+    do {
+        changed = false;
+        for (struct block *block = function->entry; block; block = block->following)
+            for (struct value *value = block->first; value; value = value->next)
+                if (writes_fresh_record(value) && !value->marked && ir_value(value->args[0])->marked) {
+                    mark_wanted(value);
+                    changed = true;
+                }
+    } while (changed);
+    bool dropped = false;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first, *next; value; value = next) {
+            next = value->next;
+            if (value->marked)
+                continue;
+            ir_remove(value);
+            dropped = true;
+        }
+    return dropped;
+}
+
 static struct block *common_dominator(struct block *a, struct block *b)
 {
     while (a != b) {
@@ -223,27 +272,43 @@ static void drop_predecessor(struct block *block, size_t i)
     }
 }
 
+static void mark_reachable(struct block *block)
+{
+    for (; !block->reachable; block = block->next[block->next_count - 1]) {
+        block->reachable = true;
+        if (!block->next_count)
+            return;
+        if (block->next_count == 2)
+            mark_reachable(block->next[0]);
+    }
+}
+
 void ir_dominators(struct function *function)
 {
-    /* The order is topological, so one pass finds what cannot be reached and one finds the dominators. */
+    for (struct block *block = function->entry; block; block = block->following)
+        block->reachable = false;
+    mark_reachable(function->entry);
     unsigned order = 0;
     for (struct block **link = &function->entry, *block; (block = *link);) {
-        if (block != function->entry && !block->predecessor_count) {
-            for (unsigned i = 0; i < block->next_count; i++)
-                for (size_t j = 0; j < block->next[i]->predecessor_count; j++)
-                    if (block->next[i]->predecessors[j] == block) {
-                        drop_predecessor(block->next[i], j);
-                        break;
-                    }
+        if (!block->reachable) {
             *link = block->following;
             continue;
         }
+        for (size_t i = block->predecessor_count; i-- > 0;)
+            if (!block->predecessors[i]->reachable)
+                drop_predecessor(block, i);
         block->order = order++;
-        block->dominator = NULL;
-        for (size_t i = 0; i < block->predecessor_count; i++)
-            block->dominator = i ? common_dominator(block->dominator, block->predecessors[i]) : block->predecessors[i];
         function->last = block;
         link = &block->following;
+    }
+    /* In this order one pass is enough: what jumps back to a header is dominated by it. */
+    for (struct block *block = function->entry; block; block = block->following) {
+        block->dominator = NULL;
+        for (size_t i = 0; i < block->predecessor_count; i++) {
+            struct block *from = block->predecessors[i];
+            if (from->order < block->order)
+                block->dominator = block->dominator ? common_dominator(block->dominator, from) : from;
+        }
     }
 }
 
@@ -264,7 +329,7 @@ static const char *const op_names[] = {
     [IR_SET_FIELD] = "set_field", [IR_COPY] = "copy", [IR_MAP_GET] = "map_get", [IR_MAP_SET] = "map_set",
     [IR_MAP_DELETE] = "map_delete", [IR_MAP_ADD] = "map_add", [IR_FIELD_ADD] = "field_add",
     [IR_AGGREGATE] = "aggregate", [IR_VAR_GET] = "var_get", [IR_VAR_SET] = "var_set", [IR_VAR_ADD] = "var_add",
-    [IR_EMIT] = "emit", [IR_JUMP] = "jump", [IR_BRANCH] = "branch", [IR_RETURN] = "return",
+    [IR_EMIT] = "emit", [IR_LOOP] = "loop", [IR_JUMP] = "jump", [IR_BRANCH] = "branch", [IR_RETURN] = "return",
 };
 
 static void print_operand(const struct value *value)

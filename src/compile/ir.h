@@ -4,6 +4,7 @@
  *  - every argument is defined in a block that dominates its use (for a phi: that dominates the matching predecessor);
  *  - a phi has one argument for each predecessor, in their order, and stands before all other values of its block;
  *  - each block but the entry has a predecessor and ends in exactly one of jump, branch, return;
+ *  - the blocks' order is topological but for the jumps back to a loop's header, which come behind its one way in;
  *  - constants and the event stand in no block.
  */
 #ifndef UPLUA_COMPILE_IR_H
@@ -44,6 +45,7 @@ enum ir_op {
     IR_VAR_GET, IR_VAR_SET, IR_VAR_ADD, /* args: none or value; .object */
     IR_EMIT,       /* args: record; .object; .number: variant; boolean */
 
+    IR_LOOP,   /* a round of a loop: counts against the handler's budget; in its header */
     IR_JUMP,   /* .block->next[0] */
     IR_BRANCH, /* args: condition (boolean); next[0] if true, next[1] if false */
     IR_RETURN,
@@ -72,6 +74,7 @@ struct value {
     const struct event_field *event;
     bool initialises; /* IR_SET_FIELD: the first to set a field of a fresh record that nothing has seen yet */
     unsigned uses;    /* counted by ir_count_uses */
+    bool marked;      /* wanted, while ir_drop_unused looks */
     struct value *same; /* replaced by this one: use ir_value() */
 };
 
@@ -82,7 +85,9 @@ struct block {
     size_t predecessor_count;
     struct block *next[2];
     unsigned next_count;
-    struct block *following; /* in the function's order, which is topological */
+    struct block *following; /* in the function's order */
+    const struct loop *loop; /* the innermost loop that it is part of, or NULL */
+    bool is_header;          /* the first predecessor is the way in, the others come back */
     /* While building: what each slot of the Lua frame holds at the end. */
     struct frame *frame;
     struct value **slots;
@@ -90,6 +95,7 @@ struct block {
     /* Dominator tree (ir_dominators). */
     struct block *dominator;
     unsigned order;
+    bool reachable;
 };
 
 /* One handler while it is compiled. */
@@ -145,6 +151,11 @@ void ir_connect(struct block *from, struct block *to, struct function *function)
 void ir_remove(struct value *value);
 bool ir_has_effect(const struct value *value);
 void ir_count_uses(struct function *function);
+/*
+ * Takes out what no root needs, directly or not; a write to a fresh record is needed where the record is. Returns whether
+ * there was anything.
+ */
+bool ir_drop_unused(struct function *function, bool (*is_root)(const struct value *value));
 /* Fills the blocks' dominators and order; drops unreachable blocks. */
 void ir_dominators(struct function *function);
 bool ir_dominates(const struct block *a, const struct block *b);

@@ -310,48 +310,133 @@ static void negation(struct lower *lower, struct value *value)
 
 /* --- control flow --- */
 
-/* Runs before the end of predecessor I of BLOCK: what a phi's argument needs to be in place there. */
-static struct operand string_at_end(struct lower *lower, struct machine_block *block, struct value *value,
-                                    uint32_t capacity)
+/* The instruction that ends BLOCK, taken out so that others can be put before it. */
+static struct machine_instruction *reopen(struct lower *lower, struct machine_block *block)
 {
-    struct machine_block *here = lower->program->block;
     struct machine_instruction *end = block->last;
     block->last = end->previous;
     *(block->last ? &block->last->next : &block->first) = NULL;
     lower->program->block = block;
-    struct operand address = machine_copy(lower->program, memory_string(lower, value, capacity));
+    return end;
+}
+
+static void close_again(struct machine_block *block, struct machine_instruction *end)
+{
     end->previous = block->last;
-    block->last->next = end;
+    *(block->last ? &block->last->next : &block->first) = end;
     block->last = end;
-    lower->program->block = here;
-    return address;
+}
+
+/* Strings go into the phi's own buffer at the end of each way to it. */
+static void copy_string_at_end(struct lower *lower, struct machine_block *block, struct value *value, struct slot *text,
+                               uint32_t capacity)
+{
+    struct machine_instruction *end = reopen(lower, block);
+    memory_store(lower, operand_slot(text, 0), 0, (struct type){ .kind = TYPE_STRING, .capacity = capacity }, value);
+    close_again(block, end);
+}
+
+/*
+ * NUMBER as the verifier must see it when a round of a loop begins with it: as any number, related to no other. It would
+ * otherwise follow the rounds one by one, each with ranges of its own, and never find that it has seen them all.
+ */
+static struct operand any_number_at_end(struct lower *lower, struct machine_block *block, struct operand number)
+{
+    struct program *program = lower->program;
+    struct machine_instruction *end = reopen(lower, block);
+    struct operand zero = machine_load(program, BPF_DW, operand_slot(lower->any_zero, 0), 0);
+    number = machine_alu(program, BPF_XOR, zero, number);
+    close_again(block, end);
+    return number;
 }
 
 static void phi(struct lower *lower, struct value *value)
 {
-    struct machine_block *block = lower->first[lower->block->id];
     struct place *place = lower_place(lower, value);
-    struct machine_instruction *values = machine_phi(lower->program, block);
-    struct machine_instruction *presence = value->type.optional ? machine_phi(lower->program, block) : NULL;
-    for (size_t i = 0; i < value->arg_count; i++) {
+    struct pending_phi pending = { .value = value, .block = lower->first[lower->block->id] };
+    if (value->type.kind == TYPE_STRING) {
+        pending.text = program_slot(lower->program, value->type.capacity);
+        place->value = operand_slot(pending.text, 0);
+        place->capacity = value->type.capacity;
+    } else {
+        pending.values = machine_phi(lower->program, pending.block);
+        place->value = operand_register(pending.values->result);
+    }
+    if (value->type.optional) {
+        pending.presence = machine_phi(lower->program, pending.block);
+        place->present = operand_register(pending.presence->result);
+    }
+    lower->phis = arena_grow(lower->program->arena, lower->phis, lower->phi_count, sizeof *lower->phis);
+    lower->phis[lower->phi_count++] = pending;
+}
+
+static void make_room(struct lower *lower, struct machine_instruction *phi)
+{
+    if (!phi)
+        return;
+    phi->arg_count = phi->block->predecessor_count;
+    phi->args = arena_allocate(lower->program->arena, (phi->arg_count + 1) * sizeof *phi->args);
+}
+
+static void set_arguments(struct lower *lower, struct pending_phi *phi)
+{
+    struct machine_block *block = phi->block, *here = lower->program->block;
+    make_room(lower, phi->values);
+    make_room(lower, phi->presence);
+    for (size_t i = 0; i < phi->value->arg_count; i++) {
         /* A way that turned out to be impossible has no predecessor in the machine's graph. */
         size_t j = 0;
-        while (j < block->predecessor_count && block->predecessors[j] != lower->last[value->block->predecessors[i]->id])
+        struct machine_block *from = lower->last[phi->value->block->predecessors[i]->id];
+        while (j < block->predecessor_count && block->predecessors[j] != from)
             j++;
         if (j == block->predecessor_count)
             continue;
-        struct value *arg = ir_value(value->args[i]);
-        struct place *from = lower_place(lower, arg);
-        values->args[j] = from->value;
-        if (value->type.kind == TYPE_STRING && arg->type.kind == TYPE_STRING)
-            values->args[j] = string_at_end(lower, block->predecessors[j], arg, value->type.capacity);
-        if (presence)
-            presence->args[j] = from->present.kind ? from->present : operand_immediate(1);
+        struct value *arg = ir_value(phi->value->args[i]);
+        const struct place *place = lower_place(lower, arg);
+        if (phi->text && arg->type.kind == TYPE_STRING && arg != phi->value)
+            copy_string_at_end(lower, block->predecessors[j], arg, phi->text, phi->value->type.capacity);
+        struct operand present = place->present.kind ? place->present : operand_immediate(1), value = place->value;
+        bool begins_round = phi->value->block->is_header;
+        if (begins_round && phi->values && phi->value->type.kind != TYPE_RECORD)
+            value = any_number_at_end(lower, from, value);
+        if (begins_round && phi->presence && present.kind == OPERAND_IMMEDIATE) /* others may be pointers */
+            present = any_number_at_end(lower, from, present);
+        if (phi->values)
+            phi->values->args[j] = value;
+        if (phi->presence)
+            phi->presence->args[j] = present;
     }
-    place->value = operand_register(values->result);
-    place->capacity = value->type.capacity;
-    if (presence)
-        place->present = operand_register(presence->result);
+    lower->program->block = here;
+}
+
+/* One budget for all loops of a run (handlers.md); it starts from memory, so that the verifier takes it for any number. */
+static void start_budget(struct lower *lower)
+{
+    for (struct block *block = lower->function->entry; block; block = block->following)
+        for (struct value *value = block->first; value; value = value->next)
+            if (value->op == IR_LOOP && !lower->rounds) {
+                struct operand zeros = machine_copy(lower->program, operand_data("zeros", 0));
+                struct operand zero = machine_load(lower->program, BPF_DW, zeros, 0);
+                lower->rounds = program_slot(lower->program, 8);
+                lower->any_zero = program_slot(lower->program, 8);
+                machine_store(lower->program, BPF_DW, operand_slot(lower->rounds, 0), 0, zero);
+                machine_store(lower->program, BPF_DW, operand_slot(lower->any_zero, 0), 0, zero);
+            }
+}
+
+static void count_round(struct lower *lower)
+{
+    enum { MAX_ROUNDS = 65536 };
+    struct program *program = lower->program;
+    struct operand rounds = operand_slot(lower->rounds, 0);
+    struct operand count = machine_alu(program, BPF_ADD, machine_load(program, BPF_DW, rounds, 0), operand_immediate(1));
+    machine_store(program, BPF_DW, rounds, 0, count);
+    struct machine_block *enough =
+        lower_loss(lower, lower_ledger(lower, "handler ended: its loops ran 65,536 rounds"), NULL, 0);
+    lower_continue_if(lower, BPF_JLE, count, operand_immediate(MAX_ROUNDS), enough);
+    struct machine_block *next = machine_block(program);
+    machine_may_goto(program, next, enough);
+    machine_place(program, next);
 }
 
 static struct machine_block *block_of(struct lower *lower, struct block *block)
@@ -401,6 +486,8 @@ static void value_lower(struct lower *lower, struct value *value)
         return memory_add_field(lower, value);
     case IR_COPY:
         return memory_copy_record(lower, value);
+    case IR_LOOP:
+        return count_round(lower);
     case IR_JUMP:
         lower->last[value->block->id] = program->block;
         return machine_jump(program, block_of(lower, value->block->next[0]));
@@ -426,6 +513,8 @@ static void blocks(struct lower *lower)
         for (struct value *value = block->first; value; value = value->next)
             value_lower(lower, value);
     }
+    for (size_t i = 0; i < lower->phi_count; i++)
+        set_arguments(lower, &lower->phis[i]);
 }
 
 static void finish(struct lower *lower, struct program *program, struct object *result)
@@ -447,6 +536,7 @@ void pass_lower(struct function *function, struct object *result)
     probe_find_saved(&lower);
     probe_prologue(&lower, result);
     struct program *program = lower.program;
+    start_budget(&lower);
     blocks(&lower);
     finish(&lower, program, result);
     struct program *entry = probe_entry_half(&lower);

@@ -21,6 +21,13 @@ struct saved {
     struct operand value; /* in the return half */
 };
 
+struct pending_phi {
+    struct value *value;
+    struct machine_block *block;
+    struct machine_instruction *values, *presence; /* PRESENCE: NULL if the value is never nil */
+    struct slot *text; /* of a string: the phi's own buffer */
+};
+
 struct lower {
     struct function *function;
     struct compiler *compiler;
@@ -31,6 +38,10 @@ struct lower {
     struct block *block; /* being lowered */
     struct operand context, pid_tgid, tgid;
     struct slot *zero_key;
+    struct slot *rounds;   /* the rounds of all loops so far */
+    struct slot *any_zero; /* 0, of which the verifier knows nothing */
+    struct pending_phi *phis; /* whose arguments are set when all blocks are there */
+    size_t phi_count;
     struct saved *saved;
     size_t saved_count;
 };

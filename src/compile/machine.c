@@ -229,6 +229,13 @@ void machine_branch(struct program *program, uint8_t code, struct operand a, str
     connect(program, if_false);
 }
 
+void machine_may_goto(struct program *program, struct machine_block *on, struct machine_block *enough)
+{
+    append(program, M_MAY_GOTO, false);
+    connect(program, on);
+    connect(program, enough);
+}
+
 void machine_exit(struct program *program, int64_t result)
 {
     append(program, M_EXIT, false)->a = operand_immediate(result);

@@ -20,6 +20,7 @@ enum machine_op {
     M_PHI,     /* result = args[i] when entered from predecessor i */
     M_JUMP,
     M_BRANCH,  /* to next[0] if a CODE b (BPF_JEQ …), else to next[1] */
+    M_MAY_GOTO, /* to next[0], or to next[1] when the kernel says that the program has looped enough */
     M_EXIT,    /* return a */
 };
 
@@ -147,6 +148,7 @@ struct machine_instruction *machine_phi(struct program *program, struct machine_
 void machine_jump(struct program *program, struct machine_block *to);
 void machine_branch(struct program *program, uint8_t code, struct operand a, struct operand b,
                     struct machine_block *if_true, struct machine_block *if_false);
+void machine_may_goto(struct program *program, struct machine_block *on, struct machine_block *enough);
 void machine_exit(struct program *program, int64_t result);
 
 /* The passes behind the lowering. */

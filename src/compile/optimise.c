@@ -126,6 +126,8 @@ static bool writes_object(const struct value *value, unsigned object)
 /* True if nothing between the values FROM and TO (FROM's block dominates TO's) may have written to OBJECT. */
 static bool untouched(const struct value *from, const struct value *to, unsigned object)
 {
+    if (from->block->loop != to->block->loop)
+        return false; /* another round may come between */
     for (const struct block *block = from->block; block; block = block->following) {
         const struct value *value = block == from->block ? from->next : block->first;
         for (; value; value = value->next) {
@@ -265,40 +267,6 @@ static void add_in_place(struct function *function)
 
 /* --- what nobody needs --- */
 
-/* A fresh record that is only written to is not needed, nor are the writes. */
-static bool is_dead_store(const struct function *function, const struct value *set)
-{
-    if (set->op != IR_SET_FIELD)
-        return false;
-    const struct value *record = ir_value(set->args[0]);
-    if (record->op != IR_RECORD)
-        return false;
-    for (struct block *block = function->entry; block; block = block->following)
-        for (struct value *use = block->first; use; use = use->next)
-            for (size_t i = 0; i < use->arg_count; i++)
-                if (ir_value(use->args[i]) == record && (use->op != IR_SET_FIELD || i))
-                    return false;
-    return true;
-}
-
-static bool drop_unused(struct function *function)
-{
-    bool any = false, dropped;
-    do {
-        dropped = false;
-        ir_count_uses(function);
-        for (struct block *block = function->entry; block; block = block->following)
-            for (struct value *value = block->last, *previous; value; value = previous) {
-                previous = value->previous;
-                if (is_dead_store(function, value) || (!value->uses && !ir_has_effect(value))) {
-                    ir_remove(value);
-                    dropped = any = true;
-                }
-            }
-    } while (dropped);
-    return any;
-}
-
 /* Where control goes when it enters BLOCK, which does nothing: its successor, if that has no phis to tell ways apart. */
 static struct block *beyond(struct block *block)
 {
@@ -343,6 +311,6 @@ void pass_optimise(struct function *function)
 {
     merge_equal_values(function);
     add_in_place(function);
-    while (drop_unused(function) | drop_branches(function))
+    while (ir_drop_unused(function, ir_has_effect) | drop_branches(function))
         ;
 }

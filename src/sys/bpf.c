@@ -31,20 +31,40 @@ static int bpf(int command, void *attr, unsigned size)
     return result < 0 ? -errno : (int)result;
 }
 
+static int load_kprobe(uint32_t attach_type, const struct bpf_insn *instructions, uint32_t count)
+{
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.prog_type = BPF_PROG_TYPE_KPROBE;
+    attr.expected_attach_type = attach_type;
+    attr.insns = (uintptr_t)instructions;
+    attr.insn_cnt = count;
+    attr.license = (uintptr_t) "GPL";
+    return bpf(BPF_PROG_LOAD, &attr, sizeof attr);
+}
+
 int bpf_probe_program(uint32_t attach_type)
 {
     static const struct bpf_insn nothing[] = {
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
         {.code = BPF_JMP | BPF_EXIT},
     };
-    union bpf_attr attr;
-    memset(&attr, 0, sizeof attr);
-    attr.prog_type = BPF_PROG_TYPE_KPROBE;
-    attr.expected_attach_type = attach_type;
-    attr.insns = (uintptr_t)nothing;
-    attr.insn_cnt = sizeof nothing / sizeof nothing[0];
-    attr.license = (uintptr_t) "GPL";
-    return bpf(BPF_PROG_LOAD, &attr, sizeof attr);
+    return load_kprobe(attach_type, nothing, sizeof nothing / sizeof *nothing);
+}
+
+bool bpf_has_may_goto(void)
+{
+    enum { BPF_JCOND = 0xe0 };
+    static const struct bpf_insn endless[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_JCOND, .off = 1},
+        {.code = BPF_JMP | BPF_JA, .off = -2},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    int program = load_kprobe(0, endless, sizeof endless / sizeof *endless);
+    if (program >= 0)
+        close(program);
+    return program >= 0;
 }
 
 int uprobe_multi_link(int program, const struct uprobe_multi *probe)

@@ -13,6 +13,9 @@ enum { ATTACH_TYPE_UPROBE_MULTI = 48, ATTACH_TYPE_UPROBE_SESSION = 57 };
 /* A program of type kprobe and ATTACH_TYPE that does nothing, to try the kernel with. A descriptor or -errno. */
 int bpf_probe_program(uint32_t attach_type);
 
+/* True where the kernel bounds loops itself: an endless one with may_goto (Linux 6.9) loads. */
+bool bpf_has_may_goto(void);
+
 struct uprobe_multi {
     uint32_t attach_type; /* the program's */
     const char *path;

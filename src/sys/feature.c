@@ -11,6 +11,7 @@
 static const char *const names[FEATURE_COUNT] = {
     [FEATURE_UPROBE_MULTI] = "uprobe_multi",
     [FEATURE_SESSION] = "session",
+    [FEATURE_MAY_GOTO] = "may_goto",
 };
 
 const char *feature_name(enum feature feature)
@@ -44,6 +45,8 @@ static bool try_feature(enum feature feature)
     case FEATURE_SESSION:
         /* A session is a kind of uprobe_multi link: without the one, there is no way to the other. */
         return feature_available(FEATURE_UPROBE_MULTI) && try_uprobe_link(ATTACH_TYPE_UPROBE_SESSION);
+    case FEATURE_MAY_GOTO:
+        return bpf_has_may_goto();
     default:
         return false;
     }

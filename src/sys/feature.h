@@ -10,6 +10,7 @@
 enum feature {
     FEATURE_UPROBE_MULTI, /* one link for thousands of uprobes; Linux 6.6 */
     FEATURE_SESSION,      /* entry and return in one uprobe link, with a cookie between them; Linux 6.13 */
+    FEATURE_MAY_GOTO,     /* loops that the kernel bounds, not the verifier; Linux 6.9 */
     FEATURE_COUNT,
 };
 

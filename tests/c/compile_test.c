@@ -32,6 +32,8 @@ static const char *const handlers[] = {
     "local e = ... local a, b = helper(e.arg0, e.arg1) v:add(helper(a, b) + b)",
     "local e = ... m7[1] = e.time m7[2] = e.uid + e.gid * e.cpu m7[e.ip] = e.caller m7[3] = -e.cgroup",
     "local e = ... m8[1] = { { 1, 2 }, deep = { x = e.arg0, y = { z = e.comm } } } local d = m8[1] if d then m8[2] = d end",
+    "local e = ... local s = 'x' for i = 1, e.arg0 do for j = 10, i, -3 do if j == 7 then s = e.comm break end m3[i] = j end end m2[1] = s",
+    "local e = ... local x, found = e.arg0 while x > 1 do x = x / 2 if x == 7 then found = x end end repeat x = x + 1 until x > 9 m3[x] = found",
     "local e = ... m3[e.tid] = 1 local t = m3[e.arg0] if t == nil then return end if t ~= m3[9] then v:add(t) end",
 };
 static const char *const helper = "local a, b = ... if a < b then return a, b end return b, a + 1";
