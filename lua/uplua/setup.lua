@@ -125,9 +125,7 @@ function setup.commit()
   if stacks then
     local stack = require "uplua.stack"
     stack.bind(stacks)
-    if not core.target.command() then
-      for _, pid in ipairs(description.pids) do stack.add_process(pid) end
-    end
+    stack.follow(description.pids, core.target.command())
   end
   timing.mark "attach"
   local links = {}
@@ -180,6 +178,8 @@ function setup.ledger()
       for i, text in pairs(texts) do add(text, lost and lost[i] or 0) end
     end
   end
+  local stack = package.loaded["uplua.stack"]
+  for _, entry in ipairs(stack and stack.lost() or {}) do add(entry[1], entry[2]) end
   local list = {}
   for i, text in ipairs(order) do list[i] = { text, counts[text] } end
   return list

@@ -12,6 +12,7 @@
 local ffi  = require "ffi"
 local bit  = require "bit"
 local core = require "uplua.core"
+local loop = require "uplua.loop"
 local map  = require "uplua.map"
 
 ffi.cdef [[
@@ -200,6 +201,28 @@ end
 -- Reads the mappings of process PID now, so that its stacks can be named after it has exited. true, or nil and the reason.
 function stack.add_process(pid)
   return names():add_process(pid)
+end
+
+-- Keeps in mind what the processes PIDS map (all, where there are none), so that their stacks can be named after they have
+-- exited. COMMAND: the program that the process is still to execute.
+function stack.follow(pids, command)
+  local symbols = names()
+  if command then symbols:keep_file(command) end
+  local fd = symbols:follow(pids, command ~= nil)
+  if not fd then return end
+  local function update() symbols:update() end
+  loop.watch(fd, update)
+  if #pids == 0 then loop.after(0, update) end -- reads what runs already; not now, when probes are about to be attached
+end
+
+-- What was lost of it, for the ledger: { { text, count }, … }.
+function stack.lost()
+  if not symbols then return {} end
+  local records, frames = symbols:lost()
+  return {
+    { "mapping not recorded: what it holds may have no names", records },
+    { "frame of a process that has exited: nothing is known of its mappings", frames },
+  }
 end
 
 return stack

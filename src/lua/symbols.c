@@ -52,6 +52,55 @@ static int lua_symbols_add_process(lua_State *L)
     return 1;
 }
 
+/*
+ * symbols:follow({ pid, ... } [, execute]) → fd | nil, text, code: records what these processes map, all processes with
+ * an empty list; EXECUTE: once they execute their program. FD is readable when update() has something to do.
+ */
+static int lua_symbols_follow(lua_State *L)
+{
+    struct symbols *symbols = check_symbols(L);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    size_t count = lua_objlen(L, 2);
+    pid_t *pids = lua_newuserdata(L, (count + 1) * sizeof *pids); /* pids */
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 2, (int)i + 1); /* pids pid */
+        pids[i] = (pid_t)luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    int rc = symbols_follow(symbols, pids, count, lua_toboolean(L, 3));
+    if (rc) {
+        lua_pushnil(L);
+        lua_pushfstring(L, "records of mappings: %s", strerror(-rc));
+        lua_pushinteger(L, rc);
+        return 3;
+    }
+    lua_pushinteger(L, symbols_follow_fd(symbols));
+    return 1;
+}
+
+/* symbols:update(): takes in what was recorded */
+static int lua_symbols_update(lua_State *L)
+{
+    symbols_update(check_symbols(L));
+    return 0;
+}
+
+/* symbols:keep_file(path): opens a program that is about to be executed */
+static int lua_symbols_keep_file(lua_State *L)
+{
+    symbols_keep_file(check_symbols(L), luaL_checkstring(L, 2));
+    return 0;
+}
+
+/* symbols:lost() → records, frames: mappings that were not recorded, frames of processes of which nothing is known */
+static int lua_symbols_lost(lua_State *L)
+{
+    struct symbols_lost lost = symbols_lost(check_symbols(L));
+    lua_pushnumber(L, (lua_Number)lost.records);
+    lua_pushnumber(L, (lua_Number)lost.frames);
+    return 2;
+}
+
 static void push_text(lua_State *L, const char *text)
 {
     if (text)
@@ -103,6 +152,7 @@ static int lua_symbols_resolve(lua_State *L)
     const char *frames = luaL_checklstring(L, 3, &size);
     luaL_argcheck(L, size % sizeof(uint64_t) == 0 && size <= 1 << 20, 3, "not an array of addresses");
     int count = (int)(size / sizeof(uint64_t));
+    symbols_update(symbols); /* the process may have loaded what it calls there a moment ago */
     lua_createtable(L, count * 3, 0);
     for (int i = 0; i < count; i++) {
         uint64_t address;
@@ -139,6 +189,10 @@ int symbols_open_lua(lua_State *L)
         {"add_process", lua_symbols_add_process},
         {"lookup", lua_symbols_lookup},
         {"resolve", lua_symbols_resolve},
+        {"follow", lua_symbols_follow},
+        {"update", lua_symbols_update},
+        {"keep_file", lua_symbols_keep_file},
+        {"lost", lua_symbols_lost},
         {"close", lua_symbols_close},
         {"__gc", lua_symbols_close},
         {"__tostring", lua_symbols_tostring},

@@ -9,7 +9,7 @@
 
 struct image {
     struct stat stat;
-    int fd; /* until it is parsed: the process may exit and the file be deleted meanwhile */
+    int fd; /* until it is parsed: the process may exit and the file be deleted meanwhile. -1: to be opened by path */
     bool parsed;
     struct debugfile_search search;
     size_t segment_count;
@@ -57,6 +57,37 @@ bool image_is(const struct image *image, const struct stat *stat)
            own->st_mtim.tv_sec == stat->st_mtim.tv_sec && own->st_mtim.tv_nsec == stat->st_mtim.tv_nsec;
 }
 
+bool image_is_pinned(const struct image *image)
+{
+    return image->fd >= 0;
+}
+
+bool image_is_current(const struct image *image)
+{
+    struct stat stat;
+    return image->fd >= 0 && !fstat(image->fd, &stat) && image_is(image, &stat);
+}
+
+bool image_has_path(const struct image *image)
+{
+    return image->search.module[0] == '/';
+}
+
+void image_unpin(struct image *image)
+{
+    if (image->fd >= 0)
+        close(image->fd);
+    image->fd = -1;
+}
+
+static void reopen(struct image *image)
+{
+    struct stat stat;
+    image->fd = elffile_open_path(image->search.root, image->search.module);
+    if (image->fd >= 0 && (fstat(image->fd, &stat) || !image_is(image, &stat)))
+        image_unpin(image);
+}
+
 /* The address that a file's segments start at: prelink moves the binary, but not its debug file. */
 static uint64_t first_address(const struct elffile *elf)
 {
@@ -84,6 +115,10 @@ static struct symtab *debug_symtab(struct image *image, const struct elffile *el
 static void parse(struct image *image)
 {
     image->parsed = true;
+    if (image->fd < 0)
+        reopen(image);
+    if (image->fd < 0)
+        return;
     struct elffile elf;
     if (!elffile_open(&elf, image->fd)) {
         if (symtab_load(&image->symtab, &elf, SHT_SYMTAB)) {
@@ -98,8 +133,7 @@ static void parse(struct image *image)
         elf.segments = NULL;
     }
     elffile_close(&elf);
-    close(image->fd);
-    image->fd = -1;
+    image_unpin(image);
 }
 
 /* ELF address of file offset OFFSET. */

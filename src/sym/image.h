@@ -20,6 +20,15 @@ void image_free(struct image *image);
 /* True if STAT describes the very file, unchanged, that IMAGE was made from. */
 bool image_is(const struct image *image, const struct stat *stat);
 
+/* True if IMAGE holds the file open, so that it stays there and its inode number is given to no other file. */
+bool image_is_pinned(const struct image *image);
+/* True if the open file has not been written to since IMAGE was made. */
+bool image_is_current(const struct image *image);
+/* Closes the file. It is opened again by its path when it is parsed, and used if it is still the same. */
+void image_unpin(struct image *image);
+/* True if the file can be found again by its path. */
+bool image_has_path(const struct image *image);
+
 /*
  * What is at OFFSET of the file, in a mapping that is EXECUTABLE or not. Returns the function's name and in *RESULT the
  * distance from its start; NULL where none is known, with *RESULT the ELF address (or OFFSET itself where the file has

@@ -10,19 +10,20 @@
 enum {
     MAX_MAPPINGS = 1 << 20, /* vm.max_map_count is 65,530 by default; hosts of databases raise it to 262,144 */
     MAX_GONE = 1 << 16,     /* mappings kept that the process no longer has */
+    MAX_ADDED = 1 << 16,    /* at so many mappings no reported one is added */
 };
 
-static int maps_push(struct maps *maps, size_t *capacity, const struct mapping *mapping)
+/* Makes room for COUNT more mappings. */
+static int maps_grow(struct maps *maps, size_t count)
 {
-    if (maps->count == *capacity) {
-        size_t larger = *capacity ? *capacity * 2 : 64;
-        struct mapping *items = realloc(maps->items, larger * sizeof *items);
-        if (!items)
-            return -ENOMEM;
-        maps->items = items;
-        *capacity = larger;
-    }
-    maps->items[maps->count++] = *mapping;
+    if (maps->capacity - maps->count >= count)
+        return 0;
+    size_t larger = maps->capacity ? maps->capacity * 2 : 16;
+    struct mapping *items = realloc(maps->items, larger * sizeof *items);
+    if (!items)
+        return -ENOMEM;
+    maps->items = items;
+    maps->capacity = larger;
     return 0;
 }
 
@@ -67,7 +68,7 @@ int maps_read(struct maps *maps, pid_t pid)
     FILE *file = fopen(name, "re");
     if (!file)
         return errno == ENOENT ? -ESRCH : -errno;
-    size_t capacity = 0, line_size = 0;
+    size_t line_size = 0;
     char *line = NULL;
     int rc = 0;
     uint64_t reached = 0;
@@ -80,10 +81,11 @@ int maps_read(struct maps *maps, pid_t pid)
         if (!parse(line, &mapping, &path) || mapping.start < reached)
             continue;
         reached = mapping.end;
-        if (*path && !(mapping.path = decode_path(path)))
+        rc = maps_grow(maps, 1);
+        if (!rc && *path && !(mapping.path = decode_path(path)))
             rc = -ENOMEM;
-        else if ((rc = maps_push(maps, &capacity, &mapping)))
-            free(mapping.path);
+        if (!rc)
+            maps->items[maps->count++] = mapping;
     }
     free(line);
     fclose(file);
@@ -102,16 +104,23 @@ void maps_free(struct maps *maps)
     *maps = (struct maps){0};
 }
 
-struct mapping *maps_find(const struct maps *maps, uint64_t address)
+/* The index of the first mapping that ends after ADDRESS. */
+static size_t first_after(const struct maps *maps, uint64_t address)
 {
     size_t low = 0, high = maps->count;
-    while (low < high) { /* the first that ends after ADDRESS */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (maps->items[middle].end <= address)
             low = middle + 1;
         else
             high = middle;
     }
+    return low;
+}
+
+struct mapping *maps_find(const struct maps *maps, uint64_t address)
+{
+    size_t low = first_after(maps, address);
     return low < maps->count && maps->items[low].start <= address ? &maps->items[low] : NULL;
 }
 
@@ -125,7 +134,8 @@ int maps_merge(struct maps *now, struct maps *before)
 {
     struct maps merged = {0};
     size_t gone = 0, i = 0, j = 0;
-    merged.items = malloc((now->count + before->count + 1) * sizeof *merged.items);
+    merged.capacity = now->count + before->count + 1;
+    merged.items = malloc(merged.capacity * sizeof *merged.items);
     if (!merged.items)
         return -ENOMEM;
     while (i < now->count || j < before->count) {
@@ -146,6 +156,8 @@ int maps_merge(struct maps *now, struct maps *before)
                 new->image = old->image;
                 new->module = old->module;
                 new->tried = old->tried;
+                new->generation = old->generation;
+                new->time = old->time;
             }
             j++;
         }
@@ -154,4 +166,64 @@ int maps_merge(struct maps *now, struct maps *before)
     *now = merged;
     maps_free(before);
     return 0;
+}
+
+int maps_add(struct maps *maps, const struct mapping *mapping, struct mapping **added)
+{
+    uint64_t start = mapping->start, end = mapping->end;
+    size_t first = first_after(maps, start), last = first;
+    if (first < maps->count && same(&maps->items[first], mapping)) {
+        struct mapping *there = &maps->items[first];
+        if (!there->time || there->generation == mapping->generation) {
+            there->generation = mapping->generation;
+            there->time = mapping->time;
+            *added = there;
+            return 0;
+        }
+    }
+    if (maps->count >= MAX_ADDED)
+        return -ENOSPC;
+    struct mapping new = *mapping, rest = {0};
+    if (maps_grow(maps, 2) || (new.path && !(new.path = strdup(new.path))))
+        return -ENOMEM;
+    struct mapping *at = &maps->items[first];
+    /* What is left of one that begins before, and of the last one, which may be the same. */
+    bool left = first < maps->count && at->start < start;
+    while (last < maps->count && maps->items[last].start < end)
+        last++;
+    if (last > first && maps->items[last - 1].end > end) {
+        rest = maps->items[last - 1];
+        if (rest.path && !(rest.path = strdup(rest.path))) {
+            free(new.path);
+            return -ENOMEM;
+        }
+        rest.offset += end - rest.start;
+        rest.start = end;
+    }
+    size_t replaced = first + left, pieces = 1 + (rest.end > 0);
+    for (size_t i = replaced; i < last; i++)
+        free(maps->items[i].path);
+    if (left)
+        at->end = start;
+    memmove(&maps->items[replaced + pieces], &maps->items[last], (maps->count - last) * sizeof *maps->items);
+    maps->count = maps->count - (last - replaced) + pieces;
+    maps->items[replaced] = new;
+    if (rest.end)
+        maps->items[replaced + 1] = rest;
+    *added = &maps->items[replaced];
+    return 0;
+}
+
+int maps_copy(struct maps *to, const struct maps *from)
+{
+    int rc = 0;
+    for (size_t i = 0; i < from->count && !rc; i++) {
+        struct mapping *added;
+        if (from->items[i].executable && !(rc = maps_add(to, &from->items[i], &added))) {
+            added->image = from->items[i].image;
+            added->module = from->items[i].module;
+            added->tried = from->items[i].tried;
+        }
+    }
+    return rc;
 }

@@ -1,4 +1,4 @@
-/* /proc/PID/maps. */
+/* The mappings of a process: as /proc/PID/maps has them, and as the kernel reports them one by one. */
 #ifndef UPLUA_SYM_MAPS_H
 #define UPLUA_SYM_MAPS_H
 
@@ -9,13 +9,15 @@
 
 struct image;
 
-/* One mapping. The last three members are the symbol cache's. */
+/* One mapping. The last four members are the symbol cache's. */
 struct mapping {
     uint64_t start, end; /* addresses, end excluded */
     uint64_t offset;     /* in the file */
     uint64_t device, inode;
     bool executable;
     char *path;          /* "/usr/bin/x", "[heap]"; NULL: anonymous. As maps has it, " (deleted)" included */
+    uint64_t generation; /* of the inode, where TIME is known */
+    uint64_t time;       /* ns, CLOCK_MONOTONIC: of the report; 0: read from /proc/PID/maps */
     struct image *image; /* the file's symbols, borrowed */
     const char *module;  /* borrowed */
     bool tried;          /* the file has been opened or cannot be */
@@ -23,7 +25,7 @@ struct mapping {
 
 struct maps {
     struct mapping *items; /* by ascending address, none overlaps another */
-    size_t count;
+    size_t count, capacity;
 };
 
 /*
@@ -41,5 +43,14 @@ struct mapping *maps_find(const struct maps *maps, uint64_t address);
  * that has gone stays where nothing else took its place, because stacks taken earlier still point there. Frees BEFORE.
  */
 int maps_merge(struct maps *now, struct maps *before);
+
+/*
+ * Adds MAPPING, whose path is copied, in place of what it overlaps. One that is there already with the same file keeps
+ * its image. In *ADDED the mapping as it is now. 0, -ENOMEM, -ENOSPC: there are absurdly many.
+ */
+int maps_add(struct maps *maps, const struct mapping *mapping, struct mapping **added);
+
+/* Adds the executable mappings of FROM. 0, -ENOMEM, -ENOSPC. */
+int maps_copy(struct maps *to, const struct maps *from);
 
 #endif

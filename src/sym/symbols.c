@@ -3,62 +3,47 @@
  *
  * A process may exit before anybody asks for a name. So its mappings are read and the files of the executable ones
  * opened when it is first seen; a descriptor costs little, and the file is parsed only when an address falls into it.
- * An address that no mapping has may belong to a library loaded since: the mappings are then read again, but not
- * more often than costs a twentieth of the time, because a walk along broken frame pointers yields such addresses
- * by the thousand.
+ * What a followed process maps later comes as records. Without them an address that no mapping has may belong to a
+ * library loaded since: the mappings are then read again, but not more often than costs a twentieth of the time,
+ * because a walk along broken frame pointers yields such addresses by the thousand.
+ *
+ * Stacks carry no time. So the newest mapping of an address counts, and one that is gone stays until another takes its
+ * place: through dlclose, through exec, and through the end of a process whose number is given away again.
  */
 #include "sym/symbols.h"
 
+#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <search.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "sym/demangle.h"
-#include "sym/image.h"
-#include "sym/maps.h"
+#include "sym/files.h"
+#include "sym/processes.h"
+#include "sys/mmap_events.h"
 
 enum {
     REREAD_SHARE = 20,          /* at most 1/20 of the time goes into reading mappings again */
     REREAD_PAUSE = 1000 * 1000, /* and 1 ms passes in any case, in ns */
-    MAX_VDSO = 1 << 20,         /* bytes; it has 8 KiB */
-};
-
-struct process {
-    pid_t pid;
-    struct maps maps;
-    struct mapping *last;  /* where the last address was found */
-    char root[PATH_MAX];   /* the process's root directory as we see it; "" where it is ours */
-    int root_fd;           /* the same, or -1 */
-    uint64_t next_reading; /* ns; not before then */
 };
 
 struct symbols {
-    char *debug_root;
-    struct process **processes; /* by ascending pid */
-    size_t process_count;
-    struct process *last;
-    struct image **images;
-    size_t image_count;
+    struct files files;
+    struct processes processes;
     void *texts; /* tsearch tree of strings: the modules' names */
-    struct {
-        unsigned char *bytes;
-        size_t size;
-        struct image *image;
-    } vdso; /* the one last seen; a machine has one, two with 32-bit processes */
+    struct mmap_events *events;
+    bool everybody; /* all processes are followed, not only the known ones and their children */
+    bool unread;    /* the mappings that they had before have not been read */
+    struct symbols_lost lost;
 };
 
 struct symbols *symbols_new(void)
 {
     struct symbols *symbols = calloc(1, sizeof *symbols);
-    if (symbols && !(symbols->debug_root = strdup(DEBUGFILE_ROOT))) {
+    if (symbols && files_init(&symbols->files)) {
         free(symbols);
         return NULL;
     }
@@ -67,35 +52,17 @@ struct symbols *symbols_new(void)
 
 int symbols_set_debug_root(struct symbols *symbols, const char *directory)
 {
-    char *copy = strdup(directory);
-    if (!copy)
-        return -ENOMEM;
-    free(symbols->debug_root);
-    symbols->debug_root = copy;
-    return 0;
-}
-
-static void process_free(struct process *process)
-{
-    maps_free(&process->maps);
-    if (process->root_fd >= 0)
-        close(process->root_fd);
-    free(process);
+    return files_set_debug_root(&symbols->files, directory);
 }
 
 void symbols_free(struct symbols *symbols)
 {
     if (!symbols)
         return;
-    for (size_t i = 0; i < symbols->process_count; i++)
-        process_free(symbols->processes[i]);
-    for (size_t i = 0; i < symbols->image_count; i++)
-        image_free(symbols->images[i]);
+    mmap_events_close(symbols->events);
+    processes_free(&symbols->processes);
+    files_free(&symbols->files);
     tdestroy(symbols->texts, free);
-    free(symbols->processes);
-    free(symbols->images);
-    free(symbols->vdso.bytes);
-    free(symbols->debug_root);
     free(symbols);
 }
 
@@ -121,14 +88,18 @@ static const char *intern(struct symbols *symbols, const char *text)
     return found ? *found : "?";
 }
 
-/* PATH of a mapping as the process sees it: without its root and without " (deleted)". COPY has PATH_MAX bytes. */
-static const char *path_inside(const struct process *process, const char *path, char *copy)
+/*
+ * The path of MAPPING as the process sees it: without its root, where it was read in ours, and without " (deleted)".
+ * COPY has PATH_MAX bytes.
+ */
+static const char *path_inside(const struct process *process, const struct mapping *mapping, char *copy)
 {
     static const char deleted[] = " (deleted)";
-    size_t length = strlen(path), root = strlen(process->root), tail = sizeof deleted - 1;
+    const char *path = mapping->path, *above = process->root && !mapping->time ? process->root->path : "";
+    size_t length = strlen(path), root = strlen(above), tail = sizeof deleted - 1;
     if (path[0] != '/' || length >= PATH_MAX)
         return path;
-    if (root && !strncmp(path, process->root, root) && path[root] == '/') {
+    if (root && !strncmp(path, above, root) && path[root] == '/') {
         path += root;
         length -= root;
     }
@@ -138,134 +109,26 @@ static const char *path_inside(const struct process *process, const char *path, 
     return copy;
 }
 
-/* The image of FD, which it takes over; shared with every process that maps the same file. NULL without memory. */
-static struct image *image_of(struct symbols *symbols, const struct process *process, int fd, const char *module)
-{
-    struct stat stat;
-    if (fstat(fd, &stat)) {
-        close(fd);
-        return NULL;
-    }
-    for (size_t i = 0; i < symbols->image_count; i++) {
-        if (image_is(symbols->images[i], &stat)) {
-            close(fd);
-            return symbols->images[i];
-        }
-    }
-    struct image **images = realloc(symbols->images, (symbols->image_count + 1) * sizeof *images);
-    if (!images) {
-        close(fd);
-        return NULL;
-    }
-    symbols->images = images;
-    struct debugfile_search search = {.root = process->root_fd, .debug_root = symbols->debug_root, .module = module};
-    struct image *image = image_new(fd, &stat, &search);
-    if (image)
-        symbols->images[symbols->image_count++] = image;
-    return image;
-}
-
-/*
- * The file of MAPPING. map_files gives the mapped inode itself, be the path deleted, replaced or in another mount
- * namespace, but only to the privileged; a file found by path must have the inode number that maps tells.
- */
-static int open_file(const struct process *process, const struct mapping *mapping, const char *inside)
-{
-    char name[96];
-    snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)process->pid, mapping->start,
-             mapping->end);
-    int fd = elffile_open_path(-1, name);
-    if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || inside[0] != '/')
-        return fd;
-    char path[PATH_MAX + 32];
-    snprintf(path, sizeof path, "/proc/%d/root%s", (int)process->pid, inside);
-    fd = elffile_open_path(-1, path);
-    struct stat stat;
-    if (fd >= 0 && (fstat(fd, &stat) || stat.st_ino != mapping->inode)) {
-        close(fd);
-        fd = -ESTALE;
-    }
-    return fd;
-}
-
-/* The image of the vDSO: a copy of the process's, so that it is read like any other file. */
-static struct image *vdso_image(struct symbols *symbols, const struct process *process, const struct mapping *mapping)
-{
-    uint64_t size = mapping->end - mapping->start;
-    if (size > MAX_VDSO)
-        return NULL;
-    unsigned char *bytes = malloc((size_t)size);
-    if (!bytes)
-        return NULL;
-    char name[32];
-    snprintf(name, sizeof name, "/proc/%d/mem", (int)process->pid);
-    int mem = open(name, O_RDONLY | O_CLOEXEC);
-    ssize_t got = mem < 0 ? -1 : pread(mem, bytes, (size_t)size, (off_t)mapping->start);
-    if (mem >= 0)
-        close(mem);
-    bool known =
-        got == (ssize_t)size && symbols->vdso.size == size && !memcmp(symbols->vdso.bytes, bytes, (size_t)size);
-    if (got != (ssize_t)size || known) {
-        free(bytes);
-        return known ? symbols->vdso.image : NULL;
-    }
-    int fd = memfd_create("vdso", MFD_CLOEXEC);
-    struct image *image = NULL;
-    if (fd >= 0 && write(fd, bytes, (size_t)size) == (ssize_t)size)
-        image = image_of(symbols, process, fd, "[vdso]");
-    else if (fd >= 0)
-        close(fd);
-    free(symbols->vdso.bytes);
-    symbols->vdso.bytes = bytes;
-    symbols->vdso.size = (size_t)size;
-    symbols->vdso.image = image;
-    return image;
-}
-
 static void mapping_open(struct symbols *symbols, const struct process *process, struct mapping *mapping)
 {
     char copy[PATH_MAX];
-    mapping->tried = true;
-    if (!mapping->path)
-        return;
-    if (!strcmp(mapping->path, "[vdso]")) {
-        mapping->image = vdso_image(symbols, process, mapping);
-        return;
-    }
-    if (!mapping->inode)
-        return;
-    const char *inside = path_inside(process, mapping->path, copy);
-    int fd = open_file(process, mapping, inside);
-    if (fd >= 0)
-        mapping->image = image_of(symbols, process, fd, inside);
-    else if (fd == -EMFILE || fd == -ENFILE)
-        mapping->tried = false; /* once more when an address falls into it: parsed files free descriptors */
-}
-
-static void process_read_root(struct process *process)
-{
-    char name[32], root[PATH_MAX];
-    struct stat theirs, ours;
-    snprintf(name, sizeof name, "/proc/%d/root", (int)process->pid);
-    if (process->root_fd >= 0 || stat(name, &theirs) || stat("/", &ours) ||
-        (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino))
-        return;
-    process->root_fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    ssize_t length = readlink(name, root, sizeof root - 1);
-    if (length > 1) { /* "/" is the root of another mount namespace: paths in maps are relative to it already */
-        root[length] = '\0';
-        memcpy(process->root, root, (size_t)length + 1);
-    }
+    struct file_owner owner = {
+        .pid = process->exited ? 0 : process->pid,
+        .root = process->root ? process->root->fd : -1,
+    };
+    files_open(&symbols->files, &owner, mapping, mapping->path ? path_inside(process, mapping, copy) : NULL);
 }
 
 /* Brings PROCESS's mappings up to date. 0 or -errno: then it keeps those it had. */
 static int process_read(struct symbols *symbols, struct process *process)
 {
+    if (process->exited)
+        return -ESRCH;
     uint64_t begin = now_ns();
     struct maps maps;
     int rc = maps_read(&maps, process->pid);
     if (!rc) {
-        process_read_root(process);
+        processes_read_root(&symbols->processes, process);
         rc = maps_merge(&maps, &process->maps);
         if (rc) {
             maps_free(&maps);
@@ -282,40 +145,142 @@ static int process_read(struct symbols *symbols, struct process *process)
     return rc;
 }
 
-/* The process PID, created (without mappings) where it is not known; NULL without memory. */
-static struct process *process_of(struct symbols *symbols, pid_t pid)
+/* The process PID, which somebody asks for. */
+static struct process *process_keep(struct symbols *symbols, pid_t pid)
 {
-    if (symbols->last && symbols->last->pid == pid)
-        return symbols->last;
-    size_t low = 0, high = symbols->process_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (symbols->processes[middle]->pid < pid)
-            low = middle + 1;
-        else
-            high = middle;
+    struct process *process = processes_get(&symbols->processes, pid);
+    if (process) {
+        processes_revive(&symbols->processes, process);
+        process->kept = true;
     }
-    if (low < symbols->process_count && symbols->processes[low]->pid == pid)
-        return symbols->last = symbols->processes[low];
-    struct process **processes = realloc(symbols->processes, (symbols->process_count + 1) * sizeof *processes);
-    if (!processes)
-        return NULL;
-    symbols->processes = processes;
-    struct process *process = calloc(1, sizeof *process);
-    if (!process)
-        return NULL;
-    process->pid = pid;
-    process->root_fd = -1;
-    memmove(processes + low + 1, processes + low, (symbols->process_count - low) * sizeof *processes);
-    processes[low] = process;
-    symbols->process_count++;
-    return symbols->last = process;
+    return process;
 }
 
 int symbols_add_process(struct symbols *symbols, pid_t pid)
 {
-    struct process *process = process_of(symbols, pid);
+    struct process *process = process_keep(symbols, pid);
     return process ? process_read(symbols, process) : -ENOMEM;
+}
+
+/* The processes that run already: their mappings are not reported. */
+static void read_everybody(struct symbols *symbols)
+{
+    DIR *proc = opendir("/proc");
+    for (struct dirent *entry; proc && (entry = readdir(proc));) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        struct process *process = pid > 0 ? processes_get(&symbols->processes, pid) : NULL;
+        if (process && !process->maps.count)
+            process_read(symbols, process);
+    }
+    if (proc)
+        closedir(proc);
+}
+
+int symbols_follow(struct symbols *symbols, const pid_t *pids, size_t count, bool execute)
+{
+    /* First the records, then what there is: nothing falls between. */
+    int rc = symbols->events ? 0 : mmap_events_open(&symbols->events);
+    for (size_t i = 0; i < count; i++) {
+        struct process *process = process_keep(symbols, pids[i]);
+        if (process && !execute)
+            process_read(symbols, process);
+    }
+    if (!rc && !count && !symbols->everybody)
+        symbols->everybody = symbols->unread = true;
+    return rc;
+}
+
+int symbols_follow_fd(const struct symbols *symbols)
+{
+    return symbols->events ? mmap_events_fd(symbols->events) : -1;
+}
+
+void symbols_keep_file(struct symbols *symbols, const char *path)
+{
+    files_keep(&symbols->files, path);
+}
+
+static int on_map(struct symbols *symbols, struct process *process, const struct mmap_event *event)
+{
+    struct mapping mapping = {
+        .start = event->start,
+        .end = event->end,
+        .offset = event->offset,
+        .device = event->device,
+        .inode = event->inode,
+        .generation = event->generation,
+        .time = event->time,
+        .executable = true,
+        .path = strncmp(event->path, "//", 2) ? (char *)event->path : NULL, /* "//anon" */
+    };
+    struct mapping *added;
+    process->last = NULL;
+    int rc = maps_add(&process->maps, &mapping, &added);
+    if (!rc && !added->tried)
+        mapping_open(symbols, process, added);
+    return rc;
+}
+
+static int on_fork(struct symbols *symbols, struct process *parent, pid_t pid)
+{
+    struct process *child = processes_get(&symbols->processes, pid);
+    if (!child)
+        return -ENOMEM;
+    processes_revive(&symbols->processes, child);
+    child->root = parent ? parent->root : NULL;
+    child->last = NULL;
+    return parent ? maps_copy(&child->maps, &parent->maps) : 0;
+}
+
+static void on_event(void *context, const struct mmap_event *event)
+{
+    struct symbols *symbols = context;
+    pid_t pid = event->kind == MMAP_EVENT_FORK ? event->parent : event->pid;
+    struct process *process = processes_find(&symbols->processes, pid);
+    int rc = 0;
+    if (!process && !symbols->everybody)
+        return;
+    if (!process && (event->kind == MMAP_EVENT_MAP || event->kind == MMAP_EVENT_EXEC)) {
+        process = processes_get(&symbols->processes, pid);
+        if (!process)
+            rc = -ENOMEM;
+    }
+    switch (event->kind) {
+    case MMAP_EVENT_MAP:
+        if (process)
+            rc = on_map(symbols, process, event);
+        break;
+    case MMAP_EVENT_EXEC: /* perhaps in another root, as a container begins */
+        if (process)
+            processes_read_root(&symbols->processes, process);
+        break;
+    case MMAP_EVENT_FORK:
+        rc = on_fork(symbols, process, event->pid);
+        break;
+    case MMAP_EVENT_EXIT:
+        if (process)
+            processes_exit(&symbols->processes, process);
+        break;
+    }
+    symbols->lost.records += rc != 0;
+}
+
+void symbols_update(struct symbols *symbols)
+{
+    if (symbols->unread) {
+        symbols->unread = false;
+        read_everybody(symbols);
+    }
+    if (symbols->events)
+        mmap_events_drain(symbols->events, on_event, symbols);
+}
+
+struct symbols_lost symbols_lost(const struct symbols *symbols)
+{
+    struct symbols_lost lost = symbols->lost;
+    if (symbols->events)
+        lost.records += mmap_events_lost(symbols->events);
+    return lost;
 }
 
 /* The mapping of ADDRESS; read again where there is none, or one that holds no code and may be out of date. */
@@ -336,15 +301,17 @@ static struct mapping *find(struct symbols *symbols, struct process *process, ui
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct symbol *result)
 {
     *result = (struct symbol){.offset = address};
-    struct process *process = process_of(symbols, pid);
+    struct process *process = processes_get(&symbols->processes, pid);
     struct mapping *mapping = process ? find(symbols, process, address) : NULL;
-    if (!mapping)
+    if (!mapping) {
+        symbols->lost.frames += !process || !process->maps.count;
         return -ENOENT;
+    }
     if (!mapping->tried)
         mapping_open(symbols, process, mapping);
     if (!mapping->module) {
         char copy[PATH_MAX];
-        mapping->module = mapping->path ? intern(symbols, path_inside(process, mapping->path, copy)) : "[anon]";
+        mapping->module = mapping->path ? intern(symbols, path_inside(process, mapping, copy)) : "[anon]";
     }
     result->module = mapping->module;
     result->offset = address - mapping->start;

@@ -1,7 +1,11 @@
-/* Addresses of processes → names. Mappings are read when a process is first seen and again when an address is unknown; they are kept after it has exited. */
+/*
+ * Addresses of processes → names. Mappings are read when a process is first seen and again when an address is unknown;
+ * or they are followed: recorded as they happen. They are kept after the process has exited.
+ */
 #ifndef UPLUA_SYM_SYMBOLS_H
 #define UPLUA_SYM_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,7 +17,7 @@ struct symbols; /* a cache of processes and of the ELF files that they map */
 struct symbol {
     const char *function; /* demangled, control characters escaped; NULL where nothing is known. Owned by SYMBOLS. */
     const char *module;   /* path as the process sees it, "[vdso]", "[heap]" …; NULL: no mapping has the address */
-    uint64_t offset;      /* from the function's start, or from the module's load address (ELF address) if there is no function */
+    uint64_t offset;      /* from the function's start; without a function the module's ELF address */
 };
 
 struct symbols *symbols_new(void);
@@ -27,6 +31,32 @@ int symbols_set_debug_root(struct symbols *symbols, const char *directory);
  * again it brings them up to date. 0 or -errno.
  */
 int symbols_add_process(struct symbols *symbols, pid_t pid);
+
+/*
+ * Records from now on what the COUNT processes PIDS map, and the children that they fork, in whichever thread it
+ * happens; with no PIDS, what all processes of the machine map. Reads the mappings that they have now unless they are
+ * still to EXECUTE the program that counts; those of the whole machine, which can take a tenth of a second, are read
+ * by the first symbols_update. May be called again for more. 0, or -errno where the kernel does not let us: then
+ * nothing is recorded, and the rest works.
+ */
+int symbols_follow(struct symbols *symbols, const pid_t *pids, size_t count, bool execute);
+
+/* A descriptor that is readable when symbols_update has something to do; -1 where nothing is followed. */
+int symbols_follow_fd(const struct symbols *symbols);
+
+/* Takes in what the followed processes have mapped: before lookups, and often enough that no record is lost. */
+void symbols_update(struct symbols *symbols);
+
+/* Opens the program PATH, so that its names are known even if it is deleted before it is seen mapped. */
+void symbols_keep_file(struct symbols *symbols, const char *path);
+
+/* What could not be known so far. */
+struct symbols_lost {
+    uint64_t records; /* of mappings: the kernel's buffers were full, or memory was */
+    uint64_t frames;  /* looked up in processes that exited before anything was known of them, or were forgotten */
+};
+/* The counts now. */
+struct symbols_lost symbols_lost(const struct symbols *symbols);
 
 /*
  * Names ADDRESS of process PID in *RESULT. Always fills it; returns 0, or -ENOENT where not even a mapping is known.

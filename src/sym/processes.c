@@ -1,0 +1,158 @@
+#include "sym/processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    MAX_EXITED = 8192, /* processes that have exited: 1 to 2 KiB each */
+    MAX_ROOTS = 256,   /* descriptors */
+};
+
+static void process_free(struct process *process)
+{
+    maps_free(&process->maps);
+    free(process);
+}
+
+void processes_free(struct processes *processes)
+{
+    for (size_t i = 0; i < processes->count; i++)
+        process_free(processes->items[i]);
+    for (size_t i = 0; i < processes->root_count; i++) {
+        close(processes->roots[i]->fd);
+        free(processes->roots[i]->path);
+        free(processes->roots[i]);
+    }
+    free(processes->items);
+    free(processes->roots);
+}
+
+/* The index of the first process that is not below PID. */
+static size_t position(const struct processes *processes, pid_t pid)
+{
+    size_t low = 0, high = processes->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (processes->items[middle]->pid < pid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct process *processes_find(struct processes *processes, pid_t pid)
+{
+    if (processes->last && processes->last->pid == pid)
+        return processes->last;
+    size_t at = position(processes, pid);
+    if (at == processes->count || processes->items[at]->pid != pid)
+        return NULL;
+    return processes->last = processes->items[at];
+}
+
+struct process *processes_get(struct processes *processes, pid_t pid)
+{
+    struct process *process = processes_find(processes, pid);
+    if (process)
+        return process;
+    struct process **items = realloc(processes->items, (processes->count + 1) * sizeof *items);
+    if (!items)
+        return NULL;
+    processes->items = items;
+    process = calloc(1, sizeof *process);
+    if (!process)
+        return NULL;
+    process->pid = pid;
+    size_t at = position(processes, pid);
+    memmove(items + at + 1, items + at, (processes->count - at) * sizeof *items);
+    items[at] = process;
+    processes->count++;
+    return processes->last = process;
+}
+
+/* Forgets the oldest quarter of those that have exited. */
+static void forget_old(struct processes *processes)
+{
+    uint64_t oldest = processes->exits - MAX_EXITED / 4 * 3;
+    size_t count = 0;
+    processes->exited_count = 0;
+    for (size_t i = 0; i < processes->count; i++) {
+        struct process *process = processes->items[i];
+        if (process->exited && !process->kept && process->exit_number < oldest) {
+            process_free(process);
+        } else {
+            processes->exited_count += process->exited && !process->kept;
+            processes->items[count++] = process;
+        }
+    }
+    processes->count = count;
+    processes->last = NULL;
+}
+
+void processes_exit(struct processes *processes, struct process *process)
+{
+    if (process->exited)
+        return;
+    process->exited = true;
+    process->exit_number = processes->exits++;
+    processes->exited_count += !process->kept;
+    if (processes->exited_count > MAX_EXITED)
+        forget_old(processes);
+}
+
+void processes_revive(struct processes *processes, struct process *process)
+{
+    if (!process->exited)
+        return;
+    process->exited = false;
+    processes->exited_count -= !process->kept;
+}
+
+static const struct root *root_of(struct processes *processes, const char *name, const struct stat *stat)
+{
+    for (size_t i = 0; i < processes->root_count; i++)
+        if (processes->roots[i]->device == stat->st_dev && processes->roots[i]->inode == stat->st_ino)
+            return processes->roots[i];
+    struct root **roots = processes->root_count == MAX_ROOTS
+                              ? NULL
+                              : realloc(processes->roots, (processes->root_count + 1) * sizeof *roots);
+    if (!roots)
+        return NULL;
+    processes->roots = roots;
+    struct root *root = calloc(1, sizeof *root);
+    if (!root)
+        return NULL;
+    *root = (struct root){.device = stat->st_dev, .inode = stat->st_ino};
+    char path[PATH_MAX];
+    ssize_t length = readlink(name, path, sizeof path - 1);
+    /* "/" is the root of another mount namespace: paths in maps are relative to it already. */
+    path[length > 1 ? length : 0] = '\0';
+    root->path = strdup(path);
+    root->fd = root->path ? open(name, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (root->fd < 0) {
+        free(root->path);
+        free(root);
+        return NULL;
+    }
+    return processes->roots[processes->root_count++] = root;
+}
+
+void processes_read_root(struct processes *processes, struct process *process)
+{
+    char name[32];
+    struct stat theirs, ours;
+    snprintf(name, sizeof name, "/proc/%d/root", (int)process->pid);
+    if (process->exited || stat(name, &theirs) || stat("/", &ours))
+        return;
+    if (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
+        process->root = NULL;
+    else
+        process->root = root_of(processes, name, &theirs);
+}

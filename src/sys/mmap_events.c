@@ -1,0 +1,299 @@
+/*
+ * One event and one ring per CPU. Events of single processes would have to be inherited by their threads, and the
+ * kernel switches such events in and out with each thread; those of a CPU cost nothing but the records.
+ *
+ * Order: records carry a time, and the rings are merged by it. A record may become visible in one ring after the ring
+ * was looked at, and one that it caused (the mappings of a child that was forked there) in another ring before that is.
+ * So the clock is read first, and only what is older than that is handed out: what caused it is then visible too.
+ */
+#include "sys/mmap_events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    /*
+     * Bytes per CPU, a power of two and of pages. A CPU that does nothing but compile writes 200 KB a second, and
+     * nobody reads them while probes are attached or detached.
+     */
+    RING_MAX = 512 * 1024,
+    RING_MIN = 64 * 1024,
+    RINGS_MAX = 16 * 1024 * 1024, /* of all CPUs, where RING_MIN allows it */
+    WAKEUP = 1024,                /* bytes; an exec of a dynamically linked program writes about 900 */
+    MAX_RECORD = 1 << 16,         /* perf_event_header.size has 16 bits */
+    TRAILER = 16,                 /* what sample_id_all appends: u32 pid, tid; u64 time */
+};
+
+struct ring {
+    int fd;
+    struct perf_event_mmap_page *page;
+    const unsigned char *data;
+    size_t size;
+    uint64_t tail, head; /* during a drain: what is still to be read */
+    uint64_t lost;       /* by the records that say so */
+};
+
+struct mmap_events {
+    int epoll;
+    size_t page_size, ring_size;
+    bool counts_lost; /* PERF_FORMAT_LOST */
+    size_t count;
+    struct ring *rings;
+    _Alignas(8) unsigned char record[MAX_RECORD + 1]; /* a copy of the current one, and a NUL */
+};
+
+static int event_open(struct mmap_events *events, int cpu)
+{
+    struct perf_event_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.size = sizeof attr;
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+    attr.sample_id_all = 1;
+    attr.mmap = attr.mmap2 = 1;
+    attr.comm = attr.comm_exec = 1;
+    attr.task = 1;
+    attr.exclude_kernel = attr.exclude_hv = 1;
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC;
+    attr.watermark = 1;
+    attr.wakeup_watermark = WAKEUP;
+    attr.read_format = events->counts_lost ? PERF_FORMAT_LOST : 0;
+    int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0 && errno == EINVAL && events->counts_lost) { /* before Linux 6.0 */
+        events->counts_lost = false;
+        attr.read_format = 0;
+        fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+    return fd < 0 ? -errno : fd;
+}
+
+static int ring_open(struct mmap_events *events, int cpu)
+{
+    int fd = event_open(events, cpu);
+    if (fd < 0)
+        return fd;
+    struct epoll_event wanted = {.events = EPOLLIN, .data.fd = fd};
+    void *page = mmap(NULL, events->page_size + events->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (page == MAP_FAILED || epoll_ctl(events->epoll, EPOLL_CTL_ADD, fd, &wanted)) {
+        int rc = -errno;
+        if (page != MAP_FAILED)
+            munmap(page, events->page_size + events->ring_size);
+        close(fd);
+        return rc;
+    }
+    struct ring *ring = &events->rings[events->count++];
+    *ring = (struct ring){
+        .fd = fd,
+        .page = page,
+        .data = (unsigned char *)page + events->page_size,
+        .size = events->ring_size,
+    };
+    return 0;
+}
+
+int mmap_events_open(struct mmap_events **result)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_CONF), page_size = sysconf(_SC_PAGESIZE);
+    struct mmap_events *events = calloc(1, sizeof *events);
+    struct ring *rings = calloc((size_t)(cpus > 0 ? cpus : 1), sizeof *rings);
+    *result = NULL;
+    if (!events || !rings || cpus <= 0 || page_size <= 0 || page_size > RING_MIN) {
+        free(events);
+        free(rings);
+        return -ENOMEM;
+    }
+    events->rings = rings;
+    events->page_size = (size_t)page_size;
+    events->ring_size = RING_MAX;
+    while (events->ring_size > RING_MIN && events->ring_size * (size_t)cpus > RINGS_MAX)
+        events->ring_size /= 2;
+    events->counts_lost = true;
+    events->epoll = epoll_create1(EPOLL_CLOEXEC);
+    int rc = events->epoll < 0 ? -errno : 0;
+    for (int cpu = 0; cpu < cpus && !rc; cpu++) {
+        rc = ring_open(events, cpu);
+        if (rc == -ENODEV) /* this CPU is offline */
+            rc = 0;
+    }
+    if (rc || !events->count) {
+        mmap_events_close(events);
+        return rc ? rc : -ENODEV;
+    }
+    *result = events;
+    return 0;
+}
+
+void mmap_events_close(struct mmap_events *events)
+{
+    if (!events)
+        return;
+    for (size_t i = 0; i < events->count; i++) {
+        munmap(events->rings[i].page, events->page_size + events->ring_size);
+        close(events->rings[i].fd);
+    }
+    if (events->epoll >= 0)
+        close(events->epoll);
+    free(events->rings);
+    free(events);
+}
+
+int mmap_events_fd(const struct mmap_events *events)
+{
+    return events->epoll;
+}
+
+uint64_t mmap_events_lost(const struct mmap_events *events)
+{
+    uint64_t lost = 0;
+    for (size_t i = 0; i < events->count; i++) {
+        uint64_t values[2]; /* the event's value, and what was lost */
+        /* A record of a loss is written only with the next record that finds room: the count is up to date. */
+        if (events->counts_lost && read(events->rings[i].fd, values, sizeof values) == (ssize_t)sizeof values)
+            lost += values[1];
+        else
+            lost += events->rings[i].lost;
+    }
+    return lost;
+}
+
+/* Copies SIZE bytes at position AT, which may wrap around. */
+static void ring_copy(const struct ring *ring, uint64_t at, void *to, size_t size)
+{
+    size_t begin = (size_t)(at & (ring->size - 1)), first = ring->size - begin;
+    if (first > size)
+        first = size;
+    memcpy(to, ring->data + begin, first);
+    memcpy((char *)to + first, ring->data, size - first);
+}
+
+/* The header and time of the next record; false at the end. Sizes are multiples of 8, so that neither wraps. */
+static bool ring_peek(struct ring *ring, struct perf_event_header *header, uint64_t *when)
+{
+    if (ring->head - ring->tail < sizeof *header + TRAILER)
+        return false;
+    ring_copy(ring, ring->tail, header, sizeof *header);
+    if (header->size < sizeof *header + TRAILER || header->size > ring->head - ring->tail) {
+        ring->tail = ring->head; /* no record of ours */
+        return false;
+    }
+    ring_copy(ring, ring->tail + header->size - sizeof *when, when, sizeof *when);
+    return true;
+}
+
+/* The bodies of the records (linux/perf_event.h, enum perf_event_type). */
+struct mmap2_body {
+    uint32_t pid, tid;
+    uint64_t address, length, offset;
+    uint32_t major, minor;
+    uint64_t inode, generation;
+    uint32_t protection, flags;
+    char path[];
+};
+struct task_body {
+    uint32_t pid, parent, tid, parent_tid;
+    uint64_t time;
+};
+struct comm_body {
+    uint32_t pid, tid;
+};
+struct lost_body {
+    uint64_t id, lost;
+};
+
+/* What RECORD says, in *EVENT; false if it is none of our matters. */
+static bool decode(struct ring *ring, const struct perf_event_header *header, const void *body, size_t size,
+                   struct mmap_event *event)
+{
+    const struct mmap2_body *mapping = body;
+    const struct task_body *task = body;
+    const struct comm_body *comm = body;
+    const struct lost_body *lost = body;
+    switch (header->type) {
+    case PERF_RECORD_MMAP2:
+        if (size < sizeof *mapping || !(mapping->protection & PROT_EXEC) || mapping->length > -mapping->address)
+            return false;
+        event->kind = MMAP_EVENT_MAP;
+        event->pid = (pid_t)mapping->pid;
+        event->start = mapping->address;
+        event->end = mapping->address + mapping->length;
+        event->offset = mapping->offset;
+        event->device = makedev(mapping->major, mapping->minor);
+        event->inode = mapping->inode;
+        event->generation = mapping->generation;
+        event->path = mapping->path;
+        return event->start < event->end;
+    case PERF_RECORD_COMM:
+        event->kind = MMAP_EVENT_EXEC;
+        event->pid = (pid_t)comm->pid;
+        return size >= sizeof *comm && header->misc & PERF_RECORD_MISC_COMM_EXEC;
+    case PERF_RECORD_FORK:
+        event->kind = MMAP_EVENT_FORK;
+        event->pid = (pid_t)task->pid;
+        event->parent = (pid_t)task->parent;
+        return size >= sizeof *task && task->pid != task->parent; /* else it is a thread */
+    case PERF_RECORD_EXIT:
+        event->kind = MMAP_EVENT_EXIT;
+        event->pid = (pid_t)task->pid;
+        return size >= sizeof *task && task->pid == task->tid;
+    case PERF_RECORD_LOST:
+        if (size >= sizeof *lost)
+            ring->lost += lost->lost;
+        return false;
+    default:
+        return false;
+    }
+}
+
+size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, const struct mmap_event *event),
+                         void *context)
+{
+    struct timespec clock;
+    clock_gettime(CLOCK_MONOTONIC, &clock);
+    uint64_t now = (uint64_t)clock.tv_sec * UINT64_C(1000000000) + (uint64_t)clock.tv_nsec;
+    bool any = false;
+    for (size_t i = 0; i < events->count; i++) {
+        struct ring *ring = &events->rings[i];
+        ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+        ring->tail = ring->page->data_tail;
+        any |= ring->head != ring->tail;
+    }
+    size_t count = 0;
+    while (any) {
+        struct ring *next = NULL;
+        struct perf_event_header header, first = {0};
+        uint64_t when, earliest = now;
+        for (size_t i = 0; i < events->count; i++) {
+            struct ring *ring = &events->rings[i];
+            if (ring_peek(ring, &header, &when) && when <= earliest) {
+                next = ring;
+                first = header;
+                earliest = when;
+            }
+        }
+        if (!next)
+            break;
+        ring_copy(next, next->tail, events->record, first.size);
+        size_t size = first.size - sizeof first - TRAILER;
+        events->record[first.size - TRAILER] = '\0'; /* ends the path, whatever it is */
+        struct mmap_event event = {.time = earliest};
+        if (decode(next, &first, events->record + sizeof first, size, &event)) {
+            fn(context, &event);
+            count++;
+        }
+        next->tail += first.size;
+        __atomic_store_n(&next->page->data_tail, next->tail, __ATOMIC_RELEASE);
+    }
+    return count;
+}

@@ -1,0 +1,50 @@
+/*
+ * What the kernel reports about executable mappings, on all CPUs, as it happens: each mmap and mprotect to executable
+ * (the program's and the dynamic linker's own too), exec, fork and exit of every process. perf's side-band records of
+ * a software event that never fires (perf_event_open(2): PERF_COUNT_SW_DUMMY, mmap2, comm_exec, task).
+ */
+#ifndef UPLUA_SYS_MMAP_EVENTS_H
+#define UPLUA_SYS_MMAP_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum mmap_event_kind {
+    MMAP_EVENT_MAP,
+    MMAP_EVENT_EXEC, /* its mappings are gone; those of the new program follow */
+    MMAP_EVENT_FORK, /* a new process, with the mappings of PARENT */
+    MMAP_EVENT_EXIT, /* the process's first thread has ended */
+};
+
+struct mmap_event {
+    enum mmap_event_kind kind;
+    pid_t pid, parent;
+    uint64_t time; /* ns, CLOCK_MONOTONIC */
+    /* of MMAP_EVENT_MAP */
+    uint64_t start, end, offset;
+    uint64_t device, inode; /* inode 0: no file */
+    uint64_t generation;    /* of the inode: tells a file from a later one with the same number */
+    const char *path;       /* as the process sees it; "[vdso]", "//anon". Valid during the callback */
+};
+
+struct mmap_events;
+
+/* Starts to record. 0, or -errno: -EACCES without CAP_PERFMON, -ENOENT where the kernel has no perf events. */
+int mmap_events_open(struct mmap_events **events);
+void mmap_events_close(struct mmap_events *events); /* NULL is fine */
+
+/* A descriptor that poll and epoll find readable when there is something to drain. Owned by EVENTS. */
+int mmap_events_fd(const struct mmap_events *events);
+
+/*
+ * Calls fn(context, event) for everything that happened before the call, in the order in which it happened. Returns
+ * the number of events.
+ */
+size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, const struct mmap_event *event),
+                         void *context);
+
+/* How many records the kernel could not deliver so far, because a buffer was full. */
+uint64_t mmap_events_lost(const struct mmap_events *events);
+
+#endif

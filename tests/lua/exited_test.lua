@@ -1,0 +1,79 @@
+-- Stacks of commands that are over before anybody could have read their mappings have names, and so have those of files
+-- that are deleted then.
+local tap = require "tap"
+local target = require "target"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local RUNS = os.getenv "UPLUA_WITHOUT" and 5 or 20 -- an attach to each function by itself takes a second
+
+-- The frames of the stacks in TEXT, as mallocleak prints them, and how many of them have no function.
+local function frames(text)
+  local all, unnamed = {}, 0
+  for frame in text:gmatch "\n         (%S[^\n]*)" do
+    all[#all + 1] = frame
+    if frame:find "unknown" or not frame:find "^[%w_]+%+0x%x+$" then unnamed = unnamed + 1 end
+  end
+  return all, unnamed
+end
+
+local function has(list, pattern)
+  for _, item in ipairs(list) do
+    if item:find(pattern) then return true end
+  end
+  return false
+end
+
+do
+  local complete, quiet, unnamed, seen = 0, 0, 0, ""
+  for _ = 1, RUNS do
+    local run = target.uplua "mallocleak.lua --top 0 -- build/targets/leak"
+    local list, without = frames(run.out)
+    if has(list, "^leak_small%+") and has(list, "^leak_large_level1%+") and has(list, "^worker%+") then complete = complete + 1 end
+    if not run.err:find "not everything" then quiet = quiet + 1 end
+    unnamed = unnamed + without
+    if without > 0 then seen = run.out end
+  end
+  is(complete, RUNS, "the functions of a short command are in every report")
+  is(unnamed, 0, "and no frame is without a name")
+  is(quiet, RUNS, "nothing was lost")
+  if unnamed > 0 then io.stderr:write("# ", seen:gsub("\n", "\n# "), "\n") end
+end
+
+do
+  local run = target.uplua "mallocleak.lua --top 0 -- build/targets/leak-stripped"
+  local list = frames(run.out)
+  ok(has(list, "^leak%-stripped%+0x%x+$"), "a stripped program's frames name the file")
+  ok(not has(list, "unknown"), "and none is unknown")
+end
+
+do
+  local run = target.shell [[
+    cp build/targets/leak "$D/gone"
+    printf 'sleep 0.5; rm -- "%s"' "$D/gone" >"$D/remove"
+    ./uplua mallocleak.lua --top 0 -- "$D/gone" wait >"$D/out" 2>"$D/err" < <(sleep 0.3; rm -- "$D/gone"; printf xx)
+  ]]
+  local list, unnamed = frames(run.out)
+  ok(has(list, "^leak_large_level2%+"), "a program that was deleted while it ran has names")
+  is(unnamed, 0, "all of them")
+end
+
+do
+  -- Without a target: processes that come and go, one of them deleted at once. SIGTERM: jobs of a script ignore SIGINT.
+  local run = target.shell [[
+    cp build/targets/leak "$D/brief"
+    ./uplua -e 's = count(); uprobe("libc:malloc", function(e) if e.arg0 == 10 then s[{ e.comm, e:ustack() }]:inc() end end)
+      after(0.3, function() print "ready" io.stdout:flush() end)' >"$D/out" 2>"$D/err" </dev/null &
+    uplua=$!
+    for i in $(seq 1000); do grep -q ready "$D/out" && break; kill -0 $uplua || break; sleep 0.01; done
+    "$D/brief" >/dev/null; "$D/brief" >/dev/null
+    sleep 0.2
+    rm "$D/brief"
+    kill -TERM $uplua
+    wait $uplua
+  ]]
+  like(run.out, "brief\n%s+malloc%+0x0\n%s+leak_small%+", "without a target, processes that have exited have names")
+  ok(not run.out:find "brief\n%s+%[unknown", "and no stack of theirs is unknown")
+end
+
+target.done()
+tap.done_testing()
