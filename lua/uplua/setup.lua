@@ -140,6 +140,9 @@ function setup.commit()
   timing.mark "attached"
 end
 
+-- True once probes are attached.
+function setup.attached() return #attached > 0 end
+
 -- Forgets the probes that were declared and not committed.
 function setup.discard() pending = {} end
 

@@ -10,9 +10,12 @@ session() {
     shift
     "$pty" "$uplua" "$@" >"$D/out"
     status=$?
-    out=$(cat "$D/out")
+    out=$(cat "$D/out") session=$out
     ok "$name" [ "$status" != 98 ]
 }
+
+# The number after "sh" at the end of a line.
+calls() { echo "$1" | sed -n 's/^\(n: \)\{0,1\}sh  *\([0-9][0-9]*\)$/\2/p'; }
 
 session 'statements, expressions, several lines' <<'END'
 < >
@@ -128,6 +131,31 @@ session 'a target that exits is told, and the session goes on' -c 'sleep 0.1' <<
 < >
 ^D
 END
+
+session 'probes set line by line; what fails leaves nothing pending' -- sh -c 'sleep 0.3; exit 7' <<'END'
+< is ready
+< >
+> n, r = count(), ring()
+< >
+> uprobe("libc:mallok", function(e) n:inc() end)
+< did you mean malloc
+< >
+> uprobe("libc:malloc", function(e) n[e.comm] = {} .. "" end)
+< uplua:
+< >
+> r:each(function(ev) print("mallocs by " .. ev.comm) end)
+< >
+> uprobe("libc:malloc", function(e) n[e.comm]:inc() r:emit { comm = e.comm } end)
+< mallocs by sh
+< the target has exited
+> n
+< sh
+< >
+^D
+END
+is "$status" 7 "the command's status"
+run "$uplua" -e 'n = count() uprobe("libc:malloc", function(e) n[e.comm]:inc() end)' -- sh -c 'sleep 0.3; exit 7'
+is "$(calls "$session")" "$(calls "$out")" 'and all its calls were seen'
 
 session 'completion' <<'END'
 < >
