@@ -24,6 +24,7 @@ static struct {
     bool editing, have_line;
     char *line; /* NULL: end of input */
     char *history;
+    int keys;
     lua_State *L;
 } editor;
 
@@ -34,6 +35,13 @@ static void take_line(char *line)
     editor.editing = false;
     editor.have_line = true;
     editor.line = line;
+}
+
+/* Woken by a signal it reads as NUL, which only sets the mark; the loop then deals with the signal. */
+static int read_key(FILE *stream)
+{
+    (void)stream;
+    return terminal_key(editor.keys, interrupt_fd());
 }
 
 /* Offers the words that complete(text, start) of Lua gives. Errors in it offer nothing. */
@@ -75,6 +83,8 @@ static int readline_open(lua_State *L)
     rl_outstream = terminal_stream(STDOUT_FILENO);
     if (!rl_outstream)
         return luaL_error(L, "cannot open the terminal for the prompt");
+    editor.keys = terminal_keys(STDIN_FILENO);
+    rl_getc_function = read_key;
     rl_readline_name = "uplua";
     rl_catch_signals = 0;
     rl_attempted_completion_function = complete;
@@ -101,8 +111,7 @@ static int readline_start(lua_State *L)
 /* feed() → the line once it is complete, false at the end of input, nil before */
 static int readline_feed(lua_State *L)
 {
-    /* Ctrl-C throws away what was typed before it, also what has just made the descriptor readable. */
-    if (!editor.editing || !terminal_readable(STDIN_FILENO))
+    if (!editor.editing)
         return 0;
     rl_callback_read_char();
     if (!editor.have_line)

@@ -11,7 +11,7 @@ session() {
     "$pty" "$uplua" "$@" >"$D/out"
     status=$?
     out=$(cat "$D/out") session=$out
-    ok "$name" [ "$status" != 98 ]
+    ok "$name" [ "$status" -lt 97 ] # what pty says of a text that never came, or an end
 }
 
 # The number after "sh" at the end of a line.
@@ -179,6 +179,7 @@ session 'the history is read again' <<'END'
 ^P
 ^P
 > 
+< function:
 < >
 ^D
 END
