@@ -1,9 +1,6 @@
 /*
- * Bytecode → SSA. Each basic block of the bytecode becomes a block; a slot's value is looked up through the predecessors, and a
- * phi is made where they differ (M. Braun et al., Simple and Efficient Construction of Static Single Assignment Form, CC 2013).
- * All predecessors are complete when a block is built, but for the headers of loops: a header has a phi for each slot that a
- * round may change, which gets an argument more with every jump back. Apart from these jumps the order of the blocks is
- * topological. Calls of Lua functions are inlined here: their blocks stand between the caller's.
+ * Bytecode → SSA. Each basic block of the bytecode becomes a block, in an order that is topological apart from the jumps back
+ * to a loop's header. Calls of Lua functions are inlined (call.c): their blocks stand between the caller's.
  *
  * Branches on constants are folded at once, so that code behind a captured `false` is not even looked at.
  */
@@ -12,7 +9,6 @@
 #include <string.h>
 
 #include "compile/fold.h"
-#include "sys/feature.h"
 
 struct value *build_value(struct build *build, enum ir_op op, struct value *const *args, size_t count)
 {
@@ -21,139 +17,14 @@ struct value *build_value(struct build *build, enum ir_op op, struct value *cons
     return ir_append(build->function, build->block, op, build->position, args, count);
 }
 
-/* True for the first block of the handler or of an inlined function: the slots of the caller are not its own. */
-static bool begins_frame(const struct block *block)
-{
-    return !block->predecessor_count || block->predecessors[0]->frame != block->frame;
-}
-
-static struct value *read_slot(struct build *build, struct block *block, unsigned slot)
-{
-    if (block->slots[slot])
-        return ir_value(block->slots[slot]);
-    struct value *value;
-    if (block->inherits) {
-        value = read_slot(build, block->inherits, slot);
-    } else if (begins_frame(block)) {
-        value = ir_nil(build->function);
-    } else if (block->is_header) { /* no round changes it */
-        value = read_slot(build, block->predecessors[0], slot);
-    } else {
-        value = read_slot(build, block->predecessors[0], slot);
-        bool same = true;
-        for (size_t i = 1; i < block->predecessor_count; i++)
-            same &= read_slot(build, block->predecessors[i], slot) == value;
-        if (!same) {
-            struct value *phi = ir_phi(build->function, block, build->position);
-            for (size_t i = 0; i < block->predecessor_count; i++)
-                phi->args[i] = read_slot(build, block->predecessors[i], slot);
-            value = phi;
-        }
-    }
-    block->slots[slot] = value;
-    return value;
-}
-
-/* The value of SLOT where it is known without making a phi; else NULL. */
-static struct value *peek_slot(const struct block *block, unsigned slot)
-{
-    for (;;) {
-        if (block->slots[slot])
-            return ir_value(block->slots[slot]);
-        if (block->inherits)
-            block = block->inherits;
-        else if (begins_frame(block))
-            return NULL;
-        else if (block->predecessor_count == 1 || block->is_header)
-            block = block->predecessors[0];
-        else
-            return NULL;
-    }
-}
-
-/* LuaJIT's frame has two more slots than it says: of the call frame itself. */
-static void check_slot(struct build *build, unsigned slot)
-{
-    if (slot >= build->frame->bytecode->frame_size + 2u)
-        build_fail(build, "corrupt bytecode: a slot outside of the frame");
-}
-
-struct value *build_read(struct build *build, unsigned slot)
-{
-    check_slot(build, slot);
-    return read_slot(build, build->block, slot);
-}
-
-void build_write(struct build *build, unsigned slot, struct value *value)
-{
-    check_slot(build, slot);
-    build->block->slots[slot] = value;
-    build->frame->names[slot] = bytecode_variable(build->frame->bytecode, (uint8_t)slot, build->pc + 1);
-}
-
-static struct block *new_block(struct build *build)
-{
-    struct block *block = ir_block(build->function);
-    block->frame = build->frame;
-    block->slots = arena_allocate(build->arena, ((size_t)build->frame->bytecode->frame_size + 2) * sizeof *block->slots);
-    return block;
-}
-
-void build_continue(struct build *build, struct block *block)
-{
-    struct function *function = build->function;
-    *(function->last ? &function->last->following : &function->entry) = block;
-    function->last = block;
-    block->loop = build->loop;
-    build->block = block;
-}
-
 static struct block *block_at(struct build *build, uint32_t pc)
 {
     struct frame *frame = build->frame;
     if (pc >= frame->bytecode->instruction_count)
         build_fail(build, "corrupt bytecode: a jump out of the function");
     if (!frame->starts[pc])
-        frame->starts[pc] = new_block(build);
+        frame->starts[pc] = build_new_block(build);
     return frame->starts[pc];
-}
-
-/* Ends the current block by the way into LOOP and goes on in its header. */
-static void start_loop(struct build *build, struct loop *loop)
-{
-    if (!feature_available(FEATURE_MAY_GOTO))
-        build_fail(build, "loops in handlers need Linux 6.9 (may_goto), which this kernel does not offer: write the steps out");
-    struct block *header = new_block(build), *before = build->block;
-    build_value(build, IR_JUMP, NULL, 0);
-    ir_connect(before, header, build->function);
-    header->is_header = true;
-    loop->header = header;
-    build->loop = loop;
-    build_continue(build, header);
-    for (unsigned slot = 0; slot < build->frame->bytecode->frame_size + 2u; slot++) {
-        if (!loop->written[slot])
-            continue;
-        struct value *initial = read_slot(build, before, slot);
-        loop->phis[slot] = ir_phi(build->function, header, build->position);
-        loop->phis[slot]->args[0] = initial;
-        header->slots[slot] = loop->phis[slot];
-    }
-    build_value(build, IR_LOOP, NULL, 0);
-}
-
-/* Ends the current block by a jump back to LOOP's header. */
-static void jump_back(struct build *build, struct loop *loop)
-{
-    for (unsigned slot = 0; slot < build->frame->bytecode->frame_size + 2u; slot++) {
-        struct value *phi = loop->phis[slot];
-        if (!phi)
-            continue;
-        phi->args = arena_grow(build->arena, phi->args, phi->arg_count, sizeof *phi->args);
-        phi->args[phi->arg_count++] = read_slot(build, build->block, slot);
-    }
-    build_value(build, IR_JUMP, NULL, 0);
-    ir_connect(build->block, loop->header, build->function);
-    build->block = NULL;
 }
 
 static void jump(struct build *build, uint32_t target)
@@ -162,7 +33,7 @@ static void jump(struct build *build, uint32_t target)
         struct loop *loop = build->frame->loops[target];
         if (!loop || !loop->header || loop->numeric)
             build_fail(build, "a handler cannot jump back into a block");
-        jump_back(build, loop);
+        build_jump_back(build, loop);
         return;
     }
     struct block *to = block_at(build, target);
@@ -180,7 +51,7 @@ struct knowledge {
 
 static void edge(struct build *build, struct block *from, uint32_t target, struct knowledge known)
 {
-    struct block *block = new_block(build);
+    struct block *block = build_new_block(build);
     ir_connect(from, block, build->function);
     build_continue(build, block);
     if (known.tested) {
@@ -188,7 +59,7 @@ static void edge(struct build *build, struct block *from, uint32_t target, struc
         if (value->op != IR_CONSTANT && known.op)
             value = build_value(build, known.op, &known.tested, 1);
         for (unsigned slot = 0; slot < build->frame->bytecode->frame_size; slot++)
-            if (peek_slot(from, slot) == known.tested)
+            if (build_peek(from, slot) == known.tested)
                 block->slots[slot] = value;
         if (known.copy_to >= 0)
             build_write(build, (unsigned)known.copy_to, value);
@@ -454,7 +325,7 @@ static void start_for(struct build *build, const struct instruction *instruction
     int64_t step = step_of(build, base);
     if (!loop) /* the body never comes to its end */
         build_fail(build, "this loop never has a second round: write its body without the loop");
-    start_loop(build, loop);
+    build_start_loop(build, loop);
     struct value *index = build_read(build, base), *stop = build_read(build, base + 1);
     build_write(build, base + 3, index);
     struct value *more = step > 0 ? comparison(build, IR_LE, index, stop) : comparison(build, IR_LE, stop, index);
@@ -466,7 +337,7 @@ static void next_round(struct build *build, const struct instruction *instructio
     unsigned base = instruction->a;
     struct loop *loop = build->frame->loops[jump_target(build, instruction)];
     arithmetic(build, base, IR_ADD, build_read(build, base), build_read(build, base + 2));
-    jump_back(build, loop);
+    build_jump_back(build, loop);
 }
 
 static _Noreturn void refuse(struct build *build, enum bytecode_op op)
@@ -640,86 +511,12 @@ static void translate(struct build *build, const struct instruction *instruction
     }
 }
 
-/* Marks in WRITTEN the slots that INSTRUCTION sets. */
-static void mark_written(const struct instruction *instruction, bool *written)
-{
-    unsigned a = instruction->a, last = a;
-    switch (instruction->op) {
-    case BYTECODE_ISTC: case BYTECODE_ISFC: case BYTECODE_MOV: case BYTECODE_NOT: case BYTECODE_UNM: case BYTECODE_LEN:
-    case BYTECODE_ADDVN: case BYTECODE_SUBVN: case BYTECODE_MULVN: case BYTECODE_DIVVN: case BYTECODE_MODVN:
-    case BYTECODE_ADDNV: case BYTECODE_SUBNV: case BYTECODE_MULNV: case BYTECODE_DIVNV: case BYTECODE_MODNV:
-    case BYTECODE_ADDVV: case BYTECODE_SUBVV: case BYTECODE_MULVV: case BYTECODE_DIVVV: case BYTECODE_MODVV:
-    case BYTECODE_POW: case BYTECODE_CAT: case BYTECODE_KSTR: case BYTECODE_KCDATA: case BYTECODE_KSHORT:
-    case BYTECODE_KNUM: case BYTECODE_KPRI: case BYTECODE_UGET: case BYTECODE_GGET: case BYTECODE_TNEW:
-    case BYTECODE_TDUP: case BYTECODE_TGETV: case BYTECODE_TGETS: case BYTECODE_TGETB: case BYTECODE_FNEW:
-        break;
-    case BYTECODE_KNIL:
-        last = instruction->d;
-        break;
-    case BYTECODE_CALL: case BYTECODE_CALLM:
-        last = instruction->b ? a + instruction->b - 2u : 255;
-        if (instruction->b == 1)
-            return;
-        break;
-    case BYTECODE_FORI: case BYTECODE_FORL:
-        written[a + 3 < 256 ? a + 3 : 255] = true;
-        break;
-    default:
-        return;
-    }
-    for (unsigned slot = a; slot <= last && slot < 256; slot++)
-        written[slot] = true;
-}
-
-/* The loop that jumps from LAST back to FIRST. */
-static void add_loop(struct build *build, uint32_t first, uint32_t last, bool numeric)
-{
-    struct loop **loop = &build->frame->loops[first];
-    if (!*loop) {
-        *loop = arena_allocate(build->arena, sizeof **loop);
-        (*loop)->first = first;
-        (*loop)->numeric = numeric;
-    }
-    (*loop)->last = last; /* jumps are looked at in their order */
-    for (uint32_t pc = first; pc <= last; pc++)
-        mark_written(&build->frame->bytecode->instructions[pc], (*loop)->written);
-}
-
-/* Marks where jumps lead, so that straight code behind them starts a block, and which of them make loops. */
-static void find_jumps(struct build *build)
-{
-    const struct bytecode *bytecode = build->frame->bytecode;
-    for (uint32_t pc = 0; pc < bytecode->instruction_count; pc++) {
-        const struct instruction *instruction = &bytecode->instructions[pc];
-        bool is_for = instruction->op == BYTECODE_FORI || instruction->op == BYTECODE_FORL;
-        if (instruction->op != BYTECODE_JMP && instruction->op != BYTECODE_UCLO && !is_for)
-            continue;
-        uint32_t target = pc + 1 + instruction->d - 0x8000u;
-        if (target < bytecode->instruction_count)
-            build->frame->leaders[target] = true;
-        if (pc + 1 < bytecode->instruction_count)
-            build->frame->leaders[pc + 1] = true;
-        if (target <= pc)
-            add_loop(build, target, pc, instruction->op == BYTECODE_FORL);
-    }
-}
-
-/* The innermost loop around PC. */
-static const struct loop *loop_around(const struct frame *frame, uint32_t pc)
-{
-    const struct loop *innermost = frame->outside;
-    for (uint32_t first = 0; first <= pc; first++)
-        if (frame->loops[first] && frame->loops[first]->last >= pc && frame->loops[first]->header)
-            innermost = frame->loops[first];
-    return innermost;
-}
-
 void build_frame(struct build *build)
 {
     struct frame *frame = build->frame;
     const struct bytecode *bytecode = frame->bytecode;
     const char *file = bytecode->chunk + (*bytecode->chunk == '@' || *bytecode->chunk == '=');
-    find_jumps(build);
+    build_find_jumps(build);
     for (build->pc = 0; build->pc < bytecode->instruction_count; build->pc++) {
         const struct instruction *instruction = &bytecode->instructions[build->pc];
         if (!build->position || build->position->line != instruction->line || build->position->file != file ||
@@ -736,11 +533,11 @@ void build_frame(struct build *build)
             }
             build->block = NULL;
             struct loop *loop = frame->loops[build->pc];
-            build->loop = loop_around(frame, build->pc);
+            build->loop = build_loop_around(frame, build->pc);
             if (frame->starts[build->pc])
                 build_continue(build, frame->starts[build->pc]);
             if (build->block && loop && !loop->numeric)
-                start_loop(build, loop);
+                build_start_loop(build, loop);
         }
         if (build->block)
             translate(build, instruction);
@@ -789,7 +586,7 @@ void pass_build(struct function *function)
     struct build build = { .function = function, .compiler = compiler, .arena = function->arena, .frame = &frame };
     function->event = ir_append(function, NULL, IR_EVENT, NULL, NULL, 0);
     function->event->type.kind = TYPE_STATIC;
-    build_continue(&build, new_block(&build));
+    build_continue(&build, build_new_block(&build));
     if (bytecode->parameters) {
         build.block->slots[0] = function->event;
         frame.names[0] = "e";

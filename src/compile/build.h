@@ -1,4 +1,5 @@
-/* The state of the pass that turns bytecode into SSA; shared by build.c (control flow), index.c (t[k]) and call.c (f(x)). */
+/* The state of the pass that turns bytecode into SSA; shared by build.c (control flow), slots.c (variables), loops.c,
+ * index.c (t[k]) and call.c (f(x)). */
 #ifndef UPLUA_COMPILE_BUILD_H
 #define UPLUA_COMPILE_BUILD_H
 
@@ -53,8 +54,20 @@ struct build {
 struct value *build_value(struct build *build, enum ir_op op, struct value *const *args, size_t count);
 struct value *build_read(struct build *build, unsigned slot);
 void build_write(struct build *build, unsigned slot, struct value *value);
-/* A new block of the current frame that continues BUILD's block and is built next. */
+/* The value of SLOT at the end of BLOCK where it is known without making a phi; else NULL. */
+struct value *build_peek(const struct block *block, unsigned slot);
+/* A block of the current frame, which stands nowhere yet. */
+struct block *build_new_block(struct build *build);
+/* Ends the current block by the way into LOOP and goes on in its header. */
+void build_start_loop(struct build *build, struct loop *loop);
+/* Ends the current block by a jump back to LOOP's header. */
+void build_jump_back(struct build *build, struct loop *loop);
+/* Puts BLOCK behind the blocks built so far and appends to it from now on. */
 void build_continue(struct build *build, struct block *block);
+/* Finds where the current frame's jumps lead: its leaders and loops. */
+void build_find_jumps(struct build *build);
+/* The innermost loop around PC that has been started. */
+const struct loop *build_loop_around(const struct frame *frame, uint32_t pc);
 /* Translates FRAME's bytecode into the blocks from BUILD's block on. */
 void build_frame(struct build *build);
 

@@ -311,6 +311,9 @@ void pass_optimise(struct function *function)
 {
     merge_equal_values(function);
     add_in_place(function);
-    while (ir_drop_unused(function, ir_has_effect) | drop_branches(function))
-        ;
+    bool smaller;
+    do {
+        smaller = ir_drop_unused(function, ir_has_effect);
+        smaller |= drop_branches(function);
+    } while (smaller);
 }

@@ -1,0 +1,76 @@
+/* The loops of a function's bytecode, found before it is translated: where jumps lead back to, and what a round may change. */
+#include "compile/build.h"
+
+/* Marks in WRITTEN the slots that INSTRUCTION sets. */
+static void mark_written(const struct instruction *instruction, bool *written)
+{
+    unsigned a = instruction->a, last = a;
+    switch (instruction->op) {
+    case BYTECODE_ISTC: case BYTECODE_ISFC: case BYTECODE_MOV: case BYTECODE_NOT: case BYTECODE_UNM: case BYTECODE_LEN:
+    case BYTECODE_ADDVN: case BYTECODE_SUBVN: case BYTECODE_MULVN: case BYTECODE_DIVVN: case BYTECODE_MODVN:
+    case BYTECODE_ADDNV: case BYTECODE_SUBNV: case BYTECODE_MULNV: case BYTECODE_DIVNV: case BYTECODE_MODNV:
+    case BYTECODE_ADDVV: case BYTECODE_SUBVV: case BYTECODE_MULVV: case BYTECODE_DIVVV: case BYTECODE_MODVV:
+    case BYTECODE_POW: case BYTECODE_CAT: case BYTECODE_KSTR: case BYTECODE_KCDATA: case BYTECODE_KSHORT:
+    case BYTECODE_KNUM: case BYTECODE_KPRI: case BYTECODE_UGET: case BYTECODE_GGET: case BYTECODE_TNEW:
+    case BYTECODE_TDUP: case BYTECODE_TGETV: case BYTECODE_TGETS: case BYTECODE_TGETB: case BYTECODE_FNEW:
+        break;
+    case BYTECODE_KNIL:
+        last = instruction->d;
+        break;
+    case BYTECODE_CALL: case BYTECODE_CALLM:
+        last = instruction->b ? a + instruction->b - 2u : 255;
+        if (instruction->b == 1)
+            return;
+        break;
+    case BYTECODE_FORI: case BYTECODE_FORL:
+        written[a + 3 < 256 ? a + 3 : 255] = true;
+        break;
+    default:
+        return;
+    }
+    for (unsigned slot = a; slot <= last && slot < 256; slot++)
+        written[slot] = true;
+}
+
+/* The loop that jumps from LAST back to FIRST. */
+static void add_loop(struct build *build, uint32_t first, uint32_t last, bool numeric)
+{
+    struct loop **loop = &build->frame->loops[first];
+    if (!*loop) {
+        *loop = arena_allocate(build->arena, sizeof **loop);
+        (*loop)->first = first;
+        (*loop)->numeric = numeric;
+    }
+    (*loop)->last = last; /* jumps are looked at in their order */
+    for (uint32_t pc = first; pc <= last; pc++)
+        mark_written(&build->frame->bytecode->instructions[pc], (*loop)->written);
+}
+
+/* Marks where jumps lead, so that straight code behind them starts a block, and which of them make loops. */
+void build_find_jumps(struct build *build)
+{
+    const struct bytecode *bytecode = build->frame->bytecode;
+    for (uint32_t pc = 0; pc < bytecode->instruction_count; pc++) {
+        const struct instruction *instruction = &bytecode->instructions[pc];
+        bool is_for = instruction->op == BYTECODE_FORI || instruction->op == BYTECODE_FORL;
+        if (instruction->op != BYTECODE_JMP && instruction->op != BYTECODE_UCLO && !is_for)
+            continue;
+        uint32_t target = pc + 1 + instruction->d - 0x8000u;
+        if (target < bytecode->instruction_count)
+            build->frame->leaders[target] = true;
+        if (pc + 1 < bytecode->instruction_count)
+            build->frame->leaders[pc + 1] = true;
+        if (target <= pc)
+            add_loop(build, target, pc, instruction->op == BYTECODE_FORL);
+    }
+}
+
+/* The innermost loop around PC. */
+const struct loop *build_loop_around(const struct frame *frame, uint32_t pc)
+{
+    const struct loop *innermost = frame->outside;
+    for (uint32_t first = 0; first <= pc; first++)
+        if (frame->loops[first] && frame->loops[first]->last >= pc && frame->loops[first]->header)
+            innermost = frame->loops[first];
+    return innermost;
+}
