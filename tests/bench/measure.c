@@ -1,6 +1,6 @@
 /*
- * measure COMMAND [argument ...]: runs it with its output thrown away; prints "SECONDS KILOBYTES": wall-clock time and
- * peak resident memory.
+ * measure COMMAND [argument ...]: runs it with its output thrown away; prints "SECONDS KILOBYTES START": wall-clock time,
+ * peak resident memory, and when it was started (CLOCK_MONOTONIC in seconds).
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,6 +33,6 @@ int main(int argc, char **argv)
     int status;
     if (pid < 0 || wait4(pid, &status, 0, &usage) != pid)
         return 1;
-    printf("%.6f %ld\n", now() - start, usage.ru_maxrss);
+    printf("%.6f %ld %.6f\n", now() - start, usage.ru_maxrss, start);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
