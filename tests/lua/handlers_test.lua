@@ -124,6 +124,11 @@ local cases = {
       e.arg4 * 10 + e.arg5) end)]], "n:get()", "485839488" },
   { "one entry value at return", [[local n = up.count()
     up.uretprobe(NEGATIVE, function(e) if up.i32(e.ret) == -e.arg0 - 1 then n:inc() end end)]], "n:get()", "101" },
+  { "recursive calls pair with their own entries (the kernel hooks 64 of the 101 nested returns)", [[local n = up.count()
+    up.uretprobe(CALLS .. "factorial_depth", function(e) n[e.ret == e.arg0 * (e.arg0 + 1) / 2]:inc() end)
+    local t = up.count()
+    up.uretprobe(CALLS .. "factorial_depth", function(e) t[e.elapsed > 0 and e.arg0 > 0 and e.arg0 <= 101]:inc() end)]],
+    "n[true], n[false], t[true], t[false]", "64 0 64 0" },
   { "return values alone", [[local n = up.sum() up.uretprobe(ADD3, function(e) n:add(e.ret) end)]], "n:get()", "759" },
   { "elapsed time of a call that sleeps for 2 ms", [[local n = up.count()
     up.uretprobe(CALLS .. "slow", function(e) n[e.elapsed >= 2000000 and e.elapsed < 2000000000]:inc() end)]], "n[true]", "1" },
