@@ -199,20 +199,26 @@ local function reallocates_from(e)
   end
 end
 
+-- The block that realloc was given is free, if it was given any.
+local function moved(e)
+  if e.arg0 ~= 0 then
+    frees:inc()
+    if not moving[e.tid] then old_frees:inc() end
+  end
+end
+
 -- BYTES gives the new size, EMPTY is true if that is 0: then the C library's realloc frees the block and returns NULL.
 local function reallocates_to(bytes, empty)
   return function(e)
     if counting:get() ~= 0 and leave(e) then
       if e.ret ~= 0 then
-        if e.arg0 ~= 0 then frees:inc() end
+        moved(e)
         allocated(e, e.ret, bytes(e))
-      elseif e.arg0 ~= 0 then
-        if empty(e) then
-          frees:inc()
-        else
-          local old = moving[e.tid]
-          if old then live[key(e, e.arg0)] = up.copy(old) end
-        end
+      elseif empty(e) then
+        moved(e)
+      else
+        local old = moving[e.tid]
+        if old then live[key(e, e.arg0)] = up.copy(old) end
       end
       moving[e.tid] = nil
     end

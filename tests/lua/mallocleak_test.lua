@@ -117,6 +117,22 @@ for i = 1, 3 do
   is(report.frees, want.frees, what .. ": frees")
 end
 
+-- Probes come and go one after the other: what happens in between must not look like a leak.
+for i = 1, 3 do
+  local what = "a program at work, run " .. i
+  local report = parse(target.at_work("build/targets/allocs 300000000", "mallocleak.lua", 0.2).out)[1] or {}
+  ok((report.allocations or 0) > 101, what .. ": allocations are seen")
+  ok((report.blocks or 99) <= 1, what .. ": at most the block of the moment is held")
+end
+
+do
+  local what = "racing reallocs at work"
+  local report = parse(target.at_work("build/targets/reallocs 4 300000000", "mallocleak.lua", 0.2).out)[1] or {}
+  ok((report.allocations or 0) > 101, what .. ": allocations are seen")
+  ok((report.blocks or 99) <= 4 * 17, what .. ": the threads' blocks are held")
+  is(report.blocks and report.allocations - report.frees + (report.before or 0), report.blocks, what .. ": the sums agree")
+end
+
 do
   local what = "one allocator on top of another"
   local run = target.attached("env LD_PRELOAD=build/targets/libshim.so build/targets/nested wait", "mallocleak.lua --top 0")

@@ -79,4 +79,23 @@ function target.attached(command, arguments, ends)
   ]]):format(command, arguments, ends and "exec 7>&-" or "kill -INT $uplua"))
 end
 
+-- Runs ./uplua ARGUMENTS for SECONDS, once it traces, on COMMAND, which is at work before, during and after.
+function target.at_work(command, arguments, seconds)
+  return target.shell(([[
+    set -m
+    %s >/dev/null &
+    program=$!
+    sleep 0.1
+    ./uplua %s -- $program >"$D/out" 2>"$D/err" &
+    uplua=$!
+    for i in $(seq 1000); do grep -q tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
+    sleep %s
+    kill -INT $uplua
+    wait $uplua
+    status=$?
+    kill $program
+    exit $status
+  ]]):format(command, arguments, seconds))
+end
+
 return target
