@@ -132,7 +132,7 @@ session 'a target that exits is told, and the session goes on' -c 'sleep 0.1' <<
 ^D
 END
 
-session 'probes set line by line; what fails leaves nothing pending' -- sh -c 'sleep 0.3; exit 7' <<'END'
+session 'probes set line by line; what fails leaves nothing pending' -- env -i sh -c 'sleep 0.3; exit 7' <<'END'
 < is ready
 < >
 > n, r = count(), ring()
@@ -154,7 +154,7 @@ session 'probes set line by line; what fails leaves nothing pending' -- sh -c 's
 ^D
 END
 is "$status" 7 "the command's status"
-run "$uplua" -e 'n = count() uprobe("libc:malloc", function(e) n[e.comm]:inc() end)' -- sh -c 'sleep 0.3; exit 7'
+run "$uplua" -e 'n = count() uprobe("libc:malloc", function(e) n[e.comm]:inc() end)' -- env -i sh -c 'sleep 0.3; exit 7'
 is "$(calls "$session")" "$(calls "$out")" 'and all its calls were seen'
 
 session 'completion' <<'END'

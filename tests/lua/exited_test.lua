@@ -6,12 +6,14 @@ local ok, is, like = tap.ok, tap.is, tap.like
 
 local RUNS = os.getenv "UPLUA_WITHOUT" and 5 or 20 -- an attach to each function by itself takes a second
 
--- The frames of the stacks in TEXT, as mallocleak prints them, and how many of them have no function.
+-- The frames of the stacks in TEXT, as mallocleak prints them, and how many of them have no function. A library may have no
+-- symbols for its local functions: there its name will do.
 local function frames(text)
   local all, unnamed = {}, 0
   for frame in text:gmatch "\n         (%S[^\n]*)" do
     all[#all + 1] = frame
-    if frame:find "unknown" or not frame:find "^[%w_]+%+0x%x+$" then unnamed = unnamed + 1 end
+    local named = frame:find "^[%w_]+%+0x%x+$" or frame:find "^lib[^ ]*%.so[%d.]*%+0x%x+$"
+    if frame:find "unknown" or not named then unnamed = unnamed + 1 end
   end
   return all, unnamed
 end
