@@ -41,7 +41,8 @@ struct shared {
     const char *name; /* of the variable that held it when it was first used; NULL: no handler has used it */
     char map_name[16];
     uint32_t map_type, map_flags; /* BPF_MAP_TYPE_*, BPF_F_* */
-    bool used, keyed;
+    bool used; /* in the last setup compiled */
+    bool keyed;
     struct type key, value; /* TYPE_NONE where there is none */
     struct record **variants; /* of a ring: variant TAG has the shape variants[TAG] */
     size_t variant_count;

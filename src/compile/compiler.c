@@ -105,6 +105,8 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
                     const struct compile_options *options)
 {
     struct function *functions = arena_allocate(&compiler->arena, (count + 1) * sizeof *functions);
+    for (size_t i = 0; i < compiler->object_count; i++)
+        compiler->objects[i]->used = false;
     for (size_t i = 0; i < count; i++) {
         functions[i] = (struct function){ .compiler = compiler, .arena = &compiler->arena, .handler = &handlers[i],
                                           .options = options, .handler_number = i };

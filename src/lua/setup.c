@@ -181,13 +181,18 @@ static const char *map_type_name(uint32_t type)
     }
 }
 
-/* Pushes object.bind's description of each object that has just been loaded, by its id. */
+/*
+ * Pushes object.bind's description of each object that has just been loaded, by its id; and of the rings loaded before that are used
+ * again, since they may have got variants.
+ */
 static void push_objects(lua_State *L, struct compiler *compiler, const struct loaded *loaded)
 {
     lua_newtable(L); /* objects */
     for (size_t i = 0; i < compiler_object_count(compiler); i++) {
         struct shared *object = compiler_object(compiler, i);
-        int fd = object->used && object->fd < 0 ? loaded_map_fd(loaded, object->map_name) : -1;
+        if (!object->used || (object->fd >= 0 && object->kind != OBJECT_RING))
+            continue;
+        int fd = object->fd < 0 ? loaded_map_fd(loaded, object->map_name) : object->fd;
         if (fd < 0)
             continue;
         object->fd = fd;
