@@ -150,6 +150,15 @@ do
 end
 
 do
+  local what = "a stripped program"
+  local run = target.uplua "mallocleak.lua --top 2 -- build/targets/leak-stripped"
+  local report = single(run, what)
+  is(report.stacks[1] and report.stacks[1].blocks, 7, what .. ": blocks of the first stack")
+  is(report.stacks[2] and report.stacks[2].bytes, 23000, what .. ": bytes of the second")
+  like(run.out, "\n         leak%-stripped%+0x%x+\n", what .. ": places as module and offset")
+end
+
+do
   local what = "--min-size"
   local report = single(target.attached("build/targets/leak wait", "mallocleak.lua --min-size 1001"), what)
   is(report.blocks, 7, what)
