@@ -12,7 +12,7 @@ local function frames(text)
   local all, unnamed = {}, 0
   for frame in text:gmatch "\n         (%S[^\n]*)" do
     all[#all + 1] = frame
-    local named = frame:find "^[%w_]+%+0x%x+$" or frame:find "^lib[^ ]*%.so[%d.]*%+0x%x+$"
+    local named = frame:find "^[%w_]+%+0x%x+$" or frame:find "^l[id][^ ]*%.so[%d.]*%+0x%x+$"
     if frame:find "unknown" or not named then unnamed = unnamed + 1 end
   end
   return all, unnamed
