@@ -51,8 +51,13 @@ end
 do
   local run = target.shell [[
     cp build/targets/leak "$D/gone"
-    printf 'sleep 0.5; rm -- "%s"' "$D/gone" >"$D/remove"
-    ./uplua mallocleak.lua --top 0 -- "$D/gone" wait >"$D/out" 2>"$D/err" < <(sleep 0.3; rm -- "$D/gone"; printf xx)
+    : >"$D/out"
+    remove() {
+      until grep -q ready "$D/out"; do sleep 0.05; done
+      rm -- "$D/gone"
+      printf xx
+    }
+    ./uplua mallocleak.lua --top 0 -- "$D/gone" wait >"$D/out" 2>"$D/err" < <(remove)
   ]]
   local list, unnamed = frames(run.out)
   ok(has(list, "^leak_large_level2%+"), "a program that was deleted while it ran has names")
