@@ -29,6 +29,15 @@ local function builtin(value)
   end
 end
 
+-- The name of a function of Lua's own libraries: "print", "string.format"; nil for others.
+local function library_name(value)
+  for _, library in ipairs { "_G", "string", "table", "math", "os", "io", "ffi", "coroutine", "debug" } do
+    for name, known in pairs(package.loaded[library] or {}) do
+      if rawequal(known, value) then return library == "_G" and name or library .. "." .. name end
+    end
+  end
+end
+
 local function bytes_of(value)
   return ffi.string(eight(value), 8)
 end
@@ -39,7 +48,9 @@ local function describe(value)
   if kind == "function" then
     local name = builtin(value)
     if name then return "builtin", name end
-    if debug.getinfo(value, "S").what == "C" then return "other", "a function that is not written in Lua" end
+    if debug.getinfo(value, "S").what == "C" then
+      return "other", (library_name(value) or "a function") .. ", which is not written in Lua"
+    end
     return "function", capture.handle(value)
   end
   if kind == "table" then

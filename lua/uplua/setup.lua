@@ -27,6 +27,9 @@ local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"", 3) end
   if type(handler) ~= "function" then error(kind .. " " .. spec .. ": the last argument is the handler, a function", 3) end
+  if debug.getinfo(handler, "S").what == "C" then
+    error(kind .. " " .. spec .. ": the handler must be written in Lua: a function of C has no bytecode to compile", 3)
+  end
   if type(given) ~= "table" then error(kind .. " " .. spec .. ": options are a table", 3) end
   options_check(kind, given)
   local ok, sites = pcall(core.probe.resolve, spec)

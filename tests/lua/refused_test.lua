@@ -25,7 +25,7 @@ local cases = {
   { [[m[1] = { a = 1 } local r = m[1] m[2] = { a = e.comm }]], "the field 'a' of the records in 'm' is an integer on one side and a string on the other" },
   { [[outside = e.arg0]], "cannot assign to a variable outside of it; use v = up.var%(0%)" },
   { [[up.printf("hi")]], "up.printf is not available in a handler yet" },
-  { [[print("hi")]], "cannot call a function that is not written in Lua" },
+  { [[print("hi")]], "cannot call print, which is not written in Lua" },
   { [[m[1] = 0.5]], "0.5 is not an integer: handlers compute with integers" },
   { [[m[1] = 1 / 3]], "0.33333333333333 is not an integer: handlers compute with integers" },
   { [[m[1] = 2 ^ e.arg0]], "'^' on values of the kernel" },
