@@ -3,6 +3,8 @@
 -- An error of the script's own ("leak.lua:12: attempt to index …") comes with a traceback of the script's functions.
 -- An error that uplua raises for the user, by error(text, 0), stands for itself: what, which, why and what to do; only the line
 -- of the script that led to it is added.
+local escape = require("uplua.text").escape
+
 local failure = {}
 
 -- True for functions of uplua itself: its chunks are named "uplua.lua" and "uplua/…", which script names never are
@@ -52,10 +54,10 @@ function failure.trace(err)
   return table.concat(lines, "\n")
 end
 
--- Writes text for the user on stderr, after what was printed so far.
-function failure.report(text)
+-- Writes a message for the user on stderr, after what was printed so far. It may quote names that the target chose.
+function failure.report(message)
   io.stdout:flush()
-  io.stderr:write("uplua: ", text, "\n")
+  io.stderr:write("uplua: ", escape(message, "\n\t"), "\n")
 end
 
 return failure
