@@ -89,7 +89,11 @@ local function watch(s)
   if s.ring and s.fn and not s.watched then
     s.watched = true
     -- One batch per turn of the loop: a busy ring must not keep timers and signals waiting. What is left keeps it ready.
-    require("uplua.loop").watch(s.fd, function() batch(s, s.fn) end)
+    require("uplua.loop").watch(s.fd, function()
+      s.watched = false -- the loop watches no longer if the callback raises an error; another each() may begin anew
+      batch(s, s.fn)
+      s.watched = true
+    end)
   end
 end
 
@@ -117,10 +121,10 @@ function methods:poll(timeout, fn)
   return seen
 end
 
--- Walks all that is left.
+-- Walks all that is left, except for a callback that has failed: it would fail again.
 function methods:drain()
   local s = state_of(self)
-  if not s.ring or not s.fn then return end
+  if not s.watched then return end
   repeat
     local _, any = batch(s, s.fn)
   until not any
