@@ -58,7 +58,7 @@ end
 -- Checks for object.check.
 function object.positive(value)
   if type(value) == "number" and value >= 1 and value == math.floor(value) and value < 2 ^ 32 then return value end
-  return nil, ("%s is not a positive integer"):format(tostring(value))
+  return nil, ("%s is not a whole number from 1 to %.0f"):format(tostring(value), 2 ^ 32 - 1)
 end
 
 local SCALARS = {}

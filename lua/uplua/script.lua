@@ -35,7 +35,7 @@ function script.find(name)
   local here = name:find("^uplua[./]") and "./" .. name or name
   if name:find("/", 1, true) then
     if system.is_file(name) then return here end
-    return nil, ("no such script: %s"):format(name)
+    return nil, ("no such script: %s%s"):format(name, system.real_path(name) and ": it is a folder" or "")
   end
   local folders = script.folders()
   for _, folder in ipairs(folders) do

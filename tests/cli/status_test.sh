@@ -31,7 +31,7 @@ bad 1 '*no process 99999999999' -e '' -- 99999999999
 bad 1 '*nosuch-command: command not found' -e '' -- nosuch-command
 bad 1 '*no such script: nosuch.lua; looked in */scripts*and the current folder' nosuch.lua
 bad 1 '*no such script: /nosuch.lua' /nosuch.lua
-bad 1 '*no such script: /' /
+bad 1 '*no such script: /: it is a folder' /
 bad 1 "uplua: -e:1: *near '<eof>'" -e 'x ='
 bad 1 "uplua: -e:1: attempt to *nil*
   -e:1: in the main chunk" -e 'local x = nil + 1'

@@ -56,7 +56,7 @@ fails(function() m:get() end, "a key cannot be nil", "no key")
 fails(function() m.get(1) end, "colon", "a dot instead of a colon")
 fails(function() m.size = 1 end, "'size' is a method", "a method's name as a key")
 fails(function() hash.hash { maximum = 1 } end, "hash_test.lua:%d+: hash: unknown option 'maximum'; did you mean 'max'%?", "a slip in an option")
-fails(function() hash.hash { max = 0 } end, "option 'max': 0 is not a positive integer", "a wrong option")
+fails(function() hash.hash { max = 0 } end, "option 'max': 0 is not a whole number from 1 to 4294967295", "a wrong option")
 fails(function() hash.hash { key = "u33x" } end, "'u33x' is not a type", "a wrong type")
 
 -- Records.
