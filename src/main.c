@@ -1,11 +1,26 @@
 /* uplua: traces running programs with Lua. Everything is in src/lua and lua/uplua/main.lua. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lua/state.h"
 
+/*
+ * Where a standard descriptor is closed, the next file to be opened would become it, and get the output: a BPF map, a
+ * script's own file. What stands in its place cannot be read, or written, either.
+ */
+static void occupy_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            open("/dev/null", (fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) | O_CLOEXEC);
+}
+
 int main(int argc, char *argv[])
 {
+    occupy_standard_descriptors();
     struct error err;
     lua_State *L = state_new(&err);
     if (!L) {
