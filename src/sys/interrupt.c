@@ -71,6 +71,8 @@ static void on_request(int signal, siginfo_t *info, void *context)
 static void on_tick(int signal)
 {
     (void)signal;
+    if (!interrupt.signal)
+        return; /* somebody else's SIGALRM */
     static const char hint[] = "uplua: still busy in compiled Lua code; Ctrl-C again ends at once\n";
     int saved = errno;
     int ticks = ++interrupt.ticks;
