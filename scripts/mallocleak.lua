@@ -57,6 +57,9 @@ local count = tonumber(options[2] or math.huge)
 if not count or count < 1 then wrong("count: '%s' is not a number of reports", options[2]) end
 if options[3] then wrong("'%s' is one argument too many", options[3]) end
 if options.sample < 1 then wrong("--sample: one block in %d cannot be followed", options.sample) end
+if options.min_size and options.max_size and options.min_size > options.max_size then
+  wrong("no block has at least %d and at most %d bytes", options.min_size, options.max_size)
+end
 if options.max < 1 then wrong("--max: there must be room for a block") end
 if #core.target.pids() == 0 then wrong("whose memory? give PIDs or a command after --") end
 if options.folded then -- what cannot be written is better known before the run
@@ -232,6 +235,9 @@ local function second(e) return e.arg1 end
 local function product(e) return e.arg0 * e.arg1 end
 
 local modules = up.modules_defining "malloc"
+if #modules == 0 then
+  error("nothing in the target defines malloc: it uses no allocator in C, or is linked statically and stripped", 0)
+end
 
 -- glibc's realloc calls its malloc and free, its other functions call none of these. Other libraries, and one
 -- allocator on top of another, may call any from any: then every function tells when it begins and ends.

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "probe/script.h"
+#include "sym/elffile.h"
 
 struct status {
     char name[64];
@@ -47,6 +49,10 @@ static int no_program(pid_t pid, const struct status *status, int code, struct e
             status->name);
     if (status->state == 'Z' || status->state == 'X')
         return error_set(err, -ESRCH, "process %d (%s) has already exited", (int)pid, status->name);
+    if ((code == -EACCES || code == -EPERM) && geteuid() == 0)
+        return error_set(err, code,
+                         "process %d (%s) is out of reach, even for this root: uplua lacks CAP_SYS_PTRACE, or a security "
+                         "policy forbids it", (int)pid, status->name);
     if (code == -EACCES || code == -EPERM)
         return error_set(err, code,
                          "process %d (%s) belongs to another user: tracing it needs CAP_SYS_PTRACE; run uplua as root",
@@ -67,6 +73,41 @@ static void program_name(pid_t pid, char *name, size_t size)
     name[n > 0 ? n : 0] = '\0';
 }
 
+/* 1 if HEADER is that of a 64-bit ELF file of this CPU, 0 if it is no ELF file, else an error about WHAT ("process 42 is"). */
+static int check_header(const Elf64_Ehdr *header, const char *what, const char *path, struct error *err)
+{
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return 0;
+    if (header->e_ident[EI_CLASS] != ELFCLASS64)
+        return error_set(err, -ENOEXEC, "%s a 32-bit program (%s); uplua traces 64-bit programs", what, path);
+    if (header->e_machine != arch_elf_machine())
+        return error_set(err, -ENOEXEC, "%s a program for another CPU (%s, ELF machine %u)", what, path,
+                         header->e_machine);
+    return 1;
+}
+
+/* The first bytes of FD, which it closes, as an ELF header: e_ident and e_machine lie at the same place in both classes. */
+static void read_header(int fd, Elf64_Ehdr *header)
+{
+    memset(header, 0, sizeof *header);
+    if (pread(fd, header, sizeof *header, 0) < (ssize_t)sizeof *header)
+        memset(header, 0, sizeof *header);
+    close(fd);
+}
+
+int process_check_command(const char *path, struct error *err)
+{
+    char *program = script_program(path);
+    int fd = program ? elffile_open_path(-1, program) : -1, result = 1;
+    if (fd >= 0) {
+        Elf64_Ehdr header;
+        read_header(fd, &header);
+        result = check_header(&header, "the command is", program, err);
+    }
+    free(program);
+    return result < 0 ? result : 0;
+}
+
 int process_check(pid_t pid, struct error *err)
 {
     struct status status;
@@ -84,17 +125,13 @@ int process_check(pid_t pid, struct error *err)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0)
         return no_program(pid, &status, -errno, err);
-    Elf64_Ehdr header; /* e_ident and e_machine lie at the same place in both classes */
-    ssize_t n = pread(fd, &header, sizeof header, 0);
-    close(fd);
+    Elf64_Ehdr header;
+    read_header(fd, &header);
     program_name(pid, path, sizeof path);
-    if (n < (ssize_t)sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    char what[48];
+    snprintf(what, sizeof what, "process %d is", (int)pid);
+    result = check_header(&header, what, path, err);
+    if (result == 0)
         return error_set(err, -ENOEXEC, "process %d runs %s, which is not an ELF program", (int)pid, path);
-    if (header.e_ident[EI_CLASS] != ELFCLASS64)
-        return error_set(err, -ENOEXEC, "process %d is a 32-bit program (%s); uplua traces 64-bit programs", (int)pid,
-                         path);
-    if (header.e_machine != arch_elf_machine())
-        return error_set(err, -ENOEXEC, "process %d is a program for another CPU (%s, ELF machine %u)", (int)pid, path,
-                         header.e_machine);
-    return 0;
+    return result < 0 ? result : 0;
 }

@@ -10,4 +10,10 @@
  * it is. */
 int process_check(pid_t pid, struct error *err);
 
+/*
+ * 0 if the command at PATH can be traced, or cannot be judged before it runs; else an error that says why not. For a
+ * script that is its interpreter.
+ */
+int process_check_command(const char *path, struct error *err);
+
 #endif

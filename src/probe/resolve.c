@@ -72,13 +72,30 @@ static int add_mapped_or_first(const struct place *place, const struct modules *
     return add_module(found, &candidates->items[0]);
 }
 
+/* The path NAME, which is relative to us, from the root on; the file itself need not be there. NULL if it has no folder. */
+static char *absolute(const char *name)
+{
+    const char *file = path_basename(name);
+    char *folder = strndup(name, (size_t)(file - name)), *real = folder ? realpath(folder, NULL) : NULL, *path = NULL;
+    if (real && asprintf(&path, "%s/%s", strcmp(real, "/") ? real : "", file) < 0)
+        path = NULL;
+    free(folder);
+    free(real);
+    return path;
+}
+
 /* Adds the file NAME, a path, of PLACE. */
 static int find_path(const struct place *place, const char *name, struct modules *found)
 {
-    /* A path that is a mapped file's name also stands for a file that was replaced since. */
-    for (size_t i = 0; i < place->modules.count; i++)
-        if (strcmp(place->modules.items[i].name, name) == 0)
-            return add_module(found, &place->modules.items[i]);
+    /* A path that is a mapped file's name also stands for a file that was deleted or replaced since. */
+    char *own = name[0] == '/' ? NULL : absolute(name);
+    const char *mapped = own ? own : name;
+    size_t known = 0;
+    while (known < place->modules.count && strcmp(place->modules.items[known].name, mapped) != 0)
+        known++;
+    free(own);
+    if (known < place->modules.count)
+        return add_module(found, &place->modules.items[known]);
     struct modules candidates = {0};
     int result = -ENOENT;
     char *inside = name[0] == '/' ? path_resolve(place->root, name) : NULL, *full = NULL;
@@ -139,6 +156,21 @@ static int find_command(const struct place *place, const char *binary, struct mo
     return result;
 }
 
+/* True for a process whose program carries its libraries in itself: no loader will map others. */
+static bool is_static(const struct place *place)
+{
+    struct binary *binary;
+    if (!place->pid || !place->modules.count || binary_open(&place->modules.items[0], &binary, NULL) < 0)
+        return false;
+    /* The loader itself, run as a program, has no interpreter either. */
+    bool dynamic = strncmp(path_basename(place->modules.items[0].name), "ld", 2) == 0;
+    const struct elffile *elf = binary_elf(binary);
+    for (size_t i = 0; i < elf->segment_count; i++)
+        dynamic = dynamic || elf->segments[i].p_type == PT_INTERP;
+    binary_close(binary);
+    return !dynamic;
+}
+
 static int no_binary(const struct place *place, const struct spec *spec, struct error *err)
 {
     char names[512], where[64] = "";
@@ -160,6 +192,9 @@ static int no_binary(const struct place *place, const struct spec *spec, struct 
         snprintf(where, sizeof where, "process %d has no", (int)place->pid);
     else
         snprintf(where, sizeof where, place->modules.count ? "the command has no" : "there is no");
+    if (is_static(place))
+        return error_set(err, -ENOENT, "%s: %s library '%s': it is statically linked\nname its own functions, as in %s:main",
+                         spec->text, where, spec->binary, path_basename(place->modules.items[0].name));
     return error_set(err, -ENOENT,
                      "%s: %s program or library '%s'%s\nname a file by its path, a command, or a library "
                      "such as libc",
@@ -188,7 +223,7 @@ static int find_binary(const struct place *place, const struct spec *spec, struc
         if (result == 0 && !here.count)
             result = find_command(place, binary, &here);
         /* Opened later by name: a plugin's libraries. */
-        if (result == -ENOENT || (result == 0 && !here.count))
+        if ((result == -ENOENT || (result == 0 && !here.count)) && !is_static(place))
             result = library_find(place->root, binary, &here);
     }
     if (result == -ENOENT || (result == 0 && !here.count))
@@ -277,8 +312,11 @@ void sites_free(struct site *sites, size_t count)
     free(sites);
 }
 
-/* All modules of the target, the C library where the target is the whole machine. */
-static int all_modules(const struct target *target, struct modules *modules, struct error *err)
+/*
+ * All modules of the target, the C library where the target is the whole machine. With LINKED, also those that its
+ * processes are linked with and have not mapped yet.
+ */
+static int all_modules(const struct target *target, bool linked, struct modules *modules, struct error *err)
 {
     int result = 0;
     if (!target || (!target->count && !target->command)) {
@@ -289,6 +327,8 @@ static int all_modules(const struct target *target, struct modules *modules, str
         struct place place = {0};
         result = target->command ? place_of_command(target->program, &place, err)
                                  : place_of_process(target->pids[i], &place, err);
+        if (result == 0 && linked && place.pid && place.modules.count)
+            library_closure(place.root, place.modules.items[0].name, false, &place.modules);
         if (result == 0)
             result = add_modules(modules, &place.modules, err);
         modules_free(&place.modules);
@@ -296,29 +336,45 @@ static int all_modules(const struct target *target, struct modules *modules, str
     return result;
 }
 
+/* Appends to PATHS the names of those of MODULES that define NAME. */
+static int add_defining(const char *name, const struct modules *modules, char **paths, size_t *count)
+{
+    for (size_t i = 0; i < modules->count; i++) {
+        struct binary *binary;
+        if (binary_open(&modules->items[i], &binary, NULL) < 0)
+            continue; /* executable mappings of what is no ELF file: JIT caches, wine */
+        bool defines = lookup_defines(binary, name);
+        binary_close(binary);
+        if (!defines)
+            continue;
+        paths[*count] = strdup(modules->items[i].name);
+        if (!paths[*count])
+            return -ENOMEM;
+        ++*count;
+    }
+    return 0;
+}
+
 int probe_modules_defining(const char *name, const struct target *target, char ***paths, size_t *count,
                            struct error *err)
 {
-    struct modules modules = {0};
+    int result = 0;
     *paths = NULL;
     *count = 0;
-    int result = all_modules(target, &modules, err);
-    if (result == 0) {
-        *paths = calloc(modules.count + 1, sizeof **paths);
-        result = *paths ? 0 : error_set(err, -ENOMEM, "out of memory");
-    }
-    for (size_t i = 0; i < modules.count && result == 0; i++) {
-        struct binary *binary;
-        if (binary_open(&modules.items[i], &binary, NULL) < 0)
-            continue; /* executable mappings of what is no ELF file: JIT caches, wine */
-        if (lookup_defines(binary, name)) {
-            (*paths)[*count] = strdup(modules.items[i].name);
-            result = (*paths)[*count] ? 0 : error_set(err, -ENOMEM, "out of memory");
-            *count += result == 0;
+    /* A process so young that its libraries are not mapped yet defines nothing at first. */
+    for (int linked = 0; linked < 2 && result == 0 && *count == 0; linked++) {
+        struct modules modules = {0};
+        free(*paths);
+        *paths = NULL;
+        result = all_modules(target, linked, &modules, err);
+        if (result == 0) {
+            *paths = calloc(modules.count + 1, sizeof **paths);
+            result = *paths ? add_defining(name, &modules, *paths, count) : -ENOMEM;
+            if (result < 0)
+                error_set(err, result, "out of memory");
         }
-        binary_close(binary);
+        modules_free(&modules);
     }
-    modules_free(&modules);
     if (result < 0) {
         for (size_t i = 0; i < *count; i++)
             free((*paths)[i]);

@@ -69,6 +69,9 @@ int target_start(struct target *target, char *const argv[], struct error *err)
     int result = command_find(argv[0], &target->program, err);
     if (result < 0)
         return result;
+    result = process_check_command(target->program, err);
+    if (result < 0)
+        goto fail;
     target->pids = calloc(1, sizeof *target->pids);
     target->pidfds = calloc(1, sizeof *target->pidfds);
     if (!target->pids || !target->pidfds) {
