@@ -194,6 +194,9 @@ static int open_file(const struct file_owner *owner, const struct mapping *mappi
     }
     if (fd < 0 && mapping->time && inside[0] == '/')
         fd = open_path(owner->root, inside, mapping);
+    /* Mapped before its process changed its root: chroot(1). */
+    if (fd < 0 && mapping->time && owner->root >= 0 && inside[0] == '/')
+        fd = open_path(-1, inside, mapping);
     return fd;
 }
 
