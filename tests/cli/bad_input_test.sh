@@ -312,14 +312,16 @@ ok 'two at once: the second counts' [ "$(echo "$out" | sed -n 's/^n: //p')" -ge 
 } >"$D/fifty.lua"
 run "$uplua" --duration 0.5 "$D/fifty.lua" "$targets/ticker:step" -- "$ticker"
 is "$status $out$err" '0 50	true	true' 'fifty handlers on one function'
+many=300
+[ -z "$UPLUA_WITHOUT" ] || many=20 # the kernel detaches one perf event after the other, 100 ms each
 {
     echo 'local up = require "uplua" n = up.count()'
     nm -D --defined-only "$(ldd "$targets/ticker" | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')" |
-        awk '$2 == "T" && $3 ~ /^[a-z]/ { sub("@.*", "", $3); if (!seen[$3]++) print $3 }' | head -300 |
+        awk '$2 == "T" && $3 ~ /^[a-z]/ { sub("@.*", "", $3); if (!seen[$3]++) print $3 }' | head -$many |
         sed 's/.*/up.uprobe("libc:&", function(e) n:inc() end)/'
 } >"$D/many.lua"
 run "$uplua" --duration 0.2 "$D/many.lua" -- "$ticker"
-like "$status $out$err" '0 n: *' '300 probes in a script'
+like "$status $out$err" '0 n: *' "$many probes in a script"
 
 # --- names that would drive a terminal ---
 
