@@ -209,11 +209,6 @@ static void number_instructions(struct program *program)
     }
 }
 
-static bool bit(const uint64_t *set, unsigned i)
-{
-    return set[i / 64] >> i % 64 & 1;
-}
-
 static void set_bit(uint64_t *set, unsigned i, bool on)
 {
     if (on)
@@ -285,22 +280,53 @@ static void extend_use(struct operand *operand, void *at)
         extend(operand->reg, *(int *)at, *(int *)at);
 }
 
+/* The registers of SET are live at AT. */
+static void extend_live(struct reg *const *registers, const uint64_t *set, size_t words, int at)
+{
+    for (size_t w = 0; w < words; w++)
+        for (uint64_t left = set[w]; left; left &= left - 1)
+            extend(registers[w * 64 + (size_t)__builtin_ctzll(left)], at, at);
+}
+
+/* Which registers must outlive a call, and so lie where callees leave them alone. */
+static void find_crossings(struct program *program)
+{
+    size_t count = 0, capacity = 0;
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next)
+            capacity += i->op == M_CALL;
+    int *calls = arena_allocate(program->arena, (capacity + 1) * sizeof *calls);
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next)
+            if (i->op == M_CALL)
+                calls[count++] = i->at;
+    for (struct reg *reg = program->registers; reg; reg = reg->next) {
+        size_t low = 0, high = count; /* the first call after the register's start */
+        while (low < high) {
+            size_t middle = (low + high) / 2;
+            if (calls[middle] > reg->start)
+                high = middle;
+            else
+                low = middle + 1;
+        }
+        reg->crosses_call = low < count && calls[low] < reg->end;
+    }
+}
+
 static void compute_intervals(struct program *program)
 {
+    size_t words = program->register_count / 64 + 1;
+    struct reg **registers = arena_allocate(program->arena, words * 64 * sizeof *registers);
     for (struct reg *reg = program->registers; reg; reg = reg->next) {
         reg->start = INT32_MAX;
         reg->end = -1;
-        reg->crosses_call = false;
+        registers[reg->id] = reg;
         reg->number = reg->hint = -1;
         reg->hint_from = NULL;
     }
     for (struct machine_block *block = program->entry; block; block = block->following) {
-        for (struct reg *reg = program->registers; reg; reg = reg->next) {
-            if (bit(block->live_in, reg->id))
-                extend(reg, block->start, block->start);
-            if (bit(block->live_out, reg->id))
-                extend(reg, block->end, block->end);
-        }
+        extend_live(registers, block->live_in, words, block->start);
+        extend_live(registers, block->live_out, words, block->end);
         for (struct machine_instruction *i = block->first; i; i = i->next) {
             int use = i->at, definition = i->op == M_PHI ? block->start : i->at + 1;
             if (i->op != M_PHI)
@@ -313,13 +339,7 @@ static void compute_intervals(struct program *program)
                 extend_use(&i->b, &late);
         }
     }
-    for (struct machine_block *block = program->entry; block; block = block->following)
-        for (struct machine_instruction *i = block->first; i; i = i->next) {
-            if (i->op != M_CALL)
-                continue;
-            for (struct reg *reg = program->registers; reg; reg = reg->next)
-                reg->crosses_call |= reg->start < i->at && reg->end > i->at;
-        }
+    find_crossings(program);
 }
 
 /* Where a value would best be, so that it need not be moved. */
