@@ -59,6 +59,8 @@ static int check_executable(const char *path)
 int command_find(const char *name, char **path, struct error *err)
 {
     *path = NULL;
+    if (!*name)
+        return error_set(err, -ENOENT, "the command's name is empty");
     if (strchr(name, '/')) {
         int result = check_executable(name);
         if (result < 0)
@@ -70,7 +72,7 @@ int command_find(const char *name, char **path, struct error *err)
     if (!list)
         list = _PATH_DEFPATH;
     int denied = 0;
-    while (*name) {
+    for (;;) {
         size_t length = strcspn(list, ":");
         char *candidate;
         /* An empty element of $PATH is the current folder. */

@@ -69,6 +69,7 @@ done
 refused 2 "*-p needs PIDs*'-5'*usage*" 'a negative PID' -p -5 -e ''
 refused 1 'uplua: 12x: command not found' 'a command that looks like a PID' -e '' -- 12x
 refused 1 'uplua: no process 4194303' 'one of two PIDs' -e "$(probe "$targets/ticker:step")" -- "$ticker" 4194303
+refused 1 "uplua: the command's name is empty" 'an empty command' -e '' -- ''
 refused 1 'uplua: /etc: *irectory' 'a folder as command' -e '' -- /etc
 refused 1 'uplua: /etc/passwd: *ermission denied' 'a file as command' -e '' -- /etc/passwd
 refused 1 'uplua: *is a kernel thread*' 'a kernel thread' -e '' -- 2
