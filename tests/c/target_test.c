@@ -146,7 +146,7 @@ static void test_command(void)
     refuses_command("no-such-command-23", "command not found");
     refuses_command("/nonexistent/x", "No such file");
     refuses_command("/tmp", "directory");
-    refuses_command("", "command not found");
+    refuses_command("", "the command's name is empty");
     write_file("data", "x", 0644);
     refuses_command(in_dir("data"), "ermission denied");
     write_file("bad", "#!/nonexistent/interpreter\n", 0755);
