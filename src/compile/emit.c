@@ -5,7 +5,6 @@
 #include "compile/machine.h"
 
 enum {
-    FRAME_BYTES = 496, /* the kernel's 512, less what it adds for the count and time of may_goto */
     MAX_MOVES = 64,
     MAY_GOTO = 0xe0, /* BPF_JCOND with source 0: Linux 6.9 */
 };
@@ -26,24 +25,8 @@ struct emit {
     size_t line_count;
     struct jump *jumps;
     size_t jump_count;
-    struct slot *scratch;
     const struct position *position; /* of the last line entry */
 };
-
-/* --- the frame --- */
-
-static void lay_out_frame(struct program *program)
-{
-    uint32_t used = 0;
-    for (struct slot *slot = program->slots; slot; slot = slot->next) {
-        used += slot->size;
-        slot->offset = -(int)used;
-    }
-    if (used > FRAME_BYTES)
-        compile_fail(program->compiler, program->position,
-                     "the handler needs %u bytes of stack for its records, strings and keys, of %d that there are: use "
-                     "fewer or shorter ones", used, FRAME_BYTES);
-}
 
 /* --- instructions --- */
 
@@ -159,7 +142,7 @@ static bool is_needed(const struct move *moves, size_t count, int number)
 static void put_one(struct emit *emit, struct move *move)
 {
     if (move->from_scratch)
-        put_memory(emit, BPF_LDX, BPF_MEM, BPF_DW, move->to, BPF_REG_10, emit->scratch->offset, 0);
+        put_memory(emit, BPF_LDX, BPF_MEM, BPF_DW, move->to, BPF_REG_10, emit->program->scratch, 0);
     else
         put_move(emit, move->to, &move->from);
     move->done = true;
@@ -188,7 +171,7 @@ static void put_moves(struct emit *emit, struct move *moves, size_t count)
             continue;
         if (!stuck)
             break;
-        put_memory(emit, BPF_STX, BPF_MEM, BPF_DW, BPF_REG_10, stuck->from.reg->number, emit->scratch->offset, 0);
+        put_memory(emit, BPF_STX, BPF_MEM, BPF_DW, BPF_REG_10, stuck->from.reg->number, emit->program->scratch, 0);
         stuck->from_scratch = true;
     }
     for (size_t i = 0; i < count; i++)
@@ -403,8 +386,7 @@ void pass_emit(struct program *program, struct object *object, const struct comp
                const char *section)
 {
     struct emit emit = { .program = program, .options = options };
-    emit.scratch = program_slot(program, 8);
-    lay_out_frame(program);
+    frame_lay_out(program);
     struct machine_block **order = order_blocks(program);
     put_line(&emit, first_position(program));
     for (size_t n = 0; order[n]; n++) {

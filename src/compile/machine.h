@@ -46,7 +46,8 @@ struct operand {
 /* A piece of the stack frame. */
 struct slot {
     uint32_t size; /* a multiple of 8 */
-    int offset;    /* from r10, set by the emitter */
+    int offset;    /* from r10 */
+    int start, end; /* frame.c: positions of the first and the last instruction that want it */
     struct slot *next;
 };
 
@@ -110,6 +111,7 @@ struct program {
     struct slot *slots;
     struct reg *registers;
     unsigned register_count, block_count;
+    int scratch; /* offset of a word for emit.c */
     /* where machine_* append */
     struct machine_block *block;
     const struct position *position;
@@ -153,6 +155,8 @@ void machine_exit(struct program *program, int64_t result);
 
 /* The passes behind the lowering. */
 void pass_allocate(struct program *program);
+/* Gives the pieces of the frame their places; the instructions are numbered (pass_allocate). */
+void frame_lay_out(struct program *program);
 /* Adds the finished program to OBJECT. */
 void pass_emit(struct program *program, struct object *object, const struct compile_options *options,
                const char *section);

@@ -155,6 +155,9 @@ local cases = {
     up.uprobe(ADD3, function(e)
       if e.arg0 == 5 then m[1], m[2], m[3] = bit.lshift(e.arg0, 40), bit.rshift(-e.arg0, 60), bit.arshift(-e.arg0, 1) m[4] = 0xffULL % 16 end
     end)]], "m[1], m[2], m[3], m[4]", "5497558138880 15 -3 15" },
+  { "sixty keys share the stack", [[local n, m = up.count(), up.hash()
+    up.uprobe(ADD3, function(e) ]] .. ("n[{ e.arg0, e.comm }]:inc() m[e.arg1 * 3 + 1] = { a = e.arg0, s = e.comm } "):rep(30) .. [[ end)]],
+    "n[{ 3, 'calls' }], m[13].a, m[13].s", "30 2 calls" },
   { "early returns", [[local n = up.count()
     up.uprobe(ADD3, function(e) if e.arg0 < 20 then return end n:inc() if e.arg0 == 21 then return end n:inc() end)]], "n:get()", "5" },
 }

@@ -1,0 +1,110 @@
+/*
+ * Where the pieces of the stack frame lie. Pieces that are never alive together share their bytes: a piece is alive from the first to
+ * the last instruction that names it, and to the end of each loop that it comes into alive. One whose address goes into
+ * a register is alive everywhere, since the register is not followed.
+ */
+#include "compile/machine.h"
+
+#include <stdlib.h>
+
+enum { FRAME_BYTES = 496 }; /* the kernel's 512, less what it adds for the count and time of may_goto */
+
+static void mention(struct operand *operand, int at, bool escapes)
+{
+    if (operand->kind != OPERAND_FRAME)
+        return;
+    struct slot *slot = operand->slot;
+    if (escapes || at < slot->start)
+        slot->start = escapes ? 0 : at;
+    if (escapes || at > slot->end)
+        slot->end = escapes ? INT32_MAX : at;
+}
+
+static void find_lives(struct program *program)
+{
+    for (struct slot *slot = program->slots; slot; slot = slot->next) {
+        slot->start = INT32_MAX;
+        slot->end = -1;
+    }
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next) {
+            bool addresses = i->op == M_LOAD || i->op == M_STORE || i->op == M_ADD_ATOMIC;
+            mention(&i->a, i->at, !addresses);
+            mention(&i->b, i->at, true);
+            for (size_t n = 0; n < i->arg_count; n++) /* helpers keep no pointers */
+                mention(&i->args[n], i->at, i->op != M_CALL);
+        }
+}
+
+/* What is alive when a loop is entered and named in it is wanted by its next round too. */
+static void extend_over_loops(struct program *program)
+{
+    bool changed;
+    do {
+        changed = false;
+        for (struct machine_block *block = program->entry; block; block = block->following)
+            for (unsigned n = 0; n < block->next_count; n++) {
+                const struct machine_block *header = block->next[n];
+                if (header->start > block->start)
+                    continue;
+                for (struct slot *slot = program->slots; slot; slot = slot->next)
+                    if (slot->start < header->start && slot->end >= header->start && slot->end < block->end) {
+                        slot->end = block->end;
+                        changed = true;
+                    }
+            }
+    } while (changed);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct slot *x = *(struct slot *const *)a, *y = *(struct slot *const *)b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return x->size > y->size ? -1 : x->size < y->size;
+}
+
+/* The least depth below r10 at which SLOT fits between the COUNT slots PLACED that are alive together with it. */
+static uint32_t find_depth(struct slot *const *placed, size_t count, const struct slot *slot)
+{
+    uint32_t depth = slot->size;
+    for (bool moved = true; moved;) {
+        moved = false;
+        for (size_t i = 0; i < count; i++) {
+            const struct slot *other = placed[i];
+            uint32_t low = (uint32_t)-other->offset - other->size, high = (uint32_t)-other->offset;
+            bool together = other->start <= slot->end && slot->start <= other->end;
+            if (together && low < depth && high > depth - slot->size) {
+                depth = high + slot->size;
+                moved = true;
+            }
+        }
+    }
+    return depth;
+}
+
+void frame_lay_out(struct program *program)
+{
+    size_t count = 0, placed = 0;
+    uint32_t used = 0;
+    find_lives(program);
+    extend_over_loops(program);
+    for (struct slot *slot = program->slots; slot; slot = slot->next)
+        count++;
+    struct slot **slots = arena_allocate(program->arena, (count + 1) * sizeof *slots);
+    for (struct slot *slot = program->slots; slot; slot = slot->next)
+        if (slot->end >= 0)
+            slots[placed++] = slot;
+    qsort(slots, placed, sizeof *slots, by_start);
+    for (size_t i = 0; i < placed; i++) {
+        uint32_t depth = find_depth(slots, i, slots[i]);
+        slots[i]->offset = -(int)depth;
+        used = depth > used ? depth : used;
+    }
+    /* One word for moves in a circle (emit.c). */
+    program->scratch = -(int)(used += 8);
+    if (used > FRAME_BYTES)
+        compile_fail(program->compiler, program->position,
+                     "the handler needs %u bytes of stack at one time for its records, strings and keys, of %d that there are: use "
+                     "fewer or shorter ones", used, FRAME_BYTES);
+}
