@@ -224,7 +224,12 @@ static struct operand caller(struct lower *lower)
 static struct operand comm(struct lower *lower)
 {
     struct slot *slot = program_slot(lower->program, 16);
-    /* The kernel pads with zeros to the buffer's size (strscpy_pad; strncpy before 5.16). */
+    /*
+     * Equal names must be equal in all 16 bytes. Most kernels pad with zeros to the buffer's size, but some, such as 6.1,
+     * copy by strscpy, which leaves what is behind the word with the NUL as it was: so that is zero.
+     */
+    for (int i = 0; i < 16; i += 8)
+        machine_store(lower->program, BPF_DW, operand_slot(slot, 0), i, operand_immediate(0));
     struct operand args[] = { operand_slot(slot, 0), operand_immediate(16) };
     machine_call(lower->program, BPF_FUNC_get_current_comm, args, 2);
     return operand_slot(slot, 0);
