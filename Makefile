@@ -2,6 +2,7 @@
 # make V=1        shows the commands         make demo     the same, then finds a leak in a program of its own
 # make deps       installs what is missing   make bench    measures uplua beside bpftrace and C
 # make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
+# make test-vm    boots Debian's kernel 6.1 in qemu and runs there the tests that ask something of the kernel
 # make install DESTDIR= PREFIX=/usr/local    make clean
 
 VERSION := 0.1.0
@@ -53,7 +54,7 @@ EXPORTS  := luaJIT_BC_* map_* ring_* symbols_* stack_*
 LD_FLAGS  = $(SANITIZE) -pthread -Wl,-z,noexecstack,-z,relro,-z,now $(LDFLAGS)
 
 .DELETE_ON_ERROR:
-.PHONY: all deps demo test check tests bench lint asan install clean FORCE
+.PHONY: all deps demo test test-vm check tests bench lint asan install clean FORCE
 all: uplua
 
 # --- what is needed ---------------------------------------------------------------------------------------------------
@@ -140,6 +141,12 @@ asan: | $(CHECKED)
 .PHONY: asan-tests
 asan-tests: $(TESTS)
 	@BUILD=$(BUILD) tools/test.sh $(TEST_FILES)
+
+# Fetches qemu and a kernel: no part of `make test`.
+test-vm:
+	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install vm
+	@$(MAKE) --no-print-directory tests
+	@tests/vm/run
 
 demo: deps
 	@$(MAKE) --no-print-directory demo-programs

@@ -1,6 +1,7 @@
 #!/bin/sh
 # tools/deps.sh check     names the packages that the build and the tests need and that are missing; fails if there are any
-# tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` compares with
+# tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` compares with,
+#                         `install vm` also what `make test-vm` boots another kernel with
 # Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X.
 set -u
 for_what=${2:-}
@@ -26,6 +27,7 @@ llvm                cmd llvm-strip
 perl                cmd prove
 END
     [ "$for_what" != bench ] || echo "bpftrace cmd bpftrace"
+    [ "$for_what" != vm ] || printf '%s cmd %s\n' qemu-system-x86 qemu-system-x86_64 busybox-static busybox cpio cpio
 }
 
 there() {
