@@ -111,7 +111,7 @@ static __always_inline void store(struct stack *stack, __u64 id)
 {
     if (bpf_map_lookup_elem(&stacks, &id))
         return;
-    /* int: before 6.4 the kernel calls the map's own function, which leaves the upper half of the register undefined. */
+    /* int: 6.1 calls the map's own function, which leaves the upper half of the register undefined. */
     int code = (int)bpf_map_update_elem(&stacks, &id, stack, BPF_NOEXIST);
     if (code && code != -17) /* EEXIST: another CPU was faster */
         lose(STACK_LOST_FULL);
