@@ -470,6 +470,10 @@ static void translate(struct build *build, const struct instruction *instruction
         return arithmetic(build, a, operator_of(op, BYTECODE_ADDNV), number_at(build, c), build_read(build, b));
     case BYTECODE_ADDVV: case BYTECODE_SUBVV: case BYTECODE_MULVV: case BYTECODE_DIVVV: case BYTECODE_MODVV:
         return arithmetic(build, a, operator_of(op, BYTECODE_ADDVV), build_read(build, b), build_read(build, c));
+    case BYTECODE_BNOT:
+        return arithmetic(build, a, IR_BNOT, build_read(build, d), NULL);
+    case BYTECODE_BAND: case BYTECODE_BOR: case BYTECODE_BXOR: case BYTECODE_BSHL: case BYTECODE_BSHR: case BYTECODE_BSAR:
+        return arithmetic(build, a, IR_AND + (op - BYTECODE_BAND), build_read(build, b), build_read(build, c));
     case BYTECODE_UGET:
     case BYTECODE_GGET:
         return load_captured(build, instruction);

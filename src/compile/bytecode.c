@@ -17,6 +17,7 @@ enum {
     DUMP_STRIPPED = 2,
     DUMP_FFI = 4,
     DUMP_TWO_SLOT_FRAMES = 8,
+    DUMP_BIT_OPERATORS = 16,
 
     PROTOTYPE_VARARG = 2,
 
@@ -218,7 +219,7 @@ static int read_header(struct dump *dump, struct error *err)
     if (!(flags & DUMP_TWO_SLOT_FRAMES))
         return error_set(err, -ENOTSUP, "cannot compile the function: its LuaJIT was built without LJ_GC64, whose frames "
                          "differ; use one with it (the default since 2.1)");
-    if (flags & ~(uint32_t)(DUMP_BIG_ENDIAN | DUMP_FFI | DUMP_TWO_SLOT_FRAMES))
+    if (flags & ~(uint32_t)(DUMP_BIG_ENDIAN | DUMP_FFI | DUMP_TWO_SLOT_FRAMES | DUMP_BIT_OPERATORS))
         return error_set(err, -ENOTSUP, "cannot compile the function: its dump has unknown flags %#x", flags);
     struct constant name = {0};
     dump_string(dump, dump_uleb(dump), &name);

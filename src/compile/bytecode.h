@@ -17,6 +17,13 @@ enum bytecode_op {
 #include "opcodes.h" /* one OPCODE(NAME) per opcode of the linked LuaJIT, in its numeric order */
 #undef OPCODE
     BYTECODE_COUNT,
+    BYTECODE_LACKING = BYTECODE_COUNT, /* behind it those that only newer LuaJITs have: never seen, but known by name */
+#define OPCODE(name)
+#define LACKING_OPCODE(name) BYTECODE_##name,
+#include "opcodes.h"
+#undef LACKING_OPCODE
+#undef OPCODE
+    BYTECODE_KNOWN,
 };
 
 enum constant_kind {

@@ -30,7 +30,7 @@ struct format {
 #define IF(mode_a, mode_d) {.known = true, .condition = true, .a = mode_a, .d = mode_d}
 #define ABC(mode_a, mode_b, mode_c) {.known = true, .a = mode_a, .b = mode_b, .c = mode_c}
 
-static const struct format formats[BYTECODE_COUNT] = {
+static const struct format formats[BYTECODE_KNOWN] = {
     [BYTECODE_ISLT] = IF(SLOT, SLOT),
     [BYTECODE_ISGE] = IF(SLOT, SLOT),
     [BYTECODE_ISLE] = IF(SLOT, SLOT),
@@ -68,6 +68,13 @@ static const struct format formats[BYTECODE_COUNT] = {
     [BYTECODE_DIVVV] = ABC(SLOT, SLOT, SLOT),
     [BYTECODE_MODVV] = ABC(SLOT, SLOT, SLOT),
     [BYTECODE_POW] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_BNOT] = AD(.a = SLOT, .d = SLOT),
+    [BYTECODE_BAND] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_BOR] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_BXOR] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_BSHL] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_BSHR] = ABC(SLOT, SLOT, SLOT),
+    [BYTECODE_BSAR] = ABC(SLOT, SLOT, SLOT),
     [BYTECODE_CAT] = {.known = true, .a = SLOT, .b = SLOT, .c = SLOT, .run = RUN_B_TO_C},
 
     [BYTECODE_KSTR] = AD(.a = SLOT, .d = STRING),

@@ -162,6 +162,15 @@ local cases = {
     up.uprobe(ADD3, function(e) if e.arg0 < 20 then return end n:inc() if e.arg0 == 21 then return end n:inc() end)]], "n:get()", "5" },
 }
 
+-- What the LuaJIT that uplua is linked with may be too old for.
+if loadstring "return 1 & 1" then
+  cases[#cases + 1] = { "the bit operators", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      local x = -e.arg0
+      if e.arg0 == 5 then m[1], m[2], m[3], m[4], m[5], m[6], m[7] = x & 6, x | 2, x ~ 1, ~x, x << 40, x >> 60, x ~>> 1 end
+    end)]], "m[1], m[2], m[3], m[4], m[5], m[6], m[7]", "2 -5 -6 4 -5497558138880 15 -3" }
+end
+
 -- Where the kernel has no loops, a handler with one is refused and the others run.
 local refused = target.loops_refused()
 local function has_loop(case)
