@@ -515,11 +515,16 @@ static void translate(struct build *build, const struct instruction *instruction
     }
 }
 
+static const char *file_of(const struct bytecode *bytecode)
+{
+    return bytecode->chunk + (*bytecode->chunk == '@' || *bytecode->chunk == '=');
+}
+
 void build_frame(struct build *build)
 {
     struct frame *frame = build->frame;
     const struct bytecode *bytecode = frame->bytecode;
-    const char *file = bytecode->chunk + (*bytecode->chunk == '@' || *bytecode->chunk == '=');
+    const char *file = file_of(bytecode);
     build_find_jumps(build);
     for (build->pc = 0; build->pc < bytecode->instruction_count; build->pc++) {
         const struct instruction *instruction = &bytecode->instructions[build->pc];
@@ -588,6 +593,9 @@ void pass_build(struct function *function)
     frame.loops = arena_allocate(function->arena, size * sizeof *frame.loops);
     frame.names = arena_allocate(function->arena, 258 * sizeof *frame.names);
     struct build build = { .function = function, .compiler = compiler, .arena = function->arena, .frame = &frame };
+    struct position *position = arena_allocate(function->arena, sizeof *position);
+    *position = (struct position){ file_of(bytecode), bytecode->first_line, NULL };
+    function->position = position;
     function->event = ir_append(function, NULL, IR_EVENT, NULL, NULL, 0);
     function->event->type.kind = TYPE_STATIC;
     build_continue(&build, build_new_block(&build));

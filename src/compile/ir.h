@@ -103,6 +103,7 @@ struct function {
     struct compiler *compiler;
     struct arena *arena;
     struct handler *handler;
+    const struct position *position; /* where the handler begins */
     const struct compile_options *options;
     struct block *entry, *last;
     unsigned block_count, value_count;

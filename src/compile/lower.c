@@ -317,6 +317,7 @@ static struct machine_instruction *reopen(struct lower *lower, struct machine_bl
     block->last = end->previous;
     *(block->last ? &block->last->next : &block->first) = NULL;
     lower->program->block = block;
+    lower->program->position = end->position;
     return end;
 }
 

@@ -1,6 +1,7 @@
 /* Maps, aggregations, vars and rings: the kernel objects behind them, and the operations of a handler on them. */
 #include "compile/lower.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +19,34 @@ static const char *name_of(const struct shared *object)
 
 /* --- what the kernel is asked to make --- */
 
-static void describe(struct shared *object, size_t number)
+/* True if a map may be called NAME: the object's other symbols, and those of the library that is linked to it, begin differently. */
+static bool is_map_name(const struct compiler *compiler, const char *name)
+{
+    static const char *const others[] = { "ledger", "zeros", "stacks", "calls_", "handler_", "object_", "stack_", "hist_", "uplua_" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strncmp(name, others[i], strlen(others[i])))
+            return false;
+    for (size_t i = 0; i < compiler->object_count; i++)
+        if (!strcmp(name, compiler->objects[i]->map_name))
+            return false;
+    for (const char *c = name; *c; c++)
+        if (!isalpha((unsigned char)*c) && (c == name || (!isdigit((unsigned char)*c) && *c != '_')))
+            return false;
+    return *name && strlen(name) < sizeof compiler->objects[0]->map_name;
+}
+
+/* Names the kernel's map after the variable, for bpftool and --explain, where that can be. */
+static void name_map(const struct compiler *compiler, struct shared *object, size_t number)
+{
+    if (*object->map_name)
+        return;
+    if (object->name && is_map_name(compiler, object->name))
+        memcpy(object->map_name, object->name, strlen(object->name) + 1);
+    else
+        snprintf(object->map_name, sizeof object->map_name, "object_%u", (unsigned)number % 100000000);
+}
+
+static void describe(struct shared *object)
 {
     struct type integer = { .kind = TYPE_I64 };
     object->map_flags = 0;
@@ -51,8 +79,6 @@ static void describe(struct shared *object, size_t number)
     case OBJECT_OTHER: /* refused where it is used */
         break;
     }
-    if (!*object->map_name)
-        snprintf(object->map_name, sizeof object->map_name, "object_%u", (unsigned)number % 100000000);
 }
 
 /* No handler and no write of the script says what such a map holds: it stays empty, and is not made. */
@@ -65,8 +91,10 @@ void share_describe(struct compiler *compiler)
 {
     for (size_t i = 0; i < compiler->object_count; i++) {
         struct shared *object = compiler->objects[i];
-        if (object->used && object->fd < 0)
-            describe(object, i);
+        if (!object->used || object->fd >= 0)
+            continue;
+        describe(object);
+        name_map(compiler, object, i);
     }
 }
 
