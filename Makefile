@@ -2,6 +2,7 @@
 # make V=1        shows the commands         make demo     the same, then finds a leak in a program of its own
 # make deps       installs what is missing   make bench    measures uplua beside bpftrace and C
 # make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
+# make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
 # make test-vm    boots Debian's kernel 6.1 in qemu and runs there the tests that ask something of the kernel
 # make install DESTDIR= PREFIX=/usr/local    make clean
 
@@ -151,6 +152,11 @@ test-vm:
 demo: deps
 	@$(MAKE) --no-print-directory demo-programs
 	@examples/demo.sh
+
+# What the code generator makes of all handlers, and reports, are compared with tests/golden: takes over what is there now.
+.PHONY: golden
+golden: tests
+	@UPDATE_GOLDEN=1 BUILD=build tools/test.sh tests/lua/golden_test.lua tests/lua/explain_test.lua
 
 -include tests/bench/rules.mk
 

@@ -94,16 +94,20 @@ end
 
 local sources = {} -- file → list of lines
 
--- Line number LINE of FILE, for the verifier's messages; nil where the file cannot be read.
+local function source_of(file)
+  if file == "-e" then return require "uplua.options".code end
+  local f = io.open(file)
+  local text = f and f:read "*a"
+  if f then f:close() end
+  return text
+end
+
+-- Line number LINE of FILE, for the verifier's messages and --explain; nil where the file cannot be read.
 function capture.source_line(file, line)
   local lines = sources[file]
   if not lines then
     lines = {}
-    local f = io.open(file)
-    if f then
-      for text in f:lines() do lines[#lines + 1] = text end
-      f:close()
-    end
+    for text in ((source_of(file) or "") .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = text end
     sources[file] = lines
   end
   return lines[line]

@@ -16,6 +16,7 @@ terminal, a prompt. A script name without a slash is looked up among the install
   -c, --command CMD     starts CMD and traces it; the exit status is CMD's
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
+      --explain         prints the compiled handlers beside their Lua lines and attaches nothing
       --self            traces uplua itself too
   -V, --version
   -h, --help
@@ -101,6 +102,7 @@ local known = {
     options.duration = seconds
   end },
   ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },
+  ["--explain"]  = { set = function(options) options.explain = true end },
   ["--self"]     = { set = function(options) options.self = true end },
   ["--version"]  = { set = function(options) options.version = true end },
   ["--help"]     = { set = function(options) options.help = true end },
@@ -144,7 +146,7 @@ local function parse_target(options, argv, i)
   set_target(options, "pids", pids)
 end
 
--- ARGV ([0] is the program) → { script, arguments, code, pids, command, duration, emit, self, help, version }.
+-- ARGV ([0] is the program) → { script, arguments, code, pids, command, duration, emit, explain, self, help, version }.
 -- A wrong command line is an error for which cli.is_usage is true.
 function cli.parse(argv)
   local options = { arguments = {} }

@@ -146,14 +146,15 @@ local function run_script(options)
     target.close()
     return core.loop.signal() and 130 or 1
   end
-  if not loop.stopping and not core.loop.signal() and not options.emit then
+  local compile_only = options.emit or options.explain
+  if not loop.stopping and not core.loop.signal() and not compile_only then
     if not try(commit) then
       target.close()
       return 1
     end
     watch_target(function() loop.stop("target") end)
     try(loop.run, options.duration)
-  elseif options.emit then
+  elseif compile_only then
     local setup = loaded "setup"
     local ok = not setup or try(setup.commit)
     target.close()

@@ -90,7 +90,7 @@ local function describe()
   end
   local pids = core.target.pids()
   return {
-    handlers = handlers, returns = returns, pids = pids, emit = options.emit,
+    handlers = handlers, returns = returns, pids = pids,
     except = #pids == 0 and not options.self and core.system.pid() or nil,
   }
 end
@@ -107,6 +107,12 @@ local function attach(probe, program, links)
   link(probe.kind == "uretprobe" and "return" or "entry", program.fd)
 end
 
+-- --emit and --explain: compiles what is pending, writes the object and prints what is in it, as far as asked for.
+local function compile_only(probes, description)
+  local compiled = compiler:compile(description, options.emit)
+  if options.explain then io.write(require "uplua.explain".report(compiled, probes)) end
+end
+
 -- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
 function setup.commit()
   if #pending == 0 then return end
@@ -116,8 +122,8 @@ function setup.commit()
   timing.mark "compile"
   local description = describe()
   pending = {}
+  if options.emit or options.explain then return compile_only(probes, description) end
   local loaded, programs, objects = compiler:load(description)
-  if not loaded then return end
   setups[#setups + 1] = loaded
   for id, found in pairs(objects) do
     local o = object.all[id]

@@ -100,6 +100,8 @@ static uint32_t referenced_symbol(struct writer *writer, const struct object_ref
         break;
     case REFERENCE_LIBRARY:
         return extern_symbol(writer, reference->symbol);
+    case REFERENCE_KERNEL:
+        break;
     }
     return 0;
 }
@@ -182,6 +184,8 @@ static void collect_relocations(struct writer *writer, struct error *err)
         const struct object_program *program = &writer->object->programs[i];
         for (size_t k = 0; k < program->reference_count; k++) {
             const struct object_reference *reference = &program->references[k];
+            if (reference->kind == REFERENCE_KERNEL)
+                continue;
             uint32_t symbol = referenced_symbol(writer, reference);
             if (!symbol && !writer->failure)
                 writer->failure = error_set(err, -ENOENT, "program %s refers to %s, which its object lacks: this is a "

@@ -43,13 +43,13 @@ static void put_reference(struct emit *emit, enum reference_kind kind, const cha
     emit->references[emit->reference_count++] = (struct object_reference){ (uint32_t)emit->count, kind, symbol };
 }
 
-static void put_wide(struct emit *emit, int number, uint8_t source, int64_t value)
+/* What refers to a map or to counters looks like a constant, as clang writes it: libbpf marks it when it relocates. */
+static void put_wide(struct emit *emit, int number, int64_t value)
 {
     put(emit, (struct bpf_insn){ .code = BPF_LD | BPF_IMM | BPF_DW,
                                  .dst_reg = (uint8_t)number & 15,
-                                 .src_reg = source & 15,
                                  .imm = (int32_t)value });
-    put(emit, (struct bpf_insn){ .imm = source ? 0 : (int32_t)(value >> 32) });
+    put(emit, (struct bpf_insn){ .imm = (int32_t)(value >> 32) });
 }
 
 static void put_alu(struct emit *emit, uint8_t code, bool wide, int to, const struct operand *operand)
@@ -84,7 +84,7 @@ static void put_move(struct emit *emit, int to, const struct operand *from)
         if (from->number == (int32_t)from->number)
             put_alu(emit, BPF_MOV, true, to, &(struct operand){ .kind = OPERAND_IMMEDIATE, .number = from->number });
         else
-            put_wide(emit, to, 0, from->number);
+            put_wide(emit, to, from->number);
         break;
     case OPERAND_FRAME: {
         struct operand offset = operand_immediate(from->slot->offset + from->number);
@@ -94,11 +94,11 @@ static void put_move(struct emit *emit, int to, const struct operand *from)
     }
     case OPERAND_MAP:
         put_reference(emit, REFERENCE_MAP, from->symbol);
-        put_wide(emit, to, BPF_PSEUDO_MAP_FD, 0);
+        put_wide(emit, to, 0);
         break;
     case OPERAND_DATA:
         put_reference(emit, REFERENCE_DATA, from->symbol);
-        put_wide(emit, to, BPF_PSEUDO_MAP_VALUE, from->number);
+        put_wide(emit, to, from->number);
         break;
     }
 }
@@ -173,6 +173,7 @@ static void put_moves(struct emit *emit, struct move *moves, size_t count)
             break;
         put_memory(emit, BPF_STX, BPF_MEM, BPF_DW, BPF_REG_10, stuck->from.reg->number, emit->program->scratch, 0);
         stuck->from_scratch = true;
+        emit->program->stack_size = (uint32_t)-emit->program->scratch;
     }
     for (size_t i = 0; i < count; i++)
         if (!moves[i].done)
@@ -210,6 +211,7 @@ static void put_call(struct emit *emit, const struct machine_instruction *i)
         call.src_reg = BPF_PSEUDO_CALL;
         call.imm = -1;
     } else if (i->callee == CALL_KERNEL) {
+        put_reference(emit, REFERENCE_KERNEL, i->symbol);
         call.src_reg = BPF_PSEUDO_KFUNC_CALL;
     }
     put(emit, call);
@@ -417,6 +419,7 @@ void pass_emit(struct program *program, struct object *object, const struct comp
                                                 .reference_count = emit.reference_count,
                                                 .lines = emit.lines,
                                                 .line_count = emit.line_count,
+                                                .stack_size = program->stack_size,
                                             });
     if (status)
         compile_fail(program->compiler, program->position, "%s", status == -12 ? "out of memory" : "a program that the object refuses: please report it");

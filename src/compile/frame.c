@@ -101,6 +101,7 @@ void frame_lay_out(struct program *program)
         slots[i]->offset = -(int)depth;
         used = depth > used ? depth : used;
     }
+    program->stack_size = used;
     /* One word for moves in a circle (emit.c). */
     program->scratch = -(int)(used += 8);
     if (used > FRAME_BYTES)

@@ -179,10 +179,12 @@ struct operand machine_call_library(struct program *program, const char *name, c
     return operand_register(instruction->result);
 }
 
-struct operand machine_call_kernel(struct program *program, int btf_id, const struct operand *args, size_t count)
+struct operand machine_call_kernel(struct program *program, const char *name, int btf_id, const struct operand *args,
+                                   size_t count)
 {
     struct machine_instruction *instruction = call(program, args, count);
     instruction->callee = CALL_KERNEL;
+    instruction->symbol = name;
     instruction->number = btf_id;
     return operand_register(instruction->result);
 }

@@ -74,7 +74,7 @@ struct machine_instruction {
     int16_t offset;
     struct reg *result;
     struct operand a, b;
-    /* M_CALL: a helper (NUMBER), a library function (SYMBOL) or a kernel function (BTF id NUMBER) */
+    /* M_CALL: a helper (NUMBER), a library function (SYMBOL) or a kernel function (SYMBOL, BTF id NUMBER) */
     enum { CALL_HELPER, CALL_LIBRARY, CALL_KERNEL } callee;
     int32_t number;
     const char *symbol;
@@ -112,6 +112,7 @@ struct program {
     struct reg *registers;
     unsigned register_count, block_count;
     int scratch; /* offset of a word for emit.c */
+    uint32_t stack_size; /* bytes of the frame that are used */
     /* where machine_* append */
     struct machine_block *block;
     const struct position *position;
@@ -144,7 +145,8 @@ struct operand machine_call(struct program *program, int32_t helper, const struc
 struct operand machine_call_pure(struct program *program, int32_t helper, const struct operand *args, size_t count);
 struct operand machine_call_library(struct program *program, const char *name, const struct operand *args,
                                     size_t count);
-struct operand machine_call_kernel(struct program *program, int btf_id, const struct operand *args, size_t count);
+struct operand machine_call_kernel(struct program *program, const char *name, int btf_id, const struct operand *args,
+                                   size_t count);
 /* A phi at the head of BLOCK with room for one argument per predecessor that BLOCK has by now. */
 struct machine_instruction *machine_phi(struct program *program, struct machine_block *block);
 void machine_jump(struct program *program, struct machine_block *to);

@@ -100,7 +100,8 @@ static bool program_is_valid(const struct object *object, const struct object_pr
         if (reference->instruction >= program->instruction_count)
             return false;
         uint8_t code = program->instructions[reference->instruction].code;
-        uint8_t wanted = reference->kind == REFERENCE_LIBRARY ? BPF_JMP | BPF_CALL : BPF_LD | BPF_IMM | BPF_DW;
+        bool call = reference->kind == REFERENCE_LIBRARY || reference->kind == REFERENCE_KERNEL;
+        uint8_t wanted = call ? BPF_JMP | BPF_CALL : BPF_LD | BPF_IMM | BPF_DW;
         if (code != wanted)
             return false;
     }
@@ -177,6 +178,26 @@ int object_reuse_map(struct object *object, const char *name, int fd)
         return -ENOMEM;
     object->reused[object->reused_count++] = reused;
     return 0;
+}
+
+size_t object_program_count(const struct object *object)
+{
+    return object->program_count;
+}
+
+const struct object_program *object_program(const struct object *object, size_t number)
+{
+    return &object->programs[number];
+}
+
+size_t object_map_count(const struct object *object)
+{
+    return object->map_count;
+}
+
+const struct object_map *object_map(const struct object *object, size_t number)
+{
+    return &object->maps[number];
 }
 
 bool object_needs_library(const struct object *object)

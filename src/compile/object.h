@@ -16,6 +16,7 @@ enum reference_kind {
     REFERENCE_MAP,     /* ld_imm64 of a map's address: symbol = map name */
     REFERENCE_DATA,    /* ld_imm64 of an address inside .bss: symbol = data name, the offset is in the instruction's imm */
     REFERENCE_LIBRARY, /* call of a function of bpf/: symbol = its name */
+    REFERENCE_KERNEL,  /* call of a function of the kernel, whose BTF id the instruction has: symbol = its name, for people */
 };
 
 struct object_reference {
@@ -42,6 +43,7 @@ struct object_program {
     size_t reference_count;
     const struct object_line *lines;
     size_t line_count;
+    uint32_t stack_size; /* bytes of its own frame that it uses; for people */
 };
 
 struct object_map {
@@ -54,6 +56,12 @@ struct object;
 
 struct object *object_new(void);
 void object_free(struct object *object);
+
+/* What was added: PROGRAM and MAP number 0 … COUNT − 1. */
+size_t object_program_count(const struct object *object);
+const struct object_program *object_program(const struct object *object, size_t number);
+size_t object_map_count(const struct object *object);
+const struct object_map *object_map(const struct object *object, size_t number);
 
 /* Each adder copies what it is given. 0, or -ENOMEM, -EINVAL. */
 int object_add_program(struct object *object, const struct object_program *program);

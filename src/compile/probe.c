@@ -128,20 +128,28 @@ static void recover_from_map(struct lower *lower)
     machine_call(program, BPF_FUNC_map_delete_elem, args, 2);
 }
 
+/* The address of the word that the kernel keeps from the entry to the return. */
+static struct operand session_cookie(struct lower *lower)
+{
+    int id = lower->function->options->session_cookie;
+    return machine_call_kernel(lower->program, "bpf_session_cookie", id, &lower->context, 1);
+}
+
 /* Both halves in one program; the kernel calls it at the entry and at the return. */
 static void session(struct lower *lower)
 {
     struct program *program = lower->program;
     const struct compile_options *options = lower->function->options;
     /* Newer kernels want the context, older ones ignore it. */
-    struct operand returns = machine_call_kernel(program, options->session_is_return, &lower->context, 1);
+    struct operand returns =
+        machine_call_kernel(program, "bpf_session_is_return", options->session_is_return, &lower->context, 1);
     struct machine_block *at_return = machine_block(program), *at_entry = machine_block(program);
     machine_branch(program, BPF_JNE, machine_alu(program, BPF_AND, returns, operand_immediate(1)), operand_immediate(0), at_return, at_entry);
     machine_place(program, at_entry);
     bool cookie = lower->saved_count == 1;
     if (cookie) {
         struct operand value = entry_value(lower, lower->saved->event);
-        struct operand address = machine_call_kernel(program, options->session_cookie, &lower->context, 1);
+        struct operand address = session_cookie(lower);
         machine_store(program, BPF_DW, address, 0, value);
         machine_exit(program, 0);
     } else {
@@ -149,7 +157,7 @@ static void session(struct lower *lower)
     }
     machine_place(program, at_return);
     if (cookie) {
-        struct operand address = machine_call_kernel(program, options->session_cookie, &lower->context, 1);
+        struct operand address = session_cookie(lower);
         lower->saved->value = machine_load(program, BPF_DW, address, 0);
     } else {
         recover_from_map(lower);
@@ -167,6 +175,7 @@ void probe_prologue(struct lower *lower, struct object *result)
     uint32_t type = handler->session ? options->session_attach_type
                     : is_return(lower) ? options->return_attach_type : options->entry_attach_type;
     lower->program = program_new(lower->compiler, name, type);
+    lower->program->position = lower->function->position;
     bool in_map = lower->saved_count > (handler->session ? 1u : 0u);
     if (in_map && object_add_map(result, &(struct object_map){
                                              .name = pending_map(lower),
@@ -193,6 +202,7 @@ struct program *probe_entry_half(struct lower *lower)
     const char *name = arena_format(lower->function->arena, "handler_%zu_entry", lower->function->handler_number);
     memcpy(handler->entry_program, name, strlen(name) + 1);
     lower->program = program_new(lower->compiler, name, lower->function->options->entry_attach_type);
+    lower->program->position = lower->function->position;
     filter(lower, 0);
     save_in_map(lower, 0, 0);
     return lower->program;

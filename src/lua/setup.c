@@ -7,6 +7,7 @@
 #include "compile/library.h"
 #include "lua/core.h"
 #include "lua/environment.h"
+#include "lua/explain.h"
 #include "lua/layout.h"
 #include "probe/probe.h"
 #include "sys/btf.h"
@@ -21,6 +22,7 @@ struct lua_compiler {
 };
 
 struct lua_loaded {
+    struct object *object; /* until it is loaded or thrown away */
     struct loaded *loaded;
     const struct ledger_entry *ledger; /* in the compiler's memory, which lives as long as the state */
     size_t ledger_count;
@@ -122,6 +124,13 @@ static pid_t *read_pids(lua_State *L, int index, struct arena *arena, size_t *co
     return pids;
 }
 
+/* 1 where this kernel has no function NAME: the code is for another one then, to be looked at (UPLUA_WITH). */
+static int kernel_function(const char *name)
+{
+    int id = kernel_btf_function(name);
+    return id > 0 ? id : 1;
+}
+
 static struct compile_options options_of(struct lua_compiler *self, lua_State *L)
 {
     struct compile_options options = {
@@ -136,12 +145,9 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
     options.except = (pid_t)lua_tointeger(L, -1);
     lua_getfield(L, 2, "returns"); /* pids except returns */
     if (lua_toboolean(L, -1) && feature_available(FEATURE_SESSION)) {
-        int is_return = kernel_btf_function("bpf_session_is_return"), cookie = kernel_btf_function("bpf_session_cookie");
-        if (is_return > 0 && cookie > 0) {
-            options.session_is_return = is_return;
-            options.session_cookie = cookie;
-            options.session_attach_type = probe_attach_type(ATTACH_SESSION);
-        }
+        options.session_is_return = kernel_function("bpf_session_is_return");
+        options.session_cookie = kernel_function("bpf_session_cookie");
+        options.session_attach_type = probe_attach_type(ATTACH_SESSION);
     }
     lua_pop(L, 3);
     return options;
@@ -225,45 +231,66 @@ static void push_objects(lua_State *L, struct compiler *compiler, const struct l
     }
 }
 
+static struct lua_loaded *new_loaded(lua_State *L)
+{
+    struct lua_loaded *result = lua_newuserdata(L, sizeof *result);
+    memset(result, 0, sizeof *result);
+    luaL_getmetatable(L, LOADED);
+    lua_setmetatable(L, -2);
+    return result;
+}
+
+/* Compiles the handlers of the description at index 2 into RESULT's object; raises the reason where that fails. */
+static struct handler *compile_handlers(lua_State *L, struct lua_compiler *self, struct lua_loaded *result, size_t *count)
+{
+    int top = lua_gettop(L);
+    struct error err = { 0 };
+    luaL_checktype(L, 2, LUA_TTABLE);
+    struct compile_options options = options_of(self, L);
+    lua_getfield(L, 2, "handlers");
+    struct handler *handlers = read_handlers(L, lua_gettop(L), compiler_arena(self->compiler), count);
+    if (compiler_compile(self->compiler, handlers, *count, &options, &result->object, &result->ledger,
+                         &result->ledger_count, &err))
+        core_raise(L, &err);
+    lua_settop(L, top);
+    return handlers;
+}
+
 /*
- * compiler:load{ handlers = { { kind, probe, symbol, at_entry, handle }, … }, pids = {…}, except = pid, returns = boolean,
- * emit = path or nil } → loaded, handlers, objects; or nothing if the object was only to be written to EMIT.
+ * compiler:load{ handlers = { { kind, probe, symbol, at_entry, handle }, … }, pids = {…}, except = pid, returns = boolean }
+ * → loaded, handlers, objects
  */
 static int compiler_load(lua_State *L)
 {
     struct lua_compiler *self = check_compiler(L);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    struct lua_loaded *result = lua_newuserdata(L, sizeof *result); /* … loaded, owned before anything can fail */
-    memset(result, 0, sizeof *result);
-    luaL_getmetatable(L, LOADED);
-    lua_setmetatable(L, -2);
-    int top = lua_gettop(L);
-
+    struct lua_loaded *result = new_loaded(L); /* … loaded, owned before anything can fail */
     struct error err = { 0 };
-    struct compile_options options = options_of(self, L);
     size_t count;
-    lua_getfield(L, 2, "handlers");
-    struct handler *handlers = read_handlers(L, lua_gettop(L), compiler_arena(self->compiler), &count);
-    lua_getfield(L, 2, "emit");
-    const char *emit = lua_tostring(L, -1);
-
-    struct object *object = NULL;
-    int status = compiler_compile(self->compiler, handlers, count, &options, &object, &result->ledger,
-                                  &result->ledger_count, &err);
-    if (!status && emit)
-        status = object_save(object, bpf_library, bpf_library_size, emit, &err);
-    else if (!status)
-        status = object_load(object, bpf_library, bpf_library_size, &result->loaded, &err);
-    object_free(object);
+    struct handler *handlers = compile_handlers(L, self, result, &count);
+    int status = object_load(result->object, bpf_library, bpf_library_size, &result->loaded, &err);
+    object_free(result->object);
+    result->object = NULL;
     if (status)
         return core_raise(L, &err);
-    lua_settop(L, top);
-    if (!result->loaded)
-        return 0;
     push_handlers(L, result->loaded, handlers, count);
     push_objects(L, self->compiler, result->loaded);
     compiler_freeze(self->compiler);
     return 3;
+}
+
+/* compiler:compile(description, path): loads nothing, writes the object to PATH unless that is nil; → its contents (lua/explain.h) */
+static int compile_only(lua_State *L)
+{
+    struct lua_compiler *self = check_compiler(L);
+    const char *path = luaL_optstring(L, 3, NULL);
+    struct lua_loaded *result = new_loaded(L);
+    struct error err = { 0 };
+    size_t count;
+    struct handler *handlers = compile_handlers(L, self, result, &count);
+    if (path && object_save(result->object, bpf_library, bpf_library_size, path, &err))
+        return core_raise(L, &err);
+    explain_push(L, result->object, handlers, count);
+    return 1;
 }
 
 static struct lua_loaded *check_loaded(lua_State *L)
@@ -316,14 +343,32 @@ static int loaded_gc(lua_State *L)
     struct lua_loaded *self = check_loaded(L);
     loaded_free(self->loaded);
     self->loaded = NULL;
+    object_free(self->object);
+    self->object = NULL;
     return 0;
+}
+
+/* setup.features() → { { name, available }, … }: what handlers are compiled for */
+static int setup_features(lua_State *L)
+{
+    lua_createtable(L, FEATURE_COUNT, 0); /* list */
+    for (int i = 0; i < FEATURE_COUNT; i++) {
+        lua_createtable(L, 2, 0); /* list feature */
+        lua_pushstring(L, feature_name((enum feature)i));
+        lua_rawseti(L, -2, 1);
+        lua_pushboolean(L, feature_available((enum feature)i));
+        lua_rawseti(L, -2, 2);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
 }
 
 int setup_open_lua(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "new", setup_new }, { NULL, NULL } };
+    static const luaL_Reg functions[] = { { "new", setup_new }, { "features", setup_features }, { NULL, NULL } };
     static const luaL_Reg compiler_methods[] = {
-        { "add_object", compiler_add }, { "given", compiler_given }, { "load", compiler_load }, { NULL, NULL },
+        { "add_object", compiler_add }, { "given", compiler_given }, { "load", compiler_load },
+        { "compile", compile_only }, { NULL, NULL },
     };
     static const luaL_Reg loaded_methods[] = {
         { "map", loaded_map }, { "counters", loaded_values }, { "causes", loaded_causes }, { NULL, NULL },

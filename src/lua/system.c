@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lua/core.h"
+#include "sys/capability.h"
 #include "sys/path.h"
 #include "sys/terminal.h"
 
@@ -79,6 +80,13 @@ static int system_monotonic(lua_State *L)
     return 1;
 }
 
+/* system.capability_missing() → what tracing needs and this process lacks, such as "CAP_BPF and CAP_PERFMON"; nil if nothing */
+static int system_capability_missing(lua_State *L)
+{
+    lua_pushstring(L, capability_missing());
+    return 1;
+}
+
 int system_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -86,6 +94,7 @@ int system_open_lua(lua_State *L)
         { "is_file", system_is_file },         { "is_terminal", system_is_terminal },
         { "environment", system_environment }, { "create_private", system_create_private },
         { "pid", system_pid },                 { "monotonic", system_monotonic },
+        { "capability_missing", system_capability_missing },
         { NULL, NULL },
     };
     lua_newtable(L);

@@ -52,45 +52,48 @@ static bool try_feature(enum feature feature)
     }
 }
 
-static void warn_unknown(const char *name, size_t length)
+static void warn_unknown(const char *variable, const char *name, size_t length)
 {
-    fprintf(stderr, "uplua: UPLUA_WITHOUT names an unknown feature '%.*s'; known are", (int)length, name);
+    fprintf(stderr, "uplua: %s names an unknown feature '%.*s'; known are all", variable, (int)length, name);
     for (int i = 0; i < FEATURE_COUNT; i++)
-        fprintf(stderr, "%s %s", i ? "," : "", names[i]);
+        fprintf(stderr, ", %s", names[i]);
     fputc('\n', stderr);
 }
 
-/* The features that UPLUA_WITHOUT names, as bits. */
-static unsigned switched_off(void)
+/* The features that the environment's VARIABLE names, as bits. */
+static unsigned features_in(const char *variable)
 {
-    const char *list = getenv("UPLUA_WITHOUT");
-    unsigned off = 0;
+    const char *list = getenv(variable);
+    unsigned bits = 0;
     while (list && *list) {
         size_t length = strcspn(list, ",");
         int i = 0;
         while (i < FEATURE_COUNT && (strlen(names[i]) != length || memcmp(names[i], list, length) != 0))
             i++;
         if (i < FEATURE_COUNT)
-            off |= 1u << i;
+            bits |= 1u << i;
+        else if (length == 3 && !memcmp(list, "all", 3))
+            bits = ~0u;
         else if (length)
-            warn_unknown(list, length);
+            warn_unknown(variable, list, length);
         list += length + (list[length] == ',');
     }
-    return off;
+    return bits;
 }
 
 bool feature_available(enum feature feature)
 {
     static bool known[FEATURE_COUNT], available[FEATURE_COUNT], environment_read;
-    static unsigned off;
+    static unsigned off, on;
     if (feature >= FEATURE_COUNT)
         return false;
     if (!environment_read) {
-        off = switched_off();
+        off = features_in("UPLUA_WITHOUT");
+        on = features_in("UPLUA_WITH");
         environment_read = true;
     }
     if (!known[feature]) {
-        available[feature] = !(off & 1u << feature) && try_feature(feature);
+        available[feature] = !(off & 1u << feature) && (on & 1u << feature || try_feature(feature));
         known[feature] = true;
     }
     return available[feature];

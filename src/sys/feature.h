@@ -1,6 +1,7 @@
 /*
  * What this kernel offers. A feature is decided by trying it, not by the version number, once per process and only
- * when somebody asks. $UPLUA_WITHOUT=uprobe_multi,session,… switches features off, so that the older paths are tested.
+ * when somebody asks. $UPLUA_WITHOUT=uprobe_multi,session,… switches features off ("all": all), so that the older paths are
+ * tested; $UPLUA_WITH=… takes them as there without trying, so that code for other kernels can be looked at.
  */
 #ifndef UPLUA_SYS_FEATURE_H
 #define UPLUA_SYS_FEATURE_H
@@ -17,7 +18,7 @@ enum feature {
 /* The name used in UPLUA_WITHOUT and --info, such as "uprobe_multi". */
 const char *feature_name(enum feature feature);
 
-/* True where the kernel has FEATURE and UPLUA_WITHOUT does not name it. Cheap after the first call. */
+/* True where the kernel has FEATURE, or UPLUA_WITH names it, and UPLUA_WITHOUT does not. Cheap after the first call. */
 bool feature_available(enum feature feature);
 
 #endif

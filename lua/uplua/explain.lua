@@ -1,0 +1,144 @@
+-- The report of --explain: for each handler where its probe sits, what it takes, and its Lua lines beside the BPF instructions
+-- that they became.
+local core = require "uplua.core"
+local text = require "uplua.text"
+
+local explain = {}
+
+local WIDTH = 100
+local SOURCE = 46     -- columns of Lua source; the instructions stand beside it
+local MOST_SITES = 5
+
+-- BPF_MAP_TYPE_*
+local TYPES = {
+  [1] = "hash", [2] = "array", [5] = "hash per CPU", [6] = "array per CPU", [9] = "LRU hash", [10] = "LRU hash per CPU", [27] = "ring",
+}
+
+local function plural(n, one) return ("%d %s%s"):format(n, one, n == 1 and "" or "s") end
+
+-- S in pieces of at most WIDTH columns, broken at spaces where there are any.
+local function wrap(s, width)
+  local pieces = {}
+  while text.width(s) > width do
+    local piece, columns, cut = nil, 0, nil
+    for i, c in s:gmatch "()([%z\1-\127\194-\255][\128-\191]*)" do
+      columns = columns + 1
+      if columns > width then break end
+      piece = i + #c - 1
+      if c == " " and i > width / 2 then cut = i end
+    end
+    pieces[#pieces + 1] = s:sub(1, (cut or piece + 1) - 1)
+    s = s:sub(cut and cut + 1 or piece + 1)
+  end
+  pieces[#pieces + 1] = s
+  return pieces
+end
+
+local function row(lines, name, value)
+  for i, piece in ipairs(wrap(value, WIDTH - 11)) do
+    lines[#lines + 1] = ("  %-8s %s"):format(i == 1 and name or "", piece)
+  end
+end
+
+-- The distinct matches of PATTERN in the instructions of PROGRAM, in their order.
+local function mentioned(program, pattern)
+  local seen, list = {}, {}
+  for _, instruction in ipairs(program.instructions) do
+    local name = instruction.text:match(pattern)
+    if name and not seen[name] then
+      seen[name], list[#list + 1] = true, name
+    end
+  end
+  return table.concat(list, ", ")
+end
+
+local function add_sites(lines, sites)
+  for i, site in ipairs(sites) do
+    if i > MOST_SITES then
+      row(lines, "", ("and %s more"):format(plural(#sites - MOST_SITES, "place")))
+      break
+    end
+    local inside = site.inside > 0 and ("+%#x"):format(site.inside) or ""
+    row(lines, i == 1 and "at" or "", text.escape(("%s:%s%s, offset %#x"):format(site.module, site["function"], inside, site.offset)))
+  end
+end
+
+local PARTS = {
+  entry = "at the function's entry, for the handler at its return",
+  session = "at the function's entry and return: one session",
+  ["return"] = "at the function's return",
+}
+
+local function part_of(program, probe)
+  return PARTS[program.part or program.session and "session" or probe.kind == "uretprobe" and "return"]
+end
+
+-- The Lua lines, each beside its instructions; a line is repeated wherever control comes back to it.
+local function add_code(lines, program)
+  local at, file = 1, nil
+  for i, line in ipairs(program.lines) do
+    if line.file ~= file then
+      file = line.file
+      lines[#lines + 1] = ("  %s"):format(text.escape(file))
+    end
+    local ends = program.lines[i + 1] and program.lines[i + 1].at or program.count
+    local source = wrap(text.escape((line.text:gsub("\t", "  "):gsub("%s+$", "")), ""), SOURCE)
+    local first, n = true, 1
+    while source[n] or program.instructions[at] and program.instructions[at].at < ends do
+      local instruction = program.instructions[at]
+      if instruction and instruction.at < ends then at = at + 1 else instruction = nil end
+      local left = ("%5s %s"):format(first and line.line or "", text.pad(source[n] or "", SOURCE))
+      lines[#lines + 1] = (left .. (instruction and (" %4d  %s"):format(instruction.at, instruction.text) or "")):gsub("%s+$", "")
+      first, n = false, n + 1
+    end
+  end
+end
+
+local function add_program(lines, program, probe)
+  local where = part_of(program, probe)
+  lines[#lines + 1] = ("%s %s%s"):format(probe.kind, text.escape(probe.spec), where and " (" .. where .. ")" or "")
+  add_sites(lines, probe.sites:list())
+  row(lines, "takes", ("%s, %s of stack"):format(plural(program.count, "instruction"), plural(program.stack, "byte")))
+  local calls, maps = mentioned(program, "^call (.+)$"), mentioned(program, "map%[(.+)%]")
+  if calls ~= "" then row(lines, "calls", calls) end
+  if maps ~= "" then row(lines, "maps", maps) end
+  lines[#lines + 1] = ""
+  add_code(lines, program)
+  lines[#lines + 1] = ""
+end
+
+local function add_maps(lines, maps)
+  if #maps > 0 then lines[#lines + 1] = "maps" end
+  for _, map in ipairs(maps) do
+    local type, sizes = TYPES[map.type] or "type " .. map.type, ("%s of %d → %d bytes"):format(plural(map.max, "entry"):gsub("ys$", "ies"), map.key, map.value)
+    if map.value == 0 then sizes = plural(map.max, "byte") end
+    lines[#lines + 1] = ("  %-16s %s, %s"):format(map.name, type, sizes)
+  end
+end
+
+-- What the code is made for: another kernel, or one that this process may not ask, gets other code.
+local function add_kernel(lines)
+  local has, lacks = {}, {}
+  for _, feature in ipairs(core.setup.features()) do
+    local list = feature[2] and has or lacks
+    list[#list + 1] = feature[1]
+  end
+  local parts = {}
+  if #has > 0 then parts[1] = "with " .. table.concat(has, ", ") end
+  if #lacks > 0 then parts[#parts + 1] = "without " .. table.concat(lacks, ", ") end
+  lines[#lines + 1] = "for a kernel " .. table.concat(parts, ", ")
+  local missing = core.system.capability_missing()
+  if missing then lines[#lines + 1] = ("what this one has could not be tried without %s"):format(missing) end
+  lines[#lines + 1] = ""
+end
+
+-- The report, a string, of what compiler:compile() returned for PROBES (setup.lua).
+function explain.report(compiled, probes)
+  local lines = {}
+  add_kernel(lines)
+  for _, program in ipairs(compiled.programs) do add_program(lines, program, probes[program.handler]) end
+  add_maps(lines, compiled.maps)
+  return table.concat(lines, "\n"):gsub("\n+$", "") .. "\n"
+end
+
+return explain

@@ -1,0 +1,93 @@
+#include "lua/explain.h"
+
+#include <string.h>
+
+#include "compile/disassemble.h"
+
+static void set_integer(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushnumber(L, (lua_Number)value);
+    lua_setfield(L, -2, name);
+}
+
+static void set_string(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static void push_instructions(lua_State *L, const struct object_program *program)
+{
+    char text[128];
+    lua_newtable(L); /* list */
+    int number = 0;
+    for (size_t at = 0; at < program->instruction_count;) {
+        size_t taken = disassemble(program, at, text, sizeof text);
+        lua_createtable(L, 0, 2); /* list instruction */
+        set_integer(L, "at", at);
+        set_string(L, "text", text);
+        lua_rawseti(L, -2, ++number);
+        at += taken;
+    }
+}
+
+static void push_lines(lua_State *L, const struct object_program *program)
+{
+    lua_createtable(L, (int)program->line_count, 0); /* list */
+    for (size_t i = 0; i < program->line_count; i++) {
+        const struct object_line *line = &program->lines[i];
+        lua_createtable(L, 0, 4); /* list line */
+        set_integer(L, "at", line->instruction);
+        set_integer(L, "line", (uint64_t)line->line);
+        set_string(L, "file", line->file);
+        set_string(L, "text", line->text);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+}
+
+static void push_program(lua_State *L, const struct object_program *program, const struct handler *handlers, size_t count)
+{
+    lua_createtable(L, 0, 7); /* program */
+    for (size_t i = 0; i < count; i++) {
+        bool entry = !strcmp(program->name, handlers[i].entry_program);
+        if (!entry && strcmp(program->name, handlers[i].program))
+            continue;
+        set_integer(L, "handler", i + 1);
+        set_string(L, "part", entry ? "entry" : NULL);
+        lua_pushboolean(L, handlers[i].session);
+        lua_setfield(L, -2, "session");
+    }
+    set_integer(L, "stack", program->stack_size);
+    set_integer(L, "count", program->instruction_count);
+    push_lines(L, program);
+    lua_setfield(L, -2, "lines");
+    push_instructions(L, program);
+    lua_setfield(L, -2, "instructions");
+}
+
+static void push_map(lua_State *L, const struct object_map *map)
+{
+    lua_createtable(L, 0, 5); /* map */
+    set_string(L, "name", map->name);
+    set_integer(L, "type", map->type);
+    set_integer(L, "key", map->key_size);
+    set_integer(L, "value", map->value_size);
+    set_integer(L, "max", map->max_entries);
+}
+
+void explain_push(lua_State *L, const struct object *object, const struct handler *handlers, size_t count)
+{
+    lua_createtable(L, 0, 2);                                      /* result */
+    lua_createtable(L, (int)object_program_count(object), 0);      /* result programs */
+    for (size_t i = 0; i < object_program_count(object); i++) {
+        push_program(L, object_program(object, i), handlers, count);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    lua_setfield(L, -2, "programs");
+    lua_createtable(L, (int)object_map_count(object), 0); /* result maps */
+    for (size_t i = 0; i < object_map_count(object); i++) {
+        push_map(L, object_map(object, i));
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    lua_setfield(L, -2, "maps");
+}
