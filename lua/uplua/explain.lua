@@ -97,7 +97,7 @@ end
 local function add_program(lines, program, probe)
   local where = part_of(program, probe)
   lines[#lines + 1] = ("%s %s%s"):format(probe.kind, text.escape(probe.spec), where and " (" .. where .. ")" or "")
-  add_sites(lines, probe.sites:list())
+  add_sites(lines, probe.sites)
   row(lines, "takes", ("%s, %s of stack"):format(plural(program.count, "instruction"), plural(program.stack, "byte")))
   local calls, maps = mentioned(program, "^call (.+)$"), mentioned(program, "map%[(.+)%]")
   if calls ~= "" then row(lines, "calls", calls) end

@@ -8,7 +8,7 @@ local timing  = require "uplua.timing"
 
 local setup = {}
 
-local pending = {}     -- declared and not yet attached: { kind, spec, sites, handler }
+local pending = {}     -- declared and not yet attached: { kind, spec, handler, attach, sites }
 local attached = {}    -- links
 local setups = {}      -- what has been loaded, one userdata per setup
 local compiler         -- made when the first handler is compiled
@@ -23,6 +23,21 @@ local function options_check(kind, given)
   end
 end
 
+-- Attaches a probe of functions at SITES.
+local function attach_function(sites)
+  return function(probe, program, link)
+    local function at(kind, fd)
+      local ok, result = pcall(core.probe.attach, kind, fd, sites)
+      if not ok then error(probe.kind .. " " .. result, 0) end
+      link(result)
+    end
+    if program.session then return at("session", program.fd) end
+    -- The entry half first: a return whose entry was not seen would be counted as lost.
+    if program.entry_fd then at("entry", program.entry_fd) end
+    at(probe.kind == "uretprobe" and "return" or "entry", program.fd)
+  end
+end
+
 local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"", 3) end
@@ -34,8 +49,12 @@ local function declare(kind, spec, given, handler)
   options_check(kind, given)
   local ok, sites = pcall(core.probe.resolve, spec)
   if not ok then error(kind .. " " .. sites, 3) end
-  pending[#pending + 1] = { kind = kind, spec = spec, sites = sites, handler = handler }
+  setup.declare { kind = kind, spec = spec, sites = sites:list(), handler = handler, attach = attach_function(sites) }
 end
+
+-- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, and attach(probe, program,
+-- link), called when PROGRAM is loaded ({ fd, entry_fd, session }), which hands what it attaches to link(). }
+function setup.declare(probe) pending[#pending + 1] = probe end
 
 -- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered. Raises what is wrong with SPEC.
 function setup.uprobe(spec, given, handler) declare("uprobe", spec, given, handler) end
@@ -80,11 +99,10 @@ local function describe()
   local handlers, returns = {}, false
   for i, probe in ipairs(pending) do
     local at_entry = true
-    local list = probe.sites:list()
-    for _, site in ipairs(list) do at_entry = at_entry and site.inside == 0 end
+    for _, site in ipairs(probe.sites) do at_entry = at_entry and site.inside == 0 end
     returns = returns or probe.kind == "uretprobe"
     handlers[i] = {
-      kind = probe.kind, probe = probe.spec, symbol = list[1]["function"], at_entry = at_entry,
+      kind = probe.kind, probe = probe.spec, symbol = probe.sites[1] and probe.sites[1]["function"], at_entry = at_entry,
       handle = capture.handle(probe.handler),
     }
   end
@@ -93,18 +111,6 @@ local function describe()
     handlers = handlers, returns = returns, pids = pids,
     except = #pids == 0 and not options.self and core.system.pid() or nil,
   }
-end
-
-local function attach(probe, program, links)
-  local function link(kind, fd)
-    local ok, result = pcall(core.probe.attach, kind, fd, probe.sites)
-    if not ok then error(probe.kind .. " " .. result, 0) end
-    links[#links + 1] = result
-  end
-  if program.session then return link("session", program.fd) end
-  -- The entry half first: a return whose entry was not seen would be counted as lost.
-  if program.entry_fd then link("entry", program.entry_fd) end
-  link(probe.kind == "uretprobe" and "return" or "entry", program.fd)
 end
 
 -- --emit and --explain: compiles what is pending, writes the object and prints what is in it, as far as asked for.
@@ -139,7 +145,7 @@ function setup.commit()
   timing.mark "attach"
   local links = {}
   for i, probe in ipairs(probes) do
-    local ok, message = pcall(attach, probe, programs[i], links)
+    local ok, message = pcall(probe.attach, probe, programs[i], function(link) links[#links + 1] = link end)
     if not ok then
       core.probe.close(links)
       error(message, 0)

@@ -49,7 +49,24 @@ struct shared {
     const struct position *key_at, *value_at; /* where the types were first seen */
 };
 
-enum handler_kind { HANDLER_ENTRY, HANDLER_RETURN };
+enum handler_kind {
+    HANDLER_ENTRY,
+    HANDLER_RETURN,
+    HANDLER_TEST, /* runs when BPF_PROG_TEST_RUN asks for it, on words that the caller gives: for tests */
+    HANDLER_KINDS,
+};
+
+/* What the programs of a kind of handler are, and where their events' words come from: one row each, in event.c. */
+struct probe_kind {
+    const char *name;            /* of the probe's constructor: "uprobe" */
+    uint32_t program_type;       /* BPF_PROG_TYPE_* */
+    bool sleeps;                 /* may be loaded sleepable, so that reading memory brings pages in */
+    bool user_registers;         /* the context is the registers of the traced program, from which its stack is walked */
+    int (*argument)(unsigned n); /* byte offset in the context of e.argN; -1: it is not there */
+};
+const struct probe_kind *probe_kind_of(enum handler_kind kind);
+/* The kind whose constructor is NAME; HANDLER_KINDS if there is none. */
+enum handler_kind probe_kind_find(const char *name);
 
 /* A handler. The caller fills the first part; the compiler the rest. */
 struct handler {
@@ -71,7 +88,8 @@ struct compile_options {
     pid_t except;             /* 0: nobody is excepted */
     int session_is_return;    /* BTF ids of the session kfuncs; 0: sessions are not available */
     int session_cookie;
-    uint32_t entry_attach_type, return_attach_type, session_attach_type;
+    uint32_t attach_types[HANDLER_KINDS]; /* expected attach type of each kind's programs */
+    uint32_t session_attach_type;
     /* Line LINE of the source FILE, for the verifier's messages; may return "". Lives as long as the compilation. */
     const char *(*source_line)(void *context, const char *file, int line);
     void *context;

@@ -410,7 +410,7 @@ void pass_emit(struct program *program, struct object *object, const struct comp
     int status = object_add_program(object, &(struct object_program){
                                                 .name = program->name,
                                                 .section = section,
-                                                .type = BPF_PROG_TYPE_KPROBE,
+                                                .type = program->type,
                                                 .attach_type = program->attach_type,
                                                 .flags = program->sleepable ? BPF_F_SLEEPABLE : 0,
                                                 .instructions = emit.code,

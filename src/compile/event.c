@@ -1,9 +1,41 @@
-/* The fields of an event, by kind of probe: one row each. */
+/* The kinds of probes and the fields of their events: one row each. */
+#include <linux/bpf.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "compile/ir.h"
 
-enum { ANY = 1 << HANDLER_ENTRY | 1 << HANDLER_RETURN, RETURN = 1 << HANDLER_RETURN };
+/* BPF_PROG_TEST_RUN gives a raw tracepoint program up to 12 words. */
+static int test_argument(unsigned n)
+{
+    return n < 12 ? (int)(8 * n) : -1;
+}
+
+static const struct probe_kind kinds[HANDLER_KINDS] = {
+    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, true, arch_argument },
+    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, true, arch_argument },
+    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, test_argument },
+};
+
+const struct probe_kind *probe_kind_of(enum handler_kind kind)
+{
+    return &kinds[kind];
+}
+
+enum handler_kind probe_kind_find(const char *name)
+{
+    enum handler_kind kind = HANDLER_ENTRY;
+    while (kind < HANDLER_KINDS && strcmp(kinds[kind].name, name))
+        kind++;
+    return kind;
+}
+
+enum {
+    RETURN = 1 << HANDLER_RETURN,
+    TEST = 1 << HANDLER_TEST,
+    FUNCTION = 1 << HANDLER_ENTRY | RETURN,
+    ANY = FUNCTION | TEST,
+};
 
 #define SIGNED { .kind = TYPE_I64 }
 #define ADDRESS { .kind = TYPE_U64 }
@@ -22,11 +54,12 @@ static const struct event_field fields[] = {
     { .name = "func", .kinds = ANY, .type = { .kind = TYPE_STRING }, .source = EVENT_FUNC },
     { .name = "ret", .kinds = RETURN, .type = SIGNED, .source = EVENT_RETURN },
     { .name = "elapsed", .kinds = RETURN, .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true },
-    { .name = "ip", .kinds = ANY, .type = ADDRESS, .source = EVENT_IP },
-    { .name = "caller", .kinds = ANY, .type = ADDRESS, .source = EVENT_CALLER },
-#define ARGUMENT(n) \
-    { .name = "arg" #n, .kinds = ANY, .type = SIGNED, .source = EVENT_ARGUMENT, .number = n, .of_entry = true }
-    ARGUMENT(0), ARGUMENT(1), ARGUMENT(2), ARGUMENT(3), ARGUMENT(4), ARGUMENT(5), ARGUMENT(6), ARGUMENT(7),
+    { .name = "ip", .kinds = FUNCTION, .type = ADDRESS, .source = EVENT_IP },
+    { .name = "caller", .kinds = FUNCTION, .type = ADDRESS, .source = EVENT_CALLER },
+#define ARGUMENT(n, of) \
+    { .name = "arg" #n, .kinds = of, .type = SIGNED, .source = EVENT_ARGUMENT, .number = n, .of_entry = true }
+    ARGUMENT(0, ANY), ARGUMENT(1, ANY), ARGUMENT(2, ANY), ARGUMENT(3, ANY), ARGUMENT(4, ANY), ARGUMENT(5, ANY),
+    ARGUMENT(6, ANY), ARGUMENT(7, ANY), ARGUMENT(8, TEST), ARGUMENT(9, TEST), ARGUMENT(10, TEST), ARGUMENT(11, TEST),
 };
 
 const struct event_field *event_field_find(const char *name, enum handler_kind kind)
@@ -43,5 +76,5 @@ const char *event_field_list(struct arena *arena, enum handler_kind kind)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].kinds & 1u << kind)
             list = arena_format(arena, "%s%s%s", list, *list ? ", " : "", fields[i].name);
-    return list;
+    return kinds[kind].user_registers ? arena_format(arena, "%s and e:ustack()", list) : list;
 }

@@ -66,17 +66,17 @@ static struct value *index_event(struct build *build, struct value *event, const
     enum handler_kind kind = build->function->handler->kind;
     if (!name)
         build_fail(build, "the event's fields have names that are known when the handler is compiled");
-    if (!strcmp(name, "ustack"))
+    if (!strcmp(name, "ustack") && probe_kind_of(kind)->user_registers)
         return method(build, event, name);
     if (named(name, (const char *const[]){ "kstack", "args", "reg", NULL }))
-        build_fail(build, "e.%s is not available yet in %s handlers; they have %s and e:ustack()", name,
-                   kind == HANDLER_RETURN ? "uretprobe" : "uprobe", event_field_list(build->arena, kind));
+        build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name,
+                   probe_kind_of(kind)->name, event_field_list(build->arena, kind));
     const struct event_field *field = event_field_find(name, kind);
     if (!field && kind == HANDLER_ENTRY && event_field_find(name, HANDLER_RETURN))
         build_fail(build, "e.%s is known when the function returns: use uretprobe", name);
     if (!field)
-        build_fail(build, "the event of a %s has no field '%s'; it has %s and e:ustack()",
-                   kind == HANDLER_RETURN ? "uretprobe" : "uprobe", name, event_field_list(build->arena, kind));
+        build_fail(build, "the event of a %s has no field '%s'; it has %s",
+                   probe_kind_of(kind)->name, name, event_field_list(build->arena, kind));
     if (field->source == EVENT_PROBE || field->source == EVENT_FUNC) {
         const char *text = field->source == EVENT_PROBE ? build->function->handler->probe
                                                         : build->function->handler->symbol;

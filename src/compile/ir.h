@@ -127,7 +127,7 @@ struct event_field {
 };
 /* The field NAME of events of KIND; NULL if there is none. */
 const struct event_field *event_field_find(const char *name, enum handler_kind kind);
-/* "arg0, arg1, …" of KIND, for messages. */
+/* What events of KIND have: "time, pid, … and e:ustack()", for messages. */
 const char *event_field_list(struct arena *arena, enum handler_kind kind);
 
 /* Leaves the compilation with "FILE:LINE: TEXT" (and the inlining calls' lines) as the error. */

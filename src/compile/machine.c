@@ -2,12 +2,13 @@
 
 #include <string.h>
 
-struct program *program_new(struct compiler *compiler, const char *name, uint32_t attach_type)
+struct program *program_new(struct compiler *compiler, const char *name, uint32_t type, uint32_t attach_type)
 {
     struct program *program = arena_allocate(&compiler->arena, sizeof *program);
     program->compiler = compiler;
     program->arena = &compiler->arena;
     program->name = name;
+    program->type = type;
     program->attach_type = attach_type;
     machine_place(program, machine_block(program));
     return program;

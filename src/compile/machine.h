@@ -105,7 +105,7 @@ struct program {
     struct compiler *compiler;
     struct arena *arena;
     const char *name;
-    uint32_t attach_type;
+    uint32_t type, attach_type; /* as in BPF_PROG_LOAD */
     bool sleepable; /* it reads memory that may have to be brought in */
     struct machine_block *entry, *last;
     struct slot *slots;
@@ -118,8 +118,8 @@ struct program {
     const struct position *position;
 };
 
-/* An empty program with its entry block; ATTACH_TYPE as in BPF_PROG_LOAD. Lives in the compiler's arena, as all below. */
-struct program *program_new(struct compiler *compiler, const char *name, uint32_t attach_type);
+/* An empty program with its entry block; TYPE and ATTACH_TYPE as in BPF_PROG_LOAD. Lives in the compiler's arena, as all below. */
+struct program *program_new(struct compiler *compiler, const char *name, uint32_t type, uint32_t attach_type);
 /* Operands of each kind; OFFSET and NUMBER in bytes. */
 struct operand operand_immediate(int64_t number);
 struct operand operand_register(struct reg *reg);

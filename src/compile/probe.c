@@ -16,6 +16,11 @@ static bool is_return(const struct lower *lower)
     return lower->function->handler->kind == HANDLER_RETURN;
 }
 
+static const struct probe_kind *kind_of(const struct lower *lower)
+{
+    return probe_kind_of(lower->function->handler->kind);
+}
+
 static const char *pending_map(struct lower *lower)
 {
     return arena_format(lower->function->arena, "calls_%zu_%zu", lower->compiler->setups % 10000,
@@ -78,7 +83,7 @@ static struct operand entry_value(struct lower *lower, const struct event_field 
 {
     if (event->source == EVENT_ELAPSED)
         return machine_call_pure(lower->program, BPF_FUNC_ktime_get_ns, NULL, 0);
-    return context_word(lower, arch_argument(event->number), event->name);
+    return context_word(lower, kind_of(lower)->argument(event->number), event->name);
 }
 
 /* Thread and stack pointer at the entry, for the map of pending calls. */
@@ -172,9 +177,8 @@ void probe_prologue(struct lower *lower, struct object *result)
     handler->session = lower->saved_count && options->session_is_return;
     const char *name = arena_format(arena, "handler_%zu", lower->function->handler_number);
     memcpy(handler->program, name, strlen(name) + 1);
-    uint32_t type = handler->session ? options->session_attach_type
-                    : is_return(lower) ? options->return_attach_type : options->entry_attach_type;
-    lower->program = program_new(lower->compiler, name, type);
+    uint32_t attach_type = handler->session ? options->session_attach_type : options->attach_types[handler->kind];
+    lower->program = program_new(lower->compiler, name, kind_of(lower)->program_type, attach_type);
     lower->program->position = lower->function->position;
     bool in_map = lower->saved_count > (handler->session ? 1u : 0u);
     if (in_map && object_add_map(result, &(struct object_map){
@@ -201,7 +205,8 @@ struct program *probe_entry_half(struct lower *lower)
         return NULL;
     const char *name = arena_format(lower->function->arena, "handler_%zu_entry", lower->function->handler_number);
     memcpy(handler->entry_program, name, strlen(name) + 1);
-    lower->program = program_new(lower->compiler, name, lower->function->options->entry_attach_type);
+    lower->program = program_new(lower->compiler, name, probe_kind_of(HANDLER_ENTRY)->program_type,
+                                 lower->function->options->attach_types[HANDLER_ENTRY]);
     lower->program->position = lower->function->position;
     filter(lower, 0);
     save_in_map(lower, 0, 0);
@@ -214,6 +219,16 @@ static struct operand read_user(struct lower *lower, struct slot *to, uint32_t s
 {
     struct operand args[] = { operand_slot(to, 0), operand_immediate(size), address };
     return machine_call(lower->program, BPF_FUNC_probe_read_user, args, 3);
+}
+
+/* The same; where the probe may sleep (uprobes: Linux 6.0), pages that the program itself has not touched yet are brought in. */
+static struct operand read_memory(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
+{
+    if (!kind_of(lower)->sleeps)
+        return read_user(lower, to, size, address);
+    lower->program->sleepable = true;
+    struct operand args[] = { operand_slot(to, 0), operand_immediate(size), address };
+    return machine_call(lower->program, BPF_FUNC_copy_from_user, args, 3);
 }
 
 static struct operand caller(struct lower *lower)
@@ -321,10 +336,7 @@ void probe_read(struct lower *lower, struct value *value)
     struct operand address = lower_number(lower, value->args[0]);
     struct slot *slot = program_slot(program, 8);
     machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    /* Uprobes may sleep (Linux 6.0): pages that the program itself has not touched yet are brought in. */
-    struct operand args[] = { operand_slot(slot, 0), operand_immediate(bits / 8), address };
-    struct operand result = machine_call(program, BPF_FUNC_copy_from_user, args, 3);
-    program->sleepable = true;
+    struct operand result = read_memory(lower, slot, (uint32_t)(bits / 8), address);
     struct machine_block *done = machine_block(program);
     unsigned entry = lower_ledger(lower, "unreadable memory read as nil");
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), done, lower_loss(lower, entry, done, 0));

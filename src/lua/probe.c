@@ -6,6 +6,7 @@
 #include "lua/core.h"
 #include "lua/target.h"
 #include "probe/probe.h"
+#include "sys/bpf.h"
 
 #define SITES "uplua.sites"
 #define LINK "uplua.link"
@@ -129,11 +130,25 @@ static int probe_modules(lua_State *L)
     return 1;
 }
 
+/* probe.test_run(program, words): runs a handler of kind "testrun" once on the 12 WORDS, a string of 96 bytes */
+static int probe_test_run(lua_State *L)
+{
+    int program = (int)luaL_checkinteger(L, 1);
+    size_t length;
+    const char *bytes = luaL_checklstring(L, 2, &length);
+    uint64_t words[TEST_RUN_WORDS];
+    luaL_argcheck(L, length == sizeof words, 2, "96 bytes are expected");
+    memcpy(words, bytes, sizeof words);
+    uint32_t result;
+    int code = bpf_test_run(program, words, &result);
+    return code < 0 ? luaL_error(L, "the kernel cannot run the handler for a test: %s", strerror(-code)) : 0;
+}
+
 int probe_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "close", probe_close },
-        { "modules_defining", probe_modules }, { NULL, NULL },
+        { "modules_defining", probe_modules }, { "test_run", probe_test_run }, { NULL, NULL },
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { NULL, NULL } };
     static const luaL_Reg link_methods[] = { { "close", link_close }, { NULL, NULL } };

@@ -100,7 +100,10 @@ static struct handler *read_handlers(lua_State *L, int index, struct arena *aren
     for (size_t i = 0; i < *count; i++) {
         lua_rawgeti(L, index, (int)i + 1); /* handler */
         struct handler *handler = &handlers[i];
-        handler->kind = strcmp(string_field(L, -1, "kind", arena), "uretprobe") ? HANDLER_ENTRY : HANDLER_RETURN;
+        const char *kind = string_field(L, -1, "kind", arena);
+        handler->kind = probe_kind_find(kind);
+        if (handler->kind == HANDLER_KINDS)
+            luaL_error(L, "no such kind of probe: %s", kind);
         handler->probe = string_field(L, -1, "probe", arena);
         handler->symbol = string_field(L, -1, "symbol", arena);
         lua_getfield(L, -1, "at_entry");
@@ -134,8 +137,10 @@ static int kernel_function(const char *name)
 static struct compile_options options_of(struct lua_compiler *self, lua_State *L)
 {
     struct compile_options options = {
-        .entry_attach_type = probe_attach_type(ATTACH_ENTRY),
-        .return_attach_type = probe_attach_type(ATTACH_RETURN),
+        .attach_types = {
+            [HANDLER_ENTRY] = probe_attach_type(ATTACH_ENTRY),
+            [HANDLER_RETURN] = probe_attach_type(ATTACH_RETURN),
+        },
         .source_line = environment_source_line,
         .context = &self->environment,
     };

@@ -67,6 +67,18 @@ bool bpf_has_may_goto(void)
     return program >= 0;
 }
 
+int bpf_test_run(int program, const uint64_t words[TEST_RUN_WORDS], uint32_t *result)
+{
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.test.prog_fd = (uint32_t)program;
+    attr.test.ctx_in = (uintptr_t)words;
+    attr.test.ctx_size_in = TEST_RUN_WORDS * sizeof *words;
+    int code = bpf(BPF_PROG_TEST_RUN, &attr, sizeof attr);
+    *result = attr.test.retval;
+    return code;
+}
+
 int uprobe_multi_link(int program, const struct uprobe_multi *probe)
 {
     struct link_create_uprobe_multi attr = {

@@ -16,6 +16,14 @@ int bpf_probe_program(uint32_t attach_type);
 /* True where the kernel bounds loops itself: an endless one with may_goto (Linux 6.9) loads. */
 bool bpf_has_may_goto(void);
 
+enum { TEST_RUN_WORDS = 12 };
+
+/*
+ * Runs the raw tracepoint PROGRAM once, in this thread, with WORDS as its context (BPF_PROG_TEST_RUN, Linux 5.10). What it
+ * returned into *RESULT; 0 or -errno.
+ */
+int bpf_test_run(int program, const uint64_t words[TEST_RUN_WORDS], uint32_t *result);
+
 struct uprobe_multi {
     uint32_t attach_type; /* the program's */
     const char *path;

@@ -1,0 +1,30 @@
+-- Handlers for tests: compiled, loaded and given their maps as those of every probe, but run when the test says, on words of its own.
+--
+--   local run = testrun.handler("name", function(e) n[e.arg0]:inc() end)
+--   setup.commit()
+--   run { 1, -2LL, … }     e.arg0 … e.arg11; missing words are 0
+--
+-- The program is a raw tracepoint's (BPF_PROG_TEST_RUN); pid, comm and the memory that it reads are uplua's own.
+local core    = require "uplua.core"
+local ffi     = require "ffi"
+local options = require "uplua.options"
+local setup   = require "uplua.setup"
+
+local testrun = {}
+
+-- Declares HANDLER; returns the function that runs it once it is loaded. NAME is e.probe and e.func.
+function testrun.handler(name, handler)
+  options.self = true
+  local fd
+  setup.declare {
+    kind = "testrun", spec = name, sites = { { ["function"] = name, inside = 0 } }, handler = handler,
+    attach = function(_, program) fd = program.fd end,
+  }
+  local words = ffi.new "int64_t[12]"
+  return function(given)
+    for i = 0, 11 do words[i] = given[i + 1] or 0 end
+    core.probe.test_run(fd, ffi.string(words, 96))
+  end
+end
+
+return testrun
