@@ -113,10 +113,11 @@ end
 
 -- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
 local function report()
-  local setup, ring = loaded "setup", loaded "ring"
+  local setup, ring, output = loaded "setup", loaded "ring", loaded "output"
   loop.run_stops()
   if setup then try(setup.close) end
   if ring then try(ring.drain) end
+  if output then try(output.drain) end
   loop.run_exits()
   try(print_globals)
   if setup then try(print_ledger, setup) end

@@ -93,6 +93,7 @@ local function watch(s)
       s.watched = false -- the loop watches no longer if the callback raises an error; another each() may begin anew
       batch(s, s.fn)
       s.watched = true
+      if s.after then s.after() end
     end)
   end
 end
@@ -128,6 +129,7 @@ function methods:drain()
   repeat
     local _, any = batch(s, s.fn)
   until not any
+  if s.after then s.after() end
 end
 
 function methods:emit()
@@ -150,6 +152,7 @@ function methods:bind(description)
     local codec = layout.compile(variant)
     codecs[tag], views[tag], sizes[tag] = codec, codec.view(), 8 + variant.size
   end
+  s.views = views
   s.walk = assert(loadstring(WALK, "@uplua/ring (walk)"))(s, C.ring_data(s.ring), codecs, views, sizes)
   watch(s)
 end
@@ -171,6 +174,8 @@ local function ring_size(value)
 end
 
 return {
+  methods = methods, -- for uplua.output, which is a ring too
+
   -- Drains every ring, in the order in which they were made. For the end of the run, once the probes are detached.
   drain = function()
     for _, o in ipairs(object.all) do

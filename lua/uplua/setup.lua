@@ -4,6 +4,7 @@ local core    = require "uplua.core"
 local capture = require "uplua.capture"
 local object  = require "uplua.object"
 local options = require "uplua.options"
+local output  = require "uplua.output"
 local timing  = require "uplua.timing"
 
 local setup = {}
@@ -85,7 +86,7 @@ local function tell_objects()
     if given.key or given.value then
       error(kind .. ": declared key and value types are not available yet; they are inferred from the handlers", 0)
     end
-    if kind == "ring" then max = given.size or DEFAULT_RING end
+    if kind == "ring" or kind == "output" then max = given.size or DEFAULT_RING end
     compiler:add_object(kind, max)
     declared = id
   end
@@ -124,6 +125,7 @@ function setup.commit()
   if #pending == 0 then return end
   local probes = pending
   compiler = compiler or core.setup.new()
+  output.declare()
   tell_objects()
   timing.mark "compile"
   local description = describe()
@@ -131,6 +133,7 @@ function setup.commit()
   if options.emit or options.explain then return compile_only(probes, description) end
   local loaded, programs, objects = compiler:load(description)
   setups[#setups + 1] = loaded
+  output.watch(loaded)
   for id, found in pairs(objects) do
     local o = object.all[id]
     if not rawget(o, "name") then rawset(o, "name", found.name or false) end

@@ -9,15 +9,35 @@ int clock_gettime(int clock, struct uplua_timespec *time);
 
 local text = {}
 
--- Control characters, C1 in UTF-8 included, as \x1b: what a target put into a string must not drive the terminal.
--- KEEP (a set of characters for a pattern, such as "\n\t") is let through.
+local function hex(c) return ("\\x%02x"):format(c:byte()) end
+
+-- The characters of UTF-8 in a run of bytes from 128 on: two, three or four bytes, by the first; the shortest form only.
+local SEQUENCES = { "^[\194-\223][\128-\191]", "^[\224-\239][\128-\191][\128-\191]", "^[\240-\244][\128-\191][\128-\191][\128-\191]" }
+local TOO_LONG = { "^\224[\128-\159]", "^\240[\128-\143]" }
+
+-- Of such a run, what is no UTF-8, and the control characters C1, as \x9b.
+local function escape_high(run)
+  local parts, at = {}, 1
+  while at <= #run do
+    local last
+    for i = 1, 3 do last = last or select(2, run:find(SEQUENCES[i], at)) end
+    if last and (run:find(TOO_LONG[1], at) or run:find(TOO_LONG[2], at)) then last = nil end
+    local c1 = last and run:match("^\194([\128-\159])", at)
+    parts[#parts + 1] = c1 and hex(c1) or last and run:sub(at, last) or hex(run:sub(at, at))
+    at = (last or at) + 1
+  end
+  return table.concat(parts)
+end
+
+-- Control characters, C1 in UTF-8 included, and bytes that are no UTF-8, as \x1b: what a target put into a string must not drive the
+-- terminal. KEEP (a set of characters for a pattern, such as "\n\t") is let through.
 function text.escape(s, keep)
-  if not s:find("[%c\127\194]") then return s end
+  if not s:find("[%c\127-\255]") then return s end
   s = s:gsub("[%c\127]", function(c)
     if keep and keep:find(c, 1, true) then return c end
-    return ("\\x%02x"):format(c:byte())
+    return hex(c)
   end)
-  return (s:gsub("\194([\128-\159])", function(c) return ("\\x%02x"):format(c:byte()) end))
+  return (s:gsub("[\128-\255]+", escape_high))
 end
 
 local conversions, conversion_count = {}, 0 -- format → the letters of its conversions: events are printed by the thousand
@@ -33,7 +53,7 @@ local function conversions_of(format)
   return letters
 end
 
-local INTEGER = "^[diuxXoc]$"
+local INTEGER, FLOAT = "^[diuxXoc]$", "^[eEfFgGaA]$"
 
 -- FORMAT with the conversions of 64-bit cdata in ARGS (which LuaJIT's string.format refuses for %d and the like) replaced by %s,
 -- and these arguments by their text.
@@ -44,36 +64,55 @@ local function format_wide(format, args)
     at = at + 1
     if type(args[at]) ~= "cdata" or not letter:find(INTEGER) then return nil end
     local buffer = ffi.new "char[512]"
+    if letter:find "[di]" and ffi.istype("uint64_t", args[at]) then letter = "u" end
     ffi.C.snprintf(buffer, 512, "%" .. flags .. "ll" .. letter, args[at])
     args[at] = ffi.string(buffer)
     return "%s"
   end))
 end
 
+-- FORMAT with the conversions %c of control characters replaced by %s, and these arguments by their escaped text.
+local function format_characters(format, args)
+  local at = 0
+  return (format:gsub("%%([-+ #0]*%d*%.?%d*)([%a%%])", function(flags, letter)
+    if letter == "%" then return nil end
+    at = at + 1
+    local code = letter == "c" and tonumber(args[at])
+    if not code or code % 256 >= 32 and code % 256 ~= 127 then return nil end
+    args[at] = text.escape(string.char(code % 256), "\n\t")
+    return "%" .. flags .. "s"
+  end))
+end
+
 -- string.format, with 64-bit cdata for %d, %x and the like; %s takes any value. An unkeyed count or var is its number. Control
--- characters in strings given to %s are escaped, newlines and tabs excepted; colours belong into the format.
+-- characters in what %s and %c print are escaped, newlines and tabs excepted; colours belong into the format.
 function text.format(format, ...)
   local n, args = select("#", ...), { ... }
   local letters = conversions_of(format)
-  local wide = false
+  local wide, characters = false, false
   for at = 1, #letters do
     local letter, v = letters[at], args[at]
     local kind = type(v)
     if letter == "s" then
-      if kind == "string" then
-        args[at] = text.escape(v, "\n\t")
-      elseif kind == "cdata" and (ffi.istype("int64_t", v) or ffi.istype("uint64_t", v)) then
+      if kind == "cdata" and (ffi.istype("int64_t", v) or ffi.istype("uint64_t", v)) then
         args[at] = text.integer(v)
       elseif kind ~= "number" then
-        args[at] = tostring(v)
+        args[at] = text.escape(tostring(v), "\n\t")
       end
     elseif kind == "table" and v.get then
       args[at] = v:get()
+    elseif kind == "cdata" and letter:find(FLOAT) then
+      args[at] = tonumber(v)
     end
     wide = wide or (type(args[at]) == "cdata" and letter:find(INTEGER))
+    characters = characters or letter == "c"
   end
+  if characters then format = format_characters(format, args) end
   if wide then format = format_wide(format, args) end
-  return string.format(format, unpack(args, 1, math.max(n, #letters)))
+  local result = string.format(format, unpack(args, 1, math.max(n, #letters)))
+  -- Once more, for what a precision has cut and for bytes that have come together.
+  if result:find "[\128-\255]" then result = result:gsub("[\128-\255]+", escape_high) end
+  return result
 end
 
 -- string.format to standard output. A wrong argument is reported at the caller's line.

@@ -261,7 +261,7 @@ static void set_tuple(struct build *build, struct value *record, int64_t index, 
     build_assign(build, record, ir_number(build->function, (double)index), value, NULL);
 }
 
-static struct value *new_record(struct build *build)
+struct value *build_record(struct build *build)
 {
     struct value *record = build_value(build, IR_RECORD, NULL, 0);
     record->type = (struct type){ .kind = TYPE_RECORD, .record = record_new(build->arena) };
@@ -274,7 +274,7 @@ static void record_from_template(struct build *build, const struct instruction *
     if (instruction->d >= bytecode->constant_count || bytecode->constants[instruction->d].kind != CONSTANT_TABLE)
         build_fail(build, "corrupt bytecode: no such table");
     const struct constant_table *table = bytecode->constants[instruction->d].table;
-    struct value *record = new_record(build);
+    struct value *record = build_record(build);
     for (size_t i = 0; i < table->array_size; i++)
         if (table->array[i].kind != CONSTANT_NIL)
             set_tuple(build, record, (int64_t)i, constant(build, &table->array[i]));
@@ -478,7 +478,7 @@ static void translate(struct build *build, const struct instruction *instruction
     case BYTECODE_GGET:
         return load_captured(build, instruction);
     case BYTECODE_TNEW:
-        return build_write(build, a, new_record(build));
+        return build_write(build, a, build_record(build));
     case BYTECODE_TDUP:
         return record_from_template(build, instruction);
     case BYTECODE_TGETV: case BYTECODE_TGETS: case BYTECODE_TGETB:

@@ -71,6 +71,8 @@ const struct loop *build_loop_around(const struct frame *frame, uint32_t pc);
 /* Translates FRAME's bytecode into the blocks from BUILD's block on. */
 void build_frame(struct build *build);
 
+/* A new record without fields. */
+struct value *build_record(struct build *build);
 /* base[key], where key is a value. NAME: what base was loaded from, for messages. */
 struct value *build_index(struct build *build, struct value *base, struct value *key, const char *name);
 /* base[key] = value */
@@ -78,6 +80,11 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
 /* Notes what the script calls a shared object. */
 void build_name_object(struct build *build, const struct value *object, const char *name);
 bool build_is_object(const struct value *value);
+
+/* printf(format, …): checks the format and emits the arguments. ARGS begins with the format. */
+void build_printf(struct build *build, struct value **args, size_t count);
+/* exit([code]): ends the run, and the handler here: nothing follows in the current block. */
+void build_exit(struct build *build, struct value **args, size_t count);
 
 /* callee(args…): the results, COUNT of them in *RESULTS (arena). WANTED: how many the caller takes, -1 if open. */
 void build_call(struct build *build, struct value *callee, struct value **args, size_t arg_count, int wanted,

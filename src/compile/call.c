@@ -149,6 +149,14 @@ static struct value *call_builtin(struct build *build, const char *name, struct 
     }
     if (!strncmp(name, "bit.", 4))
         return call_bit(build, name + 4, args, count);
+    if (!strcmp(name, "printf")) {
+        build_printf(build, args, count);
+        return ir_nil(build->function);
+    }
+    if (!strcmp(name, "exit")) {
+        build_exit(build, args, count);
+        return ir_nil(build->function);
+    }
     if (!strcmp(name, "copy") && count)
         return build_value(build, IR_COPY, args, 1);
     build_fail(build, "%s%s is not available in a handler yet", strchr(name, '.') ? "" : "up.", name);

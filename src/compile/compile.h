@@ -28,7 +28,26 @@ enum object_kind {
     OBJECT_HIST,
     OBJECT_VAR,
     OBJECT_RING,
+    OBJECT_OUTPUT, /* a ring of uplua's own: what handlers print, and the wake-up when one ends the run */
     OBJECT_OTHER, /* of a kind that handlers cannot use */
+};
+
+/* What the script makes of the record that a handler's printf emits. */
+struct print {
+    const char *format; /* checked */
+    size_t length, count; /* bytes of the format; its arguments */
+    struct print_argument {
+        char conversion; /* 'd', 's', … */
+        bool is_unsigned;
+        const struct captured *constant; /* NULL: it is what the tuple that is emitted has at its place, from 1 */
+        struct value *value;             /* while it is compiled */
+    } *args;
+};
+
+/* One shape of the records of a ring. */
+struct variant {
+    struct record *record;
+    const struct print *print; /* NULL but in OBJECT_OUTPUT */
 };
 
 /* A shared object. The caller fills the first part; the compiler the rest. */
@@ -44,7 +63,7 @@ struct shared {
     bool used; /* in the last setup compiled */
     bool keyed;
     struct type key, value; /* TYPE_NONE where there is none */
-    struct record **variants; /* of a ring: variant TAG has the shape variants[TAG] */
+    struct variant *variants; /* of a ring, by the tag of its records */
     size_t variant_count;
     const struct position *key_at, *value_at; /* where the types were first seen */
 };

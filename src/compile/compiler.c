@@ -107,6 +107,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     struct function *functions = arena_allocate(&compiler->arena, (count + 1) * sizeof *functions);
     for (size_t i = 0; i < compiler->object_count; i++)
         compiler->objects[i]->used = false;
+    compiler->exits = false;
     for (size_t i = 0; i < count; i++) {
         functions[i] = (struct function){ .compiler = compiler, .arena = &compiler->arena, .handler = &handlers[i],
                                           .options = options, .handler_number = i };
@@ -120,6 +121,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     share_describe(compiler);
     for (size_t i = 0; i < count; i++) {
         pass_check(&functions[i]);
+        output_check(&functions[i]);
         pass_optimise(&functions[i]);
 #ifdef UPLUA_CHECK
         ir_check(&functions[i]);
@@ -130,6 +132,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     }
     if (share_declare(compiler, compiler->result) ||
         (compiler->ledger_count && object_add_counters(compiler->result, "ledger", compiler->ledger_count)) ||
+        (compiler->exits && object_add_counters(compiler->result, "exit", 1)) ||
         object_add_counters(compiler->result, "zeros", 128))
         exhausted(compiler);
 }

@@ -17,6 +17,7 @@ struct compiler {
     struct object *result; /* owned until handed over */
     struct ledger_entry *ledger;
     size_t ledger_count;
+    bool exits;    /* a handler of this setup may end the run */
     size_t setups; /* done so far: part of generated names */
 };
 

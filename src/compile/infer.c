@@ -259,14 +259,14 @@ static void emit(struct inference *inference, struct value *value)
     if (!shape || !inference->final)
         return;
     for (size_t i = 0; i < object->variant_count; i++)
-        if (record_of(object->variants[i]) == shape) {
+        if (record_of(object->variants[i].record) == shape) {
             value->number = (int64_t)i;
             return;
         }
     object->variants =
         arena_grow(inference->arena, object->variants, object->variant_count, sizeof *object->variants);
     value->number = (int64_t)object->variant_count;
-    object->variants[object->variant_count++] = shape;
+    object->variants[object->variant_count++] = (struct variant){ shape, value->print };
 }
 
 static struct type infer(struct inference *inference, struct value *value)

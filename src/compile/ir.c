@@ -163,6 +163,7 @@ bool ir_has_effect(const struct value *value)
     case IR_VAR_SET:
     case IR_VAR_ADD:
     case IR_EMIT:
+    case IR_EXIT:
     case IR_LOOP:
     case IR_JUMP:
     case IR_BRANCH:
@@ -329,7 +330,8 @@ static const char *const op_names[] = {
     [IR_SET_FIELD] = "set_field", [IR_COPY] = "copy", [IR_MAP_GET] = "map_get", [IR_MAP_SET] = "map_set",
     [IR_MAP_DELETE] = "map_delete", [IR_MAP_ADD] = "map_add", [IR_FIELD_ADD] = "field_add",
     [IR_AGGREGATE] = "aggregate", [IR_VAR_GET] = "var_get", [IR_VAR_SET] = "var_set", [IR_VAR_ADD] = "var_add",
-    [IR_EMIT] = "emit", [IR_LOOP] = "loop", [IR_JUMP] = "jump", [IR_BRANCH] = "branch", [IR_RETURN] = "return",
+    [IR_EMIT] = "emit", [IR_EXIT] = "exit", [IR_LOOP] = "loop", [IR_JUMP] = "jump", [IR_BRANCH] = "branch",
+    [IR_RETURN] = "return",
 };
 
 static void print_operand(const struct value *value)

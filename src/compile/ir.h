@@ -43,7 +43,8 @@ enum ir_op {
     IR_FIELD_ADD,  /* args: record, delta; field as IR_GET_FIELD: one atomic add in place */
     IR_AGGREGATE,  /* args: value, key or none; .object: count, sum, hist */
     IR_VAR_GET, IR_VAR_SET, IR_VAR_ADD, /* args: none or value; .object */
-    IR_EMIT,       /* args: record; .object; .number: variant; boolean */
+    IR_EMIT,       /* args: record, then what must not be nil; .object; .number: variant; .print; boolean */
+    IR_EXIT,       /* args: status or none; .object: ends the run; the handler's end follows */
 
     IR_LOOP,   /* a round of a loop: counts against the handler's budget; in its header */
     IR_JUMP,   /* .block->next[0] */
@@ -72,6 +73,7 @@ struct value {
     unsigned object;
     struct captured constant;
     const struct event_field *event;
+    struct print *print; /* of an IR_EMIT that printf stands for, else NULL */
     bool initialises; /* IR_SET_FIELD: the first to set a field of a fresh record that nothing has seen yet */
     unsigned uses;    /* counted by ir_count_uses */
     bool marked;      /* wanted, while ir_drop_unused looks */
@@ -164,6 +166,9 @@ bool ir_dominates(const struct block *a, const struct block *b);
 void ir_print(struct function *function);
 /* Aborts where an invariant does not hold. */
 void ir_check(struct function *function);
+
+/* Refuses what the formats of printf do not go with, and a status that is no integer, once the types are known. */
+void output_check(struct function *function);
 
 /* The passes, in their order. Each fails by compile_fail. */
 void pass_build(struct function *function);

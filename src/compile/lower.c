@@ -440,6 +440,19 @@ static void count_round(struct lower *lower)
     machine_place(program, next);
 }
 
+/* Once a handler has ended the run, those that begin later do nothing: what they share stays as it was then. */
+static void stop_after_exit(struct lower *lower)
+{
+    struct program *program = lower->program;
+    struct machine_block *ended = machine_block(program), *here = program->block;
+    ended->cold = true;
+    machine_place(program, ended);
+    machine_exit(program, 0);
+    program->block = here;
+    struct operand word = machine_copy(program, operand_data("exit", 0));
+    lower_continue_if(lower, BPF_JEQ, machine_load(program, BPF_DW, word, 0), operand_immediate(0), ended);
+}
+
 static struct machine_block *block_of(struct lower *lower, struct block *block)
 {
     if (!lower->first[block->id])
@@ -537,6 +550,8 @@ void pass_lower(struct function *function, struct object *result)
     probe_find_saved(&lower);
     probe_prologue(&lower, result);
     struct program *program = lower.program;
+    if (lower.compiler->exits)
+        stop_after_exit(&lower);
     start_budget(&lower);
     blocks(&lower);
     finish(&lower, program, result);

@@ -74,6 +74,7 @@ static void describe(struct shared *object)
         object->value = integer;
         break;
     case OBJECT_RING:
+    case OBJECT_OUTPUT:
         object->map_type = BPF_MAP_TYPE_RINGBUF;
         break;
     case OBJECT_OTHER: /* refused where it is used */
@@ -85,6 +86,11 @@ static void describe(struct shared *object)
 static bool is_empty_map(const struct shared *object)
 {
     return object->kind <= OBJECT_PERCPU_HASH && (object->key.kind == TYPE_NONE || object->value.kind == TYPE_NONE);
+}
+
+static bool is_ring(const struct shared *object)
+{
+    return object->kind == OBJECT_RING || object->kind == OBJECT_OUTPUT;
 }
 
 void share_describe(struct compiler *compiler)
@@ -111,9 +117,9 @@ int share_declare(struct compiler *compiler, struct object *result)
             .reuse_fd = object->fd,
             .key_size = object->keyed ? type_size(object->key) : 4,
             .value_size = object->kind == OBJECT_HIST ? HIST_BYTES : type_size(object->value),
-            .max_entries = object->keyed || object->kind == OBJECT_RING ? (uint32_t)object->max : 1,
+            .max_entries = object->keyed || is_ring(object) ? (uint32_t)object->max : 1,
         };
-        if (object->kind == OBJECT_RING)
+        if (is_ring(object))
             map.key_size = map.value_size = 0;
         int status = object_add_map(result, &map);
         if (status)
@@ -336,6 +342,15 @@ static void variable(struct lower *lower, struct value *value)
     lower_place(lower, value)->value = operand_register(phi->result);
 }
 
+static unsigned ring_full(struct lower *lower, const struct shared *object)
+{
+    if (object->kind == OBJECT_OUTPUT)
+        return lower_ledger(lower, arena_format(lower->program->arena, "printf: its ring of %llu bytes is full: text lost",
+                                                (unsigned long long)object->max));
+    return lower_ledger(lower, arena_format(lower->program->arena, "the ring '%s' is full (size = %llu): event lost",
+                                            name_of(object), (unsigned long long)object->max));
+}
+
 static void emit(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
@@ -343,6 +358,8 @@ static void emit(struct lower *lower, struct value *value)
     struct value *source = ir_value(value->args[0]);
     struct place *record = lower_place(lower, source);
     lower_require(lower, record, "emitting nil");
+    for (size_t i = 1; i < value->arg_count; i++)
+        lower_require(lower, lower_place(lower, value->args[i]), "printing nil as a number");
     uint32_t size = record_of(source->type.record)->size;
     struct slot *slot = record->header;
     if (!slot) {
@@ -353,12 +370,41 @@ static void emit(struct lower *lower, struct value *value)
     struct operand args[] = { operand_map(object->map_name), operand_slot(slot, 0), operand_immediate(size + 8),
                               operand_immediate(0) };
     struct operand result = machine_call(program, BPF_FUNC_ringbuf_output, args, 4);
-    unsigned entry = lower_ledger(lower, arena_format(program->arena, "the ring '%s' is full (size = %llu): event lost",
-                                                      name_of(object), (unsigned long long)object->max));
     struct machine_block *done = machine_block(program);
-    machine_branch(program, BPF_JEQ, result, operand_immediate(0), done, lower_loss(lower, entry, done, 0));
+    machine_branch(program, BPF_JEQ, result, operand_immediate(0), done,
+                   lower_loss(lower, ring_full(lower, object), done, 0));
     machine_place(program, done);
     lower_place(lower, value)->value = lower_is_not_negative(lower, result);
+}
+
+/* The status of an exit, 0 where it is nil; one that no process can have becomes 1, and is counted. */
+static struct operand exit_status(struct lower *lower, const struct value *value)
+{
+    struct program *program = lower->program;
+    if (!value->arg_count)
+        return operand_immediate(0);
+    struct operand status = lower_place(lower, value->args[0])->value;
+    if (status.kind == OPERAND_IMMEDIATE)
+        return status;
+    struct machine_block *join = machine_block(program);
+    struct machine_block *wrong =
+        lower_loss(lower, lower_ledger(lower, "exit: the status was not from 0 to 255, the run ended with 1"), join, 0);
+    lower_continue_if(lower, BPF_JLE, status, operand_immediate(255), wrong);
+    machine_jump(program, join);
+    machine_place(program, join);
+    struct machine_instruction *phi = machine_phi(program, join);
+    for (size_t i = 0; i < join->predecessor_count; i++)
+        phi->args[i] = join->predecessors[i] == wrong ? operand_immediate(1) : status;
+    return operand_register(phi->result);
+}
+
+/* The word `exit` is 0 until the first exit makes it its status + 1 (bpf/exit.bpf.c). */
+static void end_run(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    struct operand word = machine_alu(program, BPF_ADD, exit_status(lower, value), operand_immediate(1));
+    struct operand args[] = { operand_data("exit", 0), operand_map(object_of(lower, value)->map_name), word };
+    machine_call_library(program, "uplua_exit", args, 3);
 }
 
 void share_lower(struct lower *lower, struct value *value)
@@ -380,6 +426,8 @@ void share_lower(struct lower *lower, struct value *value)
         return variable(lower, value);
     case IR_EMIT:
         return emit(lower, value);
+    case IR_EXIT:
+        return end_run(lower, value);
     default:
         return;
     }

@@ -58,7 +58,8 @@ static int compiler_gc(lua_State *L)
 /* compiler:add_object(kind, max): the next shared object, in the order of uplua.object.all */
 static int compiler_add(lua_State *L)
 {
-    static const char *const kinds[] = { "hash", "lru", "percpu_hash", "count", "sum", "hist", "var", "ring", NULL };
+    static const char *const kinds[] = { "hash", "lru", "percpu_hash", "count", "sum", "hist", "var", "ring",
+                                         "output", NULL };
     struct lua_compiler *self = check_compiler(L);
     const char *name = luaL_checkstring(L, 2);
     int kind = OBJECT_HASH;
@@ -192,6 +193,68 @@ static const char *map_type_name(uint32_t type)
     }
 }
 
+static void push_constant(lua_State *L, const struct captured *constant)
+{
+    switch (constant->kind) {
+    case CAPTURED_BOOLEAN:
+        lua_pushboolean(L, constant->boolean);
+        break;
+    case CAPTURED_NUMBER:
+        lua_pushnumber(L, constant->number);
+        break;
+    case CAPTURED_STRING:
+        lua_pushlstring(L, constant->string.bytes, constant->string.length);
+        break;
+    default:
+        lua_pushnil(L);
+    }
+}
+
+/* Pushes { format =, count =, constants = { [place] = value }, travels = { [place] = true }, unsigned = { [place] = true } }. */
+static void push_print(lua_State *L, const struct print *print)
+{
+    lua_createtable(L, 0, 5); /* print */
+    lua_pushlstring(L, print->format, print->length);
+    lua_setfield(L, -2, "format");
+    lua_pushinteger(L, (lua_Integer)print->count);
+    lua_setfield(L, -2, "count");
+    lua_newtable(L); /* print constants */
+    lua_newtable(L); /* print constants travels */
+    lua_newtable(L); /* print constants travels unsigned */
+    for (size_t i = 0; i < print->count; i++) {
+        const struct print_argument *argument = &print->args[i];
+        lua_pushboolean(L, !argument->constant);
+        lua_rawseti(L, -3, (int)i + 1);
+        lua_pushboolean(L, argument->is_unsigned);
+        lua_rawseti(L, -2, (int)i + 1);
+        if (argument->constant) {
+            push_constant(L, argument->constant);
+            lua_rawseti(L, -4, (int)i + 1);
+        }
+    }
+    lua_setfield(L, -4, "unsigned");
+    lua_setfield(L, -3, "travels");
+    lua_setfield(L, -2, "constants");
+}
+
+/* Sets `variants`, and `prints` of uplua's own ring, in the description on the top: tables by tag. */
+static void push_variants(lua_State *L, const struct shared *object)
+{
+    lua_createtable(L, (int)object->variant_count, 0); /* description variants */
+    lua_newtable(L);                                   /* description variants prints */
+    for (size_t tag = 0; tag < object->variant_count; tag++) {
+        const struct variant *variant = &object->variants[tag];
+        layout_push(L, (struct type){ .kind = TYPE_RECORD, .record = variant->record });
+        lua_rawseti(L, -3, (int)tag);
+        if (variant->print) {
+            push_print(L, variant->print);
+            lua_rawseti(L, -2, (int)tag);
+        }
+    }
+    lua_setfield(L, -3, "prints");
+    lua_setfield(L, -2, "variants");
+}
+
 /*
  * Pushes object.bind's description of each object that has just been loaded, by its id; and of the rings loaded before that are used
  * again, since they may have got variants.
@@ -201,7 +264,7 @@ static void push_objects(lua_State *L, struct compiler *compiler, const struct l
     lua_newtable(L); /* objects */
     for (size_t i = 0; i < compiler_object_count(compiler); i++) {
         struct shared *object = compiler_object(compiler, i);
-        if (!object->used || (object->fd >= 0 && object->kind != OBJECT_RING))
+        if (!object->used || (object->fd >= 0 && !object->variant_count))
             continue;
         int fd = object->fd < 0 ? loaded_map_fd(loaded, object->map_name) : object->fd;
         if (fd < 0)
@@ -226,12 +289,7 @@ static void push_objects(lua_State *L, struct compiler *compiler, const struct l
             layout_push(L, object->value);
             lua_setfield(L, -2, "value");
         }
-        lua_createtable(L, (int)object->variant_count, 0);
-        for (size_t tag = 0; tag < object->variant_count; tag++) {
-            layout_push(L, (struct type){ .kind = TYPE_RECORD, .record = object->variants[tag] });
-            lua_rawseti(L, -2, (int)tag);
-        }
-        lua_setfield(L, -2, "variants");
+        push_variants(L, object);
         lua_rawseti(L, -2, (int)i + 1);
     }
 }

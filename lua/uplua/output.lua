@@ -1,0 +1,70 @@
+-- What handlers say to the script: printf, whose arguments come through one ring for all handlers, so that the texts stand in one order
+-- whatever the CPU; and exit. The ring is a shared object that every compiler knows; it exists in the kernel once a handler
+-- prints or ends the run.
+local ffi    = require "ffi"
+local object = require "uplua.object"
+
+local SIZE = 4 * 2 ^ 20 -- bytes
+
+local output = {}
+
+local prints = {} -- the view of a record in the ring → { format, count, constants, travels, unsigned, args }
+local loaded = {} -- setups whose handlers may end the run
+local ring        -- the object, and its state
+local state = { at = 0, start = 0, begin = 0ULL, unknown = 0 }
+
+-- Formats one record. What a handler calls unsigned has travelled as any other word.
+function state.fn(view)
+  local p = prints[view]
+  local args = p.args
+  for i = 1, p.count do
+    if p.travels[i] then
+      local value = view[i]
+      if p.unsigned[i] and value and value < 0 then value = ffi.cast("uint64_t", ffi.cast("int64_t", value)) end
+      args[i] = value
+    end
+  end
+  io.write(require "uplua.text".format(p.format, unpack(args, 1, p.count)))
+end
+
+-- Ends the run if a handler has asked for it: the first did for all.
+function state.after()
+  for _, setup in ipairs(loaded) do
+    local word = setup:counters "exit"[0]
+    if word ~= 0 then
+      local loop = require "uplua.loop"
+      loop.status = loop.status or word - 1
+      loop.stop "exit"
+    end
+  end
+end
+
+local methods = {}
+
+function methods:bind(description)
+  local base = require "uplua.ring".methods
+  methods.drain = base.drain
+  base.bind(self, description)
+  prints = {}
+  for tag, print in pairs(description.prints) do
+    print.args = { unpack(print.constants, 1, print.count) }
+    prints[state.views[tag]] = print
+  end
+end
+
+-- Declares the ring, before the first handlers are compiled.
+function output.declare()
+  ring = ring or object.new("output", { size = SIZE }, { __index = methods }, state)
+end
+
+-- SETUP has been loaded (uplua.core's userdata).
+function output.watch(setup)
+  if setup:counters "exit" then loaded[#loaded + 1] = setup end
+end
+
+-- Prints what is left. For the end of the run, once the probes are detached.
+function output.drain()
+  if methods.drain then ring:drain() end
+end
+
+return output
