@@ -17,6 +17,7 @@ local home = {
   u8 = "builtin", u16 = "builtin", u32 = "builtin", u64 = "builtin",
   read_i8 = "builtin", read_i16 = "builtin", read_i32 = "builtin", read_i64 = "builtin",
   read_u8 = "builtin", read_u16 = "builtin", read_u32 = "builtin", read_u64 = "builtin",
+  str = "builtin", kstr = "builtin",
 
   -- the run
   every = "loop", after = "loop", at_stop = "loop", at_exit = "loop", exit = "loop",
@@ -30,6 +31,15 @@ local home = {
 }
 
 local up = {}
+
+-- s:starts(prefix) for strings means in user space what it means in a handler.
+function up.starts(s, prefix)
+  if type(s) ~= "string" or type(prefix) ~= "string" then
+    error(("starts: two strings are expected, not a %s and a %s"):format(type(s), type(prefix)), 2)
+  end
+  return s:sub(1, #prefix) == prefix
+end
+string.starts = up.starts
 
 return setmetatable(up, {
   names = home, -- for the prompt's completion

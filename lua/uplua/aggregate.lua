@@ -93,9 +93,9 @@ local function get(o, key, level)
     return read_unkeyed(s, false)
   end
   if key == nil then error(("%s is keyed: use %s[key] or :pairs()"):format(o.name or o.kind, o.name or "it"), level + 1) end
-  local why = s.key.encode(s.key_bytes, key)
+  local found, why = s.map:try("lookup", s.key, s.key_bytes, key, s.value_bytes)
   if why then error(("%s: as a key, %s"):format(o.name or o.kind, why), level + 1) end
-  if not s.map:lookup(s.key_bytes, s.value_bytes) then return s.operations.zero() end
+  if not found then return s.operations.zero() end
   local total = s.operations.merge(s.value_bytes, s.map.cpus, s.map.value_stride)
   local added = since(s, ffi.string(s.key_bytes, s.map.key_size), total)
   if added == nil then return s.operations.zero() end

@@ -35,17 +35,24 @@ local function encode_key(o, s, key, level)
   return s.key_bytes
 end
 
+-- Calls METHOD of the kernel's map for KEY; true if it is there.
+local function try(o, s, method, key, value, level)
+  local found, why = s.map:try(method, s.key, s.key_bytes, key, value)
+  if why then error(("%s: as a key, %s"):format(called(o), why), level + 1) end
+  return found
+end
+
 local function get(o, s, key, level)
   if key == nil then error(called(o) .. ": a key cannot be nil", level + 1) end
   if s.store then return s.store:get(key) end
-  if not s.map:lookup(encode_key(o, s, key, level + 1), s.value_bytes) then return nil end
+  if not try(o, s, "lookup", key, s.value_bytes, level + 1) then return nil end
   return s.decode(s.value_bytes)
 end
 
 local function delete(o, s, key, level)
   if s.array then error(called(o) .. ": an array's entries cannot be deleted; set one to 0", level + 1) end
   if s.store then return s.store:delete(key) end
-  return s.map:delete(encode_key(o, s, key, level + 1))
+  return try(o, s, "delete", key, nil, level + 1)
 end
 
 local function encode_value(s, value)

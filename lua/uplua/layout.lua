@@ -3,10 +3,11 @@
 --
 --   codec.size            bytes
 --   codec.decode(p)       the Lua value of the bytes at p (uint8_t *); a record is copied
---   codec.encode(p, v)    writes v; returns nothing, or why v does not fit
+--   codec.encode(p, v, as_cut)  writes v; returns nothing, or why v does not fit. AS_CUT: strings that end in "…" have been cut
 --   codec.view()          for records: a view, an object to be pointed at a record by codec.point(view, p)
 --
 -- Integers up to 2^53 are numbers, beyond that int64_t or uint64_t cdata.
+-- The string in a buffer that was too small for it in the handler ends in "…", and such a string is written back as it was.
 local ffi = require "ffi"
 local record = require "uplua.record"
 local text = require "uplua.text"
@@ -39,10 +40,25 @@ local function not_in_range(v, low, high)
   if n < low or n > high then return ("%s is not in %d … %d"):format(text.integer(v), low, high) end
 end
 
-local function not_string(v, size)
+-- A string that did not fit in the handler ends so (src/compile/string.c: the last byte of its buffer is not 0).
+local CUT = "…"
+
+-- The string in the SIZE bytes at P.
+local function get_string(p, size)
+  local s = ffi.string(p, ffi.C.strnlen(p, size - 1))
+  return p[size - 1] == 0 and s or s .. CUT
+end
+
+-- Writes V into the SIZE bytes at P, which are zero; returns nothing, or why it does not fit. What was read as a string that had been
+-- cut is written as one: if it does not fit otherwise, or if AS_CUT says so.
+local function put_string(p, v, size, as_cut)
   if type(v) ~= "string" then return ("a string is expected, not a %s"):format(type(v)) end
-  if #v > size then return ("'%s' is longer than the %d bytes of its place"):format(text.escape(v), size) end
   if v:find("\0", 1, true) then return "a string with a NUL byte cannot be stored: it ends there" end
+  local is_cut = v:sub(-#CUT) == CUT and (as_cut or #v >= size)
+  local length = is_cut and #v - #CUT or #v
+  if length >= size then return ("'%s' is longer than the %d bytes of its place"):format(text.escape(v), size - 1) end
+  ffi.copy(p, v, length)
+  p[size - 1] = is_cut and 1 or 0
 end
 
 local function stack_id(v)
@@ -80,17 +96,17 @@ local function unknown_field(v, names)
 end
 
 local helpers = {
-  ffi = ffi, strnlen = ffi.C.strnlen, intern = intern_stack, gone = gone, not_integer = not_integer, not_in_range = not_in_range,
-  not_string = not_string, not_stack = not_stack, stack_id = stack_id, signed = signed, unknown_field = unknown_field,
+  ffi = ffi, get_string = get_string, put_string = put_string, intern = intern_stack, gone = gone, not_integer = not_integer, not_in_range = not_in_range,
+  not_stack = not_stack, stack_id = stack_id, signed = signed, unknown_field = unknown_field,
   is_record = record.is,
 }
 
 local PRELUDE = [[
 local h, child, S, W, names = ...
-local ffi, strnlen, gone = h.ffi, h.strnlen, h.gone
-local not_integer, not_in_range, not_string, not_stack = h.not_integer, h.not_in_range, h.not_string, h.not_stack
+local ffi, get_string, put_string, gone = h.ffi, h.get_string, h.put_string, h.gone
+local not_integer, not_in_range, not_stack = h.not_integer, h.not_in_range, h.not_stack
 local stack_id, signed, unknown_field, is_record = h.stack_id, h.signed, h.unknown_field, h.is_record
-local cast, copy, fill, str, istype, new = ffi.cast, ffi.copy, ffi.fill, ffi.string, ffi.istype, ffi.new
+local cast, copy, fill, istype, new = ffi.cast, ffi.copy, ffi.fill, ffi.istype, ffi.new
 local tonumber, type, band = tonumber, type, bit.band
 local intern = %s
 ]]
@@ -119,7 +135,7 @@ local function reading(l, place, number)
   elseif kind == "stack" then
     return ("return intern(%s)"):format(place)
   elseif kind == "string" then
-    return ("local s = %s return str(s, strnlen(s, %d))"):format(place, l.size)
+    return ("return get_string(%s, %d)"):format(place, l.size)
   end
   return ("return child[%d].decode(%s)"):format(number, place)
 end
@@ -141,9 +157,9 @@ local function writing(l, place, prefix, number)
   elseif kind == "stack" then
     check, value = "not_stack(x)", "stack_id(x)"
   elseif kind == "string" then
-    return ("local why = not_string(x, %d) if why then return %s .. why end\n  copy(%s, x, #x)"):format(l.size, prefix, place)
+    return ("local why = put_string(%s, x, %d, as_cut) if why then return %s .. why end"):format(place, l.size, prefix)
   else
-    return ("local why = child[%d].encode(%s, x) if why then return %s .. why end"):format(number, place, prefix)
+    return ("local why = child[%d].encode(%s, x, as_cut) if why then return %s .. why end"):format(number, place, prefix)
   end
   return ("local why = %s if why then return %s .. why end\n  %s = %s"):format(check, prefix, place, value)
 end
@@ -151,14 +167,14 @@ end
 local function compile_scalar(l)
   local ctype = INTEGER[l.kind] or "uint64_t"
   local read, write = "cast(P, p)[0]", "cast(P, p)[0]"
-  if l.kind == "string" then ctype, read, write = "char", "cast(P, p)", "p" end
+  if l.kind == "string" then ctype, read, write = "char", "cast(P, p)", "cast(P, p)" end
   local source = prelude(l) .. ([[
 local P = ffi.typeof("%s *")
 local codec = { size = %d }
 function codec.decode(p)
   %s
 end
-function codec.encode(p, x)
+function codec.encode(p, x, as_cut)
   %s
   %s
 end
@@ -224,7 +240,7 @@ local function compile_record(l)
   put("function codec.point(v, p) v.__p = cast(SP, p) end\n")
   put("function codec.unpoint(v) v.__p = nil end\n")
   put("function codec.keep(v)\n  local p = v.__p if p == nil then gone() end\n  local r = S()\n  copy(r, p, %d)\n  return r\nend\n", l.size)
-  put("function codec.encode(p, v)\n  if istype(S, v) then copy(p, v, %d) return end\n", l.size)
+  put("function codec.encode(p, v, as_cut)\n  if istype(S, v) then copy(p, v, %d) return end\n", l.size)
   put("  if type(v) ~= 'table' and not is_record(v) then return 'a %s is expected, not a ' .. type(v) end\n",
       type(names[1]) == "number" and "tuple" or "record")
   put("  local unknown = unknown_field(v, names) if unknown then return unknown end\n")

@@ -343,8 +343,6 @@ static void next_round(struct build *build, const struct instruction *instructio
 static _Noreturn void refuse(struct build *build, enum bytecode_op op)
 {
     switch (op) {
-    case BYTECODE_CAT:
-        build_fail(build, "a handler cannot build strings; emit the parts and join them in the ring's callback");
     case BYTECODE_FNEW:
         build_fail(build, "a handler cannot create functions; define the function outside and call it: it is inlined");
     case BYTECODE_VARG:
@@ -352,8 +350,6 @@ static _Noreturn void refuse(struct build *build, enum bytecode_op op)
     case BYTECODE_GSET:
     case BYTECODE_USETV: case BYTECODE_USETS: case BYTECODE_USETN: case BYTECODE_USETP:
         build_fail(build, "a handler cannot assign to a variable outside of it; use v = up.var(0) and v:set(x)");
-    case BYTECODE_LEN:
-        build_fail(build, "the length operator is not compiled in handlers yet");
     case BYTECODE_POW:
         build_fail(build, "'^' on values of the kernel is not available in a handler; multiply");
     case BYTECODE_ITERC: case BYTECODE_ITERN: case BYTECODE_ISNEXT:
@@ -397,6 +393,34 @@ static void negate(struct build *build, const struct instruction *instruction)
     int known = fold_truth(value);
     build_write(build, instruction->a,
                 known >= 0 ? ir_boolean(build->function, !known) : build_value(build, IR_NOT, &value, 1));
+}
+
+/* Constants are joined when the handler is compiled; a string that is made at run time would have no bound. */
+static void concatenate(struct build *build, unsigned slot, unsigned first, unsigned last)
+{
+    struct captured joined = { .kind = CAPTURED_STRING, .string = { "", 0 } };
+    for (unsigned i = first; i <= last; i++) {
+        const struct value *part = build_read(build, i);
+        if (part->op != IR_CONSTANT || part->constant.kind != CAPTURED_STRING)
+            build_fail(build, "a handler cannot build strings; emit the parts and join them in the ring's callback");
+        size_t length = joined.string.length + part->constant.string.length;
+        char *bytes = arena_allocate(build->arena, length + 1);
+        memcpy(bytes, joined.string.bytes, joined.string.length);
+        memcpy(bytes + joined.string.length, part->constant.string.bytes, part->constant.string.length);
+        joined.string.bytes = bytes;
+        joined.string.length = length;
+    }
+    build_write(build, slot, ir_constant(build->function, &joined));
+}
+
+static void length(struct build *build, unsigned slot, struct value *value)
+{
+    bool constant = value->op == IR_CONSTANT && value->constant.kind == CAPTURED_STRING;
+    if (!constant && !value->block)
+        build_fail(build, "in a handler only strings have a length");
+    build_write(build, slot,
+                constant ? ir_number(build->function, (double)value->constant.string.length)
+                         : build_value(build, IR_LENGTH, &value, 1));
 }
 
 static void index_or_assign(struct build *build, const struct instruction *instruction)
@@ -462,6 +486,10 @@ static void translate(struct build *build, const struct instruction *instruction
         return;
     case BYTECODE_NOT:
         return negate(build, instruction);
+    case BYTECODE_CAT:
+        return concatenate(build, a, b, c);
+    case BYTECODE_LEN:
+        return length(build, a, build_read(build, d));
     case BYTECODE_UNM:
         return arithmetic(build, a, IR_NEG, build_read(build, d), NULL);
     case BYTECODE_ADDVN: case BYTECODE_SUBVN: case BYTECODE_MULVN: case BYTECODE_DIVVN: case BYTECODE_MODVN:

@@ -134,6 +134,44 @@ static struct value *call_bit(struct build *build, const char *name, struct valu
     build_fail(build, "bit.%s is not available in a handler yet", name);
 }
 
+/* The SIZE of up.str(address, size): bytes of the buffer. */
+static int64_t string_size(struct build *build, const char *name, const struct value *size)
+{
+    enum { DEFAULT_SIZE = 64, MAX_SIZE = 4096 };
+    if (!size)
+        return DEFAULT_SIZE;
+    int64_t bytes = fold_is_number(size) ? fold_integer(build->function, size, build->position) : 0;
+    if (bytes < 1 || bytes > MAX_SIZE)
+        build_fail(build, "the size in up.%s(address, size) is a constant from 1 to %d bytes", name, MAX_SIZE);
+    return bytes;
+}
+
+static struct value *call_str(struct build *build, const char *name, struct value **args, size_t count)
+{
+    if (!count || count > 2)
+        build_fail(build, "up.%s takes an address and perhaps a size: up.%s(e.arg0, 256)", name, name);
+    int64_t size = string_size(build, name, count > 1 ? args[1] : NULL);
+    struct value *value = build_value(build, IR_STRING, args, 1);
+    value->number = *name == 'k' ? -size : size;
+    return value;
+}
+
+static bool is_constant_string(const struct value *value)
+{
+    return value->op == IR_CONSTANT && value->constant.kind == CAPTURED_STRING;
+}
+
+static struct value *call_starts(struct build *build, struct value **args, size_t count)
+{
+    if (count != 2)
+        build_fail(build, "s:starts(prefix) takes one argument, a string");
+    const struct captured *text = &args[0]->constant, *prefix = &args[1]->constant;
+    if (!is_constant_string(args[0]) || !is_constant_string(args[1]))
+        return build_value(build, IR_STARTS, args, 2);
+    return ir_boolean(build->function, text->string.length >= prefix->string.length &&
+                                           !memcmp(text->string.bytes, prefix->string.bytes, prefix->string.length));
+}
+
 static struct value *call_builtin(struct build *build, const char *name, struct value **args, size_t count)
 {
     int64_t bits = integer_type(name);
@@ -157,6 +195,10 @@ static struct value *call_builtin(struct build *build, const char *name, struct 
         build_exit(build, args, count);
         return ir_nil(build->function);
     }
+    if (!strcmp(name, "str") || !strcmp(name, "kstr"))
+        return call_str(build, name, args, count);
+    if (!strcmp(name, "starts"))
+        return call_starts(build, args, count);
     if (!strcmp(name, "copy") && count)
         return build_value(build, IR_COPY, args, 1);
     build_fail(build, "%s%s is not available in a handler yet", strchr(name, '.') ? "" : "up.", name);
@@ -222,6 +264,19 @@ static struct value *call_method(struct build *build, struct value *callee, stru
     return value;
 }
 
+/* s:starts(prefix): what looked like a field of S is a method, since no field holds a function. */
+static struct value *call_string_method(struct build *build, struct value *callee, struct value **args, size_t count)
+{
+    if (strcmp(callee->name, "starts"))
+        build_fail(build, "a handler cannot call :%s(…); of strings it knows s:starts(prefix), #s, == and ~=: do the rest in user space, "
+                   "in the ring's callback", callee->name);
+    if (callee->block)
+        ir_remove(callee);
+    callee->op = IR_METHOD;
+    callee->type.kind = TYPE_STATIC;
+    return call_starts(build, args, count);
+}
+
 void build_call(struct build *build, struct value *callee, struct value **args, size_t arg_count, int wanted,
                 const char *name, struct value ***results, size_t *count)
 {
@@ -233,6 +288,9 @@ void build_call(struct build *build, struct value *callee, struct value **args, 
     struct value *result;
     if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_BUILTIN)
         result = call_builtin(build, constant->string.bytes, args, arg_count);
+    else if ((callee->op == IR_GET_FIELD || callee->op == IR_METHOD) && callee->name && arg_count &&
+             args[0] == ir_value(callee->args[0]) && (callee->op == IR_GET_FIELD || is_constant_string(args[0])))
+        result = call_string_method(build, callee, args, arg_count);
     else if (callee->op == IR_METHOD)
         result = call_method(build, callee, args, arg_count);
     else if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_NIL)

@@ -1,7 +1,7 @@
 /*
  * Where the pieces of the stack frame lie. Pieces that are never alive together share their bytes: a piece is alive from the first to
- * the last instruction that names it, and to the end of each loop that it comes into alive. One whose address goes into
- * a register is alive everywhere, since the register is not followed.
+ * the last instruction that names it, or uses an address in it that a register holds, and to the end of each loop that it comes into
+ * alive. One whose address goes through a phi or into memory is alive everywhere.
  */
 #include "compile/machine.h"
 
@@ -9,15 +9,30 @@
 
 enum { FRAME_BYTES = 496 }; /* the kernel's 512, less what it adds for the count and time of may_goto */
 
-static void mention(struct operand *operand, int at, bool escapes)
+static void extend(struct slot *slot, int start, int end)
 {
-    if (operand->kind != OPERAND_FRAME)
+    if (start < slot->start)
+        slot->start = start;
+    if (end > slot->end)
+        slot->end = end;
+}
+
+static void mention(const struct operand *operand, int at, bool escapes)
+{
+    struct slot *slot = operand->kind == OPERAND_FRAME ? operand->slot
+                        : operand->kind == OPERAND_REGISTER && escapes ? operand->reg->points_into : NULL;
+    if (slot)
+        extend(slot, escapes ? 0 : at, escapes ? INT32_MAX : at);
+}
+
+/* A copied or computed address points into the slot that its first operand does. */
+static void follow_address(struct machine_instruction *i)
+{
+    if (i->op != M_COPY && i->op != M_ALU)
         return;
-    struct slot *slot = operand->slot;
-    if (escapes || at < slot->start)
-        slot->start = escapes ? 0 : at;
-    if (escapes || at > slot->end)
-        slot->end = escapes ? INT32_MAX : at;
+    mention(&i->b, i->at, true);
+    i->result->points_into = i->a.kind == OPERAND_FRAME ? i->a.slot
+                             : i->a.kind == OPERAND_REGISTER ? i->a.reg->points_into : NULL;
 }
 
 static void find_lives(struct program *program)
@@ -28,12 +43,15 @@ static void find_lives(struct program *program)
     }
     for (struct machine_block *block = program->entry; block; block = block->following)
         for (struct machine_instruction *i = block->first; i; i = i->next) {
-            bool addresses = i->op == M_LOAD || i->op == M_STORE || i->op == M_ADD_ATOMIC;
-            mention(&i->a, i->at, !addresses);
+            follow_address(i);
+            mention(&i->a, i->at, false);
             mention(&i->b, i->at, true);
             for (size_t n = 0; n < i->arg_count; n++) /* helpers keep no pointers */
                 mention(&i->args[n], i->at, i->op != M_CALL);
         }
+    for (const struct reg *reg = program->registers; reg; reg = reg->next)
+        if (reg->points_into)
+            extend(reg->points_into, reg->start, reg->end);
 }
 
 /* What is alive when a loop is entered and named in it is wanted by its next round too. */

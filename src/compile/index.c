@@ -132,6 +132,8 @@ static _Noreturn void fail_nil(struct build *build, const char *name)
 static void set_field_name(struct build *build, struct value *value, const struct value *key)
 {
     value->name = field_name(key);
+    if (value->name && strlen(value->name) != key->constant.string.length)
+        build_fail(build, "the name of a record's field contains a NUL byte");
     if (value->name)
         return;
     if (!fold_is_number(key))
@@ -162,6 +164,8 @@ struct value *build_index(struct build *build, struct value *base, struct value 
         }
         if (base->constant.kind == CAPTURED_NIL)
             fail_nil(build, name);
+        if (base->constant.kind == CAPTURED_STRING && field_name(key))
+            return method(build, base, field_name(key));
         build_fail(build, "'%s' cannot be indexed in a handler", name ? name : "?");
     }
     struct value *value = build_value(build, IR_GET_FIELD, &base, 1);

@@ -104,8 +104,42 @@ static struct type number(struct inference *inference, const struct value *user,
             compile_fail(inference->compiler, user->position, "arithmetic or comparison on a value that is always nil");
         return (struct type){ .kind = TYPE_NONE };
     }
+    if (type.kind == TYPE_STRING && (user->op == IR_LT || user->op == IR_LE))
+        compile_fail(inference->compiler, user->position,
+                     "strings have no order in a handler: compare them with ==, ~= or s:starts(prefix), and sort in user space");
     compile_fail(inference->compiler, user->position, "arithmetic or order comparison on %s",
                  name_of(inference, present(type)));
+}
+
+/* The operand of what only strings can do. */
+static void string(struct inference *inference, const struct value *user, struct value *operand, const char *what)
+{
+    struct type type = ir_value(operand)->type;
+    if (type.kind == TYPE_NONE || type.kind == TYPE_NIL) {
+        if (inference->final)
+            compile_fail(inference->compiler, user->position, "%s on a value that is always nil", what);
+    } else if (type.kind != TYPE_STRING) {
+        compile_fail(inference->compiler, user->position, "%s is for strings, and this is %s", what,
+                     name_of(inference, present(type)));
+    }
+}
+
+/* A string in the kernel ends at its first NUL, and has a buffer of up to 4,096 bytes. */
+static void check_constants(struct inference *inference, const struct value *user)
+{
+    enum { MAX_LENGTH = 4095 };
+    for (size_t i = 0; i < user->arg_count; i++) {
+        const struct value *arg = ir_value(user->args[i]);
+        if (arg->op != IR_CONSTANT || arg->constant.kind != CAPTURED_STRING)
+            continue;
+        if (memchr(arg->constant.string.bytes, 0, arg->constant.string.length))
+            compile_fail(inference->compiler, user->position,
+                         "a string with a NUL byte cannot be used in a handler, where it would end there");
+        if (arg->constant.string.length > MAX_LENGTH)
+            compile_fail(inference->compiler, user->position,
+                         "a string of %zu bytes is too long for a handler, where up to %d fit", arg->constant.string.length,
+                         MAX_LENGTH);
+    }
 }
 
 static struct type arithmetic(struct inference *inference, const struct value *value)
@@ -273,6 +307,8 @@ static struct type infer(struct inference *inference, struct value *value)
 {
     struct shared *object = inference->compiler->objects ? inference->compiler->objects[value->object] : NULL;
     struct type integer = { .kind = TYPE_I64 }, type;
+    if (inference->final)
+        check_constants(inference, value);
     switch (value->op) {
     case IR_PHI:
         return phi(inference, value);
@@ -294,6 +330,17 @@ static struct type infer(struct inference *inference, struct value *value)
     case IR_READ:
         number(inference, value, value->args[0]);
         return (struct type){ .kind = value->number == 64 ? TYPE_U64 : TYPE_I64, .optional = true };
+    case IR_STRING:
+        number(inference, value, value->args[0]);
+        return (struct type){ .kind = TYPE_STRING, .optional = true,
+                              .capacity = ((uint32_t)(value->number < 0 ? -value->number : value->number) + 7) & ~7u };
+    case IR_LENGTH:
+        string(inference, value, value->args[0], "the length operator '#'");
+        return (struct type){ .kind = TYPE_NUM };
+    case IR_STARTS:
+        string(inference, value, value->args[0], ":starts(prefix)");
+        string(inference, value, value->args[1], ":starts(prefix)");
+        return (struct type){ .kind = TYPE_BOOLEAN };
     case IR_LT:
     case IR_LE:
         number(inference, value, value->args[0]);

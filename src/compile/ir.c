@@ -172,7 +172,7 @@ bool ir_has_effect(const struct value *value)
     /* Without an effect of their own, but they end the handler where an operand is nil, as Lua's error would. */
     case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
     case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT:
-    case IR_CAST: case IR_LT: case IR_LE: case IR_READ:
+    case IR_CAST: case IR_LT: case IR_LE: case IR_READ: case IR_STRING: case IR_LENGTH: case IR_STARTS:
         for (size_t i = 0; i < value->arg_count; i++)
             if (ir_value(value->args[i])->type.optional)
                 return true;
@@ -326,7 +326,8 @@ static const char *const op_names[] = {
     [IR_ADD] = "add", [IR_SUB] = "sub", [IR_MUL] = "mul", [IR_DIV] = "div", [IR_MOD] = "mod", [IR_NEG] = "neg",
     [IR_AND] = "and", [IR_OR] = "or", [IR_XOR] = "xor", [IR_SHL] = "shl", [IR_SHR] = "shr", [IR_SAR] = "sar",
     [IR_BNOT] = "bnot", [IR_CAST] = "cast", [IR_EQ] = "eq", [IR_LT] = "lt", [IR_LE] = "le", [IR_NOT] = "not",
-    [IR_TRUTH] = "truth", [IR_READ] = "read", [IR_RECORD] = "record", [IR_GET_FIELD] = "get_field",
+    [IR_TRUTH] = "truth", [IR_READ] = "read",
+    [IR_STRING] = "string", [IR_LENGTH] = "length", [IR_STARTS] = "starts", [IR_RECORD] = "record", [IR_GET_FIELD] = "get_field",
     [IR_SET_FIELD] = "set_field", [IR_COPY] = "copy", [IR_MAP_GET] = "map_get", [IR_MAP_SET] = "map_set",
     [IR_MAP_DELETE] = "map_delete", [IR_MAP_ADD] = "map_add", [IR_FIELD_ADD] = "field_add",
     [IR_AGGREGATE] = "aggregate", [IR_VAR_GET] = "var_get", [IR_VAR_SET] = "var_set", [IR_VAR_ADD] = "var_add",

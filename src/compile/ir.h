@@ -30,6 +30,9 @@ enum ir_op {
     IR_NOT,         /* args: value; boolean, Lua's truth */
     IR_TRUTH,       /* args: value; boolean, Lua's truth */
     IR_READ,        /* args: address; .number: bits, negative if signed; nil if unreadable */
+    IR_STRING,      /* args: address; .number: bytes with the NUL, negative in the kernel's memory; nil if unreadable */
+    IR_LENGTH,      /* args: string; a num */
+    IR_STARTS,      /* args: string, prefix; boolean */
 
     IR_RECORD,    /* a new record; its shape is .type.record */
     IR_GET_FIELD, /* args: record; .name or .number (tuple) */

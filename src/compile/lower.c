@@ -202,37 +202,6 @@ static void truth(struct lower *lower, struct value *value, struct machine_block
         machine_branch(lower->program, BPF_JNE, place->present, operand_immediate(0), yes, no);
 }
 
-static void equal_strings(struct lower *lower, struct value *a, struct value *b, struct machine_block *yes,
-                          struct machine_block *no)
-{
-    uint32_t capacity = ir_value(a)->type.capacity > ir_value(b)->type.capacity ? ir_value(a)->type.capacity
-                                                                                : ir_value(b)->type.capacity;
-    if (ir_value(a)->op == IR_CONSTANT) {
-        struct value *swap = a;
-        a = b;
-        b = swap;
-    }
-    struct program *program = lower->program;
-    struct operand x = memory_string(lower, a, capacity), y = { 0 };
-    const struct captured *constant = ir_value(b)->op == IR_CONSTANT ? &ir_value(b)->constant : NULL;
-    if (!constant)
-        y = memory_string(lower, b, capacity);
-    for (uint32_t offset = 0; offset < capacity; offset += 8) {
-        struct operand word;
-        if (constant) {
-            uint64_t bits = 0;
-            if (offset < constant->string.length)
-                memcpy(&bits, constant->string.bytes + offset,
-                       constant->string.length - offset < 8 ? constant->string.length - offset : 8);
-            word = operand_immediate((int64_t)bits);
-        } else {
-            word = machine_load(program, BPF_DW, y, offset);
-        }
-        lower_continue_if(lower, BPF_JEQ, machine_load(program, BPF_DW, x, offset), word, no);
-    }
-    machine_jump(program, yes);
-}
-
 static void equal(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no)
 {
     struct value *a = ir_value(value->args[0]), *b = ir_value(value->args[1]);
@@ -261,7 +230,7 @@ static void equal(struct lower *lower, struct value *value, struct machine_block
     if (y_optional)
         lower_continue_if(lower, BPF_JNE, y->present, operand_immediate(0), no);
     if (a->type.kind == TYPE_STRING)
-        equal_strings(lower, a, b, yes, no);
+        string_equal(lower, a, b, yes, no);
     else
         machine_branch(program, BPF_JEQ, x->value, y->value, yes, no);
 }
@@ -483,6 +452,12 @@ static void value_lower(struct lower *lower, struct value *value)
         return probe_ustack(lower, value);
     case IR_READ:
         return probe_read(lower, value);
+    case IR_STRING:
+        return string_read(lower, value);
+    case IR_LENGTH:
+        return string_length(lower, value);
+    case IR_STARTS:
+        return string_starts(lower, value);
     case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
     case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST:
         return arithmetic(lower, value);

@@ -1,5 +1,5 @@
 /* The state of the pass from the IR to machine operations; shared by lower.c (control flow, arithmetic), memory.c
- * (records, strings, what is stored), share.c (maps and the other shared objects) and probe.c (the event). */
+ * (records, what is stored), string.c, share.c (maps and the other shared objects) and probe.c (the event). */
 #ifndef UPLUA_COMPILE_LOWER_H
 #define UPLUA_COMPILE_LOWER_H
 
@@ -80,8 +80,19 @@ void memory_get_field(struct lower *lower, struct value *value);
 void memory_set_field(struct lower *lower, struct value *value);
 void memory_add_field(struct lower *lower, struct value *value);
 void memory_copy_record(struct lower *lower, struct value *value);
-/* Brings the string VALUE into a buffer of CAPACITY bytes. */
-struct operand memory_string(struct lower *lower, struct value *value, uint32_t capacity);
+
+/* --- string.c --- */
+
+/* Writes the string VALUE into CAPACITY bytes at TO + OFFSET: no fewer than it has itself. */
+void string_store(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity, struct value *value);
+/* The address of a buffer of CAPACITY bytes that holds the string VALUE. */
+struct operand string_address(struct lower *lower, struct value *value, uint32_t capacity);
+/* Goes to YES where the strings A and B are equal, else to NO. */
+void string_equal(struct lower *lower, struct value *a, struct value *b, struct machine_block *yes,
+                  struct machine_block *no);
+void string_read(struct lower *lower, struct value *value);
+void string_length(struct lower *lower, struct value *value);
+void string_starts(struct lower *lower, struct value *value);
 
 /* --- share.c --- */
 

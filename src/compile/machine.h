@@ -62,6 +62,7 @@ struct reg {
     int hint;                /* register that would save a copy, or -1 */
     struct reg *hint_from;
     struct slot *spilled;
+    struct slot *points_into; /* frame.c: it holds an address there */
     struct reg *next;
 };
 

@@ -17,43 +17,12 @@ void memory_copy(struct lower *lower, struct operand to, int64_t to_offset, stru
                       machine_load(lower->program, BPF_DW, from, from_offset + i));
 }
 
-/* The string VALUE into CAPACITY bytes at TO: cut where it is longer, zeros behind it. */
-static void store_string(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity, struct value *value)
-{
-    value = ir_value(value);
-    if (value->op == IR_CONSTANT) {
-        const struct captured *constant = &value->constant;
-        for (uint32_t i = 0; i < capacity; i += 8) {
-            uint64_t word = 0;
-            if (i < constant->string.length)
-                memcpy(&word, constant->string.bytes + i,
-                       constant->string.length - i < 8 ? constant->string.length - i : 8);
-            machine_store(lower->program, BPF_DW, to, offset + i, operand_immediate((int64_t)word));
-        }
-        return;
-    }
-    const struct place *place = lower_place(lower, value);
-    uint32_t common = place->capacity < capacity ? place->capacity : capacity;
-    memory_copy(lower, to, offset, place->value, 0, common);
-    memory_zero(lower, to, offset + common, capacity - common);
-}
-
-struct operand memory_string(struct lower *lower, struct value *value, uint32_t capacity)
-{
-    const struct place *place = lower_place(lower, value);
-    if (ir_value(value)->op != IR_CONSTANT && place->capacity == capacity)
-        return place->value;
-    struct slot *slot = program_slot(lower->program, capacity);
-    store_string(lower, operand_slot(slot, 0), 0, capacity, value);
-    return operand_slot(slot, 0);
-}
-
 void memory_store(struct lower *lower, struct operand base, int64_t offset, struct type type, struct value *value)
 {
     const struct place *place = lower_place(lower, value);
     switch (type.kind) {
     case TYPE_STRING:
-        store_string(lower, base, offset, type.capacity, value);
+        string_store(lower, base, offset, type.capacity, value);
         break;
     case TYPE_RECORD:
         memory_copy(lower, base, offset, place->value, 0, type_size(type));
@@ -86,7 +55,7 @@ struct operand memory_address(struct lower *lower, struct value *value, struct t
 {
     struct place *place = lower_place(lower, value);
     if (type.kind == TYPE_STRING)
-        return memory_string(lower, value, type.capacity);
+        return string_address(lower, value, type.capacity);
     if (type.kind == TYPE_RECORD)
         return place->value;
     bool constant = ir_value(value)->op == IR_CONSTANT;

@@ -20,7 +20,8 @@ static bool is_pure(const struct value *value)
     switch (value->op) {
     case IR_EVENT_FIELD: case IR_USTACK: case IR_PRESENT: case IR_ABSENT: case IR_EQ: case IR_TRUTH: case IR_NOT:
     case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG: case IR_AND: case IR_OR: case IR_XOR:
-    case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST: case IR_LT: case IR_LE:
+    case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST: case IR_LT: case IR_LE: case IR_LENGTH:
+    case IR_STARTS:
         return true;
     default:
         return false;

@@ -18,7 +18,7 @@ enum type_kind {
     TYPE_NUM, /* an integer that Lua would hold in a double: literals and what is computed from them alone */
     TYPE_I64,
     TYPE_U64,
-    TYPE_STRING, /* a zero-padded buffer of CAPACITY bytes */
+    TYPE_STRING, /* CAPACITY bytes: the text, zeros, and in the last byte 1 if the text was cut (string.c) */
     TYPE_STACK,  /* id of a call stack */
     TYPE_RECORD, /* a pointer to a struct of fields: in the handler's frame or in a map's value */
     TYPE_STATIC, /* known to the compiler alone: the event, functions, tables, shared objects, methods */
