@@ -327,7 +327,7 @@ void string_read(struct lower *lower, struct value *value)
     size_t count = 1;
     memory_zero(lower, operand_slot(reading.buffer, 0), 0, reading.capacity);
     lengths[0] = try_to_read(&reading);
-    if (!of_kernel)
+    if (!of_kernel && probe_kind_of(lower->function->handler->kind)->sleeps)
         count += read_absent_pages(&reading, lengths + 1);
     machine_jump(program, reading.lost);
 
