@@ -25,8 +25,21 @@ static struct {
     char *line; /* NULL: end of input */
     char *history;
     int keys;
+    char output[OUTPUT_BUFFER]; /* stdout's */
     lua_State *L;
 } editor;
+
+/* Writes what the script printed. A line that it has not ended is ended here: the editor clears the line that it stands in. */
+static void write_output(void)
+{
+    size_t waiting = __fpending(stdout);
+    bool ended = !waiting || editor.output[waiting - 1] == '\n';
+    fflush(stdout);
+    if (!ended) {
+        fputc('\n', rl_outstream);
+        fflush(rl_outstream);
+    }
+}
 
 /* Called by rl_callback_read_char. The terminal gets its modes back before the line is run. */
 static void take_line(char *line)
@@ -79,7 +92,7 @@ static int readline_open(lua_State *L)
 
     setlocale(LC_CTYPE, ""); /* readline edits characters, not bytes */
     interrupt_keep_terminal(STDIN_FILENO);
-    setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
+    setvbuf(stdout, editor.output, _IOFBF, sizeof editor.output);
     rl_outstream = terminal_stream(STDOUT_FILENO);
     if (!rl_outstream)
         return luaL_error(L, "cannot open the terminal for the prompt");
@@ -102,7 +115,7 @@ static int readline_open(lua_State *L)
 static int readline_start(lua_State *L)
 {
     const char *prompt = luaL_checkstring(L, 1);
-    fflush(stdout);
+    write_output();
     rl_callback_handler_install(prompt, take_line);
     editor.editing = true;
     return 0;
@@ -156,7 +169,7 @@ static int readline_flush(lua_State *L)
         rl_clear_visible_line();
         fflush(rl_outstream);
     }
-    fflush(stdout);
+    write_output();
     if (editor.editing) {
         rl_on_new_line();
         rl_redisplay();

@@ -157,6 +157,28 @@ is "$status" 7 "the command's status"
 run "$uplua" -e 'n = count() uprobe("libc:malloc", function(e) n[e.comm]:inc() end)' -- env -i sh -c 'sleep 0.3; exit 7'
 is "$(calls "$session")" "$(calls "$out")" 'and all its calls were seen'
 
+session 'handlers print above the line being typed, and end the session' -- \
+    env -i sh -c 'while :; do echo; sleep 0.1; done >/dev/null' <<'END'
+< >
+> n, go = var(0), var(0)
+< >
+> uprobe("libc:write", function(e) n:add(1) printf("%d by %s\n", n:get(), e.comm) printf("and ") end)
+< >
+> uprobe("libc:write", function(e) if go:get() == 1 then exit(23) end end)
+< by sh
+- 41 +
+< by sh
+< > 41 +
+>  1
+< 42
+> go:set(1)
+END
+is "$status" 23 "with the handler's status"
+like "$out" "*1 by sh
+and *
+*2 by sh
+and *" 'what was printed without an end of line is not overwritten'
+
 session 'completion' <<'END'
 < >
 - at_e
