@@ -75,17 +75,109 @@ local function lookup(t, key, depth)
   if type(index) == "table" and depth < 16 then return lookup(index, key, depth + 1) end
 end
 
-function capture.upvalue(handle, index)
-  local _, value = debug.getupvalue(values[handle], index + 1)
+-- What the handlers have taken: what identifies a variable → { container, key, value, read, name, place }. Those of the setup that is
+-- being compiled are fresh.
+local taken, fresh = {}, {}
+local last -- what has been captured last
+
+local function note(container, key, value, read)
+  last = { container = container, key = key, value = value, read = read }
   return describe(value)
 end
 
+local function read_upvalue(entry)
+  local _, value = debug.getupvalue(entry.container, entry.key)
+  return value
+end
+
+local function read_field(entry) return lookup(entry.container, entry.key, 0) end
+
+function capture.upvalue(handle, index)
+  local _, value = debug.getupvalue(values[handle], index + 1)
+  return note(values[handle], index + 1, value, read_upvalue)
+end
+
 function capture.global(handle, name)
-  return describe(lookup(debug.getfenv(values[handle]), name, 0))
+  local globals = debug.getfenv(values[handle])
+  return note(globals, name, lookup(globals, name, 0), read_field)
 end
 
 function capture.field(handle, key)
-  return describe(lookup(values[handle], key, 0))
+  return note(values[handle], key, lookup(values[handle], key, 0), read_field)
+end
+
+local function is_same(a, b)
+  if type(a) == "cdata" and type(b) == "cdata" and describe(a) == describe(b) and describe(a) ~= "other" then return a == b end
+  return rawequal(a, b) or a ~= a
+end
+
+local function shown(value)
+  if type(value) == "function" or type(value) == "table" then
+    return "a " .. (type(value) == "table" and rawget(value, "id") and rawget(value, "kind") or type(value))
+  end
+  return type(value) == "string" and ("'%s'"):format(value) or (tostring(value):gsub("U?LL$", ""))
+end
+
+local function warning(entry, value)
+  local kind, before, now = type(entry.value), shown(entry.value), shown(value)
+  if before == now then now = "another" end
+  local hint = (kind == "number" or kind == "boolean" or kind == "cdata") and (": use up.var(%s) for what changes"):format(before) or ""
+  return ("%s: '%s' was %s when the handler was compiled, and stays so there; the script has made it %s%s"):format(
+    entry.place, entry.name, before, now, hint)
+end
+
+local late = {} -- warnings of variables that a later handler has taken again
+
+-- The handler uses what has been captured last, at PLACE (file:line), as NAME.
+function capture.used(name, place)
+  local kind = describe(last.value)
+  if kind == "builtin" or kind == "other" then return end
+  last.name, last.place = name, place
+  fresh[#fresh + 1] = last
+end
+
+-- An upvalue is the same one in whichever function; a field belongs to its table.
+local function slot(entry)
+  local by_key = taken
+  if entry.read == read_field then
+    by_key = taken[entry.container] or {}
+    taken[entry.container] = by_key
+    return by_key, entry.key
+  end
+  return by_key, debug.upvalueid(entry.container, entry.key)
+end
+
+-- What has been compiled since begin() is loaded: from now on its variables are watched.
+function capture.keep()
+  for _, entry in ipairs(fresh) do
+    local by_key, key = slot(entry)
+    local before = by_key[key]
+    if before and not is_same(before.value, entry.value) then late[#late + 1] = warning(before, entry.value) end
+    if not before or not is_same(before.value, entry.value) then by_key[key] = entry end
+  end
+  fresh = {}
+end
+
+-- A setup is about to be compiled.
+function capture.begin() fresh = {} end
+
+-- One warning for each variable that no longer is what a handler has taken it for.
+function capture.changed()
+  local warnings = late
+  late = {}
+  local function check(by_key)
+    for key, entry in pairs(by_key) do
+      if not entry.read then
+        check(entry) -- the fields of a table
+      elseif not is_same(entry.value, entry:read()) then
+        warnings[#warnings + 1] = warning(entry, entry:read())
+        by_key[key] = nil
+      end
+    end
+  end
+  check(taken)
+  table.sort(warnings)
+  return warnings
 end
 
 function capture.dump(handle)

@@ -21,6 +21,9 @@ end
 -- What happens when a signal (its number, and whether the terminal sent it) asks to stop; main and the prompt replace it.
 function loop.interrupted() loop.stop("signal") end
 
+-- Tells the user; the prompt replaces it.
+loop.warn = failure.report
+
 -- Called after each round in which a callback ran; the prompt replaces it.
 function loop.flush() io.stdout:flush() end
 
@@ -136,6 +139,11 @@ local function idle()
   return #timers == 0 and next(watchers) == nil and not loop.has_probes()
 end
 
+-- Looks what may be wrong with the script by now, after a round: at most once a second. setup replaces it.
+function loop.check() end
+
+local next_check = 0
+
 local ready = {}
 
 -- One round: waits up to SECONDS (nil: as long as it takes), then runs what is due.
@@ -154,6 +162,11 @@ function loop.step(seconds)
     if fn and not loop.call(fn, fd) then loop.unwatch(fd) end
   end
   if #timers > 0 then run_timers() end
+  local now = core.now()
+  if now >= next_check then
+    next_check = now + 1
+    loop.check()
+  end
   loop.flush()
 end
 

@@ -115,6 +115,7 @@ end
 local function report()
   local setup, ring, output = loaded "setup", loaded "ring", loaded "output"
   loop.run_stops()
+  loop.check()
   if setup then try(setup.close) end
   if ring then try(ring.drain) end
   if output then try(output.drain) end

@@ -140,7 +140,7 @@ end
 -- the target has exited.
 function prompt.run(seconds, watch_target)
   readline.open(history_file(), complete)
-  loop.failed = say
+  loop.failed, loop.warn = say, say
   loop.flush = readline.flush
   loop.interrupted = on_signal
   print(("uplua %s; Ctrl-D ends, with a report"):format(core.version))

@@ -2,6 +2,7 @@
 -- up.uprobe(spec, handler) and up.uretprobe(spec, handler) declare; commit() compiles all handlers together, loads and attaches them.
 local core    = require "uplua.core"
 local capture = require "uplua.capture"
+local loop    = require "uplua.loop"
 local object  = require "uplua.object"
 local options = require "uplua.options"
 local output  = require "uplua.output"
@@ -120,11 +121,17 @@ local function compile_only(probes, description)
   if options.explain then io.write(require "uplua.explain".report(compiled, probes)) end
 end
 
+-- Warns of variables that the script has changed since a handler took them as constants.
+local function check_captured()
+  for _, warning in ipairs(capture.changed()) do loop.warn(warning) end
+end
+
 -- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
 function setup.commit()
   if #pending == 0 then return end
   local probes = pending
   compiler = compiler or core.setup.new()
+  capture.begin()
   output.declare()
   tell_objects()
   timing.mark "compile"
@@ -134,6 +141,8 @@ function setup.commit()
   local loaded, programs, objects = compiler:load(description)
   setups[#setups + 1] = loaded
   output.watch(loaded)
+  capture.keep()
+  loop.check = check_captured
   for id, found in pairs(objects) do
     local o = object.all[id]
     if not rawget(o, "name") then rawset(o, "name", found.name or false) end

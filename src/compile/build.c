@@ -285,6 +285,19 @@ static void record_from_template(struct build *build, const struct instruction *
     build_write(build, instruction->a, record);
 }
 
+const char *build_field_name(struct build *build, const struct value *base, const struct value *key, const char *name)
+{
+    bool of_script = base->op == IR_CONSTANT && base->constant.kind == CAPTURED_TABLE && name;
+    return of_script ? arena_format(build->arena, "%s.%s", name, key->constant.string.bytes) : key->constant.string.bytes;
+}
+
+void build_use_captured(struct build *build, const char *name)
+{
+    const struct environment *environment = &build->compiler->environment;
+    if (environment->used && name)
+        environment->used(environment->context, name, build->position->file, build->position->line);
+}
+
 static void load_captured(struct build *build, const struct instruction *instruction)
 {
     struct frame *frame = build->frame;
@@ -302,6 +315,7 @@ static void load_captured(struct build *build, const struct instruction *instruc
         captured = environment->global(environment->context, frame->function, name, key->constant.string.length);
     }
     struct value *value = ir_constant(build->function, &captured);
+    build_use_captured(build, name);
     build_name_object(build, value, name);
     build_write(build, instruction->a, value);
     frame->names[instruction->a] = name;
@@ -340,6 +354,17 @@ static void next_round(struct build *build, const struct instruction *instructio
     build_jump_back(build, loop);
 }
 
+static _Noreturn void refuse_assignment(struct build *build, const struct instruction *instruction)
+{
+    const struct bytecode *bytecode = build->frame->bytecode;
+    const char *name = "v";
+    if (instruction->op == BYTECODE_GSET)
+        name = constant_at(build, instruction->d)->constant.string.bytes;
+    else if (instruction->a < bytecode->upvalue_count)
+        name = bytecode->upvalues[instruction->a].name;
+    build_fail(build, "a handler cannot assign to '%s', a variable outside of it; use %s = up.var(0) and %s:set(x)", name, name, name);
+}
+
 static _Noreturn void refuse(struct build *build, enum bytecode_op op)
 {
     switch (op) {
@@ -347,9 +372,6 @@ static _Noreturn void refuse(struct build *build, enum bytecode_op op)
         build_fail(build, "a handler cannot create functions; define the function outside and call it: it is inlined");
     case BYTECODE_VARG:
         build_fail(build, "'...' is not available in a handler; name the parameters");
-    case BYTECODE_GSET:
-    case BYTECODE_USETV: case BYTECODE_USETS: case BYTECODE_USETN: case BYTECODE_USETP:
-        build_fail(build, "a handler cannot assign to a variable outside of it; use v = up.var(0) and v:set(x)");
     case BYTECODE_POW:
         build_fail(build, "'^' on values of the kernel is not available in a handler; multiply");
     case BYTECODE_ITERC: case BYTECODE_ITERN: case BYTECODE_ISNEXT:
@@ -441,7 +463,7 @@ static void index_or_assign(struct build *build, const struct instruction *instr
     else
         build_write(build, instruction->a, build_index(build, base, key, name));
     if (!assigns && !build->frame->names[instruction->a] && key->constant.kind == CAPTURED_STRING)
-        build->frame->names[instruction->a] = key->constant.string.bytes;
+        build->frame->names[instruction->a] = build_field_name(build, base, key, name);
 }
 
 /* One instruction. Comparisons take the JMP behind them along: that is skipped by the caller, as nothing reaches it. */
@@ -538,6 +560,9 @@ static void translate(struct build *build, const struct instruction *instruction
     case BYTECODE_JMP:
     case BYTECODE_UCLO:
         return jump(build, jump_target(build, instruction));
+    case BYTECODE_GSET:
+    case BYTECODE_USETV: case BYTECODE_USETS: case BYTECODE_USETN: case BYTECODE_USETP:
+        refuse_assignment(build, instruction);
     default:
         refuse(build, op);
     }

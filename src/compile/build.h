@@ -77,6 +77,10 @@ struct value *build_record(struct build *build);
 struct value *build_index(struct build *build, struct value *base, struct value *key, const char *name);
 /* base[key] = value */
 void build_assign(struct build *build, struct value *base, struct value *key, struct value *value, const char *name);
+/* base[key], a constant string, as messages call it: "config.limit" in a table of the script, else "limit". */
+const char *build_field_name(struct build *build, const struct value *base, const struct value *key, const char *name);
+/* Tells the environment that what has just been captured is used here, under NAME. */
+void build_use_captured(struct build *build, const char *name);
 /* Notes what the script calls a shared object. */
 void build_name_object(struct build *build, const struct value *object, const char *name);
 bool build_is_object(const struct value *value);

@@ -48,6 +48,11 @@ struct environment {
     struct captured (*field)(void *context, int table, const struct captured *key);
     /* The decoded bytecode of FUNCTION, owned by the environment; NULL with ERR filled for a C function and the like. */
     const struct bytecode *(*bytecode)(void *context, int function, struct error *err);
+    /*
+     * The handler uses what upvalue, global or field has given last, at FILE:LINE, where it is called NAME ("limit", "config.limit"):
+     * the user should hear of it if the script changes it later. NULL: nobody wants to know.
+     */
+    void (*used)(void *context, const char *name, const char *file, int line);
 };
 
 #endif

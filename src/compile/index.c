@@ -159,6 +159,8 @@ struct value *build_index(struct build *build, struct value *base, struct value 
             struct captured captured = build->compiler->environment.field(build->compiler->environment.context,
                                                                           base->constant.handle, &key->constant);
             struct value *value = ir_constant(build->function, &captured);
+            if (field_name(key))
+                build_use_captured(build, build_field_name(build, base, key, name));
             build_name_object(build, value, field_name(key));
             return value;
         }
@@ -189,6 +191,11 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
         build_fail(build, "the event's fields cannot be assigned to; use a local");
     if (base == ir_nil(build->function))
         fail_nil(build, name);
+    if (base->op == IR_CONSTANT && base->constant.kind == CAPTURED_TABLE && field_name(key)) {
+        const char *field = build_field_name(build, base, key, name);
+        build_fail(build, "a handler cannot assign to '%s' in a table of the script; use %s = up.var(0) and %s:set(x), or up.hash() for a "
+                   "table", field, field, field);
+    }
     if (!base->block)
         build_fail(build, "a handler cannot change '%s', which belongs to the script; use up.var() or up.hash()",
                    name ? name : "?");

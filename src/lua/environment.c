@@ -133,6 +133,15 @@ static const struct bytecode *bytecode(void *context, int function, struct error
     return environment->decoded[function];
 }
 
+static void used(void *context, const char *name, const char *file, int line)
+{
+    lua_State *L = push_function(context, "used");
+    lua_pushstring(L, name);
+    lua_pushfstring(L, "%s:%d", file, line);
+    if (lua_pcall(L, 2, 0, 0)) /* out of memory: nobody is told, then */
+        lua_pop(L, 1);
+}
+
 const char *environment_source_line(void *context, const char *file, int line)
 {
     struct lua_environment *environment = context;
@@ -153,7 +162,7 @@ struct environment environment_open(struct lua_environment *environment, lua_Sta
     lua_pushliteral(L, "uplua.capture");
     lua_call(L, 1, 1);
     environment->capture = luaL_ref(L, LUA_REGISTRYINDEX);
-    return (struct environment){ environment, upvalue, global, field, bytecode };
+    return (struct environment){ environment, upvalue, global, field, bytecode, used };
 }
 
 void environment_close(struct lua_environment *environment)

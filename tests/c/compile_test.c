@@ -119,7 +119,7 @@ static struct compiler *new_compiler(struct source *source)
         OBJECT_COUNT, OBJECT_COUNT, OBJECT_COUNT, OBJECT_HIST, OBJECT_HIST, OBJECT_VAR, OBJECT_RING, OBJECT_HASH,
         OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH,
     };
-    struct compiler *compiler = compiler_new((struct environment){ source, nothing, by_name, no_field, code });
+    struct compiler *compiler = compiler_new((struct environment){ source, nothing, by_name, no_field, code, NULL });
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         compiler_add_object(compiler, kinds[i], kinds[i] == OBJECT_RING ? 65536 : 101);
     return compiler;

@@ -23,7 +23,12 @@ local cases = {
   { [[m[e.arg0] = e.comm m[1] = 2]], "the value of 'm' is an integer here, and a string at .-%.lua:4" },
   { [[m[1] = 1 m[1].x = 2]], "an integer has no fields" },
   { [[m[1] = { a = 1 } local r = m[1] m[2] = { a = e.comm }]], "the field 'a' of the records in 'm' is an integer on one side and a string on the other" },
-  { [[outside = e.arg0]], "cannot assign to a variable outside of it; use v = up.var%(0%)" },
+  { [[outside = e.arg0]], "a handler cannot assign to 'outside', a variable outside of it; use outside = up.var%(0%) and outside:set%(x%)" },
+  { [[upvalue = e.arg0]], "a handler cannot assign to 'upvalue', a variable outside of it; use upvalue = up.var%(0%) and upvalue:set%(x%)" },
+  { [[upvalue = 1]], "a handler cannot assign to 'upvalue', a variable" },
+  { [[upvalue = "x"]], "a handler cannot assign to 'upvalue', a variable" },
+  { [[upvalue = nil]], "a handler cannot assign to 'upvalue', a variable" },
+  { [[keep({ e.arg0 })]], "a handler cannot assign to 'upvalue', a variable outside of it; .*called at .-%.lua:%d" },
   { [[up.printf(e.comm)]], "printf: the format is a string that is known when the handler is compiled" },
   { [[up.printf("%d\n", e.comm)]], "printf: %%d needs an integer, argument 2 is a string" },
   { [[up.printf("%s %x\n", e.comm, e.arg0 > 1)]], "printf: %%x needs an integer, argument 3 is a boolean" },
@@ -81,7 +86,9 @@ local cases = {
   { [[m[1] = { n = 1 } local r = m[1] if r then if e.arg0 > 1 then m[2] = { n = 2 } end q[1] = r.n end]],
     "this record was read from 'm'" },
   { [[local r = { n = 1 } m[1] = r r.n = 2]], "this record was stored at line 4, which copied it" },
-  { [[constants.x = 1]], "cannot change 'constants', which belongs to the script; use up.var%(%) or up.hash%(%)" },
+  { [[constants.x = 1]], "a handler cannot assign to 'constants.x' in a table of the script; use constants.x = up.var%(0%) and constants.x:set%(x%), or up.hash" },
+  { [[constants.sub.x = 1]], "a handler cannot assign to 'constants.sub.x' in a table of the script" },
+  { [[constants[e.arg0] = 1]], "cannot change 'constants', which belongs to the script; use up.var%(%) or up.hash%(%)" },
 }
 
 local no_loops = target.loops_refused()
@@ -91,7 +98,7 @@ for number, case in ipairs(cases) do
   local file = assert(io.open(path, "w"))
   local vararg = case[1]:find("...", 1, true) and "e, ..." or "e"
   file:write(([[
-local up = require "uplua" local m, n, q, a, constants = up.hash(), up.count(), up.hash(), up.array(), {}
+local up = require "uplua" local m, n, q, a, constants = up.hash(), up.count(), up.hash(), up.array(), { sub = {} } local upvalue = 1 local function keep(x) upvalue = x end
 local function recursive(x) return recursive(x) + 1 end
 up.uprobe("./build/targets/calls:add3", function(%s)
   %s
