@@ -17,7 +17,7 @@ local home = {
   u8 = "builtin", u16 = "builtin", u32 = "builtin", u64 = "builtin",
   read_i8 = "builtin", read_i16 = "builtin", read_i32 = "builtin", read_i64 = "builtin",
   read_u8 = "builtin", read_u16 = "builtin", read_u32 = "builtin", read_u64 = "builtin",
-  str = "builtin", kstr = "builtin",
+  str = "builtin", kstr = "builtin", cast = "builtin",
 
   -- the run
   every = "loop", after = "loop", at_stop = "loop", at_exit = "loop", exit = "loop",

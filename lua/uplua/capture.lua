@@ -61,6 +61,9 @@ local function describe(value)
   if kind == "cdata" then
     if ffi.istype(int64, value) then return "i64", bytes_of(value) end
     if ffi.istype(uint64, value) then return "u64", bytes_of(value) end
+    local good, text = pcall(tostring, value)
+    local handle = good and text:find "^ctype<" and require "uplua.ctype".parse(value)
+    if handle then return "ctype", handle end
   end
   return "other", "a " .. kind
 end

@@ -172,6 +172,28 @@ static struct value *call_starts(struct build *build, struct value **args, size_
                                            !memcmp(text->string.bytes, prefix->string.bytes, prefix->string.length));
 }
 
+/* up.cast("struct request *", address) */
+static struct value *call_cast(struct build *build, struct value **args, size_t count)
+{
+    const struct ctype *type = NULL;
+    const struct captured *constant = count == 2 && args[0]->op == IR_CONSTANT ? &args[0]->constant : NULL;
+    if (constant && constant->kind == CAPTURED_STRING)
+        type = ctype_parse(build->compiler, build->position, constant->string.bytes);
+    else if (constant && constant->kind == CAPTURED_CTYPE)
+        type = ctype_of(build->compiler, constant->handle);
+    else
+        build_fail(build, "up.cast takes a C type that is known when the handler is compiled and an address: "
+                          "up.cast(\"struct request *\", e.arg0)");
+    if (type->kind == CTYPE_INTEGER)
+        return arithmetic(build, IR_CAST, type->bits, args[1], NULL);
+    if (type->kind != CTYPE_POINTER)
+        build_fail(build, "up.cast makes pointers and integers, no '%s': up.cast(\"%s *\", address) is what lies at an address",
+                   type->name, type->name);
+    struct value *value = build_value(build, IR_POINTER, &args[1], 1);
+    value->type = (struct type){ .kind = TYPE_POINTER, .optional = true, .ctype = type };
+    return value;
+}
+
 static struct value *call_builtin(struct build *build, const char *name, struct value **args, size_t count)
 {
     int64_t bits = integer_type(name);
@@ -185,6 +207,8 @@ static struct value *call_builtin(struct build *build, const char *name, struct 
         value->number = integer_type(name + 5);
         return value;
     }
+    if (!strcmp(name, "cast"))
+        return call_cast(build, args, count);
     if (!strncmp(name, "bit.", 4))
         return call_bit(build, name + 4, args, count);
     if (!strcmp(name, "printf")) {

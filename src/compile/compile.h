@@ -80,6 +80,7 @@ struct probe_kind {
     const char *name;            /* of the probe's constructor: "uprobe" */
     uint32_t program_type;       /* BPF_PROG_TYPE_* */
     bool sleeps;                 /* may be loaded sleepable, so that reading memory brings pages in */
+    bool kernel_memory;          /* what addresses lead to is the kernel's memory, not the process's */
     bool user_registers;         /* the context is the registers of the traced program, from which its stack is walked */
     int (*argument)(unsigned n); /* byte offset in the context of e.argN; -1: it is not there */
 };

@@ -12,6 +12,8 @@ struct compiler {
     struct environment environment;
     struct shared **objects;
     size_t object_count;
+    const struct ctype **ctypes; /* those asked for so far */
+    size_t ctype_count;
     jmp_buf failure; /* the one error exit: everything that a compilation owns is in the arena, or below */
     struct error *error;
     struct object *result; /* owned until handed over */

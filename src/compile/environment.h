@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "compile/bytecode.h"
+#include "compile/ctype.h"
 #include "sys/error.h"
 
 enum captured_kind {
@@ -22,6 +23,7 @@ enum captured_kind {
     CAPTURED_FUNCTION, /* .handle: a Lua function, inlined where it is called */
     CAPTURED_TABLE,    /* .handle: its fields are captured in their turn */
     CAPTURED_OBJECT,   /* .handle: number of a shared object, from 0 */
+    CAPTURED_CTYPE,    /* .handle: a C type, as ffi.typeof returns it */
     CAPTURED_BUILTIN,  /* .string: what the compiler knows it by, such as "i32" or "bit.band" */
     CAPTURED_OTHER,    /* .string: what it is, for a message: "a coroutine" */
 };
@@ -53,6 +55,7 @@ struct environment {
      * the user should hear of it if the script changes it later. NULL: nobody wants to know.
      */
     void (*used)(void *context, const char *name, const char *file, int line);
+    const struct ctype_source *ctypes; /* its functions take the same context */
 };
 
 #endif

@@ -12,9 +12,9 @@ static int test_argument(unsigned n)
 }
 
 static const struct probe_kind kinds[HANDLER_KINDS] = {
-    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, true, arch_argument },
-    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, true, arch_argument },
-    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, test_argument },
+    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, false, true, arch_argument },
+    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, false, true, arch_argument },
+    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, false, test_argument },
 };
 
 const struct probe_kind *probe_kind_of(enum handler_kind kind)

@@ -170,6 +170,8 @@ struct value *build_index(struct build *build, struct value *base, struct value 
             return method(build, base, field_name(key));
         build_fail(build, "'%s' cannot be indexed in a handler", name ? name : "?");
     }
+    if (key->op != IR_CONSTANT) /* of a pointer, which is known when its type is */
+        return build_value(build, IR_GET_ELEMENT, (struct value *[]){ base, key }, 2);
     struct value *value = build_value(build, IR_GET_FIELD, &base, 1);
     set_field_name(build, value, key);
     return value;
@@ -199,6 +201,8 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
     if (!base->block)
         build_fail(build, "a handler cannot change '%s', which belongs to the script; use up.var() or up.hash()",
                    name ? name : "?");
-    struct value *set = build_value(build, IR_SET_FIELD, (struct value *[]){ base, value }, 2);
-    set_field_name(build, set, key);
+    bool computed = key->op != IR_CONSTANT; /* refused when the type of the base is known */
+    struct value *set = build_value(build, IR_SET_FIELD, (struct value *[]){ base, value, key }, computed ? 3 : 2);
+    if (!computed)
+        set_field_name(build, set, key);
 }

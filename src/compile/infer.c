@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "compile/access.h"
 #include "compile/compiler.h"
 
 struct inference {
@@ -43,6 +44,10 @@ static struct type stored(struct inference *inference, const struct value *user,
     if (type.kind == TYPE_STATIC)
         compile_fail(inference->compiler, user->position,
                      "functions, tables of the script and shared objects cannot be stored %s by a handler", where);
+    if (access_is_place(type))
+        compile_fail(inference->compiler, user->position,
+                     "a '%s' of the program that is traced cannot be stored %s: store what it holds, or its address: up.u64(…)",
+                     type.ctype->name, where);
     return type_stored(type);
 }
 
@@ -78,6 +83,8 @@ static void join_key(struct inference *inference, const struct value *user, stru
 {
     struct shared *object = inference->compiler->objects[user->object];
     struct type type = stored(inference, user, key, "as a key");
+    if (type.kind == TYPE_POINTER) /* its address, so that up.u64(p) is the same key */
+        type = (struct type){ .kind = TYPE_I64, .optional = type.optional };
     if (inference->final && (type.kind == TYPE_NIL || type.kind == TYPE_NONE))
         compile_fail(inference->compiler, user->position, "the key of '%s' is always nil here", object_name(object));
     if (!object->keyed && object->fd >= 0)
@@ -107,8 +114,16 @@ static struct type number(struct inference *inference, const struct value *user,
     if (type.kind == TYPE_STRING && (user->op == IR_LT || user->op == IR_LE))
         compile_fail(inference->compiler, user->position,
                      "strings have no order in a handler: compare them with ==, ~= or s:starts(prefix), and sort in user space");
-    compile_fail(inference->compiler, user->position, "arithmetic or order comparison on %s",
-                 name_of(inference, present(type)));
+    compile_fail(inference->compiler, user->position, "arithmetic or order comparison on %s%s",
+                 name_of(inference, present(type)),
+                 type.kind == TYPE_POINTER ? "; index it, as in p[1], or compute with its address: up.u64(p)" : "");
+}
+
+/* The same of an address: a pointer has one too. */
+static void address(struct inference *inference, const struct value *user, struct value *operand)
+{
+    if (ir_value(operand)->type.kind != TYPE_POINTER)
+        number(inference, user, operand);
 }
 
 /* The operand of what only strings can do. */
@@ -172,7 +187,32 @@ static struct record *record(struct inference *inference, const struct value *us
                          ir_value(base)->op == IR_MAP_GET ? ": nothing ever stores into that map" : "");
         return NULL;
     }
+    if (type.kind == TYPE_POINTER)
+        compile_fail(inference->compiler, user->position, "a handler cannot write to the memory of what it traces");
     compile_fail(inference->compiler, user->position, "%s has no fields", name_of(inference, present(type)));
+}
+
+static bool is_pointer(struct value *value)
+{
+    return ir_value(value)->type.kind == TYPE_POINTER;
+}
+
+static _Noreturn void fail_computed_name(struct inference *inference, const struct value *user)
+{
+    compile_fail(inference->compiler, user->position,
+                 "a record's fields have constant names; for keys computed in the handler use a map: up.hash()");
+}
+
+/* p[i], where i is computed */
+static struct type element_type(struct inference *inference, struct value *value)
+{
+    struct type base = ir_value(value->args[0])->type;
+    number(inference, value, value->args[1]);
+    if (base.kind == TYPE_POINTER)
+        return access_infer(inference->compiler, value);
+    if (!record(inference, value, value->args[0]))
+        return (struct type){ 0 };
+    fail_computed_name(inference, value);
 }
 
 static struct type field_type(struct inference *inference, const struct value *value)
@@ -187,6 +227,8 @@ static void set_field(struct inference *inference, struct value *value)
     struct record *shape = record(inference, value, value->args[0]);
     if (!shape)
         return;
+    if (value->arg_count > 2)
+        fail_computed_name(inference, value);
     struct type type = stored(inference, value, value->args[1], "in a record");
     if (type.kind == TYPE_NONE)
         return;
@@ -234,8 +276,9 @@ static struct type compare_equal(struct inference *inference, const struct value
     if (inference->final && a.kind > TYPE_NIL && b.kind > TYPE_NIL) {
         bool comparable = a.kind == b.kind || (type_is_number(a) && type_is_number(b));
         if (!comparable)
-            compile_fail(inference->compiler, value->position, "compares %s with %s: they are never equal",
-                         name_of(inference, present(a)), name_of(inference, present(b)));
+            compile_fail(inference->compiler, value->position, "compares %s with %s: they are never equal%s",
+                         name_of(inference, present(a)), name_of(inference, present(b)),
+                         a.kind == TYPE_POINTER || b.kind == TYPE_POINTER ? "; an address is up.u64(p)" : "");
         if (a.kind == TYPE_RECORD || a.kind == TYPE_STATIC)
             compile_fail(inference->compiler, value->position, "%s cannot be compared in a handler; compare fields",
                          a.kind == TYPE_RECORD ? "records" : "functions and shared objects");
@@ -269,9 +312,26 @@ static struct type truth(struct inference *inference, const struct value *value)
     return (struct type){ .kind = TYPE_BOOLEAN };
 }
 
+/* In memory a pointer and an integer may share a place, in a variable they may not: they are indexed and compared differently. */
+static void check_pointers(struct inference *inference, const struct value *phi)
+{
+    struct type first = { 0 };
+    for (size_t i = 0; i < phi->arg_count; i++) {
+        struct type type = ir_value(phi->args[i])->type;
+        bool both = first.kind == TYPE_POINTER && type.kind == TYPE_POINTER;
+        bool one = first.kind > TYPE_NIL && type.kind > TYPE_NIL && (first.kind == TYPE_POINTER) != (type.kind == TYPE_POINTER);
+        if ((both && first.ctype != type.ctype) || (one && inference->final))
+            compile_fail(inference->compiler, phi->position, "a variable is %s on one way to here and %s on another",
+                         name_of(inference, present(first)), name_of(inference, present(type)));
+        if (type.kind > TYPE_NIL)
+            first = type;
+    }
+}
+
 static struct type phi(struct inference *inference, struct value *value)
 {
     struct type type = value->type;
+    check_pointers(inference, value);
     for (size_t i = 0; i < value->arg_count; i++) {
         struct type from = ir_value(value->args[i])->type;
         bool ignored = false;
@@ -325,13 +385,13 @@ static struct type infer(struct inference *inference, struct value *value)
     case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT:
         return arithmetic(inference, value);
     case IR_CAST:
-        arithmetic(inference, value);
+        address(inference, value, value->args[0]);
         return (struct type){ .kind = value->number == 64 ? TYPE_U64 : TYPE_I64 };
     case IR_READ:
-        number(inference, value, value->args[0]);
+        address(inference, value, value->args[0]);
         return (struct type){ .kind = value->number == 64 ? TYPE_U64 : TYPE_I64, .optional = true };
     case IR_STRING:
-        number(inference, value, value->args[0]);
+        address(inference, value, value->args[0]);
         return (struct type){ .kind = TYPE_STRING, .optional = true,
                               .capacity = ((uint32_t)(value->number < 0 ? -value->number : value->number) + 7) & ~7u };
     case IR_LENGTH:
@@ -341,6 +401,9 @@ static struct type infer(struct inference *inference, struct value *value)
         string(inference, value, value->args[0], ":starts(prefix)");
         string(inference, value, value->args[1], ":starts(prefix)");
         return (struct type){ .kind = TYPE_BOOLEAN };
+    case IR_POINTER:
+        address(inference, value, value->args[0]);
+        return value->type;
     case IR_LT:
     case IR_LE:
         number(inference, value, value->args[0]);
@@ -355,7 +418,9 @@ static struct type infer(struct inference *inference, struct value *value)
         constructor(inference, value);
         return value->type;
     case IR_GET_FIELD:
-        return field_type(inference, value);
+        return is_pointer(value->args[0]) ? access_infer(inference->compiler, value) : field_type(inference, value);
+    case IR_GET_ELEMENT:
+        return element_type(inference, value);
     case IR_SET_FIELD:
         set_field(inference, value);
         return value->type;
@@ -400,7 +465,7 @@ static struct type infer(struct inference *inference, struct value *value)
 
 static bool same_type(struct type a, struct type b)
 {
-    return a.kind == b.kind && a.optional == b.optional && a.capacity == b.capacity;
+    return a.kind == b.kind && a.optional == b.optional && a.capacity == b.capacity && a.ctype == b.ctype;
 }
 
 static void infer_all(struct inference *inference, struct function *functions, size_t count)

@@ -71,6 +71,7 @@ static bool same_constant(const struct captured *a, const struct captured *b)
     case CAPTURED_FUNCTION:
     case CAPTURED_TABLE:
     case CAPTURED_OBJECT:
+    case CAPTURED_CTYPE:
         return a->handle == b->handle;
     case CAPTURED_STRING:
     case CAPTURED_BUILTIN:
@@ -179,7 +180,9 @@ bool ir_has_effect(const struct value *value)
         return value->op == IR_DIV || value->op == IR_MOD; /* by zero is counted */
     case IR_GET_FIELD:
     case IR_COPY:
-        return ir_value(value->args[0])->type.optional;
+        return ir_value(value->args[0])->type.optional && !value->access;
+    case IR_GET_ELEMENT:
+        return ir_value(value->args[1])->type.optional;
     case IR_MAP_GET:
         return ir_value(value->args[0])->type.optional;
     default:
@@ -326,8 +329,8 @@ static const char *const op_names[] = {
     [IR_ADD] = "add", [IR_SUB] = "sub", [IR_MUL] = "mul", [IR_DIV] = "div", [IR_MOD] = "mod", [IR_NEG] = "neg",
     [IR_AND] = "and", [IR_OR] = "or", [IR_XOR] = "xor", [IR_SHL] = "shl", [IR_SHR] = "shr", [IR_SAR] = "sar",
     [IR_BNOT] = "bnot", [IR_CAST] = "cast", [IR_EQ] = "eq", [IR_LT] = "lt", [IR_LE] = "le", [IR_NOT] = "not",
-    [IR_TRUTH] = "truth", [IR_READ] = "read",
-    [IR_STRING] = "string", [IR_LENGTH] = "length", [IR_STARTS] = "starts", [IR_RECORD] = "record", [IR_GET_FIELD] = "get_field",
+    [IR_TRUTH] = "truth", [IR_READ] = "read", [IR_STRING] = "string", [IR_LENGTH] = "length", [IR_STARTS] = "starts",
+    [IR_POINTER] = "pointer", [IR_RECORD] = "record", [IR_GET_FIELD] = "get_field", [IR_GET_ELEMENT] = "get_element",
     [IR_SET_FIELD] = "set_field", [IR_COPY] = "copy", [IR_MAP_GET] = "map_get", [IR_MAP_SET] = "map_set",
     [IR_MAP_DELETE] = "map_delete", [IR_MAP_ADD] = "map_add", [IR_FIELD_ADD] = "field_add",
     [IR_AGGREGATE] = "aggregate", [IR_VAR_GET] = "var_get", [IR_VAR_SET] = "var_set", [IR_VAR_ADD] = "var_add",

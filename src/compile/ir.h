@@ -33,10 +33,12 @@ enum ir_op {
     IR_STRING,      /* args: address; .number: bytes with the NUL, negative in the kernel's memory; nil if unreadable */
     IR_LENGTH,      /* args: string; a num */
     IR_STARTS,      /* args: string, prefix; boolean */
+    IR_POINTER,     /* args: address; .type.ctype: what up.cast makes of it; nil if 0 */
 
     IR_RECORD,    /* a new record; its shape is .type.record */
-    IR_GET_FIELD, /* args: record; .name or .number (tuple) */
-    IR_SET_FIELD, /* args: record, value */
+    IR_GET_FIELD, /* args: record or pointer; .name or .number (tuple, element); .access: of a pointer */
+    IR_GET_ELEMENT, /* args: pointer, index; .access */
+    IR_SET_FIELD, /* args: record, value; a key that is computed, to be refused */
     IR_COPY,      /* args: record; up.copy */
 
     IR_MAP_GET,    /* args: key; .object; nil if absent */
@@ -77,6 +79,7 @@ struct value {
     struct captured constant;
     const struct event_field *event;
     struct print *print; /* of an IR_EMIT that printf stands for, else NULL */
+    struct access *access; /* what a pointer is asked for (access.h), once its type is known */
     bool initialises; /* IR_SET_FIELD: the first to set a field of a fresh record that nothing has seen yet */
     unsigned uses;    /* counted by ir_count_uses */
     bool marked;      /* wanted, while ir_drop_unused looks */

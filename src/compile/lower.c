@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compile/fold.h"
+#include "compile/read.h"
 
 struct place *lower_place(struct lower *lower, struct value *value)
 {
@@ -77,7 +78,8 @@ void lower_require(struct lower *lower, const struct place *place, const char *w
 struct operand lower_number(struct lower *lower, struct value *value)
 {
     const struct place *place = lower_place(lower, value);
-    lower_require(lower, place, "arithmetic or comparison on nil");
+    if (ir_value(value)->type.kind != TYPE_POINTER) /* a nil pointer's address is 0 */
+        lower_require(lower, place, "arithmetic or comparison on nil");
     return place->value;
 }
 
@@ -332,7 +334,9 @@ static void phi(struct lower *lower, struct value *value)
         pending.values = machine_phi(lower->program, pending.block);
         place->value = operand_register(pending.values->result);
     }
-    if (value->type.optional) {
+    if (value->type.kind == TYPE_POINTER) {
+        place->present = value->type.optional ? place->value : (struct operand){ 0 };
+    } else if (value->type.optional) {
         pending.presence = machine_phi(lower->program, pending.block);
         place->present = operand_register(pending.presence->result);
     }
@@ -451,13 +455,16 @@ static void value_lower(struct lower *lower, struct value *value)
     case IR_USTACK:
         return probe_ustack(lower, value);
     case IR_READ:
-        return probe_read(lower, value);
+        return read_address(lower, value);
     case IR_STRING:
         return string_read(lower, value);
     case IR_LENGTH:
         return string_length(lower, value);
     case IR_STARTS:
         return string_starts(lower, value);
+    case IR_POINTER:
+        lower_place(lower, value)->value = lower_place(lower, value)->present = lower_place(lower, value->args[0])->value;
+        return;
     case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
     case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST:
         return arithmetic(lower, value);
@@ -468,7 +475,8 @@ static void value_lower(struct lower *lower, struct value *value)
     case IR_RECORD:
         return memory_record(lower, value);
     case IR_GET_FIELD:
-        return memory_get_field(lower, value);
+    case IR_GET_ELEMENT:
+        return value->access ? read_access(lower, value) : memory_get_field(lower, value);
     case IR_SET_FIELD:
         return memory_set_field(lower, value);
     case IR_FIELD_ADD:

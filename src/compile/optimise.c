@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "compile/access.h"
 #include "compile/compiler.h"
 #include "compile/fold.h"
 
@@ -21,8 +22,10 @@ static bool is_pure(const struct value *value)
     case IR_EVENT_FIELD: case IR_USTACK: case IR_PRESENT: case IR_ABSENT: case IR_EQ: case IR_TRUTH: case IR_NOT:
     case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG: case IR_AND: case IR_OR: case IR_XOR:
     case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST: case IR_LT: case IR_LE: case IR_LENGTH:
-    case IR_STARTS:
+    case IR_STARTS: case IR_POINTER:
         return true;
+    case IR_GET_FIELD: case IR_GET_ELEMENT:
+        return value->access;
     default:
         return false;
     }
@@ -30,7 +33,11 @@ static bool is_pure(const struct value *value)
 
 static bool same_operation(const struct value *a, const struct value *b)
 {
-    if (a->op != b->op || a->arg_count != b->arg_count || a->event != b->event || a->number != b->number)
+    if (a->op != b->op || a->arg_count != b->arg_count || a->event != b->event || a->number != b->number ||
+        a->type.ctype != b->type.ctype)
+        return false;
+    /* A handler cannot write to the memory that it reads; but a round of a loop looks at it anew. */
+    if (a->access && (!access_equal(a->access, b->access) || a->block->loop != b->block->loop))
         return false;
     for (size_t i = 0; i < a->arg_count; i++)
         if (ir_value(a->args[i]) != ir_value(b->args[i]))
@@ -192,7 +199,7 @@ static bool is_map_read(struct value *value)
 
 static bool is_field_read(struct value *value)
 {
-    return ir_value(value)->op == IR_GET_FIELD;
+    return ir_value(value)->op == IR_GET_FIELD && !ir_value(value)->access;
 }
 
 static struct value *delta_before(struct function *function, struct value *user, struct value *delta, bool negated)
@@ -310,6 +317,7 @@ static bool drop_branches(struct function *function)
 
 void pass_optimise(struct function *function)
 {
+    access_fold(function);
     merge_equal_values(function);
     add_in_place(function);
     bool smaller;

@@ -221,16 +221,6 @@ static struct operand read_user(struct lower *lower, struct slot *to, uint32_t s
     return machine_call(lower->program, BPF_FUNC_probe_read_user, args, 3);
 }
 
-/* The same; where the probe may sleep (uprobes: Linux 6.0), pages that the program itself has not touched yet are brought in. */
-static struct operand read_memory(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
-{
-    if (!kind_of(lower)->sleeps)
-        return read_user(lower, to, size, address);
-    lower->program->sleepable = true;
-    struct operand args[] = { operand_slot(to, 0), operand_immediate(size), address };
-    return machine_call(lower->program, BPF_FUNC_copy_from_user, args, 3);
-}
-
 static struct operand caller(struct lower *lower)
 {
     if (is_return(lower))
@@ -325,26 +315,4 @@ void probe_ustack(struct lower *lower, struct value *value)
     bool at_entry = !is_return(lower) && lower->function->handler->at_entry;
     struct operand args[] = { lower->context, operand_immediate(value->number), operand_immediate(at_entry) };
     lower_place(lower, value)->value = machine_call_library(lower->program, "uplua_ustack", args, 3);
-}
-
-void probe_read(struct lower *lower, struct value *value)
-{
-    static const uint8_t sizes[] = { [8] = BPF_B, [16] = BPF_H, [32] = BPF_W, [64] = BPF_DW };
-    struct program *program = lower->program;
-    struct place *place = lower_place(lower, value);
-    int64_t bits = value->number < 0 ? -value->number : value->number;
-    struct operand address = lower_number(lower, value->args[0]);
-    struct slot *slot = program_slot(program, 8);
-    machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    struct operand result = read_memory(lower, slot, (uint32_t)(bits / 8), address);
-    struct machine_block *done = machine_block(program);
-    unsigned entry = lower_ledger(lower, "unreadable memory read as nil");
-    machine_branch(program, BPF_JEQ, result, operand_immediate(0), done, lower_loss(lower, entry, done, 0));
-    machine_place(program, done);
-    place->present = lower_is_not_negative(lower, result);
-    place->value = machine_load(program, sizes[bits], operand_slot(slot, 0), 0);
-    if (value->number < 0 && bits < 64) {
-        struct operand shift = operand_immediate(64 - bits);
-        place->value = machine_alu(program, BPF_ARSH, machine_alu(program, BPF_LSH, place->value, shift), shift);
-    }
 }

@@ -122,6 +122,14 @@ bool record_layout(struct record *record)
     return lay_out(record, 0);
 }
 
+/* Pointers of different types, and pointers and numbers, become integers where they meet. */
+static bool mixes_pointers(struct type a, struct type b)
+{
+    if (a.kind == TYPE_POINTER && b.kind == TYPE_POINTER)
+        return a.ctype != b.ctype;
+    return (a.kind == TYPE_POINTER && type_is_number(b)) || (b.kind == TYPE_POINTER && type_is_number(a));
+}
+
 bool type_join(struct arena *arena, struct type *into, struct type from, bool *changed)
 {
     if (from.kind == TYPE_NONE)
@@ -136,6 +144,8 @@ bool type_join(struct arena *arena, struct type *into, struct type from, bool *c
         joined.optional = into->optional || from.optional;
         if (into->kind == TYPE_NUM && (from.kind == TYPE_I64 || from.kind == TYPE_U64))
             joined.kind = from.kind;
+        else if (mixes_pointers(*into, from))
+            joined = (struct type){ .kind = TYPE_I64, .optional = joined.optional };
         else if (from.kind != into->kind && !(from.kind == TYPE_NUM && type_is_number(*into)))
             return false;
         if (from.kind == TYPE_STRING && from.capacity > into->capacity)
@@ -193,6 +203,7 @@ const char *type_name(struct arena *arena, struct type type)
         [TYPE_NUM] = "a number", [TYPE_I64] = "an integer",  [TYPE_U64] = "an unsigned integer",
         [TYPE_STRING] = "a string", [TYPE_STACK] = "a stack", [TYPE_STATIC] = "a function or shared object",
     };
-    const char *name = type.kind == TYPE_RECORD ? record_name(arena, type.record) : names[type.kind];
+    const char *name = type.kind == TYPE_RECORD ? record_name(arena, type.record)
+                       : type.kind == TYPE_POINTER ? arena_format(arena, "a '%s'", type.ctype->name) : names[type.kind];
     return type.optional ? arena_format(arena, "%s or nil", name) : name;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "compile/arena.h"
+#include "compile/ctype.h"
 
 enum type_kind {
     TYPE_NONE, /* nothing has flowed here (yet) */
@@ -20,6 +21,7 @@ enum type_kind {
     TYPE_U64,
     TYPE_STRING, /* CAPACITY bytes: the text, zeros, and in the last byte 1 if the text was cut (string.c) */
     TYPE_STACK,  /* id of a call stack */
+    TYPE_POINTER, /* an address in the traced program's memory; 0 is nil. Also a struct or an array that lies there */
     TYPE_RECORD, /* a pointer to a struct of fields: in the handler's frame or in a map's value */
     TYPE_STATIC, /* known to the compiler alone: the event, functions, tables, shared objects, methods */
 };
@@ -28,6 +30,7 @@ struct type {
     enum type_kind kind;
     bool optional;         /* may be nil at run time */
     uint32_t capacity;     /* TYPE_STRING: bytes, a multiple of 8 */
+    const struct ctype *ctype; /* TYPE_POINTER: of the pointer, struct or array */
     struct record *record; /* TYPE_RECORD: use record_of() to see through unification */
 };
 
@@ -70,7 +73,8 @@ bool record_join_field(struct arena *arena, struct record *record, const char *n
 bool record_layout(struct record *record);
 
 /*
- * Widens *INTO so that it also holds FROM; sets *CHANGED if that changed anything. False: the two do not go together, or a frozen
+ * Widens *INTO so that it also holds FROM; sets *CHANGED if that changed anything. Pointers of one type stay that; with others, and
+ * with numbers, they become integers. False: the two do not go together, or a frozen
  * record would change.
  */
 bool type_join(struct arena *arena, struct type *into, struct type from, bool *changed);

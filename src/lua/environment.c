@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lua/ctype.h"
+
 /* Pushes the function NAME of uplua.capture. */
 static lua_State *push_function(struct lua_environment *environment, const char *name)
 {
@@ -30,8 +32,8 @@ static struct captured call(struct lua_environment *environment, int count)
     static const char *const kinds[] = {
         [CAPTURED_NIL] = "nil", [CAPTURED_BOOLEAN] = "boolean", [CAPTURED_NUMBER] = "number", [CAPTURED_I64] = "i64",
         [CAPTURED_U64] = "u64", [CAPTURED_STRING] = "string", [CAPTURED_FUNCTION] = "function",
-        [CAPTURED_TABLE] = "table", [CAPTURED_OBJECT] = "object", [CAPTURED_BUILTIN] = "builtin",
-        [CAPTURED_OTHER] = "other",
+        [CAPTURED_TABLE] = "table", [CAPTURED_OBJECT] = "object", [CAPTURED_CTYPE] = "ctype",
+        [CAPTURED_BUILTIN] = "builtin", [CAPTURED_OTHER] = "other",
     };
     lua_State *L = environment->L;
     struct captured captured = { .kind = CAPTURED_OTHER };
@@ -61,6 +63,7 @@ static struct captured call(struct lua_environment *environment, int count)
     case CAPTURED_FUNCTION:
     case CAPTURED_TABLE:
     case CAPTURED_OBJECT:
+    case CAPTURED_CTYPE:
         captured.handle = (int)lua_tointeger(L, -1);
         break;
     case CAPTURED_STRING:
@@ -162,7 +165,7 @@ struct environment environment_open(struct lua_environment *environment, lua_Sta
     lua_pushliteral(L, "uplua.capture");
     lua_call(L, 1, 1);
     environment->capture = luaL_ref(L, LUA_REGISTRYINDEX);
-    return (struct environment){ environment, upvalue, global, field, bytecode, used };
+    return (struct environment){ environment, upvalue, global, field, bytecode, used, &ctype_source_lua };
 }
 
 void environment_close(struct lua_environment *environment)

@@ -28,6 +28,7 @@ void layout_push(lua_State *L, struct type type)
     static const char *const kinds[] = {
         [TYPE_NONE] = "i64", [TYPE_NIL] = "i64",       [TYPE_BOOLEAN] = "bool", [TYPE_NUM] = "i64",       [TYPE_I64] = "i64",
         [TYPE_U64] = "u64",  [TYPE_STRING] = "string", [TYPE_STACK] = "stack",  [TYPE_RECORD] = "record", [TYPE_STATIC] = "i64",
+        [TYPE_POINTER] = "u64",
     };
     luaL_checkstack(L, 8, "layout");
     lua_createtable(L, 0, 4); /* layout */

@@ -11,6 +11,7 @@
 
 #include "compile/compile.h"
 #include "compile/library.h"
+#include "ctypes.h"
 #include "tap.h"
 
 static const char *const handlers[] = {
@@ -35,6 +36,9 @@ static const char *const handlers[] = {
     "local e = ... local s = 'x' for i = 1, e.arg0 do for j = 10, i, -3 do if j == 7 then s = e.comm break end m3[i] = j end end m2[1] = s",
     "local e = ... local x, found = e.arg0 while x > 1 do x = x / 2 if x == 7 then found = x end end repeat x = x + 1 until x > 9 m3[x] = found",
     "local e = ... m3[e.tid] = 1 local t = m3[e.arg0] if t == nil then return end if t ~= m3[9] then v:add(t) end",
+    "local e = ... local p = cast('struct item *', e.arg0) while p do v:add(p.value) if p.yes then v:set(p.low) end p = p.next end",
+    "local e = ... local p = cast('struct item *', e.arg0) local h = p.next.header m3[p.list[e.arg1]] = p[e.arg2].list[3] m3[h.id] = h.id",
+    "local e = ... local p = cast('struct item *', e.arg0) m4[p] = { p = p, q = p.next or p[1].next } local r = m4[p.next] if r and r.p == r.q then v:add(cast('int32_t', r.q.header.id)) end",
 };
 static const char *const helper = "local a, b = ... if a < b then return a, b end return b, a + 1";
 
@@ -55,7 +59,7 @@ static struct captured nothing(void *context, int function, unsigned index)
 static struct captured by_name(void *context, int function, const char *name, size_t length)
 {
     static const char *const objects[] = { "n", "n2", "n3", "h", "h2", "v", "r", "m", "m2", "m3", "m4", "m5", "m6", "m7", "m8" };
-    static const char *const builtins[] = { "i32", "u8", "i64", "u64", "read_u32" };
+    static const char *const builtins[] = { "i32", "u8", "i64", "u64", "read_u32", "cast" };
     struct captured captured = { .kind = CAPTURED_NIL };
     (void)context;
     (void)function;
@@ -119,7 +123,7 @@ static struct compiler *new_compiler(struct source *source)
         OBJECT_COUNT, OBJECT_COUNT, OBJECT_COUNT, OBJECT_HIST, OBJECT_HIST, OBJECT_VAR, OBJECT_RING, OBJECT_HASH,
         OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH,
     };
-    struct compiler *compiler = compiler_new((struct environment){ source, nothing, by_name, no_field, code, NULL });
+    struct compiler *compiler = compiler_new((struct environment){ source, nothing, by_name, no_field, code, NULL, &ctypes_source });
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         compiler_add_object(compiler, kinds[i], kinds[i] == OBJECT_RING ? 65536 : 101);
     return compiler;

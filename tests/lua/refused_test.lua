@@ -89,8 +89,36 @@ local cases = {
   { [[constants.x = 1]], "a handler cannot assign to 'constants.x' in a table of the script; use constants.x = up.var%(0%) and constants.x:set%(x%), or up.hash" },
   { [[constants.sub.x = 1]], "a handler cannot assign to 'constants.sub.x' in a table of the script" },
   { [[constants[e.arg0] = 1]], "cannot change 'constants', which belongs to the script; use up.var%(%) or up.hash%(%)" },
+  { [[local s = up.cast("struct s *", e.arg0) m[1] = s.lenght]], "'struct s' has no field 'lenght'" },
+  { [[local s = up.cast("strct s *", e.arg0)]], 'up.cast%("strct s %*"%): declaration specifier expected near .strct.' },
+  { [[local s = up.cast("struct missing *", e.arg0)]], 'up.cast%("struct missing %*"%): undeclared or implicit tag .missing.' },
+  { [[local s = up.cast("struct s", e.arg0)]], "up.cast makes pointers and integers, no 'struct s': up.cast%(\"struct s %*\", address%)" },
+  { [[local s = up.cast(e.comm, e.arg0)]], "up.cast takes a C type that is known when the handler is compiled and an address" },
+  { [[local s = up.cast("struct s *", e.comm)]], "arithmetic or order comparison on a string" },
+  { [[m[1] = up.cast("struct s *", e.arg0).ratio]], "the field 'ratio' of 'struct s' is a double, which handlers cannot compute with" },
+  { [[m[1] = up.cast("struct s *", e.arg0).wide]], "the field 'wide' of 'struct s' cannot be read in a handler: cannot convert 'long double'" },
+  { [[m[1] = up.cast("double *", e.arg0)[0] ]], "the elements of 'double %*' are of type 'double', which handlers cannot compute with" },
+  { [[m[1] = up.cast("struct s *", e.arg0).unknown.x]], "what a 'struct unknown %*' leads to is not defined: give its definition to ffi.cdef" },
+  { [[m[1] = up.cast("struct s *", e.arg0).nothing[0] ]], "a 'void %*' does not say what it leads to: up.cast" },
+  { [[m[1] = up.cast("struct s *", e.arg0).call.x]], "a 'int %(%*%)%(%)' leads to code" },
+  { [[m[1] = up.cast("struct s **", e.arg0).len]], "a 'struct s %*%*' has no fields; %[0%] is what it leads to" },
+  { [[m[1] = up.cast("struct s *", e.arg0).list.len]], "a 'int %[4%]' has no fields; %[0%] is its first element" },
+  { [[m[1] = up.cast("struct s *", e.arg0).inner[0] ]], "a 'struct inner' has fields, no elements" },
+  { [[m[1] = up.cast("struct s *", e.arg0).list[4] ]], "the index 4 is outside of 'int %[4%]'" },
+  { [[m[1] = up.cast("struct s *", e.arg0).list[-1] ]], "the index %-1 is outside of 'int %[4%]'" },
+  { [[m[1] = up.cast("struct s *", e.arg0).inner]], "a 'struct inner' of the program that is traced cannot be stored in a map: store what it holds, or its address" },
+  { [[up.cast("struct s *", e.arg0).len = 1]], "a handler cannot write to the memory of what it traces" },
+  { [[up.cast("int *", e.arg0)[e.arg1] = 1]], "cannot write to the memory of what it traces" },
+  { [[m[1] = up.cast("int *", e.arg0) + 1]], "arithmetic or order comparison on a 'int %*'; index it, as in p%[1%], or compute with its address: up.u64%(p%)" },
+  { [[if up.cast("int *", e.arg0) == e.arg0 then m[1] = 1 end]], "compares a 'int %*' with an integer: they are never equal; an address is up.u64%(p%)" },
+  { [[local p = up.cast("int *", e.arg0) if e.arg1 > 2 then p = up.cast("char *", e.arg0) end m[1] = p[0] ]],
+    "a variable is a 'int %*' on one way to here and a 'char %*' on another" },
+  { [[local p = up.cast("int *", e.arg0) or 0 m[1] = p]], "a variable is a 'int %*' on one way to here and a number on another" },
+  { [[local r = { 1, 2 } m[1] = r[e.arg0] ]], "a record's fields have constant names; for keys computed in the handler use a map: up.hash" },
 }
 
+local DECLARATIONS = "struct inner { int x; }; struct s { int len; double ratio; long double wide; struct unknown *unknown; void *nothing; " ..
+  "int (*call)(int); int list[4]; struct inner inner; };"
 local no_loops = target.loops_refused()
 
 for number, case in ipairs(cases) do
@@ -98,12 +126,12 @@ for number, case in ipairs(cases) do
   local file = assert(io.open(path, "w"))
   local vararg = case[1]:find("...", 1, true) and "e, ..." or "e"
   file:write(([[
-local up = require "uplua" local m, n, q, a, constants = up.hash(), up.count(), up.hash(), up.array(), { sub = {} } local upvalue = 1 local function keep(x) upvalue = x end
+require "ffi".cdef "%s" local up = require "uplua" local m, n, q, a, constants = up.hash(), up.count(), up.hash(), up.array(), { sub = {} } local upvalue = 1 local function keep(x) upvalue = x end
 local function recursive(x) return recursive(x) + 1 end
 up.uprobe("./build/targets/calls:add3", function(%s)
   %s
 end)
-]]):format(vararg, case[1]))
+]]):format(DECLARATIONS, vararg, case[1]))
   file:close()
   local run = target.uplua(path .. " -- ./build/targets/calls 1")
   os.remove(path)

@@ -1,0 +1,32 @@
+/*
+ * What p.field and p[i] find, where p is a pointer: a place so many bytes from the pointer's address, and what lies there. A struct or
+ * an array that lies there is a place again; anything else is read.
+ */
+#ifndef UPLUA_COMPILE_ACCESS_H
+#define UPLUA_COMPILE_ACCESS_H
+
+#include "compile/ir.h"
+
+struct access {
+    const struct ctype *type; /* of what lies there */
+    int64_t offset;           /* bytes; with an index, STRIDE times that in addition */
+    uint64_t stride;
+    uint64_t bound; /* the index is below; 0: not declared */
+    const char *array; /* "int [4]": of BOUND, for messages */
+    int bits;  /* of a number: negative if signed */
+    int shift; /* of a bitfield: its lowest bit in the byte at OFFSET */
+};
+
+/*
+ * The type of VALUE (IR_GET_FIELD, IR_GET_ELEMENT), whose first argument is a pointer; fills VALUE->access. Fails with the user's line
+ * for what C would refuse, and for types that handlers do not have.
+ */
+struct type access_infer(struct compiler *compiler, struct value *value);
+/* True if TYPE is that of a struct or an array in memory, which is its address. */
+bool access_is_place(struct type type);
+/* Accesses through places (p.header.id) become one access each from the pointer itself. */
+void access_fold(struct function *function);
+/* True if A and B, operations with the same arguments, find the same. */
+bool access_equal(const struct access *a, const struct access *b);
+
+#endif

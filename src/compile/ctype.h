@@ -1,0 +1,63 @@
+/*
+ * C types that the script has declared (ffi.cdef), for up.cast. LuaJIT's FFI knows them; lua/uplua/ctype.lua asks it. const and volatile
+ * make no difference: equal types are one struct ctype.
+ */
+#ifndef UPLUA_COMPILE_CTYPE_H
+#define UPLUA_COMPILE_CTYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sys/error.h"
+
+enum ctype_kind {
+    CTYPE_OTHER, /* what handlers cannot compute with: double, complex, C++ references */
+    CTYPE_INTEGER, /* enums too */
+    CTYPE_BOOLEAN,
+    CTYPE_POINTER,
+    CTYPE_ARRAY,
+    CTYPE_STRUCT, /* unions too */
+};
+
+struct ctype {
+    enum ctype_kind kind;
+    int handle;
+    const char *name; /* "struct request *" */
+    uint64_t size;    /* bytes; 0: not known */
+    int bits;         /* CTYPE_INTEGER: 8, 16, 32, 64, negative if signed */
+    uint64_t count;   /* CTYPE_ARRAY: elements; 0: not declared */
+};
+
+/* A field of a struct or union. */
+struct ctype_field {
+    const struct ctype *type;
+    uint64_t offset; /* bytes */
+    int first_bit, bits; /* of a bitfield: where it starts in the byte at OFFSET, how many; BITS is 0 for other fields */
+};
+
+/* Who knows the types. Handles are above 0; a function that returns 0 has filled ERR where there is something to say. */
+struct ctype_source {
+    /* The type that a declaration such as "struct request *" names. */
+    int (*parse)(void *context, const char *declaration, struct error *err);
+    /* All of struct ctype but the handle. The name lives as long as the compiler. */
+    void (*describe)(void *context, int handle, struct ctype *result);
+    /* What a pointer leads to, or an array consists of. */
+    int (*element)(void *context, int handle, struct error *err);
+    /* The field NAME of a struct: its type, and all of *RESULT but that. */
+    int (*field)(void *context, int handle, const char *name, struct ctype_field *result, struct error *err);
+};
+
+struct compiler;
+struct position;
+
+/* The type of HANDLE; it lives as long as the compiler. */
+const struct ctype *ctype_of(struct compiler *compiler, int handle);
+/* The type that DECLARATION names; fails with the FFI's message at POSITION where it names none. */
+const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration);
+/* What TYPE, a pointer or an array, leads to or consists of; fails where that is nothing that can be read. */
+const struct ctype *ctype_element(struct compiler *compiler, const struct position *position, const struct ctype *type);
+/* The field NAME of the struct or union TYPE; fails where it has none. */
+struct ctype_field ctype_field(struct compiler *compiler, const struct position *position, const struct ctype *type,
+                               const char *name);
+
+#endif

@@ -1,0 +1,9 @@
+/* C types, asked of lua/uplua/ctype.lua: the compiler's struct ctype_source over a struct lua_environment. */
+#ifndef UPLUA_LUA_CTYPE_H
+#define UPLUA_LUA_CTYPE_H
+
+#include "compile/ctype.h"
+
+extern const struct ctype_source ctype_source_lua;
+
+#endif
