@@ -18,6 +18,7 @@ terminal, a prompt. A script name without a slash is looked up among the install
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
       --self            traces uplua itself too
+      --unwind-info FILE [ADDRESS]  prints how stacks are walked through FILE's code, or its code at ADDRESS
   -V, --version
   -h, --help
 
@@ -104,6 +105,7 @@ local known = {
   ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },
   ["--explain"]  = { set = function(options) options.explain = true end },
   ["--self"]     = { set = function(options) options.self = true end },
+  ["--unwind-info"] = { value = "FILE", set = function(options, file) options.unwind_info = file end },
   ["--version"]  = { set = function(options) options.version = true end },
   ["--help"]     = { set = function(options) options.help = true end },
 }

@@ -1,0 +1,105 @@
+/* unwind: the unwind table of a file, to look into. */
+#include "lua/core.h"
+
+#include <lauxlib.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "unwind/file.h"
+
+#define TYPE "uplua.unwind_file"
+
+static struct unwind_file *check_file(lua_State *L)
+{
+    return luaL_checkudata(L, 1, TYPE);
+}
+
+/* unwind.open(path) → file */
+static int unwind_open(lua_State *L)
+{
+    const char *path = luaL_checkstring(L, 1);
+    struct unwind_file *file = lua_newuserdata(L, sizeof *file); /* file */
+    memset(file, 0, sizeof *file);
+    luaL_getmetatable(L, TYPE);
+    lua_setmetatable(L, -2);
+    struct error err;
+    if (unwind_file_open(file, path, &err) < 0)
+        return core_raise(L, &err);
+    return 1;
+}
+
+static int unwind_gc(lua_State *L)
+{
+    unwind_file_close(check_file(L));
+    return 0;
+}
+
+/* file:counts() → functions, rows, rules, bytes, damaged, unknown */
+static int unwind_counts(lua_State *L)
+{
+    const struct unwind_file *file = check_file(L);
+    lua_pushnumber(L, file->table.function_count);
+    lua_pushnumber(L, file->table.row_count);
+    lua_pushnumber(L, (lua_Number)file->rules.count);
+    lua_pushnumber(L, (lua_Number)(unwind_table_words(&file->table) * sizeof *file->table.words));
+    lua_pushnumber(L, file->table.damaged);
+    lua_pushnumber(L, file->table.unknown);
+    return 6;
+}
+
+/* file:row(number, from 0) → ELF address, number of its rule; nil behind the last */
+static int unwind_row(lua_State *L)
+{
+    const struct unwind_file *file = check_file(L);
+    lua_Integer number = luaL_checkinteger(L, 2);
+    if (number < 0 || number >= file->table.row_count)
+        return 0;
+    uint64_t offset;
+    uint32_t rule = unwind_table_row(&file->table, (uint32_t)number, &offset);
+    lua_pushnumber(L, (lua_Number)unwind_file_address(file, offset));
+    lua_pushnumber(L, rule);
+    return 2;
+}
+
+/* file:find(ELF address) → number of the rule that holds there; nil where the file has no code */
+static int unwind_find(lua_State *L)
+{
+    const struct unwind_file *file = check_file(L);
+    lua_Number address = luaL_checknumber(L, 2);
+    luaL_argcheck(L, address >= 0 && address < 0x1p64, 2, "not an address");
+    uint64_t end;
+    int64_t offset = unwind_code_offset(&file->elf, (uint64_t)address, &end);
+    if (offset < 0)
+        return 0;
+    lua_pushnumber(L, unwind_table_find(&file->table, (uint64_t)offset));
+    return 1;
+}
+
+/* file:rule(number) → kind, base register, offset, frame, link: bpf/unwind.h's parts of a rule */
+static int unwind_parts(lua_State *L)
+{
+    static const char *const kinds[] = {"unknown", "end", "register", "plt", "deref", "deref_plus_8", "deref_own", "signal"};
+    const struct unwind_file *file = check_file(L);
+    lua_Integer number = luaL_checkinteger(L, 2);
+    luaL_argcheck(L, number >= 0 && (size_t)number < file->rules.count, 2, "no such rule");
+    uint64_t rule = file->rules.items[number];
+    lua_pushstring(L, kinds[RULE_KIND(rule)]);
+    lua_pushstring(L, arch_dwarf_register(RULE_BASE(rule)));
+    lua_pushnumber(L, (lua_Number)RULE_OFFSET(rule));
+    lua_pushnumber(L, (lua_Number)RULE_FRAME(rule));
+    lua_pushnumber(L, (lua_Number)RULE_LINK(rule));
+    return 5;
+}
+
+int unwind_open_lua(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"counts", unwind_counts}, {"row", unwind_row}, {"find", unwind_find}, {"rule", unwind_parts}, {NULL, NULL},
+    };
+    static const luaL_Reg functions[] = {{"open", unwind_open}, {NULL, NULL}};
+    core_new_class(L, TYPE, methods, unwind_gc);
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

@@ -1,0 +1,276 @@
+#include "unwind/cfa.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "unwind/bytes.h"
+#include "unwind/expression.h"
+#include "unwind/rules.h"
+
+enum { REMEMBERED = 16 }; /* depth of DW_CFA_remember_state; compilers use 1 */
+
+struct machine {
+    const struct cie *cie;
+    const struct cfa_state *initial; /* NULL during the CIE's own instructions */
+    struct cfa_state state, remembered[REMEMBERED];
+    int depth;
+    uint64_t address;
+    bool failed;
+};
+
+static struct saved *saved_of(struct machine *machine, uint64_t number)
+{
+    if (number == arch_unwind()->frame_pointer)
+        return &machine->state.frame;
+    return number == machine->cie->return_register ? &machine->state.link : NULL;
+}
+
+static void save(struct machine *machine, uint64_t number, struct saved saved)
+{
+    struct saved *place = saved_of(machine, number);
+    if (place)
+        *place = saved;
+}
+
+static int64_t scaled(struct machine *machine, int64_t factored)
+{
+    int64_t offset = 0;
+    if (__builtin_mul_overflow(factored, machine->cie->data_align, &offset))
+        machine->failed = true;
+    return offset;
+}
+
+static void save_at(struct machine *machine, uint64_t number, int64_t factored)
+{
+    save(machine, number, (struct saved){.kind = SAVED_AT_CFA, .offset = scaled(machine, factored)});
+}
+
+static void restore(struct machine *machine, uint64_t number)
+{
+    struct saved *place = saved_of(machine, number);
+    if (place && machine->initial)
+        *place = place == &machine->state.frame ? machine->initial->frame : machine->initial->link;
+}
+
+static const uint8_t *take_expression(struct bytes *bytes, uint32_t *size)
+{
+    uint64_t length = bytes_uleb(bytes);
+    const uint8_t *expression = bytes_take(bytes, length);
+    *size = expression ? (uint32_t)length : 0;
+    return expression;
+}
+
+static void define(struct machine *machine, uint64_t base, int64_t offset)
+{
+    machine->state.expression = NULL;
+    machine->state.base = base;
+    machine->state.offset = offset;
+}
+
+static void advance(struct machine *machine, uint64_t factored)
+{
+    uint64_t delta;
+    if (__builtin_mul_overflow(factored, machine->cie->code_align, &delta) ||
+        __builtin_add_overflow(machine->address, delta, &machine->address))
+        machine->failed = true;
+}
+
+/* The instructions whose operation has a byte of its own. */
+static void execute_extended(struct machine *machine, uint8_t operation, struct bytes *bytes)
+{
+    struct cfa_state *state = &machine->state;
+    uint64_t number;
+    struct saved saved = {.kind = SAVED_OTHERWISE};
+    switch (operation) {
+    case DW_CFA_nop:
+        break;
+    case DW_CFA_advance_loc1:
+        advance(machine, bytes_unsigned(bytes, 1));
+        break;
+    case DW_CFA_advance_loc2:
+        advance(machine, bytes_unsigned(bytes, 2));
+        break;
+    case DW_CFA_advance_loc4:
+        advance(machine, bytes_unsigned(bytes, 4));
+        break;
+    case DW_CFA_offset_extended:
+        number = bytes_uleb(bytes);
+        save_at(machine, number, (int64_t)bytes_uleb(bytes));
+        break;
+    case DW_CFA_offset_extended_sf:
+        number = bytes_uleb(bytes);
+        save_at(machine, number, bytes_sleb(bytes));
+        break;
+    case DW_CFA_GNU_negative_offset_extended:
+        number = bytes_uleb(bytes);
+        save_at(machine, number, -(int64_t)(bytes_uleb(bytes) & INT64_MAX));
+        break;
+    case DW_CFA_restore_extended:
+        restore(machine, bytes_uleb(bytes));
+        break;
+    case DW_CFA_undefined:
+        save(machine, bytes_uleb(bytes), (struct saved){.kind = SAVED_NOWHERE});
+        break;
+    case DW_CFA_same_value:
+        save(machine, bytes_uleb(bytes), (struct saved){.kind = SAVED_UNCHANGED});
+        break;
+    case DW_CFA_register:
+    case DW_CFA_val_offset:
+        number = bytes_uleb(bytes);
+        bytes_uleb(bytes);
+        save(machine, number, saved);
+        break;
+    case DW_CFA_val_offset_sf:
+        number = bytes_uleb(bytes);
+        bytes_sleb(bytes);
+        save(machine, number, saved);
+        break;
+    case DW_CFA_expression:
+        number = bytes_uleb(bytes);
+        saved.kind = SAVED_EXPRESSION;
+        saved.expression = take_expression(bytes, &saved.size);
+        save(machine, number, saved);
+        break;
+    case DW_CFA_val_expression:
+        number = bytes_uleb(bytes);
+        take_expression(bytes, &saved.size);
+        save(machine, number, saved);
+        break;
+    case DW_CFA_remember_state:
+        if (machine->depth < REMEMBERED)
+            machine->remembered[machine->depth++] = *state;
+        else
+            machine->failed = true;
+        break;
+    case DW_CFA_restore_state:
+        if (machine->depth)
+            *state = machine->remembered[--machine->depth];
+        else
+            machine->failed = true;
+        break;
+    case DW_CFA_def_cfa:
+        number = bytes_uleb(bytes);
+        define(machine, number, (int64_t)bytes_uleb(bytes));
+        break;
+    case DW_CFA_def_cfa_sf:
+        number = bytes_uleb(bytes);
+        define(machine, number, scaled(machine, bytes_sleb(bytes)));
+        break;
+    case DW_CFA_def_cfa_register:
+        define(machine, bytes_uleb(bytes), state->offset);
+        break;
+    case DW_CFA_def_cfa_offset:
+        define(machine, state->base, (int64_t)bytes_uleb(bytes));
+        break;
+    case DW_CFA_def_cfa_offset_sf:
+        define(machine, state->base, scaled(machine, bytes_sleb(bytes)));
+        break;
+    case DW_CFA_def_cfa_expression:
+        state->expression = take_expression(bytes, &state->size);
+        break;
+    case DW_CFA_GNU_args_size:
+        bytes_uleb(bytes);
+        break;
+    case DW_CFA_GNU_window_save: /* on aarch64: return addresses are signed from here on */
+        break;
+    default: /* DW_CFA_set_loc too: no compiler makes it */
+        machine->failed = true;
+    }
+}
+
+/* One instruction. */
+static void execute(struct machine *machine, struct bytes *bytes)
+{
+    uint8_t operation = (uint8_t)bytes_unsigned(bytes, 1), operand = operation & 0x3f;
+    switch (operation & 0xc0) {
+    case DW_CFA_advance_loc:
+        advance(machine, operand);
+        break;
+    case DW_CFA_offset:
+        save_at(machine, operand, (int64_t)bytes_uleb(bytes));
+        break;
+    case DW_CFA_restore:
+        restore(machine, operand);
+        break;
+    default:
+        execute_extended(machine, operation, bytes);
+    }
+    machine->failed |= bytes->failed;
+}
+
+bool cfa_start(const struct cie *cie, struct cfa_state *state)
+{
+    struct machine machine = {.cie = cie};
+    machine.state.frame.kind = machine.state.link.kind = SAVED_UNCHANGED;
+    struct bytes bytes = bytes_of(cie->code, cie->code_size);
+    while (!machine.failed && bytes_left(&bytes))
+        execute(&machine, &bytes);
+    *state = machine.state;
+    return !machine.failed && !machine.address;
+}
+
+/* The offset of a register that is saved relative to the CFA, 0 where it is unchanged; false for all else. */
+static bool plain(const struct saved *saved, int64_t *offset)
+{
+    *offset = saved->kind == SAVED_AT_CFA ? saved->offset : 0;
+    return saved->kind == SAVED_UNCHANGED || (saved->kind == SAVED_AT_CFA && saved->offset);
+}
+
+/* True if the registers are where the kernel puts them for a signal handler, as RULE_SIGNAL says. */
+static bool is_signal(const struct cfa_state *state)
+{
+    const struct arch_unwind *arch = arch_unwind();
+    struct cfa_expression cfa, frame, link;
+    return arch->signal_instruction_pointer && state->expression && state->frame.kind == SAVED_EXPRESSION &&
+           state->link.kind == SAVED_EXPRESSION && expression_cfa(state->expression, state->size, &cfa) &&
+           cfa.kind == RULE_DEREF && expression_address(state->frame.expression, state->frame.size, &frame) &&
+           expression_address(state->link.expression, state->link.size, &link) && cfa.base == arch->stack_pointer &&
+           frame.base == arch->stack_pointer && link.base == arch->stack_pointer &&
+           cfa.offset == arch->signal_stack_pointer && frame.offset == arch->signal_frame_pointer &&
+           link.offset == arch->signal_instruction_pointer;
+}
+
+/* The rule that STATE amounts to. */
+static uint64_t rule_of(const struct cie *cie, const struct cfa_state *state)
+{
+    if (state->link.kind == SAVED_NOWHERE)
+        return RULE_END;
+    struct cfa_expression cfa = {.kind = RULE_REGISTER, .base = state->base, .offset = state->offset}, own;
+    if (state->expression && !expression_cfa(state->expression, state->size, &cfa))
+        return RULE_UNKNOWN;
+    if (cie->signal)
+        return is_signal(state) ? RULE_SIGNAL : RULE_UNKNOWN;
+    int64_t frame = 0, link;
+    if (state->frame.kind == SAVED_EXPRESSION) {
+        if (cfa.kind != RULE_DEREF || !expression_address(state->frame.expression, state->frame.size, &own) ||
+            own.base != arch_unwind()->frame_pointer || own.offset)
+            return RULE_UNKNOWN;
+        cfa.kind = RULE_DEREF_OWN;
+    } else if (!plain(&state->frame, &frame)) {
+        return RULE_UNKNOWN;
+    }
+    if (!plain(&state->link, &link) || (!link && arch_unwind()->return_address_saved))
+        return RULE_UNKNOWN;
+    return unwind_rule(cfa.kind, cfa.base, cfa.offset, frame, link);
+}
+
+bool cfa_run(const struct cie *cie, const struct fde *fde, const struct cfa_state *initial,
+             void (*row)(void *context, uint64_t address, uint64_t rule), void *context)
+{
+    struct machine machine = {.cie = cie, .initial = initial, .state = *initial, .address = fde->start};
+    struct bytes bytes = bytes_of(fde->code, fde->code_size);
+    uint64_t from = fde->start;
+    while (!machine.failed && bytes_left(&bytes)) {
+        execute(&machine, &bytes);
+        if (machine.address == from || machine.failed)
+            continue;
+        /* The state before this instruction, which was an advance, is that of the row that it ends. */
+        row(context, from, rule_of(cie, &machine.state));
+        from = machine.address;
+        if (from >= fde->end)
+            return true;
+    }
+    row(context, from, machine.failed ? RULE_UNKNOWN : rule_of(cie, &machine.state));
+    return !machine.failed;
+}

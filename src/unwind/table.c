@@ -1,0 +1,247 @@
+#include "unwind/table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/cfa.h"
+#include "unwind/eh_frame.h"
+
+enum {
+    BLOCK = 1 << UNWIND_BLOCK_SHIFT,
+    MAX_ROWS = 1 << 23,   /* a browser has two million */
+    MAX_BLOCKS = 1 << 21, /* 2 GiB of code */
+    PADDING = 16,         /* bytes at most between functions that are only aligned: no code */
+};
+
+/* Rows in the making: offset << 16 | rule's number. */
+struct builder {
+    uint64_t *rows;
+    size_t count, capacity;
+    struct unwind_rules *rules;
+    uint64_t bias; /* file offset − ELF address, of the function at work */
+    uint64_t end;  /* file offset where it ends */
+    uint64_t last_rule; /* rows often repeat it */
+    uint32_t last_number;
+    int rc;
+};
+
+int64_t unwind_code_offset(const struct elffile *elf, uint64_t address, uint64_t *end)
+{
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const Elf64_Phdr *segment = &elf->segments[i];
+        uint64_t inside = address - segment->p_vaddr;
+        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || address < segment->p_vaddr ||
+            inside >= segment->p_filesz || segment->p_offset > INT64_MAX - segment->p_filesz ||
+            segment->p_filesz > INT64_MAX)
+            continue;
+        *end = segment->p_offset + segment->p_filesz;
+        return (int64_t)(segment->p_offset + inside);
+    }
+    return -1;
+}
+
+/* Appends a row, unless the rule holds already; one at the same offset is replaced. */
+static void add(struct builder *builder, uint64_t offset, uint32_t number)
+{
+    while (builder->count && builder->rows[builder->count - 1] >> 16 >= offset)
+        builder->count--;
+    if (builder->count && (builder->rows[builder->count - 1] & 0xffff) == number)
+        return;
+    if (builder->count == builder->capacity) {
+        size_t larger = builder->capacity ? builder->capacity * 2 : 1024;
+        uint64_t *grown = larger > MAX_ROWS ? NULL : realloc(builder->rows, larger * sizeof *grown);
+        if (!grown) {
+            builder->rc = larger > MAX_ROWS ? -EFBIG : -ENOMEM;
+            return;
+        }
+        builder->rows = grown;
+        builder->capacity = larger;
+    }
+    builder->rows[builder->count++] = offset << 16 | number;
+}
+
+static void on_row(void *context, uint64_t address, uint64_t rule)
+{
+    struct builder *builder = context;
+    uint64_t offset = address + builder->bias;
+    if (builder->rc || offset >= builder->end)
+        return;
+    if (rule != builder->last_rule) {
+        builder->last_rule = rule;
+        builder->last_number = unwind_rules_number(builder->rules, rule);
+    }
+    add(builder, offset, builder->last_number);
+}
+
+/* A function, in the order of their offsets. */
+struct function {
+    uint64_t start, end; /* offsets in the file */
+    const struct fde *fde;
+};
+
+static int compare(const void *a, const void *b)
+{
+    const struct function *x = a, *y = b;
+    if (x->start != y->start)
+        return x->start < y->start ? -1 : 1;
+    return (x->fde > y->fde) - (x->fde < y->fde);
+}
+
+/* The functions that lie in code: their number. FDEs are sorted by address, which is most often the order of offsets too. */
+static size_t list_functions(const struct eh_frame *frames, const struct elffile *elf, struct function *functions)
+{
+    size_t count = 0;
+    bool sorted = true;
+    for (size_t i = 0; i < frames->fde_count; i++) {
+        const struct fde *fde = &frames->fdes[i];
+        uint64_t end;
+        int64_t offset = unwind_code_offset(elf, fde->start, &end);
+        if (offset < 0)
+            continue;
+        struct function *function = &functions[count];
+        *function = (struct function){.start = (uint64_t)offset, .end = (uint64_t)offset + (fde->end - fde->start),
+                                      .fde = fde};
+        if (function->end > end || function->end < function->start)
+            function->end = end;
+        sorted = sorted && (!count || functions[count - 1].start <= function->start);
+        count++;
+    }
+    if (!sorted)
+        qsort(functions, count, sizeof *functions, compare);
+    return count;
+}
+
+/*
+ * All rows. Functions that overlap are decided by where they start: from a later start on the later function holds, and of
+ * equal starts the first of the section. After a function comes a row of no rule, unless there is only padding.
+ */
+static void add_functions(struct builder *builder, const struct eh_frame *frames, const struct function *functions,
+                          size_t count, const struct cfa_state *states, const bool *good, struct unwind_table *table)
+{
+    for (size_t i = 0, after; i < count && !builder->rc; i = after) {
+        const struct function *function = &functions[i];
+        for (after = i + 1; after < count && functions[after].start == function->start;)
+            after++;
+        uint64_t next = after < count ? functions[after].start : UINT64_MAX;
+        uint32_t cie = function->fde->cie;
+        builder->bias = function->start - function->fde->start;
+        builder->end = function->end < next ? function->end : next;
+        if (!good[cie])
+            add(builder, function->start, RULE_UNKNOWN);
+        if (!good[cie] || !cfa_run(&frames->cies[cie], function->fde, &states[cie], on_row, builder))
+            table->damaged++;
+        if (next - builder->end >= PADDING)
+            add(builder, builder->end, RULE_UNKNOWN);
+        table->function_count++;
+    }
+}
+
+/* The words of TABLE from the rows. */
+static int pack(struct unwind_table *table, const struct builder *builder)
+{
+    if (!builder->count)
+        return -ENODATA;
+    uint64_t first = builder->rows[0] >> 16, last = builder->rows[builder->count - 1] >> 16;
+    table->start = first / BLOCK * BLOCK;
+    uint64_t blocks = (last - table->start) / BLOCK + 1;
+    if (blocks > MAX_BLOCKS)
+        return -EFBIG;
+    bool lead = first != table->start;
+    table->block_count = (uint32_t)blocks;
+    table->row_count = (uint32_t)(builder->count + lead);
+    uint32_t *words = table->words = malloc(unwind_table_words(table) * sizeof *words);
+    if (!words)
+        return -ENOMEM;
+    uint32_t *rows = words + blocks + 1, count = 0;
+    if (lead)
+        rows[count++] = UNWIND_ROW(table->start, RULE_UNKNOWN);
+    uint64_t block = 0;
+    words[0] = 0;
+    for (size_t i = 0; i < builder->count; i++) {
+        uint64_t offset = builder->rows[i] >> 16;
+        while (block < (offset - table->start) / BLOCK)
+            words[++block] = count;
+        rows[count++] = UNWIND_ROW(offset, (uint32_t)(builder->rows[i] & 0xffff));
+        table->unknown += (builder->rows[i] & 0xffff) == RULE_UNKNOWN;
+    }
+    words[blocks] = count;
+    return 0;
+}
+
+int unwind_table_build(struct unwind_table *table, const struct elffile *elf, struct unwind_rules *rules,
+                       struct error *err)
+{
+    *table = (struct unwind_table){0};
+    struct eh_frame frames;
+    int rc = eh_frame_read(&frames, elf, err);
+    if (rc)
+        return rc;
+    struct builder builder = {.rules = rules};
+    struct cfa_state *states = calloc(frames.cie_count + 1, sizeof *states);
+    bool *good = calloc(frames.cie_count + 1, sizeof *good);
+    struct function *functions = calloc(frames.fde_count + 1, sizeof *functions);
+    if (!states || !good || !functions) {
+        rc = -ENOMEM;
+        goto out;
+    }
+    table->damaged = (uint32_t)frames.damaged;
+    for (size_t i = 0; i < frames.cie_count; i++)
+        good[i] = cfa_start(&frames.cies[i], &states[i]);
+    size_t count = list_functions(&frames, elf, functions);
+    add_functions(&builder, &frames, functions, count, states, good, table);
+    rc = builder.rc ? builder.rc : pack(table, &builder);
+out:
+    if (rc == -ENODATA)
+        error_set(err, rc, "its call frame information says nothing about its code");
+    else if (rc)
+        error_set(err, rc, rc == -EFBIG ? "its unwind table would be larger than is believable" : "out of memory");
+    free(builder.rows);
+    free(functions);
+    free(good);
+    free(states);
+    eh_frame_free(&frames);
+    if (rc)
+        unwind_table_free(table);
+    return rc;
+}
+
+void unwind_table_free(struct unwind_table *table)
+{
+    free(table->words);
+    *table = (struct unwind_table){0};
+}
+
+uint32_t unwind_table_find(const struct unwind_table *table, uint64_t offset)
+{
+    uint64_t block = (offset - table->start) >> UNWIND_BLOCK_SHIFT;
+    if (offset < table->start || block >= table->block_count)
+        return RULE_UNKNOWN;
+    const uint32_t *rows = table->words + table->block_count + 1;
+    uint32_t low = table->words[block], high = table->words[block + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (UNWIND_ROW_OFFSET(rows[middle]) <= (offset & 0xffff))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return UNWIND_ROW_RULE(rows[low - 1]);
+}
+
+uint32_t unwind_table_row(const struct unwind_table *table, uint32_t number, uint64_t *offset)
+{
+    uint32_t low = 0, high = table->block_count; /* the block of the row: the last one that begins at or before it */
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (table->words[middle] <= number)
+            low = middle;
+        else
+            high = middle;
+    }
+    uint32_t row = table->words[table->block_count + 1 + number];
+    uint64_t block = table->start + ((uint64_t)low << UNWIND_BLOCK_SHIFT);
+    *offset = (block & ~UINT64_C(0xffff)) | UNWIND_ROW_OFFSET(row);
+    return UNWIND_ROW_RULE(row);
+}

@@ -1,0 +1,44 @@
+/* The unwind table of a file: which rule holds at which offset. Built once, then only read; see bpf/unwind.h for its words. */
+#ifndef UPLUA_UNWIND_TABLE_H
+#define UPLUA_UNWIND_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sym/elffile.h"
+#include "sys/error.h"
+#include "unwind/rules.h"
+
+struct unwind_table {
+    uint64_t start; /* offset in the file of the first block */
+    uint32_t block_count, row_count;
+    uint32_t *words; /* block_count + 1 numbers of rows, then row_count rows */
+    /* of the file, for people */
+    uint32_t function_count; /* FDEs */
+    uint32_t damaged;        /* records and functions of which a part could not be read */
+    uint32_t unknown;        /* rows whose rule cannot be expressed */
+};
+
+/*
+ * Builds the table of ELF, with the numbers of RULES. 0; -ENODATA: the file has no call frame information, -EFBIG,
+ * -ENOMEM, -errno, with the reason in ERR. The caller frees.
+ */
+int unwind_table_build(struct unwind_table *table, const struct elffile *elf, struct unwind_rules *rules,
+                       struct error *err);
+void unwind_table_free(struct unwind_table *table);
+
+static inline size_t unwind_table_words(const struct unwind_table *table)
+{
+    return (size_t)table->block_count + 1 + table->row_count;
+}
+
+/* The number of the rule that holds at OFFSET in the file. */
+uint32_t unwind_table_find(const struct unwind_table *table, uint64_t offset);
+
+/* Row NUMBER: its rule's number, and in *OFFSET where it begins. */
+uint32_t unwind_table_row(const struct unwind_table *table, uint32_t number, uint64_t *offset);
+
+/* The offset in the file of the code at the ELF address ADDRESS, and in *END that of its segment's end; -1: there is none. */
+int64_t unwind_code_offset(const struct elffile *elf, uint64_t address, uint64_t *end);
+
+#endif

@@ -1,0 +1,218 @@
+/* Unwind tables against libdw: every row of system libraries and of our own programs, at its first and last address. */
+#include "unwind/table.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "tap.h"
+
+/* What libdw says of one address. */
+struct oracle {
+    Elf *elf;
+    Dwarf_CFI *cfi;
+    uint64_t compared, different, unexpressed;
+};
+
+static bool is(const Dwarf_Op *op, unsigned atom, int64_t number)
+{
+    return op->atom == atom && (int64_t)op->number == number;
+}
+
+/* "base + offset" */
+static bool base_of(const Dwarf_Op *op, uint64_t *base, int64_t *offset)
+{
+    if (op->atom == DW_OP_bregx) {
+        *base = op->number;
+        *offset = (int64_t)op->number2;
+        return true;
+    }
+    *base = op->atom - DW_OP_breg0;
+    *offset = (int64_t)op->number;
+    return op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31;
+}
+
+/* Where libdw has register NUMBER: 0 unchanged, 1 at CFA + *OFFSET, 2 undefined, 3 at *BASE + *OFFSET, 4 anything else. */
+static int where(Dwarf_Frame *frame, int number, uint64_t *base, int64_t *offset)
+{
+    Dwarf_Op memory[3], *ops;
+    size_t count;
+    *base = 0, *offset = 0;
+    if (dwarf_frame_register(frame, number, memory, &ops, &count))
+        return 4;
+    if (!count)
+        return ops ? 2 : 0;
+    if (ops[0].atom == DW_OP_call_frame_cfa && (count == 1 || (count == 2 && ops[1].atom == DW_OP_plus_uconst))) {
+        *offset = count == 2 ? (int64_t)ops[1].number : 0;
+        return 1;
+    }
+    /* An expression starts with the CFA on its stack. */
+    return count == 2 && ops[0].atom == DW_OP_call_frame_cfa && base_of(&ops[1], base, offset) ? 3 : 4;
+}
+
+/* The rule that libdw's answer for FRAME amounts to; independently of src/unwind. */
+static uint64_t rule_of(Dwarf_Frame *frame)
+{
+    Dwarf_Op *ops;
+    size_t count;
+    bool signal;
+    const struct arch_unwind *arch = arch_unwind();
+    uint64_t base, unused;
+    int64_t offset, frame_at, link_at;
+    int link_register = dwarf_frame_info(frame, NULL, NULL, &signal);
+    int link = where(frame, link_register, &unused, &link_at), saved = where(frame, arch->frame_pointer, &unused, &frame_at);
+    if (link == 2)
+        return RULE_END;
+    if (dwarf_frame_cfa(frame, &ops, &count) || !count)
+        return RULE_UNKNOWN;
+    if (count == 9 && is(&ops[0], DW_OP_breg7, 8) && is(&ops[1], DW_OP_breg16, 0) && ops[4].atom >= DW_OP_lit0 &&
+        ops[8].atom == DW_OP_plus)
+        return unwind_rule(RULE_PLT, 7, ops[4].atom - DW_OP_lit0, frame_at, link_at);
+    if (!base_of(&ops[0], &base, &offset))
+        return RULE_UNKNOWN;
+    if (signal)
+        return count == 2 && base == arch->stack_pointer && offset == arch->signal_stack_pointer && saved == 3 &&
+                       frame_at == arch->signal_frame_pointer && link == 3 &&
+                       link_at == arch->signal_instruction_pointer
+                   ? RULE_SIGNAL
+                   : RULE_UNKNOWN;
+    enum rule_kind kind = RULE_REGISTER;
+    if (count == 2 && ops[1].atom == DW_OP_deref)
+        kind = saved == 3 && unused == arch->frame_pointer && !frame_at ? RULE_DEREF_OWN : RULE_DEREF;
+    else if (count == 3 && ops[1].atom == DW_OP_deref && is(&ops[2], DW_OP_plus_uconst, 8))
+        kind = RULE_DEREF_PLUS_8;
+    else if (count != 1)
+        return RULE_UNKNOWN;
+    if (link != 1 || (saved > 1 && kind != RULE_DEREF_OWN) || (saved == 1 && !frame_at))
+        return RULE_UNKNOWN;
+    return unwind_rule(kind, base, offset, frame_at, link_at);
+}
+
+static void compare(struct oracle *oracle, const char *path, uint64_t address, uint64_t offset, uint64_t rule)
+{
+    Dwarf_Frame *frame = NULL;
+    uint64_t expected = dwarf_cfi_addrframe(oracle->cfi, address, &frame) ? RULE_UNKNOWN : rule_of(frame);
+    oracle->compared++;
+    oracle->unexpressed += frame && expected == RULE_UNKNOWN;
+    if (expected != rule && oracle->different++ < 10)
+        printf("# %s: address %#llx, offset %#llx: rule %#llx, libdw %#llx\n", path, (unsigned long long)address,
+               (unsigned long long)offset, (unsigned long long)rule, (unsigned long long)expected);
+    free(frame);
+}
+
+/* Every row that libdw has for the code at [start, end), at its first, middle and last address. */
+static void compare_function(struct oracle *oracle, const char *path, const struct unwind_table *table,
+                             const struct unwind_rules *rules, uint64_t start, uint64_t size, uint64_t bias)
+{
+    for (uint64_t address = start, end = start + size; address < end;) {
+        Dwarf_Frame *frame = NULL;
+        Dwarf_Addr row_start = address, row_end = end;
+        if (!dwarf_cfi_addrframe(oracle->cfi, address, &frame))
+            dwarf_frame_info(frame, &row_start, &row_end, NULL);
+        free(frame);
+        if (row_end > end || row_end <= address)
+            row_end = end;
+        uint64_t places[] = {address, address + (row_end - address) / 2, row_end - 1};
+        for (size_t i = 0; i < 3; i++)
+            compare(oracle, path, places[i], places[i] + bias,
+                    rules->items[unwind_table_find(table, places[i] + bias)]);
+        address = row_end;
+    }
+}
+
+static void compare_all(struct oracle *oracle, const char *path, const struct elffile *file,
+                        const struct unwind_table *table, const struct unwind_rules *rules)
+{
+    const Elf64_Shdr *section = elffile_section(file, SHT_NULL, ".eh_frame");
+    Elf_Data *data = elf_getdata(gelf_offscn(oracle->elf, 0), NULL);
+    Elf_Scn *scn = NULL;
+    GElf_Shdr header;
+    while ((scn = elf_nextscn(oracle->elf, scn)) && gelf_getshdr(scn, &header))
+        if (header.sh_offset == section->sh_offset && header.sh_type != SHT_NOBITS)
+            data = elf_getdata(scn, NULL);
+    Dwarf_Off at = 0, next;
+    Dwarf_CFI_Entry entry;
+    const unsigned char *ident = (const unsigned char *)elf_getident(oracle->elf, NULL);
+    while (!dwarf_next_cfi(ident, data, true, at, &next, &entry) && next != (Dwarf_Off)-1) {
+        if (entry.CIE_id != DW_CIE_ID_64) {
+            /* All these files have pc-relative addresses of four bytes. */
+            int32_t start, size;
+            memcpy(&start, entry.fde.start, sizeof start);
+            memcpy(&size, entry.fde.start + sizeof start, sizeof size);
+            uint64_t address = section->sh_addr +
+                               (uint64_t)(entry.fde.start - (const uint8_t *)data->d_buf) + (uint64_t)(int64_t)start, end;
+            int64_t offset = unwind_code_offset(file, address, &end);
+            if (offset >= 0)
+                compare_function(oracle, path, table, rules, address, (uint32_t)size, (uint64_t)offset - address);
+        }
+        at = next;
+    }
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void test_file(const char *path, bool required)
+{
+    struct elffile file;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && !required)
+        return;
+    struct oracle oracle = {.elf = elf_begin(fd, ELF_C_READ, NULL)};
+    oracle.cfi = dwarf_getcfi_elf(oracle.elf);
+    struct unwind_rules rules;
+    struct unwind_table table;
+    struct error err = {0};
+    unwind_rules_init(&rules);
+    ok(fd >= 0 && !elffile_open(&file, fd) && oracle.cfi, "%s is an ELF file", path);
+    uint64_t begin = now();
+    if (is_int(unwind_table_build(&table, &file, &rules, &err), 0, "it has an unwind table")) {
+        uint64_t took = now() - begin;
+        compare_all(&oracle, path, &file, &table, &rules);
+        ok(oracle.compared > 23, "%llu addresses compared with libdw", (unsigned long long)oracle.compared);
+        is_int((long long)oracle.different, 0, "none differs");
+        is_int(table.damaged, 0, "nothing is damaged");
+        printf("# %u functions, %u rows, %zu rules, %zu bytes, %llu us; %llu addresses cannot be expressed\n",
+               table.function_count, table.row_count, rules.count, unwind_table_words(&table) * 4,
+               (unsigned long long)took / 1000, (unsigned long long)oracle.unexpressed);
+        unwind_table_free(&table);
+    } else {
+        printf("# %s\n", err.text);
+    }
+    unwind_rules_free(&rules);
+    elffile_close(&file);
+    dwarf_cfi_end(oracle.cfi);
+    elf_end(oracle.elf);
+    close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    elf_version(EV_CURRENT);
+    const char *folder = arch_library_folder();
+    static const char *const libraries[] = {"libc.so.6", "libcrypto.so.3", "libstdc++.so.6", "libm.so.6",
+                                             "libgcc_s.so.1"};
+    char path[256];
+    for (int i = 1; i < argc; i++)
+        test_file(argv[i], true);
+    if (argc > 1)
+        return done_testing();
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        snprintf(path, sizeof path, "/usr/lib/%s/%s", folder, libraries[i]);
+        test_file(path, i == 0);
+    }
+    test_file("/lib64/ld-linux-x86-64.so.2", false);
+    test_file("/usr/bin/python3", false);
+    test_file("/proc/self/exe", true);
+    return done_testing();
+}
