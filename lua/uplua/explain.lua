@@ -58,8 +58,12 @@ local function add_sites(lines, sites)
       row(lines, "", ("and %s more"):format(plural(#sites - MOST_SITES, "place")))
       break
     end
-    local inside = site.inside > 0 and ("+%#x"):format(site.inside) or ""
-    row(lines, i == 1 and "at" or "", text.escape(("%s:%s%s, offset %#x"):format(site.module, site["function"], inside, site.offset)))
+    local place = site["function"]
+    if site.module then
+      local inside = site.inside > 0 and ("+%#x"):format(site.inside) or ""
+      place = ("%s:%s%s, offset %#x"):format(site.module, place, inside, site.offset)
+    end
+    row(lines, i == 1 and "at" or "", text.escape(place))
   end
 end
 

@@ -139,6 +139,7 @@ function setup.commit()
   pending = {}
   if options.emit or options.explain then return compile_only(probes, description) end
   local loaded, programs, objects = compiler:load(description)
+  timing.mark "loaded"
   setups[#setups + 1] = loaded
   output.watch(loaded)
   capture.keep()

@@ -1,5 +1,6 @@
 # What `make bench` measures with, and the program in C that it compares with.
-BENCH := build/bench/mallocleak build/bench/mallocleak.bpf.o build/bench/measure
+BENCH := build/bench/mallocleak build/bench/mallocleak.bpf.o build/bench/measure build/bench/programs \
+         $(patsubst tests/bench/handlers/%.bpf.c,build/bench/handlers/%.bpf.o,$(wildcard tests/bench/handlers/*.bpf.c))
 
 build/bench/%: tests/bench/%.c | $(CHECKED)
 	@mkdir -p $(@D)
@@ -11,3 +12,8 @@ build/bench/program.bpf.o: tests/bench/mallocleak.bpf.c bpf/rules.mk | $(CHECKED
 
 build/bench/mallocleak.bpf.o: build/bpf/link build/bench/program.bpf.o build/bpf/stack.bpf.o build/bpf/license.bpf.o
 	$(call say,LINK,$@) build/bpf/link $@ $(filter %.bpf.o,$^)
+
+# BENCH_PID: the process of the filter.
+build/bench/handlers/%.bpf.o: tests/bench/handlers/%.bpf.c tests/bench/handlers/handler.h bpf/aggregate.bpf.c bpf/rules.mk | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,BPF,$<) $(BPF_CLANG) $(BPF_FLAGS) $(BENCH_PID:%=-DPID=%) -c -o $@ $<

@@ -1,0 +1,36 @@
+/* emit.lua in C. */
+#include "handler.h"
+
+struct event {
+    __u64 tag;
+    __s64 at, pid, tid, cpu;
+    char comm[16];
+    __s64 a, b, c, d;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 1 << 20);
+} calls SEC(".maps");
+
+SEC("kprobe/traced")
+int handler(void *ctx)
+{
+    __u64 pid_tgid = bpf_get_current_pid_tgid();
+    if (pid_tgid >> 32 == UPLUA)
+        return 0;
+    struct event event = {
+        .at = bpf_ktime_get_ns(),
+        .pid = pid_tgid >> 32,
+        .tid = (__u32)pid_tgid,
+        .cpu = bpf_get_smp_processor_id(),
+        .a = ARGUMENT0(ctx),
+        .b = ARGUMENT1(ctx),
+        .c = ARGUMENT2(ctx),
+        .d = (__s32)ARGUMENT3(ctx),
+    };
+    bpf_get_current_comm(event.comm, sizeof event.comm);
+    if (bpf_ringbuf_output(&calls, &event, sizeof event, 0))
+        LOSE(0);
+    return 0;
+}
