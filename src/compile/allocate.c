@@ -185,7 +185,7 @@ static void legalise(struct program *program)
 {
     for (struct machine_block *block = program->entry; block; block = block->following)
         for (struct machine_instruction *i = block->first; i; i = i->next) {
-            bool addresses = i->op == M_LOAD || i->op == M_STORE || i->op == M_ADD_ATOMIC;
+            bool addresses = i->op == M_LOAD || i->op == M_STORE || i->op == M_ADD_ATOMIC || i->op == M_EXCHANGE;
             if (addresses && i->a.kind != OPERAND_REGISTER && i->a.kind != OPERAND_FRAME)
                 to_register(program, i, &i->a);
             if (i->op == M_BRANCH && i->a.kind != OPERAND_REGISTER)
@@ -333,10 +333,12 @@ static void compute_intervals(struct program *program)
                 visit_operands(i, extend_use, &use);
             if (i->result)
                 extend(i->result, definition, definition);
-            /* `result = a op b` writes the result before it reads b. */
+            /* `result = a op b` writes the result before it reads b, an exchange before it reads a. */
             int late = i->at + 1;
             if (i->op == M_ALU && !(i->a.kind == OPERAND_REGISTER && i->b.kind == OPERAND_REGISTER && i->a.reg == i->b.reg))
                 extend_use(&i->b, &late);
+            if (i->op == M_EXCHANGE)
+                extend_use(&i->a, &late);
         }
     }
     find_crossings(program);
@@ -501,8 +503,9 @@ static void rewrite_spilled(struct program *program)
     }
 }
 
-void pass_allocate(struct program *program)
+uint32_t pass_allocate(struct program *program)
 {
+    program->lowered_slots = program->slot_count;
     prune(program);
     drop_unused(program);
     legalise(program);
@@ -512,7 +515,7 @@ void pass_allocate(struct program *program)
         compute_intervals(program);
         give_hints(program);
         if (!scan(program))
-            return;
+            return frame_lay_out(program);
         rewrite_spilled(program);
     }
     compile_fail(program->compiler, program->position, "the registers of handler %s cannot be assigned", program->name);

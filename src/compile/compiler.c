@@ -130,7 +130,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
             ir_print(&functions[i]);
         pass_lower(&functions[i], compiler->result);
     }
-    if (share_declare(compiler, compiler->result) ||
+    if (share_declare(compiler, compiler->result) || scratch_declare(compiler, compiler->result) ||
         (compiler->ledger_count && object_add_counters(compiler->result, "ledger", compiler->ledger_count)) ||
         (compiler->exits && object_add_counters(compiler->result, "exit", 1)) ||
         object_add_counters(compiler->result, "zeros", 128))
@@ -144,6 +144,7 @@ int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t
     compiler->error = err;
     compiler->ledger = NULL;
     compiler->ledger_count = 0;
+    compiler->scratch_size = 0;
     compiler->result = object_new();
     if (!compiler->result)
         return error_set(err, -ENOMEM, "out of memory");

@@ -127,13 +127,13 @@ static int base_of(const struct operand *base, int64_t *offset)
 struct move {
     int to;
     struct operand from;
-    bool from_scratch, done;
+    bool from_spare, done;
 };
 
 static bool is_needed(const struct move *moves, size_t count, int number)
 {
     for (size_t i = 0; i < count; i++)
-        if (!moves[i].done && !moves[i].from_scratch && moves[i].from.kind == OPERAND_REGISTER &&
+        if (!moves[i].done && !moves[i].from_spare && moves[i].from.kind == OPERAND_REGISTER &&
             moves[i].from.reg->number == number)
             return true;
     return false;
@@ -141,8 +141,8 @@ static bool is_needed(const struct move *moves, size_t count, int number)
 
 static void put_one(struct emit *emit, struct move *move)
 {
-    if (move->from_scratch)
-        put_memory(emit, BPF_LDX, BPF_MEM, BPF_DW, move->to, BPF_REG_10, emit->program->scratch, 0);
+    if (move->from_spare)
+        put_memory(emit, BPF_LDX, BPF_MEM, BPF_DW, move->to, BPF_REG_10, emit->program->spare, 0);
     else
         put_move(emit, move->to, &move->from);
     move->done = true;
@@ -171,9 +171,9 @@ static void put_moves(struct emit *emit, struct move *moves, size_t count)
             continue;
         if (!stuck)
             break;
-        put_memory(emit, BPF_STX, BPF_MEM, BPF_DW, BPF_REG_10, stuck->from.reg->number, emit->program->scratch, 0);
-        stuck->from_scratch = true;
-        emit->program->stack_size = (uint32_t)-emit->program->scratch;
+        put_memory(emit, BPF_STX, BPF_MEM, BPF_DW, BPF_REG_10, stuck->from.reg->number, emit->program->spare, 0);
+        stuck->from_spare = true;
+        emit->program->stack_size = (uint32_t)-emit->program->spare;
     }
     for (size_t i = 0; i < count; i++)
         if (!moves[i].done)
@@ -311,6 +311,10 @@ static void put_instruction(struct emit *emit, const struct machine_instruction 
         base = base_of(&i->a, &offset);
         put_memory(emit, BPF_STX, BPF_ATOMIC, BPF_DW, base, i->b.reg->number, offset, BPF_ADD);
         break;
+    case M_EXCHANGE:
+        put_move(emit, i->result->number, &i->b);
+        put_memory(emit, BPF_STX, BPF_ATOMIC, BPF_DW, i->a.reg->number, i->result->number, offset, BPF_XCHG);
+        break;
     case M_CALL:
         put_call(emit, i);
         break;
@@ -388,7 +392,6 @@ void pass_emit(struct program *program, struct object *object, const struct comp
                const char *section)
 {
     struct emit emit = { .program = program, .options = options };
-    frame_lay_out(program);
     struct machine_block **order = order_blocks(program);
     put_line(&emit, first_position(program));
     for (size_t n = 0; order[n]; n++) {

@@ -7,7 +7,10 @@
 
 #include <stdlib.h>
 
-enum { FRAME_BYTES = 496 }; /* the kernel's 512, less what it adds for the count and time of may_goto */
+enum {
+    FRAME_BYTES = 496,   /* the kernel's 512, less what it adds for the count and time of may_goto */
+    LIBRARY_BYTES = 128, /* of which the functions of bpf/ take so much: uplua_ustack 32, uplua_stack_walk 64, its loop 32 */
+};
 
 static void extend(struct slot *slot, int start, int end)
 {
@@ -82,7 +85,7 @@ static int by_start(const void *a, const void *b)
     return x->size > y->size ? -1 : x->size < y->size;
 }
 
-/* The least depth below r10 at which SLOT fits between the COUNT slots PLACED that are alive together with it. */
+/* The least depth at which SLOT fits between the COUNT slots PLACED that are alive together with it. */
 static uint32_t find_depth(struct slot *const *placed, size_t count, const struct slot *slot)
 {
     uint32_t depth = slot->size;
@@ -90,10 +93,9 @@ static uint32_t find_depth(struct slot *const *placed, size_t count, const struc
         moved = false;
         for (size_t i = 0; i < count; i++) {
             const struct slot *other = placed[i];
-            uint32_t low = (uint32_t)-other->offset - other->size, high = (uint32_t)-other->offset;
             bool together = other->start <= slot->end && slot->start <= other->end;
-            if (together && low < depth && high > depth - slot->size) {
-                depth = high + slot->size;
+            if (together && other->depth - other->size < depth && other->depth > depth - slot->size) {
+                depth = other->depth + slot->size;
                 moved = true;
             }
         }
@@ -101,29 +103,53 @@ static uint32_t find_depth(struct slot *const *placed, size_t count, const struc
     return depth;
 }
 
-void frame_lay_out(struct program *program)
+/* Finds depths for the slots that were MOVED to scratch memory or not. Returns how many bytes they take. */
+static uint32_t place(struct program *program, bool moved)
 {
     size_t count = 0, placed = 0;
     uint32_t used = 0;
-    find_lives(program);
-    extend_over_loops(program);
     for (struct slot *slot = program->slots; slot; slot = slot->next)
         count++;
     struct slot **slots = arena_allocate(program->arena, (count + 1) * sizeof *slots);
     for (struct slot *slot = program->slots; slot; slot = slot->next)
-        if (slot->end >= 0)
+        if (slot->end >= 0 && slot->moved == moved)
             slots[placed++] = slot;
     qsort(slots, placed, sizeof *slots, by_start);
     for (size_t i = 0; i < placed; i++) {
-        uint32_t depth = find_depth(slots, i, slots[i]);
-        slots[i]->offset = -(int)depth;
-        used = depth > used ? depth : used;
+        slots[i]->depth = find_depth(slots, i, slots[i]);
+        used = slots[i]->depth > used ? slots[i]->depth : used;
     }
-    program->stack_size = used;
+    return used;
+}
+
+static bool calls_library(const struct program *program)
+{
+    for (const struct machine_block *block = program->entry; block; block = block->following)
+        for (const struct machine_instruction *i = block->first; i; i = i->next)
+            if (i->op == M_CALL && i->callee == CALL_LIBRARY)
+                return true;
+    return false;
+}
+
+uint32_t frame_lay_out(struct program *program)
+{
+    uint32_t limit = FRAME_BYTES - (calls_library(program) ? LIBRARY_BYTES : 0);
+    find_lives(program);
+    extend_over_loops(program);
+    uint32_t used = program->stack_size = place(program, false);
+    for (struct slot *slot = program->slots; slot; slot = slot->next)
+        if (!slot->moved)
+            slot->offset = -(int)slot->depth;
     /* One word for moves in a circle (emit.c). */
-    program->scratch = -(int)(used += 8);
-    if (used > FRAME_BYTES)
-        compile_fail(program->compiler, program->position,
-                     "the handler needs %u bytes of stack at one time for its records, strings and keys, of %d that there are: use "
-                     "fewer or shorter ones", used, FRAME_BYTES);
+    program->spare = -(int)(used += 8);
+    return used > limit ? used - limit : 0;
+}
+
+uint32_t frame_lay_out_moved(struct program *program, uint32_t start)
+{
+    uint32_t used = place(program, true);
+    for (struct slot *slot = program->slots; slot; slot = slot->next)
+        if (slot->moved && slot->end >= 0)
+            slot->offset = (int)(start + slot->depth - slot->size);
+    return start + used;
 }

@@ -322,6 +322,14 @@ static struct operand any_number_at_end(struct lower *lower, struct machine_bloc
     return number;
 }
 
+static struct operand address_at_end(struct lower *lower, struct machine_block *block, struct operand address)
+{
+    struct machine_instruction *end = reopen(lower, block);
+    address = machine_address(lower->program, address);
+    close_again(block, end);
+    return address;
+}
+
 static void phi(struct lower *lower, struct value *value)
 {
     struct place *place = lower_place(lower, value);
@@ -370,6 +378,8 @@ static void set_arguments(struct lower *lower, struct pending_phi *phi)
         if (phi->text && arg->type.kind == TYPE_STRING && arg != phi->value)
             copy_string_at_end(lower, block->predecessors[j], arg, phi->text, phi->value->type.capacity);
         struct operand present = place->present.kind ? place->present : operand_immediate(1), value = place->value;
+        if (value.kind == OPERAND_FRAME && value.slot->moved)
+            value = address_at_end(lower, from, value);
         bool begins_round = phi->value->block->is_header;
         if (begins_round && phi->values && phi->value->type.kind != TYPE_RECORD)
             value = any_number_at_end(lower, from, value);
@@ -514,31 +524,48 @@ static void blocks(struct lower *lower)
         set_arguments(lower, &lower->phis[i]);
 }
 
-static void finish(struct lower *lower, struct program *program, struct object *result)
+static void emit(struct program *program, const struct function *function, struct object *result)
 {
-    pass_allocate(program);
-    pass_emit(program, result, lower->function->options,
-              arena_format(program->arena, "handler/%s", program->name));
+    pass_emit(program, result, function->options, arena_format(program->arena, "handler/%s", program->name));
+}
+
+/* FUNCTION's program, with what SCRATCH says outside of the stack (NULL: nothing). */
+static struct program *lower_function(struct lower *lower, struct function *function, const struct scratch *scratch)
+{
+    *lower = (struct lower){
+        .function = function,
+        .compiler = function->compiler,
+        .places = arena_allocate(function->arena, function->value_count * sizeof *lower->places),
+        .first = arena_allocate(function->arena, function->block_count * sizeof *lower->first),
+        .last = arena_allocate(function->arena, function->block_count * sizeof *lower->last),
+    };
+    probe_find_saved(lower);
+    probe_prologue(lower);
+    struct program *program = lower->program;
+    if (lower->compiler->exits)
+        stop_after_exit(lower);
+    program->scratch = scratch;
+    scratch_claim(lower);
+    start_budget(lower);
+    blocks(lower);
+    return program;
 }
 
 void pass_lower(struct function *function, struct object *result)
 {
-    struct lower lower = {
-        .function = function,
-        .compiler = function->compiler,
-        .places = arena_allocate(function->arena, function->value_count * sizeof *lower.places),
-        .first = arena_allocate(function->arena, function->block_count * sizeof *lower.first),
-        .last = arena_allocate(function->arena, function->block_count * sizeof *lower.last),
-    };
-    probe_find_saved(&lower);
-    probe_prologue(&lower, result);
-    struct program *program = lower.program;
-    if (lower.compiler->exits)
-        stop_after_exit(&lower);
-    start_budget(&lower);
-    blocks(&lower);
-    finish(&lower, program, result);
+    struct lower lower;
+    struct scratch scratch = { 0 };
+    struct program *program = lower_function(&lower, function, NULL);
+    for (uint32_t excess; (excess = pass_allocate(program)) > 0;) {
+        scratch_move(program, &scratch, excess);
+        program = lower_function(&lower, function, &scratch);
+    }
+    probe_declare(&lower, result);
+    emit(program, function, result);
     struct program *entry = probe_entry_half(&lower);
-    if (entry)
-        finish(&lower, entry, result);
+    if (!entry)
+        return;
+    if (pass_allocate(entry))
+        compile_fail(entry->compiler, entry->position, "the entry of %s saves more than the stack holds", function->handler->probe);
+    emit(entry, function, result);
 }

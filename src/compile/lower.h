@@ -103,12 +103,21 @@ void share_describe(struct compiler *compiler);
 /* Declares the maps of used objects in RESULT. */
 int share_declare(struct compiler *compiler, struct object *result);
 
+/* --- scratch.c --- */
+
+/* Claims a piece of scratch memory where the program needs it. Behind that, slots may lie there. */
+void scratch_claim(struct lower *lower);
+/* Declares the array of pieces in RESULT where a handler needs one. 0 or -errno. */
+int scratch_declare(const struct compiler *compiler, struct object *result);
+
 /* --- probe.c --- */
 
 /* The values that the entry half must save, into lower->saved. */
 void probe_find_saved(struct lower *lower);
-/* Filter of processes, and in a return handler the recovery of what was saved; declares maps in RESULT. */
-void probe_prologue(struct lower *lower, struct object *result);
+/* Filter of processes, and in a return handler the recovery of what was saved. */
+void probe_prologue(struct lower *lower);
+/* Declares the map of what is saved in RESULT where there is one. */
+void probe_declare(struct lower *lower, struct object *result);
 /* The program of the entry half, where it is one of its own; NULL otherwise. */
 struct program *probe_entry_half(struct lower *lower);
 void probe_event_field(struct lower *lower, struct value *value);

@@ -43,6 +43,11 @@ struct slot *program_slot(struct program *program, uint32_t size)
 {
     struct slot *slot = arena_allocate(program->arena, sizeof *slot);
     slot->size = (size + 7) & ~7u;
+    slot->number = program->slot_count++;
+    slot->position = program->position;
+    if (program->scratch && slot->number < program->scratch->count)
+        slot->offset = program->scratch->offsets[slot->number];
+    slot->moved = slot->offset > 0;
     slot->next = program->slots;
     program->slots = slot;
     return slot;
@@ -93,6 +98,27 @@ struct operand machine_context(struct program *program)
     return operand_register(append(program, M_CONTEXT, true)->result);
 }
 
+static struct operand load(struct program *program, uint8_t size, struct operand base, int64_t offset)
+{
+    struct machine_instruction *instruction = append(program, M_LOAD, true);
+    instruction->size = size;
+    instruction->a = base;
+    instruction->offset = (int16_t)offset;
+    return operand_register(instruction->result);
+}
+
+/* Where memory at BASE begins and how far behind: scratch memory is reached through a register, loaded once between two calls. */
+static struct operand memory_base(struct program *program, struct operand base, int64_t *offset)
+{
+    if (base.kind != OPERAND_FRAME || !base.slot->moved)
+        return base;
+    if (program->scratch_block != program->block)
+        program->scratch_address = load(program, BPF_DW, operand_slot(program->scratch_at, 0), 0);
+    program->scratch_block = program->block;
+    *offset += base.slot->offset + base.number;
+    return program->scratch_address;
+}
+
 static struct operand alu(struct program *program, uint8_t code, bool wide, struct operand a, struct operand b)
 {
     struct machine_instruction *instruction = append(program, M_ALU, true);
@@ -103,9 +129,16 @@ static struct operand alu(struct program *program, uint8_t code, bool wide, stru
     return operand_register(instruction->result);
 }
 
+struct operand machine_address(struct program *program, struct operand address)
+{
+    int64_t offset = 0;
+    struct operand base = memory_base(program, address, &offset);
+    return offset ? alu(program, BPF_ADD, true, base, operand_immediate(offset)) : base;
+}
+
 struct operand machine_alu(struct program *program, uint8_t code, struct operand a, struct operand b)
 {
-    return alu(program, code, true, a, b);
+    return alu(program, code, true, machine_address(program, a), b);
 }
 
 struct operand machine_alu32(struct program *program, uint8_t code, struct operand a, struct operand b)
@@ -115,6 +148,7 @@ struct operand machine_alu32(struct program *program, uint8_t code, struct opera
 
 struct operand machine_copy(struct program *program, struct operand a)
 {
+    a = machine_address(program, a);
     struct machine_instruction *instruction = append(program, M_COPY, true);
     instruction->a = a;
     return operand_register(instruction->result);
@@ -122,15 +156,13 @@ struct operand machine_copy(struct program *program, struct operand a)
 
 struct operand machine_load(struct program *program, uint8_t size, struct operand base, int64_t offset)
 {
-    struct machine_instruction *instruction = append(program, M_LOAD, true);
-    instruction->size = size;
-    instruction->a = base;
-    instruction->offset = (int16_t)offset;
-    return operand_register(instruction->result);
+    base = memory_base(program, base, &offset);
+    return load(program, size, base, offset);
 }
 
 void machine_store(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value)
 {
+    base = memory_base(program, base, &offset);
     struct machine_instruction *instruction = append(program, M_STORE, false);
     instruction->size = size;
     instruction->a = base;
@@ -140,19 +172,32 @@ void machine_store(struct program *program, uint8_t size, struct operand base, i
 
 void machine_add_atomic(struct program *program, struct operand base, int64_t offset, struct operand value)
 {
+    base = memory_base(program, base, &offset);
     struct machine_instruction *instruction = append(program, M_ADD_ATOMIC, false);
     instruction->a = base;
     instruction->offset = (int16_t)offset;
     instruction->b = value;
 }
 
+struct operand machine_exchange(struct program *program, struct operand base, int64_t offset, struct operand value)
+{
+    struct machine_instruction *instruction = append(program, M_EXCHANGE, true);
+    instruction->size = BPF_DW;
+    instruction->a = base;
+    instruction->offset = (int16_t)offset;
+    instruction->b = value;
+    return operand_register(instruction->result);
+}
+
 static struct machine_instruction *call(struct program *program, const struct operand *args, size_t count)
 {
+    struct operand *addresses = arena_allocate(program->arena, (count + 1) * sizeof *args);
+    for (size_t i = 0; i < count; i++)
+        addresses[i] = machine_address(program, args[i]);
     struct machine_instruction *instruction = append(program, M_CALL, true);
-    instruction->args = arena_allocate(program->arena, (count + 1) * sizeof *args);
-    if (count)
-        memcpy(instruction->args, args, count * sizeof *args);
+    instruction->args = addresses;
     instruction->arg_count = count;
+    program->scratch_block = NULL; /* the register would have to outlive the call */
     return instruction;
 }
 
@@ -241,5 +286,7 @@ void machine_may_goto(struct program *program, struct machine_block *on, struct 
 
 void machine_exit(struct program *program, int64_t result)
 {
+    if (program->has_scratch)
+        scratch_release(program);
     append(program, M_EXIT, false)->a = operand_immediate(result);
 }

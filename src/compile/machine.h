@@ -16,6 +16,7 @@ enum machine_op {
     M_LOAD,    /* result = *(SIZE *)(a + offset), zero-extended; SIZE is BPF_B … BPF_DW */
     M_STORE,   /* *(SIZE *)(a + offset) = b */
     M_ADD_ATOMIC, /* the same, += b, whole words */
+    M_EXCHANGE,   /* result = *(u64 *)(a + offset), which becomes b, at once */
     M_CALL,    /* result = function(args…) */
     M_PHI,     /* result = args[i] when entered from predecessor i */
     M_JUMP,
@@ -28,7 +29,7 @@ enum operand_kind {
     OPERAND_NONE,
     OPERAND_REGISTER,
     OPERAND_IMMEDIATE,
-    OPERAND_FRAME, /* the address NUMBER bytes into SLOT */
+    OPERAND_FRAME, /* the address NUMBER bytes into SLOT: of the stack (machine_address) */
     OPERAND_MAP,   /* the map called SYMBOL */
     OPERAND_DATA,  /* the address NUMBER bytes into the counters called SYMBOL */
 };
@@ -43,10 +44,14 @@ struct operand {
     int64_t number;
 };
 
-/* A piece of the stack frame. */
+/* A piece of the stack frame, or of scratch memory. */
 struct slot {
-    uint32_t size; /* a multiple of 8 */
-    int offset;    /* from r10 */
+    unsigned number; /* in the order in which they are made */
+    uint32_t size;   /* a multiple of 8 */
+    bool moved;      /* to scratch memory */
+    uint32_t depth;  /* frame.c */
+    int offset;      /* from r10, or from the start of the scratch memory */
+    const struct position *position;
     int start, end; /* frame.c: positions of the first and the last instruction that want it */
     struct slot *next;
 };
@@ -102,6 +107,13 @@ struct machine_block {
     int emitted_at; /* index of the first BPF instruction */
 };
 
+/* What of a handler's slots lies in scratch memory, by number: the offset there, 0 for those on the stack (scratch.c). */
+struct scratch {
+    int *offsets;
+    unsigned count;
+    uint32_t size; /* bytes in all */
+};
+
 struct program {
     struct compiler *compiler;
     struct arena *arena;
@@ -110,9 +122,15 @@ struct program {
     bool sleepable; /* it reads memory that may have to be brought in */
     struct machine_block *entry, *last;
     struct slot *slots;
+    unsigned slot_count, lowered_slots;  /* lowered: without those of spilled registers */
+    const struct scratch *scratch;       /* what is not on the stack; NULL: nothing */
+    struct slot *scratch_at;             /* where the address of the scratch memory is kept; slots made before are needed before */
+    bool has_scratch;                    /* from here on */
+    struct operand scratch_address;      /* in a register … */
+    struct machine_block *scratch_block; /* … in this block, until the next call */
     struct reg *registers;
     unsigned register_count, block_count;
-    int scratch; /* offset of a word for emit.c */
+    int spare; /* offset of a word for emit.c */
     uint32_t stack_size; /* bytes of the frame that are used */
     /* where machine_* append */
     struct machine_block *block;
@@ -156,10 +174,28 @@ void machine_branch(struct program *program, uint8_t code, struct operand a, str
 void machine_may_goto(struct program *program, struct machine_block *on, struct machine_block *enough);
 void machine_exit(struct program *program, int64_t result);
 
-/* The passes behind the lowering. */
-void pass_allocate(struct program *program);
-/* Gives the pieces of the frame their places; the instructions are numbered (pass_allocate). */
-void frame_lay_out(struct program *program);
+/* *(u64 *)(BASE + OFFSET), which becomes VALUE at once. */
+struct operand machine_exchange(struct program *program, struct operand base, int64_t offset, struct operand value);
+/* ADDRESS; in a register if it is one in scratch memory. The functions above do that for their operands. */
+struct operand machine_address(struct program *program, struct operand address);
+
+/* Gives the scratch memory back: machine_exit does. */
+void scratch_release(struct program *program);
+/*
+ * Moves slots of PROGRAM, laid out and EXCESS bytes too large for the stack, to scratch memory: adds them to *SCRATCH, with which the
+ * handler is to be lowered again. Fails where that is not enough.
+ */
+void scratch_move(struct program *program, struct scratch *scratch, uint32_t excess);
+
+/*
+ * The passes behind the lowering. pass_allocate returns by how many bytes the stack is too small; 0: the program is ready for
+ * pass_emit. Otherwise scratch_move decides what goes to scratch memory, and the program has to be made anew.
+ */
+uint32_t pass_allocate(struct program *program);
+/* Gives the pieces on the stack their places; the instructions are numbered. Returns by how many bytes they do not fit. */
+uint32_t frame_lay_out(struct program *program);
+/* Gives the pieces that were moved to scratch memory their places there, from byte START on. Returns where they end. */
+uint32_t frame_lay_out_moved(struct program *program, uint32_t start);
 /* Adds the finished program to OBJECT. */
 void pass_emit(struct program *program, struct object *object, const struct compile_options *options,
                const char *section);

@@ -169,18 +169,9 @@ static void session(struct lower *lower)
     }
 }
 
-void probe_prologue(struct lower *lower, struct object *result)
+void probe_declare(struct lower *lower, struct object *result)
 {
-    struct handler *handler = lower->function->handler;
-    const struct compile_options *options = lower->function->options;
-    struct arena *arena = lower->function->arena;
-    handler->session = lower->saved_count && options->session_is_return;
-    const char *name = arena_format(arena, "handler_%zu", lower->function->handler_number);
-    memcpy(handler->program, name, strlen(name) + 1);
-    uint32_t attach_type = handler->session ? options->session_attach_type : options->attach_types[handler->kind];
-    lower->program = program_new(lower->compiler, name, kind_of(lower)->program_type, attach_type);
-    lower->program->position = lower->function->position;
-    bool in_map = lower->saved_count > (handler->session ? 1u : 0u);
+    bool in_map = lower->saved_count > (lower->function->handler->session ? 1u : 0u);
     if (in_map && object_add_map(result, &(struct object_map){
                                              .name = pending_map(lower),
                                              .type = BPF_MAP_TYPE_HASH,
@@ -191,6 +182,19 @@ void probe_prologue(struct lower *lower, struct object *result)
                                              .reuse_fd = -1,
                                          }))
         compile_fail(lower->compiler, NULL, "out of memory");
+}
+
+void probe_prologue(struct lower *lower)
+{
+    struct handler *handler = lower->function->handler;
+    const struct compile_options *options = lower->function->options;
+    struct arena *arena = lower->function->arena;
+    handler->session = lower->saved_count && options->session_is_return;
+    const char *name = arena_format(arena, "handler_%zu", lower->function->handler_number);
+    memcpy(handler->program, name, strlen(name) + 1);
+    uint32_t attach_type = handler->session ? options->session_attach_type : options->attach_types[handler->kind];
+    lower->program = program_new(lower->compiler, name, kind_of(lower)->program_type, attach_type);
+    lower->program->position = lower->function->position;
     filter(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
     if (handler->session)
         session(lower);

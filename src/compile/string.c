@@ -262,10 +262,13 @@ static struct operand read_call(const struct reading *reading, int32_t helper, u
 static struct operand try_to_read(const struct reading *reading)
 {
     struct program *program = reading->lower->program;
-    struct machine_block *failed = machine_block(program);
+    struct machine_block *succeeded = machine_block(program), *failed = machine_block(program);
     struct operand length = read_call(reading, reading->read_text, 0, reading->size, reading->address);
-    machine_branch(program, BPF_JSLT, length, operand_immediate(0), failed, reading->read);
+    succeeded->cold = program->block->cold;
     failed->cold = true;
+    machine_branch(program, BPF_JSLT, length, operand_immediate(0), failed, succeeded);
+    machine_place(program, succeeded);
+    machine_jump(program, reading->read);
     machine_place(program, failed);
     return length;
 }

@@ -80,8 +80,6 @@ local cases = {
   { [[a[1] = 1]], "'a' is of a kind that handlers cannot use yet" },
   { [[for k, v in pairs(m) do end]], "cannot " },
   { [[m[1] = select("#", ...)]], "'...' is not available in a handler" },
-  { [[local s = e.comm m[{ s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s }] = 1]],
-    "needs %d+ bytes of stack at one time for its records, strings and keys, of 496 that there are" },
   { [[m[1] = { n = 1 } local r = m[1] if r then m[2] = nil r.n = 2 end]], "read from 'm' at line 4, and 'm' has been assigned to since" },
   { [[m[1] = { n = 1 } local r = m[1] if r then if e.arg0 > 1 then m[2] = { n = 2 } end q[1] = r.n end]],
     "this record was read from 'm'" },

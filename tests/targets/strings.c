@@ -1,20 +1,29 @@
 /*
  * Calls functions with strings that handlers read: ordinary, long, hostile, in pages that this process has not touched.
  *
- *   strings [THREADS]
+ *   strings [THREADS | blocked]
  *
  * text(s, n), 23 times each, n as in `enum text` below. "absent N" on standard output says that the page table had no page for the
  *   text N in any of the 23 calls.
+ * blocked(s, i), with "blocked" and nothing else: 23 threads on one CPU, i = 0 … 22, each with a page of its own that stays absent until
+ *   every thread either waits for it (somebody reads the page) or is back; it then holds "thread I".
  * many(s, t, i) by each of THREADS threads (0 if not given), i = 0 … 1008: s is "T:I:" and then the letter 'a' + I % 26 up to 3,000 bytes.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "noinline.h"
@@ -49,6 +58,12 @@ NOINLINE long many(const char *s, long thread, long i)
 {
     __asm__ volatile("" : : "r"(s) : "memory");
     return thread + i;
+}
+
+NOINLINE long blocked(const char *s, long i)
+{
+    __asm__ volatile("" : : "r"(s) : "memory");
+    return i;
 }
 
 static void fail(const char *what)
@@ -150,8 +165,66 @@ static void *call_many(void *thread)
     return NULL;
 }
 
+static char *pages;
+static atomic_int back;
+
+static void *call_blocked(void *number)
+{
+    long i = (long)(intptr_t)number;
+    blocked(pages + i * PAGE, i);
+    atomic_fetch_add(&back, 1);
+    return NULL;
+}
+
+/* Faults in `pages` wait for us. */
+static int watch_faults(void)
+{
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+    struct uffdio_api api = { .api = UFFD_API };
+    pages = mmap(NULL, ROUNDS * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct uffdio_register range = { .range = { (uintptr_t)pages, ROUNDS * PAGE }, .mode = UFFDIO_REGISTER_MODE_MISSING };
+    if (fd < 0 || pages == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
+        fail("userfaultfd");
+    return fd;
+}
+
+static void call_all_blocked(void)
+{
+    pthread_t threads[ROUNDS];
+    cpu_set_t first;
+    int fd = watch_faults(), waiting = 0;
+    sched_getaffinity(0, sizeof first, &first);
+    for (int cpu = 0, seen = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &first) && seen++)
+            CPU_CLR(cpu, &first);
+    sched_setaffinity(0, sizeof first, &first);
+    for (intptr_t i = 0; i < ROUNDS; i++)
+        if (pthread_create(&threads[i], NULL, call_blocked, (void *)i))
+            fail("pthread_create");
+    while (waiting + atomic_load(&back) < ROUNDS) {
+        struct uffd_msg message;
+        poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 10);
+        while (read(fd, &message, sizeof message) == sizeof message)
+            waiting++;
+    }
+    for (int i = 0; i < ROUNDS; i++) {
+        char page[PAGE] = { 0 };
+        snprintf(page, sizeof page, "thread %d", i);
+        struct uffdio_copy copy = { (uintptr_t)pages + (uintptr_t)i * PAGE, (uintptr_t)page, PAGE, 0, 0 };
+        if (ioctl(fd, UFFDIO_COPY, &copy))
+            fail("UFFDIO_COPY");
+    }
+    for (int i = 0; i < ROUNDS; i++)
+        pthread_join(threads[i], NULL);
+    printf("waited %d\n", waiting);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "blocked")) {
+        call_all_blocked();
+        return 0;
+    }
     int count = argc > 1 ? atoi(argv[1]) : 0;
     pthread_t threads[64];
     if (count < 0 || count > 64)
