@@ -46,15 +46,12 @@ static const char *kind_of(struct arena *arena, const struct value *value)
 static void check_argument(struct compiler *compiler, const struct position *position, char conversion, size_t number,
                            const struct value *value)
 {
-    enum type_kind kind = value->type.kind;
-    bool fits = wants_number(conversion) ? type_is_number(value->type)
-                                         : conversion == 's' || (kind == TYPE_STRING && !value->type.optional);
-    if (fits)
+    struct type type = value->type;
+    if (conversion == 's' || (wants_number(conversion) ? type_is_number(type) : type.kind == TYPE_STRING))
         return;
-    bool nil = kind == TYPE_NIL || (kind == TYPE_STRING && conversion == 'q');
     compile_fail(compiler, position, "printf: %%%c needs %s, argument %zu is %s", conversion,
                  wants_number(conversion) ? "an integer" : "a string", number,
-                 nil ? (kind == TYPE_NIL ? "always nil" : "a string or nil") : kind_of(&compiler->arena, value));
+                 type.kind == TYPE_NIL ? "always nil" : kind_of(&compiler->arena, value));
 }
 
 /* Passes over one conversion, whose % is at FORMAT[AT]; *LETTER is what it converts to, '%' for "%%". */
@@ -104,6 +101,7 @@ static unsigned output_of(struct build *build)
     for (size_t i = 0; i < compiler->object_count; i++)
         if (compiler->objects[i]->kind == OBJECT_OUTPUT) {
             compiler->objects[i]->used = true;
+            compiler->objects[i]->name = "output";
             return (unsigned)i;
         }
     build_fail(build, "printf and exit are not available in handlers here");
@@ -123,7 +121,7 @@ void build_printf(struct build *build, struct value **args, size_t count)
     if (print->count != count - 1)
         build_fail(build, "printf: the format has %zu conversion%s, but there %s %zu value%s", print->count,
                    print->count == 1 ? "" : "s", count == 2 ? "is" : "are", count - 1, count == 2 ? "" : "s");
-    /* What is emitted: the record, and for the error's sake the numbers, which must not be nil. */
+    /* What is emitted: the record, and for the error's sake what must not be nil. */
     struct value **emitted = arena_allocate(build->arena, count * sizeof *emitted);
     size_t emitted_count = 1;
     emitted[0] = build_record(build);
@@ -138,7 +136,7 @@ void build_printf(struct build *build, struct value **args, size_t count)
             continue;
         }
         build_assign(build, emitted[0], ir_number(build->function, (double)i + 1), value, NULL);
-        if (wants_number(argument->conversion))
+        if (argument->conversion != 's')
             emitted[emitted_count++] = value;
     }
     struct value *emit = build_value(build, IR_EMIT, emitted, emitted_count);

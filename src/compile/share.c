@@ -359,7 +359,7 @@ static void emit(struct lower *lower, struct value *value)
     struct place *record = lower_place(lower, source);
     lower_require(lower, record, "emitting nil");
     for (size_t i = 1; i < value->arg_count; i++)
-        lower_require(lower, lower_place(lower, value->args[i]), "printing nil as a number");
+        lower_require(lower, lower_place(lower, value->args[i]), "printf of nil, which only %s prints");
     uint32_t size = record_of(source->type.record)->size;
     struct slot *slot = record->header;
     if (!slot) {

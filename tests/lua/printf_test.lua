@@ -90,7 +90,13 @@ run = script [[local m = up.hash() m:set(3, 5)
   up.uprobe(CALLS .. "add3", function(e) up.printf("before %d\n", e.arg0) up.printf("%d\n", m[e.arg0]) up.printf("after\n") end)]]
 is(select(2, run.out:gsub("before %d+\n", "")), 23, "before an error a handler prints")
 is(select(2, run.out:gsub("\n5\nafter\n", "")), 1, "behind it not")
-like(run.err, "  22 × handler ended by an error: printing nil as a number, [^\n]*%.lua:2\n$", "the error is counted with its line")
+like(run.err, "  22 × handler ended by an error: printf of nil, which only %%s prints, [^\n]*%.lua:2\n$", "the error is counted with its line")
+
+-- Strings of the target's memory.
+run = script [[up.uprobe(CALLS .. "name", function(e)
+  local s = up.str(e.arg0)
+  up.printf("%s|%s|%d|%10s|%.3s|%q|%s\n", s, up.str(e.arg0, 4), #s, s, s, s, up.str(8)) up.exit(5) end)]]
+is(run.out, "uplua-23|upl…|8|  uplua-23|upl|\"uplua-23\"|nil\n", "strings of the target, one of them cut, one unreadable")
 
 -- The prompt and -e code have printf and exit as globals.
 run = target.uplua [[-e 'uprobe("./build/targets/calls:add3", function(e) printf("%d,", e.arg0) if e.arg0 == 4 then exit(3) end end)' \
