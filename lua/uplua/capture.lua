@@ -29,13 +29,17 @@ local function builtin(value)
   end
 end
 
--- The name of a function of Lua's own libraries: "print", "string.format"; nil for others.
+-- The name of a function of Lua's own libraries: "print", "string.format"; nil for others. Some are bytecode without lines, and some
+-- have been replaced by uplua's (uplua.script).
 local function library_name(value)
-  for _, library in ipairs { "_G", "string", "table", "math", "os", "io", "ffi", "coroutine", "debug" } do
+  local info = debug.getinfo(value, "S")
+  if info.what ~= "C" and not info.short_src:find "^%[builtin:" and not info.source:find "^@uplua/" then return nil end
+  for _, library in ipairs { "string", "table", "math", "os", "io", "ffi", "coroutine", "debug", "jit", "_G" } do
     for name, known in pairs(package.loaded[library] or {}) do
       if rawequal(known, value) then return library == "_G" and name or library .. "." .. name end
     end
   end
+  return "a function that is not written in Lua"
 end
 
 local function bytes_of(value)
@@ -48,9 +52,8 @@ local function describe(value)
   if kind == "function" then
     local name = builtin(value)
     if name then return "builtin", name end
-    if debug.getinfo(value, "S").what == "C" then
-      return "other", (library_name(value) or "a function") .. ", which is not written in Lua"
-    end
+    name = library_name(value)
+    if name then return "other", name end
     return "function", capture.handle(value)
   end
   if kind == "table" then

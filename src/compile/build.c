@@ -123,6 +123,7 @@ static void compare(struct build *build, enum ir_op op, struct value *a, struct 
 static void test(struct build *build, const struct instruction *instruction, bool jump_if_true, bool copy)
 {
     struct value *value = build_read(build, instruction->d);
+    refuse_reading(build->compiler, build->position, value);
     uint32_t yes = taken(build), no = build->pc + 2;
     int known = fold_truth(value);
     struct value *condition =
@@ -412,6 +413,7 @@ static void load(struct build *build, const struct instruction *instruction)
 static void negate(struct build *build, const struct instruction *instruction)
 {
     struct value *value = build_read(build, instruction->d);
+    refuse_reading(build->compiler, build->position, value);
     int known = fold_truth(value);
     build_write(build, instruction->a,
                 known >= 0 ? ir_boolean(build->function, !known) : build_value(build, IR_NOT, &value, 1));

@@ -90,6 +90,9 @@ void build_printf(struct build *build, struct value **args, size_t count);
 /* exit([code]): ends the run, and the handler here: nothing follows in the current block. */
 void build_exit(struct build *build, struct value **args, size_t count);
 
+/* Refuses the call of the function that Lua or uplua calls NAME ("math.max", "up.every"), with what to write instead. */
+_Noreturn void build_refuse_call(struct build *build, const char *name);
+
 /* callee(args…): the results, COUNT of them in *RESULTS (arena). WANTED: how many the caller takes, -1 if open. */
 void build_call(struct build *build, struct value *callee, struct value **args, size_t arg_count, int wanted,
                 const char *name, struct value ***results, size_t *count);

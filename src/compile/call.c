@@ -112,6 +112,33 @@ static struct value *arithmetic(struct build *build, enum ir_op op, int64_t numb
     return value;
 }
 
+/* bit.rol(x, n), bit.ror(x, n): shifts take n modulo 64. */
+static struct value *rotate(struct build *build, const char *name, struct value **args, size_t count)
+{
+    if (count < 2)
+        build_fail(build, "bit.%s needs two operands", name);
+    struct value *back = arithmetic(build, IR_NEG, 0, args[1], NULL);
+    bool left = name[2] == 'l';
+    return arithmetic(build, IR_OR, 0, arithmetic(build, IR_SHL, 0, args[0], left ? args[1] : back),
+                      arithmetic(build, IR_SHR, 0, args[0], left ? back : args[1]));
+}
+
+/* Swaps neighbours of 8, then 16, then 32 bits. */
+static struct value *swap_bytes(struct build *build, struct value *x)
+{
+    if (x->op == IR_CONSTANT && x->constant.kind == CAPTURED_NUMBER)
+        build_fail(build, "bit.bswap of a Lua number swaps 4 bytes in Lua, and 8 in a handler: write up.i64(x)");
+    static const uint64_t masks[] = { 0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff };
+    for (int i = 0; i < 3; i++) {
+        struct value *width = ir_number(build->function, 8 << i);
+        struct value *mask = ir_constant(build->function, &(struct captured){ .kind = CAPTURED_I64, .u64 = masks[i] });
+        struct value *high = arithmetic(build, IR_AND, 0, arithmetic(build, IR_SHR, 0, x, width), mask);
+        struct value *low = arithmetic(build, IR_SHL, 0, arithmetic(build, IR_AND, 0, x, mask), width);
+        x = arithmetic(build, IR_OR, 0, high, low);
+    }
+    return x;
+}
+
 static struct value *call_bit(struct build *build, const char *name, struct value **args, size_t count)
 {
     static const struct { const char *name; enum ir_op op; } operations[] = {
@@ -131,7 +158,13 @@ static struct value *call_bit(struct build *build, const char *name, struct valu
             value = arithmetic(build, op, 0, value, args[j]);
         return value;
     }
-    build_fail(build, "bit.%s is not available in a handler yet", name);
+    if (!strcmp(name, "tobit") && count)
+        return arithmetic(build, IR_CAST, -32, args[0], NULL);
+    if (!strcmp(name, "rol") || !strcmp(name, "ror"))
+        return rotate(build, name, args, count);
+    if (!strcmp(name, "bswap") && count)
+        return swap_bytes(build, args[0]);
+    build_refuse_call(build, arena_format(build->arena, "bit.%s", name));
 }
 
 /* The SIZE of up.str(address, size): bytes of the buffer. */
@@ -225,7 +258,7 @@ static struct value *call_builtin(struct build *build, const char *name, struct 
         return call_starts(build, args, count);
     if (!strcmp(name, "copy") && count)
         return build_value(build, IR_COPY, args, 1);
-    build_fail(build, "%s%s is not available in a handler yet", strchr(name, '.') ? "" : "up.", name);
+    build_refuse_call(build, arena_format(build->arena, "up.%s", name));
 }
 
 static void expect_arguments(struct build *build, const char *what, size_t count, size_t expected)
@@ -320,7 +353,7 @@ void build_call(struct build *build, struct value *callee, struct value **args, 
     else if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_NIL)
         build_fail(build, "'%s' is nil when the handler is compiled: there is no such function", name ? name : "?");
     else if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_OTHER)
-        build_fail(build, "a handler cannot call %s", constant->string.bytes);
+        build_refuse_call(build, constant->string.bytes);
     else
         build_fail(build, "a handler calls Lua functions that are known when it is compiled; '%s' is none",
                    name ? name : "this");

@@ -22,7 +22,7 @@ int64_t fold_integer(struct function *function, const struct value *value, const
         compile_fail(function->compiler, position,
                      "%.17g is too large for a Lua number in a handler: write it as an LL or ULL literal", number);
     if (number != trunc(number))
-        compile_fail(function->compiler, position, "%.14g is not an integer: handlers compute with integers", number);
+        compile_fail(function->compiler, position, "%.14g is not an integer: handlers compute with integers; up.i64(a) / b cuts the fraction off", number);
     return (int64_t)number;
 }
 
@@ -106,6 +106,29 @@ static struct value *integers(struct function *function, enum ir_op op, bool is_
     }
 }
 
+/* bit.* on two Lua numbers has 32 bits in Lua: refused where 64 would give something else. */
+static struct value *bits(struct function *function, enum ir_op op, int64_t a, int64_t b, const struct position *position)
+{
+    uint32_t x = (uint32_t)a, y = (uint32_t)b, result;
+    switch (op) {
+    case IR_SHL:
+        result = x << (y & 31);
+        break;
+    case IR_SHR:
+        result = x >> (y & 31);
+        break;
+    case IR_SAR:
+        result = (uint32_t)((int32_t)x >> (y & 31));
+        break;
+    default:
+        result = (uint32_t)integers(function, op, false, x, y)->constant.u64;
+    }
+    if (integers(function, op, false, (uint64_t)a, (uint64_t)b)->constant.i64 != (int32_t)result)
+        compile_fail(function->compiler, position, "on Lua numbers this bit operation has 32 bits in Lua, and another result than with the "
+                     "64 of a handler: write up.i64(%lld)", (long long)a);
+    return ir_number(function, (int32_t)result);
+}
+
 struct value *fold_arithmetic(struct function *function, enum ir_op op, int64_t number, struct value *a,
                               struct value *b, const struct position *position)
 {
@@ -118,9 +141,11 @@ struct value *fold_arithmetic(struct function *function, enum ir_op op, int64_t 
     bool bitwise = op >= IR_AND && op <= IR_BNOT;
     if (a_number && b_number && !bitwise)
         return numbers(function, op, a->constant.number, b ? b->constant.number : 0, position);
+    int64_t x = fold_integer(function, a, position), y = b ? fold_integer(function, b, position) : 0;
+    if (a_number && b_number)
+        return bits(function, op, x, y, position);
     bool is_unsigned = a->constant.kind == CAPTURED_U64 || (b && b->constant.kind == CAPTURED_U64);
-    return integers(function, op, is_unsigned, (uint64_t)fold_integer(function, a, position),
-                    b ? (uint64_t)fold_integer(function, b, position) : 0);
+    return integers(function, op, is_unsigned, (uint64_t)x, (uint64_t)y);
 }
 
 static int compare_strings(const struct captured *a, const struct captured *b)

@@ -94,7 +94,8 @@ static struct value *index_event(struct build *build, struct value *event, const
 
 static struct value *index_object(struct build *build, struct value *base, struct value *key, const char *called)
 {
-    static const char *const script_methods[] = { "get", "set", "delete", "pairs", "size", "clear", "top", "take", NULL };
+    static const char *const script_methods[] = { "get", "set", "delete", "pairs", "size", "clear", "top", "take", "percentile",
+                                                  NULL };
     struct shared *object = object_of(build, base);
     const char *name = field_name(key);
     if (is_aggregate(object)) {
@@ -113,8 +114,8 @@ static struct value *index_object(struct build *build, struct value *base, struc
                                                                 : (const char *const[]){ "emit", NULL };
         if (named(name, methods))
             return method(build, base, name);
-        build_fail(build, "a handler can use %s of a %s", object->kind == OBJECT_VAR ? "get, set and add" : "emit",
-                   object->kind == OBJECT_VAR ? "var" : "ring");
+        build_fail(build, "a handler can only %s", object->kind == OBJECT_VAR ? ":get(), :set(x) and :add(n) a var"
+                                                                             : ":emit { … } into a ring");
     }
     if (named(name, script_methods))
         build_fail(build, "'%s:%s' is for the script side: in a handler write %s[key], %s[key] = value or %s[key] = nil",

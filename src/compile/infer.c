@@ -37,13 +37,19 @@ static struct type present(struct type type)
     return type;
 }
 
+static const char *describe(struct inference *inference, struct value *value)
+{
+    return ir_describe(inference->arena, ir_value(value));
+}
+
 /* What VALUE means to memory: numbers become integers. A nil is only possible where ALLOW_NIL. */
 static struct type stored(struct inference *inference, const struct value *user, struct value *value, const char *where)
 {
     struct type type = ir_value(value)->type;
-    if (type.kind == TYPE_STATIC)
-        compile_fail(inference->compiler, user->position,
-                     "functions, tables of the script and shared objects cannot be stored %s by a handler", where);
+    if (type.kind == TYPE_STATIC) {
+        refuse_reading(inference->compiler, user->position, value);
+        compile_fail(inference->compiler, user->position, "%s cannot be stored %s by a handler", describe(inference, value), where);
+    }
     if (access_is_place(type))
         compile_fail(inference->compiler, user->position,
                      "a '%s' of the program that is traced cannot be stored %s: store what it holds, or its address: up.u64(…)",
@@ -114,8 +120,11 @@ static struct type number(struct inference *inference, const struct value *user,
     if (type.kind == TYPE_STRING && (user->op == IR_LT || user->op == IR_LE))
         compile_fail(inference->compiler, user->position,
                      "strings have no order in a handler: compare them with ==, ~= or s:starts(prefix), and sort in user space");
-    compile_fail(inference->compiler, user->position, "arithmetic or order comparison on %s%s",
-                 name_of(inference, present(type)),
+    refuse_reading(inference->compiler, user->position, operand);
+    if (user->op == IR_VAR_SET || user->op == IR_VAR_ADD || user->op == IR_AGGREGATE)
+        compile_fail(inference->compiler, user->position, "%s an integer, not %s",
+                     user->op == IR_AGGREGATE ? ":add(value) takes" : "a var holds", describe(inference, operand));
+    compile_fail(inference->compiler, user->position, "arithmetic or order comparison on %s%s", describe(inference, operand),
                  type.kind == TYPE_POINTER ? "; index it, as in p[1], or compute with its address: up.u64(p)" : "");
 }
 
@@ -183,13 +192,17 @@ static struct record *record(struct inference *inference, const struct value *us
         return record_of(type.record);
     if (type.kind == TYPE_NONE || type.kind == TYPE_NIL) {
         if (inference->final)
-            compile_fail(inference->compiler, user->position, "indexes a value that is always nil%s",
+            compile_fail(inference->compiler, user->position, "%s a value that is always nil%s", user->op == IR_EMIT ? "emits" : "indexes",
                          ir_value(base)->op == IR_MAP_GET ? ": nothing ever stores into that map" : "");
         return NULL;
     }
     if (type.kind == TYPE_POINTER)
         compile_fail(inference->compiler, user->position, "a handler cannot write to the memory of what it traces");
-    compile_fail(inference->compiler, user->position, "%s has no fields", name_of(inference, present(type)));
+    refuse_reading(inference->compiler, user->position, base);
+    if (user->op == IR_EMIT)
+        compile_fail(inference->compiler, user->position, "a ring takes records: r:emit { name = value }, not %s",
+                     describe(inference, base));
+    compile_fail(inference->compiler, user->position, "%s has no fields", describe(inference, base));
 }
 
 static bool is_pointer(struct value *value)
@@ -273,11 +286,13 @@ static void constructor(struct inference *inference, struct value *value)
 static struct type compare_equal(struct inference *inference, const struct value *value)
 {
     struct type a = ir_value(value->args[0])->type, b = ir_value(value->args[1])->type;
+    for (size_t i = 0; i < 2; i++)
+        refuse_reading(inference->compiler, value->position, value->args[i]);
     if (inference->final && a.kind > TYPE_NIL && b.kind > TYPE_NIL) {
         bool comparable = a.kind == b.kind || (type_is_number(a) && type_is_number(b));
         if (!comparable)
             compile_fail(inference->compiler, value->position, "compares %s with %s: they are never equal%s",
-                         name_of(inference, present(a)), name_of(inference, present(b)),
+                         describe(inference, value->args[0]), describe(inference, value->args[1]),
                          a.kind == TYPE_POINTER || b.kind == TYPE_POINTER ? "; an address is up.u64(p)" : "");
         if (a.kind == TYPE_RECORD || a.kind == TYPE_STATIC)
             compile_fail(inference->compiler, value->position, "%s cannot be compared in a handler; compare fields",

@@ -323,6 +323,34 @@ bool ir_dominates(const struct block *a, const struct block *b)
     return a == b;
 }
 
+const char *ir_describe(struct arena *arena, const struct value *value)
+{
+    if (value->op == IR_CONSTANT) {
+        switch (value->constant.kind) {
+        case CAPTURED_TABLE:
+            return "a table of the script";
+        case CAPTURED_OBJECT:
+            return "a shared object";
+        case CAPTURED_FUNCTION:
+        case CAPTURED_BUILTIN:
+            return "a function";
+        case CAPTURED_OTHER:
+            return value->constant.string.bytes;
+        default:
+            break;
+        }
+    }
+    if (value->op == IR_EVENT)
+        return "the event";
+    if (value->op == IR_CELL)
+        return "an aggregation's element";
+    if (value->op == IR_METHOD)
+        return "a method";
+    struct type type = value->type;
+    type.optional = false;
+    return type_name(arena, type);
+}
+
 static const char *const op_names[] = {
     [IR_CONSTANT] = "constant", [IR_EVENT] = "event", [IR_CELL] = "cell", [IR_METHOD] = "method", [IR_PHI] = "phi",
     [IR_PRESENT] = "present", [IR_ABSENT] = "absent", [IR_EVENT_FIELD] = "event_field", [IR_USTACK] = "ustack",

@@ -170,6 +170,10 @@ void ir_dominators(struct function *function);
 bool ir_dominates(const struct block *a, const struct block *b);
 /* A listing for --explain and for debugging, on stderr. */
 void ir_print(struct function *function);
+/* Refuses VALUE at POSITION if it is an aggregation's element: handlers only add to these. */
+void refuse_reading(struct compiler *compiler, const struct position *position, struct value *value);
+/* What VALUE is, for messages, in ARENA: "an integer", "a table of the script". */
+const char *ir_describe(struct arena *arena, const struct value *value);
 /* Aborts where an invariant does not hold. */
 void ir_check(struct function *function);
 

@@ -14,44 +14,21 @@ static bool wants_number(char conversion)
     return strchr("diouxXceEfFgGaA", conversion) != NULL;
 }
 
-/* "an integer", "a table of the script"; what VALUE is, for messages. */
-static const char *kind_of(struct arena *arena, const struct value *value)
+/* A pointer prints as its address. */
+static bool is_word(struct type type)
 {
-    if (value->op == IR_CONSTANT) {
-        switch (value->constant.kind) {
-        case CAPTURED_TABLE:
-            return "a table of the script";
-        case CAPTURED_OBJECT:
-            return "a shared object";
-        case CAPTURED_FUNCTION:
-        case CAPTURED_BUILTIN:
-            return "a function";
-        case CAPTURED_OTHER:
-            return value->constant.string.bytes;
-        default:
-            break;
-        }
-    }
-    if (value->op == IR_EVENT)
-        return "the event";
-    if (value->op == IR_CELL)
-        return "an aggregation's element";
-    if (value->op == IR_METHOD)
-        return "a method";
-    struct type type = value->type;
-    type.optional = false;
-    return type_name(arena, type);
+    return type_is_number(type) || type.kind == TYPE_POINTER;
 }
 
 static void check_argument(struct compiler *compiler, const struct position *position, char conversion, size_t number,
                            const struct value *value)
 {
     struct type type = value->type;
-    if (conversion == 's' || (wants_number(conversion) ? type_is_number(type) : type.kind == TYPE_STRING))
+    if (conversion == 's' || (wants_number(conversion) ? is_word(type) : type.kind == TYPE_STRING))
         return;
     compile_fail(compiler, position, "printf: %%%c needs %s, argument %zu is %s", conversion,
                  wants_number(conversion) ? "an integer" : "a string", number,
-                 type.kind == TYPE_NIL ? "always nil" : kind_of(&compiler->arena, value));
+                 type.kind == TYPE_NIL ? "always nil" : ir_describe(&compiler->arena, value));
 }
 
 /* Passes over one conversion, whose % is at FORMAT[AT]; *LETTER is what it converts to, '%' for "%%". */
@@ -130,7 +107,7 @@ void build_printf(struct build *build, struct value **args, size_t count)
         struct value *value = argument->value = args[i + 1];
         if (value->type.kind == TYPE_STATIC)
             build_fail(build, "printf: argument %zu is %s; a handler prints integers, strings, booleans, stacks and records",
-                       i + 2, kind_of(build->arena, value));
+                       i + 2, ir_describe(build->arena, value));
         if (value->op == IR_CONSTANT && !is_cdata(&value->constant)) {
             argument->constant = &value->constant;
             continue;
@@ -149,7 +126,7 @@ static void check_print(struct function *function, const struct value *emit)
     for (size_t i = 0; i < emit->print->count; i++) {
         struct print_argument *argument = &emit->print->args[i];
         const struct value *value = ir_value(argument->value);
-        argument->is_unsigned = value->type.kind == TYPE_U64;
+        argument->is_unsigned = value->type.kind == TYPE_U64 || value->type.kind == TYPE_POINTER;
         check_argument(function->compiler, emit->position, argument->conversion, i + 2, value);
     }
 }
@@ -159,7 +136,7 @@ static void check_exit(struct function *function, const struct value *end)
     const struct value *status = end->arg_count ? ir_value(end->args[0]) : NULL;
     if (status && !type_is_number(status->type) && status->type.kind != TYPE_NIL)
         compile_fail(function->compiler, end->position, "exit: the status is an integer from 0 to 255, not %s",
-                     kind_of(function->arena, status));
+                     ir_describe(function->arena, status));
 }
 
 void output_check(struct function *function)

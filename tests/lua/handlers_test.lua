@@ -155,6 +155,39 @@ local cases = {
     up.uprobe(ADD3, function(e)
       if e.arg0 == 5 then m[1], m[2], m[3] = bit.lshift(e.arg0, 40), bit.rshift(-e.arg0, 60), bit.arshift(-e.arg0, 1) m[4] = 0xffULL % 16 end
     end)]], "m[1], m[2], m[3], m[4]", "5497558138880 15 -3 15" },
+  { "rotations, swapped bytes, 32 bits", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      if e.arg0 == 5 then
+        m[1], m[2], m[3], m[4] = bit.rol(e.arg0, 60), bit.ror(-e.arg0, e.arg1), bit.bswap(e.arg0), bit.tobit(e.arg0 * 0xfffffffff)
+      end
+    end)]], "m[1], m[2], m[3], m[4]", "5764607523034234880LL -72057594037927937LL 360287970189639680LL -5" },
+  { "goto", [[local n, m = up.sum(), up.count()
+    up.uprobe(ADD3, function(e)
+      if e.arg0 % 2 == 0 then goto done end
+      n:add(e.arg0)
+      do return end
+      ::done::
+      m:inc()
+    end)]], "n:get(), m:get()", "121 12" },
+  { "goto continue, out of two loops, and back", [[local n, m = up.sum(), up.sum()
+    up.uprobe(ADD3, function(e)
+      local k = 0
+      for i = 1, 5 do
+        for j = 1, 5 do
+          if j == 2 then goto continue end
+          if i + j > e.arg0 then goto out end
+          k = k + 1
+          ::continue::
+        end
+      end
+      ::out::
+      n:add(k)
+      local i = 0
+      ::again::
+      i = i + 1
+      if i < e.arg1 then goto again end
+      m:add(i)
+    end)]], "n:get(), m:get()", "319 507" },
   { "sixty keys share the stack", [[local n, m = up.count(), up.hash()
     up.uprobe(ADD3, function(e) ]] .. ("n[{ e.arg0, e.comm }]:inc() m[e.arg1 * 3 + 1] = { a = e.arg0, s = e.comm } "):rep(30) .. [[ end)]],
     "n[{ 3, 'calls' }], m[13].a, m[13].s", "30 2 calls" },
@@ -174,7 +207,7 @@ end
 -- Where the kernel has no loops, a handler with one is refused and the others run.
 local refused = target.loops_refused()
 local function has_loop(case)
-  for _, word in ipairs { "for", "while", "repeat" } do
+  for _, word in ipairs { "for", "while", "repeat", "goto again" } do
     if case[2]:find("%f[%w]" .. word .. "%f[%W]") then return true end
   end
   return false
