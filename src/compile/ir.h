@@ -185,5 +185,7 @@ void pass_build(struct function *function);
 void pass_infer(struct function *functions, size_t count); /* over all handlers of the setup */
 void pass_check(struct function *function);
 void pass_optimise(struct function *function);
+/* Part of it (thread.c): returns whether it has changed anything. */
+bool pass_thread(struct function *function);
 
 #endif

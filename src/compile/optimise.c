@@ -324,5 +324,6 @@ void pass_optimise(struct function *function)
     do {
         smaller = ir_drop_unused(function, ir_has_effect);
         smaller |= drop_branches(function);
+        smaller |= pass_thread(function);
     } while (smaller);
 }
