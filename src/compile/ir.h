@@ -44,7 +44,8 @@ enum ir_op {
     IR_MAP_GET,    /* args: key; .object; nil if absent */
     IR_MAP_SET,    /* args: key, value */
     IR_MAP_DELETE, /* args: key */
-    IR_MAP_ADD,    /* args: key, delta; .number: 1 if an absent entry is inserted, 0 if it is an error */
+    IR_MAP_ADD,    /* args: key, delta, and the read just before, if its entry is to be used; .number: 1 if an absent entry is
+                      inserted, 0 if it is an error */
     IR_FIELD_ADD,  /* args: record, delta; field as IR_GET_FIELD: one atomic add in place */
     IR_AGGREGATE,  /* args: value, key or none; .object: count, sum, hist */
     IR_VAR_GET, IR_VAR_SET, IR_VAR_ADD, /* args: none or value; .object */

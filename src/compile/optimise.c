@@ -31,44 +31,6 @@ static bool is_pure(const struct value *value)
     }
 }
 
-static bool same_operation(const struct value *a, const struct value *b)
-{
-    if (a->op != b->op || a->arg_count != b->arg_count || a->event != b->event || a->number != b->number ||
-        a->type.ctype != b->type.ctype)
-        return false;
-    /* A handler cannot write to the memory that it reads; but a round of a loop looks at it anew. */
-    if (a->access && (!access_equal(a->access, b->access) || a->block->loop != b->block->loop))
-        return false;
-    for (size_t i = 0; i < a->arg_count; i++)
-        if (ir_value(a->args[i]) != ir_value(b->args[i]))
-            return false;
-    return true;
-}
-
-static void merge_equal_values(struct function *function)
-{
-    struct value **seen = NULL;
-    size_t count = 0;
-    for (struct block *block = function->entry; block; block = block->following)
-        for (struct value *value = block->first, *next; value; value = next) {
-            next = value->next;
-            if (!is_pure(value))
-                continue;
-            struct value *earlier = NULL;
-            for (size_t i = 0; i < count && !earlier; i++)
-                if (same_operation(seen[i], value) && ir_dominates(seen[i]->block, block))
-                    earlier = seen[i];
-            if (earlier) {
-                replace(value, earlier);
-            } else {
-                seen = arena_grow(function->arena, seen, count, sizeof *seen);
-                seen[count++] = value;
-            }
-        }
-}
-
-/* --- additions in place --- */
-
 static struct value *strip(struct value *value)
 {
     value = ir_value(value);
@@ -148,6 +110,46 @@ static bool untouched(const struct value *from, const struct value *to, unsigned
     return true;
 }
 
+static bool same_operation(const struct function *function, const struct value *a, const struct value *b)
+{
+    if (a->op == IR_MAP_GET && b->op == IR_MAP_GET)
+        return a->object == b->object && same_key(function, a->args[0], b->args[0]) && untouched(a, b, b->object);
+    if (a->op != b->op || a->arg_count != b->arg_count || a->event != b->event || a->number != b->number ||
+        a->type.ctype != b->type.ctype)
+        return false;
+    /* A handler cannot write to the memory that it reads; but a round of a loop looks at it anew. */
+    if (a->access && (!access_equal(a->access, b->access) || a->block->loop != b->block->loop))
+        return false;
+    for (size_t i = 0; i < a->arg_count; i++)
+        if (ir_value(a->args[i]) != ir_value(b->args[i]))
+            return false;
+    return true;
+}
+
+static void merge_equal_values(struct function *function)
+{
+    struct value **seen = NULL;
+    size_t count = 0;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first, *next; value; value = next) {
+            next = value->next;
+            if (!is_pure(value) && value->op != IR_MAP_GET)
+                continue;
+            struct value *earlier = NULL;
+            for (size_t i = 0; i < count && !earlier; i++)
+                if (ir_dominates(seen[i]->block, block) && same_operation(function, seen[i], value))
+                    earlier = seen[i];
+            if (earlier) {
+                replace(value, earlier);
+            } else {
+                seen = arena_grow(function->arena, seen, count, sizeof *seen);
+                seen[count++] = value;
+            }
+        }
+}
+
+/* --- additions in place --- */
+
 static bool is_zero(const struct value *value)
 {
     return fold_is_number(value) && value->constant.kind == CAPTURED_NUMBER && value->constant.number == 0;
@@ -220,6 +222,21 @@ static struct value *delta_before(struct function *function, struct value *user,
     return negation;
 }
 
+/* True if so little happens between FROM and TO that an entry found by the one is as good to the other as one looked up anew. */
+static bool is_soon(const struct value *from, const struct value *to)
+{
+    for (const struct block *block = from->block; block; block = block->following)
+        for (const struct value *value = block == from->block ? from->next : block->first; value; value = value->next) {
+            if (value == to)
+                return true;
+            bool quick = is_pure(value) || value->op == IR_PHI || value->op == IR_JUMP || value->op == IR_BRANCH ||
+                         value->op == IR_VAR_ADD || value->op == IR_RECORD || value->op == IR_SET_FIELD;
+            if (!quick || value->op == IR_USTACK)
+                return false;
+        }
+    return false;
+}
+
 static void add_in_map(struct function *function, struct value *set)
 {
     struct value *operand;
@@ -234,6 +251,12 @@ static void add_in_map(struct function *function, struct value *set)
     set->args[1] = delta_before(function, set, delta, negated);
     set->op = IR_MAP_ADD;
     set->number = or_zero;
+    if (is_soon(read, set)) {
+        struct value *args[] = { read->args[0], set->args[1], ir_value(operand)->op == IR_PRESENT ? operand : read };
+        set->args = arena_allocate(function->arena, sizeof args);
+        memcpy(set->args, args, sizeof args);
+        set->arg_count = 3;
+    }
 }
 
 static void add_in_field(struct function *function, struct value *set)

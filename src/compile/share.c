@@ -221,14 +221,14 @@ static void map_set(struct lower *lower, struct value *value)
 }
 
 /*
- * Goes on in a new block with the address of the element KEY, which is inserted from INITIAL where it is absent. *DONE
- * is where control comes out after the caller has used it; with COMPLETE the inserted value is final and goes there directly.
+ * Goes on in a new block with the address of the element KEY, of which FIRST is what a lookup found, and which is inserted from INITIAL where
+ * it is absent. *DONE is where control comes out after the caller has used it; with COMPLETE the inserted value is final and goes there
+ * directly.
  */
-static struct operand element(struct lower *lower, const struct shared *object, struct operand key,
+static struct operand element(struct lower *lower, const struct shared *object, struct operand key, struct operand first,
                               struct operand initial, bool complete, struct machine_block *done)
 {
     struct program *program = lower->program;
-    struct operand first = lookup(lower, object, key);
     struct machine_block *found = machine_block(program), *missing = machine_block(program);
     struct machine_block *again = machine_block(program), *retried = machine_block(program);
     struct machine_block *hit = machine_block(program);
@@ -262,17 +262,21 @@ static void map_add(struct lower *lower, struct value *value)
     struct shared *object = object_of(lower, value);
     struct operand delta = lower_number(lower, value->args[1]);
     struct operand key = key_address(lower, value->args[0], object);
-    if (!value->number) {
-        struct place entry = { .value = lookup(lower, object, key) };
-        entry.present = entry.value;
-        lower_require(lower, &entry, "arithmetic or comparison on nil");
-        machine_add_atomic(program, entry.value, 0, delta);
+    struct value *read = value->arg_count > 2 ? ir_value(value->args[2]) : NULL;
+    bool there = read && read->op == IR_PRESENT;
+    while (read && read->op == IR_PRESENT)
+        read = ir_value(read->args[0]);
+    struct operand first = read ? lower_place(lower, read)->present : lookup(lower, object, key);
+    if (!value->number || there) {
+        if (!there)
+            lower_require(lower, &(struct place){ .present = first }, "arithmetic or comparison on nil");
+        machine_add_atomic(program, first, 0, delta);
         return;
     }
     struct machine_block *done = machine_block(program);
     struct slot *initial = program_slot(program, 8);
     machine_store(program, BPF_DW, operand_slot(initial, 0), 0, delta);
-    struct operand entry = element(lower, object, key, operand_slot(initial, 0), true, done);
+    struct operand entry = element(lower, object, key, first, operand_slot(initial, 0), true, done);
     machine_add_atomic(program, entry, 0, delta);
     machine_jump(program, done);
     machine_place(program, done);
@@ -305,7 +309,7 @@ static void aggregate(struct lower *lower, struct value *value)
             machine_store(program, BPF_DW, operand_slot(slot, 0), 0, delta);
             initial = operand_slot(slot, 0);
         }
-        entry = element(lower, object, key, initial, !hist, done);
+        entry = element(lower, object, key, lookup(lower, object, key), initial, !hist, done);
     } else {
         entry = only_element(lower, object, done);
     }
