@@ -1,6 +1,6 @@
--- What C types are, for the compiler (src/compile/ctype.h). LuaJIT's FFI parses declarations but does not list them: a type is
--- found out by looking, through it, at a scratch buffer of known bytes, and at how the FFI prints what it sees. Nothing of the
--- traced program is looked at here.
+-- What C types are, for the compiler (src/compile/ctype.h). LuaJIT's FFI parses declarations but does not list them: a
+-- type is found out by looking, through it, at a scratch buffer of known bytes, and at how the FFI prints what it sees.
+-- Nothing of the traced program is looked at here.
 --
 -- Types go by handles, which stay the same for the same type; const and volatile make no difference.
 local ffi = require "ffi"
@@ -11,8 +11,8 @@ local ctype = {}
 local types = {}   -- handle → { kind, name, size, bits, count: ctype.describe; at(address): what the FFI finds there }
 local handles = {} -- name → handle
 
--- Memory to look at. The FFI may take an address in it for a float, which must not be a negative NaN: LuaJIT would take that for a
--- value of another type.
+-- Memory to look at. The FFI may take an address in it for a float, which must not be a negative NaN: LuaJIT would take
+-- that for a value of another type.
 local SCRATCH = 64
 local function new_scratch()
   local bytes = ffi.new("uint8_t[?]", SCRATCH)
@@ -117,7 +117,8 @@ local function handle_of(at)
   return handle
 end
 
--- The handle of the type DECLARATION ("struct request *", or what ffi.typeof returned); nil and the FFI's message where it is none.
+-- The handle of the type DECLARATION ("struct request *", or what ffi.typeof returned); nil and the FFI's message where
+-- it is none.
 function ctype.parse(declaration)
   local good, parsed = pcall(ffi.typeof, declaration)
   if not good then return nil, parsed end
@@ -127,14 +128,15 @@ function ctype.parse(declaration)
   return handle_of(function(address) return ffi.cast(pointer, address)[0] end)
 end
 
--- kind, name, size in bytes (nil where it is not known), bits of an integer (negative: signed), count of an array's elements (0: not
--- declared). Kinds: "integer" (enums too), "boolean", "pointer", "array", "struct" (unions too), "other".
+-- kind, name, size in bytes (nil where it is not known), bits of an integer (negative: signed), count of an array's
+-- elements (0: not declared). Kinds: "integer" (enums too), "boolean", "pointer", "array", "struct" (unions too), "other".
 function ctype.describe(handle)
   local found = types[handle]
   return found.kind, found.name, found.size, found.bits, found.count
 end
 
--- The type of what a pointer leads to or an array consists of; nil and the reason where that is not known, not declared or no data.
+-- The type of what a pointer leads to or an array consists of; nil and the reason where that is not known, not declared
+-- or no data.
 function ctype.element(handle)
   local found = types[handle]
   if not found.element_handle then
@@ -145,8 +147,9 @@ function ctype.element(handle)
   return found.element_handle
 end
 
--- The field NAME of a struct or union, those of its unnamed members too: the handle of its type, the offset in bytes, and of a bitfield
--- the lowest bit there and how many there are. Nil where there is no such field, with the reason where it cannot be told.
+-- The field NAME of a struct or union, those of its unnamed members too: the handle of its type, the offset in bytes, and
+-- of a bitfield the lowest bit there and how many there are. Nil where there is no such field, with the reason where it
+-- cannot be told.
 function ctype.field(handle, name)
   local at = types[handle].at
   local offset, first_bit, bits = ffi.offsetof(at(here), name)

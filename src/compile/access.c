@@ -1,5 +1,7 @@
 #include "compile/access.h"
 
+#include <string.h>
+
 #include "compile/compiler.h"
 #include "compile/fold.h"
 
@@ -41,14 +43,16 @@ static void find_field(struct compiler *compiler, const struct value *value, con
 }
 
 /* BASE[index] */
-static void find_element(struct compiler *compiler, struct value *value, const struct ctype *base, struct access *access)
+static void find_element(struct compiler *compiler, const struct value *value, const struct ctype *base,
+                         struct access *access)
 {
     if (base->kind == CTYPE_STRUCT)
         compile_fail(compiler, value->position, "a '%s' has fields, no elements", base->name);
     const struct ctype *element = ctype_element(compiler, value->position, base);
     if (element->kind == CTYPE_OTHER || !element->size)
-        compile_fail(compiler, value->position, "the elements of '%s' are of type '%s', which handlers cannot compute with",
-                     base->name, element->name);
+        compile_fail(compiler, value->position,
+                     "the elements of '%s' are of type '%s', which handlers cannot compute with", base->name,
+                     element->name);
     access->type = element;
     access->stride = element->size;
     access->bound = base->count > 1 ? base->count : 0; /* [0] and [1] at the end of a struct stand for any number */
@@ -57,9 +61,53 @@ static void find_element(struct compiler *compiler, struct value *value, const s
     if (value->op == IR_GET_ELEMENT)
         return;
     if (access->bound && (uint64_t)value->number >= access->bound)
-        compile_fail(compiler, value->position, "the index %lld is outside of '%s'", (long long)value->number, base->name);
+        compile_fail(compiler, value->position, "the index %lld is outside of '%s'", (long long)value->number,
+                     base->name);
     access->offset = (int64_t)((uint64_t)value->number * access->stride);
     access->bound = 0;
+}
+
+/* An array of char with room for a text, no longer than up.str reads; LuaJIT takes int8_t for the same. */
+static bool is_text(const struct ctype *type)
+{
+    enum { MAX_TEXT = 4095 };
+    return type->kind == CTYPE_ARRAY && type->count > 1 && type->count <= MAX_TEXT &&
+           type->size == type->count && !strncmp(type->name, "char [", 6);
+}
+
+/* What VALUE is another name for, behind tests for nil and where their ways meet again. */
+static struct value *source_of(struct value *value, int depth)
+{
+    value = ir_value(value);
+    if (value->op == IR_PRESENT || value->op == IR_ABSENT)
+        return source_of(value->args[0], depth);
+    if (value->op != IR_PHI || !depth || !value->arg_count)
+        return value;
+    struct value *source = source_of(value->args[0], depth - 1);
+    for (size_t i = 1; i < value->arg_count; i++)
+        if (source_of(value->args[i], depth - 1) != source)
+            return value;
+    return source;
+}
+
+struct value *access_place(struct function *function, struct value *value)
+{
+    enum { NESTED_TESTS = 4 };
+    struct value *text = source_of(value, NESTED_TESTS);
+    if (!text->access || !text->access->is_text)
+        return value;
+    struct access *access = text->access;
+    if (!access->place) {
+        struct value *place = ir_insert(function, text, text->op, text->position, text->args, text->arg_count);
+        place->name = text->name;
+        place->number = text->number;
+        place->access = arena_allocate(function->arena, sizeof *access);
+        *place->access = *access;
+        place->access->is_text = false;
+        place->type = access_infer(function->compiler, place);
+        access->place = place;
+    }
+    return access->place;
 }
 
 struct type access_infer(struct compiler *compiler, struct value *value)
@@ -71,9 +119,12 @@ struct type access_infer(struct compiler *compiler, struct value *value)
             find_field(compiler, value, base.ctype, access);
         else
             find_element(compiler, value, base.ctype, access);
+        access->is_text = is_text(access->type);
         value->access = access;
     }
     const struct ctype *found = value->access->type;
+    if (value->access->is_text) /* the last byte of a buffer is no text */
+        return (struct type){ .kind = TYPE_STRING, .optional = true, .capacity = (uint32_t)(found->size + 8) & ~7u };
     struct type type = { .kind = TYPE_I64, .optional = true };
     if (found->kind == CTYPE_BOOLEAN)
         type.kind = TYPE_BOOLEAN;
@@ -88,8 +139,8 @@ struct type access_infer(struct compiler *compiler, struct value *value)
 
 bool access_equal(const struct access *a, const struct access *b)
 {
-    return a == b || (a && b && a->type == b->type && a->offset == b->offset && a->stride == b->stride && a->bound == b->bound &&
-                      a->bits == b->bits && a->shift == b->shift);
+    return a == b || (a && b && a->type == b->type && a->offset == b->offset && a->stride == b->stride &&
+                      a->bound == b->bound && a->bits == b->bits && a->shift == b->shift && a->is_text == b->is_text);
 }
 
 /* VALUE reads through PLACE: from now on directly through what PLACE is part of. */
@@ -119,7 +170,7 @@ void access_fold(struct function *function)
                 continue;
             const struct value *place = ir_value(value->args[0]);
             bool one_index = place->arg_count < 2 || (value->arg_count < 2 && place->uses == 1);
-            if (place->access && is_place(place->access->type) && one_index)
+            if (place->access && access_is_place(place->type) && one_index)
                 fold(function, value, place);
         }
 }

@@ -1,6 +1,6 @@
 /*
- * What p.field and p[i] find, where p is a pointer: a place so many bytes from the pointer's address, and what lies there. A struct or
- * an array that lies there is a place again; anything else is read.
+ * What p.field and p[i] find, where p is a pointer: a place so many bytes from the pointer's address, and what lies
+ * there. A struct or an array that lies there is a place again; anything else is read.
  */
 #ifndef UPLUA_COMPILE_ACCESS_H
 #define UPLUA_COMPILE_ACCESS_H
@@ -15,13 +15,20 @@ struct access {
     const char *array; /* "int [4]": of BOUND, for messages */
     int bits;  /* of a number: negative if signed */
     int shift; /* of a bitfield: its lowest bit in the byte at OFFSET */
+    bool is_text;        /* an array of char, read as a string */
+    struct value *place; /* of IS_TEXT: the array itself, where somebody wants that */
 };
 
 /*
- * The type of VALUE (IR_GET_FIELD, IR_GET_ELEMENT), whose first argument is a pointer; fills VALUE->access. Fails with the user's line
- * for what C would refuse, and for types that handlers do not have.
+ * The type of VALUE (IR_GET_FIELD, IR_GET_ELEMENT), whose first argument is a pointer; fills VALUE->access. Fails with
+ * the user's line for what C would refuse, and for types that handlers do not have.
  */
 struct type access_infer(struct compiler *compiler, struct value *value);
+/*
+ * What VALUE reads as a string is an array of char: the value that is the array, for its address and its elements.
+ * VALUE itself where it is anything else.
+ */
+struct value *access_place(struct function *function, struct value *value);
 /* True if TYPE is that of a struct or an array in memory, which is its address. */
 bool access_is_place(struct type type);
 /* Accesses through places (p.header.id) become one access each from the pointer itself. */

@@ -41,7 +41,8 @@ const struct ctype *ctype_element(struct compiler *compiler, const struct positi
         compile_fail(compiler, position, "a 'void *' does not say what it leads to: up.cast(\"struct … *\", p) does");
     if (strstr(type->name, "(*)("))
         compile_fail(compiler, position, "a '%s' leads to code; its address is up.u64(p)", type->name);
-    compile_fail(compiler, position, "what a '%s' leads to is not defined: give its definition to ffi.cdef", type->name);
+    compile_fail(compiler, position, "what a '%s' leads to is not defined: give its definition to ffi.cdef",
+                 type->name);
 }
 
 struct ctype_field ctype_field(struct compiler *compiler, const struct position *position, const struct ctype *type,
@@ -51,7 +52,8 @@ struct ctype_field ctype_field(struct compiler *compiler, const struct position 
     struct ctype_field field = { 0 };
     int handle = source_of(compiler)->field(compiler->environment.context, type->handle, name, &field, &err);
     if (!handle && *err.text)
-        compile_fail(compiler, position, "the field '%s' of '%s' cannot be read in a handler: %s", name, type->name, err.text);
+        compile_fail(compiler, position, "the field '%s' of '%s' cannot be read in a handler: %s", name, type->name,
+                     err.text);
     if (!handle)
         compile_fail(compiler, position, "'%s' has no field '%s'", type->name, name);
     field.type = ctype_of(compiler, handle);

@@ -1,6 +1,6 @@
 /*
- * C types that the script has declared (ffi.cdef), for up.cast. LuaJIT's FFI knows them; lua/uplua/ctype.lua asks it. const and volatile
- * make no difference: equal types are one struct ctype.
+ * C types that the script has declared (ffi.cdef), for up.cast. LuaJIT's FFI knows them; lua/uplua/ctype.lua asks it.
+ * const and volatile make no difference: equal types are one struct ctype.
  */
 #ifndef UPLUA_COMPILE_CTYPE_H
 #define UPLUA_COMPILE_CTYPE_H
@@ -32,10 +32,10 @@ struct ctype {
 struct ctype_field {
     const struct ctype *type;
     uint64_t offset; /* bytes */
-    int first_bit, bits; /* of a bitfield: where it starts in the byte at OFFSET, how many; BITS is 0 for other fields */
+    int first_bit, bits; /* of a bitfield: where it starts in the byte at OFFSET, how many; BITS is 0 for others */
 };
 
-/* Who knows the types. Handles are above 0; a function that returns 0 has filled ERR where there is something to say. */
+/* Who knows the types. Handles are above 0; a function that returns 0 fills ERR where there is something to say. */
 struct ctype_source {
     /* The type that a declaration such as "struct request *" names. */
     int (*parse)(void *context, const char *declaration, struct error *err);

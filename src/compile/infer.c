@@ -52,7 +52,7 @@ static struct type stored(struct inference *inference, const struct value *user,
     }
     if (access_is_place(type))
         compile_fail(inference->compiler, user->position,
-                     "a '%s' of the program that is traced cannot be stored %s: store what it holds, or its address: up.u64(…)",
+                     "a '%s' of the traced program cannot be stored %s: store what it holds, or its address: up.u64(…)",
                      type.ctype->name, where);
     return type_stored(type);
 }
@@ -128,11 +128,17 @@ static struct type number(struct inference *inference, const struct value *user,
                  type.kind == TYPE_POINTER ? "; index it, as in p[1], or compute with its address: up.u64(p)" : "");
 }
 
-/* The same of an address: a pointer has one too. */
-static void address(struct inference *inference, const struct value *user, struct value *operand)
+static bool is_pointer(struct value *value)
 {
-    if (ir_value(operand)->type.kind != TYPE_POINTER)
-        number(inference, user, operand);
+    return ir_value(value)->type.kind == TYPE_POINTER;
+}
+
+/* The first argument of USER as an address: a pointer has one too, and so has an array of char. */
+static void address(struct inference *inference, struct value *user)
+{
+    user->args[0] = access_place(inference->function, user->args[0]);
+    if (!is_pointer(user->args[0]))
+        number(inference, user, user->args[0]);
 }
 
 /* The operand of what only strings can do. */
@@ -143,8 +149,8 @@ static void string(struct inference *inference, const struct value *user, struct
         if (inference->final)
             compile_fail(inference->compiler, user->position, "%s on a value that is always nil", what);
     } else if (type.kind != TYPE_STRING) {
-        compile_fail(inference->compiler, user->position, "%s is for strings, and this is %s", what,
-                     name_of(inference, present(type)));
+        compile_fail(inference->compiler, user->position, "%s is for strings, and this is %s%s", what,
+                     name_of(inference, present(type)), type.kind == TYPE_POINTER ? "; up.str(p) reads one" : "");
     }
 }
 
@@ -205,11 +211,6 @@ static struct record *record(struct inference *inference, const struct value *us
     compile_fail(inference->compiler, user->position, "%s has no fields", describe(inference, base));
 }
 
-static bool is_pointer(struct value *value)
-{
-    return ir_value(value)->type.kind == TYPE_POINTER;
-}
-
 static _Noreturn void fail_computed_name(struct inference *inference, const struct value *user)
 {
     compile_fail(inference->compiler, user->position,
@@ -219,9 +220,9 @@ static _Noreturn void fail_computed_name(struct inference *inference, const stru
 /* p[i], where i is computed */
 static struct type element_type(struct inference *inference, struct value *value)
 {
-    struct type base = ir_value(value->args[0])->type;
     number(inference, value, value->args[1]);
-    if (base.kind == TYPE_POINTER)
+    value->args[0] = access_place(inference->function, value->args[0]);
+    if (is_pointer(value->args[0]))
         return access_infer(inference->compiler, value);
     if (!record(inference, value, value->args[0]))
         return (struct type){ 0 };
@@ -283,6 +284,14 @@ static void constructor(struct inference *inference, struct value *value)
     }
 }
 
+/* What to write instead of a pointer, to compare it with what it was compared with. */
+static const char *comparable_with(struct type a, struct type b)
+{
+    if (a.kind != TYPE_POINTER && b.kind != TYPE_POINTER)
+        return "";
+    return a.kind == TYPE_STRING || b.kind == TYPE_STRING ? "; up.str(p) reads a string" : "; an address is up.u64(p)";
+}
+
 static struct type compare_equal(struct inference *inference, const struct value *value)
 {
     struct type a = ir_value(value->args[0])->type, b = ir_value(value->args[1])->type;
@@ -292,8 +301,7 @@ static struct type compare_equal(struct inference *inference, const struct value
         bool comparable = a.kind == b.kind || (type_is_number(a) && type_is_number(b));
         if (!comparable)
             compile_fail(inference->compiler, value->position, "compares %s with %s: they are never equal%s",
-                         describe(inference, value->args[0]), describe(inference, value->args[1]),
-                         a.kind == TYPE_POINTER || b.kind == TYPE_POINTER ? "; an address is up.u64(p)" : "");
+                         describe(inference, value->args[0]), describe(inference, value->args[1]), comparable_with(a, b));
         if (a.kind == TYPE_RECORD || a.kind == TYPE_STATIC)
             compile_fail(inference->compiler, value->position, "%s cannot be compared in a handler; compare fields",
                          a.kind == TYPE_RECORD ? "records" : "functions and shared objects");
@@ -327,14 +335,15 @@ static struct type truth(struct inference *inference, const struct value *value)
     return (struct type){ .kind = TYPE_BOOLEAN };
 }
 
-/* In memory a pointer and an integer may share a place, in a variable they may not: they are indexed and compared differently. */
+/* In memory a pointer and an integer may share a place, in a variable not: they are indexed and compared differently. */
 static void check_pointers(struct inference *inference, const struct value *phi)
 {
     struct type first = { 0 };
     for (size_t i = 0; i < phi->arg_count; i++) {
         struct type type = ir_value(phi->args[i])->type;
         bool both = first.kind == TYPE_POINTER && type.kind == TYPE_POINTER;
-        bool one = first.kind > TYPE_NIL && type.kind > TYPE_NIL && (first.kind == TYPE_POINTER) != (type.kind == TYPE_POINTER);
+        bool one = first.kind > TYPE_NIL && type.kind > TYPE_NIL &&
+                   (first.kind == TYPE_POINTER) != (type.kind == TYPE_POINTER);
         if ((both && first.ctype != type.ctype) || (one && inference->final))
             compile_fail(inference->compiler, phi->position, "a variable is %s on one way to here and %s on another",
                          name_of(inference, present(first)), name_of(inference, present(type)));
@@ -400,13 +409,13 @@ static struct type infer(struct inference *inference, struct value *value)
     case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT:
         return arithmetic(inference, value);
     case IR_CAST:
-        address(inference, value, value->args[0]);
+        address(inference, value);
         return (struct type){ .kind = value->number == 64 ? TYPE_U64 : TYPE_I64 };
     case IR_READ:
-        address(inference, value, value->args[0]);
+        address(inference, value);
         return (struct type){ .kind = value->number == 64 ? TYPE_U64 : TYPE_I64, .optional = true };
     case IR_STRING:
-        address(inference, value, value->args[0]);
+        address(inference, value);
         return (struct type){ .kind = TYPE_STRING, .optional = true,
                               .capacity = ((uint32_t)(value->number < 0 ? -value->number : value->number) + 7) & ~7u };
     case IR_LENGTH:
@@ -417,7 +426,7 @@ static struct type infer(struct inference *inference, struct value *value)
         string(inference, value, value->args[1], ":starts(prefix)");
         return (struct type){ .kind = TYPE_BOOLEAN };
     case IR_POINTER:
-        address(inference, value, value->args[0]);
+        address(inference, value);
         return value->type;
     case IR_LT:
     case IR_LE:
@@ -433,6 +442,7 @@ static struct type infer(struct inference *inference, struct value *value)
         constructor(inference, value);
         return value->type;
     case IR_GET_FIELD:
+        value->args[0] = access_place(inference->function, value->args[0]);
         return is_pointer(value->args[0]) ? access_infer(inference->compiler, value) : field_type(inference, value);
     case IR_GET_ELEMENT:
         return element_type(inference, value);

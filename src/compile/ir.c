@@ -40,6 +40,18 @@ struct value *ir_append(struct function *function, struct block *block, enum ir_
     return value;
 }
 
+struct value *ir_insert(struct function *function, struct value *next, enum ir_op op, const struct position *position,
+                        struct value *const *args, size_t count)
+{
+    struct value *value = new_value(function, op, position, args, count);
+    value->block = next->block;
+    value->next = next;
+    value->previous = next->previous;
+    *(next->previous ? &next->previous->next : &next->block->first) = value;
+    next->previous = value;
+    return value;
+}
+
 struct value *ir_phi(struct function *function, struct block *block, const struct position *position)
 {
     struct value *phi = new_value(function, IR_PHI, position, NULL, 0);

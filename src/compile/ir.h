@@ -148,6 +148,9 @@ struct value *ir_value(struct value *value);
 /* A value of operation OP with COUNT ARGS at the end of BLOCK (NULL: in no block). */
 struct value *ir_append(struct function *function, struct block *block, enum ir_op op, const struct position *position,
                         struct value *const *args, size_t count);
+/* The same, standing before NEXT in its block. */
+struct value *ir_insert(struct function *function, struct value *next, enum ir_op op, const struct position *position,
+                        struct value *const *args, size_t count);
 /* A phi at the head of BLOCK, with one (not yet set) argument per predecessor. */
 struct value *ir_phi(struct function *function, struct block *block, const struct position *position);
 /* The one value of CONSTANT. */

@@ -59,6 +59,15 @@ struct machine_block *lower_loss(struct lower *lower, unsigned entry, struct mac
     return block;
 }
 
+struct machine_block *lower_way(struct lower *lower, struct machine_block *to)
+{
+    struct machine_block *here = lower->program->block, *block = machine_block(lower->program);
+    machine_place(lower->program, block);
+    machine_jump(lower->program, to);
+    lower->program->block = here;
+    return block;
+}
+
 void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, struct operand b,
                        struct machine_block *otherwise)
 {

@@ -58,6 +58,8 @@ void lower_require(struct lower *lower, const struct place *place, const char *w
 unsigned lower_ledger(struct lower *lower, const char *cause);
 /* Counts entry ENTRY in a block of its own and goes on at TO (NULL: ends the program with RESULT). */
 struct machine_block *lower_loss(struct lower *lower, unsigned entry, struct machine_block *to, int64_t result);
+/* A block that goes straight to TO: a way there of its own, for what a phi of TO is on it. */
+struct machine_block *lower_way(struct lower *lower, struct machine_block *to);
 /* Goes on in a new block if A CODE B, to OTHERWISE if not. */
 void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, struct operand b,
                        struct machine_block *otherwise);
@@ -91,6 +93,9 @@ struct operand string_address(struct lower *lower, struct value *value, uint32_t
 void string_equal(struct lower *lower, struct value *a, struct value *b, struct machine_block *yes,
                   struct machine_block *no);
 void string_read(struct lower *lower, struct value *value);
+/* An array of SIZE chars at ADDRESS into BUFFER, which is zero: all that stands before a NUL. Then goes on in DONE. */
+void string_read_array(struct lower *lower, struct value *value, struct slot *buffer, uint32_t size,
+                       struct operand address, struct machine_block *done);
 void string_length(struct lower *lower, struct value *value);
 void string_starts(struct lower *lower, struct value *value);
 

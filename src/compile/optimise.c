@@ -211,14 +211,9 @@ static struct value *delta_before(struct function *function, struct value *user,
     struct value *folded = fold_arithmetic(function, IR_NEG, 0, delta, NULL, user->position);
     if (folded)
         return folded;
-    struct value *negation = ir_append(function, NULL, IR_NEG, user->position, &delta, 1);
+    struct value *negation = ir_insert(function, user, IR_NEG, user->position, &delta, 1);
     negation->type = delta->type;
     negation->type.optional = false;
-    negation->block = user->block;
-    negation->next = user;
-    negation->previous = user->previous;
-    *(user->previous ? &user->previous->next : &user->block->first) = negation;
-    user->previous = negation;
     return negation;
 }
 

@@ -4,8 +4,8 @@
 #include "compile/access.h"
 
 /*
- * Copies SIZE bytes at ADDRESS to SLOT; the result is 0 if they could be read. Where the probe may sleep (uprobes: Linux 6.0), pages
- * that the process has not touched yet are brought in.
+ * Copies SIZE bytes at ADDRESS to SLOT; the result is 0 if they could be read. Where the probe may sleep (uprobes:
+ * Linux 6.0), pages that the process has not touched yet are brought in.
  */
 static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32_t size, struct operand address)
 {
@@ -17,7 +17,10 @@ static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32
     return machine_call(lower->program, helper, args, 3);
 }
 
-/* The BITS bits (negative: signed) from bit SHIFT of the byte at ADDRESS on. Memory that cannot be read is counted; then it goes to FAILED. */
+/*
+ * The BITS bits (negative: signed) from bit SHIFT of the byte at ADDRESS on. Goes to FAILED where they cannot be read,
+ * which is counted.
+ */
 static struct operand read_number(struct lower *lower, struct operand address, int bits, int shift,
                                   struct machine_block *failed)
 {
@@ -55,7 +58,8 @@ static struct operand join_number(struct lower *lower, struct machine_block *joi
 }
 
 /* … and whether it came from here, where NUMBER itself does not tell. */
-static struct operand join_presence(struct lower *lower, const struct machine_block *join, const struct machine_block *here)
+static struct operand join_presence(struct lower *lower, const struct machine_block *join,
+                                    const struct machine_block *here)
 {
     struct machine_instruction *phi = machine_phi(lower->program, lower->program->block);
     for (size_t i = 0; i < join->predecessor_count; i++)
@@ -74,25 +78,15 @@ void read_address(struct lower *lower, struct value *value)
     place->present = join_presence(lower, join, here);
 }
 
-/* A block that goes straight to JOIN, for a way on which there is nothing to read. */
-static struct machine_block *nothing(struct lower *lower, struct machine_block *join)
-{
-    struct machine_block *here = lower->program->block, *block = machine_block(lower->program);
-    machine_place(lower->program, block);
-    machine_jump(lower->program, join);
-    lower->program->block = here;
-    return block;
-}
-
 /* BASE plus INDEX elements; an index outside of the declared array is counted and goes to FAILED. */
 static struct operand element_address(struct lower *lower, const struct access *access, struct operand base,
                                       struct operand index, struct machine_block *failed)
 {
     struct program *program = lower->program;
     if (access->bound) {
-        unsigned entry = lower_ledger(lower, arena_format(program->arena, "an index outside of '%s' read as nil", access->array));
+        const char *cause = arena_format(program->arena, "an index outside of '%s' read as nil", access->array);
         lower_continue_if(lower, BPF_JLT, index, operand_immediate((int64_t)access->bound),
-                          lower_loss(lower, entry, failed, 0));
+                          lower_loss(lower, lower_ledger(lower, cause), failed, 0));
     }
     if (access->stride != 1)
         index = machine_alu(program, BPF_MUL, index, operand_immediate((int64_t)access->stride));
@@ -108,16 +102,22 @@ void read_access(struct lower *lower, struct value *value)
     struct machine_block *join = machine_block(program);
     struct operand index = value->arg_count > 1 ? lower_number(lower, value->args[1]) : (struct operand){ 0 };
     struct operand found = base->value;
+    struct slot *text = value->type.kind == TYPE_STRING ? program_slot(program, value->type.capacity) : NULL;
+    if (text)
+        memory_zero(lower, operand_slot(text, 0), 0, text->size);
     if (base->present.kind)
-        lower_continue_if(lower, BPF_JNE, base->value, operand_immediate(0), nothing(lower, join));
+        lower_continue_if(lower, BPF_JNE, base->value, operand_immediate(0), lower_way(lower, join));
     if (index.kind)
         found = element_address(lower, access, found, index, join);
     if (access->offset)
         found = machine_alu(program, BPF_ADD, found, operand_immediate(access->offset));
+    if (text)
+        return string_read_array(lower, value, text, (uint32_t)access->type->size, found, join);
     if (!access_is_place(value->type))
         found = read_number(lower, found, access->bits, access->shift, join);
     if (value->type.kind == TYPE_BOOLEAN) /* any byte but 0 is true */
-        found = machine_alu(program, BPF_RSH, machine_alu(program, BPF_SUB, operand_immediate(0), found), operand_immediate(63));
+        found = machine_alu(program, BPF_RSH, machine_alu(program, BPF_SUB, operand_immediate(0), found),
+                            operand_immediate(63));
     const struct machine_block *here = program->block;
     place->value = join_number(lower, join, found);
     if (value->type.kind != TYPE_POINTER)

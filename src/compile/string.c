@@ -247,6 +247,7 @@ struct reading {
     struct slot *buffer;
     uint32_t size, capacity;
     struct operand address;
+    bool is_array; /* of SIZE bytes, of which all may be text */
     int32_t read_text, read_bytes; /* helpers */
     struct machine_block *read, *lost; /* where it goes on when the text is there, and when it cannot be read */
 };
@@ -310,38 +311,32 @@ static void mark_cut(const struct reading *reading)
     machine_store(program, BPF_B, operand_slot(reading->buffer, mark), 0, machine_alu(program, BPF_OR, cut, failed));
 }
 
-void string_read(struct lower *lower, struct value *value)
+/* Reads as READING says, of which the last three members are still open, into the zero buffer; then goes on in DONE. */
+static void read_text(struct value *value, struct reading *reading, struct machine_block *done)
 {
+    struct lower *lower = reading->lower;
     struct program *program = lower->program;
-    bool of_kernel = value->number < 0;
-    struct machine_block *full = machine_block(program), *whole = machine_block(program), *done = machine_block(program);
-    struct reading reading = {
-        .lower = lower,
-        .size = (uint32_t)(of_kernel ? -value->number : value->number),
-        .capacity = value->type.capacity,
-        .buffer = program_slot(program, value->type.capacity),
-        .address = lower_number(lower, value->args[0]),
-        .read_text = of_kernel ? BPF_FUNC_probe_read_kernel_str : BPF_FUNC_probe_read_user_str,
-        .read_bytes = of_kernel ? BPF_FUNC_probe_read_kernel : BPF_FUNC_probe_read_user,
-        .read = machine_block(program),
-    };
-    reading.lost = lower_loss(lower, lower_ledger(lower, "unreadable memory read as nil"), done, 0);
+    struct machine_block *full = machine_block(program), *whole = machine_block(program);
+    reading->read = machine_block(program);
+    reading->lost = lower_loss(lower, lower_ledger(lower, "unreadable memory read as nil"), done, 0);
     struct operand lengths[3];
     size_t count = 1;
-    memory_zero(lower, operand_slot(reading.buffer, 0), 0, reading.capacity);
-    lengths[0] = try_to_read(&reading);
-    if (!of_kernel && probe_kind_of(lower->function->handler->kind)->sleeps)
-        count += read_absent_pages(&reading, lengths + 1);
-    machine_jump(program, reading.lost);
+    lengths[0] = try_to_read(reading);
+    if (reading->read_bytes == BPF_FUNC_probe_read_user && probe_kind_of(lower->function->handler->kind)->sleeps)
+        count += read_absent_pages(reading, lengths + 1);
+    machine_jump(program, reading->lost);
 
-    machine_place(program, reading.read);
-    struct machine_instruction *length = machine_phi(program, reading.read);
+    machine_place(program, reading->read);
+    struct machine_instruction *length = machine_phi(program, reading->read);
     for (size_t i = 0; i < count; i++)
         length->args[i] = lengths[i];
-    machine_branch(program, BPF_JEQ, operand_register(length->result), operand_immediate(reading.size), full, whole);
+    machine_branch(program, BPF_JEQ, operand_register(length->result), operand_immediate(reading->size), full, whole);
     full->cold = true;
     machine_place(program, full);
-    mark_cut(&reading);
+    if (reading->is_array) /* its last byte, which the helper has made the NUL */
+        read_call(reading, reading->read_bytes, reading->size - 1, 1, last_byte(reading));
+    else
+        mark_cut(reading);
     machine_jump(program, whole);
     machine_place(program, whole);
     machine_jump(program, done);
@@ -350,7 +345,41 @@ void string_read(struct lower *lower, struct value *value)
     for (size_t i = 0; i < done->predecessor_count; i++)
         present->args[i] = operand_immediate(done->predecessors[i] == whole);
     struct place *place = lower_place(lower, value);
-    place->value = operand_slot(reading.buffer, 0);
-    place->capacity = reading.capacity;
+    place->value = operand_slot(reading->buffer, 0);
+    place->capacity = reading->capacity;
     place->present = operand_register(present->result);
+}
+
+static struct reading new_reading(struct lower *lower, struct slot *buffer, bool of_kernel)
+{
+    return (struct reading){
+        .lower = lower,
+        .buffer = buffer,
+        .capacity = buffer->size,
+        .read_text = of_kernel ? BPF_FUNC_probe_read_kernel_str : BPF_FUNC_probe_read_user_str,
+        .read_bytes = of_kernel ? BPF_FUNC_probe_read_kernel : BPF_FUNC_probe_read_user,
+    };
+}
+
+void string_read(struct lower *lower, struct value *value)
+{
+    struct machine_block *done = machine_block(lower->program);
+    struct slot *buffer = program_slot(lower->program, value->type.capacity);
+    struct reading reading = new_reading(lower, buffer, value->number < 0);
+    reading.size = (uint32_t)(value->number < 0 ? -value->number : value->number);
+    reading.address = lower_number(lower, value->args[0]);
+    memory_zero(lower, operand_slot(buffer, 0), 0, buffer->size);
+    if (ir_value(value->args[0])->type.kind == TYPE_POINTER && lower_place(lower, value->args[0])->present.kind)
+        lower_continue_if(lower, BPF_JNE, reading.address, operand_immediate(0), lower_way(lower, done));
+    read_text(value, &reading, done);
+}
+
+void string_read_array(struct lower *lower, struct value *value, struct slot *buffer, uint32_t size,
+                       struct operand address, struct machine_block *done)
+{
+    struct reading reading = new_reading(lower, buffer, probe_kind_of(lower->function->handler->kind)->kernel_memory);
+    reading.size = size;
+    reading.address = address;
+    reading.is_array = true;
+    read_text(value, &reading, done);
 }

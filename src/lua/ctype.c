@@ -19,7 +19,7 @@ static lua_State *push_function(struct lua_environment *environment, const char 
     return L;
 }
 
-/* Calls the function pushed with its COUNT arguments for RESULTS results; its errors are as good as nil and a message. */
+/* Calls the function pushed with its COUNT arguments for RESULTS results; an error is as good as nil and a message. */
 static void call(lua_State *L, int count, int results)
 {
     if (!lua_pcall(L, count, results, 0))

@@ -38,6 +38,7 @@ static const char *const handlers[] = {
     "local e = ... m3[e.tid] = 1 local t = m3[e.arg0] if t == nil then return end if t ~= m3[9] then v:add(t) end",
     "local e = ... local p = cast('struct item *', e.arg0) while p do v:add(p.value) if p.yes then v:set(p.low) end p = p.next end",
     "local e = ... local p = cast('struct item *', e.arg0) local h = p.next.header m3[p.list[e.arg1]] = p[e.arg2].list[3] m3[h.id] = h.id",
+    "local e = ... local p = cast('struct item *', e.arg0) local s = p.name if s == 'item' then v:add(s[2]) end n2[s]:inc() n2[p.next.name]:inc() v:add(s[e.arg1])",
     "local e = ... local p = cast('struct item *', e.arg0) m4[p] = { p = p, q = p.next or p[1].next } local r = m4[p.next] if r and r.p == r.q then v:add(cast('int32_t', r.q.header.id)) end",
 };
 static const char *const helper = "local a, b = ... if a < b then return a, b end return b, a + 1";

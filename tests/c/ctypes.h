@@ -2,7 +2,7 @@
  * C types for tests of the compiler without Lua around it:
  *
  *   struct item { struct item *next; int value; unsigned low : 3; int list[4]; struct header { uint64_t id; } header; bool yes;
- *                 double ratio; void *nothing; };
+ *                 double ratio; void *nothing; char name[20]; };
  */
 #ifndef UPLUA_TESTS_CTYPES_H
 #define UPLUA_TESTS_CTYPES_H
@@ -12,11 +12,11 @@
 
 #include "compile/ctype.h"
 
-enum { ITEM_POINTER = 1, ITEM, INT, UNSIGNED, LIST, HEADER, ID, BOOL, DOUBLE, NOTHING, CTYPES };
+enum { ITEM_POINTER = 1, ITEM, INT, UNSIGNED, LIST, HEADER, ID, BOOL, DOUBLE, NOTHING, NAME, CHAR, CTYPES };
 
 static const struct ctype ctypes[CTYPES] = {
     [ITEM_POINTER] = { CTYPE_POINTER, 0, "struct item *", 8, 0, 0 },
-    [ITEM] = { CTYPE_STRUCT, 0, "struct item", 64, 0, 0 },
+    [ITEM] = { CTYPE_STRUCT, 0, "struct item", 88, 0, 0 },
     [INT] = { CTYPE_INTEGER, 0, "int32_t", 4, -32, 0 },
     [UNSIGNED] = { CTYPE_INTEGER, 0, "uint32_t", 4, 32, 0 },
     [LIST] = { CTYPE_ARRAY, 0, "int [4]", 16, 0, 4 },
@@ -25,6 +25,8 @@ static const struct ctype ctypes[CTYPES] = {
     [BOOL] = { CTYPE_BOOLEAN, 0, "bool", 1, 0, 0 },
     [DOUBLE] = { CTYPE_OTHER, 0, "double", 8, 0, 0 },
     [NOTHING] = { CTYPE_POINTER, 0, "void *", 8, 0, 0 },
+    [NAME] = { CTYPE_ARRAY, 0, "char [20]", 20, 0, 20 },
+    [CHAR] = { CTYPE_INTEGER, 0, "int8_t", 1, -8, 0 },
 };
 
 static int ctypes_parse(void *context, const char *declaration, struct error *err)
@@ -47,7 +49,7 @@ static int ctypes_element(void *context, int handle, struct error *err)
 {
     (void)context;
     (void)err;
-    return handle == ITEM_POINTER ? ITEM : handle == LIST ? INT : 0;
+    return handle == ITEM_POINTER ? ITEM : handle == LIST ? INT : handle == NAME ? CHAR : 0;
 }
 
 static int ctypes_field(void *context, int handle, const char *name, struct ctype_field *result, struct error *err)
@@ -57,7 +59,7 @@ static int ctypes_field(void *context, int handle, const char *name, struct ctyp
         { "low", ITEM, UNSIGNED, { NULL, 12, 0, 3 } },     { "list", ITEM, LIST, { NULL, 16, 0, 0 } },
         { "header", ITEM, HEADER, { NULL, 32, 0, 0 } },    { "yes", ITEM, BOOL, { NULL, 40, 0, 0 } },
         { "ratio", ITEM, DOUBLE, { NULL, 48, 0, 0 } },     { "nothing", ITEM, NOTHING, { NULL, 56, 0, 0 } },
-        { "id", HEADER, ID, { NULL, 0, 0, 0 } },
+        { "name", ITEM, NAME, { NULL, 64, 0, 0 } },        { "id", HEADER, ID, { NULL, 0, 0, 0 } },
     };
     (void)context;
     (void)err;

@@ -104,11 +104,14 @@ local cases = {
   { [[m[1] = up.cast("struct s *", e.arg0).inner[0] ]], "a 'struct inner' has fields, no elements" },
   { [[m[1] = up.cast("struct s *", e.arg0).list[4] ]], "the index 4 is outside of 'int %[4%]'" },
   { [[m[1] = up.cast("struct s *", e.arg0).list[-1] ]], "the index %-1 is outside of 'int %[4%]'" },
-  { [[m[1] = up.cast("struct s *", e.arg0).inner]], "a 'struct inner' of the program that is traced cannot be stored in a map: store what it holds, or its address" },
+  { [[m[1] = up.cast("struct s *", e.arg0).inner]], "a 'struct inner' of the traced program cannot be stored in a map: store what it holds, or its address" },
   { [[up.cast("struct s *", e.arg0).len = 1]], "a handler cannot write to the memory of what it traces" },
   { [[up.cast("int *", e.arg0)[e.arg1] = 1]], "cannot write to the memory of what it traces" },
   { [[m[1] = up.cast("int *", e.arg0) + 1]], "arithmetic or order comparison on a 'int %*'; index it, as in p%[1%], or compute with its address: up.u64%(p%)" },
   { [[if up.cast("int *", e.arg0) == e.arg0 then m[1] = 1 end]], "compares a 'int %*' with an integer: they are never equal; an address is up.u64%(p%)" },
+  { [[if up.cast("struct s *", e.arg0).text == "x" then m[1] = 1 end]], "compares a 'char %*' with a string: they are never equal; up.str%(p%) reads a string" },
+  { [[m[1] = #up.cast("struct s *", e.arg0).text]], "the length operator '#' is for strings, and this is a 'char %*'; up.str%(p%) reads one" },
+  { [[m[1] = up.cast("struct s *", e.arg0).long_name]], "a 'char %[4096%]' of the traced program cannot be stored in a map: store what it holds" },
   { [[local p = up.cast("int *", e.arg0) if e.arg1 > 2 then p = up.cast("char *", e.arg0) end m[1] = p[0] ]],
     "a variable is a 'int %*' on one way to here and a 'char %*' on another" },
   { [[local p = up.cast("int *", e.arg0) or 0 m[1] = p]], "a variable is a 'int %*' on one way to here and a number on another" },
@@ -116,7 +119,7 @@ local cases = {
 }
 
 local DECLARATIONS = "struct inner { int x; }; struct s { int len; double ratio; long double wide; struct unknown *unknown; void *nothing; " ..
-  "int (*call)(int); int list[4]; struct inner inner; };"
+  "int (*call)(int); int list[4]; struct inner inner; char *text, long_name[4096]; };"
 local no_loops = target.loops_refused()
 
 for number, case in ipairs(cases) do

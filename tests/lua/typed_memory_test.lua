@@ -116,6 +116,54 @@ local cases = {
     end)]], "n:get()", "23" },
   { "memory that nobody has touched yet is brought in", [[local sum = up.sum()
     up.uprobe(MEMORY .. "untouched", function(e) sum:add(up.cast("struct item *", e.arg0).value) end)]], "sum:get()", "101" },
+  { "an array of char is a string", [[local names = up.count()
+    up.uprobe(MEMORY .. "list", function(e)
+      local item = up.cast("struct item *", e.arg0)
+      while item do names[item.name]:inc() item = item.next end
+    end)]], "names['item 7'], names['item 22'], names['item 23'], names['item 100'], names:size()", "2 2 1 1 101" },
+  { "up to its NUL, or all of it", [[local names, n = up.count(), up.count()
+    up.uprobe(MEMORY .. "shapes", function(e)
+      local s = up.cast("struct shapes *", e.arg0)
+      names[s.full]:inc() names[s.nine]:inc() names[s.short_name]:inc()
+      if s.full == "12345678" and s.nine == "123456789" and s.nine ~= s.full and s.short_name == "abc" then n.equal:inc() end
+      if #s.full == 8 and #s.nine == 9 and #s.short_name == 3 and s.nine:starts(s.full) and s.short_name:starts "ab" then n.parts:inc() end
+    end)]], "names['12345678'], names['123456789'], names.abc, n.equal, n.parts", "23 23 23 23 23" },
+  { "a large one", [[local lengths, n = up.count(), up.count()
+    up.uprobe(MEMORY .. "shapes", function(e)
+      local s = up.cast("struct shapes *", e.arg0)
+      lengths[#s.large]:inc() n[s.large]:inc()
+    end)]], "lengths[997], n[('x'):rep(997)]", "23 23" },
+  { "its elements and its address", [[local n = up.count()
+    up.uprobe(MEMORY .. "shapes", function(e)
+      local s = up.cast("struct shapes *", e.arg0)
+      local full, last = s.full, 7
+      if full then last = last + full[0] * 0 end
+      if full[0] == 49 and full[last] == 56 and up.u64(s.nine) == up.u64(full) + 8 and up.cast("uint16_t *", full)[0] == 0x3231 then
+        n[up.str(full, 4)]:inc()
+      end
+      n[up.str(s.nine, 32)]:inc()
+    end)]], "n['123…'], n['123456789abc']", "23 23" },
+  { "strings in arrays", [[local names = up.count()
+    up.uprobe(MEMORY .. "shapes", function(e)
+      local s = up.cast("struct shapes *", e.arg0)
+      for i = 0, 1 do names[s.names[i] ]:inc() end
+      if s.names[1] == "second" then names.constant:inc() end
+      if s.names[s.u8] == nil then names.outside:inc() end
+    end)]], "names.first, names.second, names.constant, names.outside", "23 23 23 21",
+    { "21 × an index outside of 'char %[2%]%[8%]' read as nil" } },
+  { "a pointer to char is read by up.str, NULL is nil", [[local texts, n = up.count(), up.count()
+    up.uprobe(MEMORY .. "shapes", function(e)
+      local s = up.cast("struct shapes *", e.arg0)
+      texts[up.str(s.text, 7)]:inc()
+      if s.text[2] == 116 and up.str(s.unknown) == nil and up.str(s.nothing) == nil then n:inc() end
+    end)]], "texts['a text…'], n:get()", "23 23" },
+  { "strings on pages that nobody has touched", [[local names = up.count()
+    up.uprobe(MEMORY .. "untouched", function(e) names[up.cast("struct item *", e.arg0).name]:inc() end)]], "names.untouched", "1" },
+  { "a string that cannot be read is nil", [[local n = up.count()
+    up.uprobe(MEMORY .. "split", function(e)
+      local item = up.cast("struct item *", e.arg0)
+      if item.name == nil and item.next.name == nil and item.value == 7 then n:inc() end
+    end)]], "n:get()", "1", { "1 × unreadable memory read as nil" } },
   { "a page that is not there is nil, what lies before it is read", [[local m = up.hash()
     up.uprobe(MEMORY .. "split", function(e)
       local item = up.cast("struct item *", e.arg0)

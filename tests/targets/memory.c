@@ -66,11 +66,12 @@ static void fill(struct shapes *s)
         .list = { 2, 3, 5, 7 }, .matrix = { { 11, 12, 13 }, { 21, 22, 23 } }, .tail = { 0 },
         .headers = { { .id = 1 }, { .id = 2, .inner = { .y = 9 } }, { .id = 3 } },
         .ratio = 0.5, .call = fill, .text = "a text that is longer than its first word",
-        .full = "12345678", .cut = "123456789",
+        .full = "12345678", .nine = "123456789", .names = { "first", "second" },
     };
+    memset(s->large, 'x', 997);
     s->self = s;
     s->twice = &s->self;
-    memcpy(s->short_name, "abc", 4);
+    memcpy(s->short_name, "abc\0garbage behind the end", 27);
 }
 
 int main(void)

@@ -42,6 +42,6 @@ struct shapes {
     void (*call)(struct shapes *);
     double ratio;
     const char *text;
-    char full[8], cut[9], short_name[64];
+    char full[8], nine[9], short_name[64], names[2][8], large[1000];
     uint8_t tail[1];
 };
