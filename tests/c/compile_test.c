@@ -40,6 +40,9 @@ static const char *const handlers[] = {
     "local e = ... local p = cast('struct item *', e.arg0) local h = p.next.header m3[p.list[e.arg1]] = p[e.arg2].list[3] m3[h.id] = h.id",
     "local e = ... local p = cast('struct item *', e.arg0) local s = p.name if s == 'item' then v:add(s[2]) end n2[s]:inc() n2[p.next.name]:inc() v:add(s[e.arg1])",
     "local e = ... local p = cast('struct item *', e.arg0) m4[p] = { p = p, q = p.next or p[1].next } local r = m4[p.next] if r and r.p == r.q then v:add(cast('int32_t', r.q.header.id)) end",
+    "local e = ... printf('%d of %-8s|%x %q %c%% %s\\n', e.arg0, e.comm, u64(e.arg1), e.comm, 65, e:ustack())",
+    "local e = ... m3[2] = 5 local x if e.arg0 > 3 then x = e.arg1 end printf('%s %s %5d\\n', x, { a = x, b = e.comm }, m3[1]) printf('plain')",
+    "local e = ... while e.arg0 > 3 do if e.arg1 == 7 then exit(3) end v:add(helper(exit(e.arg2), 2)) end exit()",
 };
 static const char *const helper = "local a, b = ... if a < b then return a, b end return b, a + 1";
 
@@ -60,7 +63,7 @@ static struct captured nothing(void *context, int function, unsigned index)
 static struct captured by_name(void *context, int function, const char *name, size_t length)
 {
     static const char *const objects[] = { "n", "n2", "n3", "h", "h2", "v", "r", "m", "m2", "m3", "m4", "m5", "m6", "m7", "m8" };
-    static const char *const builtins[] = { "i32", "u8", "i64", "u64", "read_u32", "cast" };
+    static const char *const builtins[] = { "i32", "u8", "i64", "u64", "read_u32", "cast", "printf", "exit" };
     struct captured captured = { .kind = CAPTURED_NIL };
     (void)context;
     (void)function;
@@ -122,11 +125,11 @@ static struct compiler *new_compiler(struct source *source)
 {
     static const enum object_kind kinds[] = {
         OBJECT_COUNT, OBJECT_COUNT, OBJECT_COUNT, OBJECT_HIST, OBJECT_HIST, OBJECT_VAR, OBJECT_RING, OBJECT_HASH,
-        OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH,
+        OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_OUTPUT,
     };
     struct compiler *compiler = compiler_new((struct environment){ source, nothing, by_name, no_field, code, NULL, &ctypes_source });
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        compiler_add_object(compiler, kinds[i], kinds[i] == OBJECT_RING ? 65536 : 101);
+        compiler_add_object(compiler, kinds[i], kinds[i] == OBJECT_RING || kinds[i] == OBJECT_OUTPUT ? 65536 : 101);
     return compiler;
 }
 

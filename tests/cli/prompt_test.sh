@@ -166,6 +166,8 @@ session 'handlers print above the line being typed, and end the session' -- \
 < >
 > uprobe("libc:write", function(e) if go:get() == 1 then exit(23) end end)
 < by sh
+> uprobe("libc:write", function(e) if n:get() < 1000 then printf("[%x]", e.arg2 + 9) end end)
+< [a]
 - 41 +
 < by sh
 < > 41 +

@@ -63,6 +63,12 @@ run "$uplua" -e 'exit(7)' -- sh -c 'echo started'
 is "$status $out" '7 ' 'nor by one that exits'
 run "$uplua" -e 'after(0, function() exit(7) end)' -- sh -c 'sleep 0.3; exit 3'
 is "$status" 7 "exit(7) is said later and counts more than the command's status"
+run "$uplua" -e 'uprobe("libc:write", function(e) exit(7) end)' -- sh -c 'echo started; exit 3'
+is "$status $out" '7 started' "a handler's exit counts more than the command's status"
+run "$uplua" -e 'uprobe("libc:write", function(e) exit() end)' -- sh -c 'echo started; exit 3'
+is "$status" 0 'without a status it is 0'
+run "$uplua" -e 'uprobe("libc:write", function(e) exit(7) end) at_exit(function() exit(8) end)' -- sh -c 'echo started; exit 3'
+is "$status" 7 'and the first exit counts'
 run "$uplua" -e 'after(0, function() error "late" end) at_exit(function() print "report" end)' -- true
 is "$status $out" '1 report' 'an error in a callback: status 1, and the report'
 like "$err" 'uplua: -e:1: late*in the function at line 1' 'with its traceback'
