@@ -175,6 +175,16 @@ local cases = {
       if item.value == 1 and item.next ~= nil then n.head:inc() end
       if item.next.next == nil then n.faults:inc() end
     end)]], "n.head, n.faults", "3 3", { "3 × unreadable memory read as nil" } },
+  { "a field read twice is read once …", [[local n = up.count()
+    up.uprobe(MEMORY .. "broken", function(e)
+      local next = up.cast("struct item *", e.arg0).next
+      if next.value == nil and next.value == nil then n:inc() end
+    end)]], "n:get()", "3", { "3 × unreadable memory read as nil" } },
+  { "… but anew in each round of a loop", [[local n = up.count()
+    up.uprobe(MEMORY .. "broken", function(e)
+      local next = up.cast("struct item *", e.arg0).next
+      for i = 1, 5 do if next.value == nil then n:inc() end end
+    end)]], "n:get()", "15", { "15 × unreadable memory read as nil" } },
   { "an index beyond the declared array is nil", [[local n = up.count()
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)
@@ -240,5 +250,10 @@ for number, case in pairs(running) do
 end
 tap.is(run.status, 0, "the target's status is uplua's")
 tap.is(losses, "", "nothing else is lost")
+
+run = target.uplua "examples/connects.lua -- ./build/targets/memory"
+tap.like(run.out, "memory connects to /nowhere/23\nmemory connects to 127%.0%.1%.23 port 65521\n" ..
+  "memory connects to 2001:db8:0:0:0:0:17:ff01 port 101\n", "examples/connects.lua says where a program connects to")
+tap.is(run.err:find "not everything", nil, "… and loses nothing")
 target.done()
 tap.done_testing()

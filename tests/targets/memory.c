@@ -8,8 +8,10 @@
  *   split(item)      once: an item (value 7) whose name lies on the page behind it, which is unmapped
  *   untouched(item)  once: an item (value 101) in a page of a file that the process has mapped and not yet touched
  *   ring(item)       once: an item that is its own next
+ *   connect          three times: to a local socket, an IPv4 and an IPv6 address (of no socket, so that nothing happens)
  */
 #define _GNU_SOURCE
+#include <arpa/inet.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -74,6 +78,18 @@ static void fill(struct shapes *s)
     memcpy(s->short_name, "abc\0garbage behind the end", 27);
 }
 
+static void connect_to_all(void)
+{
+    struct sockaddr_un local = { .sun_family = AF_UNIX, .sun_path = "/nowhere/23" };
+    struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(65521), .sin_addr = { htonl(0x7f000117) } };
+    struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(101) };
+
+    inet_pton(AF_INET6, "2001:db8::17:ff01", &six.sin6_addr);
+    connect(-1, (struct sockaddr *)&local, sizeof local);
+    connect(-1, (struct sockaddr *)&four, sizeof four);
+    connect(-1, (struct sockaddr *)&six, sizeof six);
+}
+
 int main(void)
 {
     list(new_list(23));
@@ -121,6 +137,7 @@ int main(void)
 
     first.next = &first;
     ring(&first);
-    puts("list 2 shapes 23 table 1 broken 3 split 1 untouched 1 ring 1");
+    connect_to_all();
+    puts("list 2 shapes 23 table 1 broken 3 split 1 untouched 1 ring 1 connect 3");
     return 0;
 }
