@@ -3,17 +3,17 @@
  * update is atomic all the same.
  */
 #include <linux/bpf.h>
+#include <linux/errno.h>
 
 #include <bpf/bpf_helpers.h>
 
 #include "aggregate.h"
 
-__u64 hist_lost[HIST_LOST_COUNT];
+__u64 aggregate_lost[AGGREGATE_LOST_COUNT];
 
-/* The compiler may assume nothing about X: keeps the verifier's bounds and the compiler's in one place. */
-#define OPAQUE(x) asm volatile("" : "+r"(x))
+#define SIGN (1ull << 63)
 
-/* floor(log2 V) of V > 0, without branches or loops. */
+/* floor(log2 V) of V > 0, V below 2^63, without branches or loops. */
 static __always_inline __u64 log2_floor(__u64 v)
 {
     __u64 result = 0, step;
@@ -32,6 +32,33 @@ static __always_inline __u64 log2_floor(__u64 v)
     return result;
 }
 
+/* The bucket of V in a hist: aggregate.h says which. */
+__hidden unsigned long uplua_log2_bucket(long v)
+{
+    return v < 0 ? 0 : v == 0 ? 1 : 2 + log2_floor((__u64)v);
+}
+
+/* The bucket of V in an lhist of COUNT buckets of STEP from LOW on: 0 for what is below, COUNT + 1 for what is above. */
+__hidden unsigned long uplua_linear_bucket(long v, long low, unsigned long step, unsigned long count)
+{
+    if (v < low)
+        return 0;
+    unsigned long bucket = ((unsigned long)v - (unsigned long)low) / step;
+    return bucket < count ? bucket + 1 : count + 1;
+}
+
+/*
+ * The bucket of V in an hdr with 2^BITS buckets to each power of two, and twice as many of width 1 at the beginning; the last one is for
+ * negative values. Source: HdrHistogram's countsArrayIndex, with a lowest discernible value of 1.
+ */
+__hidden unsigned long uplua_hdr_bucket(long v, unsigned long bits)
+{
+    if (v < 0)
+        return (64 - bits) << bits;
+    unsigned long scale = log2_floor((__u64)v | ((2ul << bits) - 1)) - bits;
+    return (scale << bits) + ((__u64)v >> scale);
+}
+
 static __always_inline void raise_to(__u64 *maximum, __u64 value)
 {
     /* Each failure means that another handler has raised it meanwhile. */
@@ -40,21 +67,34 @@ static __always_inline void raise_to(__u64 *maximum, __u64 value)
         if (old >= value || __sync_val_compare_and_swap(maximum, old, value) == old)
             return;
     }
-    __sync_fetch_and_add(&hist_lost[HIST_LOST_EXTREME], 1);
+    __sync_fetch_and_add(&aggregate_lost[AGGREGATE_LOST_EXTREME], 1);
 }
 
-/* Adds V to the struct hist at VALUE. Returns 0. */
-__hidden long uplua_hist_add(void *value, long v)
+/* Adds V to the struct distribution at VALUE, into bucket BUCKET: the caller has seen to it that there is one. Returns 0. */
+__hidden long uplua_distribute(void *value, long v, unsigned long bucket)
 {
-    struct hist *hist = value;
-    __u64 bucket = v < 0 ? 0 : v == 0 ? 1 : 2 + log2_floor((__u64)v);
-    OPAQUE(bucket);
-    if (bucket >= HIST_BUCKETS) /* for the verifier */
-        return 0;
-    __sync_fetch_and_add(&hist->buckets[bucket], 1);
-    __sync_fetch_and_add(&hist->sum, v);
-    __u64 biased = (__u64)v ^ (1ull << 63);
-    raise_to(&hist->max, biased);
-    raise_to(&hist->min, ~biased);
+    struct distribution *distribution = value;
+    __sync_fetch_and_add(&distribution->buckets[bucket], 1);
+    __sync_fetch_and_add(&distribution->sum, v);
+    raise_to(&distribution->max, (__u64)v ^ SIGN);
+    raise_to(&distribution->min, ~((__u64)v ^ SIGN));
     return 0;
+}
+
+/*
+ * The element KEY of MAP, per CPU, which was not there a moment ago: made from ZEROS. Its memory cannot always be had at once: the
+ * kernel's allocator of such values sleeps, what it has ready is soon used up by a burst of new keys, and the map's lock
+ * may be held by what the handler has interrupted. The element is then made in SPILL, which all CPUs share. NULL if MAP
+ * is full, or if there is no memory at all.
+ */
+__hidden void *uplua_insert(void *map, void *spill, const void *key, const void *zeros)
+{
+    int status = (int)bpf_map_update_elem(map, key, zeros, BPF_NOEXIST); /* the helper's upper half is undefined */
+    if (status && status != -EEXIST) {
+        if (status == -E2BIG)
+            return 0;
+        bpf_map_update_elem(spill, key, zeros, BPF_NOEXIST);
+        return bpf_map_lookup_elem(spill, key);
+    }
+    return bpf_map_lookup_elem(map, key);
 }

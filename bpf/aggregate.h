@@ -4,18 +4,26 @@
 
 #include <linux/types.h>
 
-#define HIST_BUCKETS 66
-
-/* The largest and the smallest value are kept as unsigned maxima, biased so that 0 is less than all of them. */
-struct hist {
+/*
+ * min, max, stats and the histograms: how many values lie in each bucket, and what all of them add up to. The largest and the
+ * smallest value are kept as unsigned maxima, biased so that 0 is the least of all: an extreme that no value has raised yet.
+ */
+struct distribution {
     __s64 sum;
     __u64 max; /* v ^ 2^63 */
     __u64 min; /* ~(v ^ 2^63) */
-    __u64 buckets[HIST_BUCKETS]; /* [0] negative values, [1] zeros, [2 + floor(log2 v)] the others */
+    __u64 buckets[];
 };
 
-/* Index of `hist_lost`: an update of max or min gave up against others. Sum and buckets are never lost. */
-#define HIST_LOST_EXTREME 0
-#define HIST_LOST_COUNT 1
+/* hist: [0] negative values, [1] zeros, [2 + floor(log2 v)] the others. */
+#define LOG2_BUCKETS 66
+
+/* A histogram of more buckets is kept as several distributions of so many, each with its own key. */
+#define STRETCH_BITS 7
+#define STRETCH (1 << STRETCH_BITS)
+
+/* Index of `aggregate_lost`: a new largest or smallest value gave up against others. Sums and buckets are never lost. */
+#define AGGREGATE_LOST_EXTREME 0
+#define AGGREGATE_LOST_COUNT 1
 
 #endif

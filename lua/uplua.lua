@@ -5,7 +5,8 @@
 local home = {
   -- shared objects
   hash = "hash", lru = "hash", array = "hash", percpu_hash = "hash",
-  count = "count", sum = "count", hist = "hist",
+  count = "count", sum = "count", min = "stats", max = "stats", stats = "stats",
+  hist = "hist", lhist = "hist", hdr = "hist",
   var = "var", ring = "ring", copy = "record",
 
   -- probes

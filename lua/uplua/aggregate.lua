@@ -1,105 +1,64 @@
--- What count, sum and hist share: per-CPU values that handlers add to, and that the script reads as totals.
---
--- Taking never removes what handlers may be adding to at this moment: a handler on another CPU could have found the entry
--- and add to it just after it was removed, and that increment would be lost. Instead the total at the take is remembered as
--- the key's baseline and is subtracted from later reads. Baselines would let keys that are no longer used fill the map; so,
--- when it is more than half full, a take removes the keys that did not change since the take before.
+-- What the aggregations share: per-CPU values that handlers add to, and that the script reads as totals. How a kind of them keeps
+-- apart what was added since the last take is in uplua.baseline and uplua.turns.
 local ffi = require "ffi"
 local layout = require "uplua.layout"
 local map = require "uplua.map"
 local object = require "uplua.object"
-local order = require "uplua.order"
 local view = require "uplua.view"
 
 local aggregate = {}
 local state_of = object.state
 
 -- The operations that differ by kind of aggregation:
---   merge(p, cpus, stride)   the total of one entry's copies
---   minus(total, baseline)   what was added since; nil if nothing
---   value(total)             as the script sees it
---   zero()                   the value of what was never added to
---   by                       what entries are ordered by (nil: the value)
+--   keeping                     uplua.baseline or uplua.turns
+--   merge(s, p, cpus, stride)   what one element holds on all CPUs together: a part; nil if there is nothing
+--   join(a, b)                  two parts of one element
+--   minus(part, earlier)        what was added to a part since an earlier state of it; nil if nothing
+--   add(s, total, part, stretch)  the total of a key (nil at first) with another of its parts
+--   value(s, total)             as the script sees it; nil if that is nothing
+--   zero(s)                     the value of what was never added to
+--   empty                       how an object prints that no handler uses
+--   by                          what entries are ordered by (nil: the value)
 
-local function since(s, raw, total)
-  local baseline = s.baseline[raw]
-  if baseline == nil then return total end
-  return s.operations.minus(total, baseline)
-end
-
--- Reads all entries: lists of keys and values, as the script sees them. TAKE: and starts anew.
-local function read_keyed(s, take)
-  local m, merge, value = s.map, s.operations.merge, s.operations.value
-  local keys, values, idle, held = {}, {}, {}, 0
-  local stride = m.cpus * m.value_stride
-  local entries = m:read()
-  for i = 0, tonumber(entries.count) - 1 do
-    local key = entries.keys + i * m.key_size
-    local total = merge(entries.values + i * stride, m.cpus, m.value_stride)
-    local raw = ffi.string(key, m.key_size)
-    local added = since(s, raw, total)
-    held = held + 1
-    if added ~= nil then
-      keys[#keys + 1], values[#values + 1] = s.key.decode(key), value(added)
-    elseif take then
-      idle[#idle + 1] = raw
-    end
-    if take then s.baseline[raw] = total end
-  end
-  map.free(entries)
-  if take and held * 2 > m.max_entries then
-    for _, raw in ipairs(idle) do
-      if m:take(raw, s.value_bytes) then
-        local added = since(s, raw, merge(s.value_bytes, m.cpus, m.value_stride))
-        if added ~= nil then
-          keys[#keys + 1] = s.key.decode(ffi.cast("const uint8_t *", raw))
-          values[#values + 1] = value(added)
-        end
-      end
-      s.baseline[raw] = nil
-    end
-  end
-  return keys, values
-end
-
-local function read_unkeyed(s, take)
-  local m = s.map
-  local index = ffi.new("uint32_t[1]", 0)
-  if not m:lookup(index, s.value_bytes) then return s.operations.zero() end
-  local total = s.operations.merge(s.value_bytes, m.cpus, m.value_stride)
-  local added = since(s, "", total)
-  if take then s.baseline[""] = total end
-  if added == nil then return s.operations.zero() end
-  return s.operations.value(added)
-end
+local function called(o) return o.name or o.kind end
 
 local function snapshot(o, take)
   local s = state_of(o)
+  local operations = s.operations
   rawset(o, "read", true)
-  if not s.map then return view.single(s.operations.zero()) end
-  if s.key then
-    local keys, values = read_keyed(s, take)
-    return view.keyed(keys, values, s.operations.zero(), s.operations.by)
+  local keys, values = {}, {}
+  if s.map then
+    operations.keeping.read(s, take or false, function(raw, total)
+      local value = operations.value(s, total)
+      if value == nil then return end
+      values[#values + 1] = value
+      if s.key then keys[#values] = s.key.decode(ffi.cast("const uint8_t *", raw)) end
+    end)
+    if s.key then return view.keyed(keys, values, operations.zero(s), operations.by) end
   end
-  return view.single(read_unkeyed(s, take))
+  if values[1] == nil then values[1] = operations.zero(s) end
+  return view.single(values[1])
 end
 
 local function get(o, key, level)
   local s = state_of(o)
   rawset(o, "read", true)
-  if not s.map then return s.operations.zero() end
+  if not s.map then return s.operations.zero(s) end
   if not s.key then
-    if key ~= nil then error(("%s has no keys: its handlers add to it as a whole; use :get()"):format(o.name or o.kind), level + 1) end
-    return read_unkeyed(s, false)
+    if key ~= nil then
+      error(("%s has no keys: its handlers add to it as a whole; use :get()"):format(called(o)), level + 1)
+    end
+    return snapshot(o):get()
   end
-  if key == nil then error(("%s is keyed: use %s[key] or :pairs()"):format(o.name or o.kind, o.name or "it"), level + 1) end
-  local found, why = s.map:try("lookup", s.key, s.key_bytes, key, s.value_bytes)
-  if why then error(("%s: as a key, %s"):format(o.name or o.kind, why), level + 1) end
-  if not found then return s.operations.zero() end
-  local total = s.operations.merge(s.value_bytes, s.map.cpus, s.map.value_stride)
-  local added = since(s, ffi.string(s.key_bytes, s.map.key_size), total)
-  if added == nil then return s.operations.zero() end
-  return s.operations.value(added)
+  if key == nil then error(("%s is keyed: use %s[key] or :pairs()"):format(called(o), o.name or "it"), level + 1) end
+  local why = s.key.encode(s.key_bytes, key)
+  if why then error(("%s: as a key, %s"):format(called(o), why), level + 1) end
+  local total = s.operations.keeping.find(s)
+  if total == nil and map.may_be_cut(key) and not s.key.encode(s.key_bytes, key, true) then
+    total = s.operations.keeping.find(s)
+  end
+  if total == nil then return s.operations.zero(s) end
+  return s.operations.value(s, total)
 end
 
 local methods = {}
@@ -127,23 +86,66 @@ function methods:clear() snapshot(self, true) end
 
 local function only_in_handlers(name)
   return function(o)
-    error(("%s:%s() is for handlers; a script that counts for itself needs only a variable"):format(o.name or o.kind, name), 2)
+    error(("%s:%s() is for handlers; a script that counts for itself needs only a variable"):format(called(o), name), 2)
   end
 end
 methods.inc, methods.add = only_in_handlers "inc", only_in_handlers "add"
 
+-- DESCRIPTION: doc/internals.md. An aggregation may be bound again, by a later setup whose handlers add to it too.
 function methods:bind(description)
   local s = state_of(self)
-  if s.fd == description.fd and s.map then return end
-  s.fd = description.fd
-  s.map = map.open(description.fd)
-  s.key = description.key and layout.compile(description.key)
-  s.key_bytes, s.value_bytes = s.map:key_buffer(), s.map:value_buffer()
-  s.baseline = {}
+  if not s.map or s.fd ~= description.fd then
+    s.fd = description.fd
+    s.map = map.open(description.fd)
+    s.spill = description.spill and map.open(description.spill)
+    s.key = description.key and layout.compile(description.key)
+    s.key_bytes, s.value_bytes = s.map:key_buffer(), s.map:value_buffer()
+    s.operations.keeping.start(s)
+  end
+  if description.turn then s.operations.keeping.join(s, description.turn) end
 end
 
--- The constructor of KIND. PROPERTIES (name → true) are read from the value of an unkeyed object: h.count.
-function aggregate.constructor(kind, operations, properties)
+-- The object's entries as the kernel holds them, one at a time: VISIT is given the raw key and the part, merged over CPUs and, where an
+-- element has been made in the second map for want of memory, over both maps.
+function aggregate.each(s, visit)
+  local merge, join = s.operations.merge, s.operations.join
+  local function walk(m, see)
+    local entries, stride = m:read(), m.cpus * m.value_stride
+    for i = 0, tonumber(entries.count) - 1 do
+      see(ffi.string(entries.keys + i * m.key_size, m.key_size), merge(s, entries.values + i * stride, m.cpus, m.value_stride))
+    end
+    map.free(entries)
+  end
+  local spilled, any = {}, false
+  if s.spill then
+    walk(s.spill, function(raw, part)
+      spilled[raw], any = part, true
+    end)
+  end
+  if not any then return walk(s.map, visit) end
+  walk(s.map, function(raw, part)
+    local rest = spilled[raw]
+    spilled[raw] = nil
+    visit(raw, part and rest and join(part, rest) or part or rest)
+  end)
+  for raw, part in pairs(spilled) do visit(raw, part) end
+end
+
+-- The part of the element whose raw key is in the key buffer, or nil. LOOKUP: how a map is asked ("take" also deletes).
+function aggregate.part(s, lookup)
+  local part
+  for _, m in ipairs { s.map, s.spill } do
+    if m[lookup or "lookup"](m, s.key_bytes, s.value_bytes) then
+      local found = s.operations.merge(s, s.value_bytes, m.cpus, m.value_stride)
+      part = part and found and s.operations.join(part, found) or part or found
+    end
+  end
+  return part
+end
+
+-- The constructor of KIND. PROPERTIES (name → true) are read from the value of an unkeyed object: h.count. PARAMETERS(…) turns the
+-- constructor's arguments before the options into a table that goes to the compiler, raising errors at level 3.
+function aggregate.constructor(kind, operations, properties, parameters)
   local metatable = {}
   function metatable.__index(o, key)
     if methods[key] then return methods[key] end
@@ -157,7 +159,7 @@ function aggregate.constructor(kind, operations, properties)
     return (get(o, key, 2))
   end
   function metatable.__newindex(o)
-    error(("%s is written by handlers only, with :add or :inc"):format(o.name or o.kind), 2)
+    error(("%s is written by handlers only, with :add or :inc"):format(called(o)), 2)
   end
   function metatable.__tostring(o)
     local s = state_of(o)
@@ -167,10 +169,12 @@ function aggregate.constructor(kind, operations, properties)
     end
     return tostring(snapshot(o))
   end
-  return function(options)
+  return function(...)
+    local options, buckets = ..., nil
+    if parameters then options, buckets = parameters(...) end
     options = object.check(kind, options, { max = object.positive, key = object.type }, 2)
     options.max = options.max or 65536
-    return object.new(kind, options, metatable, { operations = operations, baseline = {} })
+    return object.new(kind, options, metatable, { operations = operations, buckets = buckets })
   end
 end
 

@@ -5,6 +5,7 @@
 -- A key that was never counted reads 0.
 local ffi = require "ffi"
 local aggregate = require "uplua.aggregate"
+local baseline = require "uplua.baseline"
 
 local count = {}
 
@@ -12,16 +13,18 @@ local int64_p = ffi.typeof "const int64_t *"
 
 -- Totals stay int64_t until the script sees them: numbers would not wrap as the kernel's do.
 local operations = {
+  keeping = baseline,
   empty = "0",
-  merge = function(p, cpus, stride)
+  merge = function(_, p, cpus, stride)
     local total = 0LL
     for cpu = 0, cpus - 1 do total = total + ffi.cast(int64_p, p + cpu * stride)[0] end
     return total
   end,
-  minus = function(total, baseline)
-    if total ~= baseline then return total - baseline end
+  join = function(a, b) return a + b end,
+  minus = function(total, earlier)
+    if total ~= earlier then return total - earlier end
   end,
-  value = function(total)
+  value = function(_, total)
     if total <= 9007199254740992LL and total >= -9007199254740992LL then return tonumber(total) end
     return total
   end,

@@ -1,5 +1,6 @@
 -- Probes that wait for the end of a setup (the main chunk, a line at the prompt), and those that are attached.
 -- up.uprobe(spec, handler) and up.uretprobe(spec, handler) declare; commit() compiles all handlers together, loads and attaches them.
+local ffi     = require "ffi"
 local core    = require "uplua.core"
 local capture = require "uplua.capture"
 local loop    = require "uplua.loop"
@@ -88,7 +89,7 @@ local function tell_objects()
       error(kind .. ": declared key and value types are not available yet; they are inferred from the handlers", 0)
     end
     if kind == "ring" or kind == "output" then max = given.size or DEFAULT_RING end
-    compiler:add_object(kind, max)
+    compiler:add_object(kind, max, object.state(o).buckets)
     declared = id
   end
   for id, o in ipairs(object.all) do
@@ -144,8 +145,10 @@ function setup.commit()
   output.watch(loaded)
   capture.keep()
   loop.check = check_captured
+  local turns = ffi.cast("uint64_t *", (loaded:address "turns"))
   for id, found in pairs(objects) do
     local o = object.all[id]
+    if found.turn then found.turn = turns + found.turn end
     if not rawget(o, "name") then rawset(o, "name", found.name or false) end
     o:bind(found)
   end
@@ -188,7 +191,7 @@ local LIBRARY = {
     "stack cut at 127 frames",
     "stack cut at a frame whose return address a return probe hides",
   },
-  hist_lost = { [0] = "smallest or largest value of a histogram not updated" },
+  aggregate_lost = { [0] = "smallest or largest value of an aggregation not updated" },
 }
 
 -- What was lost so far: { { text, count }, … }, empty if nothing was.

@@ -274,8 +274,8 @@ static struct value *call_aggregate(struct build *build, struct value *receiver,
     unsigned number = keyed ? receiver->object : (unsigned)receiver->constant.handle;
     struct shared *object = build->compiler->objects[number];
     bool increments = !strcmp(name, "inc");
-    if (increments && object->kind == OBJECT_HIST)
-        build_fail(build, "a histogram takes values: h:add(value)");
+    if (increments && object->kind != OBJECT_COUNT && object->kind != OBJECT_SUM)
+        build_fail(build, "it takes values: :add(value)");
     expect_arguments(build, increments ? ":inc()" : ":add(value)", count, increments ? 0 : 1);
     struct value *delta = increments ? ir_number(build->function, 1) : args[0];
     struct value *value = build_value(

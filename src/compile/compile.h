@@ -23,9 +23,14 @@ enum object_kind {
     OBJECT_HASH,
     OBJECT_LRU,
     OBJECT_PERCPU_HASH,
-    OBJECT_COUNT,
+    OBJECT_COUNT, /* the aggregations: from here … */
     OBJECT_SUM,
+    OBJECT_MIN,
+    OBJECT_MAX,
+    OBJECT_STATS,
     OBJECT_HIST,
+    OBJECT_LHIST,
+    OBJECT_HDR, /* … to here */
     OBJECT_VAR,
     OBJECT_RING,
     OBJECT_OUTPUT, /* a ring of uplua's own: what handlers print, and the wake-up when one ends the run */
@@ -50,15 +55,26 @@ struct variant {
     const struct print *print; /* NULL but in OBJECT_OUTPUT */
 };
 
+/* The buckets of an lhist: COUNT of STEP each from LOW on. Of an hdr: 2^BITS to each power of two (HdrHistogram's half count). */
+struct buckets {
+    int64_t low;
+    uint64_t step, count;
+    unsigned bits;
+};
+
 /* A shared object. The caller fills the first part; the compiler the rest. */
 struct shared {
     enum object_kind kind;
     uint64_t max; /* entries of a map, bytes of a ring (a power of two) */
     int fd;       /* of the kernel's map once loaded (set by the caller after the load), else -1 */
+    struct buckets buckets;
+    int spill_fd; /* the same of an aggregation's second map, else -1 */
     struct type given_key, given_value; /* what the script's own writes hold so far; TYPE_NONE if nothing */
 
     const char *name; /* of the variable that held it when it was first used; NULL: no handler has used it */
     char map_name[16];
+    char spill_name[16]; /* of an aggregation: the map for keys that MAP_NAME has no memory for; "" if there is none */
+    int turn; /* of an aggregation: index of its word in the object's counters `turns` (compile/aggregate.c), -1 if it has none */
     uint32_t map_type, map_flags; /* BPF_MAP_TYPE_*, BPF_F_* */
     bool used; /* in the last setup compiled */
     bool keyed;
@@ -67,6 +83,10 @@ struct shared {
     size_t variant_count;
     const struct position *key_at, *value_at; /* where the types were first seen */
 };
+
+bool object_is_aggregate(const struct shared *object);
+/* The elements that the buckets of an aggregation are spread over; 1 for those without buckets. */
+uint64_t aggregate_stretches(const struct shared *object);
 
 enum handler_kind {
     HANDLER_ENTRY,

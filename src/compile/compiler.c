@@ -50,7 +50,7 @@ struct shared *compiler_add_object(struct compiler *compiler, enum object_kind k
     struct shared *object = arena_allocate(&compiler->arena, sizeof *object);
     object->kind = kind;
     object->max = max;
-    object->fd = -1;
+    object->fd = object->spill_fd = object->turn = -1;
     compiler->objects[compiler->object_count++] = object;
     compiler->error = NULL;
     return object;
@@ -133,7 +133,8 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     if (share_declare(compiler, compiler->result) || scratch_declare(compiler, compiler->result) ||
         (compiler->ledger_count && object_add_counters(compiler->result, "ledger", compiler->ledger_count)) ||
         (compiler->exits && object_add_counters(compiler->result, "exit", 1)) ||
-        object_add_counters(compiler->result, "zeros", 128))
+        (compiler->turns && object_add_counters(compiler->result, "turns", compiler->turns)) ||
+        object_add_counters(compiler->result, "zeros", ZERO_WORDS))
         exhausted(compiler);
 }
 

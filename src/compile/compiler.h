@@ -21,6 +21,7 @@ struct compiler {
     size_t ledger_count;
     bool exits;    /* a handler of this setup may end the run */
     uint32_t scratch_size; /* bytes of the largest handler's scratch memory; 0: none needs any */
+    unsigned turns; /* words of the counters `turns` */
     size_t setups; /* done so far: part of generated names */
 };
 

@@ -33,11 +33,6 @@ static bool is_map(const struct shared *object)
     return object->kind == OBJECT_HASH || object->kind == OBJECT_LRU || object->kind == OBJECT_PERCPU_HASH;
 }
 
-static bool is_aggregate(const struct shared *object)
-{
-    return object->kind == OBJECT_COUNT || object->kind == OBJECT_SUM || object->kind == OBJECT_HIST;
-}
-
 /* The constant string that KEY is, or NULL. */
 static const char *field_name(const struct value *key)
 {
@@ -98,7 +93,7 @@ static struct value *index_object(struct build *build, struct value *base, struc
                                                   NULL };
     struct shared *object = object_of(build, base);
     const char *name = field_name(key);
-    if (is_aggregate(object)) {
+    if (object_is_aggregate(object)) {
         if (named(name, (const char *const[]){ "inc", "add", NULL }))
             return method(build, base, name);
         if (named(name, script_methods))

@@ -178,7 +178,7 @@ static int prepare(const struct object *object, struct bpf_object *opened, struc
     return code;
 }
 
-/* Maps .bss, so that reading a counter needs no system call. */
+/* Maps .bss, so that reading and setting a counter needs no system call. */
 static int map_counters(struct loaded *loaded)
 {
     struct bpf_map *map = bpf_object__find_map_by_name(loaded->object, ".bss");
@@ -186,7 +186,7 @@ static int map_counters(struct loaded *loaded)
         return 0;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), size = bpf_map__value_size(map);
     size = (size + page - 1) / page * page;
-    void *counters = mmap(NULL, size, PROT_READ, MAP_SHARED, bpf_map__fd(map), 0);
+    void *counters = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
     if (counters == MAP_FAILED)
         return -errno;
     loaded->counters = counters;

@@ -103,6 +103,14 @@ void string_starts(struct lower *lower, struct value *value);
 
 /* Lowers an operation on a shared object. */
 void share_lower(struct lower *lower, struct value *value);
+/* What a message calls OBJECT. */
+const char *share_name(const struct shared *object);
+/* The address of the element KEY (an address) of the map called MAP, or 0. */
+struct operand share_lookup(struct lower *lower, const char *map, struct operand key);
+/* The only element of an array of one; goes on where it is there (always), to DONE otherwise. */
+struct operand share_only_element(struct lower *lower, const struct shared *object, struct machine_block *done);
+/* The ledger's entry for an insertion into OBJECT when it is full. */
+unsigned share_full(struct lower *lower, const struct shared *object);
 /* Settles map types and names of all objects used. */
 void share_describe(struct compiler *compiler);
 /* Declares the maps of used objects in RESULT. */
@@ -114,6 +122,17 @@ int share_declare(struct compiler *compiler, struct object *result);
 void scratch_claim(struct lower *lower);
 /* Declares the array of pieces in RESULT where a handler needs one. 0 or -errno. */
 int scratch_declare(const struct compiler *compiler, struct object *result);
+
+/* --- aggregate.c --- */
+
+/* The zeros that a new element of any aggregation is made from: `zeros` has so many words. */
+enum { ZERO_WORDS = 256 };
+
+/* Settles the kernel's maps for the aggregation OBJECT, which has this NUMBER, and its turn in this setup. */
+void aggregate_describe(struct compiler *compiler, struct shared *object, size_t number);
+/* Declares them in RESULT. */
+int aggregate_declare(const struct shared *object, struct object *result);
+void aggregate_lower(struct lower *lower, struct value *value);
 
 /* --- probe.c --- */
 

@@ -104,7 +104,7 @@ void loaded_free(struct loaded *loaded);
 int loaded_program_fd(const struct loaded *loaded, const char *name);
 int loaded_map_fd(const struct loaded *loaded, const char *name);
 /*
- * The counters NAME, mapped for reading while LOADED lives; NULL if unknown. COUNT receives their number. Counters that
+ * The counters NAME, mapped while LOADED lives; NULL if unknown. COUNT receives their number. Counters that
  * the library of bpf/ declares (`__u64 stack_lost[…]` in its .bss) are found the same way.
  */
 volatile uint64_t *loaded_counters(const struct loaded *loaded, const char *name, size_t *count);

@@ -1,18 +1,16 @@
-/* Maps, aggregations, vars and rings: the kernel objects behind them, and the operations of a handler on them. */
+/* Maps, vars and rings: the kernel objects behind them, and the operations of a handler on them. Aggregations are in aggregate.c. */
 #include "compile/lower.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { HIST_BYTES = 8 * (3 + 66) }; /* struct hist, bpf/aggregate.h */
-
 static struct shared *object_of(struct lower *lower, const struct value *value)
 {
     return lower->compiler->objects[value->object];
 }
 
-static const char *name_of(const struct shared *object)
+const char *share_name(const struct shared *object)
 {
     return object->name ? object->name : object->map_name;
 }
@@ -22,7 +20,8 @@ static const char *name_of(const struct shared *object)
 /* True if a map may be called NAME: the object's other symbols, and those of the library that is linked to it, begin differently. */
 static bool is_map_name(const struct compiler *compiler, const char *name)
 {
-    static const char *const others[] = { "ledger", "zeros", "stacks", "calls_", "handler_", "object_", "stack_", "hist_", "uplua_" };
+    static const char *const others[] = { "ledger", "zeros", "exit", "turns", "spill_", "stacks", "calls_", "handler_", "object_",
+                                          "stack_", "aggregate_", "uplua_" };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strncmp(name, others[i], strlen(others[i])))
             return false;
@@ -46,10 +45,9 @@ static void name_map(const struct compiler *compiler, struct shared *object, siz
         snprintf(object->map_name, sizeof object->map_name, "object_%u", (unsigned)number % 100000000);
 }
 
-static void describe(struct shared *object)
+static void describe(struct compiler *compiler, struct shared *object, size_t number)
 {
     struct type integer = { .kind = TYPE_I64 };
-    object->map_flags = 0;
     switch (object->kind) {
     case OBJECT_HASH:
         object->map_type = BPF_MAP_TYPE_HASH;
@@ -60,13 +58,9 @@ static void describe(struct shared *object)
     case OBJECT_PERCPU_HASH:
         object->map_type = BPF_MAP_TYPE_PERCPU_HASH;
         break;
-    case OBJECT_COUNT:
-    case OBJECT_SUM:
-    case OBJECT_HIST:
-        /* Allocating every per-CPU element ahead would take 10 ms for the default 65,536. */
-        object->map_type = object->keyed ? BPF_MAP_TYPE_PERCPU_HASH : BPF_MAP_TYPE_PERCPU_ARRAY;
-        object->map_flags = object->keyed ? BPF_F_NO_PREALLOC : 0;
-        object->value = object->kind == OBJECT_HIST ? (struct type){ 0 } : integer;
+    case OBJECT_COUNT: case OBJECT_SUM: case OBJECT_MIN: case OBJECT_MAX: case OBJECT_STATS: case OBJECT_HIST:
+    case OBJECT_LHIST: case OBJECT_HDR:
+        aggregate_describe(compiler, object, number);
         break;
     case OBJECT_VAR:
         object->map_type = BPF_MAP_TYPE_ARRAY;
@@ -95,11 +89,12 @@ static bool is_ring(const struct shared *object)
 
 void share_describe(struct compiler *compiler)
 {
+    compiler->turns = 0;
     for (size_t i = 0; i < compiler->object_count; i++) {
         struct shared *object = compiler->objects[i];
-        if (!object->used || object->fd >= 0)
+        if (!object->used)
             continue;
-        describe(object);
+        describe(compiler, object, i);
         name_map(compiler, object, i);
     }
 }
@@ -110,19 +105,24 @@ int share_declare(struct compiler *compiler, struct object *result)
         const struct shared *object = compiler->objects[i];
         if (!object->used || is_empty_map(object))
             continue;
+        int status = 0;
+        if (object_is_aggregate(object)) {
+            if ((status = aggregate_declare(object, result)))
+                return status;
+            continue;
+        }
         struct object_map map = {
             .name = object->map_name,
             .type = object->map_type,
             .flags = object->map_flags,
             .reuse_fd = object->fd,
             .key_size = object->keyed ? type_size(object->key) : 4,
-            .value_size = object->kind == OBJECT_HIST ? HIST_BYTES : type_size(object->value),
+            .value_size = type_size(object->value),
             .max_entries = object->keyed || is_ring(object) ? (uint32_t)object->max : 1,
         };
         if (is_ring(object))
             map.key_size = map.value_size = 0;
-        int status = object_add_map(result, &map);
-        if (status)
+        if ((status = object_add_map(result, &map)))
             return status;
     }
     return 0;
@@ -138,15 +138,21 @@ static struct operand call(struct lower *lower, int32_t helper, const struct sha
     return machine_call(lower->program, helper, args, count);
 }
 
-static struct operand lookup(struct lower *lower, const struct shared *object, struct operand key)
+struct operand share_lookup(struct lower *lower, const char *map, struct operand key)
 {
-    return call(lower, BPF_FUNC_map_lookup_elem, object, key, (struct operand){ 0 }, (struct operand){ 0 });
+    struct operand args[] = { operand_map(map), key };
+    return machine_call(lower->program, BPF_FUNC_map_lookup_elem, args, 2);
 }
 
-static unsigned full(struct lower *lower, const struct shared *object)
+static struct operand lookup(struct lower *lower, const struct shared *object, struct operand key)
+{
+    return share_lookup(lower, object->map_name, key);
+}
+
+unsigned share_full(struct lower *lower, const struct shared *object)
 {
     return lower_ledger(lower, arena_format(lower->program->arena, "'%s' is full (max = %llu): not inserted",
-                                            name_of(object), (unsigned long long)object->max));
+                                            share_name(object), (unsigned long long)object->max));
 }
 
 static struct operand key_address(struct lower *lower, struct value *key, const struct shared *object)
@@ -211,7 +217,7 @@ static void map_set(struct lower *lower, struct value *value)
     struct operand result = call(lower, BPF_FUNC_map_update_elem, object, key,
                                  memory_address(lower, value->args[1], object->value), operand_immediate(BPF_ANY));
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), join,
-                   lower_loss(lower, full(lower, object), join, 0));
+                   lower_loss(lower, share_full(lower, object), join, 0));
     if (from->present.kind) {
         machine_place(program, absent);
         call(lower, BPF_FUNC_map_delete_elem, object, key, (struct operand){ 0 }, (struct operand){ 0 });
@@ -246,7 +252,7 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     machine_place(program, again);
     struct operand second = lookup(lower, object, key);
     machine_branch(program, BPF_JNE, second, operand_immediate(0), retried,
-                   lower_loss(lower, full(lower, object), done, 0));
+                   lower_loss(lower, share_full(lower, object), done, 0));
     machine_place(program, retried);
     machine_jump(program, found);
     machine_place(program, found);
@@ -282,8 +288,7 @@ static void map_add(struct lower *lower, struct value *value)
     machine_place(program, done);
 }
 
-/* The only element of an array of one; goes on where it is there (always), to DONE otherwise. */
-static struct operand only_element(struct lower *lower, const struct shared *object, struct machine_block *done)
+struct operand share_only_element(struct lower *lower, const struct shared *object, struct machine_block *done)
 {
     if (!lower->zero_key)
         lower->zero_key = program_slot(lower->program, 8);
@@ -293,41 +298,13 @@ static struct operand only_element(struct lower *lower, const struct shared *obj
     return entry;
 }
 
-static void aggregate(struct lower *lower, struct value *value)
-{
-    struct program *program = lower->program;
-    struct shared *object = object_of(lower, value);
-    bool hist = object->kind == OBJECT_HIST;
-    struct operand delta = lower_number(lower, value->args[0]), entry;
-    struct machine_block *done = machine_block(program);
-    if (value->arg_count > 1) {
-        struct operand key = key_address(lower, value->args[1], object), initial;
-        if (hist) { /* larger than the frame: zeros that nobody writes */
-            initial = operand_data("zeros", 0);
-        } else {
-            struct slot *slot = program_slot(program, 8);
-            machine_store(program, BPF_DW, operand_slot(slot, 0), 0, delta);
-            initial = operand_slot(slot, 0);
-        }
-        entry = element(lower, object, key, lookup(lower, object, key), initial, !hist, done);
-    } else {
-        entry = only_element(lower, object, done);
-    }
-    if (hist)
-        machine_call_library(program, "uplua_hist_add", (struct operand[]){ entry, delta }, 2);
-    else
-        machine_add_atomic(program, entry, 0, delta);
-    machine_jump(program, done);
-    machine_place(program, done);
-}
-
 static void variable(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
     struct shared *object = object_of(lower, value);
     struct operand operand = value->arg_count ? lower_number(lower, value->args[0]) : operand_immediate(0);
     struct machine_block *done = machine_block(program), *absent = machine_block(program);
-    struct operand entry = only_element(lower, object, absent), loaded = { 0 };
+    struct operand entry = share_only_element(lower, object, absent), loaded = { 0 };
     if (value->op == IR_VAR_GET)
         loaded = machine_load(program, BPF_DW, entry, 0);
     else if (value->op == IR_VAR_SET)
@@ -352,7 +329,7 @@ static unsigned ring_full(struct lower *lower, const struct shared *object)
         return lower_ledger(lower, arena_format(lower->program->arena, "printf: its ring of %llu bytes is full: text lost",
                                                 (unsigned long long)object->max));
     return lower_ledger(lower, arena_format(lower->program->arena, "the ring '%s' is full (size = %llu): event lost",
-                                            name_of(object), (unsigned long long)object->max));
+                                            share_name(object), (unsigned long long)object->max));
 }
 
 static void emit(struct lower *lower, struct value *value)
@@ -423,7 +400,7 @@ void share_lower(struct lower *lower, struct value *value)
     case IR_MAP_ADD:
         return map_add(lower, value);
     case IR_AGGREGATE:
-        return aggregate(lower, value);
+        return aggregate_lower(lower, value);
     case IR_VAR_GET:
     case IR_VAR_SET:
     case IR_VAR_ADD:

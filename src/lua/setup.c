@@ -55,18 +55,35 @@ static int compiler_gc(lua_State *L)
     return 0;
 }
 
-/* compiler:add_object(kind, max): the next shared object, in the order of uplua.object.all */
+static lua_Number number_field(lua_State *L, int index, const char *name)
+{
+    lua_getfield(L, index, name);
+    lua_Number number = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return number;
+}
+
+/* compiler:add_object(kind, max, buckets): the next shared object, in the order of uplua.object.all; BUCKETS: those of an lhist or hdr */
 static int compiler_add(lua_State *L)
 {
-    static const char *const kinds[] = { "hash", "lru", "percpu_hash", "count", "sum", "hist", "var", "ring",
-                                         "output", NULL };
+    static const char *const kinds[] = { "hash", "lru", "percpu_hash", "count", "sum", "min", "max", "stats", "hist",
+                                         "lhist", "hdr", "var", "ring", "output", NULL };
     struct lua_compiler *self = check_compiler(L);
     const char *name = luaL_checkstring(L, 2);
     int kind = OBJECT_HASH;
     while (kind < OBJECT_OTHER && strcmp(kinds[kind], name))
         kind++;
-    if (!compiler_add_object(self->compiler, (enum object_kind)kind, (uint64_t)luaL_checknumber(L, 3)))
+    struct shared *object =
+        compiler_add_object(self->compiler, (enum object_kind)kind, (uint64_t)luaL_checknumber(L, 3));
+    if (!object)
         return luaL_error(L, "out of memory");
+    if (lua_istable(L, 4))
+        object->buckets = (struct buckets){
+            .low = (int64_t)number_field(L, 4, "low"),
+            .step = (uint64_t)number_field(L, 4, "step"),
+            .count = (uint64_t)number_field(L, 4, "count"),
+            .bits = (unsigned)number_field(L, 4, "bits"),
+        };
     return 0;
 }
 
@@ -255,24 +272,37 @@ static void push_variants(lua_State *L, const struct shared *object)
     lua_setfield(L, -2, "variants");
 }
 
-/*
- * Pushes object.bind's description of each object that has just been loaded, by its id; and of the rings loaded before that are used
- * again, since they may have got variants.
- */
+/* True if OBJECT, which an earlier setup has loaded, may have something new: a ring variants, an aggregation another turn. */
+static bool is_bound_again(const struct shared *object)
+{
+    return object->variant_count || object->turn >= 0;
+}
+
+/* Pushes object.bind's description of each object that has just been loaded, by its id; and of some that are used again. */
 static void push_objects(lua_State *L, struct compiler *compiler, const struct loaded *loaded)
 {
     lua_newtable(L); /* objects */
     for (size_t i = 0; i < compiler_object_count(compiler); i++) {
         struct shared *object = compiler_object(compiler, i);
-        if (!object->used || (object->fd >= 0 && !object->variant_count))
+        if (!object->used || (object->fd >= 0 && !is_bound_again(object)))
             continue;
         int fd = object->fd < 0 ? loaded_map_fd(loaded, object->map_name) : object->fd;
         if (fd < 0)
             continue;
         object->fd = fd;
-        lua_createtable(L, 0, 7); /* objects description */
+        if (*object->spill_name && object->spill_fd < 0)
+            object->spill_fd = loaded_map_fd(loaded, object->spill_name);
+        lua_createtable(L, 0, 9); /* objects description */
         lua_pushinteger(L, fd);
         lua_setfield(L, -2, "fd");
+        if (object->spill_fd >= 0) {
+            lua_pushinteger(L, object->spill_fd);
+            lua_setfield(L, -2, "spill");
+        }
+        if (object->turn >= 0) {
+            lua_pushinteger(L, object->turn);
+            lua_setfield(L, -2, "turn");
+        }
         lua_pushnumber(L, (lua_Number)object->max);
         lua_setfield(L, -2, "max");
         lua_pushstring(L, map_type_name(object->map_type));
@@ -389,6 +419,19 @@ static int loaded_values(lua_State *L)
     return 1;
 }
 
+/* loaded:address(name) → the address of the counters NAME, which lives as long as LOADED; nil where it has none */
+static int loaded_address(lua_State *L)
+{
+    struct lua_loaded *self = check_loaded(L);
+    size_t count = 0;
+    volatile uint64_t *counters =
+        self->loaded ? loaded_counters(self->loaded, luaL_checkstring(L, 2), &count) : NULL;
+    if (!counters)
+        return 0;
+    lua_pushlightuserdata(L, (void *)counters);
+    return 1;
+}
+
 /* loaded:causes() → the texts of the counters `ledger`, from 0 */
 static int loaded_causes(lua_State *L)
 {
@@ -434,7 +477,8 @@ int setup_open_lua(lua_State *L)
         { "compile", compile_only }, { NULL, NULL },
     };
     static const luaL_Reg loaded_methods[] = {
-        { "map", loaded_map }, { "counters", loaded_values }, { "causes", loaded_causes }, { NULL, NULL },
+        { "map", loaded_map },       { "counters", loaded_values }, { "address", loaded_address },
+        { "causes", loaded_causes }, { NULL, NULL },
     };
     core_new_class(L, COMPILER, compiler_methods, compiler_gc);
     core_new_class(L, LOADED, loaded_methods, loaded_gc);

@@ -5,12 +5,13 @@ local kernel = require "kernel"
 local hist = require "uplua.hist"
 local ok, is, like = tap.ok, tap.is, tap.like
 
-local SIZE = ffi.sizeof "struct uplua_hist"
+ffi.cdef "struct test_hist { int64_t sum; uint64_t max, min, buckets[66]; };" -- struct distribution of bpf/aggregate.h
+local SIZE = ffi.sizeof "struct test_hist"
 local SIGN = 0x8000000000000000ULL
 
 -- A kernel that adds values as bpf/aggregate.h says.
 local function added(values, onto)
-  local h = onto or ffi.new "struct uplua_hist"
+  local h = onto or ffi.new "struct test_hist"
   for _, v in ipairs(values) do
     h.sum = h.sum + v
     local biased = bit.bxor(ffi.cast("uint64_t", ffi.cast("int64_t", v)), SIGN)
@@ -23,28 +24,30 @@ local function added(values, onto)
   return h
 end
 
+-- The key of an element ends in the turn, which the script changes when it takes.
+local turn = ffi.new "uint64_t[1]"
+
 local function store(fd, key, ...)
   local all = ffi.new("uint8_t[?]", SIZE * kernel.cpus)
   for cpu = 1, math.min(kernel.cpus, select("#", ...)) do
     ffi.copy(all + (cpu - 1) * SIZE, (select(cpu, ...)), SIZE)
   end
-  assert(kernel.bpf.bpf_map_update_elem(fd, ffi.new("int64_t[1]", key), all, 0) == 0)
+  local raw = key and ffi.new("int64_t[2]", key, turn[0]) or ffi.new("int64_t[1]", turn[0])
+  assert(kernel.bpf.bpf_map_update_elem(fd, raw, all, 0) == 0)
 end
-
-is(SIZE, 552, "the struct of bpf/aggregate.h")
 
 local h = hist.hist()
 is(h.count, 0, "an unbound histogram is empty")
-local fd = kernel.map("percpu_array", 4, SIZE, 1)
-h:bind { fd = fd, type = "percpu_array", max = 1 }
+local fd = kernel.map("percpu_hash", 8, SIZE, 2)
+h:bind { fd = fd, turn = turn }
 is(h.count, 0, "a histogram starts empty")
 is(h.min, nil, "without a minimum")
 is(h:percentile(50), nil, "or percentiles")
 is(tostring(h), "(empty)", "and prints so")
 
 local first = added { 0, 1, 1, 100, 1000 }
-store(fd, 0, first, kernel.cpus > 1 and added { -5, 70000 } or nil)
-if kernel.cpus == 1 then store(fd, 0, added({ -5, 70000 }, first)) end
+store(fd, nil, first, kernel.cpus > 1 and added { -5, 70000 } or nil)
+if kernel.cpus == 1 then store(fd, nil, added({ -5, 70000 }, first)) end
 is(h.count, 7, "count is over all CPUs")
 is(h.sum, 71097, "sum")
 is(h.min, -5, "min")
@@ -64,22 +67,34 @@ local taken = h:take()
 is(taken:get().count, 7, "a take returns what there is")
 is(taken.max, 70000, "an unkeyed view has the histogram's fields")
 is(h.count, 0, "and starts anew")
-store(fd, 0, added({ 300 }, added({ -5, 70000 }, added { 0, 1, 1, 100, 1000 })))
+is(tonumber(turn[0]), 1, "by another turn, to which handlers add from then on")
+store(fd, nil, added { 300 })
 is(h.count, 1, "what was added since")
 is(h.sum, 300, "its sum")
-ok(h.min >= 256 and h.max <= 511, "its extremes lie in its bucket")
-store(fd, 0, added({ 300, 90000 }, added({ -5, 70000 }, added { 0, 1, 1, 100, 1000 })))
-is(h.max, 90000, "a new maximum is exact")
+is(h.min, 300, "its extremes are its own")
+is(h.max, 300, "both")
+local both = { first, kernel.cpus > 1 and added { -5, 70000 } or nil }
+turn[0] = 0 -- a handler that had read the turn before the take
+store(fd, nil, added({ 2 }, both[1]), both[2])
+turn[0] = 1
+is(h.count, 2, "a value that came late to what was taken is not lost")
+is(h.sum, 302, "nor its sum")
+is(h.max, 300, "and raises nothing that it did not raise before")
+is(h:take().sum, 302, "the next take has it")
+is(tonumber(turn[0]), 0, "and turns back")
+is(h.count, 0, "to elements that are empty again")
+store(fd, nil, added { 5 })
+is(h.max, 5, "and have no extremes of before")
 h:clear()
 is(h.count, 0, "clear")
 
 -- Uniform values: interpolation.
 local uniform = hist.hist()
-fd = kernel.map("percpu_array", 4, SIZE, 1)
-uniform:bind { fd = fd, type = "percpu_array", max = 1 }
+fd = kernel.map("percpu_hash", 8, SIZE, 2)
+uniform:bind { fd = fd, turn = turn }
 local values = {}
 for i = 1, 1024 do values[i] = i end
-store(fd, 0, added(values))
+store(fd, nil, added(values))
 for _, p in ipairs { 25, 50, 90, 99 } do
   local got, want = uniform:percentile(p), 1024 * p / 100
   ok(math.abs(got - want) <= 0.03 * 1024, ("percentile %d of 1 … 1024 is near %d: %d"):format(p, want, got))
@@ -89,8 +104,8 @@ like(message, "from 0 to 100", "a wrong percentile")
 
 -- Keyed.
 local keyed = hist.hist()
-fd = kernel.map("percpu_hash", 8, SIZE, 101)
-keyed:bind { fd = fd, type = "percpu_hash", max = 101, key = kernel.scalar "i64" }
+fd = kernel.map("percpu_hash", 16, SIZE, 202)
+keyed:bind { fd = fd, turn = turn, key = kernel.scalar "i64" }
 store(fd, 0, added { 5, 6 })
 store(fd, 257, added { 1000, 2000, 4000 })
 is(keyed[257].count, 3, "by key")
@@ -107,9 +122,9 @@ is(keyed:size(), 0, "and it starts anew")
 
 -- The whole range.
 local range = hist.hist()
-fd = kernel.map("percpu_array", 4, SIZE, 1)
-range:bind { fd = fd, type = "percpu_array", max = 1 }
-store(fd, 0, added { 2 ^ 62, -2 ^ 63 })
+fd = kernel.map("percpu_hash", 8, SIZE, 2)
+range:bind { fd = fd, turn = turn }
+store(fd, nil, added { 2 ^ 62, -2 ^ 63 })
 is(range.max, 4611686018427387904LL, "2^62 comes back")
 like(tostring(range), "%[4E, 8E%) +1", "and has a bar")
 is(select(2, tostring(range):gsub("\n", "")), 3, "empty buckets in between are left out")

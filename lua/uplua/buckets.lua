@@ -1,0 +1,82 @@
+-- Which values a histogram's buckets hold, and how they are drawn. A scheme has
+--   lowest(i), highest(i)   the least and the greatest integer of bucket i, as numbers; -2^63 and 2^63 where it is open
+--   row(i, stride)          the row of the picture that bucket i belongs to: a multiple of STRIDE, ascending with the values
+--   label(row, stride)      what stands beside it
+-- and what the compiler is told (low, step, count; bits), and in how many stretches the kernel keeps the buckets.
+local text = require "uplua.text"
+
+local buckets = {}
+
+local LEAST, MOST = -2 ^ 63, 2 ^ 63
+local UNITS = { "", "K", "M", "G", "T", "P", "E" }
+
+-- 2^k with a unit: 1024 → "1K"
+local function power(k)
+  return ("%d%s"):format(2 ^ (k % 10), UNITS[math.floor(k / 10) + 1])
+end
+
+-- Rows of powers of two: -1 for negative values, 0 for zeros, 1 + k for 2^k … 2^(k+1) - 1.
+local function power_label(row)
+  if row == -1 then return "< 0" end
+  if row == 0 then return "0" end
+  if row == 1 then return "1" end
+  return ("[%s, %s)"):format(power(row - 1), power(row))
+end
+
+local function power_row(lowest)
+  if lowest < 0 then return -1 end
+  return lowest == 0 and 0 or select(2, math.frexp(lowest))
+end
+
+-- hist: bucket 0 for negative values, 1 for zeros, 2 + k for 2^k … 2^(k+1) - 1.
+function buckets.log2()
+  local scheme = { label = power_label }
+  function scheme.row(i) return i - 1 end
+  function scheme.lowest(i) return i == 0 and LEAST or i == 1 and 0 or 2 ^ (i - 2) end
+  function scheme.highest(i) return i == 0 and -1 or i == 1 and 0 or 2 ^ (i - 1) - 1 end
+  return scheme
+end
+
+-- lhist: bucket 0 for what is below LOW, 1 + k for STEP values from LOW + k * STEP on, COUNT + 1 for what is above.
+function buckets.linear(low, step, count)
+  local scheme = { low = low, step = step, count = count, stretches = math.ceil((count + 2) / 128) }
+  local function edge(k) return low + math.min(k, count) * step end
+  function scheme.lowest(i) return i == 0 and LEAST or edge(i - 1) end
+  function scheme.highest(i) return i == count + 1 and MOST or edge(i) - 1 end
+  function scheme.row(i, stride)
+    return (i == count + 1 and math.ceil(count / stride) or math.floor((i - 1) / stride)) * stride
+  end
+  function scheme.label(row, stride)
+    local n = text.thousands
+    if row < 0 then return "< " .. n(low) end
+    if row >= count then return "≥ " .. n(edge(count)) end
+    if step * stride == 1 then return n(edge(row)) end
+    return ("[%s, %s)"):format(n(edge(row)), n(edge(row + stride)))
+  end
+  return scheme
+end
+
+-- hdr: HdrHistogram's for DIGITS significant digits. The bucket (k << bits) + sub holds the values from sub << k on, 2^k of them; sub
+-- is at least 2^bits but for k = 0. The last bucket is for negative values. Drawn are powers of two.
+function buckets.hdr(digits)
+  local bits = math.ceil(math.log(2 * 10 ^ digits) / math.log(2)) - 1
+  local half = 2 ^ bits
+  local last = (64 - bits) * half
+  local scheme = {
+    bits = bits, percentiles = true, stretches = math.ceil((last + 1) / 128), label = power_label,
+  }
+  local function edge(i)
+    local k = math.max(0, math.floor(i / half) - 1)
+    return (i - k * half) * 2 ^ k, 2 ^ k
+  end
+  function scheme.lowest(i) return i == last and LEAST or (edge(i)) end
+  function scheme.highest(i)
+    if i == last then return -1 end
+    local low, width = edge(i)
+    return low + width - 1
+  end
+  function scheme.row(i) return power_row(scheme.lowest(i)) end
+  return scheme
+end
+
+return buckets

@@ -1,0 +1,43 @@
+-- min, max and stats: the extremes of what handlers add, and all that can be said of it without a histogram.
+--   local s = up.stats()          handlers: s:add(v), s[key]:add(v)
+--   s.count  s.sum  s.avg  s.min  s.max            unkeyed; of s:get()
+--   s[key].avg …  s:pairs()  s:top(10, "max")      keyed; ordered by count unless said otherwise
+--   local m = up.max()            m:get()  m[key]  m:pairs()  m:top(10); nil where nothing was added
+--   s:take()  s:clear()  print(s)
+local aggregate = require "uplua.aggregate"
+local distribution = require "uplua.distribution"
+local text = require "uplua.text"
+
+local stats = {}
+
+local function short(x)
+  if math.abs(x) < 100 then return tostring(tonumber(("%.1f"):format(x))) end
+  return text.thousands(tonumber(("%.0f"):format(x)))
+end
+
+local metatable = {
+  __tostring = function(s)
+    if s.count == 0 then return "(empty)" end
+    return ("count %s, sum %s, avg %s, min %s, max %s"):format(text.thousands(s.count), text.thousands(s.sum), short(s.avg),
+      s.min and text.thousands(s.min) or "?", s.max and text.thousands(s.max) or "?")
+  end,
+}
+
+local function nothing() end
+
+local function stats_of(_, total)
+  return setmetatable(distribution.sum_up(total, nothing), metatable)
+end
+
+local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = true }
+stats.stats = aggregate.constructor("stats", distribution.operations(stats_of, "count"), PROPERTIES)
+
+-- One of these is all that min and max show.
+local function extreme(kind)
+  return aggregate.constructor(kind, distribution.operations(function(_, total)
+    return distribution.sum_up(total, nothing)[kind]
+  end))
+end
+stats.min, stats.max = extreme "min", extreme "max"
+
+return stats

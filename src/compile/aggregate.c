@@ -1,0 +1,206 @@
+/*
+ * Aggregations: what the kernel keeps of them, and how a handler adds to them. Values are per CPU, and every update of a word is
+ * one atomic operation, so that handlers that interrupt each other lose nothing.
+ *
+ * count and sum are words that are added to. The other kinds keep extremes, which, unlike a sum, do not tell afterwards what they
+ * have been raised by since a certain moment. They are kept twice, under keys that end in a suffix: a turn, 0 or 1, that the
+ * script changes when it takes what there is. Handlers find the turn in the object's counters `turns`. The suffix also
+ * says which stretch of its buckets a large histogram's value lies in: suffix = 2 * stretch + turn.
+ */
+#include <stdio.h>
+
+#include "compile/lower.h"
+
+/* As in bpf/aggregate.h. */
+enum { DISTRIBUTION_WORDS = 3, LOG2_BUCKETS = 66, STRETCH_BITS = 7, STRETCH = 1 << STRETCH_BITS, SUFFIX_BYTES = 8 };
+
+_Static_assert(DISTRIBUTION_WORDS + STRETCH <= ZERO_WORDS, "a new element is made from zeros");
+
+bool object_is_aggregate(const struct shared *object)
+{
+    return object->kind >= OBJECT_COUNT && object->kind <= OBJECT_HDR;
+}
+
+/* A word that is added to; all else is a struct distribution. */
+static bool is_sum(const struct shared *object)
+{
+    return object->kind == OBJECT_COUNT || object->kind == OBJECT_SUM;
+}
+
+/* --- what the kernel is asked to make --- */
+
+static uint64_t bucket_count(const struct shared *object)
+{
+    switch (object->kind) {
+    case OBJECT_HIST:
+        return LOG2_BUCKETS;
+    case OBJECT_LHIST:
+        return object->buckets.count + 2; /* below and above */
+    case OBJECT_HDR: /* of HdrHistogram, and one for negative values */
+        return ((uint64_t)(64 - object->buckets.bits) << object->buckets.bits) + 1;
+    default:
+        return 1;
+    }
+}
+
+uint64_t aggregate_stretches(const struct shared *object)
+{
+    return (bucket_count(object) + STRETCH - 1) >> STRETCH_BITS;
+}
+
+static uint32_t value_words(const struct shared *object)
+{
+    if (is_sum(object))
+        return 1;
+    uint64_t count = bucket_count(object);
+    return DISTRIBUTION_WORDS + (uint32_t)(count > STRETCH ? STRETCH : count);
+}
+
+static uint32_t key_bytes(const struct shared *object)
+{
+    uint32_t key = object->keyed ? type_size(object->key) : 0;
+    return is_sum(object) ? key : key + SUFFIX_BYTES;
+}
+
+void aggregate_describe(struct compiler *compiler, struct shared *object, size_t number)
+{
+    object->turn = is_sum(object) ? -1 : (int)compiler->turns++;
+    if (object->fd >= 0)
+        return;
+    if (!key_bytes(object)) {
+        object->map_type = BPF_MAP_TYPE_PERCPU_ARRAY;
+        return;
+    }
+    /* Allocating every per-CPU element ahead would take 10 ms for the default 65,536. */
+    object->map_type = BPF_MAP_TYPE_PERCPU_HASH;
+    object->map_flags = BPF_F_NO_PREALLOC;
+    snprintf(object->spill_name, sizeof object->spill_name, "spill_%u", (unsigned)number % 100000000);
+}
+
+int aggregate_declare(const struct shared *object, struct object *result)
+{
+    uint64_t entries = object->keyed ? object->max : 1;
+    if (!is_sum(object))
+        entries = object->keyed ? 2 * object->max : 2 * aggregate_stretches(object);
+    struct object_map map = {
+        .name = object->map_name,
+        .type = object->map_type,
+        .flags = object->map_flags,
+        .reuse_fd = object->fd,
+        .key_size = key_bytes(object) ? key_bytes(object) : 4,
+        .value_size = 8 * value_words(object),
+        .max_entries = entries > UINT32_MAX ? UINT32_MAX : (uint32_t)entries,
+    };
+    int status = object_add_map(result, &map);
+    if (status || !*object->spill_name)
+        return status;
+    map.name = object->spill_name;
+    map.type = BPF_MAP_TYPE_HASH;
+    map.reuse_fd = object->spill_fd;
+    return object_add_map(result, &map);
+}
+
+/* --- updates --- */
+
+/* The bucket that V lies in. */
+static struct operand bucket_of(struct lower *lower, const struct shared *object, struct operand v)
+{
+    struct program *program = lower->program;
+    const struct buckets *buckets = &object->buckets;
+    switch (object->kind) {
+    case OBJECT_HIST:
+        return machine_call_library(program, "uplua_log2_bucket", &v, 1);
+    case OBJECT_LHIST:
+        return machine_call_library(program, "uplua_linear_bucket",
+                                    (struct operand[]){ v, operand_immediate(buckets->low),
+                                                        operand_immediate((int64_t)buckets->step),
+                                                        operand_immediate((int64_t)buckets->count) }, 4);
+    case OBJECT_HDR:
+        return machine_call_library(program, "uplua_hdr_bucket",
+                                    (struct operand[]){ v, operand_immediate(buckets->bits) }, 2);
+    default:
+        return operand_immediate(0);
+    }
+}
+
+/* The key of the map for the element KEY (NULL: there is but one) of OBJECT, and for the value's BUCKET. */
+static struct operand key_address(struct lower *lower, const struct shared *object, struct value *key,
+                                  struct operand bucket)
+{
+    struct program *program = lower->program;
+    if (key)
+        lower_require(lower, lower_place(lower, key), "an aggregation's key is nil");
+    if (is_sum(object))
+        return memory_address(lower, key, object->key);
+    uint32_t size = key_bytes(object) - SUFFIX_BYTES;
+    struct slot *slot = program_slot(program, size + SUFFIX_BYTES);
+    if (key)
+        memory_store(lower, operand_slot(slot, 0), 0, object->key, key);
+    struct operand turns = machine_copy(program, operand_data("turns", 8 * (int64_t)object->turn));
+    struct operand suffix = machine_load(program, BPF_DW, turns, 0);
+    if (aggregate_stretches(object) > 1) {
+        struct operand stretch = machine_alu(program, BPF_RSH, bucket, operand_immediate(STRETCH_BITS));
+        suffix = machine_alu(program, BPF_ADD, machine_alu(program, BPF_LSH, stretch, operand_immediate(1)), suffix);
+    }
+    machine_store(program, BPF_DW, operand_slot(slot, 0), size, suffix);
+    return operand_slot(slot, 0);
+}
+
+/* Goes on in a new block with the address of the element KEY, which is made where there is none; if it cannot be, with DONE. */
+static struct operand element(struct lower *lower, const struct shared *object, struct operand key,
+                              struct machine_block *done)
+{
+    struct program *program = lower->program;
+    struct operand first = share_lookup(lower, object->map_name, key);
+    struct machine_block *hit = machine_block(program), *missing = machine_block(program);
+    struct machine_block *made = machine_block(program), *found = machine_block(program);
+    machine_branch(program, BPF_JNE, first, operand_immediate(0), hit, missing);
+    machine_place(program, hit);
+    machine_jump(program, found);
+    missing->cold = made->cold = true;
+    machine_place(program, missing);
+    struct operand args[] = { operand_map(object->map_name), operand_map(object->spill_name), key,
+                              operand_data("zeros", 0) };
+    struct operand second = machine_call_library(program, "uplua_insert", args, 4);
+    machine_branch(program, BPF_JNE, second, operand_immediate(0), made,
+                   lower_loss(lower, share_full(lower, object), done, 0));
+    machine_place(program, made);
+    machine_jump(program, found);
+    machine_place(program, found);
+    struct machine_instruction *phi = machine_phi(program, found);
+    for (size_t i = 0; i < found->predecessor_count; i++)
+        phi->args[i] = found->predecessors[i] == hit ? first : second;
+    return operand_register(phi->result);
+}
+
+/* Where BUCKET is in its element. The verifier is shown that it is there. */
+static struct operand place_in_element(struct lower *lower, const struct shared *object, struct operand bucket,
+                                       struct machine_block *done)
+{
+    if (bucket.kind == OPERAND_IMMEDIATE)
+        return bucket;
+    if (aggregate_stretches(object) > 1)
+        return machine_alu(lower->program, BPF_AND, bucket, operand_immediate(STRETCH - 1));
+    lower_continue_if(lower, BPF_JLT, bucket, operand_immediate((int64_t)bucket_count(object)), done);
+    return bucket;
+}
+
+void aggregate_lower(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    const struct shared *object = lower->compiler->objects[value->object];
+    struct operand v = lower_number(lower, value->args[0]), bucket = bucket_of(lower, object, v);
+    struct value *key = value->arg_count > 1 ? value->args[1] : NULL;
+    struct machine_block *done = machine_block(program);
+    struct operand entry = key_bytes(object)
+                               ? element(lower, object, key_address(lower, object, key, bucket), done)
+                               : share_only_element(lower, object, done);
+    if (is_sum(object)) {
+        machine_add_atomic(program, entry, 0, v);
+    } else {
+        bucket = place_in_element(lower, object, bucket, done);
+        machine_call_library(program, "uplua_distribute", (struct operand[]){ entry, v, bucket }, 3);
+    }
+    machine_jump(program, done);
+    machine_place(program, done);
+}

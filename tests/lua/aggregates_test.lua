@@ -1,0 +1,134 @@
+-- min, max, stats and the histograms: what handlers on known calls add up to, and what the script makes of it. All cases run in one
+-- setup, on build/targets/calls with one thread: add3(i, 2i, 0) 23 times, negative(i) 101 times (i from 0 on).
+local tap = require "tap"
+local target = require "target"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local preamble = [[
+local up = require "uplua"
+local CALLS = "./build/targets/calls:"
+local ADD3, NEGATIVE = CALLS .. "add3", CALLS .. "negative"
+local function show(number, ...)
+  local parts = {}
+  for i = 1, select("#", ...) do parts[i] = tostring((select(i, ...))) end
+  print("case " .. number .. ": " .. table.concat(parts, " "))
+end
+local function list(o, by, n)
+  local parts = {}
+  for key, value in o:top(n, by) do parts[#parts + 1] = tostring(key) .. "=" .. tostring(by and value[by] or value) end
+  return table.concat(parts, " ")
+end
+]]
+
+-- { name, declarations and probes, expressions at the end, what they print as }
+local cases = {
+  { "min and max", [[local a, b = up.min(), up.max()
+    up.uprobe(ADD3, function(e) a:add(e.arg0 - 7) b:add(e.arg0 - 7) end)]], "a:get(), b:get(), a, b", "-7 15 -7 15" },
+  { "min and max by key", [[local a, b = up.min(), up.max()
+    up.uprobe(ADD3, function(e) a[e.arg0 % 3]:add(e.arg1) b[e.arg0 % 3]:add(e.arg1) end)]],
+    "a[1], b[1], a[5], list(b), b:size()", "2 44 nil 1=44 0=42 2=40 3" },
+  { "extremes of the whole range", [[local a, b, s = up.min(), up.max(), up.stats()
+    up.uprobe(ADD3, function(e) a:add(0x7fffffffffffffffLL) b:add(-0x7fffffffffffffffLL - 1) s:add(-0x7fffffffffffffffLL - 1) end)]],
+    "a:get(), b:get(), s.max, s.min, s.count", "9223372036854775807LL -9223372036854775808LL -9223372036854775808LL -9223372036854775808LL 23" },
+  { "stats", [[local s = up.stats() up.uprobe(ADD3, function(e) s:add(e.arg0 - 7) end)]],
+    "s.count, s.sum, s.avg, s.min, s.max, s:get().sum, s", "23 92 4 -7 15 92 count 23, sum 92, avg 4, min -7, max 15" },
+  { "stats by key", [[local s = up.stats() up.uprobe(ADD3, function(e) s[e.arg0 % 2]:add(e.arg0) end)]],
+    "s[0].count, s[0].sum, s[1].avg, s[1].max, s[9].count, list(s, 'sum', 1), list(s, 'count')",
+    "12 132 11 21 0 0=132 0=12 1=11" },
+  { "a key of a tuple, with a string", [[local s = up.stats() up.uprobe(ADD3, function(e) s[{ e.comm, e.arg0 % 2 == 0 }]:add(1) end)]],
+    "s[{ 'calls', true }].count, s[{ 'calls', false }].count", "12 11" },
+  { "keys true and false", [[local n = up.stats() up.uprobe(ADD3, function(e) n[e.arg0 < 3]:add(e.arg0) end)]],
+    "list(n, 'sum')", "false=250 true=3" },
+  { "what no handler has added to", [[local m, s, h, k = up.max(), up.stats(), up.hdr(), up.min()
+    up.uprobe(ADD3, function(e) if e.arg0 > 100 then m:add(1) s:add(1) h:add(1) k[1]:add(1) end end)]],
+    "m:get(), s.count, s.max, s, h.count, h:percentile(50), k[1], k:size(), k", "nil 0 nil (empty) 0 nil nil 0 (empty)" },
+  { "what no handler uses", [[local m, s, l, d = up.max(), up.stats(), up.lhist(0, 10, 1), up.hdr(3)]],
+    "m, m:get(), s, s.count, l.count, d:percentile(9), l:take().count", "(empty) nil (empty) 0 0 nil 0" },
+  { "a take", [[local s, h, m = up.stats(), up.hist(), up.max()
+    up.uprobe(ADD3, function(e) s[e.arg0 % 2]:add(e.arg0) h:add(e.arg0) m:add(e.arg0) end)]],
+    "s:take()[1].sum, s:size(), h:take().max, h.count, m:take():get(), m:get(), m:take():get()", "121 0 22 0 22 nil nil" },
+  { "equal steps", [[local h = up.lhist(5, 20, 5) up.uprobe(ADD3, function(e) h:add(e.arg0) end)]],
+    "h.count, h.sum, h.min, h.max, h:percentile(50), h:percentile(100), h:percentile(0)", "23 253 0 22 11 22 0" },
+  { "steps from below zero", [[local h = up.lhist(-10, 10, 4 + 1) up.uprobe(ADD3, function(e) h:add(e.arg0 - 11) end)]],
+    "h:percentile(4), h:percentile(5), h.min, h.max", "-11 -10 -11 11" },
+  { "steps over the whole range", [[local h = up.lhist(-9007199254740992, 9007199254740992, 9007199254740992)
+    up.uprobe(ADD3, function(e) h:add(-0x7fffffffffffffffLL - 1) h:add(0x7fffffffffffffffLL) h:add(-1) h:add(0) end)]],
+    "h.count, #h:get().buckets", "92 4" },
+  { "10,000 buckets, by key", [[local h = up.lhist(0, 10000, 1) up.uprobe(ADD3, function(e) h[e.arg0 % 2]:add(e.arg0 * 480) end)]],
+    "h[0].count, h[1].count, h[0]:percentile(50), h[1]:percentile(1), h[0]:percentile(100), h[0].sum", "12 11 4800 480 10560 63360" },
+  { "percentiles of powers of two", [[local h = up.hist() up.uprobe(ADD3, function(e) h[1]:add(e.arg0) end)]],
+    "h[1]:percentile(1), h[1]:percentile(50), h[1]:percentile(99.9)", "0 11 22" },
+  { "bars of equal steps", [[local h = up.lhist(4, 20, 8) up.uprobe(ADD3, function(e) h:add(e.arg0) end)]], "'\\n' .. tostring(h)", [[
+
+       < 4  4  |@@@@@@@@@@@@@@@@@@@@@@@@                        |
+   [4, 12)  8  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [12, 20)  8  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+      ≥ 20  3  |@@@@@@@@@@@@@@@@@@                              |
+  count 23, avg 11, min 0, max 22]] },
+  { "many buckets are drawn several to a row", [[local h = up.lhist(1, 99, 1) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]],
+    "select(2, tostring(h):gsub('\\n', '')), tostring(h):match('%[97, 99%)  2'), tostring(h):match('< 1  1'), tostring(h):match('≥ 99  2')",
+    "51 [97, 99)  2 < 1  1 ≥ 99  2" },
+  { "significant digits: exact where they suffice", [[local h = up.hdr(2) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]],
+    "h.count, h.sum, h:percentile(50), h:percentile(90), h:percentile(99), h.max", "101 5050 50 90 99 100" },
+  { "negative values have a bucket of their own", [[local h = up.hdr() up.uprobe(ADD3, function(e) h:add(e.arg0 * 1000 - 3000) end)]],
+    "h.count, h.min, #h:get().buckets, h:get().buckets[1][2], h:percentile(0) < 0, tostring(h):match('< 0  3')", "23 -3000 21 3 true < 0  3" },
+}
+
+-- hdr's buckets for values of all sizes: e.arg0 + 3 at bits 0, 2, … 44, and larger.
+for digits = 1, 4 do
+  cases[#cases + 1] = { ("hdr(%d) keeps so many digits of any value"):format(digits), ([[local h = up.hdr(%d)
+    up.uprobe(ADD3, function(e) h[e.arg0]:add(bit.lshift(e.arg0 * 997 + 12345, 2 * e.arg0)) end)]]):format(digits), ([[(function()
+      local worst, count = 0, 0
+      for i, one in h:pairs() do
+        local v = (i * 997 + 12345) * 4 ^ i
+        local bucket = one.buckets[1][1]
+        local low, high = one.scheme.lowest(bucket), one.scheme.highest(bucket)
+        if not (low <= v and v <= high and one.sum == v) then return "wrong: " .. i end
+        worst, count = math.max(worst, (high - low) / low), count + one.count
+      end
+      return count .. " " .. tostring(worst <= 10 ^ -%d and worst > 10 ^ -%d / 20)
+    end)()]]):format(digits, digits), "23 true" }
+end
+
+-- More new keys at once than the kernel has memory ready for: they wait elsewhere, none is lost.
+if not target.loops_refused() then
+  cases[#cases + 1] = { "a burst of new keys", [[local h, n = up.hist { max = 20000 }, up.count { max = 20000 }
+    up.uprobe(ADD3, function(e) for i = 1, 500 do h[500 * e.arg0 + i]:add(i) n[500 * e.arg0 + i]:inc() n[1]:inc() end end)]],
+    "h:size(), n:size(), h[11500].sum, n[1], n[2], h:take():size(), h:size()", "11500 11500 500 11501 1 11500 0" }
+end
+
+local script = { preamble }
+for number, case in ipairs(cases) do
+  script[#script + 1] = ("do %s\n up.at_exit(function() show(%d, %s) end) end"):format(case[2], number, case[3])
+end
+local path = target.folder() .. "-aggregates.lua"
+local file = assert(io.open(path, "w"))
+file:write(table.concat(script, "\n"))
+file:close()
+local run = target.uplua(path .. " -- ./build/targets/calls 1")
+os.remove(path)
+local values = {}
+for number, value in (run.out .. "case 0: "):gmatch "case (%d+): (.-)%f[\n]\n?%f[c]" do values[tonumber(number)] = value end
+for number, case in ipairs(cases) do is(values[number], case[4], case[1]) end
+is(run.status, 0, "the status is the target's")
+is(run.err, "", "nothing is lost")
+
+-- What is wrong is said at the line that says it.
+for _, case in ipairs {
+  { "up.lhist(0, 10)", "lhist: the step is a whole number, not nil" },
+  { "up.lhist(0, 10, 0)", "lhist: the step is at least 1" },
+  { "up.lhist(10, 10, 1)", "lhist: the upper end is above the lower" },
+  { "up.lhist(0, 10, 3)", "lhist: 0 to 10 are not whole steps of 3" },
+  { "up.lhist(0, 2e6, 1)", "lhist: 2,000,000 buckets; there can be 1,000,000" },
+  { "up.lhist(0, 10, 1, { maximum = 5 })", "lhist: unknown option 'maximum'; did you mean 'max'" },
+  { "up.hdr(5)", "hdr: the significant digits are a whole number from 1 to 4, not 5" },
+  { "up.stats(5)", "stats: options are a table" },
+  { "local s = up.stats() up.uprobe('./build/targets/calls:add3', function(e) s:inc() end)", "it takes values: :add%(value%)" },
+  { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(e.comm) end)", "arithmetic or order comparison on a string" },
+} do
+  local refused = target.uplua(("-e %s -- ./build/targets/calls"):format(target.quote("\nlocal up = require 'uplua'\n" .. case[1])))
+  like(refused.err, "%-e:3: " .. case[2], case[1])
+  is(refused.status, 1, "… with status 1")
+end
+target.done()
+tap.done_testing()
