@@ -124,7 +124,7 @@ for _, case in ipairs {
   { "up.hdr(5)", "hdr: the significant digits are a whole number from 1 to 4, not 5" },
   { "up.stats(5)", "stats: options are a table" },
   { "local s = up.stats() up.uprobe('./build/targets/calls:add3', function(e) s:inc() end)", "it takes values: :add%(value%)" },
-  { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(e.comm) end)", "arithmetic or order comparison on a string" },
+  { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(e.comm) end)", ":add%(value%) takes an integer, not a string" },
 } do
   local refused = target.uplua(("-e %s -- ./build/targets/calls"):format(target.quote("\nlocal up = require 'uplua'\n" .. case[1])))
   like(refused.err, "%-e:3: " .. case[2], case[1])
