@@ -104,6 +104,7 @@ struct probe_kind {
     bool user_registers;         /* the context is the registers of the traced program, from which its stack is walked */
     int (*argument)(unsigned n); /* byte offset in the context of e.argN; -1: it is not there */
 };
+/* The row of KIND. */
 const struct probe_kind *probe_kind_of(enum handler_kind kind);
 /* The kind whose constructor is NAME; HANDLER_KINDS if there is none. */
 enum handler_kind probe_kind_find(const char *name);
