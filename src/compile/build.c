@@ -342,6 +342,7 @@ static void start_for(struct build *build, const struct instruction *instruction
         build_fail(build, "this loop never has a second round: write its body without the loop");
     build_start_loop(build, loop);
     struct value *index = build_read(build, base), *stop = build_read(build, base + 1);
+    index->bound = stop;
     build_write(build, base + 3, index);
     struct value *more = step > 0 ? comparison(build, IR_LE, index, stop) : comparison(build, IR_LE, stop, index);
     branch(build, more, build->pc + 1, (struct knowledge){ 0 }, after, (struct knowledge){ 0 });

@@ -367,6 +367,9 @@ static struct type phi(struct inference *inference, struct value *value)
                          "a variable holds different functions, tables or shared objects on the ways to here: which one it is "
                          "has to be known when the handler is compiled");
     }
+    struct type bound = value->bound ? ir_value(value->bound)->type : (struct type){ 0 };
+    if (type.kind == TYPE_NUM && (bound.kind == TYPE_I64 || bound.kind == TYPE_U64))
+        type.kind = bound.kind;
     return type;
 }
 

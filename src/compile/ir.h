@@ -79,6 +79,7 @@ struct value {
     unsigned object;
     struct captured constant;
     const struct event_field *event;
+    struct value *bound; /* of the IR_PHI that counts a for loop: where it ends; an integer there makes the counter one */
     struct print *print; /* of an IR_EMIT that printf stands for, else NULL */
     struct access *access; /* what a pointer is asked for (access.h), once its type is known */
     bool initialises; /* IR_SET_FIELD: the first to set a field of a fresh record that nothing has seen yet */

@@ -80,6 +80,8 @@ local cases = {
   { "a for that counts down, in a for", [[local m = up.hash()
     up.uprobe(ADD3, function(e) for i = 10, 1, -3 do for j = 1, 2 do m[i] = (m[i] or 0) + j end end end)]],
     "m:size(), m[10], m[1], m[2]", "4 69 69 nil" },
+  { "the counter of a for up to an integer is an integer", [[local n = up.sum()
+    up.uprobe(ADD3, function(e) for i = 1, e.arg0 do n:add(i / 2 + i % 2) end end)]], "n:get()", "1078" },
   { "while with break", [[local n = up.sum()
     up.uprobe(ADD3, function(e) local x = e.arg0 while x > 0 do x = x - 2 if x == 5 then break end end n:add(x) end)]], "n:get()", "37" },
   { "repeat", [[local n = up.sum()
