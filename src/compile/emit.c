@@ -344,12 +344,46 @@ static void put_line(struct emit *emit, const struct position *position)
 
 /* --- the order of the blocks --- */
 
-/* Where control really goes when it enters BLOCK: past blocks that only jump on. */
-static struct machine_block *destination(struct machine_block *block)
+enum { RESULTS = 2 }; /* programs return 0 or 1 */
+
+static bool only_ends(const struct machine_block *block)
+{
+    return block->first->op == M_EXIT && block->first->a.number >= 0 && block->first->a.number < RESULTS;
+}
+
+/* For each result a block that only ends the program with it, NULL where there is none. */
+static void find_exits(struct program *program, struct machine_block *exits[RESULTS])
+{
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        if (only_ends(block) && !block->cold && !exits[block->first->a.number])
+            exits[block->first->a.number] = block;
+}
+
+/* Where control really goes when it enters BLOCK: past blocks that only jump on; and one of EXITS will do for all that only end. */
+static struct machine_block *destination(struct machine_block *block, struct machine_block *const exits[RESULTS])
 {
     while (block->first == block->last && block->first->op == M_JUMP && block->next[0]->first->op != M_PHI)
         block = block->next[0];
-    return block;
+    return only_ends(block) && exits[block->first->a.number] ? exits[block->first->a.number] : block;
+}
+
+/* Branches whose ways lead to the same place become jumps. */
+static void shorten_ways(struct program *program)
+{
+    struct machine_block *exits[RESULTS] = { NULL };
+    find_exits(program, exits);
+    for (struct machine_block *block = program->entry; block; block = block->following) {
+        bool joins = block->last->op == M_BRANCH;
+        for (unsigned i = 0; i < block->next_count; i++) {
+            if (block->next[i]->first->op != M_PHI)
+                block->next[i] = destination(block->next[i], exits);
+            joins &= block->next[i] == block->next[0] && block->next[i]->first->op != M_PHI;
+        }
+        if (joins) {
+            block->last->op = M_JUMP;
+            block->next_count = 1;
+        }
+    }
 }
 
 static void mark_entered(struct machine_block *block)
@@ -366,10 +400,7 @@ static struct machine_block **order_blocks(struct program *program)
 {
     struct machine_block **order = arena_allocate(program->arena, ((size_t)program->block_count + 1) * sizeof *order);
     size_t count = 0;
-    for (struct machine_block *block = program->entry; block; block = block->following)
-        for (unsigned i = 0; i < block->next_count; i++)
-            if (block->next[i]->first->op != M_PHI)
-                block->next[i] = destination(block->next[i]);
+    shorten_ways(program);
     mark_entered(program->entry);
     for (int cold = 0; cold < 2; cold++)
         for (struct machine_block *block = program->entry; block; block = block->following)

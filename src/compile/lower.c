@@ -46,15 +46,24 @@ unsigned lower_ledger(struct lower *lower, const char *cause)
 struct machine_block *lower_loss(struct lower *lower, unsigned entry, struct machine_block *to, int64_t result)
 {
     struct program *program = lower->program;
+    struct fatal_losses *fatal = &lower->fatal[result][program->has_scratch];
+    struct operand counter = operand_data("ledger", 8 * (int64_t)entry);
+    for (size_t i = 0; i < fatal->count && !to; i++)
+        if (fatal->counters[i].number == counter.number)
+            return fatal->end->predecessors[i];
     struct machine_block *here = program->block, *block = machine_block(program);
     block->cold = true;
     machine_place(program, block);
-    machine_add_atomic(program, machine_copy(program, operand_data("ledger", 8 * (int64_t)entry)), 0,
-                       operand_immediate(1));
-    if (to)
+    if (to) {
+        machine_add_atomic(program, machine_copy(program, counter), 0, operand_immediate(1));
         machine_jump(program, to);
-    else
-        machine_exit(program, result);
+    } else {
+        if (!fatal->end)
+            fatal->end = machine_block(program);
+        machine_jump(program, fatal->end);
+        fatal->counters = arena_grow(program->arena, fatal->counters, fatal->count, sizeof *fatal->counters);
+        fatal->counters[fatal->count++] = counter;
+    }
     program->block = here;
     return block;
 }
@@ -66,6 +75,27 @@ struct machine_block *lower_way(struct lower *lower, struct machine_block *to)
     machine_jump(lower->program, to);
     lower->program->block = here;
     return block;
+}
+
+void lower_fatal_losses(struct lower *lower)
+{
+    struct program *program = lower->program;
+    bool has_scratch = program->has_scratch;
+    for (int result = 0; result < 2; result++)
+        for (int scratch = 0; scratch < 2; scratch++) {
+            struct fatal_losses *fatal = &lower->fatal[result][scratch];
+            if (!fatal->end)
+                continue;
+            fatal->end->cold = true;
+            machine_place(program, fatal->end);
+            struct machine_instruction *counter = machine_phi(program, fatal->end);
+            memcpy(counter->args, fatal->counters, fatal->count * sizeof *counter->args);
+            machine_add_atomic(program, operand_register(counter->result), 0, operand_immediate(1));
+            program->has_scratch = scratch;
+            machine_exit(program, result);
+            *fatal = (struct fatal_losses){ 0 };
+        }
+    program->has_scratch = has_scratch;
 }
 
 void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, struct operand b,
@@ -557,6 +587,7 @@ static struct program *lower_function(struct lower *lower, struct function *func
     scratch_claim(lower);
     start_budget(lower);
     blocks(lower);
+    lower_fatal_losses(lower);
     return program;
 }
 

@@ -28,6 +28,13 @@ struct pending_phi {
     struct slot *text; /* of a string: the phi's own buffer */
 };
 
+/* Losses that end the program in the same way share what counts them and ends it. */
+struct fatal_losses {
+    struct machine_block *end;
+    struct operand *counters; /* by predecessor of END */
+    size_t count;
+};
+
 struct lower {
     struct function *function;
     struct compiler *compiler;
@@ -44,6 +51,7 @@ struct lower {
     size_t phi_count;
     struct saved *saved;
     size_t saved_count;
+    struct fatal_losses fatal[2][2]; /* by the program's result, and whether scratch memory has to be given back */
 };
 
 /* --- lower.c --- */
@@ -56,10 +64,12 @@ struct operand lower_number(struct lower *lower, struct value *value);
 void lower_require(struct lower *lower, const struct place *place, const char *what);
 /* A new ledger entry: CAUSE and the line of the value lowered. */
 unsigned lower_ledger(struct lower *lower, const char *cause);
-/* Counts entry ENTRY in a block of its own and goes on at TO (NULL: ends the program with RESULT). */
+/* Counts entry ENTRY in a block of its own and goes on at TO (NULL: ends the program with RESULT, 0 or 1). */
 struct machine_block *lower_loss(struct lower *lower, unsigned entry, struct machine_block *to, int64_t result);
 /* A block that goes straight to TO: a way there of its own, for what a phi of TO is on it. */
 struct machine_block *lower_way(struct lower *lower, struct machine_block *to);
+/* Places what losses that end the program lead to: last of all. */
+void lower_fatal_losses(struct lower *lower);
 /* Goes on in a new block if A CODE B, to OTHERWISE if not. */
 void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, struct operand b,
                        struct machine_block *otherwise);

@@ -214,6 +214,7 @@ struct program *probe_entry_half(struct lower *lower)
     lower->program->position = lower->function->position;
     filter(lower, 0);
     save_in_map(lower, 0, 0);
+    lower_fatal_losses(lower);
     return lower->program;
 }
 
