@@ -202,7 +202,7 @@ static void number_instructions(struct program *program)
 {
     int at = 2;
     for (struct machine_block *block = program->entry; block; block = block->following) {
-        block->start = at++;
+        block->start = ++at; /* behind the block before: what dies there leaves its register to a phi here */
         for (struct machine_instruction *i = block->first; i; i = i->next)
             i->at = at += 2;
         block->end = at += 2;
