@@ -82,6 +82,7 @@ struct value {
     struct value *bound; /* of the IR_PHI that counts a for loop: where it ends; an integer there makes the counter one */
     struct print *print; /* of an IR_EMIT that printf stands for, else NULL */
     struct access *access; /* what a pointer is asked for (access.h), once its type is known */
+    bool deferred;    /* IR_MAP_GET: its value is loaded by the one IR_PRESENT of it; everybody else only asks whether it is there */
     bool initialises; /* IR_SET_FIELD: the first to set a field of a fresh record that nothing has seen yet */
     unsigned uses;    /* counted by ir_count_uses */
     bool marked;      /* wanted, while ir_drop_unused looks */
@@ -190,7 +191,11 @@ void pass_build(struct function *function);
 void pass_infer(struct function *functions, size_t count); /* over all handlers of the setup */
 void pass_check(struct function *function);
 void pass_optimise(struct function *function);
-/* Part of it (thread.c): returns whether it has changed anything. */
+/* Parts of it. True if so little happens between FROM and TO that what the one finds in a map is as good to the other (optimise.c). */
+bool ir_is_soon(const struct value *from, const struct value *to);
+/* thread.c; returns whether it has changed anything. */
 bool pass_thread(struct function *function);
+/* defer.c: last of all, since it says how reads are lowered. */
+void pass_defer(struct function *function);
 
 #endif

@@ -492,6 +492,8 @@ static void value_lower(struct lower *lower, struct value *value)
         return phi(lower, value);
     case IR_PRESENT:
         *lower_place(lower, value) = *lower_place(lower, value->args[0]);
+        if (ir_value(value->args[0])->deferred)
+            *lower_place(lower, value) = share_load(lower, ir_value(value->args[0]));
         lower_place(lower, value)->present = (struct operand){ 0 };
         return;
     case IR_ABSENT:

@@ -111,6 +111,8 @@ void string_starts(struct lower *lower, struct value *value);
 
 /* --- share.c --- */
 
+/* What the map holds whose entry READ, a deferred IR_MAP_GET, has found. */
+struct place share_load(struct lower *lower, struct value *read);
 /* Lowers an operation on a shared object. */
 void share_lower(struct lower *lower, struct value *value);
 /* What a message calls OBJECT. */

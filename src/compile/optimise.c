@@ -217,8 +217,7 @@ static struct value *delta_before(struct function *function, struct value *user,
     return negation;
 }
 
-/* True if so little happens between FROM and TO that an entry found by the one is as good to the other as one looked up anew. */
-static bool is_soon(const struct value *from, const struct value *to)
+bool ir_is_soon(const struct value *from, const struct value *to)
 {
     for (const struct block *block = from->block; block; block = block->following)
         for (const struct value *value = block == from->block ? from->next : block->first; value; value = value->next) {
@@ -246,7 +245,7 @@ static void add_in_map(struct function *function, struct value *set)
     set->args[1] = delta_before(function, set, delta, negated);
     set->op = IR_MAP_ADD;
     set->number = or_zero;
-    if (is_soon(read, set)) {
+    if (ir_is_soon(read, set)) {
         struct value *args[] = { read->args[0], set->args[1], ir_value(operand)->op == IR_PRESENT ? operand : read };
         set->args = arena_allocate(function->arena, sizeof args);
         memcpy(set->args, args, sizeof args);
@@ -344,4 +343,5 @@ void pass_optimise(struct function *function)
         smaller |= drop_branches(function);
         smaller |= pass_thread(function);
     } while (smaller);
+    pass_defer(function);
 }

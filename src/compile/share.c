@@ -172,7 +172,7 @@ static void map_get(struct lower *lower, struct value *value)
         return;
     }
     struct operand entry = lookup(lower, object, key_address(lower, value->args[0], object));
-    if (object->value.kind == TYPE_RECORD) {
+    if (object->value.kind == TYPE_RECORD || value->deferred) {
         place->value = place->present = entry;
         return;
     }
@@ -193,6 +193,11 @@ static void map_get(struct lower *lower, struct value *value)
     for (size_t i = 0; i < join->predecessor_count; i++)
         phi->args[i] = join->predecessors[i] == absent ? operand_immediate(0) : loaded;
     place->value = operand_register(phi->result);
+}
+
+struct place share_load(struct lower *lower, struct value *read)
+{
+    return memory_load(lower, lower_place(lower, read)->value, 0, object_of(lower, read)->value);
 }
 
 static void map_delete(struct lower *lower, struct value *value)

@@ -40,7 +40,7 @@ local cases = {
   { "storing nil deletes", [[local m = up.hash() m:set(1, 1)
     up.uprobe(ADD3, function(e) local x if e.arg0 > 30 then x = e.arg0 end m[1] = x end)]], "m:size()", "0" },
   { "absent is nil, 0 is true", [[local m, n = up.hash(), up.count() m:set(0, 0)
-    up.uprobe(ADD3, function(e) if m[e.arg0] then n:inc() end end)]], "n:get()", "1" },
+    up.uprobe(ADD3, function(e) if m[e.arg0] then n[0]:inc() end end)]], "n:get()", "1" },
   { "a default by or", [[local m, n = up.hash(), up.sum() m:set(3, 1000)
     up.uprobe(ADD3, function(e) n:add(m[e.arg0] or 1) end)]], "n:get()", "1022" },
   { "and, or as values", [[local m = up.hash()
@@ -134,6 +134,27 @@ local cases = {
   { "return values alone", [[local n = up.sum() up.uretprobe(ADD3, function(e) n:add(e.ret) end)]], "n:get()", "759" },
   { "elapsed time of a call that sleeps for 2 ms", [[local n = up.count()
     up.uretprobe(CALLS .. "slow", function(e) n[e.elapsed >= 2000000 and e.elapsed < 2000000000]:inc() end)]], "n[true]", "1" },
+  { "booleans of a map", [[local m, n, other = up.hash(), up.count(), up.hash()
+    up.uprobe(ADD3, function(e)
+      m[e.arg0] = e.arg0 > 5
+      if m[e.arg0] then n:inc() end
+      if m[e.arg0] == false then n[1]:inc() end
+      if m[e.arg0 + 100] == nil then n[2]:inc() end
+      other[e.arg0] = { was = m[e.arg0] }
+    end)]], "n[0], n[1], n[2], m[5], m[6], other[5].was, other[6].was", "17 6 23 false true false true" },
+  { "what a map held before it changed", [[local m, n = up.hash(), up.sum()
+    up.uprobe(ADD3, function(e)
+      local before = m[1]
+      m[1] = e.arg0
+      if before then n:add(before) m[2] = before end
+    end)]], "n:get(), m[1], m[2]", "231 22 21" },
+  { "what a map holds, read on the way on which it is there", [[local m, n, s = up.hash(), up.sum(), up.hash()
+    up.uprobe(ADD3, function(e)
+      local before = m[1]
+      if before then n:add(before) m[1] = before + 1 else m[1] = 100 end
+      local name = s[e.arg0 - 1]
+      if name then s[e.arg0] = name else s[e.arg0] = e.comm end
+    end)]], "n:get(), m[1], s[22]", "2431 122 calls" },
   { "variables", [[local v, w = up.var(5), up.var(0)
     up.uprobe(ADD3, function(e) v:add(2) w:set(w:get() + e.arg0) end)]], "v:get(), w:get()", "51 253" },
   { "a ring", [[local r, sum, seen = up.ring(), 0, 0
