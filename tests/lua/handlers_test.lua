@@ -40,7 +40,7 @@ local cases = {
   { "storing nil deletes", [[local m = up.hash() m:set(1, 1)
     up.uprobe(ADD3, function(e) local x if e.arg0 > 30 then x = e.arg0 end m[1] = x end)]], "m:size()", "0" },
   { "absent is nil, 0 is true", [[local m, n = up.hash(), up.count() m:set(0, 0)
-    up.uprobe(ADD3, function(e) if m[e.arg0] then n[0]:inc() end end)]], "n:get()", "1" },
+    up.uprobe(ADD3, function(e) if m[e.arg0] then n:inc() end end)]], "n:get()", "1" },
   { "a default by or", [[local m, n = up.hash(), up.sum() m:set(3, 1000)
     up.uprobe(ADD3, function(e) n:add(m[e.arg0] or 1) end)]], "n:get()", "1022" },
   { "and, or as values", [[local m = up.hash()
@@ -137,7 +137,7 @@ local cases = {
   { "booleans of a map", [[local m, n, other = up.hash(), up.count(), up.hash()
     up.uprobe(ADD3, function(e)
       m[e.arg0] = e.arg0 > 5
-      if m[e.arg0] then n:inc() end
+      if m[e.arg0] then n[0]:inc() end
       if m[e.arg0] == false then n[1]:inc() end
       if m[e.arg0 + 100] == nil then n[2]:inc() end
       other[e.arg0] = { was = m[e.arg0] }
