@@ -367,10 +367,11 @@ void string_read(struct lower *lower, struct value *value)
     struct slot *buffer = program_slot(lower->program, value->type.capacity);
     struct reading reading = new_reading(lower, buffer, value->number < 0);
     reading.size = (uint32_t)(value->number < 0 ? -value->number : value->number);
-    reading.address = lower_number(lower, value->args[0]);
+    const struct place *address = lower_place(lower, value->args[0]);
+    reading.address = address->value;
     memory_zero(lower, operand_slot(buffer, 0), 0, buffer->size);
-    if (ir_value(value->args[0])->type.kind == TYPE_POINTER && lower_place(lower, value->args[0])->present.kind)
-        lower_continue_if(lower, BPF_JNE, reading.address, operand_immediate(0), lower_way(lower, done));
+    if (address->present.kind) /* nowhere is nothing, and no loss */
+        lower_continue_if(lower, BPF_JNE, address->present, operand_immediate(0), lower_way(lower, done));
     read_text(value, &reading, done);
 }
 

@@ -49,6 +49,11 @@ case("pages that the program has not touched are brought in", [[local n = up.cou
   [[n[{ "a page of a file", 20 }], n[{ "from one page to another", 21 }], n[{ "from one page to another", 22 }], n:size()]], "23 23 23 3")
 case("what cannot be read is nil", [[local n = up.count()
   up.uprobe(TEXT, function(e) if up.str(e.arg0, 32) == nil then n[e.arg1]:inc() end end)]], "n[16], n[17], n[19], n:size()", "23 23 23 3")
+case("at an address that is nil there is nil", [[local m, n = up.hash(), up.count() m:set(1, 0)
+  up.uprobe(TEXT, function(e)
+    m[e.arg1] = e.arg1 == 1 and e.arg0 or nil
+    n[up.str(m[e.arg1]) or "nil"]:inc()
+  end)]], "n['uplua-23'], n['nil']", "23 506")
 case("a default for what cannot be read", [[local n = up.count()
   up.uprobe(TEXT, function(e) if e.arg1 >= 15 and e.arg1 < 20 then n[up.str(e.arg0) or "nothing"]:inc() end end)]],
   [[n.nothing, n["end of page"]

@@ -6,7 +6,7 @@
  * text(s, n), 23 times each, n as in `enum text` below. "absent N" on standard output says that the page table had no page for the
  *   text N in any of the 23 calls.
  * blocked(s, i), with "blocked" and nothing else: 23 threads on one CPU, i = 0 … 22, each with a page of its own that stays absent until
- *   every thread either waits for it (somebody reads the page) or is back; it then holds "thread I".
+ *   every thread either waits for it (somebody reads the page) or is back, or for 3 s nothing happens; it then holds "thread I".
  * many(s, t, i) by each of THREADS threads (0 if not given), i = 0 … 1008: s is "T:I:" and then the letter 'a' + I % 26 up to 3,000 bytes.
  */
 #define _GNU_SOURCE
@@ -28,7 +28,10 @@
 
 #include "noinline.h"
 
-enum { ROUNDS = 23, MANY = 1009, MANY_BYTES = 3000, PAGE = 4096 };
+enum {
+    ROUNDS = 23, MANY = 1009, MANY_BYTES = 3000, PAGE = 4096,
+    QUIET = 300, /* of 10 ms: before Linux 6.10, threads wait for a lock that the first one's uprobe holds while it sleeps */
+};
 
 enum text {
     EMPTY,        /* "" */
@@ -167,10 +170,12 @@ static void *call_many(void *thread)
 
 static char *pages;
 static atomic_int back;
+static pthread_barrier_t together;
 
 static void *call_blocked(void *number)
 {
     long i = (long)(intptr_t)number;
+    pthread_barrier_wait(&together);
     blocked(pages + i * PAGE, i);
     atomic_fetch_add(&back, 1);
     return NULL;
@@ -198,13 +203,15 @@ static void call_all_blocked(void)
         if (CPU_ISSET(cpu, &first) && seen++)
             CPU_CLR(cpu, &first);
     sched_setaffinity(0, sizeof first, &first);
+    pthread_barrier_init(&together, NULL, ROUNDS + 1);
     for (intptr_t i = 0; i < ROUNDS; i++)
         if (pthread_create(&threads[i], NULL, call_blocked, (void *)i))
             fail("pthread_create");
-    while (waiting + atomic_load(&back) < ROUNDS) {
+    pthread_barrier_wait(&together);
+    for (int quiet = 0; waiting + atomic_load(&back) < ROUNDS && quiet < QUIET;) {
         struct uffd_msg message;
         poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 10);
-        while (read(fd, &message, sizeof message) == sizeof message)
+        for (quiet++; read(fd, &message, sizeof message) == sizeof message; quiet = 0)
             waiting++;
     }
     for (int i = 0; i < ROUNDS; i++) {
