@@ -102,7 +102,8 @@ local function add_program(lines, program, probe)
   local where = part_of(program, probe)
   lines[#lines + 1] = ("%s %s%s"):format(probe.kind, text.escape(probe.spec), where and " (" .. where .. ")" or "")
   add_sites(lines, probe.sites)
-  row(lines, "takes", ("%s, %s of stack"):format(plural(program.count, "instruction"), plural(program.stack, "byte")))
+  local scratch = program.scratch > 0 and ", " .. plural(program.scratch, "byte") .. " of other memory" or ""
+  row(lines, "takes", ("%s, %s of stack%s"):format(plural(program.count, "instruction"), plural(program.stack, "byte"), scratch))
   local calls, maps = mentioned(program, "^call (.+)$"), mentioned(program, "map%[(.+)%]")
   if calls ~= "" then row(lines, "calls", calls) end
   if maps ~= "" then row(lines, "maps", maps) end

@@ -454,6 +454,7 @@ void pass_emit(struct program *program, struct object *object, const struct comp
                                                 .lines = emit.lines,
                                                 .line_count = emit.line_count,
                                                 .stack_size = program->stack_size,
+                                                .scratch_size = program->scratch ? program->scratch->size : 0,
                                             });
     if (status)
         compile_fail(program->compiler, program->position, "%s", status == -12 ? "out of memory" : "a program that the object refuses: please report it");

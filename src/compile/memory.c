@@ -137,6 +137,13 @@ static void set_presence(struct lower *lower, struct operand base, const struct 
     machine_store(program, BPF_DW, base, shape->presence, word);
 }
 
+/* True for a string that was read into the field itself (find_buffer). */
+static bool lies_at(const struct place *place, struct operand record, const struct field *field)
+{
+    return place->value.kind == OPERAND_FRAME && record.kind == OPERAND_FRAME && place->value.slot == record.slot &&
+           place->value.number == record.number + field->offset;
+}
+
 void memory_set_field(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
@@ -148,6 +155,7 @@ void memory_set_field(struct lower *lower, struct value *value)
     const struct field *field = record_field(shape, value->name, (int)value->number);
     if (!field) /* only ever nil: as absent as before */
         return;
+    bool read_here = lies_at(from, to->value, field); /* where it is nil, it is as absent and as zero as before */
     if (from->present.kind == OPERAND_NONE) {
         memory_store(lower, to->value, field->offset, field->type, value->args[1]);
         if (field->presence >= 0)
@@ -156,12 +164,15 @@ void memory_set_field(struct lower *lower, struct value *value)
     }
     struct machine_block *absent = machine_block(program), *join = machine_block(program);
     lower_continue_if(lower, BPF_JNE, from->present, operand_immediate(0), absent);
-    memory_store(lower, to->value, field->offset, field->type, value->args[1]);
+    if (!read_here)
+        memory_store(lower, to->value, field->offset, field->type, value->args[1]);
     set_presence(lower, to->value, shape, field, true);
     machine_jump(program, join);
     machine_place(program, absent);
-    memory_zero(lower, to->value, field->offset, type_size(field->type)); /* keys are compared byte by byte */
-    set_presence(lower, to->value, shape, field, false);
+    if (!read_here) {
+        memory_zero(lower, to->value, field->offset, type_size(field->type)); /* keys are compared byte by byte */
+        set_presence(lower, to->value, shape, field, false);
+    }
     machine_jump(program, join);
     machine_place(program, join);
 }

@@ -43,7 +43,8 @@ struct object_program {
     size_t reference_count;
     const struct object_line *lines;
     size_t line_count;
-    uint32_t stack_size; /* bytes of its own frame that it uses; for people */
+    uint32_t stack_size;   /* bytes of its own frame that it uses; for people */
+    uint32_t scratch_size; /* bytes of memory that it has beside the stack; for people */
 };
 
 struct object_map {

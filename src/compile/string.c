@@ -244,7 +244,7 @@ void string_length(struct lower *lower, struct value *value)
 /* One way of reading, of the program's memory or the kernel's. */
 struct reading {
     struct lower *lower;
-    struct slot *buffer;
+    struct operand buffer; /* of the frame */
     uint32_t size, capacity;
     struct operand address;
     bool is_array; /* of SIZE bytes, of which all may be text */
@@ -252,10 +252,15 @@ struct reading {
     struct machine_block *read, *lost; /* where it goes on when the text is there, and when it cannot be read */
 };
 
+static struct operand buffer_at(const struct reading *reading, uint32_t offset)
+{
+    return operand_slot(reading->buffer.slot, reading->buffer.number + offset);
+}
+
 static struct operand read_call(const struct reading *reading, int32_t helper, uint32_t to, uint32_t size,
                                 struct operand address)
 {
-    struct operand args[] = { operand_slot(reading->buffer, to), operand_immediate(size), address };
+    struct operand args[] = { buffer_at(reading, to), operand_immediate(size), address };
     return machine_call(reading->lower->program, helper, args, 3);
 }
 
@@ -307,8 +312,8 @@ static void mark_cut(const struct reading *reading)
     uint32_t mark = reading->capacity - 1;
     struct operand result = read_call(reading, reading->read_bytes, mark, 1, last_byte(reading));
     struct operand failed = machine_alu(program, BPF_RSH, result, operand_immediate(63));
-    struct operand cut = is_text(program, operand_slot(reading->buffer, mark), 0);
-    machine_store(program, BPF_B, operand_slot(reading->buffer, mark), 0, machine_alu(program, BPF_OR, cut, failed));
+    struct operand cut = is_text(program, buffer_at(reading, mark), 0);
+    machine_store(program, BPF_B, buffer_at(reading, mark), 0, machine_alu(program, BPF_OR, cut, failed));
 }
 
 /* Reads as READING says, of which the last three members are still open, into the zero buffer; then goes on in DONE. */
@@ -345,31 +350,64 @@ static void read_text(struct value *value, struct reading *reading, struct machi
     for (size_t i = 0; i < done->predecessor_count; i++)
         present->args[i] = operand_immediate(done->predecessors[i] == whole);
     struct place *place = lower_place(lower, value);
-    place->value = operand_slot(reading->buffer, 0);
+    place->value = reading->buffer;
     place->capacity = reading->capacity;
     place->present = operand_register(present->result);
 }
 
-static struct reading new_reading(struct lower *lower, struct slot *buffer, bool of_kernel)
+static struct reading new_reading(struct lower *lower, struct operand buffer, uint32_t capacity, bool of_kernel)
 {
     return (struct reading){
         .lower = lower,
         .buffer = buffer,
-        .capacity = buffer->size,
+        .capacity = capacity,
         .read_text = of_kernel ? BPF_FUNC_probe_read_kernel_str : BPF_FUNC_probe_read_user_str,
         .read_bytes = of_kernel ? BPF_FUNC_probe_read_kernel : BPF_FUNC_probe_read_user,
     };
 }
 
+/* The one operation that uses VALUE; NULL if there are more or none. */
+static struct value *only_use(const struct function *function, const struct value *value)
+{
+    struct value *found = NULL;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *use = block->first; use; use = use->next)
+            for (size_t i = 0; i < use->arg_count; i++)
+                if (ir_value(use->args[i]) == value) {
+                    if (found)
+                        return NULL;
+                    found = use;
+                }
+    return found;
+}
+
+/*
+ * Where to read the string VALUE: into the field of a fresh record that it is read for, `r:emit{ path = up.str(e.arg0, 4096) }`, which is
+ * zero by now and which nothing looks at before it is set (.initialises); otherwise into a buffer of its own.
+ */
+static struct operand find_buffer(struct lower *lower, struct value *value)
+{
+    const struct value *set = only_use(lower->function, value);
+    if (set && set->op == IR_SET_FIELD && set->initialises && set->block == value->block) {
+        struct value *record = ir_value(set->args[0]);
+        const struct place *to = lower_place(lower, record);
+        const struct field *field = record_field(record->type.record, set->name, (int)set->number);
+        if (record->op == IR_RECORD && record->block == value->block && to->value.kind == OPERAND_FRAME && field &&
+            field->type.capacity == value->type.capacity)
+            return operand_slot(to->value.slot, to->value.number + field->offset);
+    }
+    struct slot *buffer = program_slot(lower->program, value->type.capacity);
+    memory_zero(lower, operand_slot(buffer, 0), 0, buffer->size);
+    return operand_slot(buffer, 0);
+}
+
 void string_read(struct lower *lower, struct value *value)
 {
     struct machine_block *done = machine_block(lower->program);
-    struct slot *buffer = program_slot(lower->program, value->type.capacity);
-    struct reading reading = new_reading(lower, buffer, value->number < 0);
+    struct reading reading = new_reading(lower, find_buffer(lower, value), value->type.capacity, value->number < 0);
     reading.size = (uint32_t)(value->number < 0 ? -value->number : value->number);
     const struct place *address = lower_place(lower, value->args[0]);
     reading.address = address->value;
-    memory_zero(lower, operand_slot(buffer, 0), 0, buffer->size);
     if (address->present.kind) /* nowhere is nothing, and no loss */
         lower_continue_if(lower, BPF_JNE, address->present, operand_immediate(0), lower_way(lower, done));
     read_text(value, &reading, done);
@@ -378,7 +416,8 @@ void string_read(struct lower *lower, struct value *value)
 void string_read_array(struct lower *lower, struct value *value, struct slot *buffer, uint32_t size,
                        struct operand address, struct machine_block *done)
 {
-    struct reading reading = new_reading(lower, buffer, probe_kind_of(lower->function->handler->kind)->kernel_memory);
+    bool of_kernel = probe_kind_of(lower->function->handler->kind)->kernel_memory;
+    struct reading reading = new_reading(lower, operand_slot(buffer, 0), buffer->size, of_kernel);
     reading.size = size;
     reading.address = address;
     reading.is_array = true;

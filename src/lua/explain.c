@@ -58,6 +58,7 @@ static void push_program(lua_State *L, const struct object_program *program, con
         lua_setfield(L, -2, "session");
     }
     set_integer(L, "stack", program->stack_size);
+    set_integer(L, "scratch", program->scratch_size);
     set_integer(L, "count", program->instruction_count);
     push_lines(L, program);
     lua_setfield(L, -2, "lines");

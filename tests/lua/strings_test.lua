@@ -49,6 +49,11 @@ case("pages that the program has not touched are brought in", [[local n = up.cou
   [[n[{ "a page of a file", 20 }], n[{ "from one page to another", 21 }], n[{ "from one page to another", 22 }], n:size()]], "23 23 23 3")
 case("what cannot be read is nil", [[local n = up.count()
   up.uprobe(TEXT, function(e) if up.str(e.arg0, 32) == nil then n[e.arg1]:inc() end end)]], "n[16], n[17], n[19], n:size()", "23 23 23 3")
+case("keys that lack a string are one key, and equal ones are", [[local n = up.count()
+  up.uprobe(TEXT, function(e)
+    n[{ s = up.str(e.arg0, 32), k = 1 }]:inc()
+    n[{ s = up.str(e.arg0, 32), k = e.arg1 < 15 and 2 or 3 }]:inc()
+  end)]], "n[{ k = 1 }], n[{ k = 3 }], n[{ s = 'uplua-23', k = 2 }], n[{ s = alphabet:sub(1, 31) .. '…', k = 1 }]", "69 69 23 184")
 case("at an address that is nil there is nil", [[local m, n = up.hash(), up.count() m:set(1, 0)
   up.uprobe(TEXT, function(e)
     m[e.arg1] = e.arg1 == 1 and e.arg0 or nil
