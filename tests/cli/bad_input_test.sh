@@ -113,7 +113,7 @@ refused 1 'uplua: /dev/zero:1: *' 'an endless file' /dev/zero
 good=$(probe "$targets/ticker:step")
 refused 1 'uplua: -e:1: two
   -e:1: in the main chunk' 'an error after a probe' -e "$good error 'two'" -- "$ticker"
-refused 1 'uplua: -e:1: a handler cannot call print, which is not written in Lua' 'a handler that cannot be compiled' \
+refused 1 'uplua: -e:1: a handler cannot call print: use up.printf(format, …)' 'a handler that cannot be compiled' \
     -e "$good uprobe('libc:malloc', function(e) print(e) end)" -- "$ticker"
 refused 1 '*no such function*' 'a second probe that cannot be set' -e "$good $(probe libc:mallok)" -- "$ticker"
 ok 'none of these has left a probe' untouched
@@ -230,7 +230,7 @@ run timeout 20 "$uplua" -e 'n = count() uprobe("libc:usleep", function(e) n[e.pi
 at_exit(function() local k = 0 for _ in n:pairs() do k = k + 1 end print("of", k) end)' -- "$first" "$target"
 is "$status $err" '0 ' 'two processes that exit: no error'
 like "$out" 'of?2*' 'and the report of both'
-target "$targets/ticker" ticker 120
+target "$targets/ticker" ticker 600
 run timeout 20 "$uplua" "$mallocleak" -- "$target"
 is "$status $err" "0 mallocleak: tracing ticker (pid $target); Ctrl-C ends" 'mallocleak of a process that exits'
 like "$out" '*step+0x*total *' 'reports with names'
