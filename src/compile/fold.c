@@ -144,7 +144,7 @@ struct value *fold_arithmetic(struct function *function, enum ir_op op, int64_t 
     int64_t x = fold_integer(function, a, position), y = b ? fold_integer(function, b, position) : 0;
     if (a_number && b_number)
         return bits(function, op, x, y, position);
-    bool is_unsigned = a->constant.kind == CAPTURED_U64 || (b && b->constant.kind == CAPTURED_U64);
+    bool is_unsigned = a->constant.kind == CAPTURED_U64 || (b && b->constant.kind == CAPTURED_U64 && !ir_is_shift(op));
     return integers(function, op, is_unsigned, (uint64_t)x, (uint64_t)y);
 }
 

@@ -181,7 +181,9 @@ static struct type arithmetic(struct inference *inference, const struct value *v
         if (type.kind == TYPE_NONE)
             return type;
         all_numbers &= type.kind == TYPE_NUM;
-        if (type.kind == TYPE_U64 || (type.kind == TYPE_I64 && result.kind == TYPE_NUM))
+        if (i > 0 && ir_is_shift(value->op)) /* the count is no operand of the sign; a shifted num has 64 bits */
+            result.kind = result.kind == TYPE_U64 ? TYPE_U64 : TYPE_I64;
+        else if (type.kind == TYPE_U64 || (type.kind == TYPE_I64 && result.kind == TYPE_NUM))
             result.kind = type.kind;
     }
     bool exact = value->op == IR_ADD || value->op == IR_SUB || value->op == IR_MUL || value->op == IR_NEG;

@@ -164,6 +164,22 @@ void ir_remove(struct value *value)
     value->block = NULL;
 }
 
+bool ir_may_divide_by_zero(const struct value *value)
+{
+    if (value->op != IR_DIV && value->op != IR_MOD)
+        return false;
+    const struct value *divisor = ir_value(value->args[1]);
+    const struct captured *constant = &divisor->constant;
+    if (divisor->op != IR_CONSTANT)
+        return true;
+    return constant->kind == CAPTURED_NUMBER ? constant->number == 0 : constant->u64 == 0;
+}
+
+bool ir_is_shift(enum ir_op op)
+{
+    return op == IR_SHL || op == IR_SHR || op == IR_SAR;
+}
+
 bool ir_has_effect(const struct value *value)
 {
     switch (value->op) {
@@ -189,7 +205,7 @@ bool ir_has_effect(const struct value *value)
         for (size_t i = 0; i < value->arg_count; i++)
             if (ir_value(value->args[i])->type.optional)
                 return true;
-        return value->op == IR_DIV || value->op == IR_MOD; /* by zero is counted */
+        return ir_may_divide_by_zero(value);
     case IR_GET_FIELD:
     case IR_COPY:
         return ir_value(value->args[0])->type.optional && !value->access;

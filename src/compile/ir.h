@@ -164,6 +164,10 @@ struct block *ir_block(struct function *function);
 void ir_connect(struct block *from, struct block *to, struct function *function);
 /* Takes VALUE out of its block. */
 void ir_remove(struct value *value);
+/* LuaJIT gives a shift the type of what is shifted; all other operations are unsigned where one operand is. */
+bool ir_is_shift(enum ir_op op);
+/* A division that may be by zero has an effect: each time it is counted in the ledger. */
+bool ir_may_divide_by_zero(const struct value *value);
 bool ir_has_effect(const struct value *value);
 void ir_count_uses(struct function *function);
 /*

@@ -20,12 +20,14 @@ static bool is_pure(const struct value *value)
 {
     switch (value->op) {
     case IR_EVENT_FIELD: case IR_USTACK: case IR_PRESENT: case IR_ABSENT: case IR_EQ: case IR_TRUTH: case IR_NOT:
-    case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG: case IR_AND: case IR_OR: case IR_XOR:
+    case IR_ADD: case IR_SUB: case IR_MUL: case IR_NEG: case IR_AND: case IR_OR: case IR_XOR:
     case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST: case IR_LT: case IR_LE: case IR_LENGTH:
     case IR_STARTS: case IR_POINTER:
         return true;
     case IR_GET_FIELD: case IR_GET_ELEMENT:
         return value->access;
+    case IR_DIV: case IR_MOD:
+        return !ir_may_divide_by_zero(value);
     default:
         return false;
     }

@@ -1,0 +1,238 @@
+-- What a handler works on, kept in Lua tables: maps, aggregations, vars, rings, memory and the ledger, by the rules of doc/handlers.md.
+-- The interpreter of this folder acts on it, and so does the same handler when LuaJIT runs it (plain.lua).
+--
+--   local w = world.new(fail)   fail(what) ends the handler with an error and does not return
+--   w:constructors()            up.hash, up.count …
+--   w:count(what)               one more loss in the ledger, at the place that runs, w.at()
+--   w:snapshot(objects)         all that a run has left, as text
+local ffi = require "ffi"
+local numbers = require "numbers"
+
+local world = {}
+world.__index = world
+
+local int64, uint64, istype = ffi.typeof "int64_t", ffi.typeof "uint64_t", ffi.istype
+
+-- What memory makes of a value: integers are signed and have 64 bits, records are copied.
+local function stored(v)
+  if numbers.is_number(v) then return numbers.i64(v) end
+  if type(v) ~= "table" then return v end
+  local copy = {}
+  for name, field in pairs(v) do copy[name] = stored(field) end
+  return copy
+end
+world.stored = stored
+
+-- A value as text, the same for equal values: what a key is found by, and what snapshots are made of.
+local function show(v)
+  if numbers.is_number(v) then return (tostring(numbers.i64(v)):gsub("LL$", "")) end
+  if type(v) == "string" then return ("%q"):format(v) end
+  if type(v) ~= "table" then return tostring(v) end
+  local fields = {}
+  for name, field in pairs(v) do fields[#fields + 1] = ("%s=%s"):format(name, show(field)) end
+  table.sort(fields)
+  return "{" .. table.concat(fields, " ") .. "}"
+end
+world.show = show
+
+function world.new(fail)
+  return setmetatable({ fail = fail, ledger = {}, at = function() return "?" end }, world)
+end
+
+function world:count(what)
+  local loss = what .. " " .. self.at()
+  self.ledger[loss] = (self.ledger[loss] or 0) + 1
+end
+
+-- Maps -----------------------------------------------------------------------------------------------------------------
+
+-- The entry of KEY, or nil; an error where the key is nil.
+local function entry_of(w, map, key)
+  if key == nil then w.fail "a key that is nil" end
+  return map.entries[show(key)]
+end
+
+-- What is read of a record is a reference: writing to its fields writes into the map.
+function world:get(map, key)
+  local entry = entry_of(self, map, key)
+  return entry and entry.value
+end
+
+function world:set(map, key, value)
+  local entry = entry_of(self, map, key)
+  if value == nil then
+    if entry then map.entries[show(key)], map.size = nil, map.size - 1 end
+  elseif entry then
+    map.entries[show(key)] = { key = entry.key, value = stored(value) }
+  elseif map.size >= map.max then
+    self:count "full"
+  else
+    map.entries[show(key)], map.size = { key = stored(key), value = stored(value) }, map.size + 1
+  end
+end
+
+-- Aggregations ---------------------------------------------------------------------------------------------------------
+
+-- The least value of the bucket that V falls into, false for those without one; by kind of histogram.
+local lowest = {}
+
+function lowest.hist(_, v)
+  if v < 1 then return v == 0 and v end
+  local low = int64(1)
+  while v / low >= 2 do low = low * 2 end
+  return low
+end
+
+-- lhist(low, high, step): equal steps; what is HIGH or more is in one bucket.
+function lowest.lhist(o, v)
+  if v < o.low then return false end
+  return v < o.high and v - (v - o.low) % o.step or int64(o.high)
+end
+
+-- hdr(digits): exact up to twice the least power of two that is 10^digits, from there on in steps that double with the values.
+function lowest.hdr(o, v)
+  if v < 0 then return false end
+  local half, width = 1, int64(1)
+  while half < 10 ^ o.digits do half = half * 2 end
+  while v / width >= 2 * half do width = width * 2 end
+  return v - v % width
+end
+
+local function add_to_total(o, total, v)
+  v = numbers.i64(v)
+  total.count, total.sum = total.count + 1, total.sum + v
+  if not total.min or v < total.min then total.min = v end
+  if not total.max or v > total.max then total.max = v end
+  if not lowest[o.kind] then return end
+  local bucket = show(lowest[o.kind](o, v))
+  total.buckets[bucket] = (total.buckets[bucket] or 0) + 1
+end
+
+local function new_total() return { count = 0, sum = int64(0), buckets = {} } end
+
+world.new_total = new_total
+
+-- object:add(v), and with a key object[key]:add(v); inc() adds 1.
+function world:add(object, v, keyed, key)
+  if v == nil then self.fail "arithmetic on nil" end
+  local total = object.total
+  if keyed then
+    local entry = entry_of(self, object, key)
+    if not entry then
+      if object.size >= object.max then return self:count "full" end
+      entry = { key = stored(key), value = new_total() }
+      object.entries[show(key)], object.size = entry, object.size + 1
+    end
+    total = entry.value
+  end
+  add_to_total(object, total, v)
+end
+
+-- Vars and rings -------------------------------------------------------------------------------------------------------
+
+function world:var_set(var, v)
+  if v == nil then self.fail "arithmetic on nil" end
+  var.value = numbers.i64(v)
+end
+
+function world:var_add(var, v)
+  if v == nil then self.fail "arithmetic on nil" end
+  var.value = var.value + numbers.i64(v)
+end
+
+function world:emit(ring, record)
+  if record == nil then self.fail "emitting nil" end
+  ring.emitted[#ring.emitted + 1] = show(stored(record))
+  return true
+end
+
+function world:copy(record)
+  if record == nil then self.fail "copying nil" end
+  return stored(record)
+end
+
+-- Memory that handlers may read: from world.memory on, at the same address in every process, so that a run can be repeated.
+
+local MEMORY, MEMORY_SIZE = 0x30000000, 4096
+ffi.cdef "void *mmap(void *address, size_t length, int protection, int flags, int fd, long offset);"
+local PROT_READ_WRITE, MAP_PRIVATE_ANONYMOUS_FIXED_NOREPLACE = 3, 0x100022
+world.memory = ffi.cast("uint8_t *", ffi.C.mmap(ffi.cast("void *", MEMORY), MEMORY_SIZE, PROT_READ_WRITE,
+  MAP_PRIVATE_ANONYMOUS_FIXED_NOREPLACE, -1, 0))
+assert(ffi.cast("uintptr_t", world.memory) == MEMORY, "the memory of the tests is taken")
+for i = 0, MEMORY_SIZE - 1 do world.memory[i] = i * 37 % 251 end
+
+-- up.read_u8(address) … of NAME ("u8"): nil, and counted, where it cannot be read.
+function world:read(name, address)
+  if address == nil then self.fail "arithmetic on nil" end
+  local place = ffi.cast(uint64, numbers.i64(address)) - MEMORY
+  local size = tonumber(name:match "%d+") / 8
+  if place > MEMORY_SIZE - size then return self:count "unreadable" end
+  local pointer = ffi.typeof((name:sub(1, 1) == "u" and "uint%d_t *" or "int%d_t *"):format(size * 8))
+  local value = ffi.cast(pointer, world.memory + place)[0]
+  return name == "u64" and ffi.cast(uint64, value) or numbers.i64(value)
+end
+
+-- The constructors, and what a snapshot shows ---------------------------------------------------------------------------
+
+-- The fields of an object are raw, also where METATABLE lets LuaJIT's own code at it. The chunk's main part may call map:set.
+function world:constructors(metatable)
+  local up = {}
+  local function object(o)
+    o.object = true
+    return setmetatable(o, metatable)
+  end
+  local function map(kind)
+    up[kind] = function(options)
+      local set = function(map, key, value) self:set(map, key, value) end
+      return object { kind = kind, entries = {}, size = 0, max = options and options.max or 65536, set = set }
+    end
+  end
+  local function aggregation(kind, ...)
+    local parameters = { ... }
+    up[kind] = function(...)
+      local o, options = { kind = kind, entries = {}, size = 0, total = new_total() }, (select(#parameters + 1, ...))
+      for i, name in ipairs(parameters) do o[name] = (select(i, ...)) end
+      o.max = options and options.max or 65536
+      return object(o)
+    end
+  end
+  map "hash" map "percpu_hash"
+  for _, kind in ipairs { "count", "sum", "min", "max", "stats", "hist" } do aggregation(kind) end
+  aggregation("lhist", "low", "high", "step")
+  aggregation("hdr", "digits")
+  function up.var(initial) return object { kind = "var", value = numbers.i64(initial) } end
+  function up.ring() return object { kind = "ring", emitted = {} } end
+  return up
+end
+
+-- What the script sees of a total.
+local function show_total(o, total)
+  if o.kind == "count" or o.kind == "sum" then return show(total.sum) end
+  if o.kind == "min" or o.kind == "max" then return show(total[o.kind]) end
+  local buckets = {}
+  for bucket, count in pairs(total.buckets) do buckets[#buckets + 1] = ("%s:%d"):format(bucket, count) end
+  table.sort(buckets)
+  return ("count %d sum %s min %s max %s %s"):format(total.count, show(total.sum), show(total.min), show(total.max),
+    table.concat(buckets, " "))
+end
+
+-- A line for each thing that OBJECTS (name → object) hold, then the ledger; sorted, but for what a ring holds.
+function world:snapshot(objects)
+  local lines, events = {}, {}
+  local function put(...) lines[#lines + 1] = (...):format(select(2, ...)) end
+  for name, o in pairs(objects) do
+    local total = rawget(o, "total")
+    for key, entry in pairs(rawget(o, "entries") or {}) do
+      put("%s[%s] = %s", name, key, total and show_total(o, entry.value) or show(entry.value))
+    end
+    if total and show_total(o, total) ~= show_total(o, new_total()) then put("%s = %s", name, show_total(o, total)) end
+    if o.kind == "var" then put("%s = %s", name, show(o.value)) end
+    for i, record in ipairs(rawget(o, "emitted") or {}) do events[#events + 1] = ("%s %04d %s"):format(name, i, record) end
+  end
+  for loss, times in pairs(self.ledger) do put("lost %s × %d", loss, times) end
+  table.sort(lines)
+  table.sort(events)
+  return table.concat(lines, "\n") .. "\n" .. table.concat(events, "\n")
+end
+
+return world
