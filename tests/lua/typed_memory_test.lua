@@ -252,7 +252,8 @@ tap.is(run.status, 0, "the target's status is uplua's")
 tap.is(losses, "", "nothing else is lost")
 
 run = target.uplua "examples/connects.lua -- ./build/targets/memory"
-tap.like(run.out, "memory connects to /nowhere/23\nmemory connects to 127%.0%.1%.23 port 65521\n" ..
+local connects = run.out:gsub("list 2 [^\n]*\n", "") -- what the program itself prints, whenever it does
+tap.like(connects, "memory connects to /nowhere/23\nmemory connects to 127%.0%.1%.23 port 65521\n" ..
   "memory connects to 2001:db8:0:0:0:0:17:ff01 port 101\n", "examples/connects.lua says where a program connects to")
 tap.is(run.err:find "not everything", nil, "… and loses nothing")
 target.done()
