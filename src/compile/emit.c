@@ -18,7 +18,7 @@ struct emit {
     struct program *program;
     const struct compile_options *options;
     struct bpf_insn *code;
-    size_t count;
+    size_t count, block_start;
     struct object_reference *references;
     size_t reference_count;
     struct object_line *lines;
@@ -65,9 +65,18 @@ static void put_alu(struct emit *emit, uint8_t code, bool wide, int to, const st
     put(emit, instruction);
 }
 
+/* True if the instruction before has just moved TO to FROM, so that TO still holds it. */
+static bool holds_already(const struct emit *emit, int to, int from)
+{
+    if (emit->count == emit->block_start)
+        return false;
+    const struct bpf_insn *last = &emit->code[emit->count - 1];
+    return last->code == (BPF_ALU64 | BPF_MOV | BPF_X) && last->dst_reg == from && last->src_reg == to;
+}
+
 static void put_register_move(struct emit *emit, int to, int from)
 {
-    if (to != from)
+    if (to != from && !holds_already(emit, to, from))
         put(emit, (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X,
                                      .dst_reg = (uint8_t)to & 15,
                                      .src_reg = (uint8_t)from & 15 });
@@ -427,6 +436,7 @@ void pass_emit(struct program *program, struct object *object, const struct comp
     put_line(&emit, first_position(program));
     for (size_t n = 0; order[n]; n++) {
         order[n]->emitted_at = (int)emit.count;
+        emit.block_start = emit.count;
         for (struct machine_instruction *i = order[n]->first; i; i = i->next) {
             put_line(&emit, i->position);
             put_instruction(&emit, i, order[n + 1]);
