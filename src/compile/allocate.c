@@ -180,11 +180,37 @@ static void to_register(struct program *program, struct machine_instruction *at,
     *operand = operand_register(copy->result);
 }
 
+/* The comparison that says of b and a what CODE says of a and b; 0 where there is none. */
+static uint8_t mirrored(uint8_t code)
+{
+    static const uint8_t pairs[][2] = { { BPF_JEQ, BPF_JEQ }, { BPF_JNE, BPF_JNE }, { BPF_JLT, BPF_JGT },
+                                        { BPF_JLE, BPF_JGE }, { BPF_JSLT, BPF_JSGT }, { BPF_JSLE, BPF_JSGE } };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (pairs[i][0] == code)
+            return pairs[i][1];
+    return 0;
+}
+
+/* Constants stand on the right, where the instruction holds them. */
+static void put_constant_right(struct machine_instruction *i)
+{
+    bool commutes = i->op == M_ALU && (i->code == BPF_ADD || i->code == BPF_MUL || i->code == BPF_AND || i->code == BPF_OR ||
+                                       i->code == BPF_XOR);
+    uint8_t code = i->op == M_BRANCH ? mirrored(i->code) : commutes ? i->code : 0;
+    if (i->a.kind != OPERAND_IMMEDIATE || i->b.kind != OPERAND_REGISTER || !(code || commutes))
+        return;
+    struct operand constant = i->a;
+    i->a = i->b;
+    i->b = constant;
+    i->code = code;
+}
+
 /* BPF takes registers and 32-bit immediates as second operands, and addresses in registers or the frame. */
 static void legalise(struct program *program)
 {
     for (struct machine_block *block = program->entry; block; block = block->following)
         for (struct machine_instruction *i = block->first; i; i = i->next) {
+            put_constant_right(i);
             bool addresses = i->op == M_LOAD || i->op == M_STORE || i->op == M_ADD_ATOMIC || i->op == M_EXCHANGE;
             if (addresses && i->a.kind != OPERAND_REGISTER && i->a.kind != OPERAND_FRAME)
                 to_register(program, i, &i->a);
