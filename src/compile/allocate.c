@@ -409,15 +409,33 @@ static bool allowed(const struct reg *reg, int number)
     return !reg->crosses_call || number >= FIRST_SAVED;
 }
 
+static bool is_free(const struct reg *reg, struct reg *const *holders, int number)
+{
+    return number >= 0 && !holders[number] && allowed(reg, number);
+}
+
+/* The register of one of the values that the phi of REG takes, the first that is free. */
+static int choose_for_phi(const struct reg *reg, struct reg *const *holders)
+{
+    const struct machine_instruction *phi = reg->definition;
+    for (size_t n = 0; phi->op == M_PHI && n < phi->arg_count; n++)
+        if (phi->args[n].kind == OPERAND_REGISTER && is_free(reg, holders, phi->args[n].reg->number))
+            return phi->args[n].reg->number;
+    return -1;
+}
+
 static int choose(const struct reg *reg, struct reg *const *holders)
 {
-    int wanted[] = { reg->hint_from ? reg->hint_from->number : -1, reg->hint };
+    const struct reg *from = reg->hint_from;
+    int wanted[] = { choose_for_phi(reg, holders), from ? from->number : -1, reg->hint };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
-        if (wanted[i] >= 0 && !holders[wanted[i]] && allowed(reg, wanted[i]))
+        if (is_free(reg, holders, wanted[i]))
             return wanted[i];
-    for (int number = 0; number < REGISTERS; number++)
-        if (!holders[number] && allowed(reg, number))
-            return number;
+    /* What is to be moved into a phi that outlives calls is best where the phi will be. */
+    int first = from && from->crosses_call && from->number < 0 && reg->hint < 0 ? FIRST_SAVED : 0;
+    for (int i = 0; i < REGISTERS; i++)
+        if (is_free(reg, holders, (first + i) % REGISTERS))
+            return (first + i) % REGISTERS;
     return -1;
 }
 
