@@ -32,12 +32,6 @@ static __always_inline __u64 log2_floor(__u64 v)
     return result;
 }
 
-/* The bucket of V in a hist: aggregate.h says which. */
-__hidden unsigned long uplua_log2_bucket(long v)
-{
-    return v < 0 ? 0 : v == 0 ? 1 : 2 + log2_floor((__u64)v);
-}
-
 /* The bucket of V in an lhist of COUNT buckets of STEP from LOW on: 0 for what is below, COUNT + 1 for what is above. */
 __hidden unsigned long uplua_linear_bucket(long v, long low, unsigned long step, unsigned long count)
 {
@@ -70,14 +64,31 @@ static __always_inline void raise_to(__u64 *maximum, __u64 value)
     __sync_fetch_and_add(&aggregate_lost[AGGREGATE_LOST_EXTREME], 1);
 }
 
-/* Adds V to the struct distribution at VALUE, into bucket BUCKET: the caller has seen to it that there is one. Returns 0. */
-__hidden long uplua_distribute(void *value, long v, unsigned long bucket)
+static __always_inline void distribute(struct distribution *distribution, long v, unsigned long bucket)
 {
-    struct distribution *distribution = value;
     __sync_fetch_and_add(&distribution->buckets[bucket], 1);
     __sync_fetch_and_add(&distribution->sum, v);
     raise_to(&distribution->max, (__u64)v ^ SIGN);
     raise_to(&distribution->min, ~((__u64)v ^ SIGN));
+}
+
+/* Adds V to the struct distribution at VALUE, into bucket BUCKET: the caller has seen to it that there is one. Returns 0. */
+__hidden long uplua_distribute(void *value, long v, unsigned long bucket)
+{
+    distribute(value, v, bucket);
+    return 0;
+}
+
+/* The compiler may assume nothing about X: keeps the verifier's bounds and the compiler's in one place. */
+#define OPAQUE(x) asm volatile("" : "+r"(x))
+
+/* Adds V to the hist at VALUE, into the bucket that aggregate.h says. Returns 0. */
+__hidden long uplua_hist_add(void *value, long v)
+{
+    unsigned long bucket = v < 0 ? 0 : v == 0 ? 1 : 2 + log2_floor((__u64)v);
+    OPAQUE(bucket);
+    if (bucket < LOG2_BUCKETS) /* for the verifier */
+        distribute(value, v, bucket);
     return 0;
 }
 

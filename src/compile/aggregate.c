@@ -102,14 +102,12 @@ int aggregate_declare(const struct shared *object, struct object *result)
 
 /* --- updates --- */
 
-/* The bucket that V lies in. */
+/* The bucket that V lies in; a hist finds it when it is added to. */
 static struct operand bucket_of(struct lower *lower, const struct shared *object, struct operand v)
 {
     struct program *program = lower->program;
     const struct buckets *buckets = &object->buckets;
     switch (object->kind) {
-    case OBJECT_HIST:
-        return machine_call_library(program, "uplua_log2_bucket", &v, 1);
     case OBJECT_LHIST:
         return machine_call_library(program, "uplua_linear_bucket",
                                     (struct operand[]){ v, operand_immediate(buckets->low),
@@ -197,6 +195,8 @@ void aggregate_lower(struct lower *lower, struct value *value)
                                : share_only_element(lower, object, done);
     if (is_sum(object)) {
         machine_add_atomic(program, entry, 0, v);
+    } else if (object->kind == OBJECT_HIST) {
+        machine_call_library(program, "uplua_hist_add", (struct operand[]){ entry, v }, 2);
     } else {
         bucket = place_in_element(lower, object, bucket, done);
         machine_call_library(program, "uplua_distribute", (struct operand[]){ entry, v, bucket }, 3);

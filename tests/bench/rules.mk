@@ -14,6 +14,6 @@ build/bench/mallocleak.bpf.o: build/bpf/link build/bench/program.bpf.o build/bpf
 	$(call say,LINK,$@) build/bpf/link $@ $(filter %.bpf.o,$^)
 
 # BENCH_PID: the process of the filter.
-build/bench/handlers/%.bpf.o: tests/bench/handlers/%.bpf.c tests/bench/handlers/handler.h bpf/aggregate.bpf.c bpf/rules.mk | $(CHECKED)
+build/bench/handlers/%.bpf.o: tests/bench/handlers/%.bpf.c tests/bench/handlers/handler.h bpf/aggregate.bpf.c bpf/aggregate.h bpf/rules.mk | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,BPF,$<) $(BPF_CLANG) $(BPF_FLAGS) $(BENCH_PID:%=-DPID=%) -c -o $@ $<

@@ -3,6 +3,10 @@
 
 #include "../../../bpf/aggregate.bpf.c"
 
+struct hist {
+    __u64 words[3 + LOG2_BUCKETS]; /* struct distribution and its buckets */
+};
+
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -16,7 +20,7 @@ struct hist zeros;
 SEC("raw_tp/sys_enter")
 int handler(void *ctx)
 {
-    __s64 key = (__u32)bpf_get_current_pid_tgid();
+    __s64 key = (__u32)bpf_get_current_pid_tgid(), value = SYSTEM_CALL(ctx);
     struct hist *hist = bpf_map_lookup_elem(&h, &key);
     if (!hist) {
         bpf_map_update_elem(&h, &key, &zeros, BPF_NOEXIST);
@@ -26,6 +30,6 @@ int handler(void *ctx)
             return 0;
         }
     }
-    uplua_hist_add(hist, SYSTEM_CALL(ctx));
+    uplua_hist_add(hist, value);
     return 0;
 }
