@@ -110,7 +110,7 @@ static void test_map_and_counters(void)
     loaded_free(second);
 }
 
-/* v = the first word of the context; distribute(&h[0], v, log2_bucket(v)) */
+/* v = the first word of the context; hist_add(&h[0], v) */
 struct hist {
     int64_t sum;
     uint64_t max, min, buckets[LOG2_BUCKETS];
@@ -119,16 +119,13 @@ struct hist {
 static const struct bpf_insn add_to_hist[] = {
     LOAD(6, 1, 0), MOV_IMM(0, 0), INSN(BPF_STX | BPF_MEM | BPF_W, 10, 0, -4, 0),
     ADDRESS(1, 0), MOV_REG(2, 10), ADD_IMM(2, -4), CALL(BPF_FUNC_map_lookup_elem),
-    INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 8, 0), MOV_REG(7, 0),
-    MOV_REG(1, 6), INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1),
-    INSN(BPF_JMP | BPF_JGT | BPF_K, 0, 0, 4, LOG2_BUCKETS - 1),
-    MOV_REG(1, 7), MOV_REG(2, 6), MOV_REG(3, 0), INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1),
+    INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3, 0),
+    MOV_REG(1, 0), MOV_REG(2, 6), INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1),
     MOV_IMM(0, 0), EXIT(),
 };
 static const struct object_reference hist_references[] = {
     {3, REFERENCE_MAP, "h"},
-    {11, REFERENCE_LIBRARY, "uplua_log2_bucket"},
-    {16, REFERENCE_LIBRARY, "uplua_distribute"},
+    {11, REFERENCE_LIBRARY, "uplua_hist_add"},
 };
 static const struct object_line hist_lines[] = {{0, "h.lua", 1, "h:add(v)"}};
 
