@@ -429,6 +429,8 @@ static void concatenate(struct build *build, unsigned slot, unsigned first, unsi
         if (part->op != IR_CONSTANT || part->constant.kind != CAPTURED_STRING)
             build_fail(build, "a handler cannot build strings; emit the parts and join them in the ring's callback");
         size_t length = joined.string.length + part->constant.string.length;
+        if (length >= MAX_STRING) /* or a few lines would ask for gigabytes */
+            build_fail(build, "a string of %zu bytes is too long for a handler, where up to %d fit", length, MAX_STRING - 1);
         char *bytes = arena_allocate(build->arena, length + 1);
         memcpy(bytes, joined.string.bytes, joined.string.length);
         memcpy(bytes + joined.string.length, part->constant.string.bytes, part->constant.string.length);

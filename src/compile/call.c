@@ -170,12 +170,12 @@ static struct value *call_bit(struct build *build, const char *name, struct valu
 /* The SIZE of up.str(address, size): bytes of the buffer. */
 static int64_t string_size(struct build *build, const char *name, const struct value *size)
 {
-    enum { DEFAULT_SIZE = 64, MAX_SIZE = 4096 };
+    enum { DEFAULT_SIZE = 64 };
     if (!size)
         return DEFAULT_SIZE;
     int64_t bytes = fold_is_number(size) ? fold_integer(build->function, size, build->position) : 0;
-    if (bytes < 1 || bytes > MAX_SIZE)
-        build_fail(build, "the size in up.%s(address, size) is a constant from 1 to %d bytes", name, MAX_SIZE);
+    if (bytes < 1 || bytes > MAX_STRING)
+        build_fail(build, "the size in up.%s(address, size) is a constant from 1 to %d bytes", name, MAX_STRING);
     return bytes;
 }
 

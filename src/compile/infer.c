@@ -73,6 +73,11 @@ static void join_object(struct inference *inference, const struct value *user, s
                          "the field '%s' of the records in '%s' is %s on one side and %s on the other: here and at %s:%d",
                          field_label(inference, &conflict->field), object_name(object),
                          name_of(inference, conflict->field.type), name_of(inference, conflict->other), at->file, at->line);
+        if (from.kind == TYPE_STRING && before.kind == TYPE_STRING)
+            compile_fail(inference->compiler, user->position,
+                         "the %s of '%s' is a string of up to %u bytes here, and was one of up to %u when it was loaded: read it with "
+                         "up.str(address, %u), or use another map", what, object_name(object), from.capacity - 1,
+                         before.capacity - 1, before.capacity);
         if (object->fd >= 0 || !at)
             compile_fail(inference->compiler, user->position, "%s %s of '%s' is %s here, and was %s when it was loaded",
                          "the", what, object_name(object), name_of(inference, present(from)), name_of(inference, before));
@@ -157,7 +162,6 @@ static void string(struct inference *inference, const struct value *user, struct
 /* A string in the kernel ends at its first NUL, and has a buffer of up to 4,096 bytes. */
 static void check_constants(struct inference *inference, const struct value *user)
 {
-    enum { MAX_LENGTH = 4095 };
     for (size_t i = 0; i < user->arg_count; i++) {
         const struct value *arg = ir_value(user->args[i]);
         if (arg->op != IR_CONSTANT || arg->constant.kind != CAPTURED_STRING)
@@ -165,10 +169,10 @@ static void check_constants(struct inference *inference, const struct value *use
         if (memchr(arg->constant.string.bytes, 0, arg->constant.string.length))
             compile_fail(inference->compiler, user->position,
                          "a string with a NUL byte cannot be used in a handler, where it would end there");
-        if (arg->constant.string.length > MAX_LENGTH)
+        if (arg->constant.string.length >= MAX_STRING)
             compile_fail(inference->compiler, user->position,
                          "a string of %zu bytes is too long for a handler, where up to %d fit", arg->constant.string.length,
-                         MAX_LENGTH);
+                         MAX_STRING - 1);
     }
 }
 
@@ -536,6 +540,10 @@ static void lay_out(struct inference *inference, struct shared *object, struct t
     if (type->kind == TYPE_RECORD && !record_layout(type->record))
         compile_fail(inference->compiler, object->value_at ? object->value_at : object->key_at,
                      "the %s of '%s' contains itself, or has more than 64 fields that may be nil", what, object_name(object));
+    if (object->used && type->kind != TYPE_NONE && type_size(*type) > MAX_RECORD)
+        compile_fail(inference->compiler, object->value_at ? object->value_at : object->key_at,
+                     "a %s of '%s' takes %u bytes, with what the script has stored there; handlers can have %d", what, object_name(object),
+                     type_size(*type), MAX_RECORD);
 }
 
 void pass_infer(struct function *functions, size_t count)

@@ -15,9 +15,8 @@
 
 enum {
     PIECES = 8,
-    HEAD = 8,             /* the word that says that a piece is taken */
-    MAX_BYTES = 16 << 10, /* of a piece: a string of 4,096 bytes in a record, as a key and by itself, and as much again */
-    MARGIN = 48,          /* bytes of stack kept free for registers that spill because of the accesses */
+    HEAD = 8,    /* the word that says that a piece is taken */
+    MARGIN = 48, /* bytes of stack kept free for registers that spill because of the accesses */
 };
 
 /* The largest slot of PROGRAM that can be moved; NULL if none is left. */
@@ -59,11 +58,11 @@ void scratch_move(struct program *program, struct scratch *scratch, uint32_t exc
     }
     uint32_t start = scratch->size ? scratch->size : HEAD;
     scratch->size = frame_lay_out_moved(program, start);
-    if (scratch->size > MAX_BYTES) {
+    if (scratch->size > MAX_RECORD) {
         const struct slot *widest = find_widest(program);
         compile_fail(program->compiler, widest->position,
                      "the handler needs %u bytes at one time for its records, strings and keys, of %d that there are: use fewer or "
-                     "shorter ones; the largest, of %u bytes, is made here", scratch->size, MAX_BYTES, widest->size);
+                     "shorter ones; the largest, of %u bytes, is made here", scratch->size, MAX_RECORD, widest->size);
     }
     int *offsets = arena_allocate(program->arena, program->lowered_slots * sizeof *offsets);
     for (const struct slot *slot = program->slots; slot; slot = slot->next)

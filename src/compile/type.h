@@ -26,6 +26,11 @@ enum type_kind {
     TYPE_STATIC, /* known to the compiler alone: the event, functions, tables, shared objects, methods */
 };
 
+enum {
+    MAX_STRING = 4096,      /* bytes of a string's buffer: no more than two pages */
+    MAX_RECORD = 16 * 1024, /* bytes of all that a handler makes at one time: what offsets of instructions can reach, halved */
+};
+
 struct type {
     enum type_kind kind;
     bool optional;         /* may be nil at run time */

@@ -132,6 +132,24 @@ session 'a target that exits is told, and the session goes on' -c 'sleep 0.1' <<
 ^D
 END
 
+session 'a map that is loaded keeps the size of its strings' -- sleep 2 <<'END'
+< is ready
+< >
+> n = count()
+< >
+> uprobe("libc:clock_nanosleep", function(e) n[e.comm]:inc() end)
+< >
+> uprobe("libc:free", function(e) n[str(e.arg0)]:inc() end)
+< of up to 63 bytes here, and was one of up to 15 when it was loaded: read it with up.str(address, 16)
+< >
+> uprobe("libc:exit", function(e) n[e.comm .. ""]:inc() end)
+< cannot build strings
+< >
+> n
+< sleep  1
+^D
+END
+
 session 'probes set line by line; what fails leaves nothing pending' -- env -i sh -c 'sleep 0.3; exit 7' <<'END'
 < is ready
 < >

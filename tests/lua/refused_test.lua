@@ -64,6 +64,9 @@ local cases = {
   { [[m["a\0b"] = 1]], "a string with a NUL byte cannot be used in a handler, where it would end there" },
   { [[if e.comm == "a\0b" then m[1] = 1 end]], "a string with a NUL byte" },
   { [[m[1] = { ["a\0b"] = 1 }]], "the name of a record's field contains a NUL byte" },
+  { [[if big[1] and big[1].n == 5 then m[1] = 1 end]], "a value of 'big' takes 20%d%d%d bytes, with what the script has stored there" },
+  { [[local s = "0123456789abcdef" s = s .. s .. s .. s s = s .. s .. s .. s s = s .. s .. s .. s s = s .. s .. s .. s m[1] = s]],
+    "a string of 4096 bytes is too long for a handler" },
   { "m[1] = '" .. ("x"):rep(4096) .. "'", "a string of 4096 bytes is too long for a handler, where up to 4095 fit" },
   { [[local function f() end f()]], "cannot create functions; define the function outside and call it" },
   { [[recursive(e.arg0)]], "functions that call themselves cannot run in a handler.*called at .-%.lua:4" },
@@ -128,7 +131,7 @@ for number, case in ipairs(cases) do
   local vararg = case[1]:find("...", 1, true) and "e, ..." or "e"
   file:write(([[
 require "ffi".cdef "%s" local up = require "uplua" local m, n, q, a, constants = up.hash(), up.count(), up.hash(), up.array(), { sub = {} } local upvalue = 1 local function keep(x) upvalue = x end
-local function recursive(x) return recursive(x) + 1 end
+local function recursive(x) return recursive(x) + 1 end local big = up.hash() big:set(1, { a = ("x"):rep(20000), n = 5 })
 up.uprobe("./build/targets/calls:add3", function(%s)
   %s
 end)
