@@ -14,6 +14,15 @@
 #define CONTEXT_STACK_POINTER(ctx) CONTEXT_WORD(ctx, 19)
 /* The call has pushed the return address. */
 #define RETURN_ADDRESS_ON_STACK 1
+#define DWARF_STACK_POINTER 7
+#define DWARF_FRAME_POINTER 6
+/* Below the CFA, where a function keeps a frame pointer: its return address and its caller's frame pointer. */
+#define FRAME_RECORD_LINK -8
+#define FRAME_RECORD_FRAME -16
+/* struct rt_sigframe: from the stack pointer of a signal's trampoline to the registers in its ucontext. */
+#define SIGNAL_FRAME_POINTER 120
+#define SIGNAL_STACK_POINTER 160
+#define SIGNAL_INSTRUCTION 168
 #define USER_ADDRESSES (1ull << 56) /* with five levels of page tables; 47 bits with four */
 #define CODE_ADDRESS(address) (address)
 /*
@@ -31,6 +40,15 @@
 #define CONTEXT_STACK_POINTER(ctx) CONTEXT_WORD(ctx, 31)
 #define CONTEXT_INSTRUCTION(ctx) CONTEXT_WORD(ctx, 32)
 #define RETURN_ADDRESS_ON_STACK 0
+#define DWARF_STACK_POINTER 31
+#define DWARF_FRAME_POINTER 29
+/* A frame record may be anywhere in its frame: what is called the CFA here is its end. */
+#define FRAME_RECORD_LINK -8
+#define FRAME_RECORD_FRAME -16
+/* struct rt_sigframe: siginfo, and in its ucontext the struct sigcontext. */
+#define SIGNAL_FRAME_POINTER 544
+#define SIGNAL_STACK_POINTER 560
+#define SIGNAL_INSTRUCTION 568
 #define USER_ADDRESSES (1ull << 48)
 /* Pointer authentication signs return addresses in the bits above. */
 #define CODE_ADDRESS(address) ((address) & (USER_ADDRESSES - 1))

@@ -1,9 +1,9 @@
 /*
- * User stacks: walked by the chain of frame pointers, kept once each in `stacks`, and named by a 64-bit hash of their
- * process and frames. A handler gets the id; the script side reads the frames when it prints.
+ * User stacks: walked by unwind tables, where those are missing by frame pointers, kept once each in `stacks`, and named by a
+ * 64-bit hash of their process and frames. A handler gets the id; the script side reads the frames when it prints.
  *
- * Speed: the stack's memory is read in windows of up to 2 KiB (100 ns each, where reading every frame by itself costs
- * 60 ns a frame), and a stack that is known costs one lookup.
+ * Speed: the stack's memory is read in windows of 2 KiB (100 ns each, where reading every frame by itself costs 60 ns a frame),
+ * the rules of code addresses are kept in a cache, and a stack that is known costs one lookup.
  *
  * The verifier: uplua_ustack needs the context and is therefore hidden, which means verified again for each call, and
  * short. The walk is a global function of numbers, which is verified once. Its state lies in a map's value, where every
@@ -16,23 +16,33 @@
 
 #include "arch.h"
 #include "stack.h"
+#include "walk.h"
 
 enum {
     WINDOW = 2048,
     PAGE = 4096, /* the smallest unit that a read can fail in */
-    FRAME = 16,      /* {caller's frame pointer, return address}, on x86_64 as on aarch64 */
+    WORD = 8,
     SLOTS = 4,       /* probes that can be under way at once on one CPU */
+    LARGEST_FRAME = 1 << 24,
     LOWEST_CODE = 4096,
     ROUND = 8, /* frames per callback of bpf_loop, which costs as much as two */
+    RULES = 4096, /* kept: 64 KiB */
+    AT_ENTRY = 1 << 16, /* beside a depth */
 };
 
 /* One walk. */
 struct scratch {
     __u64 busy;
-    __u64 frame, lowest;    /* where the next frame is; it must not be below */
-    __u64 start, size;      /* what the window holds: the user's memory there */
-    __u64 address, pending; /* the next code address, and one to come before the chain's */
-    __u64 count, limit, hash;
+    __u64 ip, sp, fp; /* of the frame at work */
+    __u64 back;       /* 1: IP is a return address, and the call before it is what counts; 0: it is where the frame stands */
+    __u64 slot;       /* where on the stack IP was found, if it is a return address */
+    __u64 link;       /* the link register, where that may hold a return address */
+    __u64 start, last; /* the window holds the user's memory from START to the word at START + LAST */
+    __u64 tag;         /* of the process's mappings; 0: they are unknown; -1: there are no tables at all */
+    __u64 guessed;     /* IP was found by a frame pointer that may be none */
+    __u64 count, limit, hash, hash_before;
+    __u64 end; /* enum stack_end */
+    __u64 zero;
     struct stack stack;
     __u64 window[WINDOW / 8];
 };
@@ -52,9 +62,24 @@ struct {
     __type(value, struct scratch);
 } stack_scratch SEC(".maps");
 
-__u64 stack_lost[STACK_LOST_COUNT];
+/*
+ * The rules found last. CHECK is the key, a hash of address and process, combined with the rule: an entry that
+ * another CPU is just writing is thereby none, and needs no lock.
+ */
+struct rule_cache {
+    struct {
+        __u64 rule, check;
+    } entries[RULES];
+};
 
-#define OPAQUE(x) asm volatile("" : "+r"(x))
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct rule_cache);
+} stack_rules SEC(".maps");
+
+__u64 stack_lost[STACK_LOST_COUNT];
 
 static __always_inline void lose(int cause)
 {
@@ -87,25 +112,6 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
     return hash ^ hash >> 32;
 }
 
-/*
- * Reads the window at ADDRESS; false if nothing can be read. It ends with the page, since
- * a read that fails costs as much as ten that succeed, and beyond the page may lie nothing.
- */
-static __always_inline int fill(struct scratch *scratch, __u64 address)
-{
-    __u64 size = PAGE - (address & (PAGE - 1));
-    if (size > WINDOW)
-        size = WINDOW;
-    if (size < FRAME)
-        size = FRAME;
-    OPAQUE(size);
-    if (size > WINDOW) /* for the verifier */
-        return 0;
-    scratch->start = address;
-    scratch->size = size;
-    return !bpf_probe_read_user(scratch->window, size, (void *)address);
-}
-
 /* Stores the stack unless it is there. */
 static __always_inline void store(struct stack *stack, __u64 id)
 {
@@ -117,82 +123,237 @@ static __always_inline void store(struct stack *stack, __u64 id)
         lose(STACK_LOST_FULL);
 }
 
-/* The frame pointed to by FRAME: its frame pointer and return address; false at the end of the chain. */
-static __always_inline int climb(struct scratch *scratch)
+/*
+ * Reads the window from ADDRESS on; false if nothing can be read. It may reach beyond the end of the stack, where
+ * nothing is: then it ends with the page. (Above main and above a thread's first frame lie more than 2 KiB, mostly.)
+ */
+long uplua_stack_fill(struct scratch *scratch, long address)
 {
-    __u64 frame = scratch->frame;
-    /* The chain leads up, into the callers' part of the stack. */
-    if (frame < scratch->lowest || frame & 7 || frame >= USER_ADDRESSES)
+    if (!scratch)
         return 0;
-    __u64 offset = frame - scratch->start;
-    if (offset > WINDOW - FRAME || offset + FRAME > scratch->size) {
-        if (!fill(scratch, frame))
-            return 0;
-        offset = frame - scratch->start; /* 0, but unknown to the verifier like the other case */
+    scratch->start = address;
+    scratch->last = WINDOW - WORD;
+    if (!bpf_probe_read_user(scratch->window, WINDOW, (void *)address))
+        return 1;
+    __u64 size = PAGE - (address & (PAGE - 1));
+    OPAQUE(size);
+    if (size >= WINDOW) /* it lies in one page */
+        return 0;
+    scratch->last = size - WORD;
+    return !bpf_probe_read_user(scratch->window, size & (WINDOW - 1), (void *)address);
+}
+
+static __always_inline __u64 peek(__u64 address)
+{
+    __u64 word = 0;
+    bpf_probe_read_user(&word, sizeof word, (void *)address);
+    return word;
+}
+
+/* Frames that are not plain: 1 where the walk goes on. */
+long uplua_stack_special(struct scratch *scratch, long number)
+{
+    __u64 rule = number;
+    if (!scratch)
+        return 0;
+    int kind = RULE_KIND(rule);
+    if (rule == RULE_UNMAPPED) {
+        scratch->end = STACK_UNMAPPED;
+        if (scratch->guessed) { /* the frame pointer was none */
+            scratch->end = STACK_NO_TABLE;
+            scratch->count--;
+            scratch->hash = scratch->hash_before;
+        }
+        return 0;
     }
-    OPAQUE(offset);
-    if (offset > WINDOW - FRAME) /* for the verifier */
+    if (kind == RULE_END)
+        scratch->end = STACK_WHOLE;
+    if (kind == RULE_SIGNAL) { /* of code that was interrupted anywhere */
+        __u64 sp = scratch->sp;
+        scratch->ip = peek(sp + SIGNAL_INSTRUCTION);
+        scratch->fp = peek(sp + SIGNAL_FRAME_POINTER);
+        scratch->sp = peek(sp + SIGNAL_STACK_POINTER);
+        scratch->back = 0;
+        scratch->start = -1;
+        scratch->guessed = 0;
+        return 1;
+    }
+    if (kind != RULE_DEREF && kind != RULE_DEREF_PLUS_8 && kind != RULE_DEREF_OWN)
         return 0;
-    scratch->lowest = frame + FRAME;
-    scratch->frame = scratch->window[offset / 8];
-    scratch->address = CODE_ADDRESS(scratch->window[offset / 8 + 1]);
+    __u64 base = RULE_BASE(rule) == DWARF_FRAME_POINTER ? scratch->fp : scratch->sp;
+    __u64 cfa = peek(base + RULE_OFFSET(rule)) + (kind == RULE_DEREF_PLUS_8 ? 8 : 0);
+    if (cfa - scratch->sp > LARGEST_FRAME)
+        return 0;
+    if (kind == RULE_DEREF_OWN)
+        scratch->fp = peek(scratch->fp);
+    else if (RULE_FRAME(rule))
+        scratch->fp = peek(cfa + RULE_FRAME(rule));
+    scratch->slot = RETURN_ADDRESS_ON_STACK ? cfa + RULE_LINK(rule) : cfa;
+    scratch->ip = CODE_ADDRESS(peek(cfa + RULE_LINK(rule)));
+    scratch->sp = cfa;
+    scratch->back = 1;
+    scratch->guessed = 0;
     return 1;
 }
 
-/* Takes up to ROUND frames. Returns 1 when the walk is over. */
-static long walk_round(__u32 index __attribute__((unused)), struct scratch **context)
+/* The rule for the frame at work, from the cache or put there. */
+static __always_inline __u64 rule_of(struct scratch *scratch, struct rule_cache *cache)
 {
-    struct scratch *scratch = *context;
-    for (int i = 0; i < ROUND; i++) {
-        __u64 count = scratch->count, address = scratch->address;
+    if (IS_TRAMPOLINE(scratch->ip) || scratch->tag == -1ull)
+        return RULE_BY_FRAME_POINTER;
+    __u64 pc = scratch->ip - scratch->back, key = mix(scratch->tag, pc), at = key >> 8;
+    if (!scratch->tag)
+        return uplua_unwind_rule(pc);
+    OPAQUE(at);
+    at &= RULES - 2;
+    __u64 rule = cache->entries[at].rule;
+    if (cache->entries[at].check == (key ^ rule))
+        return rule;
+    rule = cache->entries[at + 1].rule;
+    if (cache->entries[at + 1].check == (key ^ rule))
+        return rule;
+    rule = uplua_unwind_rule(pc);
+    if (rule != RULE_UNMAPPED) {
+        cache->entries[at + 1].rule = cache->entries[at].rule;
+        cache->entries[at + 1].check = cache->entries[at].check;
+        cache->entries[at].rule = rule;
+        cache->entries[at].check = key ^ rule;
+    }
+    return rule;
+}
+
+/* From the frame at work to its caller's; false where that is not known, or there is none. */
+static __always_inline int climb(struct scratch *scratch, struct rule_cache *cache)
+{
+    __u64 rule = rule_of(scratch, cache);
+    if (RULE_KIND(rule) != RULE_REGISTER && rule != RULE_BY_FRAME_POINTER)
+        return uplua_stack_special(scratch, rule);
+    __u64 cfa = (RULE_BASE(rule) == DWARF_FRAME_POINTER ? scratch->fp : scratch->sp) + RULE_OFFSET(rule);
+    scratch->end = RULE_KIND(rule) == RULE_UNKNOWN ? STACK_NO_TABLE : STACK_UNREADABLE; /* if it ends here */
+    /* The stack grows downwards. */
+    if (cfa - scratch->sp > LARGEST_FRAME || cfa & 7 || cfa >= USER_ADDRESSES)
+        return 0;
+    __u64 link = cfa + RULE_LINK(rule), frame = RULE_FRAME(rule) ? cfa + RULE_FRAME(rule) : link;
+    __u64 link_at = link - scratch->start, frame_at = frame - scratch->start;
+    if (link_at > scratch->last || frame_at > scratch->last) {
+        if (!uplua_stack_fill(scratch, link < frame ? link : frame))
+            return 0;
+        link_at = link - scratch->start;
+        frame_at = frame - scratch->start;
+        if (link_at > scratch->last || frame_at > scratch->last)
+            return 0;
+    }
+    OPAQUE(link_at);
+    OPAQUE(frame_at);
+    if (link_at > WINDOW - WORD || frame_at > WINDOW - WORD) /* for the verifier */
+        return 0;
+    if (RULE_FRAME(rule))
+        scratch->fp = scratch->window[frame_at / 8];
+    if (RETURN_ADDRESS_ON_STACK || RULE_LINK(rule)) {
+        scratch->ip = CODE_ADDRESS(scratch->window[link_at / 8]);
+    } else {
+        scratch->ip = scratch->link;
+        scratch->link = 0;
+    }
+    scratch->slot = RETURN_ADDRESS_ON_STACK ? link : cfa;
+    scratch->sp = cfa;
+    scratch->back = 1;
+    scratch->guessed = RULE_KIND(rule) == RULE_UNKNOWN;
+    return 1;
+}
+
+struct walk {
+    struct scratch *scratch;
+    struct rule_cache *cache;
+};
+
+/* Takes up to ROUND frames. Returns 1 when the walk is over. */
+static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
+{
+    struct scratch *scratch = walk->scratch;
+    struct rule_cache *cache = walk->cache;
+    /* From 0 to ROUND. Not known to be 0, so that the second pass is to the verifier a case of the first. */
+    __u64 i = scratch->zero;
+    OPAQUE(i);
+    for (i &= ROUND - 1; i < ROUND; i++) {
+        __u64 count = scratch->count, address = scratch->ip;
+        if (IS_TRAMPOLINE(address)) {
+            __u64 original = uplua_unwind_return(scratch->slot);
+            if (original)
+                scratch->ip = address = original;
+            else
+                lose(STACK_LOST_RETURN);
+        }
+        if (address < LOWEST_CODE || address >= USER_ADDRESSES) {
+            if (!address)
+                scratch->end = STACK_WHOLE;
+            return 1;
+        }
         if (count >= scratch->limit || count >= STACK_FRAMES) {
-            if (count == STACK_FRAMES)
-                lose(STACK_LOST_DEPTH);
+            scratch->end = count == STACK_FRAMES ? STACK_CUT : STACK_WHOLE;
             return 1;
         }
         scratch->stack.frames[count] = address;
         scratch->count = count + 1;
+        scratch->hash_before = scratch->hash;
         scratch->hash = mix(scratch->hash, address);
-        if (scratch->pending) {
-            scratch->address = scratch->pending;
-            scratch->pending = 0;
-        } else if (!climb(scratch)) {
+        if (!climb(scratch, cache))
             return 1;
-        }
-        address = scratch->address;
-        if (address < LOWEST_CODE || address >= USER_ADDRESSES)
-            return 1;
-        if (IS_TRAMPOLINE(address))
-            lose(STACK_LOST_RETURN);
     }
     return 0;
 }
 
 /*
- * The stack of the current thread at IP with stack pointer SP and frame pointer FP. LINK: the return address of a function
- * that has made no frame of its own, else 0.
+ * The stack of the current thread at IP with stack pointer SP and frame pointer FP. LINK: the link register, where the CPU has
+ * one. DEPTH: at most so many frames, 0: all; AT_ENTRY is added where IP is a function's first instruction.
  */
 long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
 {
-    struct scratch *scratch = acquire();
-    if (!scratch) {
+    __u32 none = 0;
+    struct walk walk = {.scratch = acquire(), .cache = bpf_map_lookup_elem(&stack_rules, &none)};
+    struct scratch *scratch = walk.scratch;
+    if (!scratch || !walk.cache) {
         lose(STACK_LOST_BUSY);
         return STACK_UNKNOWN;
     }
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-    scratch->frame = fp;
-    scratch->lowest = sp;
-    scratch->size = 0;
-    scratch->address = ip;
-    scratch->pending = link;
+    __u64 generation = uplua_unwind_generation();
+    scratch->tag = generation + 1 <= 1 ? generation : mix(generation, 0);
+    scratch->ip = ip;
+    scratch->sp = sp;
+    scratch->fp = fp;
+    scratch->link = CODE_ADDRESS(link);
+    scratch->back = scratch->guessed = 0;
     scratch->count = 0;
-    scratch->limit = depth <= 0 || depth > STACK_FRAMES ? STACK_FRAMES : depth;
+    scratch->limit = (depth & ~AT_ENTRY) == 0 ? STACK_FRAMES : depth & ~AT_ENTRY;
     scratch->hash = mix(tgid, 0);
-    bpf_loop(STACK_FRAMES / ROUND + 1, walk_round, &scratch, 0);
+    scratch->end = STACK_UNREADABLE;
+    __u64 filled = uplua_stack_fill(scratch, sp);
+    if (depth & AT_ENTRY) { /* needs no table */
+        scratch->stack.frames[0] = ip;
+        scratch->count = 1;
+        scratch->hash = mix(scratch->hash, ip);
+        scratch->ip = !RETURN_ADDRESS_ON_STACK ? scratch->link : filled ? scratch->window[0] : 0;
+        scratch->slot = sp;
+        scratch->sp = sp + 8 * RETURN_ADDRESS_ON_STACK;
+        scratch->back = 1;
+        scratch->link = 0;
+    }
+    bpf_loop(STACK_FRAMES / ROUND + 1, walk_round, &walk, 0);
 
+    __u64 end = scratch->end;
+    if (end == STACK_NO_TABLE)
+        lose(STACK_LOST_NO_TABLE);
+    else if (end == STACK_UNMAPPED)
+        lose(STACK_LOST_UNMAPPED);
+    else if (end == STACK_UNREADABLE)
+        lose(STACK_LOST_UNREADABLE);
+    else if (end == STACK_CUT)
+        lose(STACK_LOST_DEPTH);
     scratch->stack.tgid = tgid;
     scratch->stack.count = scratch->count;
-    __u64 hash = mix(scratch->hash, scratch->count);
+    scratch->stack.end = end;
+    __u64 hash = mix(scratch->hash, scratch->count << 8 | end);
     __u64 id = hash <= STACK_UNKNOWN ? hash + 2 : hash;
     store(&scratch->stack, id);
     release(scratch);
@@ -206,17 +367,14 @@ long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
  */
 __hidden long uplua_ustack(void *ctx, long depth, long at_entry)
 {
-    __u64 ip = CONTEXT_INSTRUCTION(ctx), sp = CONTEXT_STACK_POINTER(ctx), fp = CONTEXT_FRAME_POINTER(ctx);
+    __u64 ip = CONTEXT_INSTRUCTION(ctx), sp = CONTEXT_STACK_POINTER(ctx), fp = CONTEXT_FRAME_POINTER(ctx), link = 0;
     OPAQUE(ip);
     OPAQUE(sp);
     OPAQUE(fp);
-    __u64 link = 0;
-    if (at_entry) {
-#if RETURN_ADDRESS_ON_STACK
-        bpf_probe_read_user(&link, sizeof link, (void *)sp);
-#else
-        link = CODE_ADDRESS(CONTEXT_LINK(ctx));
+#if !RETURN_ADDRESS_ON_STACK
+    link = CONTEXT_LINK(ctx);
 #endif
-    }
-    return uplua_stack_walk(ip, sp, fp, link, depth);
+    if (depth < 0 || depth > STACK_FRAMES)
+        depth = 0;
+    return uplua_stack_walk(ip, sp, fp, link, depth | (at_entry ? AT_ENTRY : 0));
 }

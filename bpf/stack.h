@@ -7,9 +7,19 @@
 #define STACK_FRAMES 127
 #define STACK_ENTRIES 65536
 
+/* Why a stack has no more frames. */
+enum stack_end {
+    STACK_WHOLE,      /* there are none, or no more were asked for */
+    STACK_NO_TABLE,   /* the last frame's code has no unwind table, and its frame pointer led nowhere */
+    STACK_UNMAPPED,   /* the last frame lies in no file that is known: not yet, or it is no code */
+    STACK_UNREADABLE, /* the stack's memory cannot be read, or holds what cannot be */
+    STACK_CUT,        /* at STACK_FRAMES */
+};
+
 struct stack {
     __u32 tgid;
-    __u32 count;                /* frames[0 … count - 1]; what lies behind is undefined */
+    __u16 count;                /* frames[0 … count - 1]; what lies behind is undefined */
+    __u16 end;                  /* enum stack_end */
     __u64 frames[STACK_FRAMES]; /* [0] is where the probe stands, the others are return addresses */
 };
 
@@ -21,6 +31,9 @@ struct stack {
 #define STACK_LOST_BUSY 1  /* other probes that were interrupted hold all scratch buffers of the CPU: STACK_UNKNOWN */
 #define STACK_LOST_DEPTH 2 /* cut at STACK_FRAMES although no smaller depth was asked for */
 #define STACK_LOST_RETURN 3 /* a frame's return address is hidden by a return probe's trampoline */
-#define STACK_LOST_COUNT 4
+#define STACK_LOST_NO_TABLE 4   /* stacks that ended as the enum's names say */
+#define STACK_LOST_UNMAPPED 5
+#define STACK_LOST_UNREADABLE 6
+#define STACK_LOST_COUNT 7
 
 #endif

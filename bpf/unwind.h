@@ -16,7 +16,7 @@
 #include <linux/types.h>
 
 enum rule_kind {
-    RULE_UNKNOWN,      /* as a whole 0: no call frame information, or none that a rule can express */
+    RULE_UNKNOWN,      /* in tables 0 as a whole: no call frame information, or none that a rule can express */
     RULE_END,          /* as a whole 1: the outermost frame */
     RULE_REGISTER,     /* CFA = base + offset */
     RULE_PLT,          /* CFA = sp + 8, and 8 more once (pc & 15) >= offset: a lazily bound entry has pushed its number */
@@ -33,7 +33,7 @@ enum rule_kind {
 #define RULE_LINK(rule) (((__s64)(rule) >> 48) * 8)
 
 /* Rules are shared by all tables; a row has a rule's number. */
-#define RULE_NUMBERS 65536
+#define RULE_NUMBERS 16384
 
 /*
  * A table covers BLOCK bytes of a file at a time. Its words: for each block the number of rows before it, and the number
@@ -44,5 +44,81 @@ enum rule_kind {
 #define UNWIND_ROW(offset, rule) ((__u32)(offset) << 16 | (rule))
 #define UNWIND_ROW_OFFSET(row) ((row) >> 16)
 #define UNWIND_ROW_RULE(row) ((row) & 0xffff)
+
+/* Tables are kept in slabs, arrays of chunks of words: one is made for all that is known at first, others as processes appear. */
+#define UNWIND_SLABS 256
+#define UNWIND_CHUNK 16
+
+struct unwind_chunk {
+    __u32 words[UNWIND_CHUNK];
+};
+
+/* Where a table is: its number is the index into `unwind_tables`. 0 stands for none. */
+#define UNWIND_TABLES 8192
+
+struct unwind_place {
+    __u32 slab, first;              /* the table's words begin with word FIRST of slab SLAB */
+    __u32 start_block, block_count; /* in the file */
+};
+
+/* The executable mappings of a process. */
+#define UNWIND_MAPPINGS 256
+#define UNWIND_PAGE_SHIFT 12
+#define UNWIND_NO_START (~0ull >> 1)
+
+struct unwind_mapping {
+    __u64 start;         /* UNWIND_NO_START behind the last */
+    __u32 pages, offset; /* size, and where in the file it begins, in pages of 4 KiB */
+    __u32 table;         /* number; 0: no table */
+    __u32 padding;
+};
+
+struct unwind_process {
+    __u32 generation; /* a number that no earlier state of a process has; never 0 */
+    __u32 asked;      /* milliseconds: when its mappings were asked for last, because an address lay in none */
+    struct unwind_mapping mappings[UNWIND_MAPPINGS]; /* by ascending start */
+};
+
+#define UNWIND_PROCESSES 16384
+
+/* Tables by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. */
+#define UNWIND_FILES UNWIND_TABLES
+
+struct unwind_inode {
+    __u64 inode;
+    __u32 device; /* major << 20 | minor, as the kernel keeps it */
+    __u32 padding;
+};
+
+/*
+ * What the kernel's half found out itself about a process, for as long as the user's half does not know it. It is kept
+ * because the kernel tells where an address is mapped only while no thread changes the mappings.
+ */
+#define UNWIND_RANGES 16
+
+struct unwind_range {
+    __u64 start, size; /* size: written last; 0: not there yet */
+    __u64 offset;      /* in the file, in bytes */
+    __u64 table;
+};
+
+struct unwind_early {
+    __u64 space; /* the address space that it is about: exec makes a new one */
+    __u64 count; /* ranges begun; may exceed UNWIND_RANGES */
+    struct unwind_range ranges[UNWIND_RANGES];
+};
+
+/* Offsets in the kernel's structures, in bytes; all 0 where they are not known. */
+struct unwind_kernel {
+    __u32 listening; /* 1: there is a user half, which makes tables */
+    __u32 area_start, area_end, area_offset, area_file; /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file */
+    __u32 task_space;                                   /* struct task_struct: mm */
+    __u32 file_inode;                                   /* struct file: f_inode */
+    __u32 inode_number, inode_super;                    /* struct inode: i_ino, i_sb */
+    __u32 super_device;                                 /* struct super_block: s_dev */
+    /* struct task_struct: utask; struct uprobe_task: return_instances; struct return_instance: stack, orig_ret_vaddr, next */
+    __u32 task_uprobes, uprobes_returns, return_stack, return_original, return_next;
+    __u32 page_shift;
+};
 
 #endif

@@ -15,6 +15,7 @@ local pending = {}     -- declared and not yet attached: { kind, spec, handler, 
 local attached = {}    -- links
 local setups = {}      -- what has been loaded, one userdata per setup
 local compiler         -- made when the first handler is compiled
+local unwinding = {}   -- the library's maps of unwind tables, which all setups share: name → fd
 local declared = 0     -- shared objects that the compiler knows
 
 -- Capacities: hashes take entries, rings bytes.
@@ -111,7 +112,7 @@ local function describe()
   end
   local pids = core.target.pids()
   return {
-    handlers = handlers, returns = returns, pids = pids,
+    handlers = handlers, returns = returns, pids = pids, reuse = unwinding,
     except = #pids == 0 and not options.self and core.system.pid() or nil,
   }
 end
@@ -156,6 +157,10 @@ function setup.commit()
   if stacks then
     local stack = require "uplua.stack"
     stack.bind(stacks)
+    if not next(unwinding) then
+      for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
+      stack.unwind(unwinding, #description.pids == 0, core.target.command())
+    end
     stack.follow(description.pids, core.target.command())
   end
   timing.mark "attach"
@@ -190,6 +195,9 @@ local LIBRARY = {
     "stack not taken: other probes were using the buffers",
     "stack cut at 127 frames",
     "stack cut at a frame whose return address a return probe hides",
+    "stack incomplete: a frame's code has no unwind table and no frame pointer",
+    "stack incomplete: a frame's mapping was not known",
+    "stack incomplete: its memory could not be read",
   },
   aggregate_lost = { [0] = "smallest or largest value of an aggregation not updated" },
 }

@@ -16,7 +16,7 @@ local loop = require "uplua.loop"
 local map  = require "uplua.map"
 
 ffi.cdef [[
-struct uplua_stack { uint32_t tgid, count; uint64_t frames[]; };
+struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t frames[]; };
 ]]
 
 local HEADER = ffi.sizeof "uint32_t" * 2
@@ -33,6 +33,7 @@ meta.__index = methods
 local sources = {}  -- { fd, map, value }, the last bound first
 local objects = {}  -- upper half of the id → lower half → object
 local symbols       -- uplua.core's, made when first needed
+local unwinder      -- uplua.core's; nil until handlers use stacks
 
 local function names()
   symbols = symbols or core.symbols.new()
@@ -57,7 +58,7 @@ local function load(s)
     if source.map:lookup(u64_array(s.id), source.value) then
       local found = ffi.cast(view_type, source.value)
       local room = math.floor((source.map.value_size - HEADER) / 8)
-      s._pid = found.tgid
+      s._pid, s._end = found.tgid, found.end_
       s._frames = ffi.string(found.frames, math.min(found.count, room) * 8)
       return
     end
@@ -83,6 +84,9 @@ local function resolve(s)
   return list
 end
 
+-- Why a stack has no more frames (enum stack_end of bpf/stack.h).
+local NO_TABLE, UNMAPPED, UNREADABLE, CUT = 1, 2, 3, 4
+
 local function basename(path)
   return path:match "[^/]+$" or path
 end
@@ -97,6 +101,15 @@ end
 local function line(frame)
   local text, bare = name(frame)
   return bare and text .. "+" .. hex(frame.offset) or text
+end
+
+-- What is to be said in place of the frames that are missing; nil where none is.
+local function missing(s)
+  local last = s._list and s._list[#s._list]
+  if s._end == NO_TABLE then return ("[no unwind table: %s]"):format(last and last.module and basename(last.module) or "unknown code") end
+  if s._end == UNMAPPED then return "[mapping not known]" end
+  if s._end == UNREADABLE then return "[stack not readable]" end
+  if s._end == CUT then return "[cut]" end
 end
 
 function methods:pid()
@@ -138,6 +151,8 @@ function meta:__tostring()
   for i, frame in ipairs(resolve(self)) do
     lines[i] = INDENT .. line(frame)
   end
+  local note = missing(self)
+  if note and #lines > 0 then lines[#lines + 1] = INDENT .. note end
   local text = #lines > 0 and table.concat(lines, "\n") or INDENT .. "[stack not recorded]"
   if self._frames then self._text = text end
   return text
@@ -213,6 +228,21 @@ function stack.follow(pids, command)
   local function update() symbols:update() end
   loop.watch(fd, update)
   if #pids == 0 then loop.after(0, update) end -- reads what runs already; not now, when probes are about to be attached
+end
+
+-- The library's maps that unwind tables go to.
+stack.TABLES = {
+  "unwind_slabs", "unwind_tables", "unwind_rules", "unwind_process", "unwind_files", "unwind_kernel",
+  "unwind_early", "unwind_wanted",
+}
+
+-- From now on the kernel gets unwind tables for the processes that are followed, in MAPS (name → fd, which stay open);
+-- EVERYBODY: for those in which a handler takes a stack. COMMAND: the program that is still to be executed. To be called before
+-- follow().
+function stack.unwind(maps, everybody, command)
+  unwinder = core.unwind.new(names(), maps, everybody)
+  if command then unwinder:add_program(command) end
+  loop.watch(unwinder:fd(), function() unwinder:update() end)
 end
 
 -- What was lost of it, for the ledger: { { text, count }, … }.

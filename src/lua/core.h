@@ -29,6 +29,10 @@ int core_raise(lua_State *L, const struct error *err);
 /* Registers the metatable NAME of a userdata with METHODS and the finalizer GC. */
 void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua_CFunction gc);
 
+struct symbols;
+/* The symbol cache that is argument INDEX; an argument error where it is none. */
+struct symbols *lua_symbols(lua_State *L, int index);
+
 /* Clears the hook that interrupts Lua code which does not return (state.c). */
 void state_clear_hook(lua_State *L);
 

@@ -349,8 +349,19 @@ static struct handler *compile_handlers(lua_State *L, struct lua_compiler *self,
     return handlers;
 }
 
+/* The library's maps of an earlier setup, { [name] = fd }, that OBJECT is to use. */
+static int reuse_maps(lua_State *L, int index, struct object *object)
+{
+    int rc = 0;
+    lua_getfield(L, index, "reuse"); /* maps */
+    luaL_checktype(L, -1, LUA_TTABLE);
+    for (lua_pushnil(L); !rc && lua_next(L, -2); lua_pop(L, 1)) /* maps name fd */
+        rc = object_reuse_map(object, luaL_checkstring(L, -2), (int)luaL_checkinteger(L, -1));
+    return rc;
+}
+
 /*
- * compiler:load{ handlers = { { kind, probe, symbol, at_entry, handle }, … }, pids = {…}, except = pid, returns = boolean }
+ * compiler:load{ handlers = { { kind, probe, symbol, at_entry, handle }, … }, pids = {…}, except = pid, returns = boolean, reuse = { [map] = fd } }
  * → loaded, handlers, objects
  */
 static int compiler_load(lua_State *L)
@@ -360,6 +371,9 @@ static int compiler_load(lua_State *L)
     struct error err = { 0 };
     size_t count;
     struct handler *handlers = compile_handlers(L, self, result, &count);
+    if (reuse_maps(L, 2, result->object))
+        return luaL_error(L, "out of memory");
+    lua_settop(L, 3);
     int status = object_load(result->object, bpf_library, bpf_library_size, &result->loaded, &err);
     object_free(result->object);
     result->object = NULL;

@@ -9,10 +9,10 @@
 
 #define TYPE "uplua.symbols"
 
-static struct symbols *check_symbols(lua_State *L)
+struct symbols *lua_symbols(lua_State *L, int index)
 {
-    struct symbols **self = luaL_checkudata(L, 1, TYPE);
-    luaL_argcheck(L, *self, 1, "closed");
+    struct symbols **self = luaL_checkudata(L, index, TYPE);
+    luaL_argcheck(L, *self, index, "closed");
     return *self;
 }
 
@@ -39,7 +39,7 @@ static int lua_symbols_close(lua_State *L)
 /* symbols:add_process(pid) → true | nil, text, code: reads the process's mappings, now */
 static int lua_symbols_add_process(lua_State *L)
 {
-    struct symbols *symbols = check_symbols(L);
+    struct symbols *symbols = lua_symbols(L, 1);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     int rc = symbols_add_process(symbols, pid);
     if (rc) {
@@ -58,7 +58,7 @@ static int lua_symbols_add_process(lua_State *L)
  */
 static int lua_symbols_follow(lua_State *L)
 {
-    struct symbols *symbols = check_symbols(L);
+    struct symbols *symbols = lua_symbols(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
     size_t count = lua_objlen(L, 2);
     pid_t *pids = lua_newuserdata(L, (count + 1) * sizeof *pids); /* pids */
@@ -81,21 +81,21 @@ static int lua_symbols_follow(lua_State *L)
 /* symbols:update(): takes in what was recorded */
 static int lua_symbols_update(lua_State *L)
 {
-    symbols_update(check_symbols(L));
+    symbols_update(lua_symbols(L, 1));
     return 0;
 }
 
 /* symbols:keep_file(path): opens a program that is about to be executed */
 static int lua_symbols_keep_file(lua_State *L)
 {
-    symbols_keep_file(check_symbols(L), luaL_checkstring(L, 2));
+    symbols_keep_file(lua_symbols(L, 1), luaL_checkstring(L, 2));
     return 0;
 }
 
 /* symbols:lost() → records, frames: mappings that were not recorded, frames of processes of which nothing is known */
 static int lua_symbols_lost(lua_State *L)
 {
-    struct symbols_lost lost = symbols_lost(check_symbols(L));
+    struct symbols_lost lost = symbols_lost(lua_symbols(L, 1));
     lua_pushnumber(L, (lua_Number)lost.records);
     lua_pushnumber(L, (lua_Number)lost.frames);
     return 2;
@@ -120,7 +120,7 @@ static void push_text_or_nil(lua_State *L, const char *text)
 /* symbols:lookup(pid, address: number or lightuserdata) → function | nil, module | nil, offset */
 static int lua_symbols_lookup(lua_State *L)
 {
-    struct symbols *symbols = check_symbols(L);
+    struct symbols *symbols = lua_symbols(L, 1);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     uint64_t address;
     if (lua_islightuserdata(L, 3)) {
@@ -146,7 +146,7 @@ static int lua_symbols_lookup(lua_State *L)
  */
 static int lua_symbols_resolve(lua_State *L)
 {
-    struct symbols *symbols = check_symbols(L);
+    struct symbols *symbols = lua_symbols(L, 1);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     size_t size;
     const char *frames = luaL_checklstring(L, 3, &size);

@@ -1,14 +1,18 @@
-/* unwind: the unwind table of a file, to look into. */
+/* unwind: unwind tables, loaded for the kernel; and the one of a file, to look into. */
 #include "lua/core.h"
 
 #include <lauxlib.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "arch/arch.h"
+#include "probe/library.h"
 #include "unwind/file.h"
+#include "unwind/unwinder.h"
 
 #define TYPE "uplua.unwind_file"
+#define UNWINDER "uplua.unwinder"
 
 static struct unwind_file *check_file(lua_State *L)
 {
@@ -92,13 +96,110 @@ static int unwind_parts(lua_State *L)
     return 5;
 }
 
+static int map_field(lua_State *L, const char *name)
+{
+    lua_getfield(L, 2, name);
+    int fd = (int)luaL_checkinteger(L, -1);
+    lua_pop(L, 1);
+    return fd;
+}
+
+/*
+ * unwind.new(symbols, { unwind_slabs = fd, … }, everybody) → unwinder: loads tables for the processes that SYMBOLS
+ * follows; EVERYBODY: for those that the kernel asks for. The caller keeps SYMBOLS and the maps.
+ */
+static int unwinder_new_lua(lua_State *L)
+{
+    struct symbols *symbols = lua_symbols(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    struct unwinder_maps maps = {
+        .slabs = map_field(L, "unwind_slabs"),
+        .tables = map_field(L, "unwind_tables"),
+        .rules = map_field(L, "unwind_rules"),
+        .process = map_field(L, "unwind_process"),
+        .files = map_field(L, "unwind_files"),
+        .kernel = map_field(L, "unwind_kernel"),
+        .early = map_field(L, "unwind_early"),
+        .wanted = map_field(L, "unwind_wanted"),
+    };
+    struct unwinder **self = lua_newuserdata(L, sizeof *self); /* self */
+    *self = NULL;
+    luaL_getmetatable(L, UNWINDER);
+    lua_setmetatable(L, -2);
+    struct error err;
+    if (unwinder_new(self, symbols, &maps, lua_toboolean(L, 3), &err) < 0)
+        return core_raise(L, &err);
+    return 1;
+}
+
+static struct unwinder *check_unwinder(lua_State *L)
+{
+    struct unwinder **self = luaL_checkudata(L, 1, UNWINDER);
+    luaL_argcheck(L, *self, 1, "closed");
+    return *self;
+}
+
+static int unwinder_gc(lua_State *L)
+{
+    struct unwinder **self = luaL_checkudata(L, 1, UNWINDER);
+    unwinder_free(*self);
+    *self = NULL;
+    return 0;
+}
+
+/* unwinder:fd() → a descriptor, readable when update() has something to do */
+static int unwinder_fd_lua(lua_State *L)
+{
+    lua_pushinteger(L, unwinder_fd(check_unwinder(L)));
+    return 1;
+}
+
+/* unwinder:add_program(path): makes the tables of a program that is about to be executed, and of its libraries */
+static int unwinder_add_program(lua_State *L)
+{
+    struct unwinder *unwinder = check_unwinder(L);
+    const char *path = luaL_checkstring(L, 2);
+    struct modules modules = {0};
+    char *resolved = realpath(path, NULL);
+    if (resolved)
+        library_closure("", resolved, true, &modules);
+    free(resolved);
+    for (size_t i = 0; i < modules.count; i++)
+        unwinder_add_file(unwinder, modules.items[i].path);
+    modules_free(&modules);
+    return 0;
+}
+
+/* unwinder:update(): loads what the kernel has asked for */
+static int unwinder_update_lua(lua_State *L)
+{
+    unwinder_update(check_unwinder(L));
+    return 0;
+}
+
+/* unwinder:counts() → tables, rows, bytes, failures */
+static int unwinder_counts_lua(lua_State *L)
+{
+    struct unwinder_counts counts = unwinder_counts(check_unwinder(L));
+    lua_pushnumber(L, (lua_Number)counts.tables);
+    lua_pushnumber(L, (lua_Number)counts.rows);
+    lua_pushnumber(L, (lua_Number)counts.bytes);
+    lua_pushnumber(L, (lua_Number)counts.failures);
+    return 4;
+}
+
 int unwind_open_lua(lua_State *L)
 {
+    static const luaL_Reg unwinder_methods[] = {
+        {"fd", unwinder_fd_lua}, {"add_program", unwinder_add_program},
+        {"update", unwinder_update_lua}, {"counts", unwinder_counts_lua}, {NULL, NULL},
+    };
     static const luaL_Reg methods[] = {
         {"counts", unwind_counts}, {"row", unwind_row}, {"find", unwind_find}, {"rule", unwind_parts}, {NULL, NULL},
     };
-    static const luaL_Reg functions[] = {{"open", unwind_open}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"open", unwind_open}, {"new", unwinder_new_lua}, {NULL, NULL}};
     core_new_class(L, TYPE, methods, unwind_gc);
+    core_new_class(L, UNWINDER, unwinder_methods, unwinder_gc);
     lua_newtable(L);
     luaL_register(L, NULL, functions);
     return 1;

@@ -273,13 +273,15 @@ void files_open(struct files *files, const struct file_owner *owner, struct mapp
         remember_image(files, mapping);
 }
 
-void files_keep(struct files *files, const char *path)
+struct image *files_keep(struct files *files, const char *path)
 {
     struct stat stat;
+    struct mapping mapping = {0};
     char *resolved = realpath(path, NULL); /* as its mappings will name it */
     int fd = resolved ? elffile_open_path(-1, resolved) : -1;
     if (fd >= 0 && !fstat(fd, &stat)) {
-        struct mapping mapping = {.inode = stat.st_ino, .device = stat.st_dev};
+        mapping.inode = stat.st_ino;
+        mapping.device = stat.st_dev;
         mapping.image = image_of(files, -1, fd, resolved);
         if (mapping.image)
             remember_image(files, &mapping);
@@ -287,4 +289,5 @@ void files_keep(struct files *files, const char *path)
         close(fd);
     }
     free(resolved);
+    return mapping.image;
 }

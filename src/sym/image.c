@@ -11,6 +11,7 @@ struct image {
     struct stat stat;
     int fd; /* until it is parsed: the process may exit and the file be deleted meanwhile. -1: to be opened by path */
     bool parsed;
+    int table;
     struct debugfile_search search;
     size_t segment_count;
     Elf64_Phdr *segments; /* PT_LOAD only */
@@ -86,6 +87,39 @@ static void reopen(struct image *image)
     image->fd = elffile_open_path(image->search.root, image->search.module);
     if (image->fd >= 0 && (fstat(image->fd, &stat) || !image_is(image, &stat)))
         image_unpin(image);
+}
+
+int image_read(struct image *image, int (*fn)(void *context, const struct elffile *elf), void *context)
+{
+    bool pinned = image_is_pinned(image);
+    if (!pinned)
+        reopen(image);
+    if (image->fd < 0)
+        return -ENOENT;
+    struct elffile elf;
+    int rc = elffile_open(&elf, image->fd);
+    if (!rc) {
+        rc = fn(context, &elf);
+        elffile_close(&elf);
+    }
+    if (!pinned)
+        image_unpin(image);
+    return rc;
+}
+
+const struct stat *image_stat(const struct image *image)
+{
+    return &image->stat;
+}
+
+int image_table(const struct image *image)
+{
+    return image->table;
+}
+
+void image_set_table(struct image *image, int table)
+{
+    image->table = table;
 }
 
 /* The address that a file's segments start at: prelink moves the binary, but not its debug file. */

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "sym/debugfile.h"
+#include "sym/elffile.h"
 
 struct image;
 
@@ -28,6 +29,17 @@ bool image_is_current(const struct image *image);
 void image_unpin(struct image *image);
 /* True if the file can be found again by its path. */
 bool image_has_path(const struct image *image);
+
+/* Calls fn(context, elf) with the file's headers, if it can be opened: fn's result, or -errno. */
+int image_read(struct image *image, int (*fn)(void *context, const struct elffile *elf), void *context);
+
+/* What stat says of the file. */
+const struct stat *image_stat(const struct image *image);
+
+/* A number that the unwinder keeps with the file: 0 at first. */
+int image_table(const struct image *image);
+/* Sets it. */
+void image_set_table(struct image *image, int table);
 
 /*
  * What is at OFFSET of the file, in a mapping that is EXECUTABLE or not. Returns the function's name and in *RESULT the

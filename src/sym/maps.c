@@ -145,7 +145,8 @@ int maps_merge(struct maps *now, struct maps *before)
             j++;
             if (old->executable && old->image && gone < MAX_GONE) {
                 gone++;
-                merged.items[merged.count++] = *old;
+                merged.items[merged.count] = *old;
+                merged.items[merged.count++].gone = true;
                 old->path = NULL;
             }
         } else if (!old || new->end <= old->start) {
@@ -177,6 +178,7 @@ int maps_add(struct maps *maps, const struct mapping *mapping, struct mapping **
         if (!there->time || there->generation == mapping->generation) {
             there->generation = mapping->generation;
             there->time = mapping->time;
+            there->gone = mapping->gone;
             *added = there;
             return 0;
         }

@@ -9,7 +9,7 @@
 
 struct image;
 
-/* One mapping. The last four members are the symbol cache's. */
+/* One mapping. The last five members are the symbol cache's. */
 struct mapping {
     uint64_t start, end; /* addresses, end excluded */
     uint64_t offset;     /* in the file */
@@ -20,6 +20,7 @@ struct mapping {
     uint64_t time;       /* ns, CLOCK_MONOTONIC: of the report; 0: read from /proc/PID/maps */
     struct image *image; /* the file's symbols, borrowed */
     const char *module;  /* borrowed */
+    bool gone;           /* the process had it before, and has it no more */
     bool tried;          /* the file has been opened or cannot be */
 };
 

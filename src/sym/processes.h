@@ -23,6 +23,7 @@ struct process {
     struct mapping *last;    /* where the last address was found */
     const struct root *root; /* NULL: ours */
     uint64_t next_reading;   /* ns; its mappings are not read again before then */
+    bool changed;            /* and whoever watches has not been told */
     bool exited, kept;       /* kept: it was asked for, and is never forgotten */
     uint64_t exit_number;
 };

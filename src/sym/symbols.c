@@ -38,6 +38,10 @@ struct symbols {
     bool everybody; /* all processes are followed, not only the known ones and their children */
     bool unread;    /* the mappings that they had before have not been read */
     struct symbols_lost lost;
+    void (*watch)(void *context, pid_t pid, const struct maps *maps);
+    void *watch_context;
+    pid_t *changed; /* processes of which whoever watches is still to be told */
+    size_t changed_count, changed_capacity;
 };
 
 struct symbols *symbols_new(void)
@@ -63,6 +67,7 @@ void symbols_free(struct symbols *symbols)
     processes_free(&symbols->processes);
     files_free(&symbols->files);
     tdestroy(symbols->texts, free);
+    free(symbols->changed);
     free(symbols);
 }
 
@@ -119,6 +124,42 @@ static void mapping_open(struct symbols *symbols, const struct process *process,
     files_open(&symbols->files, &owner, mapping, mapping->path ? path_inside(process, mapping, copy) : NULL);
 }
 
+static void tell(struct symbols *symbols, struct process *process)
+{
+    process->changed = false;
+    if (symbols->watch)
+        symbols->watch(symbols->watch_context, process->pid, process->exited ? NULL : &process->maps);
+}
+
+/* To be told once all that has happened is known. */
+static void tell_later(struct symbols *symbols, struct process *process)
+{
+    if (!symbols->watch || process->changed)
+        return;
+    if (symbols->changed_count == symbols->changed_capacity) {
+        size_t larger = symbols->changed_capacity ? symbols->changed_capacity * 2 : 16;
+        pid_t *changed = realloc(symbols->changed, larger * sizeof *changed);
+        if (!changed)
+            return;
+        symbols->changed = changed;
+        symbols->changed_capacity = larger;
+    }
+    process->changed = true;
+    symbols->changed[symbols->changed_count++] = process->pid;
+}
+
+static void tell_changes(struct symbols *symbols)
+{
+    for (size_t i = 0; i < symbols->changed_count; i++) {
+        struct process *process = processes_find(&symbols->processes, symbols->changed[i]);
+        if (process && process->changed)
+            tell(symbols, process);
+        else if (!process && symbols->watch) /* forgotten already */
+            symbols->watch(symbols->watch_context, symbols->changed[i], NULL);
+    }
+    symbols->changed_count = 0;
+}
+
 /* Brings PROCESS's mappings up to date. 0 or -errno: then it keeps those it had. */
 static int process_read(struct symbols *symbols, struct process *process)
 {
@@ -138,6 +179,7 @@ static int process_read(struct symbols *symbols, struct process *process)
             for (size_t i = 0; i < maps.count; i++)
                 if (maps.items[i].executable && !maps.items[i].tried)
                     mapping_open(symbols, process, &maps.items[i]);
+            tell(symbols, process);
         }
     }
     uint64_t end = now_ns(), pause = (end - begin) * REREAD_SHARE;
@@ -195,9 +237,9 @@ int symbols_follow_fd(const struct symbols *symbols)
     return symbols->events ? mmap_events_fd(symbols->events) : -1;
 }
 
-void symbols_keep_file(struct symbols *symbols, const char *path)
+struct image *symbols_keep_file(struct symbols *symbols, const char *path)
 {
-    files_keep(&symbols->files, path);
+    return files_keep(&symbols->files, path);
 }
 
 static int on_map(struct symbols *symbols, struct process *process, const struct mmap_event *event)
@@ -218,6 +260,7 @@ static int on_map(struct symbols *symbols, struct process *process, const struct
     int rc = maps_add(&process->maps, &mapping, &added);
     if (!rc && !added->tried)
         mapping_open(symbols, process, added);
+    tell_later(symbols, process);
     return rc;
 }
 
@@ -229,7 +272,18 @@ static int on_fork(struct symbols *symbols, struct process *parent, pid_t pid)
     processes_revive(&symbols->processes, child);
     child->root = parent ? parent->root : NULL;
     child->last = NULL;
-    return parent ? maps_copy(&child->maps, &parent->maps) : 0;
+    int rc = parent ? maps_copy(&child->maps, &parent->maps) : 0;
+    tell_later(symbols, child);
+    return rc;
+}
+
+/* The mappings stay known, for stacks that were taken before. */
+static void on_exec(struct symbols *symbols, struct process *process)
+{
+    processes_read_root(&symbols->processes, process); /* perhaps another one, as a container begins */
+    for (size_t i = 0; i < process->maps.count; i++)
+        process->maps.items[i].gone = true;
+    tell_later(symbols, process);
 }
 
 static void on_event(void *context, const struct mmap_event *event)
@@ -250,16 +304,18 @@ static void on_event(void *context, const struct mmap_event *event)
         if (process)
             rc = on_map(symbols, process, event);
         break;
-    case MMAP_EVENT_EXEC: /* perhaps in another root, as a container begins */
+    case MMAP_EVENT_EXEC:
         if (process)
-            processes_read_root(&symbols->processes, process);
+            on_exec(symbols, process);
         break;
     case MMAP_EVENT_FORK:
         rc = on_fork(symbols, process, event->pid);
         break;
     case MMAP_EVENT_EXIT:
-        if (process)
+        if (process) {
+            tell_later(symbols, process);
             processes_exit(&symbols->processes, process);
+        }
         break;
     }
     symbols->lost.records += rc != 0;
@@ -273,6 +329,29 @@ void symbols_update(struct symbols *symbols)
     }
     if (symbols->events)
         mmap_events_drain(symbols->events, on_event, symbols);
+    tell_changes(symbols);
+}
+
+void symbols_watch(struct symbols *symbols, void (*changed)(void *context, pid_t pid, const struct maps *maps),
+                   void *context)
+{
+    symbols->watch = changed;
+    symbols->watch_context = context;
+}
+
+const struct maps *symbols_mappings(struct symbols *symbols, pid_t pid)
+{
+    struct process *process = processes_get(&symbols->processes, pid);
+    if (process && !process->maps.count)
+        process_read(symbols, process);
+    return process && process->maps.count ? &process->maps : NULL;
+}
+
+void symbols_read(struct symbols *symbols, pid_t pid)
+{
+    struct process *process = processes_get(&symbols->processes, pid);
+    if (process && now_ns() >= process->next_reading)
+        process_read(symbols, process);
 }
 
 struct symbols_lost symbols_lost(const struct symbols *symbols)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sym/maps.h"
 #include "sys/error.h"
 
 struct symbols; /* a cache of processes and of the ELF files that they map */
@@ -47,8 +48,21 @@ int symbols_follow_fd(const struct symbols *symbols);
 /* Takes in what the followed processes have mapped: before lookups, and often enough that no record is lost. */
 void symbols_update(struct symbols *symbols);
 
-/* Opens the program PATH, so that its names are known even if it is deleted before it is seen mapped. */
-void symbols_keep_file(struct symbols *symbols, const char *path);
+/*
+ * Calls changed(context, pid, maps) whenever the mappings of a process that is followed have changed, with NULL once it
+ * has exited: during symbols_update and whenever mappings are read. CHANGED may be NULL: nobody watches then.
+ */
+void symbols_watch(struct symbols *symbols, void (*changed)(void *context, pid_t pid, const struct maps *maps),
+                   void *context);
+
+/* The mappings of PID, read now if they are not known; NULL where they cannot be. Valid until the next call. */
+const struct maps *symbols_mappings(struct symbols *symbols, pid_t pid);
+
+/* Reads the mappings of PID again, unless that was done a moment ago. */
+void symbols_read(struct symbols *symbols, pid_t pid);
+
+/* Opens the program PATH, so that its names are known even if it is deleted before it is seen mapped. NULL where it cannot be. */
+struct image *symbols_keep_file(struct symbols *symbols, const char *path);
 
 /* What could not be known so far. */
 struct symbols_lost {

@@ -66,7 +66,14 @@ static uint32_t find_string(const char *strings, size_t size, const char *name)
     return 0;
 }
 
-static int find_function(const uint8_t *btf, size_t size, const char *name)
+/* The file's two sections. */
+struct kernel_btf {
+    const uint8_t *types, *types_end;
+    const char *strings;
+    size_t strings_size;
+};
+
+static int open_sections(const uint8_t *btf, size_t size, struct kernel_btf *result)
 {
     const struct btf_header *header = (const void *)btf;
     if (size < sizeof *header || header->magic != BTF_MAGIC || header->hdr_len > size)
@@ -74,67 +81,161 @@ static int find_function(const uint8_t *btf, size_t size, const char *name)
     const uint8_t *data = btf + header->hdr_len;
     size_t left = size - header->hdr_len;
     if (header->type_off > left || header->type_len > left - header->type_off || header->str_off > left ||
-        header->str_len > left - header->str_off || header->type_off % 4 || header->hdr_len % 4)
+        header->str_len > left - header->str_off || header->type_off % 4 || header->hdr_len % 4 || !header->str_len ||
+        data[header->str_off + header->str_len - 1])
         return -EINVAL;
+    *result = (struct kernel_btf){.types = data + header->type_off,
+                                  .types_end = data + header->type_off + header->type_len,
+                                  .strings = (const char *)data + header->str_off,
+                                  .strings_size = header->str_len};
+    return 0;
+}
 
-    uint32_t name_offset = find_string((const char *)data + header->str_off, header->str_len, name);
+/* The type behind TYPE; NULL at the end, or where the kernel is newer than we are. */
+static const struct btf_type *next_type(const struct kernel_btf *btf, const struct btf_type *type)
+{
+    ptrdiff_t extra = extra_bytes(BTF_INFO_KIND(type->info), BTF_INFO_VLEN(type->info));
+    const uint8_t *next = (const uint8_t *)(type + 1);
+    if (extra < 0 || extra > btf->types_end - next)
+        return NULL;
+    next += extra;
+    return (size_t)(btf->types_end - next) >= sizeof *type ? (const struct btf_type *)next : NULL;
+}
+
+static const struct btf_type *first_type(const struct kernel_btf *btf)
+{
+    size_t size = (size_t)(btf->types_end - btf->types);
+    const struct btf_type *first = (const void *)btf->types;
+    ptrdiff_t extra = size < sizeof *first ? -1 : extra_bytes(BTF_INFO_KIND(first->info), BTF_INFO_VLEN(first->info));
+    return extra >= 0 && (size_t)extra <= size - sizeof *first ? first : NULL;
+}
+
+static int find_function(const struct kernel_btf *btf, void *name)
+{
+    uint32_t name_offset = find_string(btf->strings, btf->strings_size, name);
     if (!name_offset)
         return -ENOENT;
-    const uint8_t *type = data + header->type_off, *end = type + header->type_len;
-    for (int id = 1; (size_t)(end - type) >= sizeof(struct btf_type); id++) {
-        const struct btf_type *t = (const void *)type;
-        unsigned kind = BTF_INFO_KIND(t->info);
-        if (kind == BTF_KIND_FUNC && t->name_off == name_offset)
+    int id = 1;
+    for (const struct btf_type *type = first_type(btf); type; type = next_type(btf, type), id++)
+        if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC && type->name_off == name_offset)
             return id;
-        ptrdiff_t extra = extra_bytes(kind, BTF_INFO_VLEN(t->info));
-        type += sizeof *t;
-        if (extra < 0 || extra > end - type)
-            return -EINVAL;
-        type += extra;
-    }
     return -ENOENT;
 }
 
-/* Before 6.16 the file cannot be mapped. */
-static int find_by_reading(int fd, size_t size, const char *name)
+static const char *string_at(const struct kernel_btf *btf, uint32_t offset)
 {
-    uint8_t *btf = malloc(size);
-    if (!btf)
+    return offset < btf->strings_size ? btf->strings + offset : "";
+}
+
+static bool is_structure(const struct btf_type *type)
+{
+    unsigned kind = BTF_INFO_KIND(type->info);
+    return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION;
+}
+
+/* Bytes from the start of STRUCTURE to its member NAME; -1 where it has none. TYPES: all types by their ids. */
+static int64_t member_offset(const struct kernel_btf *btf, const struct btf_type *const *types, size_t count,
+                             const struct btf_type *structure, const char *name, int depth)
+{
+    enum { DEEPEST = 8 };
+    const struct btf_member *members = (const void *)(structure + 1);
+    for (unsigned i = 0; i < BTF_INFO_VLEN(structure->info); i++) {
+        uint32_t bits = BTF_INFO_KFLAG(structure->info) ? BTF_MEMBER_BIT_OFFSET(members[i].offset) : members[i].offset;
+        if (!strcmp(string_at(btf, members[i].name_off), name))
+            return bits / 8;
+        const struct btf_type *inner = members[i].type < count ? types[members[i].type] : NULL;
+        if (members[i].name_off || !inner || !is_structure(inner) || depth == DEEPEST)
+            continue;
+        int64_t offset = member_offset(btf, types, count, inner, name, depth + 1);
+        if (offset >= 0)
+            return offset + bits / 8;
+    }
+    return -1;
+}
+
+struct wanted_fields {
+    struct kernel_field *fields;
+    size_t count;
+};
+
+static int find_fields(const struct kernel_btf *btf, void *context)
+{
+    const struct wanted_fields *wanted = context;
+    size_t capacity = (size_t)(btf->types_end - btf->types) / sizeof(struct btf_type) + 2, count = 1, found = 0;
+    const struct btf_type **types = calloc(capacity, sizeof *types);
+    if (!types)
         return -ENOMEM;
+    for (const struct btf_type *type = first_type(btf); type; type = next_type(btf, type))
+        types[count++] = type;
+    for (size_t i = 0; i < wanted->count; i++)
+        wanted->fields[i].offset = UINT32_MAX;
+    for (size_t id = 1; id < count; id++) {
+        if (BTF_INFO_KIND(types[id]->info) != BTF_KIND_STRUCT)
+            continue;
+        const char *name = string_at(btf, types[id]->name_off);
+        for (size_t i = 0; i < wanted->count; i++) {
+            struct kernel_field *field = &wanted->fields[i];
+            if (field->offset != UINT32_MAX || *field->type != *name || strcmp(field->type, name))
+                continue;
+            int64_t offset = member_offset(btf, types, count, types[id], field->name, 0);
+            if (offset >= 0) {
+                field->offset = (uint32_t)offset;
+                found++;
+            }
+        }
+    }
+    free(types);
+    return found == wanted->count ? 0 : -ENOENT;
+}
+
+/* Before 6.16 the file cannot be mapped. */
+static uint8_t *read_whole(int fd, size_t *size)
+{
+    uint8_t *btf = malloc(*size);
     size_t have = 0;
-    while (have < size) {
-        ssize_t n = read(fd, btf + have, size - have);
+    while (btf && have < *size) {
+        ssize_t n = read(fd, btf + have, *size - have);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
             break;
         have += (size_t)n;
     }
-    int result = find_function(btf, have, name);
-    free(btf);
+    *size = have;
+    return btf;
+}
+
+/* What FIND makes of the file and CONTEXT. */
+static int with_kernel_btf(int (*find)(const struct kernel_btf *btf, void *context), void *context)
+{
+    int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    struct stat st;
+    struct kernel_btf sections;
+    int result = fstat(fd, &st) < 0 ? -errno : st.st_size <= 0 || st.st_size > MAX_BTF ? -EINVAL : 0;
+    if (!result) {
+        size_t size = (size_t)st.st_size;
+        uint8_t *mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0), *copy = NULL;
+        if (mapped == MAP_FAILED)
+            copy = read_whole(fd, &size);
+        result = mapped == MAP_FAILED && !copy ? -ENOMEM : open_sections(copy ? copy : mapped, size, &sections);
+        if (!result)
+            result = find(&sections, context);
+        if (mapped != MAP_FAILED)
+            munmap(mapped, (size_t)st.st_size);
+        free(copy);
+    }
+    close(fd);
     return result;
 }
 
 int kernel_btf_function(const char *name)
 {
-    int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    int result;
-    struct stat st;
-    if (fstat(fd, &st) < 0) {
-        result = -errno;
-    } else if (st.st_size <= 0 || st.st_size > MAX_BTF) {
-        result = -EINVAL;
-    } else {
-        void *btf = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (btf == MAP_FAILED) {
-            result = find_by_reading(fd, (size_t)st.st_size, name);
-        } else {
-            result = find_function(btf, (size_t)st.st_size, name);
-            munmap(btf, (size_t)st.st_size);
-        }
-    }
-    close(fd);
-    return result;
+    return with_kernel_btf(find_function, (char *)name);
+}
+
+int kernel_btf_fields(struct kernel_field *fields, size_t count)
+{
+    return with_kernel_btf(find_fields, &(struct wanted_fields){fields, count});
 }

@@ -29,7 +29,7 @@ enum {
     RING_MAX = 512 * 1024,
     RING_MIN = 64 * 1024,
     RINGS_MAX = 16 * 1024 * 1024, /* of all CPUs, where RING_MIN allows it */
-    WAKEUP = 1024,                /* bytes; an exec of a dynamically linked program writes about 900 */
+    WAKEUP = 1,                   /* bytes: at once, since a library may be called as soon as it is mapped */
     MAX_RECORD = 1 << 16,         /* perf_event_header.size has 16 bits */
     TRAILER = 16,                 /* what sample_id_all appends: u32 pid, tid; u64 time */
 };

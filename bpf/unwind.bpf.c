@@ -1,0 +1,339 @@
+/*
+ * Which rule unwinds the frame of a code address: process → mapping → file offset → table → row → rule. 60 to 150 ns; the
+ * walk asks for each address once and keeps the answers (stack.bpf.c).
+ *
+ * Searches are written without branches on what is found, which the verifier would follow both ways at each step.
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "arch.h"
+#include "stack.h"
+#include "unwind.h"
+#include "walk.h"
+
+struct slab {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE | BPF_F_INNER_MAP);
+    __uint(max_entries, 1);
+    __uint(key_size, sizeof(__u32)); /* not by types: clang knows those of an inner map by name only */
+    __uint(value_size, sizeof(struct unwind_chunk));
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+    __uint(max_entries, UNWIND_SLABS);
+    __type(key, __u32);
+    __array(values, struct slab);
+} unwind_slabs SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, UNWIND_TABLES);
+    __type(key, __u32);
+    __type(value, struct unwind_place);
+} unwind_tables SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, RULE_NUMBERS);
+    __type(key, __u32);
+    __type(value, __u64);
+} unwind_rules SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, UNWIND_PROCESSES);
+    __type(key, __u32);
+    __type(value, struct unwind_process);
+} unwind_process SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, UNWIND_FILES);
+    __type(key, struct unwind_inode);
+    __type(value, __u32);
+} unwind_files SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct unwind_kernel);
+} unwind_kernel SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, UNWIND_PROCESSES);
+    __type(key, __u32);
+    __type(value, struct unwind_early);
+} unwind_early SEC(".maps");
+
+/* Process ids whose mappings the user side should look at. */
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 65536);
+} unwind_wanted SEC(".maps");
+
+static __always_inline struct unwind_process *process_of(__u32 tgid)
+{
+    return bpf_map_lookup_elem(&unwind_process, &tgid);
+}
+
+static __always_inline void want(__u32 tgid)
+{
+    __u32 *wanted = bpf_ringbuf_reserve(&unwind_wanted, sizeof *wanted, 0);
+    if (wanted) {
+        *wanted = tgid;
+        bpf_ringbuf_submit(wanted, 0);
+    }
+}
+
+long uplua_unwind_generation(void)
+{
+    __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
+    struct unwind_process *process = process_of(tgid);
+    if (process)
+        return process->generation;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
+    if (!kernel || !kernel->listening)
+        return -1;
+    want(tgid);
+    return 0;
+}
+
+/* Asks for the mappings of PROCESS once more, but not at each of a thousand wrong addresses. */
+static __always_inline void want_again(struct unwind_process *process, __u32 tgid)
+{
+    enum { PAUSE = 16 };
+    __u32 now = bpf_ktime_get_ns() >> 20;
+    if (now - process->asked < PAUSE)
+        return;
+    process->asked = now;
+    want(tgid);
+}
+
+static __always_inline __u32 *word(void *slab, __u32 index)
+{
+    __u32 key = index / UNWIND_CHUNK;
+    struct unwind_chunk *chunk = bpf_map_lookup_elem(slab, &key);
+    if (!chunk)
+        return 0;
+    index %= UNWIND_CHUNK;
+    OPAQUE(index);
+    return &chunk->words[index & (UNWIND_CHUNK - 1)];
+}
+
+/* The row of OFFSET in the table at PLACE; 0, a row of RULE_UNKNOWN, where it has none. */
+static __always_inline __u32 row_of(const struct unwind_place *place, __u64 offset)
+{
+    enum { STEPS = 11 }; /* halve a block of 1,024 rows, one for each byte */
+    __u32 slab_number = place->slab, first = place->first, count = place->block_count;
+    __u64 block = (offset >> UNWIND_BLOCK_SHIFT) - place->start_block;
+    void *slab = bpf_map_lookup_elem(&unwind_slabs, &slab_number);
+    if (!slab || block >= count)
+        return 0;
+    __u32 *low = word(slab, first + block), *high = word(slab, first + block + 1);
+    if (!low || !high)
+        return 0;
+    __u32 at = first + count + 1 + *low, left = *high - *low;
+    __s64 wanted = offset & 0xffff;
+    for (int i = 0; i < STEPS && left; i++) {
+        __u32 half = (left + 1) / 2;
+        __u32 *row = word(slab, at + half - 1);
+        if (!row)
+            return 0;
+        __s64 below = (wanted - (__s64)UNWIND_ROW_OFFSET(*row)) >> 63; /* all ones: the row begins behind OFFSET */
+        at += half & ~(__u32)below;
+        left -= half;
+    }
+    __u32 *row = word(slab, at - 1);
+    return row ? *row : 0;
+}
+
+/* The rule that the table NUMBER has for the code at ADDRESS, which is OFFSET in its file. */
+static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
+{
+    struct unwind_place *place = number ? bpf_map_lookup_elem(&unwind_tables, &number) : 0;
+    if (!place)
+        return RULE_BY_FRAME_POINTER;
+    __u32 rule_number = UNWIND_ROW_RULE(row_of(place, offset));
+    __u64 *found = rule_number ? bpf_map_lookup_elem(&unwind_rules, &rule_number) : 0;
+    __u64 rule = found ? *found : RULE_UNKNOWN;
+    int base = RULE_BASE(rule);
+    if (RULE_KIND(rule) >= RULE_REGISTER && RULE_KIND(rule) != RULE_SIGNAL && base != DWARF_STACK_POINTER &&
+        base != DWARF_FRAME_POINTER) /* a few instructions of a prologue, in registers that no call keeps */
+        return RULE_BY_FRAME_POINTER;
+    if (rule == RULE_UNKNOWN)
+        return RULE_BY_FRAME_POINTER;
+    if (RULE_KIND(rule) == RULE_PLT) /* decided by the address: the answer is an ordinary rule */
+        return RULE_CALLED + ((__s64)(address & 15) >= RULE_OFFSET(rule) ? 8 << 8 : 0);
+    return rule;
+}
+
+/* Where an address is, by the kernel's own account. */
+struct area {
+    struct unwind_kernel *kernel;
+    __u64 start, end, offset, file;
+};
+
+static __always_inline __u64 kernel_word(__u64 address)
+{
+    __u64 word = 0;
+    bpf_probe_read_kernel(&word, sizeof word, (void *)address);
+    return word;
+}
+
+static long on_area(void *task __attribute__((unused)), void *vma, struct area *area)
+{
+    struct unwind_kernel *kernel = area->kernel;
+    bpf_probe_read_kernel(&area->start, 8, vma + kernel->area_start);
+    bpf_probe_read_kernel(&area->end, 8, vma + kernel->area_end);
+    bpf_probe_read_kernel(&area->offset, 8, vma + kernel->area_offset);
+    bpf_probe_read_kernel(&area->file, 8, vma + kernel->area_file);
+    return 0;
+}
+
+static struct unwind_early nothing; /* all zeros */
+
+/* What is known early of the process TGID; a stale account of an earlier program begins anew. */
+static __always_inline struct unwind_early *early_of(__u32 tgid, __u64 space)
+{
+    struct unwind_early *early = bpf_map_lookup_elem(&unwind_early, &tgid);
+    if (!early || early->space != space) {
+        bpf_map_update_elem(&unwind_early, &tgid, &nothing, BPF_ANY);
+        early = bpf_map_lookup_elem(&unwind_early, &tgid);
+        if (early)
+            early->space = space;
+    }
+    return early;
+}
+
+/* Where an address is in a file that has a table. */
+struct place {
+    __u64 table, offset;
+};
+
+/*
+ * Finds PLACE of the code at ADDRESS in a mapping that nobody has reported yet: in a process that has just begun, or a
+ * library that has just been loaded. Its file may be known. Takes 300 ns the first time. False where it is not.
+ */
+static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel, struct place *place)
+{
+    struct area area = {.kernel = kernel};
+    void *task = (void *)bpf_get_current_task_btf();
+    __u64 space = 0, i = 0;
+    bpf_probe_read_kernel(&space, sizeof space, task + kernel->task_space);
+    struct unwind_early *early = early_of(tgid, space);
+    if (!early)
+        return 0;
+    while (i < UNWIND_RANGES && address - early->ranges[i].start >= early->ranges[i].size)
+        i++;
+    OPAQUE(i);
+    if (i < UNWIND_RANGES) {
+        place->table = early->ranges[i].table;
+        place->offset = address - early->ranges[i].start + early->ranges[i].offset;
+        return 1;
+    }
+    if (bpf_find_vma(task, address, on_area, &area, 0) || !area.file)
+        return 0;
+    __u64 inode = kernel_word(area.file + kernel->file_inode);
+    struct unwind_inode file = {
+        .inode = kernel_word(inode + kernel->inode_number),
+        .device = kernel_word(kernel_word(inode + kernel->inode_super) + kernel->super_device),
+    };
+    __u32 *number = bpf_map_lookup_elem(&unwind_files, &file);
+    if (!number)
+        return 0;
+    __u64 offset = area.offset << kernel->page_shift, at = __sync_fetch_and_add(&early->count, 1);
+    place->table = *number;
+    place->offset = address - area.start + offset;
+    OPAQUE(at);
+    if (at < UNWIND_RANGES) {
+        struct unwind_range *range = &early->ranges[at];
+        range->start = area.start;
+        range->offset = offset;
+        range->table = place->table;
+        asm volatile("" ::: "memory");
+        *(volatile __u64 *)&range->size = area.end - area.start;
+    }
+    return 1;
+}
+
+/* Finds PLACE by the mappings of PROCESS; false where none has ADDRESS. */
+static __always_inline int place_by_mapping(struct unwind_process *process, __u64 address, struct place *place)
+{
+    __u32 at = 0;
+#pragma unroll
+    for (__u32 step = UNWIND_MAPPINGS / 2; step; step /= 2) {
+        __u32 next = at + step;
+        OPAQUE(next);
+        next &= UNWIND_MAPPINGS - 1;
+        __s64 below = (__s64)(address - process->mappings[next].start) >> 63;
+        at += step & ~(__u32)below;
+    }
+    OPAQUE(at);
+    const struct unwind_mapping *mapping = &process->mappings[at & (UNWIND_MAPPINGS - 1)];
+    __u64 inside = address - mapping->start;
+    place->table = mapping->table;
+    place->offset = inside + ((__u64)mapping->offset << UNWIND_PAGE_SHIFT);
+    return inside >> UNWIND_PAGE_SHIFT < mapping->pages;
+}
+
+long uplua_unwind_rule(long pc)
+{
+    __u64 address = pc;
+    __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
+    struct unwind_process *process = process_of(tgid);
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
+    struct place place;
+    if (!process || !place_by_mapping(process, address, &place)) {
+        if (!kernel || !kernel->file_inode) /* a kernel without BTF */
+            return RULE_BY_FRAME_POINTER;
+        if (process)
+            want_again(process, tgid);
+        if (!place_by_file(tgid, address, kernel, &place))
+            return RULE_UNMAPPED;
+    }
+    return rule_in(place.table, address, place.offset);
+}
+
+/* The calls that return probes wait for are a list, the innermost first. */
+struct search {
+    struct unwind_kernel *kernel;
+    __u64 slot, instance, original;
+};
+
+static long search_returns(__u32 index __attribute__((unused)), struct search *search)
+{
+    struct unwind_kernel *kernel = search->kernel;
+    __u64 instance = search->instance;
+    if (!instance)
+        return 1;
+    if (kernel_word(instance + kernel->return_stack) == search->slot) {
+        search->original = kernel_word(instance + kernel->return_original);
+        return 1;
+    }
+    search->instance = kernel_word(instance + kernel->return_next);
+    return 0;
+}
+
+long uplua_unwind_return(long slot)
+{
+    enum { DEEPEST = 128 }; /* the kernel goes to 64 (MAX_URETPROBE_DEPTH) */
+    __u32 none = 0;
+    struct search search = {.kernel = bpf_map_lookup_elem(&unwind_kernel, &none), .slot = slot};
+    struct unwind_kernel *kernel = search.kernel;
+    if (!kernel || !kernel->return_original)
+        return 0;
+    __u64 uprobes = kernel_word((__u64)bpf_get_current_task() + kernel->task_uprobes);
+    search.instance = uprobes ? kernel_word(uprobes + kernel->uprobes_returns) : 0;
+    bpf_loop(DEEPEST, search_returns, &search, 0);
+    return search.original;
+}

@@ -1,0 +1,331 @@
+/*
+ * A change of a process's mappings gives it a new generation, under which the kernel's half remembers rules; so nothing
+ * stale is ever found. Tables are written before the mappings that name them.
+ */
+#include "unwind/unwinder.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "sym/image.h"
+#include "sys/btf.h"
+#include "unwind/slabs.h"
+#include "unwind/table.h"
+
+/* A table that is built and not yet in the kernel. */
+struct pending {
+    struct unwind_table table;
+    struct image *image;
+    uint64_t device, inode; /* as mappings have them */
+};
+
+struct unwinder {
+    struct symbols *symbols;
+    struct unwinder_maps maps;
+    bool everybody;
+    struct unwind_rules rules;
+    size_t rules_written;
+    uint64_t *kernel_rules;      /* the map, mapped */
+    struct unwind_place *places; /* the map, mapped */
+    uint32_t place_count;        /* 0 stands for none */
+    struct slabs slabs;
+    struct ring_buffer *wanted;
+    uint32_t generation;
+    pid_t *pids; /* those that the kernel knows, ascending */
+    size_t pid_count, pid_capacity;
+    struct unwind_process process; /* in the making */
+    struct pending pending[UNWIND_MAPPINGS];
+    size_t pending_count;
+    struct unwinder_counts counts;
+};
+
+static size_t position(const struct unwinder *unwinder, pid_t pid)
+{
+    size_t low = 0, high = unwinder->pid_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (unwinder->pids[middle] < pid)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_loaded(const struct unwinder *unwinder, pid_t pid)
+{
+    size_t at = position(unwinder, pid);
+    return at < unwinder->pid_count && unwinder->pids[at] == pid;
+}
+
+static void remember(struct unwinder *unwinder, pid_t pid)
+{
+    if (is_loaded(unwinder, pid))
+        return;
+    if (unwinder->pid_count == unwinder->pid_capacity) {
+        size_t larger = unwinder->pid_capacity ? unwinder->pid_capacity * 2 : 16;
+        pid_t *pids = realloc(unwinder->pids, larger * sizeof *pids);
+        if (!pids)
+            return;
+        unwinder->pids = pids;
+        unwinder->pid_capacity = larger;
+    }
+    size_t at = position(unwinder, pid);
+    memmove(unwinder->pids + at + 1, unwinder->pids + at, (unwinder->pid_count - at) * sizeof pid);
+    unwinder->pids[at] = pid;
+    unwinder->pid_count++;
+}
+
+static void forget(struct unwinder *unwinder, pid_t pid)
+{
+    if (!is_loaded(unwinder, pid))
+        return;
+    uint32_t key = (uint32_t)pid;
+    bpf_map_delete_elem(unwinder->maps.process, &key);
+    bpf_map_delete_elem(unwinder->maps.early, &key);
+    size_t at = position(unwinder, pid);
+    unwinder->pid_count--;
+    memmove(unwinder->pids + at, unwinder->pids + at + 1, (unwinder->pid_count - at) * sizeof pid);
+}
+
+static int build(void *context, const struct elffile *elf)
+{
+    struct unwinder *unwinder = context;
+    return unwind_table_build(&unwinder->pending[unwinder->pending_count].table, elf, &unwinder->rules, NULL);
+}
+
+static void build_table(struct unwinder *unwinder, struct image *image, uint64_t device, uint64_t inode)
+{
+    if (!image || image_table(image) || unwinder->pending_count == UNWIND_MAPPINGS)
+        return;
+    image_set_table(image, -1);
+    if (image_read(image, build, unwinder))
+        return;
+    struct pending *pending = &unwinder->pending[unwinder->pending_count++];
+    pending->image = image;
+    pending->device = device;
+    pending->inode = inode;
+}
+
+/* The table NUMBER is found by its file too. */
+static void write_file(const struct unwinder *unwinder, const struct pending *pending, uint32_t number)
+{
+    struct unwind_inode file = {.inode = pending->inode,
+                               .device = major(pending->device) << 20 | minor(pending->device)};
+    if (file.inode)
+        bpf_map_update_elem(unwinder->maps.files, &file, &number, BPF_ANY);
+}
+
+/* Writes the tables that were built, and the rules that they use, into the kernel's maps. */
+static void write_tables(struct unwinder *unwinder)
+{
+    size_t words = 0;
+    for (size_t i = 0; i < unwinder->pending_count; i++)
+        words += unwind_table_words(&unwinder->pending[i].table);
+    int rc = words ? slabs_reserve(&unwinder->slabs, words) : 0;
+    for (; unwinder->rules_written < unwinder->rules.count; unwinder->rules_written++)
+        unwinder->kernel_rules[unwinder->rules_written] = unwinder->rules.items[unwinder->rules_written];
+    for (size_t i = 0; i < unwinder->pending_count; i++) {
+        struct unwind_table *table = &unwinder->pending[i].table;
+        if (!rc && unwinder->place_count + 1 < UNWIND_TABLES) {
+            struct unwind_place *place = &unwinder->places[++unwinder->place_count];
+            place->slab = slabs_add(&unwinder->slabs, table->words, unwind_table_words(table), &place->first);
+            place->start_block = (uint32_t)(table->start >> UNWIND_BLOCK_SHIFT);
+            place->block_count = table->block_count;
+            image_set_table(unwinder->pending[i].image, (int)unwinder->place_count);
+            write_file(unwinder, &unwinder->pending[i], unwinder->place_count);
+            unwinder->counts.tables++;
+            unwinder->counts.rows += table->row_count;
+            unwinder->counts.bytes += unwind_table_words(table) * sizeof *table->words;
+        } else {
+            unwinder->counts.failures++;
+        }
+        unwind_table_free(table);
+    }
+    unwinder->pending_count = 0;
+}
+
+/* The executable mappings of MAPS for the kernel; of too many only those that have a table. Their number. */
+static size_t list_mappings(struct unwinder *unwinder, const struct maps *maps, bool with_table)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct mapping *mapping = &maps->items[i];
+        int table = mapping->image ? image_table(mapping->image) : 0;
+        if (!mapping->executable || mapping->gone || (with_table && table <= 0))
+            continue;
+        if (count < UNWIND_MAPPINGS)
+            unwinder->process.mappings[count] = (struct unwind_mapping){
+                .start = mapping->start,
+                .pages = (uint32_t)((mapping->end - mapping->start) >> UNWIND_PAGE_SHIFT),
+                .offset = mapping->inode ? (uint32_t)(mapping->offset >> UNWIND_PAGE_SHIFT) : 0,
+                .table = table > 0 ? (uint32_t)table : 0,
+            };
+        count++;
+    }
+    for (size_t i = count; i < UNWIND_MAPPINGS; i++)
+        unwinder->process.mappings[i] = (struct unwind_mapping){.start = UNWIND_NO_START};
+    return count;
+}
+
+static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
+{
+    for (size_t i = 0; i < maps->count; i++)
+        if (maps->items[i].executable && !maps->items[i].gone)
+            build_table(unwinder, maps->items[i].image, maps->items[i].device, maps->items[i].inode);
+    write_tables(unwinder);
+    size_t count = list_mappings(unwinder, maps, false);
+    if (count > UNWIND_MAPPINGS)
+        count = list_mappings(unwinder, maps, true);
+    unwinder->process.generation = ++unwinder->generation;
+    unwinder->process.asked = 0;
+    uint32_t key = (uint32_t)pid;
+    int rc = bpf_map_update_elem(unwinder->maps.process, &key, &unwinder->process, BPF_ANY);
+    unwinder->counts.failures += rc != 0 || count > UNWIND_MAPPINGS;
+    if (!rc)
+        remember(unwinder, pid);
+}
+
+void unwinder_add_file(struct unwinder *unwinder, const char *path)
+{
+    struct image *image = symbols_keep_file(unwinder->symbols, path);
+    if (image)
+        build_table(unwinder, image, image_stat(image)->st_dev, image_stat(image)->st_ino);
+    write_tables(unwinder);
+}
+
+/* The mappings of PID are now MAPS; NULL: it has exited. */
+static void on_change(void *context, pid_t pid, const struct maps *maps)
+{
+    struct unwinder *unwinder = context;
+    if (!maps)
+        forget(unwinder, pid);
+    else if (!unwinder->everybody || is_loaded(unwinder, pid))
+        load(unwinder, pid, maps);
+}
+
+static void load_now(struct unwinder *unwinder, pid_t pid)
+{
+    const struct maps *maps = symbols_mappings(unwinder->symbols, pid);
+    if (maps && !is_loaded(unwinder, pid)) /* reading them may have done it */
+        load(unwinder, pid, maps);
+}
+
+static int on_wanted(void *context, void *data, size_t size)
+{
+    uint32_t pid;
+    if (size >= sizeof pid) {
+        memcpy(&pid, data, sizeof pid);
+        struct unwinder *unwinder = context;
+        if (is_loaded(unwinder, (pid_t)pid))
+            symbols_read(unwinder->symbols, (pid_t)pid);
+        else
+            load_now(unwinder, (pid_t)pid);
+    }
+    return 0;
+}
+
+int unwinder_fd(const struct unwinder *unwinder)
+{
+    return ring_buffer__epoll_fd(unwinder->wanted);
+}
+
+void unwinder_update(struct unwinder *unwinder)
+{
+    symbols_update(unwinder->symbols);
+    ring_buffer__consume(unwinder->wanted);
+}
+
+struct unwinder_counts unwinder_counts(const struct unwinder *unwinder)
+{
+    return unwinder->counts;
+}
+
+static void *map_array(int fd, size_t size)
+{
+    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+/* Tells the kernel's half where its kernel keeps what; where that cannot be found out, it knows only what is reported. */
+static void write_kernel(const struct unwinder *unwinder)
+{
+    struct unwind_kernel kernel = {.listening = 1,
+                                   .page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE))};
+    struct kernel_field fields[] = {
+        {"vm_area_struct", "vm_start", 0},
+        {"vm_area_struct", "vm_end", 0},
+        {"vm_area_struct", "vm_pgoff", 0},
+        {"vm_area_struct", "vm_file", 0},
+        {"file", "f_inode", 0},
+        {"inode", "i_ino", 0},
+        {"inode", "i_sb", 0},
+        {"super_block", "s_dev", 0},
+        {"task_struct", "mm", 0},
+        {"task_struct", "utask", 0},
+        {"uprobe_task", "return_instances", 0},
+        {"return_instance", "stack", 0},
+        {"return_instance", "orig_ret_vaddr", 0},
+        {"return_instance", "next", 0},
+    };
+    uint32_t *const places[] = {
+        &kernel.area_start,     &kernel.area_end,     &kernel.area_offset,     &kernel.area_file,
+        &kernel.file_inode,     &kernel.inode_number, &kernel.inode_super,     &kernel.super_device,
+        &kernel.task_space,     &kernel.task_uprobes, &kernel.uprobes_returns, &kernel.return_stack,
+        &kernel.return_original, &kernel.return_next,
+    };
+    int rc = kernel_btf_fields(fields, sizeof fields / sizeof *fields);
+    for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
+        *places[i] = fields[i].offset;
+    uint32_t key = 0;
+    bpf_map_update_elem(unwinder->maps.kernel, &key, &kernel, BPF_ANY);
+}
+
+int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct unwinder_maps *maps, bool everybody,
+                 struct error *err)
+{
+    struct unwinder *unwinder = *result = calloc(1, sizeof *unwinder);
+    if (!unwinder || unwind_rules_init(&unwinder->rules)) {
+        free(unwinder);
+        *result = NULL;
+        return error_set(err, -ENOMEM, "unwind tables: out of memory");
+    }
+    unwinder->symbols = symbols;
+    unwinder->maps = *maps;
+    unwinder->everybody = everybody;
+    unwinder->slabs.map = maps->slabs;
+    unwinder->kernel_rules = map_array(maps->rules, RULE_NUMBERS * sizeof *unwinder->kernel_rules);
+    unwinder->places = map_array(maps->tables, UNWIND_TABLES * sizeof *unwinder->places);
+    unwinder->wanted = ring_buffer__new(maps->wanted, on_wanted, unwinder, NULL);
+    if (!unwinder->kernel_rules || !unwinder->places || !unwinder->wanted) {
+        int rc = -errno;
+        unwinder_free(unwinder);
+        *result = NULL;
+        return error_set(err, rc, "unwind tables: cannot map the kernel's: %s", strerror(-rc));
+    }
+    write_kernel(unwinder);
+    symbols_watch(symbols, on_change, unwinder);
+    return 0;
+}
+
+void unwinder_free(struct unwinder *unwinder)
+{
+    if (!unwinder)
+        return;
+    symbols_watch(unwinder->symbols, NULL, NULL);
+    ring_buffer__free(unwinder->wanted);
+    slabs_free(&unwinder->slabs);
+    if (unwinder->kernel_rules)
+        munmap(unwinder->kernel_rules, RULE_NUMBERS * sizeof *unwinder->kernel_rules);
+    if (unwinder->places)
+        munmap(unwinder->places, UNWIND_TABLES * sizeof *unwinder->places);
+    unwind_rules_free(&unwinder->rules);
+    free(unwinder->pids);
+    free(unwinder);
+}

@@ -1,0 +1,183 @@
+/*
+ * Calls `mark` at the end of known chains of calls; built without frame pointers.
+ *
+ *   chain KIND    shallow (23 calls), deep (101), variable, aligned, expression, handler, sorted, thread, library
+ */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "noinline.h"
+
+static volatile long sink;
+
+/* Makes no frame of its own. */
+NOINLINE void mark(void)
+{
+    __asm__ volatile("");
+    sink++;
+}
+
+/* Needs registers that it has to save, more or fewer of them by what it does last. */
+NOINLINE long descend(long calls, long a, long b, long c, long d)
+{
+    long sum;
+    if (calls == 1) {
+        mark();
+        sum = sink;
+    } else {
+        sum = descend(calls - 1, a + 1, b * 2, c ^ 3, d - a);
+    }
+    return sum + a * b + c * d + calls;
+}
+
+NOINLINE long shallow(void)
+{
+    return descend(23, 1, 2, 3, 4) + sink;
+}
+
+NOINLINE long deep(void)
+{
+    return descend(101, 1, 2, 3, 4) + sink;
+}
+
+/* The frame's size is not known before it runs. */
+NOINLINE long variable(void)
+{
+    size_t size = (size_t)(sink + 101) * 7;
+    char *bytes = __builtin_alloca(size);
+    memset(bytes, 1, size);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+    mark();
+    return bytes[size - 1] + sink;
+}
+
+/* The frame is aligned to more than its caller's: the CFA is read from the stack. */
+NOINLINE long aligned(void)
+{
+    _Alignas(128) char block[256];
+    size_t size = (size_t)(sink + 23) * 3;
+    char *bytes = __builtin_alloca(size);
+    memset(block, 2, sizeof block);
+    memset(bytes, 3, size);
+    __asm__ volatile("" : : "r"(bytes), "r"(block) : "memory");
+    mark();
+    return bytes[0] + block[1] + sink;
+}
+
+#ifdef __x86_64__
+/* As libcrypto's: the caller's stack pointer is in memory, and the CFA is an expression. */
+__asm__(".text\n"
+        ".globl expression\n"
+        ".type expression, @function\n"
+        "expression:\n"
+        "    .cfi_startproc\n"
+        "    movq %rsp, %rax\n"
+        "    .cfi_def_cfa_register %rax\n"
+        "    subq $1000, %rsp\n"
+        "    andq $-64, %rsp\n"
+        "    movq %rax, 24(%rsp)\n"
+        "    .cfi_escape 0x0f, 5, 0x77, 24, 0x06, 0x23, 8\n" /* CFA = *(rsp + 24) + 8 */
+        "    call mark\n"
+        "    movq 24(%rsp), %rsp\n"
+        "    .cfi_def_cfa %rsp, 8\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        ".size expression, .-expression\n");
+long expression(void);
+#else
+NOINLINE long expression(void)
+{
+    mark();
+    return sink;
+}
+#endif
+
+static void on_signal(int number)
+{
+    mark();
+    sink += number;
+}
+
+/* The handler runs below this frame, which is left at an instruction that makes no call. */
+NOINLINE long handler(void)
+{
+    long value = sink;
+    signal(SIGSEGV, on_signal);
+    signal(SIGTRAP, on_signal);
+#ifdef __x86_64__
+    __asm__ volatile("int3" : "+r"(value) : : "memory");
+#else
+    raise(SIGTRAP);
+#endif
+    return value + sink;
+}
+
+static int compare(const void *a, const void *b)
+{
+    if (!sink)
+        mark();
+    return *(const int *)a - *(const int *)b;
+}
+
+NOINLINE long sorted(void)
+{
+    int numbers[] = {3, 1, 2};
+    qsort(numbers, 3, sizeof *numbers, compare);
+    return numbers[0] + sink;
+}
+
+static void *thread_main(void *unused)
+{
+    (void)unused;
+    mark();
+    return (void *)sink;
+}
+
+NOINLINE long thread(void)
+{
+    pthread_t id;
+    void *result = NULL;
+    if (!pthread_create(&id, NULL, thread_main, NULL))
+        pthread_join(id, &result);
+    return (long)result;
+}
+
+static void called_back(void)
+{
+    mark();
+    sink++;
+}
+
+NOINLINE long library(const char *program)
+{
+    char path[4096];
+    const char *slash = strrchr(program, '/');
+    snprintf(path, sizeof path, "%.*slibchain.so", slash ? (int)(slash - program) + 1 : 0, program);
+    void *handle = dlopen(path, RTLD_LAZY);
+    long (*through)(void (*)(void)) = handle ? (long (*)(void (*)(void)))dlsym(handle, "through") : NULL;
+    usleep(300000); /* its table is made as soon as it is mapped, not before */
+    return through ? through(called_back) + sink : -1;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        long (*run)(void);
+    } kinds[] = {{"shallow", shallow},       {"deep", deep},       {"variable", variable}, {"aligned", aligned},
+                 {"expression", expression}, {"handler", handler}, {"sorted", sorted},     {"thread", thread}};
+    const char *kind = argc > 1 ? argv[1] : "";
+    if (!strcmp(kind, "library"))
+        return library(argv[0]) < 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(kind, kinds[i].name)) {
+            sink = kinds[i].run() & 0; /* no tail call */
+            return 0;
+        }
+    return 2;
+}
