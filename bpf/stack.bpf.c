@@ -222,9 +222,13 @@ static __always_inline __u64 rule_of(struct scratch *scratch, struct rule_cache 
     return rule;
 }
 
-/* From the frame at work to its caller's; false where that is not known, or there is none. */
-static __always_inline int climb(struct scratch *scratch, struct rule_cache *cache)
+/* From the frame at work to its caller's; 0 where that is not known, or there is none. */
+long uplua_stack_climb(struct scratch *scratch)
 {
+    __u32 none = 0;
+    struct rule_cache *cache = bpf_map_lookup_elem(&stack_rules, &none);
+    if (!scratch || !cache)
+        return 0;
     __u64 rule = rule_of(scratch, cache);
     if (RULE_KIND(rule) != RULE_REGISTER && rule != RULE_BY_FRAME_POINTER)
         return uplua_stack_special(scratch, rule);
@@ -267,39 +271,84 @@ struct walk {
     struct rule_cache *cache;
 };
 
-/* Takes up to ROUND frames. Returns 1 when the walk is over. */
+/*
+ * Takes up to ROUND frames. Returns 1 when the walk is over.
+ *
+ * Nearly all frames take the fast path: an ordinary rule that the cache has, and memory that the window has. It works on
+ * copies of the walk's state, and calls nothing.
+ */
 static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
 {
     struct scratch *scratch = walk->scratch;
     struct rule_cache *cache = walk->cache;
     /* From 0 to ROUND. Not known to be 0, so that the second pass is to the verifier a case of the first. */
-    __u64 i = scratch->zero;
+    __u64 i = scratch->zero, ip = scratch->ip, sp = scratch->sp, fp = scratch->fp, hash = scratch->hash;
     OPAQUE(i);
     for (i &= ROUND - 1; i < ROUND; i++) {
-        __u64 count = scratch->count, address = scratch->ip;
-        if (IS_TRAMPOLINE(address)) {
+        __u64 count = scratch->count;
+        if (IS_TRAMPOLINE(ip)) {
             __u64 original = uplua_unwind_return(scratch->slot);
             if (original)
-                scratch->ip = address = original;
+                ip = original;
             else
                 lose(STACK_LOST_RETURN);
         }
-        if (address < LOWEST_CODE || address >= USER_ADDRESSES) {
-            if (!address)
+        if (ip < LOWEST_CODE || ip >= USER_ADDRESSES) {
+            if (!ip)
                 scratch->end = STACK_WHOLE;
+            scratch->hash = hash;
             return 1;
         }
         if (count >= scratch->limit || count >= STACK_FRAMES) {
             scratch->end = count == STACK_FRAMES ? STACK_CUT : STACK_WHOLE;
+            scratch->hash = hash;
             return 1;
         }
-        scratch->stack.frames[count] = address;
+        scratch->stack.frames[count] = ip;
         scratch->count = count + 1;
-        scratch->hash_before = scratch->hash;
-        scratch->hash = mix(scratch->hash, address);
-        if (!climb(scratch, cache))
+        __u64 before = hash;
+        hash = mix(hash, ip);
+
+        __u64 key = mix(scratch->tag, ip - scratch->back), at = key >> 8;
+        OPAQUE(at);
+        at &= RULES - 2;
+        __u64 rule = cache->entries[at].rule, check = cache->entries[at].check;
+        if (check != (key ^ rule)) {
+            rule = cache->entries[at + 1].rule;
+            check = cache->entries[at + 1].check;
+        }
+        __u64 cfa = (RULE_BASE(rule) == DWARF_FRAME_POINTER ? fp : sp) + RULE_OFFSET(rule);
+        __u64 link_at = cfa + RULE_LINK(rule) - scratch->start, frame_at = link_at - RULE_LINK(rule) + RULE_FRAME(rule);
+        OPAQUE(link_at);
+        OPAQUE(frame_at);
+        if (check == (key ^ rule) && RULE_KIND(rule) == RULE_REGISTER && RULE_LINK(rule) &&
+            cfa - sp <= LARGEST_FRAME && !(cfa & 7) && link_at <= scratch->last && link_at <= WINDOW - WORD) {
+            if (!RULE_FRAME(rule) || (frame_at <= scratch->last && frame_at <= WINDOW - WORD)) {
+                if (RULE_FRAME(rule))
+                    fp = scratch->window[frame_at / 8];
+                ip = CODE_ADDRESS(scratch->window[link_at / 8]);
+                sp = cfa;
+                scratch->slot = RETURN_ADDRESS_ON_STACK ? cfa - WORD : cfa;
+                scratch->back = 1;
+                scratch->guessed = 0;
+                continue;
+            }
+        }
+        scratch->ip = ip;
+        scratch->sp = sp;
+        scratch->fp = fp;
+        scratch->hash = hash;
+        scratch->hash_before = before;
+        if (!uplua_stack_climb(scratch))
             return 1;
+        ip = scratch->ip;
+        sp = scratch->sp;
+        fp = scratch->fp;
     }
+    scratch->ip = ip;
+    scratch->sp = sp;
+    scratch->fp = fp;
+    scratch->hash = hash;
     return 0;
 }
 
