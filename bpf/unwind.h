@@ -67,7 +67,7 @@ struct unwind_place {
 #define UNWIND_NO_START (~0ull >> 1)
 
 struct unwind_mapping {
-    __u64 start;         /* UNWIND_NO_START behind the last */
+    __u64 start;         /* below UNWIND_NO_START, which stands behind the last: starts are compared as signed numbers */
     __u32 pages, offset; /* size, and where in the file it begins, in pages of 4 KiB */
     __u32 table;         /* number; 0: no table */
     __u32 padding;

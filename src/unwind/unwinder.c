@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sym/image.h"
@@ -160,6 +161,8 @@ static size_t list_mappings(struct unwinder *unwinder, const struct maps *maps, 
         int table = mapping->image ? image_table(mapping->image) : 0;
         if (!mapping->executable || mapping->gone || (with_table && table <= 0))
             continue;
+        if (mapping->start >= UNWIND_NO_START) /* [vsyscall], in the kernel's half of addresses */
+            continue;
         if (count < UNWIND_MAPPINGS)
             unwinder->process.mappings[count] = (struct unwind_mapping){
                 .start = mapping->start,
@@ -174,6 +177,23 @@ static size_t list_mappings(struct unwinder *unwinder, const struct maps *maps, 
     return count;
 }
 
+/*
+ * Writes what the kernel is to know of process PID. The map's elements come from a pool of the CPU, which holds few of this
+ * size and is filled again a moment later (bpf_mem_alloc, Linux 6.1): until then there is "no memory".
+ */
+static int write_process(const struct unwinder *unwinder, pid_t pid)
+{
+    enum { PATIENCE = 100, PAUSE = 100 * 1000 };
+    uint32_t key = (uint32_t)pid;
+    int rc = -ENOMEM;
+    for (int i = 0; i < PATIENCE && rc == -ENOMEM; i++) {
+        if (i)
+            nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+        rc = bpf_map_update_elem(unwinder->maps.process, &key, &unwinder->process, BPF_ANY);
+    }
+    return rc;
+}
+
 static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
 {
     for (size_t i = 0; i < maps->count; i++)
@@ -185,8 +205,7 @@ static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
         count = list_mappings(unwinder, maps, true);
     unwinder->process.generation = ++unwinder->generation;
     unwinder->process.asked = 0;
-    uint32_t key = (uint32_t)pid;
-    int rc = bpf_map_update_elem(unwinder->maps.process, &key, &unwinder->process, BPF_ANY);
+    int rc = write_process(unwinder, pid);
     unwinder->counts.failures += rc != 0 || count > UNWIND_MAPPINGS;
     if (!rc)
         remember(unwinder, pid);
