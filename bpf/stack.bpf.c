@@ -1,9 +1,10 @@
 /*
- * User stacks: walked by unwind tables, where those are missing by frame pointers, kept once each in `stacks`, and named by a
- * 64-bit hash of their process and frames. A handler gets the id; the script side reads the frames when it prints.
+ * User stacks: walked by unwind tables, where those are missing by frame pointers, kept once each in `stacks`, and
+ * named by a 64-bit hash of their process and frames. A handler gets the id; the script side reads the frames when it
+ * prints.
  *
- * Speed: the stack's memory is read in windows of 2 KiB (100 ns each, where reading every frame by itself costs 60 ns a frame),
- * the rules of code addresses are kept in a cache, and a stack that is known costs one lookup.
+ * Speed: the stack's memory is read in windows of 2 KiB (100 ns each, where reading every frame by itself costs 60 ns
+ * a frame), the rules of code addresses are kept in a cache, and a stack that is known costs one lookup.
  *
  * The verifier: uplua_ustack needs the context and is therefore hidden, which means verified again for each call, and
  * short. The walk is a global function of numbers, which is verified once. Its state lies in a map's value, where every
@@ -34,7 +35,7 @@ enum {
 struct scratch {
     __u64 busy;
     __u64 ip, sp, fp; /* of the frame at work */
-    __u64 back;       /* 1: IP is a return address, and the call before it is what counts; 0: it is where the frame stands */
+    __u64 back;       /* 1: IP is a return address: the call before it counts; 0: it is where the frame stands */
     __u64 slot;       /* where on the stack IP was found, if it is a return address */
     __u64 link;       /* the link register, where that may hold a return address */
     __u64 start, last; /* the window holds the user's memory from START to the word at START + LAST */
@@ -274,8 +275,8 @@ struct walk {
 /*
  * Takes up to ROUND frames. Returns 1 when the walk is over.
  *
- * Nearly all frames take the fast path: an ordinary rule that the cache has, and memory that the window has. It works on
- * copies of the walk's state, and calls nothing.
+ * Nearly all frames take the fast path: an ordinary rule that the cache has, and memory that the window has. It works
+ * on copies of the walk's state, and calls nothing.
  */
 static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
 {
@@ -353,8 +354,8 @@ static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
 }
 
 /*
- * The stack of the current thread at IP with stack pointer SP and frame pointer FP. LINK: the link register, where the CPU has
- * one. DEPTH: at most so many frames, 0: all; AT_ENTRY is added where IP is a function's first instruction.
+ * The stack of the current thread at IP with stack pointer SP and frame pointer FP. LINK: the link register, where the
+ * CPU has one. DEPTH: at most so many frames, 0: all; AT_ENTRY is added where IP is a function's first instruction.
  */
 long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
 {
@@ -410,8 +411,8 @@ long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
 }
 
 /*
- * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0 or
- * less: as many as the store holds. AT_ENTRY: the probe stands on a function's first instruction, where the return
+ * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0
+ * or less: as many as the store holds. AT_ENTRY: the probe stands on a function's first instruction, where the return
  * address is not yet below a frame of its own. Never 0.
  */
 __hidden long uplua_ustack(void *ctx, long depth, long at_entry)

@@ -1,6 +1,6 @@
 /*
- * Which rule unwinds the frame of a code address: process → mapping → file offset → table → row → rule. 60 to 150 ns; the
- * walk asks for each address once and keeps the answers (stack.bpf.c).
+ * Which rule unwinds the frame of a code address: process → mapping → file offset → table → row → rule. 60 to 150 ns;
+ * the walk asks for each address once and keeps the answers (stack.bpf.c).
  *
  * Searches are written without branches on what is found, which the verifier would follow both ways at each step.
  */

@@ -1,5 +1,6 @@
 /*
- * Unwind tables as both sides see them: rules of 64 bits, and rows that say from which offset in a file on a rule holds.
+ * Unwind tables as both sides see them: rules of 64 bits, and rows that say from which offset in a file on a rule
+ * holds.
  *
  * A rule says how a caller's registers come from a frame's. CFA, the canonical frame address of DWARF, is the stack
  * pointer that the caller has once the call is over.
@@ -36,16 +37,19 @@ enum rule_kind {
 #define RULE_NUMBERS 16384
 
 /*
- * A table covers BLOCK bytes of a file at a time. Its words: for each block the number of rows before it, and the number
- * of all rows; then the rows, the low half of the offset above the rule's number. The first row stands at the beginning
- * of the first block, so that each offset has a row that holds.
+ * A table covers BLOCK bytes of a file at a time. Its words: for each block the number of rows before it, and the
+ * number of all rows; then the rows, the low half of the offset above the rule's number. The first row stands at the
+ * beginning of the first block, so that each offset has a row that holds.
  */
 #define UNWIND_BLOCK_SHIFT 10
 #define UNWIND_ROW(offset, rule) ((__u32)(offset) << 16 | (rule))
 #define UNWIND_ROW_OFFSET(row) ((row) >> 16)
 #define UNWIND_ROW_RULE(row) ((row) & 0xffff)
 
-/* Tables are kept in slabs, arrays of chunks of words: one is made for all that is known at first, others as processes appear. */
+/*
+ * Tables are kept in slabs, arrays of chunks of words: one is made for all that is known at first, others as processes
+ * appear.
+ */
 #define UNWIND_SLABS 256
 #define UNWIND_CHUNK 16
 
@@ -116,7 +120,10 @@ struct unwind_kernel {
     __u32 file_inode;                                   /* struct file: f_inode */
     __u32 inode_number, inode_super;                    /* struct inode: i_ino, i_sb */
     __u32 super_device;                                 /* struct super_block: s_dev */
-    /* struct task_struct: utask; struct uprobe_task: return_instances; struct return_instance: stack, orig_ret_vaddr, next */
+    /*
+     * struct task_struct: utask; struct uprobe_task: return_instances; struct return_instance: stack, orig_ret_vaddr,
+     * next
+     */
     __u32 task_uprobes, uprobes_returns, return_stack, return_original, return_next;
     __u32 page_shift;
 };

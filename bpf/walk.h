@@ -17,11 +17,12 @@
 /* The address lies in no executable mapping that is known. */
 #define RULE_UNMAPPED RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 0, 0, 0)
 /* Nothing has happened since the call. */
-#define RULE_CALLED RULE(RULE_REGISTER, DWARF_STACK_POINTER, 8 * RETURN_ADDRESS_ON_STACK, 0, -8 * RETURN_ADDRESS_ON_STACK)
+#define RULE_CALLED                                                                                                    \
+    RULE(RULE_REGISTER, DWARF_STACK_POINTER, 8 * RETURN_ADDRESS_ON_STACK, 0, -8 * RETURN_ADDRESS_ON_STACK)
 
 /*
- * What the current process's mappings are known by: changes with them. 0: they are not known, and have been asked for; -1:
- * nobody makes tables.
+ * What the current process's mappings are known by: changes with them. 0: they are not known, and have been asked for;
+ * -1: nobody makes tables.
  */
 long uplua_unwind_generation(void);
 
@@ -29,8 +30,8 @@ long uplua_unwind_generation(void);
 long uplua_unwind_rule(long pc);
 
 /*
- * The return address that a return probe has replaced at the stack's address SLOT (aarch64: with stack pointer SLOT); 0 where
- * that cannot be found out.
+ * The return address that a return probe has replaced at the stack's address SLOT (aarch64: with stack pointer SLOT);
+ * 0 where that cannot be found out.
  */
 long uplua_unwind_return(long slot);
 

@@ -106,7 +106,9 @@ end
 -- What is to be said in place of the frames that are missing; nil where none is.
 local function missing(s)
   local last = s._list and s._list[#s._list]
-  if s._end == NO_TABLE then return ("[no unwind table: %s]"):format(last and last.module and basename(last.module) or "unknown code") end
+  if s._end == NO_TABLE then
+    return ("[no unwind table: %s]"):format(last and last.module and basename(last.module) or "unknown code")
+  end
   if s._end == UNMAPPED then return "[mapping not known]" end
   if s._end == UNREADABLE then return "[stack not readable]" end
   if s._end == CUT then return "[cut]" end

@@ -83,7 +83,8 @@ static int unwind_find(lua_State *L)
 /* file:rule(number) → kind, base register, offset, frame, link: bpf/unwind.h's parts of a rule */
 static int unwind_parts(lua_State *L)
 {
-    static const char *const kinds[] = {"unknown", "end", "register", "plt", "deref", "deref_plus_8", "deref_own", "signal"};
+    static const char *const kinds[] = {"unknown", "end",          "register",  "plt",
+                                        "deref",   "deref_plus_8", "deref_own", "signal"};
     const struct unwind_file *file = check_file(L);
     lua_Integer number = luaL_checkinteger(L, 2);
     luaL_argcheck(L, number >= 0 && (size_t)number < file->rules.count, 2, "no such rule");

@@ -42,7 +42,10 @@ struct file_owner {
  */
 void files_open(struct files *files, const struct file_owner *owner, struct mapping *mapping, const char *inside);
 
-/* Opens the file PATH of our own root, so that it is known even if it is deleted before anybody sees it mapped. NULL where it cannot be. */
+/*
+ * Opens the file PATH of our own root, so that it is known even if it is deleted before anybody sees it mapped. NULL
+ * where it cannot be.
+ */
 struct image *files_keep(struct files *files, const char *path);
 
 #endif

@@ -61,7 +61,10 @@ const struct maps *symbols_mappings(struct symbols *symbols, pid_t pid);
 /* Reads the mappings of PID again, unless that was done a moment ago. */
 void symbols_read(struct symbols *symbols, pid_t pid);
 
-/* Opens the program PATH, so that its names are known even if it is deleted before it is seen mapped. NULL where it cannot be. */
+/*
+ * Opens the program PATH, so that its names are known even if it is deleted before it is seen mapped. NULL where it
+ * cannot be.
+ */
 struct image *symbols_keep_file(struct symbols *symbols, const char *path);
 
 /* What could not be known so far. */

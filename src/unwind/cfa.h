@@ -30,9 +30,9 @@ struct cfa_state {
 bool cfa_start(const struct cie *cie, struct cfa_state *state);
 
 /*
- * Executes the instructions of FDE, whose CIE leaves INITIAL, and calls row(context, address, rule) for each address from
- * which on another rule holds (bpf/unwind.h): ascending, the first is the FDE's start, all are below its end. Damaged
- * instructions end it: what remains is RULE_UNKNOWN. Returns false then.
+ * Executes the instructions of FDE, whose CIE leaves INITIAL, and calls row(context, address, rule) for each address
+ * from which on another rule holds (bpf/unwind.h): ascending, the first is the FDE's start, all are below its end.
+ * Damaged instructions end it: what remains is RULE_UNKNOWN. Returns false then.
  */
 bool cfa_run(const struct cie *cie, const struct fde *fde, const struct cfa_state *initial,
              void (*row)(void *context, uint64_t address, uint64_t rule), void *context);

@@ -1,4 +1,7 @@
-/* Room for unwind tables in the kernel: arrays of words, that an array of maps holds and that are mapped here for writing. */
+/*
+ * Room for unwind tables in the kernel: arrays of words, that an array of maps holds and that are mapped here for
+ * writing.
+ */
 #ifndef UPLUA_UNWIND_SLABS_H
 #define UPLUA_UNWIND_SLABS_H
 
@@ -22,7 +25,10 @@ void slabs_free(struct slabs *slabs);
 /* Makes sure that tables of COUNT words in all find room in one slab. 0 or -errno: -ENOSPC with too many slabs. */
 int slabs_reserve(struct slabs *slabs, size_t count);
 
-/* Copies COUNT words into the last slab, which has been reserved: its number, and in *FIRST the index of the first word. */
+/*
+ * Copies COUNT words into the last slab, which has been reserved: its number, and in *FIRST the index of the first
+ * word.
+ */
 uint32_t slabs_add(struct slabs *slabs, const uint32_t *words, size_t count, uint32_t *first);
 
 #endif

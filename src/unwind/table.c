@@ -89,7 +89,10 @@ static int compare(const void *a, const void *b)
     return (x->fde > y->fde) - (x->fde < y->fde);
 }
 
-/* The functions that lie in code: their number. FDEs are sorted by address, which is most often the order of offsets too. */
+/*
+ * The functions that lie in code: their number. FDEs are sorted by address, which is most often the order of offsets
+ * too.
+ */
 static size_t list_functions(const struct eh_frame *frames, const struct elffile *elf, struct function *functions)
 {
     size_t count = 0;
@@ -114,8 +117,8 @@ static size_t list_functions(const struct eh_frame *frames, const struct elffile
 }
 
 /*
- * All rows. Functions that overlap are decided by where they start: from a later start on the later function holds, and of
- * equal starts the first of the section. After a function comes a row of no rule, unless there is only padding.
+ * All rows. Functions that overlap are decided by where they start: from a later start on the later function holds,
+ * and of equal starts the first of the section. After a function comes a row of no rule, unless there is only padding.
  */
 static void add_functions(struct builder *builder, const struct eh_frame *frames, const struct function *functions,
                           size_t count, const struct cfa_state *states, const bool *good, struct unwind_table *table)

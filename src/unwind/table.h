@@ -1,4 +1,7 @@
-/* The unwind table of a file: which rule holds at which offset. Built once, then only read; see bpf/unwind.h for its words. */
+/*
+ * The unwind table of a file: which rule holds at which offset. Built once, then only read; see bpf/unwind.h for its
+ * words.
+ */
 #ifndef UPLUA_UNWIND_TABLE_H
 #define UPLUA_UNWIND_TABLE_H
 
@@ -38,7 +41,10 @@ uint32_t unwind_table_find(const struct unwind_table *table, uint64_t offset);
 /* Row NUMBER: its rule's number, and in *OFFSET where it begins. */
 uint32_t unwind_table_row(const struct unwind_table *table, uint32_t number, uint64_t *offset);
 
-/* The offset in the file of the code at the ELF address ADDRESS, and in *END that of its segment's end; -1: there is none. */
+/*
+ * The offset in the file of the code at the ELF address ADDRESS, and in *END that of its segment's end; -1: there is
+ * none.
+ */
 int64_t unwind_code_offset(const struct elffile *elf, uint64_t address, uint64_t *end);
 
 #endif

@@ -178,8 +178,8 @@ static size_t list_mappings(struct unwinder *unwinder, const struct maps *maps, 
 }
 
 /*
- * Writes what the kernel is to know of process PID. The map's elements come from a pool of the CPU, which holds few of this
- * size and is filled again a moment later (bpf_mem_alloc, Linux 6.1): until then there is "no memory".
+ * Writes what the kernel is to know of process PID. The map's elements come from a pool of the CPU, which holds few of
+ * this size and is filled again a moment later (bpf_mem_alloc, Linux 6.1): until then there is "no memory".
  */
 static int write_process(const struct unwinder *unwinder, pid_t pid)
 {
@@ -272,7 +272,9 @@ static void *map_array(int fd, size_t size)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-/* Tells the kernel's half where its kernel keeps what; where that cannot be found out, it knows only what is reported. */
+/*
+ * Tells the kernel's half where its kernel keeps what; where that cannot be found out, it knows only what is reported.
+ */
 static void write_kernel(const struct unwinder *unwinder)
 {
     struct unwind_kernel kernel = {.listening = 1,

@@ -1,7 +1,7 @@
 /*
- * The user's half of the unwinder in the kernel (bpf/unwind.bpf.c): makes the tables of the files that processes execute and
- * tells the kernel which mapping has which table. It learns of mappings from the symbol cache, and of processes that
- * nobody named from the kernel's half, which asks for those that it meets.
+ * The user's half of the unwinder in the kernel (bpf/unwind.bpf.c): makes the tables of the files that processes
+ * execute and tells the kernel which mapping has which table. It learns of mappings from the symbol cache, and of
+ * processes that nobody named from the kernel's half, which asks for those that it meets.
  */
 #ifndef UPLUA_UNWIND_UNWINDER_H
 #define UPLUA_UNWIND_UNWINDER_H
@@ -21,8 +21,8 @@ struct unwinder_maps {
 };
 
 /*
- * Starts to load tables for what SYMBOLS follows; SYMBOLS outlives it. EVERYBODY: only for processes that the kernel's half
- * asks for. 0 or a negative errno with the reason in ERR.
+ * Starts to load tables for what SYMBOLS follows; SYMBOLS outlives it. EVERYBODY: only for processes that the kernel's
+ * half asks for. 0 or a negative errno with the reason in ERR.
  */
 int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct unwinder_maps *maps, bool everybody,
                  struct error *err);
