@@ -137,6 +137,11 @@ struct type access_infer(struct compiler *compiler, struct value *value)
     return type;
 }
 
+uint32_t access_bytes(const struct access *access)
+{
+    return (uint32_t)(access->shift + (access->bits < 0 ? -access->bits : access->bits) + 7) / 8;
+}
+
 bool access_equal(const struct access *a, const struct access *b)
 {
     return a == b || (a && b && a->type == b->type && a->offset == b->offset && a->stride == b->stride &&

@@ -7,6 +7,12 @@
 
 #include "compile/ir.h"
 
+/* Bytes around a pointer that several accesses find, fetched by one call (gather.c). */
+struct window {
+    struct value *first; /* the access that comes before the others on every way */
+    int64_t start, end;  /* from the pointer, or from the element that the index says; START is a multiple of 8 */
+};
+
 struct access {
     const struct ctype *type; /* of what lies there */
     int64_t offset;           /* bytes; with an index, STRIDE times that in addition */
@@ -17,6 +23,7 @@ struct access {
     int shift; /* of a bitfield: its lowest bit in the byte at OFFSET */
     bool is_text;        /* an array of char, read as a string */
     struct value *place; /* of IS_TEXT: the array itself, where somebody wants that */
+    struct window *window; /* NULL: nothing else that is read lies close by */
 };
 
 /*
@@ -33,6 +40,8 @@ struct value *access_place(struct function *function, struct value *value);
 bool access_is_place(struct type type);
 /* Accesses through places (p.header.id) become one access each from the pointer itself. */
 void access_fold(struct function *function);
+/* How many bytes a number takes. */
+uint32_t access_bytes(const struct access *access);
 /* True if A and B, operations with the same arguments, find the same. */
 bool access_equal(const struct access *a, const struct access *b);
 

@@ -123,6 +123,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
         pass_check(&functions[i]);
         output_check(&functions[i]);
         pass_optimise(&functions[i]);
+        pass_gather(&functions[i]);
 #ifdef UPLUA_CHECK
         ir_check(&functions[i]);
 #endif

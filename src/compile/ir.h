@@ -199,6 +199,8 @@ void pass_optimise(struct function *function);
 bool ir_is_soon(const struct value *from, const struct value *to);
 /* thread.c; returns whether it has changed anything. */
 bool pass_thread(struct function *function);
+/* gather.c */
+void pass_gather(struct function *function);
 /* defer.c: last of all, since it says how reads are lowered. */
 void pass_defer(struct function *function);
 

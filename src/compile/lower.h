@@ -13,6 +13,8 @@ struct place {
     struct slot *header;    /* of a fresh record for a ring: its slot, which starts 8 bytes before the record */
     struct slot *in_memory; /* a number that has been stored for a call by address … */
     struct block *stored_in; /* … in this block */
+    struct slot *window;    /* of an access that fetches others' bytes too: these … */
+    struct operand fetched; /* … and whether they are there, 1 or 0 */
 };
 
 /* A value that the entry half saves for the return handler. */

@@ -17,111 +17,181 @@ static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32
     return machine_call(lower->program, helper, args, 3);
 }
 
-/*
- * The BITS bits (negative: signed) from bit SHIFT of the byte at ADDRESS on. Goes to FAILED where they cannot be read,
- * which is counted.
- */
-static struct operand read_number(struct lower *lower, struct operand address, int bits, int shift,
+/* The number that ACCESS finds in the bytes at BASE + OFFSET; of an odd count of bytes, zeros are behind them. */
+static struct operand load_number(struct lower *lower, const struct access *access, struct operand base, int64_t offset)
+{
+    struct program *program = lower->program;
+    uint32_t bytes = access_bytes(access), width = (uint32_t)(access->bits < 0 ? -access->bits : access->bits);
+    uint8_t size = bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
+    struct operand word = machine_load(program, size, base, offset);
+    if (access->type && access->type->kind == CTYPE_BOOLEAN) { /* any value but 0 is true: the negative has the sign */
+        word = machine_alu(program, BPF_SUB, operand_immediate(0), word);
+        return machine_alu(program, BPF_RSH, word, operand_immediate(63));
+    }
+    if (!access->shift && width == 8 * bytes && (access->bits > 0 || width == 64))
+        return word;
+    uint32_t above = 64 - width - (uint32_t)access->shift;
+    if (above)
+        word = machine_alu(program, BPF_LSH, word, operand_immediate(above));
+    return machine_alu(program, access->bits < 0 ? BPF_ARSH : BPF_RSH, word, operand_immediate(64 - width));
+}
+
+/* The number that ACCESS finds at ADDRESS. Goes to FAILED where it cannot be read, which is counted. */
+static struct operand read_number(struct lower *lower, const struct access *access, struct operand address,
                                   struct machine_block *failed)
 {
-    static const uint8_t sizes[] = { [1] = BPF_B, [2] = BPF_H, [4] = BPF_W, [8] = BPF_DW };
     struct program *program = lower->program;
     struct slot *slot = program_slot(program, 8);
-    int width = bits < 0 ? -bits : bits, bytes = (shift + width + 7) / 8;
-    bool whole = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
-    if (!whole)
+    uint32_t bytes = access_bytes(access);
+    if (bytes & (bytes - 1))
         machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    struct operand result = copy_memory(lower, slot, (uint32_t)bytes, address);
+    struct operand result = copy_memory(lower, slot, bytes, address);
     unsigned entry = lower_ledger(lower, "unreadable memory read as nil");
     lower_continue_if(lower, BPF_JEQ, result, operand_immediate(0), lower_loss(lower, entry, failed, 0));
-    struct operand word = machine_load(program, whole ? sizes[bytes] : BPF_DW, operand_slot(slot, 0), 0);
-    if (bits > 0 && !shift && width == 8 * bytes)
-        return word;
-    if (shift + width < 64)
-        word = machine_alu(program, BPF_LSH, word, operand_immediate(64 - shift - width));
-    return width < 64 ? machine_alu(program, bits < 0 ? BPF_ARSH : BPF_RSH, word, operand_immediate(64 - width)) : word;
+    return load_number(lower, access, operand_slot(slot, 0), 0);
 }
 
-/* Ends the block at JOIN and goes on there: NUMBER where control comes from here, 0 on all other ways. */
-static struct operand join_number(struct lower *lower, struct machine_block *join, struct operand number)
+/* --- where ways meet --- */
+
+/* The ways on which a number comes to JOIN; on all others it is nil. */
+struct ways {
+    struct machine_block *join, *from[2];
+    struct operand numbers[2];
+    size_t count;
+};
+
+/* Ends the block: from here NUMBER comes. */
+static void arrive(struct lower *lower, struct ways *ways, struct operand number)
 {
-    struct program *program = lower->program;
-    struct machine_block *here = program->block;
-    machine_jump(program, join);
-    machine_place(program, join);
-    if (join->predecessor_count == 1)
-        return number;
-    struct machine_instruction *phi = machine_phi(program, join);
-    for (size_t i = 0; i < join->predecessor_count; i++)
-        phi->args[i] = join->predecessors[i] == here ? number : operand_immediate(0);
+    ways->from[ways->count] = lower->program->block;
+    ways->numbers[ways->count++] = number;
+    machine_jump(lower->program, ways->join);
+}
+
+/* Behind the join: the number, 0 where it is nil; or 1 where there is one. */
+static struct operand number_of(struct lower *lower, const struct ways *ways, bool presence)
+{
+    struct machine_instruction *phi = machine_phi(lower->program, ways->join);
+    for (size_t i = 0; i < phi->arg_count; i++) {
+        phi->args[i] = operand_immediate(0);
+        for (size_t n = 0; n < ways->count; n++)
+            if (ways->join->predecessors[i] == ways->from[n])
+                phi->args[i] = presence ? operand_immediate(1) : ways->numbers[n];
+    }
     return operand_register(phi->result);
 }
 
-/* … and whether it came from here, where NUMBER itself does not tell. */
-static struct operand join_presence(struct lower *lower, const struct machine_block *join,
-                                    const struct machine_block *here)
+/* Goes on at the join, where VALUE is then known. */
+static void settle(struct lower *lower, struct value *value, const struct ways *ways)
 {
-    struct machine_instruction *phi = machine_phi(lower->program, lower->program->block);
-    for (size_t i = 0; i < join->predecessor_count; i++)
-        phi->args[i] = operand_immediate(join->predecessors[i] == here);
-    return operand_register(phi->result);
+    struct place *place = lower_place(lower, value);
+    machine_place(lower->program, ways->join);
+    place->value = number_of(lower, ways, false);
+    if (value->type.kind != TYPE_POINTER)
+        place->present = number_of(lower, ways, true);
+    else if (value->type.optional)
+        place->present = place->value;
 }
 
 void read_address(struct lower *lower, struct value *value)
 {
-    struct place *place = lower_place(lower, value);
+    struct access access = { .bits = (int)value->number };
+    struct ways ways = { .join = machine_block(lower->program) };
     struct operand address = lower_number(lower, value->args[0]);
-    struct machine_block *join = machine_block(lower->program);
-    struct operand number = read_number(lower, address, (int)value->number, 0, join);
-    const struct machine_block *here = lower->program->block;
-    place->value = join_number(lower, join, number);
-    place->present = join_presence(lower, join, here);
+    arrive(lower, &ways, read_number(lower, &access, address, ways.join));
+    settle(lower, value, &ways);
 }
 
-/* BASE plus INDEX elements; an index outside of the declared array is counted and goes to FAILED. */
-static struct operand element_address(struct lower *lower, const struct access *access, struct operand base,
-                                      struct operand index, struct machine_block *failed)
-{
-    struct program *program = lower->program;
-    if (access->bound) {
-        const char *cause = arena_format(program->arena, "an index outside of '%s' read as nil", access->array);
-        lower_continue_if(lower, BPF_JLT, index, operand_immediate((int64_t)access->bound),
-                          lower_loss(lower, lower_ledger(lower, cause), failed, 0));
-    }
-    if (access->stride != 1)
-        index = machine_alu(program, BPF_MUL, index, operand_immediate((int64_t)access->stride));
-    return machine_alu(program, BPF_ADD, base, index);
-}
+/* --- through pointers --- */
 
-void read_access(struct lower *lower, struct value *value)
+/*
+ * The address OFFSET bytes from what VALUE's pointer and index lead to. Goes to FAILED where the pointer is nil or the
+ * index outside of the declared array, which is counted if COUNTS.
+ */
+static struct operand address_of(struct lower *lower, const struct value *value, int64_t offset,
+                                 struct machine_block *failed, bool counts)
 {
     struct program *program = lower->program;
     const struct access *access = value->access;
     const struct place *base = lower_place(lower, value->args[0]);
-    struct place *place = lower_place(lower, value);
-    struct machine_block *join = machine_block(program);
-    struct operand index = value->arg_count > 1 ? lower_number(lower, value->args[1]) : (struct operand){ 0 };
-    struct operand found = base->value;
-    struct slot *text = value->type.kind == TYPE_STRING ? program_slot(program, value->type.capacity) : NULL;
-    if (text)
-        memory_zero(lower, operand_slot(text, 0), 0, text->size);
+    struct operand address = base->value;
     if (base->present.kind)
-        lower_continue_if(lower, BPF_JNE, base->value, operand_immediate(0), lower_way(lower, join));
-    if (index.kind)
-        found = element_address(lower, access, found, index, join);
-    if (access->offset)
-        found = machine_alu(program, BPF_ADD, found, operand_immediate(access->offset));
-    if (text)
-        return string_read_array(lower, value, text, (uint32_t)access->type->size, found, join);
-    if (!access_is_place(value->type))
-        found = read_number(lower, found, access->bits, access->shift, join);
-    if (value->type.kind == TYPE_BOOLEAN) /* any byte but 0 is true */
-        found = machine_alu(program, BPF_RSH, machine_alu(program, BPF_SUB, operand_immediate(0), found),
-                            operand_immediate(63));
-    const struct machine_block *here = program->block;
-    place->value = join_number(lower, join, found);
-    if (value->type.kind != TYPE_POINTER)
-        place->present = join_presence(lower, join, here);
-    else if (value->type.optional)
-        place->present = place->value;
+        lower_continue_if(lower, BPF_JNE, base->value, operand_immediate(0), lower_way(lower, failed));
+    if (value->arg_count > 1) {
+        struct operand index = lower_place(lower, value->args[1])->value;
+        if (access->bound) {
+            const char *cause = arena_format(program->arena, "an index outside of '%s' read as nil", access->array);
+            struct machine_block *outside =
+                counts ? lower_loss(lower, lower_ledger(lower, cause), failed, 0) : lower_way(lower, failed);
+            lower_continue_if(lower, BPF_JLT, index, operand_immediate((int64_t)access->bound), outside);
+        }
+        if (access->stride != 1)
+            index = machine_alu(program, BPF_MUL, index, operand_immediate((int64_t)access->stride));
+        address = machine_alu(program, BPF_ADD, address, index);
+    }
+    return offset ? machine_alu(program, BPF_ADD, address, operand_immediate(offset)) : address;
+}
+
+/* Fetches the bytes of VALUE's window, of which VALUE is the first. */
+static void fetch(struct lower *lower, struct value *value)
+{
+    const struct window *window = value->access->window;
+    uint32_t size = (uint32_t)(window->end - window->start);
+    struct place *place = lower_place(lower, value);
+    struct ways ways = { .join = machine_block(lower->program) };
+    place->window = program_slot(lower->program, size);
+    struct operand address = address_of(lower, value, window->start, ways.join, false);
+    struct operand result = copy_memory(lower, place->window, size, address);
+    lower_continue_if(lower, BPF_JEQ, result, operand_immediate(0), lower_way(lower, ways.join));
+    arrive(lower, &ways, operand_immediate(1));
+    machine_place(lower->program, ways.join);
+    place->fetched = number_of(lower, &ways, true);
+}
+
+/* From the window, where it could be fetched; otherwise as if there were none. */
+static void read_near(struct lower *lower, struct value *value, struct ways *ways)
+{
+    struct program *program = lower->program;
+    const struct access *access = value->access;
+    const struct window *window = access->window;
+    if (value == window->first)
+        fetch(lower, value);
+    const struct place *first = lower_place(lower, window->first);
+    struct machine_block *near = machine_block(program), *far = machine_block(program);
+    machine_branch(program, BPF_JNE, first->fetched, operand_immediate(0), near, far);
+    machine_place(program, far);
+    struct operand address = address_of(lower, value, access->offset, ways->join, true);
+    arrive(lower, ways, read_number(lower, access, address, ways->join));
+    for (struct machine_block *block = far; block; block = block->following)
+        block->cold = true;
+    machine_place(program, near);
+    arrive(lower, ways, load_number(lower, access, operand_slot(first->window, 0), access->offset - window->start));
+}
+
+static void read_string(struct lower *lower, struct value *value)
+{
+    struct machine_block *join = machine_block(lower->program);
+    struct slot *text = program_slot(lower->program, value->type.capacity);
+    memory_zero(lower, operand_slot(text, 0), 0, text->size);
+    struct operand address = address_of(lower, value, value->access->offset, join, true);
+    string_read_array(lower, value, text, (uint32_t)value->access->type->size, address, join);
+}
+
+void read_access(struct lower *lower, struct value *value)
+{
+    const struct access *access = value->access;
+    struct ways ways = { .join = machine_block(lower->program) };
+    if (value->arg_count > 1)
+        lower_require(lower, lower_place(lower, value->args[1]), "arithmetic or comparison on nil");
+    if (access->is_text)
+        return read_string(lower, value);
+    if (access->window) {
+        read_near(lower, value, &ways);
+    } else {
+        struct operand found = address_of(lower, value, access->offset, ways.join, true);
+        if (!access_is_place(value->type))
+            found = read_number(lower, access, found, ways.join);
+        arrive(lower, &ways, found);
+    }
+    settle(lower, value, &ways);
 }
