@@ -17,7 +17,8 @@ struct types {
     const struct btf *library;
     struct btf *btf;
     int failure; /* the first negative result of libbpf's adders */
-    int integer, u64, pointer, program; /* ids: int, unsigned long long, void *, and a program's int (*)(void *) */
+    /* ids: int, unsigned, unsigned long long, void *; a program's int (*)(void *), a function's int (*)(unsigned, void *) */
+    int integer, u32, u64, pointer, program, function;
 };
 
 /* An id, or the failure: noted once, checked at the end. */
@@ -158,15 +159,79 @@ struct extension_header {
     uint32_t functions_offset, functions_size, lines_offset, lines_size, relocations_offset, relocations_size;
 };
 
+/*
+ * The program behind PROGRAM whose records belong into the same list, NULL if there is none: libbpf reads one list per
+ * section, and all functions are in .text.
+ */
+static const struct object_program *next_in_section(const struct object *object, const struct object_program *program)
+{
+    const struct object_program *end = object->programs + object->program_count;
+    if (program->section)
+        return NULL;
+    for (program++; program < end; program++)
+        if (!program->section)
+            return program;
+    return NULL;
+}
+
+static bool is_first_in_section(const struct object *object, const struct object_program *program)
+{
+    const struct object_program *other = object->programs;
+    while (other < program && (program->section || other->section))
+        other++;
+    return other == program;
+}
+
+static uint32_t *write_functions(struct types *types, const struct object_program *program, uint32_t *at)
+{
+    *at++ = string_offset(types, object_section(program));
+    uint32_t *count = at++;
+    for (*count = 0; program; program = next_in_section(types->object, program), ++*count) {
+        *at++ = object_offset(types->object, program);
+        *at++ = (uint32_t)btf__find_by_name_kind(types->btf, program->name, BTF_KIND_FUNC);
+    }
+    return at;
+}
+
+static uint32_t *write_lines(struct types *types, const struct object_program *program, uint32_t *at)
+{
+    *at++ = string_offset(types, object_section(program));
+    uint32_t *count = at++;
+    for (*count = 0; program; program = next_in_section(types->object, program))
+        for (size_t i = 0; i < program->line_count; i++, ++*count) {
+            const struct object_line *line = &program->lines[i];
+            uint32_t number = line->line < 0 ? 0 : (uint32_t)line->line;
+            *at++ = object_offset(types->object, program) + line->instruction * (uint32_t)sizeof(struct bpf_insn);
+            *at++ = string_offset(types, line->file);
+            *at++ = string_offset(types, line->text);
+            *at++ = (number > MAX_LINE ? MAX_LINE : number) << 10; /* the low bits are the column */
+        }
+    return at;
+}
+
+/* True if PROGRAM begins a list of lines: an empty one is damage for libbpf. */
+static bool has_lines(const struct object *object, const struct object_program *program)
+{
+    size_t count = 0;
+    if (!is_first_in_section(object, program))
+        return false;
+    for (; program; program = next_in_section(object, program))
+        count += program->line_count;
+    return count > 0;
+}
+
 static void *make_extension(struct types *types, uint32_t *size)
 {
     const struct object *object = types->object;
+    const struct object_program *end = object->programs + object->program_count;
     uint32_t section_head = 8; /* name, number of records */
-    uint32_t functions_size = 4 + (uint32_t)object->program_count * (section_head + sizeof(struct bpf_func_info));
-    uint32_t lines_size = 0;
-    for (size_t i = 0; i < object->program_count; i++)
-        if (object->programs[i].line_count)
-            lines_size += (lines_size ? 0 : 4) + section_head + (uint32_t)(object->programs[i].line_count * sizeof(struct bpf_line_info));
+    uint32_t functions_size = 4, lines_size = 0;
+    for (const struct object_program *program = object->programs; program < end; program++) {
+        functions_size += (is_first_in_section(object, program) ? section_head : 0) + (uint32_t)sizeof(struct bpf_func_info);
+        if (has_lines(object, program))
+            lines_size += (lines_size ? 0 : 4) + section_head;
+        lines_size += (uint32_t)(program->line_count * sizeof(struct bpf_line_info));
+    }
     struct extension_header header = {
         .magic = BTF_MAGIC,
         .version = BTF_VERSION,
@@ -182,30 +247,14 @@ static void *make_extension(struct types *types, uint32_t *size)
         return NULL;
     at = mempcpy(at, &header, sizeof header);
     *at++ = sizeof(struct bpf_func_info);
-    for (size_t i = 0; i < object->program_count; i++) {
-        const struct object_program *program = &object->programs[i];
-        *at++ = string_offset(types, program->section);
-        *at++ = 1;
-        *at++ = 0; /* the program fills its section */
-        *at++ = (uint32_t)btf__find_by_name_kind(types->btf, program->name, BTF_KIND_FUNC);
-    }
-    if (lines_size) /* libbpf takes an empty list for damage */
+    for (const struct object_program *program = object->programs; program < end; program++)
+        if (is_first_in_section(object, program))
+            at = write_functions(types, program, at);
+    if (lines_size)
         *at++ = sizeof(struct bpf_line_info);
-    for (size_t i = 0; i < object->program_count; i++) {
-        const struct object_program *program = &object->programs[i];
-        if (!program->line_count)
-            continue;
-        *at++ = string_offset(types, program->section);
-        *at++ = (uint32_t)program->line_count;
-        for (size_t k = 0; k < program->line_count; k++) {
-            const struct object_line *line = &program->lines[k];
-            uint32_t number = line->line < 0 ? 0 : (uint32_t)line->line;
-            *at++ = line->instruction * (uint32_t)sizeof(struct bpf_insn);
-            *at++ = string_offset(types, line->file);
-            *at++ = string_offset(types, line->text);
-            *at++ = (number > MAX_LINE ? MAX_LINE : number) << 10; /* the low bits are the column */
-        }
-    }
+    for (const struct object_program *program = object->programs; program < end; program++)
+        if (has_lines(object, program))
+            at = write_lines(types, program, at);
     return extension;
 }
 
@@ -222,8 +271,13 @@ int object_types(const struct object *object, const struct btf *library, struct 
     types.pointer = note(&types, btf__add_ptr(types.btf, 0));
     types.program = note(&types, btf__add_func_proto(types.btf, types.integer));
     note(&types, btf__add_func_param(types.btf, "ctx", types.pointer));
+    types.u32 = note(&types, btf__add_int(types.btf, "unsigned int", 4, 0));
+    types.function = note(&types, btf__add_func_proto(types.btf, types.integer));
+    note(&types, btf__add_func_param(types.btf, "index", types.u32));
+    note(&types, btf__add_func_param(types.btf, "frame", types.pointer));
     for (size_t i = 0; i < object->program_count; i++)
-        note(&types, btf__add_func(types.btf, object->programs[i].name, BTF_FUNC_GLOBAL, types.program));
+        note(&types, btf__add_func(types.btf, object->programs[i].name, BTF_FUNC_GLOBAL,
+                                   object->programs[i].section ? types.program : types.function));
     add_maps(&types);
     add_counters(&types);
     if (err)

@@ -22,8 +22,10 @@ struct writer {
     int failure;
     struct bytes names;   /* .strtab */
     struct bytes symbols; /* .symtab */
-    uint32_t *map_symbols, *counters_symbols;
-    struct bytes *relocations; /* of each program */
+    uint32_t *program_symbols, *map_symbols, *counters_symbols;
+    struct bytes *relocations; /* of each program; those of a function are kept with the first function's */
+    struct bytes text;         /* all functions */
+    size_t *sections;          /* of each program */
     struct { const char *name; uint32_t symbol; } *externs;
     size_t extern_count;
 };
@@ -100,6 +102,11 @@ static uint32_t referenced_symbol(struct writer *writer, const struct object_ref
         break;
     case REFERENCE_LIBRARY:
         return extern_symbol(writer, reference->symbol);
+    case REFERENCE_FUNCTION:
+        for (size_t i = 0; i < object->program_count; i++)
+            if (!strcmp(object->programs[i].name, reference->symbol))
+                return writer->program_symbols[i];
+        break;
     case REFERENCE_KERNEL:
         break;
     }
@@ -142,14 +149,35 @@ static size_t add_section(struct writer *writer, const struct section *section)
     return elf_ndxscn(scn);
 }
 
+/* The section of all functions, whose symbols are hidden: libbpf tells the kernel then that they are static. */
+static size_t add_functions(struct writer *writer)
+{
+    const struct object *object = writer->object;
+    for (size_t i = 0; i < object->program_count; i++)
+        if (!object->programs[i].section)
+            append(writer, &writer->text, object->programs[i].instructions,
+                   object->programs[i].instruction_count * sizeof(struct bpf_insn));
+    if (!writer->text.size)
+        return 0;
+    return add_section(writer, &(struct section){.name = ".text", .type = SHT_PROGBITS,
+        .flags = SHF_ALLOC | SHF_EXECINSTR, .data = writer->text.data, .size = writer->text.size, .align = 8});
+}
+
 static void add_programs(struct writer *writer)
 {
+    size_t functions = add_functions(writer);
     for (size_t i = 0; i < writer->object->program_count; i++) {
         const struct object_program *program = &writer->object->programs[i];
-        size_t size = program->instruction_count * sizeof(struct bpf_insn);
-        size_t section = add_section(writer, &(struct section){.name = program->section, .type = SHT_PROGBITS,
-            .flags = SHF_ALLOC | SHF_EXECINSTR, .data = program->instructions, .size = size, .align = 8});
-        add_symbol(writer, program->name, STT_FUNC, section, 0, size);
+        size_t size = program->instruction_count * sizeof(struct bpf_insn), section = functions;
+        if (program->section)
+            section = add_section(writer, &(struct section){.name = program->section, .type = SHT_PROGBITS,
+                .flags = SHF_ALLOC | SHF_EXECINSTR, .data = program->instructions, .size = size, .align = 8});
+        writer->sections[i] = section;
+        uint32_t symbol = add_symbol(writer, program->name, STT_FUNC, section,
+                                     object_offset(writer->object, program), size);
+        writer->program_symbols[i] = symbol;
+        if (!program->section && !writer->failure)
+            ((Elf64_Sym *)(void *)writer->symbols.data)[symbol].st_other = STV_HIDDEN;
     }
 }
 
@@ -180,8 +208,12 @@ static void add_counters(struct writer *writer)
 
 static void collect_relocations(struct writer *writer, struct error *err)
 {
+    struct bytes *functions = NULL;
     for (size_t i = 0; i < writer->object->program_count; i++) {
         const struct object_program *program = &writer->object->programs[i];
+        struct bytes *relocations = &writer->relocations[i];
+        if (!program->section)
+            relocations = functions = functions ? functions : relocations;
         for (size_t k = 0; k < program->reference_count; k++) {
             const struct object_reference *reference = &program->references[k];
             if (reference->kind == REFERENCE_KERNEL)
@@ -191,26 +223,25 @@ static void collect_relocations(struct writer *writer, struct error *err)
                 writer->failure = error_set(err, -ENOENT, "program %s refers to %s, which its object lacks: this is a "
                                             "bug of uplua", program->name, reference->symbol);
             Elf64_Rel relocation = {
-                .r_offset = reference->instruction * sizeof(struct bpf_insn),
+                .r_offset = object_offset(writer->object, program) + reference->instruction * sizeof(struct bpf_insn),
                 .r_info = ELF64_R_INFO((uint64_t)symbol,
                                        (uint64_t)(reference->kind == REFERENCE_LIBRARY ? R_BPF_64_32 : R_BPF_64_64)),
             };
-            append(writer, &writer->relocations[i], &relocation, sizeof relocation);
+            append(writer, relocations, &relocation, sizeof relocation);
         }
     }
 }
 
-/* Programs are sections 1 to program_count. */
 static void add_relocations(struct writer *writer, size_t symbol_section)
 {
     for (size_t i = 0; i < writer->object->program_count && !writer->failure; i++) {
         if (!writer->relocations[i].size)
             continue;
         char name[256];
-        snprintf(name, sizeof name, ".rel%s", writer->object->programs[i].section);
-        add_section(writer, &(struct section){.name = name, .type = SHT_REL, .data = writer->relocations[i].data,
+        snprintf(name, sizeof name, ".rel%s", object_section(&writer->object->programs[i]));
+        add_section(writer, &(struct section){.name = name, .type = SHT_REL, .flags = SHF_INFO_LINK, .data = writer->relocations[i].data,
             .size = writer->relocations[i].size, .align = 8, .entry_size = sizeof(Elf64_Rel),
-            .link = (uint32_t)symbol_section, .info = (uint32_t)i + 1});
+            .link = (uint32_t)symbol_section, .info = (uint32_t)writer->sections[i]});
     }
 }
 
@@ -292,11 +323,14 @@ int object_write(const struct object *object, const struct btf *library, int fd,
     if (err)
         err->code = 0;
     struct writer writer = {.object = object};
+    writer.program_symbols = calloc(object->program_count + 1, sizeof *writer.program_symbols);
+    writer.sections = calloc(object->program_count + 1, sizeof *writer.sections);
     writer.map_symbols = calloc(object->map_count + 1, sizeof *writer.map_symbols);
     writer.counters_symbols = calloc(object->counters_count + 1, sizeof *writer.counters_symbols);
     writer.relocations = calloc(object->program_count + 1, sizeof *writer.relocations);
     void *zeroes = calloc(object->map_count + 1, MAP_DEFINITION_SIZE);
-    if (!writer.map_symbols || !writer.counters_symbols || !writer.relocations || !zeroes)
+    if (!writer.program_symbols || !writer.sections || !writer.map_symbols || !writer.counters_symbols ||
+        !writer.relocations || !zeroes)
         writer.failure = -ENOMEM;
     else
         writer.failure = begin(&writer, fd);
@@ -312,6 +346,9 @@ int object_write(const struct object *object, const struct btf *library, int fd,
     free(writer.relocations);
     free(writer.counters_symbols);
     free(writer.map_symbols);
+    free(writer.sections);
+    free(writer.program_symbols);
+    free(writer.text.data);
     free(writer.externs);
     free(writer.symbols.data);
     free(writer.names.data);

@@ -162,6 +162,8 @@ static int prepare(const struct object *object, struct bpf_object *opened, struc
 {
     for (size_t i = 0; i < object->program_count; i++) {
         const struct object_program *program = &object->programs[i];
+        if (!program->section)
+            continue;
         struct bpf_program *found = bpf_object__find_program_by_name(opened, program->name);
         if (!found || bpf_program__set_type(found, program->type) ||
             bpf_program__set_expected_attach_type(found, program->attach_type) ||

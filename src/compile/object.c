@@ -92,8 +92,8 @@ static bool program_is_valid(const struct object *object, const struct object_pr
 {
     if (!is_identifier(program->name) || is_taken(object, program->name) || !program->instruction_count)
         return false;
-    for (size_t i = 0; i < object->program_count; i++)
-        if (!strcmp(object->programs[i].section, program->section))
+    for (size_t i = 0; i < object->program_count && program->section; i++)
+        if (!strcmp(object_section(&object->programs[i]), program->section))
             return false;
     for (size_t i = 0; i < program->reference_count; i++) {
         const struct object_reference *reference = &program->references[i];
@@ -123,10 +123,10 @@ int object_add_program(struct object *object, const struct object_program *progr
         keep(object, program->references, program->reference_count * sizeof *references);
     struct object_line *lines = keep(object, program->lines, program->line_count * sizeof *lines);
     copy.name = keep_string(object, program->name);
-    copy.section = keep_string(object, program->section);
+    copy.section = program->section ? keep_string(object, program->section) : NULL;
     copy.instructions =
         keep(object, program->instructions, program->instruction_count * sizeof *program->instructions);
-    if (!references || !lines || !copy.name || !copy.section || !copy.instructions)
+    if (!references || !lines || !copy.name || (program->section && !copy.section) || !copy.instructions)
         return -ENOMEM;
     for (size_t i = 0; i < program->reference_count; i++)
         if (!(references[i].symbol = keep_string(object, references[i].symbol)))
@@ -198,6 +198,19 @@ size_t object_map_count(const struct object *object)
 const struct object_map *object_map(const struct object *object, size_t number)
 {
     return &object->maps[number];
+}
+
+const char *object_section(const struct object_program *program)
+{
+    return program->section ? program->section : ".text";
+}
+
+uint32_t object_offset(const struct object *object, const struct object_program *program)
+{
+    size_t before = 0;
+    for (const struct object_program *other = object->programs; other < program && !program->section; other++)
+        before += other->section ? 0 : other->instruction_count;
+    return (uint32_t)(before * sizeof(struct bpf_insn));
 }
 
 bool object_needs_library(const struct object *object)

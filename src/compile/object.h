@@ -17,6 +17,7 @@ enum reference_kind {
     REFERENCE_DATA,    /* ld_imm64 of an address inside .bss: symbol = data name, the offset is in the instruction's imm */
     REFERENCE_LIBRARY, /* call of a function of bpf/: symbol = its name */
     REFERENCE_KERNEL,  /* call of a function of the kernel, whose BTF id the instruction has: symbol = its name, for people */
+    REFERENCE_FUNCTION, /* ld_imm64 of a function of this object, as a callback: symbol = its name */
 };
 
 struct object_reference {
@@ -34,7 +35,8 @@ struct object_line {
 
 struct object_program {
     const char *name;    /* a C identifier, unique */
-    const char *section; /* ELF section, unique per program, such as "handler/h3" */
+    const char *section; /* ELF section, unique per program, such as "handler/h3"; NULL: a function, which only programs of
+                            the object refer to, as a callback `int f(unsigned, void *)`: its type and flags do not matter */
     uint32_t type, attach_type; /* BPF_PROG_TYPE_*, expected attach type (0, 48 uprobe_multi, 57 session) */
     uint32_t flags;             /* BPF_F_SLEEPABLE or 0 */
     const struct bpf_insn *instructions;

@@ -33,6 +33,13 @@ struct object {
 /* True if a program of OBJECT calls a function of the library. */
 bool object_needs_library(const struct object *object);
 
+/*
+ * Functions lie one behind the other in .text, a program alone in its section. The section's name, and the offset there
+ * of PROGRAM in bytes.
+ */
+const char *object_section(const struct object_program *program);
+uint32_t object_offset(const struct object *object, const struct object_program *program);
+
 /* Every map is described by as many pointers as its struct in .maps has members. */
 enum { MAP_DEFINITION_SIZE = 5 * 8 };
 

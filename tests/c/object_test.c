@@ -148,6 +148,62 @@ static struct loaded *load_hist(void)
     return loaded;
 }
 
+/* bpf_loop(23, rounds, frame, 0); returns what the rounds have counted in the frame, with a library function's help */
+static const struct bpf_insn count_rounds[] = {
+    MOV_IMM(0, 0), STORE(10, -8, 0), MOV_IMM(1, 23), ADDRESS(2, 0), MOV_REG(3, 10), MOV_IMM(4, 0), CALL(BPF_FUNC_loop),
+    LOAD(0, 10, -8), EXIT(),
+};
+static const struct object_reference count_references[] = {{3, REFERENCE_FUNCTION, "rounds"}};
+static const struct bpf_insn one_round[] = {
+    MOV_REG(9, 2), LOAD(0, 9, -8), ADD_IMM(0, 1), STORE(9, -8, 0), ADDRESS(1, 8), MOV_IMM(2, 1),
+    INSN(BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, BPF_ADD), MOV_IMM(0, 0), EXIT(),
+};
+static const struct object_reference round_references[] = {{4, REFERENCE_DATA, "counted"}};
+static const struct object_line round_lines[] = {{0, "r.lua", 3, "n = n + 1"}, {4, "r.lua", 4, "c:inc()"}};
+
+static void test_function(bool with_library)
+{
+    struct error err = {0};
+    struct object *object = object_new();
+    struct bpf_insn calls[COUNT(count_rounds)];
+    memcpy(calls, count_rounds, sizeof calls);
+    calls[3].src_reg = BPF_PSEUDO_FUNC;
+    struct object_program main = program("main", "handler/main", calls, COUNT(calls));
+    main.references = count_references;
+    main.reference_count = COUNT(count_references);
+    /* Two functions in one section: the second is the one that is called. */
+    struct object_program other = program("other", NULL, one_round, COUNT(one_round));
+    other.references = round_references;
+    other.reference_count = COUNT(round_references);
+    struct object_program rounds = other;
+    rounds.name = "rounds";
+    rounds.lines = round_lines;
+    rounds.line_count = COUNT(round_lines);
+    struct object_program library = program("library", "handler/library", add_to_hist, COUNT(add_to_hist));
+    library.references = hist_references;
+    library.reference_count = COUNT(hist_references);
+    is_int(object_add_program(object, &main), 0, "a program with a callback is added");
+    object_add_program(object, &other);
+    object_add_program(object, &rounds);
+    object_add_counters(object, "counted", 2);
+    if (with_library) {
+        object_add_map(object, &(struct object_map){"h", BPF_MAP_TYPE_ARRAY, 4, sizeof(struct hist), 1, 0, -1});
+        object_add_program(object, &library);
+    }
+    struct loaded *loaded = NULL;
+    if (!is_int(object_load(object, bpf_library, bpf_library_size, &loaded, &err), 0, "it loads, %s the library",
+                with_library ? "with" : "without"))
+        printf("# %s\n", err.text);
+    object_free(object);
+    if (!loaded)
+        return;
+    size_t count;
+    is_int(run(loaded_program_fd(loaded, "main")), 23, "the kernel calls the function so many times, with the frame");
+    is_int((long long)loaded_counters(loaded, "counted", &count)[1], 23, "… which counts in .bss");
+    is_int(loaded_program_fd(loaded, "rounds"), -ENOENT, "a function is no program to attach");
+    loaded_free(loaded);
+}
+
 /* How many instructions the verifier went through. */
 static unsigned verified(int fd)
 {
@@ -351,6 +407,8 @@ int main(void)
 {
     test_map_and_counters();
     test_histogram();
+    test_function(false);
+    test_function(true);
     test_refusal();
     test_invalid_parts();
     test_attach_types();
