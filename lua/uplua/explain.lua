@@ -69,6 +69,7 @@ end
 
 local PARTS = {
   entry = "at the function's entry, for the handler at its return",
+  rounds = "the rounds of its loops, which the handler's program calls",
   session = "at the function's entry and return: one session",
   ["return"] = "at the function's return",
 }

@@ -10,6 +10,12 @@
 
 enum { REGISTERS = 10, FIRST_SAVED = 6, MAX_ROUNDS = 64 };
 
+/* A function keeps its caller's frame in the last one (emit.c). */
+static int register_count(const struct program *program)
+{
+    return program->caller ? REGISTERS - 1 : REGISTERS;
+}
+
 /* --- the blocks --- */
 
 static void mark_reachable(struct machine_block *block)
@@ -81,8 +87,7 @@ static void prune(struct program *program)
 
 /* --- the instructions --- */
 
-static void visit_operands(struct machine_instruction *instruction, void (*visit)(struct operand *, void *),
-                           void *context)
+void machine_visit(struct machine_instruction *instruction, void (*visit)(struct operand *, void *), void *context)
 {
     visit(&instruction->a, context);
     visit(&instruction->b, context);
@@ -104,7 +109,7 @@ static void uncount_use(struct operand *operand, void *context)
         operand->reg->uses--;
 }
 
-static void unlink_instruction(struct machine_instruction *instruction)
+void machine_unlink(struct machine_instruction *instruction)
 {
     struct machine_block *block = instruction->block;
     *(instruction->previous ? &instruction->previous->next : &block->first) = instruction->next;
@@ -123,7 +128,7 @@ static void drop_unused(struct program *program)
         reg->uses = 0;
     for (struct machine_block *block = program->entry; block; block = block->following)
         for (struct machine_instruction *i = block->first; i; i = i->next)
-            visit_operands(i, count_use, NULL);
+            machine_visit(i, count_use, NULL);
     bool dropped;
     do {
         dropped = false;
@@ -132,8 +137,8 @@ static void drop_unused(struct program *program)
                 previous = i->previous;
                 if (!is_removable(i) || i->result->uses)
                     continue;
-                visit_operands(i, uncount_use, NULL);
-                unlink_instruction(i);
+                machine_visit(i, uncount_use, NULL);
+                machine_unlink(i);
                 dropped = true;
             }
     } while (dropped);
@@ -144,7 +149,7 @@ static struct reg *new_tiny(struct program *program, struct machine_instruction 
     struct reg *reg = arena_allocate(program->arena, sizeof *reg);
     reg->id = program->register_count++;
     reg->definition = definition;
-    reg->tiny = true;
+    reg->tiny = !program->early;
     reg->number = reg->hint = -1;
     reg->next = program->registers;
     program->registers = reg;
@@ -226,12 +231,12 @@ static void legalise(struct program *program)
 
 static void number_instructions(struct program *program)
 {
-    int at = 2;
+    int at = program->caller ? program->caller->end + 2 : 2; /* one order for both: they share a frame */
     for (struct machine_block *block = program->entry; block; block = block->following) {
         block->start = ++at; /* behind the block before: what dies there leaves its register to a phi here */
         for (struct machine_instruction *i = block->first; i; i = i->next)
             i->at = at += 2;
-        block->end = at += 2;
+        block->end = program->end = at += 2;
     }
 }
 
@@ -263,7 +268,7 @@ static void live_at_end(struct machine_block *block, uint64_t *set, size_t words
     }
 }
 
-static void compute_liveness(struct program *program)
+void program_find_live(struct program *program)
 {
     size_t words = program->register_count / 64 + 1;
     for (struct machine_block *block = program->entry; block; block = block->following) {
@@ -282,7 +287,7 @@ static void compute_liveness(struct program *program)
                 if (i->result)
                     set_bit(live, i->result->id, false);
                 if (i->op != M_PHI)
-                    visit_operands(i, live_use, live);
+                    machine_visit(i, live_use, live);
             }
             if (memcmp(live, block->live_in, words * sizeof *live)) {
                 memcpy(block->live_in, live, words * sizeof *live);
@@ -356,7 +361,7 @@ static void compute_intervals(struct program *program)
         for (struct machine_instruction *i = block->first; i; i = i->next) {
             int use = i->at, definition = i->op == M_PHI ? block->start : i->at + 1;
             if (i->op != M_PHI)
-                visit_operands(i, extend_use, &use);
+                machine_visit(i, extend_use, &use);
             if (i->result)
                 extend(i->result, definition, definition);
             /* `result = a op b` writes the result before it reads b, an exchange before it reads a. */
@@ -424,7 +429,7 @@ static int choose_for_phi(const struct reg *reg, struct reg *const *holders)
     return -1;
 }
 
-static int choose(const struct reg *reg, struct reg *const *holders)
+static int choose(const struct reg *reg, struct reg *const *holders, int registers)
 {
     const struct reg *from = reg->hint_from;
     int wanted[] = { choose_for_phi(reg, holders), from ? from->number : -1, reg->hint };
@@ -433,9 +438,9 @@ static int choose(const struct reg *reg, struct reg *const *holders)
             return wanted[i];
     /* What is to be moved into a phi that outlives calls is best where the phi will be. */
     int first = from && from->crosses_call && from->number < 0 && reg->hint < 0 ? FIRST_SAVED : 0;
-    for (int i = 0; i < REGISTERS; i++)
-        if (is_free(reg, holders, (first + i) % REGISTERS))
-            return (first + i) % REGISTERS;
+    for (int i = 0; i < registers; i++)
+        if (is_free(reg, holders, (first + i) % registers))
+            return (first + i) % registers;
     return -1;
 }
 
@@ -454,10 +459,10 @@ static size_t scan(struct program *program)
         for (int number = 0; number < REGISTERS; number++)
             if (holders[number] && holders[number]->end < reg->start)
                 holders[number] = NULL;
-        int number = choose(reg, holders);
+        int number = choose(reg, holders, register_count(program));
         if (number < 0) {
             struct reg *victim = reg->tiny ? NULL : reg;
-            for (int n = 0; n < REGISTERS; n++)
+            for (int n = 0; n < register_count(program); n++)
                 if (allowed(reg, n) && !holders[n]->tiny && (!victim || holders[n]->end > victim->end))
                     victim = holders[n];
             if (!victim)
@@ -503,7 +508,7 @@ static void store_before(struct program *program, struct machine_instruction *at
 
 static void spill_instruction(struct program *program, struct machine_instruction *i)
 {
-    visit_operands(i, reload_operand, &(struct reload){ program, i });
+    machine_visit(i, reload_operand, &(struct reload){ program, i });
     if (!i->result || !i->result->spilled)
         return;
     struct slot *slot = i->result->spilled;
@@ -511,25 +516,40 @@ static void spill_instruction(struct program *program, struct machine_instructio
     store_before(program, i->next, slot, operand_register(i->result));
 }
 
-/* The phis of a block happen at once: what they read is loaded before any of them is stored. */
+/* True if OPERAND lies where a phi of BLOCK is to be stored. */
+static bool is_overwritten(const struct machine_block *block, const struct operand *operand)
+{
+    if (operand->kind != OPERAND_REGISTER || !operand->reg->spilled)
+        return false;
+    for (const struct machine_instruction *phi = block->first; phi && phi->op == M_PHI; phi = phi->next)
+        if (phi->result == operand->reg)
+            return true;
+    return false;
+}
+
+/* The phis of a block happen at once: what one of them overwrites is loaded before any is stored. */
 static void spill_phis(struct program *program, struct machine_block *block)
 {
     struct machine_instruction *next;
     for (struct machine_instruction *phi = block->first; phi && phi->op == M_PHI; phi = phi->next)
         for (size_t n = 0; n < phi->arg_count; n++)
-            reload_operand(&phi->args[n], &(struct reload){ program, block->predecessors[n]->last });
+            if (!phi->result->spilled || is_overwritten(block, &phi->args[n]))
+                reload_operand(&phi->args[n], &(struct reload){ program, block->predecessors[n]->last });
     for (struct machine_instruction *phi = block->first; phi && phi->op == M_PHI; phi = next) {
         next = phi->next;
         if (!phi->result->spilled)
             continue;
-        for (size_t n = 0; n < phi->arg_count; n++)
+        for (size_t n = 0; n < phi->arg_count; n++) {
+            reload_operand(&phi->args[n], &(struct reload){ program, block->predecessors[n]->last });
             store_before(program, block->predecessors[n]->last, phi->result->spilled, phi->args[n]);
-        unlink_instruction(phi);
+        }
+        machine_unlink(phi);
     }
 }
 
-static void rewrite_spilled(struct program *program)
+void program_spill(struct program *program, bool early)
 {
+    program->early = early;
     for (struct machine_block *block = program->entry; block; block = block->following) {
         spill_phis(program, block);
         for (struct machine_instruction *i = block->first, *next; i; i = next) {
@@ -545,6 +565,22 @@ static void rewrite_spilled(struct program *program)
         else
             link = &(*link)->next;
     }
+    program->early = false;
+}
+
+static void assign(struct program *program)
+{
+    legalise(program);
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        number_instructions(program);
+        program_find_live(program);
+        compute_intervals(program);
+        give_hints(program);
+        if (!scan(program))
+            return;
+        program_spill(program, false);
+    }
+    compile_fail(program->compiler, program->position, "the registers of handler %s cannot be assigned", program->name);
 }
 
 uint32_t pass_allocate(struct program *program)
@@ -552,15 +588,10 @@ uint32_t pass_allocate(struct program *program)
     program->lowered_slots = program->slot_count;
     prune(program);
     drop_unused(program);
-    legalise(program);
-    for (int round = 0; round < MAX_ROUNDS; round++) {
-        number_instructions(program);
-        compute_liveness(program);
-        compute_intervals(program);
-        give_hints(program);
-        if (!scan(program))
-            return frame_lay_out(program);
-        rewrite_spilled(program);
-    }
-    compile_fail(program->compiler, program->position, "the registers of handler %s cannot be assigned", program->name);
+    if (program->by_rounds)
+        pass_resume(program);
+    assign(program);
+    if (program->rounds)
+        assign(program->rounds);
+    return frame_lay_out(program);
 }

@@ -340,6 +340,7 @@ static void start_for(struct build *build, const struct instruction *instruction
     int64_t step = step_of(build, base);
     if (!loop) /* the body never comes to its end */
         build_fail(build, "this loop never has a second round: write its body without the loop");
+    loop->position = build->position;
     build_start_loop(build, loop);
     struct value *index = build_read(build, base), *stop = build_read(build, base + 1);
     index->bound = stop;
@@ -560,7 +561,8 @@ static void translate(struct build *build, const struct instruction *instruction
         return start_for(build, instruction);
     case BYTECODE_FORL:
         return next_round(build, instruction);
-    case BYTECODE_LOOP: /* marks the loop for the JIT */
+    case BYTECODE_LOOP: /* marks for the JIT where a round begins: behind the condition of `while` */
+        build_value(build, IR_LOOP, NULL, 0);
         return;
     case BYTECODE_JMP:
     case BYTECODE_UCLO:
@@ -603,7 +605,9 @@ void build_frame(struct build *build)
             build->loop = build_loop_around(frame, build->pc);
             if (frame->starts[build->pc])
                 build_continue(build, frame->starts[build->pc]);
-            if (build->block && loop && !loop->numeric)
+            if (build->block && loop && loop->numeric) /* its header is the FORI before */
+                build_value(build, IR_LOOP, NULL, 0)->position = loop->position;
+            else if (build->block && loop)
                 build_start_loop(build, loop);
         }
         if (build->block)

@@ -10,7 +10,9 @@ enum { MAX_INLINE_DEPTH = 64, MAX_VALUES = 100000, MAX_RESULTS = 250 };
 /* A loop of the bytecode: what the jumps back to one place enclose. */
 struct loop {
     uint32_t first, last;  /* pcs: the place that is jumped back to, and the last such jump */
-    bool numeric;          /* FORI stands before it */
+    bool numeric;          /* FORI stands before it … */
+    const struct position *position; /* … there */
+    bool marked;           /* LOOP says where a round begins */
     bool written[256];     /* slots that a round may change */
     struct block *header;  /* NULL until it is built */
     struct value *phis[256]; /* of the header, by slot */

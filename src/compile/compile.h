@@ -102,6 +102,7 @@ struct probe_kind {
     bool sleeps;                 /* may be loaded sleepable, so that reading memory brings pages in */
     bool kernel_memory;          /* what addresses lead to is the kernel's memory, not the process's */
     bool user_registers;         /* the context is the registers of the traced program, from which its stack is walked */
+    unsigned rounds;             /* that all loops of a handler may make in one run */
     int (*argument)(unsigned n); /* byte offset in the context of e.argN; -1: it is not there */
 };
 /* The row of KIND. */

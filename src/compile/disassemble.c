@@ -148,6 +148,8 @@ static void constant(const struct place *place)
         PRINT(place, "r%d = %lld ll", i->dst_reg, (long long)((uint64_t)(uint32_t)i[1].imm << 32 | (uint32_t)i->imm));
     else if (place->reference->kind == REFERENCE_MAP)
         PRINT(place, "r%d = map[%s]", i->dst_reg, place->reference->symbol);
+    else if (place->reference->kind == REFERENCE_FUNCTION)
+        PRINT(place, "r%d = &%s", i->dst_reg, place->reference->symbol);
     else
         PRINT(place, "r%d = &%s + %d", i->dst_reg, place->reference->symbol, i->imm);
 }

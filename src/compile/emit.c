@@ -7,6 +7,7 @@
 enum {
     MAX_MOVES = 64,
     MAY_GOTO = 0xe0, /* BPF_JCOND with source 0: Linux 6.9 */
+    CALLER_FRAME = BPF_REG_9, /* in a function: the frame of the program (resume.c) */
 };
 
 struct jump {
@@ -82,6 +83,12 @@ static void put_register_move(struct emit *emit, int to, int from)
                                      .src_reg = (uint8_t)from & 15 });
 }
 
+/* The register that SLOT's offset counts from. */
+static int frame_of(const struct emit *emit, const struct slot *slot)
+{
+    return emit->program->caller && slot->shared ? CALLER_FRAME : BPF_REG_10;
+}
+
 static void put_move(struct emit *emit, int to, const struct operand *from)
 {
     switch (from->kind) {
@@ -97,7 +104,7 @@ static void put_move(struct emit *emit, int to, const struct operand *from)
         break;
     case OPERAND_FRAME: {
         struct operand offset = operand_immediate(from->slot->offset + from->number);
-        put_register_move(emit, to, BPF_REG_10);
+        put_register_move(emit, to, frame_of(emit, from->slot));
         put_alu(emit, BPF_ADD, true, to, &offset);
         break;
     }
@@ -108,6 +115,11 @@ static void put_move(struct emit *emit, int to, const struct operand *from)
     case OPERAND_DATA:
         put_reference(emit, REFERENCE_DATA, from->symbol);
         put_wide(emit, to, from->number);
+        break;
+    case OPERAND_FUNCTION:
+        put_reference(emit, REFERENCE_FUNCTION, from->symbol);
+        put_wide(emit, to, 0);
+        emit->code[emit->count - 2].src_reg = BPF_PSEUDO_FUNC; /* this mark libbpf wants to find */
         break;
     }
 }
@@ -123,12 +135,12 @@ static void put_memory(struct emit *emit, uint8_t class, uint8_t mode, uint8_t s
 }
 
 /* The register and offset of an address operand. */
-static int base_of(const struct operand *base, int64_t *offset)
+static int base_of(const struct emit *emit, const struct operand *base, int64_t *offset)
 {
     if (base->kind == OPERAND_REGISTER)
         return base->reg->number;
     *offset += base->slot->offset + base->number;
-    return BPF_REG_10;
+    return frame_of(emit, base->slot);
 }
 
 /* --- moves that happen at once --- */
@@ -306,18 +318,18 @@ static void put_instruction(struct emit *emit, const struct machine_instruction 
         put_alu(emit, i->code, i->wide, i->result->number, &i->b);
         break;
     case M_LOAD:
-        base = base_of(&i->a, &offset);
+        base = base_of(emit, &i->a, &offset);
         put_memory(emit, BPF_LDX, BPF_MEM, i->size, i->result->number, base, offset, 0);
         break;
     case M_STORE:
-        base = base_of(&i->a, &offset);
+        base = base_of(emit, &i->a, &offset);
         if (i->b.kind == OPERAND_REGISTER)
             put_memory(emit, BPF_STX, BPF_MEM, i->size, base, i->b.reg->number, offset, 0);
         else
             put_memory(emit, BPF_ST, BPF_MEM, i->size, base, 0, offset, (int32_t)i->b.number);
         break;
     case M_ADD_ATOMIC:
-        base = base_of(&i->a, &offset);
+        base = base_of(emit, &i->a, &offset);
         put_memory(emit, BPF_STX, BPF_ATOMIC, BPF_DW, base, i->b.reg->number, offset, BPF_ADD);
         break;
     case M_EXCHANGE:
@@ -434,6 +446,8 @@ void pass_emit(struct program *program, struct object *object, const struct comp
     struct emit emit = { .program = program, .options = options };
     struct machine_block **order = order_blocks(program);
     put_line(&emit, first_position(program));
+    if (program->caller) /* f(index, frame) */
+        put_register_move(&emit, CALLER_FRAME, BPF_REG_2);
     for (size_t n = 0; order[n]; n++) {
         order[n]->emitted_at = (int)emit.count;
         emit.block_start = emit.count;

@@ -11,10 +11,13 @@ static int test_argument(unsigned n)
     return n < 12 ? (int)(8 * n) : -1;
 }
 
+/* In user space only the probe's own thread waits for a handler; a kind that runs in the kernel's time has 4,096 rounds. */
+enum { ROUNDS = 65536 };
+
 static const struct probe_kind kinds[HANDLER_KINDS] = {
-    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, false, true, arch_argument },
-    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, false, true, arch_argument },
-    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, false, test_argument },
+    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, false, true, ROUNDS, arch_argument },
+    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, false, true, ROUNDS, arch_argument },
+    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, false, ROUNDS, test_argument },
 };
 
 const struct probe_kind *probe_kind_of(enum handler_kind kind)

@@ -1,14 +1,16 @@
 /*
  * Where the pieces of the stack frame lie. Pieces that are never alive together share their bytes: a piece is alive from the first to
  * the last instruction that names it, or uses an address in it that a register holds, and to the end of each loop that it comes into
- * alive. One whose address goes through a phi or into memory is alive everywhere.
+ * alive. One whose address goes through a phi or into memory is alive everywhere; so is one that rounds find by (resume.c).
  */
 #include "compile/machine.h"
 
 #include <stdlib.h>
 
 enum {
-    FRAME_BYTES = 496,   /* the kernel's 512, less what it adds for the count and time of may_goto */
+    ALL_BYTES = 512,     /* of a program and the functions that it calls, each rounded up to a multiple of … */
+    FRAME_UNIT = 32,
+    FRAME_BYTES = 496,   /* of a program alone: the kernel adds the count and time of may_goto */
     LIBRARY_BYTES = 128, /* of which the functions of bpf/ take so much: uplua_ustack 32, uplua_stack_walk 64, its loop 32 */
 };
 
@@ -24,8 +26,10 @@ static void mention(const struct operand *operand, int at, bool escapes)
 {
     struct slot *slot = operand->kind == OPERAND_FRAME ? operand->slot
                         : operand->kind == OPERAND_REGISTER && escapes ? operand->reg->points_into : NULL;
-    if (slot)
-        extend(slot, escapes ? 0 : at, escapes ? INT32_MAX : at);
+    if (!slot)
+        return;
+    bool everywhere = escapes || slot->pointer || slot->lasting;
+    extend(slot, everywhere ? 0 : at, everywhere ? INT32_MAX : at);
 }
 
 /* A copied or computed address points into the slot that its first operand does. */
@@ -40,10 +44,6 @@ static void follow_address(struct machine_instruction *i)
 
 static void find_lives(struct program *program)
 {
-    for (struct slot *slot = program->slots; slot; slot = slot->next) {
-        slot->start = INT32_MAX;
-        slot->end = -1;
-    }
     for (struct machine_block *block = program->entry; block; block = block->following)
         for (struct machine_instruction *i = block->first; i; i = i->next) {
             follow_address(i);
@@ -57,29 +57,40 @@ static void find_lives(struct program *program)
             extend(reg->points_into, reg->start, reg->end);
 }
 
-/* What is alive when a loop is entered and named in it is wanted by its next round too. */
-static void extend_over_loops(struct program *program)
+/* What is alive at HEADER, to which BLOCK leads back, and named in the loop is wanted by its next round too. */
+static bool extend_over_loop(struct slot *slots, const struct machine_block *block, const struct machine_block *header)
+{
+    bool changed = false;
+    if (header->start > block->start)
+        return false;
+    for (struct slot *slot = slots; slot; slot = slot->next)
+        if (slot->start < header->start && slot->end >= header->start && slot->end < block->end) {
+            slot->end = block->end;
+            changed = true;
+        }
+    return changed;
+}
+
+static void extend_over_loops(const struct program *program, struct slot *slots)
 {
     bool changed;
     do {
         changed = false;
-        for (struct machine_block *block = program->entry; block; block = block->following)
-            for (unsigned n = 0; n < block->next_count; n++) {
-                const struct machine_block *header = block->next[n];
-                if (header->start > block->start)
-                    continue;
-                for (struct slot *slot = program->slots; slot; slot = slot->next)
-                    if (slot->start < header->start && slot->end >= header->start && slot->end < block->end) {
-                        slot->end = block->end;
-                        changed = true;
-                    }
-            }
+        for (struct machine_block *block = program->entry; block; block = block->following) {
+            for (unsigned n = 0; n < block->next_count; n++)
+                changed |= extend_over_loop(slots, block, block->next[n]);
+            if (block->resumes)
+                changed |= extend_over_loop(slots, block, block->resumes);
+        }
     } while (changed);
 }
 
+/* Pointers come first, which puts them at the top. */
 static int by_start(const void *a, const void *b)
 {
     const struct slot *x = *(struct slot *const *)a, *y = *(struct slot *const *)b;
+    if (x->pointer != y->pointer)
+        return x->pointer ? -1 : 1;
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
     return x->size > y->size ? -1 : x->size < y->size;
@@ -131,17 +142,55 @@ static bool calls_library(const struct program *program)
     return false;
 }
 
-uint32_t frame_lay_out(struct program *program)
+static void forget_lives(const struct program *program)
 {
-    uint32_t limit = FRAME_BYTES - (calls_library(program) ? LIBRARY_BYTES : 0);
-    find_lives(program);
-    extend_over_loops(program);
+    for (struct slot *slot = program->slots; slot; slot = slot->next) {
+        slot->start = INT32_MAX;
+        slot->end = -1;
+    }
+}
+
+/* Places what is on PROGRAM's stack. Returns how many bytes that takes. */
+static uint32_t settle(struct program *program)
+{
     uint32_t used = program->stack_size = place(program, false);
     for (struct slot *slot = program->slots; slot; slot = slot->next)
         if (!slot->moved)
             slot->offset = -(int)slot->depth;
     /* One word for moves in a circle (emit.c). */
     program->spare = -(int)(used += 8);
+    return used;
+}
+
+/* What helpers may do to the frame between rounds: all but the pointers at its top. */
+static void bound_numbers(struct program *program, uint32_t used)
+{
+    uint32_t pointers = 0;
+    for (const struct slot *slot = program->slots; slot; slot = slot->next)
+        pointers += slot->pointer && slot->end >= 0 ? slot->size : 0;
+    program->numbers->offset = -(int)used;
+    program->clears_frame->args[1].number = program->bounds_size->b.number = used - pointers;
+}
+
+uint32_t frame_lay_out(struct program *program)
+{
+    struct program *rounds = program->rounds;
+    uint32_t limit = FRAME_BYTES;
+    forget_lives(program);
+    find_lives(program);
+    extend_over_loops(program, program->slots);
+    if (rounds) {
+        forget_lives(rounds);
+        find_lives(rounds);
+        extend_over_loops(rounds, program->slots);
+        extend_over_loops(rounds, rounds->slots);
+        limit = ALL_BYTES - (settle(rounds) + FRAME_UNIT - 1) / FRAME_UNIT * FRAME_UNIT;
+    }
+    if (calls_library(rounds ? rounds : program))
+        limit -= LIBRARY_BYTES;
+    uint32_t used = settle(program);
+    if (rounds)
+        bound_numbers(program, used);
     return used > limit ? used - limit : 0;
 }
 

@@ -52,7 +52,7 @@ enum ir_op {
     IR_EMIT,       /* args: record, then what must not be nil; .object; .number: variant; .print; boolean */
     IR_EXIT,       /* args: status or none; .object: ends the run; the handler's end follows */
 
-    IR_LOOP,   /* a round of a loop: counts against the handler's budget; in its header */
+    IR_LOOP,   /* a round of a loop: counts against the handler's budget; each way back to a header passes one */
     IR_JUMP,   /* .block->next[0] */
     IR_BRANCH, /* args: condition (boolean); next[0] if true, next[1] if false */
     IR_RETURN,

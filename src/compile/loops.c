@@ -47,6 +47,14 @@ static void add_loop(struct build *build, uint32_t first, uint32_t last, bool nu
         mark_written(&build->frame->bytecode->instructions[pc], (*loop)->written);
 }
 
+/* LOOP, which stands where a round of `while` and `repeat` begins, leads behind the loop. A loop by goto has none. */
+static void mark_loop(struct build *build, uint32_t pc, uint32_t behind)
+{
+    for (uint32_t first = 0; first <= pc; first++)
+        if (build->frame->loops[first] && build->frame->loops[first]->last + 1 == behind)
+            build->frame->loops[first]->marked = true;
+}
+
 /* Marks where jumps lead, so that straight code behind them starts a block, and which of them make loops. */
 void build_find_jumps(struct build *build)
 {
@@ -64,6 +72,9 @@ void build_find_jumps(struct build *build)
         if (target <= pc)
             add_loop(build, target, pc, instruction->op == BYTECODE_FORL);
     }
+    for (uint32_t pc = 0; pc < bytecode->instruction_count; pc++)
+        if (bytecode->instructions[pc].op == BYTECODE_LOOP)
+            mark_loop(build, pc, pc + 1 + bytecode->instructions[pc].d - 0x8000u);
 }
 
 /* The innermost loop around PC. */

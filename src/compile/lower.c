@@ -8,6 +8,7 @@
 
 #include "compile/fold.h"
 #include "compile/read.h"
+#include "sys/feature.h"
 
 struct place *lower_place(struct lower *lower, struct value *value)
 {
@@ -126,6 +127,12 @@ struct operand lower_is_not_negative(struct lower *lower, struct operand result)
 {
     struct operand sign = machine_alu(lower->program, BPF_RSH, result, operand_immediate(63));
     return machine_alu(lower->program, BPF_XOR, sign, operand_immediate(1));
+}
+
+struct operand lower_not_nil(struct lower *lower, struct operand reference)
+{
+    bool copied = lower->program->by_rounds && reference.kind == OPERAND_REGISTER;
+    return copied ? machine_copy(lower->program, reference) : reference;
 }
 
 /* --- arithmetic --- */
@@ -355,7 +362,7 @@ static struct operand any_number_at_end(struct lower *lower, struct machine_bloc
 {
     struct program *program = lower->program;
     struct machine_instruction *end = reopen(lower, block);
-    struct operand zero = machine_load(program, BPF_DW, operand_slot(lower->any_zero, 0), 0);
+    struct operand zero = machine_load(program, BPF_DW, operand_slot(program->any_zero, 0), 0);
     number = machine_alu(program, BPF_XOR, zero, number);
     close_again(block, end);
     return number;
@@ -422,8 +429,8 @@ static void set_arguments(struct lower *lower, struct pending_phi *phi)
         bool begins_round = phi->value->block->is_header;
         if (begins_round && phi->values && phi->value->type.kind != TYPE_RECORD)
             value = any_number_at_end(lower, from, value);
-        if (begins_round && phi->presence && present.kind == OPERAND_IMMEDIATE) /* others may be pointers */
-            present = any_number_at_end(lower, from, present);
+        if (begins_round && phi->presence && present.kind == OPERAND_IMMEDIATE && phi->value->type.kind != TYPE_RECORD)
+            present = any_number_at_end(lower, from, present); /* others may be pointers */
         if (phi->values)
             phi->values->args[j] = value;
         if (phi->presence)
@@ -432,31 +439,90 @@ static void set_arguments(struct lower *lower, struct pending_phi *phi)
     lower->program->block = here;
 }
 
-/* One budget for all loops of a run (handlers.md); it starts from memory, so that the verifier takes it for any number. */
+/* --- one pointer, two phis --- */
+
+/* True if the value and the presence of PHI are the same on all ways, if those marked so are. */
+static bool is_one(const struct pending_phi *phi)
+{
+    for (size_t i = 0; i < phi->values->arg_count; i++) {
+        const struct operand *value = &phi->values->args[i], *presence = &phi->presence->args[i];
+        if (value->kind != presence->kind)
+            return false;
+        if (value->kind == OPERAND_REGISTER ? value->reg != presence->reg && value->reg != presence->reg->same
+                                            : value->kind != OPERAND_IMMEDIATE || value->number != presence->number)
+            return false;
+    }
+    return true;
+}
+
+static void use_same(struct operand *operand, void *context)
+{
+    (void)context;
+    if (operand->kind == OPERAND_REGISTER && operand->reg->same)
+        operand->reg = operand->reg->same;
+}
+
+/* A reference is present where it is not 0: one phi is enough for both, and tells the verifier which pointer was tested. */
+static void merge_presence(struct lower *lower)
+{
+    bool changed, any = false;
+    for (size_t i = 0; i < lower->phi_count; i++) {
+        const struct pending_phi *phi = &lower->phis[i];
+        if (phi->values && phi->presence && phi->value->type.kind == TYPE_RECORD) {
+            phi->presence->result->same = phi->values->result;
+            any = true;
+        }
+    }
+    do {
+        changed = false;
+        for (size_t i = 0; i < lower->phi_count; i++) {
+            const struct pending_phi *phi = &lower->phis[i];
+            if (phi->presence && phi->presence->result->same && !is_one(phi)) {
+                phi->presence->result->same = NULL;
+                changed = true;
+            }
+        }
+    } while (changed);
+    for (struct machine_block *block = lower->program->entry; block && any; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next)
+            machine_visit(i, use_same, NULL);
+}
+
+/* --- loops --- */
+
+/*
+ * One budget for all loops of a run (handlers.md), a round counted where it begins; the count starts from memory, so that the verifier
+ * takes it for any number. The kernel's own bound (may_goto) is larger; where it has none, see resume.c.
+ */
 static void start_budget(struct lower *lower)
 {
+    struct program *program = lower->program;
     for (struct block *block = lower->function->entry; block; block = block->following)
         for (struct value *value = block->first; value; value = value->next)
             if (value->op == IR_LOOP && !lower->rounds) {
-                struct operand zeros = machine_copy(lower->program, operand_data("zeros", 0));
-                struct operand zero = machine_load(lower->program, BPF_DW, zeros, 0);
-                lower->rounds = program_slot(lower->program, 8);
-                lower->any_zero = program_slot(lower->program, 8);
-                machine_store(lower->program, BPF_DW, operand_slot(lower->rounds, 0), 0, zero);
-                machine_store(lower->program, BPF_DW, operand_slot(lower->any_zero, 0), 0, zero);
+                struct operand zeros = machine_copy(program, operand_data("zeros", 0));
+                struct operand zero = machine_load(program, BPF_DW, zeros, 0);
+                lower->rounds = program_slot(program, 8);
+                program->any_zero = program_slot(program, 8);
+                machine_store(program, BPF_DW, operand_slot(lower->rounds, 0), 0, zero);
+                machine_store(program, BPF_DW, operand_slot(program->any_zero, 0), 0, zero);
+                program->by_rounds = !feature_available(FEATURE_MAY_GOTO);
+                program->budget = probe_kind_of(lower->function->handler->kind)->rounds;
             }
 }
 
 static void count_round(struct lower *lower)
 {
-    enum { MAX_ROUNDS = 65536 };
     struct program *program = lower->program;
     struct operand rounds = operand_slot(lower->rounds, 0);
     struct operand count = machine_alu(program, BPF_ADD, machine_load(program, BPF_DW, rounds, 0), operand_immediate(1));
     machine_store(program, BPF_DW, rounds, 0, count);
-    struct machine_block *enough =
-        lower_loss(lower, lower_ledger(lower, "handler ended: its loops ran 65,536 rounds"), NULL, 0);
-    lower_continue_if(lower, BPF_JLE, count, operand_immediate(MAX_ROUNDS), enough);
+    const char *cause = arena_format(program->arena, "handler ended: its loops ran %u,%03u rounds", program->budget / 1000,
+                                     program->budget % 1000);
+    struct machine_block *enough = lower_loss(lower, lower_ledger(lower, cause), NULL, 0);
+    lower_continue_if(lower, BPF_JLE, count, operand_immediate(program->budget), enough);
+    if (program->by_rounds)
+        return;
     struct machine_block *next = machine_block(program);
     machine_may_goto(program, next, enough);
     machine_place(program, next);
@@ -495,6 +561,8 @@ static void value_lower(struct lower *lower, struct value *value)
         if (ir_value(value->args[0])->deferred)
             *lower_place(lower, value) = share_load(lower, ir_value(value->args[0]));
         lower_place(lower, value)->present = (struct operand){ 0 };
+        if (value->type.kind == TYPE_RECORD)
+            lower_place(lower, value)->value = lower_not_nil(lower, lower_place(lower, value)->value);
         return;
     case IR_ABSENT:
         *lower_place(lower, value) = *lower_place(lower, value->args[0]);
@@ -538,6 +606,7 @@ static void value_lower(struct lower *lower, struct value *value)
         return count_round(lower);
     case IR_JUMP:
         lower->last[value->block->id] = program->block;
+        program->block->leads_back = value->block->next[0]->is_header && value->block->next[0]->predecessors[0] != value->block;
         return machine_jump(program, block_of(lower, value->block->next[0]));
     case IR_BRANCH:
         return condition(lower, value->args[0], block_of(lower, value->block->next[0]),
@@ -551,7 +620,10 @@ static void value_lower(struct lower *lower, struct value *value)
 
 static void blocks(struct lower *lower)
 {
-    machine_jump(lower->program, block_of(lower, lower->function->entry));
+    lower->program->body = block_of(lower, lower->function->entry);
+    machine_jump(lower->program, lower->program->body);
+    if (lower->program->by_rounds) /* the function for the rounds ends in its own places */
+        lower_fatal_losses(lower);
     for (struct block *block = lower->function->entry; block; block = block->following) {
         struct machine_block *start = block_of(lower, block);
         if (!start->predecessor_count)
@@ -563,11 +635,14 @@ static void blocks(struct lower *lower)
     }
     for (size_t i = 0; i < lower->phi_count; i++)
         set_arguments(lower, &lower->phis[i]);
+    merge_presence(lower);
 }
 
 static void emit(struct program *program, const struct function *function, struct object *result)
 {
     pass_emit(program, result, function->options, arena_format(program->arena, "handler/%s", program->name));
+    if (program->rounds)
+        pass_emit(program->rounds, result, function->options, NULL);
 }
 
 /* FUNCTION's program, with what SCRATCH says outside of the stack (NULL: nothing). */
@@ -586,8 +661,8 @@ static struct program *lower_function(struct lower *lower, struct function *func
     if (lower->compiler->exits)
         stop_after_exit(lower);
     program->scratch = scratch;
-    scratch_claim(lower);
     start_budget(lower);
+    scratch_claim(lower);
     blocks(lower);
     lower_fatal_losses(lower);
     return program;

@@ -48,7 +48,6 @@ struct lower {
     struct operand context, pid_tgid, tgid;
     struct slot *zero_key;
     struct slot *rounds;   /* the rounds of all loops so far */
-    struct slot *any_zero; /* 0, of which the verifier knows nothing */
     struct pending_phi *phis; /* whose arguments are set when all blocks are there */
     size_t phi_count;
     struct saved *saved;
@@ -75,6 +74,8 @@ void lower_fatal_losses(struct lower *lower);
 /* Goes on in a new block if A CODE B, to OTHERWISE if not. */
 void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, struct operand b,
                        struct machine_block *otherwise);
+/* REFERENCE to a record, known here not to be nil, under another name: resume.c must tell the two apart. */
+struct operand lower_not_nil(struct lower *lower, struct operand reference);
 /* 1 where a helper's RESULT is not negative, else 0. */
 struct operand lower_is_not_negative(struct lower *lower, struct operand result);
 

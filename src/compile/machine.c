@@ -39,6 +39,11 @@ struct operand operand_data(const char *name, int64_t offset)
     return (struct operand){ .kind = OPERAND_DATA, .symbol = name, .number = offset };
 }
 
+struct operand operand_function(const char *name)
+{
+    return (struct operand){ .kind = OPERAND_FUNCTION, .symbol = name };
+}
+
 struct slot *program_slot(struct program *program, uint32_t size)
 {
     struct slot *slot = arena_allocate(program->arena, sizeof *slot);

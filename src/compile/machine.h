@@ -32,6 +32,7 @@ enum operand_kind {
     OPERAND_FRAME, /* the address NUMBER bytes into SLOT: of the stack (machine_address) */
     OPERAND_MAP,   /* the map called SYMBOL */
     OPERAND_DATA,  /* the address NUMBER bytes into the counters called SYMBOL */
+    OPERAND_FUNCTION, /* the address of the function called SYMBOL, for a helper that calls it */
 };
 
 struct operand {
@@ -52,6 +53,8 @@ struct slot {
     uint32_t depth;  /* frame.c */
     int offset;      /* from r10, or from the start of the scratch memory */
     const struct position *position;
+    /* resume.c: the function finds it in its caller's frame; it is alive everywhere; it holds a pointer, and is */
+    bool shared, lasting, pointer;
     int start, end; /* frame.c: positions of the first and the last instruction that want it */
     struct slot *next;
 };
@@ -60,6 +63,7 @@ struct reg {
     unsigned id;
     struct machine_instruction *definition;
     unsigned uses;
+    struct reg *same; /* has the same value: lower.c */
     /* allocate.c: where it is alive, in instruction positions; what holds it */
     int start, end;
     bool crosses_call, tiny; /* TINY: comes from a spill and cannot be spilled again */
@@ -96,12 +100,14 @@ struct machine_instruction {
 struct machine_block {
     unsigned id;
     bool cold; /* placed behind the rest */
+    bool leads_back; /* it ends in a jump back to a loop's header */
     struct machine_instruction *first, *last;
     struct machine_block **predecessors;
     size_t predecessor_count;
     struct machine_block *next[2];
     unsigned next_count;
     struct machine_block *following;
+    struct machine_block *resumes; /* resume.c: it ends one round; the next begins in this block */
     uint64_t *live_in, *live_out; /* bit sets over registers, while allocating */
     int start, end;
     int emitted_at; /* index of the first BPF instruction */
@@ -132,6 +138,17 @@ struct program {
     unsigned register_count, block_count;
     int spare; /* offset of a word for emit.c */
     uint32_t stack_size; /* bytes of the frame that are used */
+    int end;     /* of the last instruction, while allocating */
+    bool early;  /* what is spilled now are not the last registers to be */
+    /* Loops where the kernel has no may_goto (resume.c). */
+    bool by_rounds;             /* they are compiled that way */
+    unsigned budget;            /* rounds of all loops in one run */
+    struct machine_block *body; /* the handler itself starts here; before it stands what the probe needs */
+    struct program *rounds;     /* the function that runs one round; NULL: no loops, or loops by may_goto */
+    struct program *caller;     /* of that function: whose frame it works on */
+    struct slot *any_zero;      /* 0, of which the verifier knows nothing */
+    struct slot *numbers;       /* all of the frame that holds no pointers; its size is wanted by the two: */
+    struct machine_instruction *clears_frame, *bounds_size;
     /* where machine_* append */
     struct machine_block *block;
     const struct position *position;
@@ -145,6 +162,7 @@ struct operand operand_register(struct reg *reg);
 struct operand operand_slot(struct slot *slot, int64_t offset);
 struct operand operand_map(const char *name);
 struct operand operand_data(const char *name, int64_t offset);
+struct operand operand_function(const char *name);
 /* A new piece of the frame, SIZE bytes rounded up to 8; its content is undefined. */
 struct slot *program_slot(struct program *program, uint32_t size);
 
@@ -196,8 +214,24 @@ uint32_t pass_allocate(struct program *program);
 uint32_t frame_lay_out(struct program *program);
 /* Gives the pieces that were moved to scratch memory their places there, from byte START on. Returns where they end. */
 uint32_t frame_lay_out_moved(struct program *program, uint32_t start);
+/* Moves the handler of a program with loops into a function of its own, PROGRAM->rounds (by_rounds). */
+void pass_resume(struct program *program);
 /* Adds the finished program to OBJECT. */
 void pass_emit(struct program *program, struct object *object, const struct compile_options *options,
                const char *section);
+
+/* --- allocate.c, for resume.c --- */
+
+/* Calls VISIT for each operand of the instruction. */
+void machine_visit(struct machine_instruction *instruction, void (*visit)(struct operand *, void *), void *context);
+/* Takes the instruction out of its block. */
+void machine_unlink(struct machine_instruction *instruction);
+/* Fills the blocks' live_in and live_out. */
+void program_find_live(struct program *program);
+/*
+ * Registers with .spilled live in the frame from here on: stored where they are set, loaded where they are used. EARLY: before
+ * the others have theirs, so that what is loaded may be spilled again.
+ */
+void program_spill(struct program *program, bool early);
 
 #endif

@@ -38,7 +38,7 @@ struct place memory_load(struct lower *lower, struct operand base, int64_t offse
     struct place place = { 0 };
     if (type.kind == TYPE_RECORD) {
         place.value = base.kind == OPERAND_FRAME ? operand_slot(base.slot, base.number + offset)
-                      : offset ? machine_alu(program, BPF_ADD, base, operand_immediate(offset)) : base;
+                      : offset ? machine_alu(program, BPF_ADD, base, operand_immediate(offset)) : lower_not_nil(lower, base);
     } else if (type.kind == TYPE_STRING) {
         /* A copy: what the map holds may change, a string does not. */
         struct slot *slot = program_slot(program, type.capacity);

@@ -5,7 +5,6 @@
  * with every jump back.
  */
 #include "compile/build.h"
-#include "sys/feature.h"
 
 /* True for the first block of the handler or of an inlined function: the slots of the caller are not its own. */
 static bool begins_frame(const struct block *block)
@@ -97,8 +96,6 @@ void build_continue(struct build *build, struct block *block)
 /* Ends the current block by the way into LOOP and goes on in its header. */
 void build_start_loop(struct build *build, struct loop *loop)
 {
-    if (!feature_available(FEATURE_MAY_GOTO))
-        build_fail(build, "loops in handlers need Linux 6.9 (may_goto), which this kernel does not offer: write the steps out");
     struct block *header = build_new_block(build), *before = build->block;
     build_value(build, IR_JUMP, NULL, 0);
     ir_connect(before, header, build->function);
@@ -114,7 +111,8 @@ void build_start_loop(struct build *build, struct loop *loop)
         loop->phis[slot]->args[0] = initial;
         header->slots[slot] = loop->phis[slot];
     }
-    build_value(build, IR_LOOP, NULL, 0);
+    if (!loop->numeric && !loop->marked)
+        build_value(build, IR_LOOP, NULL, 0);
 }
 
 /* Ends the current block by a jump back to LOOP's header. */

@@ -45,15 +45,26 @@ static void push_lines(lua_State *L, const struct object_program *program)
     }
 }
 
+/* Which part of HANDLER the program is: "" the handler itself; NULL: none. */
+static const char *part_of(const struct object_program *program, const struct handler *handler)
+{
+    size_t length = strlen(handler->program);
+    if (!strcmp(program->name, handler->entry_program))
+        return "entry";
+    if (strncmp(program->name, handler->program, length))
+        return NULL;
+    return !program->name[length] ? "" : strcmp(program->name + length, "_rounds") ? NULL : "rounds";
+}
+
 static void push_program(lua_State *L, const struct object_program *program, const struct handler *handlers, size_t count)
 {
     lua_createtable(L, 0, 7); /* program */
     for (size_t i = 0; i < count; i++) {
-        bool entry = !strcmp(program->name, handlers[i].entry_program);
-        if (!entry && strcmp(program->name, handlers[i].program))
+        const char *part = part_of(program, &handlers[i]);
+        if (!part)
             continue;
         set_integer(L, "handler", i + 1);
-        set_string(L, "part", entry ? "entry" : NULL);
+        set_string(L, "part", *part ? part : NULL);
         lua_pushboolean(L, handlers[i].session);
         lua_setfield(L, -2, "session");
     }

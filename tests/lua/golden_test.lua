@@ -29,7 +29,7 @@ local function explain(kernel, folder, arguments)
   for kind, spec, body in ("\n" .. run.out):gmatch "\n(%l+) (%S+)([^\n]*\n  at [^\n]*.-\n\n)" do
     local name = kind .. " " .. spec:match "[^:]+$"
     local size = ("%3d %3d"):format(body:match "takes +(%d+) instructions?, (%d+) bytes? of stack")
-    if body:match "^[^\n]*for the handler at its return" then
+    if body:match "^[^\n]*for the handler at its return" or body:match "^[^\n]*the rounds of its loops" then
       table.insert(last[2], size)
     else
       last = { name, { size } }
@@ -41,7 +41,7 @@ end
 
 local lines = {
   "# Instructions and bytes of stack of each handler: on a kernel with all features that uplua knows, and on Linux 6.1, where a return",
-  "# handler may have a program of its own at the entry. `make golden` writes this file.",
+  "# handler may have a program of its own at the entry, and one with loops has a function for their rounds. `make golden` writes this file.",
 }
 local refused = {}
 

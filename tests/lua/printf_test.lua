@@ -3,7 +3,6 @@
 local tap = require "tap"
 local target = require "target"
 
-local loops_refused = target.loops_refused()
 local is, like = tap.is, tap.like
 
 -- What the target itself prints comes whenever it does.
@@ -104,33 +103,31 @@ run = target.uplua [[-e 'uprobe("./build/targets/calls:add3", function(e) printf
 is(without_target(run.out), "0,1,2,3,4,", "printf and exit are globals of -e code")
 is(run.status, 3, "… with the status")
 
-if not loops_refused then
-  -- The script looks away while more is printed than the ring holds: what is missing is counted exactly.
-  run = script [[
-    up.after(0, function() local stop = os.clock() + 0.5 while os.clock() < stop do end end)
-    up.uprobe(CALLS .. "add3", function(e) for i = 1, 10007 do up.printf("p%s%s%s\n", e.comm, e.comm, e.comm) end end)]]
-  local printed = select(2, run.out:gsub("pcallscallscalls\n", ""))
-  local lost = run.err:match "\n  ([%d,]+) × printf: its ring of 4194304 bytes is full: text lost, [^\n]*%.lua:2\n"
-  tap.ok(lost and printed > 20000, "a full ring loses text, and says so")
-  is(printed + tonumber((lost or "0"):gsub(",", ""), 10), 23 * 10007, "each line was printed or counted")
+-- The script looks away while more is printed than the ring holds: what is missing is counted exactly.
+run = script [[
+  up.after(0, function() local stop = os.clock() + 0.5 while os.clock() < stop do end end)
+  up.uprobe(CALLS .. "add3", function(e) for i = 1, 10007 do up.printf("p%s%s%s\n", e.comm, e.comm, e.comm) end end)]]
+local printed = select(2, run.out:gsub("pcallscallscalls\n", ""))
+local lost = run.err:match "\n  ([%d,]+) × printf: its ring of 4194304 bytes is full: text lost, [^\n]*%.lua:2\n"
+tap.ok(lost and printed > 20000, "a full ring loses text, and says so")
+is(printed + tonumber((lost or "0"):gsub(",", ""), 10), 23 * 10007, "each line was printed or counted")
 
-  run = script [[local n = up.count()
-    up.after(0, function() local stop = os.clock() + 0.5 while os.clock() < stop do end end)
-    up.uprobe(CALLS .. "add3", function(e)
-      n:inc()
-      for i = 1, 40009 do up.printf("p%s%s%s%s%s\n", e.comm, e.comm, e.comm, e.comm, e.comm) end
-      if e.arg0 == 5 then up.exit(11) end
-    end)
-    up.at_exit(function() print("calls", n:get()) end)]]
-  is(run.status, 11, "a full ring does not lose the exit")
-  like(run.out, "calls\t6\n$", "nor what was counted until then")
+run = script [[local n = up.count()
+  up.after(0, function() local stop = os.clock() + 0.5 while os.clock() < stop do end end)
+  up.uprobe(CALLS .. "add3", function(e)
+    n:inc()
+    for i = 1, 40009 do up.printf("p%s%s%s%s%s\n", e.comm, e.comm, e.comm, e.comm, e.comm) end
+    if e.arg0 == 5 then up.exit(11) end
+  end)
+  up.at_exit(function() print("calls", n:get()) end)]]
+is(run.status, 11, "a full ring does not lose the exit")
+like(run.out, "calls\t6\n$", "nor what was counted until then")
 
-  run = script [[local n = up.count()
-    local function find(x) for i = 0, x do n:inc() if i == 13 then up.exit(i) end end return x end
-    up.uprobe(CALLS .. "add3", function(e) if find(e.arg0) > 12 then n:inc() end end)
-    up.at_exit(function() print("rounds", n:get()) end)]]
-  is(run.status .. run.out, "13rounds\t105\n", "exit in a loop of a function ends both and the handler")
-end
+run = script [[local n = up.count()
+  local function find(x) for i = 0, x do n:inc() if i == 13 then up.exit(i) end end return x end
+  up.uprobe(CALLS .. "add3", function(e) if find(e.arg0) > 12 then n:inc() end end)
+  up.at_exit(function() print("rounds", n:get()) end)]]
+is(run.status .. run.out, "13rounds\t105\n", "exit in a loop of a function ends both and the handler")
 run = script [[local n, after = up.count(), up.count()
   local function check(x) if x == 22 then up.exit(7) end return x end
   up.uprobe(CALLS .. "add3", function(e) n:inc() up.printf("%d\n", check(e.arg0)) after:inc() end)

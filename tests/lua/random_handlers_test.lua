@@ -1,6 +1,6 @@
 -- Random handlers over integers compute in the kernel what LuaJIT's int64_t arithmetic computes from the same arguments.
 -- Each handler is one Lua function in source; the same source runs here with cdata arguments. Divisors are kept from 0, where
--- handlers.md and LuaJIT differ. The seed is printed; RANDOM_SEED=n repeats a run (RANDOM_LOOPS=no one of a kernel without loops).
+-- handlers.md and LuaJIT differ. The seed is printed; RANDOM_SEED=n repeats a run.
 local tap = require "tap"
 local target = require "target"
 
@@ -8,9 +8,6 @@ local HANDLERS, DEPTH = 40, 4
 local seed = tonumber(os.getenv "RANDOM_SEED" or os.time() % 1000000)
 print("# seed " .. seed)
 math.randomseed(seed)
-
-local LOOPS = os.getenv "RANDOM_LOOPS" ~= "no" and not target.loops_refused()
-if not LOOPS then print "# without loops" end
 
 local function pick(list) return list[math.random(#list)] end
 
@@ -45,7 +42,7 @@ local function block(vars, depth, indent, lines)
   depth = math.max(depth, 0)
   local pad = ("  "):rep(indent)
   for _ = 1, math.random(1, 3) do
-    local kind = depth > 0 and math.random(LOOPS and 6 or 4) or 1
+    local kind = depth > 0 and math.random(6) or 1
     if kind <= 2 then
       lines[#lines + 1] = ("%s%s = %s"):format(pad, pick { "x", "y", "z" }, expression(vars, 2))
     elseif kind == 3 then

@@ -149,8 +149,7 @@ end)
 ]], "4036\t0\n", "records and strings by different ways")
 
 -- "T:I:" is four bytes for I < 10: only letters follow, so that the text from the fifth and from the sixth byte on is the same.
-if not target.loops_refused() then
-  prints([[
+prints([[
 local n, m = up.count(), up.hash()
 up.uprobe(MANY, function(e)
   local last, r = "none", { s = up.str(e.arg0, 800), n = 0 }
@@ -169,7 +168,6 @@ up.at_exit(function()
   print(n.right, n.same, m:size(), wrong)
 end)
 ]], "4036\t40\t4036\t0\n", "in loops")
-end
 
 -- Eight handlers of one CPU have memory at a time; 23 of them sleep until the page that they read is there, or are counted.
 local blocked = run([[

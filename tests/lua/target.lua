@@ -54,13 +54,6 @@ function target.uplua(arguments)
   return target.shell(('./uplua %s >"$D/out" 2>"$D/err" </dev/null'):format(arguments))
 end
 
--- What uplua says of loops in handlers where the kernel has no may_goto; nil where it has.
-function target.loops_refused()
-  local run = target.uplua [[-e 'n = count() uprobe("./build/targets/calls:add3", function(e) for i = 1, 2 do n:inc() end end)' \
-    -- ./build/targets/calls 1]]
-  return run.err:match "loops in handlers need Linux 6%.9"
-end
-
 -- Starts COMMAND, which prints "ready" and waits for a byte on its standard input; runs ./uplua ARGUMENTS -- its PID; once that says
 -- that it traces, gives the byte, waits until COMMAND has printed another line, and sends uplua SIGINT (ENDS true: ends
 -- the command instead).
