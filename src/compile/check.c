@@ -65,13 +65,10 @@ static bool is_same_record(struct value *value, const struct value *record)
     return false;
 }
 
-/* A record made, or a string copied, in a loop lies where that of the round before lay. */
+/* A record made in a loop lies where that of the round before lay. */
 static void check_carried(struct function *function, const struct value *phi)
 {
     for (size_t i = 1; i < phi->arg_count; i++) {
-        const struct value *arg = ir_value(phi->args[i]);
-        if (phi->type.kind == TYPE_STRING && arg != phi && arg->op == IR_PHI && arg->block == phi->block)
-            compile_fail(function->compiler, phi->position, "strings cannot change places from one round of a loop to the next");
         for (const struct block *block = phi->block; block && phi->type.kind == TYPE_RECORD; block = block->following)
             for (const struct value *value = block->first; value; value = value->next)
                 if ((value->op == IR_RECORD || value->op == IR_COPY) && is_same_record(phi->args[i], value))

@@ -354,6 +354,13 @@ static void copy_string_at_end(struct lower *lower, struct machine_block *block,
     close_again(block, end);
 }
 
+static void copy_kept_at_end(struct lower *lower, struct machine_block *block, struct slot *kept, struct slot *text)
+{
+    struct machine_instruction *end = reopen(lower, block);
+    memory_copy(lower, operand_slot(text, 0), 0, operand_slot(kept, 0), 0, text->size);
+    close_again(block, end);
+}
+
 /*
  * NUMBER as the verifier must see it when a round of a loop begins with it: as any number, related to no other. It would
  * otherwise follow the rounds one by one, each with ranges of its own, and never find that it has seen them all.
@@ -406,23 +413,60 @@ static void make_room(struct lower *lower, struct machine_instruction *phi)
     phi->args = arena_allocate(lower->program->arena, (phi->arg_count + 1) * sizeof *phi->args);
 }
 
+/* The block of the machine that enters PHI's with argument I; NULL if that way turned out to be impossible. */
+static struct machine_block *way_of(const struct lower *lower, const struct pending_phi *phi, size_t i)
+{
+    struct machine_block *from = lower->last[phi->value->block->predecessors[i]->id];
+    for (size_t j = 0; j < phi->block->predecessor_count; j++)
+        if (phi->block->predecessors[j] == from)
+            return from;
+    return NULL;
+}
+
+/* True if TEXT is the buffer of another string that the rounds of PHI's loop change. */
+static bool is_overwritten(const struct lower *lower, const struct pending_phi *phi, const struct slot *text)
+{
+    for (size_t i = 0; i < lower->phi_count; i++)
+        if (lower->phis[i].text == text && lower->phis[i].block == phi->block && text != phi->text)
+            return true;
+    return false;
+}
+
+/* `a, b = b, a`: before any string of a loop gets the value for its next round, those are copied that another one is to get. */
+static void keep_strings(struct lower *lower, struct pending_phi *phi)
+{
+    struct machine_block *here = lower->program->block;
+    phi->kept = arena_allocate(lower->program->arena, (phi->value->arg_count + 1) * sizeof *phi->kept);
+    for (size_t i = 0; i < phi->value->arg_count && phi->text; i++) {
+        struct value *arg = ir_value(phi->value->args[i]);
+        struct machine_block *from = way_of(lower, phi, i);
+        struct operand at = lower_place(lower, arg)->value;
+        if (!from || at.kind != OPERAND_FRAME || !is_overwritten(lower, phi, at.slot))
+            continue;
+        phi->kept[i] = program_slot(lower->program, phi->value->type.capacity);
+        copy_string_at_end(lower, from, arg, phi->kept[i], phi->value->type.capacity);
+    }
+    lower->program->block = here;
+}
+
 static void set_arguments(struct lower *lower, struct pending_phi *phi)
 {
     struct machine_block *block = phi->block, *here = lower->program->block;
     make_room(lower, phi->values);
     make_room(lower, phi->presence);
     for (size_t i = 0; i < phi->value->arg_count; i++) {
-        /* A way that turned out to be impossible has no predecessor in the machine's graph. */
+        struct machine_block *from = way_of(lower, phi, i);
         size_t j = 0;
-        struct machine_block *from = lower->last[phi->value->block->predecessors[i]->id];
-        while (j < block->predecessor_count && block->predecessors[j] != from)
-            j++;
-        if (j == block->predecessor_count)
+        if (!from)
             continue;
+        while (block->predecessors[j] != from)
+            j++;
         struct value *arg = ir_value(phi->value->args[i]);
         const struct place *place = lower_place(lower, arg);
-        if (phi->text && arg->type.kind == TYPE_STRING && arg != phi->value)
-            copy_string_at_end(lower, block->predecessors[j], arg, phi->text, phi->value->type.capacity);
+        if (phi->kept[i])
+            copy_kept_at_end(lower, from, phi->kept[i], phi->text);
+        else if (phi->text && arg->type.kind == TYPE_STRING && place->value.slot != phi->text)
+            copy_string_at_end(lower, from, arg, phi->text, phi->value->type.capacity);
         struct operand present = place->present.kind ? place->present : operand_immediate(1), value = place->value;
         if (value.kind == OPERAND_FRAME && value.slot->moved)
             value = address_at_end(lower, from, value);
@@ -633,6 +677,8 @@ static void blocks(struct lower *lower)
         for (struct value *value = block->first; value; value = value->next)
             value_lower(lower, value);
     }
+    for (size_t i = 0; i < lower->phi_count; i++)
+        keep_strings(lower, &lower->phis[i]);
     for (size_t i = 0; i < lower->phi_count; i++)
         set_arguments(lower, &lower->phis[i]);
     merge_presence(lower);

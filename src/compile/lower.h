@@ -28,6 +28,7 @@ struct pending_phi {
     struct machine_block *block;
     struct machine_instruction *values, *presence; /* PRESENCE: NULL if the value is never nil */
     struct slot *text; /* of a string: the phi's own buffer */
+    struct slot **kept; /* by argument: a copy of what another string phi of the loop had in the round before, or NULL */
 };
 
 /* Losses that end the program in the same way share what counts them and ends it. */

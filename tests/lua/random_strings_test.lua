@@ -88,7 +88,7 @@ local function handler()
     names[i] = name
   end
   for _ = 1, random(3, 8) do
-    local kind, a, b = random(8), a_name(), a_name()
+    local kind, a, b = random(9), a_name(), a_name()
     if kind == 1 then
       leave("numbers", ("#%s"):format(a), function(env) return #env[a].text end)
     elseif kind == 2 then
@@ -114,6 +114,11 @@ local function handler()
       end)
       lines[#lines - 1] = "do " .. lines[#lines - 1]
       lines[#lines] = lines[#lines] .. " end"
+    elseif kind == 8 then -- variables that change places
+      local c, rounds = a_name(), random(4)
+      add(("for i = 1, e.arg1 %% %d do %s, %s, %s = %s, %s, %s end"):format(rounds, a, b, c, b, c, a), function(env)
+        for _ = 1, env.n % rounds do env[a], env[b], env[c] = env[b], env[c], env[a] end
+      end)
     else -- a variable that changes
       local bound, other = random(22), a_name()
       add(("if e.arg1 >= %d then %s = %s end"):format(bound, a, other), function(env) if env.n >= bound then env[a] = env[other] end end)

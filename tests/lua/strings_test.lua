@@ -174,6 +174,31 @@ case("through variables, functions and loops", [[local m = up.hash()
     local s = name(read(e.arg0, e.arg1 % 2 == 0))
     m[e.arg1] = s
   end)]], "m[0], m[1], m[2], m[3], m[5], m[6], m[16], m[18]", " us abcdefg… abcdefg abcdefghi abcdefg… none end of …")
+case("from one variable to the other, round by round", [[local m = up.hash()
+  up.uprobe(TEXT, function(e)
+    if e.arg1 ~= 5 then return end
+    local a, b, c, d = "one", "two", up.str(e.arg0, 6), nil
+    for i = 1, 4 do
+      a, b, c = b, c, a
+      if d and i == 3 then m[4] = d end
+      d = up.str(e.arg0 + i)
+    end
+    m[1], m[2], m[3] = a, b, c
+    local x, y = "x", "y"
+    while #x < 3 do x, y = y, up.str(e.arg0) or x end
+    m[5], m[6] = x, y
+  end)]], "m[1], m[2], m[3], m[4], m[5], m[6]", "two abcde… one cdefghi abcdefghi abcdefghi")
+case("what another variable had in the round before, known not to be nil", [[local m = up.hash()
+  up.uprobe(TEXT, function(e)
+    if e.arg1 ~= 5 then return end
+    local a, b = "none", up.str(e.arg0)
+    for i = 1, 3 do
+      if b == nil then return end
+      a = b
+      b = up.str(e.arg0 + i)
+    end
+    m[1], m[2] = a, b or "nil"
+  end)]], "m[1], m[2]", "cdefghi defghi")
 case("a global that holds a string, and a table's", [[local m, T = up.hash(), { path = "uplua-23", ["other"] = "x" }
   PREFIX = "uplua"
   up.uprobe(TEXT, function(e) local s = up.str(e.arg0) if s == T.path and s:starts(PREFIX) then m[T.other] = PREFIX end end)]],
