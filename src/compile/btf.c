@@ -90,6 +90,16 @@ static void add_counters(struct types *types)
                                               (uint32_t)(object->counters[i].count * sizeof(uint64_t))));
 }
 
+static void add_variables(struct types *types)
+{
+    for (size_t i = 0; i < types->object->variable_count; i++) {
+        const struct object_variable *variable = &types->object->variables[i];
+        int id = note(types, btf__add_var(types->btf, variable->name, BTF_VAR_GLOBAL_ALLOCATED, types->u64));
+        note(types, btf__add_datasec(types->btf, variable->section, sizeof(uint64_t)));
+        note(types, btf__add_datasec_var_info(types->btf, id, 0, sizeof(uint64_t)));
+    }
+}
+
 /* The id of a type that equals type ID of the library; the linker compares the kinds of both. */
 static int add_library_type(struct types *types, uint32_t id)
 {
@@ -280,6 +290,7 @@ int object_types(const struct object *object, const struct btf *library, struct 
                                    object->programs[i].section ? types.program : types.function));
     add_maps(&types);
     add_counters(&types);
+    add_variables(&types);
     if (err)
         err->code = 0;
     add_library_functions(&types, err);

@@ -22,7 +22,7 @@ struct writer {
     int failure;
     struct bytes names;   /* .strtab */
     struct bytes symbols; /* .symtab */
-    uint32_t *program_symbols, *map_symbols, *counters_symbols;
+    uint32_t *program_symbols, *map_symbols, *counters_symbols, *variable_symbols;
     struct bytes *relocations; /* of each program; those of a function are kept with the first function's */
     struct bytes text;         /* all functions */
     size_t *sections;          /* of each program */
@@ -99,6 +99,9 @@ static uint32_t referenced_symbol(struct writer *writer, const struct object_ref
         for (size_t i = 0; i < object->counters_count; i++)
             if (!strcmp(object->counters[i].name, reference->symbol))
                 return writer->counters_symbols[i];
+        for (size_t i = 0; i < object->variable_count; i++)
+            if (!strcmp(object->variables[i].name, reference->symbol))
+                return writer->variable_symbols[i];
         break;
     case REFERENCE_LIBRARY:
         return extern_symbol(writer, reference->symbol);
@@ -206,6 +209,17 @@ static void add_counters(struct writer *writer)
             object->counters[i].offset, object->counters[i].count * sizeof(uint64_t));
 }
 
+static void add_variables(struct writer *writer)
+{
+    static const uint64_t zero;
+    for (size_t i = 0; i < writer->object->variable_count; i++) {
+        const struct object_variable *variable = &writer->object->variables[i];
+        size_t section = add_section(writer, &(struct section){.name = variable->section, .type = SHT_PROGBITS,
+            .flags = SHF_ALLOC | SHF_WRITE, .data = &zero, .size = sizeof zero, .align = 8});
+        writer->variable_symbols[i] = add_symbol(writer, variable->name, STT_OBJECT, section, 0, sizeof zero);
+    }
+}
+
 static void collect_relocations(struct writer *writer, struct error *err)
 {
     struct bytes *functions = NULL;
@@ -285,6 +299,7 @@ static void write_sections(struct writer *writer, const struct btf *types, const
     add_programs(writer);
     add_maps(writer, zeroes);
     add_counters(writer);
+    add_variables(writer);
     collect_relocations(writer, err);
     add_section(writer, &(struct section){.name = "license", .type = SHT_PROGBITS, .flags = SHF_ALLOC | SHF_WRITE,
         .data = "GPL", .size = 4, .align = 1});
@@ -327,10 +342,11 @@ int object_write(const struct object *object, const struct btf *library, int fd,
     writer.sections = calloc(object->program_count + 1, sizeof *writer.sections);
     writer.map_symbols = calloc(object->map_count + 1, sizeof *writer.map_symbols);
     writer.counters_symbols = calloc(object->counters_count + 1, sizeof *writer.counters_symbols);
+    writer.variable_symbols = calloc(object->variable_count + 1, sizeof *writer.variable_symbols);
     writer.relocations = calloc(object->program_count + 1, sizeof *writer.relocations);
     void *zeroes = calloc(object->map_count + 1, MAP_DEFINITION_SIZE);
     if (!writer.program_symbols || !writer.sections || !writer.map_symbols || !writer.counters_symbols ||
-        !writer.relocations || !zeroes)
+        !writer.variable_symbols || !writer.relocations || !zeroes)
         writer.failure = -ENOMEM;
     else
         writer.failure = begin(&writer, fd);
@@ -344,6 +360,7 @@ int object_write(const struct object *object, const struct btf *library, int fd,
         free(writer.relocations[i].data);
     free(zeroes);
     free(writer.relocations);
+    free(writer.variable_symbols);
     free(writer.counters_symbols);
     free(writer.map_symbols);
     free(writer.sections);

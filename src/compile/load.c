@@ -175,6 +175,9 @@ static int prepare(const struct object *object, struct bpf_object *opened, struc
     for (size_t i = 0; i < object->map_count && !code; i++)
         if (object->maps[i].reuse_fd >= 0)
             code = reuse_map(opened, object->maps[i].name, object->maps[i].reuse_fd, err);
+    for (size_t i = 0; i < object->variable_count && !code; i++)
+        if (object->variables[i].reuse_fd >= 0)
+            code = reuse_map(opened, object->variables[i].section, object->variables[i].reuse_fd, err);
     for (size_t i = 0; i < object->reused_count && !code; i++)
         code = reuse_map(opened, object->reused[i].name, object->reused[i].fd, err);
     return code;
@@ -258,7 +261,12 @@ int loaded_program_fd(const struct loaded *loaded, const char *name)
 
 int loaded_map_fd(const struct loaded *loaded, const char *name)
 {
+    char section[sizeof VARIABLE_SECTION + BPF_OBJ_NAME_LEN];
     struct bpf_map *map = bpf_object__find_map_by_name(loaded->object, name);
+    if (!map) {
+        snprintf(section, sizeof section, VARIABLE_SECTION "%s", name);
+        map = bpf_object__find_map_by_name(loaded->object, section);
+    }
     int fd = map ? bpf_map__fd(map) : -1; /* negative too where the map was not needed */
     return fd < 0 ? -ENOENT : fd;
 }

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ void object_free(struct object *object)
     free(object->programs);
     free(object->maps);
     free(object->counters);
+    free(object->variables);
     free(object->reused);
     free(object);
 }
@@ -84,6 +86,9 @@ static bool is_taken(const struct object *object, const char *name)
             return true;
     for (size_t i = 0; i < object->counters_count; i++)
         if (!strcmp(object->counters[i].name, name))
+            return true;
+    for (size_t i = 0; i < object->variable_count; i++)
+        if (!strcmp(object->variables[i].name, name))
             return true;
     return false;
 }
@@ -171,6 +176,19 @@ int object_add_counters(struct object *object, const char *name, size_t count)
     return 0;
 }
 
+int object_add_variable(struct object *object, const char *name, int reuse_fd)
+{
+    char section[sizeof VARIABLE_SECTION + BPF_OBJ_NAME_LEN];
+    if (!is_identifier(name) || strlen(name) >= BPF_OBJ_NAME_LEN || is_taken(object, name))
+        return -EINVAL;
+    snprintf(section, sizeof section, VARIABLE_SECTION "%s", name);
+    struct object_variable variable = {keep_string(object, name), keep_string(object, section), reuse_fd};
+    if (!variable.name || !variable.section || grow(&object->variables, object->variable_count, sizeof variable))
+        return -ENOMEM;
+    object->variables[object->variable_count++] = variable;
+    return 0;
+}
+
 int object_reuse_map(struct object *object, const char *name, int fd)
 {
     struct reused_map reused = {keep_string(object, name), fd};
@@ -211,6 +229,16 @@ uint32_t object_offset(const struct object *object, const struct object_program 
     for (const struct object_program *other = object->programs; other < program && !program->section; other++)
         before += other->section ? 0 : other->instruction_count;
     return (uint32_t)(before * sizeof(struct bpf_insn));
+}
+
+size_t object_variable_count(const struct object *object)
+{
+    return object->variable_count;
+}
+
+const char *object_variable_name(const struct object *object, size_t number)
+{
+    return object->variables[number].name;
 }
 
 bool object_needs_library(const struct object *object)

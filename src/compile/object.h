@@ -14,7 +14,8 @@
 
 enum reference_kind {
     REFERENCE_MAP,     /* ld_imm64 of a map's address: symbol = map name */
-    REFERENCE_DATA,    /* ld_imm64 of an address inside .bss: symbol = data name, the offset is in the instruction's imm */
+    REFERENCE_DATA,    /* ld_imm64 of an address inside counters or a variable: symbol = its name, the offset is in the
+                          instruction's imm */
     REFERENCE_LIBRARY, /* call of a function of bpf/: symbol = its name */
     REFERENCE_KERNEL,  /* call of a function of the kernel, whose BTF id the instruction has: symbol = its name, for people */
     REFERENCE_FUNCTION, /* ld_imm64 of a function of this object, as a callback: symbol = its name */
@@ -65,12 +66,20 @@ size_t object_program_count(const struct object *object);
 const struct object_program *object_program(const struct object *object, size_t number);
 size_t object_map_count(const struct object *object);
 const struct object_map *object_map(const struct object *object, size_t number);
+size_t object_variable_count(const struct object *object);
+const char *object_variable_name(const struct object *object, size_t number);
 
 /* Each adder copies what it is given. 0, or -ENOMEM, -EINVAL. */
 int object_add_program(struct object *object, const struct object_program *program);
 int object_add_map(struct object *object, const struct object_map *map);
 /* A zero-filled, user-readable array of COUNT u64 named NAME in .bss (the ledger). */
 int object_add_counters(struct object *object, const char *name, size_t count);
+
+/*
+ * A word named NAME, at most 15 characters, that programs address without a call. It is a map of its own, an array of one element that
+ * user space can map: REUSE_FD if that exists already, as in struct object_map.
+ */
+int object_add_variable(struct object *object, const char *name, int reuse_fd);
 
 /*
  * The library's map NAME ("stacks") exists already, from an earlier setup of the prompt: use FD instead of creating it.

@@ -12,6 +12,11 @@ struct object_counters {
     uint32_t offset; /* in .bss */
 };
 
+struct object_variable {
+    const char *name, *section; /* ".data.NAME": libbpf makes a map of each such section */
+    int reuse_fd;
+};
+
 struct reused_map {
     const char *name;
     int fd;
@@ -25,10 +30,15 @@ struct object {
     size_t map_count;
     struct object_counters *counters;
     size_t counters_count;
+    struct object_variable *variables;
+    size_t variable_count;
     struct reused_map *reused; /* maps of the library */
     size_t reused_count;
     uint32_t bss_size;
 };
+
+/* A variable lies in a section of its own. */
+#define VARIABLE_SECTION ".data."
 
 /* True if a program of OBJECT calls a function of the library. */
 bool object_needs_library(const struct object *object);

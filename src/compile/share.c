@@ -64,7 +64,6 @@ static void describe(struct compiler *compiler, struct shared *object, size_t nu
         break;
     case OBJECT_VAR:
         object->map_type = BPF_MAP_TYPE_ARRAY;
-        object->map_flags = BPF_F_MMAPABLE;
         object->value = integer;
         break;
     case OBJECT_RING:
@@ -99,30 +98,32 @@ void share_describe(struct compiler *compiler)
     }
 }
 
+static int declare(const struct shared *object, struct object *result)
+{
+    if (object_is_aggregate(object))
+        return aggregate_declare(object, result);
+    if (object->kind == OBJECT_VAR)
+        return object_add_variable(result, object->map_name, object->fd);
+    struct object_map map = {
+        .name = object->map_name,
+        .type = object->map_type,
+        .flags = object->map_flags,
+        .reuse_fd = object->fd,
+        .max_entries = (uint32_t)object->max,
+    };
+    if (!is_ring(object)) {
+        map.key_size = type_size(object->key);
+        map.value_size = type_size(object->value);
+    }
+    return object_add_map(result, &map);
+}
+
 int share_declare(struct compiler *compiler, struct object *result)
 {
     for (size_t i = 0; i < compiler->object_count; i++) {
         const struct shared *object = compiler->objects[i];
-        if (!object->used || is_empty_map(object))
-            continue;
-        int status = 0;
-        if (object_is_aggregate(object)) {
-            if ((status = aggregate_declare(object, result)))
-                return status;
-            continue;
-        }
-        struct object_map map = {
-            .name = object->map_name,
-            .type = object->map_type,
-            .flags = object->map_flags,
-            .reuse_fd = object->fd,
-            .key_size = object->keyed ? type_size(object->key) : 4,
-            .value_size = type_size(object->value),
-            .max_entries = object->keyed || is_ring(object) ? (uint32_t)object->max : 1,
-        };
-        if (is_ring(object))
-            map.key_size = map.value_size = 0;
-        if ((status = object_add_map(result, &map)))
+        int status = object->used && !is_empty_map(object) ? declare(object, result) : 0;
+        if (status)
             return status;
     }
     return 0;
@@ -306,26 +307,14 @@ struct operand share_only_element(struct lower *lower, const struct shared *obje
 static void variable(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
-    struct shared *object = object_of(lower, value);
     struct operand operand = value->arg_count ? lower_number(lower, value->args[0]) : operand_immediate(0);
-    struct machine_block *done = machine_block(program), *absent = machine_block(program);
-    struct operand entry = share_only_element(lower, object, absent), loaded = { 0 };
+    struct operand word = machine_copy(program, operand_data(object_of(lower, value)->map_name, 0));
     if (value->op == IR_VAR_GET)
-        loaded = machine_load(program, BPF_DW, entry, 0);
+        lower_place(lower, value)->value = machine_load(program, BPF_DW, word, 0);
     else if (value->op == IR_VAR_SET)
-        machine_store(program, BPF_DW, entry, 0, operand);
+        machine_store(program, BPF_DW, word, 0, operand);
     else
-        machine_add_atomic(program, entry, 0, operand);
-    machine_jump(program, done);
-    machine_place(program, absent);
-    machine_jump(program, done);
-    machine_place(program, done);
-    if (value->op != IR_VAR_GET)
-        return;
-    struct machine_instruction *phi = machine_phi(program, done);
-    for (size_t i = 0; i < done->predecessor_count; i++)
-        phi->args[i] = done->predecessors[i] == absent ? operand_immediate(0) : loaded;
-    lower_place(lower, value)->value = operand_register(phi->result);
+        machine_add_atomic(program, word, 0, operand);
 }
 
 static unsigned ring_full(struct lower *lower, const struct shared *object)
