@@ -10,6 +10,8 @@ enum {
     CALLER_FRAME = BPF_REG_9, /* in a function: the frame of the program (resume.c) */
 };
 
+enum { RESULTS = 2 }; /* programs return 0 or 1 */
+
 struct jump {
     size_t instruction;
     const struct machine_block *to;
@@ -27,6 +29,7 @@ struct emit {
     struct jump *jumps;
     size_t jump_count;
     const struct position *position; /* of the last line entry */
+    struct machine_block ends[RESULTS]; /* stand for the place of the last end with each result */
 };
 
 /* --- instructions --- */
@@ -271,10 +274,21 @@ static void put_jump(struct emit *emit, uint8_t code, const struct machine_instr
     put(emit, jump);
 }
 
+/* What the program ends with at END, as an index; −1 if that is no end. */
+static int result_of(const struct machine_instruction *end)
+{
+    return end->op == M_EXIT && end->a.number >= 0 && end->a.number < RESULTS ? (int)end->a.number : -1;
+}
+
 static void put_end(struct emit *emit, const struct machine_instruction *end, const struct machine_block *following)
 {
     struct machine_block *const *next = end->block->next;
     if (end->op == M_EXIT) {
+        int result = result_of(end);
+        if (result >= 0 && end->block->cold && emit->ends[result].emitted_at >= 0)
+            return put_jump(emit, BPF_JA, NULL, &emit->ends[result]);
+        if (result >= 0)
+            emit->ends[result].emitted_at = (int)emit->count;
         put_move(emit, BPF_REG_0, &end->a);
         put(emit, (struct bpf_insn){ .code = BPF_JMP | BPF_EXIT });
     } else if (end->op == M_JUMP) {
@@ -365,40 +379,48 @@ static void put_line(struct emit *emit, const struct position *position)
 
 /* --- the order of the blocks --- */
 
-enum { RESULTS = 2 }; /* programs return 0 or 1 */
-
+/* True if BLOCK only ends the program. */
 static bool only_ends(const struct machine_block *block)
 {
-    return block->first->op == M_EXIT && block->first->a.number >= 0 && block->first->a.number < RESULTS;
+    return block->first == block->last && result_of(block->last) >= 0;
 }
 
-/* For each result a block that only ends the program with it, NULL where there is none. */
-static void find_exits(struct program *program, struct machine_block *exits[RESULTS])
+/*
+ * One place will do for all ways that only end the program with a result: the end of a block that does something before, if there is
+ * one off the cold paths, for which emit->ends[result] stands; else a block that only ends.
+ */
+static void find_ends(struct emit *emit, struct machine_block *ends[RESULTS])
 {
-    for (struct machine_block *block = program->entry; block; block = block->following)
-        if (only_ends(block) && !block->cold && !exits[block->first->a.number])
-            exits[block->first->a.number] = block;
+    for (struct machine_block *block = emit->program->entry; block; block = block->following) {
+        int result = block->cold ? -1 : result_of(block->last);
+        if (result >= 0 && !only_ends(block))
+            ends[result] = &emit->ends[result];
+        else if (result >= 0 && !ends[result])
+            ends[result] = block;
+    }
 }
 
-/* Where control really goes when it enters BLOCK: past blocks that only jump on; and one of EXITS will do for all that only end. */
-static struct machine_block *destination(struct machine_block *block, struct machine_block *const exits[RESULTS])
+/* Where control really goes when it enters BLOCK: past blocks that only jump on, and to the one of ENDS. */
+static struct machine_block *destination(struct machine_block *block, struct machine_block *const ends[RESULTS])
 {
     while (block->first == block->last && block->first->op == M_JUMP && block->next[0]->first->op != M_PHI)
         block = block->next[0];
-    return only_ends(block) && exits[block->first->a.number] ? exits[block->first->a.number] : block;
+    int result = only_ends(block) ? result_of(block->last) : -1;
+    return result >= 0 && ends[result] ? ends[result] : block;
 }
 
 /* Branches whose ways lead to the same place become jumps. */
-static void shorten_ways(struct program *program)
+static void shorten_ways(struct emit *emit)
 {
-    struct machine_block *exits[RESULTS] = { NULL };
-    find_exits(program, exits);
-    for (struct machine_block *block = program->entry; block; block = block->following) {
+    struct machine_block *ends[RESULTS] = { NULL };
+    find_ends(emit, ends);
+    for (struct machine_block *block = emit->program->entry; block; block = block->following) {
         bool joins = block->last->op == M_BRANCH;
         for (unsigned i = 0; i < block->next_count; i++) {
-            if (block->next[i]->first->op != M_PHI)
-                block->next[i] = destination(block->next[i], exits);
-            joins &= block->next[i] == block->next[0] && block->next[i]->first->op != M_PHI;
+            bool has_phi = block->next[i]->first->op == M_PHI;
+            if (!has_phi)
+                block->next[i] = destination(block->next[i], ends);
+            joins &= block->next[i] == block->next[0] && !has_phi;
         }
         if (joins) {
             block->last->op = M_JUMP;
@@ -417,11 +439,12 @@ static void mark_entered(struct machine_block *block)
 }
 
 /* The blocks in the order in which they are written, cold ones last, NULL behind them. */
-static struct machine_block **order_blocks(struct program *program)
+static struct machine_block **order_blocks(struct emit *emit)
 {
+    struct program *program = emit->program;
     struct machine_block **order = arena_allocate(program->arena, ((size_t)program->block_count + 1) * sizeof *order);
     size_t count = 0;
-    shorten_ways(program);
+    shorten_ways(emit);
     mark_entered(program->entry);
     for (int cold = 0; cold < 2; cold++)
         for (struct machine_block *block = program->entry; block; block = block->following)
@@ -444,7 +467,9 @@ void pass_emit(struct program *program, struct object *object, const struct comp
                const char *section)
 {
     struct emit emit = { .program = program, .options = options };
-    struct machine_block **order = order_blocks(program);
+    struct machine_block **order = order_blocks(&emit);
+    for (int result = 0; result < RESULTS; result++)
+        emit.ends[result].emitted_at = -1;
     put_line(&emit, first_position(program));
     if (program->caller) /* f(index, frame) */
         put_register_move(&emit, CALLER_FRAME, BPF_REG_2);
