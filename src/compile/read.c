@@ -24,7 +24,8 @@ static struct operand load_number(struct lower *lower, const struct access *acce
     uint32_t bytes = access_bytes(access), width = (uint32_t)(access->bits < 0 ? -access->bits : access->bits);
     uint8_t size = bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
     struct operand word = machine_load(program, size, base, offset);
-    if (access->type && access->type->kind == CTYPE_BOOLEAN) { /* any value but 0 is true: the negative has the sign */
+    bool is_byte = width == 8 && bytes == 1;
+    if (access->type && access->type->kind == CTYPE_BOOLEAN && is_byte) { /* any value but 0: the negative has the sign */
         word = machine_alu(program, BPF_SUB, operand_immediate(0), word);
         return machine_alu(program, BPF_RSH, word, operand_immediate(63));
     }

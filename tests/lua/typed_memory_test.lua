@@ -34,7 +34,7 @@ local cases = {
   { "booleans, enums and constants", [[local n, all, BLUE = up.count(), up.count(), ffi.C.BLUE
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)
-      if s.yes and not s.no and s.flag and s.color == BLUE and s.sign == -1 then all:inc() end
+      if s.yes and not s.no and s.flag and s.unset == false and s.set and s.color == BLUE and s.sign == -1 then all:inc() end
       n[s.yes == true]:inc() n[s.no]:inc()
     end)]], "all:get(), n[true], n[false]", "23 23 23" },
   { "structs in structs, by value", [[local m = up.hash()

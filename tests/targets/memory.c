@@ -66,7 +66,7 @@ static void fill(struct shapes *s)
         .i8 = INT8_MIN, .i16 = INT16_MIN, .u16 = UINT16_MAX, .i32 = INT32_MIN, .u32 = UINT32_MAX,
         .i64 = INT64_MIN, .u64 = UINT64_MAX, .yes = true, .color = BLUE, .sign = MINUS,
         .header = { .id = 65521, .kind = 7, .inner = { .x = -23, .y = 101 } },
-        .x = 5, .word.whole = 0x01020304, .low = 5, .high = -3, .wide = 0xabcdef, .flag = true,
+        .x = 5, .word.whole = 0x01020304, .low = 5, .high = -3, .wide = 0xabcdef, .flag = true, .set = true,
         .list = { 2, 3, 5, 7 }, .matrix = { { 11, 12, 13 }, { 21, 22, 23 } }, .tail = { 0 },
         .headers = { { .id = 1 }, { .id = 2, .inner = { .y = 9 } }, { .id = 3 } },
         .ratio = 0.5, .call = fill, .text = "a text that is longer than its first word",

@@ -32,7 +32,7 @@ struct shapes {
     unsigned low : 3;
     int high : 5;
     unsigned wide : 24;
-    bool flag : 1;
+    bool flag : 1, unset : 1, set : 1;
     int list[4];
     int matrix[2][3];
     struct header headers[3];
