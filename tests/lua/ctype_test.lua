@@ -4,6 +4,7 @@ local ffi = require "ffi"
 local tap = require "tap"
 local ctype = require "uplua.ctype"
 
+local CC = tap.compiler()
 local DECLARATIONS = [[
 enum color { RED, GREEN = 5 };
 enum sign { MINUS = -1, ZERO };
@@ -71,7 +72,7 @@ int main(void)
   local file = assert(io.open(path .. ".c", "w"))
   file:write(source)
   file:close()
-  local pipe = io.popen(("%s -std=gnu11 -w -o %s %s.c 2>&1 && %s"):format(os.getenv "CC" or "cc", path, path, path))
+  local pipe = io.popen(("%s -std=gnu11 -w -o %s %s.c 2>&1 && %s"):format(CC, path, path, path))
   local text = pipe:read "*a"
   pipe:close()
   os.remove(path)

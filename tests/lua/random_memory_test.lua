@@ -3,6 +3,7 @@
 local tap = require "tap"
 local target = require "target"
 
+local CC = tap.compiler()
 local STRUCTS, PATHS, CALLS = 23, 8, 3
 local seed = tonumber(os.getenv "RANDOM_SEED" or os.time() % 1000000)
 print("# seed " .. seed)
@@ -208,7 +209,7 @@ local function write(name, text)
   file:close()
 end
 write("program.c", table.concat(program, "\n"))
-tap.is(os.execute(("cd %s && %s -std=gnu11 -O1 -w -fno-strict-aliasing -o program program.c"):format(folder, os.getenv "CC" or "cc")), 0,
+tap.is(os.execute(("cd %s && %s -std=gnu11 -O1 -w -fno-strict-aliasing -o program program.c"):format(folder, CC)), 0,
        "the program of seed " .. seed .. " compiles")
 write("script.lua", ("local DECLARATIONS, TARGET = [==[%s]==], %q\n"):format(declarations, folder .. "/program:") .. ([[
 local function hex(s) return (s:gsub(".", function(c) return ("%%02x"):format(c:byte()) end)) end

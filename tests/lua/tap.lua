@@ -35,6 +35,14 @@ function tap.like(got, pattern, name)
   return good
 end
 
+-- Ends a test that needs a C compiler where there is none, as in the machine of tests/vm. Otherwise returns its name.
+function tap.compiler()
+  local cc = os.getenv "CC" or "cc"
+  if os.execute(("command -v %s >/dev/null"):format(cc)) == 0 then return cc end
+  print("1..0 # SKIP there is no " .. cc)
+  os.exit(0)
+end
+
 -- Prints the plan and ends the process.
 function tap.done_testing()
   print("1.." .. count)
