@@ -61,6 +61,7 @@ local function describe(value)
     if id and require "uplua.object".all[id] == value then return "object", id - 1 end
     return "table", capture.handle(value)
   end
+  if rawequal(value, ffi.C) then return "table", capture.handle(value) end
   if kind == "cdata" then
     if ffi.istype(int64, value) then return "i64", bytes_of(value) end
     if ffi.istype(uint64, value) then return "u64", bytes_of(value) end
@@ -71,8 +72,15 @@ local function describe(value)
   return "other", "a " .. kind
 end
 
+-- A constant of an enum; functions and variables of this process are nothing for a handler.
+local function c_constant(name)
+  local good, value = pcall(function() return ffi.C[name] end)
+  if good and type(value) == "number" then return value end
+end
+
 -- t[key] without running code of the script: metatables are followed where their __index is a table, and in uplua's own.
 local function lookup(t, key, depth)
+  if rawequal(t, ffi.C) then return c_constant(key) end
   local value = rawget(t, key)
   if value ~= nil or key == nil then return value end
   if t == package.loaded.uplua then return t[key] end
@@ -109,7 +117,10 @@ function capture.global(handle, name)
 end
 
 function capture.field(handle, key)
-  return note(values[handle], key, lookup(values[handle], key, 0), read_field)
+  local t = values[handle]
+  local kind, payload = note(t, key, lookup(t, key, 0), read_field)
+  if kind == "nil" and rawequal(t, ffi.C) then return "other", ("ffi.C.%s, which is no constant of C"):format(tostring(key)) end
+  return kind, payload
 end
 
 local function is_same(a, b)

@@ -115,6 +115,7 @@ local cases = {
   { [[if up.cast("struct s *", e.arg0).text == "x" then m[1] = 1 end]], "compares a 'char %*' with a string: they are never equal; up.str%(p%) reads a string" },
   { [[m[1] = #up.cast("struct s *", e.arg0).text]], "the length operator '#' is for strings, and this is a 'char %*'; up.str%(p%) reads one" },
   { [[m[1] = up.cast("struct s *", e.arg0).long_name]], "a 'char %[4096%]' of the traced program cannot be stored in a map: store what it holds" },
+  { [[m[1] = package.loaded.ffi.C.NOTHING]], "ffi.C.NOTHING, which is no constant of C" },
   { [[local p = up.cast("int *", e.arg0) if e.arg1 > 2 then p = up.cast("char *", e.arg0) end m[1] = p[0] ]],
     "a variable is a 'int %*' on one way to here and a 'char %*' on another" },
   { [[local p = up.cast("int *", e.arg0) or 0 m[1] = p]], "a variable is a 'int %*' on one way to here and a number on another" },

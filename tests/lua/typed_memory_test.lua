@@ -31,10 +31,10 @@ local cases = {
     up.uprobe(MEMORY .. "shapes", function(e) sum:add(up.cast("struct shapes *", e.arg0).u8) end)]],
     "m.i8, m.i16, m.u16, m.i32, m.u32, m.i64, m.half, m.greater, sum:get()",
     "-128 -32768 65535 -2147483648 4294967295 -9223372036854775808LL 9223372036854775807LL 1 253" },
-  { "booleans, enums and constants", [[local n, all, BLUE = up.count(), up.count(), ffi.C.BLUE
+  { "booleans, enums and constants", [[local n, all, MINUS = up.count(), up.count(), ffi.C.MINUS
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)
-      if s.yes and not s.no and s.flag and s.unset == false and s.set and s.color == BLUE and s.sign == -1 then all:inc() end
+      if s.yes and not s.no and s.flag and s.unset == false and s.set and s.color == ffi.C.BLUE and s.sign == MINUS then all:inc() end
       n[s.yes == true]:inc() n[s.no]:inc()
     end)]], "all:get(), n[true], n[false]", "23 23 23" },
   { "structs in structs, by value", [[local m = up.hash()
