@@ -84,6 +84,7 @@ struct shared {
     const struct position *key_at, *value_at; /* where the types were first seen */
 };
 
+/* True for count, sum, min, max, stats and the histograms. */
 bool object_is_aggregate(const struct shared *object);
 /* The elements that the buckets of an aggregation are spread over; 1 for those without buckets. */
 uint64_t aggregate_stretches(const struct shared *object);
