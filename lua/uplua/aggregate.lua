@@ -1,6 +1,7 @@
 -- What the aggregations share: per-CPU values that handlers add to, and that the script reads as totals. How a kind of them keeps
 -- apart what was added since the last take is in uplua.baseline and uplua.turns.
 local ffi = require "ffi"
+local declared = require "uplua.declared"
 local layout = require "uplua.layout"
 local map = require "uplua.map"
 local object = require "uplua.object"
@@ -172,7 +173,7 @@ function aggregate.constructor(kind, operations, properties, parameters)
   return function(...)
     local options, buckets = ..., nil
     if parameters then options, buckets = parameters(...) end
-    options = object.check(kind, options, { max = object.positive, key = object.type }, 2)
+    options = object.check(kind, options, { max = object.positive, key = declared.layout }, 2)
     options.max = options.max or 65536
     return object.new(kind, options, metatable, { operations = operations, buckets = buckets })
   end

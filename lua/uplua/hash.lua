@@ -6,9 +6,12 @@
 --   for k, v in live:top(10, "bytes") do … end  the largest; by nothing for values that are numbers, a field or a function
 --   live[k], live[k] = v                        unless k is a method's name or one of kind, id, options, name, queued, read
 --
+-- Types are inferred from what is stored, or declared: up.hash { key = "u32", value = { n = "u64", name = "string[32]" } }. An array has
+-- the keys 0 … max - 1, which are always there, zero at first; others read nil and cannot be set.
 -- A record that is read is a copy which cannot be written to. A value of a percpu_hash is a list from CPU number (from 0) to that CPU's
 -- value; set takes such a list, or one value, which becomes CPU 0's. A map that no handler uses is a table of the script's.
 local ffi = require "ffi"
+local declared = require "uplua.declared"
 local layout = require "uplua.layout"
 local map = require "uplua.map"
 local object = require "uplua.object"
@@ -42,8 +45,38 @@ local function try(o, s, method, key, value, level)
   return found
 end
 
+-- Why KEY is no index of an array, or nothing.
+local function not_index(o, key)
+  local index = tonumber(key)
+  if type(key) == "string" or index == nil or index ~= math.floor(index) then
+    return ("an array's keys are integers, not %s"):format(record.show(key))
+  elseif index < 0 or index >= o.options.max then
+    return ("index %s is not in 0 … %d"):format(record.show(key), o.options.max - 1)
+  end
+end
+
+-- Writes VALUE as CODEC says into memory of its own; returns why it does not fit, or nothing.
+local function check_as(codec, value)
+  return codec.encode(ffi.new("uint8_t[?]", codec.size), value)
+end
+
+-- Before the kernel's map is there: what is declared holds all the same, and where it was set is kept for messages.
+local function keep(o, s, key, value, level)
+  local why = s.array and not_index(o, key) or s.declared_key and check_as(s.declared_key, key)
+  if why then error(("%s: as a key, %s"):format(called(o), why), level + 1) end
+  local by_cpu = o.kind == "percpu_hash" and type(value) == "table" and value[0] ~= nil
+  for _, one in pairs(by_cpu and value or { value }) do
+    why = s.declared_value and check_as(s.declared_value, one)
+    if why then error(("%s: as a value, %s"):format(called(o), why), level + 1) end
+  end
+  local new = type(key) ~= s.key_kind or type(value) ~= s.value_kind or type(key) == "table" or type(value) == "table"
+  s.key_kind, s.value_kind = type(key), type(value)
+  s.store:set(key, value, new and debug.getinfo(level + 1, "Sl"))
+end
+
 local function get(o, s, key, level)
   if key == nil then error(called(o) .. ": a key cannot be nil", level + 1) end
+  if s.array and not_index(o, key) then return nil end
   if s.store then return s.store:get(key) end
   if not try(o, s, "lookup", key, s.value_bytes, level + 1) then return nil end
   return s.decode(s.value_bytes)
@@ -72,17 +105,18 @@ local function set(o, s, key, value, level)
   if key == nil then error(called(o) .. ": a key cannot be nil", level + 1) end
   if value == nil then return delete(o, s, key, level + 1) end
   if s.store then
-    s.store:set(key, value)
+    keep(o, s, key, value, level + 1)
     return
   end
+  local why = s.array and not_index(o, key)
+  if why then error(("%s: %s"):format(called(o), why), level + 1) end
   encode_key(o, s, key, level + 1)
-  local why = encode_value(s, value)
+  why = encode_value(s, value)
   if why then error(("%s: as a value, %s"):format(called(o), why), level + 1) end
   why = s.map:update(s.key_bytes, s.value_bytes)
   if why then
-    local place = s.array and ("index %s is not in 0 … %d"):format(tostring(key), s.map.max_entries - 1)
-    error(("%s: cannot set [%s]: %s"):format(called(o), record.show(key), place or
-          ("%s (%d entries); make it with a larger max"):format(why, s.map.max_entries)), level + 1)
+    error(("%s: cannot set [%s]: %s (%d entries); make it with a larger max"):format(called(o), record.show(key), why,
+      s.map.max_entries), level + 1)
   end
 end
 
@@ -168,10 +202,14 @@ function metatable.__newindex(o, key, value)
 end
 
 function metatable.__tostring(o)
-  local keys, values = {}, {}
-  for key, value in each(o) do keys[#keys + 1], values[#values + 1] = key, value end
+  local keys, values, array = {}, {}, state_of(o).array
+  for key, value in each(o) do
+    if not (array and value == 0) then keys[#keys + 1], values[#values + 1] = key, value end
+  end
   local count, weight = #keys, total(values[1])
-  if type(weight) == "number" or (type(weight) == "cdata" and not record.is(weight)) then
+  if array then
+    keys, values = order.sort(keys, values)
+  elseif type(weight) == "number" or (type(weight) == "cdata" and not record.is(weight)) then
     keys, values = order.top(show.MOST, total, order.each(keys, values))
   else
     keys, values = order.sort(keys, values)
@@ -183,7 +221,7 @@ end
 function methods:bind(description)
   local s = state_of(self)
   local m = map.open(description.fd)
-  local key = layout.compile(description.key or { kind = "u32", size = 4 })
+  local key = layout.compile(s.array and { kind = "u32", size = 4 } or description.key)
   local value = layout.compile(description.value)
   s.map, s.key, s.value = m, key, value
   s.key_bytes, s.value_bytes = m:key_buffer(), m:value_buffer()
@@ -205,13 +243,18 @@ function methods:bind(description)
   for _, entry in ipairs(queued) do set(self, s, entry[1], entry[2], NOWHERE) end
 end
 
-local ALLOWED = { max = object.positive, key = object.type, value = object.type }
+local ALLOWED = { max = object.positive, key = declared.layout, value = declared.layout }
+local ARRAY_ALLOWED = { max = object.positive, value = declared.layout }
 
 local function constructor(kind, default)
   return function(options)
-    options = object.check(kind, options, ALLOWED, 2)
+    options = object.check(kind, options, kind == "array" and ARRAY_ALLOWED or ALLOWED, 2)
     options.max = options.max or default
-    local s = { array = kind == "array" }
+    local s = {
+      array = kind == "array",
+      declared_key = options.key and layout.compile(options.key),
+      declared_value = options.value and layout.compile(options.value),
+    }
     local o = object.new(kind, options, metatable, s)
     s.store = store.new(o.queued)
     return o

@@ -164,8 +164,13 @@ local function writing(l, place, prefix, number)
   return ("local why = %s if why then return %s .. why end\n  %s = %s"):format(check, prefix, place, value)
 end
 
+-- The C type of an integer, boolean or id; a declared boolean has one byte.
+local function word_of(l)
+  return INTEGER[l.kind] or l.size == 1 and "uint8_t" or "uint64_t"
+end
+
 local function compile_scalar(l)
-  local ctype = INTEGER[l.kind] or "uint64_t"
+  local ctype = word_of(l)
   local read, write = "cast(P, p)[0]", "cast(P, p)[0]"
   if l.kind == "string" then ctype, read, write = "char", "cast(P, p)", "cast(P, p)" end
   local source = prelude(l) .. ([[
@@ -207,7 +212,7 @@ local function struct_of(l, qualifier)
     elseif kind == "record" then
       source[#source + 1] = ("%s uint8_t %s[%d];"):format(qualifier, member.name, member.size)
     else
-      source[#source + 1] = ("%s %s %s;"):format(qualifier, INTEGER[kind] or "uint64_t", member.name)
+      source[#source + 1] = ("%s %s %s;"):format(qualifier, word_of(member.layout), member.name)
     end
     at = member.offset + member.size
   end

@@ -61,22 +61,4 @@ function object.positive(value)
   return nil, ("%s is not a whole number from 1 to %.0f"):format(tostring(value), 2 ^ 32 - 1)
 end
 
-local SCALARS = {}
-for _, scalar in ipairs { "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bool", "string", "stack" } do
-  SCALARS[scalar] = true
-end
-
--- A declared type: "u32", or a table of such.
-function object.type(value)
-  if type(value) == "string" and SCALARS[value:match("^%a+%d*")] then return value end
-  if type(value) == "table" and next(value) ~= nil then
-    for _, field in pairs(value) do
-      local kept, message = object.type(field)
-      if not kept then return nil, message end
-    end
-    return value
-  end
-  return nil, ("'%s' is not a type; write \"i64\", \"u32\", … or { name = \"u64\", … }"):format(tostring(value))
-end
-
 return object

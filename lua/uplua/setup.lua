@@ -86,15 +86,14 @@ local function tell_objects()
     local o = object.all[id]
     local kind, given = rawget(o, "kind"), rawget(o, "options") or {}
     local max = given.max or DEFAULT_ENTRIES
-    if given.key or given.value then
-      error(kind .. ": declared key and value types are not available yet; they are inferred from the handlers", 0)
-    end
     if kind == "ring" or kind == "output" then max = given.size or DEFAULT_RING end
-    compiler:add_object(kind, max, object.state(o).buckets)
+    compiler:add_object(kind, max, object.state(o).buckets, given.key, given.value)
     declared = id
   end
   for id, o in ipairs(object.all) do
-    for _, entry in ipairs(rawget(o, "queued") or {}) do compiler:given(id - 1, entry[1], entry[2]) end
+    for _, entry in ipairs(rawget(o, "queued") or {}) do
+      if entry.file then compiler:given(id - 1, entry[1], entry[2], entry.file, entry.line) end
+    end
   end
 end
 

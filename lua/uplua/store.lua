@@ -39,14 +39,15 @@ function store:get(key)
   return at and self.entries[at][2]
 end
 
-function store:set(key, value)
+-- AT: .short_src and .currentline of who sets it, where that is of interest.
+function store:set(key, value, at)
   local name = store.canonical(key)
-  local at = self.place[name]
-  if not at then
-    at = #self.entries + 1
-    self.place[name] = at
+  local place = self.place[name]
+  if not place then
+    place = #self.entries + 1
+    self.place[name] = place
   end
-  self.entries[at] = { key, value }
+  self.entries[place] = { key, value, file = at and at.short_src, line = at and at.currentline }
 end
 
 -- true if the key was there.

@@ -129,7 +129,8 @@ struct type access_infer(struct compiler *compiler, struct value *value)
     if (found->kind == CTYPE_BOOLEAN)
         type.kind = TYPE_BOOLEAN;
     else if (found->kind == CTYPE_INTEGER)
-        type.kind = value->access->bits == 64 ? TYPE_U64 : TYPE_I64;
+        type = (struct type){ .kind = value->access->bits == 64 ? TYPE_U64 : TYPE_I64, .optional = true,
+                              .bits = (int8_t)(value->access->bits > -64 && value->access->bits < 64 ? value->access->bits : 0) };
     else
         type = (struct type){ .kind = TYPE_POINTER, .optional = true, .ctype = found };
     if (is_place(found)) /* nothing is read */

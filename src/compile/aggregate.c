@@ -59,7 +59,7 @@ static uint32_t value_words(const struct shared *object)
 static uint32_t key_bytes(const struct shared *object)
 {
     uint32_t key = object->keyed ? type_size(object->key) : 0;
-    return is_sum(object) ? key : key + SUFFIX_BYTES;
+    return is_sum(object) ? key : ((key + 7) & ~7u) + SUFFIX_BYTES;
 }
 
 void aggregate_describe(struct compiler *compiler, struct shared *object, size_t number)
@@ -132,6 +132,8 @@ static struct operand key_address(struct lower *lower, const struct shared *obje
         return memory_address(lower, key, object->key);
     uint32_t size = key_bytes(object) - SUFFIX_BYTES;
     struct slot *slot = program_slot(program, size + SUFFIX_BYTES);
+    if (key && type_size(object->key) < size)
+        memory_zero(lower, operand_slot(slot, 0), 0, size);
     if (key)
         memory_store(lower, operand_slot(slot, 0), 0, object->key, key);
     struct operand turns = machine_copy(program, operand_data("turns", 8 * (int64_t)object->turn));
@@ -194,7 +196,7 @@ void aggregate_lower(struct lower *lower, struct value *value)
                                ? element(lower, object, key_address(lower, object, key, bucket), done)
                                : share_only_element(lower, object, done);
     if (is_sum(object)) {
-        machine_add_atomic(program, entry, 0, v);
+        machine_add_atomic(program, BPF_DW, entry, 0, v);
     } else if (object->kind == OBJECT_HIST) {
         machine_call_library(program, "uplua_hist_add", (struct operand[]){ entry, v }, 2);
     } else {

@@ -23,6 +23,7 @@ enum object_kind {
     OBJECT_HASH,
     OBJECT_LRU,
     OBJECT_PERCPU_HASH,
+    OBJECT_ARRAY, /* the maps: to here */
     OBJECT_COUNT, /* the aggregations: from here … */
     OBJECT_SUM,
     OBJECT_MIN,
@@ -69,7 +70,9 @@ struct shared {
     int fd;       /* of the kernel's map once loaded (set by the caller after the load), else -1 */
     struct buckets buckets;
     int spill_fd; /* the same of an aggregation's second map, else -1 */
-    struct type given_key, given_value; /* what the script's own writes hold so far; TYPE_NONE if nothing */
+    struct type declared_key, declared_value; /* TYPE_NONE where nothing is declared */
+    struct type given_key, given_value; /* what the script's own writes hold so far; TYPE_NONE if nothing … */
+    const struct position *given_key_at, *given_value_at; /* … and where the first one was */
 
     const char *name; /* of the variable that held it when it was first used; NULL: no handler has used it */
     char map_name[16];

@@ -172,8 +172,11 @@ static void freeze(struct type type)
         return;
     struct record *record = record_of(type.record);
     record->frozen = true;
-    for (size_t i = 0; i < record->field_count; i++)
+    for (size_t i = 0; i < record->field_count; i++) {
         freeze(record->fields[i].type);
+        if (!record->fields[i].type.declared)
+            record->fields[i].type.bits = 0;
+    }
 }
 
 void compiler_freeze(struct compiler *compiler)

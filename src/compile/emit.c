@@ -344,7 +344,7 @@ static void put_instruction(struct emit *emit, const struct machine_instruction 
         break;
     case M_ADD_ATOMIC:
         base = base_of(emit, &i->a, &offset);
-        put_memory(emit, BPF_STX, BPF_ATOMIC, BPF_DW, base, i->b.reg->number, offset, BPF_ADD);
+        put_memory(emit, BPF_STX, BPF_ATOMIC, i->size, base, i->b.reg->number, offset, BPF_ADD);
         break;
     case M_EXCHANGE:
         put_move(emit, i->result->number, &i->b);

@@ -41,16 +41,17 @@ enum {
 };
 
 #define SIGNED { .kind = TYPE_I64 }
+#define HALF { .kind = TYPE_I64, .bits = 32 }
 #define ADDRESS { .kind = TYPE_U64 }
 #define TEXT(bytes) { .kind = TYPE_STRING, .capacity = bytes }
 
 static const struct event_field fields[] = {
     { .name = "time", .kinds = ANY, .type = SIGNED, .source = EVENT_TIME },
-    { .name = "pid", .kinds = ANY, .type = SIGNED, .source = EVENT_PID },
-    { .name = "tid", .kinds = ANY, .type = SIGNED, .source = EVENT_TID },
-    { .name = "uid", .kinds = ANY, .type = SIGNED, .source = EVENT_UID },
-    { .name = "gid", .kinds = ANY, .type = SIGNED, .source = EVENT_GID },
-    { .name = "cpu", .kinds = ANY, .type = SIGNED, .source = EVENT_CPU },
+    { .name = "pid", .kinds = ANY, .type = HALF, .source = EVENT_PID },
+    { .name = "tid", .kinds = ANY, .type = HALF, .source = EVENT_TID },
+    { .name = "uid", .kinds = ANY, .type = HALF, .source = EVENT_UID },
+    { .name = "gid", .kinds = ANY, .type = HALF, .source = EVENT_GID },
+    { .name = "cpu", .kinds = ANY, .type = HALF, .source = EVENT_CPU },
     { .name = "comm", .kinds = ANY, .type = TEXT(16), .source = EVENT_COMM },
     { .name = "cgroup", .kinds = ANY, .type = SIGNED, .source = EVENT_CGROUP },
     { .name = "probe", .kinds = ANY, .type = { .kind = TYPE_STRING }, .source = EVENT_PROBE },

@@ -30,7 +30,7 @@ void build_name_object(struct build *build, const struct value *value, const cha
 
 static bool is_map(const struct shared *object)
 {
-    return object->kind == OBJECT_HASH || object->kind == OBJECT_LRU || object->kind == OBJECT_PERCPU_HASH;
+    return object->kind <= OBJECT_ARRAY;
 }
 
 /* The constant string that KEY is, or NULL. */
@@ -180,6 +180,8 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
         if (!is_map(object))
             build_fail(build, "'%s' is no map: a handler cannot assign to its elements", name ? name : "?");
         bool deletes = value == ir_nil(build->function);
+        if (deletes && object->kind == OBJECT_ARRAY)
+            build_fail(build, "an array's entries cannot be deleted; set '%s' to 0 there", name ? name : "it");
         struct value *set = build_value(build, deletes ? IR_MAP_DELETE : IR_MAP_SET,
                                         (struct value *[]){ key, value }, deletes ? 1 : 2);
         set->object = (unsigned)base->constant.handle;

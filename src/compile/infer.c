@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compile/access.h"
+#include "compile/agree.h"
 #include "compile/compiler.h"
 
 struct inference {
@@ -19,11 +20,6 @@ struct inference {
 static const char *name_of(struct inference *inference, struct type type)
 {
     return type_name(inference->arena, type);
-}
-
-static const char *field_label(struct inference *inference, const struct field *field)
-{
-    return field->name ? field->name : arena_format(inference->arena, "[%d]", field->index);
 }
 
 static const char *object_name(const struct shared *object)
@@ -57,39 +53,6 @@ static struct type stored(struct inference *inference, const struct value *user,
     return type_stored(type);
 }
 
-static void join_object(struct inference *inference, const struct value *user, struct shared *object, struct type *slot,
-                        const struct position **slot_at, struct type from, const char *what)
-{
-    if (from.kind == TYPE_NONE || from.kind == TYPE_NIL)
-        return;
-    struct type before = *slot;
-    bool widened = false;
-    if (!type_join(inference->arena, slot, present(from), &widened) || (widened && object->fd >= 0)) {
-        *slot = before;
-        const struct position *at = *slot_at;
-        const struct conflict *conflict = from.kind == TYPE_RECORD ? record_of(from.record)->conflict : NULL;
-        if (conflict && at && object->fd < 0)
-            compile_fail(inference->compiler, user->position,
-                         "the field '%s' of the records in '%s' is %s on one side and %s on the other: here and at %s:%d",
-                         field_label(inference, &conflict->field), object_name(object),
-                         name_of(inference, conflict->field.type), name_of(inference, conflict->other), at->file, at->line);
-        if (from.kind == TYPE_STRING && before.kind == TYPE_STRING)
-            compile_fail(inference->compiler, user->position,
-                         "the %s of '%s' is a string of up to %u bytes here, and was one of up to %u when it was loaded: read it with "
-                         "up.str(address, %u), or use another map", what, object_name(object), from.capacity - 1,
-                         before.capacity - 1, before.capacity);
-        if (object->fd >= 0 || !at)
-            compile_fail(inference->compiler, user->position, "%s %s of '%s' is %s here, and was %s when it was loaded",
-                         "the", what, object_name(object), name_of(inference, present(from)), name_of(inference, before));
-        compile_fail(inference->compiler, user->position, "the %s of '%s' is %s here, and %s at %s:%d", what,
-                     object_name(object), name_of(inference, present(from)), name_of(inference, before), at->file,
-                     at->line);
-    }
-    if (!*slot_at)
-        *slot_at = user->position;
-    inference->changed |= widened;
-}
-
 static void join_key(struct inference *inference, const struct value *user, struct value *key)
 {
     struct shared *object = inference->compiler->objects[user->object];
@@ -101,14 +64,23 @@ static void join_key(struct inference *inference, const struct value *user, stru
     if (!object->keyed && object->fd >= 0)
         compile_fail(inference->compiler, user->position, "'%s' has been loaded without keys", object_name(object));
     object->keyed = true;
-    join_object(inference, user, object, &object->key, &object->key_at, type, "key");
+    inference->changed |= agree_key(inference->compiler, user->position, object, type);
 }
 
 static void join_value(struct inference *inference, const struct value *user, struct value *value)
 {
     struct shared *object = inference->compiler->objects[user->object];
-    join_object(inference, user, object, &object->value, &object->value_at,
-                stored(inference, user, value, "in a map"), "value");
+    struct type type = stored(inference, user, value, "in a map");
+    if (object->kind == OBJECT_ARRAY && type.optional)
+        compile_fail(inference->compiler, user->position,
+                     "%s may be nil, which an array's entries never are: test the value before, or give a default with `or`",
+                     describe(inference, value));
+    const struct captured *text = ir_value(value)->op == IR_CONSTANT ? &ir_value(value)->constant : NULL;
+    if (text && text->kind == CAPTURED_STRING && object->value.declared && object->value.kind == TYPE_STRING &&
+        text->string.length >= object->value.capacity)
+        compile_fail(inference->compiler, user->position, "'%s' is longer than the %u bytes that are declared for the value of '%s'",
+                     text->string.bytes, object->value.capacity - 1, object_name(object));
+    inference->changed |= agree_value(inference->compiler, user->position, object, type);
 }
 
 /* The type of an operand that has to be a number: TYPE_NONE while it is not known. */
@@ -239,7 +211,7 @@ static struct type field_type(struct inference *inference, const struct value *v
 {
     struct record *shape = record(inference, value, value->args[0]);
     struct field *field = shape ? record_field(shape, value->name, (int)value->number) : NULL;
-    return field ? field->type : (struct type){ .kind = inference->final ? TYPE_NIL : TYPE_NONE };
+    return field ? type_read(field->type) : (struct type){ .kind = inference->final ? TYPE_NIL : TYPE_NONE };
 }
 
 static void set_field(struct inference *inference, struct value *value)
@@ -252,17 +224,7 @@ static void set_field(struct inference *inference, struct value *value)
     struct type type = stored(inference, value, value->args[1], "in a record");
     if (type.kind == TYPE_NONE)
         return;
-    struct field *field = record_field(shape, value->name, (int)value->number);
-    struct type before = field ? field->type : (struct type){ .kind = TYPE_NONE };
-    if (record_join_field(inference->arena, shape, value->name, (int)value->number, type, &inference->changed))
-        return;
-    const char *name =
-        value->name ? value->name : arena_format(inference->arena, "[%d]", (int)value->number);
-    if (record_of(shape)->frozen)
-        compile_fail(inference->compiler, value->position,
-                     "the field '%s' does not fit the records that are already loaded", name);
-    compile_fail(inference->compiler, value->position, "the field '%s' is %s here, and %s elsewhere", name,
-                 name_of(inference, type), name_of(inference, before));
+    inference->changed |= agree_field(inference->compiler, value, shape, type);
 }
 
 /* Fields that this constructor does not surely set may be nil in all records of the shape. */
@@ -282,9 +244,9 @@ static void constructor(struct inference *inference, struct value *value)
         if (set)
             continue;
         if (shape->frozen)
-            compile_fail(inference->compiler, value->position,
-                         "this record lacks the field '%s' that the records already loaded always have",
-                         field->name ? field->name : "[tuple]");
+            compile_fail(inference->compiler, value->position, "this record lacks the field '%s' that %s always have",
+                         field->name ? field->name : arena_format(inference->arena, "[%d]", field->index),
+                         shape->declared ? "the records declared for it" : "the records already loaded");
         field->type.optional = true;
         inference->changed = true;
     }
@@ -396,6 +358,12 @@ static void emit(struct inference *inference, struct value *value)
     object->variants[object->variant_count++] = (struct variant){ shape, value->print };
 }
 
+/* An integer of so many BITS, negative if signed. */
+static struct type integer_of(int64_t bits)
+{
+    return (struct type){ .kind = bits == 64 ? TYPE_U64 : TYPE_I64, .bits = (int8_t)(bits < 64 && bits > -64 ? bits : 0) };
+}
+
 static struct type infer(struct inference *inference, struct value *value)
 {
     struct shared *object = inference->compiler->objects ? inference->compiler->objects[value->object] : NULL;
@@ -419,10 +387,12 @@ static struct type infer(struct inference *inference, struct value *value)
         return arithmetic(inference, value);
     case IR_CAST:
         address(inference, value);
-        return (struct type){ .kind = value->number == 64 ? TYPE_U64 : TYPE_I64 };
+        return integer_of(value->number);
     case IR_READ:
         address(inference, value);
-        return (struct type){ .kind = value->number == 64 ? TYPE_U64 : TYPE_I64, .optional = true };
+        type = integer_of(value->number);
+        type.optional = true;
+        return type;
     case IR_STRING:
         address(inference, value);
         return (struct type){ .kind = TYPE_STRING, .optional = true,
@@ -463,7 +433,7 @@ static struct type infer(struct inference *inference, struct value *value)
         return present(ir_value(value->args[0])->type);
     case IR_MAP_GET:
         join_key(inference, value, value->args[0]);
-        type = object->value;
+        type = type_read(object->value);
         if (type.kind == TYPE_NONE && inference->final)
             type.kind = TYPE_NIL;
         type.optional = type.kind > TYPE_NIL;
@@ -499,7 +469,8 @@ static struct type infer(struct inference *inference, struct value *value)
 
 static bool same_type(struct type a, struct type b)
 {
-    return a.kind == b.kind && a.optional == b.optional && a.capacity == b.capacity && a.ctype == b.ctype;
+    return a.kind == b.kind && a.optional == b.optional && a.capacity == b.capacity && a.bits == b.bits &&
+           a.ctype == b.ctype;
 }
 
 static void infer_all(struct inference *inference, struct function *functions, size_t count)
@@ -521,18 +492,20 @@ static bool is_not_a_name(const struct value *value)
     return value->op != IR_PHI && value->op != IR_PRESENT && value->op != IR_ABSENT;
 }
 
-/* The value of a loaded object is what it was; of a new one, what the script has written and what the kind says. */
-static void start_object(struct inference *inference, struct shared *object)
+/* The types of a loaded object are what they were; of a new one, what is declared, what the script has written and what the kind says. */
+static void start_object(struct arena *arena, struct shared *object)
 {
     if (object->fd >= 0)
         return;
-    object->key = object->given_key;
-    object->value = object->given_value;
+    object->key = object->declared_key.kind ? object->declared_key : type_copy(arena, object->given_key);
+    object->value = object->declared_value.kind ? object->declared_value : type_copy(arena, object->given_value);
+    if (object->kind == OBJECT_ARRAY)
+        object->key = (struct type){ .kind = TYPE_I64 };
     object->keyed = object->key.kind != TYPE_NONE;
-    object->key_at = object->value_at = NULL;
+    object->key_at = object->declared_key.kind ? NULL : object->given_key_at;
+    object->value_at = object->declared_value.kind ? NULL : object->given_value_at;
     object->variants = NULL;
     object->variant_count = 0;
-    (void)inference;
 }
 
 static void lay_out(struct inference *inference, struct shared *object, struct type *type, const char *what)
@@ -551,7 +524,7 @@ void pass_infer(struct function *functions, size_t count)
     struct compiler *compiler = functions->compiler;
     struct inference inference = { .compiler = compiler, .arena = &compiler->arena };
     for (size_t i = 0; i < compiler->object_count; i++)
-        start_object(&inference, compiler->objects[i]);
+        start_object(&compiler->arena, compiler->objects[i]);
     for (size_t i = 0; i < count; i++)
         ir_drop_unused(&functions[i], is_not_a_name);
     do {

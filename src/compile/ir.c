@@ -1,5 +1,6 @@
 #include "compile/ir.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,12 +101,12 @@ static struct type constant_type(const struct captured *constant)
         return (struct type){ .kind = TYPE_NIL };
     case CAPTURED_BOOLEAN:
         return (struct type){ .kind = TYPE_BOOLEAN };
-    case CAPTURED_NUMBER:
-        return (struct type){ .kind = TYPE_NUM };
+    case CAPTURED_NUMBER: /* one that is no integer is refused where it is used */
+        return (struct type){ .kind = TYPE_NUM, .bits = fabs(constant->number) <= 0x1p53 ? type_bits((int64_t)constant->number) : 0 };
     case CAPTURED_I64:
-        return (struct type){ .kind = TYPE_I64 };
+        return (struct type){ .kind = TYPE_I64, .bits = type_bits(constant->i64) };
     case CAPTURED_U64:
-        return (struct type){ .kind = TYPE_U64 };
+        return (struct type){ .kind = TYPE_U64, .bits = constant->u64 >> 62 ? 0 : type_bits(constant->i64) };
     case CAPTURED_STRING: /* with its NUL, in whole words */
         return (struct type){ .kind = TYPE_STRING, .capacity = (uint32_t)(constant->string.length + 8) & ~7u };
     default:

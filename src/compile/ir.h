@@ -58,13 +58,6 @@ enum ir_op {
     IR_RETURN,
 };
 
-/* Where a value comes from: a line of the user's, and the call that an inlined function was reached by. */
-struct position {
-    const char *file;
-    int line;
-    const struct position *caller;
-};
-
 struct value {
     enum ir_op op;
     unsigned id;

@@ -56,7 +56,7 @@ struct machine_block *lower_loss(struct lower *lower, unsigned entry, struct mac
     block->cold = true;
     machine_place(program, block);
     if (to) {
-        machine_add_atomic(program, machine_copy(program, counter), 0, operand_immediate(1));
+        machine_add_atomic(program, BPF_DW, machine_copy(program, counter), 0, operand_immediate(1));
         machine_jump(program, to);
     } else {
         if (!fatal->end)

@@ -82,6 +82,8 @@ struct operand lower_is_not_negative(struct lower *lower, struct operand result)
 
 /* --- memory.c --- */
 
+/* BPF_B … BPF_DW: of a number, boolean or id in memory. */
+uint8_t memory_size(struct type type);
 /* Writes VALUE into memory of type TYPE at BASE + OFFSET. VALUE must not be nil there. */
 void memory_store(struct lower *lower, struct operand base, int64_t offset, struct type type, struct value *value);
 /* The place of what lies at BASE + OFFSET: a number is loaded, a string copied, a record referred to. */

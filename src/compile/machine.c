@@ -175,10 +175,11 @@ void machine_store(struct program *program, uint8_t size, struct operand base, i
     instruction->b = value;
 }
 
-void machine_add_atomic(struct program *program, struct operand base, int64_t offset, struct operand value)
+void machine_add_atomic(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value)
 {
     base = memory_base(program, base, &offset);
     struct machine_instruction *instruction = append(program, M_ADD_ATOMIC, false);
+    instruction->size = size;
     instruction->a = base;
     instruction->offset = (int16_t)offset;
     instruction->b = value;

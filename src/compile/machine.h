@@ -15,7 +15,7 @@ enum machine_op {
     M_ALU,     /* result = a CODE b; CODE is BPF_ADD …, WIDE: 64 bits, else the low 32, zero-extended */
     M_LOAD,    /* result = *(SIZE *)(a + offset), zero-extended; SIZE is BPF_B … BPF_DW */
     M_STORE,   /* *(SIZE *)(a + offset) = b */
-    M_ADD_ATOMIC, /* the same, += b, whole words */
+    M_ADD_ATOMIC, /* the same, += b; SIZE is BPF_W or BPF_DW */
     M_EXCHANGE,   /* result = *(u64 *)(a + offset), which becomes b, at once */
     M_CALL,    /* result = function(args…) */
     M_PHI,     /* result = args[i] when entered from predecessor i */
@@ -177,7 +177,7 @@ struct operand machine_alu32(struct program *program, uint8_t code, struct opera
 struct operand machine_copy(struct program *program, struct operand a);
 struct operand machine_load(struct program *program, uint8_t size, struct operand base, int64_t offset);
 void machine_store(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value);
-void machine_add_atomic(struct program *program, struct operand base, int64_t offset, struct operand value);
+void machine_add_atomic(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value);
 struct operand machine_call(struct program *program, int32_t helper, const struct operand *args, size_t count);
 struct operand machine_call_pure(struct program *program, int32_t helper, const struct operand *args, size_t count);
 struct operand machine_call_library(struct program *program, const char *name, const struct operand *args,

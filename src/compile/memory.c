@@ -3,6 +3,20 @@
 
 #include <string.h>
 
+uint8_t memory_size(struct type type)
+{
+    switch (type_size(type)) {
+    case 1:
+        return BPF_B;
+    case 2:
+        return BPF_H;
+    case 4:
+        return BPF_W;
+    default:
+        return BPF_DW;
+    }
+}
+
 void memory_zero(struct lower *lower, struct operand to, int64_t offset, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i += 8)
@@ -28,7 +42,7 @@ void memory_store(struct lower *lower, struct operand base, int64_t offset, stru
         memory_copy(lower, base, offset, place->value, 0, type_size(type));
         break;
     default:
-        machine_store(lower->program, BPF_DW, base, offset, place->value);
+        machine_store(lower->program, memory_size(type), base, offset, place->value);
     }
 }
 
@@ -46,7 +60,11 @@ struct place memory_load(struct lower *lower, struct operand base, int64_t offse
         place.value = operand_slot(slot, 0);
         place.capacity = type.capacity;
     } else {
-        place.value = machine_load(program, BPF_DW, base, offset);
+        place.value = machine_load(program, memory_size(type), base, offset);
+        if (type.declared && type.bits < 0) {
+            struct operand shift = operand_immediate(64 + type.bits);
+            place.value = machine_alu(program, BPF_ARSH, machine_alu(program, BPF_LSH, place.value, shift), shift);
+        }
     }
     return place;
 }
@@ -99,10 +117,12 @@ void memory_record(struct lower *lower, struct value *value)
     struct slot *slot = program_slot(lower->program, shape->size + header);
     place->value = operand_slot(slot, header);
     place->header = header ? slot : NULL;
-    if (shape->presence >= 0 || !shape->field_count)
+    if (shape->declared) /* what lies between the fields too: keys are compared byte by byte */
+        memory_zero(lower, place->value, 0, shape->size);
+    else if (shape->presence >= 0 || !shape->field_count)
         memory_zero(lower, place->value, 0, 8);
     for (size_t i = 0; i < shape->field_count; i++)
-        if (!is_initialised(lower->function, value, &shape->fields[i]))
+        if (!shape->declared && !is_initialised(lower->function, value, &shape->fields[i]))
             memory_zero(lower, place->value, shape->fields[i].offset, type_size(shape->fields[i].type));
 }
 
@@ -184,7 +204,7 @@ void memory_add_field(struct lower *lower, struct value *value)
     struct operand delta = lower_number(lower, value->args[1]);
     lower_require(lower, to, "indexing nil");
     const struct field *field = record_field(base->type.record, value->name, (int)value->number);
-    machine_add_atomic(lower->program, to->value, field->offset, delta);
+    machine_add_atomic(lower->program, memory_size(field->type), to->value, field->offset, delta);
 }
 
 void memory_copy_record(struct lower *lower, struct value *value)

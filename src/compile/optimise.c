@@ -233,11 +233,23 @@ bool ir_is_soon(const struct value *from, const struct value *to)
     return false;
 }
 
+/*
+ * What SET stores into memory of TYPE before it is cut to the memory's width: an addition there is cut by itself. NULL: there is no
+ * atomic addition of that width.
+ */
+static struct value *uncut(struct value *set, struct type type)
+{
+    struct value *value = ir_value(set->args[1]);
+    if (!type.declared || !type.bits)
+        return value;
+    return type_size(type) == 4 && value->op == IR_CAST && value->number == type.bits ? ir_value(value->args[0]) : NULL;
+}
+
 static void add_in_map(struct function *function, struct value *set)
 {
-    struct value *operand;
+    struct value *operand, *sum = uncut(set, function->compiler->objects[set->object]->value);
     bool negated, or_zero;
-    struct value *delta = addend(set->args[1], is_map_read, &operand, &negated);
+    struct value *delta = sum ? addend(sum, is_map_read, &operand, &negated) : NULL;
     if (!delta)
         return;
     struct value *read = map_read(operand, &or_zero);
@@ -257,10 +269,12 @@ static void add_in_map(struct function *function, struct value *set)
 
 static void add_in_field(struct function *function, struct value *set)
 {
-    struct value *operand;
+    struct value *base = ir_value(set->args[0]), *operand;
+    const struct field *field =
+        base->type.kind == TYPE_RECORD ? record_field(base->type.record, set->name, (int)set->number) : NULL;
+    struct value *sum = field ? uncut(set, field->type) : NULL;
     bool negated;
-    struct value *delta = addend(set->args[1], is_field_read, &operand, &negated);
-    struct value *sum = ir_value(set->args[1]);
+    struct value *delta = sum ? addend(sum, is_field_read, &operand, &negated) : NULL;
     if (!delta || operand->number != set->number || !operand->name != !set->name ||
         (set->name && strcmp(operand->name, set->name)))
         return;
@@ -268,8 +282,7 @@ static void add_in_field(struct function *function, struct value *set)
     if (to->op != IR_MAP_GET || from->op != IR_MAP_GET || to->object != from->object ||
         !same_key(function, to->args[0], from->args[0]) || !untouched(operand, set, to->object))
         return;
-    const struct field *field = record_field(to->type.record, set->name, (int)set->number);
-    if (!field || field->type.optional || !type_is_number(field->type))
+    if (field->type.optional || !type_is_number(field->type))
         return;
     set->args[1] = delta_before(function, set, delta, negated);
     set->op = IR_FIELD_ADD;

@@ -58,6 +58,9 @@ static void describe(struct compiler *compiler, struct shared *object, size_t nu
     case OBJECT_PERCPU_HASH:
         object->map_type = BPF_MAP_TYPE_PERCPU_HASH;
         break;
+    case OBJECT_ARRAY:
+        object->map_type = BPF_MAP_TYPE_ARRAY;
+        break;
     case OBJECT_COUNT: case OBJECT_SUM: case OBJECT_MIN: case OBJECT_MAX: case OBJECT_STATS: case OBJECT_HIST:
     case OBJECT_LHIST: case OBJECT_HDR:
         aggregate_describe(compiler, object, number);
@@ -78,7 +81,7 @@ static void describe(struct compiler *compiler, struct shared *object, size_t nu
 /* No handler and no write of the script says what such a map holds: it stays empty, and is not made. */
 static bool is_empty_map(const struct shared *object)
 {
-    return object->kind <= OBJECT_PERCPU_HASH && (object->key.kind == TYPE_NONE || object->value.kind == TYPE_NONE);
+    return object->kind <= OBJECT_ARRAY && (object->key.kind == TYPE_NONE || object->value.kind == TYPE_NONE);
 }
 
 static bool is_ring(const struct shared *object)
@@ -162,6 +165,32 @@ static struct operand key_address(struct lower *lower, struct value *key, const 
     return memory_address(lower, key, object->key);
 }
 
+/* The address of KEY's entry in the array OBJECT, 0 where KEY is outside of it. */
+static struct operand array_lookup(struct lower *lower, const struct shared *object, struct value *key)
+{
+    struct program *program = lower->program;
+    struct machine_block *outside = machine_block(program), *join = machine_block(program);
+    struct operand index = lower_place(lower, key)->value, address = key_address(lower, key, object);
+    lower_continue_if(lower, BPF_JLT, index, operand_immediate((int64_t)object->max), outside);
+    struct operand entry = lookup(lower, object, address); /* the kernel reads the index's lower half, which lies first */
+    machine_jump(program, join);
+    machine_place(program, outside);
+    machine_jump(program, join);
+    machine_place(program, join);
+    struct machine_instruction *phi = machine_phi(program, join);
+    for (size_t i = 0; i < join->predecessor_count; i++)
+        phi->args[i] = join->predecessors[i] == outside ? operand_immediate(0) : entry;
+    return operand_register(phi->result);
+}
+
+/* The address of KEY's entry, 0 where there is none. */
+static struct operand entry_of(struct lower *lower, const struct shared *object, struct value *key)
+{
+    if (object->kind == OBJECT_ARRAY)
+        return array_lookup(lower, object, key);
+    return lookup(lower, object, key_address(lower, key, object));
+}
+
 /* Continues with the value's address, reading as nil where KEY is absent. */
 static void map_get(struct lower *lower, struct value *value)
 {
@@ -172,7 +201,7 @@ static void map_get(struct lower *lower, struct value *value)
         place->value = place->present = operand_immediate(0);
         return;
     }
-    struct operand entry = lookup(lower, object, key_address(lower, value->args[0], object));
+    struct operand entry = entry_of(lower, object, value->args[0]);
     if (object->value.kind == TYPE_RECORD || value->deferred) {
         place->value = place->present = entry;
         return;
@@ -209,6 +238,23 @@ static void map_delete(struct lower *lower, struct value *value)
              (struct operand){ 0 });
 }
 
+static unsigned outside(struct lower *lower, const struct shared *object)
+{
+    return lower_ledger(lower, arena_format(lower->program->arena, "an index of '%s' is not in 0 … %llu: not stored",
+                                            share_name(object), (unsigned long long)object->max - 1));
+}
+
+static void array_set(struct lower *lower, const struct value *value, const struct shared *object)
+{
+    struct program *program = lower->program;
+    struct machine_block *join = machine_block(program);
+    struct operand entry = entry_of(lower, object, value->args[0]);
+    lower_continue_if(lower, BPF_JNE, entry, operand_immediate(0), lower_loss(lower, outside(lower, object), join, 0));
+    memory_store(lower, entry, 0, object->value, value->args[1]);
+    machine_jump(program, join);
+    machine_place(program, join);
+}
+
 static void map_set(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
@@ -216,6 +262,8 @@ static void map_set(struct lower *lower, struct value *value)
     struct place *from = lower_place(lower, value->args[1]);
     if (is_empty_map(object))
         return;
+    if (object->kind == OBJECT_ARRAY)
+        return array_set(lower, value, object);
     struct operand key = key_address(lower, value->args[0], object);
     struct machine_block *join = machine_block(program), *absent = machine_block(program);
     if (from->present.kind) /* m[k] = nil deletes */
@@ -273,23 +321,28 @@ static void map_add(struct lower *lower, struct value *value)
     struct program *program = lower->program;
     struct shared *object = object_of(lower, value);
     struct operand delta = lower_number(lower, value->args[1]);
-    struct operand key = key_address(lower, value->args[0], object);
     struct value *read = value->arg_count > 2 ? ir_value(value->args[2]) : NULL;
-    bool there = read && read->op == IR_PRESENT;
+    bool there = read && read->op == IR_PRESENT, is_array = object->kind == OBJECT_ARRAY;
+    uint8_t size = memory_size(object->value);
     while (read && read->op == IR_PRESENT)
         read = ir_value(read->args[0]);
-    struct operand first = read ? lower_place(lower, read)->present : lookup(lower, object, key);
+    struct operand first = read ? lower_place(lower, read)->present : entry_of(lower, object, value->args[0]);
     if (!value->number || there) {
         if (!there)
             lower_require(lower, &(struct place){ .present = first }, "arithmetic or comparison on nil");
-        machine_add_atomic(program, first, 0, delta);
+        machine_add_atomic(program, size, first, 0, delta);
         return;
     }
     struct machine_block *done = machine_block(program);
-    struct slot *initial = program_slot(program, 8);
-    machine_store(program, BPF_DW, operand_slot(initial, 0), 0, delta);
-    struct operand entry = element(lower, object, key, first, operand_slot(initial, 0), true, done);
-    machine_add_atomic(program, entry, 0, delta);
+    struct operand entry = first;
+    if (is_array) {
+        lower_continue_if(lower, BPF_JNE, first, operand_immediate(0), lower_loss(lower, outside(lower, object), done, 0));
+    } else {
+        struct slot *initial = program_slot(program, 8);
+        machine_store(program, BPF_DW, operand_slot(initial, 0), 0, delta);
+        entry = element(lower, object, key_address(lower, value->args[0], object), first, operand_slot(initial, 0), true, done);
+    }
+    machine_add_atomic(program, size, entry, 0, delta);
     machine_jump(program, done);
     machine_place(program, done);
 }
@@ -314,7 +367,7 @@ static void variable(struct lower *lower, struct value *value)
     else if (value->op == IR_VAR_SET)
         machine_store(program, BPF_DW, word, 0, operand);
     else
-        machine_add_atomic(program, word, 0, operand);
+        machine_add_atomic(program, BPF_DW, word, 0, operand);
 }
 
 static unsigned ring_full(struct lower *lower, const struct shared *object)

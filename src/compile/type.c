@@ -41,6 +41,12 @@ struct field *record_add_field(struct arena *arena, struct record *record, const
     return field;
 }
 
+bool type_is_wider(struct type type, struct type before)
+{
+    return type.kind != before.kind || type.optional != before.optional || type.capacity != before.capacity ||
+           type.ctype != before.ctype;
+}
+
 bool record_join_field(struct arena *arena, struct record *record, const char *name, int index, struct type from,
                        bool *changed)
 {
@@ -48,16 +54,28 @@ bool record_join_field(struct arena *arena, struct record *record, const char *n
     struct field *field = record_add_field(arena, record, name, index);
     if (!field)
         return false;
-    struct type joined = field->type;
-    bool widened = false;
-    if (!type_join(arena, &joined, from, &widened))
-        return false;
-    if (!widened)
-        return true;
+    struct type before = field->type, joined = before;
     if (record->frozen)
+        from.bits = before.declared ? from.bits : 0;
+    if (!type_join(arena, &joined, from, changed) || (record->frozen && type_is_wider(joined, before)))
         return false;
     record_field(record, name, index)->type = joined; /* unifying may have moved the fields */
-    *changed = true;
+    return true;
+}
+
+/* True if the declared or loaded records A and B are the same in memory. */
+static bool same_layout(const struct record *a, const struct record *b)
+{
+    if (a->field_count != b->field_count || a->size != b->size || a->presence != b->presence)
+        return false;
+    for (size_t i = 0; i < a->field_count; i++) {
+        const struct field *x = &a->fields[i], *y = record_field((struct record *)b, x->name, x->index);
+        if (!y || x->offset != y->offset || x->presence != y->presence || x->type.kind != y->type.kind ||
+            x->type.declared != y->type.declared || x->type.bits != y->type.bits || x->type.capacity != y->type.capacity ||
+            x->type.ctype != y->type.ctype ||
+            (x->type.kind == TYPE_RECORD && !same_layout(record_of(x->type.record), record_of(y->type.record))))
+            return false;
+    }
     return true;
 }
 
@@ -73,15 +91,20 @@ static bool record_unify(struct arena *arena, struct record *a, struct record *b
         a = b;
         b = swap;
     }
-    if (b->frozen)
+    if (b->frozen && !same_layout(a, b))
         return false;
     *changed = true;
+    a->conflict = NULL;
     b->same = a;
     for (size_t i = 0; i < b->field_count; i++) {
-        const struct field *field = record_field(a, b->fields[i].name, b->fields[i].index);
-        struct conflict conflict = { field ? *field : b->fields[i], b->fields[i].type };
-        if (record_join_field(arena, a, b->fields[i].name, b->fields[i].index, b->fields[i].type, changed))
+        struct field *field = record_field(a, b->fields[i].name, b->fields[i].index);
+        struct conflict conflict = { field ? *field : (struct field){ .name = b->fields[i].name, .index = b->fields[i].index },
+                                     b->fields[i] };
+        if (record_join_field(arena, a, b->fields[i].name, b->fields[i].index, b->fields[i].type, changed)) {
+            field = record_field(a, b->fields[i].name, b->fields[i].index);
+            field->at = field->at ? field->at : b->fields[i].at;
             continue;
+        }
         a->conflict = arena_allocate(arena, sizeof conflict);
         *a->conflict = conflict;
         return false;
@@ -130,10 +153,68 @@ static bool mixes_pointers(struct type a, struct type b)
     return (a.kind == TYPE_POINTER && type_is_number(b)) || (b.kind == TYPE_POINTER && type_is_number(a));
 }
 
+struct type type_copy(struct arena *arena, struct type type)
+{
+    if (type.kind != TYPE_RECORD || record_of(type.record)->frozen)
+        return type;
+    const struct record *from = record_of(type.record);
+    type.record = record_new(arena);
+    for (size_t i = 0; i < from->field_count; i++)
+        *record_add_field(arena, type.record, from->fields[i].name, from->fields[i].index) = from->fields[i];
+    for (size_t i = 0; i < from->field_count; i++)
+        type.record->fields[i].type = type_copy(arena, from->fields[i].type);
+    return type;
+}
+
+void type_locate(struct type type, const struct position *at)
+{
+    struct record *record = type.kind == TYPE_RECORD ? record_of(type.record) : NULL;
+    for (size_t i = 0; record && i < record->field_count; i++) {
+        record->fields[i].at = at;
+        type_locate(record->fields[i].type, at);
+    }
+}
+
+int8_t type_bits(int64_t number)
+{
+    int bits = 1;
+    while (bits < 63 && (number < 0 ? number < -(INT64_C(1) << (bits - 1)) : number >> bits))
+        bits++;
+    return (int8_t)(bits > 62 ? 0 : number < 0 ? -bits : bits);
+}
+
+/* The bits that numbers of A and numbers of B need. */
+static int8_t join_bits(int8_t a, int8_t b)
+{
+    if (!a || !b)
+        return 0;
+    if ((a < 0) == (b < 0))
+        return a < 0 ? (a < b ? a : b) : (a > b ? a : b);
+    int positive = a < 0 ? b : a, negative = a < 0 ? -a : -b;
+    int bits = positive + 1 > negative ? positive + 1 : negative;
+    return (int8_t)(bits < 64 ? -bits : 0);
+}
+
+/* True if memory declared as INTO holds every value of FROM. */
+static bool fits_declared(struct type into, struct type from)
+{
+    if (from.optional)
+        return false;
+    if (!type_is_number(into))
+        return from.kind == into.kind;
+    if (from.kind == TYPE_POINTER)
+        return !into.bits;
+    if (!type_is_number(from))
+        return false;
+    return !into.bits || join_bits(into.bits, from.bits) == into.bits;
+}
+
 bool type_join(struct arena *arena, struct type *into, struct type from, bool *changed)
 {
     if (from.kind == TYPE_NONE)
         return true;
+    if (into->declared && into->kind != TYPE_RECORD)
+        return fits_declared(*into, from);
     struct type joined = *into;
     if (into->kind == TYPE_NONE || (into->kind == TYPE_NIL && from.kind != TYPE_NIL)) {
         joined = from;
@@ -148,12 +229,15 @@ bool type_join(struct arena *arena, struct type *into, struct type from, bool *c
             joined = (struct type){ .kind = TYPE_I64, .optional = joined.optional };
         else if (from.kind != into->kind && !(from.kind == TYPE_NUM && type_is_number(*into)))
             return false;
+        if (type_is_number(*into) && type_is_number(from))
+            joined.bits = join_bits(into->bits, from.bits);
         if (from.kind == TYPE_STRING && from.capacity > into->capacity)
             joined.capacity = from.capacity;
         if (from.kind == TYPE_RECORD && !record_unify(arena, into->record, from.record, changed))
             return false;
     }
-    if (joined.kind != into->kind || joined.optional != into->optional || joined.capacity != into->capacity)
+    if (joined.kind != into->kind || joined.optional != into->optional || joined.capacity != into->capacity ||
+        joined.bits != into->bits)
         *changed = true;
     *into = joined;
     return true;
@@ -166,6 +250,14 @@ struct type type_stored(struct type type)
     return type;
 }
 
+struct type type_read(struct type type)
+{
+    if (!type.declared)
+        type.bits = 0; /* others may store other numbers there */
+    type.declared = false;
+    return type;
+}
+
 uint32_t type_size(struct type type)
 {
     switch (type.kind) {
@@ -173,14 +265,25 @@ uint32_t type_size(struct type type)
         return type.capacity;
     case TYPE_RECORD:
         return record_of(type.record)->size;
+    case TYPE_BOOLEAN:
+        return type.declared ? 1 : 8;
     default:
-        return 8;
+        return type.declared && type.bits ? (uint32_t)(type.bits < 0 ? -type.bits : type.bits) / 8 : 8;
     }
 }
 
 bool type_is_number(struct type type)
 {
     return type.kind == TYPE_NUM || type.kind == TYPE_I64 || type.kind == TYPE_U64;
+}
+
+const char *type_declared_name(struct type type)
+{
+    static const char *const names[][2] = { { "i64", "u64" }, { "i8", "u8" }, { "i16", "u16" }, { "i32", "u32" } };
+    if (type.kind == TYPE_BOOLEAN)
+        return "bool";
+    size_t row = type.bits == 8 || type.bits == -8 ? 1 : type.bits == 16 || type.bits == -16 ? 2 : type.bits ? 3 : 0;
+    return names[row][type.bits ? type.bits > 0 : type.kind == TYPE_U64];
 }
 
 static const char *record_name(struct arena *arena, struct record *record)
@@ -203,6 +306,8 @@ const char *type_name(struct arena *arena, struct type type)
         [TYPE_NUM] = "a number", [TYPE_I64] = "an integer",  [TYPE_U64] = "an unsigned integer",
         [TYPE_STRING] = "a string", [TYPE_STACK] = "a stack", [TYPE_STATIC] = "a function or shared object",
     };
+    if (type.declared && (type_is_number(type) || type.kind == TYPE_BOOLEAN))
+        return type_declared_name(type);
     const char *name = type.kind == TYPE_RECORD ? record_name(arena, type.record)
                        : type.kind == TYPE_POINTER ? arena_format(arena, "a '%s'", type.ctype->name) : names[type.kind];
     return type.optional ? arena_format(arena, "%s or nil", name) : name;

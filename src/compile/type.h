@@ -34,15 +34,25 @@ enum {
 struct type {
     enum type_kind kind;
     bool optional;         /* may be nil at run time */
+    bool declared;         /* by the script, of what lies in memory: it takes its own bytes, and widens for nothing */
+    int8_t bits;           /* numbers: every value fits into so many bits, negative if signed; 0: all 64 */
     uint32_t capacity;     /* TYPE_STRING: bytes, a multiple of 8 */
     const struct ctype *ctype; /* TYPE_POINTER: of the pointer, struct or array */
     struct record *record; /* TYPE_RECORD: use record_of() to see through unification */
+};
+
+/* Where a value comes from: a line of the user's, and the call that an inlined function was reached by. */
+struct position {
+    const char *file;
+    int line;
+    const struct position *caller;
 };
 
 struct field {
     const char *name; /* NULL: a tuple's position INDEX */
     int index;
     struct type type;
+    const struct position *at; /* where the type was first seen; NULL: not in a handler */
     uint32_t offset;
     int presence; /* bit in the record's presence word, -1: always there */
 };
@@ -52,7 +62,8 @@ struct record {
     struct record *same; /* unified with this one, which counts instead; NULL: this is the one */
     struct field *fields;
     size_t field_count;
-    bool frozen;  /* a loaded map holds such records: the layout stays */
+    bool frozen;  /* a loaded map holds such records, or they are declared: the layout stays */
+    bool declared;
     uint32_t size; /* laid out: bytes; 0 before */
     int presence; /* offset of the presence word, -1: no field is optional */
     struct conflict *conflict; /* why another shape could not become one with this; NULL: none tried in vain */
@@ -60,8 +71,7 @@ struct record {
 
 /* A field that two shapes use differently. */
 struct conflict {
-    struct field field;
-    struct type other;
+    struct field field, other;
 };
 
 struct record *record_new(struct arena *arena);
@@ -85,9 +95,21 @@ bool record_layout(struct record *record);
 bool type_join(struct arena *arena, struct type *into, struct type from, bool *changed);
 /* The type that memory (map values, keys, record fields) has for a value of type TYPE: integers are signed 64-bit. */
 struct type type_stored(struct type type);
-/* Bytes in memory; records must be laid out. A multiple of 8. */
+/* The fields of TYPE, where it is a record, were first seen AT. */
+void type_locate(struct type type, const struct position *at);
+/* True if TYPE holds more than BEFORE did, records and the bits of numbers aside. */
+bool type_is_wider(struct type type, struct type before);
+/* TYPE with records of its own, unless they are frozen. */
+struct type type_copy(struct arena *arena, struct type type);
+/* The type of a value that is read from memory of type TYPE. */
+struct type type_read(struct type type);
+/* Bytes in memory; records must be laid out. A multiple of 8 but for declared numbers and booleans. */
 uint32_t type_size(struct type type);
 bool type_is_number(struct type type);
+/* The bits that NUMBER needs, as in struct type. */
+int8_t type_bits(int64_t number);
+/* "u32": of a declared number or boolean. */
+const char *type_declared_name(struct type type);
 /* "an integer", "a string", "a record { bytes, at }": for messages, in ARENA. */
 const char *type_name(struct arena *arena, struct type type);
 

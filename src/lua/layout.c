@@ -1,6 +1,8 @@
 #include "lua/layout.h"
 
 #include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void set_integer(lua_State *L, const char *name, int value)
 {
@@ -32,7 +34,8 @@ void layout_push(lua_State *L, struct type type)
     };
     luaL_checkstack(L, 8, "layout");
     lua_createtable(L, 0, 4); /* layout */
-    lua_pushstring(L, kinds[type.kind]);
+    bool scalar = type_is_number(type) || type.kind == TYPE_BOOLEAN;
+    lua_pushstring(L, type.declared && scalar ? type_declared_name(type) : kinds[type.kind]);
     lua_setfield(L, -2, "kind");
     set_integer(L, "size", (int)type_size(type));
     if (type.kind != TYPE_RECORD)
@@ -85,4 +88,60 @@ struct type layout_type_of(lua_State *L, int index, struct arena *arena)
         luaL_error(L, "a %s cannot be stored in a map", luaL_typename(L, index));
         return (struct type){ .kind = TYPE_NIL };
     }
+}
+
+static uint32_t integer_field(lua_State *L, int index, const char *name)
+{
+    lua_getfield(L, index, name);
+    uint32_t number = (uint32_t)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return number;
+}
+
+static struct record *read_record(lua_State *L, int index, struct arena *arena)
+{
+    struct record *record = record_new(arena);
+    lua_getfield(L, index, "fields"); /* fields */
+    for (size_t i = 1; i <= lua_objlen(L, -1); i++) {
+        lua_rawgeti(L, -1, (int)i);    /* fields field */
+        lua_getfield(L, -1, "name");   /* fields field name */
+        lua_getfield(L, -2, "layout"); /* fields field name layout */
+        size_t length = 0;
+        const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tolstring(L, -2, &length) : NULL;
+        int position = name ? 0 : (int)lua_tointeger(L, -2);
+        struct field *field = record_add_field(arena, record, name ? arena_string(arena, name, length) : NULL, position);
+        field->offset = integer_field(L, lua_gettop(L) - 2, "offset");
+        struct type type = layout_read(L, lua_gettop(L), arena);
+        record_field(record, name, position)->type = type;
+        lua_pop(L, 3);
+    }
+    lua_pop(L, 1);
+    record->size = integer_field(L, index, "size");
+    record->frozen = record->declared = true;
+    return record;
+}
+
+struct type layout_read(lua_State *L, int index, struct arena *arena)
+{
+    struct type type = { .kind = TYPE_I64, .declared = true };
+    luaL_checkstack(L, 8, "layout");
+    lua_getfield(L, index, "kind"); /* kind */
+    const char *kind = lua_tostring(L, -1);
+    if (!kind)
+        luaL_error(L, "not a layout");
+    if (!strcmp(kind, "record")) {
+        type.kind = TYPE_RECORD;
+        type.record = read_record(L, index, arena);
+    } else if (!strcmp(kind, "string")) {
+        type.kind = TYPE_STRING;
+        type.capacity = integer_field(L, index, "size");
+    } else if (!strcmp(kind, "bool") || !strcmp(kind, "stack")) {
+        type.kind = *kind == 'b' ? TYPE_BOOLEAN : TYPE_STACK;
+    } else { /* "i8" … "u64" */
+        int bits = atoi(kind + 1);
+        type.kind = *kind == 'u' && bits == 64 ? TYPE_U64 : TYPE_I64;
+        type.bits = (int8_t)(bits == 64 ? 0 : *kind == 'u' ? bits : -bits);
+    }
+    lua_pop(L, 1);
+    return type;
 }

@@ -63,10 +63,13 @@ static lua_Number number_field(lua_State *L, int index, const char *name)
     return number;
 }
 
-/* compiler:add_object(kind, max, buckets): the next shared object, in the order of uplua.object.all; BUCKETS: those of an lhist or hdr */
+/*
+ * compiler:add_object(kind, max, buckets, key, value): the next shared object, in the order of uplua.object.all. BUCKETS: those of an
+ * lhist or hdr; KEY, VALUE: layouts that are declared.
+ */
 static int compiler_add(lua_State *L)
 {
-    static const char *const kinds[] = { "hash", "lru", "percpu_hash", "count", "sum", "min", "max", "stats", "hist",
+    static const char *const kinds[] = { "hash", "lru", "percpu_hash", "array", "count", "sum", "min", "max", "stats", "hist",
                                          "lhist", "hdr", "var", "ring", "output", NULL };
     struct lua_compiler *self = check_compiler(L);
     const char *name = luaL_checkstring(L, 2);
@@ -84,20 +87,49 @@ static int compiler_add(lua_State *L)
             .count = (uint64_t)number_field(L, 4, "count"),
             .bits = (unsigned)number_field(L, 4, "bits"),
         };
+    if (lua_istable(L, 5))
+        object->declared_key = layout_read(L, 5, compiler_arena(self->compiler));
+    if (lua_istable(L, 6))
+        object->declared_value = layout_read(L, 6, compiler_arena(self->compiler));
     return 0;
 }
 
-/* compiler:given(object, key, value): an entry that the script has written before the map exists */
+static const char *string_at(lua_State *L, int index, struct arena *arena)
+{
+    size_t length = 0;
+    const char *text = lua_tolstring(L, index, &length);
+    return arena_string(arena, text ? text : "", length);
+}
+
+/* Widens *INTO, first seen at *INTO_AT, for the value at INDEX that the script has written at AT. */
+static void join_given(lua_State *L, struct arena *arena, struct type *into, const struct position **into_at, int index,
+                       const struct position *at, const char *what)
+{
+    struct type from = layout_type_of(L, index, arena), before = *into;
+    bool changed = false;
+    type_locate(from, at);
+    if (!type_join(arena, into, from, &changed)) {
+        const struct position *earlier = *into_at;
+        *into = before;
+        lua_pushfstring(L, "%s:%d: the %s is %s here, and %s at %s:%d", at->file, at->line, what, type_name(arena, from),
+                        type_name(arena, before), earlier->file, earlier->line);
+        lua_error(L);
+    }
+    if (!*into_at)
+        *into_at = at;
+}
+
+/* compiler:given(object, key, value, file, line): an entry that the script has written there before the map exists */
 static int compiler_given(lua_State *L)
 {
     struct lua_compiler *self = check_compiler(L);
     struct shared *object = compiler_object(self->compiler, (size_t)luaL_checkinteger(L, 2));
     luaL_argcheck(L, object, 2, "no such object");
     struct arena *arena = compiler_arena(self->compiler);
-    bool changed = false;
-    if (!type_join(arena, &object->given_key, layout_type_of(L, 3, arena), &changed) ||
-        !type_join(arena, &object->given_value, layout_type_of(L, 4, arena), &changed))
-        return luaL_error(L, "the entries written by the script differ in type");
+    struct position *at = arena_allocate(arena, sizeof *at);
+    *at = (struct position){ .file = string_at(L, 5, arena), .line = (int)lua_tointeger(L, 6) };
+    join_given(L, arena, &object->given_key, &object->given_key_at, 3, at, "key");
+    join_given(L, arena, &object->given_value, &object->given_value_at, 4, at, "value");
     return 0;
 }
 

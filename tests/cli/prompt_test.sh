@@ -140,7 +140,7 @@ session 'a map that is loaded keeps the size of its strings' -- sleep 2 <<'END'
 > uprobe("libc:clock_nanosleep", function(e) n[e.comm]:inc() end)
 < >
 > uprobe("libc:free", function(e) n[str(e.arg0)]:inc() end)
-< of up to 63 bytes here, and was one of up to 15 when it was loaded: read it with up.str(address, 16)
+< of up to 63 bytes here, and a string of up to 15 bytes at
 < >
 > uprobe("libc:exit", function(e) n[e.comm .. ""]:inc() end)
 < cannot build strings
