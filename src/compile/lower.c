@@ -91,7 +91,7 @@ void lower_fatal_losses(struct lower *lower)
             machine_place(program, fatal->end);
             struct machine_instruction *counter = machine_phi(program, fatal->end);
             memcpy(counter->args, fatal->counters, fatal->count * sizeof *counter->args);
-            machine_add_atomic(program, operand_register(counter->result), 0, operand_immediate(1));
+            machine_add_atomic(program, BPF_DW, operand_register(counter->result), 0, operand_immediate(1));
             program->has_scratch = scratch;
             machine_exit(program, result);
             *fatal = (struct fatal_losses){ 0 };
