@@ -115,7 +115,7 @@ static int declare(const struct shared *object, struct object *result)
         .max_entries = (uint32_t)object->max,
     };
     if (!is_ring(object)) {
-        map.key_size = type_size(object->key);
+        map.key_size = object->kind == OBJECT_ARRAY ? 4 : type_size(object->key);
         map.value_size = type_size(object->value);
     }
     return object_add_map(result, &map);
