@@ -31,7 +31,7 @@ do
     local run = target.uplua "mallocleak.lua --top 0 -- build/targets/leak"
     local list, without = frames(run.out)
     if has(list, "^leak_small%+") and has(list, "^leak_large_level1%+") and has(list, "^worker%+") then complete = complete + 1 end
-    if not run.err:find "not everything" then quiet = quiet + 1 end
+    if not run.err:find "not everything" then quiet = quiet + 1 else io.stderr:write("# ", run.err:gsub("\n", "\n# "), "\n") end
     unnamed = unnamed + without
     if without > 0 then seen = run.out end
   end
