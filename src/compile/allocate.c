@@ -250,8 +250,8 @@ static void set_bit(uint64_t *set, unsigned i, bool on)
 
 static void live_use(struct operand *operand, void *set)
 {
-    if (operand->kind == OPERAND_REGISTER)
-        set_bit(set, operand->reg->id, true);
+    if (operand->kind == OPERAND_REGISTER && operand->reg->live)
+        set_bit(set, operand->reg->live - 1, true);
 }
 
 /* What is live at BLOCK's end: what its successors want at their start, and their phis from here. */
@@ -268,32 +268,67 @@ static void live_at_end(struct machine_block *block, uint64_t *set, size_t words
     }
 }
 
+struct leaving {
+    struct program *program;
+    const struct machine_block *block;
+};
+
+/* Most registers are wanted in their own block only: the sets are of the others. */
+static void note_leaving(struct operand *operand, void *context)
+{
+    const struct leaving *leaving = context;
+    struct program *program = leaving->program;
+    struct reg *reg = operand->reg;
+    if (operand->kind != OPERAND_REGISTER || reg->live || reg->definition->block == leaving->block)
+        return;
+    program->live = arena_grow(program->arena, program->live, program->live_count, sizeof reg);
+    program->live[program->live_count++] = reg;
+    reg->live = program->live_count;
+}
+
+static void find_leaving(struct program *program)
+{
+    program->live = NULL;
+    program->live_count = 0;
+    for (struct reg *reg = program->registers; reg; reg = reg->next)
+        reg->live = 0;
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        for (struct machine_instruction *i = block->first; i; i = i->next) /* a phi wants its values in the blocks before */
+            machine_visit(i, note_leaving, &(struct leaving){ program, i->op == M_PHI ? NULL : block });
+}
+
+static bool find_live_in(struct machine_block *block, uint64_t *live, size_t words)
+{
+    memset(live, 0, words * sizeof *live);
+    live_at_end(block, live, words);
+    memcpy(block->live_out, live, words * sizeof *live);
+    for (struct machine_instruction *i = block->last; i; i = i->previous) {
+        if (i->result && i->result->live)
+            set_bit(live, i->result->live - 1, false);
+        if (i->op != M_PHI)
+            machine_visit(i, live_use, live);
+    }
+    bool changed = memcmp(live, block->live_in, words * sizeof *live);
+    memcpy(block->live_in, live, words * sizeof *live);
+    return changed;
+}
+
 void program_find_live(struct program *program)
 {
-    size_t words = program->register_count / 64 + 1;
+    find_leaving(program);
+    size_t words = program->live_count / 64 + 1, count = 0;
+    struct machine_block **blocks = arena_allocate(program->arena, program->block_count * sizeof *blocks);
     for (struct machine_block *block = program->entry; block; block = block->following) {
         block->live_in = arena_allocate(program->arena, words * sizeof *block->live_in);
         block->live_out = arena_allocate(program->arena, words * sizeof *block->live_out);
+        blocks[count++] = block;
     }
     uint64_t *live = arena_allocate(program->arena, words * sizeof *live);
     bool changed;
     do { /* once per nesting of loops, plus one: a handful at most */
         changed = false;
-        for (struct machine_block *block = program->entry; block; block = block->following) {
-            memset(live, 0, words * sizeof *live);
-            live_at_end(block, live, words);
-            memcpy(block->live_out, live, words * sizeof *live);
-            for (struct machine_instruction *i = block->last; i; i = i->previous) {
-                if (i->result)
-                    set_bit(live, i->result->id, false);
-                if (i->op != M_PHI)
-                    machine_visit(i, live_use, live);
-            }
-            if (memcmp(live, block->live_in, words * sizeof *live)) {
-                memcpy(block->live_in, live, words * sizeof *live);
-                changed = true;
-            }
-        }
+        for (size_t n = count; n-- > 0;)
+            changed |= find_live_in(blocks[n], live, words);
     } while (changed);
 }
 
@@ -312,11 +347,11 @@ static void extend_use(struct operand *operand, void *at)
 }
 
 /* The registers of SET are live at AT. */
-static void extend_live(struct reg *const *registers, const uint64_t *set, size_t words, int at)
+static void extend_live(const struct program *program, const uint64_t *set, int at)
 {
-    for (size_t w = 0; w < words; w++)
+    for (size_t w = 0; w * 64 < program->live_count; w++)
         for (uint64_t left = set[w]; left; left &= left - 1)
-            extend(registers[w * 64 + (size_t)__builtin_ctzll(left)], at, at);
+            extend(program->live[w * 64 + (size_t)__builtin_ctzll(left)], at, at);
 }
 
 /* Which registers must outlive a call, and so lie where callees leave them alone. */
@@ -346,18 +381,15 @@ static void find_crossings(struct program *program)
 
 static void compute_intervals(struct program *program)
 {
-    size_t words = program->register_count / 64 + 1;
-    struct reg **registers = arena_allocate(program->arena, words * 64 * sizeof *registers);
     for (struct reg *reg = program->registers; reg; reg = reg->next) {
         reg->start = INT32_MAX;
         reg->end = -1;
-        registers[reg->id] = reg;
         reg->number = reg->hint = -1;
         reg->hint_from = NULL;
     }
     for (struct machine_block *block = program->entry; block; block = block->following) {
-        extend_live(registers, block->live_in, words, block->start);
-        extend_live(registers, block->live_out, words, block->end);
+        extend_live(program, block->live_in, block->start);
+        extend_live(program, block->live_out, block->end);
         for (struct machine_instruction *i = block->first; i; i = i->next) {
             int use = i->at, definition = i->op == M_PHI ? block->start : i->at + 1;
             if (i->op != M_PHI)

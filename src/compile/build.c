@@ -602,7 +602,7 @@ void build_frame(struct build *build)
             }
             build->block = NULL;
             struct loop *loop = frame->loops[build->pc];
-            build->loop = build_loop_around(frame, build->pc);
+            build->loop = build_loop_around(build, build->pc);
             if (frame->starts[build->pc])
                 build_continue(build, frame->starts[build->pc]);
             if (build->block && loop && loop->numeric) /* its header is the FORI before */
@@ -617,25 +617,28 @@ void build_frame(struct build *build)
         build_fail(build, "corrupt bytecode: the function does not end");
 }
 
+/* True if USE, of the record that SET sets a field of, may look at it before. */
+static bool may_come_before(const struct value *use, const struct value *set, const struct value *record)
+{
+    if (use->block->order < record->block->order) /* a phi, for another round */
+        return false;
+    return use->block == set->block ? use->at < set->at : !ir_dominates(set->block, use->block);
+}
+
 /* The fields that a fresh record surely has before anything looks at it. */
 static void mark_initialisers(struct function *function)
 {
+    ir_find_users(function);
     for (struct block *block = function->entry; block; block = block->following)
         for (struct value *set = block->first; set; set = set->next) {
-            if (set->op != IR_SET_FIELD || ir_value(set->args[0])->op != IR_RECORD)
+            if (set->op != IR_SET_FIELD || set->args[0]->op != IR_RECORD)
                 continue;
-            struct value *record = ir_value(set->args[0]);
+            const struct value *record = set->args[0];
             set->initialises = true;
-            for (struct block *other = record->block; other && set->initialises; other = other->following) {
-                for (struct value *use = other->first; use && set->initialises; use = use->next) {
-                    if (use == set)
-                        break;
-                    if (other != set->block && ir_dominates(set->block, other))
-                        break;
-                    for (size_t i = 0; i < use->arg_count; i++)
-                        if (ir_value(use->args[i]) == record && !(use->op == IR_SET_FIELD && i == 0))
-                            set->initialises = false;
-                }
+            for (size_t i = 0; i < record->user_count && set->initialises; i++) {
+                const struct value *use = record->users[i];
+                bool sets = use->op == IR_SET_FIELD && use->args[0] == record && use->args[1] != record;
+                set->initialises = sets || !may_come_before(use, set, record);
             }
         }
 }

@@ -10,6 +10,7 @@ enum { MAX_INLINE_DEPTH = 64, MAX_VALUES = 100000, MAX_RESULTS = 250 };
 /* A loop of the bytecode: what the jumps back to one place enclose. */
 struct loop {
     uint32_t first, last;  /* pcs: the place that is jumped back to, and the last such jump */
+    const struct loop *outer; /* around it, perhaps in a caller */
     bool numeric;          /* FORI stands before it … */
     const struct position *position; /* … there */
     bool marked;           /* LOOP says where a round begins */
@@ -68,8 +69,8 @@ void build_jump_back(struct build *build, struct loop *loop);
 void build_continue(struct build *build, struct block *block);
 /* Finds where the current frame's jumps lead: its leaders and loops. */
 void build_find_jumps(struct build *build);
-/* The innermost loop around PC that has been started. */
-const struct loop *build_loop_around(const struct frame *frame, uint32_t pc);
+/* The innermost loop around PC of those that have been started. */
+const struct loop *build_loop_around(const struct build *build, uint32_t pc);
 /* Translates FRAME's bytecode into the blocks from BUILD's block on. */
 void build_frame(struct build *build);
 

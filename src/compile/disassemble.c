@@ -198,6 +198,20 @@ static void jump(const struct place *place)
         PRINT(place, "if %c%d %s %d goto %+d <%lld>", r, i->dst_reg, comparison, i->imm, distance, to);
 }
 
+/* What instruction AT refers to; NULL for nothing. References come in the order of the instructions. */
+static const struct object_reference *find_reference(const struct object_program *program, size_t at)
+{
+    size_t low = 0, high = program->reference_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (program->references[middle].instruction < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < program->reference_count && program->references[low].instruction == at ? &program->references[low] : NULL;
+}
+
 size_t disassemble(const struct object_program *program, size_t at, char *text, size_t size)
 {
     static void (*const classes[8])(const struct place *) = {
@@ -206,9 +220,7 @@ size_t disassemble(const struct object_program *program, size_t at, char *text, 
     };
     struct place place = { .instruction = &program->instructions[at], .at = at, .text = text, .size = size };
     bool wide = place.instruction->code == (BPF_LD | BPF_IMM | BPF_DW) && at + 1 < program->instruction_count;
-    for (size_t i = 0; i < program->reference_count; i++)
-        if (program->references[i].instruction == at)
-            place.reference = &program->references[i];
+    place.reference = find_reference(program, at);
     if (!wide && BPF_CLASS(place.instruction->code) == BPF_LD)
         unknown(&place);
     else

@@ -485,7 +485,9 @@ void pass_emit(struct program *program, struct object *object, const struct comp
         const struct jump *jump = &emit.jumps[n];
         int64_t distance = jump->to->emitted_at - (int64_t)jump->instruction - 1;
         if (distance != (int16_t)distance)
-            compile_fail(program->compiler, program->position, "the handler is too long for the kernel's jumps");
+            compile_fail(program->compiler, program->position,
+                         "the handler is too long: a jump in its %zu instructions spans more than the kernel's 32,767; split it into "
+                         "several probes", emit.count);
         emit.code[jump->instruction].off = (int16_t)distance;
     }
     while (emit.line_count && emit.lines[emit.line_count - 1].instruction >= emit.count)

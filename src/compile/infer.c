@@ -236,11 +236,11 @@ static void constructor(struct inference *inference, struct value *value)
         if (field->type.optional || field->type.kind == TYPE_NONE)
             continue;
         bool set = false;
-        for (struct block *block = value->block; block && !set; block = block->following)
-            for (struct value *use = block->first; use && !set; use = use->next)
-                set = use->op == IR_SET_FIELD && use->initialises && ir_value(use->args[0]) == value &&
-                      (field->name ? use->name && !strcmp(use->name, field->name)
-                                   : !use->name && use->number == field->index);
+        for (size_t n = 0; n < value->user_count && !set; n++) {
+            const struct value *use = value->users[n];
+            set = use->op == IR_SET_FIELD && use->initialises && use->args[0] == value &&
+                  (field->name ? use->name && !strcmp(use->name, field->name) : !use->name && use->number == field->index);
+        }
         if (set)
             continue;
         if (shape->frozen)
@@ -277,16 +277,22 @@ static struct type compare_equal(struct inference *inference, const struct value
     return (struct type){ .kind = TYPE_BOOLEAN };
 }
 
-/* `a and b or c` tests b for what it is in Lua; that it is always true there is no mistake: the value goes on from the test. */
-static bool goes_on(const struct function *function, const struct value *tested)
+static bool goes_on_into_phi(const struct value *value)
 {
-    for (const struct block *block = function->entry; block; block = block->following)
-        for (const struct value *phi = block->first; phi && phi->op == IR_PHI; phi = phi->next)
-            for (size_t i = 0; i < phi->arg_count; i++) {
-                const struct value *arg = ir_value(phi->args[i]);
-                if (arg == tested || (arg->op == IR_PRESENT && ir_value(arg->args[0]) == tested))
-                    return true;
-            }
+    for (size_t i = 0; i < value->user_count; i++)
+        if (value->users[i]->op == IR_PHI)
+            return true;
+    return false;
+}
+
+/* `a and b or c` tests b for what it is in Lua; that it is always true there is no mistake: the value goes on from the test. */
+static bool goes_on(const struct value *tested)
+{
+    for (size_t i = 0; i < tested->user_count; i++) {
+        const struct value *use = tested->users[i];
+        if (use->op == IR_PHI || (use->op == IR_PRESENT && goes_on_into_phi(use)))
+            return true;
+    }
     return false;
 }
 
@@ -296,7 +302,7 @@ static struct type truth(struct inference *inference, const struct value *value)
     struct type type = tested->type;
     /* What has been tested before, perhaps outside of an inlined function, may be tested again. */
     if (inference->final && type.kind > TYPE_BOOLEAN && !type.optional && tested->op != IR_PRESENT &&
-        !goes_on(inference->function, tested))
+        !goes_on(tested))
         compile_fail(inference->compiler, value->position,
                      "this condition is always true: %s is never nil or false%s", name_of(inference, type),
                      type_is_number(type) ? "; did you mean ~= 0?" : "");
@@ -525,8 +531,10 @@ void pass_infer(struct function *functions, size_t count)
     struct inference inference = { .compiler = compiler, .arena = &compiler->arena };
     for (size_t i = 0; i < compiler->object_count; i++)
         start_object(&compiler->arena, compiler->objects[i]);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         ir_drop_unused(&functions[i], is_not_a_name);
+        ir_find_users(&functions[i]);
+    }
     do {
         inference.changed = false;
         infer_all(&inference, functions, count);

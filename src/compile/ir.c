@@ -235,6 +235,27 @@ void ir_count_uses(struct function *function)
                 value->args[i]->uses++;
 }
 
+void ir_find_users(struct function *function)
+{
+    unsigned place = 0;
+    ir_count_uses(function);
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first; value; value = value->next) {
+            value->at = ++place;
+            value->user_count = 0;
+            for (size_t i = 0; i < value->arg_count; i++)
+                value->args[i]->user_count = 0;
+        }
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *value = block->first; value; value = value->next)
+            for (size_t i = 0; i < value->arg_count; i++) {
+                struct value *arg = value->args[i];
+                if (!arg->user_count)
+                    arg->users = arena_allocate(function->arena, arg->uses * sizeof *arg->users);
+                arg->users[arg->user_count++] = value;
+            }
+}
+
 static void mark_wanted(struct value *value)
 {
     value = ir_value(value);
@@ -316,6 +337,24 @@ static void mark_reachable(struct block *block)
     }
 }
 
+/* Numbers the dominator tree of COUNT blocks from the root down, so that each block's tree has numbers in a row. */
+static void number_tree(struct function *function, unsigned count)
+{
+    struct block **blocks = arena_allocate(function->arena, count * sizeof *blocks);
+    for (struct block *block = function->entry; block; block = block->following) {
+        blocks[block->order] = block;
+        block->count_below = 1;
+        block->placed_below = 0;
+    }
+    for (unsigned i = count; i-- > 1;)
+        blocks[i]->dominator->count_below += blocks[i]->count_below;
+    for (unsigned i = 1; i < count; i++) {
+        struct block *above = blocks[i]->dominator;
+        blocks[i]->first_below = above->first_below + 1 + above->placed_below;
+        above->placed_below += blocks[i]->count_below;
+    }
+}
+
 void ir_dominators(struct function *function)
 {
     for (struct block *block = function->entry; block; block = block->following)
@@ -343,13 +382,12 @@ void ir_dominators(struct function *function)
                 block->dominator = block->dominator ? common_dominator(block->dominator, from) : from;
         }
     }
+    number_tree(function, order);
 }
 
 bool ir_dominates(const struct block *a, const struct block *b)
 {
-    while (b && b->order > a->order)
-        b = b->dominator;
-    return a == b;
+    return b->first_below - a->first_below < a->count_below;
 }
 
 const char *ir_describe(struct arena *arena, const struct value *value)

@@ -78,6 +78,9 @@ struct value {
     bool deferred;    /* IR_MAP_GET: its value is loaded by the one IR_PRESENT of it; everybody else only asks whether it is there */
     bool initialises; /* IR_SET_FIELD: the first to set a field of a fresh record that nothing has seen yet */
     unsigned uses;    /* counted by ir_count_uses */
+    unsigned at;      /* ir_find_users: its place in the function; and the values that take it as an argument, each as often */
+    struct value **users;
+    size_t user_count;
     bool marked;      /* wanted, while ir_drop_unused looks */
     struct value *same; /* replaced by this one: use ir_value() */
 };
@@ -99,6 +102,7 @@ struct block {
     /* Dominator tree (ir_dominators). */
     struct block *dominator;
     unsigned order;
+    unsigned first_below, count_below, placed_below; /* the blocks that it dominates, itself included, have numbers in a row */
     bool reachable;
 };
 
@@ -163,6 +167,8 @@ bool ir_is_shift(enum ir_op op);
 bool ir_may_divide_by_zero(const struct value *value);
 bool ir_has_effect(const struct value *value);
 void ir_count_uses(struct function *function);
+/* Fills the values' users and places, which hold until something is changed; and counts uses. */
+void ir_find_users(struct function *function);
 /*
  * Takes out what no root needs, directly or not; a write to a fresh record is needed where the record is. Returns whether
  * there was anything.

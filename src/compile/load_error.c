@@ -184,6 +184,12 @@ static void keep_object(char *path, size_t path_size, const void *bytes, size_t 
     *path = '\0';
 }
 
+/* The verifier has limits on what it looks at: a million instructions, 8,192 branches whose other way is still to be looked at. */
+static bool is_too_complex(int code, struct span reason)
+{
+    return code == -E2BIG || memmem(reason.start, reason.length, "too complex", strlen("too complex"));
+}
+
 static int explain_refusal(struct error *err, int code, const struct object *object, const char *log, const void *bytes,
                            size_t size)
 {
@@ -198,7 +204,7 @@ static int explain_refusal(struct error *err, int code, const struct object *obj
         snprintf(where, sizeof where, "%s%s`%.*s`", place, *place ? ": " : "a handler at ", (int)source.text.length,
                  source.text.start);
     }
-    if (code == -E2BIG)
+    if (is_too_complex(code, reason))
         return error_set(err, code, "%s: the handler is too complex for the kernel's verifier (%.*s); make it shorter, "
                          "or split it into two probes", where, (int)reason.length, reason.start);
     char path[256];
@@ -220,7 +226,7 @@ static int explain_permission(struct error *err, int code)
 int load_error_explain(struct error *err, int code, const struct object *object, const struct load_log *log,
                        const void *bytes, size_t size)
 {
-    bool refused = bytes && log->text && *log->text && code != -ENOMEM;
+    bool refused = bytes && log->text && *log->text && (code != -ENOMEM || is_too_complex(code, find_reason(log->text)));
     if (code == -EPERM && (!refused || capability_missing()))
         return explain_permission(err, code);
     if (refused)

@@ -78,11 +78,10 @@ void build_find_jumps(struct build *build)
 }
 
 /* The innermost loop around PC. */
-const struct loop *build_loop_around(const struct frame *frame, uint32_t pc)
+const struct loop *build_loop_around(const struct build *build, uint32_t pc)
 {
-    const struct loop *innermost = frame->outside;
-    for (uint32_t first = 0; first <= pc; first++)
-        if (frame->loops[first] && frame->loops[first]->last >= pc && frame->loops[first]->header)
-            innermost = frame->loops[first];
-    return innermost;
+    const struct loop *loop = build->loop;
+    while (loop != build->frame->outside && loop->last < pc)
+        loop = loop->outer;
+    return loop;
 }

@@ -718,6 +718,7 @@ void pass_lower(struct function *function, struct object *result)
 {
     struct lower lower;
     struct scratch scratch = { 0 };
+    ir_find_users(function);
     struct program *program = lower_function(&lower, function, NULL);
     for (uint32_t excess; (excess = pass_allocate(program)) > 0;) {
         scratch_move(program, &scratch, excess);

@@ -64,6 +64,7 @@ struct reg {
     struct machine_instruction *definition;
     unsigned uses;
     struct reg *same; /* has the same value: lower.c */
+    unsigned live;    /* its number in program->live, counted from 1; 0: no block but its own wants it */
     /* allocate.c: where it is alive, in instruction positions; what holds it */
     int start, end;
     bool crosses_call, tiny; /* TINY: comes from a spill and cannot be spilled again */
@@ -108,7 +109,7 @@ struct machine_block {
     unsigned next_count;
     struct machine_block *following;
     struct machine_block *resumes; /* resume.c: it ends one round; the next begins in this block */
-    uint64_t *live_in, *live_out; /* bit sets over registers, while allocating */
+    uint64_t *live_in, *live_out; /* bit sets over program->live, while allocating */
     int start, end;
     int emitted_at; /* index of the first BPF instruction */
 };
@@ -139,6 +140,8 @@ struct program {
     int spare; /* offset of a word for emit.c */
     uint32_t stack_size; /* bytes of the frame that are used */
     int end;     /* of the last instruction, while allocating */
+    struct reg **live; /* registers that more than one block wants, while allocating */
+    unsigned live_count;
     bool early;  /* what is spilled now are not the last registers to be */
     /* Loops where the kernel has no may_goto (resume.c). */
     bool by_rounds;             /* they are compiled that way */

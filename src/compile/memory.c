@@ -88,24 +88,23 @@ struct operand memory_address(struct lower *lower, struct value *value, struct t
 
 /* --- records --- */
 
-static bool is_emitted(const struct function *function, const struct value *record)
+static bool is_emitted(const struct value *record)
 {
-    for (struct block *block = function->entry; block; block = block->following)
-        for (struct value *use = block->first; use; use = use->next)
-            if (use->op == IR_EMIT && ir_value(use->args[0]) == record)
-                return true;
+    for (size_t i = 0; i < record->user_count; i++)
+        if (record->users[i]->op == IR_EMIT && record->users[i]->args[0] == record)
+            return true;
     return false;
 }
 
-static bool is_initialised(const struct function *function, const struct value *record, const struct field *field)
+static bool is_initialised(const struct value *record, const struct field *field)
 {
-    for (struct block *block = function->entry; block; block = block->following)
-        for (struct value *use = block->first; use; use = use->next)
-            if (use->op == IR_SET_FIELD && use->initialises && ir_value(use->args[0]) == record &&
-                !use->type.optional && !field->type.optional &&
-                (field->name ? use->name && !strcmp(use->name, field->name)
-                             : !use->name && use->number == field->index))
-                return true;
+    for (size_t i = 0; i < record->user_count; i++) {
+        const struct value *use = record->users[i];
+        if (use->op == IR_SET_FIELD && use->initialises && use->args[0] == record && !use->type.optional &&
+            !field->type.optional &&
+            (field->name ? use->name && !strcmp(use->name, field->name) : !use->name && use->number == field->index))
+            return true;
+    }
     return false;
 }
 
@@ -113,7 +112,7 @@ void memory_record(struct lower *lower, struct value *value)
 {
     struct record *shape = record_of(value->type.record);
     struct place *place = lower_place(lower, value);
-    uint32_t header = is_emitted(lower->function, value) ? 8 : 0;
+    uint32_t header = is_emitted(value) ? 8 : 0;
     struct slot *slot = program_slot(lower->program, shape->size + header);
     place->value = operand_slot(slot, header);
     place->header = header ? slot : NULL;
@@ -122,7 +121,7 @@ void memory_record(struct lower *lower, struct value *value)
     else if (shape->presence >= 0 || !shape->field_count)
         memory_zero(lower, place->value, 0, 8);
     for (size_t i = 0; i < shape->field_count; i++)
-        if (!shape->declared && !is_initialised(lower->function, value, &shape->fields[i]))
+        if (!shape->declared && !is_initialised(value, &shape->fields[i]))
             memory_zero(lower, place->value, shape->fields[i].offset, type_size(shape->fields[i].type));
 }
 
@@ -211,7 +210,7 @@ void memory_copy_record(struct lower *lower, struct value *value)
 {
     struct place *from = lower_place(lower, value->args[0]), *place = lower_place(lower, value);
     lower_require(lower, from, "copying nil");
-    uint32_t size = record_of(value->type.record)->size, header = is_emitted(lower->function, value) ? 8 : 0;
+    uint32_t size = record_of(value->type.record)->size, header = is_emitted(value) ? 8 : 0;
     struct slot *slot = program_slot(lower->program, size + header);
     place->value = operand_slot(slot, header);
     place->header = header ? slot : NULL;

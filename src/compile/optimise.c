@@ -41,23 +41,32 @@ static struct value *strip(struct value *value)
     return value;
 }
 
-/* The only value set in the fresh record RECORD for SET's field; NULL if there is none or RECORD is used otherwise than as a key. */
-static struct value *field_value(const struct function *function, const struct value *record, const struct value *set)
+/* The only value set in the fresh record RECORD for SET's field; NULL if there is none. */
+static struct value *field_value(const struct value *record, const struct value *set)
 {
     struct value *found = NULL;
-    for (struct block *block = function->entry; block; block = block->following)
-        for (struct value *use = block->first; use; use = use->next)
-            if (use->op == IR_SET_FIELD && ir_value(use->args[0]) == record && use->number == set->number &&
-                (use->name && set->name ? !strcmp(use->name, set->name) : use->name == set->name)) {
-                if (found)
-                    return NULL;
-                found = ir_value(use->args[1]);
-            }
+    for (size_t i = 0; i < record->user_count; i++) {
+        const struct value *use = record->users[i];
+        if (use->op == IR_SET_FIELD && ir_value(use->args[0]) == record && use->number == set->number &&
+            (use->name && set->name ? !strcmp(use->name, set->name) : use->name == set->name)) {
+            if (found)
+                return NULL;
+            found = ir_value(use->args[1]);
+        }
+    }
     return found;
 }
 
+static size_t count_sets(const struct value *record)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < record->user_count; i++)
+        count += record->users[i]->op == IR_SET_FIELD && ir_value(record->users[i]->args[0]) == record;
+    return count;
+}
+
 /* True if the keys A and B are surely equal: the same value, or fresh tuples of the same values. */
-static bool same_key(const struct function *function, struct value *a, struct value *b)
+static bool same_key(struct value *a, struct value *b)
 {
     a = ir_value(a);
     b = ir_value(b);
@@ -65,19 +74,13 @@ static bool same_key(const struct function *function, struct value *a, struct va
         return true;
     if (a->op != IR_RECORD || b->op != IR_RECORD || record_of(a->type.record) != record_of(b->type.record))
         return false;
-    size_t a_count = 0, b_count = 0;
-    for (struct block *block = function->entry; block; block = block->following)
-        for (struct value *use = block->first; use; use = use->next) {
-            if (use->op != IR_SET_FIELD)
-                continue;
-            b_count += ir_value(use->args[0]) == b;
-            if (ir_value(use->args[0]) != a)
-                continue;
-            a_count++;
-            if (!use->initialises || field_value(function, b, use) != ir_value(use->args[1]))
-                return false;
-        }
-    return a_count == b_count;
+    for (size_t i = 0; i < a->user_count; i++) {
+        const struct value *use = a->users[i];
+        if (use->op == IR_SET_FIELD && ir_value(use->args[0]) == a &&
+            (!use->initialises || field_value(b, use) != ir_value(use->args[1])))
+            return false;
+    }
+    return count_sets(a) == count_sets(b);
 }
 
 static bool writes_object(const struct value *value, unsigned object)
@@ -112,10 +115,10 @@ static bool untouched(const struct value *from, const struct value *to, unsigned
     return true;
 }
 
-static bool same_operation(const struct function *function, const struct value *a, const struct value *b)
+static bool same_operation(const struct value *a, const struct value *b)
 {
     if (a->op == IR_MAP_GET && b->op == IR_MAP_GET)
-        return a->object == b->object && same_key(function, a->args[0], b->args[0]) && untouched(a, b, b->object);
+        return a->object == b->object && same_key(a->args[0], b->args[0]) && untouched(a, b, b->object);
     if (a->op != b->op || a->arg_count != b->arg_count || a->event != b->event || a->number != b->number ||
         a->type.ctype != b->type.ctype)
         return false;
@@ -128,25 +131,59 @@ static bool same_operation(const struct function *function, const struct value *
     return true;
 }
 
+/* Values with different results here are never the same operation. */
+static size_t hash_operation(const struct value *value)
+{
+    size_t hash = value->op * 31 + (size_t)value->number;
+    hash = (hash * 31 + (size_t)value->event) * 31 + value->object;
+    for (size_t i = 0; i < value->arg_count; i++) {
+        const struct value *arg = ir_value(value->args[i]); /* the same key may be another tuple */
+        hash = hash * 31 + (arg->op == IR_RECORD ? 0 : arg->id);
+    }
+    return hash * 0x9e3779b97f4a7c15u >> 32;
+}
+
+/* Operations seen so far, in lists by hash; by id the next of its list. */
+struct seen {
+    struct value **first, **last, **next;
+    size_t mask;
+};
+
+static struct value *find_earlier(const struct seen *seen, const struct value *value, size_t hash)
+{
+    for (struct value *earlier = seen->first[hash & seen->mask]; earlier; earlier = seen->next[earlier->id])
+        if (ir_dominates(earlier->block, value->block) && same_operation(earlier, value))
+            return earlier;
+    return NULL;
+}
+
+static void add_seen(struct seen *seen, struct value *value, size_t hash)
+{
+    struct value **last = &seen->last[hash & seen->mask];
+    *(*last ? &seen->next[(*last)->id] : &seen->first[hash & seen->mask]) = value;
+    *last = value;
+}
+
 static void merge_equal_values(struct function *function)
 {
-    struct value **seen = NULL;
-    size_t count = 0;
+    size_t size = 64;
+    while (size < function->value_count)
+        size *= 2;
+    struct seen seen = { .mask = size - 1 };
+    seen.first = arena_allocate(function->arena, size * sizeof *seen.first);
+    seen.last = arena_allocate(function->arena, size * sizeof *seen.last);
+    seen.next = arena_allocate(function->arena, function->value_count * sizeof *seen.next);
     for (struct block *block = function->entry; block; block = block->following)
         for (struct value *value = block->first, *next; value; value = next) {
             next = value->next;
             if (!is_pure(value) && value->op != IR_MAP_GET)
                 continue;
-            struct value *earlier = NULL;
-            for (size_t i = 0; i < count && !earlier; i++)
-                if (ir_dominates(seen[i]->block, block) && same_operation(function, seen[i], value))
-                    earlier = seen[i];
-            if (earlier) {
+            size_t hash = hash_operation(value);
+            struct value *earlier = find_earlier(&seen, value, hash);
+            if (earlier)
                 replace(value, earlier);
-            } else {
-                seen = arena_grow(function->arena, seen, count, sizeof *seen);
-                seen[count++] = value;
-            }
+            else
+                add_seen(&seen, value, hash);
         }
 }
 
@@ -253,10 +290,12 @@ static void add_in_map(struct function *function, struct value *set)
     if (!delta)
         return;
     struct value *read = map_read(operand, &or_zero);
-    if (read->object != set->object || !type_is_number(read->type) || !same_key(function, read->args[0], set->args[0]) ||
+    if (read->object != set->object || !type_is_number(read->type) || !same_key(read->args[0], set->args[0]) ||
         !untouched(read, set, set->object))
         return;
+    ir_value(set->args[1])->uses--;
     set->args[1] = delta_before(function, set, delta, negated);
+    set->args[1]->uses++;
     set->op = IR_MAP_ADD;
     set->number = or_zero;
     if (ir_is_soon(read, set)) {
@@ -280,22 +319,25 @@ static void add_in_field(struct function *function, struct value *set)
         return;
     struct value *to = strip(set->args[0]), *from = strip(operand->args[0]);
     if (to->op != IR_MAP_GET || from->op != IR_MAP_GET || to->object != from->object ||
-        !same_key(function, to->args[0], from->args[0]) || !untouched(operand, set, to->object))
+        !same_key(to->args[0], from->args[0]) || !untouched(operand, set, to->object))
         return;
     if (field->type.optional || !type_is_number(field->type))
         return;
     set->args[1] = delta_before(function, set, delta, negated);
+    set->args[1]->uses++;
     set->op = IR_FIELD_ADD;
-    ir_count_uses(function);
-    if (!sum->uses && sum->block)
-        ir_remove(sum);
-    ir_count_uses(function);
+    if (--sum->uses || !sum->block)
+        return;
+    ir_remove(sum);
+    ir_value(sum->args[0])->uses--;
+    ir_value(sum->args[1])->uses--;
     if (!operand->uses && operand->block) /* its nil check is the addition's */
         ir_remove(operand);
 }
 
 static void add_in_place(struct function *function)
 {
+    ir_count_uses(function);
     for (struct block *block = function->entry; block; block = block->following)
         for (struct value *value = block->first; value; value = value->next) {
             if (value->op == IR_MAP_SET)
@@ -350,6 +392,7 @@ static bool drop_branches(struct function *function)
 void pass_optimise(struct function *function)
 {
     access_fold(function);
+    ir_find_users(function);
     merge_equal_values(function);
     add_in_place(function);
     bool smaller;

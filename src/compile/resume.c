@@ -175,9 +175,9 @@ static void keep_live(struct resume *resume)
         struct machine_block *header = resume->headers[n];
         for (struct machine_instruction *phi = header->first; phi && phi->op == M_PHI; phi = phi->next)
             keep_in_body(resume, phi->result);
-        for (unsigned id = 0; id < resume->register_count; id++) {
-            struct reg *reg = resume->registers[id];
-            if (header->live_in[id / 64] >> id % 64 & 1 && resume->in_body[reg->definition->block->id])
+        for (unsigned i = 0; i < resume->program->live_count; i++) {
+            struct reg *reg = resume->program->live[i];
+            if (header->live_in[i / 64] >> i % 64 & 1 && resume->in_body[reg->definition->block->id])
                 keep_in_body(resume, reg);
         }
     }

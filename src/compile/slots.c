@@ -101,6 +101,7 @@ void build_start_loop(struct build *build, struct loop *loop)
     ir_connect(before, header, build->function);
     header->is_header = true;
     loop->header = header;
+    loop->outer = build->loop;
     build->loop = loop;
     build_continue(build, header);
     for (unsigned slot = 0; slot < build->frame->bytecode->frame_size + 2u; slot++) {

@@ -204,6 +204,31 @@ static void test_function(bool with_library)
     loaded_free(loaded);
 }
 
+static void test_too_complex(void)
+{
+    enum { BRANCHES = 9000 };
+    static struct bpf_insn branches[BRANCHES + 3];
+    static const struct object_line line = {0, "long.lua", 7, "if x then"};
+    size_t count = 0;
+    branches[count++] = (struct bpf_insn)CALL(BPF_FUNC_ktime_get_ns);
+    for (int i = 0; i < BRANCHES; i++)
+        branches[count++] = INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 0, i);
+    branches[count++] = (struct bpf_insn)MOV_IMM(0, 0);
+    branches[count++] = (struct bpf_insn)EXIT();
+    struct object_program many = program("many", "handler/many", branches, count);
+    many.lines = &line;
+    many.line_count = 1;
+    struct object *object = object_new();
+    object_add_program(object, &many);
+    struct error err = {0};
+    struct loaded *loaded = NULL;
+    ok(object_load(object, NULL, 0, &loaded, &err) < 0, "branches beyond the verifier's limit are refused");
+    ok(strstr(err.text, "long.lua:7: `if x then`: the handler is too complex for the kernel's verifier ("),
+       "… as what they are, with the line");
+    printf("# %s\n", err.text);
+    object_free(object);
+}
+
 /* How many instructions the verifier went through. */
 static unsigned verified(int fd)
 {
@@ -410,6 +435,7 @@ int main(void)
     test_function(false);
     test_function(true);
     test_refusal();
+    test_too_complex();
     test_invalid_parts();
     test_attach_types();
     test_privilege();
