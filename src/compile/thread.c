@@ -141,6 +141,41 @@ static void dissolve(struct function *function, const struct decider *decider)
     block->reachable = false;
 }
 
+/* Takes up NEXT, which BLOCK alone leads to. */
+static void append_block(struct block *block, struct block *next)
+{
+    ir_remove(block->last);
+    for (struct value *value = next->first; value; value = value->next)
+        value->block = block;
+    next->first->previous = block->last;
+    *(block->last ? &block->last->next : &block->first) = next->first;
+    block->last = next->last;
+    block->next_count = next->next_count;
+    for (unsigned i = 0; i < next->next_count; i++) {
+        struct block *after = block->next[i] = next->next[i];
+        for (size_t n = 0; n < after->predecessor_count; n++)
+            if (after->predecessors[n] == next)
+                after->predecessors[n] = block;
+    }
+    next->first = next->last = NULL;
+    next->next_count = 0;
+    next->reachable = false;
+}
+
+/* Blocks of which one leads to the other only, and nobody else to that, become one. */
+static bool append_blocks(struct block *block)
+{
+    bool any = false;
+    for (;;) {
+        struct block *next = block->last->op == IR_JUMP ? block->next[0] : NULL;
+        if (!next || next == block || next->predecessor_count != 1 || next->is_header || next->first->op == IR_PHI ||
+            next->loop != block->loop)
+            return any;
+        append_block(block, next);
+        any = true;
+    }
+}
+
 /* Branches on `not x` become branches on x. */
 static bool turn_branch(struct block *block)
 {
@@ -162,6 +197,9 @@ bool pass_thread(struct function *function)
     ir_count_uses(function);
     for (struct block *block = function->entry; block; block = block->following) {
         struct decider decider;
+        if (!block->reachable)
+            continue;
+        dissolved |= append_blocks(block);
         while (turn_branch(block))
             any = true;
         if (!is_decider(block, &decider))
