@@ -409,6 +409,19 @@ static struct machine_block *destination(struct machine_block *block, struct mac
     return result >= 0 && ends[result] ? ends[result] : block;
 }
 
+/* True if nothing has to be moved on the way from BLOCK, which has one, for the phis that it leads to. */
+static bool moves_nothing(const struct machine_block *block)
+{
+    const struct machine_block *next = block->next[0];
+    size_t from = 0;
+    while (from < next->predecessor_count && next->predecessors[from] != block)
+        from++;
+    for (const struct machine_instruction *phi = next->first; phi && phi->op == M_PHI; phi = phi->next)
+        if (phi->args[from].kind != OPERAND_REGISTER || phi->args[from].reg->number != phi->result->number)
+            return false;
+    return true;
+}
+
 /* Branches whose ways lead to the same place become jumps. */
 static void shorten_ways(struct emit *emit)
 {
@@ -420,6 +433,12 @@ static void shorten_ways(struct emit *emit)
             bool has_phi = block->next[i]->first->op == M_PHI;
             if (!has_phi)
                 block->next[i] = destination(block->next[i], ends);
+            struct machine_block *next = block->next[i];
+            if (block->next_count == 2 && next->first && next->first == next->last && next->first->op == M_JUMP &&
+                moves_nothing(next)) {
+                block->next[i] = next->next[0];
+                has_phi = true;
+            }
             joins &= block->next[i] == block->next[0] && !has_phi;
         }
         if (joins) {

@@ -48,6 +48,7 @@ struct lower {
     struct block *block; /* being lowered */
     struct operand context, pid_tgid, tgid;
     struct slot *zero_key;
+    struct block *zero_stored_in; /* the last block that has stored it */
     struct slot *rounds;   /* the rounds of all loops so far */
     struct pending_phi *phis; /* whose arguments are set when all blocks are there */
     size_t phi_count;

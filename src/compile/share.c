@@ -281,14 +281,14 @@ static void map_set(struct lower *lower, struct value *value)
 }
 
 /*
- * Goes on in a new block with the address of the element KEY, of which FIRST is what a lookup found, and which is inserted from INITIAL where
- * it is absent. *DONE is where control comes out after the caller has used it; with COMPLETE the inserted value is final and goes there
- * directly.
+ * Goes on in a new block with the address of the element KEY, of which FIRST is what a lookup found; where it is absent it is inserted with
+ * the number INITIAL, and control goes to DONE.
  */
 static struct operand element(struct lower *lower, const struct shared *object, struct operand key, struct operand first,
-                              struct operand initial, bool complete, struct machine_block *done)
+                              struct operand initial, struct machine_block *done)
 {
     struct program *program = lower->program;
+    struct slot *value = program_slot(program, 8);
     struct machine_block *found = machine_block(program), *missing = machine_block(program);
     struct machine_block *again = machine_block(program), *retried = machine_block(program);
     struct machine_block *hit = machine_block(program);
@@ -297,12 +297,10 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     machine_jump(program, found);
     missing->cold = again->cold = retried->cold = true;
     machine_place(program, missing);
+    machine_store(program, BPF_DW, operand_slot(value, 0), 0, initial);
     struct operand inserted =
-        call(lower, BPF_FUNC_map_update_elem, object, key, initial, operand_immediate(BPF_NOEXIST));
-    if (complete)
-        machine_branch(program, BPF_JEQ, inserted, operand_immediate(0), done, again);
-    else
-        machine_jump(program, again);
+        call(lower, BPF_FUNC_map_update_elem, object, key, operand_slot(value, 0), operand_immediate(BPF_NOEXIST));
+    machine_branch(program, BPF_JEQ, inserted, operand_immediate(0), done, again);
     machine_place(program, again);
     struct operand second = lookup(lower, object, key);
     machine_branch(program, BPF_JNE, second, operand_immediate(0), retried,
@@ -335,13 +333,10 @@ static void map_add(struct lower *lower, struct value *value)
     }
     struct machine_block *done = machine_block(program);
     struct operand entry = first;
-    if (is_array) {
+    if (is_array)
         lower_continue_if(lower, BPF_JNE, first, operand_immediate(0), lower_loss(lower, outside(lower, object), done, 0));
-    } else {
-        struct slot *initial = program_slot(program, 8);
-        machine_store(program, BPF_DW, operand_slot(initial, 0), 0, delta);
-        entry = element(lower, object, key_address(lower, value->args[0], object), first, operand_slot(initial, 0), true, done);
-    }
+    else
+        entry = element(lower, object, key_address(lower, value->args[0], object), first, delta, done);
     machine_add_atomic(program, size, entry, 0, delta);
     machine_jump(program, done);
     machine_place(program, done);
@@ -351,7 +346,10 @@ struct operand share_only_element(struct lower *lower, const struct shared *obje
 {
     if (!lower->zero_key)
         lower->zero_key = program_slot(lower->program, 8);
-    machine_store(lower->program, BPF_DW, operand_slot(lower->zero_key, 0), 0, operand_immediate(0));
+    if (!lower->zero_stored_in || !ir_dominates(lower->zero_stored_in, lower->block)) {
+        machine_store(lower->program, BPF_DW, operand_slot(lower->zero_key, 0), 0, operand_immediate(0));
+        lower->zero_stored_in = lower->block;
+    }
     struct operand entry = lookup(lower, object, operand_slot(lower->zero_key, 0));
     lower_continue_if(lower, BPF_JNE, entry, operand_immediate(0), done);
     return entry;
