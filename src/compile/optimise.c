@@ -263,7 +263,8 @@ bool ir_is_soon(const struct value *from, const struct value *to)
             if (value == to)
                 return true;
             bool quick = is_pure(value) || value->op == IR_PHI || value->op == IR_JUMP || value->op == IR_BRANCH ||
-                         value->op == IR_VAR_ADD || value->op == IR_RECORD || value->op == IR_SET_FIELD;
+                         value->op == IR_VAR_ADD || value->op == IR_RECORD ||
+                         (value->op == IR_SET_FIELD && strip(value->args[0])->op == IR_RECORD);
             if (!quick || value->op == IR_USTACK)
                 return false;
         }
@@ -347,6 +348,28 @@ static void add_in_place(struct function *function)
         }
 }
 
+/* --- copies --- */
+
+/* m[a] = up.copy(m[b]): the kernel copies what it is given, so that it can be given the entry itself. */
+static void copy_directly(struct function *function)
+{
+    ir_count_uses(function);
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *set = block->first; set; set = set->next) {
+            struct value *copy = set->op == IR_MAP_SET ? ir_value(set->args[1]) : NULL;
+            if (!copy || copy->op != IR_COPY || copy->uses != 1 || !ir_is_soon(copy, set))
+                continue;
+            struct value *source = ir_value(copy->args[0]);
+            const struct shared *object = function->compiler->objects[set->object];
+            struct type stored = object->value;
+            if (object->kind == OBJECT_LRU) /* might make room by giving up the very entry */
+                continue;
+            if (source->type.kind == TYPE_RECORD && !source->type.optional && stored.kind == TYPE_RECORD &&
+                record_of(source->type.record) == record_of(stored.record))
+                set->args[1] = source;
+        }
+}
+
 /* --- what nobody needs --- */
 
 /* Where control goes when it enters BLOCK, which does nothing: its successor, if that has no phis to tell ways apart. */
@@ -395,6 +418,7 @@ void pass_optimise(struct function *function)
     ir_find_users(function);
     merge_equal_values(function);
     add_in_place(function);
+    copy_directly(function);
     bool smaller;
     do {
         smaller = ir_drop_unused(function, ir_has_effect);

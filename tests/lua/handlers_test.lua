@@ -70,6 +70,14 @@ local cases = {
       local r = m[1]
       if r then r.a = 6 m[2] = up.copy(r) end
     end)]], "m[1].a, m[2].a, m[2].s", "6 6 calls" },
+  { "copies of a record that changes before or after they are stored", [[local m = up.hash()
+    up.uprobe(ADD3, function(e)
+      if e.arg0 == 0 then m[1] = { a = 5 } end
+      local r = m[1]
+      if r then local c = up.copy(r) r.a = r.a + 1 m[2] = c end
+      local s = m[1]
+      if s then m[3] = up.copy(s) end
+    end)]], "m[1].a, m[2].a, m[3].a", "28 27 28" },
   { "a reference used before its map changes, another way after", [[local m = up.hash()
     up.uprobe(ADD3, function(e)
       local r = m[1]
