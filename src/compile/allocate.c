@@ -42,6 +42,8 @@ static bool holds(uint8_t code, int64_t a, int64_t b)
         return (uint64_t)a <= (uint64_t)b;
     case BPF_JSLT:
         return a < b;
+    case BPF_JSET:
+        return (a & b) != 0;
     default:
         return a <= b; /* BPF_JSLE: the lowering uses no others */
     }

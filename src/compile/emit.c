@@ -299,7 +299,7 @@ static void put_end(struct emit *emit, const struct machine_instruction *end, co
         put_jump(emit, MAY_GOTO, NULL, next[1]);
         if (next[0] != following)
             put_jump(emit, BPF_JA, NULL, next[0]);
-    } else if (next[0] == following) {
+    } else if (next[0] == following && end->code != BPF_JSET) { /* which has no inverse */
         put_jump(emit, inverse(end->code), end, next[1]);
     } else {
         put_jump(emit, end->code, end, next[0]);

@@ -149,7 +149,7 @@ static void session(struct lower *lower)
     struct operand returns =
         machine_call_kernel(program, "bpf_session_is_return", options->session_is_return, &lower->context, 1);
     struct machine_block *at_return = machine_block(program), *at_entry = machine_block(program);
-    machine_branch(program, BPF_JNE, machine_alu(program, BPF_AND, returns, operand_immediate(1)), operand_immediate(0), at_return, at_entry);
+    machine_branch(program, BPF_JSET, returns, operand_immediate(1), at_return, at_entry); /* a bool: the low byte counts */
     machine_place(program, at_entry);
     bool cookie = lower->saved_count == 1;
     if (cookie) {
