@@ -3,6 +3,7 @@
 # make deps       installs what is missing   make bench    measures uplua beside bpftrace and C
 # make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
 # make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
+# make fuzz-compiler N=10000 SEED=1   random handlers in the kernel, the reference interpreter and LuaJIT
 # make test-vm    boots Debian's kernel 6.1 in qemu and runs there the tests that ask something of the kernel
 # make install DESTDIR= PREFIX=/usr/local    make clean
 
@@ -152,6 +153,12 @@ test-vm:
 demo: deps
 	@$(MAKE) --no-print-directory demo-programs
 	@examples/demo.sh
+
+N    ?= 10000
+SEED ?= 1
+.PHONY: fuzz-compiler
+fuzz-compiler: uplua
+	@./uplua tests/reference/fuzz.lua $(N) $(SEED)
 
 # What the code generator makes of all handlers, and reports, are compared with tests/golden: takes over what is there now.
 .PHONY: golden

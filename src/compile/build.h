@@ -69,6 +69,8 @@ void build_jump_back(struct build *build, struct loop *loop);
 void build_continue(struct build *build, struct block *block);
 /* Finds where the current frame's jumps lead: its leaders and loops. */
 void build_find_jumps(struct build *build);
+/* True if INSTRUCTION sets SLOT. */
+bool build_writes(const struct instruction *instruction, unsigned slot);
 /* The innermost loop around PC of those that have been started. */
 const struct loop *build_loop_around(const struct build *build, uint32_t pc);
 /* Translates FRAME's bytecode into the blocks from BUILD's block on. */

@@ -277,32 +277,13 @@ static struct type compare_equal(struct inference *inference, const struct value
     return (struct type){ .kind = TYPE_BOOLEAN };
 }
 
-static bool goes_on_into_phi(const struct value *value)
-{
-    for (size_t i = 0; i < value->user_count; i++)
-        if (value->users[i]->op == IR_PHI)
-            return true;
-    return false;
-}
-
-/* `a and b or c` tests b for what it is in Lua; that it is always true there is no mistake: the value goes on from the test. */
-static bool goes_on(const struct value *tested)
-{
-    for (size_t i = 0; i < tested->user_count; i++) {
-        const struct value *use = tested->users[i];
-        if (use->op == IR_PHI || (use->op == IR_PRESENT && goes_on_into_phi(use)))
-            return true;
-    }
-    return false;
-}
-
 static struct type truth(struct inference *inference, const struct value *value)
 {
     const struct value *tested = ir_value(value->args[0]);
     struct type type = tested->type;
-    /* What has been tested before, perhaps outside of an inlined function, may be tested again. */
-    if (inference->final && type.kind > TYPE_BOOLEAN && !type.optional && tested->op != IR_PRESENT &&
-        !goes_on(tested))
+    /* What has been tested before may be tested again; what a function is given may be nil in other calls. */
+    bool given = tested->position && tested->position->caller != value->position->caller;
+    if (inference->final && type.kind > TYPE_BOOLEAN && !type.optional && tested->op != IR_PRESENT && !value->goes_on && !given)
         compile_fail(inference->compiler, value->position,
                      "this condition is always true: %s is never nil or false%s", name_of(inference, type),
                      type_is_number(type) ? "; did you mean ~= 0?" : "");

@@ -194,6 +194,8 @@ bool ir_has_effect(const struct value *value)
     case IR_VAR_ADD:
     case IR_EMIT:
     case IR_EXIT:
+    case IR_READ: /* what cannot be read is counted */
+    case IR_STRING:
     case IR_LOOP:
     case IR_JUMP:
     case IR_BRANCH:
@@ -202,7 +204,7 @@ bool ir_has_effect(const struct value *value)
     /* Without an effect of their own, but they end the handler where an operand is nil, as Lua's error would. */
     case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
     case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT:
-    case IR_CAST: case IR_LT: case IR_LE: case IR_READ: case IR_LENGTH: case IR_STARTS:
+    case IR_CAST: case IR_LT: case IR_LE: case IR_LENGTH: case IR_STARTS:
         for (size_t i = 0; i < value->arg_count; i++)
             if (ir_value(value->args[i])->type.optional)
                 return true;

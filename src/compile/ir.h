@@ -76,6 +76,7 @@ struct value {
     struct print *print; /* of an IR_EMIT that printf stands for, else NULL */
     struct access *access; /* what a pointer is asked for (access.h), once its type is known */
     bool deferred;    /* IR_MAP_GET: its value is loaded by the one IR_PRESENT of it; everybody else only asks whether it is there */
+    bool goes_on;     /* IR_TRUTH: what is tested is the result on one way, as in `a or b` */
     bool initialises; /* IR_SET_FIELD: the first to set a field of a fresh record that nothing has seen yet */
     unsigned uses;    /* counted by ir_count_uses */
     unsigned at;      /* ir_find_users: its place in the function; and the values that take it as an argument, each as often */

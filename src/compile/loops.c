@@ -33,6 +33,13 @@ static void mark_written(const struct instruction *instruction, bool *written)
         written[slot] = true;
 }
 
+bool build_writes(const struct instruction *instruction, unsigned slot)
+{
+    bool written[256] = { false };
+    mark_written(instruction, written);
+    return slot < 256 && written[slot];
+}
+
 /* The loop that jumps from LAST back to FIRST. */
 static void add_loop(struct build *build, uint32_t first, uint32_t last, bool numeric)
 {

@@ -470,7 +470,7 @@ static void set_arguments(struct lower *lower, struct pending_phi *phi)
         struct operand present = place->present.kind ? place->present : operand_immediate(1), value = place->value;
         if (value.kind == OPERAND_FRAME && value.slot->moved)
             value = address_at_end(lower, from, value);
-        bool begins_round = phi->value->block->is_header;
+        bool begins_round = phi->value->block->is_header && lower->rounds; /* a loop whose body is never entered has no rounds */
         if (begins_round && phi->values && phi->value->type.kind != TYPE_RECORD)
             value = any_number_at_end(lower, from, value);
         if (begins_round && phi->presence && present.kind == OPERAND_IMMEDIATE && phi->value->type.kind != TYPE_RECORD)

@@ -34,6 +34,8 @@ void memory_copy(struct lower *lower, struct operand to, int64_t to_offset, stru
 void memory_store(struct lower *lower, struct operand base, int64_t offset, struct type type, struct value *value)
 {
     const struct place *place = lower_place(lower, value);
+    if (ir_value(value)->type.kind == TYPE_NIL) /* control never comes here */
+        return;
     switch (type.kind) {
     case TYPE_STRING:
         string_store(lower, base, offset, type.capacity, value);
@@ -72,6 +74,8 @@ struct place memory_load(struct lower *lower, struct operand base, int64_t offse
 struct operand memory_address(struct lower *lower, struct value *value, struct type type)
 {
     struct place *place = lower_place(lower, value);
+    if (ir_value(value)->type.kind == TYPE_NIL) /* control never comes here */
+        return operand_slot(program_slot(lower->program, type_size(type)), 0);
     if (type.kind == TYPE_STRING)
         return string_address(lower, value, type.capacity);
     if (type.kind == TYPE_RECORD)

@@ -90,7 +90,26 @@ local function verdict_of(program, losses)
   return "equal"
 end
 
+-- What a handler may not need more of, and what it cannot do, which a random program may happen to ask for.
+local LIMITS = {
+  "bytes of stack at one time", "strings cannot change places from one round of a loop to the next", "a record made in a loop cannot be kept",
+}
+
+-- True if RESULT says that the program has met a limit, and was told so.
+function differential.is_limit(result)
+  for _, limit in ipairs(LIMITS) do
+    if result[1] == "refused" and result[2]:find(limit, 1, true) then return true end
+  end
+  return false
+end
+
+local checks = 0
+
 function differential.check(programs)
+  checks = checks + 1
+  for _, program in ipairs(programs) do
+    program.name = program.name:gsub("%.%d+$", "") .. "." .. checks -- the ledger's lines of each run are its own
+  end
   for _, program in ipairs(programs) do program.handlers, program.objects = chunk_of(program)(kernel.up) end
   local loaded, refused = load_all(programs)
   for _, program in ipairs(loaded) do

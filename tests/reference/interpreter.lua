@@ -93,7 +93,7 @@ local function index(run, base, key)
     if key == "inc" or key == "add" or not base.entries then return method(base, key) end
     return { cell = base, key = key }
   end
-  if type(base) == "table" and base.cell then return method(base, key) end
+  if type(base) == "string" or (type(base) == "table" and base.cell) then return method(base, key) end
   return get_field(run, base, key)
 end
 
@@ -107,6 +107,7 @@ end
 
 local function call_method(run, name, receiver, ...)
   local w = run.world
+  if type(receiver) == "string" then return receiver:sub(1, #(...)) == (...) end -- starts
   if receiver.cell then return w:add(receiver.cell, name == "inc" and 1 or (...), true, receiver.key) end
   if receiver.kind == "ring" then return w:emit(receiver, (...)) end
   if receiver.kind ~= "var" then return w:add(receiver, name == "inc" and 1 or (...)) end
@@ -209,6 +210,10 @@ end
 execute.MOV, execute.KSTR, execute.KCDATA = load(slot), load(constant), load(constant)
 execute.KSHORT, execute.KNUM, execute.KPRI = load(small), load(number), load(primitive)
 execute.NOT = load(function(frame, d) return not frame.slots[d] end)
+function execute.LEN(run, frame, i)
+  check(run, 1, frame.slots[i.d])
+  frame.slots[i.a] = #frame.slots[i.d]
+end
 function execute.KNIL(_, frame, i)
   for a = i.a, i.d do frame.slots[a] = nil end
 end

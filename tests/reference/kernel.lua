@@ -10,10 +10,14 @@ local world = require "world"
 
 local kernel = { up = up }
 
--- What is per CPU shall be on one.
-ffi.cdef "int sched_setaffinity(int pid, size_t size, const uint64_t *mask); int sched_getcpu(void);"
-local cpu = ffi.C.sched_getcpu()
-ffi.C.sched_setaffinity(0, 128, ffi.new("uint64_t[16]", { [math.floor(cpu / 64)] = 2 ^ (cpu % 64) }))
+-- What is per CPU shall be on the one where the script's own writes go. Each map and program is a descriptor.
+ffi.cdef [[
+int sched_setaffinity(int pid, size_t size, const uint64_t *mask);
+int setrlimit(int resource, const uint64_t *limits);
+]]
+local RLIMIT_NOFILE = 7
+ffi.C.sched_setaffinity(0, 8, ffi.new("uint64_t[1]", 1))
+ffi.C.setrlimit(RLIMIT_NOFILE, ffi.new("uint64_t[2]", 65536, 65536))
 
 kernel.load = setup.commit       -- compiles and loads what is declared, or raises why not
 kernel.discard = setup.discard
@@ -76,7 +80,7 @@ local function read(o)
     until seen == 0
   elseif MAPS[kind] then
     for key, value in o:pairs() do
-      found.entries[world.show(plain(key))] = { value = plain(kind == "percpu_hash" and value[cpu] or value) }
+      found.entries[world.show(plain(key))] = { value = plain(type(value) == "table" and value[0] or value) }
     end
   elseif object.state(o).key then
     found.total = world.new_total()

@@ -87,6 +87,7 @@ local function bitwise(name, is_shift)
     local values, count, nums = {}, select("#", ...), 0
     for i = 1, count do
       local v = select(i, ...)
+      if not is_shift then common((...), v, rules) end
       if type(v) == "number" then nums, v = nums + 1, int64(v) end
       values[i] = v
     end
@@ -102,6 +103,7 @@ end
 numbers.bit = {
   band = bitwise "band", bor = bitwise "bor", bxor = bitwise "bxor", bnot = bitwise "bnot",
   lshift = bitwise("lshift", true), rshift = bitwise("rshift", true), arshift = bitwise("arshift", true),
+  rol = bitwise("rol", true), ror = bitwise("ror", true), bswap = bitwise "bswap", tobit = bitwise "tobit",
 }
 
 -- up.i8 … up.u64: the low bits, with their sign; an i64, but of u64 a u64.

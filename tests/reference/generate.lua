@@ -1,0 +1,606 @@
+-- Random handlers that the compiler has to take: well typed, of all constructs, with arguments from the edges of the integers.
+--
+--   generate.program(seed) → program     for differential.check, with `tree`, of which generate.source makes the source:
+--                                        a list of blocks, each a list of statements
+-- A statement is { text } or { head, blocks = { … }, joints = { … }, tail }: head, block 1, joint 1, block 2 …, tail.
+local generate = {}
+
+local random = math.random
+local function chance(p) return random() < p end
+local function pick(list) return list[random(#list)] end
+
+-- Calls one of the functions of CHOICES, { weight, function } each.
+local function choose(choices, ...)
+  local total = 0
+  for _, choice in ipairs(choices) do total = total + choice[1] end
+  local at = random() * total
+  for _, choice in ipairs(choices) do
+    at = at - choice[1]
+    if at < 0 then return choice[2](...) end
+  end
+  return choices[#choices][2](...)
+end
+
+-- What handlers work on. Keys: i an integer, s a string, t a tuple of both, b a boolean.
+generate.objects = [[
+local mi, ms, mt, mb, mstr = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }
+local mr, mq, full, per = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 4 }, up.percpu_hash { max = 64 }
+local c, ci, ct, cb, s, si, ss = up.count(), up.count { max = 64 }, up.count { max = 64 }, up.count { max = 64 }, up.sum(), up.sum { max = 64 }, up.sum { max = 64 }
+local h, hs, l, d, st, lo, hi = up.hist(), up.hist { max = 64 }, up.lhist(-20, 100, 15), up.hdr(2, { max = 64 }), up.stats { max = 64 },
+  up.min(), up.max { max = 64 }
+local v, w, r = up.var(3), up.var(-9), up.ring { size = "256K" }
+mi:set(1, 5) mi:set(-1, 9223372036854775807LL) ms:set("uplua", 7) mstr:set(2, "two") mb:set(0, false) full:set(0, 1) per:set(1, 4)
+mt:set({ 1, "a" }, 3) mr:set(2, { a = 5, b = -1, s = "of the script", o = 3, sub = { x = 9, y = true } })
+]]
+generate.names = { "mi", "ms", "mt", "mb", "mstr", "mr", "mq", "full", "per", "c", "ci", "ct", "cb", "s", "si", "ss", "h", "hs", "l", "d", "st", "lo",
+  "hi", "v", "w", "r" }
+
+local MEMORY = 0x30000000 -- world.memory
+
+-- Expressions ----------------------------------------------------------------------------------------------------------
+-- Each returns source text of one type; SCOPE: what can be named, DEPTH: how deep it may go.
+
+local INTEGERS = { "0LL", "1LL", "-1LL", "2LL", "3LL", "7LL", "-13LL", "63LL", "64LL", "255LL", "65536LL", "2147483647LL", "-2147483648LL",
+  "4294967296LL", "0x123456789abcdefLL", "9223372036854775807LL", "(-9223372036854775807LL - 1LL)" }
+local UNSIGNED = { "0ULL", "1ULL", "5ULL", "255ULL", "4294967295ULL", "0x8000000000000000ULL", "0xffffffffffffffffULL" }
+local NUMS = { "0", "1", "2", "3", "5", "-1", "-7", "10", "64", "100", "1000", "-65536" }
+local STRINGS = { '""', '"a"', '"b"', '"uplua"', '"uplu"', '"two"', '"a text of 24 characters."', '"uplua "' }
+local CASTS = { "i8", "i16", "i32", "i64", "u8", "u16", "u32" }
+
+local expr = {}
+
+local function variable(scope, type)
+  local found = {}
+  for _, var in ipairs(scope.vars) do
+    if var.type == type then found[#found + 1] = var.name end
+  end
+  if #found > 0 then return pick(found) end
+end
+
+-- A small integer: keys that meet again.
+local function small(scope, depth)
+  return ("bit.band(%s, %d)"):format(expr.i64(scope, depth - 1), pick { 1, 3, 7 })
+end
+
+local function key(scope, depth)
+  if chance(0.3) then return pick { "1", "2", "0", "-1", "1LL" } end
+  return chance(0.7) and small(scope, depth) or expr.i64(scope, depth - 1)
+end
+
+local function tuple(scope, depth)
+  return ("{ %s, %s }"):format(key(scope, depth), expr.str(scope, depth - 1))
+end
+
+local function binary(type, operators)
+  return function(scope, depth)
+    return ("(%s %s %s)"):format(expr[type](scope, depth - 1), pick(operators), expr[type](scope, depth - 1))
+  end
+end
+
+local function mixed(scope, depth)
+  return expr[pick { "i64", "i64", "num" }](scope, depth)
+end
+
+function expr.num(scope, depth)
+  if depth <= 0 then return variable(scope, "num") or pick(NUMS) end
+  return choose({
+    { 4, function() return pick(NUMS) end },
+    { 4, function() return variable(scope, "num") or pick(NUMS) end },
+    { 2, function() return ("(%s %s %s)"):format(expr.num(scope, 0), pick { "+", "-" }, expr.num(scope, 0)) end },
+    { 1, function() return ("(%s * %s)"):format(pick(NUMS), expr.num(scope, 0)) end },
+    { 1, function() return ("(- %s)"):format(variable(scope, "num") or "3") end },
+    { 1, function() return pick { "(12 / 4)", "(-7 % 3)", "(7 % -3)", "(2 ^ 10)", "bit.band(13, 7)", "bit.lshift(3, 4)" } end },
+    { 1, function() return "#" .. (variable(scope, "str") or pick(STRINGS)) end },
+  })
+end
+
+local function leaf(scope)
+  return choose {
+    { 3, function() return pick(INTEGERS) end },
+    { 5, function() return variable(scope, "i64") or pick(INTEGERS) end },
+    { 5, function() return scope.event and ("%s.arg%d"):format(scope.event, random(0, 11)) or pick(INTEGERS) end },
+    { 1, function() return pick { "v:get()", "w:get()" } end },
+  }
+end
+
+local function field(scope, name)
+  local record = variable(scope, "rec")
+  return record and ("%s.%s"):format(record, name)
+end
+
+-- What may be nil, an error where it is then.
+local function risky(scope, depth)
+  return pick { "mi[%s]", "mi[%s]", "full[%s]", "per[%s]" }:format(key(scope, depth))
+end
+
+-- What may be nil, or an integer.
+function expr.opt(scope, depth)
+  return choose({
+    { 4, function() return ("mi[%s]"):format(key(scope, depth)) end },
+    { 1, function() return ("ms[%s]"):format(expr.str(scope, depth - 1)) end },
+    { 1, function() return ("mt[%s]"):format(tuple(scope, depth)) end },
+    { 1, function() return ("full[%s]"):format(key(scope, depth)) end },
+    { 1, function() return ("per[%s]"):format(key(scope, depth)) end },
+    { 3, function() return variable(scope, "opt") or "mi[2]" end },
+    { 2, function() return field(scope, "o") or "mi[1]" end },
+    { 1, function() return ("up.read_%s(%d + %s)"):format(pick { "i8", "u8", "i16", "u16", "i32", "u32", "i64" }, MEMORY, small(scope, depth)) end },
+    { 0.3, function() return ("up.read_u8(%s)"):format(expr.i64(scope, depth - 1)) end },
+  })
+end
+
+function expr.i64(scope, depth)
+  if depth <= 0 then return leaf(scope) end
+  return choose {
+    { 4, function() return leaf(scope) end },
+    { 7, function() return binary("i64", { "+", "-", "*" })(scope, depth) end },
+    { 2, function() return ("(%s %s %s)"):format(expr.i64(scope, depth - 1), pick { "+", "-", "*" }, expr.num(scope, 1)) end },
+    { 1, function() return ("(%s %s %s)"):format(expr.num(scope, 1), pick { "+", "-", "*" }, expr.i64(scope, depth - 1)) end },
+    { 2, function() return binary("i64", { "/", "%" })(scope, depth) end },
+    { 2, function() return ("(%s %s %s)"):format(expr.i64(scope, depth - 1), pick { "/", "%" }, pick { "3", "7LL", "-5", "-1LL", "1", "1024", "100LL" }) end },
+    { 1, function() return ("(- %s)"):format(expr.i64(scope, depth - 1)) end },
+    { 2, function() return ("bit.%s(%s, %s)"):format(pick { "band", "bor", "bxor" }, expr.i64(scope, depth - 1), mixed(scope, depth - 1)) end },
+    { 2, function() return ("bit.%s(%s, %s)"):format(pick { "lshift", "rshift", "arshift", "rol", "ror" }, expr.i64(scope, depth - 1), mixed(scope, depth - 1)) end },
+    { 1, function() return ("bit.%s(%s)"):format(pick { "bnot", "bswap" }, expr.i64(scope, depth - 1)) end },
+    { 3, function() return ("up.%s(%s)"):format(pick(CASTS), expr[pick { "i64", "u64" }](scope, depth - 1)) end },
+    { 4, function() return ("(%s or %s)"):format(expr.opt(scope, depth - 1), expr.i64(scope, depth - 1)) end },
+    { 0.3, function() return ("(%s + %s)"):format(risky(scope, depth - 1), expr.i64(scope, depth - 1)) end },
+    { 2, function() return ("(%s and %s or %s)"):format(expr.bool(scope, depth - 1), expr.i64(scope, depth - 1), expr.i64(scope, depth - 1)) end },
+    { 3, function() return field(scope, pick { "a", "b", "sub.x" }) or leaf(scope) end },
+    { 2, function()
+      if #scope.functions == 0 then return leaf(scope) end
+      return pick(scope.functions)(scope, depth)
+    end },
+  }
+end
+
+function expr.u64(scope, depth)
+  if depth <= 0 then return variable(scope, "u64") or pick(UNSIGNED) end
+  return choose {
+    { 2, function() return pick(UNSIGNED) end },
+    { 3, function() return variable(scope, "u64") or pick(UNSIGNED) end },
+    { 3, function() return ("up.u64(%s)"):format(expr.i64(scope, depth - 1)) end },
+    { 3, function() return binary("u64", { "+", "-", "*", "/", "%" })(scope, depth) end },
+    { 2, function() return ("(%s %s %s)"):format(expr.u64(scope, depth - 1), pick { "+", "-", "*", "/", "%" }, mixed(scope, depth - 1)) end },
+    { 2, function() return ("(%s %s %s)"):format(mixed(scope, depth - 1), pick { "+", "-", "*", "/", "%" }, expr.u64(scope, depth - 1)) end },
+    { 2, function() return ("bit.%s(%s, %s)"):format(pick { "band", "bor", "bxor" }, expr.u64(scope, depth - 1), mixed(scope, depth - 1)) end },
+    { 2, function() return ("bit.%s(%s, %s)"):format(pick { "lshift", "rshift", "arshift" }, expr.u64(scope, depth - 1), expr[pick { "u64", "num" }](scope, 1)) end },
+    { 1, function() return ("(- %s)"):format(expr.u64(scope, depth - 1)) end },
+    { 1, function() return ("(up.read_u64(%d + %s) or %s)"):format(MEMORY, small(scope, depth), pick(UNSIGNED)) end },
+  }
+end
+
+function expr.str(scope, depth)
+  if depth <= 0 then return variable(scope, "str") or pick(STRINGS) end
+  return choose {
+    { 4, function() return pick(STRINGS) end },
+    { 2, function() return scope.event and scope.event .. ".comm" or pick(STRINGS) end },
+    { 3, function() return variable(scope, "str") or pick(STRINGS) end },
+    { 2, function() return ("(mstr[%s] or %s)"):format(key(scope, depth), expr.str(scope, 0)) end },
+    { 1, function() return ("(%s and %s or %s)"):format(expr.bool(scope, depth - 1), expr.str(scope, 0), expr.str(scope, 0)) end },
+    { 1, function()
+      local s = field(scope, "s")
+      return s and ("(%s or %s)"):format(s, expr.str(scope, 0)) or pick(STRINGS)
+    end },
+  }
+end
+
+local COMPARISONS = { "<", "<=", ">", ">=", "==", "~=" }
+
+function expr.bool(scope, depth)
+  local function compare(x, y)
+    return function()
+      return ("(%s %s %s)"):format(expr[x](scope, depth - 1), pick(COMPARISONS), expr[y](scope, depth - 1))
+    end
+  end
+  if depth <= 0 then return compare("i64", "num")() end
+  return choose {
+    { 6, compare("i64", "i64") }, { 2, compare("i64", "num") }, { 2, compare("num", "i64") }, { 2, compare("u64", "u64") },
+    { 1, compare("u64", "i64") }, { 1, compare("num", "u64") }, { 1, compare("num", "num") },
+    { 2, function() return ("(%s %s %s)"):format(expr.str(scope, depth - 1), pick { "==", "~=" }, expr.str(scope, depth - 1)) end },
+    { 1, function() return ("(%s):starts(%s)"):format(expr.str(scope, 0), expr.str(scope, 0)) end },
+    { 2, function() return ("(%s %s nil)"):format(expr.opt(scope, depth - 1), pick { "==", "~=" }) end },
+    { 1, function() return ("(%s %s %s)"):format(expr.opt(scope, depth - 1), pick { "==", "~=" }, expr.i64(scope, depth - 1)) end },
+    { 2, function() return ("(not %s)"):format(expr.bool(scope, depth - 1)) end },
+    { 3, function() return ("(%s %s %s)"):format(expr.bool(scope, depth - 1), pick { "and", "or" }, expr.bool(scope, depth - 1)) end },
+    { 1, function() return variable(scope, "bool") or "true" end },
+    { 1, function() return ("(mb[%s] == true)"):format(key(scope, depth)) end },
+    { 0.3, function() return ("(%s < %s)"):format(risky(scope, depth - 1), expr.i64(scope, depth - 1)) end },
+  }
+end
+
+-- Statements -----------------------------------------------------------------------------------------------------------
+
+local block
+
+-- A scope inside of SCOPE: what is declared there ends with it.
+local function inside(scope, changes)
+  local inner = setmetatable(changes or {}, { __index = scope })
+  inner.vars = {}
+  for i, var in ipairs(scope.vars) do inner.vars[i] = var end
+  return inner
+end
+
+local function fresh(scope, prefix)
+  scope.state.names = scope.state.names + 1
+  return prefix .. scope.state.names
+end
+
+local function declare(scope, name, type, more)
+  local var = more or {}
+  var.name, var.type = name, type
+  table.insert(scope.vars, var)
+  return var
+end
+
+local function assignable(scope, type)
+  local found = {}
+  for _, var in ipairs(scope.vars) do
+    if var.type == type and not var.constant then found[#found + 1] = var end
+  end
+  if #found > 0 then return pick(found) end
+end
+
+-- The text of a new record; parts are left out now and then.
+local function record(scope, depth)
+  local fields = { "a = " .. expr.i64(scope, depth), "b = " .. expr.i64(scope, 1) }
+  if chance(0.9) then fields[#fields + 1] = "s = " .. expr.str(scope, 1) end
+  if chance(0.5) then fields[#fields + 1] = "o = " .. expr[pick { "i64", "opt" }](scope, 1) end
+  fields[#fields + 1] = ("sub = { x = %s, y = %s }"):format(expr.i64(scope, 1), expr.bool(scope, 1))
+  return "{ " .. table.concat(fields, ", ") .. " }"
+end
+
+local LOCALS = { "i64", "i64", "i64", "u64", "num", "bool", "str", "opt", "i64" }
+
+local statement = {}
+
+statement["local"] = function(scope)
+  local type = pick(LOCALS)
+  local name = fresh(scope, "x")
+  local text = ("local %s = %s"):format(name, expr[type](scope, type == "num" and 1 or 3))
+  declare(scope, name, type)
+  return { text }
+end
+
+function statement.record(scope)
+  local name = fresh(scope, "t")
+  local text = ("local %s = %s"):format(name, record(scope, 2))
+  declare(scope, name, "rec", { loop = scope.loop, chunk = scope.chunk, level = scope.level })
+  return { text }
+end
+
+function statement.assign(scope)
+  local type = pick { "i64", "i64", "i64", "u64", "bool", "opt", "str", "num" }
+  local var = assignable(scope, type)
+  if not var then return statement["local"](scope) end
+  if type == "num" then return { ("%s = %s"):format(var.name, pick { "3", var.name .. " + 1", var.name .. " - 2", "-5" }) } end
+  -- A string that changes place with another from one round to the next is refused.
+  if type == "str" and scope.loop then return { ("%s = %s"):format(var.name, pick(STRINGS)) } end
+  if type == "opt" and chance(0.3) then return { var.name .. " = nil" } end
+  return { ("%s = %s"):format(var.name, expr[type](scope, 3)) }
+end
+
+function statement.multiple(scope)
+  local x, y = assignable(scope, "i64"), assignable(scope, "i64")
+  if not x or x == y then return statement.assign(scope) end
+  return { ("%s, %s = %s, %s"):format(x.name, y.name, expr.i64(scope, 2), expr.i64(scope, 2)) }
+end
+
+statement["if"] = function(scope)
+  local node = { head = ("if %s then"):format(expr.bool(scope, 2)), blocks = { block(inside(scope)) }, joints = {}, tail = "end" }
+  if chance(0.3) then
+    node.joints[1] = ("elseif %s then"):format(expr.bool(scope, 2))
+    node.blocks[2] = block(inside(scope))
+  end
+  if chance(0.5) then
+    node.joints[#node.joints + 1] = "else"
+    node.blocks[#node.blocks + 1] = block(inside(scope))
+  end
+  return node
+end
+
+statement["do"] = function(scope)
+  return { head = "do", blocks = { block(inside(scope)) }, joints = {}, tail = "end" }
+end
+
+-- What is behind a loop's body: a way out, in the middle a way to its end.
+local function loop_body(scope, first)
+  local inner = inside(scope, { loop = {} })
+  first(inner)
+  local body = block(inner)
+  if chance(0.25) then table.insert(body, random(#body + 1), { ("if %s then break end"):format(expr.bool(scope, 1)) }) end
+  return body
+end
+
+statement["for"] = function(scope)
+  local name = fresh(scope, "i")
+  local integer = chance(0.3)
+  local range
+  if integer then
+    range = ("1, bit.band(%s, 7)"):format(expr.i64(scope, 1))
+  else
+    range = ("%d, %d, %d"):format(random(-3, 3), random(-3, 6), pick { 1, 2, 1, -1, 3 })
+  end
+  local body = loop_body(scope, function(inner) declare(inner, name, integer and "i64" or "num", { constant = true }) end)
+  return { head = ("for %s = %s do"):format(name, range), blocks = { body }, joints = {}, tail = "end" }
+end
+
+statement["while"] = function(scope)
+  local name = fresh(scope, "k")
+  declare(scope, name, "num", { constant = true })
+  local body = loop_body(scope, function() end)
+  table.insert(body, 1, { ("%s = %s - 1"):format(name, name) })
+  local start = { ("local %s = %d"):format(name, random(0, 5)) }
+  if chance(0.5) then
+    local more = chance(0.5) and (" and %s"):format(expr.bool(scope, 1)) or ""
+    return start, { head = ("while %s > 0%s do"):format(name, more), blocks = { body }, joints = {}, tail = "end" }
+  end
+  return start, { head = "repeat", blocks = { body }, joints = {}, tail = ("until %s <= 0 or %s"):format(name, expr.bool(scope, 1)) }
+end
+
+-- A loop that the budget may end.
+function statement.endless(scope)
+  if scope.loop or scope.state.endless then return statement.assign(scope) end
+  scope.state.endless = true
+  local name = fresh(scope, "k")
+  declare(scope, name, "num", { constant = true })
+  return { ("local %s = 0"):format(name) }, {
+    head = "while true do", joints = {}, tail = "end",
+    blocks = { { { ("%s = %s + 1"):format(name, name) }, { ("if %s > %d then break end"):format(name, pick { 30000, 65535, 65536, 70000 }) },
+      { ("s:add(%s)"):format(name) } } },
+  }
+end
+
+function statement.map(scope)
+  local k = key(scope, 2)
+  return { choose {
+    { 3, function() return ("mi[%s] = %s"):format(k, expr[pick { "i64", "num", "opt", "u64" }](scope, 2)) end },
+    { 1, function() return ("mi[%s] = nil"):format(k) end },
+    { 2, function() return ("mi[%s] = (mi[%s] or 0) %s %s"):format(k, k, pick { "+", "-" }, expr.i64(scope, 2)) end },
+    { 1, function() return ("mi[%s] = mi[%s] + %s"):format(k, k, expr.i64(scope, 1)) end },
+    { 1, function() return ("ms[%s] = %s"):format(expr.str(scope, 2), expr.i64(scope, 2)) end },
+    { 1, function() return ("mt[%s] = %s"):format(tuple(scope, 2), expr.i64(scope, 2)) end },
+    { 1, function()
+      local t = tuple(scope, 1)
+      return ("mt[%s] = (mt[%s] or 0) + %s"):format(t, t, expr.i64(scope, 1))
+    end },
+    { 1, function() return ("mb[%s] = %s"):format(k, expr.bool(scope, 2)) end },
+    { 1, function() return ("mstr[%s] = %s"):format(k, expr.str(scope, 2)) end },
+    { 1, function() return ("full[%s] = %s"):format(k, expr.i64(scope, 2)) end },
+    { 1, function() return ("full[%s] = (full[%s] or 0) + %s"):format(k, k, expr.i64(scope, 1)) end },
+    { 1, function() return ("per[%s] = %s"):format(k, expr.i64(scope, 2)) end },
+    { 1, function() return ("per[%s] = (per[%s] or 0) + 1"):format(k, k) end },
+  } }
+end
+
+function statement.aggregate(scope)
+  local x = expr[pick { "i64", "i64", "num" }](scope, 2)
+  return { choose {
+    { 2, function() return "c:inc()" end },
+    { 2, function() return ("ci[%s]:inc()"):format(key(scope, 2)) end },
+    { 1, function() return ("ct[{ %s, %s, %s }]:inc()"):format(key(scope, 1), expr.opt(scope, 1), expr.str(scope, 1)) end },
+    { 1, function() return ("cb[{ yes = %s, s = %s }]:inc()"):format(expr.bool(scope, 1), expr.str(scope, 1)) end },
+    { 2, function() return ("s:add(%s)"):format(x) end },
+    { 1, function() return ("si[%s]:add(%s)"):format(key(scope, 2), x) end },
+    { 1, function() return ("ss[%s]:add(%s)"):format(expr.str(scope, 2), x) end },
+    { 1, function() return ("h:add(%s)"):format(x) end },
+    { 1, function() return ("hs[%s]:add(%s)"):format(expr.str(scope, 1), x) end },
+    { 1, function() return ("l:add(%s)"):format(x) end },
+    { 1, function() return ("d[%s]:add(%s)"):format(small(scope, 1), x) end },
+    { 1, function() return ("st[%s]:add(%s)"):format(key(scope, 1), x) end },
+    { 1, function() return ("lo:add(%s) hi[%s]:add(%s)"):format(x, small(scope, 1), x) end },
+    { 1, function() return ("v:%s(%s)"):format(pick { "set", "add" }, x) end },
+    { 1, function() return ("w:add(%s)"):format(x) end },
+  } }
+end
+
+function statement.emit(scope)
+  local shape = choose {
+    { 2, function() return ("{ x = %s, n = %s }"):format(expr.i64(scope, 2), expr[pick { "opt", "num" }](scope, 1)) end },
+    { 1, function() return ("{ who = %s, yes = %s, t = { %s, %s } }"):format(expr.str(scope, 1), expr.bool(scope, 1), expr.i64(scope, 1), expr.str(scope, 1)) end },
+    { 1, function() return ("{ %s, %s }"):format(expr.u64(scope, 2), expr.num(scope, 1)) end },
+  }
+  if chance(0.3) then return { ("if not r:emit %s then c:inc() end"):format(shape) } end
+  return { ("r:emit %s"):format(shape) }
+end
+
+-- A record of a map and what may be done with it; while it is in use, mr is not written.
+function statement.reference(scope)
+  if scope.no_mr then return statement.map(scope) end
+  local name = fresh(scope, "r")
+  local inner = inside(scope, { no_mr = true })
+  declare(inner, name, "rec", { reference = true, loop = scope.loop })
+  local blocks = { block(inner) }
+  for _ = 1, random(2) do
+    table.insert(blocks[1], random(#blocks[1] + 1), { choose {
+      { 3, function() return ("%s.a = %s.a + %s"):format(name, name, expr.i64(scope, 1)) end },
+      { 2, function() return ("%s.b = %s"):format(name, expr.i64(scope, 2)) end },
+      { 2, function() return ("%s.o = %s"):format(name, pick { "nil", expr.opt(scope, 1), expr.i64(scope, 1) }) end },
+      { 1, function() return ("%s.s = %s"):format(name, expr.str(scope, 1)) end },
+      { 1, function() return ("%s.sub.x = %s.sub.x - %s"):format(name, name, expr.i64(scope, 1)) end },
+      { 1, function() return ("mq[%s] = up.copy(%s)"):format(key(scope, 1), name) end },
+      { 1, function() return ("mq[%s] = %s"):format(key(scope, 1), name) end },
+      { 1, function() return ("r:emit(%s)"):format(name) end },
+    } })
+  end
+  local joints = {}
+  if chance(0.6) then
+    joints[1] = "else"
+    blocks[2] = block(inside(scope))
+  end
+  return { ("local %s = mr[%s]"):format(name, key(scope, 1)) },
+    { head = ("if %s%s then"):format(name, pick { "", " ~= nil" }), blocks = blocks, joints = joints, tail = "end" }
+end
+
+function statement.store(scope)
+  if scope.no_mr then return statement.map(scope) end
+  local k = key(scope, 1)
+  if chance(0.2) then return { ("mr[%s] = nil"):format(k) } end
+  if chance(0.2) then return { ("if mr[%s] then mr[%s].a = mr[%s].a + %s end"):format(k, k, k, leaf(scope)) } end
+  local t = assignable(scope, "rec")
+  if not t or t.reference or t.loop ~= scope.loop then return { ("mr[%s] = %s"):format(k, record(scope, 1)) } end
+  t.stored = true -- it has been copied: it is not written to from here on
+  return { ("%s[%s] = %s"):format(pick { "mr", "mq" }, k, t.name) }
+end
+
+function statement.field(scope)
+  local t = assignable(scope, "rec")
+  if not t or t.stored then return statement.assign(scope) end
+  if t.reference == nil and t.loop ~= scope.loop then return statement.assign(scope) end
+  return { choose {
+    { 2, function() return ("%s.a = %s"):format(t.name, expr.i64(scope, 2)) end },
+    { 1, function() return ("%s.o = %s"):format(t.name, expr.opt(scope, 1)) end },
+    { 1, function() return ("%s.s = %s"):format(t.name, expr.str(scope, 1)) end },
+    { 1, function() return ("%s.sub.y = %s"):format(t.name, expr.bool(scope, 1)) end },
+  } }
+end
+
+function statement.leave(scope)
+  local results = scope.results and scope.results(scope) or ""
+  return { ("if %s then return %s end"):format(expr.bool(scope, 2), results) }
+end
+
+function statement.call(scope)
+  if #scope.effects == 0 then return statement.aggregate(scope) end
+  return pick(scope.effects)(scope)
+end
+
+local STATEMENTS = {
+  { 6, statement["local"] }, { 6, statement.assign }, { 2, statement.multiple }, { 6, statement["if"] }, { 1, statement["do"] },
+  { 2, statement["for"] }, { 2, statement["while"] }, { 0.05, statement.endless }, { 5, statement.map }, { 5, statement.aggregate },
+  { 2, statement.emit }, { 3, statement.reference }, { 2, statement.store }, { 2, statement.record }, { 2, statement.field },
+  { 1, statement.leave }, { 3, statement.call },
+}
+-- Where it is deep enough, or the handler large enough.
+local SIMPLE = {
+  { 4, statement["local"] }, { 6, statement.assign }, { 2, statement.multiple }, { 4, statement.map }, { 5, statement.aggregate },
+  { 1, statement.emit }, { 1, statement.store }, { 1, statement.field }, { 2, statement.call },
+}
+
+function block(scope, count)
+  local list = {}
+  scope.level = (scope.level or 0) + 1
+  for _ = 1, count or random(1, 3) do
+    local deep = scope.level > 4 or scope.state.left <= 0
+    scope.state.left = scope.state.left - 1
+    for _, node in ipairs { choose(deep and SIMPLE or STATEMENTS, scope) } do list[#list + 1] = node end
+  end
+  return list
+end
+
+-- Functions to be inlined, by what they return. Each leaves a way to call it in the scope's functions or effects.
+local function helpers(state)
+  local tree, functions, effects = {}, {}, {}
+  local function add(name, parameters, results, call)
+    local scope = { vars = {}, state = state, functions = {}, effects = {}, no_mr = true, results = results, chunk = name }
+    for _, parameter in ipairs(parameters) do declare(scope, parameter[1], parameter[2]) end
+    for i = 1, #functions do scope.functions[i] = functions[i] end
+    local names = {}
+    for i, parameter in ipairs(parameters) do names[i] = parameter[1] end
+    local body = block(scope, random(1, 3))
+    if results then body[#body + 1] = { "return " .. results(scope) } end
+    tree[#tree + 1] = { head = ("local function %s(%s)"):format(name, table.concat(names, ", ")), blocks = { body }, joints = {}, tail = "end", is_function = true }
+    call()
+  end
+  local function one(scope) return expr.i64(scope, 2) end
+  local function two(scope) return ("%s, %s"):format(expr.i64(scope, 1), expr.i64(scope, 1)) end
+  if chance(0.6) then
+    add("f1", { { "p", "i64" }, { "q", "i64" } }, one, function()
+      table.insert(functions, function(scope, depth)
+        return ("f1(%s, %s)"):format(expr.i64(scope, depth - 1), expr.i64(scope, depth - 1))
+      end)
+    end)
+  end
+  if chance(0.4) then
+    add("f2", { { "p", "i64" }, { "q", "opt" } }, one, function()
+      table.insert(functions, function(scope, depth)
+        if chance(0.3) then return ("f2(%s)"):format(expr.i64(scope, depth - 1)) end
+        return ("f2(%s, %s)"):format(expr.i64(scope, depth - 1), expr.opt(scope, depth - 1))
+      end)
+    end)
+  end
+  if chance(0.4) then
+    add("f3", { { "p", "i64" }, { "u", "u64" } }, two, function()
+      table.insert(effects, function(scope)
+        local a, b = fresh(scope, "x"), fresh(scope, "x")
+        local text = ("local %s, %s = f3(%s, %s)"):format(a, b, expr.i64(scope, 2), expr.u64(scope, 1))
+        declare(scope, a, "i64")
+        declare(scope, b, "i64")
+        return { text }
+      end)
+    end)
+  end
+  if chance(0.4) then
+    add("f4", { { "p", "i64" }, { "z", "str" } }, nil, function()
+      table.insert(effects, function(scope) return { ("f4(%s, %s)"):format(expr.i64(scope, 2), expr.str(scope, 1)) } end)
+    end)
+  end
+  return tree, functions, effects
+end
+
+-- Programs -------------------------------------------------------------------------------------------------------------
+
+local WORDS = { 0, 1, -1, 2, 3, 7, 63, 64, -13, 255, 256, 65535, 2147483647, -2147483648, 4294967295LL, 4294967296LL, 0x123456789abcdefLL,
+  9223372036854775807LL, -9223372036854775807LL - 1 }
+
+local function word()
+  return choose {
+    { 4, function() return random(0, 8) end },
+    { 3, function() return pick(WORDS) end },
+    { 2, function() return random(-100, 1000) end },
+    { 1, function() return random(0, 2 ^ 31) * 4294967296LL + random(0, 2 ^ 31) * 2LL - random(0, 1) end },
+  }
+end
+
+local function put(lines, list, indent)
+  local pad = ("  "):rep(indent)
+  for _, node in ipairs(list) do
+    if node[1] then
+      lines[#lines + 1] = pad .. node[1]
+    else
+      lines[#lines + 1] = pad .. node.head
+      for i, inner in ipairs(node.blocks) do
+        put(lines, inner, indent + 1)
+        if node.joints[i] then lines[#lines + 1] = pad .. node.joints[i] end
+      end
+      lines[#lines + 1] = pad .. node.tail
+    end
+  end
+end
+
+-- The source of PROGRAM from its tree { helpers, handler, handler, … }.
+function generate.source(program)
+  local lines = { "local up = ...\n" .. generate.objects }
+  put(lines, program.tree[1], 0)
+  lines[#lines + 1] = "return {"
+  for i = 2, #program.tree do
+    lines[#lines + 1] = "function(e)"
+    put(lines, program.tree[i], 1)
+    lines[#lines + 1] = "end,"
+  end
+  local names = {}
+  for i, name in ipairs(generate.names) do names[i] = ("%s = %s"):format(name, name) end
+  lines[#lines + 1] = "}, { " .. table.concat(names, ", ") .. " }"
+  return table.concat(lines, "\n")
+end
+
+function generate.program(seed)
+  math.randomseed(seed)
+  for _ = 1, 10 do random() end
+  local state = { names = 0, left = random(5, 40) }
+  local tree, functions, effects = helpers(state)
+  local program = { name = ("seed%d"):format(seed), seed = seed, tree = { tree }, events = {} }
+  for i = 1, chance(0.3) and 2 or 1 do
+    local scope = { vars = {}, state = state, functions = functions, effects = effects, event = "e" }
+    state.left = state.left + 5
+    program.tree[i + 1] = block(scope, random(3, 8))
+  end
+  for i = 1, random(4, 8) do
+    local words = {}
+    for k = 1, 12 do words[k] = word() end
+    program.events[i] = { random(1, #program.tree - 1), words }
+  end
+  program.source = generate.source(program)
+  return program
+end
+
+return generate
