@@ -367,10 +367,8 @@ static void copy_kept_at_end(struct lower *lower, struct machine_block *block, s
  */
 static struct operand any_number_at_end(struct lower *lower, struct machine_block *block, struct operand number)
 {
-    struct program *program = lower->program;
     struct machine_instruction *end = reopen(lower, block);
-    struct operand zero = machine_load(program, BPF_DW, operand_slot(program->any_zero, 0), 0);
-    number = machine_alu(program, BPF_XOR, zero, number);
+    number = veil_number(lower, number);
     close_again(block, end);
     return number;
 }
@@ -544,12 +542,10 @@ static void start_budget(struct lower *lower)
     for (struct block *block = lower->function->entry; block; block = block->following)
         for (struct value *value = block->first; value; value = value->next)
             if (value->op == IR_LOOP && !lower->rounds) {
-                struct operand zeros = machine_copy(program, operand_data("zeros", 0));
-                struct operand zero = machine_load(program, BPF_DW, zeros, 0);
+                veil_start(lower);
                 lower->rounds = program_slot(program, 8);
-                program->any_zero = program_slot(program, 8);
-                machine_store(program, BPF_DW, operand_slot(lower->rounds, 0), 0, zero);
-                machine_store(program, BPF_DW, operand_slot(program->any_zero, 0), 0, zero);
+                machine_store(program, BPF_DW, operand_slot(lower->rounds, 0), 0,
+                              machine_load(program, BPF_DW, operand_slot(program->any_zero, 0), 0));
                 program->by_rounds = !feature_available(FEATURE_MAY_GOTO);
                 program->budget = probe_kind_of(lower->function->handler->kind)->rounds;
             }
@@ -602,7 +598,7 @@ static void value_lower(struct lower *lower, struct value *value)
         return phi(lower, value);
     case IR_PRESENT:
         *lower_place(lower, value) = *lower_place(lower, value->args[0]);
-        if (ir_value(value->args[0])->deferred)
+        if (share_defers(lower, ir_value(value->args[0])))
             *lower_place(lower, value) = share_load(lower, ir_value(value->args[0]));
         lower_place(lower, value)->present = (struct operand){ 0 };
         if (value->type.kind == TYPE_RECORD)
@@ -674,8 +670,10 @@ static void blocks(struct lower *lower)
             continue;
         lower->block = block;
         machine_place(lower->program, start);
-        for (struct value *value = block->first; value; value = value->next)
+        for (struct value *value = block->first; value; value = value->next) {
             value_lower(lower, value);
+            veil_value(lower, value);
+        }
     }
     for (size_t i = 0; i < lower->phi_count; i++)
         keep_strings(lower, &lower->phis[i]);
@@ -709,6 +707,9 @@ static struct program *lower_function(struct lower *lower, struct function *func
     program->scratch = scratch;
     start_budget(lower);
     scratch_claim(lower);
+    veil_find(lower);
+    if (lower->veiled)
+        veil_start(lower);
     blocks(lower);
     lower_fatal_losses(lower);
     return program;

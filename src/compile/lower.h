@@ -49,6 +49,7 @@ struct lower {
     struct operand context, pid_tgid, tgid;
     struct slot *zero_key;
     struct block *zero_stored_in; /* the last block that has stored it */
+    bool *veiled;          /* by IR value id (veil.c); NULL: none */
     struct slot *rounds;   /* the rounds of all loops so far */
     struct pending_phi *phis; /* whose arguments are set when all blocks are there */
     size_t phi_count;
@@ -118,6 +119,8 @@ void string_starts(struct lower *lower, struct value *value);
 
 /* --- share.c --- */
 
+/* True if READ, an IR_MAP_GET, is loaded where its presence is known. */
+bool share_defers(const struct lower *lower, const struct value *read);
 /* What the map holds whose entry READ, a deferred IR_MAP_GET, has found. */
 struct place share_load(struct lower *lower, struct value *read);
 /* Lowers an operation on a shared object. */
@@ -134,6 +137,19 @@ unsigned share_full(struct lower *lower, const struct shared *object);
 void share_describe(struct compiler *compiler);
 /* Declares the maps of used objects in RESULT. */
 int share_declare(struct compiler *compiler, struct object *result);
+
+/* --- veil.c --- */
+
+/* Decides which values the verifier is not to tell apart. */
+void veil_find(struct lower *lower);
+/* True if VALUE is one of them. */
+bool veil_hides(const struct lower *lower, const struct value *value);
+/* Puts program->any_zero there; at the program's start. */
+void veil_start(struct lower *lower);
+/* NUMBER as any number, related to no other. */
+struct operand veil_number(struct lower *lower, struct operand number);
+/* Hides what VALUE, just lowered, is known to be, if it is to be hidden. */
+void veil_value(struct lower *lower, struct value *value);
 
 /* --- scratch.c --- */
 

@@ -191,6 +191,11 @@ static struct operand entry_of(struct lower *lower, const struct shared *object,
     return lookup(lower, object, key_address(lower, key, object));
 }
 
+bool share_defers(const struct lower *lower, const struct value *read)
+{
+    return read->deferred && !veil_hides(lower, read);
+}
+
 /* Continues with the value's address, reading as nil where KEY is absent. */
 static void map_get(struct lower *lower, struct value *value)
 {
@@ -202,7 +207,7 @@ static void map_get(struct lower *lower, struct value *value)
         return;
     }
     struct operand entry = entry_of(lower, object, value->args[0]);
-    if (object->value.kind == TYPE_RECORD || value->deferred) {
+    if (object->value.kind == TYPE_RECORD || share_defers(lower, value)) {
         place->value = place->present = entry;
         return;
     }
@@ -217,6 +222,12 @@ static void map_get(struct lower *lower, struct value *value)
     machine_jump(program, join);
     machine_place(program, join);
     place->present = entry;
+    if (veil_hides(lower, value)) {
+        struct machine_instruction *present = machine_phi(program, join);
+        for (size_t i = 0; i < join->predecessor_count; i++)
+            present->args[i] = operand_immediate(join->predecessors[i] != absent);
+        place->present = operand_register(present->result);
+    }
     if (object->value.kind == TYPE_STRING)
         return;
     struct machine_instruction *phi = machine_phi(program, join);

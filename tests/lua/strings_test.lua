@@ -199,6 +199,15 @@ case("what another variable had in the round before, known not to be nil", [[loc
     end
     m[1], m[2] = a, b or "nil"
   end)]], "m[1], m[2]", "cdefghi defghi")
+-- 2^20 ways, if each of twenty values that may be nil were followed by itself.
+local reads, asks, maybe = {}, {}, { "up.str(e.arg0 + %d, 20)", "up.read_u8(e.arg0 + %d)", "m[e.arg1 + %d]", "e.comm:starts(s or 's') or %d > 9" }
+for i = 1, 20 do
+  reads[i] = ("local v%d = " .. maybe[i % 4 + 1]):format(i, i)
+  asks[i] = ("if v%d then n[%d]:inc() end"):format(i, i)
+end
+case("twenty values that may be nil", ([[local n, m = up.count(), up.hash() m:set(22, "x")
+  up.uprobe(TEXT, function(e) local s = m[e.arg1] %s %s end)]]):format(table.concat(reads, " "), table.concat(asks, " ")),
+  "n[1], n[2], n[4], n[6], n[5], n[8], n[18], n[3], n[7], n[11], n[19]", "483 23 460 23 483 460 23 506 506 529 529")
 case("a global that holds a string, and a table's", [[local m, T = up.hash(), { path = "uplua-23", ["other"] = "x" }
   PREFIX = "uplua"
   up.uprobe(TEXT, function(e) local s = up.str(e.arg0) if s == T.path and s:starts(PREFIX) then m[T.other] = PREFIX end end)]],

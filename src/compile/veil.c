@@ -1,0 +1,76 @@
+/*
+ * What the verifier is kept from knowing. It follows every way through a program, with what it knows on each: where a value may be nil it
+ * knows which of both it is, and remembers. A handler that reads twenty such values and asks for them afterwards has 2^20 ways, of
+ * which the kernel gives up after a million instructions. So where there are more than a few, each is combined with a zero of which the
+ * verifier knows nothing: from there on there is one way for both. The same is done to what a round of a loop begins with.
+ */
+#include "compile/lower.h"
+
+enum { FEW = 4 }; /* 16 ways through the rest of the handler are no loss */
+
+/* True if VALUE has a place that says, as 0 or 1, which of two it is. */
+static bool is_either(const struct value *value)
+{
+    if (value->type.kind == TYPE_BOOLEAN)
+        return value->op != IR_EQ && value->op != IR_LT && value->op != IR_LE && value->op != IR_TRUTH;
+    return value->type.optional && value->type.kind != TYPE_RECORD && value->op != IR_ABSENT;
+}
+
+/* True if USE decides by what ARG is; those that pass it on do not. */
+static bool decides(const struct value *use)
+{
+    return use->op != IR_PRESENT && use->op != IR_ABSENT && use->op != IR_PHI;
+}
+
+void veil_find(struct lower *lower)
+{
+    struct function *function = lower->function;
+    bool *veiled = arena_allocate(function->arena, function->value_count * sizeof *veiled);
+    size_t count = 0;
+    for (struct block *block = function->entry; block; block = block->following)
+        for (struct value *use = block->first; use; use = use->next)
+            for (size_t i = 0; i < use->arg_count; i++) {
+                const struct value *arg = ir_value(use->args[i]);
+                /* What is asked for at once, and by what stands in no block, is no way of its own later. */
+                if (!arg->block || arg->block == block || !is_either(arg) || !decides(use) || veiled[arg->id])
+                    continue;
+                veiled[arg->id] = true;
+                count++;
+            }
+    lower->veiled = count > FEW ? veiled : NULL;
+}
+
+bool veil_hides(const struct lower *lower, const struct value *value)
+{
+    return lower->veiled && lower->veiled[value->id];
+}
+
+void veil_start(struct lower *lower)
+{
+    struct program *program = lower->program;
+    if (program->any_zero)
+        return;
+    struct operand zero = machine_load(program, BPF_DW, machine_copy(program, operand_data("zeros", 0)), 0);
+    program->any_zero = program_slot(program, 8);
+    machine_store(program, BPF_DW, operand_slot(program->any_zero, 0), 0, zero);
+}
+
+struct operand veil_number(struct lower *lower, struct operand number)
+{
+    struct operand zero = machine_load(lower->program, BPF_DW, operand_slot(lower->program->any_zero, 0), 0);
+    return machine_alu(lower->program, BPF_XOR, zero, number);
+}
+
+void veil_value(struct lower *lower, struct value *value)
+{
+    struct place *place = lower_place(lower, value);
+    if (!veil_hides(lower, value))
+        return;
+    if (value->type.kind == TYPE_BOOLEAN && place->value.kind == OPERAND_REGISTER)
+        place->value = veil_number(lower, place->value);
+    if (place->present.kind != OPERAND_REGISTER)
+        return;
+    place->present = veil_number(lower, place->present);
+    if (value->type.kind == TYPE_POINTER) /* one operand is both */
+        place->value = place->present;
+}
