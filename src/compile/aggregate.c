@@ -167,10 +167,7 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     machine_place(program, made);
     machine_jump(program, found);
     machine_place(program, found);
-    struct machine_instruction *phi = machine_phi(program, found);
-    for (size_t i = 0; i < found->predecessor_count; i++)
-        phi->args[i] = found->predecessors[i] == hit ? first : second;
-    return operand_register(phi->result);
+    return machine_choose(program, found, hit, first, second);
 }
 
 /* Where BUCKET is in its element. The verifier is shown that it is there. */

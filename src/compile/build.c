@@ -1,8 +1,6 @@
 /*
  * Bytecode → SSA. Each basic block of the bytecode becomes a block, in an order that is topological apart from the jumps back
  * to a loop's header. Calls of Lua functions are inlined (call.c): their blocks stand between the caller's.
- *
- * Branches on constants are folded at once, so that code behind a captured `false` is not even looked at.
  */
 #include "compile/build.h"
 
@@ -17,123 +15,9 @@ struct value *build_value(struct build *build, enum ir_op op, struct value *cons
     return ir_append(build->function, build->block, op, build->position, args, count);
 }
 
-static struct block *block_at(struct build *build, uint32_t pc)
-{
-    struct frame *frame = build->frame;
-    if (pc >= frame->bytecode->instruction_count)
-        build_fail(build, "corrupt bytecode: a jump out of the function");
-    if (!frame->starts[pc])
-        frame->starts[pc] = build_new_block(build);
-    return frame->starts[pc];
-}
-
-static void jump(struct build *build, uint32_t target)
-{
-    if (target <= build->pc) {
-        struct loop *loop = build->frame->loops[target];
-        if (!loop || !loop->header || loop->numeric)
-            build_fail(build, "a handler cannot jump back into a block");
-        build_jump_back(build, loop);
-        return;
-    }
-    struct block *to = block_at(build, target);
-    build_value(build, IR_JUMP, NULL, 0);
-    ir_connect(build->block, to, build->function);
-    build->block = NULL;
-}
-
-/* What a branch tells of a value on one of its ways. */
-struct knowledge {
-    struct value *tested; /* NULL: nothing */
-    enum ir_op op;        /* IR_PRESENT, IR_ABSENT */
-    int copy_to;          /* slot that receives the tested value on this way, or -1 */
-};
-
-static void edge(struct build *build, struct block *from, uint32_t target, struct knowledge known)
-{
-    struct block *block = build_new_block(build);
-    ir_connect(from, block, build->function);
-    build_continue(build, block);
-    if (known.tested) {
-        struct value *value = known.tested;
-        if (value->op != IR_CONSTANT && known.op)
-            value = build_value(build, known.op, &known.tested, 1);
-        for (unsigned slot = 0; slot < build->frame->bytecode->frame_size; slot++)
-            if (build_peek(from, slot) == known.tested)
-                block->slots[slot] = value;
-        if (known.copy_to >= 0)
-            build_write(build, (unsigned)known.copy_to, value);
-    }
-    jump(build, target);
-}
-
-static void branch(struct build *build, struct value *condition, uint32_t if_true, struct knowledge when_true,
-                   uint32_t if_false, struct knowledge when_false)
-{
-    int known = fold_truth(condition);
-    if (known >= 0) {
-        struct knowledge way = known ? when_true : when_false;
-        if (way.tested && way.copy_to >= 0)
-            build_write(build, (unsigned)way.copy_to, way.tested);
-        jump(build, known ? if_true : if_false);
-        return;
-    }
-    struct block *from = build->block;
-    build_value(build, IR_BRANCH, &condition, 1);
-    edge(build, from, if_true, when_true);
-    edge(build, from, if_false, when_false);
-}
-
 static uint32_t jump_target(const struct build *build, const struct instruction *instruction)
 {
     return build->pc + 1 + instruction->d - 0x8000u;
-}
-
-/* The instruction behind a comparison is the JMP that is taken where it holds; returns its target. */
-static uint32_t taken(struct build *build)
-{
-    const struct bytecode *bytecode = build->frame->bytecode;
-    const struct instruction *next = &bytecode->instructions[build->pc + 1];
-    if (build->pc + 2 >= bytecode->instruction_count || next->op != BYTECODE_JMP)
-        build_fail(build, "corrupt bytecode: a comparison without its jump");
-    return build->pc + 2 + next->d - 0x8000u;
-}
-
-static struct value *comparison(struct build *build, enum ir_op op, struct value *a, struct value *b)
-{
-    int known = fold_compare(op, a, b);
-    if (known >= 0)
-        return ir_boolean(build->function, known);
-    return build_value(build, op, (struct value *[]){ a, b }, 2);
-}
-
-static void compare(struct build *build, enum ir_op op, struct value *a, struct value *b, bool negated)
-{
-    uint32_t yes = taken(build), no = build->pc + 2;
-    struct value *condition = comparison(build, op, a, b);
-    struct knowledge equal = { 0 }, unequal = { 0 };
-    struct value *nil = ir_nil(build->function);
-    if (op == IR_EQ && (a == nil || b == nil)) {
-        equal = (struct knowledge){ a == nil ? b : a, IR_ABSENT, -1 };
-        unequal = (struct knowledge){ a == nil ? b : a, IR_PRESENT, -1 };
-    }
-    branch(build, condition, negated ? no : yes, equal, negated ? yes : no, unequal);
-}
-
-static void test(struct build *build, const struct instruction *instruction, bool jump_if_true, bool copy)
-{
-    struct value *value = build_read(build, instruction->d);
-    refuse_reading(build->compiler, build->position, value);
-    uint32_t yes = taken(build), no = build->pc + 2;
-    int known = fold_truth(value);
-    struct value *condition =
-        known >= 0 ? ir_boolean(build->function, known) : build_value(build, IR_TRUTH, &value, 1);
-    /* `c and a or b` tests a for what it is in Lua; that it is always true there is no mistake. B then comes into the same slot. */
-    condition->goes_on = copy || (yes > build->pc && build_writes(&build->frame->bytecode->instructions[yes - 1], instruction->d));
-    int slot = copy ? instruction->a : -1;
-    struct knowledge truthy = { value, IR_PRESENT, jump_if_true ? slot : -1 };
-    struct knowledge falsy = { value, IR_ABSENT, jump_if_true ? -1 : slot };
-    branch(build, condition, jump_if_true ? yes : no, truthy, jump_if_true ? no : yes, falsy);
 }
 
 static struct value *constant(struct build *build, const struct constant *from)
@@ -347,8 +231,8 @@ static void start_for(struct build *build, const struct instruction *instruction
     struct value *index = build_read(build, base), *stop = build_read(build, base + 1);
     index->bound = stop;
     build_write(build, base + 3, index);
-    struct value *more = step > 0 ? comparison(build, IR_LE, index, stop) : comparison(build, IR_LE, stop, index);
-    branch(build, more, build->pc + 1, (struct knowledge){ 0 }, after, (struct knowledge){ 0 });
+    struct value *more = step > 0 ? build_comparison(build, IR_LE, index, stop) : build_comparison(build, IR_LE, stop, index);
+    build_branch(build, more, build->pc + 1, after);
 }
 
 static void next_round(struct build *build, const struct instruction *instruction)
@@ -482,31 +366,31 @@ static void translate(struct build *build, const struct instruction *instruction
     size_t count;
     switch (op) {
     case BYTECODE_ISLT:
-        return compare(build, IR_LT, build_read(build, a), build_read(build, d), false);
+        return build_compare(build, IR_LT, build_read(build, a), build_read(build, d), false);
     case BYTECODE_ISGE:
-        return compare(build, IR_LT, build_read(build, a), build_read(build, d), true);
+        return build_compare(build, IR_LT, build_read(build, a), build_read(build, d), true);
     case BYTECODE_ISLE:
-        return compare(build, IR_LE, build_read(build, a), build_read(build, d), false);
+        return build_compare(build, IR_LE, build_read(build, a), build_read(build, d), false);
     case BYTECODE_ISGT:
-        return compare(build, IR_LE, build_read(build, a), build_read(build, d), true);
+        return build_compare(build, IR_LE, build_read(build, a), build_read(build, d), true);
     case BYTECODE_ISEQV:
     case BYTECODE_ISNEV:
-        return compare(build, IR_EQ, build_read(build, a), build_read(build, d), op == BYTECODE_ISNEV);
+        return build_compare(build, IR_EQ, build_read(build, a), build_read(build, d), op == BYTECODE_ISNEV);
     case BYTECODE_ISEQS:
     case BYTECODE_ISNES:
-        return compare(build, IR_EQ, build_read(build, a), constant_at(build, d), op == BYTECODE_ISNES);
+        return build_compare(build, IR_EQ, build_read(build, a), constant_at(build, d), op == BYTECODE_ISNES);
     case BYTECODE_ISEQN:
     case BYTECODE_ISNEN:
-        return compare(build, IR_EQ, build_read(build, a), number_at(build, d), op == BYTECODE_ISNEN);
+        return build_compare(build, IR_EQ, build_read(build, a), number_at(build, d), op == BYTECODE_ISNEN);
     case BYTECODE_ISEQP:
     case BYTECODE_ISNEP:
-        return compare(build, IR_EQ, build_read(build, a), primitive(build, d), op == BYTECODE_ISNEP);
+        return build_compare(build, IR_EQ, build_read(build, a), primitive(build, d), op == BYTECODE_ISNEP);
     case BYTECODE_ISTC:
     case BYTECODE_ISFC:
-        return test(build, instruction, op == BYTECODE_ISTC, true);
+        return build_test(build, instruction, op == BYTECODE_ISTC, true);
     case BYTECODE_IST:
     case BYTECODE_ISF:
-        return test(build, instruction, op == BYTECODE_IST, false);
+        return build_test(build, instruction, op == BYTECODE_IST, false);
     case BYTECODE_MOV: case BYTECODE_KSTR: case BYTECODE_KCDATA: case BYTECODE_KSHORT: case BYTECODE_KNUM:
     case BYTECODE_KPRI:
         return load(build, instruction);
@@ -568,7 +452,7 @@ static void translate(struct build *build, const struct instruction *instruction
         return;
     case BYTECODE_JMP:
     case BYTECODE_UCLO:
-        return jump(build, jump_target(build, instruction));
+        return build_jump(build, jump_target(build, instruction));
     case BYTECODE_GSET:
     case BYTECODE_USETV: case BYTECODE_USETS: case BYTECODE_USETN: case BYTECODE_USETP:
         refuse_assignment(build, instruction);
@@ -598,7 +482,7 @@ void build_frame(struct build *build)
         }
         if (frame->leaders[build->pc]) {
             if (build->block) {
-                struct block *to = block_at(build, build->pc);
+                struct block *to = build_block_at(build, build->pc);
                 build_value(build, IR_JUMP, NULL, 0);
                 ir_connect(build->block, to, build->function);
             }

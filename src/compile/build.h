@@ -1,4 +1,4 @@
-/* The state of the pass that turns bytecode into SSA; shared by build.c (control flow), slots.c (variables), loops.c,
+/* The state of the pass that turns bytecode into SSA; shared by build.c (instructions), branch.c, slots.c (variables), loops.c,
  * index.c (t[k]) and call.c (f(x)). */
 #ifndef UPLUA_COMPILE_BUILD_H
 #define UPLUA_COMPILE_BUILD_H
@@ -73,6 +73,18 @@ void build_find_jumps(struct build *build);
 bool build_writes(const struct instruction *instruction, unsigned slot);
 /* The innermost loop around PC of those that have been started. */
 const struct loop *build_loop_around(const struct build *build, uint32_t pc);
+/* The block that starts at PC of the current frame, made where there is none yet. */
+struct block *build_block_at(struct build *build, uint32_t pc);
+/* Ends the current block by a jump to TARGET, forth or back to a loop's header. */
+void build_jump(struct build *build, uint32_t target);
+/* A OP B (IR_EQ, IR_LT, IR_LE): a constant where it is known. */
+struct value *build_comparison(struct build *build, enum ir_op op, struct value *a, struct value *b);
+/* Ends the current block by a branch on CONDITION to the bytecode at IF_TRUE or IF_FALSE. */
+void build_branch(struct build *build, struct value *condition, uint32_t if_true, uint32_t if_false);
+/* Ends it by a comparison (IR_EQ, IR_LT, IR_LE), whose JMP is the next instruction: taken where it holds, or does not if NEGATED. */
+void build_compare(struct build *build, enum ir_op op, struct value *a, struct value *b, bool negated);
+/* Ends it by a test of Lua's truth, with the JMP behind it; COPY: the value tested is stored on the way that jumps. */
+void build_test(struct build *build, const struct instruction *instruction, bool jump_if_true, bool copy);
 /* Translates FRAME's bytecode into the blocks from BUILD's block on. */
 void build_frame(struct build *build);
 

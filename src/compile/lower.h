@@ -1,5 +1,5 @@
-/* The state of the pass from the IR to machine operations; shared by lower.c (control flow, arithmetic), memory.c
- * (records, what is stored), string.c, share.c (maps and the other shared objects) and probe.c (the event). */
+/* The state of the pass from the IR to machine operations; shared by lower.c (control flow, arithmetic), phi.c,
+ * memory.c (records, what is stored), string.c, share.c (maps and the other shared objects) and probe.c (the event). */
 #ifndef UPLUA_COMPILE_LOWER_H
 #define UPLUA_COMPILE_LOWER_H
 
@@ -21,14 +21,6 @@ struct place {
 struct saved {
     const struct event_field *event;
     struct operand value; /* in the return half */
-};
-
-struct pending_phi {
-    struct value *value;
-    struct machine_block *block;
-    struct machine_instruction *values, *presence; /* PRESENCE: NULL if the value is never nil */
-    struct slot *text; /* of a string: the phi's own buffer */
-    struct slot **kept; /* by argument: a copy of what another string phi of the loop had in the round before, or NULL */
 };
 
 /* Losses that end the program in the same way share what counts them and ends it. */
@@ -81,6 +73,12 @@ void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, stru
 struct operand lower_not_nil(struct lower *lower, struct operand reference);
 /* 1 where a helper's RESULT is not negative, else 0. */
 struct operand lower_is_not_negative(struct lower *lower, struct operand result);
+
+/* --- phi.c --- */
+
+void phi_lower(struct lower *lower, struct value *value);
+/* Gives all phis their arguments, when the blocks are done. */
+void phi_set_arguments(struct lower *lower);
 
 /* --- memory.c --- */
 

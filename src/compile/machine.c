@@ -256,6 +256,15 @@ struct machine_instruction *machine_phi(struct program *program, struct machine_
     return phi;
 }
 
+struct operand machine_choose(struct program *program, struct machine_block *block, const struct machine_block *from,
+                              struct operand a, struct operand b)
+{
+    struct machine_instruction *phi = machine_phi(program, block);
+    for (size_t i = 0; i < phi->arg_count; i++)
+        phi->args[i] = block->predecessors[i] == from ? a : b;
+    return operand_register(phi->result);
+}
+
 static void connect(struct program *program, struct machine_block *to)
 {
     struct machine_block *from = program->block;
@@ -295,4 +304,19 @@ void machine_exit(struct program *program, int64_t result)
     if (program->has_scratch)
         scratch_release(program);
     append(program, M_EXIT, false)->a = operand_immediate(result);
+}
+
+void machine_visit(struct machine_instruction *instruction, void (*visit)(struct operand *, void *), void *context)
+{
+    visit(&instruction->a, context);
+    visit(&instruction->b, context);
+    for (size_t i = 0; i < instruction->arg_count; i++)
+        visit(&instruction->args[i], context);
+}
+
+void machine_unlink(struct machine_instruction *instruction)
+{
+    struct machine_block *block = instruction->block;
+    *(instruction->previous ? &instruction->previous->next : &block->first) = instruction->next;
+    *(instruction->next ? &instruction->next->previous : &block->last) = instruction->previous;
 }

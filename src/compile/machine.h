@@ -189,6 +189,9 @@ struct operand machine_call_kernel(struct program *program, const char *name, in
                                    size_t count);
 /* A phi at the head of BLOCK with room for one argument per predecessor that BLOCK has by now. */
 struct machine_instruction *machine_phi(struct program *program, struct machine_block *block);
+/* At the head of BLOCK, which has all its predecessors: A where it is entered from FROM, B where from another. */
+struct operand machine_choose(struct program *program, struct machine_block *block, const struct machine_block *from,
+                              struct operand a, struct operand b);
 void machine_jump(struct program *program, struct machine_block *to);
 void machine_branch(struct program *program, uint8_t code, struct operand a, struct operand b,
                     struct machine_block *if_true, struct machine_block *if_false);
@@ -223,14 +226,19 @@ void pass_resume(struct program *program);
 void pass_emit(struct program *program, struct object *object, const struct compile_options *options,
                const char *section);
 
-/* --- allocate.c, for resume.c --- */
-
 /* Calls VISIT for each operand of the instruction. */
 void machine_visit(struct machine_instruction *instruction, void (*visit)(struct operand *, void *), void *context);
 /* Takes the instruction out of its block. */
 void machine_unlink(struct machine_instruction *instruction);
+
+/* --- parts of pass_allocate; resume.c uses them too --- */
+
+/* Makes branches on constants jumps; takes out blocks that nothing leads to and results that nobody uses. */
+void program_tidy(struct program *program);
 /* Fills the blocks' live_in and live_out. */
 void program_find_live(struct program *program);
+/* Gives each instruction operands of the kinds that BPF takes there: registers, 32-bit constants, addresses in the frame. */
+void program_legalise(struct program *program);
 /*
  * Registers with .spilled live in the frame from here on: stored where they are set, loaded where they are used. EARLY: before
  * the others have theirs, so that what is loaded may be spilled again.

@@ -177,10 +177,7 @@ static struct operand array_lookup(struct lower *lower, const struct shared *obj
     machine_place(program, outside);
     machine_jump(program, join);
     machine_place(program, join);
-    struct machine_instruction *phi = machine_phi(program, join);
-    for (size_t i = 0; i < join->predecessor_count; i++)
-        phi->args[i] = join->predecessors[i] == outside ? operand_immediate(0) : entry;
-    return operand_register(phi->result);
+    return machine_choose(program, join, outside, operand_immediate(0), entry);
 }
 
 /* The address of KEY's entry, 0 where there is none. */
@@ -223,17 +220,11 @@ static void map_get(struct lower *lower, struct value *value)
     machine_place(program, join);
     place->present = entry;
     if (veil_hides(lower, value)) {
-        struct machine_instruction *present = machine_phi(program, join);
-        for (size_t i = 0; i < join->predecessor_count; i++)
-            present->args[i] = operand_immediate(join->predecessors[i] != absent);
-        place->present = operand_register(present->result);
+        place->present = machine_choose(program, join, absent, operand_immediate(0), operand_immediate(1));
     }
     if (object->value.kind == TYPE_STRING)
         return;
-    struct machine_instruction *phi = machine_phi(program, join);
-    for (size_t i = 0; i < join->predecessor_count; i++)
-        phi->args[i] = join->predecessors[i] == absent ? operand_immediate(0) : loaded;
-    place->value = operand_register(phi->result);
+    place->value = machine_choose(program, join, absent, operand_immediate(0), loaded);
 }
 
 struct place share_load(struct lower *lower, struct value *read)
@@ -319,10 +310,7 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     machine_place(program, retried);
     machine_jump(program, found);
     machine_place(program, found);
-    struct machine_instruction *phi = machine_phi(program, found);
-    for (size_t i = 0; i < found->predecessor_count; i++)
-        phi->args[i] = found->predecessors[i] == hit ? first : second;
-    return operand_register(phi->result);
+    return machine_choose(program, found, hit, first, second);
 }
 
 static void map_add(struct lower *lower, struct value *value)
@@ -429,10 +417,7 @@ static struct operand exit_status(struct lower *lower, const struct value *value
     lower_continue_if(lower, BPF_JLE, status, operand_immediate(255), wrong);
     machine_jump(program, join);
     machine_place(program, join);
-    struct machine_instruction *phi = machine_phi(program, join);
-    for (size_t i = 0; i < join->predecessor_count; i++)
-        phi->args[i] = join->predecessors[i] == wrong ? operand_immediate(1) : status;
-    return operand_register(phi->result);
+    return machine_choose(program, join, wrong, operand_immediate(1), status);
 }
 
 /* The word `exit` is 0 until the first exit makes it its status + 1 (bpf/exit.bpf.c). */

@@ -237,10 +237,7 @@ void string_starts(struct lower *lower, struct value *value)
     machine_place(program, no);
     machine_jump(program, join);
     machine_place(program, join);
-    struct machine_instruction *phi = machine_phi(program, join);
-    for (size_t i = 0; i < join->predecessor_count; i++)
-        phi->args[i] = operand_immediate(join->predecessors[i] != no);
-    lower_place(lower, value)->value = operand_register(phi->result);
+    lower_place(lower, value)->value = machine_choose(program, join, no, operand_immediate(0), operand_immediate(1));
 }
 
 /* --- length --- */
@@ -376,13 +373,10 @@ static void read_text(struct value *value, struct reading *reading, struct machi
     machine_place(program, whole);
     machine_jump(program, done);
     machine_place(program, done);
-    struct machine_instruction *present = machine_phi(program, done);
-    for (size_t i = 0; i < done->predecessor_count; i++)
-        present->args[i] = operand_immediate(done->predecessors[i] == whole);
     struct place *place = lower_place(lower, value);
     place->value = reading->buffer;
     place->capacity = reading->capacity;
-    place->present = operand_register(present->result);
+    place->present = machine_choose(program, done, whole, operand_immediate(1), operand_immediate(0));
 }
 
 static struct reading new_reading(struct lower *lower, struct operand buffer, uint32_t capacity, bool of_kernel)

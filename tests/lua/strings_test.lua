@@ -25,7 +25,7 @@ local function banner()
       for i = 0, 9999 do
         local at = 0x%sULL + (e.arg1 * 10000 + i) * 32
         local s = kstr(at, 16)
-        if s and s:starts "Linux version " then found[1] = at end
+        if s and s:starts "Linux version " and not found[1] then found[1] = at end
       end
     end) at_exit(function() printf("%%x\n", found:get(1) + 0LL) end)' -- ./build/targets/strings]]):format(constants))
   return "0x" .. run.out:match "ffff%x+"
@@ -79,7 +79,7 @@ local BANNER = banner()
 if not BANNER then print "# no string of the kernel is known" end
 case("the kernel's strings", [[local m = up.hash()
   up.uprobe(TEXT, function(e) if e.arg1 == 1 then m[1], m[2], m[3] = up.kstr(BANNER, 15), up.kstr(BANNER + 6), up.kstr(8) end end)]],
-  [[m[1], m[2]:sub(1, 7), m[3]
+  [[m[1], tostring(m[2]):sub(1, 7), m[3]
 ]], "Linux version … version nil")
 
 -- --- what is done with them ---
