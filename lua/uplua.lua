@@ -13,6 +13,9 @@ local home = {
   uprobe = "setup", uretprobe = "setup",
   site = "setup", defines = "setup", modules_defining = "setup",
 
+  -- addresses and names
+  symbol = "frame", kernel_symbol = "frame", address = "frame",
+
   -- operations of handlers
   i8 = "builtin", i16 = "builtin", i32 = "builtin", i64 = "builtin",
   u8 = "builtin", u16 = "builtin", u32 = "builtin", u64 = "builtin",

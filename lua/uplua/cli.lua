@@ -18,6 +18,7 @@ terminal, a prompt. A script name without a slash is looked up among the install
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
       --self            traces uplua itself too
+      --symbolize PID ADDRESS...  prints the functions that hold these addresses of a process
       --unwind-info FILE [ADDRESS]  prints how stacks are walked through FILE's code, or its code at ADDRESS
   -V, --version
   -h, --help
@@ -105,6 +106,11 @@ local known = {
   ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },
   ["--explain"]  = { set = function(options) options.explain = true end },
   ["--self"]     = { set = function(options) options.self = true end },
+  ["--symbolize"] = { value = "PID", set = function(options, word)
+    local pids = parse_pids(word, {})
+    if not pids or #pids ~= 1 then wrong("--symbolize needs a PID and addresses, as in --symbolize 4242 0x7f3a1c29ef04") end
+    options.symbolize = pids[1]
+  end },
   ["--unwind-info"] = { value = "FILE", set = function(options, file) options.unwind_info = file end },
   ["--version"]  = { set = function(options) options.version = true end },
   ["--help"]     = { set = function(options) options.help = true end },

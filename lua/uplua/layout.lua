@@ -62,7 +62,7 @@ local function put_string(p, v, size, as_cut)
 end
 
 local function stack_id(v)
-  if type(v) == "table" then return rawget(v, "id") end
+  if type(v) == "userdata" then return v.id end
   if istype(uint64, v) or istype(int64, v) or type(v) == "number" then return v end
 end
 

@@ -202,6 +202,9 @@ return function(argv)
   if options.unwind_info then
     return try(require "uplua.unwind_info", options.unwind_info, options.script) and 0 or 1
   end
+  if options.symbolize then
+    return try(require "uplua.symbolize", options.symbolize, { options.script, unpack(options.arguments) }) and 0 or 1
+  end
   if options.script or options.code then return run_script(options) end
   if core.system.is_terminal(0) and core.system.is_terminal(1) then return run_prompt(options) end
   io.stderr:write(cli.usage, "\n")

@@ -23,7 +23,7 @@ local function parts_of(key)
   local heads, frames = {}, nil
   local function part(value)
     local line = record.show(value)
-    if line:find("\n", 1, true) or (type(value) == "table" and rawget(value, "id")) then
+    if line:find("\n", 1, true) or type(value) == "userdata" then
       frames = frames or {}
       for frame in line:gmatch("[^\n]+") do frames[#frames + 1] = frame:match("^%s*(.-)%s*$") end
     else

@@ -1,19 +1,22 @@
 -- Stacks on the script's side. A stack value in a map or ring is a 64-bit id; here it becomes one object per id, so that
 -- it can be a key of a Lua table. Frames are read from the kernel and named when somebody asks, and only once.
 --
--- A stack is a table (LuaJIT without 5.2 compatibility asks no table for its length: hence depth(), not #s):
+-- A stack:
 --   tostring(s)   one line per frame, the innermost first, as in "     zmalloc+0x21"
---   s:frames()    { { address, symbol or nil, offset, module or nil }, … }, the innermost first
---   s:depth()     the number of frames
+--   #s            the number of frames; also s:depth()
+--   s:frames()    { { address, symbol, offset, module, kernel }, … }, the innermost first: see frame.lua
+--   s:text(style) as tostring, in another style: STYLES below
 --   s:folded()    "main;serve;zmalloc": the outermost first, functions without offsets, for flame graphs
 --   s:key()       equal for stacks that print equally: to merge those of several processes in a view
 --   s:pid()       the process it was taken in
 --   s.id          the id, a uint64_t
-local ffi  = require "ffi"
-local bit  = require "bit"
-local core = require "uplua.core"
-local loop = require "uplua.loop"
-local map  = require "uplua.map"
+local ffi   = require "ffi"
+local bit   = require "bit"
+local core  = require "uplua.core"
+local frame = require "uplua.frame"
+local loop  = require "uplua.loop"
+local map   = require "uplua.map"
+local text  = require "uplua.text"
 
 ffi.cdef [[
 struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t frames[]; };
@@ -25,139 +28,152 @@ local INDENT = "     "
 local u64       = ffi.typeof "uint64_t"
 local u64_array = ffi.typeof "uint64_t[1]"
 local view_type = ffi.typeof "const struct uplua_stack *"
-local words     = ffi.typeof "const uint64_t *"
 
-local stack, methods, meta = {}, {}, {}
-meta.__index = methods
+local stack, methods = {}, {}
+
+-- A stack is a userdata, of which LuaJIT takes the length; a table's it would not. What is known of it stands in a table of its own.
+local prototype = newproxy(true)
+local meta      = getmetatable(prototype)
 
 local sources = {}  -- { fd, map, value }, the last bound first
 local objects = {}  -- upper half of the id → lower half → object
-local symbols       -- uplua.core's, made when first needed
+local states  = {}  -- object → { id, pid, ending, raw (its frames, u64 each), list, text, folded }
+local names = frame.symbols
 local unwinder      -- uplua.core's; nil until handlers use stacks
 
-local function names()
-  symbols = symbols or core.symbols.new()
-  return symbols
-end
-
--- Addresses as text; a number is exact below 2^53, garbage above it comes as cdata.
-local function hex(address)
-  local digits = bit.tohex(ffi.cast(u64, address)):gsub("^0+", "")
-  return "0x" .. (digits == "" and "0" or digits)
-end
-
-local function plain(address)
-  return address < 2 ^ 53 and tonumber(address) or address
-end
-
--- Reads the frames of S from the kernel, once. What is not there has no frames: the store was full, or no stack
+-- Reads the frames of a stack from the kernel, once: false where they are not there, because the store was full or no stack
 -- could be taken; the ledger has counted it.
-local function load(s)
-  if s._frames then return end
+local function load(state)
+  if state.raw then return true end
   for _, source in ipairs(sources) do
-    if source.map:lookup(u64_array(s.id), source.value) then
+    if source.map:lookup(u64_array(state.id), source.value) then
       local found = ffi.cast(view_type, source.value)
       local room = math.floor((source.map.value_size - HEADER) / 8)
-      s._pid, s._end = found.tgid, found.end_
-      s._frames = ffi.string(found.frames, math.min(found.count, room) * 8)
-      return
+      state.pid, state.ending = found.tgid, found.end_
+      state.raw = ffi.string(found.frames, math.min(found.count, room) * 8)
+      return true
     end
   end
-  return true
+  return false
 end
 
-local function resolve(s)
-  if s._list then return s._list end
-  if load(s) then return {} end
-  local list, raw = {}, s._frames
-  local found = names():resolve(s._pid, raw)
-  local address = ffi.cast(words, raw)
-  for i = 1, #raw / 8 do
-    list[i] = {
-      address = plain(address[i - 1]),
-      symbol  = found[3 * i - 2] or nil,
-      module  = found[3 * i - 1] or nil,
-      offset  = found[3 * i],
-    }
+local function resolve(state)
+  if not state.list then
+    if not load(state) then return {} end
+    state.list = frame.resolve(state.pid, state.raw)
   end
-  s._list = list
-  return list
+  return state.list
 end
 
 -- Why a stack has no more frames (enum stack_end of bpf/stack.h).
 local NO_TABLE, UNMAPPED, UNREADABLE, CUT = 1, 2, 3, 4
 
-local function basename(path)
-  return path:match "[^/]+$" or path
-end
-
--- A frame's function, or what is known in its place; the second value tells whether the offset is still to be added.
-local function name(frame)
-  if frame.symbol then return frame.symbol, true end
-  if frame.module then return basename(frame.module) .. "+" .. hex(frame.offset), false end
-  return "[unknown] " .. hex(frame.address), false
-end
-
-local function line(frame)
-  local text, bare = name(frame)
-  return bare and text .. "+" .. hex(frame.offset) or text
-end
-
 -- What is to be said in place of the frames that are missing; nil where none is.
-local function missing(s)
-  local last = s._list and s._list[#s._list]
-  if s._end == NO_TABLE then
-    return ("[no unwind table: %s]"):format(last and last.module and basename(last.module) or "unknown code")
+local function missing(state)
+  local last = state.list and state.list[#state.list]
+  if state.ending == NO_TABLE then
+    return ("[no unwind table: %s]"):format(last and last.module and frame.basename(last.module) or "unknown code")
   end
-  if s._end == UNMAPPED then return "[mapping not known]" end
-  if s._end == UNREADABLE then return "[stack not readable]" end
-  if s._end == CUT then return "[cut]" end
+  if state.ending == UNMAPPED then return "[mapping not known]" end
+  if state.ending == UNREADABLE then return "[stack not readable]" end
+  if state.ending == CUT then return "[cut]" end
+end
+
+-- How s:text(style) prints, and what tostring takes.
+local STYLES = {
+  offsets   = true,  -- "zmalloc+0x21" instead of "zmalloc"
+  addresses = false, -- each line begins with the address
+  modules   = false, -- each line ends with the file in parentheses
+  reverse   = false, -- the outermost frame first
+  one_line  = false, -- frames are joined by " < " (reverse: " > ") or by this text
+}
+
+local function check_style(style)
+  local known = {}
+  for name in pairs(STYLES) do known[#known + 1] = name end
+  for name, value in pairs(style) do
+    if STYLES[name] == nil then
+      error(("text: unknown style '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), known)), 3)
+    end
+    if type(value) ~= "boolean" and not (name == "one_line" and type(value) == "string") then
+      error(("text: %s is true or false, not %s"):format(name, tostring(value)), 3)
+    end
+  end
+end
+
+local function text_of(state, style)
+  local lines = {}
+  local offsets = style.offsets ~= false
+  for i, one in ipairs(resolve(state)) do
+    lines[i] = frame.text(one, offsets, style.addresses, style.modules)
+  end
+  if #lines == 0 then lines[1] = "[stack not recorded]" end
+  lines[#lines + 1] = state.list and #state.list > 0 and missing(state) or nil
+  if style.reverse then
+    for i = 1, math.floor(#lines / 2) do lines[i], lines[#lines + 1 - i] = lines[#lines + 1 - i], lines[i] end
+  end
+  if style.one_line then
+    local between = style.one_line == true and (style.reverse and " > " or " < ") or style.one_line
+    return table.concat(lines, between)
+  end
+  return INDENT .. table.concat(lines, "\n" .. INDENT)
+end
+
+function methods:text(style)
+  style = style or {}
+  if type(style) ~= "table" then error("text: a style is a table, as in s:text { addresses = true }", 2) end
+  check_style(style)
+  return text_of(states[self], style)
 end
 
 function methods:pid()
-  load(self)
-  return self._pid
+  local state = states[self]
+  load(state)
+  return state.pid
 end
 
 function methods:depth()
-  load(self)
-  return self._frames and #self._frames / 8 or 0
+  local state = states[self]
+  return load(state) and #state.raw / 8 or 0
 end
 
 function methods:frames()
   local copies = {}
-  for i, frame in ipairs(resolve(self)) do
-    copies[i] = { address = frame.address, symbol = frame.symbol, offset = frame.offset, module = frame.module }
-  end
+  for i, one in ipairs(resolve(states[self])) do copies[i] = frame.copy(one) end
   return copies
 end
 
 function methods:folded()
-  if self._folded then return self._folded end
-  local parts, list = {}, resolve(self)
-  for i = #list, 1, -1 do
-    parts[#parts + 1] = (name(list[i]):gsub(";", "\\x3b"))
+  local state = states[self]
+  if not state.folded then
+    if not load(state) then return "[stack not recorded]" end
+    state.folded = state.raw == "" and "[stack not recorded]" or names():folded(state.pid, state.raw)
   end
-  local text = #parts > 0 and table.concat(parts, ";") or "[stack not recorded]"
-  if self._frames then self._folded = text end
-  return text
+  return state.folded
 end
 
 function methods:key()
   return tostring(self)
 end
 
+function meta.__index(self, name)
+  if name == "id" then return states[self].id end
+  return methods[name]
+end
+
+function meta.__newindex(_, name)
+  error(("a stack's field '%s' cannot be set"):format(tostring(name)), 2)
+end
+
+meta.__len = methods.depth
+
 function meta:__tostring()
-  if self._text then return self._text end
-  local lines = {}
-  for i, frame in ipairs(resolve(self)) do
-    lines[i] = INDENT .. line(frame)
-  end
-  local note = missing(self)
-  if note and #lines > 0 then lines[#lines + 1] = INDENT .. note end
-  local text = #lines > 0 and table.concat(lines, "\n") or INDENT .. "[stack not recorded]"
-  if self._frames then self._text = text end
-  return text
+  local state = states[self]
+  if not state then return "stack" end -- the prototype
+  if state.text then return state.text end
+  local shown = text_of(state, STYLES)
+  if state.raw then state.text = shown end
+  return shown
 end
 
 function meta.__concat(a, b)
@@ -176,9 +192,7 @@ end
 
 -- To be called before FD is closed: stacks that the script holds keep their frames.
 function stack.unbind(fd)
-  for _, lower in pairs(objects) do
-    for _, s in pairs(lower) do load(s) end
-  end
+  for _, state in pairs(states) do load(state) end
   for i, source in ipairs(sources) do
     if source.fd == fd then
       table.remove(sources, i)
@@ -199,7 +213,8 @@ function stack.intern(id)
   end
   local s = lower[low + 0.5]
   if not s then
-    s = setmetatable({ id = id }, meta)
+    s = newproxy(prototype)
+    states[s] = { id = id }
     lower[low + 0.5] = s
   end
   return s
@@ -207,7 +222,7 @@ end
 
 -- True if V is a stack.
 function stack.is(v)
-  return type(v) == "table" and getmetatable(v) == meta
+  return type(v) == "userdata" and getmetatable(v) == meta
 end
 
 -- True if A and B print equally.
@@ -249,8 +264,8 @@ end
 
 -- What was lost of it, for the ledger: { { text, count }, … }.
 function stack.lost()
-  if not symbols then return {} end
-  local records, frames = symbols:lost()
+  local records, frames = frame.lost()
+  if not records then return {} end
   return {
     { "mapping not recorded: what it holds may have no names", records },
     { "frame of a process that has exited: nothing is known of its mappings", frames },

@@ -5,6 +5,7 @@
 
 #include "lua/core.h"
 #include "lua/target.h"
+#include "probe/address.h"
 #include "probe/probe.h"
 #include "sys/bpf.h"
 
@@ -144,11 +145,25 @@ static int probe_test_run(lua_State *L)
     return code < 0 ? luaL_error(L, "the kernel cannot run the handler for a test: %s", strerror(-code)) : 0;
 }
 
+/* probe.address(spec, pid) → address of the function in the process; raises the reason where there is none */
+static int probe_address_lua(lua_State *L)
+{
+    const char *spec = luaL_checkstring(L, 1);
+    pid_t pid = (pid_t)luaL_checkinteger(L, 2);
+    uint64_t address = 0;
+    struct error err = { 0 };
+    if (probe_address(spec, pid, &address, &err))
+        return core_raise(L, &err);
+    lua_pushnumber(L, (lua_Number)address); /* of user space: below 2^53 */
+    return 1;
+}
+
 int probe_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "close", probe_close },
-        { "modules_defining", probe_modules }, { "test_run", probe_test_run }, { NULL, NULL },
+        { "modules_defining", probe_modules }, { "test_run", probe_test_run },
+        { "address", probe_address_lua }, { NULL, NULL },
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { NULL, NULL } };
     static const luaL_Reg link_methods[] = { { "close", link_close }, { NULL, NULL } };

@@ -22,6 +22,7 @@
 
 #include "sym/demangle.h"
 #include "sym/files.h"
+#include "sym/kernel.h"
 #include "sym/processes.h"
 #include "sys/mmap_events.h"
 
@@ -34,6 +35,7 @@ struct symbols {
     struct files files;
     struct processes processes;
     void *texts; /* tsearch tree of strings: the modules' names */
+    struct kernel *kernel; /* made when first needed */
     struct mmap_events *events;
     bool everybody; /* all processes are followed, not only the known ones and their children */
     bool unread;    /* the mappings that they had before have not been read */
@@ -64,6 +66,7 @@ void symbols_free(struct symbols *symbols)
     if (!symbols)
         return;
     mmap_events_close(symbols->events);
+    kernel_free(symbols->kernel);
     processes_free(&symbols->processes);
     files_free(&symbols->files);
     tdestroy(symbols->texts, free);
@@ -377,9 +380,22 @@ static struct mapping *find(struct symbols *symbols, struct process *process, ui
     return mapping;
 }
 
+static int lookup_kernel(struct symbols *symbols, uint64_t address, struct symbol *result)
+{
+    result->kernel = true;
+    if (!symbols->kernel && !(symbols->kernel = kernel_new("/proc/kallsyms")))
+        return -ENOENT;
+    const char *module;
+    result->function = kernel_lookup(symbols->kernel, address, &result->offset, &module);
+    result->module = result->function ? module : NULL;
+    return result->function ? 0 : -ENOENT;
+}
+
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct symbol *result)
 {
     *result = (struct symbol){.offset = address};
+    if (kernel_has(address))
+        return lookup_kernel(symbols, address, result);
     struct process *process = processes_get(&symbols->processes, pid);
     struct mapping *mapping = process ? find(symbols, process, address) : NULL;
     if (!mapping) {

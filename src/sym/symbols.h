@@ -19,6 +19,7 @@ struct symbol {
     const char *function; /* demangled, control characters escaped; NULL where nothing is known. Owned by SYMBOLS. */
     const char *module;   /* path as the process sees it, "[vdso]", "[heap]" …; NULL: no mapping has the address */
     uint64_t offset;      /* from the function's start; without a function the module's ELF address */
+    bool kernel;          /* the address is one of the kernel's: its texts are valid until the next call */
 };
 
 struct symbols *symbols_new(void);
@@ -77,7 +78,8 @@ struct symbols_lost symbols_lost(const struct symbols *symbols);
 
 /*
  * Names ADDRESS of process PID in *RESULT. Always fills it; returns 0, or -ENOENT where not even a mapping is known.
- * Functions come from the file's .symtab, a separate debug file (build id, debuglink with its CRC), else .dynsym.
+ * Functions come from the file's .symtab, a separate debug file (build id, debuglink with its CRC), else .dynsym. An
+ * address of the kernel's half is named by /proc/kallsyms whatever PID is; -ENOENT where that does not know it.
  */
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct symbol *result);
 

@@ -39,7 +39,9 @@ ok(s == stack.intern(ffi.cast("int64_t", ID)) and stack.intern(23) == stack.inte
 ok(s ~= stack.intern(23), "another for another id")
 ok(stack.is(s) and not stack.is {} and not stack.is(23), "stack.is tells stacks")
 is(s.id, ID, "its id")
-is(s:depth(), 5, "its depth")
+is(#s, 5, "its length")
+is(s:depth(), 5, "which is its depth")
+ok(not pcall(function() s.id = 23 end), "its fields are not set")
 is(s:pid(), pid, "its process")
 is(tostring(s), [[
      malloc+0x0
@@ -74,6 +76,22 @@ ok(stack.intern(26):frames()[2].offset ~= 0 or stack.intern(26):frames()[2].symb
 
 put(27, address(ffi.new "char[64]"))
 like(tostring(stack.intern(27)), "^     %[?[%w_]+%]?%+0x%x+$", "memory without a symbol is module and offset")
+
+local short = stack.intern(25)
+local place = ("0x%x free (libc.so.6)"):format(tonumber(free) + 8)
+is(short:text { offsets = false }, "     malloc\n     free", "a style: without offsets")
+is(short:text { reverse = true }, "     free+0x8\n     malloc+0x0", "the outermost first")
+is(short:text { one_line = true }, "malloc+0x0 < free+0x8", "in one line")
+is(short:text { one_line = true, reverse = true }, "free+0x8 > malloc+0x0", "in one line, the outermost first")
+is(short:text { one_line = ";", offsets = false }, "malloc;free", "joined by a text")
+ok(short:text { addresses = true, modules = true, offsets = false }:find("\n     " .. place, 1, true), "with address and module")
+is(short:text(), tostring(short), "the usual one")
+local good, message = pcall(short.text, short, { ofsets = true })
+like(message, "unknown style 'ofsets'; did you mean 'offsets'%?$", "an unknown style is refused")
+good, message = pcall(short.text, short, { offsets = 1 })
+like(message, "offsets is true or false, not 1$", "and a value that is none")
+ok(not good, "with an error")
+is(tostring(short:frames()[2]), "free+0x8", "a frame is text, too")
 
 local late = stack.intern(28)
 is(tostring(late), "     [stack not recorded]", "an id that the map lacks")

@@ -1,0 +1,130 @@
+-- Frames: addresses with their names. A frame is a table with the fields
+--   address   a number, a uint64_t where it is 2^53 or more
+--   symbol    the function's name; nil where none is known
+--   offset    from the function's start; without a function, in the module
+--   module    "/usr/lib/x86_64-linux-gnu/libc.so.6", "[vdso]", "[kernel]"; nil where nothing is mapped
+--   kernel    true: an address of the kernel's
+-- tostring(frame) is "malloc+0x1d", "libfoo.so+0x1234" or "[unknown] 0x1234".
+local ffi  = require "ffi"
+local bit  = require "bit"
+local core = require "uplua.core"
+
+local frame, meta = {}, {}
+
+local u64       = ffi.typeof "uint64_t"
+local u64_array = ffi.typeof "uint64_t[1]"
+local words     = ffi.typeof "const uint64_t *"
+local KERNEL    = 2ULL ^ 63
+
+local symbols -- uplua.core's, made when first needed
+
+-- The run's symbols.
+function frame.symbols()
+  symbols = symbols or core.symbols.new()
+  return symbols
+end
+
+-- What symbols:lost() counts; nothing where none was ever asked for.
+function frame.lost()
+  if symbols then return symbols:lost() end
+end
+
+-- Addresses as text; a number is exact below 2^53, garbage above it comes as cdata.
+local function hex(address)
+  local digits = bit.tohex(ffi.cast(u64, address)):gsub("^0+", "")
+  return "0x" .. (digits == "" and "0" or digits)
+end
+frame.hex = hex
+
+local function plain(address)
+  return address < 2 ^ 53 and tonumber(address) or address
+end
+
+-- The last part of a path.
+function frame.basename(path)
+  return path:match "[^/]+$" or path
+end
+
+-- A frame's function, or what is known in its place; the second value tells whether the offset is still to be added.
+local function name(one)
+  if one.symbol then return one.symbol, true end
+  if one.module then return frame.basename(one.module) .. "+" .. hex(one.offset), false end
+  return "[unknown] " .. hex(one.address), false
+end
+
+-- A frame as text, with or without its offset in the function, its address before it, its module behind it.
+function frame.text(one, offset, address, module)
+  local shown, bare = name(one)
+  if bare and offset then shown = shown .. "+" .. hex(one.offset) end
+  if address then shown = hex(one.address) .. " " .. shown end
+  if module and one.symbol and one.module then shown = ("%s (%s)"):format(shown, frame.basename(one.module)) end
+  return shown
+end
+
+function meta.__tostring(one) return frame.text(one, true) end
+
+-- A frame like ONE, for the script to keep.
+function frame.copy(one)
+  local copy = {}
+  for field, value in pairs(one) do copy[field] = value end
+  return setmetatable(copy, meta)
+end
+
+-- The frames of the addresses RAW (a string of 64-bit integers, the innermost first) in process PID.
+function frame.resolve(pid, raw)
+  local list = {}
+  local found = frame.symbols():resolve(pid, raw)
+  local address = ffi.cast(words, raw)
+  for i = 1, #raw / 8 do
+    list[i] = setmetatable({
+      address = plain(address[i - 1]),
+      symbol  = found[3 * i - 2] or nil,
+      module  = found[3 * i - 1] or nil,
+      offset  = found[3 * i],
+      kernel  = address[i - 1] >= KERNEL or nil,
+    }, meta)
+  end
+  return list
+end
+
+local function resolve_one(what, pid, address)
+  if type(address) ~= "number" and not (ffi.istype("uint64_t", address) or ffi.istype("int64_t", address)) then
+    error(("%s: an address is a number, not a %s"):format(what, type(address)), 3)
+  end
+  if type(address) == "number" and not (address >= 0 and address < 2 ^ 64) then
+    error(("%s: %s is no address"):format(what, tostring(address)), 3)
+  end
+  return frame.resolve(pid, ffi.string(u64_array(address), 8))[1]
+end
+
+local function check_pid(what, pid)
+  if type(pid) ~= "number" or pid % 1 ~= 0 or pid < 1 or pid >= 2 ^ 31 then
+    error(("%s: '%s' is no process"):format(what, tostring(pid)), 3)
+  end
+  return pid
+end
+
+-- up.symbol(pid, address): the frame of ADDRESS in process PID.
+function frame.symbol(pid, address)
+  return resolve_one("symbol", check_pid("symbol", pid), address)
+end
+
+-- up.kernel_symbol(address): the frame of an address of the kernel.
+function frame.kernel_symbol(address)
+  return resolve_one("kernel_symbol", 0, address)
+end
+
+-- up.address(spec [, pid]): where the function "libc:malloc" is in process PID, else in the run's target. nil and the reason where
+-- it is not there.
+function frame.address(spec, pid)
+  if type(spec) ~= "string" then
+    error('address: a function is named as for a probe, as in up.address("libc:malloc", 4242)', 2)
+  end
+  pid = pid or core.target.pids()[1]
+  if not pid then error("address: there is no target; name the process, as in up.address(\"libc:malloc\", 4242)", 2) end
+  local ok, address = pcall(core.probe.address, spec, check_pid("address", pid))
+  if not ok then return nil, address end
+  return address
+end
+
+return frame

@@ -1,0 +1,56 @@
+#include "probe/address.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "probe/probe.h"
+#include "sym/maps.h"
+
+/* True if MAPPING is of the file of SITE. */
+static bool is_of(const struct mapping *mapping, const struct site *site, const struct stat *stat)
+{
+    if (!mapping->inode || !mapping->path)
+        return false;
+    /* On some file systems stat has another device than the mappings; then the path has to do. */
+    return mapping->inode == stat->st_ino && (mapping->device == stat->st_dev || !strcmp(mapping->path, site->module));
+}
+
+static int find_mapped(const struct maps *maps, const struct site *site, pid_t pid, uint64_t *address, struct error *err)
+{
+    struct stat file;
+    if (stat(site->path, &file))
+        return error_set(err, -errno, "cannot open %s: %s", site->module, strerror(errno));
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct mapping *mapping = &maps->items[i];
+        uint64_t size = mapping->end - mapping->start;
+        if (mapping->executable && is_of(mapping, site, &file) && site->offset >= mapping->offset &&
+            site->offset - mapping->offset < size) {
+            *address = mapping->start + (site->offset - mapping->offset);
+            return 0;
+        }
+    }
+    return error_set(err, -ENOENT, "process %d has not mapped %s of %s", (int)pid, site->function, site->module);
+}
+
+int probe_address(const char *spec, pid_t pid, uint64_t *address, struct error *err)
+{
+    struct target target;
+    struct site *sites = NULL;
+    size_t count = 0;
+    struct maps maps = {0};
+    target_init(&target);
+    int rc = target_attach(&target, &pid, 1, err);
+    if (!rc)
+        rc = probe_resolve(spec, &target, &sites, &count, err);
+    if (!rc && count != 1)
+        rc = error_set(err, -ENOTUNIQ, "%s: there are %zu of that name, at different addresses", spec, count);
+    if (!rc && (rc = maps_read(&maps, pid)))
+        error_set(err, rc, "mappings of process %d: %s", (int)pid, strerror(-rc));
+    if (!rc)
+        rc = find_mapped(&maps, &sites[0], pid, address, err);
+    maps_free(&maps);
+    sites_free(sites, count);
+    target_close(&target);
+    return rc;
+}

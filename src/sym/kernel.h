@@ -1,0 +1,24 @@
+/* The kernel's own symbols: its functions and variables, those of modules, and BPF programs. */
+#ifndef UPLUA_SYM_KERNEL_H
+#define UPLUA_SYM_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kernel;
+
+/* Reads PATH, which has the form of /proc/kallsyms, when first asked. NULL without memory. */
+struct kernel *kernel_new(const char *path);
+void kernel_free(struct kernel *kernel);
+
+/* True if ADDRESS lies in the kernel's half of the address space. */
+bool kernel_has(uint64_t address);
+
+/*
+ * The name of what ADDRESS lies in, or NULL, with its distance from the start in *OFFSET and in *MODULE "[kernel]", "[ext4]",
+ * "[bpf]". Texts are KERNEL's, until the next call. Modules and BPF programs come and go: where none is known, the list
+ * is read again if that was not done a moment ago. Names nothing where the kernel hides its addresses (kptr_restrict).
+ */
+const char *kernel_lookup(struct kernel *kernel, uint64_t address, uint64_t *offset, const char **module);
+
+#endif

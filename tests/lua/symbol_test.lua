@@ -1,0 +1,95 @@
+-- Addresses to names and back, for scripts and on the command line: of processes and of the kernel.
+local ffi = require "ffi"
+local tap = require "tap"
+local target = require "target"
+local up = require "uplua"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+ffi.cdef "int getpid(void); void *malloc(size_t size);"
+local pid = ffi.C.getpid()
+local malloc = tonumber(ffi.cast("uint64_t", ffi.cast("void *", ffi.C.malloc)))
+
+local frame = up.symbol(pid, malloc + 3)
+is(tostring(frame), "malloc+0x3", "up.symbol names an address")
+is(frame.symbol, "malloc", "its function")
+is(frame.offset, 3, "its offset")
+is(frame.address, malloc + 3, "its address")
+like(frame.module, "/libc%.so%.6$", "its file")
+is(frame.kernel, nil, "which is not the kernel's")
+is(tostring(up.symbol(pid, ffi.cast("uint64_t", malloc))), "malloc+0x0", "a cdata is an address")
+is(tostring(up.symbol(pid, 0x123)), "[unknown] 0x123", "an address that is not mapped stays one")
+
+for _, wrong in ipairs { { pid, "x" }, { pid, -1 }, { pid, 2 ^ 64 }, { pid }, { "x", 1 }, { 0, 1 }, { 1.5, 1 } } do
+  local good, message = pcall(up.symbol, wrong[1], wrong[2])
+  ok(not good and message:find "symbol: ", ("up.symbol(%s, %s) is refused"):format(tostring(wrong[1]), tostring(wrong[2])))
+end
+
+is(up.address("libc:malloc", pid), malloc, "up.address is where a function is")
+is(up.address("libc:malloc+0x0", pid), malloc, "with an offset, too")
+local address, reason = up.address("libc:mallocx", pid)
+is(address, nil, "a function that is not there has no address")
+like(reason, "no such function in .*did you mean", "and the reason is told")
+like(select(2, up.address("libc:malloc", 2 ^ 22 - 1)), "no process 4194303", "neither has one of no process")
+ok(not pcall(up.address, "libc:malloc"), "without a target the process must be named")
+
+-- The kernel: every 997th function of its list, as far as it shows addresses.
+local function parse(digits) return tonumber(digits:sub(1, 8), 16) * 2ULL ^ 32 + tonumber(digits:sub(9), 16) end
+local shown, compared, wrong, line_number = false, 0, 0, 0
+for line in io.lines "/proc/kallsyms" do
+  line_number = line_number + 1
+  local digits, name, module = line:match "^(%x+) [Tt] (%S+)\t?(%S*)"
+  if digits and digits:find "^ffff" and line_number % 997 == 0 and not module:find "bpf" then
+    shown = true
+    local found = up.kernel_symbol(parse(digits))
+    compared = compared + 1
+    -- Several names may share the address: then another may have been chosen.
+    local equal = found.offset == 0 and found.kernel and found.module == (module ~= "" and module or "[kernel]")
+    if not equal or not found.symbol then wrong = wrong + 1 end
+  end
+end
+ok(not shown or compared > 23, ("%d functions of the kernel were looked up"):format(compared))
+is(wrong, 0, "each is found where the kernel says it is")
+for line in io.lines "/proc/kallsyms" do
+  local digits = line:match "^(ffff%x+) T vfs_read$"
+  if digits then
+    local found = up.kernel_symbol(parse(digits) + 5)
+    is(tostring(found), "vfs_read+0x5", "up.kernel_symbol names an address inside a function")
+    is(found.module, "[kernel]", "its module")
+    is(tostring(up.symbol(pid, parse(digits) + 5)), "vfs_read+0x5", "the kernel is in every process")
+  end
+end
+is(tostring(up.kernel_symbol(0xffffffffffffff00ULL)), "[unknown] 0xffffffffffffff00", "far from all functions nothing is named")
+
+-- A BPF program that was loaded after the list was first read.
+if shown then
+  local run = target.uplua [[-e '
+    kernel_symbol(0xffffffff81000000ULL)
+    n = count() uprobe("libc:malloc", function(e) n:inc() end)
+    after(0.1, function()
+      for line in io.lines "/proc/kallsyms" do
+        local digits, name = line:match "^(ffff%x+) t (bpf_prog_%x+_handler_?%w*)%s+%[bpf%]$"
+        if digits then
+          local f = kernel_symbol(tonumber(digits:sub(1, 8), 16) * 2ULL ^ 32 + tonumber(digits:sub(9), 16) + 1)
+          if f.symbol == name and f.module == "[bpf]" and f.offset == 1 then print "named" exit() end
+        end
+      end
+      exit()
+    end)']]
+  is(run.out:match "named", "named", "a BPF program that was loaded since has its name")
+end
+
+local run = target.shell(([[./uplua --symbolize $$ 0x123 18446744073709551615 >"$D/out" 2>"$D/err"]]))
+is(run.out, "0x123  [unknown] 0x123\n0xffffffffffffffff  [unknown] 0xffffffffffffffff\n", "--symbolize prints a line for each address")
+run = target.shell [[
+  read -r range rest < <(grep -m 1 'r-xp.*libc\.so\.6' /proc/$$/maps)
+  base=$(grep -m 1 'libc\.so\.6' /proc/$$/maps); base=0x${base%%-*}
+  offset=$(nm -D $(awk '/libc\.so\.6/ { print $6; exit }' /proc/$$/maps) | sed -n 's/^\([0-9a-f]*\) T malloc@.*/0x\1/p')
+  ./uplua --symbolize $$ $(printf '%#x' $((base + offset + 7))) >"$D/out" 2>"$D/err"]]
+like(run.out, "^0x%x+  malloc%+0x7 %(/.*/libc%.so%.6%)\n", "with function and file")
+is(target.uplua("--symbolize 4194303 1").err, "uplua: mappings of process 4194303: No such process\n", "no process, no names")
+is(target.uplua("--symbolize 1x 1").status, 2, "a process is a number")
+run = target.shell [[./uplua --symbolize $$ main >"$D/out" 2>"$D/err"]]
+is(run.err, "uplua: --symbolize: 'main' is no address\n", "a name is no address")
+
+target.done()
+tap.done_testing()
