@@ -2,12 +2,12 @@
 -- a payload. Functions and tables go by handles, which stay the same for the same function or table.
 local ffi = require "ffi"
 local bit = require "bit"
+local word = require "uplua.word"
 
 local capture = {}
 
 local values, handles = {}, {} -- handle → function or table, and back
 local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
-local eight = ffi.typeof "uint64_t[1]"
 
 -- The handle of a function or table.
 function capture.handle(value)
@@ -42,10 +42,6 @@ local function library_name(value)
   return "a function that is not written in Lua"
 end
 
-local function bytes_of(value)
-  return ffi.string(eight(value), 8)
-end
-
 local function describe(value)
   local kind = type(value)
   if kind == "nil" or kind == "boolean" or kind == "number" or kind == "string" then return kind, value end
@@ -63,8 +59,8 @@ local function describe(value)
   end
   if rawequal(value, ffi.C) then return "table", capture.handle(value) end
   if kind == "cdata" then
-    if ffi.istype(int64, value) then return "i64", bytes_of(value) end
-    if ffi.istype(uint64, value) then return "u64", bytes_of(value) end
+    if ffi.istype(int64, value) then return "i64", word.bytes(value) end
+    if ffi.istype(uint64, value) then return "u64", word.bytes(value) end
     local good, text = pcall(tostring, value)
     local handle = good and text:find "^ctype<" and require "uplua.ctype".parse(value)
     if handle then return "ctype", handle end

@@ -8,11 +8,11 @@
 local ffi  = require "ffi"
 local bit  = require "bit"
 local core = require "uplua.core"
+local word = require "uplua.word"
 
 local frame, meta = {}, {}
 
 local u64       = ffi.typeof "uint64_t"
-local u64_array = ffi.typeof "uint64_t[1]"
 local words     = ffi.typeof "const uint64_t *"
 local KERNEL    = 2ULL ^ 63
 
@@ -94,7 +94,7 @@ local function resolve_one(what, pid, address)
   if type(address) == "number" and not (address >= 0 and address < 2 ^ 64) then
     error(("%s: %s is no address"):format(what, tostring(address)), 3)
   end
-  return frame.resolve(pid, ffi.string(u64_array(address), 8))[1]
+  return frame.resolve(pid, word.bytes(address))[1]
 end
 
 local function check_pid(what, pid)

@@ -64,5 +64,14 @@ run = target.uplua [[-e 'limit = 3 uprobe("libc:clock_nanosleep", function(e) if
   after(0, function() limit = 4 end) every("0.3s", function() limit = limit + 1 end)' -- sleep 1.5]]
 tap.like(run.err, "%-e:1: 'limit' was 3 when the handler was compiled", "a warning comes while the run lasts")
 tap.is(select(2, run.err:gsub("'limit' was 3", "")), 1, "… once")
+-- The more there are, the more of the code that reads them runs compiled by LuaJIT.
+local handler = [[do local m = up.hash()
+  up.uprobe("./build/targets/calls:add3", function(e) local x, y, z = up.i64(LARGE), up.i64(LARGE + 6), up.i64(8) m[1], m[2], m[3] = x, y, z end)
+  up.at_exit(function() if m[1] ~= 0xff00000000000000LL or m[2] ~= 0xff00000000000006LL then wrong = wrong + 1 end end)
+end
+]]
+run = script('local up, LARGE = require "uplua", 0xff00000000000000ULL\nwrong = 0\n' .. handler:rep(40) ..
+             'up.at_exit(function() print("wrong: " .. wrong) end)')
+tap.like(run.out, "wrong: 0\n", "many 64-bit constants")
 target.done()
 tap.done_testing()
