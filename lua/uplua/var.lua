@@ -1,51 +1,63 @@
--- var: one value that handlers and the script read, set and add to, atomically.
---   local threshold = up.var(100)
+-- var: one value that handlers and the script read and set, and add to where it is a number.
+--   local threshold = up.var(100)         an integer, a boolean or a string, as the initial value says
+--   local small = up.var(0, "u32")        or as declared: uplua.declared
 --   threshold:get()  threshold:set(200)  threshold:add(-1)
+-- Numbers and booleans are read, replaced and added to at once; a string is not: who reads it meanwhile may see parts of both.
 local ffi = require "ffi"
+local declared = require "uplua.declared"
 local layout = require "uplua.layout"
 local map = require "uplua.map"
 local object = require "uplua.object"
 local show = require "uplua.show"
 
 ffi.cdef [[
-int64_t *map_var_open(const struct map *map);
-int64_t map_var_get(const int64_t *word);
-void map_var_set(int64_t *word, int64_t value);
-int64_t map_var_add(int64_t *word, int64_t value);
+void *map_var_open(const struct map *map);
+uint64_t map_var_get(const void *word, unsigned size);
+void map_var_set(void *word, uint64_t value, unsigned size);
+void map_var_add(void *word, uint64_t value, unsigned size);
 ]]
 
 local C = ffi.C
 local state_of = object.state
 local methods = {}
-local word = ffi.new("int64_t[1]")
-local bytes = ffi.cast("uint8_t *", word)
 
-local function check(value, level)
-  local kind = type(value)
-  if kind == "boolean" or (kind == "number" and value == math.floor(value) and math.abs(value) < 2 ^ 63) or
-     ffi.istype("int64_t", value) or ffi.istype("uint64_t", value) then
-    return value
-  end
-  error(("var: it holds an integer or a boolean, not %s"):format(kind == "number" and tostring(value) or "a " .. kind), level + 1)
+local MOST = 4096 -- bytes of a string (src/compile/object.h)
+local TEXT = 64   -- bytes of a string that is not declared and not longer from the start
+
+-- The layout of a var that begins with VALUE, or nil.
+local function layout_of(value)
+  if type(value) == "boolean" then return declared.layout "bool" end
+  if type(value) == "string" then return { kind = "string", size = math.max(TEXT, math.ceil((#value + 1) / 8) * 8) } end
+  if ffi.istype("uint64_t", value) then return declared.layout "u64" end
+  if type(value) == "number" or ffi.istype("int64_t", value) then return declared.layout "i64" end
+end
+
+local function called(o) return o.name or "var" end
+
+-- Writes VALUE into the state's buffer.
+local function encode(o, s, value, level)
+  local why = s.codec.encode(s.bytes, value)
+  if why then error(("%s: %s"):format(called(o), why), level + 1) end
 end
 
 local function set(o, s, value, level)
-  check(value, level + 1)
+  encode(o, s, value, level + 1)
   if not s.word then
     s.value = value -- bind writes it
-    return
+  elseif s.is_text then
+    ffi.copy(s.word, s.bytes, s.codec.size)
+  else
+    C.map_var_set(s.word, s.number[0], s.codec.size)
   end
-  local why = s.codec.encode(bytes, value)
-  if why then error(("%s: %s"):format(o.name or "var", why), level + 1) end
-  C.map_var_set(s.word, word[0])
 end
 
 function methods:get()
   local s = state_of(self)
   rawset(self, "read", true)
   if not s.word then return s.value end
-  word[0] = C.map_var_get(s.word)
-  return s.codec.decode(bytes)
+  if s.is_text then return s.codec.decode(s.word) end
+  s.number[0] = C.map_var_get(s.word, s.codec.size)
+  return s.codec.decode(s.bytes)
 end
 
 -- A var that the script sets is its own switch, and no result that the end of the run has to print.
@@ -55,14 +67,20 @@ function methods:set(value)
   set(self, s, value, 2)
 end
 
+-- Wraps at the var's width.
 function methods:add(n)
   local s = state_of(self)
-  check(n, 2)
-  if type(n) == "boolean" then error("var: a boolean cannot be added", 2) end
+  if s.is_text or s.codec.kind == "bool" then
+    error(("%s: %s cannot be added to"):format(called(self), s.is_text and "a string" or "a boolean"), 2)
+  end
+  local why = layout.compile(declared.layout "i64").encode(s.addend_bytes, n)
+  if why then error(("%s: %s"):format(called(self), why), 2) end
   if s.word then
-    C.map_var_add(s.word, type(n) == "number" and ffi.cast("int64_t", n) or n)
+    C.map_var_add(s.word, s.addend[0], s.codec.size)
   else
-    set(self, s, s.value + n, 2)
+    encode(self, s, s.value, 2)
+    s.number[0] = s.number[0] + s.addend[0]
+    s.value = s.codec.decode(s.bytes)
   end
 end
 
@@ -72,10 +90,11 @@ function methods:bind(description)
   local m = map.open(description.fd)
   local first = C.map_var_open(m)
   if first == nil then
-    error(("%s: cannot map its value: %s"):format(self.name or "var", map.reason(-ffi.errno())), 0)
+    error(("%s: cannot map its value: %s"):format(called(self), map.reason(-ffi.errno())), 0)
   end
-  s.map, s.fd, s.word, s.codec = m, description.fd, first, layout.compile(description.value or { kind = "i64", size = 8 })
-  set(self, s, s.value, 2)
+  local value = s.value
+  s.map, s.fd, s.word = m, description.fd, ffi.cast("uint8_t *", first)
+  set(self, s, value, 2)
 end
 
 local metatable = {
@@ -84,10 +103,27 @@ local metatable = {
   __tostring = function(o) return show.value(o:get()) end,
 }
 
+local ZERO = { string = "", bool = false }
+
 return {
-  var = function(initial)
+  -- var([initial [, type]]): 0, false or "" where there is no initial value.
+  var = function(initial, of)
+    local value = layout_of(initial == nil and 0 or initial)
+    if of ~= nil then
+      local why
+      value, why = declared.layout(of)
+      if value and (value.kind == "record" or value.kind == "stack") then value, why = nil, "it holds a number, a boolean or a string" end
+      if not value then error("var: " .. why, 2) end
+      if initial == nil then initial = ZERO[value.kind] end
+    end
+    if not value then error(("var: it holds a number, a boolean or a string, not a %s"):format(type(initial)), 2) end
     if initial == nil then initial = 0 end
-    check(initial, 2)
-    return object.new("var", { initial = initial }, metatable, { value = initial })
+    local size = math.max(8, value.size)
+    local s = { codec = layout.compile(value), is_text = value.kind == "string", value = initial, bytes = ffi.new("uint8_t[?]", size),
+                addend = ffi.new "uint64_t[1]" }
+    s.number, s.addend_bytes = ffi.cast("uint64_t *", s.bytes), ffi.cast("uint8_t *", s.addend)
+    local why = size > MOST and ("a string has up to %d bytes"):format(MOST - 1) or s.codec.encode(s.bytes, initial)
+    if why then error("var: " .. why, 2) end
+    return object.new("var", { initial = initial, value = value }, metatable, s)
   end,
 }

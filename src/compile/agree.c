@@ -77,6 +77,9 @@ static _Noreturn void fail_object(struct compiler *compiler, const struct positi
     }
     if (object->kind == OBJECT_ARRAY && *what == 'k')
         compile_fail(compiler, at, "%s is an array: its keys are integers from 0 on, not %s", whose, type_name(arena, from));
+    if (object->kind == OBJECT_VAR)
+        compile_fail(compiler, at, "the var %s was made for %s, and is set to %s here%s", whose, type_name(arena, before.type),
+                     type_name(arena, from), remedy(arena, from, before.type));
     compile_fail(compiler, at, "the %s of %s is %s here, and %s%s", what, whose, name_of(arena, from, before.type),
                  show(arena, &before, from), remedy(arena, from, before.type));
 }

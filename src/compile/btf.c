@@ -94,9 +94,10 @@ static void add_variables(struct types *types)
 {
     for (size_t i = 0; i < types->object->variable_count; i++) {
         const struct object_variable *variable = &types->object->variables[i];
-        int id = note(types, btf__add_var(types->btf, variable->name, BTF_VAR_GLOBAL_ALLOCATED, types->u64));
-        note(types, btf__add_datasec(types->btf, variable->section, sizeof(uint64_t)));
-        note(types, btf__add_datasec_var_info(types->btf, id, 0, sizeof(uint64_t)));
+        int array = note(types, btf__add_array(types->btf, types->integer, types->u64, variable->size / sizeof(uint64_t)));
+        int id = note(types, btf__add_var(types->btf, variable->name, BTF_VAR_GLOBAL_ALLOCATED, array));
+        note(types, btf__add_datasec(types->btf, variable->section, variable->size));
+        note(types, btf__add_datasec_var_info(types->btf, id, 0, variable->size));
     }
 }
 

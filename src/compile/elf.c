@@ -211,12 +211,12 @@ static void add_counters(struct writer *writer)
 
 static void add_variables(struct writer *writer)
 {
-    static const uint64_t zero;
+    static const uint64_t zeros[MAX_VARIABLE_SIZE / sizeof(uint64_t)];
     for (size_t i = 0; i < writer->object->variable_count; i++) {
         const struct object_variable *variable = &writer->object->variables[i];
         size_t section = add_section(writer, &(struct section){.name = variable->section, .type = SHT_PROGBITS,
-            .flags = SHF_ALLOC | SHF_WRITE, .data = &zero, .size = sizeof zero, .align = 8});
-        writer->variable_symbols[i] = add_symbol(writer, variable->name, STT_OBJECT, section, 0, sizeof zero);
+            .flags = SHF_ALLOC | SHF_WRITE, .data = zeros, .size = variable->size, .align = 8});
+        writer->variable_symbols[i] = add_symbol(writer, variable->name, STT_OBJECT, section, 0, variable->size);
     }
 }
 

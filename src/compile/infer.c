@@ -98,9 +98,8 @@ static struct type number(struct inference *inference, const struct value *user,
         compile_fail(inference->compiler, user->position,
                      "strings have no order in a handler: compare them with ==, ~= or s:starts(prefix), and sort in user space");
     refuse_reading(inference->compiler, user->position, operand);
-    if (user->op == IR_VAR_SET || user->op == IR_VAR_ADD || user->op == IR_AGGREGATE)
-        compile_fail(inference->compiler, user->position, "%s an integer, not %s",
-                     user->op == IR_AGGREGATE ? ":add(value) takes" : "a var holds", describe(inference, operand));
+    if (user->op == IR_VAR_ADD || user->op == IR_AGGREGATE)
+        compile_fail(inference->compiler, user->position, ":add(value) takes an integer, not %s", describe(inference, operand));
     compile_fail(inference->compiler, user->position, "arithmetic or order comparison on %s%s", describe(inference, operand),
                  type.kind == TYPE_POINTER ? "; index it, as in p[1], or compute with its address: up.u64(p)" : "");
 }
@@ -345,6 +344,17 @@ static void emit(struct inference *inference, struct value *value)
     object->variants[object->variant_count++] = (struct variant){ shape, value->print };
 }
 
+/* Memory of 8 and 16 bits has no atomic addition. */
+static void check_var_add(struct inference *inference, const struct value *value, const struct shared *object)
+{
+    if (!type_is_number(object->value))
+        compile_fail(inference->compiler, value->position, "'%s' holds %s, which cannot be added to", object_name(object),
+                     object->value.kind == TYPE_BOOLEAN ? "a boolean" : "a string");
+    if (type_size(object->value) < 4)
+        compile_fail(inference->compiler, value->position,
+                     "'%s' has too few bits for an addition that loses nothing: declare it as u32 or i64", object_name(object));
+}
+
 /* An integer of so many BITS, negative if signed. */
 static struct type integer_of(int64_t bits)
 {
@@ -354,7 +364,7 @@ static struct type integer_of(int64_t bits)
 static struct type infer(struct inference *inference, struct value *value)
 {
     struct shared *object = inference->compiler->objects ? inference->compiler->objects[value->object] : NULL;
-    struct type integer = { .kind = TYPE_I64 }, type;
+    struct type type;
     if (inference->final)
         check_constants(inference, value);
     switch (value->op) {
@@ -441,10 +451,13 @@ static struct type infer(struct inference *inference, struct value *value)
                          object_name(object));
         return value->type;
     case IR_VAR_GET:
-        return integer;
+        return type_read(object->value);
     case IR_VAR_SET:
+        join_value(inference, value, value->args[0]);
+        return value->type;
     case IR_VAR_ADD:
         number(inference, value, value->args[0]);
+        check_var_add(inference, value, object);
         return value->type;
     case IR_EMIT:
         emit(inference, value);
@@ -488,6 +501,8 @@ static void start_object(struct arena *arena, struct shared *object)
     object->value = object->declared_value.kind ? object->declared_value : type_copy(arena, object->given_value);
     if (object->kind == OBJECT_ARRAY)
         object->key = (struct type){ .kind = TYPE_I64 };
+    if (object->kind == OBJECT_VAR && object->value.kind == TYPE_NONE)
+        object->value = (struct type){ .kind = TYPE_I64 };
     object->keyed = object->key.kind != TYPE_NONE;
     object->key_at = object->declared_key.kind ? NULL : object->given_key_at;
     object->value_at = object->declared_value.kind ? NULL : object->given_value_at;
@@ -506,6 +521,28 @@ static void lay_out(struct inference *inference, struct shared *object, struct t
                      type_size(*type), MAX_RECORD);
 }
 
+static void settle(struct inference *inference, struct function *functions, size_t count)
+{
+    do {
+        inference->changed = false;
+        infer_all(inference, functions, count);
+    } while (inference->changed);
+}
+
+/* `a[i] = a[i] + 1` alone does not say what an array holds; its entries are there all the same, as 0. */
+static bool assume_integers(struct compiler *compiler)
+{
+    bool any = false;
+    for (size_t i = 0; i < compiler->object_count; i++) {
+        struct shared *object = compiler->objects[i];
+        if (object->kind != OBJECT_ARRAY || !object->used || object->value.kind != TYPE_NONE)
+            continue;
+        object->value.kind = TYPE_I64;
+        any = true;
+    }
+    return any;
+}
+
 void pass_infer(struct function *functions, size_t count)
 {
     struct compiler *compiler = functions->compiler;
@@ -516,15 +553,11 @@ void pass_infer(struct function *functions, size_t count)
         ir_drop_unused(&functions[i], is_not_a_name);
         ir_find_users(&functions[i]);
     }
-    do {
-        inference.changed = false;
-        infer_all(&inference, functions, count);
-    } while (inference.changed);
+    settle(&inference, functions, count);
+    if (assume_integers(compiler))
+        settle(&inference, functions, count);
     inference.final = true;
-    do {
-        inference.changed = false;
-        infer_all(&inference, functions, count);
-    } while (inference.changed);
+    settle(&inference, functions, count);
     for (size_t i = 0; i < compiler->object_count; i++) {
         struct shared *object = compiler->objects[i];
         lay_out(&inference, object, &object->key, "key");

@@ -176,13 +176,15 @@ int object_add_counters(struct object *object, const char *name, size_t count)
     return 0;
 }
 
-int object_add_variable(struct object *object, const char *name, int reuse_fd)
+int object_add_variable(struct object *object, const char *name, uint32_t size, int reuse_fd)
 {
     char section[sizeof VARIABLE_SECTION + BPF_OBJ_NAME_LEN];
-    if (!is_identifier(name) || strlen(name) >= BPF_OBJ_NAME_LEN || is_taken(object, name))
+    if (!is_identifier(name) || strlen(name) >= BPF_OBJ_NAME_LEN || is_taken(object, name) || !size ||
+        size > MAX_VARIABLE_SIZE)
         return -EINVAL;
+    size = (size + 7) & ~7u;
     snprintf(section, sizeof section, VARIABLE_SECTION "%s", name);
-    struct object_variable variable = {keep_string(object, name), keep_string(object, section), reuse_fd};
+    struct object_variable variable = {keep_string(object, name), keep_string(object, section), size, reuse_fd};
     if (!variable.name || !variable.section || grow(&object->variables, object->variable_count, sizeof variable))
         return -ENOMEM;
     object->variables[object->variable_count++] = variable;

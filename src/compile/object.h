@@ -76,10 +76,11 @@ int object_add_map(struct object *object, const struct object_map *map);
 int object_add_counters(struct object *object, const char *name, size_t count);
 
 /*
- * A word named NAME, at most 15 characters, that programs address without a call. It is a map of its own, an array of one element that
- * user space can map: REUSE_FD if that exists already, as in struct object_map.
+ * SIZE zeros (up to MAX_VARIABLE_SIZE, in whole words) named NAME, at most 15 characters, that programs address without a call. They are a
+ * map of their own, an array of one element that user space can map: REUSE_FD if that exists already, as in struct object_map.
  */
-int object_add_variable(struct object *object, const char *name, int reuse_fd);
+enum { MAX_VARIABLE_SIZE = 4096 };
+int object_add_variable(struct object *object, const char *name, uint32_t size, int reuse_fd);
 
 /*
  * The library's map NAME ("stacks") exists already, from an earlier setup of the prompt: use FD instead of creating it.

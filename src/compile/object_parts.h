@@ -14,6 +14,7 @@ struct object_counters {
 
 struct object_variable {
     const char *name, *section; /* ".data.NAME": libbpf makes a map of each such section */
+    uint32_t size; /* a multiple of 8 */
     int reuse_fd;
 };
 

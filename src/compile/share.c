@@ -47,7 +47,6 @@ static void name_map(const struct compiler *compiler, struct shared *object, siz
 
 static void describe(struct compiler *compiler, struct shared *object, size_t number)
 {
-    struct type integer = { .kind = TYPE_I64 };
     switch (object->kind) {
     case OBJECT_HASH:
         object->map_type = BPF_MAP_TYPE_HASH;
@@ -67,7 +66,6 @@ static void describe(struct compiler *compiler, struct shared *object, size_t nu
         break;
     case OBJECT_VAR:
         object->map_type = BPF_MAP_TYPE_ARRAY;
-        object->value = integer;
         break;
     case OBJECT_RING:
     case OBJECT_OUTPUT:
@@ -106,7 +104,7 @@ static int declare(const struct shared *object, struct object *result)
     if (object_is_aggregate(object))
         return aggregate_declare(object, result);
     if (object->kind == OBJECT_VAR)
-        return object_add_variable(result, object->map_name, object->fd);
+        return object_add_variable(result, object->map_name, type_size(object->value), object->fd);
     struct object_map map = {
         .name = object->map_name,
         .type = object->map_type,
@@ -357,14 +355,17 @@ struct operand share_only_element(struct lower *lower, const struct shared *obje
 static void variable(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
-    struct operand operand = value->arg_count ? lower_number(lower, value->args[0]) : operand_immediate(0);
-    struct operand word = machine_copy(program, operand_data(object_of(lower, value)->map_name, 0));
+    const struct shared *object = object_of(lower, value);
+    struct place *given = value->arg_count ? lower_place(lower, value->args[0]) : NULL;
+    if (given)
+        lower_require(lower, given, "a var cannot be nil");
+    struct operand address = machine_copy(program, operand_data(object->map_name, 0));
     if (value->op == IR_VAR_GET)
-        lower_place(lower, value)->value = machine_load(program, BPF_DW, word, 0);
+        *lower_place(lower, value) = memory_load(lower, address, 0, object->value);
     else if (value->op == IR_VAR_SET)
-        machine_store(program, BPF_DW, word, 0, operand);
+        memory_store(lower, address, 0, object->value, value->args[0]);
     else
-        machine_add_atomic(program, BPF_DW, word, 0, operand);
+        machine_add_atomic(program, memory_size(object->value), address, 0, given->value);
 }
 
 static unsigned ring_full(struct lower *lower, const struct shared *object)

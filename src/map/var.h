@@ -1,4 +1,4 @@
-/* The words of an mmapable array: what the script side of `var` reads and writes without a system call, atomically. */
+/* An mmapable array of one: what the script side of `var` reads and writes without a system call, atomically. */
 #ifndef UPLUA_MAP_VAR_H
 #define UPLUA_MAP_VAR_H
 
@@ -6,14 +6,13 @@
 
 #include "map/map.h"
 
-/* The first word of MAP (an array with BPF_F_MMAPABLE and 8-byte values). NULL with errno set on failure. */
-int64_t *map_var_open(const struct map *map);
-void map_var_close(int64_t *word);
+/* The value of MAP, an array of one with BPF_F_MMAPABLE, mapped for good. NULL with errno set on failure. */
+void *map_var_open(const struct map *map);
 
-/* Reads and replaces the whole word at once. */
-int64_t map_var_get(const int64_t *word);
-void map_var_set(int64_t *word, int64_t value);
-/* Adds, wrapping; returns what was there before. */
-int64_t map_var_add(int64_t *word, int64_t value);
+/* Reads and replaces SIZE bytes (1, 2, 4 or 8) at WORD at once; what is read has zeros above them. */
+uint64_t map_var_get(const void *word, unsigned size);
+void map_var_set(void *word, uint64_t value, unsigned size);
+/* Adds, wrapping. */
+void map_var_add(void *word, uint64_t value, unsigned size);
 
 #endif

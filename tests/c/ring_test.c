@@ -205,17 +205,26 @@ static void test_arrays(void)
     LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
     fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "var", 4, 8, 1, &opts);
     map_open(&map, fd);
-    int64_t *word = map_var_open(&map);
+    void *word = map_var_open(&map);
     if (!ok(word != NULL, "a var opens"))
         return;
-    map_var_set(word, 23);
-    is_int(map_var_add(word, -101), 23, "add returns what was there");
+    map_var_set(word, 23, 8);
+    map_var_add(word, (uint64_t)-101, 8);
     int64_t seen = 0;
     index = 0;
     map_lookup(&map, &index, &seen);
-    is_int(seen, -78, "the kernel sees it");
-    is_int(map_var_get(word), -78, "and so do we");
-    map_var_close(word);
+    is_int(seen, -78, "the kernel sees what is set and added to");
+    is_int((int64_t)map_var_get(word, 8), -78, "and so do we");
+    static const struct { unsigned size; int64_t after; } narrow[] = {
+        {4, 0x11111111ffffffff}, {2, 0x111111111111ffff}, {1, 0x11111111111111ff},
+    };
+    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
+        map_var_set(word, 0x1111111111111111, 8);
+        map_var_set(word, 5, narrow[i].size);
+        map_var_add(word, (uint64_t)-6, narrow[i].size);
+        map_lookup(&map, &index, &seen);
+        is_int(seen, narrow[i].after, "a narrower one touches its own bytes");
+    }
     close(fd);
     fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "plain", 4, 8, 1, NULL);
     map_open(&map, fd);

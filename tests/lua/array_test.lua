@@ -44,6 +44,8 @@ local records = testrun.handler("records", function(e)
     seen[e.arg0] = -1
   end
 end)
+local only = up.array { max = 3 }
+local adds = testrun.handler("adds", function(e) only[e.arg0] = only[e.arg0] + e.arg1 end)
 local mixed = testrun.handler("mixed", function(e) flags[e.arg0] = e.arg1 > 3 big[e.arg0] = up.u8(e.arg1) end)
 setup.commit()
 
@@ -80,6 +82,9 @@ is(seen[2], -1, "no record outside")
 shapes[1] = { bytes = 3, who = "x", ok = false }
 records { 1, 1 }
 is(seen[1], 4, "a record that the script has set")
+adds { 2, 101 }
+adds { 2, -1 }
+is(only[2], 100, "an array that is only ever added to holds integers")
 mixed { 1, 5 }
 mixed { 2, 3 }
 mixed { 4999999, 300 }
