@@ -20,6 +20,8 @@ static const char *const handlers[] = {
     "local e = ... n3[{ e.comm, e.pid, 7 }]:inc()",
     "local e = ... h:add(e.arg0 / 3 - e.arg1 % 7)",
     "local e = ... h2[e.arg0]:add(1)",
+    "local e = ... stats[e.comm]:add(e.arg0) steps:add(e.arg1 - 7) digits[{ e.pid, e.arg2 > 5 }]:add(e.time) largest:add(-e.arg0)",
+    "local e = ... list[e.arg0] = (list[e.arg0] or 0) + e.arg1 if list[7] ~= nil and list[e.arg2] == 3 then list[1] = -e.arg0 end list[2] = list[2] - 1",
     "local e = ... m[e.arg0] = { bytes = e.arg1, stack = e:ustack(), at = e.time, who = e.comm }",
     "local e = ... m[e.arg0] = nil",
     "local e = ... if e.arg0 == 0 then m[0] = { bytes = 0, who = e.comm } end local r = m[e.arg0] if r then r.bytes = r.bytes + 1 m2[r.bytes] = r.who end",
@@ -62,7 +64,8 @@ static struct captured nothing(void *context, int function, unsigned index)
 
 static struct captured by_name(void *context, int function, const char *name, size_t length)
 {
-    static const char *const objects[] = { "n", "n2", "n3", "h", "h2", "v", "r", "m", "m2", "m3", "m4", "m5", "m6", "m7", "m8" };
+    static const char *const objects[] = { "n", "n2", "n3", "h", "h2", "v", "r", "m", "m2", "m3", "m4", "m5", "m6", "m7", "m8",
+                                          "output", "stats", "steps", "digits", "list", "largest" };
     static const char *const builtins[] = { "i32", "u8", "i64", "u64", "read_u32", "cast", "printf", "exit" };
     struct captured captured = { .kind = CAPTURED_NIL };
     (void)context;
@@ -126,10 +129,14 @@ static struct compiler *new_compiler(struct source *source)
     static const enum object_kind kinds[] = {
         OBJECT_COUNT, OBJECT_COUNT, OBJECT_COUNT, OBJECT_HIST, OBJECT_HIST, OBJECT_VAR, OBJECT_RING, OBJECT_HASH,
         OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_HASH, OBJECT_OUTPUT,
+        OBJECT_STATS, OBJECT_LHIST, OBJECT_HDR, OBJECT_ARRAY, OBJECT_MAX,
     };
     struct compiler *compiler = compiler_new((struct environment){ source, nothing, by_name, no_field, code, NULL, &ctypes_source });
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        compiler_add_object(compiler, kinds[i], kinds[i] == OBJECT_RING || kinds[i] == OBJECT_OUTPUT ? 65536 : 101);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        bool is_ring = kinds[i] == OBJECT_RING || kinds[i] == OBJECT_OUTPUT;
+        struct shared *object = compiler_add_object(compiler, kinds[i], is_ring ? 65536 : 101);
+        object->buckets = (struct buckets){ .low = -5, .step = 10, .count = 1000, .bits = 7 };
+    }
     return compiler;
 }
 
