@@ -208,31 +208,42 @@ static void load_captured(struct build *build, const struct instruction *instruc
     frame->names[instruction->a] = name;
 }
 
-/* The step of a numeric for, which decides what its condition is. */
-static int64_t step_of(struct build *build, unsigned base)
+/* Leads into the loop's body where the index has not passed STOP on its way UP or down. */
+static void branch_for(struct build *build, bool up, struct value *index, struct value *stop, uint32_t after)
 {
-    struct value *step = build_read(build, base + 2);
-    int64_t number = fold_is_number(step) ? fold_integer(build->function, step, build->position) : 0;
-    if (!number)
-        build_fail(build, "the step of a for loop in a handler is a constant other than 0; use while for others");
-    return number;
+    struct value *more = up ? build_comparison(build, IR_LE, index, stop) : build_comparison(build, IR_LE, stop, index);
+    build_branch(build, more, build->pc + 1, after);
 }
 
+/* Which way a numeric for goes, its step says; as in LuaJIT one of 0 goes up, and never comes to the end. */
 static void start_for(struct build *build, const struct instruction *instruction)
 {
     unsigned base = instruction->a;
     uint32_t after = jump_target(build, instruction);
     struct loop *loop = build->frame->loops[build->pc + 1];
-    int64_t step = step_of(build, base);
     if (!loop) /* the body never comes to its end */
         build_fail(build, "this loop never has a second round: write its body without the loop");
     loop->position = build->position;
     build_start_loop(build, loop);
-    struct value *index = build_read(build, base), *stop = build_read(build, base + 1);
+    struct value *index = build_read(build, base), *stop = build_read(build, base + 1), *step = build_read(build, base + 2);
     index->bound = stop;
     build_write(build, base + 3, index);
-    struct value *more = step > 0 ? build_comparison(build, IR_LE, index, stop) : build_comparison(build, IR_LE, stop, index);
-    build_branch(build, more, build->pc + 1, after);
+    if (fold_is_number(step))
+        fold_integer(build->function, step, build->position);
+    struct value *goes_up = build_comparison(build, IR_LE, ir_number(build->function, 0), step);
+    int known = fold_truth(goes_up);
+    if (known >= 0)
+        return branch_for(build, known, index, stop, after);
+    struct block *ways[2];
+    build_value(build, IR_BRANCH, &goes_up, 1);
+    for (int i = 0; i < 2; i++) {
+        ways[i] = build_new_block(build);
+        ir_connect(build->block, ways[i], build->function);
+    }
+    for (int i = 0; i < 2; i++) {
+        build_continue(build, ways[i]);
+        branch_for(build, i == 0, index, stop, after);
+    }
 }
 
 static void next_round(struct build *build, const struct instruction *instruction)

@@ -109,6 +109,8 @@ void build_exit(struct build *build, struct value **args, size_t count);
 
 /* Refuses the call of the function that Lua or uplua calls NAME ("math.max", "up.every"), with what to write instead. */
 _Noreturn void build_refuse_call(struct build *build, const char *name);
+/* Refuses the call of a string's method NAME; ARGS begins with the string. */
+_Noreturn void build_refuse_method(struct build *build, const char *name, struct value *const *args, size_t count);
 
 /* callee(args…): the results, COUNT of them in *RESULTS (arena). WANTED: how many the caller takes, -1 if open. */
 void build_call(struct build *build, struct value *callee, struct value **args, size_t arg_count, int wanted,

@@ -325,8 +325,7 @@ static struct value *call_method(struct build *build, struct value *callee, stru
 static struct value *call_string_method(struct build *build, struct value *callee, struct value **args, size_t count)
 {
     if (strcmp(callee->name, "starts"))
-        build_fail(build, "a handler cannot call :%s(…); of strings it knows s:starts(prefix), #s, == and ~=: do the rest in user space, "
-                   "in the ring's callback", callee->name);
+        build_refuse_method(build, callee->name, args, count);
     if (callee->block)
         ir_remove(callee);
     callee->op = IR_METHOD;

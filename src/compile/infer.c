@@ -109,12 +109,33 @@ static bool is_pointer(struct value *value)
     return ir_value(value)->type.kind == TYPE_POINTER;
 }
 
+/* What USER, which takes an address or a number, is called by the script. */
+static const char *function_name(struct inference *inference, const struct value *user)
+{
+    bool is_signed = user->number < 0;
+    int bits = (int)(is_signed ? -user->number : user->number);
+    switch (user->op) {
+    case IR_POINTER:
+        return "up.cast";
+    case IR_STRING:
+        return is_signed ? "up.kstr" : "up.str";
+    default:
+        return arena_format(inference->arena, "up.%s%c%d", user->op == IR_READ ? "read_" : "", is_signed ? 'i' : 'u', bits);
+    }
+}
+
 /* The first argument of USER as an address: a pointer has one too, and so has an array of char. */
 static void address(struct inference *inference, struct value *user)
 {
     user->args[0] = access_place(inference->function, user->args[0]);
-    if (!is_pointer(user->args[0]))
-        number(inference, user, user->args[0]);
+    struct value *operand = ir_value(user->args[0]);
+    if (is_pointer(operand))
+        return;
+    refuse_reading(inference->compiler, user->position, operand);
+    if (operand->type.kind > TYPE_NIL && !type_is_number(operand->type))
+        compile_fail(inference->compiler, user->position, "%s takes %s, not %s", function_name(inference, user),
+                     user->op == IR_CAST ? "a number" : "an address, such as e.arg0", describe(inference, operand));
+    number(inference, user, operand);
 }
 
 /* The operand of what only strings can do. */

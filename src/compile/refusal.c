@@ -114,6 +114,29 @@ void build_refuse_call(struct build *build, const char *name)
     build_fail(build, "a handler cannot call %s: it is for user space", name);
 }
 
+/* True if NAME is one of Lua's methods of strings, and no slip of the pen. */
+static bool is_string_function(const char *name)
+{
+    static const char *const names[] = { "byte", "find", "format", "gmatch", "gsub", "len", "lower", "match", "rep", "reverse", "sub", "upper" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name))
+            return true;
+    return false;
+}
+
+void build_refuse_method(struct build *build, const char *name, struct value *const *args, size_t count)
+{
+    bool known = is_string_function(name), constant = true;
+    for (size_t i = 0; i < count; i++)
+        constant &= args[i]->op == IR_CONSTANT;
+    if (known && constant)
+        build_fail(build, "a handler cannot call :%s(…): call it outside of the handler, which takes the result as a constant", name);
+    if (known)
+        build_refuse_call(build, arena_format(build->arena, "string.%s", name));
+    build_fail(build, "a handler cannot call :%s(…); of strings it knows s:starts(prefix), #s, == and ~=: do the rest in user space, "
+               "in the ring's callback", name);
+}
+
 void refuse_reading(struct compiler *compiler, const struct position *position, struct value *value)
 {
     value = ir_value(value);

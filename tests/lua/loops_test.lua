@@ -39,6 +39,20 @@ local cases = {
     up.uprobe(ADD3, function(e) local i = 0 ::again:: i = i + 1 if i < e.arg0 then goto again end n:add(i) end)]], "n:get()", "254" },
   { "an empty endless loop ends", [[local n = up.count()
     up.uprobe(ADD3, function(e) n:inc() if e.arg0 == 7 then while true do end end end)]], "n:get()", "23", 2 },
+  { "a step that only the run knows, from -11 to 11: none of 0 comes to an end", [[local n, after = up.sum(), up.count()
+    up.uprobe(ADD3, function(e) for i = 1, 10, e.arg0 - 11 do n:add(1) end after:inc() end)]],
+    "n:get(), after:get()", BUDGET + 34 .. " 22", 2 },
+  { "the other way one of 0 never begins", [[local n, after = up.sum(), up.count()
+    up.uprobe(ADD3, function(e) for i = 10, 1, e.arg0 - 11 do n:add(1) end after:inc() end)]],
+    "n:get(), after:get()", "34 23" },
+  { "a step that is a Lua number, in another such loop", [[local n, m = up.sum(), up.sum()
+    up.uprobe(ADD3, function(e)
+      local step = #e.comm - 3
+      for i = 1, 11, step do n:add(i) for j = 5, 1, -step do m:add(j) end end
+    end)]], "n:get(), m:get()", 36 * 23 .. " " .. 9 * 6 * 23 },
+  { "a constant step of 0", [[local n = up.sum()
+    up.uprobe(ADD3, function(e) if e.arg0 == 7 then for i = 1, 3, 0 do n:add(1) end end for i = 3, 1, 0 do n:add(1) end end)]],
+    "n:get()", tostring(BUDGET), 2 },
   { "break leaves one loop", [[local n = up.sum()
     up.uprobe(ADD3, function(e)
       for i = 1, 10 do for j = 1, 10 do if j > e.arg0 then break end n:add(1) end if i == 3 then break end end

@@ -113,6 +113,13 @@ corpus.cases = {
     m[1] = x]] },
   { "a for up to an integer", "local x = 0 for i = 1, e.arg0 do x = x + i end m[1] = x for i = e.arg0, e.arg1 do n[i]:inc() end",
     nil, "a for loop over integers" },
+  { "a for by a step that only the run knows", [[
+    local x = 0 for i = 1, 20, e.arg0 do x = x + i if x > 500 then break end end
+    m[1] = x for i = 5, -5, e.arg1 do n[i]:inc() end]], nil, "a for loop over integers" },
+  { "a for by a step that may be nil", "for i = 1, 9, k[e.arg0] do n[i]:inc() end c.after:inc()", nil, "a for loop over integers" },
+  { "fors by steps that are numbers", "local x = #e.comm for i = 1, 12, x do n[i]:inc() end for i = 12, 1, x - 8 do c[i]:inc() end" },
+  { "a for by an unsigned step", "local x = 0 for i = 3, 23, up.u64(bit.band(e.arg0, 3) + 1) do x = x + i end m[1] = x", nil,
+    "a for loop over integers" },
   { "a for to an unsigned bound", "local x = 0 for i = 1, up.u64(bit.band(e.arg0, 7)) do x = x + i end m[1] = x", nil,
     "a for loop over integers" },
   { "while and break", "local x = e.arg3 while x ~= 0 do x = x / 2 if x == 7 then break end n:inc() end m[1] = x" },

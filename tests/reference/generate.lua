@@ -320,6 +320,11 @@ statement["for"] = function(scope)
   else
     range = ("%d, %d, %d"):format(random(-3, 3), random(-3, 6), pick { 1, 2, 1, -1, 3 })
   end
+  if chance(0.15) then -- a step that only the run knows
+    integer = chance(0.7) or not variable(scope, "num")
+    local step = integer and pick { "bit.band(%s, 3) + 1", "-1 - bit.band(%s, 3)", "bit.band(%s, 7) - 3" }:format(expr.i64(scope, 1))
+    range = ("%d, %d, %s"):format(random(-3, 3), random(-3, 6), step or variable(scope, "num"))
+  end
   local body = loop_body(scope, function(inner) declare(inner, name, integer and "i64" or "num", { constant = true }) end)
   return { head = ("for %s = %s do"):format(name, range), blocks = { body }, joints = {}, tail = "end" }
 end

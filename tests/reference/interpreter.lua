@@ -299,20 +299,23 @@ local function jump(_, _, i) return i.d - 0x8000 end
 execute.JMP, execute.UCLO = jump, jump
 function execute.LOOP(run) run:count_round() end
 
+-- Whether a loop at COUNTER goes on, its step says; of -0, which integers do not have, LuaJIT's own ways differ.
 local function goes_on(run, counter, stop, step)
-  if step > 0 then return less_or_equal(run, counter, stop) end
+  if step == 0 and 1 / tonumber(step) < 0 then run.rules.differs "a step of -0" end
+  if less_or_equal(run, 0, step) then return less_or_equal(run, counter, stop) end
   return less_or_equal(run, stop, counter)
 end
 
--- The counter is an integer where one of the bounds is; in LuaJIT they cannot be.
+-- The counter is an integer where a bound or the step is; in LuaJIT they cannot be.
 function execute.FORI(run, frame, i)
   local slots, a = frame.slots, i.a
-  check(run, 2, slots[a], slots[a + 1])
-  if type(slots[a]) ~= "number" or type(slots[a + 1]) ~= "number" then
+  local start, stop, step = slots[a], slots[a + 1], slots[a + 2]
+  check(run, 3, start, stop, step)
+  if type(start) ~= "number" or type(stop) ~= "number" or type(step) ~= "number" then
     run.rules.differs "a for loop over integers"
-    slots[a] = numbers.common(slots[a], slots[a + 1], run.rules)(slots[a])
+    if type(start) == "number" then slots[a] = numbers.common(stop, step, run.rules)(start) end
   end
-  if not goes_on(run, slots[a], slots[a + 1], slots[a + 2]) then return i.d - 0x8000 end
+  if not goes_on(run, slots[a], stop, step) then return i.d - 0x8000 end
   run:count_round()
   slots[a + 3] = slots[a]
 end
