@@ -395,7 +395,8 @@ static struct type infer(struct inference *inference, struct value *value)
         return present(ir_value(value->args[0])->type);
     case IR_ABSENT:
         type = ir_value(value->args[0])->type;
-        if (type.kind != TYPE_BOOLEAN && type.kind != TYPE_NONE)
+        /* Where a value is nil that never is, as in `true and x or f(x)`, control never comes: anything is right there. */
+        if (type.kind != TYPE_BOOLEAN && (type.optional || type.kind == TYPE_STATIC))
             return (struct type){ .kind = TYPE_NIL };
         return type;
     case IR_USTACK:

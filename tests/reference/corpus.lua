@@ -53,6 +53,26 @@ corpus.cases = {
       q[1] = y
       q[2] = up.copy(x)
     end]] },
+  { "each round of a loop reads what it has stored", [[
+    for i = 1, 4 do
+      m[i] = { a = e.arg0 * i }
+      local x = m[5 - i]
+      if x then x.a = x.a + 1 s:add(x.a) end
+    end]] },
+  { "a reference that a loop carries into its next round, and out of it", [[
+    m[1] = { a = e.arg0 } m[2] = { a = 7LL }
+    local last
+    for i = 1, 4 do
+      if last then last.a = last.a * 3 n[last.a]:inc() end
+      last = m[i]
+    end
+    for i = 1, 3 do
+      m[i + 1] = { a = i + e.arg1 }
+      last = m[i]
+    end
+    if last then s:add(last.a) end]] },
+  { "a record that one branch stores and makes anew",
+    "local x = { a = e.arg0 } if e.arg0 > 4 then m[1] = x x = { a = 2LL } end x.a = x.a + 1 m[2] = x" },
   { "a map that is full", "full[e.arg0] = e.arg1 full[e.arg1] = (full[e.arg1] or 0) + 1 if e.arg0 > 9 then full[e.arg0 - 9] = nil end" },
   { "a map per CPU", "p[e.arg0 % 3] = (p[e.arg0 % 3] or 0) + e.arg1 local x = p[1] if x then n[x]:inc() end" },
   { "assigning nil deletes", "m[e.arg0] = 1 local x if e.arg0 > 3 then x = e.arg0 end m[e.arg0 - 1] = x" },
@@ -61,6 +81,7 @@ corpus.cases = {
     local x = m[e.arg0]
     m[e.arg0] = x and x + 2 or 1LL
     q[e.arg0] = { a = e.arg0 > 3 and e.arg1 or e.arg2, b = not (e.arg0 < 5 or e.arg1 == 2), c = not x }]] },
+  { "a way that what is never nil does not take", "local x = e.arg2 for i = 1, 2 do x = (not ('a' == 'b')) and x or e.arg3 % x m[i] = x end" },
   { "comparisons of all kinds", [[
     local a, b = e.arg2, e.arg3
     m[1], m[2], m[3], m[4], m[5], m[6] = a < b, a <= b, a > b, a >= b, a == b, a ~= b
