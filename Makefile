@@ -1,6 +1,7 @@
 # make            builds ./uplua             make test     installs what is missing, builds, runs all tests
 # make V=1        shows the commands         make demo     the same, then finds a leak in a program of its own
 # make deps       installs what is missing   make bench    measures uplua beside bpftrace and C
+# make test-long  the tests that take minutes because they compare more
 # make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
 # make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
 # make fuzz-compiler N=10000 SEED=1   random handlers in the kernel, the reference interpreter and LuaJIT
@@ -135,6 +136,11 @@ test: deps
 check: tests
 	@$(MAKE) --no-print-directory asan
 	@BUILD=build tools/test.sh
+
+# With UPLUA_LONG in the environment, tests that compare with other programs do so with more of them.
+.PHONY: test-long
+test-long: tests
+	@UPLUA_LONG=1 BUILD=build tools/test.sh $(shell grep -l UPLUA_LONG tests/c/*_test.c)
 
 asan: | $(CHECKED)
 	@$(MAKE) --no-print-directory BUILD=build/asan CFLAGS='-O1 -g -DUPLUA_CHECK' \

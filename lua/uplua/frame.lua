@@ -4,7 +4,9 @@
 --   offset    from the function's start; without a function, in the module
 --   module    "/usr/lib/x86_64-linux-gnu/libc.so.6", "[vdso]", "[kernel]"; nil where nothing is mapped
 --   kernel    true: an address of the kernel's
--- tostring(frame) is "malloc+0x1d", "libfoo.so+0x1234" or "[unknown] 0x1234".
+--   file, line  of the source, where debug information is found
+--   inlined   true: the function was inlined into that of the next frame; both have the same address, module and offset
+-- tostring(frame) is "malloc+0x1d", "libfoo.so+0x1234", "[unknown] 0x1234" or "checked_sum (inlined)".
 local ffi  = require "ffi"
 local bit  = require "bit"
 local core = require "uplua.core"
@@ -47,21 +49,26 @@ end
 
 -- A frame's function, or what is known in its place; the second value tells whether the offset is still to be added.
 local function name(one)
+  if one.inlined then return one.symbol or "[unknown]", false end
   if one.symbol then return one.symbol, true end
   if one.module then return frame.basename(one.module) .. "+" .. hex(one.offset), false end
   return "[unknown] " .. hex(one.address), false
 end
 
--- A frame as text, with or without its offset in the function, its address before it, its module behind it.
-function frame.text(one, offset, address, module)
+-- A frame as text, with what STYLE asks for: its offset in the function, its address before it, its module and its place in the source
+-- behind it.
+function frame.text(one, style)
   local shown, bare = name(one)
-  if bare and offset then shown = shown .. "+" .. hex(one.offset) end
-  if address then shown = hex(one.address) .. " " .. shown end
-  if module and one.symbol and one.module then shown = ("%s (%s)"):format(shown, frame.basename(one.module)) end
+  if bare and style.offsets ~= false then shown = shown .. "+" .. hex(one.offset) end
+  if one.inlined then shown = shown .. " (inlined)" end
+  if style.addresses then shown = hex(one.address) .. " " .. shown end
+  if style.modules and one.symbol and one.module then shown = ("%s (%s)"):format(shown, frame.basename(one.module)) end
+  if style.lines and one.file then shown = ("%s %s:%s"):format(shown, one.file, one.line or "?") end
   return shown
 end
 
-function meta.__tostring(one) return frame.text(one, true) end
+local USUAL = {}
+function meta.__tostring(one) return frame.text(one, USUAL) end
 
 -- A frame like ONE, for the script to keep.
 function frame.copy(one)
@@ -87,6 +94,26 @@ function frame.resolve(pid, raw)
   return list
 end
 
+-- LIST, the frames of RAW in process PID, with file and line, and with the inlined functions as frames of their own.
+function frame.with_lines(list, pid, raw)
+  local whole = {}
+  for i, one in ipairs(list) do
+    local places = frame.symbols():places(pid, raw, i)
+    for at = 1, #places, 3 do
+      local copy = frame.copy(one)
+      copy.file, copy.line = places[at + 1] or nil, places[at + 2] ~= 0 and places[at + 2] or nil
+      if at + 3 <= #places then
+        copy.symbol, copy.inlined = places[at] or nil, true
+      else
+        copy.symbol = copy.symbol or places[at] or nil
+      end
+      whole[#whole + 1] = copy
+    end
+    if #places == 0 then whole[#whole + 1] = one end
+  end
+  return whole
+end
+
 local function resolve_one(what, pid, address)
   if type(address) ~= "number" and not (ffi.istype("uint64_t", address) or ffi.istype("int64_t", address)) then
     error(("%s: an address is a number, not a %s"):format(what, type(address)), 3)
@@ -94,7 +121,8 @@ local function resolve_one(what, pid, address)
   if type(address) == "number" and not (address >= 0 and address < 2 ^ 64) then
     error(("%s: %s is no address"):format(what, tostring(address)), 3)
   end
-  return frame.resolve(pid, word.bytes(address))[1]
+  local raw = word.bytes(address)
+  return frame.resolve(pid, raw), raw
 end
 
 local function check_pid(what, pid)
@@ -106,12 +134,18 @@ end
 
 -- up.symbol(pid, address): the frame of ADDRESS in process PID.
 function frame.symbol(pid, address)
-  return resolve_one("symbol", check_pid("symbol", pid), address)
+  return resolve_one("symbol", check_pid("symbol", pid), address)[1]
+end
+
+-- up.source(pid, address): the frames of ADDRESS with file and line, the innermost inlined function first.
+function frame.source(pid, address)
+  local list, raw = resolve_one("source", check_pid("source", pid), address)
+  return frame.with_lines(list, pid, raw)
 end
 
 -- up.kernel_symbol(address): the frame of an address of the kernel.
 function frame.kernel_symbol(address)
-  return resolve_one("kernel_symbol", 0, address)
+  return resolve_one("kernel_symbol", 0, address)[1]
 end
 
 -- up.address(spec [, pid]): where the function "libc:malloc" is in process PID, else in the run's target. nil and the reason where

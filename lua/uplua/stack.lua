@@ -4,7 +4,7 @@
 -- A stack:
 --   tostring(s)   one line per frame, the innermost first, as in "     zmalloc+0x21"
 --   #s            the number of frames; also s:depth()
---   s:frames()    { { address, symbol, offset, module, kernel }, … }, the innermost first: see frame.lua
+--   s:frames()    { { address, symbol, offset, module, kernel, file, line, inlined }, … }, the innermost first: see frame.lua
 --   s:text(style) as tostring, in another style: STYLES below
 --   s:folded()    "main;serve;zmalloc": the outermost first, functions without offsets, for flame graphs
 --   s:key()       equal for stacks that print equally: to merge those of several processes in a view
@@ -37,7 +37,7 @@ local meta      = getmetatable(prototype)
 
 local sources = {}  -- { fd, map, value }, the last bound first
 local objects = {}  -- upper half of the id → lower half → object
-local states  = {}  -- object → { id, pid, ending, raw (its frames, u64 each), list, text, folded }
+local states  = {}  -- object → { id, pid, ending, raw (its frames, u64 each), list, lines, text, folded }
 local names = frame.symbols
 local unwinder      -- uplua.core's; nil until handlers use stacks
 
@@ -65,6 +65,13 @@ local function resolve(state)
   return state.list
 end
 
+-- The same with files, lines and inlined functions.
+local function resolve_lines(state)
+  local list = resolve(state)
+  if state.raw and not state.lines then state.lines = frame.with_lines(list, state.pid, state.raw) end
+  return state.lines or list
+end
+
 -- Why a stack has no more frames (enum stack_end of bpf/stack.h).
 local NO_TABLE, UNMAPPED, UNREADABLE, CUT = 1, 2, 3, 4
 
@@ -83,7 +90,8 @@ end
 local STYLES = {
   offsets   = true,  -- "zmalloc+0x21" instead of "zmalloc"
   addresses = false, -- each line begins with the address
-  modules   = false, -- each line ends with the file in parentheses
+  modules   = false, -- the file in parentheses behind the function
+  lines     = false, -- each line ends with "zmalloc.c:101", and inlined functions have lines of their own
   reverse   = false, -- the outermost frame first
   one_line  = false, -- frames are joined by " < " (reverse: " > ") or by this text
 }
@@ -103,10 +111,7 @@ end
 
 local function text_of(state, style)
   local lines = {}
-  local offsets = style.offsets ~= false
-  for i, one in ipairs(resolve(state)) do
-    lines[i] = frame.text(one, offsets, style.addresses, style.modules)
-  end
+  for i, one in ipairs(style.lines and resolve_lines(state) or resolve(state)) do lines[i] = frame.text(one, style) end
   if #lines == 0 then lines[1] = "[stack not recorded]" end
   lines[#lines + 1] = state.list and #state.list > 0 and missing(state) or nil
   if style.reverse then
@@ -139,7 +144,7 @@ end
 
 function methods:frames()
   local copies = {}
-  for i, one in ipairs(resolve(states[self])) do copies[i] = frame.copy(one) end
+  for i, one in ipairs(resolve_lines(states[self])) do copies[i] = frame.copy(one) end
   return copies
 end
 

@@ -11,15 +11,19 @@ local function parse(word)
   if word:find "^%d+$" and (#word < 20 or #word == 20 and word <= "18446744073709551615") then return ffi.C.strtoull(word, nil, 10) end
 end
 
--- Prints a line for each of the texts ADDRESSES in process PID. Raises what is wrong.
+-- Prints a line for each of the texts ADDRESSES in process PID, and one for each function that was inlined there. Raises what is wrong.
 return function(pid, addresses)
   local known, message = frame.symbols():add_process(pid)
   if not known then error(message, 0) end
   for _, word in ipairs(addresses) do
     local address = parse(word)
     if not address then error(("--symbolize: '%s' is no address"):format(word), 0) end
-    local found = frame.symbol(pid, address)
-    local where = found.symbol and found.module and (" (%s)"):format(found.module) or ""
-    print(("%s  %s%s"):format(frame.hex(address), tostring(found), where))
+    local first = frame.hex(address)
+    for _, one in ipairs(frame.source(pid, address)) do
+      local module = one.symbol and one.module and not one.inlined and (" (%s)"):format(one.module) or ""
+      local place = one.file and (" %s:%s"):format(one.file, one.line or "?") or ""
+      print(("%s  %s%s%s"):format(first, tostring(one), module, place))
+      first = (" "):rep(#first)
+    end
   end
 end

@@ -143,9 +143,9 @@ static int lua_symbols_lookup(lua_State *L)
 /*
  * Names frame NUMBER (0: the innermost) of a stack of process PID. Frames after the first are return addresses: the function
  * is that of the call before them, the offset theirs. Only a signal's trampoline is returned to without having called:
- * it starts at its address.
+ * it starts at its address. Returns the address that was named.
  */
-static void lookup_frame(struct symbols *symbols, pid_t pid, int number, uint64_t address, struct symbol *symbol)
+static uint64_t lookup_frame(struct symbols *symbols, pid_t pid, int number, uint64_t address, struct symbol *symbol)
 {
     uint64_t back = number > 0 && address > 0;
     symbols_lookup(symbols, pid, address - back, symbol);
@@ -154,6 +154,7 @@ static void lookup_frame(struct symbols *symbols, pid_t pid, int number, uint64_
         back = 0;
     }
     symbol->offset += back;
+    return address - back;
 }
 
 /* Frame NUMBER of FRAMES, which may stand at any byte. */
@@ -196,6 +197,36 @@ static int lua_symbols_resolve(lua_State *L)
         lua_rawseti(L, -2, i * 3 + 2);
         lua_pushnumber(L, (lua_Number)symbol.offset);
         lua_rawseti(L, -2, i * 3 + 3);
+    }
+    return 1;
+}
+
+/*
+ * symbols:places(pid, frames: string of native u64, frame: from 1) → { function | false, file | false, line | 0, … }
+ *
+ * Three values per place in the source: the innermost inlined function of the frame first, last the function proper.
+ */
+static int lua_symbols_places(lua_State *L)
+{
+    enum { MAX_PLACES = 128 };
+    struct symbols *symbols = lua_symbols(L, 1);
+    pid_t pid = (pid_t)luaL_checkinteger(L, 2);
+    int count;
+    const char *frames = check_frames(L, 3, &count);
+    int number = (int)luaL_checkinteger(L, 4);
+    luaL_argcheck(L, number >= 1 && number <= count, 4, "no such frame");
+    struct place places[MAX_PLACES];
+    struct symbol symbol;
+    uint64_t address = lookup_frame(symbols, pid, number - 1, frame_at(frames, number - 1), &symbol);
+    size_t found = symbols_places(symbols, pid, address, places, MAX_PLACES);
+    lua_createtable(L, (int)found * 3, 0);
+    for (size_t i = 0; i < found; i++) {
+        push_text(L, places[i].function);
+        lua_rawseti(L, -2, (int)i * 3 + 1);
+        push_text(L, places[i].file);
+        lua_rawseti(L, -2, (int)i * 3 + 2);
+        lua_pushinteger(L, places[i].line);
+        lua_rawseti(L, -2, (int)i * 3 + 3);
     }
     return 1;
 }
@@ -260,6 +291,7 @@ int symbols_open_lua(lua_State *L)
         {"add_process", lua_symbols_add_process},
         {"lookup", lua_symbols_lookup},
         {"resolve", lua_symbols_resolve},
+        {"places", lua_symbols_places},
         {"folded", lua_symbols_folded},
         {"follow", lua_symbols_follow},
         {"update", lua_symbols_update},

@@ -16,7 +16,8 @@ static bool is_of(const struct mapping *mapping, const struct site *site, const 
     return mapping->inode == stat->st_ino && (mapping->device == stat->st_dev || !strcmp(mapping->path, site->module));
 }
 
-static int find_mapped(const struct maps *maps, const struct site *site, pid_t pid, uint64_t *address, struct error *err)
+static int find_mapped(const struct maps *maps, const struct site *site, pid_t pid, uint64_t *address,
+                       struct error *err)
 {
     struct stat file;
     if (stat(site->path, &file))

@@ -8,8 +8,9 @@
 #include "sys/error.h"
 
 /*
- * The address in process PID of the function SPEC ("libc:malloc", "./app:main+0x1c"; see probe_resolve), in *ADDRESS. 0, or -errno
- * with the reason in ERR: no such process, binary or function, or one that is not mapped, or several of that name.
+ * The address in process PID of the function SPEC ("libc:malloc", "./app:main+0x1c"; see probe_resolve), in *ADDRESS.
+ * 0, or -errno with the reason in ERR: no such process, binary or function, or one that is not mapped, or several of
+ * that name.
  */
 int probe_address(const char *spec, pid_t pid, uint64_t *address, struct error *err);
 

@@ -17,6 +17,9 @@ struct image {
     Elf64_Phdr *segments; /* PT_LOAD only */
     struct symtab *symtab;
     uint64_t bias; /* ELF address in the symbol table's file minus that in this one */
+    bool debuginfo_tried;
+    struct debuginfo *debuginfo;
+    uint64_t debuginfo_bias;
 };
 
 struct image *image_new(int fd, const struct stat *stat, const struct debugfile_search *search)
@@ -45,6 +48,7 @@ void image_free(struct image *image)
     if (image->fd >= 0)
         close(image->fd);
     symtab_free(image->symtab);
+    debuginfo_free(image->debuginfo);
     free(image->segments);
     free((char *)image->search.debug_root);
     free((char *)image->search.module);
@@ -209,4 +213,58 @@ const char *image_lookup(struct image *image, uint64_t offset, bool executable, 
     if (name)
         *result = inside;
     return name;
+}
+
+/* Reads the debug information of ELF, whose addresses are BIAS above those of the image, or that of its debug file. */
+static void read_debuginfo(struct image *image, const struct elffile *elf, uint64_t bias)
+{
+    struct elffile debug;
+    image->debuginfo_bias = bias;
+    if (debuginfo_is_in(elf)) {
+        debuginfo_open(&image->debuginfo, elf);
+        return;
+    }
+    int fd = debugfile_open(elf, &image->search);
+    if (fd < 0)
+        return;
+    if (!elffile_open(&debug, fd)) {
+        image->debuginfo_bias = bias + first_address(&debug) - first_address(elf);
+        debuginfo_open(&image->debuginfo, &debug);
+        elffile_close(&debug);
+    }
+    close(fd);
+}
+
+/* Whatever is missing or damaged stays unknown. */
+static void load_debuginfo(struct image *image)
+{
+    struct elffile elf;
+    image->debuginfo_tried = true;
+    if (image->symtab) {
+        if (!elffile_open(&elf, symtab_fd(image->symtab))) {
+            read_debuginfo(image, &elf, image->bias);
+            elffile_close(&elf);
+        }
+        return;
+    }
+    reopen(image);
+    if (image->fd >= 0 && !elffile_open(&elf, image->fd)) {
+        read_debuginfo(image, &elf, 0);
+        elffile_close(&elf);
+    }
+    image_unpin(image);
+}
+
+size_t image_places(struct image *image, uint64_t offset, bool executable, struct place *places, size_t room)
+{
+    uint64_t address;
+    if (!image->parsed)
+        parse(image);
+    if (!elf_address(image, offset, executable, &address))
+        return 0;
+    if (!image->debuginfo_tried)
+        load_debuginfo(image);
+    if (!image->debuginfo)
+        return 0;
+    return debuginfo_lookup(image->debuginfo, address + image->debuginfo_bias, places, room);
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "sym/debugfile.h"
+#include "sym/debuginfo.h"
 #include "sym/elffile.h"
 
 struct image;
@@ -47,5 +48,8 @@ void image_set_table(struct image *image, int table);
  * none).
  */
 const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result);
+
+/* The places in the source of what is at OFFSET of the file: as debuginfo_lookup. */
+size_t image_places(struct image *image, uint64_t offset, bool executable, struct place *places, size_t room);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * /proc/kallsyms has a line for each symbol: "ffffffffc0a3b2d0 t ext4_sync_fs\t[ext4]". There are no sizes: a symbol reaches up
- * to the next one. Behind the last of a module the next may be far away, so that nothing is believed to be larger than
- * MAX_SIZE.
+ * /proc/kallsyms has a line for each symbol: "ffffffffc0a3b2d0 t ext4_sync_fs\t[ext4]". There are no sizes: a symbol
+ * reaches up to the next one. Behind the last of a module the next may be far away, so that nothing is believed to be
+ * larger than MAX_SIZE.
  */
 #include "sym/kernel.h"
 

@@ -15,7 +15,8 @@ void kernel_free(struct kernel *kernel);
 bool kernel_has(uint64_t address);
 
 /*
- * The name of what ADDRESS lies in, or NULL, with its distance from the start in *OFFSET and in *MODULE "[kernel]", "[ext4]",
+ * The name of what ADDRESS lies in, or NULL, with its distance from the start in *OFFSET and in *MODULE "[kernel]",
+ * "[ext4]",
  * "[bpf]". Texts are KERNEL's, until the next call. Modules and BPF programs come and go: where none is known, the list
  * is read again if that was not done a moment ago. Names nothing where the kernel hides its addresses (kptr_restrict).
  */

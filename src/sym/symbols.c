@@ -34,7 +34,7 @@ enum {
 struct symbols {
     struct files files;
     struct processes processes;
-    void *texts; /* tsearch tree of strings: the modules' names */
+    void *texts;           /* tsearch tree of strings: the modules' names */
     struct kernel *kernel; /* made when first needed */
     struct mmap_events *events;
     bool everybody; /* all processes are followed, not only the known ones and their children */
@@ -415,4 +415,18 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct 
     if (mapping->image)
         result->function = image_lookup(mapping->image, result->offset, mapping->executable, &result->offset);
     return 0;
+}
+
+size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t address, struct place *places, size_t room)
+{
+    struct process *process = kernel_has(address) ? NULL : processes_get(&symbols->processes, pid);
+    struct mapping *mapping = process ? find(symbols, process, address) : NULL;
+    if (!mapping)
+        return 0;
+    if (!mapping->tried)
+        mapping_open(symbols, process, mapping);
+    if (!mapping->image)
+        return 0;
+    uint64_t offset = address - mapping->start + (mapping->inode ? mapping->offset : 0);
+    return image_places(mapping->image, offset, mapping->executable, places, room);
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "sym/debuginfo.h"
 #include "sym/maps.h"
 #include "sys/error.h"
 
@@ -82,5 +83,13 @@ struct symbols_lost symbols_lost(const struct symbols *symbols);
  * address of the kernel's half is named by /proc/kallsyms whatever PID is; -ENOENT where that does not know it.
  */
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct symbol *result);
+
+/*
+ * The places in the source of ADDRESS of process PID, at most ROOM: the innermost inlined function first, last the
+ * function that symbols_lookup names. How many there are: 0 where the file has no debug information (of its own, or a
+ * separate debug file). The first address of a file takes as long as its debug information is large, a later one
+ * microseconds.
+ */
+size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t address, struct place *places, size_t room);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "sym/demangle.h"
+#include "sym/spans.h"
 
 enum {
     MAX_SYMBOLS = 1 << 24,
@@ -22,7 +23,6 @@ enum {
     MAX_NAME = 1 << 16,        /* bytes of a mangled name that are read */
     CHUNK = 4096,              /* symbols read at a time */
 };
-#define NOBODY UINT32_MAX
 
 /* A function as the file has it. */
 struct candidate {
@@ -41,11 +41,10 @@ struct function {
 struct symtab {
     struct elffile file; /* only fd and stat */
     uint64_t names, names_size;
-    size_t function_count, span_count;
+    size_t function_count;
     struct function *functions;
-    char **texts;     /* per function: its name once asked for */
-    uint64_t *starts; /* of the spans, ascending */
-    uint32_t *owners; /* of the spans: index into functions, or NOBODY */
+    char **texts;       /* per function: its name once asked for */
+    struct spans spans; /* of indices into functions */
 };
 
 static char no_name[] = ""; /* in texts: the name cannot be read */
@@ -207,38 +206,19 @@ static void settle(struct candidates *list)
             items[i].end = items[i + 1].address;
 }
 
-static void add_span(struct symtab *symtab, uint64_t start, uint32_t owner)
-{
-    if (symtab->span_count && symtab->starts[symtab->span_count - 1] == start)
-        symtab->span_count--;
-    symtab->starts[symtab->span_count] = start;
-    symtab->owners[symtab->span_count++] = owner;
-}
-
 /* Cuts the address space: a function owns what it contains, except for what a later one contains. */
 static int cut(struct symtab *symtab, const struct candidates *list)
 {
-    const struct candidate *items = list->items;
-    uint32_t *open = malloc(list->count * sizeof *open); /* functions around the place reached, the last start on top */
-    if (!open)
+    struct interval *items = malloc(list->count * sizeof *items);
+    if (!items)
         return -ENOMEM;
-    size_t depth = 0;
-    for (size_t i = 0; i <= list->count; i++) {
-        uint64_t until = i < list->count ? items[i].address : UINT64_MAX;
-        while (depth && items[open[depth - 1]].end <= until) {
-            uint64_t end = items[open[--depth]].end;
-            while (depth && items[open[depth - 1]].end <= end)
-                depth--;
-            add_span(symtab, end, depth ? open[depth - 1] : NOBODY);
-        }
-        if (i == list->count)
-            break;
-        symtab->functions[i] = (struct function){items[i].address, items[i].name};
-        add_span(symtab, items[i].address, (uint32_t)i);
-        open[depth++] = (uint32_t)i;
+    for (size_t i = 0; i < list->count; i++) {
+        symtab->functions[i] = (struct function){list->items[i].address, list->items[i].name};
+        items[i] = (struct interval){list->items[i].address, list->items[i].end, (uint32_t)i};
     }
-    free(open);
-    return 0;
+    int rc = spans_build(&symtab->spans, items, list->count);
+    free(items);
+    return rc;
 }
 
 int symtab_load(struct symtab **result, const struct elffile *elf, uint32_t type)
@@ -271,9 +251,7 @@ int symtab_load(struct symtab **result, const struct elffile *elf, uint32_t type
     symtab->function_count = list.count;
     symtab->functions = malloc(list.count * sizeof *symtab->functions);
     symtab->texts = calloc(list.count, sizeof *symtab->texts);
-    symtab->starts = malloc(list.count * 2 * sizeof *symtab->starts); /* each function starts and ends at most one */
-    symtab->owners = malloc(list.count * 2 * sizeof *symtab->owners);
-    if (symtab->functions && symtab->texts && symtab->starts && symtab->owners)
+    if (symtab->functions && symtab->texts)
         rc = cut(symtab, &list);
 out:
     free(list.items);
@@ -282,6 +260,11 @@ out:
     else
         *result = symtab;
     return rc;
+}
+
+int symtab_fd(const struct symtab *symtab)
+{
+    return symtab->file.fd;
 }
 
 void symtab_free(struct symtab *symtab)
@@ -293,8 +276,7 @@ void symtab_free(struct symtab *symtab)
             free(symtab->texts[i]);
     free(symtab->texts);
     free(symtab->functions);
-    free(symtab->starts);
-    free(symtab->owners);
+    spans_free(&symtab->spans);
     if (symtab->file.fd >= 0)
         close(symtab->file.fd);
     free(symtab);
@@ -330,16 +312,8 @@ static char *read_name(const struct symtab *symtab, uint64_t offset)
 
 const char *symtab_lookup(struct symtab *symtab, uint64_t address, uint64_t *offset)
 {
-    if (!symtab->span_count || address < symtab->starts[0])
-        return NULL;
-    const uint64_t *base = symtab->starts;
-    for (size_t count = symtab->span_count; count > 1;) {
-        size_t half = count / 2;
-        base = base[half] <= address ? base + half : base; /* a conditional move: no branch to mispredict */
-        count -= half;
-    }
-    uint32_t owner = symtab->owners[base - symtab->starts];
-    if (owner == NOBODY)
+    uint32_t owner = spans_find(&symtab->spans, address);
+    if (owner == SPANS_NOBODY)
         return NULL;
     char **text = &symtab->texts[owner];
     if (!*text) {

@@ -16,6 +16,9 @@ struct symtab;
 int symtab_load(struct symtab **result, const struct elffile *elf, uint32_t type);
 void symtab_free(struct symtab *symtab); /* NULL is fine */
 
+/* The descriptor of the file that SYMTAB was read from. It stays SYMTAB's. */
+int symtab_fd(const struct symtab *symtab);
+
 /*
  * The function around the ELF address ADDRESS: of those that contain it the one that starts last. Its demangled name,
  * owned by SYMTAB, with the distance from its start in *OFFSET; NULL where there is none.

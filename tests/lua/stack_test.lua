@@ -86,6 +86,9 @@ is(short:text { one_line = true, reverse = true }, "free+0x8 > malloc+0x0", "in 
 is(short:text { one_line = ";", offsets = false }, "malloc;free", "joined by a text")
 ok(short:text { addresses = true, modules = true, offsets = false }:find("\n     " .. place, 1, true), "with address and module")
 is(short:text(), tostring(short), "the usual one")
+local with_lines = short:text { lines = true }
+ok(with_lines:gsub(" %S+:[%d?]+\n", "\n"):gsub(" %S+:[%d?]+$", ""):gsub("[^\n]+ %(inlined%)\n", "") == tostring(short),
+   "with lines, where the C library has debug information")
 local good, message = pcall(short.text, short, { ofsets = true })
 like(message, "unknown style 'ofsets'; did you mean 'offsets'%?$", "an unknown style is refused")
 good, message = pcall(short.text, short, { offsets = 1 })

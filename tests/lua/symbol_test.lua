@@ -62,10 +62,10 @@ is(tostring(up.kernel_symbol(0xffffffffffffff00ULL)), "[unknown] 0xfffffffffffff
 
 -- A BPF program that was loaded after the list was first read.
 if shown then
-  local run = target.uplua [[-e '
+  local run = target.uplua [[--duration 20 -e '
     kernel_symbol(0xffffffff81000000ULL)
     n = count() uprobe("libc:malloc", function(e) n:inc() end)
-    after(0.1, function()
+    every(0.3, function()
       for line in io.lines "/proc/kallsyms" do
         local digits, name = line:match "^(ffff%x+) t (bpf_prog_%x+_handler_?%w*)%s+%[bpf%]$"
         if digits then
@@ -73,7 +73,6 @@ if shown then
           if f.symbol == name and f.module == "[bpf]" and f.offset == 1 then print "named" exit() end
         end
       end
-      exit()
     end)']]
   is(run.out:match "named", "named", "a BPF program that was loaded since has its name")
 end
@@ -85,11 +84,64 @@ run = target.shell [[
   base=$(grep -m 1 'libc\.so\.6' /proc/$$/maps); base=0x${base%%-*}
   offset=$(nm -D $(awk '/libc\.so\.6/ { print $6; exit }' /proc/$$/maps) | sed -n 's/^\([0-9a-f]*\) T malloc@.*/0x\1/p')
   ./uplua --symbolize $$ $(printf '%#x' $((base + offset + 7))) >"$D/out" 2>"$D/err"]]
-like(run.out, "^0x%x+  malloc%+0x7 %(/.*/libc%.so%.6%)\n", "with function and file")
+like(run.out, "^0x%x+  malloc%+0x7 %(/.*/libc%.so%.6%)", "with function and file")
 is(target.uplua("--symbolize 4194303 1").err, "uplua: mappings of process 4194303: No such process\n", "no process, no names")
 is(target.uplua("--symbolize 1x 1").status, 2, "a process is a number")
 run = target.shell [[./uplua --symbolize $$ main >"$D/out" 2>"$D/err"]]
 is(run.err, "uplua: --symbolize: 'main' is no address\n", "a name is no address")
+
+-- Lines and inlined functions, of a program whose text we know.
+local cc = tap.compiler()
+run = target.shell([[
+  cat >"$D/source.c" <<'END'
+#include <stdio.h>
+volatile int sink;
+static inline __attribute__((always_inline)) void innermost(int x)
+{
+    sink = x * 23;
+}
+static inline __attribute__((always_inline)) void middle(int x)
+{
+    innermost(x + 1);
+}
+__attribute__((noinline)) void outermost(int x)
+{
+    sink++;
+    middle(x);
+}
+int main(void)
+{
+    outermost(101);
+    puts("ready");
+    fflush(stdout);
+    return getchar();
+}
+END
+  ]] .. cc .. [[ -O2 -g "$D/source.c" -o "$D/source"
+  mkfifo "$D/in"
+  "$D/source" <"$D/in" >"$D/target" &
+  exec 7>"$D/in"
+  until grep -q ready "$D/target"; do kill -0 $! || exit 99; sleep 0.01; done
+  ./uplua -e '
+    local pid, at = tonumber(arg[1]), address(arg[2] .. ":outermost", tonumber(arg[1]))
+    local seen = {}
+    for i = 0, 100 do
+      local list = source(pid, at + i)
+      if list[#list].symbol ~= "outermost" then break end
+      local lines = {}
+      for _, f in ipairs(list) do
+        lines[#lines + 1] = ("%s %s:%s"):format(f, f.file:match "[^/]+$", f.line):gsub("%+0x%x+", "")
+      end
+      local line = table.concat(lines, ", ")
+      if not seen[line] then print(line) seen[line] = true end
+    end
+    print(symbol(pid, at), symbol(pid, at).file)' $! "$D/source" >"$D/out" 2>"$D/err"
+  kill $!
+]])
+is(run.err, "", "a program's lines are read")
+like(run.out, "outermost source%.c:13\n", "up.source has a function's lines")
+like(run.out, "innermost %(inlined%) source%.c:5, middle %(inlined%) source%.c:9, outermost source%.c:14\n", "and what was inlined into it")
+like(run.out, "outermost%+0x0\tnil\n$", "which up.symbol does not ask for")
 
 target.done()
 tap.done_testing()

@@ -1,0 +1,525 @@
+/*
+ * A compilation unit is found by the ranges that it states, or, if it states none, by those of its functions. What is
+ * in it is read when an address first falls into it: its functions and what is inlined into them become a tree of nodes
+ * whose ranges are cut into spans, so that a lookup costs two binary searches and one in the unit's line table.
+ *
+ * libdw is given an ELF file made in memory of the sections that it needs and nothing else. So it can neither open
+ * another file that the debug information names (.gnu_debugaltlink, .dwo) nor read one that shrinks under it.
+ */
+#include "sym/debuginfo.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sym/demangle.h"
+#include "sym/spans.h"
+
+#define MAX_DEBUG (UINT64_C(1) << 30) /* bytes of a file's debug sections, uncompressed; gcc's own cc1 has 300 MB */
+
+enum {
+    MAX_UNITS = 1 << 20,
+    MAX_NODES = 1 << 22,     /* in one unit */
+    MAX_INTERVALS = 1 << 23, /* of one unit, and of all units together */
+    MAX_DEPTH = 256,         /* of entries inside each other */
+    MAX_REFERENCES = 16,     /* from an inlined function to where its name is */
+};
+
+/* A function, or one that was inlined. */
+struct node {
+    uint32_t parent;
+    bool inlined;
+    Dwarf_Off entry; /* where it stands in .debug_info */
+    char *name;      /* once asked for */
+};
+
+struct unit {
+    Dwarf_Off entry;
+    Dwarf_Half version;
+    bool parsed;
+    struct node *nodes;
+    size_t node_count, node_capacity;
+    struct spans spans; /* of nodes */
+    Dwarf_Lines *lines;
+    size_t line_count;
+    Dwarf_Files *files;
+    char **texts; /* per file: its name made printable, once asked for */
+    size_t file_count;
+};
+
+struct debuginfo {
+    unsigned char *bytes; /* the file in memory */
+    Elf *elf;
+    Dwarf *dwarf;
+    struct unit *units;
+    size_t unit_count;
+    struct spans spans; /* of units */
+    uint64_t budget; /* entries and ranges that may still be read: healthy ones take a byte at least, but references go
+                        in circles */
+};
+
+struct intervals {
+    struct interval *items;
+    size_t count, capacity;
+};
+
+static void push_interval(struct intervals *list, uint64_t start, uint64_t end, uint32_t owner)
+{
+    /* What the linker dropped keeps its entries, at address 0 or 1. */
+    if (start < 2 || start >= end || list->count >= MAX_INTERVALS)
+        return;
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 256;
+        struct interval *items = realloc(list->items, capacity * sizeof *items);
+        if (!items)
+            return;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = (struct interval){start, end, owner};
+}
+
+/* Adds the ranges of ENTRY: true if it has any. */
+static bool push_ranges(struct debuginfo *debuginfo, struct intervals *list, Dwarf_Die *entry, uint32_t owner)
+{
+    Dwarf_Addr base, start, end;
+    ptrdiff_t at = 0;
+    bool any = false;
+    while (debuginfo->budget && (at = dwarf_ranges(entry, at, &base, &start, &end)) > 0) {
+        debuginfo->budget--;
+        push_interval(list, start, end, owner);
+        any = true;
+    }
+    return any;
+}
+
+/* --- the tree of a unit ------------------------------------------------------------------------------------------- */
+
+static bool is_function(int tag)
+{
+    return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+}
+
+/* True if functions with code can be inside of an entry with this tag. */
+static bool may_hold_functions(int tag)
+{
+    switch (tag) {
+    case DW_TAG_subprogram:
+    case DW_TAG_inlined_subroutine:
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_interface_type:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint32_t push_node(struct unit *unit, uint32_t parent, Dwarf_Die *entry)
+{
+    if (unit->node_count == unit->node_capacity) {
+        size_t capacity = unit->node_capacity ? unit->node_capacity * 2 : 64;
+        struct node *nodes = capacity > MAX_NODES ? NULL : realloc(unit->nodes, capacity * sizeof *nodes);
+        if (!nodes)
+            return SPANS_NOBODY;
+        unit->nodes = nodes;
+        unit->node_capacity = capacity;
+    }
+    unit->nodes[unit->node_count] = (struct node){
+        .parent = parent,
+        .inlined = dwarf_tag(entry) == DW_TAG_inlined_subroutine,
+        .entry = dwarf_dieoffset(entry),
+    };
+    return (uint32_t)unit->node_count++;
+}
+
+/* Makes nodes of the functions among the entries below PARENT. */
+static void read_children(struct debuginfo *debuginfo, struct unit *unit, Dwarf_Die *parent, uint32_t node,
+                          struct intervals *list, unsigned depth)
+{
+    Dwarf_Die entry;
+    if (depth == MAX_DEPTH || dwarf_child(parent, &entry))
+        return;
+    do {
+        if (!debuginfo->budget)
+            return;
+        debuginfo->budget--;
+        int tag = dwarf_tag(&entry);
+        if (!may_hold_functions(tag))
+            continue;
+        uint32_t inside = node;
+        if (is_function(tag)) {
+            size_t before = list->count;
+            uint32_t own = (uint32_t)unit->node_count;
+            if (push_ranges(debuginfo, list, &entry, own)) {
+                inside = push_node(unit, node, &entry);
+                if (inside == SPANS_NOBODY) {
+                    list->count = before;
+                    return;
+                }
+            }
+        }
+        read_children(debuginfo, unit, &entry, inside, list, depth + 1);
+    } while (!dwarf_siblingof(&entry, &entry));
+}
+
+static void parse_unit(struct debuginfo *debuginfo, struct unit *unit)
+{
+    Dwarf_Die entry;
+    struct intervals list = {0};
+    unit->parsed = true;
+    if (!dwarf_offdie(debuginfo->dwarf, unit->entry, &entry))
+        return;
+    read_children(debuginfo, unit, &entry, SPANS_NOBODY, &list, 0);
+    spans_build(&unit->spans, list.items, list.count);
+    free(list.items);
+    if (dwarf_getsrclines(&entry, &unit->lines, &unit->line_count))
+        unit->lines = NULL;
+    if (dwarf_getsrcfiles(&entry, &unit->files, &unit->file_count))
+        unit->files = NULL;
+    else
+        unit->texts = calloc(unit->file_count, sizeof *unit->texts);
+}
+
+/* --- the units
+ * -------------------------------------------------------------------------------------------------------- */
+
+static int read_units(struct debuginfo *debuginfo)
+{
+    struct intervals list = {0};
+    size_t capacity = 0;
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die entry;
+    Dwarf_Half version;
+    uint8_t type;
+    int rc = 0;
+    while (!rc && debuginfo->unit_count < MAX_UNITS &&
+           !dwarf_get_units(debuginfo->dwarf, cu, &cu, &version, &type, &entry, NULL)) {
+        if (type != DW_UT_compile && type != DW_UT_skeleton)
+            continue;
+        if (debuginfo->unit_count == capacity) {
+            capacity = capacity ? capacity * 2 : 64;
+            struct unit *units = realloc(debuginfo->units, capacity * sizeof *units);
+            if (!units) {
+                rc = -ENOMEM;
+                break;
+            }
+            debuginfo->units = units;
+        }
+        uint32_t number = (uint32_t)debuginfo->unit_count++;
+        struct unit *unit = &debuginfo->units[number];
+        *unit = (struct unit){.entry = dwarf_dieoffset(&entry), .version = version};
+        if (push_ranges(debuginfo, &list, &entry, number))
+            continue;
+        parse_unit(debuginfo, unit);
+        for (size_t i = 0; i < unit->spans.count; i++)
+            if (unit->spans.owners[i] != SPANS_NOBODY)
+                push_interval(&list, unit->spans.starts[i],
+                              i + 1 < unit->spans.count ? unit->spans.starts[i + 1] : UINT64_MAX, number);
+    }
+    if (!rc)
+        rc = spans_build(&debuginfo->spans, list.items, list.count);
+    free(list.items);
+    return rc;
+}
+
+/* --- the file in memory ----------------------------------------------------------------------------------------------
+ */
+
+/* The sections that libdw reads; old compressed ones are called .zdebug_info and so on. */
+static bool is_wanted(const struct elffile *elf, const Elf64_Shdr *section)
+{
+    static const char *const names[] = {"info",        "abbrev", "line",     "line_str", "str",
+                                        "str_offsets", "ranges", "rnglists", "addr",     "types"};
+    if (section->sh_type == SHT_NOBITS || section->sh_name >= elf->section_names_size)
+        return false;
+    const char *name = elf->section_names + section->sh_name;
+    size_t prefix = !strncmp(name, ".debug_", 7) ? 7 : !strncmp(name, ".zdebug_", 8) ? 8 : 0;
+    for (size_t i = 0; prefix && i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name + prefix, names[i]))
+            return true;
+    return false;
+}
+
+bool debuginfo_is_in(const struct elffile *elf)
+{
+    const Elf64_Shdr *section = elffile_section(elf, SHT_NULL, ".debug_info");
+    if (!section)
+        section = elffile_section(elf, SHT_NULL, ".zdebug_info");
+    return section && is_wanted(elf, section);
+}
+
+/* How large SECTION, which begins at BYTES, is when it is uncompressed. */
+static uint64_t whole_size(const Elf64_Shdr *section, const unsigned char *bytes, const char *name)
+{
+    uint64_t size = section->sh_size;
+    Elf64_Chdr header;
+    if (section->sh_flags & SHF_COMPRESSED) {
+        if (size < sizeof header)
+            return UINT64_MAX;
+        memcpy(&header, bytes, sizeof header);
+        return header.ch_size > size ? header.ch_size : size;
+    }
+    if (name[1] != 'z')
+        return size;
+    if (size < 12 || memcmp(bytes, "ZLIB", 4)) /* then the size, in 8 bytes, the highest first */
+        return UINT64_MAX;
+    uint64_t whole = 0;
+    for (int i = 4; i < 12; i++)
+        whole = whole << 8 | bytes[i];
+    return whole > size ? whole : size;
+}
+
+/* Copies what libdw needs of ELF into one file in memory: header, contents, names of sections, table of sections. */
+static int copy_sections(struct debuginfo *debuginfo, const struct elffile *elf, size_t *size)
+{
+    uint64_t total = sizeof(Elf64_Ehdr), whole = 0;
+    size_t count = 2; /* the empty section and the one of the names */
+    for (size_t i = 0; i < elf->section_count; i++) {
+        if (!is_wanted(elf, &elf->sections[i]))
+            continue;
+        if (elf->sections[i].sh_size > MAX_DEBUG)
+            return -EFBIG;
+        total += (elf->sections[i].sh_size + 7) & ~UINT64_C(7);
+        count++;
+        if (total > MAX_DEBUG || count > 64)
+            return -EFBIG;
+    }
+    if (count == 2)
+        return -ENODATA;
+    if (total > (uint64_t)elf->stat.st_size + sizeof(Elf64_Ehdr) + 8 * count) /* more than the file can have */
+        return -ENODATA;
+    uint64_t names = total, table = (names + elf->section_names_size + 8) & ~UINT64_C(7);
+    *size = (size_t)(table + count * sizeof(Elf64_Shdr));
+    debuginfo->bytes = calloc(1, *size);
+    if (!debuginfo->bytes)
+        return -ENOMEM;
+    Elf64_Ehdr *header = (Elf64_Ehdr *)debuginfo->bytes;
+    Elf64_Shdr *sections = (Elf64_Shdr *)(debuginfo->bytes + table);
+    memcpy(header->e_ident, ELFMAG, SELFMAG);
+    header->e_ident[EI_CLASS] = ELFCLASS64;
+    header->e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    header->e_ident[EI_VERSION] = header->e_version = EV_CURRENT;
+    header->e_type = ET_DYN;
+    header->e_machine = EM_NONE;
+    header->e_ehsize = sizeof *header;
+    header->e_shentsize = sizeof *sections;
+    header->e_shoff = table;
+    header->e_shnum = (Elf64_Half)count;
+    header->e_shstrndx = 1;
+    memcpy(debuginfo->bytes + names, elf->section_names, elf->section_names_size);
+    sections[1] =
+        (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = elf->section_names_size, .sh_addralign = 1};
+    uint64_t at = sizeof *header;
+    size_t next = 2;
+    for (size_t i = 0; i < elf->section_count; i++) {
+        const Elf64_Shdr *from = &elf->sections[i];
+        if (!is_wanted(elf, from))
+            continue;
+        int rc = elffile_read(elf, from->sh_offset, debuginfo->bytes + at, (size_t)from->sh_size);
+        if (rc)
+            return rc;
+        uint64_t uncompressed = whole_size(from, debuginfo->bytes + at, elf->section_names + from->sh_name);
+        if (uncompressed > MAX_DEBUG - whole)
+            return -EFBIG;
+        whole += uncompressed;
+        sections[next++] = (Elf64_Shdr){.sh_name = from->sh_name,
+                                        .sh_type = SHT_PROGBITS,
+                                        .sh_flags = from->sh_flags & SHF_COMPRESSED,
+                                        .sh_offset = at,
+                                        .sh_size = from->sh_size,
+                                        .sh_addralign = 8};
+        at += (from->sh_size + 7) & ~UINT64_C(7);
+    }
+    debuginfo->budget = whole;
+    return 0;
+}
+
+int debuginfo_open(struct debuginfo **result, const struct elffile *elf)
+{
+    struct debuginfo *debuginfo = calloc(1, sizeof *debuginfo);
+    if (!debuginfo)
+        return -ENOMEM;
+    size_t size = 0;
+    int rc = copy_sections(debuginfo, elf, &size);
+    if (!rc) {
+        rc = -ENODATA;
+        elf_version(EV_CURRENT);
+        debuginfo->elf = elf_memory((char *)debuginfo->bytes, size);
+        if (debuginfo->elf)
+            debuginfo->dwarf = dwarf_begin_elf(debuginfo->elf, DWARF_C_READ, NULL);
+        if (debuginfo->dwarf)
+            rc = read_units(debuginfo);
+    }
+    if (rc)
+        debuginfo_free(debuginfo);
+    else
+        *result = debuginfo;
+    return rc;
+}
+
+static void unit_free(struct unit *unit)
+{
+    for (size_t i = 0; i < unit->node_count; i++)
+        free(unit->nodes[i].name);
+    for (size_t i = 0; unit->texts && i < unit->file_count; i++)
+        free(unit->texts[i]);
+    free(unit->texts);
+    free(unit->nodes);
+    spans_free(&unit->spans);
+}
+
+void debuginfo_free(struct debuginfo *debuginfo)
+{
+    if (!debuginfo)
+        return;
+    for (size_t i = 0; i < debuginfo->unit_count; i++)
+        unit_free(&debuginfo->units[i]);
+    free(debuginfo->units);
+    spans_free(&debuginfo->spans);
+    dwarf_end(debuginfo->dwarf);
+    elf_end(debuginfo->elf);
+    free(debuginfo->bytes);
+    free(debuginfo);
+}
+
+/* --- one address
+ * ------------------------------------------------------------------------------------------------------ */
+
+/* The text of attribute NAME, of ENTRY or of what it is an instance or the definition of. */
+static const char *chase_text(Dwarf_Die *entry, unsigned name)
+{
+    Dwarf_Die at = *entry;
+    for (int i = 0; i < MAX_REFERENCES; i++) {
+        Dwarf_Attribute attribute, reference;
+        if (dwarf_attr(&at, name, &attribute))
+            return dwarf_formstring(&attribute);
+        if (!dwarf_attr(&at, DW_AT_abstract_origin, &reference) && !dwarf_attr(&at, DW_AT_specification, &reference))
+            break;
+        Dwarf_Die next;
+        if (!dwarf_formref_die(&reference, &next))
+            break;
+        at = next;
+    }
+    return NULL;
+}
+
+static const char *node_name(struct debuginfo *debuginfo, struct node *node)
+{
+    Dwarf_Die entry;
+    if (!node->name && dwarf_offdie(debuginfo->dwarf, node->entry, &entry)) {
+        const char *name = chase_text(&entry, DW_AT_linkage_name);
+        if (!name)
+            name = chase_text(&entry, DW_AT_MIPS_linkage_name); /* what compilers called it before DWARF 4 */
+        if (!name)
+            name = chase_text(&entry, DW_AT_name);
+        node->name = name ? demangle(name) : NULL;
+    }
+    return node->name;
+}
+
+/* True if NAME, as libdw gives it, is still to be put below FOLDER, where the compiler ran: it joins them only in some
+ * cases. */
+static bool is_below(const char *folder, const char *name, Dwarf_Half version)
+{
+    size_t length = strlen(folder);
+    bool joined = version < 5 && !strncmp(name, folder, length) && name[length] == '/';
+    return name[0] != '/' && !joined;
+}
+
+/* File NUMBER of the unit's table. */
+static const char *file_name(struct debuginfo *debuginfo, struct unit *unit, size_t number)
+{
+    if (!unit->texts || number >= unit->file_count)
+        return NULL;
+    if (!unit->texts[number]) {
+        const char *name = dwarf_filesrc(unit->files, number, NULL, NULL), *folder = NULL;
+        Dwarf_Die entry;
+        Dwarf_Attribute attribute;
+        if (name && dwarf_offdie(debuginfo->dwarf, unit->entry, &entry) &&
+            dwarf_attr(&entry, DW_AT_comp_dir, &attribute))
+            folder = dwarf_formstring(&attribute);
+        char *whole = NULL;
+        if (folder && is_below(folder, name, unit->version) && asprintf(&whole, "%s/%s", folder, name) < 0)
+            whole = NULL;
+        unit->texts[number] = name ? text_escape(whole ? whole : name) : NULL;
+        free(whole);
+    }
+    return unit->texts[number];
+}
+
+/* Where the code of ADDRESS itself comes from. */
+static void find_line(struct debuginfo *debuginfo, struct unit *unit, uint64_t address, struct place *place)
+{
+    size_t low = 0, high = unit->lines ? unit->line_count : 0;
+    while (low < high) { /* to the first line that begins after ADDRESS */
+        size_t middle = low + (high - low) / 2;
+        Dwarf_Addr start;
+        if (dwarf_lineaddr(dwarf_onesrcline(unit->lines, middle), &start))
+            return;
+        if (start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    Dwarf_Line *line = low ? dwarf_onesrcline(unit->lines, low - 1) : NULL;
+    bool end;
+    int number;
+    size_t file;
+    Dwarf_Files *files;
+    if (!line || dwarf_lineendsequence(line, &end) || end)
+        return;
+    if (!dwarf_lineno(line, &number) && number > 0)
+        place->line = (unsigned)number;
+    if (!dwarf_line_file(line, &files, &file))
+        place->file = file_name(debuginfo, unit, file);
+}
+
+/* Where the function of NODE was inlined. */
+static void find_call(struct debuginfo *debuginfo, struct unit *unit, const struct node *node, struct place *place)
+{
+    Dwarf_Die entry;
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    if (!dwarf_offdie(debuginfo->dwarf, node->entry, &entry))
+        return;
+    if (dwarf_attr(&entry, DW_AT_call_file, &attribute) && !dwarf_formudata(&attribute, &number))
+        place->file = file_name(debuginfo, unit, number);
+    if (dwarf_attr(&entry, DW_AT_call_line, &attribute) && !dwarf_formudata(&attribute, &number))
+        place->line = (unsigned)number;
+}
+
+size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct place *places, size_t room)
+{
+    uint32_t number = spans_find(&debuginfo->spans, address);
+    if (number == SPANS_NOBODY || !room)
+        return 0;
+    struct unit *unit = &debuginfo->units[number];
+    if (!unit->parsed)
+        parse_unit(debuginfo, unit);
+    places[0] = (struct place){0};
+    find_line(debuginfo, unit, address, &places[0]);
+    uint32_t at = spans_find(&unit->spans, address);
+    size_t count = 1;
+    while (at != SPANS_NOBODY) {
+        struct node *node = &unit->nodes[at];
+        struct place *place = &places[count - 1];
+        place->function = node_name(debuginfo, node);
+        place->inlined = node->inlined;
+        if (!node->inlined || count == room)
+            break;
+        places[count] = (struct place){0};
+        find_call(debuginfo, unit, node, &places[count++]);
+        at = node->parent;
+    }
+    return count == 1 && !places[0].file && !places[0].function ? 0 : count;
+}

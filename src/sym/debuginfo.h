@@ -1,0 +1,37 @@
+/*
+ * DWARF of one ELF file: from addresses to source lines and inlined functions, by libdw. It gets copies of the sections
+ * that it needs, so that a file which its owner changes meanwhile harms nobody, and opens no other file.
+ */
+#ifndef UPLUA_SYM_DEBUGINFO_H
+#define UPLUA_SYM_DEBUGINFO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sym/elffile.h"
+
+struct debuginfo;
+
+/* Where an address is in the source. Texts are the debuginfo's, printable; NULL and 0 where it has none. */
+struct place {
+    const char *function; /* demangled */
+    const char *file;     /* with its folder, as the compiler saw it */
+    unsigned line;
+    bool inlined; /* the function was inlined into that of the next place */
+};
+
+/* True if ELF has debug information of its own. */
+bool debuginfo_is_in(const struct elffile *elf);
+
+/* Reads the debug information of ELF, which is not needed any more then. 0, -ENODATA: it has none, -EFBIG, -ENOMEM. */
+int debuginfo_open(struct debuginfo **result, const struct elffile *elf);
+void debuginfo_free(struct debuginfo *debuginfo);
+
+/*
+ * The places of ELF address ADDRESS, at most ROOM: the innermost inlined function first, each followed by the one into
+ * which it was inlined, last the function proper. How many there are; 0: nothing is known.
+ */
+size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct place *places, size_t room);
+
+#endif
