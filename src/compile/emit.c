@@ -472,6 +472,22 @@ static struct machine_block **order_blocks(struct emit *emit)
     return order;
 }
 
+/*
+ * The kernel looks at the clock in every 65,535th may_goto of a run (Linux 6.15 and later). Where it has given the program a stack of its
+ * own, which it does from 64 bytes on, it takes the time from another stack, and may end the loop there or write to it (seen on 6.18,
+ * x86). Programs that call others by bpf_tail_call are given none: this one seems to. Nothing of this is left when it runs.
+ */
+static void refuse_private_stack(struct emit *emit)
+{
+    enum { ROUNDS_WITHOUT_CLOCK = 65534, SHARED_STACK = 48, BPF_TAIL_CALL = 12 };
+    const struct program *program = emit->program;
+    if (program->by_rounds || program->budget <= ROUNDS_WITHOUT_CLOCK || program->stack_size < SHARED_STACK)
+        return;
+    put(emit, (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 });
+    put(emit, (struct bpf_insn){ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 1 });
+    put(emit, (struct bpf_insn){ .code = BPF_JMP | BPF_CALL, .imm = BPF_TAIL_CALL });
+}
+
 static const struct position *first_position(struct program *program)
 {
     static const struct position unknown = { "uplua", 1, NULL };
@@ -492,6 +508,7 @@ void pass_emit(struct program *program, struct object *object, const struct comp
     put_line(&emit, first_position(program));
     if (program->caller) /* f(index, frame) */
         put_register_move(&emit, CALLER_FRAME, BPF_REG_2);
+    refuse_private_stack(&emit);
     for (size_t n = 0; order[n]; n++) {
         order[n]->emitted_at = (int)emit.count;
         emit.block_start = emit.count;

@@ -15,6 +15,16 @@ local cases = {
   { "a for of as many rounds as the budget runs to its end", [[local n, after = up.sum(), up.count()
     up.uprobe(ADD3, function(e) if e.arg0 == 7 then for i = 1, 65536 do n:add(1) end end after:inc() end)]],
     "n:get(), after:get()", BUDGET .. " 23" },
+  { "so does one in a handler with much on its stack, which kernels keep elsewhere", [[local n, after = up.sum(), up.hash()
+    up.uprobe(ADD3, function(e)
+      for i = 1, 65536 do n:add(1) end
+      after[{ 1, 2, 3, 4, 5, 6, 7, 8, e.arg0 }] = 1
+    end)
+    up.uprobe(ADD3, function(e)
+      for i = 1, 65536 do n:add(1) end
+      local t = { 1, 2, 3, 4, 5, 6, 7, 8, -e.arg0 - 1 }
+      after[t] = up.i64(t[8]) + t[7]
+    end)]], "n:get(), after:size()", BUDGET * 46 .. " 46" },
   { "one round more does not", [[local n, after = up.sum(), up.count()
     up.uprobe(ADD3, function(e) if e.arg0 == 7 then for i = 1, 65537 do n:add(1) end end after:inc() end)]],
     "n:get(), after:get()", BUDGET .. " 22", 2 },
