@@ -12,6 +12,7 @@
 #define CONTEXT_FRAME_POINTER(ctx) CONTEXT_WORD(ctx, 4)
 #define CONTEXT_INSTRUCTION(ctx) CONTEXT_WORD(ctx, 16)
 #define CONTEXT_STACK_POINTER(ctx) CONTEXT_WORD(ctx, 19)
+#define CONTEXT_LINK(ctx) 0
 /* The call has pushed the return address. */
 #define RETURN_ADDRESS_ON_STACK 1
 #define DWARF_STACK_POINTER 7
@@ -31,6 +32,8 @@
  */
 #define IS_TRAMPOLINE(address)                                                                                         \
     ((address) >> 12 == ((1ull << 47) - 8192) >> 12 || (address) >> 12 == ((1ull << 56) - 8192) >> 12)
+/* Addresses that are neither that page, nor above the least of them, nor below LOWEST_CODE; so many. */
+#define PLAIN_CODE ((1ull << 47) - 8192 - LOWEST_CODE)
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -55,6 +58,7 @@
 /* The highest page of user space, as above: of 48 or 39 bits; pages have 4 to 64 KiB. */
 #define IS_TRAMPOLINE(address)                                                                                         \
     ((address) >> 16 == ((1ull << 48) - 1) >> 16 || (address) >> 16 == ((1ull << 39) - 1) >> 16)
+#define PLAIN_CODE ((1ull << 39) - 65536 - LOWEST_CODE)
 
 #else
 #error "define __TARGET_ARCH_x86 or __TARGET_ARCH_arm64"

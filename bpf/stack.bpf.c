@@ -7,9 +7,9 @@
  * a frame), the rules of code addresses are kept in a cache, and a stack that is known costs one lookup.
  *
  * The verifier: uplua_ustack needs the context and is therefore hidden, which means verified again for each call, and
- * short. The walk is a global function of numbers, which is verified once. Its state lies in a map's value, where every
- * number is unknown to the verifier, so that it goes through one round of the loop for all; as local variables with
- * their bounds the same costs 330,000 instructions.
+ * short. The walk is a global function of numbers, which is verified once in a program. It begins with numbers from a map's
+ * value, where every number is unknown to the verifier, so that it goes through one round of the loop for all; with known
+ * ones the same costs 330,000 instructions.
  */
 #include <linux/bpf.h>
 
@@ -27,21 +27,19 @@ enum {
     LARGEST_FRAME = 1 << 24,
     LOWEST_CODE = 4096,
     ROUND = 8, /* frames per callback of bpf_loop, which costs as much as two */
-    RULES = 4096, /* kept: 64 KiB */
     AT_ENTRY = 1 << 16, /* beside a depth */
 };
 
 /* One walk. */
 struct scratch {
     __u64 busy;
-    __u64 ip, sp, fp; /* of the frame at work */
+    __u64 ip, sp, fp; /* of the frame at work; SP lies behind the return address that IP is */
     __u64 back;       /* 1: IP is a return address: the call before it counts; 0: it is where the frame stands */
-    __u64 slot;       /* where on the stack IP was found, if it is a return address */
     __u64 link;       /* the link register, where that may hold a return address */
     __u64 start, last; /* the window holds the user's memory from START to the word at START + LAST */
     __u64 tag;         /* of the process's mappings; 0: they are unknown; -1: there are no tables at all */
-    __u64 guessed;     /* IP was found by a frame pointer that may be none */
-    __u64 count, limit, hash, hash_before;
+    __u64 guessed;     /* the number of the frame that was found by a frame pointer that may be none; 0 stands for none */
+    __u64 count, limit, hash;
     __u64 end; /* enum stack_end */
     __u64 zero;
     struct stack stack;
@@ -62,16 +60,6 @@ struct {
     __type(key, __u32);
     __type(value, struct scratch);
 } stack_scratch SEC(".maps");
-
-/*
- * The rules found last. CHECK is the key, a hash of address and process, combined with the rule: an entry that
- * another CPU is just writing is thereby none, and needs no lock.
- */
-struct rule_cache {
-    struct {
-        __u64 rule, check;
-    } entries[RULES];
-};
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -106,13 +94,6 @@ static __always_inline void release(struct scratch *scratch)
     *(volatile __u64 *)&scratch->busy = 0;
 }
 
-/* Murmur3's finalizer, as a step: every bit of WORD changes half of the bits. */
-static __always_inline __u64 mix(__u64 hash, __u64 word)
-{
-    hash = (hash ^ word) * 0xff51afd7ed558ccdull;
-    return hash ^ hash >> 32;
-}
-
 /* Stores the stack unless it is there. */
 static __always_inline void store(struct stack *stack, __u64 id)
 {
@@ -144,6 +125,14 @@ long uplua_stack_fill(struct scratch *scratch, long address)
     return !bpf_probe_read_user(scratch->window, size & (WINDOW - 1), (void *)address);
 }
 
+/* The word at AT of the window; the mask is for the verifier. */
+#define WINDOW_WORD(scratch, at)                                                                                       \
+    ({                                                                                                                 \
+        __u64 at_ = (at);                                                                                              \
+        OPAQUE(at_);                                                                                                   \
+        (scratch)->window[(at_ & (WINDOW - 1)) / WORD];                                                                \
+    })
+
 static __always_inline __u64 peek(__u64 address)
 {
     __u64 word = 0;
@@ -151,24 +140,13 @@ static __always_inline __u64 peek(__u64 address)
     return word;
 }
 
-/* Frames that are not plain: 1 where the walk goes on. */
+/* Frames that are neither plain nor found by the frame pointer: 1 where the walk goes on. */
 long uplua_stack_special(struct scratch *scratch, long number)
 {
     __u64 rule = number;
     if (!scratch)
         return 0;
     int kind = RULE_KIND(rule);
-    if (rule == RULE_UNMAPPED) {
-        scratch->end = STACK_UNMAPPED;
-        if (scratch->guessed) { /* the frame pointer was none */
-            scratch->end = STACK_NO_TABLE;
-            scratch->count--;
-            scratch->hash = scratch->hash_before;
-        }
-        return 0;
-    }
-    if (kind == RULE_END)
-        scratch->end = STACK_WHOLE;
     if (kind == RULE_SIGNAL) { /* of code that was interrupted anywhere */
         __u64 sp = scratch->sp;
         scratch->ip = peek(sp + SIGNAL_INSTRUCTION);
@@ -176,7 +154,6 @@ long uplua_stack_special(struct scratch *scratch, long number)
         scratch->sp = peek(sp + SIGNAL_STACK_POINTER);
         scratch->back = 0;
         scratch->start = -1;
-        scratch->guessed = 0;
         return 1;
     }
     if (kind != RULE_DEREF && kind != RULE_DEREF_PLUS_8 && kind != RULE_DEREF_OWN)
@@ -189,52 +166,34 @@ long uplua_stack_special(struct scratch *scratch, long number)
         scratch->fp = peek(scratch->fp);
     else if (RULE_FRAME(rule))
         scratch->fp = peek(cfa + RULE_FRAME(rule));
-    scratch->slot = RETURN_ADDRESS_ON_STACK ? cfa + RULE_LINK(rule) : cfa;
     scratch->ip = CODE_ADDRESS(peek(cfa + RULE_LINK(rule)));
     scratch->sp = cfa;
     scratch->back = 1;
-    scratch->guessed = 0;
     return 1;
 }
 
-/* The rule for the frame at work, from the cache or put there. */
-static __always_inline __u64 rule_of(struct scratch *scratch, struct rule_cache *cache)
+/*
+ * From the frame at work, whose rule is NUMBER, to its caller's. 0 where that is not known, or there is none; -1 where
+ * the frame itself is none.
+ */
+long uplua_stack_climb(struct scratch *scratch, long number)
 {
-    if (IS_TRAMPOLINE(scratch->ip) || scratch->tag == -1ull)
-        return RULE_BY_FRAME_POINTER;
-    __u64 pc = scratch->ip - scratch->back, key = mix(scratch->tag, pc), at = key >> 8;
-    if (!scratch->tag)
-        return uplua_unwind_rule(pc);
-    OPAQUE(at);
-    at &= RULES - 2;
-    __u64 rule = cache->entries[at].rule;
-    if (cache->entries[at].check == (key ^ rule))
-        return rule;
-    rule = cache->entries[at + 1].rule;
-    if (cache->entries[at + 1].check == (key ^ rule))
-        return rule;
-    rule = uplua_unwind_rule(pc);
-    if (rule != RULE_UNMAPPED) {
-        cache->entries[at + 1].rule = cache->entries[at].rule;
-        cache->entries[at + 1].check = cache->entries[at].check;
-        cache->entries[at].rule = rule;
-        cache->entries[at].check = key ^ rule;
-    }
-    return rule;
-}
-
-/* From the frame at work to its caller's; 0 where that is not known, or there is none. */
-long uplua_stack_climb(struct scratch *scratch)
-{
-    __u32 none = 0;
-    struct rule_cache *cache = bpf_map_lookup_elem(&stack_rules, &none);
-    if (!scratch || !cache)
+    __u64 rule = number;
+    if (!scratch)
         return 0;
-    __u64 rule = rule_of(scratch, cache);
+    if (rule == RULE_UNMAPPED) {
+        int wrong = scratch->guessed && scratch->guessed == scratch->count; /* the frame pointer was none */
+        scratch->end = wrong ? STACK_NO_TABLE : STACK_UNMAPPED;
+        return -wrong;
+    }
+    if (RULE_KIND(rule) == RULE_END) {
+        scratch->end = STACK_WHOLE;
+        return 0;
+    }
+    scratch->end = RULE_KIND(rule) == RULE_UNKNOWN ? STACK_NO_TABLE : STACK_UNREADABLE; /* if it ends here */
     if (RULE_KIND(rule) != RULE_REGISTER && rule != RULE_BY_FRAME_POINTER)
         return uplua_stack_special(scratch, rule);
     __u64 cfa = (RULE_BASE(rule) == DWARF_FRAME_POINTER ? scratch->fp : scratch->sp) + RULE_OFFSET(rule);
-    scratch->end = RULE_KIND(rule) == RULE_UNKNOWN ? STACK_NO_TABLE : STACK_UNREADABLE; /* if it ends here */
     /* The stack grows downwards. */
     if (cfa - scratch->sp > LARGEST_FRAME || cfa & 7 || cfa >= USER_ADDRESSES)
         return 0;
@@ -248,149 +207,147 @@ long uplua_stack_climb(struct scratch *scratch)
         if (link_at > scratch->last || frame_at > scratch->last)
             return 0;
     }
-    OPAQUE(link_at);
-    OPAQUE(frame_at);
-    if (link_at > WINDOW - WORD || frame_at > WINDOW - WORD) /* for the verifier */
-        return 0;
     if (RULE_FRAME(rule))
-        scratch->fp = scratch->window[frame_at / 8];
+        scratch->fp = WINDOW_WORD(scratch, frame_at);
     if (RETURN_ADDRESS_ON_STACK || RULE_LINK(rule)) {
-        scratch->ip = CODE_ADDRESS(scratch->window[link_at / 8]);
+        scratch->ip = CODE_ADDRESS(WINDOW_WORD(scratch, link_at));
     } else {
         scratch->ip = scratch->link;
         scratch->link = 0;
     }
-    scratch->slot = RETURN_ADDRESS_ON_STACK ? link : cfa;
     scratch->sp = cfa;
     scratch->back = 1;
-    scratch->guessed = RULE_KIND(rule) == RULE_UNKNOWN;
+    scratch->guessed = RULE_KIND(rule) == RULE_UNKNOWN ? scratch->count + 1 : 0;
     return 1;
 }
 
-struct walk {
-    struct scratch *scratch;
-    struct rule_cache *cache;
-};
-
-/*
- * Takes up to ROUND frames. Returns 1 when the walk is over.
- *
- * Nearly all frames take the fast path: an ordinary rule that the cache has, and memory that the window has. It works
- * on copies of the walk's state, and calls nothing.
- */
-static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
+/* What the frame's address ADDRESS, which is not plain, stands for; 0: for the end of the walk. */
+long uplua_stack_odd(struct scratch *scratch, long address)
 {
-    struct scratch *scratch = walk->scratch;
-    struct rule_cache *cache = walk->cache;
-    /* From 0 to ROUND. Not known to be 0, so that the second pass is to the verifier a case of the first. */
-    __u64 i = scratch->zero, ip = scratch->ip, sp = scratch->sp, fp = scratch->fp, hash = scratch->hash;
-    OPAQUE(i);
-    for (i &= ROUND - 1; i < ROUND; i++) {
-        __u64 count = scratch->count;
-        if (IS_TRAMPOLINE(ip)) {
-            __u64 original = uplua_unwind_return(scratch->slot);
-            if (original)
-                ip = original;
-            else
-                lose(STACK_LOST_RETURN);
-        }
-        if (ip < LOWEST_CODE || ip >= USER_ADDRESSES) {
-            if (!ip)
-                scratch->end = STACK_WHOLE;
-            scratch->hash = hash;
-            return 1;
-        }
-        if (count >= scratch->limit || count >= STACK_FRAMES) {
-            scratch->end = count == STACK_FRAMES ? STACK_CUT : STACK_WHOLE;
-            scratch->hash = hash;
-            return 1;
-        }
-        scratch->stack.frames[count] = ip;
-        scratch->count = count + 1;
-        __u64 before = hash;
-        hash = mix(hash, ip);
-
-        __u64 key = mix(scratch->tag, ip - scratch->back), at = key >> 8;
-        OPAQUE(at);
-        at &= RULES - 2;
-        __u64 rule = cache->entries[at].rule, check = cache->entries[at].check;
-        if (check != (key ^ rule)) {
-            rule = cache->entries[at + 1].rule;
-            check = cache->entries[at + 1].check;
-        }
-        __u64 cfa = (RULE_BASE(rule) == DWARF_FRAME_POINTER ? fp : sp) + RULE_OFFSET(rule);
-        __u64 link_at = cfa + RULE_LINK(rule) - scratch->start, frame_at = link_at - RULE_LINK(rule) + RULE_FRAME(rule);
-        OPAQUE(link_at);
-        OPAQUE(frame_at);
-        if (check == (key ^ rule) && RULE_KIND(rule) == RULE_REGISTER && RULE_LINK(rule) &&
-            cfa - sp <= LARGEST_FRAME && !(cfa & 7) && link_at <= scratch->last && link_at <= WINDOW - WORD) {
-            if (!RULE_FRAME(rule) || (frame_at <= scratch->last && frame_at <= WINDOW - WORD)) {
-                if (RULE_FRAME(rule))
-                    fp = scratch->window[frame_at / 8];
-                ip = CODE_ADDRESS(scratch->window[link_at / 8]);
-                sp = cfa;
-                scratch->slot = RETURN_ADDRESS_ON_STACK ? cfa - WORD : cfa;
-                scratch->back = 1;
-                scratch->guessed = 0;
-                continue;
-            }
-        }
-        scratch->ip = ip;
-        scratch->sp = sp;
-        scratch->fp = fp;
-        scratch->hash = hash;
-        scratch->hash_before = before;
-        if (!uplua_stack_climb(scratch))
-            return 1;
-        ip = scratch->ip;
-        sp = scratch->sp;
-        fp = scratch->fp;
+    __u64 ip = address;
+    if (!scratch)
+        return 0;
+    if (IS_TRAMPOLINE(ip)) {
+        __u64 original = uplua_unwind_return(RETURN_ADDRESS_ON_STACK ? scratch->sp - WORD : scratch->sp);
+        if (!original)
+            lose(STACK_LOST_RETURN);
+        return original ? original : ip;
     }
-    scratch->ip = ip;
-    scratch->sp = sp;
-    scratch->fp = fp;
-    scratch->hash = hash;
+    if (ip >= LOWEST_CODE && ip < USER_ADDRESSES)
+        return ip;
+    scratch->end = !ip ? STACK_WHOLE : scratch->guessed && scratch->guessed == scratch->count ? STACK_NO_TABLE
+                                                                                              : STACK_UNREADABLE;
     return 0;
 }
 
-/*
- * The stack of the current thread at IP with stack pointer SP and frame pointer FP. LINK: the link register, where the
- * CPU has one. DEPTH: at most so many frames, 0: all; AT_ENTRY is added where IP is a function's first instruction.
- */
-long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
+/* What the walk changes at each frame, as local variables. */
+struct climber {
+    __u64 ip, sp, fp, back, count, hash;
+};
+
+static __always_inline struct climber begin_climb(const struct scratch *scratch)
 {
-    __u32 none = 0;
-    struct walk walk = {.scratch = acquire(), .cache = bpf_map_lookup_elem(&stack_rules, &none)};
-    struct scratch *scratch = walk.scratch;
-    if (!scratch || !walk.cache) {
-        lose(STACK_LOST_BUSY);
-        return STACK_UNKNOWN;
+    return (struct climber){scratch->ip, scratch->sp, scratch->fp, scratch->back, scratch->count, scratch->hash};
+}
+
+static __always_inline void end_climb(struct scratch *scratch, struct climber at)
+{
+    scratch->ip = at.ip;
+    scratch->sp = at.sp;
+    scratch->fp = at.fp;
+    scratch->back = at.back;
+    scratch->count = at.count;
+    scratch->hash = at.hash;
+}
+
+/*
+ * Takes the frame AT and goes on to its caller's. False when the walk is over.
+ *
+ * Nearly all frames take the fast path: a plain rule that the cache has, and memory that the window has. It calls nothing.
+ */
+static __always_inline int take_frame(struct scratch *scratch, struct rule_cache *cache, struct climber *at)
+{
+    if (at->ip - LOWEST_CODE >= PLAIN_CODE) {
+        end_climb(scratch, *at);
+        at->ip = uplua_stack_odd(scratch, at->ip);
+        if (!at->ip)
+            return 0;
     }
-    __u32 tgid = bpf_get_current_pid_tgid() >> 32;
-    __u64 generation = uplua_unwind_generation();
-    scratch->tag = generation + 1 <= 1 ? generation : mix(generation, 0);
+    if (at->count >= scratch->limit) {
+        scratch->end = at->count == STACK_FRAMES ? STACK_CUT : STACK_WHOLE;
+        return 0;
+    }
+    OPAQUE(at->count);
+    scratch->stack.frames[at->count & STACK_FRAMES] = at->ip; /* the mask is for the verifier */
+    at->count++;
+    __u64 before = at->hash;
+    at->hash = mix(at->hash, at->ip);
+
+    __u64 pc = at->ip - at->back, key = rule_key(scratch->tag, pc), i = rule_index(scratch->tag, pc);
+    __u64 rule = cache->entries[i].rule, check = cache->entries[i].check;
+    if (check != (key ^ rule)) {
+        rule = cache->entries[i + 1].rule;
+        check = cache->entries[i + 1].check;
+        if (check != (key ^ rule))
+            rule = uplua_unwind_rule(cache, scratch->tag, pc);
+    }
+    __u64 shape = rule & PLAIN_MASK, cfa = (shape == PLAIN_BY_STACK_POINTER ? at->sp : at->fp) + RULE_OFFSET(rule);
+    __u64 link_at = cfa + PLAIN_LINK(rule) - scratch->start, frame_at = link_at - PLAIN_LINK(rule) + RULE_FRAME(rule);
+    int plain = HAS_PLAIN_LINK(rule) & (shape == PLAIN_BY_STACK_POINTER || shape == PLAIN_BY_FRAME_POINTER);
+    if (plain && cfa - at->sp <= LARGEST_FRAME && !(cfa & 7) && link_at <= scratch->last &&
+        (!RULE_FRAME(rule) || frame_at <= scratch->last)) {
+        if (RULE_FRAME(rule))
+            at->fp = WINDOW_WORD(scratch, frame_at);
+        at->ip = CODE_ADDRESS(WINDOW_WORD(scratch, link_at));
+        at->sp = cfa;
+        at->back = 1;
+        return 1;
+    }
+    end_climb(scratch, *at);
+    long more = uplua_stack_climb(scratch, rule);
+    *at = begin_climb(scratch);
+    if (more < 0) { /* the last frame is none */
+        at->hash = before;
+        at->count--;
+    }
+    return more > 0;
+}
+
+/* A slot for a walk that is about to begin, NULL where there is none. The parameters are uplua_stack_walk's. */
+static __always_inline struct scratch *prepare(long ip, long sp, long fp, long link, long depth)
+{
+    struct scratch *scratch = acquire();
+    if (!scratch) {
+        lose(STACK_LOST_BUSY);
+        return 0;
+    }
     scratch->ip = ip;
     scratch->sp = sp;
     scratch->fp = fp;
     scratch->link = CODE_ADDRESS(link);
-    scratch->back = scratch->guessed = 0;
-    scratch->count = 0;
     scratch->limit = (depth & ~AT_ENTRY) == 0 ? STACK_FRAMES : depth & ~AT_ENTRY;
-    scratch->hash = mix(tgid, 0);
+    __u64 generation = uplua_unwind_generation();
+    scratch->tag = generation + 1 <= 1 ? generation : mix(generation, 0);
+    scratch->back = scratch->guessed = scratch->count = 0;
     scratch->end = STACK_UNREADABLE;
+    scratch->stack.tgid = bpf_get_current_pid_tgid() >> 32;
+    scratch->hash = mix(scratch->stack.tgid, 0);
     __u64 filled = uplua_stack_fill(scratch, sp);
     if (depth & AT_ENTRY) { /* needs no table */
         scratch->stack.frames[0] = ip;
         scratch->count = 1;
         scratch->hash = mix(scratch->hash, ip);
         scratch->ip = !RETURN_ADDRESS_ON_STACK ? scratch->link : filled ? scratch->window[0] : 0;
-        scratch->slot = sp;
         scratch->sp = sp + 8 * RETURN_ADDRESS_ON_STACK;
         scratch->back = 1;
         scratch->link = 0;
     }
-    bpf_loop(STACK_FRAMES / ROUND + 1, walk_round, &walk, 0);
+    return scratch;
+}
 
+/* The id of the stack that has been walked, which is kept. */
+static __always_inline long finish(struct scratch *scratch)
+{
     __u64 end = scratch->end;
     if (end == STACK_NO_TABLE)
         lose(STACK_LOST_NO_TABLE);
@@ -400,7 +357,6 @@ long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
         lose(STACK_LOST_UNREADABLE);
     else if (end == STACK_CUT)
         lose(STACK_LOST_DEPTH);
-    scratch->stack.tgid = tgid;
     scratch->stack.count = scratch->count;
     scratch->stack.end = end;
     __u64 hash = mix(scratch->hash, scratch->count << 8 | end);
@@ -411,20 +367,78 @@ long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
 }
 
 /*
+ * The stack of the current thread at IP with stack pointer SP and frame pointer FP. LINK: the link register, where the
+ * CPU has one. DEPTH: at most so many frames, 0: all; AT_ENTRY is added where IP is a function's first instruction.
+ */
+long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
+{
+    __u32 none = 0;
+    struct scratch *scratch = prepare(ip, sp, fp, link, depth);
+    struct rule_cache *cache = bpf_map_lookup_elem(&stack_rules, &none);
+    if (!scratch || !cache)
+        return STACK_UNKNOWN;
+    struct climber at = begin_climb(scratch);
+    do
+        MAY_GOTO(over);
+    while (take_frame(scratch, cache, &at));
+over:
+    end_climb(scratch, at);
+    return finish(scratch);
+}
+
+struct walk {
+    struct scratch *scratch;
+    struct rule_cache *cache;
+};
+
+/* Takes up to ROUND frames. Returns 1 when the walk is over. */
+static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
+{
+    struct scratch *scratch = walk->scratch;
+    struct climber at = begin_climb(scratch);
+    /* From 0 to ROUND. Not known to be 0, so that the second pass is to the verifier a case of the first. */
+    __u64 i = scratch->zero;
+    OPAQUE(i);
+    for (i &= ROUND - 1; i < ROUND && take_frame(scratch, walk->cache, &at); i++)
+        ;
+    end_climb(scratch, at);
+    return i < ROUND;
+}
+
+/* uplua_stack_walk for kernels without may_goto. */
+long uplua_stack_walk_older(long ip, long sp, long fp, long link, long depth)
+{
+    __u32 none = 0;
+    struct walk walk = {.scratch = prepare(ip, sp, fp, link, depth), .cache = bpf_map_lookup_elem(&stack_rules, &none)};
+    if (!walk.scratch || !walk.cache)
+        return STACK_UNKNOWN;
+    bpf_loop(STACK_FRAMES / ROUND + 1, walk_round, &walk, 0);
+    return finish(walk.scratch);
+}
+
+/* What uplua_stack_walk takes, from the context of a uprobe: the user's registers. */
+#define WALK(walk, ctx, depth, at_entry)                                                                               \
+    ({                                                                                                                 \
+        __u64 ip = CONTEXT_INSTRUCTION(ctx), sp = CONTEXT_STACK_POINTER(ctx), fp = CONTEXT_FRAME_POINTER(ctx);         \
+        __u64 link = CONTEXT_LINK(ctx), frames = (depth) < 0 || (depth) > STACK_FRAMES ? 0 : (depth);                  \
+        OPAQUE(ip);                                                                                                    \
+        OPAQUE(sp);                                                                                                    \
+        OPAQUE(fp);                                                                                                    \
+        walk(ip, sp, fp, link, frames | ((at_entry) ? AT_ENTRY : 0));                                                  \
+    })
+
+/*
  * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0
  * or less: as many as the store holds. AT_ENTRY: the probe stands on a function's first instruction, where the return
  * address is not yet below a frame of its own. Never 0.
  */
 __hidden long uplua_ustack(void *ctx, long depth, long at_entry)
 {
-    __u64 ip = CONTEXT_INSTRUCTION(ctx), sp = CONTEXT_STACK_POINTER(ctx), fp = CONTEXT_FRAME_POINTER(ctx), link = 0;
-    OPAQUE(ip);
-    OPAQUE(sp);
-    OPAQUE(fp);
-#if !RETURN_ADDRESS_ON_STACK
-    link = CONTEXT_LINK(ctx);
-#endif
-    if (depth < 0 || depth > STACK_FRAMES)
-        depth = 0;
-    return uplua_stack_walk(ip, sp, fp, link, depth | (at_entry ? AT_ENTRY : 0));
+    return WALK(uplua_stack_walk, ctx, depth, at_entry);
+}
+
+/* The same for kernels without may_goto. */
+__hidden long uplua_ustack_older(void *ctx, long depth, long at_entry)
+{
+    return WALK(uplua_stack_walk_older, ctx, depth, at_entry);
 }

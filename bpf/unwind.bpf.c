@@ -286,15 +286,14 @@ static __always_inline int place_by_mapping(struct unwind_process *process, __u6
     return inside >> UNWIND_PAGE_SHIFT < mapping->pages;
 }
 
-long uplua_unwind_rule(long pc)
+static __always_inline __u64 find_rule(__u64 address)
 {
-    __u64 address = pc;
     __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
     struct unwind_process *process = process_of(tgid);
     struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
     struct place place;
     if (!process || !place_by_mapping(process, address, &place)) {
-        if (!kernel || !kernel->file_inode) /* a kernel without BTF */
+        if (!kernel || !kernel->file_inode) /* a kernel without BTF, or nobody makes tables */
             return RULE_BY_FRAME_POINTER;
         if (process)
             want_again(process, tgid);
@@ -302,6 +301,20 @@ long uplua_unwind_rule(long pc)
             return RULE_UNMAPPED;
     }
     return rule_in(place.table, address, place.offset);
+}
+
+long uplua_unwind_rule(struct rule_cache *cache, long tag, long pc)
+{
+    if (!cache || IS_TRAMPOLINE((__u64)pc + 1)) /* whose call is not known */
+        return RULE_BY_FRAME_POINTER;
+    __u64 rule = find_rule(pc), key = rule_key(tag, pc), at = rule_index(tag, pc);
+    if (tag && rule != RULE_UNMAPPED) {
+        cache->entries[at + 1].rule = cache->entries[at].rule;
+        cache->entries[at + 1].check = cache->entries[at].check;
+        cache->entries[at].rule = rule;
+        cache->entries[at].check = key ^ rule;
+    }
+    return rule;
 }
 
 /* The calls that return probes wait for are a list, the innermost first. */

@@ -8,9 +8,29 @@
 /* Keeps the compiler from telling the verifier less than it knows, or from moving a bound check behind an address. */
 #define OPAQUE(x) asm volatile("" : "+r"(x))
 
+/* Goes to LABEL once the kernel finds that a loop has gone on for long enough (Linux 6.9); clang has known it since 19. */
+#define MAY_GOTO(label)                                                                                                \
+    asm volatile goto("1: .byte 0xe5; .byte 0; .long ((%l[" #label "] - 1b - 8) / 8) & 0xffff; .short 0" : : : : label)
+
 #define RULE(kind, base, offset, frame, link)                                                                          \
     ((__u64)(kind) | (base) << 3 | (__u64)((offset) & 0xffffff) << 8 | (__u64)((frame) / 8 & 0xffff) << 32 |           \
      (__u64)((link) / 8 & 0xffff) << 48)
+
+/*
+ * Plain rules are what nearly all code has: the CFA lies above the stack or frame pointer, and the return address at
+ * PLAIN_LINK from there.
+ */
+#if RETURN_ADDRESS_ON_STACK
+#define PLAIN_MASK (0xffffull << 48 | 0xff)
+#define PLAIN_LINK(rule) (-8ll)
+#define HAS_PLAIN_LINK(rule) 1ull
+#else
+#define PLAIN_MASK 0xffull
+#define PLAIN_LINK(rule) RULE_LINK(rule)
+#define HAS_PLAIN_LINK(rule) (PLAIN_LINK(rule) != 0) /* 0: it is in the link register */
+#endif
+#define PLAIN_BY_STACK_POINTER (RULE(RULE_REGISTER, DWARF_STACK_POINTER, 0, 0, -8) & PLAIN_MASK)
+#define PLAIN_BY_FRAME_POINTER (RULE(RULE_REGISTER, DWARF_FRAME_POINTER, 0, 0, -8) & PLAIN_MASK)
 
 /* No table says anything: by the frame pointer, which may be something else. */
 #define RULE_BY_FRAME_POINTER RULE(RULE_UNKNOWN, DWARF_FRAME_POINTER, 16, FRAME_RECORD_FRAME, FRAME_RECORD_LINK)
@@ -20,14 +40,52 @@
 #define RULE_CALLED                                                                                                    \
     RULE(RULE_REGISTER, DWARF_STACK_POINTER, 8 * RETURN_ADDRESS_ON_STACK, 0, -8 * RETURN_ADDRESS_ON_STACK)
 
+/* Murmur3's finalizer, as a step: every bit of WORD changes half of the bits. */
+static __always_inline __u64 mix(__u64 hash, __u64 word)
+{
+    hash = (hash ^ word) * 0xff51afd7ed558ccdull;
+    return hash ^ hash >> 32;
+}
+
+enum { RULES = 4096 }; /* kept: 64 KiB */
+
+/*
+ * The rules found last. CHECK is the key, a hash of address and process, combined with the rule: an entry that
+ * another CPU is just writing is thereby none, and needs no lock.
+ */
+struct rule_cache {
+    struct {
+        __u64 rule, check;
+    } entries[RULES];
+};
+
+/*
+ * The rule of PC is in the entry of this index or the one behind it. Found without a multiplication, since the walk waits for it;
+ * whether it is the right one is known a little later, and nearly always.
+ */
+static __always_inline __u64 rule_index(__u64 tag, __u64 pc)
+{
+    __u64 at = pc ^ pc >> 11 ^ tag;
+    OPAQUE(at);
+    return at & (RULES - 2);
+}
+
+static __always_inline __u64 rule_key(__u64 tag, __u64 pc)
+{
+    return mix(tag, pc);
+}
+
 /*
  * What the current process's mappings are known by: changes with them. 0: they are not known, and have been asked for;
  * -1: nobody makes tables.
  */
 long uplua_unwind_generation(void);
 
-/* The rule for the current process's code at PC: one of unwind.h's except RULE_PLT, or one of those above. */
-long uplua_unwind_rule(long pc);
+/*
+ * The rule for the current process's code at PC: one of unwind.h's except RULE_PLT, or one of those above. Keeps it in
+ * CACHE for the mappings TAG; 0: they are unknown, and it may soon be another.
+ */
+long uplua_unwind_rule(struct rule_cache *cache, long tag, long pc);
 
 /*
  * The return address that a return probe has replaced at the stack's address SLOT (aarch64: with stack pointer SLOT);

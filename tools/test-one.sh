@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one test for prove: a binary, or a Lua or shell script; NAME@older with the newer kernel features switched off.
 test=${1%@older}
-[ "$test" = "$1" ] || export UPLUA_WITHOUT=uprobe_multi,session,may_goto
+[ "$test" = "$1" ] || export UPLUA_WITHOUT=uprobe_multi,session,may_goto,private_stack
 case $test in
 *.lua) exec ./uplua "$test" ;;
 *.sh) exec sh "$test" ;;

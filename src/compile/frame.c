@@ -6,12 +6,18 @@
 #include "compile/machine.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "sys/feature.h"
 
 enum {
     ALL_BYTES = 512,     /* of a program and the functions that it calls, each rounded up to a multiple of … */
     FRAME_UNIT = 32,
     FRAME_BYTES = 496,   /* of a program alone: the kernel adds the count and time of may_goto */
-    LIBRARY_BYTES = 128, /* of which the functions of bpf/ take so much: uplua_ustack 32, uplua_stack_walk 64, its loop 32 */
+    LIBRARY_BYTES = 128, /* of which the functions of bpf/ take so much, but for … */
+    /* … the program that joins handlers (join.c) 32, uplua_ustack 32, uplua_stack_walk 96, uplua_unwind_rule 128, on_area 32 … */
+    WALK_BYTES = 320,
+    WALK_OLDER_BYTES = WALK_BYTES + 64, /* … and walk_round 64 */
 };
 
 static void extend(struct slot *slot, int start, int end)
@@ -133,13 +139,24 @@ static uint32_t place(struct program *program, bool moved)
     return used;
 }
 
-static bool calls_library(const struct program *program)
+/* What the functions of bpf/ that PROGRAM calls take of the stack. */
+static uint32_t library_bytes(const struct program *program)
 {
+    static const struct { const char *name; uint32_t bytes; } walks[] = {
+        { "uplua_ustack", WALK_BYTES }, { "uplua_ustack_older", WALK_OLDER_BYTES },
+    };
+    uint32_t most = 0;
     for (const struct machine_block *block = program->entry; block; block = block->following)
-        for (const struct machine_instruction *i = block->first; i; i = i->next)
-            if (i->op == M_CALL && i->callee == CALL_LIBRARY)
-                return true;
-    return false;
+        for (const struct machine_instruction *i = block->first; i; i = i->next) {
+            uint32_t bytes = LIBRARY_BYTES;
+            if (i->op != M_CALL || i->callee != CALL_LIBRARY)
+                continue;
+            for (size_t n = 0; n < sizeof walks / sizeof *walks; n++)
+                if (!strcmp(i->symbol, walks[n].name))
+                    bytes = walks[n].bytes;
+            most = bytes > most ? bytes : most;
+        }
+    return most;
 }
 
 static void forget_lives(const struct program *program)
@@ -186,9 +203,9 @@ uint32_t frame_lay_out(struct program *program)
         extend_over_loops(rounds, rounds->slots);
         limit = ALL_BYTES - (settle(rounds) + FRAME_UNIT - 1) / FRAME_UNIT * FRAME_UNIT;
     }
-    if (calls_library(rounds ? rounds : program))
-        limit -= LIBRARY_BYTES;
-    uint32_t used = settle(program);
+    uint32_t library = library_bytes(rounds ? rounds : program), used = settle(program);
+    if (library && used + library > limit && !feature_available(FEATURE_PRIVATE_STACK))
+        limit -= library;
     if (rounds)
         bound_numbers(program, used);
     return used > limit ? used - limit : 0;

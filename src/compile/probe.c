@@ -7,6 +7,7 @@
 
 #include "arch/arch.h"
 #include "compile/lower.h"
+#include "sys/feature.h"
 
 /* Calls that may be between entry and return at one time: threads times nesting. */
 enum { MAX_PENDING_CALLS = 65536 };
@@ -319,5 +320,6 @@ void probe_ustack(struct lower *lower, struct value *value)
 {
     bool at_entry = !is_return(lower) && lower->function->handler->at_entry;
     struct operand args[] = { lower->context, operand_immediate(value->number), operand_immediate(at_entry) };
-    lower_place(lower, value)->value = machine_call_library(lower->program, "uplua_ustack", args, 3);
+    const char *function = feature_available(FEATURE_MAY_GOTO) ? "uplua_ustack" : "uplua_ustack_older";
+    lower_place(lower, value)->value = machine_call_library(lower->program, function, args, 3);
 }

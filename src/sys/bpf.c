@@ -67,6 +67,23 @@ bool bpf_has_may_goto(void)
     return program >= 0;
 }
 
+bool bpf_has_private_stack(void)
+{
+    enum { BYTES = 400 }; /* two of these are more than the 512 that all functions share otherwise */
+    static const struct bpf_insn nested[] = {
+        {.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -BYTES},
+        {.code = BPF_JMP | BPF_CALL, .src_reg = BPF_PSEUDO_CALL, .imm = 1},
+        {.code = BPF_JMP | BPF_EXIT},
+        {.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -BYTES},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    int program = load_kprobe(0, nested, sizeof nested / sizeof *nested);
+    if (program >= 0)
+        close(program);
+    return program >= 0;
+}
+
 int bpf_test_run(int program, const uint64_t words[TEST_RUN_WORDS], uint32_t *result)
 {
     union bpf_attr attr;
@@ -86,10 +103,22 @@ int uprobe_multi_link(int program, const struct uprobe_multi *probe)
         .attach_type = probe->attach_type,
         .path = (uintptr_t)probe->path,
         .offsets = (uintptr_t)probe->offsets,
+        .cookies = (uintptr_t)probe->cookies,
         .cnt = probe->count,
         .uprobe_flags = probe->at_return ? UPROBE_FLAG_RETURN : 0,
         .pid = (uint32_t)probe->pid,
     };
+    return bpf(BPF_LINK_CREATE, &attr, sizeof attr);
+}
+
+int bpf_perf_link(int program, int event, uint64_t cookie)
+{
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.link_create.prog_fd = (uint32_t)program;
+    attr.link_create.target_fd = (uint32_t)event;
+    attr.link_create.attach_type = BPF_PERF_EVENT;
+    attr.link_create.perf_event.bpf_cookie = cookie;
     return bpf(BPF_LINK_CREATE, &attr, sizeof attr);
 }
 

@@ -16,6 +16,9 @@ int bpf_probe_program(uint32_t attach_type);
 /* True where the kernel bounds loops itself: an endless one with may_goto (Linux 6.9) loads. */
 bool bpf_has_may_goto(void);
 
+/* True where each function of a probe's program has 512 bytes of stack, and not all that call each other together (Linux 6.13, x86). */
+bool bpf_has_private_stack(void);
+
 enum { TEST_RUN_WORDS = 12 };
 
 /*
@@ -28,6 +31,7 @@ struct uprobe_multi {
     uint32_t attach_type; /* the program's */
     const char *path;
     const uint64_t *offsets; /* file offsets */
+    const uint64_t *cookies; /* what bpf_get_attach_cookie gives at each; NULL: 0 */
     uint32_t count;
     bool at_return;
     pid_t pid; /* only this process; 0: all */
@@ -35,6 +39,12 @@ struct uprobe_multi {
 
 /* Attaches PROGRAM at all offsets at once: the link's descriptor, or -errno. Closing it detaches. */
 int uprobe_multi_link(int program, const struct uprobe_multi *probe);
+
+/*
+ * Attaches PROGRAM to the perf event EVENT, where bpf_get_attach_cookie gives it COOKIE (Linux 5.15): the link's
+ * descriptor, which keeps the event, or -errno. Closing it detaches.
+ */
+int bpf_perf_link(int program, int event, uint64_t cookie);
 
 /*
  * True where the pid of uprobe_multi means a process. Before 6.10 it meant one thread, so that a filtered link

@@ -12,6 +12,7 @@ static const char *const names[FEATURE_COUNT] = {
     [FEATURE_UPROBE_MULTI] = "uprobe_multi",
     [FEATURE_SESSION] = "session",
     [FEATURE_MAY_GOTO] = "may_goto",
+    [FEATURE_PRIVATE_STACK] = "private_stack",
 };
 
 const char *feature_name(enum feature feature)
@@ -47,6 +48,8 @@ static bool try_feature(enum feature feature)
         return feature_available(FEATURE_UPROBE_MULTI) && try_uprobe_link(ATTACH_TYPE_UPROBE_SESSION);
     case FEATURE_MAY_GOTO:
         return bpf_has_may_goto();
+    case FEATURE_PRIVATE_STACK:
+        return bpf_has_private_stack();
     default:
         return false;
     }

@@ -12,6 +12,7 @@ enum feature {
     FEATURE_UPROBE_MULTI, /* one link for thousands of uprobes; Linux 6.6 */
     FEATURE_SESSION,      /* entry and return in one uprobe link, with a cookie between them; Linux 6.13 */
     FEATURE_MAY_GOTO,     /* loops that the kernel bounds, not the verifier; Linux 6.9 */
+    FEATURE_PRIVATE_STACK, /* 512 bytes of stack for each function of a program, not for all together; Linux 6.13, x86 */
     FEATURE_COUNT,
 };
 

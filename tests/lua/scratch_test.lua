@@ -124,6 +124,25 @@ up.at_exit(function()
 end)
 ]]):format(table.concat(reads, "\n"), table.concat(fields, " ", 1, 20)), ("%d\t0\n"):format(4 * 101 * 20), "twenty strings at a time, beside a stack")
 
+-- Frames of all sizes leave the walk enough of the stack: where that is too little (before Linux 6.13) the verifier says so.
+for size = 24, 312, 32 do
+  prints(([[
+local n, frames = up.count(), up.count()
+up.uprobe(MANY, function(e)
+  local s = up.str(e.arg0, %d)
+  frames[e:ustack()]:inc()
+  if e.arg2 < 101 and s:starts "3:" then n[s]:inc() end
+end)
+up.uretprobe(MANY, function(e) frames[e:ustack()]:inc() end)
+up.at_exit(function()
+  local keys, hits = 0, 0
+  for k in n:pairs() do keys = keys + 1 end
+  for s, count in frames:pairs() do hits = hits + count end
+  print(keys, hits)
+end)
+]]):format(size), "101\t8072\n", ("a string of %d bytes beside a stack"):format(size))
+end
+
 prints([[
 local m, wrong = up.hash(), 0
 local function choose(e, s)
