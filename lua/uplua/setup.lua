@@ -30,15 +30,15 @@ end
 -- Attaches a probe of functions at SITES.
 local function attach_function(sites)
   return function(probe, program, link)
-    local function at(kind, fd)
-      local ok, result = pcall(core.probe.attach, kind, fd, sites)
+    local function at(kind, fd, cookie)
+      local ok, result = pcall(core.probe.attach, kind, fd, cookie, sites)
       if not ok then error(probe.kind .. " " .. result, 0) end
       link(result)
     end
-    if program.session then return at("session", program.fd) end
+    if program.session then return at("session", program.fd, program.cookie) end
     -- The entry half first: a return whose entry was not seen would be counted as lost.
-    if program.entry_fd then at("entry", program.entry_fd) end
-    at(probe.kind == "uretprobe" and "return" or "entry", program.fd)
+    if program.entry_fd then at("entry", program.entry_fd, program.entry_cookie) end
+    at(probe.kind == "uretprobe" and "return" or "entry", program.fd, program.cookie)
   end
 end
 
@@ -57,7 +57,7 @@ local function declare(kind, spec, given, handler)
 end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, and attach(probe, program,
--- link), called when PROGRAM is loaded ({ fd, entry_fd, session }), which hands what it attaches to link(). }
+-- link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 function setup.declare(probe) pending[#pending + 1] = probe end
 
 -- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered. Raises what is wrong with SPEC.

@@ -288,7 +288,7 @@ int object_types(const struct object *object, const struct btf *library, struct 
     note(&types, btf__add_func_param(types.btf, "frame", types.pointer));
     for (size_t i = 0; i < object->program_count; i++)
         note(&types, btf__add_func(types.btf, object->programs[i].name, BTF_FUNC_GLOBAL,
-                                   object->programs[i].section ? types.program : types.function));
+                                   object->programs[i].section || object->programs[i].joint ? types.program : types.function));
     add_maps(&types);
     add_counters(&types);
     add_variables(&types);

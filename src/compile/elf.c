@@ -106,6 +106,7 @@ static uint32_t referenced_symbol(struct writer *writer, const struct object_ref
     case REFERENCE_LIBRARY:
         return extern_symbol(writer, reference->symbol);
     case REFERENCE_FUNCTION:
+    case REFERENCE_CALL:
         for (size_t i = 0; i < object->program_count; i++)
             if (!strcmp(object->programs[i].name, reference->symbol))
                 return writer->program_symbols[i];
@@ -236,10 +237,10 @@ static void collect_relocations(struct writer *writer, struct error *err)
             if (!symbol && !writer->failure)
                 writer->failure = error_set(err, -ENOENT, "program %s refers to %s, which its object lacks: this is a "
                                             "bug of uplua", program->name, reference->symbol);
+            bool call = reference->kind == REFERENCE_LIBRARY || reference->kind == REFERENCE_CALL;
             Elf64_Rel relocation = {
                 .r_offset = object_offset(writer->object, program) + reference->instruction * sizeof(struct bpf_insn),
-                .r_info = ELF64_R_INFO((uint64_t)symbol,
-                                       (uint64_t)(reference->kind == REFERENCE_LIBRARY ? R_BPF_64_32 : R_BPF_64_64)),
+                .r_info = ELF64_R_INFO((uint64_t)symbol, (uint64_t)(call ? R_BPF_64_32 : R_BPF_64_64)),
             };
             append(writer, relocations, &relocation, sizeof relocation);
         }

@@ -105,7 +105,8 @@ static bool program_is_valid(const struct object *object, const struct object_pr
         if (reference->instruction >= program->instruction_count)
             return false;
         uint8_t code = program->instructions[reference->instruction].code;
-        bool call = reference->kind == REFERENCE_LIBRARY || reference->kind == REFERENCE_KERNEL;
+        bool call = reference->kind == REFERENCE_LIBRARY || reference->kind == REFERENCE_KERNEL ||
+                    reference->kind == REFERENCE_CALL;
         uint8_t wanted = call ? BPF_JMP | BPF_CALL : BPF_LD | BPF_IMM | BPF_DW;
         if (code != wanted)
             return false;
@@ -208,6 +209,14 @@ size_t object_program_count(const struct object *object)
 const struct object_program *object_program(const struct object *object, size_t number)
 {
     return &object->programs[number];
+}
+
+const struct object_program *object_find_program(const struct object *object, const char *name)
+{
+    for (size_t i = 0; i < object->program_count; i++)
+        if (!strcmp(object->programs[i].name, name))
+            return &object->programs[i];
+    return NULL;
 }
 
 size_t object_map_count(const struct object *object)

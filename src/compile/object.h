@@ -19,6 +19,7 @@ enum reference_kind {
     REFERENCE_LIBRARY, /* call of a function of bpf/: symbol = its name */
     REFERENCE_KERNEL,  /* call of a function of the kernel, whose BTF id the instruction has: symbol = its name, for people */
     REFERENCE_FUNCTION, /* ld_imm64 of a function of this object, as a callback: symbol = its name */
+    REFERENCE_CALL,     /* call of a function of this object: symbol = its name */
 };
 
 struct object_reference {
@@ -48,6 +49,10 @@ struct object_program {
     size_t line_count;
     uint32_t stack_size;   /* bytes of its own frame that it uses; for people */
     uint32_t scratch_size; /* bytes of memory that it has beside the stack; for people */
+
+    /* Set by object_join: it has become a function, `int f(void *ctx)`, of the program JOINT, which runs it for links of COOKIE. */
+    const char *joint;
+    uint64_t cookie;
 };
 
 struct object_map {
@@ -64,6 +69,8 @@ void object_free(struct object *object);
 /* What was added: PROGRAM and MAP number 0 … COUNT − 1. */
 size_t object_program_count(const struct object *object);
 const struct object_program *object_program(const struct object *object, size_t number);
+/* The program NAME; NULL if there is none. */
+const struct object_program *object_find_program(const struct object *object, const char *name);
 size_t object_map_count(const struct object *object);
 const struct object_map *object_map(const struct object *object, size_t number);
 size_t object_variable_count(const struct object *object);
@@ -98,6 +105,12 @@ int object_link(const struct object *object, const void *library, size_t library
 /* Writes and links into the file PATH, replacing it. For `--emit`. */
 int object_save(const struct object *object, const void *library, size_t library_size, const char *path,
                 struct error *err);
+
+/*
+ * Makes one program of those that call a function of the library whose name begins with FUNCTION and that are attached alike, so that the kernel verifies it once: each has to be
+ * attached as its JOINT, with its COOKIE. 0 or -ENOMEM.
+ */
+int object_join(struct object *object, const char *function);
 
 struct loaded;
 

@@ -73,16 +73,18 @@ static int sites_gc(lua_State *L)
     return 0;
 }
 
-/* probe.attach("entry" | "return" | "session", program, sites) → link; raises the reason */
+/* probe.attach("entry" | "return" | "session", program, cookie, sites) → link; raises the reason */
 static int probe_attach_lua(lua_State *L)
 {
     static const char *const kinds[] = { "entry", "return", "session", NULL };
     int kind = luaL_checkoption(L, 1, NULL, kinds);
     int program = (int)luaL_checkinteger(L, 2);
-    const struct lua_sites *sites = luaL_checkudata(L, 3, SITES);
+    uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);
+    const struct lua_sites *sites = luaL_checkudata(L, 4, SITES);
     struct lua_link *self = new_object(L, sizeof *self, LINK);
     struct error err = { 0 };
-    if (probe_attach((enum attach_kind)kind, program, sites->sites, sites->count, lua_target(L), &self->link, &err))
+    if (probe_attach((enum attach_kind)kind, program, cookie, sites->sites, sites->count, lua_target(L), &self->link,
+                     &err))
         return core_raise(L, &err);
     return 1;
 }

@@ -208,18 +208,25 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
     return options;
 }
 
-/* Pushes { fd =, entry_fd =, session = } for each handler. */
-static void push_handlers(lua_State *L, const struct loaded *loaded, const struct handler *handlers, size_t count)
+/* Sets what the program NAME is attached with in the table on the top: its descriptor and its cookie. */
+static void set_program(lua_State *L, const struct lua_loaded *loaded, const char *name, const char *fd, const char *cookie)
+{
+    const struct object_program *program = object_find_program(loaded->object, name);
+    lua_pushinteger(L, loaded_program_fd(loaded->loaded, program && program->joint ? program->joint : name));
+    lua_setfield(L, -2, fd);
+    lua_pushinteger(L, program ? (lua_Integer)program->cookie : 0);
+    lua_setfield(L, -2, cookie);
+}
+
+/* Pushes { fd =, cookie =, entry_fd =, entry_cookie =, session = } for each handler. */
+static void push_handlers(lua_State *L, const struct lua_loaded *loaded, const struct handler *handlers, size_t count)
 {
     lua_createtable(L, (int)count, 0); /* list */
     for (size_t i = 0; i < count; i++) {
-        lua_createtable(L, 0, 3); /* list handler */
-        lua_pushinteger(L, loaded_program_fd(loaded, handlers[i].program));
-        lua_setfield(L, -2, "fd");
-        if (*handlers[i].entry_program) {
-            lua_pushinteger(L, loaded_program_fd(loaded, handlers[i].entry_program));
-            lua_setfield(L, -2, "entry_fd");
-        }
+        lua_createtable(L, 0, 5); /* list handler */
+        set_program(L, loaded, handlers[i].program, "fd", "cookie");
+        if (*handlers[i].entry_program)
+            set_program(L, loaded, handlers[i].entry_program, "entry_fd", "entry_cookie");
         lua_pushboolean(L, handlers[i].session);
         lua_setfield(L, -2, "session");
         lua_rawseti(L, -2, (int)i + 1);
@@ -403,15 +410,14 @@ static int compiler_load(lua_State *L)
     struct error err = { 0 };
     size_t count;
     struct handler *handlers = compile_handlers(L, self, result, &count);
-    if (reuse_maps(L, 2, result->object))
+    if (reuse_maps(L, 2, result->object) || object_join(result->object, "uplua_ustack"))
         return luaL_error(L, "out of memory");
     lua_settop(L, 3);
-    int status = object_load(result->object, bpf_library, bpf_library_size, &result->loaded, &err);
+    if (object_load(result->object, bpf_library, bpf_library_size, &result->loaded, &err))
+        return core_raise(L, &err);
+    push_handlers(L, result, handlers, count);
     object_free(result->object);
     result->object = NULL;
-    if (status)
-        return core_raise(L, &err);
-    push_handlers(L, result->loaded, handlers, count);
     push_objects(L, self->compiler, result->loaded);
     compiler_freeze(self->compiler);
     return 3;

@@ -30,6 +30,7 @@ struct probe_link {
 struct attach {
     enum attach_kind kind;
     int program;
+    uint64_t cookie;
     const pid_t *pids; /* one link for each; 0 means all processes */
     size_t pid_count;
     struct probe_link *link;
@@ -96,18 +97,24 @@ static int failed(int code, const struct site *site, struct error *err)
     }
 }
 
-/* All SITES lie in one file. */
-static int attach_multi(const struct attach *attach, const struct site *sites, const uint64_t *offsets, size_t count,
+/* All SITES lie in one file. WORDS: room for two for each of them. */
+static int attach_multi(const struct attach *attach, const struct site *sites, uint64_t *words, size_t count,
                         struct error *err)
 {
     bool session = attach->kind == ATTACH_SESSION;
+    uint64_t *offsets = words, *cookies = words + count;
     struct uprobe_multi probe = {
         .attach_type = session ? ATTACH_TYPE_UPROBE_SESSION : ATTACH_TYPE_UPROBE_MULTI,
         .path = sites->path,
         .offsets = offsets,
+        .cookies = cookies,
         .count = (uint32_t)count,
         .at_return = attach->kind == ATTACH_RETURN,
     };
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = sites[i].offset;
+        cookies[i] = attach->cookie;
+    }
     for (size_t i = 0; i < attach->pid_count; i++) {
         probe.pid = attach->pids[i];
         int fd = uprobe_multi_link(attach->program, &probe);
@@ -125,6 +132,7 @@ static int attach_perf(const struct attach *attach, const struct site *sites, si
             .path = sites[s].path,
             .offset = sites[s].offset,
             .at_return = attach->kind == ATTACH_RETURN,
+            .cookie = attach->cookie,
         };
         for (size_t i = 0; i < attach->pid_count; i++) {
             probe.pid = attach->pids[i];
@@ -159,13 +167,11 @@ static int attach_file(const struct attach *attach, const struct site *sites, si
         return result;
     if (attach->kind != ATTACH_SESSION && !feature_available(FEATURE_UPROBE_MULTI))
         return attach_perf(attach, sites, count, err);
-    uint64_t *offsets = calloc(count, sizeof *offsets);
-    if (!offsets)
+    uint64_t *words = calloc(count, 2 * sizeof *words);
+    if (!words)
         return error_set(err, -ENOMEM, "out of memory");
-    for (size_t i = 0; i < count; i++)
-        offsets[i] = sites[i].offset;
-    result = attach_multi(attach, sites, offsets, count, err);
-    free(offsets);
+    result = attach_multi(attach, sites, words, count, err);
+    free(words);
     return result;
 }
 
@@ -192,13 +198,13 @@ static void choose_filter(struct attach *attach, const struct target *target)
     }
 }
 
-int probe_attach(enum attach_kind kind, int program_fd, const struct site *sites, size_t count,
+int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const struct site *sites, size_t count,
                  const struct target *target, struct probe_link **link, struct error *err)
 {
     *link = calloc(1, sizeof **link);
     if (!*link)
         return error_set(err, -ENOMEM, "out of memory");
-    struct attach attach = {.kind = kind, .program = program_fd, .link = *link};
+    struct attach attach = {.kind = kind, .program = program_fd, .cookie = cookie, .link = *link};
     choose_filter(&attach, target);
     int result = 0;
     for (size_t i = 0, n; i < count && result == 0; i += n) {

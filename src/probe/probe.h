@@ -50,11 +50,11 @@ enum attach_kind {
 struct probe_link;
 
 /*
- * Attaches the program PROGRAM_FD at the COUNT sites. Through uprobe_multi (one link per binary and target process)
+ * Attaches the program PROGRAM_FD at the COUNT sites, where bpf_get_attach_cookie gives it COOKIE. Through uprobe_multi (one link per binary and target process)
  * where FEATURE_UPROBE_MULTI is available, else one perf event per site. Only TARGET's processes are trapped where the
  * kernel can filter; the program runs once for a hit, but may see those of others and has to ask for its process. The program must have been loaded with probe_attach_type(kind). On failure nothing stays attached.
  */
-int probe_attach(enum attach_kind kind, int program_fd, const struct site *sites, size_t count,
+int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const struct site *sites, size_t count,
                  const struct target *target, struct probe_link **link, struct error *err);
 /* Expected attach type for BPF_PROG_LOAD of a program of KIND on this kernel: 0, 48 or 57. */
 uint32_t probe_attach_type(enum attach_kind kind);

@@ -8,6 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/bpf.h"
+
 #define UPROBE_DEVICE "/sys/bus/event_source/devices/uprobe/"
 
 /* The number that FORMAT finds in FILE of the uprobe device; -ENODEV without such a file. */
@@ -49,10 +51,17 @@ int perf_uprobe_attach(int program, const struct perf_uprobe *probe)
                              PERF_FLAG_FD_CLOEXEC);
     if (event < 0)
         return -errno;
-    if (ioctl(event, PERF_EVENT_IOC_SET_BPF, program) < 0 || ioctl(event, PERF_EVENT_IOC_ENABLE, 0) < 0) {
-        int result = -errno;
-        close(event);
-        return result;
-    }
-    return event;
+    int link = event;
+    if (probe->cookie)
+        link = bpf_perf_link(program, event, probe->cookie);
+    else if (ioctl(event, PERF_EVENT_IOC_SET_BPF, program) < 0)
+        link = -errno;
+    int result = link < 0 ? link : ioctl(event, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
+    if (link != event)
+        close(event); /* the link keeps it */
+    if (!result)
+        return link;
+    if (link >= 0)
+        close(link);
+    return result;
 }

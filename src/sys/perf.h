@@ -10,6 +10,7 @@ struct perf_uprobe {
     const char *path;
     uint64_t offset; /* in the file */
     bool at_return;
+    uint64_t cookie; /* what bpf_get_attach_cookie gives; 0: kernels before 5.15 can do it too */
     pid_t pid; /* only where this process maps the file; 0: everywhere */
 };
 

@@ -143,7 +143,7 @@ static struct probe_link *attach(enum attach_kind kind, const pid_t *pids, size_
     if (result == 0)
         result = probe_resolve(spec, &target, &sites, &site_count, &err);
     if (result == 0)
-        result = probe_attach(kind, program, sites, site_count, &target, &link, &err);
+        result = probe_attach(kind, program, 0, sites, site_count, &target, &link, &err);
     if (result < 0 || program < 0)
         fprintf(stderr, "# %s (program %d)\n", err.text, program);
     sites_free(sites, site_count);
@@ -215,8 +215,8 @@ static void test_command(void)
     struct probe_link *links[2] = {NULL, NULL};
     int entry = load_counter(ATTACH_ENTRY), leave = load_counter(ATTACH_RETURN);
     if (target_start(&target, argv, &err) < 0 || probe_resolve(spec, &target, &sites, &count, &err) < 0 ||
-        probe_attach(ATTACH_ENTRY, entry, sites, count, &target, &links[0], &err) < 0 ||
-        probe_attach(ATTACH_RETURN, leave, sites, count, &target, &links[1], &err) < 0 ||
+        probe_attach(ATTACH_ENTRY, entry, 0, sites, count, &target, &links[0], &err) < 0 ||
+        probe_attach(ATTACH_RETURN, leave, 0, sites, count, &target, &links[1], &err) < 0 ||
         target_release(&target, &err) < 0)
         fprintf(stderr, "# %s\n", err.text);
     while (target.count && target_status(&target) < 0)
@@ -281,7 +281,7 @@ static void test_many_sites(void)
     ok(count > 20, "to many functions (%zu)", count);
     struct probe_link *link;
     int program = load_counter(ATTACH_ENTRY);
-    is_int(probe_attach(ATTACH_ENTRY, program, sites, count, &target, &link, &err), 0, "and they are attached");
+    is_int(probe_attach(ATTACH_ENTRY, program, 0, sites, count, &target, &link, &err), 0, "and they are attached");
     probe_detach(link);
     close(program);
     sites_free(sites, count);
@@ -300,10 +300,10 @@ static void test_refusals(void)
                         .function = (char *)"f",
                         .offset = UINT64_C(1) << 40};
     int program = load_counter(ATTACH_ENTRY);
-    ok(probe_attach(ATTACH_ENTRY, program, &site, 1, &target, &link, &err) < 0, "a site beyond the file is refused");
+    ok(probe_attach(ATTACH_ENTRY, program, 0, &site, 1, &target, &link, &err) < 0, "a site beyond the file is refused");
     ok(link == NULL && strstr(err.text, "/bin/x"), "naming it: %s", err.text);
     site.path = (char *)"/nonexistent";
-    is_int(probe_attach(ATTACH_ENTRY, program, &site, 1, &target, &link, &err), -ENOENT, "a file that is gone");
+    is_int(probe_attach(ATTACH_ENTRY, program, 0, &site, 1, &target, &link, &err), -ENOENT, "a file that is gone");
     ok(strstr(err.text, "is gone") != NULL, "is said to be: %s", err.text);
     close(program);
     ok(kernel_btf_function("bpf_session_is_return") > 0 || !feature_available(FEATURE_SESSION),

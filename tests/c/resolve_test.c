@@ -290,7 +290,7 @@ static void test_go(void)
     struct target machine;
     struct probe_link *link;
     target_init(&machine);
-    is_int(probe_attach(ATTACH_RETURN, -1, r.sites, r.count, &machine, &link, &r.err), -EOPNOTSUPP,
+    is_int(probe_attach(ATTACH_RETURN, -1, 0, r.sites, r.count, &machine, &link, &r.err), -EOPNOTSUPP,
            "gets no return probes");
     ok(!link && strstr(r.err.text, "Go program"), "and the message says why: %s", r.err.text);
     sites_free(r.sites, r.count);

@@ -13,6 +13,7 @@
 #include "../../bpf/stack.h"
 #include "arch/arch.h"
 #include "compile/library.h"
+#include "sys/feature.h"
 #include "sys/perf.h"
 #include "tap.h"
 
@@ -50,6 +51,11 @@ KEPT static void descend(unsigned calls)
     sink++; /* no tail call */
 }
 
+static const char *walker(void)
+{
+    return feature_available(FEATURE_MAY_GOTO) ? "uplua_ustack" : "uplua_ustack_older";
+}
+
 /* id[0] = uplua_ustack(ctx, DEPTH, AT_ENTRY) */
 static struct loaded *load_probe(int stack_depth, int at_entry, int stacks)
 {
@@ -63,7 +69,7 @@ static struct loaded *load_probe(int stack_depth, int at_entry, int stacks)
         INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),
         INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
     };
-    const struct object_reference references[] = {{2, REFERENCE_LIBRARY, "uplua_ustack"}, {3, REFERENCE_DATA, "id"}};
+    const struct object_reference references[] = {{2, REFERENCE_LIBRARY, walker()}, {3, REFERENCE_DATA, "id"}};
     const struct object_line line = {0, "stack.lua", 1, "local stack = e:ustack()"};
     const struct object_program program = {
         .name = "probe", .section = "handler/probe", .type = BPF_PROG_TYPE_KPROBE, .instructions = instructions,
@@ -97,14 +103,19 @@ static int find_load_address(struct dl_phdr_info *info, size_t size, void *unuse
     return 1; /* the first is the executable */
 }
 
-static int attach_at(const struct loaded *loaded, uintptr_t function, bool at_return)
+static int attach_program(int program, uintptr_t function, bool at_return, uint64_t cookie)
 {
     dl_iterate_phdr(find_load_address, NULL);
     struct perf_uprobe probe = {.path = "/proc/self/exe", .offset = function - load_address, .at_return = at_return,
-                                .pid = getpid()};
-    int link = perf_uprobe_attach(loaded_program_fd(loaded, "probe"), &probe);
+                                .pid = getpid(), .cookie = cookie};
+    int link = perf_uprobe_attach(program, &probe);
     ok(link >= 0, "the probe is attached");
     return link;
+}
+
+static int attach_at(const struct loaded *loaded, uintptr_t function, bool at_return)
+{
+    return attach_program(loaded_program_fd(loaded, "probe"), function, at_return, 0);
 }
 
 static int attach(const struct loaded *loaded, void (*function)(int))
@@ -228,6 +239,75 @@ KEPT static void test_return_probe(void)
     loaded_free(at_return);
 }
 
+/* uplua_ustack(ctx, 0, 1); runs[NUMBER]++ */
+static void add_counting(struct object *object, const char *name, int number, uint32_t flags)
+{
+    const struct bpf_insn instructions[] = {
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0, 0, 0),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, 3, 0, 0, 1),
+        INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1),
+        INSN(BPF_LD | BPF_IMM | BPF_DW, 1, 0, 0, number * 8),
+        INSN(0, 0, 0, 0, 0),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, 2, 0, 0, 1),
+        INSN(BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, BPF_ADD),
+        INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),
+        INSN(BPF_JMP | BPF_EXIT, 0, 0, 0, 0),
+    };
+    const struct object_reference references[] = {{2, REFERENCE_LIBRARY, walker()}, {3, REFERENCE_DATA, "runs"}};
+    const struct object_line line = {0, "stack.lua", number + 1, "runs[e:ustack()]:inc()"};
+    char section[32];
+    snprintf(section, sizeof section, "handler/%s", name);
+    const struct object_program program = {
+        .name = name, .section = section, .type = BPF_PROG_TYPE_KPROBE, .flags = flags, .instructions = instructions,
+        .instruction_count = COUNT(instructions), .references = references, .reference_count = COUNT(references),
+        .lines = &line, .line_count = 1,
+    };
+    is_int(object_add_program(object, &program), 0, "program %s is valid", name);
+}
+
+/* Programs that walk stacks are one program to the kernel, which verifies the walk once. */
+static void test_joined(void)
+{
+    enum { PROGRAMS = 3 };
+    static const char *const names[PROGRAMS] = {"first", "second", "third"};
+    struct loaded *single = load_probe(0, 1, -1), *loaded = NULL;
+    struct object *object = object_new();
+    struct error err = {0};
+    object_add_counters(object, "runs", PROGRAMS);
+    for (int i = 0; i < PROGRAMS; i++)
+        add_counting(object, names[i], i, i == 1 ? BPF_F_SLEEPABLE : 0);
+    is_int(object_join(object, "uplua_ustack"), 0, "three programs are joined");
+    if (!is_int(object_load(object, bpf_library, bpf_library_size, &loaded, &err), 0, "and loaded"))
+        printf("# %s\n", err.text);
+    if (!loaded || !single) {
+        object_free(object);
+        return;
+    }
+    int link[PROGRAMS], program = -1;
+    for (int i = 0; i < PROGRAMS; i++) {
+        const struct object_program *found = object_find_program(object, names[i]);
+        program = loaded_program_fd(loaded, found->joint);
+        link[i] = attach_program(program, i == 2 ? (uintptr_t)descend : (uintptr_t)leaf, false, found->cookie);
+    }
+    unsigned alone = verified(loaded_program_fd(single, "probe")), together = verified(program);
+    ok(alone > 1000 && together < alone + alone / 4, "the verifier goes through %u instructions for the three, %u for one",
+       together, alone);
+    is_int(loaded_program_fd(loaded, "first"), -ENOENT, "a program that was joined is none any more");
+    size_t count;
+    volatile uint64_t *runs = loaded_counters(loaded, "runs", &count);
+    descend(CALLS - 1);
+    close(link[0]);
+    descend(4);
+    is_int((long long)runs[0], 1, "each link runs its own: the first until it was detached");
+    is_int((long long)runs[1], 2, "… the second twice");
+    is_int((long long)runs[2], CALLS + 5, "… the third at each call of the chain");
+    close(link[1]);
+    close(link[2]);
+    object_free(object);
+    loaded_free(loaded);
+    loaded_free(single);
+}
+
 static double nanoseconds_per_call(unsigned calls)
 {
     struct timespec start, end;
@@ -269,6 +349,7 @@ int main(void)
     test_exact();
     test_depth();
     test_return_probe();
+    test_joined();
     report_speed();
     return done_testing();
 }
