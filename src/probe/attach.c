@@ -6,6 +6,7 @@
 #include "probe/binary.h"
 #include "probe/detach.h"
 #include "probe/probe.h"
+#include "probe/process.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/feature.h"
@@ -63,6 +64,8 @@ static int keep(struct probe_link *link, int fd)
 static int failed(int code, const struct site *site, struct error *err)
 {
     const char *where = site->module;
+    if (code == -ENOENT && process_exited(site->path))
+        code = -ESRCH;
     switch (code) {
     case -EPERM:
     case -EACCES:

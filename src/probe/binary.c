@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "probe/process.h"
 #include "sym/debugfile.h"
 
 /* A browser's .symtab is 200 MB. */
@@ -52,6 +53,8 @@ static const char *unsuitable(const struct elffile *elf)
 /* Why elffile_open said CODE. */
 static const char *unreadable(const char *path, int code)
 {
+    if (code == -ENOENT && process_exited(path))
+        return "the process has exited";
     if (code != -ENOEXEC)
         return strerror(-code);
     unsigned char ident[EI_NIDENT] = {0};
