@@ -472,16 +472,11 @@ static void translate(struct build *build, const struct instruction *instruction
     }
 }
 
-static const char *file_of(const struct bytecode *bytecode)
-{
-    return bytecode->chunk + (*bytecode->chunk == '@' || *bytecode->chunk == '=');
-}
-
 void build_frame(struct build *build)
 {
     struct frame *frame = build->frame;
     const struct bytecode *bytecode = frame->bytecode;
-    const char *file = file_of(bytecode);
+    const char *file = bytecode->file;
     build_find_jumps(build);
     for (build->pc = 0; build->pc < bytecode->instruction_count; build->pc++) {
         const struct instruction *instruction = &bytecode->instructions[build->pc];
@@ -556,7 +551,7 @@ void pass_build(struct function *function)
     frame.names = arena_allocate(function->arena, 258 * sizeof *frame.names);
     struct build build = { .function = function, .compiler = compiler, .arena = function->arena, .frame = &frame };
     struct position *position = arena_allocate(function->arena, sizeof *position);
-    *position = (struct position){ file_of(bytecode), bytecode->first_line, NULL };
+    *position = (struct position){ bytecode->file, bytecode->first_line, NULL };
     function->position = position;
     function->event = ir_append(function, NULL, IR_EVENT, NULL, NULL, 0);
     function->event->type.kind = TYPE_STATIC;

@@ -5,6 +5,7 @@
 #include "compile/bytecode.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,7 +123,7 @@ static void read_debug(struct dump *dump, struct bytecode *function)
 
 static void read_function(struct dump *dump, struct bytecode *function)
 {
-    function->chunk = dump->chunk;
+    function->file = dump->file;
     function->vararg = dump_byte(dump) & PROTOTYPE_VARARG;
     function->parameters = dump_byte(dump);
     function->frame_size = dump_byte(dump);
@@ -202,6 +203,23 @@ static int refuse_stripped(struct error *err)
                      "load it from source");
 }
 
+/* What CHUNK, as given to lua_load, is called in messages (lj_debug.c, lj_debug_shortname): of a text its first line. */
+static const char *file_name(struct dump *dump, const char *chunk)
+{
+    enum { MAX_WHOLE = 48, MAX_CUT = 45 };
+    if (!chunk || *chunk == '@' || *chunk == '=')
+        return chunk ? chunk + 1 : "?";
+    size_t length = 0, size = MAX_WHOLE + sizeof "[string \"...\"]";
+    while ((unsigned char)chunk[length] >= ' ' && length < MAX_WHOLE)
+        length++;
+    if (chunk[length] && length > MAX_CUT)
+        length = MAX_CUT;
+    char *name = dump_allocate(dump, size, 1);
+    if (name)
+        snprintf(name, size, "[string \"%.*s%s\"]", (int)length, chunk, chunk[length] ? "..." : "");
+    return name;
+}
+
 static int read_header(struct dump *dump, struct error *err)
 {
     const uint8_t *magic = dump_take(dump, 3);
@@ -223,7 +241,7 @@ static int read_header(struct dump *dump, struct error *err)
         return error_set(err, -ENOTSUP, "cannot compile the function: its dump has unknown flags %#x", flags);
     struct constant name = {0};
     dump_string(dump, dump_uleb(dump), &name);
-    dump->chunk = name.string.bytes;
+    dump->file = file_name(dump, name.string.bytes);
     return 0;
 }
 

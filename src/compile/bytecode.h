@@ -73,7 +73,7 @@ struct variable {
 };
 
 struct bytecode {
-    const char *chunk; /* "@script.lua", "=-e", …: as given to lua_load */
+    const char *file; /* what Lua's messages call the source: "script.lua", "-e", "[string \"local x…\"]" */
     int first_line, line_count;
     bool vararg;
     uint8_t parameters, frame_size, upvalue_count;

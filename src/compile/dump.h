@@ -15,7 +15,7 @@ struct dump {
     const uint8_t *at, *end;
     int code;                  /* the first failure: -EBADMSG, -ENOMEM, -ENODATA */
     const char *what;          /* what was wrong, for the message */
-    const char *chunk;         /* name of the source, shared by all functions */
+    const char *file;          /* of all functions, as in struct bytecode */
     struct dump_block *blocks; /* all memory taken, freed whole by dump_free_blocks */
     struct bytecode **waiting; /* functions that no parent has claimed yet, the innermost last */
     size_t waiting_count, waiting_size;

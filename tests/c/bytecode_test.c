@@ -55,7 +55,7 @@ static const char lister[] =
     "end\n"
     "local function list(f, out)\n"
     "    local info = util.funcinfo(f)\n"
-    "    out[#out + 1] = format('function %s %d-%d parameters %d frame %d upvalues %d vararg %s\\n', info.source,\n"
+    "    out[#out + 1] = format('function %s %d-%d parameters %d frame %d upvalues %d vararg %s\\n', info.source:match '^[@=](.*)',\n"
     "        info.linedefined, info.lastlinedefined, info.params, info.stackslots, info.upvalues, tostring(info.isvararg))\n"
     "    for pc = 1, info.bytecodes - 1 do\n"
     "        local word = util.funcbc(f, pc)\n"
@@ -154,7 +154,7 @@ static void print_constant(FILE *out, const struct constant *constant)
 
 static void list(FILE *out, const struct bytecode *function)
 {
-    fprintf(out, "function %s %d-%d parameters %d frame %d upvalues %d vararg %s\n", function->chunk, function->first_line,
+    fprintf(out, "function %s %d-%d parameters %d frame %d upvalues %d vararg %s\n", function->file, function->first_line,
             function->first_line + function->line_count, function->parameters, function->frame_size,
             function->upvalue_count, function->vararg ? "true" : "false");
     for (size_t pc = 0; pc < function->instruction_count; pc++) {
@@ -283,11 +283,36 @@ static void test_variables(lua_State *L)
         ok(!bytecode_variable(f, 99, 7), "an unused slot has no name");
         ok(f->upvalues[0].local && f->upvalues[0].immutable, "an upvalue that is never assigned is immutable");
         is_str(f->upvalues[0].name, "up", "and has its name");
-        is_str(f->chunk, "=variables", "a nested function knows its chunk");
+        is_str(f->file, "variables", "a nested function knows its file");
         bytecode_free(chunk);
     }
     free(dump.bytes);
     lua_pop(L, 1);
+}
+
+/* Chunks without a name are called by their text, as Lua calls them. */
+static void test_file(lua_State *L)
+{
+    static const struct { const char *chunk, *what; } cases[] = {
+        { "@/tmp/a.lua", "a file" }, { "=-e", "a name" }, { "return 1", "a text" }, { "local a = 1\nreturn a", "its first line" },
+        { "", "none" }, { "return 'as long as Lua shows it, to the last ch'", "a long text" },
+        { "return 'as long as Lua shows it, to the last chr'", "one that is too long" },
+        { "return 'as long as Lua shows it, to the last char'", "one more" },
+        { "return 'much longer than what Lua shows of the text of a chunk that has no name'", "a longer one" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        lua_Debug info;
+        load(L, "return 1", cases[i].chunk);
+        struct buffer dump = dump_function(L);
+        struct bytecode *chunk;
+        struct error err = {0};
+        lua_getinfo(L, ">S", &info);
+        if (is_int(bytecode_decode(dump.bytes, dump.size, &chunk, &err), 0, cases[i].what)) {
+            is_str(chunk->file, *cases[i].chunk ? info.short_src : "[string \"\"]", "is called as Lua calls it");
+            bytecode_free(chunk);
+        }
+        free(dump.bytes);
+    }
 }
 
 static int decode(const void *bytes, size_t size, struct error *err)
@@ -370,6 +395,7 @@ int main(void)
     compare(L, "sample");
     test_files(L);
     test_variables(L);
+    test_file(L);
     test_damage(L);
     test_stripped(L);
     lua_close(L);
