@@ -1,11 +1,14 @@
 /* uplua: traces running programs with Lua. Everything is in src/lua and lua/uplua/main.lua. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "lua/state.h"
+#include "sys/interrupt.h"
 
 /*
  * Where a standard descriptor is closed, the next file to be opened would become it, and get the output: a BPF map, a
@@ -29,7 +32,10 @@ int main(int argc, char *argv[])
     }
     int status = state_run(L, argc, argv);
     /* Detached already; the kernel takes a million table entries back faster than lua_close would. */
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    bool failed = fflush(stdout) != 0 || ferror(stdout);
+    if (interrupt_signal(NULL) == SIGPIPE) {
+        status = 128 + SIGPIPE; /* whoever read it has had enough, which needs no word */
+    } else if (failed) {
         fprintf(stderr, "uplua: cannot write the output\n");
         status = status ? status : 1;
     }

@@ -3,7 +3,10 @@
 -- An error of the script's own ("leak.lua:12: attempt to index …") comes with a traceback of the script's functions.
 -- An error that uplua raises for the user, by error(text, 0), stands for itself: what, which, why and what to do; only the line
 -- of the script that led to it is added.
+local core   = require "uplua.core"
 local escape = require("uplua.text").escape
+
+local SIGPIPE = 13
 
 local failure = {}
 
@@ -58,6 +61,11 @@ end
 function failure.report(message)
   io.stdout:flush()
   io.stderr:write("uplua: ", escape(message, "\n\t"), "\n")
+end
+
+-- Reports an error; where nobody reads the output any more it is that.
+function failure.report_error(message)
+  if core.loop.signal() ~= SIGPIPE then failure.report(message) end
 end
 
 return failure

@@ -13,8 +13,9 @@ local running = false
 
 -- What happens when a callback fails; the prompt replaces it. Otherwise the run ends.
 function loop.failed(message)
-  failure.report(message)
-  loop.status = core.signal() and 130 or 1 -- "interrupted": Ctrl-C while the callback did not return
+  failure.report_error(message)
+  local number = core.signal() -- "interrupted": Ctrl-C while the callback did not return
+  loop.status = number and 128 + number or 1
   loop.stop("error")
 end
 

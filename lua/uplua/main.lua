@@ -7,7 +7,7 @@ local script  = require "uplua.script"
 
 local target = core.target
 
-local SIGINT = 2
+local SIGINT, SIGKILL, SIGPIPE, SIGTERM = 2, 9, 13, 15
 local PATIENCE = 3 -- seconds that a command gets to end after Ctrl-C, while it is still traced
 
 -- A module that counts only where the script has used it: what was never loaded has nothing pending, attached or lost.
@@ -17,7 +17,7 @@ local function loaded(name) return package.loaded["uplua." .. name] end
 local function try(fn, ...)
   local ok, message = xpcall(fn, failure.trace, ...)
   if not ok then
-    failure.report(message)
+    failure.report_error(message)
     loop.status = 1
   end
   return ok
@@ -70,14 +70,22 @@ end
 
 local signal -- the one that asked to stop
 
--- The first request to stop. A command that was started gets it too, and is traced until it has ended.
+-- The first request to stop. A command that was started gets it too, and is traced until it has ended. Where nobody reads the output any
+-- more, nobody else ends the command either.
 local function on_signal(number, from_terminal)
   core.loop.take()
   if loop.stopping then return end
   signal = number
   if target.command() and not target.status() then
-    if not from_terminal then target.signal(number) end
-    loop.after(PATIENCE, function() loop.stop("signal") end)
+    if number == SIGPIPE then
+      target.signal(SIGTERM)
+    elseif not from_terminal then
+      target.signal(number)
+    end
+    loop.after(PATIENCE, function()
+      if number == SIGPIPE then target.signal(SIGKILL) end
+      loop.stop("signal")
+    end)
   else
     loop.stop("signal")
   end
@@ -132,6 +140,13 @@ local function commit()
   target.release()
 end
 
+-- Where a run fails before it has begun: the status of the signal that ended it there, or 1.
+local function failed()
+  local number = core.loop.signal()
+  target.close()
+  return number and 128 + number or 1
+end
+
 -- The exit status: what went wrong or was asked for, else the command's. Ctrl-C is the ordinary end of a run.
 local function status()
   return loop.status or target.status() or (signal and signal ~= SIGINT and 128 + signal) or 0
@@ -144,16 +159,10 @@ local function run_script(options)
 
   loop.interrupted = on_signal
   function loop.has_probes() return loaded "setup" ~= nil end
-  if not try(chunk, unpack(arg)) then
-    target.close()
-    return core.loop.signal() and 130 or 1
-  end
+  if not try(chunk, unpack(arg)) then return failed() end
   local compile_only = options.emit or options.explain
   if not loop.stopping and not core.loop.signal() and not compile_only then
-    if not try(commit) then
-      target.close()
-      return 1
-    end
+    if not try(commit) then return failed() end
     watch_target(function() loop.stop("target") end)
     try(loop.run, options.duration)
   elseif compile_only then
@@ -161,6 +170,8 @@ local function run_script(options)
     local ok = not setup or try(setup.commit)
     target.close()
     return ok and 0 or 1
+  else
+    signal = core.loop.signal()
   end
   core.loop.take()
   report()

@@ -127,6 +127,11 @@ local function check_captured()
   for _, warning in ipairs(capture.changed()) do loop.warn(warning) end
 end
 
+local function attach(probe, program, link)
+  if core.loop.signal() then error("interrupted: the probes were not attached", 0) end
+  probe:attach(program, link)
+end
+
 -- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
 function setup.commit()
   if #pending == 0 then return end
@@ -165,7 +170,7 @@ function setup.commit()
   timing.mark "attach"
   local links = {}
   for i, probe in ipairs(probes) do
-    local ok, message = pcall(probe.attach, probe, programs[i], function(link) links[#links + 1] = link end)
+    local ok, message = pcall(attach, probe, programs[i], function(link) links[#links + 1] = link end)
     if not ok then
       core.probe.close(links)
       error(message, 0)

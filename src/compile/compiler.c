@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/cancel.h"
 #include "compile/lower.h"
 
 static void exhausted(void *context)
@@ -101,6 +102,12 @@ unsigned ledger_add(struct compiler *compiler, const char *cause)
     return (unsigned)compiler->ledger_count++;
 }
 
+static void stop_if_asked(struct compiler *compiler)
+{
+    if (cancel_check(compiler->error))
+        longjmp(compiler->failure, 1);
+}
+
 static void compile(struct compiler *compiler, struct handler *handlers, size_t count,
                     const struct compile_options *options)
 {
@@ -109,6 +116,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
         compiler->objects[i]->used = false;
     compiler->exits = false;
     for (size_t i = 0; i < count; i++) {
+        stop_if_asked(compiler);
         functions[i] = (struct function){ .compiler = compiler, .arena = &compiler->arena, .handler = &handlers[i],
                                           .options = options, .handler_number = i };
         pass_build(&functions[i]);
@@ -120,6 +128,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
         pass_infer(functions, count);
     share_describe(compiler);
     for (size_t i = 0; i < count; i++) {
+        stop_if_asked(compiler);
         pass_check(&functions[i]);
         output_check(&functions[i]);
         pass_optimise(&functions[i]);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compile/cancel.h"
 #include "compile/load_error.h"
 #include "compile/object_parts.h"
 #include "compile/reach.h"
@@ -204,6 +205,7 @@ static int load(const struct object *object, const void *library, size_t library
 {
     struct load_log log;
     load_log_open(&log);
+    int handler = cancel_begin();
     LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "uplua", .kernel_log_buf = log.text,
                 .kernel_log_size = log.size); /* the log is asked for only when a load has failed */
     loaded->object = bpf_object__open_mem(bytes, size, &options);
@@ -212,8 +214,10 @@ static int load(const struct object *object, const void *library, size_t library
         load_error_explain(err, code, object, &log, NULL, 0);
     if (!code && object_needs_library(object))
         reach_unused_maps(object, library, library_size, leave_out_map, loaded->object);
-    if (!code && !(code = prepare(object, loaded->object, err)) && (code = bpf_object__load(loaded->object)))
+    if (!code && !(code = prepare(object, loaded->object, err)) && (code = bpf_object__load(loaded->object)) &&
+        !cancel_check(err)) /* the kernel, too, gives up where a signal comes */
         load_error_explain(err, code, object, &log, bytes, size);
+    cancel_end(handler);
     load_log_close(&log);
     if (!code && (code = map_counters(loaded)))
         error_set(err, code, "cannot map the counters of the handlers: %s", strerror(-code));

@@ -76,6 +76,7 @@ struct operand lower_is_not_negative(struct lower *lower, struct operand result)
 
 /* --- phi.c --- */
 
+/* Makes registers for what a phi is and whether it is there. */
 void phi_lower(struct lower *lower, struct value *value);
 /* Gives all phis their arguments, when the blocks are done. */
 void phi_set_arguments(struct lower *lower);

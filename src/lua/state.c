@@ -15,7 +15,8 @@ static void raise_interrupted(lua_State *L, lua_Debug *activation)
 {
     (void)activation;
     lua_sethook(L, NULL, 0, 0);
-    luaL_error(L, "interrupted");
+    lua_pushliteral(L, "interrupted"); /* without a place: failure.trace adds the script's */
+    lua_error(L);
 }
 
 /*

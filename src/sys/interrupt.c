@@ -22,7 +22,7 @@ enum { TICK_US = 500 * 1000, TICKS_TO_HINT = 3, TICKS_TO_END = 10 };
 static struct {
     int fd;
     void (*busy)(void);
-    volatile sig_atomic_t signal, from_terminal, ticks;
+    volatile sig_atomic_t signal, from_terminal, ticks, taken;
     int64_t came_at;
     int terminal;
     struct termios modes;
@@ -53,8 +53,11 @@ static void on_request(int signal, siginfo_t *info, void *context)
     (void)context;
     int saved = errno;
     if (interrupt.signal) {
-        if (now_ns() - interrupt.came_at > same_request_ns)
+        /* What is still printed after a SIGPIPE meets the next, and says nothing new. */
+        if (signal != SIGPIPE && now_ns() - interrupt.came_at > same_request_ns)
             end_at_once(signal);
+    } else if (signal == SIGPIPE && interrupt.taken) {
+        interrupt.signal = signal; /* in the report: all else that it does is done */
     } else {
         interrupt.came_at = now_ns();
         interrupt.signal = signal;
@@ -73,7 +76,7 @@ static void on_tick(int signal)
     (void)signal;
     if (!interrupt.signal)
         return; /* somebody else's SIGALRM */
-    static const char hint[] = "uplua: still busy in compiled Lua code; Ctrl-C again ends at once\n";
+    static const char hint[] = "uplua: still busy; Ctrl-C again ends at once\n";
     int saved = errno;
     int ticks = ++interrupt.ticks;
     if (ticks == 1 && interrupt.busy)
@@ -92,7 +95,7 @@ static int handle(int signal, struct error *err)
     memset(&action, 0, sizeof action);
     action.sa_flags = SA_RESTART | SA_SIGINFO; /* libelf and libbpf do not expect EINTR */
     action.sa_sigaction = on_request;
-    if (sigaction(signal, NULL, &before) == 0 && before.sa_handler == SIG_IGN)
+    if (sigaction(signal, NULL, &before) == 0 && before.sa_handler == SIG_IGN && signal != SIGPIPE)
         return 0;
     if (sigaction(signal, &action, NULL) < 0)
         return error_set(err, -errno, "cannot handle signal %d: %s", signal, strerror(errno));
@@ -112,7 +115,7 @@ int interrupt_open(void (*busy)(void), struct error *err)
     tick.sa_handler = on_tick;
     sigaction(SIGALRM, &tick, NULL);
 
-    static const int requests[] = { SIGINT, SIGTERM, SIGHUP };
+    static const int requests[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
     for (unsigned i = 0; i < sizeof requests / sizeof requests[0]; i++) {
         int result = handle(requests[i], err);
         if (result < 0)
@@ -136,6 +139,7 @@ int interrupt_signal(bool *from_terminal)
 void interrupt_take(void)
 {
     set_ticks(0);
+    interrupt.taken = 1;
     uint64_t count;
     if (read(interrupt.fd, &count, sizeof count) < 0)
         return; /* EAGAIN: taken before */
@@ -144,7 +148,7 @@ void interrupt_take(void)
 void interrupt_forget(void)
 {
     interrupt_take();
-    interrupt.signal = 0;
+    interrupt.signal = interrupt.taken = 0;
 }
 
 void interrupt_keep_terminal(int fd)

@@ -1,6 +1,7 @@
 /*
  * Requests to stop: SIGINT (Ctrl-C), SIGTERM and SIGHUP, in two stages. The first asks the run to end and report; the
- * second ends the process at once, wherever it is.
+ * second ends the process at once, wherever it is. SIGPIPE, where nobody reads the output any more, is such a request too, but
+ * never a second one.
  *
  * A signalfd would not do: it is read by the very loop that a script can keep from running (`while true do end`), and
  * code that LuaJIT compiled looks at no hook either. So these are plain signal handlers, which write to an eventfd for
@@ -15,7 +16,7 @@
 
 /*
  * Installs the handlers. BUSY is called from a signal handler when nobody has taken a signal for half a second: it may
- * do what is async-signal-safe, and set a Lua hook. Signals that were ignored at the start (nohup) stay ignored.
+ * do what is async-signal-safe, and set a Lua hook. Signals that were ignored at the start (nohup) stay ignored, but for SIGPIPE.
  */
 int interrupt_open(void (*busy)(void), struct error *err);
 
@@ -28,7 +29,7 @@ int interrupt_fd(void);
  */
 int interrupt_signal(bool *from_terminal);
 
-/* The run has seen the signal and is about to end: BUSY is not called any more; the next signal ends the process. */
+/* The run is about to end, or has seen the signal: BUSY is not called any more; the next signal ends the process. */
 void interrupt_take(void);
 
 /* The signal has been dealt with and the session goes on (the prompt): the next one is a first one again. */

@@ -290,12 +290,40 @@ n: *' "the report after SIG${signal%:*}"
 done
 ok 'and no probe' untouched
 
+# A signal to itself once the handlers are compiled (a function of uplua.capture is called), and once they are loaded (uplua.map).
+signal_in() {
+    echo "local ffi = require 'ffi' ffi.cdef 'int kill(int, int); int getpid(void);'
+    debug.sethook(function()
+      if not debug.getinfo(2, 'S').source:find('uplua/$1', 1, true) then return end
+      debug.sethook()
+      ffi.C.kill(ffi.C.getpid(), $2)
+    end, 'c')"
+}
+for at in capture map; do
+    for signal in 2 15; do
+        run timeout 20 env --default-signal=INT "$uplua" -e "at_exit(function() print 'report' end) $good $(signal_in $at $signal)" \
+            -- sh -c 'echo started'
+        is "$status $out$err" "$((128 + signal)) uplua: interrupted: the probes were not attached" "signal $signal in uplua.$at"
+    done
+done
+ok 'nothing was attached' untouched
+
 timeout 20 "$uplua" -e "$good every(0.01, function() print(('x'):rep(10000)) end)" -- "$ticker" | head -c 1 >/dev/null
 ok 'a reader that leaves ends the run, without a probe' untouched
 "$uplua" --duration 0.2 -e "$good" -- "$ticker" >&- 2>"$D/err"
 is "$? $(cat "$D/err")" '1 uplua: cannot write the output' 'a closed standard output'
 "$uplua" -e 'local f = io.open(arg[1], "w") print "to nobody" f:write "kept" f:close()' "$D/kept" <&- >&- 2>&-
 is "$(cat "$D/kept")" kept "does not become the script's file"
+
+# A target that exits between the declaration of a probe and its attach.
+leaves='local ffi = require "ffi" ffi.cdef "int kill(int, int);"
+local pid = tonumber(arg[1]) ffi.C.kill(pid, 9)
+repeat local f = io.open("/proc/" .. pid .. "/exe") if f then f:close() end until not f'
+for kind in uprobe uretprobe; do
+    target "$targets/ticker"
+    refused 1 "uplua: $kind cannot *$targets/ticker: the process has exited" "$kind: a target that has exited" \
+        -e "n = count() $kind('ticker:step', function(e) n[e:ustack()]:inc() end) $leaves" "$target" -- "$target"
+done
 
 # --- many ---
 

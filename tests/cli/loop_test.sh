@@ -127,6 +127,38 @@ ok 'a command that was not released ends with uplua' not_running "$child"
 ok 'there was one' [ -n "$child" ]
 is "$out" up 'and never began'
 
+# --- a reader that leaves ---
+
+# piped CODE COMMAND...: the run's status and stderr, where its output is read by head
+piped() {
+    code=$1
+    shift
+    { timeout 60 "$uplua" -e "$code" "$@" 2>"$D/err"; echo $? >"$D/status"; } | head -n 1 >"$D/out"
+    read -r status <"$D/status"
+    out=$(cat "$D/out") err=$(cat "$D/err")
+}
+ticks='every("20ms", function() print "tick" io.stdout:flush() end) at_exit(function() print "report" io.stderr:write "report\n" end)'
+cat >"$D/worker" <<'END'
+echo $$ >"$1.pid"
+trap 'echo "server ends" >"$1.ended"; exit 9' TERM
+while :; do sleep 0.05; done
+END
+piped "$ticks" -- sh "$D/worker" "$D/first"
+is "$status $out $err" '141 tick report' 'where the reader leaves, the run ends without a word, with its report'
+is "$(cat "$D/first.ended")" 'server ends' 'and the command gets a SIGTERM'
+sed -i "s/^trap .*/trap '' TERM/" "$D/worker"
+piped "$ticks" -- sh "$D/worker" "$D/second"
+is "$status $out $err" '141 tick report' 'a command that does not listen'
+read -r child <"$D/second.pid"
+ok 'is ended all the same' not_running "$child"
+(trap '' PIPE; piped "$ticks"; echo "$status $out $err" >"$D/ignored")
+is "$(cat "$D/ignored")" '141 tick report' 'the same where SIGPIPE is ignored'
+piped 'for i = 1, 1e15 do print(i) end' -- sh "$D/worker" "$D/third"
+is "$status $out $err" '141 1 ' 'a main chunk that prints for ever'
+ok 'whose command never began' [ ! -e "$D/third.pid" ]
+piped 'at_exit(function() for i = 1, 1e5 do print(i) end io.stderr:write "end\n" end)' -- true
+is "$status $out $err" '141 1 end' 'a report is finished'
+
 "$pty" "$uplua" -e 'at_exit(function() print "report" end)' -- sh "$D/server" >"$D/out" <<'END'
 < up
 ^C
