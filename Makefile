@@ -50,7 +50,7 @@ CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
 CC_FLAGS  = -std=gnu11 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -pthread $(SANITIZE) -D_GNU_SOURCE \
             -DUPLUA_VERSION='"$(VERSION)"' -Isrc -Ibuild $(PACKAGE_CFLAGS) $(CPPFLAGS)
-LIBS      = $(PACKAGE_LIBS) -lZydis -liberty -lz -ldl -lm
+LIBS      = $(PACKAGE_LIBS) -lZydis -liberty -llzma -lz -ldl -lm
 # LuaJIT finds the embedded modules and the C functions that Lua calls by FFI through dlsym; the modules' objects, which
 # `luajit -b` writes, do not say that they need no executable stack.
 EXPORTS  := luaJIT_BC_* map_* ring_* symbols_* stack_*

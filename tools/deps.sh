@@ -22,9 +22,11 @@ libzydis-dev        h   Zydis/Zydis.h
 libreadline-dev     h   readline/readline.h
 libiberty-dev       h   libiberty/demangle.h
 zlib1g-dev          h   zlib.h
+liblzma-dev         h   lzma.h
 clang               cmd clang
 llvm                cmd llvm-strip
 perl                cmd prove
+xz-utils            cmd xz
 END
     [ "$for_what" != bench ] || echo "bpftrace cmd bpftrace"
     [ "$for_what" != vm ] || printf '%s cmd %s\n' qemu-system-x86 qemu-system-x86_64 busybox-static busybox cpio cpio

@@ -93,6 +93,22 @@ bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
     return offset < size && offset % 4 == 0;
 }
 
+/* [bti c] adrp x16, page of the slot; ldr x17, [x16, its place in the page]; … */
+enum arch_stub arch_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot, uint32_t *index)
+{
+    (void)index;
+    uint32_t words[3] = {0};
+    memcpy(words, code, size < sizeof words ? size : sizeof words);
+    size_t at = words[0] == 0xd503245f;
+    uint32_t page = words[at], load = words[at + 1];
+    if ((page & 0x9f00001f) != 0x90000010 || (load & 0xffc003ff) != 0xf9400211)
+        return ARCH_STUB_NONE;
+    uint64_t pages = (page >> 5 & 0x7ffff) << 2 | (page >> 29 & 3); /* 21 bits with a sign */
+    pages = (pages ^ 1 << 20) - (1 << 20);
+    *slot = ((address + 4 * at) & ~UINT64_C(0xfff)) + (pages << 12) + ((load >> 10 & 0xfff) << 3);
+    return ARCH_STUB_SLOT;
+}
+
 size_t arch_library_levels(const char *const **levels)
 {
     *levels = NULL;

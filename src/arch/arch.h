@@ -45,6 +45,15 @@ uint16_t arch_elf_machine(void);
 /* True if OFFSET is the start of an instruction when CODE (SIZE bytes, a function's first) is decoded from its start. */
 bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset);
 
+/* What a stub of the procedure linkage table does. */
+enum arch_stub {
+    ARCH_STUB_NONE,  /* nothing known: the table's head, or padding */
+    ARCH_STUB_SLOT,  /* jumps to where the word at address *SLOT points */
+    ARCH_STUB_INDEX, /* has the loader find the function of relocation *INDEX */
+};
+/* Decodes the stub CODE (SIZE bytes) at ADDRESS. */
+enum arch_stub arch_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot, uint32_t *index);
+
 /* Names of the glibc-hwcaps folders that the loader searches on this CPU, best first: their number. Static. */
 size_t arch_library_levels(const char *const **levels);
 /* Debian's name of the folder below /usr/lib that holds this CPU's libraries. */

@@ -101,6 +101,24 @@ bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
     return at == offset;
 }
 
+/* [endbr64] [bnd] jmp *slot(%rip), or [endbr64] push $index; … */
+enum arch_stub arch_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot, uint32_t *index)
+{
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    size_t at = size >= sizeof endbr64 && !memcmp(code, endbr64, sizeof endbr64) ? sizeof endbr64 : 0;
+    if (size - at >= 5 && code[at] == 0x68) {
+        memcpy(index, code + at + 1, sizeof *index);
+        return ARCH_STUB_INDEX;
+    }
+    at += at < size && code[at] == 0xf2;
+    if (size - at < 6 || code[at] != 0xff || code[at + 1] != 0x25)
+        return ARCH_STUB_NONE;
+    int32_t distance;
+    memcpy(&distance, code + at + 2, sizeof distance);
+    *slot = address + at + 6 + (uint64_t)(int64_t)distance;
+    return ARCH_STUB_SLOT;
+}
+
 size_t arch_library_levels(const char *const **levels)
 {
     /* The micro-architecture levels of the x86-64 psABI, best first, as glibc's loader names their folders. */

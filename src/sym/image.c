@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sym/minidebug.h"
+#include "sym/plt.h"
 #include "sym/symtab.h"
 
 struct image {
@@ -16,6 +18,8 @@ struct image {
     size_t segment_count;
     Elf64_Phdr *segments; /* PT_LOAD only */
     struct symtab *symtab;
+    struct symtab *inside; /* of the file's MiniDebugInfo: what .dynsym lacks */
+    struct plt *plt;
     uint64_t bias; /* ELF address in the symbol table's file minus that in this one */
     bool debuginfo_tried;
     struct debuginfo *debuginfo;
@@ -48,6 +52,8 @@ void image_free(struct image *image)
     if (image->fd >= 0)
         close(image->fd);
     symtab_free(image->symtab);
+    symtab_free(image->inside);
+    plt_free(image->plt);
     debuginfo_free(image->debuginfo);
     free(image->segments);
     free((char *)image->search.debug_root);
@@ -149,6 +155,20 @@ static struct symtab *debug_symtab(struct image *image, const struct elffile *el
     return symtab;
 }
 
+static struct symtab *inside_symtab(const struct elffile *elf)
+{
+    int fd = minidebug_open(elf);
+    if (fd < 0)
+        return NULL;
+    struct symtab *symtab = NULL;
+    struct elffile inside;
+    if (!elffile_open(&inside, fd) && symtab_load(&symtab, &inside, SHT_SYMTAB))
+        symtab = NULL;
+    elffile_close(&inside);
+    close(fd);
+    return symtab;
+}
+
 /* Whatever is missing or damaged stays unknown. */
 static void parse(struct image *image)
 {
@@ -161,9 +181,13 @@ static void parse(struct image *image)
     if (!elffile_open(&elf, image->fd)) {
         if (symtab_load(&image->symtab, &elf, SHT_SYMTAB)) {
             image->symtab = debug_symtab(image, &elf);
-            if (!image->symtab && symtab_load(&image->symtab, &elf, SHT_DYNSYM))
-                image->symtab = NULL;
+            if (!image->symtab) {
+                if (symtab_load(&image->symtab, &elf, SHT_DYNSYM))
+                    image->symtab = NULL;
+                image->inside = inside_symtab(&elf);
+            }
         }
+        image->plt = plt_load(&elf);
         for (size_t i = 0; i < elf.segment_count; i++)
             if (elf.segments[i].p_type == PT_LOAD)
                 elf.segments[image->segment_count++] = elf.segments[i];
@@ -208,10 +232,17 @@ const char *image_lookup(struct image *image, uint64_t offset, bool executable, 
     if (!elf_address(image, offset, executable, &address))
         return NULL;
     *result = address;
-    uint64_t inside;
-    const char *name = image->symtab ? symtab_lookup(image->symtab, address + image->bias, &inside) : NULL;
+    uint64_t distance, other;
+    const char *name = image->symtab ? symtab_lookup(image->symtab, address + image->bias, &distance) : NULL;
+    const char *second = image->inside ? symtab_lookup(image->inside, address, &other) : NULL;
+    if (second && (!name || other < distance)) {
+        name = second;
+        distance = other;
+    }
+    if (!name && image->plt)
+        name = plt_lookup(image->plt, address, &distance);
     if (name)
-        *result = inside;
+        *result = distance;
     return name;
 }
 

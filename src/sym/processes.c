@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -17,6 +18,7 @@ enum {
 static void process_free(struct process *process)
 {
     maps_free(&process->maps);
+    perfmap_free(process->perfmap);
     free(process);
 }
 
@@ -112,6 +114,9 @@ void processes_revive(struct processes *processes, struct process *process)
     if (!process->exited)
         return;
     process->exited = false;
+    process->inner_pid = 0;
+    perfmap_free(process->perfmap);
+    process->perfmap = NULL;
     processes->exited_count -= !process->kept;
 }
 
@@ -144,7 +149,49 @@ static const struct root *root_of(struct processes *processes, const char *name,
     return processes->roots[processes->root_count++] = root;
 }
 
-void processes_read_root(struct processes *processes, struct process *process)
+/* When PROCESS began: in clock ticks since the machine did, the 22nd field of stat, in which the second may have any
+ * text. */
+static bool read_start(pid_t pid, int64_t *started)
+{
+    char name[32], text[1024];
+    snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(name, "re");
+    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[size] = '\0';
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at && field < 22; field++)
+        at = strchr(at + 1, ' ');
+    if (!at)
+        return false;
+    struct timespec real, boot;
+    clock_gettime(CLOCK_REALTIME, &real);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    *started = real.tv_sec - boot.tv_sec + (int64_t)(strtoull(at, NULL, 10) / (uint64_t)sysconf(_SC_CLK_TCK)) - 1;
+    return true;
+}
+
+/* Its number in the innermost of its PID namespaces, and its user. */
+static void read_status(struct process *process)
+{
+    char name[32], line[256];
+    snprintf(name, sizeof name, "/proc/%d/status", (int)process->pid);
+    FILE *file = fopen(name, "re");
+    process->inner_pid = process->pid;
+    while (file && fgets(line, sizeof line, file)) {
+        unsigned real, uid;
+        if (sscanf(line, "Uid: %u %u", &real, &uid) == 2)
+            process->uid = uid;
+        const char *last = strrchr(line, '\t');
+        if (!strncmp(line, "NSpid:", 6) && last)
+            process->inner_pid = (pid_t)strtol(last, NULL, 10);
+    }
+    if (file)
+        fclose(file);
+}
+
+void processes_read_identity(struct processes *processes, struct process *process)
 {
     char name[32];
     struct stat theirs, ours;
@@ -155,4 +202,6 @@ void processes_read_root(struct processes *processes, struct process *process)
         process->root = NULL;
     else
         process->root = root_of(processes, name, &theirs);
+    if (!process->inner_pid && read_start(process->pid, &process->started))
+        read_status(process);
 }

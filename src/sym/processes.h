@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "sym/maps.h"
+#include "sym/perfmap.h"
 
 /* A root directory that is not ours. */
 struct root {
@@ -22,9 +23,13 @@ struct process {
     struct maps maps;
     struct mapping *last;    /* where the last address was found */
     const struct root *root; /* NULL: ours */
-    uint64_t next_reading;   /* ns; its mappings are not read again before then */
-    bool changed;            /* and whoever watches has not been told */
-    bool exited, kept;       /* kept: it was asked for, and is never forgotten */
+    struct perfmap *perfmap; /* names of code made as it runs; NULL until they are asked for */
+    pid_t inner_pid;         /* its number as it sees itself; 0: not known */
+    uid_t uid;
+    int64_t started;       /* s, CLOCK_REALTIME */
+    uint64_t next_reading; /* ns; its mappings are not read again before then */
+    bool changed;          /* and whoever watches has not been told */
+    bool exited, kept;     /* kept: it was asked for, and is never forgotten */
     uint64_t exit_number;
 };
 
@@ -50,7 +55,7 @@ void processes_exit(struct processes *processes, struct process *process);
 /* Notes that it has not: the number stands for a new process. */
 void processes_revive(struct processes *processes, struct process *process);
 
-/* Finds out the root directory of PROCESS, if it lives. */
-void processes_read_root(struct processes *processes, struct process *process);
+/* Finds out the root directory of PROCESS, its user and when it began, if it lives. */
+void processes_read_identity(struct processes *processes, struct process *process);
 
 #endif

@@ -61,6 +61,83 @@ int spans_build(struct spans *spans, struct interval *items, size_t count)
     return rc;
 }
 
+/* Indices into items: those that the walk has reached, the latest on top (a binary heap). */
+struct heap {
+    uint32_t *items;
+    size_t count;
+};
+
+static void heap_push(struct heap *heap, uint32_t item)
+{
+    size_t at = heap->count++;
+    for (; at && heap->items[(at - 1) / 2] < item; at = (at - 1) / 2)
+        heap->items[at] = heap->items[(at - 1) / 2];
+    heap->items[at] = item;
+}
+
+static void heap_pop(struct heap *heap)
+{
+    uint32_t last = heap->items[--heap->count];
+    size_t at = 0;
+    for (size_t child; (child = 2 * at + 1) < heap->count; at = child) {
+        child += child + 1 < heap->count && heap->items[child + 1] > heap->items[child];
+        if (heap->items[child] <= last)
+            break;
+        heap->items[at] = heap->items[child];
+    }
+    heap->items[at] = last;
+}
+
+struct start {
+    uint64_t address;
+    uint32_t item;
+};
+
+static int by_start(const void *left, const void *right)
+{
+    const struct start *a = left, *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Walks through the intervals in the order of STARTS. */
+static void cut_latest(struct spans *spans, const struct interval *items, const struct start *starts, size_t count,
+                       struct heap *heap)
+{
+    for (size_t next = 0; next < count || heap->count;) {
+        uint64_t at = heap->count ? items[heap->items[0]].end : starts[next].address;
+        if (next < count && starts[next].address < at)
+            at = starts[next].address;
+        while (next < count && starts[next].address == at)
+            heap_push(heap, starts[next++].item);
+        while (heap->count && items[heap->items[0]].end <= at)
+            heap_pop(heap);
+        add_span(spans, at, heap->count ? heap->items[0] : SPANS_NOBODY);
+    }
+}
+
+int spans_build_latest(struct spans *spans, const struct interval *items, size_t count)
+{
+    *spans = (struct spans){0};
+    if (!count)
+        return 0;
+    struct start *starts = malloc(count * sizeof *starts);
+    struct heap heap = {.items = malloc(count * sizeof *heap.items)};
+    spans->starts = malloc(count * 2 * sizeof *spans->starts);
+    spans->owners = malloc(count * 2 * sizeof *spans->owners);
+    int rc = starts && heap.items && spans->starts && spans->owners ? 0 : -ENOMEM;
+    if (rc) {
+        spans_free(spans);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            starts[i] = (struct start){items[i].start, (uint32_t)i};
+        qsort(starts, count, sizeof *starts, by_start);
+        cut_latest(spans, items, starts, count, &heap);
+    }
+    free(starts);
+    free(heap.items);
+    return rc;
+}
+
 void spans_free(struct spans *spans)
 {
     free(spans->starts);

@@ -24,6 +24,12 @@ struct spans {
  * -ENOMEM.
  */
 int spans_build(struct spans *spans, struct interval *items, size_t count);
+/*
+ * The same for intervals of which each takes the place of those before it in ITEMS. They keep their order; the owners
+ * of the spans are indices into ITEMS.
+ */
+int spans_build_latest(struct spans *spans, const struct interval *items, size_t count);
+
 void spans_free(struct spans *spans);
 
 /* The owner of ADDRESS, or SPANS_NOBODY. */

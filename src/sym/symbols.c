@@ -172,7 +172,7 @@ static int process_read(struct symbols *symbols, struct process *process)
     struct maps maps;
     int rc = maps_read(&maps, process->pid);
     if (!rc) {
-        processes_read_root(&symbols->processes, process);
+        processes_read_identity(&symbols->processes, process);
         rc = maps_merge(&maps, &process->maps);
         if (rc) {
             maps_free(&maps);
@@ -283,7 +283,8 @@ static int on_fork(struct symbols *symbols, struct process *parent, pid_t pid)
 /* The mappings stay known, for stacks that were taken before. */
 static void on_exec(struct symbols *symbols, struct process *process)
 {
-    processes_read_root(&symbols->processes, process); /* perhaps another one, as a container begins */
+    process->inner_pid = 0;
+    processes_read_identity(&symbols->processes, process); /* perhaps another one, as a container begins */
     for (size_t i = 0; i < process->maps.count; i++)
         process->maps.items[i].gone = true;
     tell_later(symbols, process);
@@ -391,6 +392,35 @@ static int lookup_kernel(struct symbols *symbols, uint64_t address, struct symbo
     return result->function ? 0 : -ENOENT;
 }
 
+/* True if MAPPING holds code that no file has: .NET keeps it in a memfd. */
+static bool is_made(const struct mapping *mapping)
+{
+    return mapping->executable && (!mapping->inode || (mapping->path && !strncmp(mapping->path, "/memfd:", 7)));
+}
+
+/* Names code that the process made as it ran, if it tells. */
+static void lookup_made(struct symbols *symbols, struct process *process, uint64_t address, struct symbol *result)
+{
+    if (!process->inner_pid)
+        processes_read_identity(&symbols->processes, process);
+    if (!process->inner_pid)
+        return;
+    struct perfmap_owner owner = {
+        .pid = process->inner_pid,
+        .uid = process->uid,
+        .started = process->started,
+        .root = process->root ? process->root->fd : -1,
+    };
+    if (!process->perfmap && !(process->perfmap = perfmap_new()))
+        return;
+    uint64_t offset;
+    const char *name = perfmap_lookup(process->perfmap, &owner, address, &offset);
+    if (!name)
+        return;
+    result->function = intern(symbols, name);
+    result->offset = offset;
+}
+
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct symbol *result)
 {
     *result = (struct symbol){.offset = address};
@@ -414,6 +444,8 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct 
         result->offset += mapping->offset;
     if (mapping->image)
         result->function = image_lookup(mapping->image, result->offset, mapping->executable, &result->offset);
+    if (!result->function && is_made(mapping))
+        lookup_made(symbols, process, address, result);
     return 0;
 }
 

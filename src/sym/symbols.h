@@ -79,7 +79,8 @@ struct symbols_lost symbols_lost(const struct symbols *symbols);
 
 /*
  * Names ADDRESS of process PID in *RESULT. Always fills it; returns 0, or -ENOENT where not even a mapping is known.
- * Functions come from the file's .symtab, a separate debug file (build id, debuglink with its CRC), else .dynsym. An
+ * Functions come from the file's .symtab, a separate debug file (build id, debuglink with its CRC), else .dynsym and
+ * MiniDebugInfo; "malloc@plt" from its stubs; of code that no file has, from what the process says of it. An
  * address of the kernel's half is named by /proc/kallsyms whatever PID is; -ENOENT where that does not know it.
  */
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct symbol *result);

@@ -1,0 +1,149 @@
+#include "sym/perfmap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sym/demangle.h"
+#include "sym/elffile.h"
+#include "sym/spans.h"
+
+enum {
+    MAX_TEXT = 1 << 28, /* bytes that are read; a large Java process writes 10 MB */
+    MAX_LINES = 1 << 22,
+    MAX_CODE = 1 << 30,         /* bytes of one piece of code */
+    REREAD_SHARE = 20,          /* at most 1/20 of the time goes into reading the file again */
+    REREAD_PAUSE = 1000 * 1000, /* and 1 ms passes in any case, in ns */
+};
+
+struct perfmap {
+    char *text;
+    size_t size;
+    struct interval *items; /* in the file's order; the owner is the place of the name in the text */
+    size_t count;
+    struct spans spans; /* of items */
+    uint64_t next_reading;
+    char *name; /* the one handed out last */
+};
+
+struct perfmap *perfmap_new(void)
+{
+    return calloc(1, sizeof(struct perfmap));
+}
+
+void perfmap_free(struct perfmap *perfmap)
+{
+    if (!perfmap)
+        return;
+    free(perfmap->text);
+    free(perfmap->items);
+    spans_free(&perfmap->spans);
+    free(perfmap->name);
+    free(perfmap);
+}
+
+/* The line at AT up to END in *ITEM, and where its name begins in *NAME: false if it is of another form. */
+static bool parse(char *at, char *end, struct interval *item, char **name)
+{
+    char *rest;
+    *end = '\0';
+    errno = 0;
+    item->start = strtoull(at, &rest, 16);
+    if (rest == at || *rest != ' ')
+        return false;
+    uint64_t size = strtoull(rest, &at, 16);
+    if (at == rest || *at != ' ' || errno || !size || size > MAX_CODE ||
+        __builtin_add_overflow(item->start, size, &item->end))
+        return false;
+    *name = at + strspn(at, " ");
+    return **name;
+}
+
+static void parse_all(struct perfmap *perfmap)
+{
+    size_t lines = 0;
+    char *text = perfmap->text, *last = text + perfmap->size;
+    for (char *at = text; lines < MAX_LINES && (at = memchr(at, '\n', (size_t)(last - at))); at++)
+        lines++;
+    free(perfmap->items);
+    perfmap->count = 0;
+    perfmap->items = malloc((lines + 1) * sizeof *perfmap->items);
+    /* What is not ended by a newline is still being written. */
+    for (char *at = text, *end;
+         perfmap->items && perfmap->count < lines && (end = memchr(at, '\n', (size_t)(last - at))); at = end + 1) {
+        struct interval *item = &perfmap->items[perfmap->count];
+        char *name;
+        if (!parse(at, end, item, &name))
+            continue;
+        item->owner = (uint32_t)(name - text);
+        perfmap->count++;
+    }
+    spans_free(&perfmap->spans);
+    if (perfmap->items)
+        spans_build_latest(&perfmap->spans, perfmap->items, perfmap->count);
+}
+
+/* The file's text, NULL where it is none that may be trusted. */
+static char *read_file(const struct perfmap_owner *owner, size_t *size)
+{
+    char path[64];
+    struct elffile file; /* only fd and stat */
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)owner->pid);
+    file.fd = elffile_open_path(owner->root, path);
+    if (file.fd < 0)
+        return NULL;
+    char *text = NULL;
+    if (!fstat(file.fd, &file.stat) && (file.stat.st_uid == owner->uid || file.stat.st_uid == 0) &&
+        file.stat.st_mtim.tv_sec >= owner->started && file.stat.st_size > 0 && file.stat.st_size <= MAX_TEXT) {
+        *size = (size_t)file.stat.st_size;
+        text = malloc(*size + 1);
+        if (text && elffile_read(&file, 0, text, *size)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    close(file.fd);
+    return text;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+static void read_again(struct perfmap *perfmap, const struct perfmap_owner *owner)
+{
+    uint64_t start = now_ns();
+    size_t size;
+    char *text = read_file(owner, &size);
+    if (text) {
+        free(perfmap->text);
+        perfmap->text = text;
+        perfmap->size = size;
+        parse_all(perfmap);
+    }
+    uint64_t end = now_ns(), pause = (end - start) * REREAD_SHARE;
+    perfmap->next_reading = end + (pause > REREAD_PAUSE ? pause : REREAD_PAUSE);
+}
+
+const char *perfmap_lookup(struct perfmap *perfmap, const struct perfmap_owner *owner, uint64_t address,
+                           uint64_t *offset)
+{
+    uint32_t at = spans_find(&perfmap->spans, address);
+    if (at == SPANS_NOBODY && now_ns() >= perfmap->next_reading) {
+        read_again(perfmap, owner);
+        at = spans_find(&perfmap->spans, address);
+    }
+    if (at == SPANS_NOBODY)
+        return NULL;
+    const struct interval *item = &perfmap->items[at];
+    free(perfmap->name);
+    perfmap->name = text_escape(perfmap->text + item->owner);
+    *offset = address - item->start;
+    return perfmap->name;
+}

@@ -1,0 +1,272 @@
+#include "sym/plt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "sym/demangle.h"
+
+enum {
+    MAX_CODE = 1 << 24,     /* bytes of one section of stubs: a million of them */
+    MAX_SLOTS = 1 << 20,    /* relocations that name a function */
+    MAX_TABLE = 1 << 26,    /* bytes of a table that is read as a whole */
+    MAX_ENTRIES = 1 << 20,  /* stubs */
+    DEFAULT_SIZE = 16,      /* of a stub, where the section does not say */
+    RELOCATIONS_READ = 4096 /* at a time */
+};
+
+/* A slot of the global offset table, and the symbol whose address it gets. */
+struct slot {
+    uint64_t address;
+    uint32_t symbol;
+};
+
+struct slots {
+    struct slot *items;
+    size_t count, capacity;
+};
+
+struct entry {
+    uint64_t address;
+    uint32_t size;
+    bool whole; /* the name is as it is shown; at first it is the symbol's */
+    char *name;
+};
+
+struct plt {
+    struct entry *entries; /* by ascending address */
+    size_t count;
+};
+
+/* What the stubs of a file are read with. */
+struct reader {
+    const struct elffile *elf;
+    struct slots slots;    /* by ascending address */
+    struct slots by_index; /* as .rela.plt has them */
+    char *names;           /* .dynstr */
+    size_t names_size;
+    Elf64_Sym *symbols; /* .dynsym */
+    size_t symbol_count;
+    struct plt *plt;
+    size_t capacity;
+};
+
+/* The contents of SECTION, of which *SIZE bytes; NULL where there are none. */
+static void *read_section(const struct elffile *elf, const Elf64_Shdr *section, size_t limit, size_t *size)
+{
+    if (section->sh_type == SHT_NOBITS || !section->sh_size || section->sh_size > limit ||
+        section->sh_size > (uint64_t)elf->stat.st_size)
+        return NULL;
+    *size = (size_t)section->sh_size;
+    void *bytes = malloc(*size);
+    if (bytes && elffile_read(elf, section->sh_offset, bytes, *size)) {
+        free(bytes);
+        return NULL;
+    }
+    return bytes;
+}
+
+/* Adds the slots that SECTION, relocations, fill with addresses of symbols. */
+static void read_slots(const struct elffile *elf, const Elf64_Shdr *section, struct slots *slots)
+{
+    Elf64_Rela *chunk = malloc(RELOCATIONS_READ * sizeof *chunk);
+    uint64_t left = section->sh_size / sizeof *chunk, at = section->sh_offset;
+    while (chunk && left && slots->count < MAX_SLOTS) {
+        size_t count = left < RELOCATIONS_READ ? (size_t)left : RELOCATIONS_READ;
+        if (elffile_read(elf, at, chunk, count * sizeof *chunk))
+            break;
+        for (size_t i = 0; i < count && slots->count < MAX_SLOTS; i++) {
+            if (!ELF64_R_SYM(chunk[i].r_info))
+                continue;
+            if (slots->count == slots->capacity) {
+                size_t capacity = slots->capacity ? slots->capacity * 2 : 256;
+                struct slot *items = realloc(slots->items, capacity * sizeof *items);
+                if (!items)
+                    break;
+                slots->items = items;
+                slots->capacity = capacity;
+            }
+            slots->items[slots->count++] = (struct slot){chunk[i].r_offset, (uint32_t)ELF64_R_SYM(chunk[i].r_info)};
+        }
+        left -= count;
+        at += count * sizeof *chunk;
+    }
+    free(chunk);
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct slot *left = a, *right = b;
+    return (left->address > right->address) - (left->address < right->address);
+}
+
+/* The symbol whose address SLOT gets; 0: none. */
+static uint32_t symbol_of(const struct slots *slots, uint64_t address)
+{
+    const struct slot wanted = {.address = address};
+    const struct slot *found =
+        slots->count ? bsearch(&wanted, slots->items, slots->count, sizeof wanted, by_address) : NULL;
+    return found ? found->symbol : 0;
+}
+
+/* Adds ENTRY, a stub for SYMBOL: false where there is no more room. */
+static bool push_entry(struct reader *reader, struct entry entry, uint32_t symbol)
+{
+    struct plt *plt = reader->plt;
+    if (symbol >= reader->symbol_count || reader->symbols[symbol].st_name >= reader->names_size)
+        return true;
+    if (plt->count == reader->capacity) {
+        size_t capacity = reader->capacity ? reader->capacity * 2 : 64;
+        struct entry *entries = capacity > MAX_ENTRIES ? NULL : realloc(plt->entries, capacity * sizeof *entries);
+        if (!entries)
+            return false;
+        plt->entries = entries;
+        reader->capacity = capacity;
+    }
+    entry.name = strdup(reader->names + reader->symbols[symbol].st_name);
+    plt->entries[plt->count++] = entry;
+    return true;
+}
+
+/* Adds the stubs of SECTION. */
+static void read_entries(struct reader *reader, const Elf64_Shdr *section)
+{
+    bool sized = section->sh_entsize >= 4 && section->sh_entsize <= 64;
+    size_t size, step = sized ? (size_t)section->sh_entsize : DEFAULT_SIZE;
+    uint8_t *code = read_section(reader->elf, section, MAX_CODE, &size);
+    bool room = true;
+    for (size_t at = 0; code && room && at + step <= size; at += step) {
+        struct entry entry = {.address = section->sh_addr + at, .size = (uint32_t)step};
+        uint64_t slot;
+        uint32_t index, symbol = 0;
+        switch (arch_stub(code + at, step, entry.address, &slot, &index)) {
+        case ARCH_STUB_SLOT:
+            symbol = symbol_of(&reader->slots, slot);
+            break;
+        case ARCH_STUB_INDEX:
+            symbol = index < reader->by_index.count ? reader->by_index.items[index].symbol : 0;
+            break;
+        case ARCH_STUB_NONE:
+            break;
+        }
+        if (symbol)
+            room = push_entry(reader, entry, symbol);
+    }
+    free(code);
+}
+
+static int entries_by_address(const void *a, const void *b)
+{
+    const struct entry *left = a, *right = b;
+    return (left->address > right->address) - (left->address < right->address);
+}
+
+/* True if NAME is that of a section of stubs. */
+static bool has_stubs(const struct elffile *elf, const Elf64_Shdr *section)
+{
+    static const char *const names[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (section->sh_name < elf->section_names_size && !strcmp(elf->section_names + section->sh_name, names[i]))
+            return true;
+    return false;
+}
+
+/* .dynsym and .dynstr, in which the relocations' symbols are. */
+static bool read_symbols(struct reader *reader)
+{
+    const struct elffile *elf = reader->elf;
+    const Elf64_Shdr *section = elffile_section(elf, SHT_DYNSYM, NULL);
+    size_t size;
+    if (!section || section->sh_link >= elf->section_count)
+        return false;
+    reader->symbols = read_section(elf, section, MAX_TABLE, &size);
+    reader->symbol_count = reader->symbols ? size / sizeof *reader->symbols : 0;
+    reader->names = read_section(elf, &elf->sections[section->sh_link], MAX_TABLE, &reader->names_size);
+    if (reader->names)
+        reader->names[reader->names_size - 1] = '\0';
+    return reader->symbols && reader->names;
+}
+
+static void read_stubs(struct reader *reader)
+{
+    const struct elffile *elf = reader->elf;
+    const Elf64_Shdr *own = elffile_section(elf, SHT_RELA, ".rela.plt");
+    const Elf64_Shdr *others = elffile_section(elf, SHT_RELA, ".rela.dyn");
+    if (!read_symbols(reader))
+        return;
+    if (own) {
+        read_slots(elf, own, &reader->by_index);
+        read_slots(elf, own, &reader->slots);
+    }
+    if (others && elffile_section(elf, SHT_PROGBITS, ".plt.got"))
+        read_slots(elf, others, &reader->slots);
+    if (reader->slots.count)
+        qsort(reader->slots.items, reader->slots.count, sizeof *reader->slots.items, by_address);
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (has_stubs(elf, &elf->sections[i]))
+            read_entries(reader, &elf->sections[i]);
+}
+
+struct plt *plt_load(const struct elffile *elf)
+{
+    bool any = false;
+    for (size_t i = 0; i < elf->section_count && !any; i++)
+        any = has_stubs(elf, &elf->sections[i]);
+    struct reader reader = {.elf = elf, .plt = any ? calloc(1, sizeof *reader.plt) : NULL};
+    if (!reader.plt)
+        return NULL;
+    read_stubs(&reader);
+    free(reader.slots.items);
+    free(reader.by_index.items);
+    free(reader.names);
+    free(reader.symbols);
+    if (!reader.plt->count) {
+        plt_free(reader.plt);
+        return NULL;
+    }
+    qsort(reader.plt->entries, reader.plt->count, sizeof *reader.plt->entries, entries_by_address);
+    return reader.plt;
+}
+
+void plt_free(struct plt *plt)
+{
+    if (!plt)
+        return;
+    for (size_t i = 0; i < plt->count; i++)
+        free(plt->entries[i].name);
+    free(plt->entries);
+    free(plt);
+}
+
+/* NAME, a symbol's, as a stub is shown. Takes it over; NULL without memory. */
+static char *stub_name(char *name)
+{
+    char *shown = name && name[0] ? demangle(name) : NULL, *result = NULL;
+    if (shown && asprintf(&result, "%s@plt", shown) < 0)
+        result = NULL;
+    free(shown);
+    free(name);
+    return result;
+}
+
+const char *plt_lookup(struct plt *plt, uint64_t address, uint64_t *offset)
+{
+    size_t low = 0, high = plt->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (plt->entries[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct entry *entry = low ? &plt->entries[low - 1] : NULL;
+    if (!entry || address - entry->address >= entry->size)
+        return NULL;
+    if (!entry->whole) {
+        entry->name = stub_name(entry->name);
+        entry->whole = true;
+    }
+    *offset = address - entry->address;
+    return entry->name;
+}

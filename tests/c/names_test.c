@@ -1,0 +1,252 @@
+/*
+ * Names that are not in a file's symbol tables: MiniDebugInfo, stubs of the procedure linkage table, and code that a
+ * process makes as it runs.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "sym/image.h"
+
+#include "programs.h"
+
+#define C_FILES "-w -std=gnu11 -O2 -D_GNU_SOURCE -Isrc $(pkg-config --cflags libdw) -shared -fPIC src/sym/*.c"
+
+/* Runs a command in the source tree, with the test's folder in $D. */
+static bool in_tree(const char *command)
+{
+    char whole[4096];
+    snprintf(whole, sizeof whole, "D=%s; %s", dir, command);
+    return system(whole) == 0;
+}
+
+static struct image *open_image(const char *name)
+{
+    struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = in_dir(name)};
+    struct stat stat;
+    int fd = open(in_dir(name), O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &stat))
+        exit(2);
+    return image_new(fd, &stat, &search);
+}
+
+/* What has to be subtracted from an ELF address in code to get the offset in the file. */
+static uint64_t distance_of_text(const char *name)
+{
+    char command[600];
+    uint64_t address = 0, offset = 0;
+    snprintf(command, sizeof command, "readelf -SW %s | sed -n 's/^.*\\] \\.text *PROGBITS *//p'", in_dir(name));
+    FILE *pipe = popen(command, "r");
+    if (!pipe || fscanf(pipe, "%" SCNx64 " %" SCNx64, &address, &offset) != 2)
+        exit(2);
+    pclose(pipe);
+    return address - offset;
+}
+
+/* COUNT random addresses in the functions that nm knew. */
+static unsigned count_wrong(struct image *image, uint64_t distance, unsigned count)
+{
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const struct known *k = &known[(size_t)random() % known_count];
+        uint64_t address = k->address + (uint64_t)random() % k->size, offset;
+        const char *name = image_lookup(image, address - distance, true, &offset);
+        if (!nm_agrees(address, name, offset) && wrong++ < 5)
+            fprintf(stderr, "#   %#" PRIx64 " is %s+%#" PRIx64 ", nm has %s\n", address, name ? name : "(unknown)",
+                    offset, k->name);
+    }
+    return wrong;
+}
+
+static void test_minidebug(void)
+{
+    if (!ok(in_tree("gcc " C_FILES " -o $D/mini"), "a library is built"))
+        return;
+    read_nm(in_dir("mini"), "");
+    uint64_t distance = distance_of_text("mini");
+    size_t all = known_count;
+    bool built =
+        shell("nm -D mini --format=posix --defined-only | awk '{ print $1 }' | sort > exported && "
+              "nm mini --format=posix --defined-only | awk '$2 ~ /[tT]/ { print $1 }' | sort > functions && "
+              "comm -13 exported functions > kept && test -s kept && cp mini stripped && strip stripped && "
+              "objcopy -S --keep-symbols=kept mini inside && objcopy --only-keep-debug inside && xz -k inside && "
+              "objcopy --add-section .gnu_debugdata=inside.xz stripped with");
+    if (!ok(built, "its local symbols are put into .gnu_debugdata, as Fedora does"))
+        return;
+    struct image *image = open_image("with");
+    is_int(count_wrong(image, distance, 2000), 0, "all %zu functions have names", all);
+    image_free(image);
+
+    /* Damaged and oversized ones are as if there were none. */
+    unsigned unnamed = 0, tried = 0;
+    for (int round = 0; round < 40; round++) {
+        shell(
+            "cp inside.xz damaged.xz && printf '\\%03lo' | dd of=damaged.xz bs=1 seek=%ld conv=notrunc status=none && "
+            "objcopy --add-section .gnu_debugdata=damaged.xz stripped damaged",
+            (unsigned long)random() & 255, random() % 2000);
+        image = open_image("damaged");
+        for (int i = 0; i < 50; i++) {
+            uint64_t offset;
+            unnamed += !image_lookup(image, known[(size_t)random() % known_count].address - distance, true, &offset);
+            tried++;
+        }
+        image_free(image);
+    }
+    ok(unnamed < tried, "damaged ones harm nobody: %u of %u names were still found", tried - unnamed, tried);
+    shell("head -c 400000000 /dev/zero | xz -0 > bomb.xz && "
+          "objcopy --add-section .gnu_debugdata=bomb.xz stripped bomb");
+    image = open_image("bomb");
+    read_nm(in_dir("stripped"), "-D");
+    is_int(count_wrong(image, distance, 100), 0, "one that becomes 400 MB is left alone; the exported names stay");
+    image_free(image);
+}
+
+/* Compares each stub of NAME with what objdump calls it. */
+static void compare_stubs(const char *name)
+{
+    char command[600], line[4096];
+    snprintf(command, sizeof command,
+             "objdump -h -C -d -j .plt -j .plt.sec -j .plt.got %s 2>/dev/null | sed -n 's/^\\([0-9a-f]*\\) "
+             "<\\(.*@plt\\)>:/\\1 \\2/p'",
+             in_dir(name));
+    struct image *image = open_image(name);
+    uint64_t distance = distance_of_text(name);
+    FILE *pipe = popen(command, "r");
+    unsigned stubs = 0, wrong = 0;
+    while (pipe && fgets(line, sizeof line, pipe)) {
+        char *want;
+        uint64_t address = strtoull(line, &want, 16);
+        line[strcspn(line, "\n")] = '\0';
+        want++;
+        stubs++;
+        for (uint64_t inside = 0; inside < 8; inside += 3) {
+            uint64_t offset;
+            const char *own = image_lookup(image, address + inside - distance, true, &offset);
+            if ((!own || strcmp(own, want) || offset != inside) && wrong++ < 5)
+                fprintf(stderr, "#   %#" PRIx64 " is %s+%#" PRIx64 ", objdump has %s\n", address + inside,
+                        own ? own : "(unknown)", offset, want);
+        }
+    }
+    pclose(pipe);
+    image_free(image);
+    ok(stubs > 5, "%s has %u stubs", name, stubs);
+    is_int(wrong, 0, "%s: they are called as objdump calls them", name);
+}
+
+static void test_stubs(void)
+{
+    static const struct {
+        const char *name, *build;
+    } variants[] = {
+        {"lazy", "gcc " C_FILES " -o $D/lazy"},
+        {"now", "gcc " C_FILES " -Wl,-z,now -o $D/now"},
+        {"ibt", "gcc -fcf-protection " C_FILES " -Wl,-z,ibtplt -o $D/ibt"},
+        {"stripped-plt", "gcc -fcf-protection " C_FILES " -Wl,-z,ibtplt,-z,now -s -o $D/stripped-plt"},
+        {"address", "printf '#include <stdio.h>\\nint main(void) { void *p[] = { printf, puts, getc, putc, fopen, "
+                    "fputs, remove }; "
+                    "puts(\"\"); getc(stdin); putc(1, stdout); remove(\"\"); fputs(\"\", fopen(\"\", \"\")); return "
+                    "p[0] == p[1]; }' "
+                    "| gcc -x c -O0 -w -o $D/address -"},
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++)
+        if (ok(in_tree(variants[i].build), "%s is built", variants[i].name))
+            compare_stubs(variants[i].name);
+}
+
+#define CODE UINT64_C(0x10000000) /* where jit.c has its code */
+
+static void name_is(struct symbols *symbols, pid_t pid, uint64_t address, const char *name, uint64_t offset,
+                    const char *what)
+{
+    struct symbol symbol;
+    symbols_lookup(symbols, pid, address, &symbol);
+    is_str(symbol.function, name, "%s", what);
+    if (name)
+        is_int((int64_t)symbol.offset, (int64_t)offset, "%s: its offset", what);
+}
+
+/* The map of the process that is started as PROGRAM, with TEXT in it. */
+static struct program start_with_map(const char *program, const char *root, const char *text, char *path)
+{
+    struct program started = start(program, root, NULL);
+    snprintf(path, 128, "%s/tmp/perf-%d.map", root ? root : "", (int)started.pid);
+    FILE *file = fopen(path, "w");
+    if (!file || fputs(text, file) < 0 || fclose(file))
+        exit(2);
+    return started;
+}
+
+static const char first_map[] = "10000000 40 first\n10000040 40 int second(char const*, int)\n"
+                                "10000080 zz bad\nno line\n10000090 0 empty\nfffffffffffffff0 ff beyond\n"
+                                "100000a0 20 old\n100000b0 20 newer; and longer\n100000a0 4 newest\n"
+                                "10000100 10 \x1b[31mred\n10000200 10 unfinished";
+
+static void test_made_code(void)
+{
+    write_file("jit.c", "#include <stdio.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
+                        "int main(void) { char c; mmap((void *)0x10000000, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | "
+                        "MAP_ANONYMOUS | MAP_FIXED, -1, 0);\n"
+                        "  return write(1, \"ready\\n\", 6) != 6 || read(0, &c, 1); }\n");
+    if (!ok(shell("cc -static jit.c -o jit"), "a program that makes code is built"))
+        return;
+    char path[128], jail[256];
+    struct program program = start_with_map(in_dir("jit"), NULL, first_map, path);
+    struct symbols *symbols = symbols_new();
+    pid_t pid = program.pid;
+    name_is(symbols, pid, CODE, "first", 0, "code that a process made has the name that it wrote down");
+    name_is(symbols, pid, CODE + 0x41, "int second(char const*, int)", 1, "a name may have spaces");
+    name_is(symbols, pid, CODE + 0xa8, "old", 8, "an older name counts where no newer one is");
+    name_is(symbols, pid, CODE + 0xb8, "newer; and longer", 8, "a newer one takes its place");
+    name_is(symbols, pid, CODE + 0xa2, "newest", 2, "as does a shorter one");
+    name_is(symbols, pid, CODE + 0x108, "\\x1b[31mred", 8, "control characters are shown");
+    name_is(symbols, pid, CODE + 0x90, NULL, 0, "bad lines name nothing");
+    name_is(symbols, pid, CODE + 0x208, NULL, 0, "nor does one that is still being written");
+    FILE *file = fopen(path, "a");
+    if (!file || fputs(" no more\n10000300 8 later\n", file) < 0 || fclose(file))
+        exit(2);
+    usleep(50000);
+    name_is(symbols, pid, CODE + 0x300, "later", 0, "what was written since is read");
+    name_is(symbols, pid, CODE + 0x208, "unfinished no more", 8, "and what was finished");
+    stop(&program);
+    name_is(symbols, pid, CODE + 0x300, "later", 0, "after the exit the names stay");
+    unlink(path);
+    name_is(symbols, pid, CODE + 4, "first", 4, "without the file, too");
+    symbols_free(symbols);
+
+    /* Files that are not the process's word. */
+    program = start_with_map(in_dir("jit"), NULL, first_map, path);
+    symbols = symbols_new();
+    is_int(chown(path, 65534, 65534), 0, "a file is given to another user");
+    name_is(symbols, program.pid, CODE, NULL, 0, "another user's file is not read");
+    is_int(chown(path, 0, 0), 0, "and back");
+    struct timespec old[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    utimensat(AT_FDCWD, path, old, 0);
+    usleep(50000);
+    name_is(symbols, program.pid, CODE, NULL, 0, "nor is one that is older than the process");
+    unlink(path);
+    is_int(mkfifo(path, 0600), 0, "a pipe stands in its place");
+    usleep(50000);
+    name_is(symbols, program.pid, CODE, NULL, 0, "a pipe is not read");
+    unlink(path);
+    stop(&program);
+    symbols_free(symbols);
+
+    /* In a root of its own. */
+    snprintf(jail, sizeof jail, "%s/jail", dir);
+    if (!shell("mkdir -p jail/tmp && cp jit jail/jit"))
+        exit(2);
+    program = start_with_map("/jit", jail, first_map, path);
+    symbols = symbols_new();
+    name_is(symbols, program.pid, CODE, "first", 0, "a process with another root writes below that");
+    stop(&program);
+    symbols_free(symbols);
+}
+
+int main(void)
+{
+    begin_programs();
+    test_minidebug();
+    test_stubs();
+    if (geteuid() == 0)
+        test_made_code();
+    return end_programs();
+}
