@@ -28,6 +28,7 @@ enum {
     LOWEST_CODE = 4096,
     ROUND = 8, /* frames per callback of bpf_loop, which costs as much as two */
     AT_ENTRY = 1 << 16, /* beside a depth */
+    EXISTS = -17, /* EEXIST */
 };
 
 /* One walk. */
@@ -53,6 +54,14 @@ struct {
     __type(key, __u64);
     __type(value, struct stack);
 } stacks SEC(".maps");
+
+/* Where `stacks` finds no memory at once, as in an interrupt: these entries have theirs. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, STACK_RESERVE);
+    __type(key, __u64);
+    __type(value, struct stack);
+} stacks_reserve SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -101,7 +110,10 @@ static __always_inline void store(struct stack *stack, __u64 id)
         return;
     /* int: 6.1 calls the map's own function, which leaves the upper half of the register undefined. */
     int code = (int)bpf_map_update_elem(&stacks, &id, stack, BPF_NOEXIST);
-    if (code && code != -17) /* EEXIST: another CPU was faster */
+    if (!code || code == EXISTS) /* another CPU was faster */
+        return;
+    code = (int)bpf_map_update_elem(&stacks_reserve, &id, stack, BPF_NOEXIST);
+    if (code && code != EXISTS)
         lose(STACK_LOST_FULL);
 }
 
@@ -326,7 +338,7 @@ static __always_inline struct scratch *prepare(long ip, long sp, long fp, long l
     scratch->fp = fp;
     scratch->link = CODE_ADDRESS(link);
     scratch->limit = (depth & ~AT_ENTRY) == 0 ? STACK_FRAMES : depth & ~AT_ENTRY;
-    __u64 generation = uplua_unwind_generation();
+    __u64 generation = ip ? uplua_unwind_generation() : -1; /* 0: a thread of the kernel's */
     scratch->tag = generation + 1 <= 1 ? generation : mix(generation, 0);
     scratch->back = scratch->guessed = scratch->count = 0;
     scratch->end = STACK_UNREADABLE;
@@ -416,16 +428,44 @@ long uplua_stack_walk_older(long ip, long sp, long fp, long link, long depth)
     return finish(walk.scratch);
 }
 
-/* What uplua_stack_walk takes, from the context of a uprobe: the user's registers. */
-#define WALK(walk, ctx, depth, at_entry)                                                                               \
-    ({                                                                                                                 \
-        __u64 ip = CONTEXT_INSTRUCTION(ctx), sp = CONTEXT_STACK_POINTER(ctx), fp = CONTEXT_FRAME_POINTER(ctx);         \
-        __u64 link = CONTEXT_LINK(ctx), frames = (depth) < 0 || (depth) > STACK_FRAMES ? 0 : (depth);                  \
-        OPAQUE(ip);                                                                                                    \
-        OPAQUE(sp);                                                                                                    \
-        OPAQUE(fp);                                                                                                    \
-        walk(ip, sp, fp, link, frames | ((at_entry) ? AT_ENTRY : 0));                                                  \
-    })
+/* Where a walk begins. */
+struct registers {
+    __u64 ip, sp, fp, link;
+};
+
+/* The registers that a context begins with. */
+static __always_inline struct registers registers_of(void *ctx)
+{
+    struct registers at = {CONTEXT_INSTRUCTION(ctx), CONTEXT_STACK_POINTER(ctx), CONTEXT_FRAME_POINTER(ctx), CONTEXT_LINK(ctx)};
+    OPAQUE(at.ip);
+    OPAQUE(at.sp);
+    OPAQUE(at.fp);
+    return at;
+}
+
+/*
+ * The user's registers, where CTX begins with those of what was interrupted. If that is the kernel, they are where the thread has
+ * entered it; a thread of the kernel's own has zeros there.
+ */
+static __always_inline struct registers user_registers_of(void *ctx)
+{
+    struct registers at = registers_of(ctx);
+    if (at.ip < USER_ADDRESSES)
+        return at;
+    void *saved = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+    at = (struct registers){0};
+    bpf_probe_read_kernel(&at.ip, sizeof at.ip, &CONTEXT_INSTRUCTION(saved));
+    bpf_probe_read_kernel(&at.sp, sizeof at.sp, &CONTEXT_STACK_POINTER(saved));
+    bpf_probe_read_kernel(&at.fp, sizeof at.fp, &CONTEXT_FRAME_POINTER(saved));
+#if !RETURN_ADDRESS_ON_STACK
+    bpf_probe_read_kernel(&at.link, sizeof at.link, &CONTEXT_LINK(saved));
+#endif
+    return at;
+}
+
+#define WALK(walk, at, depth, at_entry)                                                                                \
+    walk((at).ip, (at).sp, (at).fp, (at).link,                                                                         \
+         ((depth) < 0 || (depth) > STACK_FRAMES ? 0 : (depth)) | ((at_entry) ? AT_ENTRY : 0))
 
 /*
  * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0
@@ -434,11 +474,62 @@ long uplua_stack_walk_older(long ip, long sp, long fp, long link, long depth)
  */
 __hidden long uplua_ustack(void *ctx, long depth, long at_entry)
 {
-    return WALK(uplua_stack_walk, ctx, depth, at_entry);
+    struct registers at = registers_of(ctx);
+    return WALK(uplua_stack_walk, at, depth, at_entry);
 }
 
-/* The same for kernels without may_goto. */
+/* The same, where CTX is the context of a sample. */
+__hidden long uplua_ustack_sampled(void *ctx, long depth)
+{
+    struct registers at = user_registers_of(ctx);
+    return WALK(uplua_stack_walk, at, depth, 0);
+}
+
+/* Both for kernels without may_goto. */
 __hidden long uplua_ustack_older(void *ctx, long depth, long at_entry)
 {
-    return WALK(uplua_stack_walk_older, ctx, depth, at_entry);
+    struct registers at = registers_of(ctx);
+    return WALK(uplua_stack_walk_older, at, depth, at_entry);
+}
+
+__hidden long uplua_ustack_sampled_older(void *ctx, long depth)
+{
+    struct registers at = user_registers_of(ctx);
+    return WALK(uplua_stack_walk_older, at, depth, 0);
+}
+
+/* The id of the kernel's stack in SCRATCH, of which the helper has filled BYTES; negative: there is no frame. */
+long uplua_kstack_keep(struct scratch *scratch, long bytes)
+{
+    if (!scratch)
+        return STACK_UNKNOWN;
+    __u64 count = bytes < 0 ? 0 : (__u64)bytes / 8, hash = mix(-1ull, 0);
+    for (__u64 i = scratch->zero; i < STACK_FRAMES && i < count; i++) {
+        hash = mix(hash, scratch->stack.frames[i]);
+    }
+    scratch->stack.tgid = 0;
+    scratch->stack.count = count;
+    scratch->stack.end = STACK_WHOLE;
+    hash = mix(hash, count);
+    __u64 id = hash <= STACK_UNKNOWN ? hash + 2 : hash;
+    store(&scratch->stack, id);
+    return id;
+}
+
+/*
+ * The id of the kernel's stack; one without frames where the probe stands in user space. CTX: of any kind that
+ * bpf_get_stack takes. DEPTH as above.
+ */
+__hidden long uplua_kstack(void *ctx, long depth)
+{
+    struct scratch *scratch = acquire();
+    if (!scratch) {
+        lose(STACK_LOST_BUSY);
+        return STACK_UNKNOWN;
+    }
+    if (depth <= 0 || depth > STACK_FRAMES)
+        depth = STACK_FRAMES;
+    long id = uplua_kstack_keep(scratch, bpf_get_stack(ctx, scratch->stack.frames, depth * 8, 0));
+    release(scratch);
+    return id;
 }

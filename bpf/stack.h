@@ -1,4 +1,4 @@
-/* The stack store, as both sides see it: the map `stacks` from a 64-bit id to a struct stack. */
+/* The stack store, as both sides see it: the map `stacks`, and `stacks_reserve` beside it, from a 64-bit id to a struct stack. */
 #ifndef UPLUA_BPF_STACK_H
 #define UPLUA_BPF_STACK_H
 
@@ -6,6 +6,7 @@
 
 #define STACK_FRAMES 127
 #define STACK_ENTRIES 65536
+#define STACK_RESERVE 256
 
 /* Why a stack has no more frames. */
 enum stack_end {
@@ -17,7 +18,7 @@ enum stack_end {
 };
 
 struct stack {
-    __u32 tgid;
+    __u32 tgid;                 /* 0: the kernel's stack */
     __u16 count;                /* frames[0 … count - 1]; what lies behind is undefined */
     __u16 end;                  /* enum stack_end */
     __u64 frames[STACK_FRAMES]; /* [0] is where the probe stands, the others are return addresses */

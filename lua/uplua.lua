@@ -10,7 +10,7 @@ local home = {
   var = "var", ring = "ring", copy = "record",
 
   -- probes
-  uprobe = "setup", uretprobe = "setup",
+  uprobe = "setup", uretprobe = "setup", profile = "sampling",
   site = "setup", defines = "setup", modules_defining = "setup",
 
   -- addresses and names

@@ -21,12 +21,6 @@ local declared = 0     -- shared objects that the compiler knows
 -- Capacities: hashes take entries, rings bytes.
 local DEFAULT_ENTRIES, DEFAULT_RING = 65536, 4 * 2 ^ 20
 
-local function options_check(kind, given)
-  for name in pairs(given) do
-    error(("%s: unknown option '%s'"):format(kind, tostring(name)), 4)
-  end
-end
-
 -- Attaches a probe of functions at SITES.
 local function attach_function(sites)
   return function(probe, program, link)
@@ -42,15 +36,21 @@ local function attach_function(sites)
   end
 end
 
+-- Raises what is wrong with the options or the handler of a probe: KIND and SPEC name it. LEVEL: the user's line, as seen from the caller.
+function setup.check(kind, spec, given, handler, level)
+  local name, at = kind .. " " .. spec, (level or 2) + 1
+  if type(handler) ~= "function" then error(name .. ": the last argument is the handler, a function", at) end
+  if debug.getinfo(handler, "S").what == "C" then
+    error(name .. ": the handler must be written in Lua: a function of C has no bytecode to compile", at)
+  end
+  if type(given) ~= "table" then error(name .. ": options are a table", at) end
+  for option in pairs(given) do error(("%s: unknown option '%s'"):format(kind, tostring(option)), at) end
+end
+
 local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"", 3) end
-  if type(handler) ~= "function" then error(kind .. " " .. spec .. ": the last argument is the handler, a function", 3) end
-  if debug.getinfo(handler, "S").what == "C" then
-    error(kind .. " " .. spec .. ": the handler must be written in Lua: a function of C has no bytecode to compile", 3)
-  end
-  if type(given) ~= "table" then error(kind .. " " .. spec .. ": options are a table", 3) end
-  options_check(kind, given)
+  setup.check(kind, spec, given, handler, 3)
   local ok, sites = pcall(core.probe.resolve, spec)
   if not ok then error(kind .. " " .. sites, 3) end
   setup.declare { kind = kind, spec = spec, sites = sites:list(), handler = handler, attach = attach_function(sites) }
@@ -161,6 +161,7 @@ function setup.commit()
   if stacks then
     local stack = require "uplua.stack"
     stack.bind(stacks)
+    stack.bind(loaded:map "stacks_reserve")
     if not next(unwinding) then
       for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
       stack.unwind(unwinding, #description.pids == 0, core.target.command())

@@ -112,7 +112,7 @@ end
 local function text_of(state, style)
   local lines = {}
   for i, one in ipairs(style.lines and resolve_lines(state) or resolve(state)) do lines[i] = frame.text(one, style) end
-  if #lines == 0 then lines[1] = "[stack not recorded]" end
+  if #lines == 0 then lines[1] = state.raw and "[no frames]" or "[stack not recorded]" end
   lines[#lines + 1] = state.list and #state.list > 0 and missing(state) or nil
   if style.reverse then
     for i = 1, math.floor(#lines / 2) do lines[i], lines[#lines + 1 - i] = lines[#lines + 1 - i], lines[i] end
@@ -152,7 +152,7 @@ function methods:folded()
   local state = states[self]
   if not state.folded then
     if not load(state) then return "[stack not recorded]" end
-    state.folded = state.raw == "" and "[stack not recorded]" or names():folded(state.pid, state.raw)
+    state.folded = state.raw == "" and "" or names():folded(state.pid, state.raw)
   end
   return state.folded
 end

@@ -57,6 +57,11 @@ int arch_frame_pointer(void)
     return x(29);
 }
 
+int arch_sample_period(void)
+{
+    return (int)(34 * sizeof(uint64_t)); /* struct bpf_perf_event_data: behind the registers */
+}
+
 int arch_return_pops(void)
 {
     return 0;

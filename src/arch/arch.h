@@ -17,6 +17,8 @@ int arch_return_value(void);
 int arch_stack_pointer(void);
 int arch_instruction_pointer(void);
 int arch_frame_pointer(void);
+/* In the context of a sample, which the registers begin: byte offset of the sample's period. */
+int arch_sample_period(void);
 /*
  * Stack pointer right after a function's return minus the one at its entry: 8 on x86_64, where the return address is
  * popped, 0 on aarch64.

@@ -49,6 +49,11 @@ int arch_frame_pointer(void)
     return arch_register("rbp");
 }
 
+int arch_sample_period(void)
+{
+    return (int)(21 * sizeof(uint64_t)); /* struct bpf_perf_event_data: behind the registers */
+}
+
 int arch_return_pops(void)
 {
     return 8;

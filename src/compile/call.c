@@ -292,10 +292,10 @@ static struct value *call_method(struct build *build, struct value *callee, stru
         build_fail(build, "call it with a colon: object:%s(…)", name);
     args++;
     count--;
-    if (receiver == build->function->event) { /* ustack */
-        struct value *value = build_value(build, IR_USTACK, NULL, 0);
+    if (receiver == build->function->event) {
+        struct value *value = build_value(build, *name == 'u' ? IR_USTACK : IR_KSTACK, NULL, 0);
         if (count && !fold_is_number(args[0]))
-            build_fail(build, "the depth of e:ustack(depth) is a constant");
+            build_fail(build, "the depth of e:%s(depth) is a constant", name);
         value->number = count ? fold_integer(build->function, args[0], build->position) : 0;
         return value;
     }

@@ -95,6 +95,7 @@ uint64_t aggregate_stretches(const struct shared *object);
 enum handler_kind {
     HANDLER_ENTRY,
     HANDLER_RETURN,
+    HANDLER_PROFILE, /* runs on each CPU so many times a second, where the CPU is busy */
     HANDLER_TEST, /* runs when BPF_PROG_TEST_RUN asks for it, on words that the caller gives: for tests */
     HANDLER_KINDS,
 };
@@ -105,7 +106,8 @@ struct probe_kind {
     uint32_t program_type;       /* BPF_PROG_TYPE_* */
     bool sleeps;                 /* may be loaded sleepable, so that reading memory brings pages in */
     bool kernel_memory;          /* what addresses lead to is the kernel's memory, not the process's */
-    bool user_registers;         /* the context is the registers of the traced program, from which its stack is walked */
+    enum { REGISTERS_NONE, REGISTERS_USER, REGISTERS_INTERRUPTED } registers; /* that the context begins with: none, the traced
+                                    program's, or those of what was interrupted, in user space or in the kernel */
     unsigned rounds;             /* that all loops of a handler may make in one run */
     int (*argument)(unsigned n); /* byte offset in the context of e.argN; -1: it is not there */
 };

@@ -12,12 +12,19 @@ static int test_argument(unsigned n)
 }
 
 /* In user space only the probe's own thread waits for a handler; a kind that runs in the kernel's time has 4,096 rounds. */
-enum { ROUNDS = 65536 };
+enum { ROUNDS = 65536, KERNEL_ROUNDS = 4096 };
+
+static int no_argument(unsigned n)
+{
+    (void)n;
+    return -1;
+}
 
 static const struct probe_kind kinds[HANDLER_KINDS] = {
-    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, false, true, ROUNDS, arch_argument },
-    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, false, true, ROUNDS, arch_argument },
-    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, false, ROUNDS, test_argument },
+    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument },
+    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument },
+    [HANDLER_PROFILE] = { "profile", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, no_argument },
+    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, REGISTERS_NONE, ROUNDS, test_argument },
 };
 
 const struct probe_kind *probe_kind_of(enum handler_kind kind)
@@ -37,7 +44,9 @@ enum {
     RETURN = 1 << HANDLER_RETURN,
     TEST = 1 << HANDLER_TEST,
     FUNCTION = 1 << HANDLER_ENTRY | RETURN,
-    ANY = FUNCTION | TEST,
+    PROFILE = 1 << HANDLER_PROFILE,
+    CALL = FUNCTION | TEST,
+    ANY = CALL | PROFILE,
 };
 
 #define SIGNED { .kind = TYPE_I64 }
@@ -55,15 +64,16 @@ static const struct event_field fields[] = {
     { .name = "comm", .kinds = ANY, .type = TEXT(16), .source = EVENT_COMM },
     { .name = "cgroup", .kinds = ANY, .type = SIGNED, .source = EVENT_CGROUP },
     { .name = "probe", .kinds = ANY, .type = { .kind = TYPE_STRING }, .source = EVENT_PROBE },
-    { .name = "func", .kinds = ANY, .type = { .kind = TYPE_STRING }, .source = EVENT_FUNC },
+    { .name = "func", .kinds = CALL, .type = { .kind = TYPE_STRING }, .source = EVENT_FUNC },
     { .name = "ret", .kinds = RETURN, .type = SIGNED, .source = EVENT_RETURN },
     { .name = "elapsed", .kinds = RETURN, .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true },
-    { .name = "ip", .kinds = FUNCTION, .type = ADDRESS, .source = EVENT_IP },
+    { .name = "ip", .kinds = FUNCTION | PROFILE, .type = ADDRESS, .source = EVENT_IP },
     { .name = "caller", .kinds = FUNCTION, .type = ADDRESS, .source = EVENT_CALLER },
+    { .name = "period", .kinds = PROFILE, .type = SIGNED, .source = EVENT_PERIOD },
 #define ARGUMENT(n, of) \
     { .name = "arg" #n, .kinds = of, .type = SIGNED, .source = EVENT_ARGUMENT, .number = n, .of_entry = true }
-    ARGUMENT(0, ANY), ARGUMENT(1, ANY), ARGUMENT(2, ANY), ARGUMENT(3, ANY), ARGUMENT(4, ANY), ARGUMENT(5, ANY),
-    ARGUMENT(6, ANY), ARGUMENT(7, ANY), ARGUMENT(8, TEST), ARGUMENT(9, TEST), ARGUMENT(10, TEST), ARGUMENT(11, TEST),
+    ARGUMENT(0, CALL), ARGUMENT(1, CALL), ARGUMENT(2, CALL), ARGUMENT(3, CALL), ARGUMENT(4, CALL), ARGUMENT(5, CALL),
+    ARGUMENT(6, CALL), ARGUMENT(7, CALL), ARGUMENT(8, TEST), ARGUMENT(9, TEST), ARGUMENT(10, TEST), ARGUMENT(11, TEST),
 };
 
 const struct event_field *event_field_find(const char *name, enum handler_kind kind)
@@ -80,5 +90,5 @@ const char *event_field_list(struct arena *arena, enum handler_kind kind)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].kinds & 1u << kind)
             list = arena_format(arena, "%s%s%s", list, *list ? ", " : "", fields[i].name);
-    return kinds[kind].user_registers ? arena_format(arena, "%s and e:ustack()", list) : list;
+    return kinds[kind].registers ? arena_format(arena, "%s, e:ustack() and e:kstack()", list) : list;
 }

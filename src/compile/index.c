@@ -61,9 +61,9 @@ static struct value *index_event(struct build *build, struct value *event, const
     enum handler_kind kind = build->function->handler->kind;
     if (!name)
         build_fail(build, "the event's fields have names that are known when the handler is compiled");
-    if (!strcmp(name, "ustack") && probe_kind_of(kind)->user_registers)
+    if (named(name, (const char *const[]){ "ustack", "kstack", NULL }) && probe_kind_of(kind)->registers)
         return method(build, event, name);
-    if (named(name, (const char *const[]){ "kstack", "args", "reg", NULL }))
+    if (named(name, (const char *const[]){ "args", "reg", NULL }))
         build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name,
                    probe_kind_of(kind)->name, event_field_list(build->arena, kind));
     const struct event_field *field = event_field_find(name, kind);

@@ -22,7 +22,7 @@ enum ir_op {
     IR_ABSENT,   /* args: value; the same value where it is known to be nil or false */
 
     IR_EVENT_FIELD, /* .name, .event */
-    IR_USTACK,      /* .number: depth */
+    IR_USTACK, IR_KSTACK, /* .number: depth */
     IR_ADD, IR_SUB, IR_MUL, IR_DIV, IR_MOD, IR_NEG,
     IR_AND, IR_OR, IR_XOR, IR_SHL, IR_SHR, IR_SAR, IR_BNOT,
     IR_CAST,        /* args: value; .number: bits, negative if signed */
@@ -130,13 +130,13 @@ struct event_field {
     bool of_entry; /* in a return handler: saved by the entry half */
     enum event_source {
         EVENT_TIME, EVENT_PID, EVENT_TID, EVENT_UID, EVENT_GID, EVENT_CPU, EVENT_COMM, EVENT_CGROUP,
-        EVENT_PROBE, EVENT_FUNC, EVENT_ARGUMENT, EVENT_RETURN, EVENT_ELAPSED, EVENT_IP, EVENT_CALLER,
+        EVENT_PROBE, EVENT_FUNC, EVENT_ARGUMENT, EVENT_RETURN, EVENT_ELAPSED, EVENT_IP, EVENT_CALLER, EVENT_PERIOD,
     } source;
     unsigned number; /* EVENT_ARGUMENT: which */
 };
 /* The field NAME of events of KIND; NULL if there is none. */
 const struct event_field *event_field_find(const char *name, enum handler_kind kind);
-/* What events of KIND have: "time, pid, … and e:ustack()", for messages. */
+/* What events of KIND have: "time, pid, …, e:ustack() and e:kstack()", for messages. */
 const char *event_field_list(struct arena *arena, enum handler_kind kind);
 
 /* Leaves the compilation with "FILE:LINE: TEXT" (and the inlining calls' lines) as the error. */

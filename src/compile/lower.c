@@ -401,7 +401,8 @@ static void value_lower(struct lower *lower, struct value *value)
     case IR_EVENT_FIELD:
         return probe_event_field(lower, value);
     case IR_USTACK:
-        return probe_ustack(lower, value);
+    case IR_KSTACK:
+        return probe_stack(lower, value);
     case IR_READ:
         return read_address(lower, value);
     case IR_STRING:

@@ -309,6 +309,9 @@ void probe_event_field(struct lower *lower, struct value *value)
     case EVENT_CALLER:
         place->value = caller(lower);
         break;
+    case EVENT_PERIOD:
+        place->value = context_word(lower, arch_sample_period(), "e.period");
+        break;
     case EVENT_ELAPSED:
     case EVENT_PROBE: /* constants since build.c */
     case EVENT_FUNC:
@@ -316,10 +319,13 @@ void probe_event_field(struct lower *lower, struct value *value)
     }
 }
 
-void probe_ustack(struct lower *lower, struct value *value)
+void probe_stack(struct lower *lower, struct value *value)
 {
     bool at_entry = !is_return(lower) && lower->function->handler->at_entry;
+    bool sampled = kind_of(lower)->registers == REGISTERS_INTERRUPTED, of_user = value->op == IR_USTACK;
     struct operand args[] = { lower->context, operand_immediate(value->number), operand_immediate(at_entry) };
-    const char *function = feature_available(FEATURE_MAY_GOTO) ? "uplua_ustack" : "uplua_ustack_older";
-    lower_place(lower, value)->value = machine_call_library(lower->program, function, args, 3);
+    const char *name = !of_user ? "uplua_kstack" : sampled ? "uplua_ustack_sampled" : "uplua_ustack";
+    if (of_user && !feature_available(FEATURE_MAY_GOTO))
+        name = arena_format(lower->program->arena, "%s_older", name);
+    lower_place(lower, value)->value = machine_call_library(lower->program, name, args, of_user && !sampled ? 3 : 2);
 }

@@ -89,6 +89,18 @@ static int probe_attach_lua(lua_State *L)
     return 1;
 }
 
+/* probe.sample(program, hertz) → link; raises the reason */
+static int probe_sample_lua(lua_State *L)
+{
+    int program = (int)luaL_checkinteger(L, 1);
+    unsigned hertz = (unsigned)luaL_checkinteger(L, 2);
+    struct lua_link *self = new_object(L, sizeof *self, LINK);
+    struct error err = { 0 };
+    if (probe_sample(program, hertz, &self->link, &err))
+        return core_raise(L, &err);
+    return 1;
+}
+
 /* link:close(): detaches; closing twice is fine */
 static int link_close(lua_State *L)
 {
@@ -163,8 +175,8 @@ static int probe_address_lua(lua_State *L)
 int probe_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "close", probe_close },
-        { "modules_defining", probe_modules }, { "test_run", probe_test_run },
+        { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "sample", probe_sample_lua },
+        { "close", probe_close },         { "modules_defining", probe_modules }, { "test_run", probe_test_run },
         { "address", probe_address_lua }, { NULL, NULL },
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { NULL, NULL } };

@@ -1,10 +1,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "probe/binary.h"
-#include "probe/detach.h"
+#include "probe/link.h"
 #include "probe/probe.h"
 #include "probe/process.h"
 #include "sys/bpf.h"
@@ -22,11 +21,6 @@ enum { MAX_FILTERED = 16 };
 #define ENOTSUPP 524 /* the kernel's own; uprobes say it of instructions that they cannot step */
 #endif
 
-struct probe_link {
-    int *fds; /* of links or perf events: closing them detaches */
-    size_t count, capacity;
-};
-
 /* One call of probe_attach. */
 struct attach {
     enum attach_kind kind;
@@ -42,23 +36,6 @@ uint32_t probe_attach_type(enum attach_kind kind)
     if (kind == ATTACH_SESSION)
         return ATTACH_TYPE_UPROBE_SESSION;
     return feature_available(FEATURE_UPROBE_MULTI) ? ATTACH_TYPE_UPROBE_MULTI : 0;
-}
-
-/* Takes FD over. */
-static int keep(struct probe_link *link, int fd)
-{
-    if (link->count == link->capacity) {
-        size_t capacity = link->capacity ? link->capacity * 2 : 4;
-        int *fds = realloc(link->fds, capacity * sizeof *fds);
-        if (!fds) {
-            close(fd);
-            return -ENOMEM;
-        }
-        link->fds = fds;
-        link->capacity = capacity;
-    }
-    link->fds[link->count++] = fd;
-    return 0;
 }
 
 static int failed(int code, const struct site *site, struct error *err)
@@ -121,7 +98,7 @@ static int attach_multi(const struct attach *attach, const struct site *sites, u
     for (size_t i = 0; i < attach->pid_count; i++) {
         probe.pid = attach->pids[i];
         int fd = uprobe_multi_link(attach->program, &probe);
-        int result = fd < 0 ? fd : keep(attach->link, fd);
+        int result = fd < 0 ? fd : link_keep(attach->link, fd);
         if (result < 0)
             return failed(result, sites, err);
     }
@@ -140,7 +117,7 @@ static int attach_perf(const struct attach *attach, const struct site *sites, si
         for (size_t i = 0; i < attach->pid_count; i++) {
             probe.pid = attach->pids[i];
             int fd = perf_uprobe_attach(attach->program, &probe);
-            int result = fd < 0 ? fd : keep(attach->link, fd);
+            int result = fd < 0 ? fd : link_keep(attach->link, fd);
             if (result < 0)
                 return failed(result, &sites[s], err);
         }
@@ -220,32 +197,4 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
         *link = NULL;
     }
     return result;
-}
-
-void probe_detach_all(struct probe_link *const *links, size_t count)
-{
-    struct probe_link all = {0};
-    size_t total = 0;
-    for (size_t i = 0; i < count; i++)
-        total += links[i] ? links[i]->count : 0;
-    all.fds = total ? malloc(total * sizeof *all.fds) : NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (!links[i])
-            continue;
-        if (all.fds) {
-            memcpy(all.fds + all.count, links[i]->fds, links[i]->count * sizeof *all.fds);
-            all.count += links[i]->count;
-        } else {
-            descriptors_close(links[i]->fds, links[i]->count);
-        }
-        free(links[i]->fds);
-        free(links[i]);
-    }
-    descriptors_close(all.fds, all.count);
-    free(all.fds);
-}
-
-void probe_detach(struct probe_link *link)
-{
-    probe_detach_all(&link, 1);
 }

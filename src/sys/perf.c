@@ -12,11 +12,9 @@
 
 #define UPROBE_DEVICE "/sys/bus/event_source/devices/uprobe/"
 
-/* The number that FORMAT finds in FILE of the uprobe device; -ENODEV without such a file. */
-static int device_number(const char *file, const char *format)
+/* The number that FORMAT finds in the file PATH; -ENODEV without such a file. */
+static int number_in(const char *path, const char *format)
 {
-    char path[128];
-    snprintf(path, sizeof path, UPROBE_DEVICE "%s", file);
     FILE *in = fopen(path, "re");
     if (!in)
         return -ENODEV;
@@ -26,13 +24,34 @@ static int device_number(const char *file, const char *format)
     return found == 1 && number >= 0 ? number : -ENODEV;
 }
 
+/* Opens the event of ATTR and runs PROGRAM at it, with COOKIE unless that is 0: a descriptor to be closed, or -errno. */
+static int run_at_event(struct perf_event_attr *attr, pid_t pid, int cpu, int program, uint64_t cookie)
+{
+    int event = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (event < 0)
+        return -errno;
+    int link = event;
+    if (cookie)
+        link = bpf_perf_link(program, event, cookie);
+    else if (ioctl(event, PERF_EVENT_IOC_SET_BPF, program) < 0)
+        link = -errno;
+    int result = link < 0 ? link : ioctl(event, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
+    if (link != event)
+        close(event); /* the link keeps it */
+    if (!result)
+        return link;
+    if (link >= 0)
+        close(link);
+    return result;
+}
+
 int perf_uprobe_attach(int program, const struct perf_uprobe *probe)
 {
     static int type = -1, return_bit = -1;
     if (type < 0)
-        type = device_number("type", "%d");
+        type = number_in(UPROBE_DEVICE "type", "%d");
     if (return_bit < 0)
-        return_bit = device_number("format/retprobe", "config:%d");
+        return_bit = number_in(UPROBE_DEVICE "format/retprobe", "config:%d");
     if (type < 0 || return_bit < 0 || return_bit > 63)
         return -ENODEV;
 
@@ -47,21 +66,25 @@ int perf_uprobe_attach(int program, const struct perf_uprobe *probe)
      * With a pid the event belongs to the process's first thread, but the probe and the program are filtered by its
      * memory (kernel/trace/trace_uprobe.c, uprobe_perf_filter), before the event's own task is looked at.
      */
-    int event = (int)syscall(SYS_perf_event_open, &attr, probe->pid ? probe->pid : -1, probe->pid ? -1 : 0, -1,
-                             PERF_FLAG_FD_CLOEXEC);
-    if (event < 0)
-        return -errno;
-    int link = event;
-    if (probe->cookie)
-        link = bpf_perf_link(program, event, probe->cookie);
-    else if (ioctl(event, PERF_EVENT_IOC_SET_BPF, program) < 0)
-        link = -errno;
-    int result = link < 0 ? link : ioctl(event, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
-    if (link != event)
-        close(event); /* the link keeps it */
-    if (!result)
-        return link;
-    if (link >= 0)
-        close(link);
-    return result;
+    return run_at_event(&attr, probe->pid ? probe->pid : -1, probe->pid ? -1 : 0, program, probe->cookie);
+}
+
+int perf_clock_attach(int program, int cpu, unsigned hertz)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof attr,
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .freq = 1,
+        .sample_freq = hertz,
+        .exclude_idle = 1,
+        .disabled = 1,
+    };
+    return run_at_event(&attr, -1, cpu, program, 0);
+}
+
+unsigned perf_max_rate(void)
+{
+    int rate = number_in("/proc/sys/kernel/perf_event_max_sample_rate", "%d");
+    return rate > 0 ? (unsigned)rate : 0;
 }

@@ -1,4 +1,4 @@
-/* perf_event_open, as far as probes need it: one uprobe per event. */
+/* perf_event_open, as far as probes need it: one uprobe per event, or samples of one CPU. */
 #ifndef UPLUA_SYS_PERF_H
 #define UPLUA_SYS_PERF_H
 
@@ -20,5 +20,12 @@ struct perf_uprobe {
  * -ENODEV: the kernel has no uprobe events.
  */
 int perf_uprobe_attach(int program, const struct perf_uprobe *probe);
+/*
+ * An event that runs PROGRAM (BPF_PROG_TYPE_PERF_EVENT) HERTZ times a second of CPU's time that is not idle: its descriptor, or
+ * -errno. -EINVAL: more often than the kernel permits (perf_max_rate()).
+ */
+int perf_clock_attach(int program, int cpu, unsigned hertz);
+/* The samples a second that the kernel permits at most. */
+unsigned perf_max_rate(void);
 
 #endif

@@ -21,6 +21,10 @@ build/targets/allocator-glibc: tests/targets/allocator.c | $(CHECKED)
 # As distributions build: optimised and without frame pointers.
 CHAIN_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fasynchronous-unwind-tables -pthread
 
+build/targets/busy: tests/targets/busy.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) -o $@ $<
+
 build/targets/chain: tests/targets/chain.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) -o $@ $< -ldl
