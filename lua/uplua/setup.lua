@@ -162,7 +162,8 @@ function setup.commit()
     local stack = require "uplua.stack"
     stack.bind(stacks)
     stack.bind(loaded:map "stacks_reserve")
-    if not next(unwinding) then
+    local walked = loaded:map(stack.TABLES[1]) -- the program's stack, not just the kernel's
+    if walked and not next(unwinding) then
       for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
       stack.unwind(unwinding, #description.pids == 0, core.target.command())
     end

@@ -22,7 +22,6 @@ local cases = {
   { [[m[e.foo] = 1]], "no field 'foo'; it has time, pid" },
   { [[m[e.ret] = 1]], "e.ret is known when the function returns: use uretprobe" },
   { [[m[e.args.size] = 1]], "e.args is not available yet" },
-  { [[m[e:kstack()] = 1]], "e.kstack is not available yet" },
   { [[e.arg0 = 1]], "the event's fields cannot be assigned to; use a local" },
   { [[mm[e.arg0] = 1]], "'mm' is nil: it is not set when the handler is compiled" },
   { [[nothing(e.arg0)]], "'nothing' is nil when the handler is compiled: there is no such function" },
