@@ -115,8 +115,9 @@ void build_test(struct build *build, const struct instruction *instruction, bool
     int known = fold_truth(value);
     struct value *condition =
         known >= 0 ? ir_boolean(build->function, known) : build_value(build, IR_TRUTH, &value, 1);
-    /* `c and a or b` tests a for what it is in Lua; that it is always true there is no mistake. B then comes into the same slot. */
-    condition->goes_on = copy || (yes > build->pc && build_writes(&build->frame->bytecode->instructions[yes - 1], instruction->d));
+    /* `c and a or b` tests a for what it is in Lua; that it is always true there is no mistake. B comes into the same slot, or is there. */
+    condition->goes_on = copy || yes == no ||
+                         (yes > build->pc && build_writes(&build->frame->bytecode->instructions[yes - 1], instruction->d));
     int slot = copy ? instruction->a : -1;
     struct knowledge truthy = { value, IR_PRESENT, jump_if_true ? slot : -1 };
     struct knowledge falsy = { value, IR_ABSENT, jump_if_true ? -1 : slot };

@@ -9,6 +9,7 @@
 struct place {
     struct operand value;   /* number, boolean (0, 1), id: the value, 0 where absent; string, record: its address */
     struct operand present; /* non-zero if the value is not nil; OPERAND_NONE: it never is */
+    struct operand entry;   /* of a read from a map: the address of what was found, or 0 */
     uint32_t capacity;      /* of a string's buffer */
     struct slot *header;    /* of a fresh record for a ring: its slot, which starts 8 bytes before the record */
     struct slot *in_memory; /* a number that has been stored for a call by address … */

@@ -202,6 +202,7 @@ static void map_get(struct lower *lower, struct value *value)
         return;
     }
     struct operand entry = entry_of(lower, object, value->args[0]);
+    place->entry = entry;
     if (object->value.kind == TYPE_RECORD || share_defers(lower, value)) {
         place->value = place->present = entry;
         return;
@@ -209,6 +210,7 @@ static void map_get(struct lower *lower, struct value *value)
     struct machine_block *absent = machine_block(program), *join = machine_block(program);
     lower_continue_if(lower, BPF_JNE, entry, operand_immediate(0), absent);
     *place = memory_load(lower, entry, 0, object->value);
+    place->entry = entry;
     struct operand loaded = place->value;
     machine_jump(program, join);
     machine_place(program, absent);
@@ -217,9 +219,8 @@ static void map_get(struct lower *lower, struct value *value)
     machine_jump(program, join);
     machine_place(program, join);
     place->present = entry;
-    if (veil_hides(lower, value)) {
+    if (veil_hides(lower, value))
         place->present = machine_choose(program, join, absent, operand_immediate(0), operand_immediate(1));
-    }
     if (object->value.kind == TYPE_STRING)
         return;
     place->value = machine_choose(program, join, absent, operand_immediate(0), loaded);
@@ -321,7 +322,7 @@ static void map_add(struct lower *lower, struct value *value)
     uint8_t size = memory_size(object->value);
     while (read && read->op == IR_PRESENT)
         read = ir_value(read->args[0]);
-    struct operand first = read ? lower_place(lower, read)->present : entry_of(lower, object, value->args[0]);
+    struct operand first = read ? lower_place(lower, read)->entry : entry_of(lower, object, value->args[0]);
     if (!value->number || there) {
         if (!there)
             lower_require(lower, &(struct place){ .present = first }, "arithmetic or comparison on nil");

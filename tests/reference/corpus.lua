@@ -35,6 +35,11 @@ corpus.cases = {
     "if e.arg0 % 3 == 0 then m[e.arg0] = nil else m[e.arg0] = e.arg1 end q[e.arg0] = m[e.arg1]" },
   { "one value of each sort", "m[1] = e.arg0 q[e.comm] = { i = e.arg1, b = e.arg0 < 3, s = e.comm, n = 7, t = { 1, e.probe } }" },
   { "a lossless addition and subtraction", "m[e.arg0 % 5] = (m[e.arg0 % 5] or 0) + e.arg1 q.x = (q.x or 0) - 3" },
+  { "many additions of what a condition says", [[
+    m[e.arg0] = (m[e.arg0] or 0) + (e.arg1 > 3 and e.arg2 or 1LL) m[e.arg1] = (m[e.arg1] or 0) + (e.arg0 > 3 and e.arg3 or 2LL)
+    m[1] = (m[1] or 0) + (e.arg1 > 3 and e.arg2 or 1LL) m[e.arg3] = (m[e.arg3] or 0) + (e.arg0 > 3 and e.arg3 or 2LL)
+    q.x = (q.x or 0) + (e.arg2 > 3 and e.arg4 or 3LL) q.y = (q.y or 0) - (e.arg3 > 3 and e.arg5 or 4LL)
+    full[e.arg0] = (full[e.arg0] or 0) + (k[e.arg1] or 5) p[e.arg0 % 3] = (p[e.arg0 % 3] or 0) + (k[e.arg0] or 6)]] },
   { "an addition that needs its entry", "k[e.arg0] = k[e.arg0] + 1 n:inc()" },
   { "an addition to a field, in place",
     "if not m[1] then m[1] = { n = 0, s = e.comm } end m[1].n = m[1].n + e.arg0 m[1].n = m[1].n - e.arg3" },
@@ -82,6 +87,7 @@ corpus.cases = {
     m[e.arg0] = x and x + 2 or 1LL
     q[e.arg0] = { a = e.arg0 > 3 and e.arg1 or e.arg2, b = not (e.arg0 < 5 or e.arg1 == 2), c = not x }]] },
   { "a way that what is never nil does not take", "local x = e.arg2 for i = 1, 2 do x = (not ('a' == 'b')) and x or e.arg3 % x m[i] = x end" },
+  { "a choice between a value and itself", "local x, y = e.arg0, e.comm x, y = e.arg1 > 2 and x or x, e.arg0 > 2 and y or y y = 5 and y or y m[x] = y" },
   { "comparisons of all kinds", [[
     local a, b = e.arg2, e.arg3
     m[1], m[2], m[3], m[4], m[5], m[6] = a < b, a <= b, a > b, a >= b, a == b, a ~= b

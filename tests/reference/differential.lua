@@ -60,12 +60,19 @@ local function load_all(programs)
   return loaded, refused
 end
 
--- The lines that only one of two snapshots has.
+local SHOWN = 12 -- of the lines in which a program's snapshots differ
+
+-- The lines that only one of two snapshots has, the first of each.
 local function difference(wanted, got, who)
   local lines, sides = {}, { { wanted, got, "reference" }, { got, wanted, who } }
   for _, side in ipairs(sides) do
+    local other, shown = {}, 0
+    for line in side[2]:gmatch "[^\n]+" do other[line] = true end
     for line in side[1]:gmatch "[^\n]+" do
-      if not ("\n" .. side[2] .. "\n"):find("\n" .. line .. "\n", 1, true) then lines[#lines + 1] = ("%-9s  %s"):format(side[3], line) end
+      if not other[line] and shown < SHOWN then
+        shown = shown + 1
+        lines[#lines + 1] = ("%-9s  %s"):format(side[3], line)
+      end
     end
   end
   return table.concat(lines, "\n")

@@ -2,11 +2,24 @@
 local differential = require "differential"
 local generate = require "generate"
 
-local PATIENCE = 400 -- tries
+local PATIENCE, SECONDS = 400, 60 -- tries, and how long
 
--- The same failure: the same verdict, and of a refusal the same text but for names and numbers.
-local function kind_of(result)
-  return result[1] == "refused" and result[2]:gsub("%d+", ""):gsub("'[^']*'", "") or result[1]
+-- What failed in RESULT: of a refusal its text, but for names and numbers; of a difference what was left by whom, but for keys and values.
+local function kinds_of(result)
+  if result[1] == "refused" then return { [result[2]:match "[^\n]*":gsub("%d+", ""):gsub("'[^']*'", "")] = true } end
+  local kinds = {}
+  for line in tostring(result[2]):gmatch "[^\n]+" do kinds[line:match "^%S+%s+lost %S+" or line:match "^%S+%s+%w+" or ""] = true end
+  return kinds
+end
+
+-- True if RESULT fails in a way in which WANTED, the kinds of another, does, and in no other way.
+local function fails_alike(result, wanted)
+  local any = false
+  for kind in pairs(kinds_of(result)) do
+    if not wanted[kind] then return false end
+    any = true
+  end
+  return any
 end
 
 -- All lists of statements in TREE, outer ones first.
@@ -39,13 +52,13 @@ end
 
 -- PROGRAM's smallest source that fails as RESULT does, and how.
 return function(program, result)
-  local wanted, tries, details = kind_of(result), 0, result[2]
+  local wanted, tries, details, stop = kinds_of(result), 0, result[2], os.time() + SECONDS
   local function fails()
     tries = tries + 1
     program.source = generate.source(program)
-    if tries > PATIENCE or not load(program.source) then return false end
+    if tries > PATIENCE or os.time() > stop or not load(program.source) then return false end
     local now = differential.check({ program })[1]
-    if kind_of(now) ~= wanted then return false end
+    if now[1] ~= result[1] or not fails_alike(now, wanted) then return false end
     details = now[2]
     return true
   end
@@ -128,7 +141,7 @@ return function(program, result)
       drop_events()
       local any = drop_statements()
       any = simplify() or any
-    until not any or tries > PATIENCE
+    until not any or tries > PATIENCE or os.time() > stop
   else
     details = details .. "\n(it does not fail when it is run alone)"
   end
