@@ -140,6 +140,25 @@ corpus.cases = {
     m[1] = x]] },
   { "a for up to an integer", "local x = 0 for i = 1, e.arg0 do x = x + i end m[1] = x for i = e.arg0, e.arg1 do n[i]:inc() end",
     nil, "a for loop over integers" },
+  { "conditions that are constants", [[
+    local t, i, yes, no = {}, 0, 1, nil
+    while 1 do i = i + 1 if i > 3 then break end end
+    while "text" do i = i + 1 if i > 6 then break end end
+    while {} do i = i + 1 if i > 9 then break end end
+    repeat i = i + 1 until 0
+    repeat i = i + 1 if i > 15 then break end until nil
+    while nil do n.never:inc() end
+    while false do n.never:inc() end
+    if {} then n.table:inc() else n.never:inc() end
+    if t then n["a local table"]:inc() else n.never:inc() end
+    if 0 then n.zero:inc() end
+    if "" then n.empty:inc() end
+    if yes then n.number:inc() end
+    if no then n.never:inc() elseif not no then n["not"]:inc() end
+    if not 1 then n.never:inc() end
+    if not {} or not "x" or no then n.never:inc() end
+    if yes and t and not no and up.i32 then n["and"]:inc() end
+    m.i, m.either = i, (no or yes) + (yes and 2 or 3) + (t and 4 or 5) + (no and 6 or 7) + (false or 8)]] },
   { "a for by a step that only the run knows", [[
     local x = 0 for i = 1, 20, e.arg0 do x = x + i if x > 500 then break end end
     m[1] = x for i = 5, -5, e.arg1 do n[i]:inc() end]], nil, "a for loop over integers" },
