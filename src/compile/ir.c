@@ -378,7 +378,7 @@ void ir_dominators(struct function *function)
     /* In this order one pass is enough: what jumps back to a header is dominated by it. */
     for (struct block *block = function->entry; block; block = block->following) {
         block->dominator = NULL;
-        for (size_t i = 0; i < block->predecessor_count; i++) {
+        for (size_t i = block->predecessor_count; i-- > 0;) { /* the last first: from there it is one way up to all others */
             struct block *from = block->predecessors[i];
             if (from->order < block->order)
                 block->dominator = block->dominator ? common_dominator(block->dominator, from) : from;

@@ -118,6 +118,18 @@ struct source {
     struct span text, place;
 };
 
+/* TEXT without the space before it, as far as it is quoted. */
+static struct span trim(struct span text)
+{
+    while (text.length && (*text.start == ' ' || *text.start == '\t')) {
+        text.start++;
+        text.length--;
+    }
+    if (text.length > QUOTE_LENGTH)
+        text.length = QUOTE_LENGTH;
+    return text;
+}
+
 static struct source parse_source(struct span line)
 {
     struct source source = {{line.start + 2, line.length - 2}, {"", 0}};
@@ -128,12 +140,7 @@ static struct source parse_source(struct span line)
         source.text.length = i - 2;
         break;
     }
-    while (source.text.length && (*source.text.start == ' ' || *source.text.start == '\t')) {
-        source.text.start++;
-        source.text.length--;
-    }
-    if (source.text.length > QUOTE_LENGTH)
-        source.text.length = QUOTE_LENGTH;
+    source.text = trim(source.text);
     return source;
 }
 
@@ -152,19 +159,45 @@ static bool find_source(const char *log, struct source *source)
     return false;
 }
 
-/* The line of OBJECT with that text, as "FILE:LINE"; "" if there is none. For kernels that quote the text alone. */
-static void find_place(char *place, size_t size, const struct object *object, struct span text)
+/* The first line of the program that libbpf complains of: the log of a million instructions has lost the only one of a short handler. */
+static bool first_source(const struct object *object, struct source *source)
 {
-    *place = '\0';
+    char name[64];
+    if (sscanf(warning, "libbpf: prog '%63[^']'", name) != 1)
+        return false;
+    for (size_t i = 0; i < object->program_count; i++) {
+        const struct object_program *program = &object->programs[i];
+        if (strcmp(program->name, name) || !program->line_count || !*program->lines->text)
+            continue;
+        const char *text = program->lines->text;
+        *source = (struct source){trim((struct span){text, strlen(text)}), {"", 0}};
+        return true;
+    }
+    return false;
+}
+
+/* True if the kernel says that LINE is where SOURCE is: it tells the text, and the file without its folder, or since Linux 6.8 only. */
+static bool is_line(const struct object_line *line, const struct source *source)
+{
+    const char *text = line->text + strspn(line->text, " \t"), *slash = strrchr(line->file, '/');
+    if (strlen(text) < source->text.length || memcmp(text, source->text.start, source->text.length))
+        return false;
+    char place[QUOTE_LENGTH];
+    int length = snprintf(place, sizeof place, "%s:%d", slash ? slash + 1 : line->file, line->line);
+    return !source->place.length || (source->place.length == (size_t)length && !memcmp(source->place.start, place, (size_t)length));
+}
+
+/* Where SOURCE is in OBJECT, as "FILE:LINE"; what the kernel says of that where nothing is found. */
+static void find_place(char *place, size_t size, const struct object *object, const struct source *source)
+{
+    snprintf(place, size, "%.*s", (int)source->place.length, source->place.start);
     for (size_t i = 0; i < object->program_count; i++) {
         const struct object_program *program = &object->programs[i];
         for (size_t k = 0; k < program->line_count; k++) {
-            const struct object_line *line = &program->lines[k];
-            const char *start = line->text + strspn(line->text, " \t");
-            if (strlen(start) >= text.length && !memcmp(start, text.start, text.length)) {
-                snprintf(place, size, "%s:%d", line->file, line->line);
-                return;
-            }
+            if (!is_line(&program->lines[k], source))
+                continue;
+            snprintf(place, size, "%s:%d", program->lines[k].file, program->lines[k].line);
+            return;
         }
     }
 }
@@ -184,10 +217,25 @@ static void keep_object(char *path, size_t path_size, const void *bytes, size_t 
     *path = '\0';
 }
 
-/* The verifier has limits on what it looks at: a million instructions, 8,192 branches whose other way is still to be looked at. */
-static bool is_too_complex(int code, struct span reason)
+/*
+ * Which of the verifier's limits a handler has met (BPF_COMPLEXITY_LIMIT_INSNS and BPF_COMPLEXITY_LIMIT_JMP_SEQ in kernel/bpf/verifier.c);
+ * NULL: none. Before Linux 6.4 a log that is full ends it, before it can say so.
+ */
+static const char *find_limit(int code, struct span reason)
 {
-    return code == -E2BIG || memmem(reason.start, reason.length, "too complex", strlen("too complex"));
+    static const struct limit {
+        const char *said, *meaning;
+    } limits[] = {
+        {"program is too large. Processed", "looks at 1,000,000 instructions over all ways through a handler: each decision on what was read "
+         "before it doubles these"},
+        {"jumps is too complex", "can have 8,192 branches before it whose other way it has still to look at"},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (memmem(reason.start, reason.length, limits[i].said, strlen(limits[i].said)))
+            return limits[i].meaning;
+    if (code == -E2BIG || code == -ENOSPC || memmem(reason.start, reason.length, "too complex", strlen("too complex")))
+        return "cannot follow all ways through it";
+    return NULL;
 }
 
 static int explain_refusal(struct error *err, int code, const struct object *object, const char *log, const void *bytes,
@@ -196,17 +244,15 @@ static int explain_refusal(struct error *err, int code, const struct object *obj
     struct span reason = find_reason(log);
     struct source source;
     char where[QUOTE_LENGTH + 300] = "a handler", place[256];
-    if (find_source(log, &source)) {
-        if (source.place.length)
-            snprintf(place, sizeof place, "%.*s", (int)source.place.length, source.place.start);
-        else
-            find_place(place, sizeof place, object, source.text);
+    if (find_source(log, &source) || first_source(object, &source)) {
+        find_place(place, sizeof place, object, &source);
         snprintf(where, sizeof where, "%s%s`%.*s`", place, *place ? ": " : "a handler at ", (int)source.text.length,
                  source.text.start);
     }
-    if (is_too_complex(code, reason))
-        return error_set(err, code, "%s: the handler is too complex for the kernel's verifier (%.*s); make it shorter, "
-                         "or split it into two probes", where, (int)reason.length, reason.start);
+    const char *limit = find_limit(code, reason);
+    if (limit)
+        return error_set(err, code, "%s: here the handler becomes too complex for the kernel's verifier, which %s; make it shorter, "
+                         "or split it into two probes", where, limit);
     char path[256];
     keep_object(path, sizeof path, bytes, size);
     return error_set(err, code, "%s: the kernel's verifier refuses the compiled handler: %.*s\nThis is a bug of uplua: "
@@ -226,7 +272,7 @@ static int explain_permission(struct error *err, int code)
 int load_error_explain(struct error *err, int code, const struct object *object, const struct load_log *log,
                        const void *bytes, size_t size)
 {
-    bool refused = bytes && log->text && *log->text && (code != -ENOMEM || is_too_complex(code, find_reason(log->text)));
+    bool refused = bytes && log->text && *log->text && (code != -ENOMEM || find_limit(code, find_reason(log->text)));
     if (code == -EPERM && (!refused || capability_missing()))
         return explain_permission(err, code);
     if (refused)

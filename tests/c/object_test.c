@@ -223,8 +223,24 @@ static void test_too_complex(void)
     struct error err = {0};
     struct loaded *loaded = NULL;
     ok(object_load(object, NULL, 0, &loaded, &err) < 0, "branches beyond the verifier's limit are refused");
-    ok(strstr(err.text, "long.lua:7: `if x then`: the handler is too complex for the kernel's verifier ("),
+    ok(strstr(err.text, "long.lua:7: `if x then`: here the handler becomes too complex for the kernel's verifier, which can have 8,192 branches"),
        "… as what they are, with the line");
+    printf("# %s\n", err.text);
+    object_free(object);
+
+    static const struct bpf_insn rounds[] = {
+        MOV_IMM(0, 0),
+        INSN(BPF_ALU64 | BPF_ADD | BPF_K, 0, 0, 0, 1), INSN(BPF_JMP | BPF_JLT | BPF_K, 0, 0, -2, 600000),
+        EXIT(),
+    };
+    struct object_program loop = program("loop", "handler/loop", rounds, COUNT(rounds));
+    loop.lines = &line;
+    loop.line_count = 1;
+    object = object_new();
+    object_add_program(object, &loop);
+    ok(object_load(object, NULL, 0, &loaded, &err) < 0, "more instructions than the verifier looks at are refused");
+    ok(strstr(err.text, "long.lua:7: `if x then`: here the handler becomes too complex for the kernel's verifier, which looks at 1,000,000 "
+              "instructions"), "… with that limit");
     printf("# %s\n", err.text);
     object_free(object);
 }

@@ -1,11 +1,15 @@
 # Programs to trace that are made in another way than tests/targets/NAME.c → build/targets/NAME.
-TARGETS := $(filter-out build/targets/lib%,$(TARGETS)) build/targets/libshim.so build/targets/leak-stripped \
+TARGETS := $(filter-out build/targets/lib%,$(TARGETS)) build/targets/libshim.so build/targets/libmiscompile.so build/targets/leak-stripped \
            build/targets/allocator-glibc build/targets/libchain.so build/targets/chain-clang
 
 build/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	    -fno-builtin -fPIC -shared -o $@ $< -ldl
+
+build/targets/libmiscompile.so: tests/targets/libmiscompile.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -shared -o $@ $< -ldl
 
 build/targets/leak-stripped: build/targets/leak
 	$(call say,STRIP,$@) strip -o $@ $<
