@@ -498,22 +498,15 @@ __hidden long uplua_ustack_sampled_older(void *ctx, long depth)
     return WALK(uplua_stack_walk_older, at, depth, 0);
 }
 
-/* The id of the kernel's stack in SCRATCH, of which the helper has filled BYTES; negative: there is no frame. */
-long uplua_kstack_keep(struct scratch *scratch, long bytes)
+/* The hash of the COUNT frames in SCRATCH. */
+long uplua_stack_hash(struct scratch *scratch, long count)
 {
+    __u64 hash = mix(-1ull, count);
     if (!scratch)
-        return STACK_UNKNOWN;
-    __u64 count = bytes < 0 ? 0 : (__u64)bytes / 8, hash = mix(-1ull, 0);
-    for (__u64 i = scratch->zero; i < STACK_FRAMES && i < count; i++) {
+        return 0;
+    for (__u64 i = scratch->zero; i < STACK_FRAMES && i < (__u64)count; i++)
         hash = mix(hash, scratch->stack.frames[i]);
-    }
-    scratch->stack.tgid = 0;
-    scratch->stack.count = count;
-    scratch->stack.end = STACK_WHOLE;
-    hash = mix(hash, count);
-    __u64 id = hash <= STACK_UNKNOWN ? hash + 2 : hash;
-    store(&scratch->stack, id);
-    return id;
+    return hash;
 }
 
 /*
@@ -529,7 +522,13 @@ __hidden long uplua_kstack(void *ctx, long depth)
     }
     if (depth <= 0 || depth > STACK_FRAMES)
         depth = STACK_FRAMES;
-    long id = uplua_kstack_keep(scratch, bpf_get_stack(ctx, scratch->stack.frames, depth * 8, 0));
+    long bytes = bpf_get_stack(ctx, scratch->stack.frames, depth * 8, 0);
+    __u64 count = bytes < 0 ? 0 : (__u64)bytes / 8, hash = uplua_stack_hash(scratch, count);
+    scratch->stack.tgid = 0;
+    scratch->stack.count = count;
+    scratch->stack.end = STACK_WHOLE;
+    __u64 id = hash <= STACK_UNKNOWN ? hash + 2 : hash;
+    store(&scratch->stack, id);
     release(scratch);
     return id;
 }

@@ -131,6 +131,14 @@ function methods:text(style)
   return text_of(states[self], style)
 end
 
+-- Why the stack ends where it does: "[no unwind table: libfoo.so]"; nil for a whole one.
+function methods:incomplete()
+  local state = states[self]
+  resolve(state)
+  if not state.raw then return "[stack not recorded]" end
+  return missing(state)
+end
+
 function methods:pid()
   local state = states[self]
   load(state)
