@@ -74,7 +74,7 @@ local signal -- the one that asked to stop
 -- more, nobody else ends the command either.
 local function on_signal(number, from_terminal)
   core.loop.take()
-  if loop.stopping then return end
+  if loop.stopping or signal then return end -- each round of the loop asks
   signal = number
   if target.command() and not target.status() then
     if number == SIGPIPE then

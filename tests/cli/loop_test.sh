@@ -87,6 +87,7 @@ finish
 is "$status" 143 'one SIGTERM ends even compiled code, after a while'
 run timeout -s INT 0.5 "$uplua" -e 'every(9, print) at_exit(function() print "report" end)'
 is "$out" report 'a signal that arrives twice at once (timeout) is one request'
+: >"$D/out"
 (trap '' HUP; exec env --default-signal=INT "$uplua" -e 'print "up" io.stdout:flush() every(9, print)' >"$D/out" 2>"$D/err") &
 pid=$!
 until_output up
@@ -114,6 +115,20 @@ for signal in INT TERM; do
 server ends
 report' "SIG$signal goes to the command, which is waited for"
 done
+cat >"$D/counter" <<'END'
+n=0
+trap 'n=$((n + 1))' TERM
+echo up
+while [ $n = 0 ]; do sleep 0.05; done
+for _ in 1 2 3 4 5; do sleep 0.05; done
+echo "$n signal"
+END
+start "$uplua" -e 'every("1ms", function() end)' -- sh "$D/counter"
+until_output up
+kill -TERM "$pid"
+finish
+is "$status $out" '0 up
+1 signal' 'once, however often the loop turns until it has ended'
 start "$uplua" -e 'print "up" io.stdout:flush() while true do end' -- sh -c 'echo started'
 until_output up
 child=$(tr -d ' ' </proc/"$pid"/task/"$pid"/children)

@@ -42,6 +42,7 @@ run() {
 
 # start COMMAND...: in the background, with SIGINT as in a terminal (a shell's background jobs ignore it). Sets $pid.
 start() {
+    : >"$D/out" # what an earlier program printed there is nothing to wait for
     env --default-signal=INT "$@" >"$D/out" 2>"$D/err" &
     pid=$!
 }
