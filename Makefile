@@ -177,6 +177,7 @@ bench:
 	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench
 	@$(MAKE) --no-print-directory bench-programs
 	@tests/bench/run
+	@tests/bench/names
 
 .PHONY: demo-programs bench-programs
 demo-programs: uplua $(EXAMPLES)

@@ -20,41 +20,55 @@ local text  = require "uplua.text"
 
 ffi.cdef [[
 struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t frames[]; };
+struct symbols;
+void symbols_update(struct symbols *symbols);
+const char *symbols_fold(struct symbols *symbols, int pid, const uint64_t *frames, size_t count, size_t *length);
 ]]
 
 local HEADER = ffi.sizeof "uint32_t" * 2
 local INDENT = "     "
 
 local u64       = ffi.typeof "uint64_t"
-local u64_array = ffi.typeof "uint64_t[1]"
 local view_type = ffi.typeof "const struct uplua_stack *"
+local words     = ffi.typeof "const uint64_t *"
+local key       = ffi.new "uint64_t[1]"
+local length    = ffi.new "size_t[1]"
+local C         = ffi.C
 
 local stack, methods = {}, {}
 
--- A stack is a userdata, of which LuaJIT takes the length; a table's it would not. What is known of it stands in a table of its own.
+-- A stack is a userdata, of which LuaJIT takes the length; a table's it would not. What is known of it stands in its environment.
 local prototype = newproxy(true)
 local meta      = getmetatable(prototype)
 
-local sources = {}  -- { fd, map, value }, the last bound first
-local objects = {}  -- upper half of the id → lower half → object
-local states  = {}  -- object → { id, pid, ending, raw (its frames, u64 each), list, lines, text, folded }
+local sources = {}  -- { fd, map, value, room (frames) }, the last bound first
+local objects = {}  -- upper half of the id → object
+local others  = {}  -- where that has another lower half: upper half → lower half → object
+local set_state, state_of = debug.setfenv, debug.getfenv -- object → { id, pid, ending, raw (its frames, u64 each), list, lines, text, folded }
 local names = frame.symbols
+local symbols       -- the same by FFI
 local unwinder      -- uplua.core's; nil until handlers use stacks
 
--- Reads the frames of a stack from the kernel, once: false where they are not there, because the store was full or no stack
--- could be taken; the ledger has counted it.
-local function load(state)
-  if state.raw then return true end
+-- What the kernel has of a stack, valid until the next call, and how many frames; nil where it is not there, because the store was
+-- full or no stack could be taken: the ledger has counted it.
+local function find(state)
+  key[0] = state.id
   for _, source in ipairs(sources) do
-    if source.map:lookup(u64_array(state.id), source.value) then
+    if source.map:lookup(key, source.value) then
       local found = ffi.cast(view_type, source.value)
-      local room = math.floor((source.map.value_size - HEADER) / 8)
-      state.pid, state.ending = found.tgid, found.end_
-      state.raw = ffi.string(found.frames, math.min(found.count, room) * 8)
-      return true
+      return found, math.min(found.count, source.room)
     end
   end
-  return false
+end
+
+-- Reads the frames of a stack from the kernel, once; false where they are not there.
+local function load(state)
+  if state.raw then return true end
+  local found, count = find(state)
+  if not found then return false end
+  state.pid, state.ending = found.tgid, found.end_
+  state.raw = ffi.string(found.frames, count * 8)
+  return true
 end
 
 local function resolve(state)
@@ -128,40 +142,51 @@ function methods:text(style)
   style = style or {}
   if type(style) ~= "table" then error("text: a style is a table, as in s:text { addresses = true }", 2) end
   check_style(style)
-  return text_of(states[self], style)
+  return text_of(state_of(self), style)
 end
 
 -- Why the stack ends where it does: "[no unwind table: libfoo.so]"; nil for a whole one.
 function methods:incomplete()
-  local state = states[self]
+  local state = state_of(self)
   resolve(state)
   if not state.raw then return "[stack not recorded]" end
   return missing(state)
 end
 
 function methods:pid()
-  local state = states[self]
+  local state = state_of(self)
   load(state)
   return state.pid
 end
 
 function methods:depth()
-  local state = states[self]
+  local state = state_of(self)
   return load(state) and #state.raw / 8 or 0
 end
 
 function methods:frames()
   local copies = {}
-  for i, one in ipairs(resolve_lines(states[self])) do copies[i] = frame.copy(one) end
+  for i, one in ipairs(resolve_lines(state_of(self))) do copies[i] = frame.copy(one) end
   return copies
 end
 
 function methods:folded()
-  local state = states[self]
-  if not state.folded then
-    if not load(state) then return "[stack not recorded]" end
-    state.folded = state.raw == "" and "" or names():folded(state.pid, state.raw)
+  local state = state_of(self)
+  if state.folded then return state.folded end
+  local pid, frames, count = state.pid, nil, nil
+  if state.raw then
+    frames, count = ffi.cast(words, state.raw), #state.raw / 8
+  else -- of a million stacks only the text is kept
+    local found
+    found, count = find(state)
+    if not found then return "[stack not recorded]" end
+    pid, frames = found.tgid, found.frames
   end
+  if count == 0 then return "" end
+  symbols = symbols or ffi.cast("struct symbols *", names():pointer())
+  C.symbols_update(symbols)
+  local text_at = C.symbols_fold(symbols, pid, frames, count, length)
+  state.folded = ffi.string(text_at, length[0])
   return state.folded
 end
 
@@ -170,7 +195,7 @@ function methods:key()
 end
 
 function meta.__index(self, name)
-  if name == "id" then return states[self].id end
+  if name == "id" then return state_of(self).id end
   return methods[name]
 end
 
@@ -181,8 +206,7 @@ end
 meta.__len = methods.depth
 
 function meta:__tostring()
-  local state = states[self]
-  if not state then return "stack" end -- the prototype
+  local state = state_of(self)
   if state.text then return state.text end
   local shown = text_of(state, STYLES)
   if state.raw then state.text = shown end
@@ -200,12 +224,16 @@ function stack.bind(fd)
     if source.fd == fd then return end
   end
   local opened = map.open(fd)
-  table.insert(sources, 1, { fd = fd, map = opened, value = opened:value_buffer() })
+  local room = math.floor((opened.value_size - HEADER) / 8)
+  table.insert(sources, 1, { fd = fd, map = opened, value = opened:value_buffer(), room = room })
 end
 
 -- To be called before FD is closed: stacks that the script holds keep their frames.
 function stack.unbind(fd)
-  for _, state in pairs(states) do load(state) end
+  for high, s in pairs(objects) do
+    load(state_of(s))
+    for _, other in pairs(others[high] or {}) do load(state_of(other)) end
+  end
   for i, source in ipairs(sources) do
     if source.fd == fd then
       table.remove(sources, i)
@@ -214,21 +242,29 @@ function stack.unbind(fd)
   end
 end
 
+local function new_object(id, low)
+  local s = newproxy(prototype)
+  -- With all fields at once: there may be a million stacks.
+  set_state(s, { id = id, low = low, pid = nil, ending = nil, raw = nil, list = nil, text = nil, folded = nil })
+  return s
+end
+
 -- The one object of ID (a number or a 64-bit cdata).
 function stack.intern(id)
   id = ffi.cast(u64, id)
-  local high, low = tonumber(bit.rshift(id, 32)), tonumber(bit.band(id, 0xffffffffULL))
   -- A key that is no integer never makes an array part, which would keep the JIT from compiling this.
-  local lower = objects[high + 0.5]
-  if not lower then
-    lower = {}
-    objects[high + 0.5] = lower
-  end
-  local s = lower[low + 0.5]
+  local high, low = tonumber(bit.rshift(id, 32)) + 0.5, tonumber(bit.band(id, 0xffffffffULL)) + 0.5
+  local s = objects[high]
   if not s then
-    s = newproxy(prototype)
-    states[s] = { id = id }
-    lower[low + 0.5] = s
+    s = new_object(id, low)
+    objects[high] = s
+  elseif state_of(s).low ~= low then
+    others[high] = others[high] or {}
+    s = others[high][low]
+    if not s then
+      s = new_object(id, low)
+      others[high][low] = s
+    end
   end
   return s
 end

@@ -1,12 +1,11 @@
 /* symbols: addresses of processes → names. */
 #include "lua/core.h"
 
-#include <inttypes.h>
 #include <lauxlib.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "sym/fold.h"
 #include "sym/symbols.h"
 
 #define TYPE "uplua.symbols"
@@ -140,36 +139,11 @@ static int lua_symbols_lookup(lua_State *L)
     return 3;
 }
 
-/*
- * Names frame NUMBER (0: the innermost) of a stack of process PID. Frames after the first are return addresses: the function
- * is that of the call before them, the offset theirs. Only a signal's trampoline is returned to without having called:
- * it starts at its address. Returns the address that was named.
- */
-static uint64_t lookup_frame(struct symbols *symbols, pid_t pid, int number, uint64_t address, struct symbol *symbol)
-{
-    uint64_t back = number > 0 && address > 0;
-    symbols_lookup(symbols, pid, address - back, symbol);
-    if (back && !symbol->function) {
-        symbols_lookup(symbols, pid, address, symbol);
-        back = 0;
-    }
-    symbol->offset += back;
-    return address - back;
-}
-
-/* Frame NUMBER of FRAMES, which may stand at any byte. */
-static uint64_t frame_at(const char *frames, int number)
-{
-    uint64_t address;
-    memcpy(&address, frames + (size_t)number * sizeof address, sizeof address);
-    return address;
-}
-
 /* The frames that are argument INDEX, a string of native 64-bit addresses, and their COUNT. */
-static const char *check_frames(lua_State *L, int index, int *count)
+static const uint64_t *check_frames(lua_State *L, int index, int *count)
 {
     size_t size;
-    const char *frames = luaL_checklstring(L, index, &size);
+    const void *frames = luaL_checklstring(L, index, &size); /* LuaJIT aligns the bytes of strings to 8 */
     luaL_argcheck(L, size % sizeof(uint64_t) == 0 && size <= 1 << 20, index, "not an array of addresses");
     *count = (int)(size / sizeof(uint64_t));
     return frames;
@@ -185,12 +159,12 @@ static int lua_symbols_resolve(lua_State *L)
     struct symbols *symbols = lua_symbols(L, 1);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     int count;
-    const char *frames = check_frames(L, 3, &count);
+    const uint64_t *frames = check_frames(L, 3, &count);
     symbols_update(symbols); /* the process may have loaded what it calls there a moment ago */
     lua_createtable(L, count * 3, 0);
     for (int i = 0; i < count; i++) {
         struct symbol symbol;
-        lookup_frame(symbols, pid, i, frame_at(frames, i), &symbol);
+        symbols_lookup_frame(symbols, pid, frames, (size_t)i, &symbol);
         push_text(L, symbol.function);
         lua_rawseti(L, -2, i * 3 + 1);
         push_text(L, symbol.module);
@@ -212,12 +186,12 @@ static int lua_symbols_places(lua_State *L)
     struct symbols *symbols = lua_symbols(L, 1);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     int count;
-    const char *frames = check_frames(L, 3, &count);
+    const uint64_t *frames = check_frames(L, 3, &count);
     int number = (int)luaL_checkinteger(L, 4);
     luaL_argcheck(L, number >= 1 && number <= count, 4, "no such frame");
     struct place places[MAX_PLACES];
     struct symbol symbol;
-    uint64_t address = lookup_frame(symbols, pid, number - 1, frame_at(frames, number - 1), &symbol);
+    uint64_t address = symbols_lookup_frame(symbols, pid, frames, (size_t)number - 1, &symbol);
     size_t found = symbols_places(symbols, pid, address, places, MAX_PLACES);
     lua_createtable(L, (int)found * 3, 0);
     for (size_t i = 0; i < found; i++) {
@@ -231,48 +205,10 @@ static int lua_symbols_places(lua_State *L)
     return 1;
 }
 
-/* Adds TEXT to BUFFER; a semicolon, which separates frames, as \\x3b. */
-static void add_folded(luaL_Buffer *buffer, const char *text)
+/* symbols:pointer() → lightuserdata: the struct symbols, for symbols_fold by FFI */
+static int lua_symbols_pointer(lua_State *L)
 {
-    for (const char *semicolon; (semicolon = strchr(text, ';')); text = semicolon + 1) {
-        luaL_addlstring(buffer, text, (size_t)(semicolon - text));
-        luaL_addstring(buffer, "\\x3b");
-    }
-    luaL_addstring(buffer, text);
-}
-
-/*
- * symbols:folded(pid, frames: string of native u64, innermost first) → "main;serve;zmalloc": the outermost first; what
- * has no function is its module and offset, or its address.
- */
-static int lua_symbols_folded(lua_State *L)
-{
-    struct symbols *symbols = lua_symbols(L, 1);
-    pid_t pid = (pid_t)luaL_checkinteger(L, 2);
-    int count;
-    const char *frames = check_frames(L, 3, &count);
-    symbols_update(symbols);
-    luaL_Buffer buffer;
-    luaL_buffinit(L, &buffer);
-    for (int i = count - 1; i >= 0; i--) {
-        struct symbol symbol;
-        char number[40];
-        lookup_frame(symbols, pid, i, frame_at(frames, i), &symbol);
-        const char *slash = symbol.module ? strrchr(symbol.module, '/') : NULL;
-        if (symbol.function) {
-            add_folded(&buffer, symbol.function);
-        } else if (symbol.module) {
-            snprintf(number, sizeof number, "+%#" PRIx64, symbol.offset);
-            add_folded(&buffer, slash && slash[1] ? slash + 1 : symbol.module);
-            luaL_addstring(&buffer, symbol.offset ? number : "+0x0");
-        } else {
-            snprintf(number, sizeof number, "[unknown] 0x%" PRIx64, frame_at(frames, i));
-            luaL_addstring(&buffer, number);
-        }
-        if (i)
-            luaL_addchar(&buffer, ';');
-    }
-    luaL_pushresult(&buffer);
+    lua_pushlightuserdata(L, lua_symbols(L, 1));
     return 1;
 }
 
@@ -292,7 +228,7 @@ int symbols_open_lua(lua_State *L)
         {"lookup", lua_symbols_lookup},
         {"resolve", lua_symbols_resolve},
         {"places", lua_symbols_places},
-        {"folded", lua_symbols_folded},
+        {"pointer", lua_symbols_pointer},
         {"follow", lua_symbols_follow},
         {"update", lua_symbols_update},
         {"keep_file", lua_symbols_keep_file},

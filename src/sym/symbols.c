@@ -34,6 +34,7 @@ enum {
 struct symbols {
     struct files files;
     struct processes processes;
+    uint64_t generation;   /* changes whenever any process's mappings do */
     void *texts;           /* tsearch tree of strings: the modules' names */
     struct kernel *kernel; /* made when first needed */
     struct mmap_events *events;
@@ -49,10 +50,12 @@ struct symbols {
 struct symbols *symbols_new(void)
 {
     struct symbols *symbols = calloc(1, sizeof *symbols);
-    if (symbols && files_init(&symbols->files)) {
+    if (!symbols || files_init(&symbols->files)) {
         free(symbols);
         return NULL;
     }
+    static uint64_t caches; /* one cache may be at the place of an earlier one */
+    symbols->generation = ++caches << 32;
     return symbols;
 }
 
@@ -137,6 +140,7 @@ static void tell(struct symbols *symbols, struct process *process)
 /* To be told once all that has happened is known. */
 static void tell_later(struct symbols *symbols, struct process *process)
 {
+    symbols->generation++;
     if (!symbols->watch || process->changed)
         return;
     if (symbols->changed_count == symbols->changed_capacity) {
@@ -179,6 +183,7 @@ static int process_read(struct symbols *symbols, struct process *process)
         } else {
             process->maps = maps;
             process->last = NULL;
+            symbols->generation++;
             for (size_t i = 0; i < maps.count; i++)
                 if (maps.items[i].executable && !maps.items[i].tried)
                     mapping_open(symbols, process, &maps.items[i]);
@@ -364,6 +369,11 @@ struct symbols_lost symbols_lost(const struct symbols *symbols)
     if (symbols->events)
         lost.records += mmap_events_lost(symbols->events);
     return lost;
+}
+
+uint64_t symbols_generation(const struct symbols *symbols)
+{
+    return symbols->generation;
 }
 
 /* The mapping of ADDRESS; read again where there is none, or one that holds no code and may be out of date. */

@@ -69,6 +69,10 @@ void symbols_read(struct symbols *symbols, pid_t pid);
  */
 struct image *symbols_keep_file(struct symbols *symbols, const char *path);
 
+/* A number, never 0, that differs from an earlier one if any process's mappings, and so names, may have changed since.
+ */
+uint64_t symbols_generation(const struct symbols *symbols);
+
 /* What could not be known so far. */
 struct symbols_lost {
     uint64_t records; /* of mappings: the kernel's buffers were full, or memory was */

@@ -1,0 +1,146 @@
+#include "sym/fold.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sym/kernel.h"
+
+enum { KNOWN_BITS = 14 };
+
+/* A frame whose function is known: stacks share most of theirs. */
+struct known {
+    const struct symbols *symbols;
+    uint64_t address, generation; /* 0: nothing */
+    pid_t pid;
+    uint32_t length;
+    const char *function;
+};
+
+/* 1 where frame NUMBER is a return address, so that its call lies before it. */
+static uint64_t back_of(const uint64_t *frames, size_t number)
+{
+    if (!number || !frames[number])
+        return 0;
+    return kernel_has(frames[number]) || !kernel_has(frames[number - 1]);
+}
+
+uint64_t symbols_lookup_frame(struct symbols *symbols, pid_t pid, const uint64_t *frames, size_t number,
+                              struct symbol *result)
+{
+    uint64_t back = back_of(frames, number);
+    symbols_lookup(symbols, pid, frames[number] - back, result);
+    if (back && !result->function) {
+        symbols_lookup(symbols, pid, frames[number], result);
+        back = 0;
+    }
+    result->offset += back;
+    return frames[number] - back;
+}
+
+/* A text that grows. */
+struct text {
+    char *bytes;
+    size_t used, capacity;
+};
+
+static bool text_reserve(struct text *text, size_t more)
+{
+    if (text->capacity - text->used >= more)
+        return true;
+    size_t capacity = (text->used + more) * 2;
+    char *bytes = realloc(text->bytes, capacity);
+    if (!bytes)
+        return false;
+    text->bytes = bytes;
+    text->capacity = capacity;
+    return true;
+}
+
+/* Adds NAME; a semicolon, which separates frames, as \x3b. */
+static void text_add(struct text *text, const char *name)
+{
+    size_t length = strlen(name);
+    if (!text_reserve(text, 4 * length))
+        return;
+    if (!memchr(name, ';', length)) {
+        memcpy(text->bytes + text->used, name, length);
+        text->used += length;
+        return;
+    }
+    for (; *name; name++) {
+        if (*name == ';') {
+            memcpy(text->bytes + text->used, "\\x3b", 4);
+            text->used += 4;
+        } else {
+            text->bytes[text->used++] = *name;
+        }
+    }
+}
+
+static void text_add_frame(struct text *text, const struct symbol *symbol, uint64_t address)
+{
+    char number[40];
+    if (symbol->function) {
+        text_add(text, symbol->function);
+    } else if (symbol->module) {
+        const char *slash = strrchr(symbol->module, '/');
+        snprintf(number, sizeof number, "+0x%" PRIx64, symbol->offset);
+        text_add(text, slash && slash[1] ? slash + 1 : symbol->module);
+        text_add(text, number);
+    } else {
+        snprintf(number, sizeof number, "[unknown] 0x%" PRIx64, address);
+        text_add(text, number);
+    }
+}
+
+static struct known *known_slot(pid_t pid, uint64_t address)
+{
+    static struct known *known; /* stays until the end */
+    if (!known && !(known = calloc((size_t)1 << KNOWN_BITS, sizeof *known)))
+        return NULL;
+    uint64_t hash = (address ^ (uint64_t)(uint32_t)pid << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    return &known[hash >> (64 - KNOWN_BITS)];
+}
+
+/* Adds frame NUMBER. */
+static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, const uint64_t *frames, size_t number)
+{
+    uint64_t place = frames[number] - back_of(frames, number);
+    struct known *known = known_slot(pid, place);
+    if (known && known->address == place && known->pid == pid && known->generation == symbols_generation(symbols) &&
+        known->symbols == symbols) {
+        if (text_reserve(text, known->length)) {
+            memcpy(text->bytes + text->used, known->function, known->length);
+            text->used += known->length;
+        }
+        return;
+    }
+    struct symbol symbol;
+    uint64_t named = symbols_lookup_frame(symbols, pid, frames, number, &symbol);
+    text_add_frame(text, &symbol, frames[number]);
+    if (known && symbol.function && !symbol.kernel && named == place && !strchr(symbol.function, ';'))
+        *known = (struct known){
+            .symbols = symbols,
+            .address = place,
+            .generation = symbols_generation(symbols),
+            .pid = pid,
+            .length = (uint32_t)strlen(symbol.function),
+            .function = symbol.function,
+        };
+}
+
+const char *symbols_fold(struct symbols *symbols, pid_t pid, const uint64_t *frames, size_t count, size_t *length)
+{
+    static struct text text; /* stacks are folded by the million */
+    text.used = 0;
+    for (size_t i = count; i-- > 0;) {
+        fold_frame(&text, symbols, pid, frames, i);
+        if (i && text_reserve(&text, 1))
+            text.bytes[text.used++] = ';';
+    }
+    *length = text.used;
+    return text.bytes ? text.bytes : "";
+}
