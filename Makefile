@@ -5,6 +5,7 @@
 # make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
 # make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
 # make fuzz-compiler N=10000 SEED=1   random handlers in the kernel, the reference interpreter and LuaJIT
+# make test-browser  opens flame graphs in Chromium, which it installs
 # make test-vm    boots Debian's kernel 6.1 in qemu and runs there the tests that ask something of the kernel
 # make install DESTDIR= PREFIX=/usr/local    make clean
 
@@ -155,6 +156,13 @@ test-vm:
 	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install vm
 	@$(MAKE) --no-print-directory tests
 	@tests/vm/run
+
+# What needs a browser: no part of `make test`.
+.PHONY: test-browser
+test-browser:
+	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install browser
+	@$(MAKE) --no-print-directory uplua
+	@prove --exec tools/test-one.sh tests/browser/*_test.sh
 
 demo: deps
 	@$(MAKE) --no-print-directory demo-programs
