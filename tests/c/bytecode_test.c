@@ -307,7 +307,7 @@ static void test_file(lua_State *L)
         struct bytecode *chunk;
         struct error err = {0};
         lua_getinfo(L, ">S", &info);
-        if (is_int(bytecode_decode(dump.bytes, dump.size, &chunk, &err), 0, cases[i].what)) {
+        if (is_int(bytecode_decode(dump.bytes, dump.size, &chunk, &err), 0, "%s", cases[i].what)) {
             is_str(chunk->file, *cases[i].chunk ? info.short_src : "[string \"\"]", "is called as Lua calls it");
             bytecode_free(chunk);
         }
