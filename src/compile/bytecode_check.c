@@ -20,7 +20,8 @@ enum mode {
 /* An instruction has either B and C or D. RUN is how many slots are used one after the other, see slots_used. */
 struct format {
     enum mode a, b, c, d;
-    enum run { RUN_NONE, RUN_A_TO_D, RUN_B_TO_C, RUN_CALL, RUN_TAIL_CALL, RUN_ITERATE, RUN_RETURN, RUN_VARARG, RUN_LOOP } run;
+    enum run { RUN_NONE, RUN_A_TO_D, RUN_B_TO_C, RUN_CALL, RUN_OPEN_CALL, RUN_TAIL_CALL, RUN_OPEN_TAIL_CALL, RUN_ITERATE,
+        RUN_RETURN, RUN_OPEN_RETURN, RUN_VARARG, RUN_LOOP } run;
     bool condition;  /* the next instruction is the JMP that it decides on */
     bool terminator; /* the next instruction is not run after it */
     bool known;
@@ -102,18 +103,18 @@ static const struct format formats[BYTECODE_KNOWN] = {
     [BYTECODE_TSETB] = ABC(SLOT, SLOT, LITERAL),
     [BYTECODE_TSETM] = AD(.a = SLOT, .d = NUMBER),
 
-    [BYTECODE_CALLM] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_CALL},
+    [BYTECODE_CALLM] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_OPEN_CALL},
     [BYTECODE_CALL] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_CALL},
-    [BYTECODE_CALLMT] = AD(.a = SLOT, .d = LITERAL, .run = RUN_TAIL_CALL, .terminator = true),
+    [BYTECODE_CALLMT] = AD(.a = SLOT, .d = LITERAL, .run = RUN_OPEN_TAIL_CALL, .terminator = true),
     [BYTECODE_CALLT] = AD(.a = SLOT, .d = LITERAL, .run = RUN_TAIL_CALL, .terminator = true),
     [BYTECODE_ITERC] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_ITERATE},
     [BYTECODE_ITERN] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_ITERATE},
     [BYTECODE_VARG] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_VARARG},
     [BYTECODE_ISNEXT] = AD(.a = SLOT, .d = JUMP, .terminator = true),
-    [BYTECODE_RETM] = AD(.a = SLOT, .d = LITERAL, .run = RUN_RETURN, .terminator = true),
+    [BYTECODE_RETM] = AD(.a = SLOT, .d = LITERAL, .run = RUN_OPEN_RETURN, .terminator = true),
     [BYTECODE_RET] = AD(.a = SLOT, .d = LITERAL, .run = RUN_RETURN, .terminator = true),
     [BYTECODE_RET0] = AD(.a = LITERAL, .d = LITERAL, .terminator = true),
-    [BYTECODE_RET1] = AD(.a = SLOT, .d = LITERAL, .terminator = true),
+    [BYTECODE_RET1] = AD(.a = SLOT, .d = LITERAL, .run = RUN_RETURN, .terminator = true),
     [BYTECODE_FORI] = AD(.a = SLOT, .d = JUMP, .run = RUN_LOOP),
     [BYTECODE_FORL] = AD(.a = SLOT, .d = JUMP, .run = RUN_LOOP),
     [BYTECODE_IFORL] = AD(.a = SLOT, .d = JUMP, .run = RUN_LOOP),
@@ -165,7 +166,7 @@ static bool operand_is_valid(const struct bytecode *function, size_t pc, enum mo
     return true;
 }
 
-/* First and last slot that INSTRUCTION uses beyond its single operands; false if the last comes before the first. */
+/* First and last slot that INSTRUCTION uses beyond its single operands; false if there cannot be so few. */
 static bool slots_used(const struct instruction *instruction, enum run run, int *first, int *last)
 {
     int a = instruction->a, b = instruction->b, c = instruction->c, d = instruction->d;
@@ -181,19 +182,26 @@ static bool slots_used(const struct instruction *instruction, enum run run, int 
         *last = c;
         return c > b;
     case RUN_CALL: /* the function at A, its frame's second slot, C - 1 arguments; B - 1 results from A on */
-        *last = a + 1 + (c ? c - 1 : 0);
+    case RUN_OPEN_CALL: /* C arguments, and all results of the last call */
+        *last = a + (run == RUN_CALL ? c : c + 1);
         if (b >= 2 && a + b - 2 > *last)
             *last = a + b - 2;
-        break;
+        return run == RUN_OPEN_CALL || c >= 1;
     case RUN_TAIL_CALL:
-        *last = a + 1 + (d ? d - 1 : 0);
+        *last = a + d;
+        return d >= 1;
+    case RUN_OPEN_TAIL_CALL:
+        *last = a + 1 + d;
         break;
     case RUN_ITERATE: /* iterator, state and control variable stand before A */
         *first = a - 3;
         *last = a + (b >= 2 ? b - 2 : 0);
         break;
-    case RUN_RETURN:
+    case RUN_RETURN: /* D - 1 values from A on */
         *last = d >= 2 ? a + d - 2 : a;
+        return d >= 1;
+    case RUN_OPEN_RETURN:
+        *last = d >= 1 ? a + d - 1 : a;
         break;
     case RUN_VARARG:
         *last = a + (b >= 2 ? b - 2 : 0);
