@@ -6,6 +6,7 @@
 # make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
 # make fuzz-compiler N=10000 SEED=1   random handlers in the kernel, the reference interpreter and LuaJIT
 # make test-browser  opens flame graphs in Chromium, which it installs
+# make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, under libFuzzer
 # make test-vm    boots Debian's kernel 6.1 in qemu and runs there the tests that ask something of the kernel
 # make install DESTDIR= PREFIX=/usr/local    make clean
 
@@ -180,6 +181,7 @@ golden: tests
 	@UPDATE_GOLDEN=1 BUILD=build tools/test.sh tests/lua/golden_test.lua tests/lua/explain_test.lua
 
 -include tests/bench/rules.mk
+-include tests/fuzz/rules.mk
 
 bench:
 	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench

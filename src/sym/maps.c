@@ -60,14 +60,9 @@ static bool parse(const char *line, struct mapping *mapping, const char **path)
     return mapping->start < mapping->end;
 }
 
-int maps_read(struct maps *maps, pid_t pid)
+int maps_parse(struct maps *maps, FILE *file)
 {
     *maps = (struct maps){0};
-    char name[32];
-    snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
-    FILE *file = fopen(name, "re");
-    if (!file)
-        return errno == ENOENT ? -ESRCH : -errno;
     size_t line_size = 0;
     char *line = NULL;
     int rc = 0;
@@ -88,12 +83,22 @@ int maps_read(struct maps *maps, pid_t pid)
             maps->items[maps->count++] = mapping;
     }
     free(line);
-    fclose(file);
-    if (!rc && !maps->count)
-        rc = -ESRCH;
     if (rc)
         maps_free(maps);
     return rc;
+}
+
+int maps_read(struct maps *maps, pid_t pid)
+{
+    *maps = (struct maps){0};
+    char name[32];
+    snprintf(name, sizeof name, "/proc/%d/maps", (int)pid);
+    FILE *file = fopen(name, "re");
+    if (!file)
+        return errno == ENOENT ? -ESRCH : -errno;
+    int rc = maps_parse(maps, file);
+    fclose(file);
+    return !rc && !maps->count ? -ESRCH : rc;
 }
 
 void maps_free(struct maps *maps)

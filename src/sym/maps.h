@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct image;
@@ -34,6 +35,8 @@ struct maps {
  * …
  */
 int maps_read(struct maps *maps, pid_t pid);
+/* The same from a FILE of that form, which may be empty. 0, -ENOMEM. */
+int maps_parse(struct maps *maps, FILE *file);
 void maps_free(struct maps *maps);
 
 /* The mapping that contains ADDRESS, or NULL. */
