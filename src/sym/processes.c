@@ -120,10 +120,32 @@ void processes_revive(struct processes *processes, struct process *process)
     processes->exited_count -= !process->kept;
 }
 
-static const struct root *root_of(struct processes *processes, const char *name, const struct stat *stat)
+static bool same_root(const struct root *a, const struct root *b)
+{
+    return a->device == b->device && a->inode == b->inode && a->namespace == b->namespace;
+}
+
+/* What is known of the root directory of the process /proc/WHO; false where it is out of reach. */
+static bool read_root(const char *who, struct root *root)
+{
+    char name[64];
+    struct stat directory, mounts;
+    snprintf(name, sizeof name, "/proc/%s/root", who);
+    if (stat(name, &directory))
+        return false;
+    snprintf(name, sizeof name, "/proc/%s/ns/mnt", who);
+    *root = (struct root){
+        .device = directory.st_dev,
+        .inode = directory.st_ino,
+        .namespace = stat(name, &mounts) ? 0 : mounts.st_ino,
+    };
+    return true;
+}
+
+static const struct root *root_of(struct processes *processes, const char *name, const struct root *wanted)
 {
     for (size_t i = 0; i < processes->root_count; i++)
-        if (processes->roots[i]->device == stat->st_dev && processes->roots[i]->inode == stat->st_ino)
+        if (same_root(processes->roots[i], wanted))
             return processes->roots[i];
     struct root **roots = processes->root_count == MAX_ROOTS
                               ? NULL
@@ -134,7 +156,7 @@ static const struct root *root_of(struct processes *processes, const char *name,
     struct root *root = calloc(1, sizeof *root);
     if (!root)
         return NULL;
-    *root = (struct root){.device = stat->st_dev, .inode = stat->st_ino};
+    *root = *wanted;
     char path[PATH_MAX];
     ssize_t length = readlink(name, path, sizeof path - 1);
     /* "/" is the root of another mount namespace: paths in maps are relative to it already. */
@@ -193,15 +215,15 @@ static void read_status(struct process *process)
 
 void processes_read_identity(struct processes *processes, struct process *process)
 {
-    char name[32];
-    struct stat theirs, ours;
-    snprintf(name, sizeof name, "/proc/%d/root", (int)process->pid);
-    if (process->exited || stat(name, &theirs) || stat("/", &ours))
+    char who[16], name[32];
+    struct root theirs, ours;
+    snprintf(who, sizeof who, "%d", (int)process->pid);
+    if (process->exited || !read_root(who, &theirs) || !read_root("self", &ours))
         return;
-    if (theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino)
-        process->root = NULL;
-    else
-        process->root = root_of(processes, name, &theirs);
+    if (!theirs.namespace)
+        theirs.namespace = ours.namespace;
+    snprintf(name, sizeof name, "/proc/%s/root", who);
+    process->root = same_root(&theirs, &ours) ? NULL : root_of(processes, name, &theirs);
     if (!process->inner_pid && read_start(process->pid, &process->started))
         read_status(process);
 }

@@ -10,10 +10,11 @@
 #include "sym/maps.h"
 #include "sym/perfmap.h"
 
-/* A root directory that is not ours. */
+/* A root directory that is not ours, or ours with other file systems mounted in it: a service's private /tmp. */
 struct root {
     dev_t device;
     ino_t inode;
+    ino_t namespace; /* of mounts; 0: not known */
     int fd;
     char *path; /* as we see it; "" where it is the root of another mount namespace */
 };

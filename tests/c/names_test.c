@@ -241,12 +241,89 @@ static void test_made_code(void)
     symbols_free(symbols);
 }
 
+/* The only child of PID. */
+static pid_t child_of(pid_t pid)
+{
+    char path[64];
+    int child = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%d", &child) != 1)
+        exit(2);
+    fclose(file);
+    return child;
+}
+
+/* A process whose mounts and process numbers are its own, though its root directory is ours: a container's, a
+ * service's. */
+static void test_namespaces(void)
+{
+    if (!shell("unshare -mpf true")) {
+        ok(true, "namespaces # SKIP the kernel makes none for us");
+        return;
+    }
+    write_file("contain",
+               "#!/bin/sh\nD=${0%/*}\nexec unshare -mpf sh -c 'exec 3<\"$0/jit\" && mount -t tmpfs none /tmp && "
+               "cat <&3 >/tmp/inside && chmod +x /tmp/inside && "
+               "echo 10000000 40 contained >/tmp/perf-1.map && exec 3<&- && exec /tmp/inside' \"$D\"\n");
+    shell("chmod +x contain");
+    struct program program = start(in_dir("contain"), NULL, NULL);
+    pid_t pid = child_of(program.pid);
+    struct symbols *symbols = symbols_new();
+    name_is(symbols, pid, CODE + 1, "contained", 1, "its own /tmp/perf-1.map counts, where it is process 1");
+    read_nm(in_dir("jit"), "");
+    struct symbol symbol;
+    for (size_t i = 0; i < known_count; i++)
+        if (!strcmp(known[i].name, "main")) {
+            name_is(symbols, pid, known[i].address + 1, "main", 1, "a program that only it sees has names");
+            symbols_lookup(symbols, pid, known[i].address, &symbol);
+            is_str(symbol.module, "/tmp/inside", "and the path that it sees");
+        }
+    kill(pid, SIGKILL);
+    stop(&program);
+    symbols_free(symbols);
+}
+
+/* An IFUNC, two versions of one function, and one without a version. */
+static void test_versions(void)
+{
+    write_file("versions.c", "__asm__(\".symver old, shared@V1\\n.symver new, shared@@V2\");\n"
+                             "__attribute__((noinline)) int old(int x) { return x * 3; } __attribute__((noinline)) int "
+                             "new(int x) { return x * 5; }\n"
+                             "static __attribute__((noinline)) int chosen(int x) { return x * 7; }\n"
+                             "static int (*choose(void))(int) { return chosen; }\n"
+                             "int picked(int) __attribute__((ifunc(\"choose\")));\n");
+    write_file("versions.map", "V1 { global: shared; picked; local: *; };\nV2 { global: shared; } V1;\n");
+    if (!ok(shell("cc -w -O1 -shared -fPIC versions.c -Wl,--version-script=versions.map -o versions && "
+                  "strip -o versions-stripped versions"),
+            "a library with versions is built"))
+        return;
+    static const char *const files[] = {"versions", "versions-stripped"};
+    for (size_t f = 0; f < 2; f++) {
+        read_nm(in_dir(files[f]), f ? "-D" : "");
+        struct image *image = open_image(files[f]);
+        uint64_t distance = distance_of_text(files[f]), offset;
+        unsigned shared = 0, picked = 0;
+        for (size_t i = 0; i < known_count; i++) {
+            const char *name = image_lookup(image, known[i].address - distance + 1, true, &offset);
+            shared += name && !strcmp(known[i].name, "shared") && !strcmp(name, "shared") && offset == 1;
+            picked += name && !strcmp(known[i].name, "picked") && !strcmp(name, "picked") && offset == 1;
+        }
+        is_int(shared, 2, "%s: both versions of a function have its name", files[f]);
+        is_int(picked, 1, "%s: an IFUNC's resolver has the IFUNC's", files[f]);
+        image_free(image);
+    }
+}
+
 int main(void)
 {
     begin_programs();
+    test_versions();
     test_minidebug();
     test_stubs();
-    if (geteuid() == 0)
+    if (geteuid() == 0) {
         test_made_code();
+        test_namespaces();
+    }
     return end_programs();
 }
