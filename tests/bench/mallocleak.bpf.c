@@ -57,6 +57,41 @@ int leak_free(void *ctx)
     return 0;
 }
 
+/* With the kernel's own stacks, which are complete where there are frame pointers. */
+struct {
+    __uint(type, BPF_MAP_TYPE_STACK_TRACE);
+    __uint(max_entries, 65536);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, 127 * sizeof(__u64));
+} frame_pointers SEC(".maps");
+
+SEC("kprobe/malloc_kernel")
+int kernel_malloc(void *ctx)
+{
+    __u64 *cookie = bpf_session_cookie();
+
+    if (!bpf_session_is_return()) {
+        *cookie = ARGUMENT0(ctx);
+        return 0;
+    }
+    __u64 address = RETURNED(ctx);
+    if (address) {
+        struct block block = {.bytes = *cookie, .at = bpf_ktime_get_ns()};
+        block.stack = bpf_get_stackid(ctx, &frame_pointers, BPF_F_USER_STACK);
+        bpf_map_update_elem(&live, &address, &block, BPF_ANY);
+    }
+    return 0;
+}
+
+SEC("kprobe/free_kernel")
+int kernel_free(void *ctx)
+{
+    __u64 address = ARGUMENT0(ctx);
+
+    bpf_map_delete_elem(&live, &address);
+    return 0;
+}
+
 /* The same probes with nothing to do. */
 SEC("kprobe/malloc_empty")
 int empty_malloc(void *ctx)

@@ -1,7 +1,7 @@
 /*
  * Attaches tests/bench/mallocleak.bpf.c to one process, by the same links as uplua (uprobe_multi and session):
  *
- *   mallocleak OBJECT leak|empty PID LIBC MALLOC_OFFSET FREE_OFFSET
+ *   mallocleak OBJECT leak|kernel|empty PID LIBC MALLOC_OFFSET FREE_OFFSET
  *
  * prints "ready", traces until stdin ends, prints the number of live blocks. The offsets are file offsets.
  */
@@ -61,10 +61,12 @@ static unsigned long count_entries(int map)
 int main(int argc, char **argv)
 {
     if (argc != 7) {
-        fprintf(stderr, "usage: mallocleak OBJECT leak|empty PID LIBC MALLOC_OFFSET FREE_OFFSET\n");
+        fprintf(stderr, "usage: mallocleak OBJECT leak|kernel|empty PID LIBC MALLOC_OFFSET FREE_OFFSET\n");
         return 2;
     }
-    bool empty = !strcmp(argv[2], "empty");
+    char malloc_name[32], free_name[32];
+    snprintf(malloc_name, sizeof(malloc_name), "%s_malloc", argv[2]);
+    snprintf(free_name, sizeof(free_name), "%s_free", argv[2]);
     uint32_t pid = (uint32_t)strtoul(argv[3], NULL, 10);
     struct bpf_object *object = bpf_object__open_file(argv[1], NULL);
     struct bpf_program *program;
@@ -75,14 +77,13 @@ int main(int argc, char **argv)
         const char *name = bpf_program__name(program);
         int type = strstr(name, "malloc") ? UPROBE_SESSION : UPROBE_MULTI;
         bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)type);
-        bpf_program__set_autoload(program, (strncmp(name, "empty", 5) == 0) == empty);
+        bpf_program__set_autoload(program, !strcmp(name, malloc_name) || !strcmp(name, free_name));
     }
     int code = bpf_object__load(object);
     if (code)
         return fail("load", code);
-    int on_malloc = bpf_program__fd(
-        bpf_object__find_program_by_name(object, empty ? "empty_malloc" : "leak_malloc"));
-    int on_free = bpf_program__fd(bpf_object__find_program_by_name(object, empty ? "empty_free" : "leak_free"));
+    int on_malloc = bpf_program__fd(bpf_object__find_program_by_name(object, malloc_name));
+    int on_free = bpf_program__fd(bpf_object__find_program_by_name(object, free_name));
     if (attach(on_free, UPROBE_MULTI, argv[4], strtoull(argv[6], NULL, 0), pid) < 0)
         return fail("attach to free", errno);
     if (attach(on_malloc, UPROBE_SESSION, argv[4], strtoull(argv[5], NULL, 0), pid) < 0)

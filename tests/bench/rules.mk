@@ -1,10 +1,23 @@
 # What `make bench` measures with, and the program in C that it compares with.
-BENCH := build/bench/mallocleak build/bench/mallocleak.bpf.o build/bench/measure build/bench/programs \
+BENCH := build/bench/mallocleak build/bench/mallocleak.bpf.o build/bench/measure build/bench/programs build/bench/chain \
+         build/bench/chain-fp build/bench/walk build/bench/walk.bpf.o build/bench/tables \
          $(patsubst tests/bench/handlers/%.bpf.c,build/bench/handlers/%.bpf.o,$(wildcard tests/bench/handlers/*.bpf.c))
 
 build/bench/%: tests/bench/%.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -o $@ $< -lbpf
+
+build/bench/chain-fp: tests/bench/chain.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -fno-omit-frame-pointer -DFRAME_POINTERS -o $@ $<
+
+build/bench/tables: tests/bench/tables.c $(LIBRARY) | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CC_FLAGS) -o $@ $< $(LD_FLAGS) $(LIBRARY) $(LIBS)
+
+build/bench/walk.bpf.o: tests/bench/walk.bpf.c bpf/rules.mk | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,BPF,$<) $(BPF_CLANG) $(BPF_FLAGS) -Wno-unused-parameter -c -o $@ $<
 
 build/bench/program.bpf.o: tests/bench/mallocleak.bpf.c bpf/rules.mk | $(CHECKED)
 	@mkdir -p $(@D)
