@@ -32,8 +32,6 @@
  */
 #define IS_TRAMPOLINE(address)                                                                                         \
     ((address) >> 12 == ((1ull << 47) - 8192) >> 12 || (address) >> 12 == ((1ull << 56) - 8192) >> 12)
-/* Addresses that are neither that page, nor above the least of them, nor below LOWEST_CODE; so many. */
-#define PLAIN_CODE ((1ull << 47) - 8192 - LOWEST_CODE)
 
 #elif defined(__TARGET_ARCH_arm64)
 
@@ -58,7 +56,6 @@
 /* The highest page of user space, as above: of 48 or 39 bits; pages have 4 to 64 KiB. */
 #define IS_TRAMPOLINE(address)                                                                                         \
     ((address) >> 16 == ((1ull << 48) - 1) >> 16 || (address) >> 16 == ((1ull << 39) - 1) >> 16)
-#define PLAIN_CODE ((1ull << 39) - 65536 - LOWEST_CODE)
 
 #else
 #error "define __TARGET_ARCH_x86 or __TARGET_ARCH_arm64"

@@ -115,6 +115,7 @@ struct unwind_early {
 /* Offsets in the kernel's structures, in bytes; all 0 where they are not known. */
 struct unwind_kernel {
     __u32 listening; /* 1: there is a user half, which makes tables */
+    __u32 changes;   /* of what is in unwind_process */
     __u32 area_start, area_end, area_offset, area_file; /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file */
     __u32 task_space;                                   /* struct task_struct: mm */
     __u32 file_inode;                                   /* struct file: f_inode */

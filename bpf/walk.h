@@ -47,7 +47,10 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
     return hash ^ hash >> 32;
 }
 
-enum { RULES = 4096 }; /* kept: 64 KiB */
+enum {
+    RULES = 4096, /* kept: 64 KiB */
+    KNOWN = 1024,
+};
 
 /*
  * The rules found last. CHECK is the key, a hash of address and process, combined with the rule: an entry that
@@ -57,6 +60,7 @@ struct rule_cache {
     struct {
         __u64 rule, check;
     } entries[RULES];
+    __u64 known[KNOWN]; /* ids of stacks that are in the store, which nothing leaves */
 };
 
 /*
@@ -74,6 +78,9 @@ static __always_inline __u64 rule_key(__u64 tag, __u64 pc)
 {
     return mix(tag, pc);
 }
+
+/* A number that changes when what is known of any process's mappings does. */
+long uplua_unwind_changes(void);
 
 /*
  * What the current process's mappings are known by: changes with them. 0: they are not known, and have been asked for;

@@ -139,21 +139,21 @@ static uint32_t place(struct program *program, bool moved)
     return used;
 }
 
+/* What the function NAME of bpf/ takes of the stack, with those that it calls. */
+static uint32_t function_bytes(const char *name)
+{
+    if (strncmp(name, "uplua_ustack", strlen("uplua_ustack")) != 0)
+        return LIBRARY_BYTES;
+    return strstr(name, "_older") ? WALK_OLDER_BYTES : WALK_BYTES;
+}
+
 /* What the functions of bpf/ that PROGRAM calls take of the stack. */
 static uint32_t library_bytes(const struct program *program)
 {
-    static const struct { const char *name; uint32_t bytes; } walks[] = {
-        { "uplua_ustack", WALK_BYTES }, { "uplua_ustack_older", WALK_OLDER_BYTES },
-    };
     uint32_t most = 0;
     for (const struct machine_block *block = program->entry; block; block = block->following)
         for (const struct machine_instruction *i = block->first; i; i = i->next) {
-            uint32_t bytes = LIBRARY_BYTES;
-            if (i->op != M_CALL || i->callee != CALL_LIBRARY)
-                continue;
-            for (size_t n = 0; n < sizeof walks / sizeof *walks; n++)
-                if (!strcmp(i->symbol, walks[n].name))
-                    bytes = walks[n].bytes;
+            uint32_t bytes = i->op == M_CALL && i->callee == CALL_LIBRARY ? function_bytes(i->symbol) : 0;
             most = bytes > most ? bytes : most;
         }
     return most;

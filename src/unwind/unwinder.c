@@ -37,6 +37,7 @@ struct unwinder {
     uint32_t place_count;        /* 0 stands for none */
     struct slabs slabs;
     struct ring_buffer *wanted;
+    struct unwind_kernel kernel;
     uint32_t generation;
     pid_t *pids; /* those that the kernel knows, ascending */
     size_t pid_count, pid_capacity;
@@ -83,6 +84,14 @@ static void remember(struct unwinder *unwinder, pid_t pid)
     unwinder->pid_count++;
 }
 
+/* To be called behind each change of the map of processes: the kernel's half looks into it again. */
+static void write_change(struct unwinder *unwinder)
+{
+    uint32_t key = 0;
+    unwinder->kernel.changes++;
+    bpf_map_update_elem(unwinder->maps.kernel, &key, &unwinder->kernel, BPF_ANY);
+}
+
 static void forget(struct unwinder *unwinder, pid_t pid)
 {
     if (!is_loaded(unwinder, pid))
@@ -90,6 +99,7 @@ static void forget(struct unwinder *unwinder, pid_t pid)
     uint32_t key = (uint32_t)pid;
     bpf_map_delete_elem(unwinder->maps.process, &key);
     bpf_map_delete_elem(unwinder->maps.early, &key);
+    write_change(unwinder);
     size_t at = position(unwinder, pid);
     unwinder->pid_count--;
     memmove(unwinder->pids + at, unwinder->pids + at + 1, (unwinder->pid_count - at) * sizeof pid);
@@ -207,6 +217,7 @@ static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
     unwinder->process.asked = 0;
     int rc = write_process(unwinder, pid);
     unwinder->counts.failures += rc != 0 || count > UNWIND_MAPPINGS;
+    write_change(unwinder);
     if (!rc)
         remember(unwinder, pid);
 }
@@ -275,10 +286,11 @@ static void *map_array(int fd, size_t size)
 /*
  * Tells the kernel's half where its kernel keeps what; where that cannot be found out, it knows only what is reported.
  */
-static void write_kernel(const struct unwinder *unwinder)
+static void write_kernel(struct unwinder *unwinder)
 {
-    struct unwind_kernel kernel = {.listening = 1,
-                                   .page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE))};
+    struct unwind_kernel *kernel = &unwinder->kernel;
+    kernel->listening = 1;
+    kernel->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
     struct kernel_field fields[] = {
         {"vm_area_struct", "vm_start", 0},
         {"vm_area_struct", "vm_end", 0},
@@ -296,16 +308,15 @@ static void write_kernel(const struct unwinder *unwinder)
         {"return_instance", "next", 0},
     };
     uint32_t *const places[] = {
-        &kernel.area_start,     &kernel.area_end,     &kernel.area_offset,     &kernel.area_file,
-        &kernel.file_inode,     &kernel.inode_number, &kernel.inode_super,     &kernel.super_device,
-        &kernel.task_space,     &kernel.task_uprobes, &kernel.uprobes_returns, &kernel.return_stack,
-        &kernel.return_original, &kernel.return_next,
+        &kernel->area_start,     &kernel->area_end,     &kernel->area_offset,     &kernel->area_file,
+        &kernel->file_inode,     &kernel->inode_number, &kernel->inode_super,     &kernel->super_device,
+        &kernel->task_space,     &kernel->task_uprobes, &kernel->uprobes_returns, &kernel->return_stack,
+        &kernel->return_original, &kernel->return_next,
     };
     int rc = kernel_btf_fields(fields, sizeof fields / sizeof *fields);
     for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
         *places[i] = fields[i].offset;
-    uint32_t key = 0;
-    bpf_map_update_elem(unwinder->maps.kernel, &key, &kernel, BPF_ANY);
+    write_change(unwinder);
 }
 
 int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct unwinder_maps *maps, bool everybody,
