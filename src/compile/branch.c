@@ -107,6 +107,17 @@ void build_compare(struct build *build, enum ir_op op, struct value *a, struct v
     branch(build, condition, negated ? no : yes, equal, negated ? yes : no, unequal);
 }
 
+/*
+ * True if SLOT, tested where it jumps to YES, is the result there: `c and a or b` tests a for what it is in Lua; that it is always true
+ * is no mistake. B comes into the same slot just before, where it may be the copy of a test itself.
+ */
+static bool goes_on(const struct build *build, uint32_t yes, unsigned slot)
+{
+    const struct instruction *instructions = build->frame->bytecode->instructions;
+    return yes > build->pc && (build_writes(&instructions[yes - 1], slot) ||
+                               (yes > 1 && instructions[yes - 1].op == BYTECODE_JMP && build_writes(&instructions[yes - 2], slot)));
+}
+
 void build_test(struct build *build, const struct instruction *instruction, bool jump_if_true, bool copy)
 {
     struct value *value = build_read(build, instruction->d);
@@ -115,9 +126,7 @@ void build_test(struct build *build, const struct instruction *instruction, bool
     int known = fold_truth(value);
     struct value *condition =
         known >= 0 ? ir_boolean(build->function, known) : build_value(build, IR_TRUTH, &value, 1);
-    /* `c and a or b` tests a for what it is in Lua; that it is always true there is no mistake. B comes into the same slot, or is there. */
-    condition->goes_on = copy || yes == no ||
-                         (yes > build->pc && build_writes(&build->frame->bytecode->instructions[yes - 1], instruction->d));
+    condition->goes_on = copy || yes == no || goes_on(build, yes, instruction->d);
     int slot = copy ? instruction->a : -1;
     struct knowledge truthy = { value, IR_PRESENT, jump_if_true ? slot : -1 };
     struct knowledge falsy = { value, IR_ABSENT, jump_if_true ? -1 : slot };

@@ -226,7 +226,8 @@ static void start_for(struct build *build, const struct instruction *instruction
     loop->position = build->position;
     build_start_loop(build, loop);
     struct value *index = build_read(build, base), *stop = build_read(build, base + 1), *step = build_read(build, base + 2);
-    index->bound = stop;
+    index->bounds[0] = stop;
+    index->bounds[1] = step;
     build_write(build, base + 3, index);
     if (fold_is_number(step))
         fold_integer(build->function, step, build->position);

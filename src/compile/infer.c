@@ -342,9 +342,12 @@ static struct type phi(struct inference *inference, struct value *value)
                          "a variable holds different functions, tables or shared objects on the ways to here: which one it is "
                          "has to be known when the handler is compiled");
     }
-    struct type bound = value->bound ? ir_value(value->bound)->type : (struct type){ 0 };
-    if (type.kind == TYPE_NUM && (bound.kind == TYPE_I64 || bound.kind == TYPE_U64))
-        type.kind = bound.kind;
+    bool counts_nums = value->bounds[0] && ir_value(value->args[0])->type.kind == TYPE_NUM;
+    for (size_t i = 0; i < 2 && counts_nums; i++) {
+        enum type_kind bound = ir_value(value->bounds[i])->type.kind;
+        if (bound == TYPE_U64 || (bound == TYPE_I64 && type.kind == TYPE_NUM))
+            type.kind = bound;
+    }
     return type;
 }
 

@@ -72,7 +72,7 @@ struct value {
     unsigned object;
     struct captured constant;
     const struct event_field *event;
-    struct value *bound; /* of the IR_PHI that counts a for loop: where it ends; an integer there makes the counter one */
+    struct value *bounds[2]; /* of the IR_PHI that counts a for loop: where it ends, and the step; an integer there makes the counter one */
     struct print *print; /* of an IR_EMIT that printf stands for, else NULL */
     struct access *access; /* what a pointer is asked for (access.h), once its type is known */
     bool deferred;    /* IR_MAP_GET: its value is loaded by the one IR_PRESENT of it; everybody else only asks whether it is there */

@@ -87,7 +87,9 @@ corpus.cases = {
     m[e.arg0] = x and x + 2 or 1LL
     q[e.arg0] = { a = e.arg0 > 3 and e.arg1 or e.arg2, b = not (e.arg0 < 5 or e.arg1 == 2), c = not x }]] },
   { "a way that what is never nil does not take", "local x = e.arg2 for i = 1, 2 do x = (not ('a' == 'b')) and x or e.arg3 % x m[i] = x end" },
-  { "a choice between a value and itself", "local x, y = e.arg0, e.comm x, y = e.arg1 > 2 and x or x, e.arg0 > 2 and y or y y = 5 and y or y m[x] = y" },
+  { "a choice between a value and itself", [[
+    local x, y = e.arg0, e.comm x, y = e.arg1 > 2 and x or x, e.arg0 > 2 and y or y y = 5 and y or y
+    x = e.arg3 > 4 and (k[1] and x or 7LL) or x m[x] = y]] },
   { "comparisons of all kinds", [[
     local a, b = e.arg2, e.arg3
     m[1], m[2], m[3], m[4], m[5], m[6] = a < b, a <= b, a > b, a >= b, a == b, a ~= b
@@ -164,6 +166,8 @@ corpus.cases = {
     m[1] = x for i = 5, -5, e.arg1 do n[i]:inc() end]], nil, "a for loop over integers" },
   { "a for by a step that may be nil", "for i = 1, 9, k[e.arg0] do n[i]:inc() end c.after:inc()", nil, "a for loop over integers" },
   { "fors by steps that are numbers", "local x = #e.comm for i = 1, 12, x do n[i]:inc() end for i = 12, 1, x - 8 do c[i]:inc() end" },
+  { "a for by an integer step that has one round", [[
+    for i = 1, 3, bit.band(e.arg0, 3) + 1 do n[bit.band(i, 6)]:inc() if ("x"):starts "" then break end end]], nil, "a for loop over integers" },
   { "a for by an unsigned step", "local x = 0 for i = 3, 23, up.u64(bit.band(e.arg0, 3) + 1) do x = x + i end m[1] = x", nil,
     "a for loop over integers" },
   { "a for to an unsigned bound", "local x = 0 for i = 1, up.u64(bit.band(e.arg0, 7)) do x = x + i end m[1] = x", nil,

@@ -436,6 +436,32 @@ function statement.reference(scope)
     { head = ("if %s%s then"):format(name, pick { "", " ~= nil" }), blocks = blocks, joints = joints, tail = "end" }
 end
 
+-- A loop whose rounds leave a reference to the next one, and to what follows. Where each round begins by writing to the map, what it was
+-- left is dead, and is used no more before it has been read anew.
+function statement.carried(scope)
+  if scope.no_mr then return statement.map(scope) end
+  local last, now, counter = fresh(scope, "r"), fresh(scope, "r"), fresh(scope, "i")
+  local function use(name)
+    return { pick { "if %s then %s.a = %s.a + 1 end", "if %s then s:add(%s.b) %s.o = 3 end", "if %s then r:emit(%s) ci[%s.a]:inc() end" }:gsub("%%s", name) }
+  end
+  local inner = inside(scope, { no_mr = true, loop = {} })
+  declare(inner, counter, "num", { constant = true })
+  local writes, body = chance(0.5), {}
+  if writes then
+    body[1] = { chance(0.3) and ("mr[%s] = nil"):format(key(scope, 1)) or ("mr[%s] = %s"):format(key(scope, 1), record(inner, 1)) }
+  else
+    body[1] = use(last)
+  end
+  body[2] = { ("local %s = mr[%s]"):format(now, key(inner, 1)) }
+  if chance(0.5) then
+    local known = inside(inner)
+    declare(known, now, "rec", { reference = true, loop = inner.loop })
+    body[3] = { head = ("if %s then"):format(now), blocks = { block(known) }, joints = {}, tail = "end" }
+  end
+  body[#body + 1] = { (writes or chance(0.5)) and ("%s = %s"):format(last, now) or ("if %s > %d then %s = %s end"):format(counter, random(0, 3), last, now) }
+  return { "local " .. last }, { head = ("for %s = 1, %d do"):format(counter, random(4)), blocks = { body }, joints = {}, tail = "end" }, use(last)
+end
+
 function statement.store(scope)
   if scope.no_mr then return statement.map(scope) end
   local k = key(scope, 1)
@@ -472,7 +498,7 @@ end
 local STATEMENTS = {
   { 6, statement["local"] }, { 6, statement.assign }, { 2, statement.multiple }, { 6, statement["if"] }, { 1, statement["do"] },
   { 2, statement["for"] }, { 2, statement["while"] }, { 0.05, statement.endless }, { 5, statement.map }, { 5, statement.aggregate },
-  { 2, statement.emit }, { 3, statement.reference }, { 2, statement.store }, { 2, statement.record }, { 2, statement.field },
+  { 2, statement.emit }, { 3, statement.reference }, { 1, statement.carried }, { 2, statement.store }, { 2, statement.record }, { 2, statement.field },
   { 1, statement.leave }, { 3, statement.call },
 }
 -- Where it is deep enough, or the handler large enough.
