@@ -142,3 +142,41 @@ int debugfile_open(const struct elffile *elf, const struct debugfile_search *sea
     }
     return fd;
 }
+
+/* Opens PATH, or the file of its name in the folder for such files, below ROOT. */
+static int open_common(int root, const char *debug_root, const char *path, const struct wanted *wanted)
+{
+    char other[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int fd = by_build_id(root, debug_root, wanted);
+    if (fd < 0 && path[0] == '/')
+        fd = try(root, path, wanted, false);
+    int length = snprintf(other, sizeof other, "%s/.dwz/%s", debug_root, slash ? slash + 1 : path);
+    if (fd < 0 && (size_t)length < sizeof other)
+        fd = try(root, other, wanted, false);
+    return fd;
+}
+
+int debugfile_open_common(const struct elffile *elf, const struct debugfile_search *search)
+{
+    const Elf64_Shdr *section = elffile_section(elf, SHT_PROGBITS, ".gnu_debugaltlink");
+    char link[PATH_MAX + ELFFILE_BUILD_ID_MAX];
+    if (!section || section->sh_size > sizeof link)
+        return -ENOENT;
+    size_t size = (size_t)section->sh_size;
+    int fd = elffile_read(elf, section->sh_offset, link, size);
+    if (fd)
+        return fd;
+    size_t length = strnlen(link, size); /* the path, then the build id */
+    struct wanted wanted = {.elf = elf};
+    if (!length || length + 1 >= size || size - length - 1 > sizeof wanted.id)
+        return -ENOENT;
+    wanted.id_length = size - length - 1;
+    memcpy(wanted.id, link + length + 1, wanted.id_length);
+    fd = -ENOENT;
+    if (search->root >= 0)
+        fd = open_common(search->root, DEBUGFILE_ROOT, link, &wanted);
+    if (fd < 0)
+        fd = open_common(-1, search->debug_root, link, &wanted);
+    return fd;
+}

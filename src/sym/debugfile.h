@@ -19,4 +19,10 @@ struct debugfile_search {
 /* A descriptor of the debug file of ELF, checked to belong to it; -ENOENT where there is none, -errno. */
 int debugfile_open(const struct elffile *elf, const struct debugfile_search *search);
 
+/*
+ * A descriptor of the file that ELF, which has debug information, shares some of it with (.gnu_debugaltlink: what dwz
+ * moves there from all files of a package), checked by its build id; -ENOENT where there is none, -errno.
+ */
+int debugfile_open_common(const struct elffile *elf, const struct debugfile_search *search);
+
 #endif

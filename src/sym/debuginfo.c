@@ -50,10 +50,16 @@ struct unit {
     size_t file_count;
 };
 
-struct debuginfo {
-    unsigned char *bytes; /* the file in memory */
+/* An ELF file in memory. */
+struct copy {
+    unsigned char *bytes;
     Elf *elf;
     Dwarf *dwarf;
+    uint64_t whole; /* bytes of its sections, uncompressed */
+};
+
+struct debuginfo {
+    struct copy own, common; /* common: what the file shares with others */
     struct unit *units;
     size_t unit_count;
     struct spans spans; /* of units */
@@ -177,7 +183,7 @@ static void parse_unit(struct debuginfo *debuginfo, struct unit *unit)
     Dwarf_Die entry;
     struct intervals list = {0};
     unit->parsed = true;
-    if (!dwarf_offdie(debuginfo->dwarf, unit->entry, &entry))
+    if (!dwarf_offdie(debuginfo->own.dwarf, unit->entry, &entry))
         return;
     read_children(debuginfo, unit, &entry, SPANS_NOBODY, &list, 0);
     spans_build(&unit->spans, list.items, list.count);
@@ -203,7 +209,7 @@ static int read_units(struct debuginfo *debuginfo)
     uint8_t type;
     int rc = 0;
     while (!rc && debuginfo->unit_count < MAX_UNITS &&
-           !dwarf_get_units(debuginfo->dwarf, cu, &cu, &version, &type, &entry, NULL)) {
+           !dwarf_get_units(debuginfo->own.dwarf, cu, &cu, &version, &type, &entry, NULL)) {
         if (type != DW_UT_compile && type != DW_UT_skeleton)
             continue;
         if (debuginfo->unit_count == capacity) {
@@ -280,9 +286,9 @@ static uint64_t whole_size(const Elf64_Shdr *section, const unsigned char *bytes
 }
 
 /* Copies what libdw needs of ELF into one file in memory: header, contents, names of sections, table of sections. */
-static int copy_sections(struct debuginfo *debuginfo, const struct elffile *elf, size_t *size)
+static int copy_sections(struct copy *copy, const struct elffile *elf, size_t *size)
 {
-    uint64_t total = sizeof(Elf64_Ehdr), whole = 0;
+    uint64_t total = sizeof(Elf64_Ehdr);
     size_t count = 2; /* the empty section and the one of the names */
     for (size_t i = 0; i < elf->section_count; i++) {
         if (!is_wanted(elf, &elf->sections[i]))
@@ -300,11 +306,11 @@ static int copy_sections(struct debuginfo *debuginfo, const struct elffile *elf,
         return -ENODATA;
     uint64_t names = total, table = (names + elf->section_names_size + 8) & ~UINT64_C(7);
     *size = (size_t)(table + count * sizeof(Elf64_Shdr));
-    debuginfo->bytes = calloc(1, *size);
-    if (!debuginfo->bytes)
+    copy->bytes = calloc(1, *size);
+    if (!copy->bytes)
         return -ENOMEM;
-    Elf64_Ehdr *header = (Elf64_Ehdr *)debuginfo->bytes;
-    Elf64_Shdr *sections = (Elf64_Shdr *)(debuginfo->bytes + table);
+    Elf64_Ehdr *header = (Elf64_Ehdr *)copy->bytes;
+    Elf64_Shdr *sections = (Elf64_Shdr *)(copy->bytes + table);
     memcpy(header->e_ident, ELFMAG, SELFMAG);
     header->e_ident[EI_CLASS] = ELFCLASS64;
     header->e_ident[EI_DATA] = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
@@ -316,7 +322,7 @@ static int copy_sections(struct debuginfo *debuginfo, const struct elffile *elf,
     header->e_shoff = table;
     header->e_shnum = (Elf64_Half)count;
     header->e_shstrndx = 1;
-    memcpy(debuginfo->bytes + names, elf->section_names, elf->section_names_size);
+    memcpy(copy->bytes + names, elf->section_names, elf->section_names_size);
     sections[1] =
         (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = elf->section_names_size, .sh_addralign = 1};
     uint64_t at = sizeof *header;
@@ -325,13 +331,13 @@ static int copy_sections(struct debuginfo *debuginfo, const struct elffile *elf,
         const Elf64_Shdr *from = &elf->sections[i];
         if (!is_wanted(elf, from))
             continue;
-        int rc = elffile_read(elf, from->sh_offset, debuginfo->bytes + at, (size_t)from->sh_size);
+        int rc = elffile_read(elf, from->sh_offset, copy->bytes + at, (size_t)from->sh_size);
         if (rc)
             return rc;
-        uint64_t uncompressed = whole_size(from, debuginfo->bytes + at, elf->section_names + from->sh_name);
-        if (uncompressed > MAX_DEBUG - whole)
+        uint64_t uncompressed = whole_size(from, copy->bytes + at, elf->section_names + from->sh_name);
+        if (uncompressed > MAX_DEBUG - copy->whole)
             return -EFBIG;
-        whole += uncompressed;
+        copy->whole += uncompressed;
         sections[next++] = (Elf64_Shdr){.sh_name = from->sh_name,
                                         .sh_type = SHT_PROGBITS,
                                         .sh_flags = from->sh_flags & SHF_COMPRESSED,
@@ -340,26 +346,41 @@ static int copy_sections(struct debuginfo *debuginfo, const struct elffile *elf,
                                         .sh_addralign = 8};
         at += (from->sh_size + 7) & ~UINT64_C(7);
     }
-    debuginfo->budget = whole;
     return 0;
 }
 
-int debuginfo_open(struct debuginfo **result, const struct elffile *elf)
+static void copy_close(struct copy *copy)
+{
+    dwarf_end(copy->dwarf);
+    elf_end(copy->elf);
+    free(copy->bytes);
+}
+
+/* Has libdw open a copy of ELF's debug information. */
+static int copy_open(struct copy *copy, const struct elffile *elf)
+{
+    size_t size = 0;
+    int rc = copy_sections(copy, elf, &size);
+    if (rc)
+        return rc;
+    elf_version(EV_CURRENT);
+    copy->elf = elf_memory((char *)copy->bytes, size);
+    if (copy->elf)
+        copy->dwarf = dwarf_begin_elf(copy->elf, DWARF_C_READ, NULL);
+    return copy->dwarf ? 0 : -ENODATA;
+}
+
+int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common)
 {
     struct debuginfo *debuginfo = calloc(1, sizeof *debuginfo);
     if (!debuginfo)
         return -ENOMEM;
-    size_t size = 0;
-    int rc = copy_sections(debuginfo, elf, &size);
-    if (!rc) {
-        rc = -ENODATA;
-        elf_version(EV_CURRENT);
-        debuginfo->elf = elf_memory((char *)debuginfo->bytes, size);
-        if (debuginfo->elf)
-            debuginfo->dwarf = dwarf_begin_elf(debuginfo->elf, DWARF_C_READ, NULL);
-        if (debuginfo->dwarf)
-            rc = read_units(debuginfo);
-    }
+    int rc = copy_open(&debuginfo->own, elf);
+    if (!rc && common && !copy_open(&debuginfo->common, common))
+        dwarf_setalt(debuginfo->own.dwarf, debuginfo->common.dwarf);
+    debuginfo->budget = debuginfo->own.whole;
+    if (!rc)
+        rc = read_units(debuginfo);
     if (rc)
         debuginfo_free(debuginfo);
     else
@@ -386,9 +407,8 @@ void debuginfo_free(struct debuginfo *debuginfo)
         unit_free(&debuginfo->units[i]);
     free(debuginfo->units);
     spans_free(&debuginfo->spans);
-    dwarf_end(debuginfo->dwarf);
-    elf_end(debuginfo->elf);
-    free(debuginfo->bytes);
+    copy_close(&debuginfo->own);
+    copy_close(&debuginfo->common);
     free(debuginfo);
 }
 
@@ -416,7 +436,7 @@ static const char *chase_text(Dwarf_Die *entry, unsigned name)
 static const char *node_name(struct debuginfo *debuginfo, struct node *node)
 {
     Dwarf_Die entry;
-    if (!node->name && dwarf_offdie(debuginfo->dwarf, node->entry, &entry)) {
+    if (!node->name && dwarf_offdie(debuginfo->own.dwarf, node->entry, &entry)) {
         const char *name = chase_text(&entry, DW_AT_linkage_name);
         if (!name)
             name = chase_text(&entry, DW_AT_MIPS_linkage_name); /* what compilers called it before DWARF 4 */
@@ -445,7 +465,7 @@ static const char *file_name(struct debuginfo *debuginfo, struct unit *unit, siz
         const char *name = dwarf_filesrc(unit->files, number, NULL, NULL), *folder = NULL;
         Dwarf_Die entry;
         Dwarf_Attribute attribute;
-        if (name && dwarf_offdie(debuginfo->dwarf, unit->entry, &entry) &&
+        if (name && dwarf_offdie(debuginfo->own.dwarf, unit->entry, &entry) &&
             dwarf_attr(&entry, DW_AT_comp_dir, &attribute))
             folder = dwarf_formstring(&attribute);
         char *whole = NULL;
@@ -490,7 +510,7 @@ static void find_call(struct debuginfo *debuginfo, struct unit *unit, const stru
     Dwarf_Die entry;
     Dwarf_Attribute attribute;
     Dwarf_Word number;
-    if (!dwarf_offdie(debuginfo->dwarf, node->entry, &entry))
+    if (!dwarf_offdie(debuginfo->own.dwarf, node->entry, &entry))
         return;
     if (dwarf_attr(&entry, DW_AT_call_file, &attribute) && !dwarf_formudata(&attribute, &number))
         place->file = file_name(debuginfo, unit, number);

@@ -24,8 +24,11 @@ struct place {
 /* True if ELF has debug information of its own. */
 bool debuginfo_is_in(const struct elffile *elf);
 
-/* Reads the debug information of ELF, which is not needed any more then. 0, -ENODATA: it has none, -EFBIG, -ENOMEM. */
-int debuginfo_open(struct debuginfo **result, const struct elffile *elf);
+/*
+ * Reads the debug information of ELF, and of COMMON, which it shares with other files, or NULL. Neither is needed any
+ * more then. 0, -ENODATA: it has none, -EFBIG, -ENOMEM.
+ */
+int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common);
 void debuginfo_free(struct debuginfo *debuginfo);
 
 /*

@@ -246,13 +246,27 @@ const char *image_lookup(struct image *image, uint64_t offset, bool executable, 
     return name;
 }
 
+static void open_debuginfo(struct image *image, const struct elffile *elf)
+{
+    struct elffile common;
+    int fd = debugfile_open_common(elf, &image->search);
+    if (fd >= 0 && !elffile_open(&common, fd))
+        debuginfo_open(&image->debuginfo, elf, &common);
+    else
+        debuginfo_open(&image->debuginfo, elf, NULL);
+    if (fd >= 0) {
+        elffile_close(&common);
+        close(fd);
+    }
+}
+
 /* Reads the debug information of ELF, whose addresses are BIAS above those of the image, or that of its debug file. */
 static void read_debuginfo(struct image *image, const struct elffile *elf, uint64_t bias)
 {
     struct elffile debug;
     image->debuginfo_bias = bias;
     if (debuginfo_is_in(elf)) {
-        debuginfo_open(&image->debuginfo, elf);
+        open_debuginfo(image, elf);
         return;
     }
     int fd = debugfile_open(elf, &image->search);
@@ -260,7 +274,7 @@ static void read_debuginfo(struct image *image, const struct elffile *elf, uint6
         return;
     if (!elffile_open(&debug, fd)) {
         image->debuginfo_bias = bias + first_address(&debug) - first_address(elf);
-        debuginfo_open(&image->debuginfo, &debug);
+        open_debuginfo(image, &debug);
         elffile_close(&debug);
     }
     close(fd);

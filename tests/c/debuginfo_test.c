@@ -376,10 +376,58 @@ static void test_variants(void)
     }
 }
 
+/* Two programs of which dwz has moved what they have in common, the inlined functions' names among it, into a third
+ * file. */
+static void test_common(void)
+{
+    static const char source[] =
+        "struct shared { int a, b, c; char text[100]; struct shared *next; }; int volatile sink;\n"
+        "static inline __attribute__((always_inline)) int twice(struct shared *s) { sink = s->a; return s->a * 2 + "
+        "s->b; }\n"
+        "static inline __attribute__((always_inline)) int thrice(struct shared *s) { return twice(s) * 3 + s->c; }\n"
+        "__attribute__((noinline)) int outer(struct shared *s) { return thrice(s) + twice(s->next); }\n"
+        "int main(int argc, char **argv) { struct shared s = {argc, 2, 3, \"\", &s}; (void)argv; return outer(&s); }\n";
+    write_file("one.c", source);
+    write_file("two.c", source);
+    if (!shell("command -v dwz >/dev/null")) {
+        ok(true, "common debug information # SKIP there is no dwz");
+        return;
+    }
+    if (!ok(shell("for n in one two; do cc -O2 -g -gdwarf-4 -Wl,--build-id $n.c -o $n || exit 1; done; "
+                  "dwz -m common.debug -M $PWD/common.debug one two && readelf -SW one | grep -q gnu_debugaltlink"),
+            "debug information is shared by two programs"))
+        return;
+    char file[256];
+    snprintf(file, sizeof file, "%s/one", dir);
+    for (int round = 0; round < 2; round++) {
+        struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = file};
+        struct stat stat;
+        int fd = open(file, O_RDONLY | O_CLOEXEC);
+        if (fd < 0 || fstat(fd, &stat))
+            exit(2);
+        struct image *image = image_new(fd, &stat, &search);
+        bool found = false;
+        find_text(file);
+        for (uint64_t at = 0; at < section_size && !found; at++) {
+            struct place places[8];
+            size_t count = image_places(image, section_offset + at, true, places, 8);
+            found = count == 3 && places[0].function && !strcmp(places[0].function, "twice") && places[0].line == 2 &&
+                    places[1].function && !strcmp(places[1].function, "thrice") && places[1].line == 3 &&
+                    places[2].function && !strcmp(places[2].function, "outer") && places[2].line == 4;
+        }
+        image_free(image);
+        is_int(found, !round,
+               round ? "without the third file they have no names"
+                     : "inlined functions have the names that stand there");
+        shell("cp two common.debug"); /* another file, with another build id */
+    }
+}
+
 int main(void)
 {
     begin_programs();
     test_libc();
     test_variants();
+    test_common();
     return end_programs();
 }
