@@ -5,6 +5,7 @@
 # make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
 # make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
 # make fuzz-compiler N=10000 SEED=1   random handlers in the kernel, the reference interpreter and LuaJIT
+# make test-debugger compares a thousand stacks of seven programs of Debian's with gdb's; installs what it needs
 # make test-browser  opens flame graphs in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, under libFuzzer
 # make test-vm    boots Debian's kernel 6.1 in qemu and runs there the tests that ask something of the kernel
@@ -164,6 +165,13 @@ test-browser:
 	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install browser
 	@$(MAKE) --no-print-directory uplua
 	@prove --exec tools/test-one.sh tests/browser/*_test.sh
+
+# Compares stacks with gdb's, on Debian's programs: no part of `make test`.
+.PHONY: test-debugger
+test-debugger:
+	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install debugger
+	@$(MAKE) --no-print-directory uplua
+	@tests/debugger/run
 
 demo: deps
 	@$(MAKE) --no-print-directory demo-programs

@@ -1,7 +1,8 @@
 #!/bin/sh
 # tools/deps.sh check     names the packages that the build and the tests need and that are missing; fails if there are any
 # tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` compares with,
-#                         `install vm` also what `make test-vm` boots another kernel with, `install browser` what `make test-browser` needs
+#                         `install vm` also what `make test-vm` boots another kernel with, `install browser` and `install debugger`
+#                         what `make test-browser` and `make test-debugger` need
 # Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X.
 set -u
 for_what=${2:-}
@@ -29,6 +30,8 @@ perl                cmd prove
 xz-utils            cmd xz
 END
     [ "$for_what" != bench ] || echo "bpftrace cmd bpftrace"
+    [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \
+        sqlite3 sqlite3 postgresql psql git git openssl openssl procps pgrep
     [ "$for_what" != browser ] || echo "chromium cmd chromium"
     [ "$for_what" != vm ] || printf '%s cmd %s\n' qemu-system-x86 qemu-system-x86_64 busybox-static busybox cpio cpio
 }

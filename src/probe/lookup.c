@@ -209,42 +209,44 @@ static int refuse_ifunc(const struct search *search, const struct binary *debug,
                      spec->text, spec->function, file);
 }
 
-/* 0 if the spec's offset is an instruction of the function MATCH. */
-static int check_inside(const struct search *search, const struct match *match, struct error *err)
+/* 0 if an instruction starts INSIDE bytes from the start of FUNCTION, which has SIZE bytes (0: that is not known). */
+static int check_inside(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
+                        uint64_t size, struct error *err)
 {
-    const struct spec *spec = search->spec;
     uint64_t start;
-    if (!spec->offset)
+    if (!inside)
         return 0;
-    if (spec->offset > MAX_INSIDE || (match->size && spec->offset >= match->size))
-        return error_set(err, -EINVAL, "%s: %s in %s has only %llu bytes", spec->text, spec->function,
-                         binary_module(search->binary)->name, (unsigned long long)match->size);
-    binary_offset(search->binary, match->address, &start);
-    size_t size = (size_t)spec->offset + LONGEST_INSTRUCTION;
-    if (match->size && size > match->size)
-        size = (size_t)match->size;
-    uint8_t *code = malloc(size);
+    if (inside > MAX_INSIDE || (size && inside >= size))
+        return error_set(err, -EINVAL, "%s: %s in %s has only %llu bytes", text, function, binary_module(binary)->name,
+                         (unsigned long long)size);
+    if (binary_offset(binary, address - inside, &start) < 0)
+        return error_set(err, -EINVAL, "%s: outside of the code of %s", text, binary_module(binary)->name);
+    size_t length = (size_t)inside + LONGEST_INSTRUCTION;
+    if (size && length > size)
+        length = (size_t)size;
+    uint8_t *code = malloc(length);
     if (!code)
         return error_set(err, -ENOMEM, "out of memory");
-    size = binary_read(search->binary, start, code, size);
-    bool boundary = spec->offset < size && arch_instruction_boundary(code, size, (size_t)spec->offset);
+    length = binary_read(binary, start, code, length);
+    bool boundary = inside < length && arch_instruction_boundary(code, length, (size_t)inside);
     free(code);
     if (!boundary)
         return error_set(err, -EINVAL,
                          "%s: no instruction starts at +%#llx of %s; a probe inside of one would corrupt the program",
-                         spec->text, (unsigned long long)spec->offset, spec->function);
+                         text, (unsigned long long)inside, function);
     return 0;
 }
 
-static int append(const struct search *search, const struct match *match, struct site_list *list, struct error *err)
+int lookup_append(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
+                  uint64_t size, struct site_list *list, struct error *err)
 {
-    const struct module *module = binary_module(search->binary);
-    int result = check_inside(search, match, err);
+    const struct module *module = binary_module(binary);
+    int result = check_inside(binary, text, function, address, inside, size, err);
     if (result < 0)
         return result;
-    uint64_t address = match->address + search->spec->offset, offset;
-    if (binary_offset(search->binary, address, &offset) < 0)
-        return error_set(err, -EINVAL, "%s: outside of the code of %s", search->spec->text, module->name);
+    uint64_t offset;
+    if (binary_offset(binary, address, &offset) < 0)
+        return error_set(err, -EINVAL, "%s: outside of the code of %s", text, module->name);
     struct site *items = realloc(list->items, (list->count + 1) * sizeof *items);
     if (!items)
         return error_set(err, -ENOMEM, "out of memory");
@@ -252,19 +254,28 @@ static int append(const struct search *search, const struct match *match, struct
     items[list->count++] = (struct site){
         .path = strdup(module->path),
         .module = strdup(module->name),
-        .function = strdup(match->name),
+        .function = strdup(function),
         .offset = offset,
         .address = address,
-        .inside = search->spec->offset,
+        .inside = inside,
     };
     struct site *site = &items[list->count - 1];
     return site->path && site->module && site->function ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+static int append(const struct search *search, const struct match *match, struct site_list *list, struct error *err)
+{
+    const struct spec *spec = search->spec;
+    return lookup_append(search->binary, spec->text, match->name, match->address + spec->offset, spec->offset, match->size, list,
+                         err);
 }
 
 int lookup_sites(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
 {
     struct search search = {.binary = binary, .spec = spec};
     struct binary *debug = NULL;
+    if (spec->address)
+        return lookup_address(binary, spec, list, err);
     int result = binary_functions(binary, collect, &search);
     /* A pattern means local functions too, which only .symtab has. */
     if (result == 0 && (search.count == 0 || (spec->pattern && !binary_has_symbols(binary))) &&

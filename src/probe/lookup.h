@@ -18,6 +18,17 @@ struct site_list {
  */
 int lookup_sites(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err);
 
+/*
+ * Appends one site of BINARY to LIST: INSIDE bytes into the FUNCTION at ADDRESS - INSIDE. TEXT: the spec, for messages. Where ADDRESS lies in
+ * no executable segment, or where no instruction starts there, it is refused. SIZE: of the function, 0
+ * where that is not known.
+ */
+int lookup_append(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
+                  uint64_t size, struct site_list *list, struct error *err);
+
+/* Appends the site that SPEC, an address, has in BINARY: in a function of its symbols or of its call frame information. */
+int lookup_address(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err);
+
 /* True if BINARY itself exports or contains code for the function NAME. */
 bool lookup_defines(const struct binary *binary, const char *name);
 

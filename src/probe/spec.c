@@ -39,6 +39,18 @@ static int cut_offset(struct spec *spec, struct error *err)
     return 0;
 }
 
+/* Takes a FUNCTION that is a number as an address. */
+static int read_address(struct spec *spec, struct error *err)
+{
+    char *end;
+    errno = 0;
+    spec->address = strtoull(spec->function, &end, 16);
+    if (*end || errno || !spec->address)
+        return error_set(err, -EINVAL, "%s: '%s' is not an address; write it as nm prints it, such as 0x27380", spec->text,
+                         spec->function);
+    return 0;
+}
+
 static int split(struct spec *spec, struct error *err)
 {
     const char *colon = find_colon(spec->text);
@@ -49,6 +61,8 @@ static int split(struct spec *spec, struct error *err)
     spec->function = strdup(colon + 1);
     if (!spec->binary || !spec->function)
         return error_set(err, -ENOMEM, "out of memory");
+    if (strncmp(spec->function, "0x", 2) == 0)
+        return read_address(spec, err);
     if (!spec->function[strspn(spec->function, "0123456789")]) {
         char *at = strchr(spec->binary, '@');
         if (at)

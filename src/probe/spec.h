@@ -1,4 +1,4 @@
-/* BINARY:FUNCTION[@VERSION][+OFFSET], as users write it. */
+/* BINARY:FUNCTION[@VERSION][+OFFSET] or BINARY:0xADDRESS, as users write it. */
 #ifndef UPLUA_PROBE_SPEC_H
 #define UPLUA_PROBE_SPEC_H
 
@@ -10,9 +10,10 @@
 struct spec {
     char *text; /* as given */
     char *binary;
-    char *function; /* with * ? [ it is a pattern */
+    char *function; /* with * ? [ it is a pattern; "0x…" where the spec is an address */
     char *version;  /* or NULL */
     uint64_t offset;
+    uint64_t address; /* as nm prints it; 0: a function is named */
     bool pattern;
 };
 

@@ -39,6 +39,11 @@ int main(void)
     parses("app:operator+", "app", "operator+", NULL, 0);
     parses("libstdc++:_Znwm", "libstdc++", "_Znwm", NULL, 0);
     parses("libc.so.6:str*", "libc.so.6", "str*", NULL, 0);
+    parses("libc:0x27380", "libc", "0x27380", NULL, 0);
+    refuses("libc:0x", "not an address");
+    refuses("libc:0x12z", "not an address");
+    refuses("libc:0x27380+4", "not an address");
+    refuses("libc:0x10000000000000000", "not an address");
     refuses("malloc", "BINARY:FUNCTION");
     refuses("", "BINARY:FUNCTION");
     refuses(":malloc", "BINARY:FUNCTION");
