@@ -77,6 +77,10 @@ ok(stack.intern(26):frames()[2].offset ~= 0 or stack.intern(26):frames()[2].symb
 put(27, address(ffi.new "char[64]"))
 like(tostring(stack.intern(27)), "^     %[?[%w_]+%]?%+0x%x+$", "memory without a symbol is module and offset")
 
+put(31, 0xffffffff81000100ULL, malloc, free + 7)
+like(stack.intern(31):folded(), "^free;malloc;", "below the kernel's frames the first address is none that is returned to")
+is(stack.intern(31):frames()[1].kernel, true, "a kernel's frame says so")
+
 local short = stack.intern(25)
 local place = ("0x%x free (libc.so.6)"):format(tonumber(free) + 8)
 is(short:text { offsets = false }, "     malloc\n     free", "a style: without offsets")
