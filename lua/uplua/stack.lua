@@ -313,12 +313,17 @@ end
 
 -- What was lost of it, for the ledger: { { text, count }, … }.
 function stack.lost()
+  local list = {}
   local records, frames = frame.lost()
-  if not records then return {} end
-  return {
-    { "mapping not recorded: what it holds may have no names", records },
-    { "frame of a process that has exited: nothing is known of its mappings", frames },
-  }
+  if records then
+    list[1] = { "mapping not recorded: what it holds may have no names", records }
+    list[2] = { "frame of a process that has exited: nothing is known of its mappings", frames }
+  end
+  if unwinder then
+    local _, _, _, failures = unwinder:counts()
+    list[#list + 1] = { "unwind table, or what a process maps, not loaded: the kernel has no room", failures }
+  end
+  return list
 end
 
 return stack

@@ -216,7 +216,8 @@ static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
     unwinder->process.generation = ++unwinder->generation;
     unwinder->process.asked = 0;
     int rc = write_process(unwinder, pid);
-    unwinder->counts.failures += rc != 0 || count > UNWIND_MAPPINGS;
+    /* What more there is the kernel's half finds by itself, file by file, where it knows its own kernel. */
+    unwinder->counts.failures += rc != 0 || (count > UNWIND_MAPPINGS && !unwinder->kernel.file_inode);
     write_change(unwinder);
     if (!rc)
         remember(unwinder, pid);

@@ -3,6 +3,7 @@ local ffi = require "ffi"
 local tap = require "tap"
 local kernel = require "kernel"
 local core = require "uplua.core"
+local loop = require "uplua.loop"
 local stack = require "uplua.stack"
 local ok, is, like = tap.ok, tap.is, tap.like
 
@@ -125,5 +126,14 @@ symbols:close()
 symbols:close()
 is(tostring(symbols), "symbols (closed)", "symbols close")
 ok(not pcall(symbols.lookup, symbols, pid, 1), "and are not used then")
+
+local new, watch = core.unwind.new, loop.watch
+core.unwind.new = function() return { fd = function() return 7 end, counts = function() return 1, 2, 3, 23 end } end
+loop.watch = function() end
+stack.unwind({}, true)
+core.unwind.new, loop.watch = new, watch
+local lost = stack.lost()
+is(lost[#lost][1] .. " " .. lost[#lost][2], "unwind table, or what a process maps, not loaded: the kernel has no room 23",
+   "what the unwinder finds no room for is in the ledger")
 
 tap.done_testing()

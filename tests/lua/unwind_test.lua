@@ -55,6 +55,8 @@ for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang
   like(names, "^mark compare .* sorted main .*_start$", "through libc")
   names = chain(program, "thread")
   like(names, "^mark thread_main %S+ %S+$", "a thread, down to its start: start_thread and clone3, where those have names")
+  names = chain(program, "mappings")
+  like(names, "^mark compare .* sorted mappings main .*_start$", "through libc, which lies above 307 other executable mappings")
   check(program, "library", "called_back inner through library", "through a library that was loaded a moment ago")
 end
 

@@ -1,14 +1,16 @@
 /*
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
- *   chain KIND    shallow (23 calls), deep (101), variable, aligned, expression, handler, sorted, thread, library
+ *   chain KIND    shallow (23 calls), deep (101), variable, aligned, expression, handler, sorted, thread, library, mappings
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "noinline.h"
@@ -164,6 +166,19 @@ NOINLINE long library(const char *program)
     return through ? through(called_back) + sink : -1;
 }
 
+/* The program's file again and again, below the libraries: more executable mappings than the unwinder has room for. */
+NOINLINE long mappings(const char *program)
+{
+    enum { MAPPINGS = 307 };
+    int fd = open(program, O_RDONLY);
+    for (int i = 0; i < 2 * MAPPINGS; i++) /* every other one: neighbours would be one mapping */
+        if (fd < 0 || mmap(NULL, 1 << 16, i & 1 ? PROT_READ : PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+            return -1;
+    usleep(300000); /* they are known */
+    sink = 0;
+    return sorted() + sink;
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -174,6 +189,8 @@ int main(int argc, char **argv)
     const char *kind = argc > 1 ? argv[1] : "";
     if (!strcmp(kind, "library"))
         return library(argv[0]) < 0;
+    if (!strcmp(kind, "mappings"))
+        return mappings(argv[0]) < 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(kind, kinds[i].name)) {
             sink = kinds[i].run() & 0; /* no tail call */
