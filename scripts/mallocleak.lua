@@ -73,8 +73,8 @@ local pids = core.target.pids()
 -- Objects that handlers and report share ------------------------------------------------------------------------------
 
 local live        = up.hash { max = options.max } -- address → block
-local moving      = up.hash { max = 65536 }       -- thread → block that a realloc under way may free
-local inside      = up.hash { max = 65536 }       -- thread → depth of allocator functions that call each other
+local moving      = up.hash { max = 16384 }       -- thread → block that a realloc under way may free
+local inside      = up.hash { max = 16384 }       -- thread → depth of allocator functions that call each other
 local under_way   = up.var(0)                     -- sum of these depths: 0 saves the others a lookup
 local counting    = up.var(core.target.command() and 1 or 0) -- 1 while all probes are there; a command waits for them
 local allocations = up.count()
