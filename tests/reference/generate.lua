@@ -454,7 +454,7 @@ function statement.carried(scope)
   end
   body[2] = { ("local %s = mr[%s]"):format(now, key(inner, 1)) }
   if chance(0.5) then
-    local known = inside(inner)
+    local known = inside(inner, { stays = true }) -- where what is there always leaves, nil is all that the next round can be left
     declare(known, now, "rec", { reference = true, loop = inner.loop })
     body[3] = { head = ("if %s then"):format(now), blocks = { block(known) }, joints = {}, tail = "end" }
   end
@@ -486,6 +486,7 @@ function statement.field(scope)
 end
 
 function statement.leave(scope)
+  if scope.stays then return statement.aggregate(scope) end
   local results = scope.results and scope.results(scope) or ""
   return { ("if %s then return %s end"):format(expr.bool(scope, 2), results) }
 end
