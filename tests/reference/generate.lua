@@ -29,11 +29,12 @@ local c, ci, ct, cb, s, si, ss = up.count(), up.count { max = 64 }, up.count { m
 local h, hs, l, d, st, lo, hi = up.hist(), up.hist { max = 64 }, up.lhist(-20, 100, 15), up.hdr(2, { max = 64 }), up.stats { max = 64 },
   up.min(), up.max { max = 64 }
 local v, w, r = up.var(3), up.var(-9), up.ring { size = "256K" }
+local vs, vb, vn, vi, vu = up.var("first"), up.var(false), up.var(7, "u32"), up.var(-1, "i16"), up.var(1ULL)
 mi:set(1, 5) mi:set(-1, 9223372036854775807LL) ms:set("uplua", 7) mstr:set(2, "two") mb:set(0, false) full:set(0, 1) per:set(1, 4)
 mt:set({ 1, "a" }, 3) mr:set(2, { a = 5, b = -1, s = "of the script", o = 3, sub = { x = 9, y = true } })
 ]]
 generate.names = { "mi", "ms", "mt", "mb", "mstr", "mr", "mq", "full", "per", "c", "ci", "ct", "cb", "s", "si", "ss", "h", "hs", "l", "d", "st", "lo",
-  "hi", "v", "w", "r" }
+  "hi", "v", "w", "r", "vs", "vb", "vn", "vi", "vu" }
 
 local MEMORY = 0x30000000 -- world.memory
 
@@ -99,7 +100,7 @@ local function leaf(scope)
     { 3, function() return pick(INTEGERS) end },
     { 5, function() return variable(scope, "i64") or pick(INTEGERS) end },
     { 5, function() return scope.event and ("%s.arg%d"):format(scope.event, random(0, 11)) or pick(INTEGERS) end },
-    { 1, function() return pick { "v:get()", "w:get()" } end },
+    { 1, function() return pick { "v:get()", "w:get()", "vn:get()", "vi:get()" } end },
   }
 end
 
@@ -158,6 +159,7 @@ function expr.u64(scope, depth)
   return choose {
     { 2, function() return pick(UNSIGNED) end },
     { 3, function() return variable(scope, "u64") or pick(UNSIGNED) end },
+    { 1, function() return "vu:get()" end },
     { 3, function() return ("up.u64(%s)"):format(expr.i64(scope, depth - 1)) end },
     { 3, function() return binary("u64", { "+", "-", "*", "/", "%" })(scope, depth) end },
     { 2, function() return ("(%s %s %s)"):format(expr.u64(scope, depth - 1), pick { "+", "-", "*", "/", "%" }, mixed(scope, depth - 1)) end },
@@ -176,6 +178,7 @@ function expr.str(scope, depth)
     { 2, function() return scope.event and scope.event .. ".comm" or pick(STRINGS) end },
     { 3, function() return variable(scope, "str") or pick(STRINGS) end },
     { 2, function() return ("(mstr[%s] or %s)"):format(key(scope, depth), expr.str(scope, 0)) end },
+    { 1, function() return "vs:get()" end },
     { 1, function() return ("(%s and %s or %s)"):format(expr.bool(scope, depth - 1), expr.str(scope, 0), expr.str(scope, 0)) end },
     { 1, function()
       local s = field(scope, "s")
@@ -203,6 +206,7 @@ function expr.bool(scope, depth)
     { 2, function() return ("(not %s)"):format(expr.bool(scope, depth - 1)) end },
     { 3, function() return ("(%s %s %s)"):format(expr.bool(scope, depth - 1), pick { "and", "or" }, expr.bool(scope, depth - 1)) end },
     { 1, function() return variable(scope, "bool") or "true" end },
+    { 1, function() return "vb:get()" end },
     { 1, function() return ("(mb[%s] == true)"):format(key(scope, depth)) end },
     { 0.3, function() return ("(%s < %s)"):format(risky(scope, depth - 1), expr.i64(scope, depth - 1)) end },
   }
@@ -320,13 +324,19 @@ statement["for"] = function(scope)
   else
     range = ("%d, %d, %d"):format(random(-3, 3), random(-3, 6), pick { 1, 2, 1, -1, 3 })
   end
-  if chance(0.15) then -- a step that only the run knows
-    integer = chance(0.7) or not variable(scope, "num")
-    local step = integer and pick { "bit.band(%s, 3) + 1", "-1 - bit.band(%s, 3)", "bit.band(%s, 7) - 3" }:format(expr.i64(scope, 1))
-    range = ("%d, %d, %s"):format(random(-3, 3), random(-3, 6), step or variable(scope, "num"))
-  end
   local body = loop_body(scope, function(inner) declare(inner, name, integer and "i64" or "num", { constant = true }) end)
   return { head = ("for %s = %s do"):format(name, range), blocks = { body }, joints = {}, tail = "end" }
+end
+
+-- A for whose step only the run knows; one of 0 would fill the ring.
+function statement.step(scope)
+  local name, rounds, integer = fresh(scope, "i"), fresh(scope, "k"), chance(0.7) or not variable(scope, "num")
+  local step = pick { "bit.band(%s, 3) + 1", "-1 - bit.band(%s, 3)", "bit.band(%s, 7) - 3" }:format(expr.i64(scope, 1))
+  if not integer then step = variable(scope, "num") end
+  local body = loop_body(scope, function(inner) declare(inner, name, integer and "i64" or "num", { constant = true }) end)
+  table.insert(body, 1, { ("%s = %s + 1 if %s > 9 then break end"):format(rounds, rounds, rounds) })
+  return { ("local %s = 0"):format(rounds) },
+    { head = ("for %s = %d, %d, %s do"):format(name, random(-3, 3), random(-3, 6), step), blocks = { body }, joints = {}, tail = "end" }
 end
 
 statement["while"] = function(scope)
@@ -395,6 +405,19 @@ function statement.aggregate(scope)
     { 1, function() return ("lo:add(%s) hi[%s]:add(%s)"):format(x, small(scope, 1), x) end },
     { 1, function() return ("v:%s(%s)"):format(pick { "set", "add" }, x) end },
     { 1, function() return ("w:add(%s)"):format(x) end },
+  } }
+end
+
+-- A var holds what it was made for; one that is narrow what was cut for it, and wraps there.
+function statement.var(scope)
+  return { choose {
+    { 2, function() return ("vs:set(%s)"):format(expr.str(scope, 2)) end },
+    { 1, function() return ("vb:set(%s)"):format(expr.bool(scope, 2)) end },
+    { 1, function() return ("vn:set(up.u32(%s))"):format(expr.i64(scope, 2)) end },
+    { 2, function() return ("vn:add(%s)"):format(expr[pick { "i64", "num" }](scope, 2)) end },
+    { 2, function() return ("vi:set(up.i16(%s))"):format(expr.i64(scope, 2)) end },
+    { 1, function() return ("vu:set(%s)"):format(expr.u64(scope, 2)) end },
+    { 1, function() return ("vu:add(%s)"):format(expr.i64(scope, 2)) end },
   } }
 end
 
@@ -500,12 +523,12 @@ local STATEMENTS = {
   { 6, statement["local"] }, { 6, statement.assign }, { 2, statement.multiple }, { 6, statement["if"] }, { 1, statement["do"] },
   { 2, statement["for"] }, { 2, statement["while"] }, { 0.05, statement.endless }, { 5, statement.map }, { 5, statement.aggregate },
   { 2, statement.emit }, { 3, statement.reference }, { 1, statement.carried }, { 2, statement.store }, { 2, statement.record }, { 2, statement.field },
-  { 1, statement.leave }, { 3, statement.call },
+  { 1, statement.leave }, { 3, statement.call }, { 2, statement.var }, { 1, statement.step },
 }
 -- Where it is deep enough, or the handler large enough.
 local SIMPLE = {
   { 4, statement["local"] }, { 6, statement.assign }, { 2, statement.multiple }, { 4, statement.map }, { 5, statement.aggregate },
-  { 1, statement.emit }, { 1, statement.store }, { 1, statement.field }, { 2, statement.call },
+  { 1, statement.emit }, { 1, statement.store }, { 1, statement.field }, { 2, statement.call }, { 1, statement.var },
 }
 
 function block(scope, count)

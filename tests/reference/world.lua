@@ -132,12 +132,12 @@ end
 
 function world:var_set(var, v)
   if v == nil then self.fail "arithmetic on nil" end
-  var.value = numbers.i64(v)
+  var.value = numbers.is_number(v) and var.cast(v) or v
 end
 
 function world:var_add(var, v)
   if v == nil then self.fail "arithmetic on nil" end
-  var.value = var.value + numbers.i64(v)
+  var.value = var.cast(var.value + numbers.i64(v))
 end
 
 function world:emit(ring, record)
@@ -200,7 +200,10 @@ function world:constructors(metatable)
   for _, kind in ipairs { "count", "sum", "min", "max", "stats", "hist" } do aggregation(kind) end
   aggregation("lhist", "low", "high", "step")
   aggregation("hdr", "digits")
-  function up.var(initial) return object { kind = "var", value = numbers.i64(initial) } end
+  function up.var(initial, type)
+    local cast = numbers.cast[type or numbers.is_u64(initial) and "u64" or "i64"]
+    return object { kind = "var", cast = cast, value = numbers.is_number(initial) and cast(initial) or initial }
+  end
   function up.ring() return object { kind = "ring", emitted = {} } end
   return up
 end
