@@ -53,15 +53,29 @@ __hidden unsigned long uplua_hdr_bucket(long v, unsigned long bits)
     return (scale << bits) + ((__u64)v >> scale);
 }
 
-static __always_inline void raise_to(__u64 *maximum, __u64 value)
+/*
+ * Raises *MAXIMUM to VALUE. A global function, which the verifier goes through once: unrolled at each call, it would be most of what
+ * it has to look at in a handler with many aggregations.
+ */
+long uplua_raise(__u64 *maximum, long value)
 {
+    if (!maximum)
+        return 0;
     /* Each failure means that another handler has raised it meanwhile. */
     for (int attempt = 0; attempt < 8; attempt++) {
         __u64 old = *(volatile __u64 *)maximum;
-        if (old >= value || __sync_val_compare_and_swap(maximum, old, value) == old)
-            return;
+        if (old >= (__u64)value || __sync_val_compare_and_swap(maximum, old, (__u64)value) == old)
+            return 0;
     }
     __sync_fetch_and_add(&aggregate_lost[AGGREGATE_LOST_EXTREME], 1);
+    return 0;
+}
+
+/* Most values raise nothing. */
+static __always_inline void raise_to(__u64 *maximum, __u64 value)
+{
+    if (*(volatile __u64 *)maximum < value)
+        uplua_raise(maximum, (long)value);
 }
 
 static __always_inline void distribute(struct distribution *distribution, long v, unsigned long bucket)
