@@ -102,6 +102,7 @@ end
 local function add_program(lines, program, probe)
   local where = part_of(program, probe)
   lines[#lines + 1] = ("%s %s%s"):format(probe.kind, text.escape(probe.spec), where and " (" .. where .. ")" or "")
+  if probe.where then row(lines, "at", probe.where) end
   add_sites(lines, probe.sites)
   local scratch = program.scratch > 0 and ", " .. plural(program.scratch, "byte") .. " of other memory" or ""
   row(lines, "takes", ("%s, %s of stack%s"):format(plural(program.count, "instruction"), plural(program.stack, "byte"), scratch))

@@ -16,7 +16,7 @@ function sampling.profile(hertz, given, handler)
   local name = ("%d"):format(hertz)
   setup.check("profile", name, given, handler)
   setup.declare {
-    kind = "profile", spec = name, sites = {}, handler = handler,
+    kind = "profile", spec = name, sites = {}, where = ("each CPU that is not idle, %d times a second"):format(hertz), handler = handler,
     attach = function(_, program, link)
       local ok, result = pcall(core.probe.sample, program.fd, hertz)
       if not ok then error("profile: " .. result, 0) end

@@ -56,8 +56,8 @@ local function declare(kind, spec, given, handler)
   setup.declare { kind = kind, spec = spec, sites = sites:list(), handler = handler, attach = attach_function(sites) }
 end
 
--- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, and attach(probe, program,
--- link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
+-- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, where, a text for
+-- --explain in their place, and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 function setup.declare(probe) pending[#pending + 1] = probe end
 
 -- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered. Raises what is wrong with SPEC.

@@ -107,7 +107,7 @@ refused(('n = count() profile(%d, function(e) n:inc() end)'):format(most + 1),
         ("profile: cannot sample %d times a second: this kernel permits %d %%(sysctl kernel%%.perf_event_max_sample_rate%%)"):format(most + 1, most),
         "too often for the kernel")
 run = target.uplua [[--explain -e 'n = count() profile(99, function(e) n[e:kstack(5)]:inc() end)']]
-like(run.out, "profile 99\n.*uplua_kstack", "--explain")
+like(run.out, "profile 99\n  at       each CPU that is not idle, 99 times a second\n.*uplua_kstack", "--explain")
 run = target.uplua [[-e 'n = count() profile(499, function(e) n[e:kstack(2)]:inc() end)' -- ./build/targets/busy kernel]]
 like(run.out, "\n *%d+\n +[%w_.]+%+0x%x+\n +[%w_.]+%+0x%x+\n *%d", "the kernel's stack alone, cut to two frames")
 is(run.err, "", "… without a loss")
