@@ -391,6 +391,11 @@ static __always_inline struct scratch *prepare(long ip, long sp, long fp, long l
     return scratch;
 }
 
+static __always_inline __u64 id_of(__u64 hash)
+{
+    return hash <= STACK_UNKNOWN ? hash + 2 : hash;
+}
+
 /* The id of the stack that has been walked, which is kept. */
 static __always_inline long finish(struct scratch *scratch, struct rule_cache *cache)
 {
@@ -405,8 +410,7 @@ static __always_inline long finish(struct scratch *scratch, struct rule_cache *c
         lose(STACK_LOST_DEPTH);
     scratch->stack.count = scratch->count;
     scratch->stack.end = end;
-    __u64 hash = mix(scratch->hash, scratch->count << 8 | end);
-    __u64 id = hash <= STACK_UNKNOWN ? hash + 2 : hash;
+    __u64 id = id_of(mix(scratch->hash, scratch->count << 8 | end));
     put_again(&scratch->stack, id, cache);
     release(scratch);
     return id;
@@ -536,10 +540,12 @@ __hidden long uplua_ustack_sampled_older(void *ctx, long depth)
     return WALK(uplua_stack_walk_older, at, depth, 0);
 }
 
-/* The hash of the COUNT frames in SCRATCH. */
+#define KERNEL_HASH(count) mix(-1ull, (count)) /* before its frames */
+
+/* The hash of the COUNT frames of the kernel in SCRATCH. */
 long uplua_stack_hash(struct scratch *scratch, long count)
 {
-    __u64 hash = mix(-1ull, count);
+    __u64 hash = KERNEL_HASH(count);
     if (!scratch)
         return 0;
     for (__u64 i = scratch->zero; i < STACK_FRAMES && i < (__u64)count; i++)
@@ -565,8 +571,35 @@ __hidden long uplua_kstack(void *ctx, long depth)
     scratch->stack.tgid = 0;
     scratch->stack.count = count;
     scratch->stack.end = STACK_WHOLE;
-    __u64 id = hash <= STACK_UNKNOWN ? hash + 2 : hash;
+    __u64 id = id_of(hash);
     put(&scratch->stack, id);
+    release(scratch);
+    return id;
+}
+
+/*
+ * The id of the stack that is the kernel's, KERNEL, and below it the user's, USER: ids both. The user's own where the kernel's has no
+ * frames or could not be taken.
+ */
+long uplua_stack_join(long kernel, long user)
+{
+    __u32 none = 0;
+    struct rule_cache *cache = bpf_map_lookup_elem(&stack_rules, &none);
+    if (kernel == STACK_UNKNOWN || (__u64)kernel == id_of(KERNEL_HASH(0)) || !cache)
+        return user;
+    struct scratch *scratch = acquire();
+    if (!scratch) {
+        lose(STACK_LOST_BUSY);
+        return STACK_UNKNOWN;
+    }
+    scratch->tag = 0; /* no walk was made for this process */
+    scratch->stack.tgid = bpf_get_current_pid_tgid() >> 32;
+    scratch->stack.count = 2;
+    scratch->stack.end = STACK_JOINED;
+    scratch->stack.frames[0] = kernel;
+    scratch->stack.frames[1] = user;
+    __u64 id = id_of(mix(mix(mix(scratch->stack.tgid, STACK_JOINED), kernel), user));
+    put_again(&scratch->stack, id, cache);
     release(scratch);
     return id;
 }

@@ -15,6 +15,7 @@ enum stack_end {
     STACK_UNMAPPED,   /* the last frame lies in no file that is known: not yet, or it is no code */
     STACK_UNREADABLE, /* the stack's memory cannot be read, or holds what cannot be */
     STACK_CUT,        /* at STACK_FRAMES */
+    STACK_JOINED,     /* no frames: frames[0] is the id of the kernel's stack, frames[1] that of the user's below it */
 };
 
 struct stack {

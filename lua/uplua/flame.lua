@@ -3,9 +3,9 @@
 --   flame.write(path, source, [options])   writes the picture
 --   flame.svg(source, [options])           returns it as text
 --
--- SOURCE: a count, a sum or any other object with pairs(), or a table: stack → number. Keys that are tuples become one column: their strings and
--- numbers lie below, then the program's stack, above it the kernel's, in whatever order they stand. OPTIONS: title, a text; unit, what the
--- numbers count ("samples"; "bytes").
+-- SOURCE: a count, a sum or any other object with pairs(), or a table: stack → number. Keys that are tuples become one column: their
+-- strings and numbers lie below, then stacks of programs, above them the kernel's; what is of one kind lies in the key's order, the
+-- first lowest. OPTIONS: title, a text; unit, what the numbers count ("samples"; "bytes").
 --
 -- A frame is as wide as its number, its callers lie below. A click shows what lies above a frame in the full width, a click on the
 -- lowest row everything again; Ctrl+F or / searches. All is in the file; drawn is what is wide enough to be seen, so that 50,000
@@ -56,20 +56,21 @@ local function add_stack(node, s, value)
   return node
 end
 
--- What KEY consists of: labels, then the program's stacks, then the kernel's.
+-- What KEY consists of, each kind in the key's order: labels, then the stacks of programs, then the kernel's.
 local function parts_of(key)
-  local labels, stacks = {}, {}
+  local labels, stacks, kernels = {}, {}, {}
   local count = record.is(key) and #record.names(key) or type(key) == "table" and #key
   for i = 1, count or 1 do
     local part = count and key[i] or not count and key
     if not stack.is(part) then
       labels[#labels + 1] = part
     elseif part:pid() == 0 then
-      stacks[#stacks + 1] = part
+      kernels[#kernels + 1] = part
     else
-      table.insert(stacks, 1, part)
+      stacks[#stacks + 1] = part
     end
   end
+  for _, part in ipairs(kernels) do stacks[#stacks + 1] = part end
   return labels, stacks
 end
 

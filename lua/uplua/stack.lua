@@ -61,13 +61,25 @@ local function find(state)
   end
 end
 
+-- Why a stack has no more frames (enum stack_end of bpf/stack.h). A joined one has none itself: it has the ids of the kernel's stack and of
+-- the program's below it.
+local NO_TABLE, UNMAPPED, UNREADABLE, CUT, JOINED = 1, 2, 3, 4, 5
+local NOT_KEPT = -1 -- the lower part of a joined stack is not there
+
 -- Reads the frames of a stack from the kernel, once; false where they are not there.
 local function load(state)
   if state.raw then return true end
   local found, count = find(state)
   if not found then return false end
   state.pid, state.ending = found.tgid, found.end_
-  state.raw = ffi.string(found.frames, count * 8)
+  if found.end_ ~= JOINED then
+    state.raw = ffi.string(found.frames, count * 8)
+    return true
+  end
+  local kernel, user = { id = found.frames[0] }, { id = found.frames[1] }
+  load(kernel)
+  state.ending = load(user) and user.ending or NOT_KEPT
+  state.raw = (kernel.raw or "") .. (user.raw or "")
   return true
 end
 
@@ -86,9 +98,6 @@ local function resolve_lines(state)
   return state.lines or list
 end
 
--- Why a stack has no more frames (enum stack_end of bpf/stack.h).
-local NO_TABLE, UNMAPPED, UNREADABLE, CUT = 1, 2, 3, 4
-
 -- What is to be said in place of the frames that are missing; nil where none is.
 local function missing(state)
   local last = state.list and state.list[#state.list]
@@ -98,6 +107,7 @@ local function missing(state)
   if state.ending == UNMAPPED then return "[mapping not known]" end
   if state.ending == UNREADABLE then return "[stack not readable]" end
   if state.ending == CUT then return "[cut]" end
+  if state.ending == NOT_KEPT then return "[stack not recorded]" end
 end
 
 -- How s:text(style) prints, and what tostring takes.
@@ -180,6 +190,12 @@ function methods:folded()
     local found
     found, count = find(state)
     if not found then return "[stack not recorded]" end
+    if found.end_ == JOINED then
+      local kernel, user = stack.intern(found.frames[0]), stack.intern(found.frames[1])
+      local below, above = user:folded(), kernel:folded()
+      state.folded = below .. (below ~= "" and above ~= "" and ";" or "") .. above
+      return state.folded
+    end
     pid, frames = found.tgid, found.frames
   end
   if count == 0 then return "" end

@@ -284,6 +284,23 @@ static struct value *call_aggregate(struct build *build, struct value *receiver,
     return ir_nil(build->function);
 }
 
+/* e:ustack(), e:kstack(), and e:stack(): both as one. */
+static struct value *call_stack(struct build *build, const char *name, struct value **args, size_t count)
+{
+    bool joined = !strcmp(name, "stack");
+    if (joined && count)
+        build_fail(build, "e:stack() is whole and takes no depth; a tuple of parts does: { e:ustack(8), e:kstack(8) }");
+    if (count && !fold_is_number(args[0]))
+        build_fail(build, "the depth of e:%s(depth) is a constant", name);
+    struct value *stack = build_value(build, *name == 'k' ? IR_KSTACK : IR_USTACK, NULL, 0);
+    stack->number = count ? fold_integer(build->function, args[0], build->position) : 0;
+    /* Where the context is the user's, the kernel has nothing above it. */
+    if (!joined || probe_kind_of(build->function->handler->kind)->registers == REGISTERS_USER)
+        return stack;
+    struct value *kernel = build_value(build, IR_KSTACK, NULL, 0);
+    return build_value(build, IR_STACK, (struct value *[]){ kernel, stack }, 2);
+}
+
 static struct value *call_method(struct build *build, struct value *callee, struct value **args, size_t count)
 {
     struct value *receiver = ir_value(callee->args[0]);
@@ -292,13 +309,8 @@ static struct value *call_method(struct build *build, struct value *callee, stru
         build_fail(build, "call it with a colon: object:%s(…)", name);
     args++;
     count--;
-    if (receiver == build->function->event) {
-        struct value *value = build_value(build, *name == 'u' ? IR_USTACK : IR_KSTACK, NULL, 0);
-        if (count && !fold_is_number(args[0]))
-            build_fail(build, "the depth of e:%s(depth) is a constant", name);
-        value->number = count ? fold_integer(build->function, args[0], build->position) : 0;
-        return value;
-    }
+    if (receiver == build->function->event)
+        return call_stack(build, name, args, count);
     if (receiver->op == IR_CELL)
         return call_aggregate(build, receiver, name, args, count);
     unsigned number = (unsigned)receiver->constant.handle;

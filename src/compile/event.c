@@ -90,5 +90,5 @@ const char *event_field_list(struct arena *arena, enum handler_kind kind)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].kinds & 1u << kind)
             list = arena_format(arena, "%s%s%s", list, *list ? ", " : "", fields[i].name);
-    return kinds[kind].registers ? arena_format(arena, "%s, e:ustack() and e:kstack()", list) : list;
+    return kinds[kind].registers ? arena_format(arena, "%s, e:stack(), e:ustack() and e:kstack()", list) : list;
 }

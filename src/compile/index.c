@@ -61,7 +61,7 @@ static struct value *index_event(struct build *build, struct value *event, const
     enum handler_kind kind = build->function->handler->kind;
     if (!name)
         build_fail(build, "the event's fields have names that are known when the handler is compiled");
-    if (named(name, (const char *const[]){ "ustack", "kstack", NULL }) && probe_kind_of(kind)->registers)
+    if (named(name, (const char *const[]){ "stack", "ustack", "kstack", NULL }) && probe_kind_of(kind)->registers)
         return method(build, event, name);
     if (named(name, (const char *const[]){ "args", "reg", NULL }))
         build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name,

@@ -404,6 +404,7 @@ static struct type infer(struct inference *inference, struct value *value)
         return type;
     case IR_USTACK:
     case IR_KSTACK:
+    case IR_STACK:
         return (struct type){ .kind = TYPE_STACK };
     case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
     case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT:

@@ -423,7 +423,7 @@ const char *ir_describe(struct arena *arena, const struct value *value)
 static const char *const op_names[] = {
     [IR_CONSTANT] = "constant", [IR_EVENT] = "event", [IR_CELL] = "cell", [IR_METHOD] = "method", [IR_PHI] = "phi",
     [IR_PRESENT] = "present", [IR_ABSENT] = "absent", [IR_EVENT_FIELD] = "event_field", [IR_USTACK] = "ustack",
-    [IR_KSTACK] = "kstack",
+    [IR_KSTACK] = "kstack", [IR_STACK] = "stack",
     [IR_ADD] = "add", [IR_SUB] = "sub", [IR_MUL] = "mul", [IR_DIV] = "div", [IR_MOD] = "mod", [IR_NEG] = "neg",
     [IR_AND] = "and", [IR_OR] = "or", [IR_XOR] = "xor", [IR_SHL] = "shl", [IR_SHR] = "shr", [IR_SAR] = "sar",
     [IR_BNOT] = "bnot", [IR_CAST] = "cast", [IR_EQ] = "eq", [IR_LT] = "lt", [IR_LE] = "le", [IR_NOT] = "not",

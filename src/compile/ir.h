@@ -23,6 +23,7 @@ enum ir_op {
 
     IR_EVENT_FIELD, /* .name, .event */
     IR_USTACK, IR_KSTACK, /* .number: depth */
+    IR_STACK, /* args: the kernel's stack, the user's; the one below the other */
     IR_ADD, IR_SUB, IR_MUL, IR_DIV, IR_MOD, IR_NEG,
     IR_AND, IR_OR, IR_XOR, IR_SHL, IR_SHR, IR_SAR, IR_BNOT,
     IR_CAST,        /* args: value; .number: bits, negative if signed */
@@ -136,7 +137,7 @@ struct event_field {
 };
 /* The field NAME of events of KIND; NULL if there is none. */
 const struct event_field *event_field_find(const char *name, enum handler_kind kind);
-/* What events of KIND have: "time, pid, …, e:ustack() and e:kstack()", for messages. */
+/* What events of KIND have: "time, pid, …, e:stack(), e:ustack() and e:kstack()", for messages. */
 const char *event_field_list(struct arena *arena, enum handler_kind kind);
 
 /* Leaves the compilation with "FILE:LINE: TEXT" (and the inlining calls' lines) as the error. */

@@ -403,6 +403,8 @@ static void value_lower(struct lower *lower, struct value *value)
     case IR_USTACK:
     case IR_KSTACK:
         return probe_stack(lower, value);
+    case IR_STACK:
+        return probe_joined_stack(lower, value);
     case IR_READ:
         return read_address(lower, value);
     case IR_STRING:

@@ -181,6 +181,7 @@ void probe_declare(struct lower *lower, struct object *result);
 struct program *probe_entry_half(struct lower *lower);
 void probe_event_field(struct lower *lower, struct value *value);
 void probe_stack(struct lower *lower, struct value *value);
+void probe_joined_stack(struct lower *lower, struct value *value);
 
 /* Lowers FUNCTION and adds its programs to RESULT. */
 void pass_lower(struct function *function, struct object *result);

@@ -19,7 +19,7 @@ static void replace(struct value *value, struct value *by)
 static bool is_pure(const struct value *value)
 {
     switch (value->op) {
-    case IR_EVENT_FIELD: case IR_USTACK: case IR_KSTACK: case IR_PRESENT: case IR_ABSENT: case IR_EQ: case IR_TRUTH: case IR_NOT:
+    case IR_EVENT_FIELD: case IR_USTACK: case IR_KSTACK: case IR_STACK: case IR_PRESENT: case IR_ABSENT: case IR_EQ: case IR_TRUTH: case IR_NOT:
     case IR_ADD: case IR_SUB: case IR_MUL: case IR_NEG: case IR_AND: case IR_OR: case IR_XOR:
     case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST: case IR_LT: case IR_LE: case IR_LENGTH:
     case IR_STARTS: case IR_POINTER:
@@ -265,7 +265,7 @@ bool ir_is_soon(const struct value *from, const struct value *to)
             bool quick = is_pure(value) || value->op == IR_PHI || value->op == IR_JUMP || value->op == IR_BRANCH ||
                          value->op == IR_VAR_ADD || value->op == IR_RECORD ||
                          (value->op == IR_SET_FIELD && strip(value->args[0])->op == IR_RECORD);
-            if (!quick || value->op == IR_USTACK || value->op == IR_KSTACK)
+            if (!quick || value->op == IR_USTACK || value->op == IR_KSTACK || value->op == IR_STACK)
                 return false;
         }
     return false;

@@ -329,3 +329,9 @@ void probe_stack(struct lower *lower, struct value *value)
         name = arena_format(lower->program->arena, "%s_older", name);
     lower_place(lower, value)->value = machine_call_library(lower->program, name, args, of_user && !sampled ? 3 : 2);
 }
+
+void probe_joined_stack(struct lower *lower, struct value *value)
+{
+    struct operand args[] = { lower_place(lower, value->args[0])->value, lower_place(lower, value->args[1])->value };
+    lower_place(lower, value)->value = machine_call_library(lower->program, "uplua_stack_join", args, 2);
+}

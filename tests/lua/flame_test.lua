@@ -1,15 +1,22 @@
 -- Flame graphs: what is in the file, of known numbers, hostile names and a program's samples. What a browser makes of it:
 -- tests/browser/flame_test.sh.
+local ffi = require "ffi"
 local flame = require "uplua.flame"
+local kernel = require "kernel"
+local stack = require "uplua.stack"
 local tap = require "tap"
 local target = require "target"
 local ok, is, like = tap.ok, tap.is, tap.like
+
+ffi.cdef "int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size); void free(void *p);"
 
 -- The frames of PICTURE as its script has them: { name, module, value, callees } each, a caller before its callees.
 local function frames_of(picture)
   local function list(name)
     local strings = {}
-    for s in picture:match("const " .. name .. "=%[(.-)%];\n"):gmatch '"(.-[^\\]?)"' do strings[#strings + 1] = s end
+    for s in picture:match("const " .. name .. "=%[(.-)%];\n"):gmatch '"(.-[^\\]?)"' do
+      strings[#strings + 1] = s:gsub("\\x(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end)
+    end
     return strings
   end
   local names, modules, frames = list "names", list "modules", {}
@@ -56,6 +63,35 @@ picture = flame.svg {}
 ok(is_well_formed(picture) and picture:find "nothing was counted", "nothing at all")
 is(describe(flame.svg { [{ "a", "b" }] = 2 ^ 53, [{ "a", 5 }] = 0.5 }), "all 9007199254740992 1, a 9007199254740992 2, 5 0 0, b 9007199254740992 0",
    "large numbers and small ones, labels that are numbers")
+
+-- Keys with stacks: labels, then programs' stacks, then the kernel's, each in the key's order.
+local fd = kernel.map("hash", 8, 8 + 8 * 127, 23)
+local function put(id, tgid, ending, ...)
+  local words = { tgid + 2 ^ 32 * select("#", ...) + 2 ^ 48 * ending, ... }
+  for i = #words + 1, 128 do words[i] = 0 end
+  kernel.update(fd, id, words)
+end
+local function address(f) return ffi.cast("uint64_t", ffi.cast("void *", f)) end
+local pid, UNKNOWN = ffi.C.getpid(), 0xffffffffffffff00ULL
+put(2, pid, 0, address(ffi.C.malloc), address(ffi.C.calloc) + 7)
+put(3, pid, 0, address(ffi.C.free))
+put(4, 0, 0, UNKNOWN)
+put(5, pid, 5, 4, 2) -- joined
+stack.bind(fd)
+stack.add_process(pid)
+local two, three, in_kernel, joined = stack.intern(2), stack.intern(3), stack.intern(4), stack.intern(5)
+local function column(...)
+  local list = {}
+  for i, f in ipairs(frames_of(flame.svg { [{ ... }] = 23 })) do list[i] = f.name end
+  return table.concat(list, " ")
+end
+is(column(two, "x", three), "all x calloc malloc free", "two stacks of programs: the first is the lower one")
+is(column(three, two, "x"), "all x free calloc malloc", "… in the other order")
+is(column(in_kernel, three, "x", two), "all x free calloc malloc [unknown]", "the kernel's above both")
+is(column("x", joined), "all x calloc malloc [unknown]", "a joined stack")
+is(column(joined, three), "all calloc malloc [unknown] free", "… below another one")
+is(describe(flame.svg { [joined] = 23, [two] = 7, [{ two, in_kernel }] = 71 }),
+   "all 101 1, calloc 101 1, malloc 101 1, [unknown] 94 0", "a joined stack and a tuple of its parts are one column")
 
 local function refused(want, what, ...)
   local good, message = pcall(...)

@@ -9,12 +9,13 @@ local path = target.folder() .. "-profile.lua"
 local file = assert(io.open(path, "w"))
 file:write(([[
 local up = require "uplua"
-local n, places, stacks, both = up.count(), up.count(), up.count(), up.count()
+local n, places, stacks, both, joined = up.count(), up.count(), up.count(), up.count(), up.count()
 up.profile(%d, function(e)
   n:inc()
   places[{ e.comm, e.ip > 0x7fffffffffffffffULL, e.period > 0, e.probe }]:inc()
   stacks[{ e:ustack(), e:kstack() }]:inc()
   both[e:ustack(2)]:inc()
+  joined[e:stack()]:inc()
 end)
 local function names(s)
   local list = {}
@@ -25,6 +26,15 @@ up.at_exit(function()
   print("n", n:get())
   for k, count in places:pairs() do print("place", k[1], tostring(k[2]), tostring(k[3]), k[4], count) end
   for k, count in stacks:pairs() do print("stack", count, names(k[1]), names(k[2]), k[1]:folded(), k[2]:folded()) end
+  local expected = {} -- the joined stack of each sample is both of its parts
+  for k, count in stacks:pairs() do
+    local text = names(k[2]) .. (#k[2] > 0 and " " or "") .. names(k[1])
+    expected[text] = (expected[text] or 0) + count
+  end
+  for s, count in joined:pairs() do expected[names(s)] = (expected[names(s)] or 0) - count end
+  local wrong = 0
+  for _, count in pairs(expected) do wrong = wrong + math.abs(count) end
+  print("wrong", wrong)
   local sum = 0
   for _, count in both:pairs() do sum = sum + count end
   print("two", sum)
@@ -74,6 +84,8 @@ ok(without > 0.8 * seen.n, "what computes has no frames in the kernel")
 local folded = share(seen, function(s) return s.folded:find("main;" .. ("descend;"):rep(23) .. "compute", 1, true) end)
 ok(folded >= whole, "folded: the outermost first")
 
+is(seen.run.out:match "wrong\t(%d+)", "0", "e:stack() of each is the kernel's stack above the program's")
+
 seen = profile "kernel"
 expected = seen.used * HERTZ / 1000
 ok(seen.n > 0.7 * expected and seen.n < 1.3 * expected, ("%d samples in %d ms of CPU time, mostly the kernel's"):format(seen.n, seen.used))
@@ -82,6 +94,7 @@ whole = share(seen, function(s)
   return is_whole(s) and s.user:find " copy descend " and s.kernel:find "K:%S*read%S* .*K:entry_SYSCALL_64%S*$"
 end)
 ok(whole > 0.8 * seen.n, ("%d of %d: the kernel's stack from its work down to the system call, and the program's below it"):format(whole, seen.n))
+is(seen.run.out:match "wrong\t(%d+)", "0", "… as one by e:stack()")
 
 -- A handler of a function that a sample interrupts loses nothing, and the other way round.
 local run = target.uplua [[-e 'n, calls, keys = count(), count(), count()
@@ -100,12 +113,16 @@ refused('profile(99.5, function() end)', "not 99.5", "a fraction")
 refused('profile(99)', "%-e:1: profile 99: the last argument is the handler, a function", "no handler")
 refused('profile(99, { pidd = 1 }, function() end)', "%-e:1: profile: unknown option 'pidd'", "an unknown option")
 refused('n = count() profile(99, function(e) n[e.arg0]:inc() end)',
-        "%-e:1: the event of a profile has no field 'arg0'; it has time, .*period, e:ustack%(%) and e:kstack%(%)", "e.arg0")
+        "%-e:1: the event of a profile has no field 'arg0'; it has time, .*period, e:stack%(%), e:ustack%(%) and e:kstack%(%)", "e.arg0")
 refused('profile(1, function(e) n = 1 end)', "%-e:1: a handler cannot assign to 'n'", "what no handler can do")
 local most = tonumber(io.open("/proc/sys/kernel/perf_event_max_sample_rate"):read "*l")
 refused(('n = count() profile(%d, function(e) n:inc() end)'):format(most + 1),
         ("profile: cannot sample %d times a second: this kernel permits %d %%(sysctl kernel%%.perf_event_max_sample_rate%%)"):format(most + 1, most),
         "too often for the kernel")
+-- In user space there is nothing above the program's stack.
+run = target.uplua [[-e 'n = count() uprobe("./build/targets/busy:tick", function(e) n[{ e:stack(), e:ustack() }]:inc() end)
+  at_exit(function() for k, count in n:pairs() do print(count, k[1] == k[2], k[1]:folded()) end end)' -- ./build/targets/busy calls]]
+like(run.out, "100003\ttrue\t_start;[%w_;]+;main;tick\n", "e:stack() of a function is its e:ustack()")
 run = target.uplua [[--explain -e 'n = count() profile(99, function(e) n[e:kstack(5)]:inc() end)']]
 like(run.out, "profile 99\n  at       each CPU that is not idle, 99 times a second\n.*uplua_kstack", "--explain")
 run = target.uplua [[-e 'n = count() profile(499, function(e) n[e:kstack(2)]:inc() end)' -- ./build/targets/busy kernel]]

@@ -19,6 +19,7 @@ local cases = {
   { [[local r = { n = 1 } for i = 1, 9 do r.n = i m[i] = r end]], "this record was stored at line 4, which copied it" },
   { [[m[1] = "a" .. e.comm]], "cannot build strings; emit the parts and join them in the ring's callback" },
   { [[if e.arg0 then m[1] = 1 end]], "always true: an integer is never nil or false; did you mean ~= 0%?" },
+  { [[m[e:stack(5)] = 1]], "e:stack%(%) is whole and takes no depth; a tuple of parts does: { e:ustack%(8%), e:kstack%(8%) }" },
   { [[m[e.foo] = 1]], "no field 'foo'; it has time, pid" },
   { [[m[e.ret] = 1]], "e.ret is known when the function returns: use uretprobe" },
   { [[m[e.args.size] = 1]], "e.args is not available yet" },

@@ -82,6 +82,33 @@ put(31, 0xffffffff81000100ULL, malloc, free + 7)
 like(stack.intern(31):folded(), "^free;malloc;", "below the kernel's frames the first address is none that is returned to")
 is(stack.intern(31):frames()[1].kernel, true, "a kernel's frame says so")
 
+-- A joined stack: the kernel's, and the program's below it (STACK_JOINED of bpf/stack.h).
+local JOINED, NO_TABLE = 5, 1
+local function put_raw(id, tgid, ending, ...)
+  local words = { tgid + 2 ^ 32 * select("#", ...) + 2 ^ 48 * ending, ... }
+  for i = #words + 1, FRAMES + 1 do words[i] = 0 end
+  kernel.update(fd, id, words)
+end
+local IN_KERNEL = 0xffffffff81000100ULL
+local KERNEL_ID, USER_ID = 0xfedcba9800000032ULL, 0xfedcba9800000033ULL -- more than a double holds
+put_raw(KERNEL_ID, 0, 0, IN_KERNEL, IN_KERNEL + 0x100)
+put_raw(USER_ID, pid, NO_TABLE, malloc, free + 7)
+put_raw(34, pid, JOINED, KERNEL_ID, USER_ID)
+put_raw(35, pid, JOINED, KERNEL_ID, 99)
+put_raw(36, pid, 0)
+put_raw(37, pid, JOINED, KERNEL_ID, 36)
+local joined, above, below = stack.intern(34), stack.intern(KERNEL_ID), stack.intern(USER_ID)
+is(joined:folded(), below:folded() .. ";" .. above:folded(), "a joined stack, folded: the program's, then the kernel's")
+is(tostring(joined), tostring(above) .. "\n" .. tostring(below), "its lines: the kernel's, then the program's with what is missing")
+is(joined:incomplete(), "[no unwind table: libc.so.6]", "which it says itself")
+is(#joined, 4, "its length is that of both")
+is(joined:pid(), pid, "its process is the program's")
+is(joined:frames()[2].kernel, true, "its frames: the kernel's")
+is(joined:frames()[3].kernel, nil, "and those of the program")
+is(joined:folded(), below:folded() .. ";" .. above:folded(), "folded once its frames were read")
+is(tostring(stack.intern(35)), tostring(above) .. "\n     [stack not recorded]", "the lower part may not have been kept")
+is(stack.intern(37):folded(), above:folded(), "or have no frames: a thread of the kernel's")
+
 local short = stack.intern(25)
 local place = ("0x%x free (libc.so.6)"):format(tonumber(free) + 8)
 is(short:text { offsets = false }, "     malloc\n     free", "a style: without offsets")
