@@ -35,10 +35,15 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+static bool is_of_musl(const char *file)
+{
+    return starts_with(file, "ld-musl-") || starts_with(file, "libc.musl-");
+}
+
 bool library_matches(const char *file, const char *name)
 {
     size_t length = strlen(name);
-    if (strcmp(name, "libc") == 0 && (starts_with(file, "ld-musl-") || starts_with(file, "libc.musl-")))
+    if (strcmp(name, "libc") == 0 && is_of_musl(file))
         return true;
     if (strncmp(file, name, length) != 0)
         return false;
@@ -279,7 +284,8 @@ static int add_usable(const struct loader *loader, const char *path)
 static int add_from_cache(const char *name, const char *path, void *context)
 {
     struct name_search *search = context;
-    return library_matches(name, search->name) ? add_usable(search->loader, path) : 0;
+    /* The cache is glibc's. Where musl is installed beside it, ldconfig lists musl's, too, which loads for others. */
+    return library_matches(name, search->name) && !is_of_musl(name) ? add_usable(search->loader, path) : 0;
 }
 
 static int add_from_folder(const struct loader *loader, const char *folder, const char *name)

@@ -132,6 +132,19 @@ static void test_standard(void)
     free(paths);
 }
 
+/* musl beside glibc, whose ldconfig lists musl's loader, too. */
+static void test_musl_beside(void)
+{
+    ok(shell("mkdir -p root/lib root/etc && cp $(ldconfig -p | awk '$1 == \"libc.so.6\" { print $NF; exit }') root/lib/libc.so.6 && "
+             "cc -shared -fPIC -o root/lib/ld-musl-x86_64.so.1 second.c && echo /lib > root/etc/ld.so.conf && "
+             "/sbin/ldconfig -r root && /sbin/ldconfig -r root -p | grep -q ld-musl"),
+       "a root with both");
+    struct modules modules = {0};
+    is_int(library_find(in_dir("root"), "libc", &modules), 0, "its C library is looked for");
+    ok(modules.count == 1 && !strcmp(modules.items[0].name, "/lib/libc.so.6"), "there is one: glibc's");
+    modules_free(&modules);
+}
+
 static void interprets(const char *line, const char *program)
 {
     write_file("script", line);
@@ -177,6 +190,7 @@ int main(void)
     test_names();
     test_search();
     test_standard();
+    test_musl_beside();
     test_scripts();
     ok(shell("rm -rf %s", dir), "cleaned up");
     return done_testing();
