@@ -24,6 +24,7 @@
 #define SIGNAL_FRAME_POINTER 120
 #define SIGNAL_STACK_POINTER 160
 #define SIGNAL_INSTRUCTION 168
+#define SIGNAL_TRAMPOLINE 0x0f0000000fc0c748ull /* its code begins with: mov $15, %rax; syscall */
 #define USER_ADDRESSES (1ull << 56) /* with five levels of page tables; 47 bits with four */
 #define CODE_ADDRESS(address) (address)
 /*
@@ -50,6 +51,7 @@
 #define SIGNAL_FRAME_POINTER 544
 #define SIGNAL_STACK_POINTER 560
 #define SIGNAL_INSTRUCTION 568
+#define SIGNAL_TRAMPOLINE 0xd4000001d2801168ull /* mov x8, #139; svc #0 */
 #define USER_ADDRESSES (1ull << 48)
 /* Pointer authentication signs return addresses in the bits above. */
 #define CODE_ADDRESS(address) ((address) & (USER_ADDRESSES - 1))

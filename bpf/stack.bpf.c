@@ -183,14 +183,14 @@ long uplua_stack_special(struct scratch *scratch, long number)
         scratch->start = -1;
         return 1;
     }
-    if (kind != RULE_DEREF && kind != RULE_DEREF_PLUS_8 && kind != RULE_DEREF_OWN)
+    if (kind != RULE_DEREF && kind != RULE_DEREF_BASE)
         return 0;
     __u64 base = RULE_BASE(rule) == DWARF_FRAME_POINTER ? scratch->fp : scratch->sp;
-    __u64 cfa = peek(base + RULE_OFFSET(rule)) + (kind == RULE_DEREF_PLUS_8 ? 8 : 0);
+    __u64 cfa = peek(base + RULE_PLACE(rule)) + RULE_ADDEND(rule);
     if (cfa - scratch->sp > LARGEST_FRAME)
         return 0;
-    if (kind == RULE_DEREF_OWN)
-        scratch->fp = peek(scratch->fp);
+    if (kind == RULE_DEREF_BASE)
+        scratch->fp = peek(base + RULE_FRAME(rule));
     else if (RULE_FRAME(rule))
         scratch->fp = peek(cfa + RULE_FRAME(rule));
     scratch->ip = CODE_ADDRESS(peek(cfa + RULE_LINK(rule)));

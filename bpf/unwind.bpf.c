@@ -310,11 +310,25 @@ static __always_inline __u64 find_rule(__u64 address)
     return rule_in(place.table, address, place.offset);
 }
 
+/*
+ * True if the return address behind PC is where a signal's handler returns to, by the code there: that of musl and of
+ * the vDSO of aarch64 has no call frame information. No call stands before it.
+ */
+static __always_inline int is_signal_trampoline(__u64 pc)
+{
+    __u64 code = 0;
+    bpf_probe_read_user(&code, sizeof code, (void *)(pc + 1));
+    return code == SIGNAL_TRAMPOLINE;
+}
+
 long uplua_unwind_rule(struct rule_cache *cache, long tag, long pc)
 {
     if (!cache || IS_TRAMPOLINE((__u64)pc + 1)) /* whose call is not known */
         return RULE_BY_FRAME_POINTER;
-    __u64 rule = find_rule(pc), key = rule_key(tag, pc), at = rule_index(tag, pc);
+    __u64 rule = find_rule(pc);
+    if (rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(pc))
+        rule = RULE_SIGNAL;
+    __u64 key = rule_key(tag, pc), at = rule_index(tag, pc);
     if (tag && rule != RULE_UNMAPPED) {
         cache->entries[at + 1].rule = cache->entries[at].rule;
         cache->entries[at + 1].check = cache->entries[at].check;

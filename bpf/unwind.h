@@ -7,7 +7,8 @@
  *
  *   bits 0–2   how the CFA is found (enum rule_kind)
  *   bits 3–7   the base register, by its DWARF number
- *   bits 8–31  offset, signed, in bytes
+ *   bits 8–31  offset, signed, in bytes; of the kinds that read the CFA from memory: bits 8–23 the offset of its place,
+ *              bits 24–31 what is added to what is there, signed, in units of 8 bytes
  *   bits 32–47 where the caller's frame pointer is saved, signed, in units of 8 bytes from the CFA; 0: still in its register
  *   bits 48–63 where the return address is, the same way; 0: still in the link register (aarch64)
  */
@@ -21,15 +22,16 @@ enum rule_kind {
     RULE_END,          /* as a whole 1: the outermost frame */
     RULE_REGISTER,     /* CFA = base + offset */
     RULE_PLT,          /* CFA = sp + 8, and 8 more once (pc & 15) >= offset: a lazily bound entry has pushed its number */
-    RULE_DEREF,        /* CFA = *(base + offset) */
-    RULE_DEREF_PLUS_8, /* CFA = *(base + offset) + 8 */
-    RULE_DEREF_OWN,    /* CFA = *(base + offset); the caller's frame pointer is *fp: gcc's frames of realigned stacks */
+    RULE_DEREF,        /* CFA = *(base + offset) + addend */
+    RULE_DEREF_BASE,   /* the same; the caller's frame pointer is saved at base + …, not CFA + …: gcc's realigned stacks */
     RULE_SIGNAL,       /* the frame in which the kernel called a signal handler: registers are in its ucontext */
 };
 
 #define RULE_KIND(rule) ((int)((rule) & 7))
 #define RULE_BASE(rule) ((int)((rule) >> 3 & 31))
 #define RULE_OFFSET(rule) ((__s64)((__u64)(rule) << 32) >> 40)
+#define RULE_PLACE(rule) ((__s64)((__u64)(rule) << 40) >> 48)
+#define RULE_ADDEND(rule) (((__s64)((__u64)(rule) << 32) >> 56) * 8)
 #define RULE_FRAME(rule) (((__s64)((__u64)(rule) << 16) >> 48) * 8)
 #define RULE_LINK(rule) (((__s64)(rule) >> 48) * 8)
 

@@ -24,6 +24,8 @@ libreadline-dev     h   readline/readline.h
 libiberty-dev       h   libiberty/demangle.h
 zlib1g-dev          h   zlib.h
 liblzma-dev         h   lzma.h
+g++                 cmd g++
+musl-tools          cmd musl-gcc
 clang               cmd clang
 llvm                cmd llvm-strip
 perl                cmd prove

@@ -2,22 +2,21 @@
 local core = require "uplua.core"
 local text = require "uplua.text"
 
-local CALLERS_FRAME_POINTER = { deref_own = "at the frame pointer" }
-
 local function place(offset)
   return offset == 0 and "kept" or ("at CFA%+d"):format(offset)
 end
 
 -- Rule NUMBER of FILE in words.
 local function describe(file, number)
-  local kind, base, offset, frame, link = file:rule(number)
+  local kind, base, offset, addend, frame, link = file:rule(number)
   if kind == "unknown" then return "unknown" end
   if kind == "end" then return "outermost frame" end
   if kind == "signal" then return "signal handler's caller: registers in its ucontext" end
   local cfa = ("CFA %s%+d"):format(base, offset)
   if kind == "plt" then cfa = ("CFA %s+8, +16 from byte %d of an entry on"):format(base, offset) end
-  if kind:find "^deref" then cfa = ("CFA *(%s%+d)%s"):format(base, offset, kind == "deref_plus_8" and "+8" or "") end
-  return ("%s, return address %s, frame pointer %s"):format(cfa, place(link), CALLERS_FRAME_POINTER[kind] or place(frame))
+  if kind:find "^deref" then cfa = ("CFA *(%s%+d)"):format(base, offset) .. (addend == 0 and "" or ("%+d"):format(addend)) end
+  local saved = kind == "deref_base" and ("at %s%+d"):format(base, frame) or place(frame)
+  return ("%s, return address %s, frame pointer %s"):format(cfa, place(link), saved)
 end
 
 local function hex(address) return ("0x%x"):format(address) end

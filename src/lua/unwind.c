@@ -80,21 +80,22 @@ static int unwind_find(lua_State *L)
     return 1;
 }
 
-/* file:rule(number) → kind, base register, offset, frame, link: bpf/unwind.h's parts of a rule */
+/* file:rule(number) → kind, base register, offset, addend (0 but for deref…), frame, link: bpf/unwind.h's parts of a rule */
 static int unwind_parts(lua_State *L)
 {
-    static const char *const kinds[] = {"unknown", "end",          "register",  "plt",
-                                        "deref",   "deref_plus_8", "deref_own", "signal"};
+    static const char *const kinds[] = {"unknown", "end", "register", "plt", "deref", "deref_base", "signal", "unknown"};
     const struct unwind_file *file = check_file(L);
     lua_Integer number = luaL_checkinteger(L, 2);
     luaL_argcheck(L, number >= 0 && (size_t)number < file->rules.count, 2, "no such rule");
     uint64_t rule = file->rules.items[number];
     lua_pushstring(L, kinds[RULE_KIND(rule)]);
     lua_pushstring(L, arch_dwarf_register(RULE_BASE(rule)));
-    lua_pushnumber(L, (lua_Number)RULE_OFFSET(rule));
+    bool deref = RULE_KIND(rule) == RULE_DEREF || RULE_KIND(rule) == RULE_DEREF_BASE;
+    lua_pushnumber(L, (lua_Number)(deref ? RULE_PLACE(rule) : RULE_OFFSET(rule)));
+    lua_pushnumber(L, deref ? (lua_Number)RULE_ADDEND(rule) : 0);
     lua_pushnumber(L, (lua_Number)RULE_FRAME(rule));
     lua_pushnumber(L, (lua_Number)RULE_LINK(rule));
-    return 5;
+    return 6;
 }
 
 static int map_field(lua_State *L, const char *name)

@@ -134,7 +134,8 @@ static void execute_extended(struct machine *machine, uint8_t operation, struct 
         break;
     case DW_CFA_val_expression:
         number = bytes_uleb(bytes);
-        take_expression(bytes, &saved.size);
+        saved.kind = SAVED_VALUE;
+        saved.expression = take_expression(bytes, &saved.size);
         save(machine, number, saved);
         break;
     case DW_CFA_remember_state:
@@ -210,24 +211,68 @@ bool cfa_start(const struct cie *cie, struct cfa_state *state)
     return !machine.failed && !machine.address;
 }
 
-/* The offset of a register that is saved relative to the CFA, 0 where it is unchanged; false for all else. */
-static bool plain(const struct saved *saved, int64_t *offset)
+/* Where a register is saved, and whether that is counted from the CFA or from the register that the CFA comes from. */
+struct place {
+    enum { PLACE_REGISTER, PLACE_CFA, PLACE_BASE } from; /* PLACE_REGISTER: it is unchanged */
+    int64_t offset;
+};
+
+/* Files may have any numbers: what is too large for a rule is found out when there is one. */
+static int64_t difference(int64_t a, int64_t b)
 {
-    *offset = saved->kind == SAVED_AT_CFA ? saved->offset : 0;
-    return saved->kind == SAVED_UNCHANGED || (saved->kind == SAVED_AT_CFA && saved->offset);
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+/* The PLACE that the expression of SAVED says, if it can be counted from where CFA comes from. */
+static bool place_of_expression(const struct saved *saved, const struct term *cfa, struct place *place)
+{
+    struct term at;
+    if (!expression_term(saved->expression, saved->size, true, &at))
+        return false;
+    if (saved->kind == SAVED_VALUE) { /* a word in memory, mostly: then that is where the register is saved */
+        if (!at.read || at.addend)
+            return false;
+        at.read = false;
+    }
+    place->from = PLACE_CFA;
+    place->offset = at.offset;
+    if (at.root == TERM_CFA)
+        return !at.read;
+    if (at.root != TERM_REGISTER || at.base != cfa->base)
+        return false;
+    if (at.read) {
+        place->offset = difference(at.addend, cfa->addend);
+        return cfa->read && at.offset == cfa->offset;
+    }
+    if (cfa->read)
+        place->from = PLACE_BASE;
+    else
+        place->offset = difference(at.offset, cfa->offset);
+    return true;
+}
+
+/* False where a rule cannot say it. */
+static bool place_of(const struct saved *saved, const struct term *cfa, struct place *place)
+{
+    *place = (struct place){.from = saved->kind == SAVED_UNCHANGED ? PLACE_REGISTER : PLACE_CFA, .offset = saved->offset};
+    if (saved->kind == SAVED_EXPRESSION || saved->kind == SAVED_VALUE) {
+        if (!place_of_expression(saved, cfa, place))
+            return false;
+    } else if (saved->kind != SAVED_UNCHANGED && saved->kind != SAVED_AT_CFA) {
+        return false;
+    }
+    return place->from != PLACE_CFA || place->offset; /* in a rule 0 stands for a register that is unchanged */
 }
 
 /* True if the registers are where the kernel puts them for a signal handler, as RULE_SIGNAL says. */
-static bool is_signal(const struct cfa_state *state)
+static bool is_signal(const struct cfa_state *state, const struct term *cfa)
 {
     const struct arch_unwind *arch = arch_unwind();
-    struct cfa_expression cfa, frame, link;
-    return arch->signal_instruction_pointer && state->expression && state->frame.kind == SAVED_EXPRESSION &&
-           state->link.kind == SAVED_EXPRESSION && expression_cfa(state->expression, state->size, &cfa) &&
-           cfa.kind == RULE_DEREF && expression_address(state->frame.expression, state->frame.size, &frame) &&
-           expression_address(state->link.expression, state->link.size, &link) && cfa.base == arch->stack_pointer &&
-           frame.base == arch->stack_pointer && link.base == arch->stack_pointer &&
-           cfa.offset == arch->signal_stack_pointer && frame.offset == arch->signal_frame_pointer &&
+    struct place frame, link;
+    return arch->signal_instruction_pointer && cfa->read && !cfa->addend && cfa->base == arch->stack_pointer &&
+           cfa->offset == arch->signal_stack_pointer && place_of(&state->frame, cfa, &frame) &&
+           frame.from == PLACE_BASE && frame.offset == arch->signal_frame_pointer &&
+           place_of(&state->link, cfa, &link) && link.from == PLACE_BASE &&
            link.offset == arch->signal_instruction_pointer;
 }
 
@@ -236,23 +281,23 @@ static uint64_t rule_of(const struct cie *cie, const struct cfa_state *state)
 {
     if (state->link.kind == SAVED_NOWHERE)
         return RULE_END;
-    struct cfa_expression cfa = {.kind = RULE_REGISTER, .base = state->base, .offset = state->offset}, own;
-    if (state->expression && !expression_cfa(state->expression, state->size, &cfa))
+    struct term cfa = {.root = TERM_REGISTER, .base = state->base, .offset = state->offset};
+    int64_t pushed;
+    bool is_plt = state->expression && expression_is_plt(state->expression, state->size, &pushed);
+    if (is_plt)
+        cfa = (struct term){.root = TERM_REGISTER, .base = arch_unwind()->stack_pointer, .offset = pushed};
+    else if (state->expression && !expression_term(state->expression, state->size, false, &cfa))
         return RULE_UNKNOWN;
     if (cie->signal)
-        return is_signal(state) ? RULE_SIGNAL : RULE_UNKNOWN;
-    int64_t frame = 0, link;
-    if (state->frame.kind == SAVED_EXPRESSION) {
-        if (cfa.kind != RULE_DEREF || !expression_address(state->frame.expression, state->frame.size, &own) ||
-            own.base != arch_unwind()->frame_pointer || own.offset)
-            return RULE_UNKNOWN;
-        cfa.kind = RULE_DEREF_OWN;
-    } else if (!plain(&state->frame, &frame)) {
+        return is_signal(state, &cfa) ? RULE_SIGNAL : RULE_UNKNOWN;
+    struct place frame, link;
+    if (cfa.root != TERM_REGISTER || !place_of(&state->frame, &cfa, &frame) || !place_of(&state->link, &cfa, &link) ||
+        link.from == PLACE_BASE || (link.from == PLACE_REGISTER && arch_unwind()->return_address_saved))
         return RULE_UNKNOWN;
-    }
-    if (!plain(&state->link, &link) || (!link && arch_unwind()->return_address_saved))
-        return RULE_UNKNOWN;
-    return unwind_rule(cfa.kind, cfa.base, cfa.offset, frame, link);
+    if (cfa.read)
+        return unwind_rule_deref(frame.from == PLACE_BASE ? RULE_DEREF_BASE : RULE_DEREF, cfa.base, cfa.offset,
+                                 cfa.addend, frame.offset, link.offset);
+    return unwind_rule(is_plt ? RULE_PLT : RULE_REGISTER, cfa.base, cfa.offset, frame.offset, link.offset);
 }
 
 bool cfa_run(const struct cie *cie, const struct fde *fde, const struct cfa_state *initial,

@@ -12,7 +12,14 @@
 
 /* Where the caller's value of a register is. */
 struct saved {
-    enum saved_kind { SAVED_NOWHERE, SAVED_UNCHANGED, SAVED_AT_CFA, SAVED_EXPRESSION, SAVED_OTHERWISE } kind;
+    enum saved_kind {
+        SAVED_NOWHERE,
+        SAVED_UNCHANGED,
+        SAVED_AT_CFA,
+        SAVED_EXPRESSION, /* its address */
+        SAVED_VALUE,      /* the expression is its value */
+        SAVED_OTHERWISE,
+    } kind;
     int64_t offset; /* from the CFA */
     const uint8_t *expression;
     uint32_t size;

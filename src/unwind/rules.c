@@ -90,3 +90,11 @@ uint64_t unwind_rule(enum rule_kind kind, uint64_t base, int64_t offset, int64_t
     return (uint64_t)kind | base << 3 | ((uint64_t)offset & 0xffffff) << 8 | ((uint64_t)(frame / 8) & 0xffff) << 32 |
            ((uint64_t)(link / 8) & 0xffff) << 48;
 }
+
+uint64_t unwind_rule_deref(enum rule_kind kind, uint64_t base, int64_t offset, int64_t addend, int64_t frame,
+                           int64_t link)
+{
+    if (offset < INT16_MIN || offset > INT16_MAX || addend % 8 || addend / 8 < INT8_MIN || addend / 8 > INT8_MAX)
+        return RULE_UNKNOWN;
+    return unwind_rule(kind, base, addend / 8 * (1 << 16) + (offset & 0xffff), frame, link);
+}

@@ -63,10 +63,11 @@ static uint64_t rule_of(Dwarf_Frame *frame)
     size_t count;
     bool signal;
     const struct arch_unwind *arch = arch_unwind();
-    uint64_t base, unused;
+    uint64_t base, link_base, frame_base;
     int64_t offset, frame_at, link_at;
     int link_register = dwarf_frame_info(frame, NULL, NULL, &signal);
-    int link = where(frame, link_register, &unused, &link_at), saved = where(frame, arch->frame_pointer, &unused, &frame_at);
+    int link = where(frame, link_register, &link_base, &link_at),
+        saved = where(frame, arch->frame_pointer, &frame_base, &frame_at);
     if (link == 2)
         return RULE_END;
     if (dwarf_frame_cfa(frame, &ops, &count) || !count)
@@ -82,16 +83,14 @@ static uint64_t rule_of(Dwarf_Frame *frame)
                        link_at == arch->signal_instruction_pointer
                    ? RULE_SIGNAL
                    : RULE_UNKNOWN;
-    enum rule_kind kind = RULE_REGISTER;
-    if (count == 2 && ops[1].atom == DW_OP_deref)
-        kind = saved == 3 && unused == arch->frame_pointer && !frame_at ? RULE_DEREF_OWN : RULE_DEREF;
-    else if (count == 3 && ops[1].atom == DW_OP_deref && is(&ops[2], DW_OP_plus_uconst, 8))
-        kind = RULE_DEREF_PLUS_8;
-    else if (count != 1)
+    bool read = count > 1 && ops[1].atom == DW_OP_deref, added = count == 3 && ops[2].atom == DW_OP_plus_uconst;
+    bool from_base = read && saved == 3 && frame_base == base;
+    if (count != 1u + read + added || link != 1 || (saved > 1 && !from_base) || (saved == 1 && !frame_at))
         return RULE_UNKNOWN;
-    if (link != 1 || (saved > 1 && kind != RULE_DEREF_OWN) || (saved == 1 && !frame_at))
-        return RULE_UNKNOWN;
-    return unwind_rule(kind, base, offset, frame_at, link_at);
+    if (read)
+        return unwind_rule_deref(from_base ? RULE_DEREF_BASE : RULE_DEREF, base, offset,
+                                 added ? (int64_t)ops[2].number : 0, frame_at, link_at);
+    return unwind_rule(RULE_REGISTER, base, offset, frame_at, link_at);
 }
 
 static void compare(struct oracle *oracle, const char *path, uint64_t address, uint64_t offset, uint64_t rule)

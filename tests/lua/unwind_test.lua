@@ -15,49 +15,116 @@ up.at_exit(function()
   for s, count in stacks:pairs() do
     local names = {}
     for i, frame in ipairs(s:frames()) do names[i] = frame.symbol or "?" end
-    print(count, table.concat(names, " "))
-    print(tostring(s))
+    print(count, table.concat(names, " "), tostring(s):match "([^\n]*)$":match "%S.*")
   end
 end)
 ]]
 file:close()
 
--- What lies between `mark` and main or the end, and how often it was seen.
--- RETURNED: a function that a return probe waits for.
-local function chain(program, kind, returned)
-  local run = target.uplua(("%s %s %s -- %s %s"):format(path, program, returned or "", program, kind))
-  is(run.err, "", ("%s %s: nothing is missing"):format(program, kind))
-  local count, names = run.out:match "^(%d+)\t([^\n]*)"
-  return names or "", tonumber(count), run.out
+-- What a run says on standard error where stacks end in code without a table.
+local INCOMPLETE = "uplua: not everything was seen:\n  %d+ × stack incomplete: a frame's code has no unwind table and no frame pointer\n"
+
+-- What ends the stack of a program's first thread below main: the names, and on the last line why they are not more.
+local GLIBC = { names = " main .*_start$", incomplete = false }
+local MUSL = { names = " main [%w_?]+$", incomplete = "[no unwind table: libc.so]" }
+local MUSL_STATIC = { names = " main libc_start_main_stage2$", incomplete = "[no unwind table: chain-musl-static]" }
+
+-- Runs PROGRAM with ARGUMENTS: { names, count, text } of each stack, the shallow ones first. RETURNED: a function that a
+-- return probe waits for.
+local function stacks(program, arguments, bottom, returned)
+  local run = target.uplua(("%s %s %s -- %s %s"):format(path, program, returned or "", program, arguments))
+  if bottom.incomplete then
+    like(run.err, "^" .. INCOMPLETE .. "$", ("%s %s: what is missing is counted"):format(program, arguments))
+  else
+    is(run.err, "", ("%s %s: nothing is missing"):format(program, arguments))
+  end
+  local list = {}
+  for count, names, last in run.out:gmatch "(%d+)\t([^\t\n]*)\t([^\n]*)\n" do
+    list[#list + 1] = { names = names, count = tonumber(count), last = last }
+  end
+  table.sort(list, function(a, b) return #a.names < #b.names end)
+  return list
 end
 
--- A stack of the first thread: FRAMES, then main and what calls it.
-local function check(program, kind, frames, what, returned)
-  local names, count = chain(program, kind, returned)
-  is(count, 1, what .. ": one stack, once")
-  is(names:match "^(.-) main ", "mark " .. frames, what)
-  like(names, " main .*_start$", "down to the program's first function")
+-- The only stack of such a run.
+local function stack(program, kind, bottom, returned)
+  local list = stacks(program, kind, bottom, returned)
+  is(#list, 1, ("%s %s: one stack"):format(program, kind))
+  local one = list[1] or { names = "", last = "" }
+  is(one.count, 1, "once")
+  return one
+end
+
+-- FRAMES between `mark` and main, and what is below.
+local function check_names(one, frames, what, bottom)
+  is(one.names:match "^(.-) main ", "mark " .. frames, what)
+  like(one.names, bottom.names, "down to the program's first function, or the end of what has a table")
+  if bottom.incomplete then is(one.last, bottom.incomplete, "which is said") end
+end
+
+local function check(program, kind, frames, what, bottom, returned)
+  check_names(stack(program, kind, bottom, returned), frames, what, bottom)
 end
 
 local DESCEND = "descend "
 
-for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang" } do
-  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls")
-  check(program, "deep", DESCEND:rep(101) .. "deep", "101 calls")
-  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls whose return addresses are hidden by a return probe", "descend")
-  check(program, "variable", "variable", "a frame of variable size")
-  check(program, "aligned", "aligned", "an aligned frame")
-  check(program, "expression", "expression", "a CFA in memory")
+-- What each program can do, whoever has built it.
+local function check_chains(program, bottom)
+  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls", bottom)
+  check(program, "deep", DESCEND:rep(101) .. "deep", "101 calls", bottom)
+  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls whose return addresses are hidden by a return probe", bottom, "descend")
+  check(program, "variable", "variable", "a frame of variable size", bottom)
+  check(program, "aligned", "aligned", "an aligned frame", bottom)
+  check(program, "expression", "expression", "a CFA in memory", bottom)
+  check(program, "saved", "saves based saved", "registers that are saved where expressions say", bottom)
+  check(program, "held", "holds based held", "registers that have the values of expressions", bottom)
 
-  local names = chain(program, "handler")
-  like(names, "^mark on_signal [%w_?]+ handler main .*_start$", "through a signal handler to what it interrupted")
-  names = chain(program, "sorted")
-  like(names, "^mark compare .* sorted main .*_start$", "through libc")
-  names = chain(program, "thread")
-  like(names, "^mark thread_main %S+ %S+$", "a thread, down to its start: start_thread and clone3, where those have names")
-  names = chain(program, "mappings")
-  like(names, "^mark compare .* sorted mappings main .*_start$", "through libc, which lies above 307 other executable mappings")
-  check(program, "library", "called_back inner through library", "through a library that was loaded a moment ago")
+  local handler = stack(program, "handler", bottom)
+  like(handler.names, "^mark on_signal [%w_?]+ handler main ", "through a signal handler to what it interrupted")
+  like(handler.names, bottom.names, "and on")
+end
+
+-- What needs call frame information of the C library.
+local function check_libc(program)
+  like(stack(program, "sorted", GLIBC).names, "^mark compare .* sorted main .*_start$", "through libc")
+  like(stack(program, "thread", GLIBC).names, "^mark thread_main %S+ %S+$",
+       "a thread, down to its start: start_thread and clone3, where those have names")
+  like(stack(program, "mappings", GLIBC).names, "^mark compare .* sorted mappings main .*_start$",
+       "through libc, which lies above 307 other executable mappings")
+end
+
+for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang" } do
+  check_chains(program, GLIBC)
+  check_libc(program)
+  check(program, "library", "called_back inner through library", "through a library that was loaded a moment ago", GLIBC)
+end
+
+for _, program in ipairs { "./build/targets/chain-static-pie", "./build/targets/chain-static-pie-clang" } do
+  check_chains(program, GLIBC)
+  check_libc(program)
+end
+
+-- musl is built without call frame information; its signal trampoline is known by its code.
+check_chains("./build/targets/chain-musl", MUSL)
+check_chains("./build/targets/chain-musl-clang", MUSL)
+check_chains("./build/targets/chain-musl-static", MUSL_STATIC)
+check("./build/targets/chain-musl", "library", "called_back inner through library", "a library beside musl", MUSL)
+
+-- Exceptions: code that is run from landing pads, for which gcc has functions of their own (.cold).
+for _, program in ipairs { "./build/targets/pads", "./build/targets/pads-clang" } do
+  local function plain(one) return { names = one.names:gsub("%.cold", ""), last = one.last } end
+
+  check_names(plain(stack(program, "caught", GLIBC)), "catcher " .. DESCEND:rep(23) .. "caught", "in a catch block below 23 calls", GLIBC)
+  local cleaned = stacks(program, "cleaned", GLIBC)
+  is(#cleaned, 23, "23 calls with something to destroy")
+  for calls, one in ipairs(cleaned) do
+    is(one.count, 1, "a stack of its own")
+    check_names(plain(one), "destroy Guard::~Guard() " .. ("guarded "):rep(calls) .. "cleaned", "destroyed by a landing pad", GLIBC)
+  end
+  local rethrown = stacks(program, "rethrown", GLIBC)
+  is(#rethrown, 2, "caught twice")
+  check_names(plain(rethrown[1]), "rethrown", "at last above 101 calls", GLIBC)
+  check_names(plain(rethrown[2]), ("again "):rep(101) .. "rethrown", "first below them", GLIBC)
 end
 
 os.remove(path)

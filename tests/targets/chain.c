@@ -1,7 +1,10 @@
 /*
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
- *   chain KIND    shallow (23 calls), deep (101), variable, aligned, expression, handler, sorted, thread, library, mappings
+ *   chain KIND    shallow (23 calls), deep (101), variable, aligned, expression, saved, held, handler, sorted, thread,
+ *                 library, mappings
+ *
+ * Built with -DSTATIC it loads no library.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -71,33 +74,29 @@ NOINLINE long aligned(void)
     return bytes[0] + block[1] + sink;
 }
 
-#ifdef __x86_64__
-/* As libcrypto's: the caller's stack pointer is in memory, and the CFA is an expression. */
-__asm__(".text\n"
-        ".globl expression\n"
-        ".type expression, @function\n"
-        "expression:\n"
-        "    .cfi_startproc\n"
-        "    movq %rsp, %rax\n"
-        "    .cfi_def_cfa_register %rax\n"
-        "    subq $1000, %rsp\n"
-        "    andq $-64, %rsp\n"
-        "    movq %rax, 24(%rsp)\n"
-        "    .cfi_escape 0x0f, 5, 0x77, 24, 0x06, 0x23, 8\n" /* CFA = *(rsp + 24) + 8 */
-        "    call mark\n"
-        "    movq 24(%rsp), %rsp\n"
-        "    .cfi_def_cfa %rsp, 8\n"
-        "    ret\n"
-        "    .cfi_endproc\n"
-        ".size expression, .-expression\n");
-long expression(void);
-#else
-NOINLINE long expression(void)
+/* Frames written by hand: chain_frames.S. */
+long expression(void), saves(void), holds(void);
+
+/* The frame pointer is this frame's base, and what is called leaves something else in it. */
+NOINLINE long based(long (*call)(void))
 {
-    mark();
-    return sink;
+    size_t size = (size_t)(sink + 23) * 5;
+    char *bytes = __builtin_alloca(size);
+    memset(bytes, 4, size);
+    __asm__ volatile("" : : "r"(bytes) : "memory");
+    call();
+    return bytes[size - 1] + sink;
 }
-#endif
+
+NOINLINE long saved(void)
+{
+    return based(saves) + sink;
+}
+
+NOINLINE long held(void)
+{
+    return based(holds) + sink;
+}
 
 static void on_signal(int number)
 {
@@ -149,6 +148,12 @@ NOINLINE long thread(void)
     return (long)result;
 }
 
+#ifdef STATIC
+static long library(const char *program)
+{
+    return program[0];
+}
+#else
 static void called_back(void)
 {
     mark();
@@ -165,6 +170,7 @@ NOINLINE long library(const char *program)
     usleep(300000); /* its table is made as soon as it is mapped, not before */
     return through ? through(called_back) + sink : -1;
 }
+#endif
 
 /* The program's file again and again, below the libraries: more executable mappings than the unwinder has room for. */
 NOINLINE long mappings(const char *program)
@@ -184,8 +190,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         long (*run)(void);
-    } kinds[] = {{"shallow", shallow},       {"deep", deep},       {"variable", variable}, {"aligned", aligned},
-                 {"expression", expression}, {"handler", handler}, {"sorted", sorted},     {"thread", thread}};
+    } kinds[] = {{"shallow", shallow},       {"deep", deep},   {"variable", variable}, {"aligned", aligned},
+                 {"expression", expression}, {"saved", saved}, {"held", held},         {"handler", handler},
+                 {"sorted", sorted},         {"thread", thread}};
     const char *kind = argc > 1 ? argv[1] : "";
     if (!strcmp(kind, "library"))
         return library(argv[0]) < 0;
