@@ -506,13 +506,13 @@ static __always_inline struct registers user_registers_of(void *ctx)
 }
 
 #define WALK(walk, at, depth, at_entry)                                                                                \
-    walk((at).ip, (at).sp, (at).fp, (at).link,                                                                         \
+    walk((at).ip - ((at_entry) ? (at_entry) - 1 : 0), (at).sp, (at).fp, (at).link,                                                                         \
          ((depth) < 0 || (depth) > STACK_FRAMES ? 0 : (depth)) | ((at_entry) ? AT_ENTRY : 0))
 
 /*
  * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0
- * or less: as many as the store holds. AT_ENTRY: the probe stands on a function's first instruction, where the return
- * address is not yet below a frame of its own. Never 0.
+ * or less: as many as the store holds. AT_ENTRY: the probe stands for a function's entry, where the return address is not yet
+ * below a frame of its own, and AT_ENTRY - 1 bytes behind it (src/probe/slide.h); 0: elsewhere. Never 0.
  */
 __hidden long uplua_ustack(void *ctx, long depth, long at_entry)
 {

@@ -37,21 +37,29 @@ local function attach_function(sites)
 end
 
 -- Raises what is wrong with the options or the handler of a probe: KIND and SPEC name it. LEVEL: the user's line, as seen from the caller.
-function setup.check(kind, spec, given, handler, level)
+-- KNOWN: the options that there are, as keys.
+function setup.check(kind, spec, given, handler, level, known)
   local name, at = kind .. " " .. spec, (level or 2) + 1
   if type(handler) ~= "function" then error(name .. ": the last argument is the handler, a function", at) end
   if debug.getinfo(handler, "S").what == "C" then
     error(name .. ": the handler must be written in Lua: a function of C has no bytecode to compile", at)
   end
   if type(given) ~= "table" then error(name .. ": options are a table", at) end
-  for option in pairs(given) do error(("%s: unknown option '%s'"):format(kind, tostring(option)), at) end
+  for option in pairs(given) do
+    if not (known and known[option]) then error(("%s: unknown option '%s'"):format(kind, tostring(option)), at) end
+  end
 end
+
+-- Where the probe of a function's entry may slide to (probe/slide.h), by the option `slide`.
+local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
 
 local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"", 3) end
-  setup.check(kind, spec, given, handler, 3)
-  local ok, sites = pcall(core.probe.resolve, spec)
+  setup.check(kind, spec, given, handler, 3, { slide = true })
+  local slide = SLIDES[given.slide == nil or given.slide]
+  if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
+  local ok, sites = pcall(core.probe.resolve, spec, slide)
   if not ok then error(kind .. " " .. sites, 3) end
   setup.declare { kind = kind, spec = spec, sites = sites:list(), handler = handler, attach = attach_function(sites) }
 end
@@ -61,6 +69,7 @@ end
 function setup.declare(probe) pending[#pending + 1] = probe end
 
 -- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered. Raises what is wrong with SPEC.
+-- Options: slide = false, the probe stands on the first instruction; slide = "lossy", also behind conditional jumps.
 function setup.uprobe(spec, given, handler) declare("uprobe", spec, given, handler) end
 
 -- uretprobe(spec, [options], handler): HANDLER runs when the function returns.
@@ -101,12 +110,15 @@ end
 local function describe()
   local handlers, returns = {}, false
   for i, probe in ipairs(pending) do
-    local at_entry = true
-    for _, site in ipairs(probe.sites) do at_entry = at_entry and site.inside == 0 end
+    local at_entry, slid = true, probe.sites[1] and probe.sites[1].slid
+    for _, site in ipairs(probe.sites) do
+      at_entry = at_entry and site.inside == 0
+      if site.slid ~= slid then slid = -1 end
+    end
     returns = returns or probe.kind == "uretprobe"
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = probe.sites[1] and probe.sites[1]["function"], at_entry = at_entry,
-      handle = capture.handle(probe.handler),
+      slid = slid, handle = capture.handle(probe.handler),
     }
   end
   local pids = core.target.pids()

@@ -122,7 +122,8 @@ struct handler {
     int function;         /* handle in the environment */
     const char *probe;    /* e.probe: the spec */
     const char *symbol;   /* e.func */
-    bool at_entry;        /* the site is a function's first instruction: the return address is not yet below a frame */
+    bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */
+    int slid;             /* … and is so many bytes behind it; -1: its cookie has that (sys/cookie.h) */
 
     /* Programs of the object to attach; "" where there is none. Each is also its ELF section's last part. */
     char program[32];       /* of the handler itself */

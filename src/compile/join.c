@@ -3,7 +3,7 @@
  * all else of a script. Programs that walk stacks and are attached in the same way are therefore loaded as one, which calls
  * the handler whose number is the attach cookie:
  *
- *     r6 = ctx; r0 = bpf_get_attach_cookie(ctx); if (r0 == 1) return first(r6); if (r0 == 2) return second(r6); … return 0
+ *     r6 = ctx; r0 = bpf_get_attach_cookie(ctx) & 0xffff; if (r0 == 1) return first(r6); if (r0 == 2) return second(r6); … return 0
  *
  * A hit pays 5 ns for it, of 300 and more that a stack costs. Links have cookies since Linux 5.15, those of uprobes too.
  */
@@ -13,11 +13,12 @@
 #include <string.h>
 
 #include "compile/object_parts.h"
+#include "sys/cookie.h"
 
 #define INSTRUCTION(op, d, s, o, i) ((struct bpf_insn){.code = (op), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
 
 enum {
-    PROLOGUE = 2, /* instructions before the first handler is chosen */
+    PROLOGUE = 3, /* instructions before the first handler is chosen */
     CHOICE = 4,   /* instructions for each handler */
     EPILOGUE = 2,
 };
@@ -60,6 +61,7 @@ static int add_joint(struct object *object, const size_t *members, size_t count)
     };
     *at++ = INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
     *at++ = INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_attach_cookie);
+    *at++ = INSTRUCTION(BPF_ALU64 | BPF_AND | BPF_K, BPF_REG_0, 0, 0, COOKIE_HANDLER_MASK);
     for (size_t i = 0; i < count; i++) {
         const struct object_program *member = &object->programs[members[i]];
         *at++ = INSTRUCTION(BPF_JMP | BPF_JNE | BPF_K, BPF_REG_0, 0, CHOICE - 1, (int32_t)member->cookie);

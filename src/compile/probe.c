@@ -7,6 +7,7 @@
 
 #include "arch/arch.h"
 #include "compile/lower.h"
+#include "sys/cookie.h"
 #include "sys/feature.h"
 
 /* Calls that may be between entry and return at one time: threads times nesting. */
@@ -242,6 +243,38 @@ static struct operand caller(struct lower *lower)
     return machine_load(lower->program, BPF_DW, operand_slot(slot, 0), 0);
 }
 
+/* Bytes between the function's entry and the probe. */
+static struct operand slid(struct lower *lower)
+{
+    int distance = lower->function->handler->slid;
+    if (distance >= 0)
+        return operand_immediate(distance);
+    struct program *program = lower->program;
+    struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
+    cookie = machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_SLID_SHIFT));
+    return machine_alu(program, BPF_AND, cookie, operand_immediate(COOKIE_SLID_MASK));
+}
+
+/* Where the probe stands, for a function's entry that one. */
+static struct operand instruction(struct lower *lower)
+{
+    struct operand at = context_word(lower, arch_instruction_pointer(), "e.ip");
+    if (is_return(lower) || !lower->function->handler->slid)
+        return at;
+    return machine_alu(lower->program, BPF_SUB, at, slid(lower));
+}
+
+/* What the walk up the stack wants to know of where it begins: 0, or for a function's entry 1 and how far the probe slid. */
+static struct operand entry_of_stack(struct lower *lower)
+{
+    const struct handler *handler = lower->function->handler;
+    if (is_return(lower) || !handler->at_entry)
+        return operand_immediate(0);
+    if (handler->slid >= 0)
+        return operand_immediate(1 + handler->slid);
+    return machine_alu(lower->program, BPF_ADD, slid(lower), operand_immediate(1));
+}
+
 static struct operand comm(struct lower *lower)
 {
     struct slot *slot = program_slot(lower->program, 16);
@@ -304,7 +337,7 @@ void probe_event_field(struct lower *lower, struct value *value)
         place->value = context_word(lower, arch_return_value(), "e.ret");
         break;
     case EVENT_IP:
-        place->value = context_word(lower, arch_instruction_pointer(), "e.ip");
+        place->value = instruction(lower);
         break;
     case EVENT_CALLER:
         place->value = caller(lower);
@@ -321,9 +354,8 @@ void probe_event_field(struct lower *lower, struct value *value)
 
 void probe_stack(struct lower *lower, struct value *value)
 {
-    bool at_entry = !is_return(lower) && lower->function->handler->at_entry;
     bool sampled = kind_of(lower)->registers == REGISTERS_INTERRUPTED, of_user = value->op == IR_USTACK;
-    struct operand args[] = { lower->context, operand_immediate(value->number), operand_immediate(at_entry) };
+    struct operand args[] = { lower->context, operand_immediate(value->number), entry_of_stack(lower) };
     const char *name = !of_user ? "uplua_kstack" : sampled ? "uplua_ustack_sampled" : "uplua_ustack";
     if (of_user && !feature_available(FEATURE_MAY_GOTO))
         name = arena_format(lower->program->arena, "%s_older", name);

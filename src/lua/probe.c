@@ -30,25 +30,29 @@ static void *new_object(lua_State *L, size_t size, const char *class)
     return object;
 }
 
-/* probe.resolve(spec) → sites; raises the reason where there is none */
+/* probe.resolve(spec [, "off" | "exact" | "lossy"]) → sites, which slide as told; raises the reason where there is none */
 static int probe_resolve_lua(lua_State *L)
 {
+    static const char *const slides[] = { "off", "exact", "lossy", NULL };
     const char *spec = luaL_checkstring(L, 1);
+    int slide = lua_isnoneornil(L, 2) ? -1 : luaL_checkoption(L, 2, NULL, slides);
     struct lua_sites *self = new_object(L, sizeof *self, SITES);
     struct error err = { 0 };
     if (probe_resolve(spec, lua_target(L), &self->sites, &self->count, &err))
         return core_raise(L, &err);
+    if (slide >= 0 && slide_sites(self->sites, self->count, (enum slide)slide, &err))
+        return core_raise(L, &err);
     return 1;
 }
 
-/* sites:list() → { { path, module, function, offset, inside }, … } */
+/* sites:list() → { { path, module, function, offset, address, inside, slid, why }, … } */
 static int sites_list(lua_State *L)
 {
     const struct lua_sites *self = luaL_checkudata(L, 1, SITES);
     lua_createtable(L, (int)self->count, 0); /* list */
     for (size_t i = 0; i < self->count; i++) {
         const struct site *site = &self->sites[i];
-        lua_createtable(L, 0, 5); /* list site */
+        lua_createtable(L, 0, 8); /* list site */
         lua_pushstring(L, site->path);
         lua_setfield(L, -2, "path");
         lua_pushstring(L, site->module);
@@ -57,8 +61,14 @@ static int sites_list(lua_State *L)
         lua_setfield(L, -2, "function");
         lua_pushnumber(L, (lua_Number)site->offset);
         lua_setfield(L, -2, "offset");
+        lua_pushnumber(L, (lua_Number)site->address); /* of a file: what is beyond 2^53 is no place in one */
+        lua_setfield(L, -2, "address");
         lua_pushnumber(L, (lua_Number)site->inside);
         lua_setfield(L, -2, "inside");
+        lua_pushnumber(L, (lua_Number)site->slid);
+        lua_setfield(L, -2, "slid");
+        lua_pushstring(L, site->why);
+        lua_setfield(L, -2, "why");
         lua_rawseti(L, -2, (int)i + 1);
     }
     return 1;

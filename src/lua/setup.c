@@ -158,6 +158,7 @@ static struct handler *read_handlers(lua_State *L, int index, struct arena *aren
         handler->symbol = string_field(L, -1, "symbol", arena);
         lua_getfield(L, -1, "at_entry");
         handler->at_entry = lua_toboolean(L, -1);
+        handler->slid = (int)number_field(L, -2, "slid");
         lua_getfield(L, -2, "handle");
         handler->function = (int)lua_tointeger(L, -1);
         lua_pop(L, 3);
@@ -400,7 +401,7 @@ static int reuse_maps(lua_State *L, int index, struct object *object)
 }
 
 /*
- * compiler:load{ handlers = { { kind, probe, symbol, at_entry, handle }, … }, pids = {…}, except = pid, returns = boolean, reuse = { [map] = fd } }
+ * compiler:load{ handlers = { { kind, probe, symbol, at_entry, slid, handle }, … }, pids = {…}, except = pid, returns = boolean, reuse = { [map] = fd } }
  * → loaded, handlers, objects
  */
 static int compiler_load(lua_State *L)

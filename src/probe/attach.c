@@ -8,6 +8,7 @@
 #include "probe/process.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
+#include "sys/cookie.h"
 #include "sys/feature.h"
 #include "sys/perf.h"
 
@@ -26,6 +27,7 @@ struct attach {
     enum attach_kind kind;
     int program;
     uint64_t cookie;
+    const struct site *sites; /* all */
     const pid_t *pids; /* one link for each; 0 means all processes */
     size_t pid_count;
     struct probe_link *link;
@@ -77,6 +79,12 @@ static int failed(int code, const struct site *site, struct error *err)
     }
 }
 
+static uint64_t cookie_of(const struct attach *attach, const struct site *site)
+{
+    return attach->cookie | (uint64_t)site->slid << COOKIE_SLID_SHIFT |
+           (uint64_t)(site - attach->sites) << COOKIE_SITE_SHIFT;
+}
+
 /* All SITES lie in one file. WORDS: room for two for each of them. */
 static int attach_multi(const struct attach *attach, const struct site *sites, uint64_t *words, size_t count,
                         struct error *err)
@@ -93,7 +101,7 @@ static int attach_multi(const struct attach *attach, const struct site *sites, u
     };
     for (size_t i = 0; i < count; i++) {
         offsets[i] = sites[i].offset;
-        cookies[i] = attach->cookie;
+        cookies[i] = cookie_of(attach, &sites[i]);
     }
     for (size_t i = 0; i < attach->pid_count; i++) {
         probe.pid = attach->pids[i];
@@ -112,7 +120,7 @@ static int attach_perf(const struct attach *attach, const struct site *sites, si
             .path = sites[s].path,
             .offset = sites[s].offset,
             .at_return = attach->kind == ATTACH_RETURN,
-            .cookie = attach->cookie,
+            .cookie = cookie_of(attach, &sites[s]),
         };
         for (size_t i = 0; i < attach->pid_count; i++) {
             probe.pid = attach->pids[i];
@@ -184,7 +192,7 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
     *link = calloc(1, sizeof **link);
     if (!*link)
         return error_set(err, -ENOMEM, "out of memory");
-    struct attach attach = {.kind = kind, .program = program_fd, .cookie = cookie, .link = *link};
+    struct attach attach = {.kind = kind, .program = program_fd, .cookie = cookie, .sites = sites, .link = *link};
     choose_filter(&attach, target);
     int result = 0;
     for (size_t i = 0, n; i < count && result == 0; i += n) {

@@ -258,6 +258,7 @@ int lookup_append(const struct binary *binary, const char *text, const char *fun
         .offset = offset,
         .address = address,
         .inside = inside,
+        .size = size,
     };
     struct site *site = &items[list->count - 1];
     return site->path && site->module && site->function ? 0 : error_set(err, -ENOMEM, "out of memory");

@@ -19,6 +19,16 @@ struct site {
     uint64_t offset;  /* file offset of the instruction, as uprobes want it */
     uint64_t address; /* ELF virtual address */
     uint64_t inside;  /* bytes after the function's start: non-zero for "+0x1c" specs */
+    uint64_t size;    /* of the function; 0: not known */
+    unsigned slid;    /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
+    const char *why;  /* it stands there, for people; NULL: nothing to say. Static */
+};
+
+/* Whether the probe of a function's entry may stand further in, where the kernel emulates the instruction (probe/slide.h). */
+enum slide {
+    SLIDE_OFF,
+    SLIDE_EXACT, /* if it sees every call there */
+    SLIDE_LOSSY, /* also behind conditional jumps: calls that have jumped away by then are not seen */
 };
 
 /*
@@ -32,6 +42,8 @@ struct site {
 int probe_resolve(const char *spec, const struct target *target, struct site **sites, size_t *count,
                   struct error *err);
 void sites_free(struct site *sites, size_t count);
+/* Moves those of SITES that are functions' entries (probe/slide.h). 0 or -ENOMEM. */
+int slide_sites(struct site *sites, size_t count, enum slide slide, struct error *err);
 
 /*
  * The modules of TARGET (mapped executables and libraries, without duplicates; for a command its DT_NEEDED closure) that define
@@ -50,7 +62,8 @@ enum attach_kind {
 struct probe_link;
 
 /*
- * Attaches the program PROGRAM_FD at the COUNT sites, where bpf_get_attach_cookie gives it COOKIE. Through uprobe_multi (one link per binary and target process)
+ * Attaches the program PROGRAM_FD at the COUNT sites, where bpf_get_attach_cookie gives it COOKIE (below 2^16), which site, and how far that
+ * slid (sys/cookie.h). Through uprobe_multi (one link per binary and target process)
  * where FEATURE_UPROBE_MULTI is available, else one perf event per site. Only TARGET's processes are trapped where the
  * kernel can filter; the program runs once for a hit, but may see those of others and has to ask for its process. The program must have been loaded with probe_attach_type(kind). On failure nothing stays attached.
  */

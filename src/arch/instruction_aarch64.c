@@ -1,0 +1,118 @@
+/* aarch64's instructions: Arm Architecture Reference Manual for A-profile, C4.1. */
+#include <string.h>
+
+#include "arch/instruction.h"
+
+/* Instructions of which only the bits of MASK are fixed. */
+struct encoding {
+    uint32_t mask, bits;
+};
+
+static bool is_one_of(uint32_t word, const struct encoding *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((word & list[i].mask) == list[i].bits)
+            return true;
+    return false;
+}
+
+/* BITS from bit FROM on, with a sign, in words. */
+static int64_t distance(uint32_t word, unsigned from, unsigned bits)
+{
+    int64_t value = word >> from & ((UINT32_C(1) << bits) - 1), sign = INT64_C(1) << (bits - 1);
+    return ((value ^ sign) - sign) * 4;
+}
+
+/* Fills in where WORD jumps to, if that is a fixed place. */
+static void find_target(uint32_t word, struct arch_instruction *result)
+{
+    result->direct = true;
+    result->conditional = true;
+    if ((word & 0x7c000000) == 0x14000000) { /* b, bl */
+        result->target = distance(word, 0, 26);
+        result->conditional = false;
+    } else if ((word & 0xff000010) == 0x54000000 || (word & 0x7e000000) == 0x34000000) { /* b.cond, cbz, cbnz */
+        result->target = distance(word, 5, 19);
+    } else if ((word & 0x7e000000) == 0x36000000) { /* tbz, tbnz */
+        result->target = distance(word, 5, 14);
+    } else {
+        result->direct = result->conditional = false;
+    }
+}
+
+/*
+ * What arch/arm64/kernel/probes/decode-insn.c simulates, beside jumps to fixed places; all else is stepped out of line. (It simulates
+ * the nop too, but only since 6.14.)
+ */
+static bool is_simulated(uint32_t word)
+{
+    static const struct encoding list[] = {
+        {0x1f000000, 0x10000000}, /* adr, adrp */
+        {0xbf000000, 0x18000000}, /* ldr of a literal */
+        {0xff000000, 0x98000000}, /* ldrsw of one */
+        {0xffbffc1f, 0xd61f0000}, /* br, blr … */
+        {0xfffffc1f, 0xd65f0000}, /* … and ret, without pointer authentication */
+    };
+    return is_one_of(word, list, sizeof list / sizeof *list);
+}
+
+/* nop and bti; what sets nothing but the flags. paciasp is none of them: it changes the return address. */
+static bool is_harmless(uint32_t word)
+{
+    static const struct encoding list[] = {
+        {0xffffffff, 0xd503201f}, /* nop */
+        {0xffffff3f, 0xd503241f}, /* bti */
+        {0x7f80001f, 0x7100001f}, /* cmp with a constant, … */
+        {0x7f20001f, 0x6b00001f}, /* … a shifted … */
+        {0x7fe0001f, 0x6b20001f}, /* … and an extended register */
+        {0x7f80001f, 0x3100001f}, /* cmn with a constant … */
+        {0x7f20001f, 0x2b00001f}, /* … and a register */
+        {0x7f80001f, 0x7200001f}, /* tst with a constant … */
+        {0x7f20001f, 0x6a00001f}, /* … and a register */
+    };
+    return is_one_of(word, list, sizeof list / sizeof *list);
+}
+
+static bool decode(const uint8_t *code, size_t size, struct arch_instruction *result)
+{
+    uint32_t word;
+    if (size < sizeof word)
+        return false;
+    memcpy(&word, code, sizeof word);
+    *result = (struct arch_instruction){.length = sizeof word};
+    find_target(word, result);
+    result->emulated = result->direct || is_simulated(word);
+    result->harmless = is_harmless(word);
+    result->indirect = (word & 0xfffffc1f) == 0xd61f0000;
+    return true;
+}
+
+static void far_targets(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high,
+                        void (*visit)(uint64_t, void *), void *context)
+{
+    for (size_t at = -address & 3; at + 4 <= size; at += 4) {
+        struct arch_instruction instruction = {0};
+        uint32_t word;
+        memcpy(&word, code + at, sizeof word);
+        find_target(word, &instruction);
+        uint64_t target = address + at + (uint64_t)instruction.target;
+        if (instruction.direct && target >= low && target < high)
+            visit(target, context);
+    }
+}
+
+const struct arch_code arch_code_aarch64 = {
+    .name = "aarch64",
+    .step = 4,
+    .decode = decode,
+    .far_targets = far_targets,
+    .far_length = 4,
+    .near_reach = 0,
+};
+
+#if defined(__aarch64__)
+const struct arch_code *arch_code(void)
+{
+    return &arch_code_aarch64;
+}
+#endif

@@ -1,0 +1,166 @@
+/* x86_64's instructions, by Zydis. */
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+#include "arch/instruction.h"
+
+static const ZydisDecoder *decoder(void)
+{
+    static ZydisDecoder instance;
+    static bool made;
+    if (!made)
+        made = ZYAN_SUCCESS(ZydisDecoderInit(&instance, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
+    return &instance;
+}
+
+/*
+ * What arch/x86/kernel/uprobes.c emulates: branch_setup_xol_ops (call, jmp and jcc to a fixed place, the nop of one byte) since Linux 3.16,
+ * push_setup_xol_ops (of a register, with no prefix but REX.B) since 4.16. Nops of more bytes are emulated since 6.18 only, and one of
+ * five is replaced there by a call that overwrites the red zone, so they are not taken.
+ */
+static bool is_emulated(const uint8_t *code, const ZydisDecodedInstruction *instruction)
+{
+    size_t at = code[0] == 0xf2 && instruction->meta.category != ZYDIS_CATEGORY_NOP; /* bnd */
+    if (at == 0 && instruction->length == 2 && code[0] == 0x41)
+        return (code[1] & 0xf8) == 0x50;
+    switch (code[at]) {
+    case 0xe8:
+    case 0xe9:
+        return instruction->length == at + 5;
+    case 0xeb:
+        return instruction->length == at + 2;
+    case 0x0f:
+        return (code[at + 1] & 0xf0) == 0x80;
+    case 0x90:
+        return instruction->length == 1;
+    default:
+        return (code[at] & 0xf0) == 0x70 || ((code[at] & 0xf8) == 0x50 && instruction->length == 1);
+    }
+}
+
+/* Registers that no handler sees and no caller gets back: rax, r10, r11, the flags, and those of vectors, which probes do not have. */
+static bool may_change(ZydisRegister name)
+{
+    switch (ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name)) {
+    case ZYDIS_REGISTER_RAX:
+    case ZYDIS_REGISTER_R10:
+    case ZYDIS_REGISTER_R11:
+        return true;
+    default: {
+        ZydisRegisterClass class = ZydisRegisterGetClass(name);
+        return class == ZYDIS_REGCLASS_FLAGS || class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM || class == ZYDIS_REGCLASS_ZMM;
+    }
+    }
+}
+
+/* Reading there cannot fault, so that no call ends before the probe: the stack, the program's own data, and the thread's. */
+static bool may_read(const ZydisDecodedOperand *operand)
+{
+    if (operand->mem.index != ZYDIS_REGISTER_NONE)
+        return false;
+    return operand->mem.base == ZYDIS_REGISTER_RIP || operand->mem.base == ZYDIS_REGISTER_RSP ||
+           (operand->mem.base == ZYDIS_REGISTER_NONE && operand->mem.segment == ZYDIS_REGISTER_FS);
+}
+
+/* Kinds of instructions that do nothing but what their operands tell, and that trap on no value. */
+static bool is_plain(const ZydisDecodedInstruction *instruction)
+{
+    switch (instruction->meta.category) {
+    case ZYDIS_CATEGORY_BINARY:
+        return instruction->mnemonic != ZYDIS_MNEMONIC_DIV && instruction->mnemonic != ZYDIS_MNEMONIC_IDIV;
+    case ZYDIS_CATEGORY_LOGICAL:
+    case ZYDIS_CATEGORY_LOGICAL_FP:
+    case ZYDIS_CATEGORY_SHIFT:
+    case ZYDIS_CATEGORY_ROTATE:
+    case ZYDIS_CATEGORY_BITBYTE:
+    case ZYDIS_CATEGORY_SETCC:
+    case ZYDIS_CATEGORY_CMOV:
+    case ZYDIS_CATEGORY_CONVERT:
+    case ZYDIS_CATEGORY_DATAXFER:
+    case ZYDIS_CATEGORY_MISC:
+        return !(instruction->attributes & (ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_IS_PRIVILEGED)) &&
+               (instruction->meta.category != ZYDIS_CATEGORY_MISC || instruction->mnemonic == ZYDIS_MNEMONIC_LEA);
+    default:
+        return false;
+    }
+}
+
+static bool is_harmless(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+{
+    if (instruction->mnemonic == ZYDIS_MNEMONIC_ENDBR64 || instruction->mnemonic == ZYDIS_MNEMONIC_NOP)
+        return true;
+    if (!is_plain(instruction))
+        return false;
+    for (size_t i = 0; i < instruction->operand_count; i++) {
+        const ZydisDecodedOperand *operand = &operands[i];
+        bool writes = operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+        if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER && writes && !may_change(operand->reg.value))
+            return false;
+        if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.type != ZYDIS_MEMOP_TYPE_AGEN &&
+            (writes || !may_read(operand)))
+            return false;
+    }
+    return true;
+}
+
+/* jmp by a register or a table. Through a fixed word, as `jmp *slot(%rip)`, it leads to another function. */
+static bool is_indirect(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+{
+    if (instruction->mnemonic != ZYDIS_MNEMONIC_JMP || instruction->operand_count_visible != 1)
+        return false;
+    return operands->type == ZYDIS_OPERAND_TYPE_REGISTER ||
+           (operands->type == ZYDIS_OPERAND_TYPE_MEMORY && operands->mem.base != ZYDIS_REGISTER_RIP);
+}
+
+static bool decode(const uint8_t *code, size_t size, struct arch_instruction *result)
+{
+    ZydisDecodedInstruction instruction;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), code, size, &instruction, operands)))
+        return false;
+    bool emulated = is_emulated(code, &instruction);
+    *result = (struct arch_instruction){
+        .length = instruction.length,
+        .emulated = emulated,
+        .push = emulated && instruction.mnemonic == ZYDIS_MNEMONIC_PUSH,
+        .harmless = is_harmless(&instruction, operands),
+        .conditional = instruction.meta.category == ZYDIS_CATEGORY_COND_BR,
+        .indirect = is_indirect(&instruction, operands),
+        .direct = instruction.raw.imm[0].is_relative,
+    };
+    if (result->direct)
+        result->target = (int64_t)instruction.length + instruction.raw.imm[0].value.s;
+    return true;
+}
+
+/* e8 and e9 (call, jmp), 0f 80 … 0f 8f (jcc), each with four bytes of distance. */
+static void far_targets(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high,
+                        void (*visit)(uint64_t, void *), void *context)
+{
+    for (size_t at = 1; at + 4 <= size; at++) {
+        bool one = (code[at - 1] & 0xfe) == 0xe8, two = at >= 2 && code[at - 2] == 0x0f && (code[at - 1] & 0xf0) == 0x80;
+        if (!one && !two)
+            continue;
+        int32_t distance;
+        memcpy(&distance, code + at, sizeof distance);
+        uint64_t target = address + at + 4 + (uint64_t)(int64_t)distance;
+        if (target >= low && target < high)
+            visit(target, context);
+    }
+}
+
+const struct arch_code arch_code_x86_64 = {
+    .name = "x86_64",
+    .step = 1,
+    .decode = decode,
+    .far_targets = far_targets,
+    .far_length = 6,
+    .near_reach = 130, /* 7x, eb, e0 … e3 with one byte of distance */
+};
+
+#if defined(__x86_64__)
+const struct arch_code *arch_code(void)
+{
+    return &arch_code_x86_64;
+}
+#endif

@@ -1,0 +1,18 @@
+/*
+ * What bpf_get_attach_cookie gives a handler's program: the compiler reads what the attaching writes.
+ *
+ *   bits 0 … 15   which handler, where several were joined into one program (compile/join.c); 0: it is alone
+ *   bits 16 … 31  bytes between the function's entry and the probe (probe/slide.h)
+ *   bits 32 …     number of the site among the handler's
+ */
+#ifndef UPLUA_SYS_COOKIE_H
+#define UPLUA_SYS_COOKIE_H
+
+enum {
+    COOKIE_HANDLER_MASK = 0xffff,
+    COOKIE_SLID_SHIFT = 16,
+    COOKIE_SLID_MASK = 0xffff,
+    COOKIE_SITE_SHIFT = 32,
+};
+
+#endif

@@ -1,0 +1,195 @@
+/* Where the probe of a function's entry goes: by hand-assembled functions of both CPUs, on either. */
+#include "probe/slide.h"
+
+#include <stdlib.h>
+
+#include "tap.h"
+
+static const struct arch_code *const x86 = &arch_code_x86_64, *const arm = &arch_code_aarch64;
+
+struct example {
+    const char *name;
+    const struct arch_code *const *arch;
+    const char *code;   /* hexadecimal; what stands before '|' and behind a second one belongs to others */
+    unsigned distance;  /* expected */
+    unsigned lossy;     /* expected with slide = "lossy" */
+    const char *why;    /* a word of what is told without "lossy"; NULL: nothing */
+    uint64_t limit;     /* 0: none */
+};
+
+static const struct example examples[] = {
+    /* what is emulated itself */
+    {"push rbx; ret", &x86, "53 c3", 0, 0, NULL, 0},
+    {"push r12; ret", &x86, "41 54 c3", 0, 0, NULL, 0},
+    {"nop; ret", &x86, "90 c3", 0, 0, NULL, 0},
+    {"jmp; int3", &x86, "e9 00 01 00 00 cc", 0, 0, NULL, 0},
+    {"call; ret", &x86, "e8 00 01 00 00 c3", 0, 0, NULL, 0},
+    {"bnd jmp; int3", &x86, "f2 e9 00 01 00 00 cc", 0, 0, NULL, 0},
+    {"je far; ret", &x86, "0f 84 00 01 00 00 c3", 0, 0, NULL, 0},
+
+    /* what is passed */
+    {"endbr64; push rbx", &x86, "f3 0f 1e fa 53 5b c3", 4, 4, "would be stepped", 0},
+    {"endbr64; push r15", &x86, "f3 0f 1e fa 41 57 5b c3", 4, 4, "would be stepped", 0},
+    {"endbr64; jmp", &x86, "f3 0f 1e fa e9 00 10 00 00", 4, 4, "would be stepped", 0},
+    {"endbr64; call", &x86, "f3 0f 1e fa e8 00 10 00 00 c3", 4, 4, "would be stepped", 0},
+    {"test rdi, rdi; je; push rbx", &x86, "48 85 ff 74 04 53 31 c0 5b c3", 3, 5, "would be stepped", 0},
+    {"cmp esi, 5; jne far; nop", &x86, "83 fe 05 0f 85 00 01 00 00 90 c3", 3, 9, "would be stepped", 0},
+    {"xor eax, eax; push rbp", &x86, "31 c0 55 5d c3", 2, 2, "would be stepped", 0},
+    {"mov r10, rcx; push rbp", &x86, "49 89 ca 55 5d c3", 3, 3, "would be stepped", 0},
+    {"lea rax, [rdi+rsi*4]; jmp", &x86, "48 8d 04 b7 eb 00 c3", 4, 4, "would be stepped", 0},
+    {"mov rax, fs:[0x28]; push rbx", &x86, "64 48 8b 04 25 28 00 00 00 53 5b c3", 9, 9, "would be stepped", 0},
+    {"mov rax, [rip+x]; push rbx", &x86, "48 8b 05 00 01 00 00 53 5b c3", 7, 7, "would be stepped", 0},
+    {"cmp qword [rip+x], 0; je", &x86, "48 83 3d 00 01 00 00 00 74 01 c3 c3", 8, 8, "would be stepped", 0},
+    {"mov rax, [rsp+8]; push rbx", &x86, "48 8b 44 24 08 53 5b c3", 5, 5, "would be stepped", 0},
+    {"nop of 5 bytes; push rbx", &x86, "0f 1f 44 00 00 53 5b c3", 5, 5, "would be stepped", 0},
+    {"nop of 2 bytes; push rbx", &x86, "66 90 53 5b c3", 2, 2, "would be stepped", 0},
+    {"pxor xmm0, xmm0; push rbx", &x86, "66 0f ef c0 53 5b c3", 4, 4, "would be stepped", 0},
+
+    /* what is not */
+    {"push with a prefix that the kernel does not know", &x86, "48 53 5b c3", 0, 0, "at ten times the price", 0},
+    {"pause is no nop", &x86, "f3 90 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"mov rdi, rsi: an argument", &x86, "48 89 f7 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"mov edx, 1: half an argument", &x86, "ba 01 00 00 00 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"mov cl, 1: a byte of one", &x86, "b1 01 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"mov r9d, 1", &x86, "41 b9 01 00 00 00 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"mov rbx, rdi: the caller's", &x86, "48 89 fb 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"sub rsp, 8", &x86, "48 83 ec 08 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"mov [rip+x], rdi: memory", &x86, "48 89 3d 00 01 00 00 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"mov [rsp-8], rdi: the red zone", &x86, "48 89 7c 24 f8 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"mov rax, [rdi]: it may fault", &x86, "48 8b 07 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"cmp byte [rdi], 0: it may fault", &x86, "80 3f 00 74 01 c3 c3", 0, 0, "seen by handlers", 0},
+    {"cpuid", &x86, "0f a2 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"div cl: it may trap", &x86, "f6 f1 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"syscall", &x86, "0f 05 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"xchg rax, rdi", &x86, "48 97 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"cmpxchg [rip+x], r10 with lock", &x86, "f0 4c 0f b1 15 00 01 00 00 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"ret ends it", &x86, "31 c0 c3 53 5b c3", 0, 0, "seen by handlers", 0},
+    {"its code ends before", &x86, "f3 0f 1e fa | | 53 5b c3", 0, 0, "no code", 0},
+    {"no instruction", &x86, "31 c0 06 53 5b c3", 0, 0, "no code", 0},
+    {"its length is not known", &x86, "| | f3 0f 1e fa 53 5b c3", 0, 0, "length", 0},
+    {"its length is not known, and no matter", &x86, "| | 53 5b c3", 0, 0, NULL, 0},
+
+    /* what leads there */
+    {"xor eax, eax; 1: push rbx; pop; dec edi; jne 1b", &x86, "31 c0 53 5b ff cf 75 fa c3", 0, 0, "other code", 0},
+    {"1: xor eax, eax; push rbx; pop; dec edi; jne 1b", &x86, "31 c0 53 5b ff cf 75 f8 c3", 2, 2, "would be stepped", 0},
+    {"xor eax, eax; 1: test edi, edi; je; jmp 1b", &x86, "31 c0 85 ff 74 02 eb fa c3", 0, 0, "other code", 0},
+    {"a jump of the function before it", &x86, "eb 02 | 31 c0 53 5b c3", 0, 0, "other code", 0},
+    {"one to its entry", &x86, "eb 00 | 31 c0 53 5b c3", 2, 2, "would be stepped", 0},
+    {"a jump of the function behind it", &x86, "| 31 c0 53 5b c3 | eb f9", 2, 2, "would be stepped", 0},
+    {"one that hits", &x86, "| 31 c0 53 5b c3 | eb fb", 0, 0, "other code", 0},
+    {"a symbol on the way", &x86, "f3 0f 1e fa 53 5b c3", 0, 0, "other code", 3},
+    {"a symbol there", &x86, "f3 0f 1e fa 53 5b c3", 0, 0, "other code", 4},
+    {"a symbol behind", &x86, "f3 0f 1e fa 53 5b c3", 4, 4, "would be stepped", 5},
+    {"a symbol behind what is exact", &x86, "48 85 ff 74 04 53 31 c0 5b c3", 3, 3, "would be stepped", 5},
+    {"cmp edi, 5; ja; jmp by a table", &x86, "83 ff 05 77 07 ff 24 fd 00 00 00 00 c3", 0, 0, "other code", 0},
+    {"endbr64; push rbx; jmp by a table", &x86, "f3 0f 1e fa 53 3e ff e0 c3", 4, 4, "would be stepped", 0},
+    {"cmp edi, 5; ja; jmp by a slot", &x86, "83 ff 05 77 06 ff 25 00 01 00 00 c3", 3, 3, "would be stepped", 0},
+
+    /* conditional jumps */
+    {"je; push rbx", &x86, "74 03 53 5b c3 c3", 0, 2, NULL, 0},
+    {"test; je; test; je; mov: the last jump", &x86, "48 85 ff 74 0a 48 85 f6 74 05 48 8b 07 53 5b c3", 3, 8, "would be stepped", 0},
+    {"test; je; call", &x86, "48 85 ff 74 05 e8 00 10 00 00 c3", 3, 5, "would be stepped", 0},
+
+    {"bti c; b", &arm, "5f 24 03 d5 10 00 00 14", 4, 4, "would be stepped", 0},
+    {"b", &arm, "10 00 00 14", 0, 0, NULL, 0},
+    {"cbz x0", &arm, "40 00 00 b4 c0 03 5f d6 c0 03 5f d6", 0, 8 - 4, NULL, 0},
+    {"adrp x1", &arm, "01 00 00 b0 c0 03 5f d6", 0, 0, NULL, 0},
+    {"ldr x0, literal", &arm, "40 00 00 58 c0 03 5f d6", 0, 0, NULL, 0},
+    {"ret", &arm, "c0 03 5f d6", 0, 0, NULL, 0},
+    {"cmp x0, 0; b.eq; ret", &arm, "1f 00 00 f1 40 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
+    {"cmp x1, x0; b.eq; ret", &arm, "3f 00 00 eb 40 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
+    {"tst w0, 1; b.ne", &arm, "1f 00 00 72 41 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
+    {"bti c; nop; tbz", &arm, "5f 24 03 d5 1f 20 03 d5 40 00 00 36 c0 03 5f d6 c0 03 5f d6", 8, 12, "would be stepped", 0},
+    {"paciasp: the return address", &arm, "3f 23 03 d5 10 00 00 14", 0, 0, "seen by handlers", 0},
+    {"stp x29, x30", &arm, "fd 7b be a9 10 00 00 14", 0, 0, "seen by handlers", 0},
+    {"subs x1, x1, 1", &arm, "21 04 00 f1 10 00 00 54", 0, 0, "seen by handlers", 0},
+    {"mov x1, 2", &arm, "41 00 80 d2 10 00 00 14", 0, 0, "seen by handlers", 0},
+    {"cmp; 1: b.eq; b 1b", &arm, "1f 00 00 f1 40 00 00 54 ff ff ff 17 c0 03 5f d6", 0, 0, "other code", 0},
+    {"cmp; b.hi; br x1", &arm, "1f 14 00 f1 48 00 00 54 20 00 1f d6 c0 03 5f d6", 0, 0, "other code", 0},
+};
+
+static size_t read_hex(const char *text, const char *end, uint8_t *bytes)
+{
+    size_t count = 0;
+    while (text < end) {
+        char *next;
+        unsigned long byte = strtoul(text, &next, 16);
+        if (next == text || next > end)
+            break;
+        bytes[count++] = (uint8_t)byte;
+        text = next;
+    }
+    return count;
+}
+
+/* CODE with two bars: before | function | behind; with one: before | function; with none: the function. */
+static struct slide_code code_of(const struct example *example, uint8_t *bytes)
+{
+    const char *text = example->code, *end = text + strlen(text), *bar = strchr(text, '|');
+    const char *second = bar ? strchr(bar + 1, '|') : NULL;
+    struct slide_code code = {.bytes = bytes, .limit = example->limit ? example->limit : UINT64_MAX};
+    /* "f3 0f | | 53": nothing before */
+    if (bar && second && bar != text && second == bar + 2) {
+        code.size = read_hex(text, bar, bytes);
+        code.after = read_hex(second + 1, end, bytes + code.size);
+        return code;
+    }
+    code.before = bar ? read_hex(text, bar, bytes) : 0;
+    code.size = read_hex(bar ? bar + 1 : text, second ? second : end, bytes + code.before);
+    code.after = second ? read_hex(second + 1, end, bytes + code.before + code.size) : 0;
+    return code;
+}
+
+static void try(const struct example *example)
+{
+    uint8_t bytes[64];
+    const char *why;
+    const struct arch_code *arch = *example->arch;
+    struct slide_code code = code_of(example, bytes);
+    is_int(slide_distance(arch, &code, SLIDE_EXACT, &why), example->distance, "%s: %s", arch->name, example->name);
+    if (!ok(example->why ? why && strstr(why, example->why) : !why, "  and why"))
+        fprintf(stderr, "#   %s\n", why ? why : "nothing");
+    is_int(slide_distance(arch, &code, SLIDE_LOSSY, &why), example->lossy, "  lossy");
+    is_int(slide_distance(arch, &code, SLIDE_OFF, &why), 0, "  off");
+}
+
+/* --- far jumps --- */
+
+struct targets {
+    uint64_t last;
+    unsigned count;
+};
+
+static void note(uint64_t target, void *context)
+{
+    struct targets *targets = context;
+    targets->last = target;
+    targets->count++;
+}
+
+static void try_far(const struct arch_code *arch, const char *name, const char *hex, uint64_t address, uint64_t low, uint64_t high,
+                    uint64_t target)
+{
+    uint8_t bytes[64];
+    struct targets targets = {0};
+    size_t size = read_hex(hex, hex + strlen(hex), bytes);
+    arch->far_targets(bytes, size, address, low, high, note, &targets);
+    is_int(targets.count, target != 0, "%s: %s: found", arch->name, name);
+    is_int((int64_t)targets.last, (int64_t)target, "  where it leads");
+}
+
+int main(void)
+{
+    for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+        try(&examples[i]);
+    try_far(x86, "call", "90 e8 fb ff 00 00", 0x1000, 0x11000, 0x11002, 0x11001);
+    try_far(x86, "jmp back", "e9 f0 ff ff ff", 0x1000, 0xff0, 0x1000, 0xff5);
+    try_far(x86, "jne", "90 90 0f 85 00 01 00 00", 0x1000, 0x1108, 0x1109, 0x1108);
+    try_far(x86, "jne beyond", "90 90 0f 85 00 01 00 00", 0x1000, 0x1109, 0x1200, 0);
+    try_far(x86, "jne before", "90 90 0f 85 00 01 00 00", 0x1000, 0x1000, 0x1108, 0);
+    try_far(x86, "one that is cut off", "90 e8 fb ff 00", 0x1000, 0, UINT64_MAX, 0);
+    try_far(arm, "bl", "1f 20 03 d5 00 01 00 94", 0x1000, 0x1404, 0x1405, 0x1404);
+    try_far(arm, "b.eq back", "e0 ff ff 54", 0x1000, 0xffc, 0x1000, 0xffc);
+    try_far(arm, "tbz", "40 00 00 36", 0x1000, 0x1008, 0x1009, 0x1008);
+    return done_testing();
+}
