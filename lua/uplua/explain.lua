@@ -62,9 +62,9 @@ local function add_sites(lines, sites)
     if site.module then
       local inside = site.inside + site.slid
       place = ("%s:%s%s, offset %#x"):format(site.module, place, inside > 0 and ("+%#x"):format(inside) or "", site.offset)
-      if site.why then place = place .. ": " .. site.why end
     end
     row(lines, i == 1 and "at" or "", text.escape(place))
+    if site.why then row(lines, "", "  " .. site.why) end
   end
 end
 
