@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "probe/lookup.h"
-#include "unwind/eh_frame.h"
+#include "unwind/call_frames.h"
 
 /* The function that an address lies in. */
 struct around {
@@ -30,9 +30,9 @@ static int note_function(const struct function *function, void *context)
 /* The innermost record that has the address; without one, what the symbols say stays. */
 static int note_record(const struct binary *binary, struct around *around)
 {
-    struct eh_frame frames;
+    struct call_frames frames;
     struct error ignored;
-    int result = eh_frame_read(&frames, binary_elf(binary), &ignored);
+    int result = call_frames_read(&frames, binary_elf(binary), NULL, &ignored);
     if (result < 0)
         return result == -ENOMEM ? result : 0;
     for (size_t i = 0; i < frames.fde_count && frames.fdes[i].start <= around->address; i++)
@@ -40,7 +40,7 @@ static int note_record(const struct binary *binary, struct around *around)
             around->start = frames.fdes[i].start;
             around->end = frames.fdes[i].end;
         }
-    eh_frame_free(&frames);
+    call_frames_free(&frames);
     return 0;
 }
 

@@ -99,7 +99,8 @@ static void reopen(struct image *image)
         image_unpin(image);
 }
 
-int image_read(struct image *image, int (*fn)(void *context, const struct elffile *elf), void *context)
+int image_read(struct image *image,
+               int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search), void *context)
 {
     bool pinned = image_is_pinned(image);
     if (!pinned)
@@ -109,7 +110,7 @@ int image_read(struct image *image, int (*fn)(void *context, const struct elffil
     struct elffile elf;
     int rc = elffile_open(&elf, image->fd);
     if (!rc) {
-        rc = fn(context, &elf);
+        rc = fn(context, &elf, &image->search);
         elffile_close(&elf);
     }
     if (!pinned)

@@ -31,8 +31,12 @@ void image_unpin(struct image *image);
 /* True if the file can be found again by its path. */
 bool image_has_path(const struct image *image);
 
-/* Calls fn(context, elf) with the file's headers, if it can be opened: fn's result, or -errno. */
-int image_read(struct image *image, int (*fn)(void *context, const struct elffile *elf), void *context);
+/*
+ * Calls fn(context, elf, search) with the file's headers, if it can be opened, and where its debug file may be: fn's
+ * result, or -errno.
+ */
+int image_read(struct image *image,
+               int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search), void *context);
 
 /* What stat says of the file. */
 const struct stat *image_stat(const struct image *image);

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "unwind/eh_frame.h"
+#include "unwind/call_frames.h"
 
 /* Where the caller's value of a register is. */
 struct saved {

@@ -6,6 +6,7 @@
 
 int unwind_file_open(struct unwind_file *file, const char *path, struct error *err)
 {
+    const struct debugfile_search search = {.root = -1, .debug_root = DEBUGFILE_ROOT, .module = path};
     *file = (struct unwind_file){0};
     int fd = elffile_open_path(-1, path);
     if (fd < 0)
@@ -16,7 +17,7 @@ int unwind_file_open(struct unwind_file *file, const char *path, struct error *e
         error_set(err, rc, "%s: %s", path, rc == -ENOEXEC ? "no ELF file of this machine" : strerror(-rc));
     else if ((rc = unwind_rules_init(&file->rules)))
         error_set(err, rc, "out of memory");
-    else if ((rc = unwind_table_build(&file->table, &file->elf, &file->rules, err)))
+    else if ((rc = unwind_table_build(&file->table, &file->elf, &search, &file->rules, err)))
         error_prefix(err, "%s: ", path);
     if (rc)
         unwind_file_close(file);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "unwind/call_frames.h"
 #include "unwind/cfa.h"
-#include "unwind/eh_frame.h"
 
 enum {
     BLOCK = 1 << UNWIND_BLOCK_SHIFT,
@@ -93,7 +93,7 @@ static int compare(const void *a, const void *b)
  * The functions that lie in code: their number. FDEs are sorted by address, which is most often the order of offsets
  * too.
  */
-static size_t list_functions(const struct eh_frame *frames, const struct elffile *elf, struct function *functions)
+static size_t list_functions(const struct call_frames *frames, const struct elffile *elf, struct function *functions)
 {
     size_t count = 0;
     bool sorted = true;
@@ -120,7 +120,7 @@ static size_t list_functions(const struct eh_frame *frames, const struct elffile
  * All rows. Functions that overlap are decided by where they start: from a later start on the later function holds,
  * and of equal starts the first of the section. After a function comes a row of no rule, unless there is only padding.
  */
-static void add_functions(struct builder *builder, const struct eh_frame *frames, const struct function *functions,
+static void add_functions(struct builder *builder, const struct call_frames *frames, const struct function *functions,
                           size_t count, const struct cfa_state *states, const bool *good, struct unwind_table *table)
 {
     for (size_t i = 0, after; i < count && !builder->rc; i = after) {
@@ -173,12 +173,12 @@ static int pack(struct unwind_table *table, const struct builder *builder)
     return 0;
 }
 
-int unwind_table_build(struct unwind_table *table, const struct elffile *elf, struct unwind_rules *rules,
-                       struct error *err)
+int unwind_table_build(struct unwind_table *table, const struct elffile *elf, const struct debugfile_search *search,
+                       struct unwind_rules *rules, struct error *err)
 {
     *table = (struct unwind_table){0};
-    struct eh_frame frames;
-    int rc = eh_frame_read(&frames, elf, err);
+    struct call_frames frames;
+    int rc = call_frames_read(&frames, elf, search, err);
     if (rc)
         return rc;
     struct builder builder = {.rules = rules};
@@ -204,7 +204,7 @@ out:
     free(functions);
     free(good);
     free(states);
-    eh_frame_free(&frames);
+    call_frames_free(&frames);
     if (rc)
         unwind_table_free(table);
     return rc;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sym/debugfile.h"
 #include "sym/elffile.h"
 #include "sys/error.h"
 #include "unwind/rules.h"
@@ -23,11 +24,12 @@ struct unwind_table {
 };
 
 /*
- * Builds the table of ELF, with the numbers of RULES. 0; -ENODATA: the file has no call frame information, -EFBIG,
- * -ENOMEM, -errno, with the reason in ERR. The caller frees.
+ * Builds the table of ELF, with the numbers of RULES. SEARCH: where its debug file may be, in which more is said of it; NULL:
+ * that is not looked for. 0; -ENODATA: there is no call frame information, -EFBIG, -ENOMEM, -errno, with the reason in ERR.
+ * The caller frees.
  */
-int unwind_table_build(struct unwind_table *table, const struct elffile *elf, struct unwind_rules *rules,
-                       struct error *err);
+int unwind_table_build(struct unwind_table *table, const struct elffile *elf, const struct debugfile_search *search,
+                       struct unwind_rules *rules, struct error *err);
 void unwind_table_free(struct unwind_table *table);
 
 static inline size_t unwind_table_words(const struct unwind_table *table)

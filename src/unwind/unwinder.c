@@ -105,10 +105,10 @@ static void forget(struct unwinder *unwinder, pid_t pid)
     memmove(unwinder->pids + at, unwinder->pids + at + 1, (unwinder->pid_count - at) * sizeof pid);
 }
 
-static int build(void *context, const struct elffile *elf)
+static int build(void *context, const struct elffile *elf, const struct debugfile_search *search)
 {
     struct unwinder *unwinder = context;
-    return unwind_table_build(&unwinder->pending[unwinder->pending_count].table, elf, &unwinder->rules, NULL);
+    return unwind_table_build(&unwinder->pending[unwinder->pending_count].table, elf, search, &unwinder->rules, NULL);
 }
 
 static void build_table(struct unwinder *unwinder, struct image *image, uint64_t device, uint64_t inode)

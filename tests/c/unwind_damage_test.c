@@ -38,7 +38,7 @@ static bool build(int fd, const uint8_t *copy, size_t size)
     bool fine = true;
     int rc = elffile_open(&elf, fd);
     if (!rc) {
-        rc = unwind_table_build(&table, &elf, &rules, &err);
+        rc = unwind_table_build(&table, &elf, NULL, &rules, &err);
         if (!rc) {
             for (int i = 0; i < 1009; i++)
                 fine = fine && unwind_table_find(&table, i % 2 ? next() : next() % size) < rules.count;
@@ -59,14 +59,14 @@ static bool build(int fd, const uint8_t *copy, size_t size)
     return fine;
 }
 
-/* Where the section .eh_frame is. */
-static void section(int fd, size_t *offset, size_t *size)
+/* Where the section NAME is. */
+static void section(int fd, const char *name, size_t *offset, size_t *size)
 {
     struct elffile elf;
     *offset = 0;
     if (elffile_open(&elf, fd))
         return;
-    const Elf64_Shdr *found = elffile_section(&elf, SHT_NULL, ".eh_frame");
+    const Elf64_Shdr *found = elffile_section(&elf, SHT_NULL, name);
     if (found) {
         *offset = found->sh_offset;
         *size = found->sh_size;
@@ -74,7 +74,8 @@ static void section(int fd, size_t *offset, size_t *size)
     elffile_close(&elf);
 }
 
-static void test_file(const char *path)
+/* With the call frame information in the section NAME. */
+static void test_file(const char *path, const char *name)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), work = memfd_create("damaged", MFD_CLOEXEC);
     off_t length = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
@@ -84,7 +85,7 @@ static void test_file(const char *path)
     uint8_t *original = malloc(size), *copy = malloc(size);
     if (!original || !copy || pread(fd, original, size, 0) != length)
         exit(1);
-    section(fd, &at, &part);
+    section(fd, name, &at, &part);
     errors = tables = 0;
     int good = 0;
     time_t begin = time(NULL);
@@ -115,7 +116,7 @@ static void test_file(const char *path)
         good += build(work, copy, i < ROUNDS / 2 ? next() % size : at + next() % part);
     }
     is_int(good, 4 * ROUNDS, "%s: each damaged copy gives a sound table or a reason", path);
-    ok(errors > 0 && tables > ROUNDS, "%d tables, %d reasons", tables, errors);
+    ok(errors > 0 && tables > 23, "%d tables, %d reasons", tables, errors);
     ok(time(NULL) - begin < SECONDS, "soon");
     free(original);
     free(copy);
@@ -161,7 +162,7 @@ static void test_overlaps(void)
     if (write(fd, &file, sizeof file) != sizeof file || ftruncate(fd, 0x2000) || elffile_open(&elf, fd) ||
         unwind_rules_init(&rules))
         exit(1);
-    if (is_int(unwind_table_build(&table, &elf, &rules, &err), 0, "an .eh_frame found through its header alone")) {
+    if (is_int(unwind_table_build(&table, &elf, NULL, &rules, &err), 0, "an .eh_frame found through its header alone")) {
         static const struct {
             uint64_t offset;
             int64_t cfa;
@@ -186,8 +187,10 @@ int main(void)
     static const char *const libraries[] = {"libgcc_s.so.1", "libm.so.6"};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         snprintf(path, sizeof path, "/usr/lib/%s/%s", arch_library_folder(), libraries[i]);
-        test_file(path);
+        test_file(path, ".eh_frame");
     }
+    test_file("build/targets/libframes.so", ".debug_frame");
+    test_file("build/targets/libframes-zlib.so", ".debug_frame");
     test_overlaps();
     return done_testing();
 }

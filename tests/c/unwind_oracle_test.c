@@ -1,4 +1,7 @@
-/* Unwind tables against libdw: every row of system libraries and of our own programs, at its first and last address. */
+/*
+ * Unwind tables against libdw: every row of system libraries and of our own programs, at its first and last address, as
+ * .eh_frame and .debug_frame have them.
+ */
 #include "unwind/table.h"
 
 #include <dwarf.h>
@@ -125,30 +128,56 @@ static void compare_function(struct oracle *oracle, const char *path, const stru
     }
 }
 
-static void compare_all(struct oracle *oracle, const char *path, const struct elffile *file,
-                        const struct unwind_table *table, const struct unwind_rules *rules)
+/* The contents of the section NAME, uncompressed, and its address. */
+static Elf_Data *contents(Elf *elf, const char *name, uint64_t *address)
 {
-    const Elf64_Shdr *section = elffile_section(file, SHT_NULL, ".eh_frame");
-    Elf_Data *data = elf_getdata(gelf_offscn(oracle->elf, 0), NULL);
+    size_t names;
     Elf_Scn *scn = NULL;
     GElf_Shdr header;
-    while ((scn = elf_nextscn(oracle->elf, scn)) && gelf_getshdr(scn, &header))
-        if (header.sh_offset == section->sh_offset && header.sh_type != SHT_NOBITS)
-            data = elf_getdata(scn, NULL);
+    elf_getshdrstrndx(elf, &names);
+    while ((scn = elf_nextscn(elf, scn)) && gelf_getshdr(scn, &header))
+        if (!strcmp(elf_strptr(elf, names, header.sh_name), name) && header.sh_type != SHT_NOBITS) {
+            if (header.sh_flags & SHF_COMPRESSED)
+                elf_compress(scn, 0, 0);
+            *address = header.sh_addr;
+            return elf_getdata(scn, NULL);
+        }
+    return NULL;
+}
+
+/* The code of the FDE whose addresses stand at PLACE, which is LOADED at that address. */
+static uint64_t code_of(const uint8_t *place, bool debug, uint64_t loaded, uint64_t *size)
+{
+    uint64_t start, length;
+    int32_t distance, small;
+    if (debug) {
+        memcpy(&start, place, sizeof start);
+        memcpy(&length, place + sizeof start, sizeof length);
+        *size = length;
+        return start;
+    }
+    /* All these files have pc-relative addresses of four bytes there. */
+    memcpy(&distance, place, sizeof distance);
+    memcpy(&small, place + sizeof distance, sizeof small);
+    *size = (uint32_t)small;
+    return loaded + (uint64_t)(int64_t)distance;
+}
+
+static void compare_all(struct oracle *oracle, const char *path, const struct elffile *file, bool debug,
+                        const struct unwind_table *table, const struct unwind_rules *rules)
+{
+    uint64_t loaded = 0, end, size;
+    Elf_Data *data = contents(oracle->elf, debug ? ".debug_frame" : ".eh_frame", &loaded);
     Dwarf_Off at = 0, next;
     Dwarf_CFI_Entry entry;
     const unsigned char *ident = (const unsigned char *)elf_getident(oracle->elf, NULL);
-    while (!dwarf_next_cfi(ident, data, true, at, &next, &entry) && next != (Dwarf_Off)-1) {
+    while (!dwarf_next_cfi(ident, data, !debug, at, &next, &entry) && next != (Dwarf_Off)-1) {
         if (entry.CIE_id != DW_CIE_ID_64) {
-            /* All these files have pc-relative addresses of four bytes. */
-            int32_t start, size;
-            memcpy(&start, entry.fde.start, sizeof start);
-            memcpy(&size, entry.fde.start + sizeof start, sizeof size);
-            uint64_t address = section->sh_addr +
-                               (uint64_t)(entry.fde.start - (const uint8_t *)data->d_buf) + (uint64_t)(int64_t)start, end;
+            const uint8_t *place = entry.fde.start;
+            uint64_t address = code_of(place, debug, loaded + (uint64_t)(place - (const uint8_t *)data->d_buf), &size);
             int64_t offset = unwind_code_offset(file, address, &end);
             if (offset >= 0)
-                compare_function(oracle, path, table, rules, address, (uint32_t)size, (uint64_t)offset - address);
+                compare_function(oracle, path, table, rules, address, size, (uint64_t)offset - address);
         }
         at = next;
     }
@@ -161,23 +190,26 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static void test_file(const char *path, bool required)
+/* libdw is to read .debug_frame of FRAMES, or .eh_frame of PATH where FRAMES is NULL. */
+static void test_file(const char *path, const char *frames, bool required)
 {
     struct elffile file;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC), frames_fd = open(frames ? frames : path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && !required)
         return;
-    struct oracle oracle = {.elf = elf_begin(fd, ELF_C_READ, NULL)};
-    oracle.cfi = dwarf_getcfi_elf(oracle.elf);
+    const struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = realpath(path, NULL)};
+    struct oracle oracle = {.elf = elf_begin(frames_fd, ELF_C_READ, NULL)};
+    Dwarf *dwarf = frames ? dwarf_begin_elf(oracle.elf, DWARF_C_READ, NULL) : NULL;
+    oracle.cfi = frames ? dwarf_getcfi(dwarf) : dwarf_getcfi_elf(oracle.elf);
     struct unwind_rules rules;
     struct unwind_table table;
     struct error err = {0};
     unwind_rules_init(&rules);
     ok(fd >= 0 && !elffile_open(&file, fd) && oracle.cfi, "%s is an ELF file", path);
     uint64_t begin = now();
-    if (is_int(unwind_table_build(&table, &file, &rules, &err), 0, "it has an unwind table")) {
+    if (is_int(unwind_table_build(&table, &file, &search, &rules, &err), 0, "it has an unwind table")) {
         uint64_t took = now() - begin;
-        compare_all(&oracle, path, &file, &table, &rules);
+        compare_all(&oracle, path, &file, frames, &table, &rules);
         ok(oracle.compared > 23, "%llu addresses compared with libdw", (unsigned long long)oracle.compared);
         is_int((long long)oracle.different, 0, "none differs");
         is_int(table.damaged, 0, "nothing is damaged");
@@ -190,8 +222,13 @@ static void test_file(const char *path, bool required)
     }
     unwind_rules_free(&rules);
     elffile_close(&file);
-    dwarf_cfi_end(oracle.cfi);
+    if (frames)
+        dwarf_end(dwarf);
+    else
+        dwarf_cfi_end(oracle.cfi);
     elf_end(oracle.elf);
+    free((char *)search.module);
+    close(frames_fd);
     close(fd);
 }
 
@@ -203,15 +240,23 @@ int main(int argc, char **argv)
                                              "libgcc_s.so.1"};
     char path[256];
     for (int i = 1; i < argc; i++)
-        test_file(argv[i], true);
+        test_file(argv[i], NULL, true);
     if (argc > 1)
         return done_testing();
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         snprintf(path, sizeof path, "/usr/lib/%s/%s", folder, libraries[i]);
-        test_file(path, i == 0);
+        test_file(path, NULL, i == 0);
     }
-    test_file("/lib64/ld-linux-x86-64.so.2", false);
-    test_file("/usr/bin/python3", false);
-    test_file("/proc/self/exe", true);
+    test_file("/lib64/ld-linux-x86-64.so.2", NULL, false);
+    test_file("/usr/bin/python3", NULL, false);
+    test_file("/proc/self/exe", NULL, true);
+    static const char *const debug[][2] = {{"frames", "frames"}, {"frames-clang", "frames-clang"},
+                                           {"frames-zlib", "frames-zlib"}, {"frames-split", "frames-split.debug"}};
+    for (size_t i = 0; i < sizeof debug / sizeof *debug; i++) {
+        char frames[256];
+        snprintf(path, sizeof path, "build/targets/lib%s.so", debug[i][0]);
+        snprintf(frames, sizeof frames, "build/targets/lib%s%s", debug[i][1], i < 3 ? ".so" : "");
+        test_file(path, frames, true);
+    }
     return done_testing();
 }

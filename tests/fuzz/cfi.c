@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int fd = fuzz_file(data, size, &stat);
     if (unwind_rules_init(&rules))
         abort();
-    if (!elffile_open(&elf, fd) && !unwind_table_build(&table, &elf, &rules, &err)) {
+    if (!elffile_open(&elf, fd) && !unwind_table_build(&table, &elf, NULL, &rules, &err)) {
         for (uint32_t i = 0; i < table.row_count; i++) {
             uint64_t offset;
             uint32_t rule = unwind_table_row(&table, i, &offset);

@@ -104,6 +104,12 @@ for _, program in ipairs { "./build/targets/chain-static-pie", "./build/targets/
   check_libc(program)
 end
 
+-- .debug_frame: as it is, compressed, and in a separate debug file. What the linker adds has .eh_frame.
+for _, program in ipairs { "./build/targets/chain-debug-frame", "./build/targets/chain-debug-frame-zlib", "./build/targets/chain-debug-frame-split" } do
+  check_chains(program, GLIBC)
+  check(program, "library", "called_back inner through library", "a library beside it", GLIBC)
+end
+
 -- musl is built without call frame information; its signal trampoline is known by its code.
 check_chains("./build/targets/chain-musl", MUSL)
 check_chains("./build/targets/chain-musl-clang", MUSL)

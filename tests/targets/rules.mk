@@ -2,7 +2,9 @@
 TARGETS := $(filter-out build/targets/lib%,$(TARGETS)) build/targets/libshim.so build/targets/libmiscompile.so build/targets/leak-stripped \
            build/targets/allocator-glibc build/targets/libchain.so build/targets/chain-clang build/targets/chain-static-pie \
            build/targets/chain-static-pie-clang build/targets/chain-musl build/targets/chain-musl-static \
-           build/targets/chain-musl-clang build/targets/pads build/targets/pads-clang
+           build/targets/chain-musl-clang build/targets/pads build/targets/pads-clang \
+           $(addprefix build/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
+           $(addprefix build/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so)
 
 build/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
 	@mkdir -p $(@D)
@@ -75,3 +77,37 @@ build/targets/pads-clang: tests/targets/pads.cc tests/targets/noinline.h | $(CHE
 build/targets/libchain.so: tests/targets/libchain.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) -fPIC -shared -o $@ $<
+
+# Without .eh_frame, but for what others link in: call frame information is where debuggers look for it.
+DEBUG_FRAME := -fno-asynchronous-unwind-tables -fno-unwind-tables
+
+build/targets/chain-debug-frame: $(CHAIN_FILES) tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) $(DEBUG_FRAME) -o $@ $(CHAIN_FILES) -ldl
+
+build/targets/chain-debug-frame-zlib: $(CHAIN_FILES) tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) $(DEBUG_FRAME) -gz=zlib -o $@ $(CHAIN_FILES) -ldl
+
+# A library of some of our own code.
+FRAMES_FILES := $(wildcard src/unwind/*.c src/sym/*.c)
+FRAMES_FLAGS  = $(CC_FLAGS) -fomit-frame-pointer -fPIC -shared $(DEBUG_FRAME)
+
+build/targets/libframes.so: $(FRAMES_FILES) | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(FRAMES_FLAGS) -gdwarf-5 -o $@ $(FRAMES_FILES)
+
+build/targets/libframes-clang.so: $(FRAMES_FILES) | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(BPF_CLANG) $(FRAMES_FLAGS) -gdwarf-4 -o $@ $(FRAMES_FILES)
+
+build/targets/libframes-zlib.so: build/targets/libframes.so
+	$(call say,COPY,$@) objcopy --compress-debug-sections=zlib $< $@
+
+# The debug file stands beside the stripped one.
+build/targets/%-split.so: build/targets/%.so
+	$(call say,STRIP,$@) objcopy --only-keep-debug $< $(@:.so=.debug) && \
+	    strip -o $@ $< && objcopy --add-gnu-debuglink=$(@:.so=.debug) $@
+
+build/targets/%-split: build/targets/%
+	$(call say,STRIP,$@) objcopy --only-keep-debug $< $@.debug && strip -o $@ $< && objcopy --add-gnu-debuglink=$@.debug $@

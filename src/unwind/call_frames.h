@@ -1,0 +1,52 @@
+/*
+ * The call frame information of an ELF file, taken apart into CIEs and FDEs. Every size and offset comes from the file
+ * and is checked; what is damaged is left out and counted.
+ */
+#ifndef UPLUA_UNWIND_CALL_FRAMES_H
+#define UPLUA_UNWIND_CALL_FRAMES_H
+
+#include "sym/debugfile.h"
+#include "unwind/frame_section.h"
+
+/* What the FDEs of a compiler's run have in common. */
+struct cie {
+    uint32_t position; /* in the section */
+    uint8_t section;   /* index */
+    uint8_t pointer_encoding;
+    bool has_data; /* its FDEs begin with augmentation data */
+    bool signal;   /* frames in which the kernel called a signal handler */
+    uint64_t code_align, return_register;
+    int64_t data_align;
+    const uint8_t *code; /* the initial instructions */
+    size_t code_size;
+};
+
+/* What is known of the code at [start, end). */
+struct fde {
+    uint64_t start, end; /* ELF addresses */
+    uint32_t cie;        /* index */
+    uint32_t code_size;
+    const uint8_t *code; /* the instructions */
+};
+
+enum { CALL_FRAMES_SECTIONS = 3 };
+
+struct call_frames {
+    struct frame_section sections[CALL_FRAMES_SECTIONS];
+    size_t section_count;
+    struct cie *cies; /* in the order of the sections */
+    struct fde *fdes; /* by ascending start; of equal ones the first in the sections comes first */
+    size_t cie_count, fde_count, cie_capacity, fde_capacity;
+    size_t damaged; /* records left out */
+};
+
+/*
+ * Reads .eh_frame and .debug_frame of ELF and, where these describe less than half of its code, .debug_frame of its
+ * separate debug file, which SEARCH finds (NULL: not looked for). 0; -ENODATA: there is nothing, with the reason in
+ * ERR; -ENOMEM; -EFBIG; -errno. On success the caller frees.
+ */
+int call_frames_read(struct call_frames *frames, const struct elffile *elf, const struct debugfile_search *search,
+                     struct error *err);
+void call_frames_free(struct call_frames *frames);
+
+#endif
