@@ -126,15 +126,30 @@ static __always_inline void want_again(struct unwind_process *process, __u32 tgi
     want(tgid);
 }
 
-static __always_inline __u32 *word(void *slab, __u32 index)
+/* Word INDEX of the chunks from FIRST on, in *RESULT; 0 where SLAB does not have it. */
+static __always_inline int read_word(void *slab, __u32 first, __u32 index, __u32 *result)
 {
-    __u32 key = index / UNWIND_CHUNK;
+    __u32 key = first + index / UNWIND_CHUNK_WORDS;
     struct unwind_chunk *chunk = bpf_map_lookup_elem(slab, &key);
     if (!chunk)
         return 0;
-    index %= UNWIND_CHUNK;
+    index %= UNWIND_CHUNK_WORDS;
     OPAQUE(index);
-    return &chunk->words[index & (UNWIND_CHUNK - 1)];
+    *result = chunk->words[index & (UNWIND_CHUNK_WORDS - 1)];
+    return 1;
+}
+
+/* The same for row INDEX, above which *RESULT has a byte of the next one. */
+static __always_inline int read_row(void *slab, __u32 first, __u32 index, __u32 *result)
+{
+    __u32 chunk_number = UNWIND_ROW_CHUNK(index), inside = index - chunk_number * UNWIND_CHUNK_ROWS;
+    __u32 key = first + chunk_number;
+    struct unwind_chunk *chunk = bpf_map_lookup_elem(slab, &key);
+    OPAQUE(inside);
+    if (!chunk || inside >= UNWIND_CHUNK_ROWS)
+        return 0;
+    *result = *(__u32 *)&chunk->rows[inside * UNWIND_ROW_SIZE];
+    return 1;
 }
 
 /* The row of OFFSET in the table at PLACE; 0, a row of RULE_UNKNOWN, where it has none. */
@@ -146,22 +161,20 @@ static __always_inline __u32 row_of(const struct unwind_place *place, __u64 offs
     void *slab = bpf_map_lookup_elem(&unwind_slabs, &slab_number);
     if (!slab || block >= count)
         return 0;
-    __u32 *low = word(slab, first + block), *high = word(slab, first + block + 1);
-    if (!low || !high)
+    __u32 at, end, row, rows = first + UNWIND_INDEX_CHUNKS(count);
+    if (!read_word(slab, first, block, &at) || !read_word(slab, first, block + 1, &end))
         return 0;
-    __u32 at = first + count + 1 + *low, left = *high - *low;
-    __s64 wanted = offset & 0xffff;
+    __u32 left = end - at;
+    __s64 wanted = offset & ((1 << UNWIND_BLOCK_SHIFT) - 1);
     for (int i = 0; i < STEPS && left; i++) {
         __u32 half = (left + 1) / 2;
-        __u32 *row = word(slab, at + half - 1);
-        if (!row)
+        if (!read_row(slab, rows, at + half - 1, &row))
             return 0;
-        __s64 below = (wanted - (__s64)UNWIND_ROW_OFFSET(*row)) >> 63; /* all ones: the row begins behind OFFSET */
+        __s64 below = (wanted - (__s64)UNWIND_ROW_OFFSET(row)) >> 63; /* all ones: the row begins behind OFFSET */
         at += half & ~(__u32)below;
         left -= half;
     }
-    __u32 *row = word(slab, at - 1);
-    return row ? *row : 0;
+    return read_row(slab, rows, at - 1, &row) ? row : 0;
 }
 
 /* The rule that the table NUMBER has for the code at ADDRESS, which is OFFSET in its file. */

@@ -36,36 +36,46 @@ enum rule_kind {
 #define RULE_LINK(rule) (((__s64)(rule) >> 48) * 8)
 
 /* Rules are shared by all tables; a row has a rule's number. */
-#define RULE_NUMBERS 16384
+#define RULE_NUMBERS (1 << 14)
 
 /*
- * A table covers BLOCK bytes of a file at a time. Its words: for each block the number of rows before it, and the
- * number of all rows; then the rows, the low half of the offset above the rule's number. The first row stands at the
- * beginning of the first block, so that each offset has a row that holds.
+ * A table covers BLOCK bytes of a file at a time. It consists of chunks. The first ones have words: for each block the
+ * number of rows before it, and the number of all rows. The others have the rows, 21 each, of 3 bytes each: the rule's
+ * number in the low 14 bits, above it the offset in its block. The first row stands at the beginning of the first block,
+ * so that each offset has a row that holds.
  */
 #define UNWIND_BLOCK_SHIFT 10
-#define UNWIND_ROW(offset, rule) ((__u32)(offset) << 16 | (rule))
-#define UNWIND_ROW_OFFSET(row) ((row) >> 16)
-#define UNWIND_ROW_RULE(row) ((row) & 0xffff)
+#define UNWIND_ROW(offset, rule) (((__u32)(offset) & ((1 << UNWIND_BLOCK_SHIFT) - 1)) << 14 | (rule))
+#define UNWIND_ROW_OFFSET(row) ((row) >> 14 & ((1 << UNWIND_BLOCK_SHIFT) - 1))
+#define UNWIND_ROW_RULE(row) ((row) & (RULE_NUMBERS - 1))
 
-/*
- * Tables are kept in slabs, arrays of chunks of words: one is made for all that is known at first, others as processes
- * appear.
- */
-#define UNWIND_SLABS 256
-#define UNWIND_CHUNK 16
+#define UNWIND_CHUNK_WORDS 16
+#define UNWIND_CHUNK_ROWS 21
+#define UNWIND_ROW_SIZE 3
 
 struct unwind_chunk {
-    __u32 words[UNWIND_CHUNK];
+    union {
+        __u32 words[UNWIND_CHUNK_WORDS];
+        __u8 rows[UNWIND_CHUNK_WORDS * 4]; /* the last byte is unused: a row may be read as a word of 4 */
+    };
 };
+
+/* The chunk of row NUMBER, as a division by UNWIND_CHUNK_ROWS that costs a multiplication; exact below 2^24. */
+#define UNWIND_ROW_CHUNK(number) ((__u32)((__u64)(number) * 51130564 >> 30))
+
+/* Tables are kept in slabs, arrays of chunks: one is made for all that is known at first, others as processes appear. */
+#define UNWIND_SLABS 256
 
 /* Where a table is: its number is the index into `unwind_tables`. 0 stands for none. */
 #define UNWIND_TABLES 8192
 
 struct unwind_place {
-    __u32 slab, first;              /* the table's words begin with word FIRST of slab SLAB */
+    __u32 slab, first;              /* it begins with chunk FIRST of slab SLAB */
     __u32 start_block, block_count; /* in the file */
 };
+
+/* Chunks before the rows of a table of so many blocks. */
+#define UNWIND_INDEX_CHUNKS(block_count) ((block_count) / UNWIND_CHUNK_WORDS + 1)
 
 /* The executable mappings of a process. */
 #define UNWIND_MAPPINGS 256

@@ -46,7 +46,7 @@ static int unwind_counts(lua_State *L)
     lua_pushnumber(L, file->table.function_count);
     lua_pushnumber(L, file->table.row_count);
     lua_pushnumber(L, (lua_Number)file->rules.count);
-    lua_pushnumber(L, (lua_Number)(unwind_table_words(&file->table) * sizeof *file->table.words));
+    lua_pushnumber(L, (lua_Number)(unwind_table_chunks(&file->table) * sizeof *file->table.chunks));
     lua_pushnumber(L, file->table.damaged);
     lua_pushnumber(L, file->table.unknown);
     return 6;

@@ -7,12 +7,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SMALLEST = 1 << 16 }; /* words: tables that come later share slabs of 256 KiB */
+enum { SMALLEST = 1 << 12 }; /* chunks: tables that come later share slabs of 256 KiB */
 
 void slabs_free(struct slabs *slabs)
 {
     for (size_t i = 0; i < slabs->count; i++) {
-        munmap(slabs->items[i].words, slabs->items[i].count * sizeof(uint32_t));
+        munmap(slabs->items[i].chunks, slabs->items[i].count * sizeof(struct unwind_chunk));
         close(slabs->items[i].fd);
     }
     slabs->count = 0;
@@ -24,35 +24,35 @@ int slabs_reserve(struct slabs *slabs, size_t count)
         return 0;
     if (slabs->count == UNWIND_SLABS)
         return -ENOSPC;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE) / sizeof(uint32_t);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE) / sizeof(struct unwind_chunk);
     count = count < SMALLEST ? SMALLEST : (count + page - 1) / page * page;
     LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE | BPF_F_INNER_MAP);
     int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_slab", sizeof(uint32_t), sizeof(struct unwind_chunk),
-                            (uint32_t)(count / UNWIND_CHUNK), &options);
+                            (uint32_t)count, &options);
     if (fd < 0)
         return fd;
-    void *words = mmap(NULL, count * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *chunks = mmap(NULL, count * sizeof(struct unwind_chunk), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     uint32_t number = (uint32_t)slabs->count;
-    int rc = words == MAP_FAILED ? -errno : bpf_map_update_elem(slabs->map, &number, &fd, BPF_ANY);
+    int rc = chunks == MAP_FAILED ? -errno : bpf_map_update_elem(slabs->map, &number, &fd, BPF_ANY);
     if (rc) {
-        if (words != MAP_FAILED)
-            munmap(words, count * sizeof(uint32_t));
+        if (chunks != MAP_FAILED)
+            munmap(chunks, count * sizeof(struct unwind_chunk));
         close(fd);
         return rc;
     }
     slabs->items[number].fd = fd;
-    slabs->items[number].words = words;
+    slabs->items[number].chunks = chunks;
     slabs->items[number].count = count;
     slabs->items[number].used = 0;
     slabs->count++;
     return 0;
 }
 
-uint32_t slabs_add(struct slabs *slabs, const uint32_t *words, size_t count, uint32_t *first)
+uint32_t slabs_add(struct slabs *slabs, const struct unwind_chunk *chunks, size_t count, uint32_t *first)
 {
     uint32_t number = (uint32_t)slabs->count - 1;
     size_t used = slabs->items[number].used;
-    memcpy(slabs->items[number].words + used, words, count * sizeof *words);
+    memcpy(slabs->items[number].chunks + used, chunks, count * sizeof *chunks);
     slabs->items[number].used = used + count;
     *first = (uint32_t)used;
     return number;

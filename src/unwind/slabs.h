@@ -1,5 +1,5 @@
 /*
- * Room for unwind tables in the kernel: arrays of words, that an array of maps holds and that are mapped here for
+ * Room for unwind tables in the kernel: arrays of chunks, that an array of maps holds and that are mapped here for
  * writing.
  */
 #ifndef UPLUA_UNWIND_SLABS_H
@@ -14,7 +14,7 @@ struct slabs {
     int map; /* the array of maps, borrowed */
     struct {
         int fd;
-        uint32_t *words;
+        struct unwind_chunk *chunks;
         size_t count, used;
     } items[UNWIND_SLABS];
     size_t count;
@@ -22,13 +22,13 @@ struct slabs {
 
 void slabs_free(struct slabs *slabs);
 
-/* Makes sure that tables of COUNT words in all find room in one slab. 0 or -errno: -ENOSPC with too many slabs. */
+/* Makes sure that tables of COUNT chunks in all find room in one slab. 0 or -errno: -ENOSPC with too many slabs. */
 int slabs_reserve(struct slabs *slabs, size_t count);
 
 /*
- * Copies COUNT words into the last slab, which has been reserved: its number, and in *FIRST the index of the first
- * word.
+ * Copies COUNT chunks into the last slab, which has been reserved: its number, and in *FIRST the index of the first
+ * chunk.
  */
-uint32_t slabs_add(struct slabs *slabs, const uint32_t *words, size_t count, uint32_t *first);
+uint32_t slabs_add(struct slabs *slabs, const struct unwind_chunk *chunks, size_t count, uint32_t *first);
 
 #endif

@@ -141,7 +141,31 @@ static void add_functions(struct builder *builder, const struct call_frames *fra
     }
 }
 
-/* The words of TABLE from the rows. */
+static uint8_t *row_at(const struct unwind_table *table, uint32_t number)
+{
+    struct unwind_chunk *rows = table->chunks + UNWIND_INDEX_CHUNKS(table->block_count);
+    return &rows[number / UNWIND_CHUNK_ROWS].rows[number % UNWIND_CHUNK_ROWS * UNWIND_ROW_SIZE];
+}
+
+static uint32_t read_row(const struct unwind_table *table, uint32_t number)
+{
+    uint32_t row = 0;
+    memcpy(&row, row_at(table, number), UNWIND_ROW_SIZE);
+    return row;
+}
+
+static void write_row(struct unwind_table *table, uint32_t number, uint64_t offset, uint64_t rule)
+{
+    uint32_t row = UNWIND_ROW(offset, (uint32_t)rule);
+    memcpy(row_at(table, number), &row, UNWIND_ROW_SIZE);
+}
+
+static void write_before(struct unwind_table *table, uint64_t block, uint32_t count)
+{
+    table->chunks[block / UNWIND_CHUNK_WORDS].words[block % UNWIND_CHUNK_WORDS] = count;
+}
+
+/* The chunks of TABLE from the rows. */
 static int pack(struct unwind_table *table, const struct builder *builder)
 {
     if (!builder->count)
@@ -154,22 +178,21 @@ static int pack(struct unwind_table *table, const struct builder *builder)
     bool lead = first != table->start;
     table->block_count = (uint32_t)blocks;
     table->row_count = (uint32_t)(builder->count + lead);
-    uint32_t *words = table->words = malloc(unwind_table_words(table) * sizeof *words);
-    if (!words)
+    table->chunks = calloc(unwind_table_chunks(table), sizeof *table->chunks);
+    if (!table->chunks)
         return -ENOMEM;
-    uint32_t *rows = words + blocks + 1, count = 0;
+    uint32_t count = 0;
     if (lead)
-        rows[count++] = UNWIND_ROW(table->start, RULE_UNKNOWN);
+        write_row(table, count++, table->start, RULE_UNKNOWN);
     uint64_t block = 0;
-    words[0] = 0;
     for (size_t i = 0; i < builder->count; i++) {
-        uint64_t offset = builder->rows[i] >> 16;
+        uint64_t offset = builder->rows[i] >> 16, rule = builder->rows[i] & 0xffff;
         while (block < (offset - table->start) / BLOCK)
-            words[++block] = count;
-        rows[count++] = UNWIND_ROW(offset, (uint32_t)(builder->rows[i] & 0xffff));
-        table->unknown += (builder->rows[i] & 0xffff) == RULE_UNKNOWN;
+            write_before(table, ++block, count);
+        write_row(table, count++, offset, rule);
+        table->unknown += rule == RULE_UNKNOWN;
     }
-    words[blocks] = count;
+    write_before(table, blocks, count);
     return 0;
 }
 
@@ -212,7 +235,7 @@ out:
 
 void unwind_table_free(struct unwind_table *table)
 {
-    free(table->words);
+    free(table->chunks);
     *table = (struct unwind_table){0};
 }
 
@@ -221,16 +244,15 @@ uint32_t unwind_table_find(const struct unwind_table *table, uint64_t offset)
     uint64_t block = (offset - table->start) >> UNWIND_BLOCK_SHIFT;
     if (offset < table->start || block >= table->block_count)
         return RULE_UNKNOWN;
-    const uint32_t *rows = table->words + table->block_count + 1;
-    uint32_t low = table->words[block], high = table->words[block + 1];
+    uint32_t low = unwind_table_before(table, (uint32_t)block), high = unwind_table_before(table, (uint32_t)block + 1);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (UNWIND_ROW_OFFSET(rows[middle]) <= (offset & 0xffff))
+        if (UNWIND_ROW_OFFSET(read_row(table, middle)) <= offset % BLOCK)
             low = middle + 1;
         else
             high = middle;
     }
-    return UNWIND_ROW_RULE(rows[low - 1]);
+    return UNWIND_ROW_RULE(read_row(table, low - 1));
 }
 
 uint32_t unwind_table_row(const struct unwind_table *table, uint32_t number, uint64_t *offset)
@@ -238,13 +260,12 @@ uint32_t unwind_table_row(const struct unwind_table *table, uint32_t number, uin
     uint32_t low = 0, high = table->block_count; /* the block of the row: the last one that begins at or before it */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (table->words[middle] <= number)
+        if (unwind_table_before(table, middle) <= number)
             low = middle;
         else
             high = middle;
     }
-    uint32_t row = table->words[table->block_count + 1 + number];
-    uint64_t block = table->start + ((uint64_t)low << UNWIND_BLOCK_SHIFT);
-    *offset = (block & ~UINT64_C(0xffff)) | UNWIND_ROW_OFFSET(row);
+    uint32_t row = read_row(table, number);
+    *offset = table->start + ((uint64_t)low << UNWIND_BLOCK_SHIFT) + UNWIND_ROW_OFFSET(row);
     return UNWIND_ROW_RULE(row);
 }

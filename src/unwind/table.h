@@ -16,7 +16,7 @@
 struct unwind_table {
     uint64_t start; /* offset in the file of the first block */
     uint32_t block_count, row_count;
-    uint32_t *words; /* block_count + 1 numbers of rows, then row_count rows */
+    struct unwind_chunk *chunks; /* block_count + 1 numbers of rows, then row_count rows */
     /* of the file, for people */
     uint32_t function_count; /* FDEs */
     uint32_t damaged;        /* records and functions of which a part could not be read */
@@ -32,9 +32,16 @@ int unwind_table_build(struct unwind_table *table, const struct elffile *elf, co
                        struct unwind_rules *rules, struct error *err);
 void unwind_table_free(struct unwind_table *table);
 
-static inline size_t unwind_table_words(const struct unwind_table *table)
+/* Number of its chunks. */
+static inline size_t unwind_table_chunks(const struct unwind_table *table)
 {
-    return (size_t)table->block_count + 1 + table->row_count;
+    return UNWIND_INDEX_CHUNKS((size_t)table->block_count) + (table->row_count - 1) / UNWIND_CHUNK_ROWS + 1;
+}
+
+/* The number of rows before BLOCK; of all for block_count. */
+static inline uint32_t unwind_table_before(const struct unwind_table *table, uint32_t block)
+{
+    return table->chunks[block / UNWIND_CHUNK_WORDS].words[block % UNWIND_CHUNK_WORDS];
 }
 
 /* The number of the rule that holds at OFFSET in the file. */

@@ -136,24 +136,24 @@ static void write_file(const struct unwinder *unwinder, const struct pending *pe
 /* Writes the tables that were built, and the rules that they use, into the kernel's maps. */
 static void write_tables(struct unwinder *unwinder)
 {
-    size_t words = 0;
+    size_t chunks = 0;
     for (size_t i = 0; i < unwinder->pending_count; i++)
-        words += unwind_table_words(&unwinder->pending[i].table);
-    int rc = words ? slabs_reserve(&unwinder->slabs, words) : 0;
+        chunks += unwind_table_chunks(&unwinder->pending[i].table);
+    int rc = chunks ? slabs_reserve(&unwinder->slabs, chunks) : 0;
     for (; unwinder->rules_written < unwinder->rules.count; unwinder->rules_written++)
         unwinder->kernel_rules[unwinder->rules_written] = unwinder->rules.items[unwinder->rules_written];
     for (size_t i = 0; i < unwinder->pending_count; i++) {
         struct unwind_table *table = &unwinder->pending[i].table;
         if (!rc && unwinder->place_count + 1 < UNWIND_TABLES) {
             struct unwind_place *place = &unwinder->places[++unwinder->place_count];
-            place->slab = slabs_add(&unwinder->slabs, table->words, unwind_table_words(table), &place->first);
+            place->slab = slabs_add(&unwinder->slabs, table->chunks, unwind_table_chunks(table), &place->first);
             place->start_block = (uint32_t)(table->start >> UNWIND_BLOCK_SHIFT);
             place->block_count = table->block_count;
             image_set_table(unwinder->pending[i].image, (int)unwinder->place_count);
             write_file(unwinder, &unwinder->pending[i], unwinder->place_count);
             unwinder->counts.tables++;
             unwinder->counts.rows += table->row_count;
-            unwinder->counts.bytes += unwind_table_words(table) * sizeof *table->words;
+            unwinder->counts.bytes += unwind_table_chunks(table) * sizeof *table->chunks;
         } else {
             unwinder->counts.failures++;
         }

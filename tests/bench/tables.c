@@ -22,7 +22,7 @@ int main(int argc, char **argv)
         if (unwind_file_open(&file, argv[i], &err) < 0)
             continue;
         milliseconds += now() - start;
-        bytes += (double)unwind_table_words(&file.table) * sizeof *file.table.words;
+        bytes += (double)unwind_table_chunks(&file.table) * sizeof *file.table.chunks;
         made++;
         unwind_file_close(&file);
     }

@@ -214,7 +214,7 @@ static void test_file(const char *path, const char *frames, bool required)
         is_int((long long)oracle.different, 0, "none differs");
         is_int(table.damaged, 0, "nothing is damaged");
         printf("# %u functions, %u rows, %zu rules, %zu bytes, %llu us; %llu addresses cannot be expressed\n",
-               table.function_count, table.row_count, rules.count, unwind_table_words(&table) * 4,
+               table.function_count, table.row_count, rules.count, unwind_table_chunks(&table) * sizeof *table.chunks,
                (unsigned long long)took / 1000, (unsigned long long)oracle.unexpressed);
         unwind_table_free(&table);
     } else {
