@@ -10,7 +10,7 @@ local home = {
   var = "var", ring = "ring", copy = "record",
 
   -- probes
-  uprobe = "setup", uretprobe = "setup", profile = "sampling",
+  uprobe = "setup", uretprobe = "setup", profile = "sampling", perf = "sampling", interval = "sampling",
   site = "setup", defines = "setup", modules_defining = "setup",
 
   -- addresses and names

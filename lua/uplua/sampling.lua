@@ -1,28 +1,97 @@
--- Probes that no call triggers: samples of what the CPUs do.
+-- Probes that no function's call triggers: events that the kernel's perf counts, and time.
 local core  = require "uplua.core"
+local event = require "uplua.event"
 local setup = require "uplua.setup"
+local text  = require "uplua.text"
 
 local sampling = {}
 
 local MOST = 1000000 -- a second; the kernel's own limit is lower
+local SHORTEST = 10000 -- ns that a clock can wait: perf_swevent_hrtimer()
+local CPU_CLOCK = { type = 1, config = 0 } -- PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK
+
+local function declare(kind, spec, what, where, handler)
+  setup.declare {
+    kind = kind, spec = spec, sites = {}, where = where, handler = handler,
+    attach = function(_, program, link)
+      local ok, result = pcall(core.probe.attach_event, program.fd, what)
+      if not ok then error(("%s%s: %s"):format(kind, kind == "profile" and "" or " " .. spec, result), 0) end
+      link(result)
+    end,
+  }
+end
+
+-- The two ways to write a constructor: with options before the handler, or without.
+local function arguments(given, handler)
+  if type(given) == "function" and handler == nil then return {}, given end
+  return given, handler
+end
+
+local function check_hertz(what, hertz)
+  if type(hertz) ~= "number" or hertz ~= math.floor(hertz) or hertz < 1 or hertz > MOST then
+    error(("%s, a number from 1 to %d, not %s"):format(what, MOST, tostring(hertz)), 3)
+  end
+end
 
 -- profile(hertz, handler): HANDLER runs HERTZ times a second on each CPU, wherever that is, in a program or in the kernel, unless it is
 -- idle; in a process that is not traced it does not. Raises what is wrong with the arguments, and what the kernel does not permit.
 function sampling.profile(hertz, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  if type(hertz) ~= "number" or hertz ~= math.floor(hertz) or hertz < 1 or hertz > MOST then
-    error(("profile: the first argument is how often a second, a number from 1 to %d, not %s"):format(MOST, tostring(hertz)), 2)
-  end
+  given, handler = arguments(given, handler)
+  check_hertz("profile: the first argument is how often a second", hertz)
   local name = ("%d"):format(hertz)
   setup.check("profile", name, given, handler)
-  setup.declare {
-    kind = "profile", spec = name, sites = {}, where = ("each CPU that is not idle, %d times a second"):format(hertz), handler = handler,
-    attach = function(_, program, link)
-      local ok, result = pcall(core.probe.sample, program.fd, hertz)
-      if not ok then error("profile: " .. result, 0) end
-      link(result)
-    end,
-  }
+  local what = { type = CPU_CLOCK.type, config = CPU_CLOCK.config, hertz = hertz, no_idle = true }
+  declare("profile", name, what, ("each CPU that is not idle, %d times a second"):format(hertz), handler)
+end
+
+-- What --explain says of the event NAME.
+local function place(name, what)
+  local often = what.hertz and ("%d times a second"):format(what.hertz)
+    or what.clock and "every " .. text.seconds(what.period / 1e9)
+    or what.period == 1 and ("at each of its %s"):format(name) or ("at one in %s of its %s"):format(text.thousands(what.period), name)
+  return (core.event.in_threads(what) and "each thread of the target, " or what.no_idle and "each CPU that is not idle, " or "each CPU, ") .. often
+end
+
+-- perf(name, period, handler): HANDLER runs at one in PERIOD of the events NAME; with { hertz = N } instead of PERIOD about N times a second, for
+-- which the kernel adapts the period. A clock's period is in nanoseconds. Raises what is wrong with the arguments.
+function sampling.perf(name, period, given, handler)
+  given, handler = arguments(given, handler)
+  if type(name) ~= "string" then error("perf: the first argument is the event's name: perf(\"page-faults\", 1, handler)", 2) end
+  local what, message = event.find(name)
+  if not what then error(("perf %s: %s"):format(name, message), 2) end
+  if type(period) == "table" then
+    for key in pairs(period) do
+      if key ~= "hertz" then error(("perf %s: the second argument is the period or { hertz = N }, it has no '%s'"):format(name, tostring(key)), 2) end
+    end
+    check_hertz(("perf %s: hertz is how often a second"):format(name), period.hertz)
+    what.hertz = period.hertz
+  else
+    if type(period) ~= "number" or period ~= math.floor(period) or period < 1 or period > 2 ^ 53 then
+      error(("perf %s: the second argument is the period, 1 for each event, or { hertz = N }; not %s"):format(name, tostring(period)), 2)
+    end
+    local most = core.event.max_rate()
+    local shortest = math.max(SHORTEST, most > 0 and 1e9 / most or 0)
+    if what.clock and period < shortest then
+      error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s"):format(name, text.thousands(math.ceil(shortest))), 2)
+    end
+    what.period = period
+  end
+  setup.check("perf", name, given, handler)
+  declare("perf", name, what, place(name, what), handler)
+end
+
+-- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms"), on an idle machine too, whatever is traced.
+function sampling.interval(period, given, handler)
+  given, handler = arguments(given, handler)
+  local seconds, message = text.parse_duration(period)
+  if not seconds then error("interval: " .. message, 2) end
+  local most = core.event.max_rate()
+  if seconds * 1e9 < math.max(SHORTEST, most > 0 and 1e9 / most or 0) then
+    error(("interval %s: that is too short; in a kernel's timer %s is the least"):format(tostring(period), text.seconds(math.max(SHORTEST / 1e9, 1 / most))), 2)
+  end
+  setup.check("interval", tostring(period), given, handler)
+  local what = { type = CPU_CLOCK.type, config = CPU_CLOCK.config, period = math.floor(seconds * 1e9 + 0.5), once = true }
+  declare("interval", tostring(period), what, ("one CPU, every %s, idle or not"):format(text.seconds(seconds)), handler)
 end
 
 return sampling

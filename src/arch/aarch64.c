@@ -62,6 +62,11 @@ int arch_sample_period(void)
     return (int)(34 * sizeof(uint64_t)); /* struct bpf_perf_event_data: behind the registers */
 }
 
+int arch_sample_address(void)
+{
+    return arch_sample_period() + (int)sizeof(uint64_t);
+}
+
 int arch_return_pops(void)
 {
     return 0;

@@ -19,6 +19,8 @@ int arch_instruction_pointer(void);
 int arch_frame_pointer(void);
 /* In the context of a sample, which the registers begin: byte offset of the sample's period. */
 int arch_sample_period(void);
+/* The same of the address that the sample is about. */
+int arch_sample_address(void);
 /*
  * Stack pointer right after a function's return minus the one at its entry: 8 on x86_64, where the return address is
  * popped, 0 on aarch64.

@@ -96,6 +96,8 @@ enum handler_kind {
     HANDLER_ENTRY,
     HANDLER_RETURN,
     HANDLER_PROFILE, /* runs on each CPU so many times a second, where the CPU is busy */
+    HANDLER_PERF,    /* runs at events that the kernel's perf counts: one in so many */
+    HANDLER_INTERVAL, /* runs each time that so much time has passed, whatever the CPU does then */
     HANDLER_TEST, /* runs when BPF_PROG_TEST_RUN asks for it, on words that the caller gives: for tests */
     HANDLER_KINDS,
 };
@@ -110,6 +112,7 @@ struct probe_kind {
                                     program's, or those of what was interrupted, in user space or in the kernel */
     unsigned rounds;             /* that all loops of a handler may make in one run */
     int (*argument)(unsigned n); /* byte offset in the context of e.argN; -1: it is not there */
+    bool of_nobody;              /* what runs then has nothing to do with the event: its process is not asked for */
 };
 /* The row of KIND. */
 const struct probe_kind *probe_kind_of(enum handler_kind kind);

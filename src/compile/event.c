@@ -21,10 +21,12 @@ static int no_argument(unsigned n)
 }
 
 static const struct probe_kind kinds[HANDLER_KINDS] = {
-    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument },
-    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument },
-    [HANDLER_PROFILE] = { "profile", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, no_argument },
-    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, REGISTERS_NONE, ROUNDS, test_argument },
+    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument, false },
+    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument, false },
+    [HANDLER_PROFILE] = { "profile", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, no_argument, false },
+    [HANDLER_PERF] = { "perf", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, no_argument, false },
+    [HANDLER_INTERVAL] = { "interval", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_NONE, KERNEL_ROUNDS, no_argument, true },
+    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, REGISTERS_NONE, ROUNDS, test_argument, false },
 };
 
 const struct probe_kind *probe_kind_of(enum handler_kind kind)
@@ -44,9 +46,11 @@ enum {
     RETURN = 1 << HANDLER_RETURN,
     TEST = 1 << HANDLER_TEST,
     FUNCTION = 1 << HANDLER_ENTRY | RETURN,
-    PROFILE = 1 << HANDLER_PROFILE,
+    EVENT = 1 << HANDLER_PERF,
+    SAMPLE = 1 << HANDLER_PROFILE | EVENT,
     CALL = FUNCTION | TEST,
-    ANY = CALL | PROFILE,
+    ANY = CALL | SAMPLE,
+    EVEN_INTERVAL = ANY | 1 << HANDLER_INTERVAL,
 };
 
 #define SIGNED { .kind = TYPE_I64 }
@@ -55,21 +59,22 @@ enum {
 #define TEXT(bytes) { .kind = TYPE_STRING, .capacity = bytes }
 
 static const struct event_field fields[] = {
-    { .name = "time", .kinds = ANY, .type = SIGNED, .source = EVENT_TIME },
+    { .name = "time", .kinds = EVEN_INTERVAL, .type = SIGNED, .source = EVENT_TIME },
     { .name = "pid", .kinds = ANY, .type = HALF, .source = EVENT_PID },
     { .name = "tid", .kinds = ANY, .type = HALF, .source = EVENT_TID },
     { .name = "uid", .kinds = ANY, .type = HALF, .source = EVENT_UID },
     { .name = "gid", .kinds = ANY, .type = HALF, .source = EVENT_GID },
-    { .name = "cpu", .kinds = ANY, .type = HALF, .source = EVENT_CPU },
+    { .name = "cpu", .kinds = EVEN_INTERVAL, .type = HALF, .source = EVENT_CPU },
     { .name = "comm", .kinds = ANY, .type = TEXT(16), .source = EVENT_COMM },
     { .name = "cgroup", .kinds = ANY, .type = SIGNED, .source = EVENT_CGROUP },
-    { .name = "probe", .kinds = ANY, .type = { .kind = TYPE_STRING }, .source = EVENT_PROBE },
+    { .name = "probe", .kinds = EVEN_INTERVAL, .type = { .kind = TYPE_STRING }, .source = EVENT_PROBE },
     { .name = "func", .kinds = CALL, .type = { .kind = TYPE_STRING }, .source = EVENT_FUNC },
     { .name = "ret", .kinds = RETURN, .type = SIGNED, .source = EVENT_RETURN },
     { .name = "elapsed", .kinds = RETURN, .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true },
-    { .name = "ip", .kinds = FUNCTION | PROFILE, .type = ADDRESS, .source = EVENT_IP },
+    { .name = "ip", .kinds = FUNCTION | SAMPLE, .type = ADDRESS, .source = EVENT_IP },
     { .name = "caller", .kinds = FUNCTION, .type = ADDRESS, .source = EVENT_CALLER },
-    { .name = "period", .kinds = PROFILE, .type = SIGNED, .source = EVENT_PERIOD },
+    { .name = "period", .kinds = SAMPLE, .type = SIGNED, .source = EVENT_PERIOD },
+    { .name = "addr", .kinds = EVENT, .type = ADDRESS, .source = EVENT_ADDRESS },
 #define ARGUMENT(n, of) \
     { .name = "arg" #n, .kinds = of, .type = SIGNED, .source = EVENT_ARGUMENT, .number = n, .of_entry = true }
     ARGUMENT(0, CALL), ARGUMENT(1, CALL), ARGUMENT(2, CALL), ARGUMENT(3, CALL), ARGUMENT(4, CALL), ARGUMENT(5, CALL),

@@ -56,7 +56,7 @@ static void filter(struct lower *lower, int64_t ignored)
     lower->context = machine_context(program);
     lower->pid_tgid = machine_call_pure(program, BPF_FUNC_get_current_pid_tgid, NULL, 0);
     lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
-    if (!options->pid_count && !options->except)
+    if (kind_of(lower)->of_nobody || (!options->pid_count && !options->except))
         return;
     struct machine_block *traced = machine_block(program), *other = machine_block(program);
     other->cold = true;
@@ -344,6 +344,9 @@ void probe_event_field(struct lower *lower, struct value *value)
         break;
     case EVENT_PERIOD:
         place->value = context_word(lower, arch_sample_period(), "e.period");
+        break;
+    case EVENT_ADDRESS:
+        place->value = context_word(lower, arch_sample_address(), "e.addr");
         break;
     case EVENT_ELAPSED:
     case EVENT_PROBE: /* constants since build.c */

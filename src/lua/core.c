@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 
 static const luaL_Reg objects[] = {
+    { "event", event_open_lua },
     { "loop", loop_open_lua },
     { "probe", probe_open_lua },
     { "readline", readline_open_lua },

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lua/core.h"
+#include "lua/event.h"
 #include "lua/target.h"
 #include "probe/address.h"
 #include "probe/probe.h"
@@ -99,14 +100,15 @@ static int probe_attach_lua(lua_State *L)
     return 1;
 }
 
-/* probe.sample(program, hertz) → link; raises the reason */
-static int probe_sample_lua(lua_State *L)
+/* probe.attach_event(program, event) → link; raises the reason. EVENT: see lua/event.h */
+static int probe_attach_event(lua_State *L)
 {
     int program = (int)luaL_checkinteger(L, 1);
-    unsigned hertz = (unsigned)luaL_checkinteger(L, 2);
+    struct event event;
+    lua_event(L, 2, &event);
     struct lua_link *self = new_object(L, sizeof *self, LINK);
     struct error err = { 0 };
-    if (probe_sample(program, hertz, &self->link, &err))
+    if (event_attach(program, &event, lua_target(L), &self->link, &err))
         return core_raise(L, &err);
     return 1;
 }
@@ -185,7 +187,7 @@ static int probe_address_lua(lua_State *L)
 int probe_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "sample", probe_sample_lua },
+        { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "attach_event", probe_attach_event },
         { "close", probe_close },         { "modules_defining", probe_modules }, { "test_run", probe_test_run },
         { "address", probe_address_lua }, { NULL, NULL },
     };

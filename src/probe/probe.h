@@ -69,11 +69,6 @@ struct probe_link;
  */
 int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const struct site *sites, size_t count,
                  const struct target *target, struct probe_link **link, struct error *err);
-/*
- * Runs PROGRAM_FD (HANDLER_PROFILE's) HERTZ times a second on each CPU that is online, for as long as it is not idle. On failure nothing
- * stays attached.
- */
-int probe_sample(int program_fd, unsigned hertz, struct probe_link **link, struct error *err);
 /* Expected attach type for BPF_PROG_LOAD of a program of KIND on this kernel: 0, 48 or 57. */
 uint32_t probe_attach_type(enum attach_kind kind);
 /* Detaches. NULL is fine. When it returns the program does not run any more. */

@@ -1,7 +1,6 @@
 #include "sys/perf.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -69,22 +68,39 @@ int perf_uprobe_attach(int program, const struct perf_uprobe *probe)
     return run_at_event(&attr, probe->pid ? probe->pid : -1, probe->pid ? -1 : 0, program, probe->cookie);
 }
 
-int perf_clock_attach(int program, int cpu, unsigned hertz)
+int perf_event_attach(int program, const struct perf_event_attr *event, pid_t pid, int cpu)
 {
-    struct perf_event_attr attr = {
-        .size = sizeof attr,
-        .type = PERF_TYPE_SOFTWARE,
-        .config = PERF_COUNT_SW_CPU_CLOCK,
-        .freq = 1,
-        .sample_freq = hertz,
-        .exclude_idle = 1,
-        .disabled = 1,
-    };
-    return run_at_event(&attr, -1, cpu, program, 0);
+    struct perf_event_attr attr = *event;
+    attr.size = sizeof attr;
+    attr.disabled = 1;
+    return run_at_event(&attr, pid, cpu, program, 0);
+}
+
+int perf_event_try(const struct perf_event_attr *event)
+{
+    struct perf_event_attr attr = *event;
+    attr.size = sizeof attr;
+    attr.disabled = 1;
+    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    close(fd);
+    return 0;
 }
 
 unsigned perf_max_rate(void)
 {
     int rate = number_in("/proc/sys/kernel/perf_event_max_sample_rate", "%d");
     return rate > 0 ? (unsigned)rate : 0;
+}
+
+int perf_paranoia(void)
+{
+    FILE *in = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    if (!in)
+        return -2;
+    int level;
+    int found = fscanf(in, "%d", &level);
+    fclose(in);
+    return found == 1 ? level : -2;
 }

@@ -1,7 +1,8 @@
-/* perf_event_open, as far as probes need it: one uprobe per event, or samples of one CPU. */
+/* perf_event_open, as far as probes need it: one uprobe per event, or an event of one CPU or thread. */
 #ifndef UPLUA_SYS_PERF_H
 #define UPLUA_SYS_PERF_H
 
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,11 +22,15 @@ struct perf_uprobe {
  */
 int perf_uprobe_attach(int program, const struct perf_uprobe *probe);
 /*
- * An event that runs PROGRAM (BPF_PROG_TYPE_PERF_EVENT) HERTZ times a second of CPU's time that is not idle: its descriptor, or
- * -errno. -EINVAL: more often than the kernel permits (perf_max_rate()).
+ * EVENT, which runs PROGRAM (BPF_PROG_TYPE_PERF_EVENT) at its samples: its descriptor, or -errno (perf_event_open(2)). PID: a thread, and CPU
+ * -1; or CPU, and PID -1.
  */
-int perf_clock_attach(int program, int cpu, unsigned hertz);
-/* The samples a second that the kernel permits at most. */
+int perf_event_attach(int program, const struct perf_event_attr *event, pid_t pid, int cpu);
+/* Whether EVENT can be opened for this process: 0, or -errno; -ENOENT, -ENODEV or -EOPNOTSUPP where this machine does not count it. */
+int perf_event_try(const struct perf_event_attr *event);
+/* The samples a second that the kernel permits at most; 0 where it does not say. */
 unsigned perf_max_rate(void);
+/* kernel.perf_event_paranoid; -2 where it does not say. */
+int perf_paranoia(void);
 
 #endif

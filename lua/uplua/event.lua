@@ -1,0 +1,173 @@
+-- What the kernel's perf counts, by the names that people know: software events, the CPU's counters, and what each PMU says of itself.
+local bit  = require "bit"
+local ffi  = require "ffi"
+local core = require "uplua.core"
+local text = require "uplua.text"
+
+local event = {}
+
+local HARDWARE, SOFTWARE, CACHE, RAW = 0, 1, 3, 4 -- PERF_TYPE_*
+local DEVICES = "/sys/bus/event_source/devices/"
+
+-- perf_event_open(2): PERF_COUNT_SW_*, PERF_COUNT_HW_*
+local software = {
+  ["cpu-clock"] = 0, ["task-clock"] = 1, ["page-faults"] = 2, ["context-switches"] = 3, ["cpu-migrations"] = 4, ["minor-faults"] = 5,
+  ["major-faults"] = 6, ["alignment-faults"] = 7, ["emulation-faults"] = 8, ["cgroup-switches"] = 11,
+}
+local hardware = {
+  cycles = 0, instructions = 1, ["cache-references"] = 2, ["cache-misses"] = 3, branches = 4, ["branch-misses"] = 5, ["bus-cycles"] = 6,
+  ["stalled-cycles-frontend"] = 7, ["stalled-cycles-backend"] = 8, ["ref-cycles"] = 9,
+}
+local aliases = {
+  faults = "page-faults", cs = "context-switches", migrations = "cpu-migrations", ["cpu-cycles"] = "cycles",
+  ["branch-instructions"] = "branches",
+}
+
+-- PERF_COUNT_HW_CACHE_*: which cache, and | operation << 8 | result << 16.
+local caches = { ["L1-dcache"] = 0, ["L1-icache"] = 1, LLC = 2, dTLB = 3, iTLB = 4, branch = 5, node = 6 }
+local accesses = {
+  loads = 0, ["load-misses"] = 0x10000, stores = 0x100, ["store-misses"] = 0x10100, prefetches = 0x200, ["prefetch-misses"] = 0x10200,
+}
+
+local function cache_config(name)
+  for cache, id in pairs(caches) do
+    local access = name:sub(1, #cache + 1) == cache .. "-" and accesses[name:sub(#cache + 2)]
+    if access then return id + access end
+  end
+end
+
+local function read(path)
+  local file = io.open(path)
+  if not file then return nil end
+  local content = file:read "*a" -- nil for a folder
+  file:close()
+  return content and content:match "^%s*(.-)%s*$"
+end
+
+local function list(path)
+  local names = {}
+  local pipe = path:find "^[%w_./-]+$" and io.popen("ls " .. path .. " 2>/dev/null")
+  if pipe then
+    for name in pipe:lines() do names[#names + 1] = name end
+    pipe:close()
+  end
+  return names
+end
+
+-- Puts VALUE into CONFIGS where FORMAT, such as "config:0-7,32-35", says, its lowest bits first.
+local function place(configs, format, value)
+  local name, ranges = format:match "^(config[12]?):([%d,-]+)$"
+  if not name then return false end
+  for range in ranges:gmatch "[^,]+" do
+    local low, high = range:match "^(%d+)%-?(%d*)$"
+    low, high = tonumber(low), tonumber(high) or tonumber(low)
+    for at = low, high do
+      configs[name] = bit.bor(configs[name], bit.lshift(bit.band(value, 1ULL), at))
+      value = bit.rshift(value, 1)
+    end
+  end
+  return value == 0
+end
+
+-- TERMS ("event=0x3c,umask=1" or the name of an event) of the PMU in the folder DEVICE into CONFIGS; nil and the reason if that fails.
+local function add_terms(configs, device, terms, named)
+  for term in terms:gmatch "[^,]+" do
+    local name, value = term:match "^([%w_.-]+)=(%w+)$"
+    name = name or term:match "^[%w_.-]+$"
+    local format = name and read(device .. "format/" .. name)
+    local alias = name and not value and not named and read(device .. "events/" .. name)
+    if alias then
+      local ok, message = add_terms(configs, device, alias, true)
+      if not ok then return nil, message end
+    elseif not name then
+      return nil, ("'%s' is no event and no NAME=NUMBER"):format(term)
+    elseif name:find "^config[12]?$" then
+      format = name .. ":0-63"
+    elseif not format then
+      local known = list(device .. "events/")
+      for _, field in ipairs(list(device .. "format/")) do known[#known + 1] = field end
+      return nil, ("it has no '%s'%s"):format(name, text.did_you_mean(name, known))
+    end
+    if format and not alias then
+      -- Up to 64 bits: tonumber would round them.
+      local digits = value and value:match "^0[xX](%x+)$"
+      local number = 1ULL
+      if digits and #digits <= 16 then
+        number = bit.bor(bit.lshift(0ULL + tonumber(digits:sub(1, -9) ~= "" and digits:sub(1, -9) or "0", 16), 32), 0ULL + tonumber(digits:sub(-8), 16))
+      elseif value then
+        number = tonumber(value) and tonumber(value) < 2 ^ 53 and ffi.cast("uint64_t", tonumber(value))
+      end
+      if not number or not place(configs, format, number) then return nil, ("'%s' does not fit into the field %s of it"):format(term, format) end
+    end
+  end
+  return true
+end
+
+-- "pmu/event/" → event, or nil and the reason
+local function of_pmu(name)
+  local pmu, terms = name:match "^([%w_.-]+)/(.-)/?$"
+  local device = DEVICES .. pmu .. "/"
+  local type = tonumber(read(device .. "type"))
+  if not type then
+    local pmus = list(DEVICES)
+    return nil, ("this machine has no PMU %s; it has %s"):format(pmu, table.concat(pmus, ", "))
+  end
+  if read(device .. "cpumask") then return nil, ("%s counts for a whole socket, which is not supported"):format(pmu) end
+  local configs = { config = 0ULL, config1 = 0ULL, config2 = 0ULL }
+  local ok, message = add_terms(configs, device, terms)
+  if not ok then return nil, message end
+  local found = { type = type }
+  for key, value in pairs(configs) do found[key] = bit.tohex(value) end
+  return found
+end
+
+local function known()
+  local names = {}
+  for _, set in ipairs { software, hardware, aliases } do
+    for name in pairs(set) do names[#names + 1] = name end
+  end
+  for cache in pairs(caches) do
+    for access in pairs(accesses) do names[#names + 1] = cache .. "-" .. access end
+  end
+  table.sort(names)
+  return names
+end
+
+-- NAME, perhaps with ":u" or ":k" behind it for user space or the kernel alone → { type, config, … } as core.event wants it, or nil and
+-- the reason: no such event, or none that this machine counts.
+function event.find(name)
+  local base, where = name:match "^(.-):([uk]+)$"
+  base = aliases[base or name] or base or name
+  local found, message
+  if base:find "/" then
+    found, message = of_pmu(base)
+    if not found then return nil, message end
+  elseif software[base] then
+    found = { type = SOFTWARE, config = software[base] }
+  elseif hardware[base] then
+    found = { type = HARDWARE, config = hardware[base] }
+  elseif cache_config(base) then
+    found = { type = CACHE, config = cache_config(base) }
+  elseif base:find "^r%x+$" and #base <= 17 then
+    found = { type = RAW, config = base:sub(2) }
+  else
+    return nil, ("no such event%s"):format(text.did_you_mean(base, known()))
+  end
+  found.no_user = where and not where:find "u"
+  found.no_kernel = where and not where:find "k"
+  found.clock = found.type == SOFTWARE and found.config <= 1
+  found.no_idle = found.clock
+  local ok, why = pcall(core.event.check, found)
+  if ok then return found end
+  if found.type == HARDWARE or found.type == CACHE or found.type == RAW then
+    local names = {}
+    for each in pairs(software) do names[#names + 1] = each end
+    table.sort(names)
+    local counters = read(DEVICES .. "cpu/type") or read(DEVICES .. "armv8_pmuv3/type") or read(DEVICES .. "cpu_core/type")
+    why = counters and "this CPU does not count it"
+      or "this machine has no hardware counters, as most virtual ones; there are " .. table.concat(names, ", ")
+  end
+  return nil, why
+end
+
+return event

@@ -1,0 +1,32 @@
+/* Events that the kernel's perf counts: clocks, faults, switches, the CPU's own counters. They run a handler once in so many. */
+#ifndef UPLUA_PROBE_EVENT_H
+#define UPLUA_PROBE_EVENT_H
+
+#include <linux/perf_event.h>
+#include <stdbool.h>
+
+#include "probe/probe.h"
+
+struct event {
+    struct perf_event_attr attr; /* what is counted, and how often it runs the handler */
+    bool once; /* on one CPU, whatever that does: a timer */
+};
+
+/*
+ * True if EVENT is attached to each thread of TARGET, so that others do not pay for it and their events do not count into
+ * its period: threads created later inherit it. Clocks tick on all CPUs instead, where a thread that goes to sleep need not
+ * stop and start them; so does everything if there is no target, or more threads than descriptors are worth.
+ */
+bool event_in_threads(const struct event *event, const struct target *target);
+
+/*
+ * Runs PROGRAM_FD, of type BPF_PROG_TYPE_PERF_EVENT, at EVENT's samples. Processes outside of TARGET may run it too: the
+ * program asks. On failure nothing stays attached.
+ */
+int event_attach(int program_fd, const struct event *event, const struct target *target, struct probe_link **link,
+                 struct error *err);
+
+/* 0 if this machine counts EVENT, or does not say without more rights; else an error that says what is missing. */
+int event_check(const struct event *event, struct error *err);
+
+#endif

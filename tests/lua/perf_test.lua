@@ -1,0 +1,130 @@
+-- Events that the kernel counts, and its timer: how often they run a handler, and what they say.
+local tap = require "tap"
+local target = require "target"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local PAGES, REGIONS = 101, 24
+local PROGRAM = "./build/targets/faults"
+
+local faults_of = target.folder() .. "-faults.lua"
+local file = assert(io.open(faults_of, "w"))
+file:write [[
+local up = require "uplua"
+local name, period = arg[1], tonumber(arg[2])
+local at, seen = up.count { max = 65536 }, up.count()
+up.perf(name, period, function(e)
+  at[e.addr]:inc()
+  seen[{ e.comm, e.period, e.probe, #e.comm > 0 and e.ip > 0 }]:inc()
+end)
+up.at_exit(function()
+  for address, n in at:pairs() do print("fault", ("%#x"):format(address), n) end
+  for k, n in seen:pairs() do print("seen", k[1], k[2], k[3], tostring(k[4]), n) end
+end)
+]]
+file:close()
+
+-- The faults in the regions that OUT, what the program printed, names: how many pages of them had one, how many there were, and how many
+-- regions.
+local function in_regions(run, out)
+  local faults, regions = {}, {}
+  for address, n in run.out:gmatch "fault\t(%w+)\t(%d+)" do faults[tonumber(address)] = tonumber(n) end
+  for from, to in out:gmatch "region (%w+) (%w+)" do regions[#regions + 1] = { tonumber(from), tonumber(to) } end
+  local pages, count = 0, 0
+  for address, n in pairs(faults) do
+    for _, region in ipairs(regions) do
+      if address >= region[1] and address < region[2] then pages, count = pages + 1, count + n end
+    end
+  end
+  return pages, count, #regions
+end
+
+for _, name in ipairs { "page-faults", "minor-faults" } do
+  local run = target.uplua(("%s %s 1 -- %s pages"):format(faults_of, name, PROGRAM))
+  is(run.err, "", name .. " of a command: nothing is lost")
+  local pages, count, regions = in_regions(run, run.out)
+  is(regions, REGIONS, "the program's regions")
+  is(pages, PAGES * REGIONS, name .. ": each fresh page has its fault")
+  is(count, PAGES * REGIONS, "… one")
+  like(run.out, "seen\tfaults\t1\t" .. name:gsub("%-", "%%-") .. "\ttrue\t%d+", "e.period, e.probe and e.ip")
+end
+
+local run = target.attached(PROGRAM .. " pages wait", faults_of .. " page-faults 1", true)
+local pages, count, regions = in_regions(run, run.target)
+is(regions, REGIONS, "of a process that runs")
+is(pages, PAGES * REGIONS, "each page of the threads that were there, and of those that came later")
+is(count, PAGES * REGIONS, "… once")
+
+run = target.uplua(("%s page-faults 10 -- %s pages"):format(faults_of, PROGRAM))
+pages, count = in_regions(run, run.out)
+ok(count > 0.08 * PAGES * REGIONS and count < 0.12 * PAGES * REGIONS, ("one in ten: %d of %d"):format(count, PAGES * REGIONS))
+like(run.out, "seen\tfaults\t10\t", "… which e.period says")
+
+-- Switches, as getrusage counts them.
+local SWITCHES = [['on, n = var(0), count()
+  uprobe("./build/targets/faults:mark", function(e) on:set(e.arg0) end)
+  perf("context-switches", 1, function(e) if on:get() == 1 then n[{ e:kstack(2) ~= nil, e.tid == e.pid }]:inc() end end)
+  at_exit(function() print("seen", n:get { true, true } or 0) end)']]
+run = target.uplua(("-e %s -- %s switches"):format(SWITCHES, PROGRAM))
+local least, most = run.out:match "switches (%d+) to (%d+)"
+local seen = tonumber(run.out:match "seen%s+(%d+)")
+ok(least and tonumber(least) >= 90 and seen >= tonumber(least) and seen <= tonumber(most),
+   ("each of its switches is seen: %s of %s to %s"):format(tostring(seen), tostring(least), tostring(most)))
+is(run.err, "", "… without a loss")
+
+-- Clocks.
+run = target.uplua [[-e 'n = count() perf("cpu-clock", 1000000, function(e) n[e.period]:inc() end)
+  at_exit(function() print("ticks", n[1000000]) end)' -- ./build/targets/busy user]]
+local used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")
+ok(ticks > 0.7 * used and ticks < 1.3 * used, ("cpu-clock by its period of 1 ms: %d in %d ms"):format(ticks, used))
+run = target.uplua [[-e 'n = count() perf("task-clock", { hertz = 499 }, function(e) n[e:ustack(1)]:inc() end)
+  at_exit(function() local sum = 0 for _, c in n:pairs() do sum = sum + c end print("ticks", sum) end)' -- ./build/targets/busy user]]
+used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")
+ok(ticks > 0.35 * used and ticks < 0.65 * used, ("task-clock by frequency: %d in %d ms"):format(ticks, used))
+
+-- The kernel's timer, between two looks at the clock: nothing is traced that does anything, and it ticks once, not once for each CPU.
+run = target.uplua [[-e 'n, last = count(), var(0)
+  interval("10ms", function(e) n[{ e.cpu >= 0, e.probe }]:inc() last:set(e.time) end)
+  local from
+  after(0.1, function() from = { now(), n[{ true, "10ms" }] } end)
+  after(1.11, function()
+    local ticks, ms = n[{ true, "10ms" }] - from[2], tonumber(now() - from[1]) / 1e6
+    print("ticks", ticks, ms, now() - last:get() < 1e9)
+    exit()
+  end)' -- sleep 100]]
+local n, ms = run.out:match "ticks%s+(%d+)%s+(%S+)%s+true"
+ok(n and math.abs(n - ms / 10) <= 2, ("interval: %s ticks of 10 ms in %s ms"):format(tostring(n), tostring(ms)))
+
+local function refused(code, want, what)
+  like(target.uplua(("-e '%s' -- true"):format(code)).err, want, what)
+end
+refused('perf("page-fault", 1, function() end)', "%-e:1: perf page%-fault: no such event; did you mean 'page%-faults'%?", "an unknown event")
+refused('perf("LLC-load-mises", 1, function() end)', "did you mean 'LLC%-load%-misses'%?", "… of a cache")
+refused('perf("page-faults", 0, function() end)', "%-e:1: perf page%-faults: the second argument is the period, 1 for each event, or { hertz = N }; not 0", "period 0")
+refused('perf("page-faults", function() end)', "not function", "no period")
+refused('perf("page-faults", { herz = 1 }, function() end)', "it has no 'herz'", "an unknown option")
+refused('perf("page-faults", { hertz = 0 }, function() end)', "hertz is how often a second, a number from 1 to 1000000, not 0", "0 Hz")
+refused('perf("page-faults", 1)', "%-e:1: perf page%-faults: the last argument is the handler, a function", "no handler")
+refused('perf(1, 1, function() end)', "the first argument is the event's name", "no name")
+refused('perf("cpu-clock", 1000, function() end)', "perf cpu%-clock: its period is in nanoseconds, and this kernel permits none below 10,000", "a clock's period that is too short")
+refused('perf("nosuch/event/", 1, function() end)', "this machine has no PMU nosuch; it has .*software", "an unknown PMU")
+refused('n = count() perf("page-faults", 1, function(e) n[e.arg0]:inc() end)', "the event of a perf has no field 'arg0'; it has time, .*addr", "e.arg0")
+refused('interval("1x", function() end)', "%-e:1: interval: '1x' is not a duration", "no duration")
+refused('interval("1us", function() end)', "%-e:1: interval 1us: that is too short; in a kernel's timer 10.0 us is the least", "too short an interval")
+refused('n = count() interval("1s", function(e) n[e.pid]:inc() end)', "the event of a interval has no field 'pid'; it has time, cpu, probe", "an interval has no process")
+local counters = target.shell [[ls /sys/bus/event_source/devices/cpu/type >"$D/out" 2>/dev/null]].out ~= ""
+if not counters then
+  refused('perf("cache-misses", 1000, function() end)',
+          "%-e:1: perf cache%-misses: this machine has no hardware counters, as most virtual ones; there are .*cpu%-clock.*page%-faults", "no hardware counters")
+  refused('perf("r1a2", 1000, function() end)', "no hardware counters", "… a raw event")
+end
+local most = tonumber(io.open("/proc/sys/kernel/perf_event_max_sample_rate"):read "*l")
+refused(('n = count() perf("page-faults", { hertz = %d }, function(e) n:inc() end)'):format(most + 1), "cannot sample %d+ times a second", "too often for the kernel")
+
+run = target.uplua [[--explain -e 'n = count() perf("page-faults", 100, function(e) n[e.addr]:inc() end) interval("1s", function(e) n[1]:inc() end)' -- true]]
+like(run.out, "perf page%-faults\n  at       each thread of the target, at one in 100 of its page%-faults", "--explain: a target's threads")
+like(run.out, "interval 1s\n  at       one CPU, every 1.0 s, idle or not", "… a timer")
+run = target.uplua [[--explain -e 'n = count() perf("page-faults", { hertz = 99 }, function(e) n[e.addr]:inc() end)']]
+like(run.out, "perf page%-faults\n  at       each CPU, 99 times a second", "… all CPUs")
+os.remove(faults_of)
+target.done()
+tap.done_testing()
