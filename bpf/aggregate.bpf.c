@@ -1,6 +1,9 @@
 /*
  * Updates of aggregations. Values are per CPU, but a handler may be interrupted by another one on the same CPU: every
  * update is atomic all the same.
+ *
+ * The functions that are not hidden are global to the verifier, which goes through them once in a program and not at each call, with any
+ * memory of the size of their argument's type: all but uplua_insert, as Linux 6.1 takes no maps there. They are not to be inlined.
  */
 #include <linux/bpf.h>
 #include <linux/errno.h>
@@ -53,11 +56,8 @@ __hidden unsigned long uplua_hdr_bucket(long v, unsigned long bits)
     return (scale << bits) + ((__u64)v >> scale);
 }
 
-/*
- * Raises *MAXIMUM to VALUE. A global function, which the verifier goes through once: unrolled at each call, it would be most of what
- * it has to look at in a handler with many aggregations.
- */
-long uplua_raise(__u64 *maximum, long value)
+/* Raises *MAXIMUM to VALUE. */
+__noinline long uplua_raise(__u64 *maximum, long value)
 {
     if (!maximum)
         return 0;
@@ -78,31 +78,33 @@ static __always_inline void raise_to(__u64 *maximum, __u64 value)
         uplua_raise(maximum, (long)value);
 }
 
-static __always_inline void distribute(struct distribution *distribution, long v, unsigned long bucket)
+static __always_inline void distribute(struct distribution *distribution, long v)
 {
-    __sync_fetch_and_add(&distribution->buckets[bucket], 1);
     __sync_fetch_and_add(&distribution->sum, v);
     raise_to(&distribution->max, (__u64)v ^ SIGN);
     raise_to(&distribution->min, ~((__u64)v ^ SIGN));
 }
 
-/* Adds V to the struct distribution at VALUE, into bucket BUCKET: the caller has seen to it that there is one. Returns 0. */
-__hidden long uplua_distribute(void *value, long v, unsigned long bucket)
+/* Adds V to all but the buckets of DISTRIBUTION. Returns 0. */
+__noinline long uplua_distribute(struct distribution *distribution, long v)
 {
-    distribute(value, v, bucket);
+    if (distribution)
+        distribute(distribution, v);
     return 0;
 }
 
 /* The compiler may assume nothing about X: keeps the verifier's bounds and the compiler's in one place. */
 #define OPAQUE(x) asm volatile("" : "+r"(x))
 
-/* Adds V to the hist at VALUE, into the bucket that aggregate.h says. Returns 0. */
-__hidden long uplua_hist_add(void *value, long v)
+/* Adds V to HIST. Returns 0. */
+__noinline long uplua_hist_add(struct hist *hist, long v)
 {
     unsigned long bucket = v < 0 ? 0 : v == 0 ? 1 : 2 + log2_floor((__u64)v);
     OPAQUE(bucket);
-    if (bucket < LOG2_BUCKETS) /* for the verifier */
-        distribute(value, v, bucket);
+    if (!hist || bucket >= LOG2_BUCKETS) /* for the verifier */
+        return 0;
+    __sync_fetch_and_add(&hist->buckets[bucket], 1);
+    distribute(&hist->all, v);
     return 0;
 }
 

@@ -5,18 +5,22 @@
 #include <linux/types.h>
 
 /*
- * min, max, stats and the histograms: how many values lie in each bucket, and what all of them add up to. The largest and the
- * smallest value are kept as unsigned maxima, biased so that 0 is the least of all: an extreme that no value has raised yet.
+ * min, max, stats and the histograms: what all values add up to, and behind it, in a word for each bucket, how many of them lie there. The
+ * largest and the smallest value are kept as unsigned maxima, biased so that 0 is the least of all: an extreme that no value has raised yet.
  */
 struct distribution {
     __s64 sum;
     __u64 max; /* v ^ 2^63 */
     __u64 min; /* ~(v ^ 2^63) */
-    __u64 buckets[];
 };
 
 /* hist: [0] negative values, [1] zeros, [2 + floor(log2 v)] the others. */
 #define LOG2_BUCKETS 66
+
+struct hist {
+    struct distribution all;
+    __u64 buckets[LOG2_BUCKETS];
+};
 
 /* A histogram of more buckets is kept as several distributions of so many, each with its own key. */
 #define STRETCH_BITS 7

@@ -1,8 +1,9 @@
 -- Handlers for tests: compiled, loaded and given their maps as those of every probe, but run when the test says, on words of its own.
 --
---   local run = testrun.handler("name", function(e) n[e.arg0]:inc() end)
+--   local run, fd = testrun.handler("name", function(e) n[e.arg0]:inc() end)
 --   setup.commit()
 --   run { 1, -2LL, … }     e.arg0 … e.arg11; missing words are 0
+--   fd()                   the descriptor of the kernel's program
 --
 -- The program is a raw tracepoint's (BPF_PROG_TEST_RUN); pid, comm and the memory that it reads are uplua's own.
 local core    = require "uplua.core"
@@ -12,7 +13,7 @@ local setup   = require "uplua.setup"
 
 local testrun = {}
 
--- Declares HANDLER; returns the function that runs it once it is loaded. NAME is e.probe and e.func.
+-- Declares HANDLER; returns the function that runs it once it is loaded, and one that returns the program's descriptor. NAME is e.probe and e.func.
 function testrun.handler(name, handler)
   options.self = true
   local fd
@@ -24,7 +25,7 @@ function testrun.handler(name, handler)
   return function(given)
     for i = 0, 11 do words[i] = given[i + 1] or 0 end
     core.probe.test_run(fd, ffi.string(words, 96))
-  end
+  end, function() return fd end
 end
 
 return testrun

@@ -170,16 +170,20 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     return machine_choose(program, found, hit, first, second);
 }
 
-/* Where BUCKET is in its element. The verifier is shown that it is there. */
-static struct operand place_in_element(struct lower *lower, const struct shared *object, struct operand bucket,
-                                       struct machine_block *done)
+/* Counts a value in BUCKET of the element ENTRY. The verifier is shown that it is there. */
+static void count_in_bucket(struct lower *lower, const struct shared *object, struct operand entry, struct operand bucket,
+                            struct machine_block *done)
 {
+    struct program *program = lower->program;
+    struct operand one = operand_immediate(1);
     if (bucket.kind == OPERAND_IMMEDIATE)
-        return bucket;
+        return machine_add_atomic(program, BPF_DW, entry, 8 * (DISTRIBUTION_WORDS + bucket.number), one);
     if (aggregate_stretches(object) > 1)
-        return machine_alu(lower->program, BPF_AND, bucket, operand_immediate(STRETCH - 1));
-    lower_continue_if(lower, BPF_JLT, bucket, operand_immediate((int64_t)bucket_count(object)), done);
-    return bucket;
+        bucket = machine_alu(program, BPF_AND, bucket, operand_immediate(STRETCH - 1));
+    else
+        lower_continue_if(lower, BPF_JLT, bucket, operand_immediate((int64_t)bucket_count(object)), done);
+    struct operand at = machine_alu(program, BPF_ADD, entry, machine_alu(program, BPF_LSH, bucket, operand_immediate(3)));
+    machine_add_atomic(program, BPF_DW, at, 8 * DISTRIBUTION_WORDS, one);
 }
 
 void aggregate_lower(struct lower *lower, struct value *value)
@@ -197,8 +201,8 @@ void aggregate_lower(struct lower *lower, struct value *value)
     } else if (object->kind == OBJECT_HIST) {
         machine_call_library(program, "uplua_hist_add", (struct operand[]){ entry, v }, 2);
     } else {
-        bucket = place_in_element(lower, object, bucket, done);
-        machine_call_library(program, "uplua_distribute", (struct operand[]){ entry, v, bucket }, 3);
+        count_in_bucket(lower, object, entry, bucket, done);
+        machine_call_library(program, "uplua_distribute", (struct operand[]){ entry, v }, 2);
     }
     machine_jump(program, done);
     machine_place(program, done);

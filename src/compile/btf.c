@@ -101,17 +101,21 @@ static void add_variables(struct types *types)
     }
 }
 
-/* The id of a type that equals type ID of the library; the linker compares the kinds of both. */
+/* The id of a type that stands for type ID of the library; the linker compares the kinds of both, and the names of structs. */
 static int add_library_type(struct types *types, uint32_t id)
 {
     const struct btf_type *type = btf__type_by_id(types->library, id);
     if (!id || !type)
         return 0;
+    const char *name = btf__name_by_offset(types->library, type->name_off);
+    if (btf_is_mod(type) || btf_is_typedef(type))
+        return add_library_type(types, type->type);
     if (btf_is_ptr(type))
-        return types->pointer;
+        return note(types, btf__add_ptr(types->btf, add_library_type(types, type->type)));
+    if (btf_is_struct(type))
+        return note(types, btf__add_fwd(types->btf, name, BTF_FWD_STRUCT));
     if (btf_is_int(type))
-        return note(types, btf__add_int(types->btf, btf__name_by_offset(types->library, type->name_off), type->size,
-                                        btf_int_encoding(type)));
+        return note(types, btf__add_int(types->btf, name, type->size, btf_int_encoding(type)));
     return note(types, -EINVAL);
 }
 

@@ -111,11 +111,6 @@ static void test_map_and_counters(void)
 }
 
 /* v = the first word of the context; hist_add(&h[0], v) */
-struct hist {
-    int64_t sum;
-    uint64_t max, min, buckets[LOG2_BUCKETS];
-};
-
 static const struct bpf_insn add_to_hist[] = {
     LOAD(6, 1, 0), MOV_IMM(0, 0), INSN(BPF_STX | BPF_MEM | BPF_W, 10, 0, -4, 0),
     ADDRESS(1, 0), MOV_REG(2, 10), ADD_IMM(2, -4), CALL(BPF_FUNC_map_lookup_elem),
@@ -272,8 +267,8 @@ static void test_histogram(void)
         LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &cases[i].value, .ctx_size_in = sizeof cases[i].value);
         bpf_prog_test_run_opts(fd, &options);
         bpf_map_lookup_elem(map, &key, &hist);
-        int64_t max = (int64_t)(hist.max ^ 1ull << 63), min = (int64_t)(~hist.min ^ 1ull << 63);
-        ok(hist.buckets[cases[i].bucket] == 1 && hist.sum == cases[i].value && max == cases[i].value &&
+        int64_t max = (int64_t)(hist.all.max ^ 1ull << 63), min = (int64_t)(~hist.all.min ^ 1ull << 63);
+        ok(hist.buckets[cases[i].bucket] == 1 && hist.all.sum == cases[i].value && max == cases[i].value &&
                min == cases[i].value, "hist: %lld is in bucket %u", (long long)cases[i].value, cases[i].bucket);
     }
     static const int64_t several[] = {23, -101, 7, 4096};
@@ -283,9 +278,9 @@ static void test_histogram(void)
         bpf_prog_test_run_opts(fd, &options);
     }
     bpf_map_lookup_elem(map, &key, &hist);
-    is_int((int64_t)(hist.max ^ 1ull << 63), 4096, "hist: the largest value");
-    is_int((int64_t)(~hist.min ^ 1ull << 63), -101, "hist: the smallest value");
-    is_int(hist.sum, 23 - 101 + 7 + 4096, "hist: the sum");
+    is_int((int64_t)(hist.all.max ^ 1ull << 63), 4096, "hist: the largest value");
+    is_int((int64_t)(~hist.all.min ^ 1ull << 63), -101, "hist: the smallest value");
+    is_int(hist.all.sum, 23 - 101 + 7 + 4096, "hist: the sum");
     size_t count;
     volatile uint64_t *lost = loaded_counters(loaded, "aggregate_lost", &count);
     ok(lost && !*lost, "hist: nothing lost");

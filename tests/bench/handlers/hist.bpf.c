@@ -1,11 +1,8 @@
 /* hist.lua in C; the update of a histogram is uplua's own (bpf/aggregate.bpf.c), which clang may inline here. */
+#define __noinline
 #include "handler.h"
 
 #include "../../../bpf/aggregate.bpf.c"
-
-struct hist {
-    __u64 words[3 + LOG2_BUCKETS]; /* struct distribution and its buckets */
-};
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
