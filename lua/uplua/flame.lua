@@ -10,10 +10,9 @@
 -- A frame is as wide as its number, its callers lie below. A click shows what lies above a frame in the full width, a click on the
 -- lowest row everything again; Ctrl+F or / searches. All is in the file; drawn is what is wide enough to be seen, so that 50,000
 -- stacks stay usable. Without scripts a viewer shows the whole picture.
-local frame  = require "uplua.frame"
-local record = require "uplua.record"
-local stack  = require "uplua.stack"
-local text   = require "uplua.text"
+local frame = require "uplua.frame"
+local text  = require "uplua.text"
+local tree  = require "uplua.flame_tree"
 
 local flame = {}
 
@@ -22,96 +21,6 @@ local CHARACTER = 6.6 -- pixels of one, in the picture's font
 local SMALLEST = 0.4  -- pixels: what is narrower is drawn when it is zoomed to
 
 local OPTIONS = { unit = true, title = true }
-
--- --- the tree ---
-
-local function new_node(name, module)
-  return { name = name, module = module, value = 0, children = {} }
-end
-
--- NODE's child called NAME in MODULE, from which VALUE more is.
-local function descend(node, name, module, value)
-  local key = module and name .. "\0" .. module or name
-  local child = node.children[key]
-  if not child then
-    child = new_node(name, module)
-    node.children[key] = child
-  end
-  child.value = child.value + value
-  return child
-end
-
--- Frames without a function are one for their module, or the picture would be of addresses.
-local function name_of(one)
-  if one.symbol then return one.symbol end
-  return one.module and ("[%s]"):format(frame.basename(one.module)) or "[unknown]"
-end
-
-local function add_stack(node, s, value)
-  local frames, cut = s:frames(), s:incomplete()
-  if cut then node = descend(node, cut, nil, value) end
-  for i = #frames, 1, -1 do
-    node = descend(node, name_of(frames[i]), frames[i].kernel and "[kernel]" or frames[i].module or "", value)
-  end
-  return node
-end
-
--- What KEY consists of, each kind in the key's order: labels, then the stacks of programs, then the kernel's.
-local function parts_of(key)
-  local labels, stacks, kernels = {}, {}, {}
-  local count = record.is(key) and #record.names(key) or type(key) == "table" and #key
-  for i = 1, count or 1 do
-    local part = count and key[i] or not count and key
-    if not stack.is(part) then
-      labels[#labels + 1] = part
-    elseif part:pid() == 0 then
-      kernels[#kernels + 1] = part
-    else
-      stacks[#stacks + 1] = part
-    end
-  end
-  for _, part in ipairs(kernels) do stacks[#stacks + 1] = part end
-  return labels, stacks
-end
-
-local function add(root, key, value)
-  local labels, stacks = parts_of(key)
-  local node = root
-  root.value = root.value + value
-  for _, label in ipairs(labels) do node = descend(node, tostring(label), nil, value) end
-  for _, s in ipairs(stacks) do node = add_stack(node, s, value) end
-end
-
-local function tree_of(source)
-  local root = new_node("all")
-  if type(source) == "table" and rawget(source, "kind") == nil then
-    for key, value in pairs(source) do add(root, key, value) end
-  else
-    for key, value in source:pairs() do add(root, key, value) end
-  end
-  return root
-end
-
-local function comes_before(a, b)
-  if a.name ~= b.name then return a.name < b.name end
-  return (a.module or "") < (b.module or "")
-end
-
--- Sorts the children of NODE and below by name, for equal pictures of equal runs, and returns the depth. Places all by their value.
-local function arrange(node, start)
-  local list, depth = {}, 0
-  node.start = start
-  for _, child in pairs(node.children) do list[#list + 1] = child end
-  if list[2] then table.sort(list, comes_before) end
-  node.children = list
-  for _, child in ipairs(list) do
-    depth = math.max(depth, arrange(child, start))
-    start = start + child.value
-  end
-  return depth + 1
-end
-
--- --- the picture ---
 
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
@@ -122,11 +31,11 @@ local QUOTED = { ["\\"] = "\\\\", ['"'] = '\\"', ["<"] = "\\x3c", ["]"] = "\\x5d
 local function quoted(s) return '"' .. text.escape(s):gsub('[\\"<%]&]', QUOTED) .. '"' end
 
 -- The kernel is blue, what has no module grey; the others have warm colours by their file.
-local function color_of(node)
-  if not node.module or node.module == "" then return "#c8c8c8" end
-  if node.module == "[kernel]" then return "#8fb4e3" end
+local function color_of(module)
+  if module == "" then return "#c8c8c8" end
+  if module == "[kernel]" then return "#8fb4e3" end
   local hash = 5381
-  for byte in frame.basename(node.module):gmatch "." do hash = (hash * 33 + byte:byte()) % 1000003 end
+  for byte in frame.basename(module):gmatch "." do hash = (hash * 33 + byte:byte()) % 1000003 end
   return ("hsl(%d,%d%%,%d%%)"):format(hash % 62, 70 + hash % 23, 62 + hash % 13)
 end
 
@@ -152,8 +61,8 @@ local function draw(out, root, unit, height)
     if width < SMALLEST then return end
     local y = height - BOTTOM - (depth + 1) * ROW
     out[#out + 1] = ('<g><title>%s: %s %s, %.2f%%</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="%d">%s</text></g>\n'):format(
-      xml(node.name), text.thousands(node.value), unit, share(node.value, root.value), x, y, width, ROW - 1, color_of(node),
-      x + 3, y + 12, xml(shorten(node.name, width)))
+      xml(node.place.name), text.thousands(node.value), unit, share(node.value, root.value), x, y, width, ROW - 1,
+      color_of(node.place.module), x + 3, y + 12, xml(shorten(node.place.name, width)))
     for _, child in ipairs(node.children) do visit(child, depth + 1) end
   end
   visit(root, 0)
@@ -162,7 +71,7 @@ end
 -- All frames for the script: names, modules, the modules' colors, and for each frame, a caller before its callees, the number of its name
 -- and of its module, its value and how many callees it has.
 local function data_of(root)
-  local names, modules, colors, rows = {}, {}, {}, {}
+  local names, modules, colors, rows, row_count = {}, {}, {}, {}, 0
   local function number(list, numbers, s)
     if not numbers[s] then
       numbers[s] = #list
@@ -170,15 +79,21 @@ local function data_of(root)
     end
     return numbers[s]
   end
-  local of_name, of_module = {}, {}
+  local of_name, of_module, heads = {}, {}, {}
+  -- How a row begins, "name,module,", for each place.
+  local function head_of(place)
+    local module = number(modules, of_module, frame.basename(place.module))
+    colors[module + 1] = colors[module + 1] or quoted(color_of(place.module))
+    heads[place] = ("%d,%d"):format(number(names, of_name, place.name), module)
+    return heads[place]
+  end
   local function visit(node)
-    local module = number(modules, of_module, node.module and frame.basename(node.module) or "")
-    colors[module + 1] = colors[module + 1] or quoted(color_of(node))
-    rows[#rows + 1] = number(names, of_name, node.name)
-    rows[#rows + 1] = module
-    rows[#rows + 1] = node.value < 1e14 and node.value or ("%.17g"):format(node.value)
-    rows[#rows + 1] = #node.children
-    for _, child in ipairs(node.children) do visit(child) end
+    local children = node.children
+    rows[row_count + 1] = heads[node.place] or head_of(node.place)
+    rows[row_count + 2] = node.value < 1e14 and node.value or ("%.17g"):format(node.value)
+    rows[row_count + 3] = #children
+    row_count = row_count + 3
+    for i = 1, #children do visit(children[i]) end
   end
   visit(root)
   return table.concat(names, ","), table.concat(modules, ","), table.concat(colors, ","), table.concat(rows, ",")
@@ -194,8 +109,8 @@ local function check(options)
 end
 
 local function picture(source, options)
-  local root = tree_of(source)
-  local height = TOP + BOTTOM + ROW * arrange(root, 0)
+  local root, depth = tree.build(source)
+  local height = TOP + BOTTOM + ROW * depth
   local title, unit = options.title or "Flame graph", xml(options.unit or "samples")
   local out = {}
   local function put(line, ...) out[#out + 1] = select("#", ...) > 0 and line:format(...) or line end

@@ -94,24 +94,34 @@ function frame.resolve(pid, raw)
   return list
 end
 
+-- Adds to WHOLE the frame ONE, number I of RAW in process PID, with file and line, and before it the functions that were inlined there.
+local function add_with_lines(whole, one, pid, raw, i)
+  local places = frame.symbols():places(pid, raw, i)
+  for at = 1, #places, 3 do
+    local copy = frame.copy(one)
+    copy.file, copy.line = places[at + 1] or nil, places[at + 2] ~= 0 and places[at + 2] or nil
+    if at + 3 <= #places then
+      copy.symbol, copy.inlined = places[at] or nil, true
+    else
+      copy.symbol = copy.symbol or places[at] or nil
+    end
+    whole[#whole + 1] = copy
+  end
+  if #places == 0 then whole[#whole + 1] = one end
+end
+
 -- LIST, the frames of RAW in process PID, with file and line, and with the inlined functions as frames of their own.
 function frame.with_lines(list, pid, raw)
   local whole = {}
-  for i, one in ipairs(list) do
-    local places = frame.symbols():places(pid, raw, i)
-    for at = 1, #places, 3 do
-      local copy = frame.copy(one)
-      copy.file, copy.line = places[at + 1] or nil, places[at + 2] ~= 0 and places[at + 2] or nil
-      if at + 3 <= #places then
-        copy.symbol, copy.inlined = places[at] or nil, true
-      else
-        copy.symbol = copy.symbol or places[at] or nil
-      end
-      whole[#whole + 1] = copy
-    end
-    if #places == 0 then whole[#whole + 1] = one end
-  end
+  for i, one in ipairs(list) do add_with_lines(whole, one, pid, raw, i) end
   return whole
+end
+
+-- The functions of the last frame of RAW alone: the inlined ones, then the function proper.
+function frame.last_with_lines(pid, raw)
+  local list, functions = frame.resolve(pid, raw), {}
+  add_with_lines(functions, list[#list], pid, raw, #list)
+  return functions
 end
 
 local function resolve_one(what, pid, address)

@@ -98,9 +98,8 @@ local function resolve_lines(state)
   return state.lines or list
 end
 
--- What is to be said in place of the frames that are missing; nil where none is.
-local function missing(state)
-  local last = state.list and state.list[#state.list]
+-- What is to be said in place of the frames that are missing, behind the LAST one; nil where none is.
+local function missing(state, last)
   if state.ending == NO_TABLE then
     return ("[no unwind table: %s]"):format(last and last.module and frame.basename(last.module) or "unknown code")
   end
@@ -137,7 +136,8 @@ local function text_of(state, style)
   local lines = {}
   for i, one in ipairs(style.lines and resolve_lines(state) or resolve(state)) do lines[i] = frame.text(one, style) end
   if #lines == 0 then lines[1] = state.raw and "[no frames]" or "[stack not recorded]" end
-  lines[#lines + 1] = state.list and #state.list > 0 and missing(state) or nil
+  local list = state.list
+  lines[#lines + 1] = list and #list > 0 and missing(state, list[#list]) or nil
   if style.reverse then
     for i = 1, math.floor(#lines / 2) do lines[i], lines[#lines + 1 - i] = lines[#lines + 1 - i], lines[i] end
   end
@@ -158,9 +158,9 @@ end
 -- Why the stack ends where it does: "[no unwind table: libfoo.so]"; nil for a whole one.
 function methods:incomplete()
   local state = state_of(self)
-  resolve(state)
-  if not state.raw then return "[stack not recorded]" end
-  return missing(state)
+  if not load(state) then return "[stack not recorded]" end
+  local list = state.ending == NO_TABLE and resolve(state)
+  return missing(state, list and list[#list])
 end
 
 function methods:pid()
@@ -288,6 +288,47 @@ end
 -- True if V is a stack.
 function stack.is(v)
   return type(v) == "userdata" and getmetatable(v) == meta
+end
+
+-- What is at frame I of STATE, which RETURNS (its address is a return address) or stands there.
+local function functions_at(state, i, returns)
+  return frame.last_with_lines(state.pid, state.raw:sub(returns and 8 * i - 15 or 8 * i - 7, 8 * i))
+end
+
+local found_functions = {}
+local KERNEL_HALF = 2 ^ 31 -- the upper half of an address of the kernel is so much at least
+
+-- For those who look at many stacks: what is at each address of S, the innermost first: a list of frames, of the functions that were
+-- inlined there and then of the function proper. It is the same list wherever the address comes again. KNOWN, a table of the
+-- caller's, keeps them, as long as it likes. Returns lists (valid until the next call), their number, what incomplete() says.
+function stack.functions(s, known)
+  local state = state_of(s)
+  if not load(state) then return found_functions, 0, "[stack not recorded]" end
+  local of_process, address, count = known[state.pid], ffi.cast(words, state.raw), #state.raw / 8
+  if not of_process then
+    of_process = {}
+    known[state.pid] = of_process
+  end
+  local above -- the upper half of the address before
+  for i = 1, count do
+    local high, low = tonumber(bit.rshift(address[i - 1], 32)), tonumber(bit.band(address[i - 1], 0xffffffffULL))
+    -- As src/sym/fold.c has it: the first frame stands where it is, and so does the program's below the kernel's.
+    local returns = i > 1 and high + low > 0 and (high >= KERNEL_HALF or above < KERNEL_HALF)
+    local half = of_process[high + 0.5] -- no integer, which would make an array part
+    if not half then
+      half = {}
+      of_process[high + 0.5] = half
+    end
+    local key = returns and low + 0.5 or low + 0.25
+    local functions = half[key]
+    if not functions then
+      functions = functions_at(state, i, returns)
+      half[key] = functions
+    end
+    found_functions[i], above = functions, high
+  end
+  local last = count > 0 and found_functions[count]
+  return found_functions, count, missing(state, last and last[#last])
 end
 
 -- True if A and B print equally.

@@ -109,6 +109,33 @@ is(joined:folded(), below:folded() .. ";" .. above:folded(), "folded once its fr
 is(tostring(stack.intern(35)), tostring(above) .. "\n     [stack not recorded]", "the lower part may not have been kept")
 is(stack.intern(37):folded(), above:folded(), "or have no frames: a thread of the kernel's")
 
+-- What many stacks are looked at by: the same frames, each address named once.
+local fold = address(C.symbols_fold) -- of uplua itself, which has debug information: other functions are inlined into it
+put(38, fold + 3, fold + 17, fold + 101, fold + 149, fold + 23, malloc, fold + 211, fold + 307)
+local known, lists, inlined = {}, {}, 0
+for round = 1, 2 do
+  for _, id in ipairs { ID, 23, 25, 26, 31, 34, 35, 36, 38 } do
+    local one = stack.intern(id)
+    local functions, count, missing = stack.functions(one, known)
+    local got, want = {}, {}
+    for i = 1, count do
+      for _, f in ipairs(functions[i]) do
+        got[#got + 1] = ("%s %s:%s"):format(f, f.file, f.line)
+        inlined = inlined + (f.inlined and 1 or 0)
+      end
+      if round == 1 then
+        lists[tostring(id) .. " " .. i] = functions[i]
+      elseif lists[tostring(id) .. " " .. i] ~= functions[i] then
+        got[#got + 1] = "another list"
+      end
+    end
+    for i, f in ipairs(one:frames()) do want[i] = ("%s %s:%s"):format(f, f.file, f.line) end
+    is(table.concat(got, ", "), table.concat(want, ", "), ("the functions of stack %s are its frames"):format(tostring(id)))
+    is(missing, one:incomplete(), "… and what is missing below")
+  end
+end
+ok(inlined > 0, inlined .. " of them were inlined")
+
 local short = stack.intern(25)
 local place = ("0x%x free (libc.so.6)"):format(tonumber(free) + 8)
 is(short:text { offsets = false }, "     malloc\n     free", "a style: without offsets")

@@ -1,0 +1,150 @@
+-- The tree of a flame graph: stacks with numbers, merged from their outermost frames up.
+--
+--   tree.build(source) → the root, the tree's depth
+--
+-- A node: place { name, module, kernel }, value (its own and that of what lies above it), start (what lies left of it at its level), children (a
+-- list, sorted by name, so that equal runs make equal pictures).
+--
+-- A million frames are of a few thousand addresses. So an address is named once, what it is called is one place, and a node finds a
+-- child by the place itself: no text is looked at again.
+local frame  = require "uplua.frame"
+local record = require "uplua.record"
+local stack  = require "uplua.stack"
+
+local tree = {}
+
+-- What is known of names while one tree is built: addresses with their frames, these with their places, and places by text.
+local function new_names()
+  return { addresses = {}, columns = {}, places = {} }
+end
+
+-- The one place called NAME in MODULE (nil: a text of the script's).
+local function place_of(names, name, module)
+  local key = module and name .. "\0" .. module or name
+  local place = names.places[key]
+  if not place then
+    place = { name = name, module = module or "" }
+    names.places[key] = place
+  end
+  return place
+end
+
+-- Frames without a function are one for their module, or the picture would be of addresses.
+local function name_of(one)
+  if one.symbol then return one.symbol end
+  return one.module and ("[%s]"):format(frame.basename(one.module)) or "[unknown]"
+end
+
+-- The places of the functions at one address, the outermost first.
+local function column_of(names, functions)
+  local column = {}
+  for i = #functions, 1, -1 do
+    local one = functions[i]
+    column[#column + 1] = place_of(names, name_of(one), one.kernel and "[kernel]" or one.module or "")
+  end
+  names.columns[functions] = column
+  return column
+end
+
+local function new_node(place)
+  return { place = place, value = 0, start = 0, children = false }
+end
+
+-- NODE's child at PLACE, from which VALUE more is.
+local function descend(node, place, value)
+  local children = node.children
+  if not children then
+    children = {}
+    node.children = children
+  end
+  local child = children[place]
+  if not child then
+    child = new_node(place)
+    children[place] = child
+  end
+  child.value = child.value + value
+  return child
+end
+
+local function add_stack(names, node, s, value)
+  local addresses, count, cut = stack.functions(s, names.addresses)
+  if cut then node = descend(node, place_of(names, cut), value) end
+  for i = count, 1, -1 do
+    local column = names.columns[addresses[i]] or column_of(names, addresses[i])
+    for k = 1, #column do node = descend(node, column[k], value) end
+  end
+  return node
+end
+
+-- What the tuple KEY consists of, each kind in the key's order: labels, then the stacks of programs, then the kernel's.
+local function parts_of(key, count)
+  local labels, stacks, kernels = {}, {}, {}
+  for i = 1, count do
+    local part = key[i]
+    if not stack.is(part) then
+      labels[#labels + 1] = part
+    elseif part:pid() == 0 then
+      kernels[#kernels + 1] = part
+    else
+      stacks[#stacks + 1] = part
+    end
+  end
+  for _, part in ipairs(kernels) do stacks[#stacks + 1] = part end
+  return labels, stacks
+end
+
+local function add(names, root, key, value)
+  root.value = root.value + value
+  if stack.is(key) then return add_stack(names, root, key, value) end
+  local count = record.is(key) and #record.names(key) or type(key) == "table" and #key
+  local labels, stacks = { key }, {}
+  if count then labels, stacks = parts_of(key, count) end
+  local node = root
+  for _, label in ipairs(labels) do node = descend(node, place_of(names, tostring(label)), value) end
+  for _, s in ipairs(stacks) do node = add_stack(names, node, s, value) end
+end
+
+-- Gives each place its rank by name.
+local function rank(places)
+  local list = {}
+  for _, place in pairs(places) do list[#list + 1] = place end
+  table.sort(list, function(a, b)
+    if a.name ~= b.name then return a.name < b.name end
+    return a.module < b.module
+  end)
+  for i, place in ipairs(list) do place.rank = i end
+end
+
+local function comes_before(a, b) return a.place.rank < b.place.rank end
+
+-- Makes lists of the children of NODE and below, places all by their value, and returns the depth.
+local function arrange(node, start)
+  local list, depth = {}, 0
+  node.start = start
+  if node.children then
+    for _, child in pairs(node.children) do list[#list + 1] = child end
+    if list[2] then table.sort(list, comes_before) end
+  end
+  node.children = list
+  for i = 1, #list do
+    local child = list[i]
+    depth = math.max(depth, arrange(child, start))
+    start = start + child.value
+  end
+  return depth + 1
+end
+
+-- The tree of SOURCE (flame.lua says what it may be), and how deep it is.
+function tree.build(source)
+  local names = new_names()
+  local root = new_node { name = "all", module = "" }
+  if type(source) == "table" and rawget(source, "kind") == nil then
+    for key, value in pairs(source) do add(names, root, key, value) end
+  else
+    for key, value in source:pairs() do add(names, root, key, value) end
+  end
+  rank(names.places)
+  return root, arrange(root, 0)
+end
+
+return tree
