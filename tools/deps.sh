@@ -30,6 +30,7 @@ clang               cmd clang
 llvm                cmd llvm-strip
 perl                cmd prove
 xz-utils            cmd xz
+elfutils            cmd eu-addr2line
 END
     [ "$for_what" != bench ] || echo "bpftrace cmd bpftrace"
     [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \
