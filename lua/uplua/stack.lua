@@ -22,6 +22,7 @@ ffi.cdef [[
 struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t frames[]; };
 struct symbols;
 void symbols_update(struct symbols *symbols);
+uint64_t symbols_renamings(struct symbols *symbols);
 const char *symbols_fold(struct symbols *symbols, int pid, const uint64_t *frames, size_t count, size_t *length);
 ]]
 
@@ -44,7 +45,7 @@ local meta      = getmetatable(prototype)
 local sources = {}  -- { fd, map, value, room (frames) }, the last bound first
 local objects = {}  -- upper half of the id → object
 local others  = {}  -- where that has another lower half: upper half → lower half → object
-local set_state, state_of = debug.setfenv, debug.getfenv -- object → { id, pid, ending, raw (its frames, u64 each), list, lines, text, folded }
+local set_state, state_of = debug.setfenv, debug.getfenv -- object → { id, pid, ending, raw (its frames, u64 each), list, lines, text, folded, renamings }
 local names = frame.symbols
 local symbols       -- the same by FFI
 local unwinder      -- uplua.core's; nil until handlers use stacks
@@ -83,7 +84,17 @@ local function load(state)
   return true
 end
 
+-- Forgets the names of STATE if code that a process makes as it runs has been renamed since.
+local function refresh(state)
+  symbols = symbols or ffi.cast("struct symbols *", names():pointer())
+  local renamings = tonumber(C.symbols_renamings(symbols))
+  if state.renamings ~= renamings then
+    state.list, state.lines, state.text, state.folded, state.renamings = nil, nil, nil, nil, renamings
+  end
+end
+
 local function resolve(state)
+  refresh(state)
   if not state.list then
     if not load(state) then return {} end
     state.list = frame.resolve(state.pid, state.raw)
@@ -182,6 +193,7 @@ end
 
 function methods:folded()
   local state = state_of(self)
+  refresh(state)
   if state.folded then return state.folded end
   local pid, frames, count = state.pid, nil, nil
   if state.raw then
@@ -199,7 +211,6 @@ function methods:folded()
     pid, frames = found.tgid, found.frames
   end
   if count == 0 then return "" end
-  symbols = symbols or ffi.cast("struct symbols *", names():pointer())
   C.symbols_update(symbols)
   local text_at = C.symbols_fold(symbols, pid, frames, count, length)
   state.folded = ffi.string(text_at, length[0])
@@ -223,6 +234,7 @@ meta.__len = methods.depth
 
 function meta:__tostring()
   local state = state_of(self)
+  refresh(state)
   if state.text then return state.text end
   local shown = text_of(state, STYLES)
   if state.raw then state.text = shown end
@@ -261,7 +273,7 @@ end
 local function new_object(id, low)
   local s = newproxy(prototype)
   -- With all fields at once: there may be a million stacks.
-  set_state(s, { id = id, low = low, pid = nil, ending = nil, raw = nil, list = nil, text = nil, folded = nil })
+  set_state(s, { id = id, low = low, pid = nil, ending = nil, raw = nil, list = nil, text = nil, folded = nil, renamings = nil })
   return s
 end
 

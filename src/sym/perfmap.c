@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -17,15 +18,18 @@ enum {
     MAX_CODE = 1 << 30,         /* bytes of one piece of code */
     REREAD_SHARE = 20,          /* at most 1/20 of the time goes into reading the file again */
     REREAD_PAUSE = 1000 * 1000, /* and 1 ms passes in any case, in ns */
+    CLOCK_STEP = 20 * 1000 * 1000, /* ns; files have the time of the last tick, of which there are 100 a second at least */
 };
 
 struct perfmap {
     char *text;
     size_t size;
+    struct stat stat; /* of the file that it was read from */
     struct interval *items; /* in the file's order; the owner is the place of the name in the text */
     size_t count;
     struct spans spans; /* of items */
     uint64_t next_reading;
+    bool changed; /* and perfmap_refresh has not told */
     char *name; /* the one handed out last */
 };
 
@@ -86,26 +90,29 @@ static void parse_all(struct perfmap *perfmap)
         spans_build_latest(&perfmap->spans, perfmap->items, perfmap->count);
 }
 
-/* The file's text, NULL where it is none that may be trusted. */
-static char *read_file(const struct perfmap_owner *owner, size_t *size)
+/* Opens the file: only fd and stat of *FILE. False where there is none that may be trusted. */
+static bool open_file(const struct perfmap_owner *owner, struct elffile *file)
 {
     char path[64];
-    struct elffile file; /* only fd and stat */
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)owner->pid);
-    file.fd = elffile_open_path(owner->root, path);
-    if (file.fd < 0)
-        return NULL;
-    char *text = NULL;
-    if (!fstat(file.fd, &file.stat) && (file.stat.st_uid == owner->uid || file.stat.st_uid == 0) &&
-        file.stat.st_mtim.tv_sec >= owner->started && file.stat.st_size > 0 && file.stat.st_size <= MAX_TEXT) {
-        *size = (size_t)file.stat.st_size;
-        text = malloc(*size + 1);
-        if (text && elffile_read(&file, 0, text, *size)) {
-            free(text);
-            text = NULL;
-        }
+    file->fd = elffile_open_path(owner->root, path);
+    if (file->fd < 0)
+        return false;
+    if (!fstat(file->fd, &file->stat) && (file->stat.st_uid == owner->uid || file->stat.st_uid == 0) &&
+        file->stat.st_mtim.tv_sec >= owner->started && file->stat.st_size > 0 && file->stat.st_size <= MAX_TEXT)
+        return true;
+    close(file->fd);
+    return false;
+}
+
+static char *read_text(const struct elffile *file)
+{
+    size_t size = (size_t)file->stat.st_size;
+    char *text = malloc(size + 1);
+    if (text && elffile_read(file, 0, text, size)) {
+        free(text);
+        text = NULL;
     }
-    close(file.fd);
     return text;
 }
 
@@ -116,19 +123,49 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static bool is_recent(const struct timespec *time)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (now.tv_sec - time->tv_sec) * INT64_C(1000000000) + now.tv_nsec - time->tv_nsec < CLOCK_STEP;
+}
+
+/* Takes over what the file has, if it has changed since it was last read. */
 static void read_again(struct perfmap *perfmap, const struct perfmap_owner *owner)
 {
     uint64_t start = now_ns();
-    size_t size;
-    char *text = read_file(owner, &size);
-    if (text) {
-        free(perfmap->text);
-        perfmap->text = text;
-        perfmap->size = size;
-        parse_all(perfmap);
+    struct elffile file;
+    if (open_file(owner, &file)) {
+        char *text = same_file(&file.stat, &perfmap->stat) ? NULL : read_text(&file);
+        if (text) {
+            perfmap->changed = true;
+            free(perfmap->text);
+            perfmap->text = text;
+            perfmap->size = (size_t)file.stat.st_size;
+            perfmap->stat = file.stat;
+            if (is_recent(&file.stat.st_mtim)) /* what is written next may leave its time as it is */
+                perfmap->stat.st_ino = 0;
+            parse_all(perfmap);
+        }
+        close(file.fd);
     }
     uint64_t end = now_ns(), pause = (end - start) * REREAD_SHARE;
     perfmap->next_reading = end + (pause > REREAD_PAUSE ? pause : REREAD_PAUSE);
+}
+
+bool perfmap_refresh(struct perfmap *perfmap, const struct perfmap_owner *owner)
+{
+    if (now_ns() >= perfmap->next_reading)
+        read_again(perfmap, owner);
+    bool changed = perfmap->changed;
+    perfmap->changed = false;
+    return changed;
 }
 
 const char *perfmap_lookup(struct perfmap *perfmap, const struct perfmap_owner *owner, uint64_t address,

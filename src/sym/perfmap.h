@@ -6,6 +6,7 @@
 #ifndef UPLUA_SYM_PERFMAP_H
 #define UPLUA_SYM_PERFMAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -29,5 +30,11 @@ void perfmap_free(struct perfmap *perfmap); /* NULL is fine */
  */
 const char *perfmap_lookup(struct perfmap *perfmap, const struct perfmap_owner *owner, uint64_t address,
                            uint64_t *offset);
+
+/*
+ * Reads the file again if it has changed, and that was not done a moment ago: true if it was read since the last call,
+ * here or by perfmap_lookup, so that names may have changed.
+ */
+bool perfmap_refresh(struct perfmap *perfmap, const struct perfmap_owner *owner);
 
 #endif

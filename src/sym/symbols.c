@@ -23,12 +23,14 @@
 #include "sym/demangle.h"
 #include "sym/files.h"
 #include "sym/kernel.h"
+#include "sym/made.h"
 #include "sym/processes.h"
 #include "sys/mmap_events.h"
 
 enum {
     REREAD_SHARE = 20,          /* at most 1/20 of the time goes into reading mappings again */
     REREAD_PAUSE = 1000 * 1000, /* and 1 ms passes in any case, in ns */
+    MADE_PAUSE = 10 * 1000 * 1000, /* ns between two looks at whether processes have renamed the code that they make */
 };
 
 struct symbols {
@@ -40,6 +42,8 @@ struct symbols {
     struct mmap_events *events;
     bool everybody; /* all processes are followed, not only the known ones and their children */
     bool unread;    /* the mappings that they had before have not been read */
+    bool any_made;  /* code that a process made has been named */
+    uint64_t next_look, renamings;
     struct symbols_lost lost;
     void (*watch)(void *context, pid_t pid, const struct maps *maps);
     void *watch_context;
@@ -330,8 +334,21 @@ static void on_event(void *context, const struct mmap_event *event)
     symbols->lost.records += rc != 0;
 }
 
+uint64_t symbols_renamings(struct symbols *symbols)
+{
+    uint64_t now = symbols->any_made ? now_ns() : 0;
+    if (now > symbols->next_look) {
+        bool changed = made_refresh(&symbols->processes);
+        symbols->renamings += changed;
+        symbols->generation += changed;
+        symbols->next_look = now_ns() + MADE_PAUSE;
+    }
+    return symbols->renamings;
+}
+
 void symbols_update(struct symbols *symbols)
 {
+    symbols_renamings(symbols);
     if (symbols->unread) {
         symbols->unread = false;
         read_everybody(symbols);
@@ -402,31 +419,14 @@ static int lookup_kernel(struct symbols *symbols, uint64_t address, struct symbo
     return result->function ? 0 : -ENOENT;
 }
 
-/* True if MAPPING holds code that no file has: .NET keeps it in a memfd. */
-static bool is_made(const struct mapping *mapping)
-{
-    return mapping->executable && (!mapping->inode || (mapping->path && !strncmp(mapping->path, "/memfd:", 7)));
-}
-
 /* Names code that the process made as it ran, if it tells. */
 static void lookup_made(struct symbols *symbols, struct process *process, uint64_t address, struct symbol *result)
 {
-    if (!process->inner_pid)
-        processes_read_identity(&symbols->processes, process);
-    if (!process->inner_pid)
-        return;
-    struct perfmap_owner owner = {
-        .pid = process->inner_pid,
-        .uid = process->uid,
-        .started = process->started,
-        .root = process->root ? process->root->fd : -1,
-    };
-    if (!process->perfmap && !(process->perfmap = perfmap_new()))
-        return;
     uint64_t offset;
-    const char *name = perfmap_lookup(process->perfmap, &owner, address, &offset);
+    const char *name = made_lookup(&symbols->processes, process, address, &offset);
     if (!name)
         return;
+    symbols->any_made = true;
     result->function = intern(symbols, name);
     result->offset = offset;
 }
@@ -454,7 +454,7 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct 
         result->offset += mapping->offset;
     if (mapping->image)
         result->function = image_lookup(mapping->image, result->offset, mapping->executable, &result->offset);
-    if (!result->function && is_made(mapping))
+    if (!result->function && made_is(mapping))
         lookup_made(symbols, process, address, result);
     return 0;
 }

@@ -73,6 +73,12 @@ struct image *symbols_keep_file(struct symbols *symbols, const char *path);
  */
 uint64_t symbols_generation(const struct symbols *symbols);
 
+/*
+ * How often processes have renamed code that they make as they run, as far as is known: they are looked at again if
+ * that was not done in the last 10 ms, which symbols_update does, too.
+ */
+uint64_t symbols_renamings(struct symbols *symbols);
+
 /* What could not be known so far. */
 struct symbols_lost {
     uint64_t records; /* of mappings: the kernel's buffers were full, or memory was */

@@ -206,10 +206,34 @@ static void test_made_code(void)
     usleep(50000);
     name_is(symbols, pid, CODE + 0x300, "later", 0, "what was written since is read");
     name_is(symbols, pid, CODE + 0x208, "unfinished no more", 8, "and what was finished");
+
+    /* Code that takes the place of other code, of which the name was read: appended, and in a file that was written anew. */
+    uint64_t renamings = symbols_renamings(symbols), generation = symbols_generation(symbols);
+    file = fopen(path, "a");
+    if (!file || fputs("10000000 40 second_of_it\n10000110 10 third\n", file) < 0 || fclose(file))
+        exit(2);
+    usleep(50000);
+    symbols_update(symbols);
+    ok(symbols_renamings(symbols) > renamings && symbols_generation(symbols) != generation, "new names are noticed");
+    name_is(symbols, pid, CODE, "second_of_it", 0, "code that was made anew at the same address has its new name");
+    name_is(symbols, pid, CODE + 0x44, "int second(char const*, int)", 4, "other names stay");
+    usleep(50000);
+    symbols_update(symbols);
+    renamings = symbols_renamings(symbols);
+    usleep(50000);
+    is_int((int64_t)symbols_renamings(symbols), (int64_t)renamings, "without new names nothing is read again");
+    file = fopen(path, "w");
+    if (!file || fputs("10000000 40 third_of_it\n10000300 8 later\n", file) < 0 || fclose(file))
+        exit(2);
+    usleep(50000);
+    symbols_update(symbols);
+    name_is(symbols, pid, CODE, "third_of_it", 0, "a file that was written anew counts");
+    name_is(symbols, pid, CODE + 0x44, NULL, 0, "with what it has no more");
+
     stop(&program);
     name_is(symbols, pid, CODE + 0x300, "later", 0, "after the exit the names stay");
     unlink(path);
-    name_is(symbols, pid, CODE + 4, "first", 4, "without the file, too");
+    name_is(symbols, pid, CODE + 4, "third_of_it", 4, "without the file, too");
     symbols_free(symbols);
 
     /* Files that are not the process's word. */

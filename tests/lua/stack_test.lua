@@ -7,7 +7,8 @@ local loop = require "uplua.loop"
 local stack = require "uplua.stack"
 local ok, is, like = tap.ok, tap.is, tap.like
 
-ffi.cdef "int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size); void free(void *p); int close(int fd);"
+ffi.cdef [[int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size); void free(void *p); int close(int fd);
+  void *mmap(void *address, size_t size, int protection, int flags, int fd, long offset); int usleep(unsigned us);]]
 local C = ffi.C
 local pid = C.getpid()
 
@@ -160,6 +161,30 @@ is(tostring(late), "     [stack not recorded]", "an id that the map lacks")
 is(late:depth(), 0, "has no frames")
 put(28, calloc)
 is(tostring(late), "     calloc+0x0", "and is read when it is there")
+
+-- Code that a process makes as it runs, ours, and makes anew at the same place: the newest name counts, also for a stack that was printed.
+do
+  local PROT_READ_EXEC, MAP_PRIVATE_ANONYMOUS = 5, 0x22
+  local code = ffi.cast("uint64_t", C.mmap(nil, 4096, PROT_READ_EXEC, MAP_PRIVATE_ANONYMOUS, -1, 0))
+  local path = ("/tmp/perf-%d.map"):format(pid)
+  local function write(name, mode)
+    local file = assert(io.open(path, mode))
+    file:write(("%x 40 %s\n"):format(tonumber(code), name))
+    file:close()
+    C.usleep(50000)
+  end
+  put(39, malloc, code + 8)
+  stack.add_process(pid) -- now, whenever the mappings were read last
+  write("first;made", "w")
+  local made = stack.intern(39)
+  is(tostring(made) .. " " .. made:folded(), "     malloc+0x0\n     first;made+0x8 first\\x3bmade;malloc", "code that was made as the process runs")
+  write("second_made", "a")
+  is(tostring(made) .. " " .. made:folded(), "     malloc+0x0\n     second_made+0x8 second_made;malloc", "made anew")
+  is(made:frames()[2].symbol, "second_made", "… its frames")
+  write("third_made", "w")
+  is(made:folded() .. " " .. tostring(made), "third_made;malloc      malloc+0x0\n     third_made+0x8", "and written anew")
+  os.remove(path)
+end
 
 put(29, free)
 local kept = stack.intern(29)
