@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "probe/probe.h"
+#include "probe/variable.h"
 #include "sym/maps.h"
 
 /* True if MAPPING is of the file of SITE. */
@@ -34,24 +35,41 @@ static int find_mapped(const struct maps *maps, const struct site *site, pid_t p
     return error_set(err, -ENOENT, "process %d has not mapped %s of %s", (int)pid, site->function, site->module);
 }
 
+/* The address of the function SPEC, or, where there is none, of the variable. */
+static int address_of(const char *spec, const struct target *target, const struct maps *maps, uint64_t *address,
+                      struct error *err)
+{
+    struct site *sites = NULL;
+    size_t count = 0;
+    int rc = probe_resolve(spec, target, &sites, &count, err);
+    if (rc == -ENOENT) {
+        struct error other = {0};
+        int code = variable_address(spec, target, maps, address, &other);
+        if (!code)
+            return 0;
+        if (code != -ENOENT)
+            *err = other;
+        return code;
+    }
+    if (!rc && count != 1)
+        rc = error_set(err, -ENOTUNIQ, "%s: there are %zu of that name, at different addresses", spec, count);
+    if (!rc)
+        rc = find_mapped(maps, &sites[0], target->pids[0], address, err);
+    sites_free(sites, count);
+    return rc;
+}
+
 int probe_address(const char *spec, pid_t pid, uint64_t *address, struct error *err)
 {
     struct target target;
-    struct site *sites = NULL;
-    size_t count = 0;
     struct maps maps = {0};
     target_init(&target);
     int rc = target_attach(&target, &pid, 1, err);
-    if (!rc)
-        rc = probe_resolve(spec, &target, &sites, &count, err);
-    if (!rc && count != 1)
-        rc = error_set(err, -ENOTUNIQ, "%s: there are %zu of that name, at different addresses", spec, count);
     if (!rc && (rc = maps_read(&maps, pid)))
         error_set(err, rc, "mappings of process %d: %s", (int)pid, strerror(-rc));
     if (!rc)
-        rc = find_mapped(&maps, &sites[0], pid, address, err);
+        rc = address_of(spec, &target, &maps, address, err);
     maps_free(&maps);
-    sites_free(sites, count);
     target_close(&target);
     return rc;
 }

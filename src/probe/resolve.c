@@ -9,6 +9,7 @@
 #include "probe/library.h"
 #include "probe/lookup.h"
 #include "probe/probe.h"
+#include "probe/resolve.h"
 #include "probe/script.h"
 #include "probe/suggest.h"
 
@@ -239,7 +240,7 @@ static int find_binary(const struct place *place, const struct spec *spec, struc
     return result;
 }
 
-static int find_binaries(const struct spec *spec, const struct target *target, struct modules *found, struct error *err)
+int resolve_binaries(const struct spec *spec, const struct target *target, struct modules *found, struct error *err)
 {
     int result = 0;
     size_t places = target && target->count && !target->command ? target->count : 1;
@@ -278,7 +279,7 @@ int probe_resolve(const char *text, const struct target *target, struct site **s
     *count = 0;
     int result = spec_parse(text, &spec, err);
     if (result == 0) {
-        result = find_binaries(&spec, target, &found, err);
+        result = resolve_binaries(&spec, target, &found, err);
         for (size_t i = 0; i < found.count && result == 0; i++) {
             struct binary *binary;
             result = binary_open(&found.items[i], &binary, err);

@@ -1,0 +1,145 @@
+#include "probe/variable.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "probe/binary.h"
+#include "probe/module.h"
+#include "probe/resolve.h"
+
+struct search {
+    const struct spec *spec;
+    bool global_only;
+    uint64_t address, size;
+    unsigned rank; /* of what was found: 0 is nothing */
+    bool several;
+};
+
+/* A global symbol counts more than a local one, what new programs are linked against more than an old version. */
+static unsigned rank_of(const struct function *variable, const struct spec *spec)
+{
+    return 1 + (!variable->old || spec->version) + 2 * variable->global;
+}
+
+static int collect(const struct function *variable, void *context)
+{
+    struct search *search = context;
+    const struct spec *spec = search->spec;
+    if (!variable->data || (search->global_only && !variable->global) ||
+        strncmp(spec->function, variable->name, variable->name_length) || spec->function[variable->name_length] ||
+        (spec->version && (!variable->version || strncmp(variable->version, spec->version, strlen(spec->version)))))
+        return 0;
+    unsigned rank = rank_of(variable, spec);
+    if (rank < search->rank)
+        return 0;
+    search->several = rank == search->rank && (search->several || variable->address != search->address);
+    search->rank = rank;
+    search->address = variable->address;
+    search->size = variable->size;
+    return 0;
+}
+
+/* Looks for the variable in BINARY and, where that lacks it, in its debug file. */
+static void search_binary(struct search *search, const struct binary *binary)
+{
+    struct binary *debug;
+    binary_functions(binary, collect, search);
+    if (search->rank || binary_open_debug(binary, &debug))
+        return;
+    binary_functions(debug, collect, search);
+    binary_close(debug);
+}
+
+static bool is_of(const struct mapping *mapping, const struct module *module)
+{
+    /* On some file systems stat has another device than the mappings; then the path has to do. */
+    return mapping->path && mapping->inode == module->inode &&
+           (mapping->device == module->device || !strcmp(mapping->path, module->name));
+}
+
+/* How far BINARY lies from its own addresses: by a segment of code, or the one that the file begins with. */
+static bool find_bias(const struct binary *binary, const struct maps *maps, uint64_t *bias)
+{
+    const struct elffile *elf = binary_elf(binary);
+    uint64_t inside = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+    for (size_t s = 0; s < elf->segment_count; s++) {
+        const Elf64_Phdr *segment = &elf->segments[s];
+        bool code = segment->p_flags & PF_X;
+        if (segment->p_type != PT_LOAD || !segment->p_filesz || (!code && segment->p_offset > inside))
+            continue;
+        for (size_t i = 0; i < maps->count; i++) {
+            const struct mapping *mapping = &maps->items[i];
+            if (mapping->executable == code && mapping->offset == (segment->p_offset & ~inside) &&
+                is_of(mapping, binary_module(binary))) {
+                *bias = mapping->start - (segment->p_vaddr & ~inside);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* True if the program's own variable of that name was found, which takes the place of a library's. */
+static bool search_program(struct search *search, const struct module *program, const struct maps *maps, uint64_t *bias)
+{
+    struct binary *binary;
+    struct search own = {.spec = search->spec, .global_only = true};
+    if (binary_open(program, &binary, NULL))
+        return false;
+    binary_functions(binary, collect, &own);
+    bool found = own.rank && !own.several && find_bias(binary, maps, bias);
+    if (found)
+        *search = own;
+    binary_close(binary);
+    return found;
+}
+
+static int find(const struct spec *spec, const struct module *module, const struct module *program,
+                const struct maps *maps, uint64_t *address, struct error *err)
+{
+    struct binary *binary;
+    struct search search = {.spec = spec};
+    uint64_t bias;
+    int rc = binary_open(module, &binary, err);
+    if (rc)
+        return rc;
+    search_binary(&search, binary);
+    if (!search.rank)
+        rc = -ENOENT;
+    else if (search.several)
+        rc = error_set(err, -ENOTUNIQ, "%s: there are several of that name, at different addresses", spec->text);
+    else if (spec->offset && spec->offset >= search.size)
+        rc = error_set(err, -EINVAL, "%s: %s in %s has only %llu bytes", spec->text, spec->function, module->name,
+                       (unsigned long long)search.size);
+    else if (!(program && module->inode != program->inode && search_program(&search, program, maps, &bias)) &&
+             !find_bias(binary, maps, &bias))
+        rc = error_set(err, -ESRCH, "%s: the process has not mapped %s", spec->text, module->name);
+    if (!rc)
+        *address = bias + search.address + spec->offset;
+    binary_close(binary);
+    return rc;
+}
+
+int variable_address(const char *text, const struct target *target, const struct maps *maps, uint64_t *address,
+                     struct error *err)
+{
+    struct modules found = {0}, all = {0};
+    struct spec spec;
+    int rc = spec_parse(text, &spec, err);
+    if (rc)
+        return rc;
+    if (spec.pattern || spec.address)
+        rc = -ENOENT;
+    if (!rc)
+        rc = resolve_binaries(&spec, target, &found, err);
+    if (!rc && found.count == 1) {
+        modules_of_process(target->pids[0], &all, NULL);
+        rc = find(&spec, &found.items[0], all.count ? &all.items[0] : NULL, maps, address, err);
+    }
+    modules_free(&all);
+    modules_free(&found);
+    spec_free(&spec);
+    return rc;
+}
