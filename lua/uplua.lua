@@ -10,7 +10,8 @@ local home = {
   var = "var", ring = "ring", copy = "record",
 
   -- probes
-  uprobe = "setup", uretprobe = "setup", profile = "sampling", perf = "sampling", interval = "sampling",
+  uprobe = "setup", uretprobe = "setup", kprobe = "kernel", kretprobe = "kernel",
+  profile = "sampling", perf = "sampling", interval = "sampling",
   site = "setup", defines = "setup", modules_defining = "setup",
 
   -- addresses and names

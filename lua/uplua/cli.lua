@@ -17,6 +17,7 @@ terminal, a prompt. A script name without a slash is looked up among the install
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
+      --info            prints what this kernel offers, and how each kind of probe is set with it
       --self            traces uplua itself too
       --symbolize PID ADDRESS...  prints the functions that hold these addresses of a process
       --unwind-info FILE [ADDRESS]  prints how stacks are walked through FILE's code, or its code at ADDRESS
@@ -105,6 +106,7 @@ local known = {
   end },
   ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },
   ["--explain"]  = { set = function(options) options.explain = true end },
+  ["--info"]     = { set = function(options) options.info = true end },
   ["--self"]     = { set = function(options) options.self = true end },
   ["--symbolize"] = { value = "PID", set = function(options, word)
     local pids = parse_pids(word, {})

@@ -58,7 +58,7 @@ local function add_sites(lines, sites)
       row(lines, "", ("and %s more"):format(plural(#sites - MOST_SITES, "place")))
       break
     end
-    local place = site["function"]
+    local place = site.text or site["function"]
     if site.module then
       local inside = site.inside + site.slid
       place = ("%s:%s%s, offset %#x"):format(site.module, place, inside > 0 and ("+%#x"):format(inside) or "", site.offset)
@@ -76,7 +76,7 @@ local PARTS = {
 }
 
 local function part_of(program, probe)
-  return PARTS[program.part or program.session and "session" or probe.kind == "uretprobe" and "return"]
+  return PARTS[program.part or program.session and "session" or probe.kind:find "retprobe$" and "return"]
 end
 
 -- The Lua lines, each beside its instructions; a line is repeated wherever control comes back to it.

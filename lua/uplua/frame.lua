@@ -153,8 +153,9 @@ function frame.source(pid, address)
   return frame.with_lines(list, pid, raw)
 end
 
--- up.kernel_symbol(address): the frame of an address of the kernel.
+-- up.kernel_symbol(address): the frame of an address of the kernel. As a signed number, which it is as a key of a map, it is negative.
 function frame.kernel_symbol(address)
+  if type(address) == "number" and address < 0 and address >= -2 ^ 53 then address = ffi.cast("int64_t", address) end
   return resolve_one("kernel_symbol", 0, address)[1]
 end
 

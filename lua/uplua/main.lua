@@ -210,6 +210,10 @@ return function(argv)
     print("uplua " .. core.version)
     return 0
   end
+  if options.info then
+    io.write(require "uplua.info".report())
+    return 0
+  end
   if options.unwind_info then
     return try(require "uplua.unwind_info", options.unwind_info, options.script) and 0 or 1
   end

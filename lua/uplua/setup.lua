@@ -106,9 +106,12 @@ local function tell_objects()
   end
 end
 
+-- What stands for the kernel's trampoline where code is only looked at, so that it is the same on each machine.
+local ANY_TRAMPOLINE = "0xffffffff81000000"
+
 -- What the compiler needs to know of the pending probes.
 local function describe()
-  local handlers, returns = {}, false
+  local handlers, returns, trampoline = {}, false, nil
   for i, probe in ipairs(pending) do
     local at_entry, slid = true, probe.sites[1] and probe.sites[1].slid
     for _, site in ipairs(probe.sites) do
@@ -116,6 +119,7 @@ local function describe()
       if site.slid ~= slid then slid = -1 end
     end
     returns = returns or probe.kind == "uretprobe"
+    trampoline = trampoline or probe.trampoline
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = probe.sites[1] and probe.sites[1]["function"], at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler),
@@ -123,7 +127,7 @@ local function describe()
   end
   local pids = core.target.pids()
   return {
-    handlers = handlers, returns = returns, pids = pids, reuse = unwinding,
+    handlers = handlers, returns = returns, pids = pids, reuse = unwinding, trampoline = trampoline or ANY_TRAMPOLINE,
     except = #pids == 0 and not options.self and core.system.pid() or nil,
   }
 end

@@ -67,6 +67,11 @@ int arch_sample_address(void)
     return arch_sample_period() + (int)sizeof(uint64_t);
 }
 
+int arch_breakpoint_size(void)
+{
+    return 0; /* brk, at which the exception stands */
+}
+
 int arch_return_pops(void)
 {
     return 0;

@@ -26,6 +26,8 @@ int arch_sample_address(void);
  * popped, 0 on aarch64.
  */
 int arch_return_pops(void);
+/* Bytes from the kernel's breakpoint of a kprobe to the instruction pointer that its context has. */
+int arch_breakpoint_size(void);
 /* Byte offset in the context of the register that holds the return address at entry; -1: it is at [stack pointer]. */
 int arch_return_address(void);
 /* Byte offset of register NAME ("rdi", "x0"), or -1. */

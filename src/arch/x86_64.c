@@ -59,6 +59,11 @@ int arch_sample_address(void)
     return arch_sample_period() + (int)sizeof(uint64_t);
 }
 
+int arch_breakpoint_size(void)
+{
+    return 1; /* int3 */
+}
+
 int arch_return_pops(void)
 {
     return 8;

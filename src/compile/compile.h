@@ -95,6 +95,8 @@ uint64_t aggregate_stretches(const struct shared *object);
 enum handler_kind {
     HANDLER_ENTRY,
     HANDLER_RETURN,
+    HANDLER_KERNEL_ENTRY,  /* runs when a function of the kernel is entered … */
+    HANDLER_KERNEL_RETURN, /* … and when it returns */
     HANDLER_PROFILE, /* runs on each CPU so many times a second, where the CPU is busy */
     HANDLER_PERF,    /* runs at events that the kernel's perf counts: one in so many */
     HANDLER_INTERVAL, /* runs each time that so much time has passed, whatever the CPU does then */
@@ -142,6 +144,7 @@ struct compile_options {
     int session_cookie;
     uint32_t attach_types[HANDLER_KINDS]; /* expected attach type of each kind's programs */
     uint32_t session_attach_type;
+    uint64_t return_trampoline; /* where the kernel's functions return to while they are followed; 0: not known */
     /* Line LINE of the source FILE, for the verifier's messages; may return "". Lives as long as the compilation. */
     const char *(*source_line)(void *context, const char *file, int line);
     void *context;

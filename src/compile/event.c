@@ -23,6 +23,8 @@ static int no_argument(unsigned n)
 static const struct probe_kind kinds[HANDLER_KINDS] = {
     [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument, false },
     [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument, false },
+    [HANDLER_KERNEL_ENTRY] = { "kprobe", BPF_PROG_TYPE_KPROBE, false, true, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, arch_argument, false },
+    [HANDLER_KERNEL_RETURN] = { "kretprobe", BPF_PROG_TYPE_KPROBE, false, true, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, arch_argument, false },
     [HANDLER_PROFILE] = { "profile", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, no_argument, false },
     [HANDLER_PERF] = { "perf", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, no_argument, false },
     [HANDLER_INTERVAL] = { "interval", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_NONE, KERNEL_ROUNDS, no_argument, true },
@@ -43,9 +45,10 @@ enum handler_kind probe_kind_find(const char *name)
 }
 
 enum {
-    RETURN = 1 << HANDLER_RETURN,
+    RETURN = 1 << HANDLER_RETURN | 1 << HANDLER_KERNEL_RETURN,
     TEST = 1 << HANDLER_TEST,
-    FUNCTION = 1 << HANDLER_ENTRY | RETURN,
+    USER_FUNCTION = 1 << HANDLER_ENTRY | 1 << HANDLER_RETURN,
+    FUNCTION = 1 << HANDLER_ENTRY | 1 << HANDLER_KERNEL_ENTRY | RETURN,
     EVENT = 1 << HANDLER_PERF,
     SAMPLE = 1 << HANDLER_PROFILE | EVENT,
     CALL = FUNCTION | TEST,
@@ -72,7 +75,7 @@ static const struct event_field fields[] = {
     { .name = "ret", .kinds = RETURN, .type = SIGNED, .source = EVENT_RETURN },
     { .name = "elapsed", .kinds = RETURN, .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true },
     { .name = "ip", .kinds = FUNCTION | SAMPLE, .type = ADDRESS, .source = EVENT_IP },
-    { .name = "caller", .kinds = FUNCTION, .type = ADDRESS, .source = EVENT_CALLER },
+    { .name = "caller", .kinds = USER_FUNCTION, .type = ADDRESS, .source = EVENT_CALLER },
     { .name = "period", .kinds = SAMPLE, .type = SIGNED, .source = EVENT_PERIOD },
     { .name = "addr", .kinds = EVENT, .type = ADDRESS, .source = EVENT_ADDRESS },
 #define ARGUMENT(n, of) \

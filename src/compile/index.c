@@ -67,8 +67,9 @@ static struct value *index_event(struct build *build, struct value *event, const
         build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name,
                    probe_kind_of(kind)->name, event_field_list(build->arena, kind));
     const struct event_field *field = event_field_find(name, kind);
-    if (!field && kind == HANDLER_ENTRY && event_field_find(name, HANDLER_RETURN))
-        build_fail(build, "e.%s is known when the function returns: use uretprobe", name);
+    enum handler_kind at_return = kind == HANDLER_ENTRY ? HANDLER_RETURN : HANDLER_KERNEL_RETURN;
+    if (!field && (kind == HANDLER_ENTRY || kind == HANDLER_KERNEL_ENTRY) && event_field_find(name, at_return))
+        build_fail(build, "e.%s is known when the function returns: use %s", name, probe_kind_of(at_return)->name);
     if (!field)
         build_fail(build, "the event of a %s has no field '%s'; it has %s",
                    probe_kind_of(kind)->name, name, event_field_list(build->arena, kind));

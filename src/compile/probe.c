@@ -15,12 +15,28 @@ enum { MAX_PENDING_CALLS = 65536 };
 
 static bool is_return(const struct lower *lower)
 {
-    return lower->function->handler->kind == HANDLER_RETURN;
+    enum handler_kind kind = lower->function->handler->kind;
+    return kind == HANDLER_RETURN || kind == HANDLER_KERNEL_RETURN;
+}
+
+static bool is_of_kernel(const struct lower *lower)
+{
+    enum handler_kind kind = lower->function->handler->kind;
+    return kind == HANDLER_KERNEL_ENTRY || kind == HANDLER_KERNEL_RETURN;
 }
 
 static const struct probe_kind *kind_of(const struct lower *lower)
 {
     return probe_kind_of(lower->function->handler->kind);
+}
+
+/*
+ * Whether the entry leaves something for the return: what the handler asks for, or at a function of the kernel in any case, since the
+ * kernel follows only so many calls at a time and does not say which returns it has left out.
+ */
+static bool keeps_calls(const struct lower *lower)
+{
+    return lower->saved_count || (is_return(lower) && is_of_kernel(lower));
 }
 
 static const char *pending_map(struct lower *lower)
@@ -101,12 +117,51 @@ static struct operand call_key(struct lower *lower, int64_t popped)
     return operand_slot(key, 0);
 }
 
+/* Bytes that the entry leaves. */
+static uint32_t saved_size(const struct lower *lower)
+{
+    return lower->saved_count ? (uint32_t)(8 * lower->saved_count) : 8;
+}
+
+/*
+ * At the entry of a function of the kernel: ends the program, and counts the loss, where the kernel has not put its trampoline in the place
+ * of the address that the function returns to, since it follows no more calls. It has by now where it would: of several probes at one
+ * place the last that was attached comes first (kernel/kprobes.c, add_new_kprobe), and the return half is attached after this one.
+ */
+static void expect_return(struct lower *lower, int64_t failed)
+{
+    struct program *program = lower->program;
+    uint64_t trampoline = lower->function->options->return_trampoline;
+    if (!trampoline)
+        return;
+    struct operand back;
+    if (arch_return_address() >= 0) {
+        back = context_word(lower, arch_return_address(), "the return address");
+    } else {
+        struct slot *slot = program_slot(program, 8);
+        machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
+        struct operand args[] = { operand_slot(slot, 0), operand_immediate(8),
+                                  context_word(lower, arch_stack_pointer(), "the stack pointer") };
+        machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
+        back = machine_load(program, BPF_DW, operand_slot(slot, 0), 0);
+    }
+    unsigned entry = ledger_add(lower->compiler, arena_format(program->arena,
+                                                              "%s: return not seen: more calls at one time than the kernel follows",
+                                                              lower->function->handler->probe));
+    struct operand expected = machine_alu(program, BPF_MOV, operand_immediate((int64_t)trampoline), operand_immediate((int64_t)trampoline));
+    lower_continue_if(lower, BPF_JEQ, back, expected, lower_loss(lower, entry, NULL, failed));
+}
+
 /* Puts what the return needs into the map of pending calls; ends the program with DONE, or FAILED where it is full. */
 static void save_in_map(struct lower *lower, int64_t done, int64_t failed)
 {
     struct program *program = lower->program;
+    if (is_of_kernel(lower))
+        expect_return(lower, failed);
     struct operand key = call_key(lower, 0);
-    struct slot *values = program_slot(program, (uint32_t)(8 * lower->saved_count));
+    struct slot *values = program_slot(program, saved_size(lower));
+    if (!lower->saved_count)
+        machine_store(program, BPF_DW, operand_slot(values, 0), 0, operand_immediate(0));
     for (size_t i = 0; i < lower->saved_count; i++)
         machine_store(program, BPF_DW, operand_slot(values, 0), 8 * (int64_t)i,
                       entry_value(lower, lower->saved[i].event));
@@ -173,12 +228,12 @@ static void session(struct lower *lower)
 
 void probe_declare(struct lower *lower, struct object *result)
 {
-    bool in_map = lower->saved_count > (lower->function->handler->session ? 1u : 0u);
+    bool in_map = lower->function->handler->session ? lower->saved_count > 1 : keeps_calls(lower);
     if (in_map && object_add_map(result, &(struct object_map){
                                              .name = pending_map(lower),
                                              .type = BPF_MAP_TYPE_HASH,
                                              .key_size = 16,
-                                             .value_size = (uint32_t)(8 * lower->saved_count),
+                                             .value_size = saved_size(lower),
                                              .max_entries = MAX_PENDING_CALLS,
                                              .flags = BPF_F_NO_PREALLOC,
                                              .reuse_fd = -1,
@@ -186,33 +241,39 @@ void probe_declare(struct lower *lower, struct object *result)
         compile_fail(lower->compiler, NULL, "out of memory");
 }
 
+/* The expected attach type of a program of KIND. Links of many kprobes stand at functions' entries alone. */
+static uint32_t attach_type_of(const struct lower *lower, enum handler_kind kind)
+{
+    return is_of_kernel(lower) && !lower->function->handler->at_entry ? 0 : lower->function->options->attach_types[kind];
+}
+
 void probe_prologue(struct lower *lower)
 {
     struct handler *handler = lower->function->handler;
     const struct compile_options *options = lower->function->options;
     struct arena *arena = lower->function->arena;
-    handler->session = lower->saved_count && options->session_is_return;
+    handler->session = lower->saved_count && options->session_is_return && !is_of_kernel(lower);
     const char *name = arena_format(arena, "handler_%zu", lower->function->handler_number);
     memcpy(handler->program, name, strlen(name) + 1);
-    uint32_t attach_type = handler->session ? options->session_attach_type : options->attach_types[handler->kind];
+    uint32_t attach_type = handler->session ? options->session_attach_type : attach_type_of(lower, handler->kind);
     lower->program = program_new(lower->compiler, name, kind_of(lower)->program_type, attach_type);
     lower->program->position = lower->function->position;
     filter(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
     if (handler->session)
         session(lower);
-    else if (lower->saved_count)
+    else if (keeps_calls(lower))
         recover_from_map(lower);
 }
 
 struct program *probe_entry_half(struct lower *lower)
 {
     struct handler *handler = lower->function->handler;
-    if (!lower->saved_count || handler->session)
+    if (!keeps_calls(lower) || handler->session)
         return NULL;
     const char *name = arena_format(lower->function->arena, "handler_%zu_entry", lower->function->handler_number);
     memcpy(handler->entry_program, name, strlen(name) + 1);
-    lower->program = program_new(lower->compiler, name, probe_kind_of(HANDLER_ENTRY)->program_type,
-                                 lower->function->options->attach_types[HANDLER_ENTRY]);
+    enum handler_kind kind = is_of_kernel(lower) ? HANDLER_KERNEL_RETURN : HANDLER_ENTRY;
+    lower->program = program_new(lower->compiler, name, probe_kind_of(kind)->program_type, attach_type_of(lower, kind));
     lower->program->position = lower->function->position;
     filter(lower, 0);
     save_in_map(lower, 0, 0);
@@ -273,6 +334,15 @@ static struct operand entry_of_stack(struct lower *lower)
     if (handler->slid >= 0)
         return operand_immediate(1 + handler->slid);
     return machine_alu(lower->program, BPF_ADD, slid(lower), operand_immediate(1));
+}
+
+/* Where the probe stands: the function, whatever the kernel has put at its first instructions; or inside of it. */
+static struct operand kernel_ip(struct lower *lower)
+{
+    if (lower->function->handler->at_entry)
+        return machine_call_pure(lower->program, BPF_FUNC_get_func_ip, &lower->context, 1);
+    struct operand ip = context_word(lower, arch_instruction_pointer(), "e.ip");
+    return machine_alu(lower->program, BPF_SUB, ip, operand_immediate(arch_breakpoint_size()));
 }
 
 static struct operand comm(struct lower *lower)
@@ -337,7 +407,7 @@ void probe_event_field(struct lower *lower, struct value *value)
         place->value = context_word(lower, arch_return_value(), "e.ret");
         break;
     case EVENT_IP:
-        place->value = instruction(lower);
+        place->value = is_of_kernel(lower) ? kernel_ip(lower) : instruction(lower);
         break;
     case EVENT_CALLER:
         place->value = caller(lower);

@@ -1,5 +1,6 @@
 /* probe: sites in the target's binaries and links to the kernel. */
 #include <lauxlib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,15 +8,21 @@
 #include "lua/event.h"
 #include "lua/target.h"
 #include "probe/address.h"
+#include "probe/kernel.h"
 #include "probe/probe.h"
 #include "sys/bpf.h"
 
 #define SITES "uplua.sites"
+#define KERNEL_SITES "uplua.kernel_sites"
 #define LINK "uplua.link"
 
 struct lua_sites {
     struct site *sites;
     size_t count;
+};
+
+struct lua_kernel_sites {
+    struct kernel_sites sites;
 };
 
 struct lua_link {
@@ -98,6 +105,76 @@ static int probe_attach_lua(lua_State *L)
                      &err))
         return core_raise(L, &err);
     return 1;
+}
+
+/* probe.resolve_kernel(spec) → functions of the kernel; raises the reason where there is none */
+static int probe_resolve_kernel(lua_State *L)
+{
+    const char *spec = luaL_checkstring(L, 1);
+    struct lua_kernel_sites *self = new_object(L, sizeof *self, KERNEL_SITES);
+    struct error err = { 0 };
+    if (kernel_resolve(spec, "/proc/kallsyms", &self->sites, &err))
+        return core_raise(L, &err);
+    return 1;
+}
+
+/* probe.check_kernel(kind): raises why functions of the kernel cannot be probed, if they cannot */
+static int probe_check_kernel(lua_State *L)
+{
+    struct error err = { 0 };
+    return kernel_check(luaL_checkstring(L, 1), &err) ? core_raise(L, &err) : 0;
+}
+
+/* functions:list() → { { function, module, inside }, … }; module is nil for the kernel itself */
+static int kernel_sites_list(lua_State *L)
+{
+    const struct kernel_sites *sites = &((struct lua_kernel_sites *)luaL_checkudata(L, 1, KERNEL_SITES))->sites;
+    lua_createtable(L, (int)sites->count, 0); /* list */
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct kernel_site *site = &sites->sites[i];
+        lua_createtable(L, 0, 3); /* list site */
+        lua_pushstring(L, site->function);
+        lua_setfield(L, -2, "function");
+        lua_pushstring(L, site->module);
+        lua_setfield(L, -2, "module");
+        lua_pushnumber(L, (lua_Number)sites->inside);
+        lua_setfield(L, -2, "inside");
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+static int kernel_sites_gc(lua_State *L)
+{
+    kernel_sites_free(&((struct lua_kernel_sites *)luaL_checkudata(L, 1, KERNEL_SITES))->sites);
+    return 0;
+}
+
+/* functions:trampoline() → where functions return to while the kernel follows them, such as "0xffffffff81200000"; nil where that is not known */
+static int kernel_sites_trampoline(lua_State *L)
+{
+    const struct kernel_sites *sites = &((struct lua_kernel_sites *)luaL_checkudata(L, 1, KERNEL_SITES))->sites;
+    char address[24];
+    snprintf(address, sizeof address, "0x%llx", (unsigned long long)sites->trampoline);
+    lua_pushstring(L, sites->trampoline ? address : NULL);
+    return 1;
+}
+
+/* probe.attach_kernel("entry" | "return" | "entry of return", program, cookie, functions) → link, how many functions were left out; raises the reason */
+static int probe_attach_kernel(lua_State *L)
+{
+    static const char *const kinds[] = { "entry", "return", "entry of return", NULL };
+    enum kernel_place place = (enum kernel_place)luaL_checkoption(L, 1, NULL, kinds);
+    int program = (int)luaL_checkinteger(L, 2);
+    uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);
+    const struct lua_kernel_sites *sites = luaL_checkudata(L, 4, KERNEL_SITES);
+    struct lua_link *self = new_object(L, sizeof *self, LINK);
+    struct error err = { 0 };
+    size_t left_out = 0;
+    if (kernel_attach(program, cookie, &sites->sites, place, &self->link, &left_out, &err))
+        return core_raise(L, &err);
+    lua_pushinteger(L, (lua_Integer)left_out);
+    return 2;
 }
 
 /* probe.attach_event(program, event) → link; raises the reason. EVENT: see lua/event.h */
@@ -188,12 +265,15 @@ int probe_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "attach_event", probe_attach_event },
+        { "resolve_kernel", probe_resolve_kernel }, { "check_kernel", probe_check_kernel }, { "attach_kernel", probe_attach_kernel },
         { "close", probe_close },         { "modules_defining", probe_modules }, { "test_run", probe_test_run },
         { "address", probe_address_lua }, { NULL, NULL },
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { NULL, NULL } };
+    static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { NULL, NULL } };
     static const luaL_Reg link_methods[] = { { "close", link_close }, { NULL, NULL } };
     core_new_class(L, SITES, site_methods, sites_gc);
+    core_new_class(L, KERNEL_SITES, kernel_methods, kernel_sites_gc);
     core_new_class(L, LINK, link_methods, link_close);
     lua_newtable(L);
     luaL_register(L, NULL, functions);

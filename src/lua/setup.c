@@ -9,6 +9,7 @@
 #include "lua/environment.h"
 #include "lua/explain.h"
 #include "lua/layout.h"
+#include "probe/kernel.h"
 #include "probe/probe.h"
 #include "sys/btf.h"
 #include "sys/feature.h"
@@ -191,6 +192,7 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
         .attach_types = {
             [HANDLER_ENTRY] = probe_attach_type(ATTACH_ENTRY),
             [HANDLER_RETURN] = probe_attach_type(ATTACH_RETURN),
+            [HANDLER_KERNEL_ENTRY] = kernel_attach_type(),
         },
         .source_line = environment_source_line,
         .context = &self->environment,
@@ -199,6 +201,9 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
     options.pids = read_pids(L, lua_gettop(L), compiler_arena(self->compiler), &options.pid_count);
     lua_getfield(L, 2, "except"); /* pids except */
     options.except = (pid_t)lua_tointeger(L, -1);
+    lua_getfield(L, 2, "trampoline"); /* pids except trampoline */
+    options.return_trampoline = lua_isstring(L, -1) ? strtoull(lua_tostring(L, -1), NULL, 0) : 0;
+    lua_pop(L, 1); /* pids except */
     lua_getfield(L, 2, "returns"); /* pids except returns */
     if (lua_toboolean(L, -1) && feature_available(FEATURE_SESSION)) {
         options.session_is_return = kernel_function("bpf_session_is_return");
@@ -510,8 +515,8 @@ static int loaded_gc(lua_State *L)
 /* setup.features() → { { name, available }, … }: what handlers are compiled for */
 static int setup_features(lua_State *L)
 {
-    lua_createtable(L, FEATURE_COUNT, 0); /* list */
-    for (int i = 0; i < FEATURE_COUNT; i++) {
+    lua_createtable(L, FEATURES_OF_CODE, 0); /* list */
+    for (int i = 0; i < FEATURES_OF_CODE; i++) {
         lua_createtable(L, 2, 0); /* list feature */
         lua_pushstring(L, feature_name((enum feature)i));
         lua_rawseti(L, -2, 1);
@@ -522,9 +527,20 @@ static int setup_features(lua_State *L)
     return 1;
 }
 
+/* setup.kinds() → { "uprobe", … }: the kinds of probes */
+static int setup_kinds(lua_State *L)
+{
+    lua_createtable(L, HANDLER_KINDS, 0); /* list */
+    for (int i = 0; i < HANDLER_KINDS; i++) {
+        lua_pushstring(L, probe_kind_of((enum handler_kind)i)->name);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
 int setup_open_lua(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "new", setup_new }, { "features", setup_features }, { NULL, NULL } };
+    static const luaL_Reg functions[] = { { "new", setup_new }, { "features", setup_features }, { "kinds", setup_kinds }, { NULL, NULL } };
     static const luaL_Reg compiler_methods[] = {
         { "add_object", compiler_add }, { "given", compiler_given }, { "load", compiler_load },
         { "compile", compile_only }, { NULL, NULL },

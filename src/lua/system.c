@@ -1,14 +1,20 @@
 /* core.system: where things are, for the search of scripts and for the prompt. */
+#include <errno.h>
 #include <lauxlib.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lua/core.h"
 #include "sys/capability.h"
+#include "sys/feature.h"
 #include "sys/path.h"
 #include "sys/terminal.h"
+
+enum { ENOTSUPP_KERNEL = 524 }; /* ENOTSUPP, the kernel's own */
 
 /* Pushes TEXT (malloc'd, may be NULL) and frees it. */
 static int push_owned(lua_State *L, char *text)
@@ -87,6 +93,50 @@ static int system_capability_missing(lua_State *L)
     return 1;
 }
 
+/* What a feature's CODE says, for people. MISSING: the capabilities without which it could not be tried. */
+static const char *reason(int code, const char *missing)
+{
+    if (missing)
+        return missing;
+    if (code == -EPERM || code == -EACCES)
+        return "the kernel permits it to nobody";
+    return code == -ECANCELED ? "UPLUA_WITHOUT says so" : strerror(code == -ENOTSUPP_KERNEL ? EOPNOTSUPP : -code);
+}
+
+/*
+ * system.features() → { { name, text, available, why, untried }, … }: all that is asked of the kernel. WHY is what it said, nil where it has
+ * it; UNTRIED is true where this process may not ask, and WHY is the capability that it lacks
+ */
+static int system_features(lua_State *L)
+{
+    lua_createtable(L, FEATURE_COUNT, 0); /* list */
+    for (int i = 0; i < FEATURE_COUNT; i++) {
+        int code = feature_code((enum feature)i);
+        const char *missing = code == -EPERM || code == -EACCES ? capability_missing() : NULL;
+        lua_createtable(L, 0, 5); /* list feature */
+        lua_pushstring(L, feature_name((enum feature)i));
+        lua_setfield(L, -2, "name");
+        lua_pushstring(L, feature_text((enum feature)i));
+        lua_setfield(L, -2, "text");
+        lua_pushboolean(L, code == 0);
+        lua_setfield(L, -2, "available");
+        lua_pushboolean(L, missing != NULL);
+        lua_setfield(L, -2, "untried");
+        lua_pushstring(L, code ? reason(code, missing) : NULL);
+        lua_setfield(L, -2, "why");
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+/* system.kernel() → its release, such as "6.1.0-56-cloud-amd64" */
+static int system_kernel(lua_State *L)
+{
+    struct utsname name;
+    lua_pushstring(L, uname(&name) ? "?" : name.release);
+    return 1;
+}
+
 int system_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -94,7 +144,8 @@ int system_open_lua(lua_State *L)
         { "is_file", system_is_file },         { "is_terminal", system_is_terminal },
         { "environment", system_environment }, { "create_private", system_create_private },
         { "pid", system_pid },                 { "monotonic", system_monotonic },
-        { "capability_missing", system_capability_missing },
+        { "capability_missing", system_capability_missing }, { "features", system_features },
+        { "kernel", system_kernel },
         { NULL, NULL },
     };
     lua_newtable(L);

@@ -215,3 +215,31 @@ const char *kernel_lookup(struct kernel *kernel, uint64_t address, uint64_t *off
         *module = kernel->text + line->module;
     return kernel->name;
 }
+
+/* The name of a module in NAME, "ext4]": cut there. False where it is none, as "[bpf]" and "[__builtin__ftrace]". */
+static bool cut_module(char *name)
+{
+    name[strcspn(name, "]")] = '\0';
+    return strcmp(name, "bpf") && strncmp(name, "__builtin__", strlen("__builtin__"));
+}
+
+int kernel_functions(const char *path, kernel_visit *visit, void *context)
+{
+    size_t size;
+    char *text = read_text(path, &size), *end;
+    int result = text ? 0 : errno ? -errno : -EIO;
+    for (char *at = text; at && result == 0 && (end = memchr(at, '\n', (size_t)(text + size - at))); at = end + 1) {
+        *end = '\0';
+        char *rest;
+        uint64_t address = strtoull(at, &rest, 16);
+        if (end - rest < 4 || !strchr("tTwW", rest[1]))
+            continue;
+        char *name = rest + 3, *module = strstr(name, "\t[");
+        if (module)
+            *module = '\0';
+        if (!module || cut_module(module + 2))
+            result = visit(name, module ? module + 2 : "", address, context);
+    }
+    free(text);
+    return result;
+}

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/btf.h"
+
 /* attr.link_create of BPF_LINK_CREATE with its uprobe_multi member, as in include/uapi/linux/bpf.h of Linux 6.6. */
 struct link_create_uprobe_multi {
     uint32_t prog_fd;
@@ -31,28 +33,70 @@ static int bpf(int command, void *attr, unsigned size)
     return result < 0 ? -errno : (int)result;
 }
 
-static int load_kprobe(uint32_t attach_type, const struct bpf_insn *instructions, uint32_t count)
+static int load(union bpf_attr *attr, const struct bpf_insn *instructions, uint32_t count)
+{
+    attr->insns = (uintptr_t)instructions;
+    attr->insn_cnt = count;
+    attr->license = (uintptr_t) "GPL";
+    return bpf(BPF_PROG_LOAD, attr, sizeof *attr);
+}
+
+static int load_kprobe(uint32_t attach_type, uint32_t flags, const struct bpf_insn *instructions, uint32_t count)
 {
     union bpf_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.prog_type = BPF_PROG_TYPE_KPROBE;
     attr.expected_attach_type = attach_type;
-    attr.insns = (uintptr_t)instructions;
-    attr.insn_cnt = count;
-    attr.license = (uintptr_t) "GPL";
-    return bpf(BPF_PROG_LOAD, &attr, sizeof attr);
+    attr.prog_flags = flags;
+    return load(&attr, instructions, count);
 }
+
+/* 0 where FD is one, which is closed; else the error that it is. */
+static int close_tried(int fd)
+{
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
+}
+
+static const struct bpf_insn nothing[] = {
+    {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+    {.code = BPF_JMP | BPF_EXIT},
+};
+enum { NOTHING_COUNT = sizeof nothing / sizeof *nothing };
 
 int bpf_probe_program(uint32_t attach_type)
 {
-    static const struct bpf_insn nothing[] = {
-        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-        {.code = BPF_JMP | BPF_EXIT},
-    };
-    return load_kprobe(attach_type, nothing, sizeof nothing / sizeof *nothing);
+    return load_kprobe(attach_type, 0, nothing, NOTHING_COUNT);
 }
 
-bool bpf_has_may_goto(void)
+int bpf_try_sleepable(void)
+{
+    return close_tried(load_kprobe(0, BPF_F_SLEEPABLE, nothing, NOTHING_COUNT));
+}
+
+int bpf_try_trampoline(void)
+{
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    int function = kernel_btf_function("bpf_fentry_test1"); /* net/bpf/test_run.c */
+    if (function < 0)
+        return function;
+    attr.prog_type = BPF_PROG_TYPE_TRACING;
+    attr.expected_attach_type = BPF_TRACE_FENTRY;
+    attr.attach_btf_id = (uint32_t)function;
+    int program = load(&attr, nothing, NOTHING_COUNT);
+    if (program < 0)
+        return program;
+    memset(&attr, 0, sizeof attr);
+    attr.raw_tracepoint.prog_fd = (uint32_t)program;
+    int code = close_tried(bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof attr));
+    close(program);
+    return code;
+}
+
+int bpf_try_may_goto(void)
 {
     enum { BPF_JCOND = 0xe0 };
     static const struct bpf_insn endless[] = {
@@ -61,13 +105,10 @@ bool bpf_has_may_goto(void)
         {.code = BPF_JMP | BPF_JA, .off = -2},
         {.code = BPF_JMP | BPF_EXIT},
     };
-    int program = load_kprobe(0, endless, sizeof endless / sizeof *endless);
-    if (program >= 0)
-        close(program);
-    return program >= 0;
+    return close_tried(load_kprobe(0, 0, endless, sizeof endless / sizeof *endless));
 }
 
-bool bpf_has_private_stack(void)
+int bpf_try_private_stack(void)
 {
     enum { BYTES = 400 }; /* two of these are more than the 512 that all functions share otherwise */
     static const struct bpf_insn nested[] = {
@@ -78,10 +119,7 @@ bool bpf_has_private_stack(void)
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
         {.code = BPF_JMP | BPF_EXIT},
     };
-    int program = load_kprobe(0, nested, sizeof nested / sizeof *nested);
-    if (program >= 0)
-        close(program);
-    return program >= 0;
+    return close_tried(load_kprobe(0, 0, nested, sizeof nested / sizeof *nested));
 }
 
 int bpf_test_run(int program, const uint64_t words[TEST_RUN_WORDS], uint32_t *result)
@@ -108,6 +146,19 @@ int uprobe_multi_link(int program, const struct uprobe_multi *probe)
         .uprobe_flags = probe->at_return ? UPROBE_FLAG_RETURN : 0,
         .pid = (uint32_t)probe->pid,
     };
+    return bpf(BPF_LINK_CREATE, &attr, sizeof attr);
+}
+
+int kprobe_multi_link(int program, const struct kprobe_multi *probe)
+{
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.link_create.prog_fd = (uint32_t)program;
+    attr.link_create.attach_type = ATTACH_TYPE_KPROBE_MULTI;
+    attr.link_create.kprobe_multi.cnt = probe->count;
+    attr.link_create.kprobe_multi.syms = (uintptr_t)probe->functions;
+    attr.link_create.kprobe_multi.addrs = (uintptr_t)probe->addresses;
+    attr.link_create.kprobe_multi.cookies = (uintptr_t)probe->cookies;
     return bpf(BPF_LINK_CREATE, &attr, sizeof attr);
 }
 

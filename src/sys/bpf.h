@@ -7,17 +7,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* enum bpf_attach_type of Linux 6.6 and 6.13; newer than the headers that we build with. */
-enum { ATTACH_TYPE_UPROBE_MULTI = 48, ATTACH_TYPE_UPROBE_SESSION = 57 };
+/* enum bpf_attach_type of Linux 5.18, 6.6 and 6.13; mostly newer than the headers that we build with. */
+enum { ATTACH_TYPE_KPROBE_MULTI = 42, ATTACH_TYPE_UPROBE_MULTI = 48, ATTACH_TYPE_UPROBE_SESSION = 57 };
 
 /* A program of type kprobe and ATTACH_TYPE that does nothing, to try the kernel with. A descriptor or -errno. */
 int bpf_probe_program(uint32_t attach_type);
 
-/* True where the kernel bounds loops itself: an endless one with may_goto (Linux 6.9) loads. */
-bool bpf_has_may_goto(void);
+/* Whether the kernel bounds loops itself: 0 if an endless one with may_goto (Linux 6.9) loads, else -errno. */
+int bpf_try_may_goto(void);
 
-/* True where each function of a probe's program has 512 bytes of stack, and not all that call each other together (Linux 6.13, x86). */
-bool bpf_has_private_stack(void);
+/* Whether each function of a probe's program has 512 bytes of stack, and not all that call each other together (Linux 6.13, x86). */
+int bpf_try_private_stack(void);
+
+/* Whether programs of probes may sleep until memory is there (Linux 6.0). */
+int bpf_try_sleepable(void);
+
+/* Whether a program can be put on a kernel function by a trampoline: 0 if it could on one that exists for such tests. */
+int bpf_try_trampoline(void);
 
 enum { TEST_RUN_WORDS = 12 };
 
@@ -39,6 +45,19 @@ struct uprobe_multi {
 
 /* Attaches PROGRAM at all offsets at once: the link's descriptor, or -errno. Closing it detaches. */
 int uprobe_multi_link(int program, const struct uprobe_multi *probe);
+
+struct kprobe_multi {
+    const char *const *functions; /* their names … */
+    const uint64_t *addresses;    /* … or where they are */
+    const uint64_t *cookies;      /* as above */
+    uint32_t count;
+};
+
+/*
+ * Attaches PROGRAM (loaded with ATTACH_TYPE_KPROBE_MULTI) at the entries of all these functions of the kernel (Linux 5.18, CONFIG_FPROBE): the
+ * link's descriptor, or -errno. -ESRCH: one of the names is none.
+ */
+int kprobe_multi_link(int program, const struct kprobe_multi *probe);
 
 /*
  * Attaches PROGRAM to the perf event EVENT, where bpf_get_attach_cookie gives it COOKIE (Linux 5.15): the link's

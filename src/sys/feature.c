@@ -1,65 +1,144 @@
 #include "sys/feature.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sys/bpf.h"
+#include "sys/btf.h"
+#include "sys/perf.h"
 
-static const char *const names[FEATURE_COUNT] = {
-    [FEATURE_UPROBE_MULTI] = "uprobe_multi",
-    [FEATURE_SESSION] = "session",
-    [FEATURE_MAY_GOTO] = "may_goto",
-    [FEATURE_PRIVATE_STACK] = "private_stack",
-};
-
-const char *feature_name(enum feature feature)
+/* 0 where CODE is what a kernel says that knows the thing tried; what was tried cannot succeed. */
+static int expect(int code, int expected)
 {
-    return names[feature];
+    if (code >= 0)
+        close(code);
+    return code == expected ? 0 : code < 0 ? code : -EINVAL;
 }
 
 /*
  * A link on "/" cannot be made, since it is no regular file; a kernel that knows ATTACH_TYPE gets as far as finding
  * that out (EBADF), one that does not says EINVAL before it looks at the path.
  */
-static bool try_uprobe_link(uint32_t attach_type)
+static int try_uprobe_link(uint32_t attach_type)
 {
     int program = bpf_probe_program(attach_type);
     if (program < 0)
-        return false;
+        return program;
     uint64_t offset = 0;
     struct uprobe_multi probe = {.attach_type = attach_type, .path = "/", .offsets = &offset, .count = 1};
-    int link = uprobe_multi_link(program, &probe);
-    if (link >= 0)
-        close(link);
+    int code = expect(uprobe_multi_link(program, &probe), -EBADF);
     close(program);
-    return link == -EBADF;
+    return code;
 }
 
-static bool try_feature(enum feature feature)
+static int try_uprobe_multi(void)
 {
-    switch (feature) {
-    case FEATURE_UPROBE_MULTI:
-        return try_uprobe_link(ATTACH_TYPE_UPROBE_MULTI);
-    case FEATURE_SESSION:
-        /* A session is a kind of uprobe_multi link: without the one, there is no way to the other. */
-        return feature_available(FEATURE_UPROBE_MULTI) && try_uprobe_link(ATTACH_TYPE_UPROBE_SESSION);
-    case FEATURE_MAY_GOTO:
-        return bpf_has_may_goto();
-    case FEATURE_PRIVATE_STACK:
-        return bpf_has_private_stack();
-    default:
-        return false;
-    }
+    return try_uprobe_link(ATTACH_TYPE_UPROBE_MULTI);
+}
+
+/* A session is a kind of uprobe_multi link: without the one, there is no way to the other. */
+static int try_session(void)
+{
+    int code = feature_code(FEATURE_UPROBE_MULTI);
+    return code ? code : try_uprobe_link(ATTACH_TYPE_UPROBE_SESSION);
+}
+
+static int try_uprobe(void)
+{
+    struct perf_uprobe probe = {.path = "/"};
+    return expect(perf_uprobe_attach(-1, &probe), -EINVAL);
+}
+
+/* No kernel has a function of this name. */
+#define NO_FUNCTION "uplua's own"
+
+static int try_kprobe(void)
+{
+    struct perf_kprobe probe = {.function = NO_FUNCTION};
+    return expect(perf_kprobe_attach(-1, &probe), -ENOENT);
+}
+
+static int try_kprobe_multi(void)
+{
+    int program = bpf_probe_program(ATTACH_TYPE_KPROBE_MULTI);
+    if (program < 0)
+        return program;
+    const char *name = NO_FUNCTION;
+    struct kprobe_multi probe = {.functions = &name, .count = 1};
+    int code = expect(kprobe_multi_link(program, &probe), -ESRCH);
+    close(program);
+    return code;
+}
+
+static int try_btf(void)
+{
+    int id = kernel_btf_function("bpf_get_current_comm");
+    return id > 0 ? 0 : id;
+}
+
+static int try_cpu_clock(void)
+{
+    return perf_event_try(&(struct perf_event_attr){.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK});
+}
+
+static int try_pmu(void)
+{
+    return perf_event_try(&(struct perf_event_attr){.type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES});
+}
+
+static int try_watchpoint(void)
+{
+    static uint64_t watched;
+    return perf_event_try(&(struct perf_event_attr){
+        .type = PERF_TYPE_BREAKPOINT,
+        .bp_type = HW_BREAKPOINT_W,
+        .bp_addr = (uintptr_t)&watched,
+        .bp_len = sizeof watched,
+        .exclude_kernel = 1,
+    });
+}
+
+static const struct {
+    const char *name, *text;
+    int (*try)(void);
+} features[FEATURE_COUNT] = {
+    [FEATURE_UPROBE_MULTI] = {"uprobe_multi", "thousands of uprobes in one link (Linux 6.6)", try_uprobe_multi},
+    [FEATURE_SESSION] = {"session", "entry and return in one uprobe (Linux 6.13)", try_session},
+    [FEATURE_MAY_GOTO] = {"may_goto", "loops that the kernel bounds (Linux 6.9)", bpf_try_may_goto},
+    [FEATURE_PRIVATE_STACK] = {"private_stack", "a stack for each function of a handler (Linux 6.13, x86)", bpf_try_private_stack},
+    [FEATURE_KPROBE_MULTI] = {"kprobe_multi", "thousands of kprobes in one link (Linux 5.18, CONFIG_FPROBE)", try_kprobe_multi},
+    [FEATURE_UPROBE] = {"uprobe", "uprobes as perf events (CONFIG_UPROBE_EVENTS)", try_uprobe},
+    [FEATURE_SLEEPABLE] = {"sleepable", "handlers that wait until memory is there (Linux 6.0)", bpf_try_sleepable},
+    [FEATURE_KPROBE] = {"kprobe", "kprobes as perf events (CONFIG_KPROBE_EVENTS)", try_kprobe},
+    [FEATURE_TRAMPOLINE] = {"trampoline", "calls from the kernel's functions: fentry, fexit (CONFIG_FUNCTION_TRACER)",
+                            bpf_try_trampoline},
+    [FEATURE_BTF] = {"btf", "the kernel's own types (CONFIG_DEBUG_INFO_BTF)", try_btf},
+    [FEATURE_CPU_CLOCK] = {"cpu_clock", "samples by time (CONFIG_PERF_EVENTS)", try_cpu_clock},
+    [FEATURE_PMU] = {"pmu", "the CPU's own counters, such as cycles", try_pmu},
+    [FEATURE_WATCHPOINT] = {"watchpoint", "the CPU's debug registers (CONFIG_HAVE_HW_BREAKPOINT)", try_watchpoint},
+};
+
+const char *feature_name(enum feature feature)
+{
+    return features[feature].name;
+}
+
+const char *feature_text(enum feature feature)
+{
+    return features[feature].text;
 }
 
 static void warn_unknown(const char *variable, const char *name, size_t length)
 {
     fprintf(stderr, "uplua: %s names an unknown feature '%.*s'; known are all", variable, (int)length, name);
     for (int i = 0; i < FEATURE_COUNT; i++)
-        fprintf(stderr, ", %s", names[i]);
+        fprintf(stderr, ", %s", features[i].name);
     fputc('\n', stderr);
 }
 
@@ -71,12 +150,12 @@ static unsigned features_in(const char *variable)
     while (list && *list) {
         size_t length = strcspn(list, ",");
         int i = 0;
-        while (i < FEATURE_COUNT && (strlen(names[i]) != length || memcmp(names[i], list, length) != 0))
+        while (i < FEATURE_COUNT && (strlen(features[i].name) != length || memcmp(features[i].name, list, length) != 0))
             i++;
         if (i < FEATURE_COUNT)
             bits |= 1u << i;
         else if (length == 3 && !memcmp(list, "all", 3))
-            bits = ~0u;
+            bits |= (1u << FEATURES_OF_CODE) - 1;
         else if (length)
             warn_unknown(variable, list, length);
         list += length + (list[length] == ',');
@@ -84,20 +163,24 @@ static unsigned features_in(const char *variable)
     return bits;
 }
 
-bool feature_available(enum feature feature)
+int feature_code(enum feature feature)
 {
-    static bool known[FEATURE_COUNT], available[FEATURE_COUNT], environment_read;
+    static bool known[FEATURE_COUNT], environment_read;
+    static int codes[FEATURE_COUNT];
     static unsigned off, on;
-    if (feature >= FEATURE_COUNT)
-        return false;
     if (!environment_read) {
         off = features_in("UPLUA_WITHOUT");
         on = features_in("UPLUA_WITH");
         environment_read = true;
     }
     if (!known[feature]) {
-        available[feature] = !(off & 1u << feature) && (on & 1u << feature || try_feature(feature));
+        codes[feature] = off & 1u << feature ? -ECANCELED : on & 1u << feature ? 0 : features[feature].try();
         known[feature] = true;
     }
-    return available[feature];
+    return codes[feature];
+}
+
+bool feature_available(enum feature feature)
+{
+    return feature < FEATURE_COUNT && feature_code(feature) == 0;
 }

@@ -9,7 +9,7 @@
 
 #include "sys/bpf.h"
 
-#define UPROBE_DEVICE "/sys/bus/event_source/devices/uprobe/"
+#define DEVICES "/sys/bus/event_source/devices/"
 
 /* The number that FORMAT finds in the file PATH; -ENODEV without such a file. */
 static int number_in(const char *path, const char *format)
@@ -44,28 +44,59 @@ static int run_at_event(struct perf_event_attr *attr, pid_t pid, int cpu, int pr
     return result;
 }
 
-int perf_uprobe_attach(int program, const struct perf_uprobe *probe)
-{
-    static int type = -1, return_bit = -1;
-    if (type < 0)
-        type = number_in(UPROBE_DEVICE "type", "%d");
-    if (return_bit < 0)
-        return_bit = number_in(UPROBE_DEVICE "format/retprobe", "config:%d");
-    if (type < 0 || return_bit < 0 || return_bit > 63)
-        return -ENODEV;
+/* What perf makes probes with: the number of a type of events, and which bit asks for the return. */
+struct device {
+    int type, return_bit;
+};
 
+/* The device called NAME, read once into *DEVICE. 0, or -ENODEV where the kernel has none. */
+static int find_device(const char *name, struct device *device)
+{
+    char path[96];
+    snprintf(path, sizeof path, DEVICES "%s/type", name);
+    if (device->type <= 0)
+        device->type = number_in(path, "%d");
+    snprintf(path, sizeof path, DEVICES "%s/format/retprobe", name);
+    if (device->return_bit < 0)
+        device->return_bit = number_in(path, "config:%d");
+    return device->type < 0 || device->return_bit < 0 || device->return_bit > 63 ? -ENODEV : 0;
+}
+
+/* Runs PROGRAM at what WHERE and OFFSET are to the DEVICE. */
+static int run_at_probe(const struct device *device, uint64_t where, uint64_t offset, bool at_return, pid_t pid, int program,
+                        uint64_t cookie)
+{
     struct perf_event_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.size = sizeof attr;
-    attr.type = (uint32_t)type;
-    attr.config = probe->at_return ? UINT64_C(1) << return_bit : 0;
-    attr.config1 = (uintptr_t)probe->path;
-    attr.config2 = probe->offset;
+    attr.type = (uint32_t)device->type;
+    attr.config = at_return ? UINT64_C(1) << device->return_bit : 0;
+    attr.config1 = where;
+    attr.config2 = offset;
+    return run_at_event(&attr, pid ? pid : -1, pid ? -1 : 0, program, cookie);
+}
+
+int perf_uprobe_attach(int program, const struct perf_uprobe *probe)
+{
+    static struct device device = {.return_bit = -1};
     /*
      * With a pid the event belongs to the process's first thread, but the probe and the program are filtered by its
      * memory (kernel/trace/trace_uprobe.c, uprobe_perf_filter), before the event's own task is looked at.
      */
-    return run_at_event(&attr, probe->pid ? probe->pid : -1, probe->pid ? -1 : 0, program, probe->cookie);
+    int code = find_device("uprobe", &device);
+    return code ? code : run_at_probe(&device, (uintptr_t)probe->path, probe->offset, probe->at_return, probe->pid, program,
+                                      probe->cookie);
+}
+
+int perf_kprobe_attach(int program, const struct perf_kprobe *probe)
+{
+    static struct device device = {.return_bit = -1};
+    int code = find_device("kprobe", &device);
+    if (code)
+        return code;
+    /* An address stands where the offset does otherwise, when there is no name. */
+    return run_at_probe(&device, (uintptr_t)probe->function, probe->function ? probe->offset : probe->address,
+                        probe->at_return, 0, program, probe->cookie);
 }
 
 int perf_event_attach(int program, const struct perf_event_attr *event, pid_t pid, int cpu)

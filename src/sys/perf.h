@@ -1,4 +1,4 @@
-/* perf_event_open, as far as probes need it: one uprobe per event, or an event of one CPU or thread. */
+/* perf_event_open, as far as probes need it: one probe per event, or an event of one CPU or thread. */
 #ifndef UPLUA_SYS_PERF_H
 #define UPLUA_SYS_PERF_H
 
@@ -21,6 +21,21 @@ struct perf_uprobe {
  * -ENODEV: the kernel has no uprobe events.
  */
 int perf_uprobe_attach(int program, const struct perf_uprobe *probe);
+
+struct perf_kprobe {
+    const char *function; /* "vfs_read", or "ext4:ext4_sync_fs" of a module; NULL: at ADDRESS */
+    uint64_t offset;      /* bytes behind the start of FUNCTION */
+    uint64_t address;
+    bool at_return;
+    uint64_t cookie; /* as above */
+};
+
+/*
+ * The same at an instruction of the kernel. -ENODEV: the kernel has no kprobe events; -ENOENT: no such function; -EADDRNOTAVAIL: several
+ * functions have that name (Linux 6.7); -EINVAL, -EILSEQ: the kernel permits no probe there.
+ */
+int perf_kprobe_attach(int program, const struct perf_kprobe *probe);
+
 /*
  * EVENT, which runs PROGRAM (BPF_PROG_TYPE_PERF_EVENT) at its samples: its descriptor, or -errno (perf_event_open(2)). PID: a thread, and CPU
  * -1; or CPU, and PID -1.

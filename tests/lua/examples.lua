@@ -1,5 +1,14 @@
 -- The examples of a manual: its ```lua blocks, each with the ```text that follows it.
+local target = require "target"
+
 local examples = {}
+
+-- True if CODE probes functions of the kernel and this kernel has no kprobes: it can be compiled, but not run.
+function examples.lacks_kernel(code)
+  local device = io.open "/sys/bus/event_source/devices/kprobe/type"
+  if device then device:close() end
+  return not device and code:find "%f[%w]kr?e?t?probe" ~= nil
+end
 
 -- A list of { code, output (nil if there is none), line where the code begins, heading above it }.
 function examples.of(path)
@@ -23,6 +32,19 @@ function examples.of(path)
     end
   end
   return list
+end
+
+-- What uplua prints for CODE, the shop's own line and uplua's "tracing …" left out.
+function examples.run(code)
+  local result = target.shell(([[
+    cd build/examples
+    ../../uplua -e %s -- ./shop >"$D/out" 2>&1 </dev/null
+  ]]):format(target.quote(code)))
+  local lines = {}
+  for line in result.out:gmatch "[^\n]+" do
+    if not line:match "^%d+ orders, income" and not line:match "^uplua: tracing" then lines[#lines + 1] = line:match "^(.-)%s*$" end
+  end
+  return table.concat(lines, "\n")
 end
 
 return examples

@@ -1,0 +1,102 @@
+-- The report of --info: what this kernel offers, found by trying, and how each kind of probe is set with that.
+local core = require "uplua.core"
+
+local info = {}
+
+-- The ways in which probes of a kind are set, best first: what each needs, and what it is. The first of which all is there is taken.
+local WAYS = {
+  uprobe = {
+    { needs = { "uprobe_multi" }, "one link for all places in a file" },
+    { needs = { "uprobe" }, "a perf event for each place" },
+  },
+  uretprobe = {
+    { needs = { "session" }, "one link for all places in a file, for entries and returns" },
+    { needs = { "uprobe_multi" }, "a link for entries, one for returns, and a map of the calls between" },
+    { needs = { "uprobe" }, "perf events for each entry and return, and a map of the calls between" },
+  },
+  usdt = {
+    { needs = { "uprobe_multi" }, "one link for all places in a file" },
+    { needs = { "uprobe" }, "a perf event for each place" },
+  },
+  kprobe = {
+    { needs = { "kprobe_multi" }, "one link for all functions" },
+    { needs = { "kprobe" }, "a perf event for each function" },
+  },
+  kretprobe = { { needs = { "kprobe" }, "perf events for each entry and return, and a map of the calls between" } },
+  fentry = { { needs = { "trampoline", "btf" }, "a call from the function itself" } },
+  fexit = { { needs = { "trampoline", "btf" }, "a call from the function itself" } },
+  tracepoint = { { needs = {}, "a perf event for each tracepoint" } },
+  rawtracepoint = { { needs = {}, "a link" } },
+  syscall = { { needs = {}, "the tracepoints of system calls" } },
+  sysexit = { { needs = {}, "the tracepoints of system calls" } },
+  profile = { { needs = { "cpu_clock" }, "a perf event for each CPU" } },
+  perf = {
+    { needs = { "pmu" }, "a perf event for each CPU, of the CPU's counters or the kernel's" },
+    { needs = { "cpu_clock" }, "a perf event for each CPU, of the kernel's counters" },
+  },
+  watch = { { needs = { "watchpoint" }, "a perf event for each thread or CPU" } },
+  interval = { { needs = { "cpu_clock" }, "a perf event of one CPU" } },
+}
+
+-- What keeps FEATURE (core.system.features) from being used.
+local function reason(feature)
+  if feature.untried then return ("%s could not be tried without %s"):format(feature.name, feature.why) end
+  return ("no %s: %s"):format(feature.name, feature.why)
+end
+
+-- How probes of a kind with these WAYS are set, and what keeps it from a better way; nil and the latter if there is none.
+function info.way(ways, features)
+  local missing
+  for _, way in ipairs(ways) do
+    local lacks
+    for _, name in ipairs(way.needs) do
+      if not features[name].available then lacks = lacks or reason(features[name]) end
+    end
+    if not lacks then return way[1], missing end
+    missing = missing or lacks
+  end
+  return nil, missing
+end
+
+local function features_by_name()
+  local list = core.system.features()
+  for _, feature in ipairs(list) do list[feature.name] = feature end
+  return list
+end
+
+-- The kinds of probes: { { name, way or nil, what is missing or nil }, … }.
+function info.kinds()
+  local features, kinds = features_by_name(), {}
+  for _, name in ipairs(core.setup.kinds()) do
+    if name ~= "testrun" then
+      local ways = WAYS[name] or { { needs = {}, "as its constructor says" } }
+      kinds[#kinds + 1] = { name = name, known = WAYS[name] ~= nil, info.way(ways, features) }
+    end
+  end
+  return kinds
+end
+
+-- The report, a string.
+function info.report()
+  local lines = { ("uplua %s on Linux %s, %s"):format(core.version, core.system.kernel(), jit.arch) }
+  local missing = core.system.capability_missing()
+  lines[#lines + 1] = missing and ("this process lacks %s, without which no handler can be loaded"):format(missing)
+    or "this process has the capabilities that tracing needs"
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "what the kernel has"
+  for _, feature in ipairs(core.system.features()) do
+    local state = feature.available and "yes" or feature.untried and "?" or "no"
+    local why = feature.why and (feature.untried and ": not tried without " or ": ") .. feature.why or ""
+    lines[#lines + 1] = ("  %-4s %-14s %s%s"):format(state, feature.name, feature.text, why)
+  end
+  lines[#lines + 1] = ""
+  lines[#lines + 1] = "how probes are set"
+  for _, kind in ipairs(info.kinds()) do
+    local way, better = kind[1], kind[2]
+    local text = way and (better and ("%s (%s)"):format(way, better) or way) or (better:find "could not be tried" and "not known: " or "not here: ") .. better
+    lines[#lines + 1] = ("  %-14s %s"):format(kind.name, text)
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+return info

@@ -1,0 +1,54 @@
+/* Functions of the kernel: from a spec such as "vfs_read" or "tcp_*" to places, and from loaded programs to links. */
+#ifndef UPLUA_PROBE_KERNEL_H
+#define UPLUA_PROBE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "probe/probe.h"
+
+/* Functions, all probed at the same distance from their start. */
+struct kernel_sites {
+    struct kernel_site {
+        char *function;   /* "vfs_read" */
+        char *module;     /* NULL: the kernel itself */
+        uint64_t address; /* 0: this process may not see it */
+        bool shares_name; /* with another one of the same module: the address tells them apart */
+    } *sites;
+    size_t count;
+    uint64_t inside;
+    uint64_t trampoline; /* where functions return to while the kernel follows them; 0: not known */
+    bool pattern; /* the spec is one: a function where the kernel permits no probe is left out */
+};
+
+/*
+ * Finds the functions of [MODULE:]FUNCTION[+OFFSET] in SYMBOLS, which has the form of /proc/kallsyms; FUNCTION may be a pattern of * ? [. A
+ * name that several functions share stands for all. 0 and *SITES, freed by kernel_sites_free, or -errno: errors name close matches.
+ */
+int kernel_resolve(const char *spec, const char *symbols, struct kernel_sites *sites, struct error *err);
+void kernel_sites_free(struct kernel_sites *sites);
+
+/*
+ * What this kernel, or this process, lacks for probes on kernel functions, with what there is instead: 0 where nothing is missing, else
+ * -errno and the reason in ERR. KIND: the probe's constructor.
+ */
+int kernel_check(const char *kind, struct error *err);
+
+enum kernel_place {
+    KERNEL_ENTRY,
+    KERNEL_RETURN,
+    KERNEL_ENTRY_OF_RETURN, /* the entry, for what is at the return: attached before that (compile/probe.c) */
+};
+
+/*
+ * Attaches the program PROGRAM_FD at the PLACE of SITES, where bpf_get_attach_cookie gives it COOKIE: entries in one link where the kernel has
+ * that (kernel_attach_type), else by a perf event for each; returns always so, since a link does not tell which of them it leaves out.
+ * *LEFT_OUT: how many functions of a pattern the kernel refused. On failure nothing stays attached.
+ */
+int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *sites, enum kernel_place place, struct probe_link **link,
+                  size_t *left_out, struct error *err);
+/* Expected attach type for BPF_PROG_LOAD of programs at the entries of functions. */
+uint32_t kernel_attach_type(void);
+
+#endif

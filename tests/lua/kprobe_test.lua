@@ -1,0 +1,159 @@
+-- Functions of the kernel: every call of a program's threads, with its arguments, result and stacks. Where the kernel has no kprobes, what
+-- the messages say; the machine of tests/vm has them.
+local examples = require "examples"
+local tap = require "tap"
+local target = require "target"
+local is, like, ok = tap.is, tap.like, tap.ok
+
+-- --- what is wrong with a probe, on any kernel ---
+
+local function refused(code, want, what)
+  like(target.uplua(("--explain -e %s"):format(target.quote(code))).err, "^uplua: " .. want, what)
+end
+refused('kprobe("vfs_raed", function() end)', "%-e:1: kprobe vfs_raed: no such function in the kernel; did you mean vfs_read", "a function that there is not")
+refused('kretprobe("nowhere:vfs_read", function() end)', "%-e:1: kretprobe nowhere:vfs_read: the kernel has no module nowhere loaded", "a module")
+refused('kprobe("vfs_read+1c", function() end)', "%-e:1: kprobe vfs_read%+1c: '%+1c' is not an offset", "an offset that is none")
+refused('kprobe("vfs_*+1", function() end)', "%-e:1: kprobe vfs_%*%+1: an offset needs one function", "an offset and a pattern")
+refused('kretprobe("vfs_read+1", function() end)', "%-e:1: kretprobe vfs_read%+1: a return probe stands at a function", "a return inside")
+refused('kprobe("", function() end)', "%-e:1: kprobe '' names no function; write FUNCTION, such as vfs_read", "no function")
+refused('kprobe(7, function() end)', '%-e:1: kprobe: the first argument names the kernel\'s function: "vfs_read"', "a number")
+refused('kprobe("vfs_read")', "%-e:1: kprobe vfs_read: the last argument is the handler", "no handler")
+refused('n = count() kprobe("vfs_read", function(e) n[e.ret]:inc() end)',
+        "%-e:1: e.ret is known when the function returns: use kretprobe", "the result at the entry")
+refused('n = count() kprobe("vfs_read", function(e) n[e.caller]:inc() end)',
+        "%-e:1: the event of a kprobe has no field 'caller'; it has time, .*func, ip, arg0, .*e:ustack%(%) and e:kstack%(%)", "e.caller")
+refused('n = count() kprobe("vfs_read", function(e) n[e.arg7]:inc() end)', "%-e:1: arg7 is not in a register on this CPU", "an argument on the stack")
+
+local explained = target.uplua [[--explain -e 'n = count() kprobe("vfs_read", function(e) n:inc() end)
+  kretprobe("vfs_read", function(e) n:inc() end)']]
+like(explained.out, "\nkprobe vfs_read\n  at       the kernel's vfs_read\n", "--explain")
+like(explained.out, "\nkretprobe vfs_read %(at the function's return%)\n.*\nkretprobe vfs_read %(at the function's entry, for the handler at its return%)\n",
+     "a return has a half at the entry, so that losses are counted")
+
+local device = io.open "/sys/bus/event_source/devices/kprobe/type"
+ok(device or not os.getenv "UPLUA_KERNEL", "the kernel of tests/vm has kprobes")
+if not device then
+  local run = target.uplua [[-e 'n = count() kprobe("vfs_read", function(e) n:inc() end)']]
+  is(run.err:match "[^\n]*", "uplua: -e:1: kprobe vfs_read: this kernel has no kprobes (CONFIG_KPROBE_EVENTS); it has tracepoints: up.tracepoint, " ..
+     "or up.syscall for system calls", "without kprobes, what there is")
+  target.done()
+  tap.done_testing()
+end
+device:close()
+
+-- --- what a handler sees ---
+
+-- What the script CODE prints for build/targets/kernel_calls ARGUMENTS, and that nothing was lost unless LOSES.
+local function run(code, arguments, loses)
+  local result = target.uplua(("-e %s -- ./build/targets/kernel_calls %s"):format(target.quote(code), arguments))
+  -- The loader of the program opens files by names in pages that are not there yet; its own names are on its stack.
+  local lost = result.err:gsub("  %d+ × unreadable memory read as nil, [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "")
+  if not loses then is(lost, "", "nothing is lost: " .. arguments) end
+  return result.out, result.err
+end
+
+for _, threads in ipairs { 1, 4 } do
+  local out = run([[
+    calls, seeks, names = count(), count(), hash()
+    kprobe("do_sys_openat2", function(e)
+      local name = str(e.arg1, 64)
+      if name == nil or not name:starts "/nowhere/" then return end
+      calls[{ e.comm, e.func, e.probe, i32(e.arg0) }]:inc()
+      names[{ e.tid, name }] = (names[{ e.tid, name }] or 0) + 1
+    end)
+    kprobe("ksys_lseek", function(e) if e.arg1 > 100000 then seeks[{ e.arg1, e.arg2 }]:inc() end end)
+    at_exit(function()
+      for k, n in calls:pairs() do print("calls", n, k[1], k[2], k[3], k[4]) end
+      local once, tids, last = 0, {}, 0
+      for k, n in names:pairs() do
+        local t = tonumber(k[2]:match "^/nowhere/(%d+)%-%d+$")
+        tids[t] = tids[t] or k[1]
+        if n == 1 and tids[t] == k[1] then once = once + 1 end
+      end
+      local sought, sum = 0, 0
+      for k, n in seeks:pairs() do sought, sum = sought + n, sum + k[1] - math.floor(k[1] / 100000) * 100000 end
+      print("once", once, #tids, "sought", sought, sum)
+    end)]], threads .. " 101")
+  like(out, ("calls\t%d\tkernel_calls\tdo_sys_openat2\tdo_sys_openat2\t%%-100\n"):format(101 * threads), "each call, its function and a negative number")
+  like(out, ("once\t%d\t%d\tsought\t%d\t%d\n"):format(101 * threads, threads, 101 * threads, threads * 101 * 102 / 2), "strings of the program, numbers")
+
+  out = run([[
+    opens, seeks, kinds, slow = count(), hash(), count(), count()
+    kretprobe("do_sys_openat2", function(e)
+      local name = str(e.arg1, 64)
+      if name ~= nil and name:starts "/nowhere/" then opens[{ i32(e.ret), i32(e.arg0), e.elapsed > 0 }]:inc() end
+    end)
+    kretprobe("ksys_lseek", function(e)
+      if e.ret > 100000 then seeks[e.ret] = e.ret - e.arg1 + 1 end
+    end)
+    kretprobe("ksys_lseek", function(e) if e.ret > 100000 then kinds:inc() end end)
+    kretprobe("ksys_lseek", function(e) if e.elapsed < 0 or e.elapsed > 10000000000 then slow:inc() end end)
+    at_exit(function()
+      for k, n in opens:pairs() do print("opens", n, k[1], k[2], tostring(k[3])) end
+      local equal = 0
+      for _, difference in seeks:pairs() do equal = equal + difference end
+      print("seeks", seeks:size(), equal, kinds:get(), slow:get())
+    end)]], threads .. " 101")
+  like(out, ("opens\t%d\t%%-2\t%%-100\ttrue\n"):format(101 * threads), "at the return: result, the entry's arguments and strings, elapsed")
+  like(out, ("seeks\t%d\t%d\t%d\t0\n"):format(101 * threads, 101 * threads, 101 * threads), "64-bit results; with no, one and two values of the entry")
+end
+
+for _, example in ipairs(examples.of "doc/handlers.md") do
+  if example.heading == "Functions of the kernel" then
+    is(examples.run(example.code), example.output, ("doc/handlers.md:%d prints what it says"):format(example.line))
+  end
+end
+
+local out = run([[
+  both, at = count(), count()
+  kprobe("ksys_lseek", function(e) if e.arg1 > 100000 then both[{ e:kstack(), e:ustack() }]:inc() at[e.ip]:inc() end end)
+  kretprobe("ksys_lseek", function(e) if e.arg1 > 100000 then at[e.ip]:inc() end end)
+  local function names(s)
+    local list = {}
+    for i, frame in ipairs(s:frames()) do list[i] = frame.symbol or "?" end
+    return table.concat(list, " ")
+  end
+  at_exit(function()
+    for k, n in both:pairs() do print("stack", n, names(k[1]), names(k[2])) end
+    for ip, n in at:pairs() do print("at", n, kernel_symbol(ip)) end
+  end)]], "1 101")
+like(out, "stack\t101\tksys_lseek [^\t]*do_syscall_64[^\t]*\t%S*lseek%S* work ", "the kernel's stack, and the program's below it")
+like(out, "at\t202\tksys_lseek", "e.ip is the function, at its entry and its return")
+
+out = run([[
+  n = count()
+  kprobe("ksys_lsee[k]", function(e) if e.arg1 > 100000 then n[{ e.ip, e.func }]:inc() end end)
+  kprobe("do_sys_open*", function(e) if i32(e.arg0) == -100 then n[{ e.ip, e.func }]:inc() end end)
+  at_exit(function() for k, c in n:pairs() do print(tostring(kernel_symbol(k[1])):match "^[%w_]+", k[2], c > 100) end end)]], "1 101")
+like(out, "ksys_lseek\tksys_lseek\ttrue", "a pattern of one function")
+like(out, "do_sys_openat2\tdo_sys_open%*\ttrue", "a pattern of several")
+
+-- The second instruction of a function is somewhere in the first bytes behind its call of the tracer; elsewhere the kernel says no.
+local inside, no_start = 0, 0
+for _, offset in ipairs { 5, 1, 9, 2 } do
+  local result = target.uplua(([[-e 'n = count() kprobe("ksys_lseek+%d", function(e) n[e.ip]:inc() end)
+    at_exit(function() for ip, c in n:pairs() do print(kernel_symbol(ip), c > 100) end end)' -- ./build/targets/kernel_calls 1 101]]):format(offset))
+  if result.out:find(("ksys_lseek+%#x\ttrue"):format(offset), 1, true) then inside = inside + 1 end
+  if result.err:find(("kprobe ksys_lseek+%d: cannot probe ksys_lseek: no instruction starts at +%#x"):format(offset, offset), 1, true) then
+    no_start = no_start + 1
+  end
+  if inside > 0 and no_start > 0 then break end
+end
+ok(inside > 0, "inside of a function")
+ok(no_start > 0, "but not inside of an instruction")
+
+like(target.uplua([[-e 'kprobe("notify_die", function() end)' -- true]]).err,
+     "kprobe notify_die: cannot probe notify_die: the kernel permits no probe there", "a function that probes need")
+
+-- 23 threads sleep at a time in a function of which the kernel follows fewer returns: what it leaves out is counted.
+local errors
+out, errors = run([[
+  n = count()
+  kretprobe("hrtimer_nanosleep", function(e) n:inc() end)
+  at_exit(function() print("seen " .. n:get()) end)]], "23 23 sleep", true)
+local seen = tonumber(out:match "seen (%d+)")
+local counted = tonumber((errors:match "([%d,]+) × hrtimer_nanosleep: return not seen" or "0"):gsub(",", ""), 10)
+ok(seen and seen > 0 and seen < 529, ("the kernel follows some of 529 returns at a time: %s"):format(seen))
+is(seen and seen + counted, 529, "all others are counted as lost")
+target.done()
+tap.done_testing()
