@@ -8,7 +8,7 @@
 # make test-debugger compares a thousand stacks of seven programs of Debian's with gdb's; installs what it needs
 # make test-browser  opens flame graphs in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, under libFuzzer
-# make test-vm    boots Debian's kernel 6.1 in qemu and runs there the tests that ask something of the kernel
+# make test-vm    boots Debian's kernel 6.1 in qemu, twice, and runs there the tests that ask something of the kernel
 # make install DESTDIR= PREFIX=/usr/local    make clean
 
 VERSION := 0.1.0

@@ -5,6 +5,10 @@ local ok, is, like = tap.ok, tap.is, tap.like
 
 local HERTZ = 499
 
+-- How many of the samples there have to be, and of them as the program does. A machine that is emulated stands still at times, and its
+-- clock does not.
+local RATE, SHARE = tap.fewer(0.7, 0.1), tap.fewer(0.8, 0.5)
+
 local path = target.folder() .. "-profile.lua"
 local file = assert(io.open(path, "w"))
 file:write(([[
@@ -73,14 +77,14 @@ local function is_whole(s) return s.user:find(CHAIN, 1, true) and s.user:find "_
 local seen = profile "user"
 is(seen.run.status == 0 and 0 or seen.run.err, 0, "the program's status")
 local expected = seen.used * HERTZ / 1000
-ok(seen.n > 0.7 * expected and seen.n < 1.3 * expected, ("%d samples in %d ms of CPU time at %d Hz"):format(seen.n, seen.used, HERTZ))
+ok(seen.n > RATE * expected and seen.n < 1.3 * expected, ("%d samples in %d ms of CPU time at %d Hz"):format(seen.n, seen.used, HERTZ))
 is(seen.sum, seen.n, "each has a stack")
 is(seen.fields, "true " .. HERTZ, "e.period and e.probe")
-ok(seen.user > 0.8 * seen.n, "in user space")
+ok(seen.user > SHARE * seen.n, "in user space")
 local whole = share(seen, function(s) return is_whole(s) and s.user:find "^compute descend " end)
-ok(whole > 0.8 * seen.n, ("%d of %d stacks are whole, from the loop down to _start"):format(whole, seen.n))
+ok(whole > SHARE * seen.n, ("%d of %d stacks are whole, from the loop down to _start"):format(whole, seen.n))
 local without = share(seen, function(s) return is_whole(s) and s.kernel == "" and s.kernel_folded == "" end)
-ok(without > 0.8 * seen.n, "what computes has no frames in the kernel")
+ok(without > SHARE * seen.n, "what computes has no frames in the kernel")
 local folded = share(seen, function(s) return s.folded:find("main;" .. ("descend;"):rep(23) .. "compute", 1, true) end)
 ok(folded >= whole, "folded: the outermost first")
 
@@ -88,12 +92,12 @@ is(seen.run.out:match "wrong\t(%d+)", "0", "e:stack() of each is the kernel's st
 
 seen = profile "kernel"
 expected = seen.used * HERTZ / 1000
-ok(seen.n > 0.7 * expected and seen.n < 1.3 * expected, ("%d samples in %d ms of CPU time, mostly the kernel's"):format(seen.n, seen.used))
-ok(seen.kernel > 0.8 * seen.n, "in the kernel")
+ok(seen.n > RATE * expected and seen.n < 1.3 * expected, ("%d samples in %d ms of CPU time, mostly the kernel's"):format(seen.n, seen.used))
+ok(seen.kernel > SHARE * seen.n, "in the kernel")
 whole = share(seen, function(s)
   return is_whole(s) and s.user:find " copy descend " and s.kernel:find "K:%S*read%S* .*K:entry_SYSCALL_64%S*$"
 end)
-ok(whole > 0.8 * seen.n, ("%d of %d: the kernel's stack from its work down to the system call, and the program's below it"):format(whole, seen.n))
+ok(whole > SHARE * seen.n, ("%d of %d: the kernel's stack from its work down to the system call, and the program's below it"):format(whole, seen.n))
 is(seen.run.out:match "wrong\t(%d+)", "0", "… as one by e:stack()")
 
 -- A handler of a function that a sample interrupts loses nothing, and the other way round.
@@ -122,7 +126,7 @@ refused(('n = count() profile(%d, function(e) n:inc() end)'):format(most + 1),
 -- In user space there is nothing above the program's stack.
 run = target.uplua [[-e 'n = count() uprobe("./build/targets/busy:tick", function(e) n[{ e:stack(), e:ustack() }]:inc() end)
   at_exit(function() for k, count in n:pairs() do print(count, k[1] == k[2], k[1]:folded()) end end)' -- ./build/targets/busy calls]]
-like(run.out, "100003\ttrue\t_start;[%w_;]+;main;tick\n", "e:stack() of a function is its e:ustack()")
+like(run.out, "100003\ttrue\t_start;[%w_;.+]+;main;tick\n", "e:stack() of a function is its e:ustack()")
 run = target.uplua [[--explain -e 'n = count() profile(99, function(e) n[e:kstack(5)]:inc() end)']]
 like(run.out, "profile 99\n  at       each CPU that is not idle, 99 times a second\n.*uplua_kstack", "--explain")
 run = target.uplua [[-e 'n = count() profile(499, function(e) n[e:kstack(2)]:inc() end)' -- ./build/targets/busy kernel]]

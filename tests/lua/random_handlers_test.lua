@@ -4,7 +4,7 @@
 local tap = require "tap"
 local target = require "target"
 
-local HANDLERS, DEPTH = 40, 4
+local HANDLERS, DEPTH = tap.fewer(40, 10), 4
 local seed = tonumber(os.getenv "RANDOM_SEED" or os.time() % 1000000)
 print("# seed " .. seed)
 math.randomseed(seed)

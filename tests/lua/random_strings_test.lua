@@ -5,7 +5,7 @@ local tap = require "tap"
 local target = require "target"
 
 local seed = tonumber(os.getenv "RANDOM_SEED" or os.time() % 1000000)
-local count = tonumber(os.getenv "RANDOM_COUNT" or 40)
+local count = tonumber(os.getenv "RANDOM_COUNT" or tap.fewer(40, 10))
 print("# seed " .. seed)
 math.randomseed(seed)
 local random = math.random
