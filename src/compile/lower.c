@@ -231,6 +231,27 @@ static void arithmetic(struct lower *lower, struct value *value)
 
 /* --- conditions --- */
 
+/* To YES if A CODE B, which are numbers, else to NO. */
+static void decide(struct lower *lower, uint8_t code, struct operand a, struct operand b, struct machine_block *yes,
+                   struct machine_block *no)
+{
+    if (a.kind == OPERAND_REGISTER)
+        a = veil_in_loop(lower, a);
+    if (b.kind == OPERAND_REGISTER && code != BPF_JEQ && code != BPF_JNE)
+        b = veil_in_loop(lower, b);
+    machine_branch(lower->program, code, a, b, yes, no);
+}
+
+/* To YES if the value at PLACE, of this TYPE, is not nil. */
+static void decide_presence(struct lower *lower, const struct place *place, struct type type, struct machine_block *yes,
+                            struct machine_block *no)
+{
+    if (type.kind == TYPE_RECORD)
+        machine_branch(lower->program, BPF_JNE, place->present, operand_immediate(0), yes, no);
+    else
+        decide(lower, BPF_JNE, place->present, operand_immediate(0), yes, no);
+}
+
 static void condition(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no);
 
 static void truth(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no)
@@ -240,11 +261,11 @@ static void truth(struct lower *lower, struct value *value, struct machine_block
     if (value->op == IR_NOT)
         return truth(lower, value->args[0], no, yes);
     if (value->type.kind == TYPE_BOOLEAN || value->type.kind == TYPE_NIL || value->type.kind == TYPE_NONE)
-        machine_branch(lower->program, BPF_JNE, place->value, operand_immediate(0), yes, no);
+        decide(lower, BPF_JNE, place->value, operand_immediate(0), yes, no);
     else if (place->present.kind == OPERAND_NONE)
         machine_jump(lower->program, yes);
     else
-        machine_branch(lower->program, BPF_JNE, place->present, operand_immediate(0), yes, no);
+        decide_presence(lower, place, value->type, yes, no);
 }
 
 static void equal(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no)
@@ -253,11 +274,12 @@ static void equal(struct lower *lower, struct value *value, struct machine_block
     const struct place *x = lower_place(lower, a), *y = lower_place(lower, b);
     struct program *program = lower->program;
     if (a->type.kind == TYPE_NIL || b->type.kind == TYPE_NIL) {
-        const struct place *tested = a->type.kind == TYPE_NIL ? y : x;
-        if (tested->present.kind == OPERAND_NONE)
+        const struct value *tested = a->type.kind == TYPE_NIL ? b : a;
+        const struct place *place = a->type.kind == TYPE_NIL ? y : x;
+        if (place->present.kind == OPERAND_NONE)
             machine_jump(program, no);
         else
-            machine_branch(program, BPF_JEQ, tested->present, operand_immediate(0), yes, no);
+            decide_presence(lower, place, tested->type, no, yes);
         return;
     }
     /* Two values that may both be nil are equal then; one that is nil is not equal to one that is not. */
@@ -277,7 +299,7 @@ static void equal(struct lower *lower, struct value *value, struct machine_block
     if (a->type.kind == TYPE_STRING)
         string_equal(lower, a, b, yes, no);
     else
-        machine_branch(program, BPF_JEQ, x->value, y->value, yes, no);
+        decide(lower, BPF_JEQ, x->value, y->value, yes, no);
 }
 
 static void ordered(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no)
@@ -286,7 +308,7 @@ static void ordered(struct lower *lower, struct value *value, struct machine_blo
     struct operand x = lower_number(lower, a), y = lower_number(lower, b);
     bool is_unsigned = a->type.kind == TYPE_U64 || b->type.kind == TYPE_U64;
     uint8_t code = value->op == IR_LT ? (is_unsigned ? BPF_JLT : BPF_JSLT) : (is_unsigned ? BPF_JLE : BPF_JSLE);
-    machine_branch(lower->program, code, x, y, yes, no);
+    decide(lower, code, x, y, yes, no);
 }
 
 static void condition(struct lower *lower, struct value *value, struct machine_block *yes, struct machine_block *no)
@@ -349,7 +371,7 @@ static void count_round(struct lower *lower)
     const char *cause = arena_format(program->arena, "handler ended: its loops ran %u,%03u rounds", program->budget / 1000,
                                      program->budget % 1000);
     struct machine_block *enough = lower_loss(lower, lower_ledger(lower, cause), NULL, 0);
-    lower_continue_if(lower, BPF_JLE, count, operand_immediate(program->budget), enough);
+    lower_continue_if(lower, BPF_JLE, veil_in_loop(lower, count), operand_immediate(program->budget), enough);
     if (program->by_rounds)
         return;
     struct machine_block *next = machine_block(program);
@@ -461,6 +483,7 @@ static void blocks(struct lower *lower)
         if (!start->predecessor_count)
             continue;
         lower->block = block;
+        lower->in_loop = lower->veils_loops && block->loop;
         machine_place(lower->program, start);
         for (struct value *value = block->first; value; value = value->next) {
             value_lower(lower, value);

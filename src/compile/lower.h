@@ -43,6 +43,8 @@ struct lower {
     struct slot *zero_key;
     struct block *zero_stored_in; /* the last block that has stored it */
     bool *veiled;          /* by IR value id (veil.c); NULL: none */
+    bool veils_loops;      /* loops as a whole; and … */
+    bool in_loop;          /* … what is lowered now is in one of these */
     struct slot *rounds;   /* the rounds of all loops so far */
     struct pending_phi *phis; /* whose arguments are set when all blocks are there */
     size_t phi_count;
@@ -86,6 +88,8 @@ void phi_set_arguments(struct lower *lower);
 
 /* BPF_B … BPF_DW: of a number, boolean or id in memory. */
 uint8_t memory_size(struct type type);
+/* *(SIZE *)(BASE + OFFSET) = VALUE, a number; any number to the verifier where loops are veiled (veil.c). */
+void memory_put(struct lower *lower, uint8_t size, struct operand base, int64_t offset, struct operand value);
 /* Writes VALUE into memory of type TYPE at BASE + OFFSET. VALUE must not be nil there. */
 void memory_store(struct lower *lower, struct operand base, int64_t offset, struct type type, struct value *value);
 /* The place of what lies at BASE + OFFSET: a number is loaded, a string copied, a record referred to. */
@@ -140,7 +144,7 @@ int share_declare(struct compiler *compiler, struct object *result);
 
 /* --- veil.c --- */
 
-/* Decides which values the verifier is not to tell apart. */
+/* Decides which values the verifier is not to tell apart, and whether to veil loops. */
 void veil_find(struct lower *lower);
 /* True if VALUE is one of them. */
 bool veil_hides(const struct lower *lower, const struct value *value);
@@ -148,6 +152,8 @@ bool veil_hides(const struct lower *lower, const struct value *value);
 void veil_start(struct lower *lower);
 /* NUMBER as any number, related to no other. */
 struct operand veil_number(struct lower *lower, struct operand number);
+/* NUMBER, which is to be decided on: a veiled copy, where loops are veiled and this is in one. */
+struct operand veil_in_loop(struct lower *lower, struct operand number);
 /* Hides what VALUE, just lowered, is known to be, if it is to be hidden. */
 void veil_value(struct lower *lower, struct value *value);
 

@@ -17,18 +17,23 @@ uint8_t memory_size(struct type type)
     }
 }
 
+void memory_put(struct lower *lower, uint8_t size, struct operand base, int64_t offset, struct operand value)
+{
+    bool is_followed = base.kind == OPERAND_REGISTER || (base.kind == OPERAND_FRAME && !base.slot->moved);
+    machine_store(lower->program, size, base, offset, lower->veils_loops && is_followed ? veil_number(lower, value) : value);
+}
+
 void memory_zero(struct lower *lower, struct operand to, int64_t offset, uint32_t size)
 {
     for (uint32_t i = 0; i < size; i += 8)
-        machine_store(lower->program, BPF_DW, to, offset + i, operand_immediate(0));
+        memory_put(lower, BPF_DW, to, offset + i, operand_immediate(0));
 }
 
 void memory_copy(struct lower *lower, struct operand to, int64_t to_offset, struct operand from, int64_t from_offset,
                  uint32_t size)
 {
     for (uint32_t i = 0; i < size; i += 8)
-        machine_store(lower->program, BPF_DW, to, to_offset + i,
-                      machine_load(lower->program, BPF_DW, from, from_offset + i));
+        memory_put(lower, BPF_DW, to, to_offset + i, machine_load(lower->program, BPF_DW, from, from_offset + i));
 }
 
 void memory_store(struct lower *lower, struct operand base, int64_t offset, struct type type, struct value *value)
@@ -44,7 +49,7 @@ void memory_store(struct lower *lower, struct operand base, int64_t offset, stru
         memory_copy(lower, base, offset, place->value, 0, type_size(type));
         break;
     default:
-        machine_store(lower->program, memory_size(type), base, offset, place->value);
+        memory_put(lower, memory_size(type), base, offset, place->value);
     }
 }
 
@@ -86,7 +91,7 @@ struct operand memory_address(struct lower *lower, struct value *value, struct t
     if (!place->in_memory)
         place->in_memory = program_slot(lower->program, 8);
     place->stored_in = lower->block;
-    machine_store(lower->program, BPF_DW, operand_slot(place->in_memory, 0), 0, place->value);
+    memory_put(lower, BPF_DW, operand_slot(place->in_memory, 0), 0, place->value);
     return operand_slot(place->in_memory, 0);
 }
 
@@ -157,7 +162,7 @@ static void set_presence(struct lower *lower, struct operand base, const struct 
     struct operand word = machine_load(program, BPF_DW, base, shape->presence);
     int64_t bit = (int64_t)(UINT64_C(1) << field->presence);
     word = machine_alu(program, present ? BPF_OR : BPF_AND, word, operand_immediate(present ? bit : ~bit));
-    machine_store(program, BPF_DW, base, shape->presence, word);
+    memory_put(lower, BPF_DW, base, shape->presence, word);
 }
 
 /* True for a string that was read into the field itself (find_buffer). */

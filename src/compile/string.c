@@ -42,21 +42,21 @@ static const struct captured *constant_of(struct value *value)
 
 /* --- from place to place --- */
 
-static void store_constant(struct program *program, struct operand to, int64_t offset, uint32_t capacity,
+static void store_constant(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity,
                            const struct captured *constant)
 {
     for (uint32_t i = 0; i < capacity; i += 8) {
         struct operand word = constant_word(constant, i);
         if (i + 8 == capacity && constant->string.length >= capacity)
             word.number = (int64_t)(((uint64_t)word.number << MARK_BITS >> MARK_BITS) | UINT64_C(1) << TEXT_BITS);
-        machine_store(program, BPF_DW, to, offset + i, word);
+        memory_put(lower, BPF_DW, to, offset + i, word);
     }
 }
 
 /* What lies at FROM into a smaller buffer, as only declared memory is: it is cut if a byte comes where the mark goes, or was before. */
-static void store_cut(struct program *program, struct operand to, int64_t offset, uint32_t capacity,
-                      const struct place *from)
+static void store_cut(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity, const struct place *from)
 {
+    struct program *program = lower->program;
     struct operand word = machine_load(program, BPF_DW, from->value, capacity - 8);
     struct operand end = machine_load(program, BPF_B, from->value, from->capacity - 1);
     struct operand more = machine_alu(program, BPF_OR, machine_alu(program, BPF_RSH, word, operand_immediate(TEXT_BITS)), end);
@@ -64,7 +64,7 @@ static void store_cut(struct program *program, struct operand to, int64_t offset
     struct operand cut = machine_alu(program, BPF_RSH, machine_alu(program, BPF_ADD, more, operand_immediate(255)),
                                      operand_immediate(8));
     struct operand mark = machine_alu(program, BPF_LSH, cut, operand_immediate(TEXT_BITS));
-    machine_store(program, BPF_DW, to, offset + capacity - 8, machine_alu(program, BPF_OR, text_of(program, word), mark));
+    memory_put(lower, BPF_DW, to, offset + capacity - 8, machine_alu(program, BPF_OR, text_of(program, word), mark));
 }
 
 void string_store(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity, struct value *value)
@@ -72,7 +72,7 @@ void string_store(struct lower *lower, struct operand to, int64_t offset, uint32
     struct program *program = lower->program;
     const struct captured *constant = constant_of(value);
     if (constant) {
-        store_constant(program, to, offset, capacity, constant);
+        store_constant(lower, to, offset, capacity, constant);
         return;
     }
     const struct place *from = lower_place(lower, value);
@@ -82,15 +82,15 @@ void string_store(struct lower *lower, struct operand to, int64_t offset, uint32
     }
     if (from->capacity > capacity) {
         memory_copy(lower, to, offset, from->value, 0, capacity - 8);
-        store_cut(program, to, offset, capacity, from);
+        store_cut(lower, to, offset, capacity, from);
         return;
     }
     uint32_t last = from->capacity - 8;
     memory_copy(lower, to, offset, from->value, 0, last);
     struct operand word = machine_load(program, BPF_DW, from->value, last);
-    machine_store(program, BPF_DW, to, offset + last, text_of(program, word));
+    memory_put(lower, BPF_DW, to, offset + last, text_of(program, word));
     memory_zero(lower, to, offset + from->capacity, capacity - 8 - from->capacity);
-    machine_store(program, BPF_DW, to, offset + capacity - 8, mark_of(program, word));
+    memory_put(lower, BPF_DW, to, offset + capacity - 8, mark_of(program, word));
 }
 
 struct operand string_address(struct lower *lower, struct value *value, uint32_t capacity)
