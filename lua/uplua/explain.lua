@@ -52,7 +52,7 @@ local function mentioned(program, pattern)
   return table.concat(list, ", ")
 end
 
-local function add_sites(lines, sites)
+local function add_sites(lines, sites, skipped)
   for i, site in ipairs(sites) do
     if i > MOST_SITES then
       row(lines, "", ("and %s more"):format(plural(#sites - MOST_SITES, "place")))
@@ -64,8 +64,11 @@ local function add_sites(lines, sites)
       place = ("%s:%s%s, offset %#x"):format(site.module, place, inside > 0 and ("+%#x"):format(inside) or "", site.offset)
     end
     row(lines, i == 1 and "at" or "", text.escape(place))
-    if site.why then row(lines, "", "  " .. site.why) end
+    for _, piece in ipairs(wrap(site.why or "", WIDTH - 13)) do
+      if site.why then row(lines, "", "  " .. piece) end
+    end
   end
+  for i, one in ipairs(skipped or {}) do row(lines, i == 1 and "not at" or "", text.escape(one["function"]) .. ": " .. one.why) end
 end
 
 local PARTS = {
@@ -104,7 +107,7 @@ local function add_program(lines, program, probe)
   local where = part_of(program, probe)
   lines[#lines + 1] = ("%s %s%s"):format(probe.kind, text.escape(probe.spec), where and " (" .. where .. ")" or "")
   if probe.where then row(lines, "at", probe.where) end
-  add_sites(lines, probe.sites)
+  add_sites(lines, probe.sites, probe.skipped)
   local scratch = program.scratch > 0 and ", " .. plural(program.scratch, "byte") .. " of other memory" or ""
   row(lines, "takes", ("%s, %s of stack%s"):format(plural(program.count, "instruction"), plural(program.stack, "byte"), scratch))
   local calls, maps = mentioned(program, "^call (.+)$"), mentioned(program, "map%[(.+)%]")

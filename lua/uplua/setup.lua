@@ -28,6 +28,10 @@ local function attach_function(sites)
       local ok, result = pcall(core.probe.attach, kind, fd, cookie, sites)
       if not ok then error(probe.kind .. " " .. result, 0) end
       link(result)
+      local refused = result:refused()
+      if #refused > 0 then
+        loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s"):format(probe.kind, probe.spec, table.concat(refused, ", ")))
+      end
     end
     if program.session then return at("session", program.fd, program.cookie) end
     -- The entry half first: a return whose entry was not seen would be counted as lost.
@@ -53,22 +57,41 @@ end
 -- Where the probe of a function's entry may slide to (probe/slide.h), by the option `slide`.
 local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
 
-local function declare(kind, spec, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  if type(spec) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"", 3) end
-  setup.check(kind, spec, given, handler, 3, { slide = true })
-  local slide = SLIDES[given.slide == nil or given.slide]
-  if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
-  local ok, sites = pcall(core.probe.resolve, spec, slide)
-  if not ok then error(kind .. " " .. sites, 3) end
-  setup.declare { kind = kind, spec = spec, sites = sites:list(), handler = handler, attach = attach_function(sites) }
+-- Warns of what the patterns of a probe mean and leave out; --explain lists it.
+local function warn_skipped(kind, name, skipped)
+  local reasons, counts = {}, {}
+  for _, one in ipairs(skipped) do
+    if not counts[one.why] then reasons[#reasons + 1] = one.why end
+    counts[one.why] = (counts[one.why] or 0) + 1
+  end
+  for i, why in ipairs(reasons) do reasons[i] = ("%d: %s"):format(counts[why], why) end
+  if #reasons == 0 or options.explain then return end
+  loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s"):format(kind, name, #skipped, table.concat(reasons, "\n  ")))
 end
 
--- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, where, a text for
+local function declare(kind, spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  local specs = type(spec) == "table" and spec or { spec }
+  for i = 1, math.max(#specs, 1) do
+    if type(specs[i]) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"; or it is a list of such names", 3) end
+  end
+  local name = table.concat(specs, ", ")
+  setup.check(kind, name, given, handler, 3, { slide = true })
+  local slide = SLIDES[given.slide == nil or given.slide]
+  if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
+  local ok, sites = pcall(core.probe.resolve, specs, slide, kind == "uretprobe")
+  if not ok then error(kind .. " " .. sites, 3) end
+  local list, skipped = sites:list()
+  warn_skipped(kind, name, skipped)
+  setup.declare { kind = kind, spec = name, sites = list, skipped = skipped, handler = handler, attach = attach_function(sites) }
+end
+
+-- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
 -- --explain in their place, and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 function setup.declare(probe) pending[#pending + 1] = probe end
 
--- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered. Raises what is wrong with SPEC.
+-- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered; SPEC may be a list of such.
+-- Raises what is wrong with it.
 -- Options: slide = false, the probe stands on the first instruction; slide = "lossy", also behind conditional jumps.
 function setup.uprobe(spec, given, handler) declare("uprobe", spec, given, handler) end
 
@@ -113,15 +136,19 @@ local ANY_TRAMPOLINE = "0xffffffff81000000"
 local function describe()
   local handlers, returns, trampoline = {}, false, nil
   for i, probe in ipairs(pending) do
-    local at_entry, slid = true, probe.sites[1] and probe.sites[1].slid
-    for _, site in ipairs(probe.sites) do
+    local first = probe.sites[1]
+    local at_entry, slid, names = true, first and first.slid, {}
+    local differ = false
+    for n, site in ipairs(probe.sites) do
       at_entry = at_entry and site.inside == 0
       if site.slid ~= slid then slid = -1 end
+      names[n] = site.name or site["function"]
+      differ = differ or names[n] ~= names[1]
     end
     returns = returns or probe.kind == "uretprobe"
     trampoline = trampoline or probe.trampoline
     handlers[i] = {
-      kind = probe.kind, probe = probe.spec, symbol = probe.sites[1] and probe.sites[1]["function"], at_entry = at_entry,
+      kind = probe.kind, probe = probe.spec, symbol = names[1], names = differ and names or nil, at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler),
     }
   end
@@ -206,7 +233,9 @@ function setup.discard() pending = {} end
 
 -- Detaches all probes. Maps stay readable.
 function setup.close()
+  timing.mark "detach"
   core.probe.close(attached)
+  timing.mark "detached"
   attached = {}
 end
 

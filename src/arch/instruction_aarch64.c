@@ -83,6 +83,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     find_target(word, result);
     result->emulated = result->direct || is_simulated(word);
     result->harmless = is_harmless(word);
+    result->refused = (word & 0x3f000000) == 0x08000000; /* exclusive loads and stores: stepped, they would never succeed */
     result->indirect = (word & 0xfffffc1f) == 0xd61f0000;
     return true;
 }

@@ -112,6 +112,22 @@ static bool is_indirect(const ZydisDecodedInstruction *instruction, const ZydisD
            (operands->type == ZYDIS_OPERAND_TYPE_MEMORY && operands->mem.base != ZYDIS_REGISTER_RIP);
 }
 
+/*
+ * What uprobe_init_insn does not take: prefixes (is_prefix_bad: a locked instruction cannot be stepped elsewhere), and what good_insns_64 does
+ * not have. The kernel looks the opcode of a VEX or EVEX instruction up there too, as if it were one of a single byte: vmovd is refused as outs.
+ */
+static bool is_refused(const ZydisDecodedInstruction *instruction)
+{
+    static const uint8_t bad_opcodes[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x60, 0x61, 0x62,
+                                          0x6c, 0x6d, 0x6e, 0x6f, 0x82, 0x9a, 0xc4, 0xc5, 0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd5,
+                                          0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xea, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb};
+    const ZydisInstructionAttributes bad = ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_SEGMENT_CS | ZYDIS_ATTRIB_HAS_SEGMENT_DS |
+                                           ZYDIS_ATTRIB_HAS_SEGMENT_ES | ZYDIS_ATTRIB_HAS_SEGMENT_SS | ZYDIS_ATTRIB_IS_PRIVILEGED;
+    if (instruction->attributes & bad || instruction->meta.category == ZYDIS_CATEGORY_INTERRUPT)
+        return true;
+    return instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && memchr(bad_opcodes, instruction->opcode, sizeof bad_opcodes);
+}
+
 static bool decode(const uint8_t *code, size_t size, struct arch_instruction *result)
 {
     ZydisDecodedInstruction instruction;
@@ -121,6 +137,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     bool emulated = is_emulated(code, &instruction);
     *result = (struct arch_instruction){
         .length = instruction.length,
+        .refused = is_refused(&instruction),
         .emulated = emulated,
         .push = emulated && instruction.mnemonic == ZYDIS_MNEMONIC_PUSH,
         .harmless = is_harmless(&instruction, operands),

@@ -126,7 +126,9 @@ struct handler {
     enum handler_kind kind;
     int function;         /* handle in the environment */
     const char *probe;    /* e.probe: the spec */
-    const char *symbol;   /* e.func */
+    const char *symbol;   /* e.func, where there is one … */
+    const char *const *names; /* … and by the number of the site (sys/cookie.h) where there are several; NULL: there are not */
+    size_t name_count;
     bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */
     int slid;             /* … and is so many bytes behind it; -1: its cookie has that (sys/cookie.h) */
 
@@ -134,6 +136,7 @@ struct handler {
     char program[32];       /* of the handler itself */
     char entry_program[32]; /* of a return handler that needs values of the entry and has no session to do both */
     bool session;           /* attach PROGRAM as a session */
+    char names_map[16];     /* that names_fill has to fill; "": none */
 };
 
 struct compile_options {
@@ -174,6 +177,10 @@ struct arena *compiler_arena(struct compiler *compiler);
 int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t count,
                      const struct compile_options *options, struct object **result,
                      const struct ledger_entry **ledger, size_t *ledger_count, struct error *err);
+/* Bytes of the buffer that the name of any site of HANDLER fits into, or is cut to. */
+uint32_t names_capacity(const struct handler *handler);
+/* Writes the names of the handler's sites to the map that it reads them from. 0 or -errno. */
+int names_fill(const struct handler *handler, const struct loaded *loaded);
 /* The object was loaded: its layouts are fixed from here on. */
 void compiler_freeze(struct compiler *compiler);
 

@@ -73,9 +73,9 @@ static struct value *index_event(struct build *build, struct value *event, const
     if (!field)
         build_fail(build, "the event of a %s has no field '%s'; it has %s",
                    probe_kind_of(kind)->name, name, event_field_list(build->arena, kind));
-    if (field->source == EVENT_PROBE || field->source == EVENT_FUNC) {
-        const char *text = field->source == EVENT_PROBE ? build->function->handler->probe
-                                                        : build->function->handler->symbol;
+    const struct handler *handler = build->function->handler;
+    if (field->source == EVENT_PROBE || (field->source == EVENT_FUNC && !handler->names)) {
+        const char *text = field->source == EVENT_PROBE ? handler->probe : handler->symbol;
         struct captured captured = { .kind = CAPTURED_STRING };
         captured.string.bytes = text;
         captured.string.length = strlen(text);
@@ -85,6 +85,8 @@ static struct value *index_event(struct build *build, struct value *event, const
     value->event = field;
     value->name = field->name;
     value->type = field->type;
+    if (field->source == EVENT_FUNC)
+        value->type.capacity = names_capacity(handler);
     return value;
 }
 

@@ -175,6 +175,13 @@ void aggregate_describe(struct compiler *compiler, struct shared *object, size_t
 int aggregate_declare(const struct shared *object, struct object *result);
 void aggregate_lower(struct lower *lower, struct value *value);
 
+/* --- names.c --- */
+
+/* A buffer of names_capacity bytes with the name of the site that was hit. */
+struct operand names_read(struct lower *lower);
+/* Adds the map of the names, where the handler reads them. */
+void names_declare(struct lower *lower, struct object *result);
+
 /* --- probe.c --- */
 
 /* The values that the entry half must save, into lower->saved. */

@@ -228,6 +228,7 @@ static void session(struct lower *lower)
 
 void probe_declare(struct lower *lower, struct object *result)
 {
+    names_declare(lower, result);
     bool in_map = lower->function->handler->session ? lower->saved_count > 1 : keeps_calls(lower);
     if (in_map && object_add_map(result, &(struct object_map){
                                              .name = pending_map(lower),
@@ -418,9 +419,12 @@ void probe_event_field(struct lower *lower, struct value *value)
     case EVENT_ADDRESS:
         place->value = context_word(lower, arch_sample_address(), "e.addr");
         break;
-    case EVENT_ELAPSED:
-    case EVENT_PROBE: /* constants since build.c */
     case EVENT_FUNC:
+        place->value = names_read(lower);
+        place->capacity = names_capacity(lower->function->handler);
+        break;
+    case EVENT_ELAPSED:
+    case EVENT_PROBE: /* a constant since build.c */
         break;
     }
 }

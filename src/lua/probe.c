@@ -10,6 +10,7 @@
 #include "probe/address.h"
 #include "probe/kernel.h"
 #include "probe/probe.h"
+#include "sym/demangle.h"
 #include "sys/bpf.h"
 
 #define SITES "uplua.sites"
@@ -17,8 +18,7 @@
 #define LINK "uplua.link"
 
 struct lua_sites {
-    struct site *sites;
-    size_t count;
+    struct sites sites;
 };
 
 struct lua_kernel_sites {
@@ -38,56 +38,93 @@ static void *new_object(lua_State *L, size_t size, const char *class)
     return object;
 }
 
-/* probe.resolve(spec [, "off" | "exact" | "lossy"]) → sites, which slide as told; raises the reason where there is none */
+/* The specs at INDEX, a string or a list of strings, in userdata that is pushed. */
+static const char **read_specs(lua_State *L, int index, size_t *count)
+{
+    bool is_list = lua_istable(L, index);
+    *count = is_list ? lua_objlen(L, index) : 1;
+    const char **specs = lua_newuserdata(L, (*count + 1) * sizeof *specs);
+    for (size_t i = 0; i < *count; i++) {
+        if (is_list)
+            lua_rawgeti(L, index, (int)i + 1);
+        else
+            lua_pushvalue(L, index);
+        specs[i] = luaL_checkstring(L, -1); /* which the list keeps */
+        lua_pop(L, 1);
+    }
+    return specs;
+}
+
+/*
+ * probe.resolve(spec | { spec, … } [, "off" | "exact" | "lossy" [, at_return]]) → sites, which slide as told; raises the reason where there
+ * is none
+ */
 static int probe_resolve_lua(lua_State *L)
 {
     static const char *const slides[] = { "off", "exact", "lossy", NULL };
-    const char *spec = luaL_checkstring(L, 1);
     int slide = lua_isnoneornil(L, 2) ? -1 : luaL_checkoption(L, 2, NULL, slides);
+    bool at_return = lua_toboolean(L, 3);
+    size_t count;
+    const char **specs = read_specs(L, 1, &count);
     struct lua_sites *self = new_object(L, sizeof *self, SITES);
     struct error err = { 0 };
-    if (probe_resolve(spec, lua_target(L), &self->sites, &self->count, &err))
+    if (probe_resolve_all(specs, count, lua_target(L), at_return, &self->sites, &err))
         return core_raise(L, &err);
-    if (slide >= 0 && slide_sites(self->sites, self->count, (enum slide)slide, &err))
+    if (slide >= 0 && slide_sites(self->sites.items, self->sites.count, (enum slide)slide, &err))
         return core_raise(L, &err);
     return 1;
 }
 
-/* sites:list() → { { path, module, function, offset, address, inside, slid, why }, … } */
+static void set_number(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushnumber(L, (lua_Number)value);
+    lua_setfield(L, -2, name);
+}
+
+static void set_string(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value);
+    lua_setfield(L, -2, name);
+}
+
+/*
+ * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid, why }, … },
+ * { { function, why }, … }: and what patterns mean that is not probed
+ */
 static int sites_list(lua_State *L)
 {
-    const struct lua_sites *self = luaL_checkudata(L, 1, SITES);
-    lua_createtable(L, (int)self->count, 0); /* list */
-    for (size_t i = 0; i < self->count; i++) {
-        const struct site *site = &self->sites[i];
-        lua_createtable(L, 0, 8); /* list site */
-        lua_pushstring(L, site->path);
-        lua_setfield(L, -2, "path");
-        lua_pushstring(L, site->module);
-        lua_setfield(L, -2, "module");
-        lua_pushstring(L, site->function);
-        lua_setfield(L, -2, "function");
-        lua_pushnumber(L, (lua_Number)site->offset);
-        lua_setfield(L, -2, "offset");
-        lua_pushnumber(L, (lua_Number)site->address); /* of a file: what is beyond 2^53 is no place in one */
-        lua_setfield(L, -2, "address");
-        lua_pushnumber(L, (lua_Number)site->inside);
-        lua_setfield(L, -2, "inside");
-        lua_pushnumber(L, (lua_Number)site->slid);
-        lua_setfield(L, -2, "slid");
-        lua_pushstring(L, site->why);
-        lua_setfield(L, -2, "why");
+    const struct sites *sites = &((struct lua_sites *)luaL_checkudata(L, 1, SITES))->sites;
+    lua_createtable(L, (int)sites->count, 0); /* list */
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct site *site = &sites->items[i];
+        lua_createtable(L, 0, 9); /* list site */
+        set_string(L, "path", site->path);
+        set_string(L, "module", site->module);
+        set_string(L, "function", site->function);
+        char *name = demangle(site->function);
+        set_string(L, "name", name ? name : site->function);
+        free(name);
+        set_number(L, "offset", site->offset);
+        set_number(L, "address", site->address);
+        set_number(L, "inside", site->inside);
+        set_number(L, "slid", site->slid);
+        set_string(L, "why", site->why);
         lua_rawseti(L, -2, (int)i + 1);
     }
-    return 1;
+    lua_createtable(L, (int)sites->skipped_count, 0); /* list skipped */
+    for (size_t i = 0; i < sites->skipped_count; i++) {
+        lua_createtable(L, 0, 2); /* list skipped one */
+        set_string(L, "function", sites->skipped[i].function);
+        set_string(L, "why", sites->skipped[i].why);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 2;
 }
 
 static int sites_gc(lua_State *L)
 {
     struct lua_sites *self = luaL_checkudata(L, 1, SITES);
-    sites_free(self->sites, self->count);
-    self->sites = NULL;
-    self->count = 0;
+    probe_sites_free(&self->sites);
     return 0;
 }
 
@@ -101,7 +138,7 @@ static int probe_attach_lua(lua_State *L)
     const struct lua_sites *sites = luaL_checkudata(L, 4, SITES);
     struct lua_link *self = new_object(L, sizeof *self, LINK);
     struct error err = { 0 };
-    if (probe_attach((enum attach_kind)kind, program, cookie, sites->sites, sites->count, lua_target(L), &self->link,
+    if (probe_attach((enum attach_kind)kind, program, cookie, sites->sites.items, sites->sites.count, lua_target(L), &self->link,
                      &err))
         return core_raise(L, &err);
     return 1;
@@ -190,6 +227,19 @@ static int probe_attach_event(lua_State *L)
     return 1;
 }
 
+/* link:refused() → { function, … } that the kernel puts no probe on */
+static int link_refused(lua_State *L)
+{
+    struct lua_link *self = luaL_checkudata(L, 1, LINK);
+    const char *name;
+    lua_newtable(L);
+    for (size_t i = 0; self->link && (name = probe_refused(self->link, i)); i++) {
+        lua_pushstring(L, name);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
 /* link:close(): detaches; closing twice is fine */
 static int link_close(lua_State *L)
 {
@@ -271,7 +321,7 @@ int probe_open_lua(lua_State *L)
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { NULL, NULL } };
     static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { NULL, NULL } };
-    static const luaL_Reg link_methods[] = { { "close", link_close }, { NULL, NULL } };
+    static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { NULL, NULL } };
     core_new_class(L, SITES, site_methods, sites_gc);
     core_new_class(L, KERNEL_SITES, kernel_methods, kernel_sites_gc);
     core_new_class(L, LINK, link_methods, link_close);

@@ -144,6 +144,23 @@ static const char *string_field(lua_State *L, int index, const char *name, struc
     return text;
 }
 
+/* The field `names` of the table on the top, a list of strings. */
+static void read_names(lua_State *L, struct handler *handler, struct arena *arena)
+{
+    lua_getfield(L, -1, "names"); /* names */
+    if (lua_istable(L, -1)) {
+        handler->name_count = lua_objlen(L, -1);
+        const char **names = arena_allocate(arena, (handler->name_count + 1) * sizeof *names);
+        for (size_t i = 0; i < handler->name_count; i++) {
+            lua_rawgeti(L, -1, (int)i + 1);
+            names[i] = string_at(L, -1, arena);
+            lua_pop(L, 1);
+        }
+        handler->names = names;
+    }
+    lua_pop(L, 1);
+}
+
 static struct handler *read_handlers(lua_State *L, int index, struct arena *arena, size_t *count)
 {
     *count = lua_objlen(L, index);
@@ -157,6 +174,7 @@ static struct handler *read_handlers(lua_State *L, int index, struct arena *aren
             luaL_error(L, "no such kind of probe: %s", kind);
         handler->probe = string_field(L, -1, "probe", arena);
         handler->symbol = string_field(L, -1, "symbol", arena);
+        read_names(L, handler, arena);
         lua_getfield(L, -1, "at_entry");
         handler->at_entry = lua_toboolean(L, -1);
         handler->slid = (int)number_field(L, -2, "slid");
@@ -406,7 +424,7 @@ static int reuse_maps(lua_State *L, int index, struct object *object)
 }
 
 /*
- * compiler:load{ handlers = { { kind, probe, symbol, at_entry, slid, handle }, … }, pids = {…}, except = pid, returns = boolean, reuse = { [map] = fd } }
+ * compiler:load{ handlers = { { kind, probe, symbol, names, at_entry, slid, handle }, … }, pids = {…}, except = pid, returns = boolean, reuse = { [map] = fd } }
  * → loaded, handlers, objects
  */
 static int compiler_load(lua_State *L)
@@ -421,6 +439,9 @@ static int compiler_load(lua_State *L)
     lua_settop(L, 3);
     if (object_load(result->object, bpf_library, bpf_library_size, &result->loaded, &err))
         return core_raise(L, &err);
+    for (size_t i = 0; i < count; i++)
+        if (names_fill(&handlers[i], result->loaded))
+            return luaL_error(L, "cannot write the names of the functions of %s", handlers[i].probe);
     push_handlers(L, result, handlers, count);
     object_free(result->object);
     result->object = NULL;

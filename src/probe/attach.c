@@ -85,28 +85,59 @@ static uint64_t cookie_of(const struct attach *attach, const struct site *site)
            (uint64_t)(site - attach->sites) << COOKIE_SITE_SHIFT;
 }
 
-/* All SITES lie in one file. WORDS: room for two for each of them. */
-static int attach_multi(const struct attach *attach, const struct site *sites, uint64_t *words, size_t count,
-                        struct error *err)
+/* A link at the COUNT places that OFFSETS and COOKIES say, which are all in the file of SITE: its descriptor or -errno. */
+static int link_multi(const struct attach *attach, const struct site *site, pid_t pid, const uint64_t *offsets,
+                      const uint64_t *cookies, size_t count)
 {
     bool session = attach->kind == ATTACH_SESSION;
-    uint64_t *offsets = words, *cookies = words + count;
     struct uprobe_multi probe = {
         .attach_type = session ? ATTACH_TYPE_UPROBE_SESSION : ATTACH_TYPE_UPROBE_MULTI,
-        .path = sites->path,
+        .path = site->path,
         .offsets = offsets,
         .cookies = cookies,
         .count = (uint32_t)count,
         .at_return = attach->kind == ATTACH_RETURN,
+        .pid = pid,
     };
+    return uprobe_multi_link(attach->program, &probe);
+}
+
+/* True if CODE says that the kernel does not take an instruction. */
+static bool is_refusal(int code)
+{
+    return code == -ENOTSUPP || code == -EOPNOTSUPP || code == -ENOEXEC || code == -EINVAL;
+}
+
+/*
+ * Links the COUNT places. Where the kernel refuses an instruction, the halves get links of their own, down to the one place that it
+ * refuses; which instructions it takes depends on its version. 0 or -errno: of a place that is ALONE, also that.
+ */
+static int link_or_halve(const struct attach *attach, const struct site *site, pid_t pid, const uint64_t *offsets,
+                         const uint64_t *cookies, size_t count, bool alone)
+{
+    int fd = link_multi(attach, site, pid, offsets, cookies, count);
+    if (fd >= 0)
+        return link_keep(attach->link, fd);
+    if (!is_refusal(fd) || alone)
+        return fd;
+    if (count == 1)
+        return link_refuse(attach->link, attach->sites[*cookies >> COOKIE_SITE_SHIFT].function);
+    int result = link_or_halve(attach, site, pid, offsets, cookies, count / 2, false);
+    return result < 0 ? result
+                      : link_or_halve(attach, site, pid, offsets + count / 2, cookies + count / 2, count - count / 2, false);
+}
+
+/* All SITES lie in one file. WORDS: room for two for each of them. */
+static int attach_multi(const struct attach *attach, const struct site *sites, uint64_t *words, size_t count,
+                        struct error *err)
+{
+    uint64_t *offsets = words, *cookies = words + count;
     for (size_t i = 0; i < count; i++) {
         offsets[i] = sites[i].offset;
         cookies[i] = cookie_of(attach, &sites[i]);
     }
     for (size_t i = 0; i < attach->pid_count; i++) {
-        probe.pid = attach->pids[i];
-        int fd = uprobe_multi_link(attach->program, &probe);
-        int result = fd < 0 ? fd : link_keep(attach->link, fd);
+        int result = link_or_halve(attach, sites, attach->pids[i], offsets, cookies, count, count == 1);
         if (result < 0)
             return failed(result, sites, err);
     }
@@ -125,6 +156,11 @@ static int attach_perf(const struct attach *attach, const struct site *sites, si
         for (size_t i = 0; i < attach->pid_count; i++) {
             probe.pid = attach->pids[i];
             int fd = perf_uprobe_attach(attach->program, &probe);
+            if (is_refusal(fd) && count > 1) {
+                if (link_refuse(attach->link, sites[s].function) < 0)
+                    return error_set(err, -ENOMEM, "out of memory");
+                break;
+            }
             int result = fd < 0 ? fd : link_keep(attach->link, fd);
             if (result < 0)
                 return failed(result, &sites[s], err);
@@ -200,6 +236,9 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
             continue;
         result = attach_file(&attach, sites + i, n, err);
     }
+    if (result == 0 && !(*link)->count)
+        result = error_set(err, -EINVAL, "cannot attach to %s in %s: the kernel refuses a probe on its first instruction, and on all others",
+                           sites->function, sites->module);
     if (result < 0) {
         probe_detach(*link);
         *link = NULL;

@@ -23,6 +23,36 @@ int link_keep(struct probe_link *link, int fd)
     return 0;
 }
 
+int link_refuse(struct probe_link *link, const char *function)
+{
+    for (size_t i = 0; i < link->refused_count; i++)
+        if (strcmp(link->refused[i], function) == 0)
+            return 0; /* in another process */
+    char **refused = realloc(link->refused, (link->refused_count + 1) * sizeof *refused);
+    if (!refused)
+        return -ENOMEM;
+    link->refused = refused;
+    refused[link->refused_count] = strdup(function);
+    if (!refused[link->refused_count])
+        return -ENOMEM;
+    link->refused_count++;
+    return 0;
+}
+
+const char *probe_refused(const struct probe_link *link, size_t number)
+{
+    return number < link->refused_count ? link->refused[number] : NULL;
+}
+
+static void link_free(struct probe_link *link)
+{
+    for (size_t i = 0; i < link->refused_count; i++)
+        free(link->refused[i]);
+    free(link->refused);
+    free(link->fds);
+    free(link);
+}
+
 void probe_detach_all(struct probe_link *const *links, size_t count)
 {
     struct probe_link all = {0};
@@ -39,8 +69,7 @@ void probe_detach_all(struct probe_link *const *links, size_t count)
         } else {
             descriptors_close(links[i]->fds, links[i]->count);
         }
-        free(links[i]->fds);
-        free(links[i]);
+        link_free(links[i]);
     }
     descriptors_close(all.fds, all.count);
     free(all.fds);

@@ -7,7 +7,10 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "arch/instruction.h"
+#include "probe/deny.h"
 #include "probe/suggest.h"
+#include "sym/demangle.h"
 
 enum {
     MAX_MATCHES = 1 << 20,    /* the kernel's limit for one uprobe_multi link */
@@ -26,18 +29,29 @@ struct search {
     const struct spec *spec;
     struct match *matches;
     size_t count, capacity;
+    bool demangled; /* the spec's name is not the symbol's but what that stands for */
     bool elsewhere; /* a symbol of that name lies outside of the code */
 };
 
-static bool name_matches(const struct spec *spec, const struct function *function)
+/* Whether the C++ or Rust function of the symbol NAME is meant: with its parameters only where the spec has some. */
+static bool demangled_matches(const struct spec *spec, const char *name)
 {
-    if (spec->pattern) {
-        char name[1024];
+    char *text = strchr(spec->function, '(') ? demangle(name) : demangle_bare(name);
+    bool matches = text && (strcmp(spec->function, text) == 0 || (spec->pattern && fnmatch(spec->function, text, 0) == 0));
+    free(text);
+    return matches;
+}
+
+static bool name_matches(const struct search *search, const struct function *function)
+{
+    const struct spec *spec = search->spec;
+    if (search->demangled || spec->pattern) {
+        char name[4096];
         if (function->name_length >= sizeof name)
             return false;
         memcpy(name, function->name, function->name_length);
         name[function->name_length] = '\0';
-        if (fnmatch(spec->function, name, 0) != 0)
+        if (search->demangled ? !demangled_matches(spec, name) : fnmatch(spec->function, name, 0) != 0)
             return false;
     } else if (strncmp(spec->function, function->name, function->name_length) != 0 ||
                spec->function[function->name_length]) {
@@ -51,7 +65,7 @@ static bool name_matches(const struct spec *spec, const struct function *functio
 static int collect(const struct function *function, void *context)
 {
     struct search *search = context;
-    if (!name_matches(search->spec, function))
+    if (!name_matches(search, function))
         return 0;
     uint64_t offset;
     if (function->data || binary_offset(search->binary, function->address, &offset) < 0) {
@@ -59,7 +73,7 @@ static int collect(const struct function *function, void *context)
         return 0;
     }
     /* A pattern takes functions only: labels in assembly may stand inside of one, and .cold is a part of one. */
-    if (search->spec->pattern && (!function->typed || memmem(function->name, function->name_length, ".cold", 5)))
+    if ((search->spec->pattern || search->demangled) && (!function->typed || memmem(function->name, function->name_length, ".cold", 5)))
         return 0;
     if (search->count == MAX_MATCHES)
         return -E2BIG;
@@ -111,9 +125,9 @@ static void choose(struct search *search)
         qsort(search->matches, search->count, sizeof *search->matches, by_address);
     for (size_t i = 0; i < search->count; i++) {
         struct match *match = &search->matches[i];
-        bool wanted = (!current || !match->old) && (search->spec->pattern || !global || match->global) &&
-                      (kept == 0 || search->matches[kept - 1].address != match->address) &&
-                      !(search->spec->pattern && match->ifunc);
+        bool several = search->spec->pattern || search->demangled;
+        bool wanted = (!current || !match->old) && (several || !global || match->global) &&
+                      (kept == 0 || search->matches[kept - 1].address != match->address);
         if (wanted)
             search->matches[kept++] = *match;
         else
@@ -131,8 +145,15 @@ static void search_free(struct search *search)
 
 static int offer(const struct function *function, void *context)
 {
-    if (function->typed)
+    if (!function->typed)
+        return 0;
+    char *name = strndup(function->name, function->name_length), *bare = name ? demangle_bare(name) : NULL;
+    if (bare)
+        suggest_offer(context, bare, strlen(bare));
+    else
         suggest_offer(context, function->name, function->name_length);
+    free(bare);
+    free(name);
     return 0;
 }
 
@@ -247,11 +268,15 @@ int lookup_append(const struct binary *binary, const char *text, const char *fun
     uint64_t offset;
     if (binary_offset(binary, address, &offset) < 0)
         return error_set(err, -EINVAL, "%s: outside of the code of %s", text, module->name);
-    struct site *items = realloc(list->items, (list->count + 1) * sizeof *items);
-    if (!items)
-        return error_set(err, -ENOMEM, "out of memory");
-    list->items = items;
-    items[list->count++] = (struct site){
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 4;
+        struct site *items = realloc(list->items, capacity * sizeof *items);
+        if (!items)
+            return error_set(err, -ENOMEM, "out of memory");
+        list->items = items;
+        list->capacity = capacity;
+    }
+    list->items[list->count++] = (struct site){
         .path = strdup(module->path),
         .module = strdup(module->name),
         .function = strdup(function),
@@ -260,28 +285,82 @@ int lookup_append(const struct binary *binary, const char *text, const char *fun
         .inside = inside,
         .size = size,
     };
-    struct site *site = &items[list->count - 1];
+    struct site *site = &list->items[list->count - 1];
     return site->path && site->module && site->function ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+int lookup_skip(struct site_list *list, const char *function, const char *why)
+{
+    /* Room for a power of two, as many as there are. */
+    if ((list->skipped_count & (list->skipped_count - 1)) == 0) {
+        struct skipped *skipped = realloc(list->skipped, (list->skipped_count ? list->skipped_count * 2 : 1) * sizeof *skipped);
+        if (!skipped)
+            return -ENOMEM;
+        list->skipped = skipped;
+    }
+    char *name = strdup(function);
+    if (!name)
+        return -ENOMEM;
+    list->skipped[list->skipped_count++] = (struct skipped){name, why};
+    return 0;
+}
+
+/* Why MATCH is not probed where a pattern means it; NULL: it is. */
+static const char *unfit(const struct search *search, const struct match *match, const char *denied)
+{
+    struct arch_instruction instruction;
+    uint8_t code[LONGEST_INSTRUCTION];
+    uint64_t offset;
+    if (match->ifunc)
+        return "it chooses an implementation when it is first used (IFUNC)";
+    if (denied)
+        return denied;
+    if (binary_offset(search->binary, match->address, &offset) < 0)
+        return NULL;
+    size_t length = binary_read(search->binary, offset, code, sizeof code);
+    if (!arch_code()->decode(code, length, &instruction))
+        return "no instruction begins there";
+    return instruction.refused ? "the kernel puts no probe on its first instruction" : NULL;
 }
 
 static int append(const struct search *search, const struct match *match, struct site_list *list, struct error *err)
 {
     const struct spec *spec = search->spec;
+    const char *denied = probe_denied(match->name, list->at_return);
+    const char *why = spec->pattern ? unfit(search, match, denied) : NULL;
+    if (why)
+        return lookup_skip(list, match->name, why) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+    if (denied)
+        return error_set(err, -EPERM, "%s: %s would crash or hang the program: %s%s", spec->text,
+                         list->at_return ? "a return probe there" : "a probe there", denied, list->at_return ? "; use uprobe" : "");
     return lookup_append(search->binary, spec->text, match->name, match->address + spec->offset, spec->offset, match->size, list,
                          err);
 }
 
+/* Collects what the spec means, in the binary or in its separate debug file, which is opened then. */
+static int collect_all(struct search *search, struct binary **debug)
+{
+    int result = binary_functions(search->binary, collect, search);
+    /* A pattern means local functions too, which only .symtab has. */
+    if (result == 0 && (search->count == 0 || (search->spec->pattern && !binary_has_symbols(search->binary))) &&
+        (*debug || binary_open_debug(search->binary, debug) == 0))
+        result = binary_functions(*debug, collect, search);
+    return result;
+}
+
 int lookup_sites(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
 {
-    struct search search = {.binary = binary, .spec = spec};
+    struct search search = {.binary = binary, .spec = spec, .demangled = spec->demangled};
     struct binary *debug = NULL;
     if (spec->address)
         return lookup_address(binary, spec, list, err);
-    int result = binary_functions(binary, collect, &search);
-    /* A pattern means local functions too, which only .symtab has. */
-    if (result == 0 && (search.count == 0 || (spec->pattern && !binary_has_symbols(binary))) &&
-        binary_open_debug(binary, &debug) == 0)
-        result = binary_functions(debug, collect, &search);
+    if (spec->line)
+        return lookup_line(binary, spec, list, err);
+    int result = collect_all(&search, &debug);
+    if (result == 0 && search.count == 0 && !search.elsewhere && !spec->version && !spec->pattern) {
+        search.demangled = true;
+        result = collect_all(&search, &debug);
+    }
     if (result < 0) {
         error_set(err, result, "%s: cannot read the symbols of %s: %s", spec->text, binary_module(binary)->name,
                   strerror(-result));
@@ -291,7 +370,7 @@ int lookup_sites(const struct binary *binary, const struct spec *spec, struct si
     if (search.count == 0)
         result = not_found(&search, debug, err);
     for (size_t i = 0; result == 0 && i < search.count; i++)
-        result = search.matches[i].ifunc ? refuse_ifunc(&search, debug, err)
+        result = search.matches[i].ifunc && !spec->pattern ? refuse_ifunc(&search, debug, err)
                                          : append(&search, &search.matches[i], list, err);
 out:
     search_free(&search);

@@ -8,7 +8,10 @@
 
 struct site_list {
     struct site *items;
-    size_t count;
+    size_t count, capacity;
+    struct skipped *skipped;
+    size_t skipped_count;
+    bool at_return; /* they are for return probes */
 };
 
 /*
@@ -25,6 +28,12 @@ int lookup_sites(const struct binary *binary, const struct spec *spec, struct si
  */
 int lookup_append(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
                   uint64_t size, struct site_list *list, struct error *err);
+
+/* Adds FUNCTION, which a pattern matches, to those that are left out; WHY is static. 0 or -ENOMEM. */
+int lookup_skip(struct site_list *list, const char *function, const char *why);
+
+/* Appends the sites of SPEC, a source line, in BINARY: where its code begins in each function, and wherever one was inlined. */
+int lookup_line(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err);
 
 /* Appends the site that SPEC, an address, has in BINARY: in a function of its symbols or of its call frame information. */
 int lookup_address(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err);

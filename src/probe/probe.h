@@ -36,12 +36,37 @@ enum slide {
  * (has a slash), a command in $PATH, or a library short name ("libc", "libssl"): for running processes through their
  * mappings, inside their own root; for a command through DT_NEEDED, RUNPATH and ld.so.cache; without a target through
  * ld.so.cache. Two target processes with different binaries give a site each. Symbols come from .symtab and .dynsym,
- * also of separate debug files. +OFFSET must be an instruction boundary (Zydis on x86). Errors name the spec, what was
+ * also of separate debug files. With * ? [ FUNCTION is a pattern; with "::" or "(" it is a C++ or Rust name as people read it, as it also is where
+ * no symbol has that name. BINARY@FILE:LINE is a source line, by DWARF. +OFFSET must be an instruction boundary (Zydis on x86). Errors name the spec, what was
  * searched and close matches ("did you mean malloc?"); IFUNC symbols are refused with their remedy.
  */
 int probe_resolve(const char *spec, const struct target *target, struct site **sites, size_t *count,
                   struct error *err);
 void sites_free(struct site *sites, size_t count);
+
+/* A function that a pattern matches and that is not probed. */
+struct skipped {
+    char *function;
+    const char *why; /* a sentence's part, static */
+};
+
+enum { MAX_SITES = 100000 };
+
+struct sites {
+    struct site *items; /* by file */
+    size_t count;
+    struct skipped *skipped;
+    size_t skipped_count;
+};
+
+/*
+ * The same for the COUNT specs SPECS together: what several of them mean is one site. AT_RETURN: they are for return probes, which some
+ * functions do not survive; these are refused, or left out where a pattern means them (probe/deny.h). More than MAX_SITES are refused.
+ * The caller frees with probe_sites_free, unless it fails.
+ */
+int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, bool at_return, struct sites *sites,
+                      struct error *err);
+void probe_sites_free(struct sites *sites);
 /* Moves those of SITES that are functions' entries (probe/slide.h). 0 or -ENOMEM. */
 int slide_sites(struct site *sites, size_t count, enum slide slide, struct error *err);
 
@@ -69,6 +94,11 @@ struct probe_link;
  */
 int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const struct site *sites, size_t count,
                  const struct target *target, struct probe_link **link, struct error *err);
+/*
+ * The function NUMBER (from 0) of several that were to be attached to and that the kernel puts no probe on, owned by LINK: the rest is
+ * attached. NULL: there are no more.
+ */
+const char *probe_refused(const struct probe_link *link, size_t number);
 /* Expected attach type for BPF_PROG_LOAD of a program of KIND on this kernel: 0, 48 or 57. */
 uint32_t probe_attach_type(enum attach_kind kind);
 /* Detaches. NULL is fine. When it returns the program does not run any more. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "probe/command.h"
 #include "probe/library.h"
@@ -270,46 +271,145 @@ static void make_printable(struct error *err)
     }
 }
 
-int probe_resolve(const char *text, const struct target *target, struct site **sites, size_t *count, struct error *err)
+static int resolve_one(const char *text, const struct target *target, struct site_list *list, struct error *err)
 {
-    struct site_list list = {0};
     struct modules found = {0};
     struct spec spec;
-    *sites = NULL;
-    *count = 0;
+    size_t before = list->count;
     int result = spec_parse(text, &spec, err);
-    if (result == 0) {
-        result = resolve_binaries(&spec, target, &found, err);
-        for (size_t i = 0; i < found.count && result == 0; i++) {
-            struct binary *binary;
-            result = binary_open(&found.items[i], &binary, err);
-            if (result < 0) {
-                error_prefix(err, "%s: ", spec.text);
-                break;
-            }
-            result = lookup_sites(binary, &spec, &list, err);
-            binary_close(binary);
-        }
-        modules_free(&found);
-        spec_free(&spec);
-    }
-    if (result < 0) {
-        sites_free(list.items, list.count);
-        make_printable(err);
+    if (result < 0)
         return result;
+    result = resolve_binaries(&spec, target, &found, err);
+    for (size_t i = 0; i < found.count && result == 0; i++) {
+        struct binary *binary;
+        result = binary_open(&found.items[i], &binary, err);
+        if (result < 0) {
+            error_prefix(err, "%s: ", spec.text);
+            break;
+        }
+        result = lookup_sites(binary, &spec, list, err);
+        binary_close(binary);
     }
-    *sites = list.items;
-    *count = list.count;
+    if (result == 0 && list->count > MAX_SITES)
+        result = error_set(err, -E2BIG, "%s: these are %zu places, and no more than %d can be probed at once; name fewer functions", text,
+                           list->count, MAX_SITES);
+    if (result == 0 && list->count == before)
+        result = error_set(err, -ENOENT, "%s: no function of that name can be probed: %s", text,
+                           list->skipped_count ? list->skipped[list->skipped_count - 1].why : "there is none");
+    modules_free(&found);
+    spec_free(&spec);
+    return result;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct site *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+    return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static void site_free(struct site *site)
+{
+    free(site->path);
+    free(site->module);
+    free(site->function);
+}
+
+/* Gives files that several paths lead to the first of these; 0 or -ENOMEM. */
+static int unify_paths(struct site_list *list)
+{
+    struct modules files = {0};
+    int result = 0;
+    const char *last = NULL;
+    for (size_t i = 0; i < list->count && result == 0; i++) {
+        struct site *site = &list->items[i];
+        if (last && strcmp(site->path, last) == 0)
+            continue;
+        last = site->path;
+        if (modules_add(&files, site->path, site->module) == -ENOMEM)
+            result = -ENOMEM;
+    }
+    for (size_t i = 0; i < list->count && result == 0 && files.count > 1; i++) {
+        struct site *site = &list->items[i];
+        struct stat stat_of;
+        for (size_t f = 0; f < files.count && result == 0; f++) {
+            const struct module *file = &files.items[f];
+            if (strcmp(site->path, file->path) == 0)
+                break;
+            if (stat(site->path, &stat_of) || stat_of.st_dev != file->device || stat_of.st_ino != file->inode)
+                continue;
+            char *path = strdup(file->path);
+            if (!path)
+                result = -ENOMEM;
+            free(path ? site->path : NULL);
+            site->path = path ? path : site->path;
+            break;
+        }
+    }
+    modules_free(&files);
+    return result;
+}
+
+/* Of several sites at one place only the first stays. */
+static int drop_doubles(struct site_list *list)
+{
+    size_t kept = 0;
+    int result = unify_paths(list);
+    if (result < 0 || !list->count)
+        return result;
+    qsort(list->items, list->count, sizeof *list->items, by_place);
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept && by_place(&list->items[kept - 1], &list->items[i]) == 0)
+            site_free(&list->items[i]);
+        else
+            list->items[kept++] = list->items[i];
+    }
+    list->count = kept;
     return 0;
+}
+
+void probe_sites_free(struct sites *sites)
+{
+    sites_free(sites->items, sites->count);
+    for (size_t i = 0; i < sites->skipped_count; i++)
+        free(sites->skipped[i].function);
+    free(sites->skipped);
+    memset(sites, 0, sizeof *sites);
+}
+
+int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, bool at_return, struct sites *sites,
+                      struct error *err)
+{
+    struct site_list list = {.at_return = at_return};
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++)
+        result = resolve_one(specs[i], target, &list, err);
+    if (result == 0 && count > 1 && drop_doubles(&list) < 0)
+        result = error_set(err, -ENOMEM, "out of memory");
+    *sites = (struct sites){list.items, list.count, list.skipped, list.skipped_count};
+    if (result < 0) {
+        probe_sites_free(sites);
+        make_printable(err);
+    }
+    return result;
+}
+
+int probe_resolve(const char *spec, const struct target *target, struct site **sites, size_t *count, struct error *err)
+{
+    struct sites all;
+    int result = probe_resolve_all(&spec, 1, target, false, &all, err);
+    *sites = all.items;
+    *count = all.count;
+    all.items = NULL;
+    all.count = 0;
+    probe_sites_free(&all);
+    return result;
 }
 
 void sites_free(struct site *sites, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        free(sites[i].path);
-        free(sites[i].module);
-        free(sites[i].function);
-    }
+    for (size_t i = 0; i < count; i++)
+        site_free(&sites[i]);
     free(sites);
 }
 

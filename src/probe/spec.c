@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -51,6 +52,25 @@ static int read_address(struct spec *spec, struct error *err)
     return 0;
 }
 
+/* BINARY@FILE:LINE: FUNCTION is a number. */
+static int read_line(struct spec *spec, struct error *err)
+{
+    char *at = strchr(spec->binary, '@');
+    if (!at || at == spec->binary || !at[1])
+        return error_set(err, -EINVAL, "%s: a line is that of a source file: write %s@FILE.c:%s", spec->text, spec->binary,
+                         spec->function);
+    spec->file = strdup(at + 1);
+    if (!spec->file)
+        return error_set(err, -ENOMEM, "out of memory");
+    *at = '\0';
+    errno = 0;
+    unsigned long line = strtoul(spec->function, NULL, 10);
+    if (errno || !line || line > INT_MAX)
+        return error_set(err, -EINVAL, "%s: there is no line %s", spec->text, spec->function);
+    spec->line = (unsigned)line;
+    return 0;
+}
+
 static int split(struct spec *spec, struct error *err)
 {
     const char *colon = find_colon(spec->text);
@@ -63,14 +83,8 @@ static int split(struct spec *spec, struct error *err)
         return error_set(err, -ENOMEM, "out of memory");
     if (strncmp(spec->function, "0x", 2) == 0)
         return read_address(spec, err);
-    if (!spec->function[strspn(spec->function, "0123456789")]) {
-        char *at = strchr(spec->binary, '@');
-        if (at)
-            *at = '\0';
-        return error_set(err, -EOPNOTSUPP,
-                         "%s: probes on source lines are not supported; name a function, such as %s:main", spec->text,
-                         spec->binary);
-    }
+    if (!spec->function[strspn(spec->function, "0123456789")])
+        return read_line(spec, err);
     int result = cut_offset(spec, err);
     if (result < 0)
         return result;
@@ -85,6 +99,7 @@ static int split(struct spec *spec, struct error *err)
         return error_set(err, -EINVAL, "'%s' names no function; write BINARY:FUNCTION, such as libc:malloc",
                          spec->text);
     spec->pattern = strpbrk(spec->function, "*?[") != NULL;
+    spec->demangled = strstr(spec->function, "::") || strchr(spec->function, '(');
     if (spec->pattern && spec->offset)
         return error_set(err, -EINVAL, "%s: an offset needs one function, not a pattern", spec->text);
     return 0;
@@ -106,5 +121,6 @@ void spec_free(struct spec *spec)
     free(spec->binary);
     free(spec->function);
     free(spec->version);
+    free(spec->file);
     memset(spec, 0, sizeof *spec);
 }

@@ -1,4 +1,4 @@
-/* BINARY:FUNCTION[@VERSION][+OFFSET] or BINARY:0xADDRESS, as users write it. */
+/* BINARY:FUNCTION[@VERSION][+OFFSET], BINARY:0xADDRESS or BINARY@FILE:LINE, as users write it. */
 #ifndef UPLUA_PROBE_SPEC_H
 #define UPLUA_PROBE_SPEC_H
 
@@ -10,11 +10,14 @@
 struct spec {
     char *text; /* as given */
     char *binary;
-    char *function; /* with * ? [ it is a pattern; "0x…" where the spec is an address */
+    char *function; /* with * ? [ it is a pattern; "0x…" where the spec is an address, the number where it is a line */
     char *version;  /* or NULL */
     uint64_t offset;
     uint64_t address; /* as nm prints it; 0: a function is named */
+    char *file; /* of the source, or NULL */
+    unsigned line;
     bool pattern;
+    bool demangled; /* the function's name is one of C++ or Rust, as people read it */
 };
 
 /* Parses TEXT into SPEC, which spec_free releases; on an error nothing is kept. */

@@ -543,3 +543,103 @@ size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct pl
     }
     return count == 1 && !places[0].file && !places[0].function ? 0 : count;
 }
+
+/* --- from lines to addresses --- */
+
+/* True if NAME is FILE, or ends in its components. */
+static bool is_file(const char *name, const char *file)
+{
+    size_t length = strlen(name), wanted = strlen(file);
+    return length >= wanted && strcmp(name + length - wanted, file) == 0 &&
+           (length == wanted || file[0] == '/' || name[length - wanted - 1] == '/');
+}
+
+/* True if some of the files that UNIT's lines come from is FILE. */
+static bool has_file(struct debuginfo *debuginfo, const struct unit *unit, const char *file)
+{
+    Dwarf_Die entry;
+    Dwarf_Files *files;
+    size_t count;
+    const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+    if (!dwarf_offdie(debuginfo->own.dwarf, unit->entry, &entry) || dwarf_getsrcfiles(&entry, &files, &count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const char *name = dwarf_filesrc(files, i, NULL, NULL);
+        if (name && is_file(name, base))
+            return true;
+    }
+    return false;
+}
+
+/* What debuginfo_find_line looks for, and what it has found in one unit: the functions, and inlined ones, that it has been in. */
+struct line_search {
+    const char *file;
+    unsigned line, nearest;
+    uint32_t *nodes;
+    size_t count;
+};
+
+/* True where NODE was not seen before. */
+static bool is_new(struct line_search *search, uint32_t node)
+{
+    for (size_t i = 0; i < search->count; i++)
+        if (search->nodes[i] == node)
+            return false;
+    if ((search->count & (search->count - 1)) == 0) {
+        uint32_t *nodes = realloc(search->nodes, (search->count ? search->count * 2 : 1) * sizeof *nodes);
+        if (!nodes)
+            return false;
+        search->nodes = nodes;
+    }
+    search->nodes[search->count++] = node;
+    return true;
+}
+
+/* The address of ROW of UNIT's table if a statement of the line sought begins there, else 0. */
+static uint64_t address_of_row(struct debuginfo *debuginfo, struct unit *unit, size_t row, struct line_search *search)
+{
+    Dwarf_Line *line = dwarf_onesrcline(unit->lines, row);
+    bool begins, end;
+    int number;
+    size_t file;
+    Dwarf_Files *files;
+    Dwarf_Addr address;
+    if (!line || dwarf_lineendsequence(line, &end) || end || dwarf_linebeginstatement(line, &begins) || !begins ||
+        dwarf_lineno(line, &number) || number <= 0 || dwarf_lineaddr(line, &address) || address < 2 ||
+        dwarf_line_file(line, &files, &file))
+        return 0;
+    const char *name = file_name(debuginfo, unit, file);
+    if (!name || !is_file(name, search->file))
+        return 0;
+    if ((unsigned)number == search->line)
+        return address;
+    unsigned distance = (unsigned)abs(number - (int)search->line), best = (unsigned)abs((int)search->nearest - (int)search->line);
+    if (!search->nearest || distance < best)
+        search->nearest = (unsigned)number;
+    return 0;
+}
+
+size_t debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
+                           void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest)
+{
+    struct line_search search = {.file = file, .line = line};
+    size_t found = 0;
+    for (size_t u = 0; u < debuginfo->unit_count; u++) {
+        struct unit *unit = &debuginfo->units[u];
+        if (!unit->parsed && !has_file(debuginfo, unit, file))
+            continue;
+        if (!unit->parsed)
+            parse_unit(debuginfo, unit);
+        search.count = 0;
+        for (size_t row = 0; unit->lines && row < unit->line_count; row++) { /* by address */
+            uint64_t address = address_of_row(debuginfo, unit, row, &search);
+            if (!address || !is_new(&search, spans_find(&unit->spans, address)))
+                continue;
+            visit(address, context);
+            found++;
+        }
+    }
+    free(search.nodes);
+    *nearest = found ? 0 : search.nearest;
+    return found;
+}

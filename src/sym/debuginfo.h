@@ -37,4 +37,12 @@ void debuginfo_free(struct debuginfo *debuginfo);
  */
 size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct place *places, size_t room);
 
+/*
+ * Calls VISIT with each ELF address at which code of LINE of FILE begins: one for each function that has some, and one for each place where
+ * such a function was inlined. FILE: the last components of the name that the compiler saw. *NEAREST: where there is none, the
+ * line next to it that has code, or 0. How many there are.
+ */
+size_t debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
+                           void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest);
+
 #endif

@@ -33,21 +33,41 @@ static void append(const char *text, size_t length, void *opaque)
 }
 
 /* True if OUTPUT has the demangled NAME, whole or cut. */
-static bool demangle_into(struct output *output, const char *name)
+static bool demangle_into(struct output *output, const char *name, int options)
 {
-    enum { OPTIONS = DMGL_PARAMS | DMGL_ANSI };
     bool done;
     if (setjmp(output->full)) {
         done = true;
     } else {
-        done = rust_demangle_callback(name, OPTIONS, append, output) != 0;
+        done = rust_demangle_callback(name, options, append, output) != 0;
         if (!done) {
             output->length = 0;
-            done = cplus_demangle_v3_callback(name, OPTIONS, append, output) != 0;
+            done = cplus_demangle_v3_callback(name, options, append, output) != 0;
         }
     }
     output->text[output->length] = '\0';
     return done;
+}
+
+/* NAME demangled with OPTIONS of libiberty and made safe; NULL where it is not mangled. */
+static char *demangled(const char *name, int options)
+{
+    if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
+        return NULL;
+    struct output *output = malloc(sizeof *output);
+    char *result = NULL;
+    if (output) {
+        output->length = 0;
+        if (demangle_into(output, name, options))
+            result = text_escape(output->text);
+        free(output);
+    }
+    return result;
+}
+
+char *demangle_bare(const char *name)
+{
+    return demangled(name, DMGL_ANSI);
 }
 
 char *demangle(const char *name)
@@ -61,16 +81,7 @@ char *demangle(const char *name)
             return NULL;
         name = bare;
     }
-    char *result = NULL;
-    if (name[0] == '_' && (name[1] == 'Z' || name[1] == 'R')) {
-        struct output *output = malloc(sizeof *output);
-        if (output) {
-            output->length = 0;
-            if (demangle_into(output, name))
-                result = text_escape(output->text);
-            free(output);
-        }
-    }
+    char *result = demangled(name, DMGL_PARAMS | DMGL_ANSI);
     if (!result)
         result = text_escape(name);
     free(bare);

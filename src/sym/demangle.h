@@ -10,6 +10,9 @@ enum { DEMANGLE_MAX = 4096 };
  */
 char *demangle(const char *name);
 
+/* The same without the types of parameters and results, "ns::Klass::method"; NULL also where NAME is not mangled. */
+char *demangle_bare(const char *name);
+
 /*
  * TEXT made safe for a terminal: control characters (C0, DEL, C1) and bytes that are no UTF-8 become \xNN. At most
  * DEMANGLE_MAX bytes; "..." ends what was longer. A malloc'd string, or NULL if there is no memory.

@@ -28,6 +28,29 @@ static void refuses(const char *text, const char *part)
     is_str(spec.text, NULL, "and nothing is kept");
 }
 
+static void line(const char *text, const char *binary, const char *file, unsigned number)
+{
+    struct spec spec;
+    struct error err = {0};
+    if (!is_int(spec_parse(text, &spec, &err), 0, "%s is a spec", text))
+        return;
+    is_str(spec.binary, binary, "%s: its binary", text);
+    is_str(spec.file, file, "%s: its file", text);
+    is_int(spec.line, number, "%s: its line", text);
+    spec_free(&spec);
+}
+
+static void named(const char *text, bool demangled, bool pattern)
+{
+    struct spec spec;
+    struct error err = {0};
+    if (!is_int(spec_parse(text, &spec, &err), 0, "%s is a spec", text))
+        return;
+    ok(spec.demangled == demangled, "%s: a name %s", text, demangled ? "for people" : "of a symbol");
+    ok(spec.pattern == pattern, "%s: %s", text, pattern ? "a pattern" : "one name");
+    spec_free(&spec);
+}
+
 int main(void)
 {
     parses("libc:malloc", "libc", "malloc", NULL, 0);
@@ -52,6 +75,16 @@ int main(void)
     refuses("libc:malloc+4x", "not an offset");
     refuses("libc:malloc+99999999999999999999", "not an offset");
     refuses("libc:mal*+4", "pattern");
-    refuses("app@main.c:42", "source lines are not supported");
+    refuses("app:42", "a line is that of a source file");
+    refuses("@main.c:42", "a line is that of a source file");
+    refuses("app@:42", "a line is that of a source file");
+    refuses("app@main.c:0", "there is no line 0");
+    refuses("app@main.c:99999999999999999999", "there is no line");
+    line("app@main.c:42", "app", "main.c", 42);
+    line("/usr/bin/app@src/main.c:7", "/usr/bin/app", "src/main.c", 7);
+    named("app:ns::Klass::*", true, true);
+    named("app:f(int)", true, false);
+    named("app:operator new", false, false);
+    named("app:mal*", false, true);
     return done_testing();
 }

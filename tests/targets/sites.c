@@ -8,10 +8,14 @@
  *   two_ways(7)           23 times, and 101 times through other_way(7), which jumps to its second instruction
  *   switched(0 … 22)      23 times
  *   plain(1, 2, 3)       101 times
+ *   ns::Klass::f(int)     23 times, ns::Klass::f(long) 101 times and ns::Klass::g() 7 times, called by their symbols
+ *   first and second, into which inlined() is inlined, 23 and 101 times; alias is another name of second
+ *   setjmp through again()  23 times
  *   free(NULL)            23 times, and malloc(12347) with free() 101 times
  *
  * Prints the sum of what they return, and the address of each function.
  */
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +78,58 @@ NOINLINE long plain(long a, long b, long c)
     return a + b + c;
 }
 
+/* As a C++ compiler names its methods. */
+long klass_f_int(int) __asm__("_ZN2ns5Klass1fEi");
+long klass_f_long(long) __asm__("_ZN2ns5Klass1fEl");
+long klass_g(void) __asm__("_ZN2ns5Klass1gEv");
+
+NOINLINE long klass_f_int(int n)
+{
+    __asm__ volatile("");
+    return n * 3;
+}
+
+NOINLINE long klass_f_long(long n)
+{
+    __asm__ volatile("");
+    return n * 5;
+}
+
+NOINLINE long klass_g(void)
+{
+    __asm__ volatile("");
+    return 1;
+}
+
+static inline __attribute__((always_inline)) long inlined(volatile long *n)
+{
+    return *n * 7; /* the inlined line */
+}
+
+NOINLINE long first(long n)
+{
+    volatile long copy = n;
+    long result = inlined(&copy);
+    return result + 1; /* the line of first */
+}
+
+NOINLINE long second(long n)
+{
+    volatile long copy = n + 1;
+    return inlined(&copy);
+}
+
+long alias(long n) __attribute__((alias("second")));
+
+static jmp_buf place;
+
+NOINLINE long again(long n)
+{
+    if (setjmp(place))
+        return n;
+    longjmp(place, 1);
+}
+
 int main(int argc, char **argv)
 {
     long sum = 0;
@@ -87,11 +143,11 @@ int main(int argc, char **argv)
             return 1;
     }
     for (int i = 0; i < 23; i++) {
-        sum += tested(NULL) + looping(5) + two_ways(7) + switched(i);
+        sum += tested(NULL) + looping(5) + two_ways(7) + switched(i) + klass_f_int(1) + first(1) + again(1);
         free(none);
     }
     for (int i = 0; i < 101; i++) {
-        sum += tested("!") + other_way(7) + plain(1, 2, 3);
+        sum += tested("!") + other_way(7) + plain(1, 2, 3) + klass_f_long(1) + second(1) + (i < 7 ? klass_g() : 0);
         void *volatile block = malloc(12347);
         free(block);
     }

@@ -1,0 +1,71 @@
+/*
+ * e.func of a handler with several sites: the cookie has the site's number, and an array the names by that. A name is a string as
+ * string.c describes them, with the mark where it is cut.
+ */
+#include <bpf/bpf.h>
+#include <string.h>
+
+#include "compile/lower.h"
+#include "sys/cookie.h"
+
+enum { MAX_CAPACITY = 128 }; /* of a name: a quarter of the stack */
+
+uint32_t names_capacity(const struct handler *handler)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < handler->name_count; i++)
+        longest = strlen(handler->names[i]) > longest ? strlen(handler->names[i]) : longest;
+    uint32_t capacity = (uint32_t)(longest < MAX_CAPACITY ? longest + 8 : MAX_CAPACITY) & ~7u; /* and the mark */
+    return capacity;
+}
+
+void names_declare(struct lower *lower, struct object *result)
+{
+    const struct handler *handler = lower->function->handler;
+    if (*handler->names_map && object_add_map(result, &(struct object_map){
+                                                          .name = handler->names_map,
+                                                          .type = BPF_MAP_TYPE_ARRAY,
+                                                          .key_size = 4,
+                                                          .value_size = names_capacity(handler),
+                                                          .max_entries = (uint32_t)handler->name_count,
+                                                          .reuse_fd = -1,
+                                                      }))
+        compile_fail(lower->compiler, NULL, "out of memory");
+}
+
+struct operand names_read(struct lower *lower)
+{
+    struct program *program = lower->program;
+    struct handler *handler = lower->function->handler;
+    uint32_t capacity = names_capacity(handler);
+    const char *name = arena_format(program->arena, "names_%zu_%zu", lower->compiler->setups % 10000,
+                                    lower->function->handler_number % 10000);
+    memcpy(handler->names_map, name, strlen(name) + 1);
+    struct slot *number = program_slot(program, 8), *text = program_slot(program, capacity);
+    struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
+    machine_store(program, BPF_DW, operand_slot(number, 0), 0,
+                  machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_SITE_SHIFT)));
+    struct operand args[] = { operand_map(handler->names_map), operand_slot(number, 0) };
+    struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
+    unsigned entry = ledger_add(lower->compiler, arena_format(program->arena, "%s: hit at a place that is not known", handler->probe));
+    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), lower_loss(lower, entry, NULL, 0));
+    memory_copy(lower, operand_slot(text, 0), 0, found, 0, capacity);
+    return operand_slot(text, 0);
+}
+
+int names_fill(const struct handler *handler, const struct loaded *loaded)
+{
+    char text[MAX_CAPACITY];
+    if (!*handler->names_map)
+        return 0;
+    int fd = loaded_map_fd(loaded, handler->names_map), result = fd < 0 ? fd : 0;
+    size_t capacity = names_capacity(handler);
+    for (uint32_t i = 0; i < handler->name_count && !result; i++) {
+        size_t length = strlen(handler->names[i]);
+        memset(text, 0, sizeof text);
+        memcpy(text, handler->names[i], length < capacity ? length : capacity - 1);
+        text[capacity - 1] = length >= capacity;
+        result = bpf_map_update_elem(fd, &i, text, BPF_ANY);
+    }
+    return result;
+}

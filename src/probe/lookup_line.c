@@ -1,0 +1,74 @@
+/* Sites by source line: DWARF tells where its code begins. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "probe/lookup.h"
+#include "sym/debuginfo.h"
+
+/* The addresses of a line. */
+struct addresses {
+    uint64_t *items;
+    size_t count;
+    bool exhausted;
+};
+
+static void note_address(uint64_t address, void *context)
+{
+    struct addresses *addresses = context;
+    if ((addresses->count & (addresses->count - 1)) == 0) {
+        uint64_t *items = realloc(addresses->items, (addresses->count ? addresses->count * 2 : 1) * sizeof *items);
+        if (!items) {
+            addresses->exhausted = true;
+            return;
+        }
+        addresses->items = items;
+    }
+    addresses->items[addresses->count++] = address;
+}
+
+/* What there is instead of the line of SPEC. */
+static int no_line(const struct binary *binary, const struct spec *spec, unsigned nearest, struct error *err)
+{
+    const char *file = binary_module(binary)->name;
+    if (nearest)
+        return error_set(err, -ENOENT, "%s: no code of %s comes from that line; line %u has some", spec->text, file, nearest);
+    return error_set(err, -ENOENT, "%s: no code of %s comes from a file '%s'", spec->text, file, spec->file);
+}
+
+/* Reads the debug information of BINARY, or of its separate debug file. */
+static int open_debuginfo(const struct binary *binary, const struct spec *spec, struct debuginfo **debuginfo, struct error *err)
+{
+    struct binary *debug = NULL;
+    const struct elffile *elf = binary_elf(binary);
+    if (!debuginfo_is_in(elf) && binary_open_debug(binary, &debug) == 0)
+        elf = binary_elf(debug);
+    int result = debuginfo_open(debuginfo, elf, NULL);
+    binary_close(debug);
+    if (result == -ENODATA)
+        return error_set(err, result, "%s: %s has no debug information, which source lines are found by\ncompile it with -g, or install "
+                         "its debug symbols", spec->text, binary_module(binary)->name);
+    return result < 0 ? error_set(err, result, "%s: cannot read the debug information of %s", spec->text, binary_module(binary)->name) : 0;
+}
+
+int lookup_line(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
+{
+    struct debuginfo *debuginfo;
+    struct addresses addresses = {0};
+    unsigned nearest;
+    int result = open_debuginfo(binary, spec, &debuginfo, err);
+    if (result < 0)
+        return result;
+    debuginfo_find_line(debuginfo, spec->file, spec->line, note_address, &addresses, &nearest);
+    debuginfo_free(debuginfo);
+    if (addresses.exhausted)
+        result = error_set(err, -ENOMEM, "out of memory");
+    else if (!addresses.count)
+        result = no_line(binary, spec, nearest, err);
+    for (size_t i = 0; i < addresses.count && result == 0; i++) {
+        struct spec place = *spec;
+        place.address = addresses.items[i];
+        result = lookup_address(binary, &place, list, err);
+    }
+    free(addresses.items);
+    return result;
+}
