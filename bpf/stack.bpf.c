@@ -262,8 +262,8 @@ long uplua_stack_odd(struct scratch *scratch, long address)
     }
     if (ip >= LOWEST_CODE && ip < USER_ADDRESSES)
         return ip;
-    scratch->end = !ip ? STACK_WHOLE : scratch->guessed && scratch->guessed == scratch->count ? STACK_NO_TABLE
-                                                                                              : STACK_UNREADABLE;
+    int guessed = scratch->guessed && scratch->guessed == scratch->count + 1; /* by what was no frame pointer */
+    scratch->end = guessed ? STACK_NO_TABLE : ip ? STACK_UNREADABLE : STACK_WHOLE;
     return 0;
 }
 

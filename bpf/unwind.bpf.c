@@ -200,8 +200,10 @@ static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
 /* Where an address is, by the kernel's own account. */
 struct area {
     struct unwind_kernel *kernel;
-    __u64 start, end, offset, file;
+    __u64 start, end, offset, file, flags;
 };
+
+#define AREA_EXECUTABLE 4 /* VM_EXEC */
 
 static __always_inline __u64 kernel_word(__u64 address)
 {
@@ -217,6 +219,7 @@ static long on_area(void *task __attribute__((unused)), void *vma, struct area *
     bpf_probe_read_kernel(&area->end, 8, vma + kernel->area_end);
     bpf_probe_read_kernel(&area->offset, 8, vma + kernel->area_offset);
     bpf_probe_read_kernel(&area->file, 8, vma + kernel->area_file);
+    bpf_probe_read_kernel(&area->flags, 8, vma + kernel->area_flags);
     return 0;
 }
 
@@ -235,7 +238,7 @@ static __always_inline struct unwind_early *early_of(__u32 tgid, __u64 space)
     return early;
 }
 
-/* Where an address is in a file that has a table. */
+/* Where an address is in a file; TABLE 0: code that has no table. */
 struct place {
     __u64 table, offset;
 };
@@ -261,8 +264,12 @@ static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwin
         place->offset = address - early->ranges[i].start + early->ranges[i].offset;
         return 1;
     }
-    if (bpf_find_vma(task, address, on_area, &area, 0) || !area.file)
+    if (bpf_find_vma(task, address, on_area, &area, 0) || !(area.flags & AREA_EXECUTABLE))
         return 0;
+    if (!area.file) { /* code that the program has made */
+        place->table = 0;
+        return 1;
+    }
     __u64 inode = kernel_word(area.file + kernel->file_inode);
     struct unwind_inode file = {
         .inode = kernel_word(inode + kernel->inode_number),

@@ -97,7 +97,10 @@ struct unwind_process {
 
 #define UNWIND_PROCESSES 16384
 
-/* Tables by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. */
+/*
+ * Tables by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. 0: the file has
+ * none.
+ */
 #define UNWIND_FILES UNWIND_TABLES
 
 struct unwind_inode {
@@ -128,7 +131,8 @@ struct unwind_early {
 struct unwind_kernel {
     __u32 listening; /* 1: there is a user half, which makes tables */
     __u32 changes;   /* of what is in unwind_process */
-    __u32 area_start, area_end, area_offset, area_file; /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file */
+    /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file, vm_flags */
+    __u32 area_start, area_end, area_offset, area_file, area_flags;
     __u32 task_space;                                   /* struct task_struct: mm */
     __u32 file_inode;                                   /* struct file: f_inode */
     __u32 inode_number, inode_super;                    /* struct inode: i_ino, i_sb */

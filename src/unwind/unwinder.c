@@ -111,26 +111,27 @@ static int build(void *context, const struct elffile *elf, const struct debugfil
     return unwind_table_build(&unwinder->pending[unwinder->pending_count].table, elf, search, &unwinder->rules, NULL);
 }
 
+/* The table NUMBER is found by its file too; 0: the file has none. */
+static void write_file(const struct unwinder *unwinder, uint64_t device, uint64_t inode, uint32_t number)
+{
+    struct unwind_inode file = {.inode = inode, .device = major(device) << 20 | minor(device)};
+    if (inode)
+        bpf_map_update_elem(unwinder->maps.files, &file, &number, BPF_ANY);
+}
+
 static void build_table(struct unwinder *unwinder, struct image *image, uint64_t device, uint64_t inode)
 {
     if (!image || image_table(image) || unwinder->pending_count == UNWIND_MAPPINGS)
         return;
     image_set_table(image, -1);
-    if (image_read(image, build, unwinder))
+    if (image_read(image, build, unwinder)) {
+        write_file(unwinder, device, inode, 0);
         return;
+    }
     struct pending *pending = &unwinder->pending[unwinder->pending_count++];
     pending->image = image;
     pending->device = device;
     pending->inode = inode;
-}
-
-/* The table NUMBER is found by its file too. */
-static void write_file(const struct unwinder *unwinder, const struct pending *pending, uint32_t number)
-{
-    struct unwind_inode file = {.inode = pending->inode,
-                               .device = major(pending->device) << 20 | minor(pending->device)};
-    if (file.inode)
-        bpf_map_update_elem(unwinder->maps.files, &file, &number, BPF_ANY);
 }
 
 /* Writes the tables that were built, and the rules that they use, into the kernel's maps. */
@@ -150,7 +151,7 @@ static void write_tables(struct unwinder *unwinder)
             place->start_block = (uint32_t)(table->start >> UNWIND_BLOCK_SHIFT);
             place->block_count = table->block_count;
             image_set_table(unwinder->pending[i].image, (int)unwinder->place_count);
-            write_file(unwinder, &unwinder->pending[i], unwinder->place_count);
+            write_file(unwinder, unwinder->pending[i].device, unwinder->pending[i].inode, unwinder->place_count);
             unwinder->counts.tables++;
             unwinder->counts.rows += table->row_count;
             unwinder->counts.bytes += unwind_table_chunks(table) * sizeof *table->chunks;
@@ -297,6 +298,7 @@ static void write_kernel(struct unwinder *unwinder)
         {"vm_area_struct", "vm_end", 0},
         {"vm_area_struct", "vm_pgoff", 0},
         {"vm_area_struct", "vm_file", 0},
+        {"vm_area_struct", "vm_flags", 0},
         {"file", "f_inode", 0},
         {"inode", "i_ino", 0},
         {"inode", "i_sb", 0},
@@ -309,10 +311,10 @@ static void write_kernel(struct unwinder *unwinder)
         {"return_instance", "next", 0},
     };
     uint32_t *const places[] = {
-        &kernel->area_start,     &kernel->area_end,     &kernel->area_offset,     &kernel->area_file,
-        &kernel->file_inode,     &kernel->inode_number, &kernel->inode_super,     &kernel->super_device,
-        &kernel->task_space,     &kernel->task_uprobes, &kernel->uprobes_returns, &kernel->return_stack,
-        &kernel->return_original, &kernel->return_next,
+        &kernel->area_start,  &kernel->area_end,     &kernel->area_offset,     &kernel->area_file,
+        &kernel->area_flags,  &kernel->file_inode,   &kernel->inode_number,    &kernel->inode_super,
+        &kernel->super_device, &kernel->task_space,  &kernel->task_uprobes,    &kernel->uprobes_returns,
+        &kernel->return_stack, &kernel->return_original, &kernel->return_next,
     };
     int rc = kernel_btf_fields(fields, sizeof fields / sizeof *fields);
     for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)

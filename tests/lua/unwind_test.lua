@@ -110,6 +110,34 @@ for _, program in ipairs { "./build/targets/chain-debug-frame", "./build/targets
   check(program, "library", "called_back inner through library", "a library beside it", GLIBC)
 end
 
+-- Code without call frame information, in a file with some and in a file with none: by frame pointers, and where there are none no
+-- further.
+for _, kind in ipairs { "bare", "none" } do
+  local program = "./build/targets/chain-" .. kind
+  local stop = { incomplete = ("[no unwind table: chain-%s]"):format(kind) }
+  for _, calls in ipairs { "shallow", "deep" } do
+    local one = stack(program, calls, stop)
+    is(one.names, "mark descend", "the call, and its caller, whose own caller nothing tells")
+    is(one.last, stop.incomplete, "which is said")
+  end
+  program = program .. "-pointers"
+  local START = kind == "bare" and GLIBC or { names = " main .*_start$", incomplete = "[no unwind table: chain-none-pointers]" }
+  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls by frame pointers", START)
+  check(program, "deep", DESCEND:rep(101) .. "deep", "101 calls by frame pointers", START)
+  check(program, "variable", "variable", "a frame of variable size by its pointer", START)
+  check(program, "aligned", "aligned", "an aligned frame by its pointer", START)
+end
+
+local bare = stack("./build/targets/bare/chain", "library", { incomplete = "[no unwind table: libchain.so]" })
+is(bare.names, "mark called_back inner", "into a library without a table, and no further")
+is(bare.last, "[no unwind table: libchain.so]", "which is named")
+
+-- Code that the program has made: with frame pointers, without.
+check("./build/targets/chain", "generated", "? generate generated", "through code in memory by its frame pointer", GLIBC)
+local unframed = stack("./build/targets/chain", "unframed", { incomplete = "[no unwind table: [anon]]" })
+is(unframed.names, "mark ?", "into such code, and no further")
+is(unframed.last, "[no unwind table: [anon]]", "which is said")
+
 -- musl is built without call frame information; its signal trampoline is known by its code.
 check_chains("./build/targets/chain-musl", MUSL)
 check_chains("./build/targets/chain-musl-clang", MUSL)

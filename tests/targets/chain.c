@@ -2,7 +2,7 @@
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
  *   chain KIND    shallow (23 calls), deep (101), variable, aligned, expression, saved, held, handler, sorted, thread,
- *                 library, mappings
+ *                 generated, unframed, library, mappings
  *
  * Built with -DSTATIC it loads no library.
  */
@@ -148,6 +148,48 @@ NOINLINE long thread(void)
     return (long)result;
 }
 
+/* Calls mark through CODE, which the program writes while it runs, as a just-in-time compiler does. */
+static long generate(const void *code, size_t size)
+{
+    void *place = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (place == MAP_FAILED)
+        return -1;
+    memcpy(place, code, size);
+    if (mprotect(place, 1 << 16, PROT_READ | PROT_EXEC))
+        return -1;
+    __builtin___clear_cache((char *)place, (char *)place + size);
+    void (*call)(void (*)(void));
+    memcpy(&call, &place, sizeof call);
+    call(mark);
+    return sink;
+}
+
+/* It keeps frame pointers. */
+NOINLINE long generated(void)
+{
+#ifdef __x86_64__
+    /* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+    static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+#else
+    /* stp x29, x30, [sp, #-16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #16; ret */
+    static const unsigned code[] = {0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0};
+#endif
+    return generate(code, sizeof code) + sink;
+}
+
+/* It keeps none, and a zero where one would be. */
+NOINLINE long unframed(void)
+{
+#ifdef __x86_64__
+    /* push %rbp; xor %ebp, %ebp; call *%rdi; pop %rbp; ret */
+    static const unsigned char code[] = {0x55, 0x31, 0xed, 0xff, 0xd7, 0x5d, 0xc3};
+#else
+    /* stp x29, x30, [sp, #-16]!; mov x29, xzr; blr x0; ldp x29, x30, [sp], #16; ret */
+    static const unsigned code[] = {0xa9bf7bfd, 0xaa1f03fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0};
+#endif
+    return generate(code, sizeof code) + sink;
+}
+
 #ifdef STATIC
 static long library(const char *program)
 {
@@ -192,7 +234,7 @@ int main(int argc, char **argv)
         long (*run)(void);
     } kinds[] = {{"shallow", shallow},       {"deep", deep},   {"variable", variable}, {"aligned", aligned},
                  {"expression", expression}, {"saved", saved}, {"held", held},         {"handler", handler},
-                 {"sorted", sorted},         {"thread", thread}};
+                 {"sorted", sorted},         {"thread", thread}, {"generated", generated}, {"unframed", unframed}};
     const char *kind = argc > 1 ? argv[1] : "";
     if (!strcmp(kind, "library"))
         return library(argv[0]) < 0;

@@ -4,6 +4,8 @@ TARGETS := $(filter-out build/targets/lib%,$(TARGETS)) build/targets/libshim.so 
            build/targets/chain-static-pie-clang build/targets/chain-musl build/targets/chain-musl-static \
            build/targets/chain-musl-clang build/targets/pads build/targets/pads-clang \
            $(addprefix build/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
+           $(addprefix build/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
+           build/targets/bare/chain build/targets/bare/libchain.so \
            $(addprefix build/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so)
 
 build/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
@@ -88,6 +90,31 @@ build/targets/chain-debug-frame: $(CHAIN_FILES) tests/targets/noinline.h | $(CHE
 build/targets/chain-debug-frame-zlib: $(CHAIN_FILES) tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) $(DEBUG_FRAME) -gz=zlib -o $@ $(CHAIN_FILES) -ldl
+
+# Our own code has no call frame information at all; with "pointers" it has frame pointers.
+build/targets/chain-bare: $(CHAIN_FILES) tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) $(DEBUG_FRAME) -g0 -o $@ $(CHAIN_FILES) -ldl
+
+build/targets/chain-bare-pointers: $(CHAIN_FILES) tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) $(DEBUG_FRAME) -g0 -fno-omit-frame-pointer -o $@ $(CHAIN_FILES) -ldl
+
+# Not even the linker's.
+build/targets/chain-none%: build/targets/chain-bare%
+	$(call say,COPY,$@) objcopy --remove-section=.eh_frame --remove-section=.eh_frame_hdr $< $@
+
+build/targets/chain-none: build/targets/chain-bare
+	$(call say,COPY,$@) objcopy --remove-section=.eh_frame --remove-section=.eh_frame_hdr $< $@
+
+# A program that has it with a library that has not.
+build/targets/bare/chain: build/targets/chain
+	@mkdir -p $(@D)
+	$(call say,COPY,$@) cp $< $@
+
+build/targets/bare/libchain.so: tests/targets/libchain.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) $(DEBUG_FRAME) -g0 -fPIC -shared -nostartfiles -o $@ $<
 
 # A library of some of our own code.
 FRAMES_FILES := $(wildcard src/unwind/*.c src/sym/*.c)
