@@ -227,21 +227,32 @@ static int add_section(struct call_frames *frames, const struct elffile *elf,
     return rc ? error_set(err, rc, "out of memory") : 0;
 }
 
+/* Bytes of code: of sections, since a segment may hold everything else too; of segments where there are no sections. */
+static uint64_t code_size(const struct elffile *elf)
+{
+    uint64_t size = 0;
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (elf->sections[i].sh_flags & SHF_EXECINSTR)
+            size += elf->sections[i].sh_size;
+    for (size_t i = 0; i < elf->segment_count && !elf->section_count; i++)
+        if (elf->segments[i].p_type == PT_LOAD && elf->segments[i].p_flags & PF_X)
+            size += elf->segments[i].p_filesz;
+    return size;
+}
+
 /* True if what has been read describes half of the code or more. Records that overlap, as only damaged ones do, count twice. */
 static bool describes_most(const struct call_frames *frames, const struct elffile *elf)
 {
-    uint64_t code = 0, described = 0;
-    for (size_t i = 0; i < elf->segment_count; i++)
-        if (elf->segments[i].p_type == PT_LOAD && elf->segments[i].p_flags & PF_X)
-            code += elf->segments[i].p_filesz;
+    uint64_t described = 0;
     for (size_t i = 0; i < frames->fde_count; i++)
         described += frames->fdes[i].end - frames->fdes[i].start;
-    return described >= code / 2;
+    return described >= code_size(elf) / 2;
 }
 
 /* The same of the debug file of ELF. */
 static int add_debug_file(struct call_frames *frames, const struct elffile *elf, const struct debugfile_search *search)
 {
+    frames->searched = true;
     int fd = debugfile_open(elf, search);
     if (fd < 0)
         return 0;

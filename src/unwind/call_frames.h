@@ -38,6 +38,7 @@ struct call_frames {
     struct fde *fdes; /* by ascending start; of equal ones the first in the sections comes first */
     size_t cie_count, fde_count, cie_capacity, fde_capacity;
     size_t damaged; /* records left out */
+    bool searched;  /* for a debug file */
 };
 
 /*

@@ -10,9 +10,7 @@
 
 enum {
     BLOCK = 1 << UNWIND_BLOCK_SHIFT,
-    MAX_ROWS = 1 << 23,   /* a browser has two million */
-    MAX_BLOCKS = 1 << 21, /* 2 GiB of code */
-    PADDING = 16,         /* bytes at most between functions that are only aligned: no code */
+    PADDING = 16, /* bytes at most between functions that are only aligned: no code */
 };
 
 /* Rows in the making: offset << 16 | rule's number. */
@@ -51,9 +49,9 @@ static void add(struct builder *builder, uint64_t offset, uint32_t number)
         return;
     if (builder->count == builder->capacity) {
         size_t larger = builder->capacity ? builder->capacity * 2 : 1024;
-        uint64_t *grown = larger > MAX_ROWS ? NULL : realloc(builder->rows, larger * sizeof *grown);
+        uint64_t *grown = larger > UNWIND_MAX_ROWS ? NULL : realloc(builder->rows, larger * sizeof *grown);
         if (!grown) {
-            builder->rc = larger > MAX_ROWS ? -EFBIG : -ENOMEM;
+            builder->rc = larger > UNWIND_MAX_ROWS ? -EFBIG : -ENOMEM;
             return;
         }
         builder->rows = grown;
@@ -147,16 +145,16 @@ static uint8_t *row_at(const struct unwind_table *table, uint32_t number)
     return &rows[number / UNWIND_CHUNK_ROWS].rows[number % UNWIND_CHUNK_ROWS * UNWIND_ROW_SIZE];
 }
 
-static uint32_t read_row(const struct unwind_table *table, uint32_t number)
+uint32_t unwind_table_read(const struct unwind_table *table, uint32_t number)
 {
     uint32_t row = 0;
     memcpy(&row, row_at(table, number), UNWIND_ROW_SIZE);
     return row;
 }
 
-static void write_row(struct unwind_table *table, uint32_t number, uint64_t offset, uint64_t rule)
+static void write_row(struct unwind_table *table, uint32_t number, uint64_t offset, uint32_t rule)
 {
-    uint32_t row = UNWIND_ROW(offset, (uint32_t)rule);
+    uint32_t row = UNWIND_ROW(offset, rule);
     memcpy(row_at(table, number), &row, UNWIND_ROW_SIZE);
 }
 
@@ -173,7 +171,7 @@ static int pack(struct unwind_table *table, const struct builder *builder)
     uint64_t first = builder->rows[0] >> 16, last = builder->rows[builder->count - 1] >> 16;
     table->start = first / BLOCK * BLOCK;
     uint64_t blocks = (last - table->start) / BLOCK + 1;
-    if (blocks > MAX_BLOCKS)
+    if (blocks > UNWIND_MAX_BLOCKS)
         return -EFBIG;
     bool lead = first != table->start;
     table->block_count = (uint32_t)blocks;
@@ -186,7 +184,8 @@ static int pack(struct unwind_table *table, const struct builder *builder)
         write_row(table, count++, table->start, RULE_UNKNOWN);
     uint64_t block = 0;
     for (size_t i = 0; i < builder->count; i++) {
-        uint64_t offset = builder->rows[i] >> 16, rule = builder->rows[i] & 0xffff;
+        uint64_t offset = builder->rows[i] >> 16;
+        uint32_t rule = builder->rows[i] & 0xffff;
         while (block < (offset - table->start) / BLOCK)
             write_before(table, ++block, count);
         write_row(table, count++, offset, rule);
@@ -213,6 +212,7 @@ int unwind_table_build(struct unwind_table *table, const struct elffile *elf, co
         goto out;
     }
     table->damaged = (uint32_t)frames.damaged;
+    table->searched = frames.searched;
     for (size_t i = 0; i < frames.cie_count; i++)
         good[i] = cfa_start(&frames.cies[i], &states[i]);
     size_t count = list_functions(&frames, elf, functions);
@@ -247,12 +247,12 @@ uint32_t unwind_table_find(const struct unwind_table *table, uint64_t offset)
     uint32_t low = unwind_table_before(table, (uint32_t)block), high = unwind_table_before(table, (uint32_t)block + 1);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (UNWIND_ROW_OFFSET(read_row(table, middle)) <= offset % BLOCK)
+        if (UNWIND_ROW_OFFSET(unwind_table_read(table, middle)) <= offset % BLOCK)
             low = middle + 1;
         else
             high = middle;
     }
-    return UNWIND_ROW_RULE(read_row(table, low - 1));
+    return UNWIND_ROW_RULE(unwind_table_read(table, low - 1));
 }
 
 uint32_t unwind_table_row(const struct unwind_table *table, uint32_t number, uint64_t *offset)
@@ -265,7 +265,7 @@ uint32_t unwind_table_row(const struct unwind_table *table, uint32_t number, uin
         else
             high = middle;
     }
-    uint32_t row = read_row(table, number);
+    uint32_t row = unwind_table_read(table, number);
     *offset = table->start + ((uint64_t)low << UNWIND_BLOCK_SHIFT) + UNWIND_ROW_OFFSET(row);
     return UNWIND_ROW_RULE(row);
 }

@@ -5,6 +5,7 @@
 #ifndef UPLUA_UNWIND_TABLE_H
 #define UPLUA_UNWIND_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,12 @@
 #include "sym/elffile.h"
 #include "sys/error.h"
 #include "unwind/rules.h"
+
+/* What is believable. */
+enum {
+    UNWIND_MAX_ROWS = 1 << 23,   /* a browser has two million */
+    UNWIND_MAX_BLOCKS = 1 << 21, /* 2 GiB of code */
+};
 
 struct unwind_table {
     uint64_t start; /* offset in the file of the first block */
@@ -21,6 +28,7 @@ struct unwind_table {
     uint32_t function_count; /* FDEs */
     uint32_t damaged;        /* records and functions of which a part could not be read */
     uint32_t unknown;        /* rows whose rule cannot be expressed */
+    bool searched;           /* a debug file was looked for, since it says little of its code */
 };
 
 /*
@@ -43,6 +51,9 @@ static inline uint32_t unwind_table_before(const struct unwind_table *table, uin
 {
     return table->chunks[block / UNWIND_CHUNK_WORDS].words[block % UNWIND_CHUNK_WORDS];
 }
+
+/* Row NUMBER as it is kept: UNWIND_ROW(offset, rule). */
+uint32_t unwind_table_read(const struct unwind_table *table, uint32_t number);
 
 /* The number of the rule that holds at OFFSET in the file. */
 uint32_t unwind_table_find(const struct unwind_table *table, uint64_t offset);

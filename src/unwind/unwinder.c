@@ -16,6 +16,7 @@
 
 #include "sym/image.h"
 #include "sys/btf.h"
+#include "unwind/cache.h"
 #include "unwind/slabs.h"
 #include "unwind/table.h"
 
@@ -30,6 +31,7 @@ struct unwinder {
     struct symbols *symbols;
     struct unwinder_maps maps;
     bool everybody;
+    int cache; /* the folder of tables, -1: none */
     struct unwind_rules rules;
     size_t rules_written;
     uint64_t *kernel_rules;      /* the map, mapped */
@@ -108,7 +110,13 @@ static void forget(struct unwinder *unwinder, pid_t pid)
 static int build(void *context, const struct elffile *elf, const struct debugfile_search *search)
 {
     struct unwinder *unwinder = context;
-    return unwind_table_build(&unwinder->pending[unwinder->pending_count].table, elf, search, &unwinder->rules, NULL);
+    struct unwind_table *table = &unwinder->pending[unwinder->pending_count].table;
+    if (unwinder->cache >= 0 && unwind_cache_load(unwinder->cache, elf, &unwinder->rules, table))
+        return 0;
+    int rc = unwind_table_build(table, elf, search, &unwinder->rules, NULL);
+    if (!rc && unwinder->cache >= 0)
+        unwind_cache_store(unwinder->cache, elf, &unwinder->rules, table);
+    return rc;
 }
 
 /* The table NUMBER is found by its file too; 0: the file has none. */
@@ -334,6 +342,7 @@ int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct
     unwinder->symbols = symbols;
     unwinder->maps = *maps;
     unwinder->everybody = everybody;
+    unwinder->cache = unwind_cache_open();
     unwinder->slabs.map = maps->slabs;
     unwinder->kernel_rules = map_array(maps->rules, RULE_NUMBERS * sizeof *unwinder->kernel_rules);
     unwinder->places = map_array(maps->tables, UNWIND_TABLES * sizeof *unwinder->places);
@@ -361,6 +370,8 @@ void unwinder_free(struct unwinder *unwinder)
     if (unwinder->places)
         munmap(unwinder->places, UNWIND_TABLES * sizeof *unwinder->places);
     unwind_rules_free(&unwinder->rules);
+    if (unwinder->cache >= 0)
+        close(unwinder->cache);
     free(unwinder->pids);
     free(unwinder);
 }

@@ -161,6 +161,19 @@ for _, program in ipairs { "./build/targets/pads", "./build/targets/pads-clang" 
   check_names(plain(rethrown[2]), ("again "):rep(101) .. "rethrown", "first below them", GLIBC)
 end
 
+-- Tables from the disk are the same.
+local cached = target.shell(([[
+  for run in 1 2; do
+    UPLUA_CACHE=$D/cache ./uplua %s ./build/targets/chain -- ./build/targets/chain sorted >>"$D/out" 2>>"$D/err"
+    ls -i "$D/cache" >"$D/$run"
+  done
+  cmp "$D/1" "$D/2" && grep -c . "$D/1" >>"$D/out"
+]]):format(path))
+local first, second, files = cached.out:match "^(1\tmark compare [^\n]* sorted main [^\n]*\n)([^\n]*\n)(%d+)\n$"
+is(cached.err, "", "nothing is missing in two runs with a folder for tables")
+ok(first and first == second, "both have the whole stack")
+ok((tonumber(files) or 0) > 0, "the second by what the first has left")
+
 os.remove(path)
 target.done()
 tap.done_testing()

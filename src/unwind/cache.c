@@ -1,0 +1,342 @@
+#include "unwind/cache.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    FEWEST_ROWS = 4096, /* of which a table is built in 0.5 ms, and read in 0.06 */
+    MOST_FILES = 1024,
+    NAME_SIZE = 2 * ELFFILE_BUILD_ID_MAX + 1 + 16 + 1,
+    USED_EVERY = 24 * 60 * 60, /* seconds: how exact the time of the last use is */
+    ABANDONED = 60,            /* seconds after which a file that is not finished will never be */
+};
+#define MOST_BYTES (INT64_C(64) << 20) /* of all files */
+#define VERSION 1                      /* of the format, of bpf/unwind.h's rules and chunks, and of what makes rules */
+
+/* How a file begins; its rules and chunks follow, whose rows have the numbers of these rules. */
+struct header {
+    char magic[8];
+    uint64_t checksum; /* of all that follows */
+    uint64_t version;
+    uint64_t device, inode, size, modified[2], changed[2]; /* of the ELF file */
+    uint64_t start;
+    uint32_t block_count, row_count, function_count, damaged, unknown, rule_count;
+};
+
+static const char magic[8] = "uplua u";
+
+/* --- the folder ------------------------------------------------------------------------------------------------------ */
+
+/* True if nobody but us can write to it. */
+static bool is_ours(int fd, mode_t kind)
+{
+    struct stat stat;
+    return !fstat(fd, &stat) && (stat.st_mode & S_IFMT) == kind && stat.st_uid == geteuid() && !(stat.st_mode & 022);
+}
+
+static bool folder_path(char *path, size_t size)
+{
+    const char *own = getenv("UPLUA_CACHE"), *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (own)
+        return snprintf(path, size, "%s", own) < (int)size && *own == '/';
+    if (geteuid() == 0) /* whose HOME is often that of the user who calls sudo */
+        return snprintf(path, size, "/var/cache/uplua") < (int)size;
+    if (base && *base == '/')
+        return snprintf(path, size, "%s/uplua", base) < (int)size;
+    if (!home || *home != '/' || snprintf(path, size, "%s/.cache", home) >= (int)size)
+        return false;
+    mkdir(path, 0700);
+    return snprintf(path, size, "%s/.cache/uplua", home) < (int)size;
+}
+
+int unwind_cache_open(void)
+{
+    char path[PATH_MAX];
+    if (!folder_path(path, sizeof path))
+        return -1;
+    mkdir(path, 0700);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && !is_ours(fd, S_IFDIR)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* --- one file -------------------------------------------------------------------------------------------------------- */
+
+/* SIZE is a multiple of 8: a hash for accidents, not for attacks, which the folder's owner keeps away. */
+static uint64_t checksum(uint64_t hash, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < size; i += 8) {
+        uint64_t word;
+        memcpy(&word, at + i, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static struct header header_of(const struct elffile *elf)
+{
+    const struct stat *stat = &elf->stat;
+    struct header header = {
+        .version = VERSION,
+        .device = stat->st_dev,
+        .inode = stat->st_ino,
+        .size = (uint64_t)stat->st_size,
+        .modified = {(uint64_t)stat->st_mtim.tv_sec, (uint64_t)stat->st_mtim.tv_nsec},
+        .changed = {(uint64_t)stat->st_ctim.tv_sec, (uint64_t)stat->st_ctim.tv_nsec},
+    };
+    memcpy(header.magic, magic, sizeof magic);
+    return header;
+}
+
+/* What all files have in common in which a table of the same ELF file is. */
+enum { IDENTITY = offsetof(struct header, version), IDENTITY_SIZE = offsetof(struct header, start) - IDENTITY };
+
+static void name_of(const struct elffile *elf, const struct header *header, char name[static NAME_SIZE])
+{
+    uint8_t id[ELFFILE_BUILD_ID_MAX];
+    size_t length = elffile_build_id(elf, id);
+    for (size_t i = 0; i < length; i++)
+        snprintf(name + 2 * i, 3, "%02x", id[i]);
+    snprintf(name + 2 * length, NAME_SIZE - 2 * length, "-%016llx",
+             (unsigned long long)checksum(0, (const char *)header + IDENTITY, IDENTITY_SIZE));
+}
+
+static uint64_t checksum_of(const struct header *header, const uint64_t *rules, const struct unwind_table *table)
+{
+    size_t from = offsetof(struct header, version);
+    uint64_t hash = checksum(0, (const char *)header + from, sizeof *header - from);
+    hash = checksum(hash, rules, header->rule_count * sizeof *rules);
+    return checksum(hash, table->chunks, unwind_table_chunks(table) * sizeof *table->chunks);
+}
+
+static bool read_all(int fd, void *bytes, size_t size, off_t offset)
+{
+    return pread(fd, bytes, size, offset) == (ssize_t)size;
+}
+
+/*
+ * Gives each row of TABLE instead of its rule's number N the number numbers[N]. False where N is not below COUNT, or the index
+ * is none, or rows do not ascend in each block: a search would find none.
+ */
+static bool renumber(struct unwind_table *table, const uint16_t *numbers, uint32_t count)
+{
+    uint8_t *at = table->chunks[UNWIND_INDEX_CHUNKS(table->block_count)].rows;
+    uint32_t after = unwind_table_before(table, 0), inside = 0;
+    bool good = !after && unwind_table_before(table, 1) && unwind_table_before(table, table->block_count) == table->row_count;
+    for (uint32_t block = 0; good && block < table->block_count; block++) {
+        uint32_t first = after, least = 0; /* offset */
+        after = unwind_table_before(table, block + 1);
+        if (after < first || after > table->row_count)
+            return false;
+        for (uint32_t i = first; i < after; i++) {
+            uint32_t row = (uint32_t)(at[0] | at[1] << 8 | at[2] << 16), rule = UNWIND_ROW_RULE(row);
+            if (rule >= count || UNWIND_ROW_OFFSET(row) < least || (!i && UNWIND_ROW_OFFSET(row)))
+                return false;
+            least = UNWIND_ROW_OFFSET(row) + 1;
+            row += numbers[rule] - rule;
+            at[0] = (uint8_t)row;
+            at[1] = (uint8_t)(row >> 8);
+            at[2] = (uint8_t)(row >> 16);
+            inside = inside == UNWIND_CHUNK_ROWS - 1 ? 0 : inside + 1;
+            at += inside ? UNWIND_ROW_SIZE : UNWIND_ROW_SIZE + 1; /* a chunk ends with an unused byte */
+        }
+    }
+    return good;
+}
+
+/* Reads what follows HEADER in FD, which has exactly that. RULES has room for all there can be. */
+static bool read_table(int fd, const struct header *header, uint64_t *rules, struct unwind_table *table)
+{
+    struct stat stat;
+    *table = (struct unwind_table){.start = header->start,
+                                   .block_count = header->block_count,
+                                   .row_count = header->row_count,
+                                   .function_count = header->function_count,
+                                   .damaged = header->damaged,
+                                   .unknown = header->unknown};
+    if (header->rule_count > RULE_NUMBERS || !table->block_count || table->block_count > UNWIND_MAX_BLOCKS ||
+        !table->row_count || table->row_count > UNWIND_MAX_ROWS)
+        return false;
+    size_t rules_size = header->rule_count * sizeof *rules,
+           chunks_size = unwind_table_chunks(table) * sizeof *table->chunks;
+    if (fstat(fd, &stat) || (uint64_t)stat.st_size != sizeof *header + rules_size + chunks_size)
+        return false;
+    table->chunks = malloc(chunks_size);
+    return table->chunks && read_all(fd, rules, rules_size, sizeof *header) &&
+           read_all(fd, table->chunks, chunks_size, (off_t)(sizeof *header + rules_size)) &&
+           checksum_of(header, rules, table) == header->checksum;
+}
+
+/* Puts off its being thrown away. */
+static void note_use(int fd)
+{
+    struct stat stat;
+    if (!fstat(fd, &stat) && time(NULL) - stat.st_mtim.tv_sec > USED_EVERY)
+        futimens(fd, NULL);
+}
+
+bool unwind_cache_load(int cache, const struct elffile *elf, struct unwind_rules *rules, struct unwind_table *table)
+{
+    char name[NAME_SIZE];
+    struct header wanted = header_of(elf), header;
+    name_of(elf, &wanted, name);
+    int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    uint64_t *own = malloc(RULE_NUMBERS * sizeof *own);
+    uint16_t *numbers = malloc(RULE_NUMBERS * sizeof *numbers);
+    *table = (struct unwind_table){0};
+    bool good = own && numbers && is_ours(fd, S_IFREG) && read_all(fd, &header, sizeof header, 0) &&
+                !memcmp(header.magic, wanted.magic, sizeof wanted.magic) &&
+                !memcmp((char *)&header + IDENTITY, (char *)&wanted + IDENTITY, IDENTITY_SIZE) &&
+                read_table(fd, &header, own, table);
+    for (uint32_t i = 0; good && i < header.rule_count; i++)
+        numbers[i] = (uint16_t)unwind_rules_number(rules, own[i]);
+    good = good && renumber(table, numbers, header.rule_count);
+    if (good)
+        note_use(fd);
+    else
+        unwind_table_free(table);
+    free(numbers);
+    free(own);
+    close(fd);
+    return good;
+}
+
+/* --- writing --------------------------------------------------------------------------------------------------------- */
+
+struct entry {
+    char name[NAME_SIZE];
+    int64_t size;
+    struct timespec used;
+};
+
+static int compare_use(const void *a, const void *b)
+{
+    const struct timespec *x = &((const struct entry *)a)->used, *y = &((const struct entry *)b)->used;
+    if (x->tv_sec != y->tv_sec)
+        return x->tv_sec < y->tv_sec ? -1 : 1;
+    return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
+}
+
+/* The files of the folder; those that a writer has left unfinished, or are too many to list, are removed. */
+static size_t list_files(int cache, struct entry *entries, size_t room)
+{
+    int fd = openat(cache, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    size_t count = 0;
+    if (!folder && fd >= 0)
+        close(fd);
+    for (struct dirent *found; folder && (found = readdir(folder));) {
+        struct stat stat;
+        if (fstatat(cache, found->d_name, &stat, AT_SYMLINK_NOFOLLOW) || !S_ISREG(stat.st_mode))
+            continue;
+        bool unfinished = found->d_name[0] == '.', abandoned = time(NULL) - stat.st_mtim.tv_sec > ABANDONED;
+        if ((unfinished && abandoned) || count == room || strlen(found->d_name) >= NAME_SIZE) {
+            unlinkat(cache, found->d_name, 0);
+        } else if (!unfinished) {
+            struct entry *entry = &entries[count++];
+            strcpy(entry->name, found->d_name);
+            entry->size = stat.st_size;
+            entry->used = stat.st_mtim;
+        }
+    }
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+/* Removes what was not used for longest until there is room for one file of SIZE bytes. */
+static void make_room(int cache, int64_t size)
+{
+    struct entry *entries = malloc(MOST_FILES * sizeof *entries);
+    if (!entries)
+        return;
+    size_t count = list_files(cache, entries, MOST_FILES - 1);
+    int64_t bytes = size;
+    for (size_t i = 0; i < count; i++)
+        bytes += entries[i].size;
+    if (bytes > MOST_BYTES)
+        qsort(entries, count, sizeof *entries, compare_use);
+    for (size_t i = 0; i < count && bytes > MOST_BYTES; i++)
+        if (!unlinkat(cache, entries[i].name, 0))
+            bytes -= entries[i].size;
+    free(entries);
+}
+
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+    return write(fd, bytes, size) == (ssize_t)size;
+}
+
+/* Under another name first: whoever reads meanwhile finds the whole file or none. */
+static void write_file(int cache, const char *name, const struct header *header, const uint64_t *rules,
+                       const struct unwind_table *table)
+{
+    char temporary[64];
+    size_t rules_size = header->rule_count * sizeof *rules,
+           chunks_size = unwind_table_chunks(table) * sizeof *table->chunks;
+    make_room(cache, (int64_t)(sizeof *header + rules_size + chunks_size));
+    snprintf(temporary, sizeof temporary, ".%d-%.16s", (int)getpid(), strrchr(name, '-') + 1);
+    int fd = openat(cache, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    bool written = write_all(fd, header, sizeof *header) && write_all(fd, rules, rules_size) &&
+                   write_all(fd, table->chunks, chunks_size);
+    close(fd);
+    if (!written || renameat(cache, temporary, cache, name))
+        unlinkat(cache, temporary, 0);
+}
+
+void unwind_cache_store(int cache, const struct elffile *elf, const struct unwind_rules *rules,
+                        const struct unwind_table *table)
+{
+    /* What a debug file says, or does not say yet, changes with that file; with all numbers given away, rules are missing. */
+    if (table->row_count < FEWEST_ROWS || table->searched || rules->count == RULE_NUMBERS)
+        return;
+    char name[NAME_SIZE];
+    struct header header = header_of(elf);
+    name_of(elf, &header, name);
+    size_t chunks_size = unwind_table_chunks(table) * sizeof *table->chunks;
+    struct unwind_table copy = *table;
+    uint64_t *own = malloc(RULE_NUMBERS * sizeof *own);
+    uint16_t *numbers = malloc(RULE_NUMBERS * sizeof *numbers); /* in the file, plus 1; 0: not yet */
+    copy.chunks = malloc(chunks_size);
+    if (own && numbers && copy.chunks) {
+        memset(numbers, 0, RULE_NUMBERS * sizeof *numbers);
+        for (uint32_t i = 0; i < table->row_count; i++) {
+            uint32_t number = UNWIND_ROW_RULE(unwind_table_read(table, i));
+            if (!numbers[number]) {
+                own[header.rule_count++] = rules->items[number];
+                numbers[number] = (uint16_t)header.rule_count;
+            }
+        }
+        for (size_t i = 0; i < RULE_NUMBERS; i++)
+            numbers[i] -= numbers[i] != 0;
+        memcpy(copy.chunks, table->chunks, chunks_size);
+        renumber(&copy, numbers, RULE_NUMBERS);
+        header.start = table->start;
+        header.block_count = table->block_count;
+        header.row_count = table->row_count;
+        header.function_count = table->function_count;
+        header.damaged = table->damaged;
+        header.unknown = table->unknown;
+        header.checksum = checksum_of(&header, own, &copy);
+        write_file(cache, name, &header, own, &copy);
+    }
+    free(copy.chunks);
+    free(numbers);
+    free(own);
+}
