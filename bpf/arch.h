@@ -49,6 +49,7 @@
 #define FRAME_RECORD_FRAME -16
 /* struct rt_sigframe: siginfo, and in its ucontext the struct sigcontext. */
 #define SIGNAL_FRAME_POINTER 544
+#define SIGNAL_LINK 552
 #define SIGNAL_STACK_POINTER 560
 #define SIGNAL_INSTRUCTION 568
 #define SIGNAL_TRAMPOLINE 0xd4000001d2801168ull /* mov x8, #139; svc #0 */

@@ -179,6 +179,9 @@ long uplua_stack_special(struct scratch *scratch, long number)
         scratch->ip = peek(sp + SIGNAL_INSTRUCTION);
         scratch->fp = peek(sp + SIGNAL_FRAME_POINTER);
         scratch->sp = peek(sp + SIGNAL_STACK_POINTER);
+#if !RETURN_ADDRESS_ON_STACK
+        scratch->link = CODE_ADDRESS(peek(sp + SIGNAL_LINK)); /* a leaf function may have been interrupted */
+#endif
         scratch->back = 0;
         scratch->start = -1;
         return 1;

@@ -3,7 +3,7 @@
 # tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` compares with,
 #                         `install vm` also what `make test-vm` boots another kernel with, `install browser` and `install debugger`
 #                         what `make test-browser` and `make test-debugger` need
-# Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X.
+# Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X. "f X": the file X.
 set -u
 for_what=${2:-}
 CC=${CC:-cc}
@@ -26,6 +26,7 @@ zlib1g-dev          h   zlib.h
 liblzma-dev         h   lzma.h
 g++                 cmd g++
 musl-tools          cmd musl-gcc
+libc6-arm64-cross   f   /usr/aarch64-linux-gnu/lib/libc.so.6
 clang               cmd clang
 llvm                cmd llvm-strip
 perl                cmd prove
@@ -42,6 +43,7 @@ END
 there() {
     case $1 in
     cmd) command -v "$2" >/dev/null ;;
+    f) [ -e "$2" ] ;;
     h) echo "#include <stddef.h>
              #include <stdint.h>
              #include <stdio.h>

@@ -82,21 +82,6 @@ int arch_return_address(void)
     return x(30);
 }
 
-const struct arch_unwind *arch_unwind(void)
-{
-    /* DWARF for the Arm 64-bit Architecture, 4.1. Linux leaves a signal's frame to the chain of frame pointers. */
-    static const struct arch_unwind unwind = {.stack_pointer = 31, .frame_pointer = 29};
-    return &unwind;
-}
-
-const char *arch_dwarf_register(int number)
-{
-    static const char *const names[] = {"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10",
-                                        "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
-                                        "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp"};
-    return (size_t)number < sizeof names / sizeof *names ? names[number] : "?";
-}
-
 uint16_t arch_elf_machine(void)
 {
     return EM_AARCH64;

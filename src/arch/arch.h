@@ -35,15 +35,15 @@ int arch_register(const char *name);
 
 /* What a walk up the stack needs to know of the registers. */
 struct arch_unwind {
-    uint8_t stack_pointer, frame_pointer; /* their DWARF numbers */
-    bool return_address_saved;            /* by each call, below the CFA; else it is in a register at first */
+    uint8_t stack_pointer, frame_pointer, return_address; /* their DWARF numbers */
+    bool return_address_saved; /* by each call, below the CFA; else it is in its register at first */
     /* Bytes from the stack pointer of a signal's trampoline to the registers in its ucontext; 0: not in call frame information */
     int signal_stack_pointer, signal_frame_pointer, signal_instruction_pointer;
 };
-/* The same as bpf/arch.h has it. Static. */
-const struct arch_unwind *arch_unwind(void);
+/* The same as bpf/arch.h has it, of files with the e_machine MACHINE; NULL: neither x86_64 nor aarch64. Static. */
+const struct arch_unwind *arch_unwind(uint16_t machine);
 /* Name of the register with the DWARF number NUMBER (below 32). Static. */
-const char *arch_dwarf_register(int number);
+const char *arch_dwarf_register(uint16_t machine, int number);
 
 /* ELF e_machine of this CPU. */
 uint16_t arch_elf_machine(void);

@@ -74,28 +74,6 @@ int arch_return_address(void)
     return -1;
 }
 
-const struct arch_unwind *arch_unwind(void)
-{
-    /* System V ABI for AMD64, figure 3.36. struct rt_sigframe's ucontext, once the handler has popped its return address. */
-    static const struct arch_unwind unwind = {
-        .stack_pointer = 7,
-        .frame_pointer = 6,
-        .return_address_saved = true,
-        .signal_stack_pointer = 160,
-        .signal_frame_pointer = 120,
-        .signal_instruction_pointer = 168,
-    };
-    return &unwind;
-}
-
-const char *arch_dwarf_register(int number)
-{
-    /* System V ABI for AMD64, figure 3.36. */
-    static const char *const names[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
-                                        "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
-    return (size_t)number < sizeof names / sizeof *names ? names[number] : "?";
-}
-
 uint16_t arch_elf_machine(void)
 {
     return EM_X86_64;

@@ -89,7 +89,7 @@ static int unwind_parts(lua_State *L)
     luaL_argcheck(L, number >= 0 && (size_t)number < file->rules.count, 2, "no such rule");
     uint64_t rule = file->rules.items[number];
     lua_pushstring(L, kinds[RULE_KIND(rule)]);
-    lua_pushstring(L, arch_dwarf_register(RULE_BASE(rule)));
+    lua_pushstring(L, arch_dwarf_register(file->elf.machine, RULE_BASE(rule)));
     bool deref = RULE_KIND(rule) == RULE_DEREF || RULE_KIND(rule) == RULE_DEREF_BASE;
     lua_pushnumber(L, (lua_Number)(deref ? RULE_PLACE(rule) : RULE_OFFSET(rule)));
     lua_pushnumber(L, deref ? (lua_Number)RULE_ADDEND(rule) : 0);

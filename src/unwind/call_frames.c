@@ -78,7 +78,7 @@ static int read_cie(struct call_frames *frames, uint32_t position, struct bytes 
 {
     uint8_t number = (uint8_t)(frames->section_count - 1);
     const struct frame_section *section = &frames->sections[number];
-    struct cie cie = {.position = position, .section = number, .pointer_encoding = DW_EH_PE_absptr};
+    struct cie cie = {.arch = frames->arch, .position = position, .section = number, .pointer_encoding = DW_EH_PE_absptr};
     uint64_t version = bytes_unsigned(&bytes, 1);
     const char *letters = (const char *)bytes.at;
     while (bytes_unsigned(&bytes, 1))
@@ -268,7 +268,9 @@ static int add_debug_file(struct call_frames *frames, const struct elffile *elf,
 int call_frames_read(struct call_frames *frames, const struct elffile *elf, const struct debugfile_search *search,
                      struct error *err)
 {
-    *frames = (struct call_frames){0};
+    *frames = (struct call_frames){.arch = arch_unwind(elf->machine)};
+    if (!frames->arch)
+        return error_set(err, -ENODATA, "its CPU is neither x86_64 nor aarch64");
     int rc = add_section(frames, elf, frame_section_read, err), debug = 0;
     if (rc != -ENOMEM)
         debug = add_section(frames, elf, frame_section_read_debug, NULL);

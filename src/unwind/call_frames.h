@@ -5,11 +5,13 @@
 #ifndef UPLUA_UNWIND_CALL_FRAMES_H
 #define UPLUA_UNWIND_CALL_FRAMES_H
 
+#include "arch/arch.h"
 #include "sym/debugfile.h"
 #include "unwind/frame_section.h"
 
 /* What the FDEs of a compiler's run have in common. */
 struct cie {
+    const struct arch_unwind *arch;
     uint32_t position; /* in the section */
     uint8_t section;   /* index */
     uint8_t pointer_encoding;
@@ -32,6 +34,7 @@ struct fde {
 enum { CALL_FRAMES_SECTIONS = 3 };
 
 struct call_frames {
+    const struct arch_unwind *arch; /* of the file's CPU */
     struct frame_section sections[CALL_FRAMES_SECTIONS];
     size_t section_count;
     struct cie *cies; /* in the order of the sections */

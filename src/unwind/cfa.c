@@ -3,7 +3,6 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "arch/arch.h"
 #include "unwind/bytes.h"
 #include "unwind/expression.h"
 #include "unwind/rules.h"
@@ -21,7 +20,7 @@ struct machine {
 
 static struct saved *saved_of(struct machine *machine, uint64_t number)
 {
-    if (number == arch_unwind()->frame_pointer)
+    if (number == machine->cie->arch->frame_pointer)
         return &machine->state.frame;
     return number == machine->cie->return_register ? &machine->state.link : NULL;
 }
@@ -265,9 +264,8 @@ static bool place_of(const struct saved *saved, const struct term *cfa, struct p
 }
 
 /* True if the registers are where the kernel puts them for a signal handler, as RULE_SIGNAL says. */
-static bool is_signal(const struct cfa_state *state, const struct term *cfa)
+static bool is_signal(const struct arch_unwind *arch, const struct cfa_state *state, const struct term *cfa)
 {
-    const struct arch_unwind *arch = arch_unwind();
     struct place frame, link;
     return arch->signal_instruction_pointer && cfa->read && !cfa->addend && cfa->base == arch->stack_pointer &&
            cfa->offset == arch->signal_stack_pointer && place_of(&state->frame, cfa, &frame) &&
@@ -279,20 +277,22 @@ static bool is_signal(const struct cfa_state *state, const struct term *cfa)
 /* The rule that STATE amounts to. */
 static uint64_t rule_of(const struct cie *cie, const struct cfa_state *state)
 {
+    if (cie->return_register != cie->arch->return_address) /* glibc's rawmemchr of aarch64 has it in x15 */
+        return RULE_UNKNOWN;
     if (state->link.kind == SAVED_NOWHERE)
         return RULE_END;
     struct term cfa = {.root = TERM_REGISTER, .base = state->base, .offset = state->offset};
     int64_t pushed;
     bool is_plt = state->expression && expression_is_plt(state->expression, state->size, &pushed);
     if (is_plt)
-        cfa = (struct term){.root = TERM_REGISTER, .base = arch_unwind()->stack_pointer, .offset = pushed};
+        cfa = (struct term){.root = TERM_REGISTER, .base = cie->arch->stack_pointer, .offset = pushed};
     else if (state->expression && !expression_term(state->expression, state->size, false, &cfa))
         return RULE_UNKNOWN;
     if (cie->signal)
-        return is_signal(state, &cfa) ? RULE_SIGNAL : RULE_UNKNOWN;
+        return is_signal(cie->arch, state, &cfa) ? RULE_SIGNAL : RULE_UNKNOWN;
     struct place frame, link;
     if (cfa.root != TERM_REGISTER || !place_of(&state->frame, &cfa, &frame) || !place_of(&state->link, &cfa, &link) ||
-        link.from == PLACE_BASE || (link.from == PLACE_REGISTER && arch_unwind()->return_address_saved))
+        link.from == PLACE_BASE || (link.from == PLACE_REGISTER && cie->arch->return_address_saved))
         return RULE_UNKNOWN;
     if (cfa.read)
         return unwind_rule_deref(frame.from == PLACE_BASE ? RULE_DEREF_BASE : RULE_DEREF, cfa.base, cfa.offset,

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "sym/image.h"
 #include "sys/btf.h"
 #include "unwind/cache.h"
@@ -111,6 +112,8 @@ static int build(void *context, const struct elffile *elf, const struct debugfil
 {
     struct unwinder *unwinder = context;
     struct unwind_table *table = &unwinder->pending[unwinder->pending_count].table;
+    if (elf->machine != arch_elf_machine())
+        return -ENODATA;
     if (unwinder->cache >= 0 && unwind_cache_load(unwinder->cache, elf, &unwinder->rules, table))
         return 0;
     int rc = unwind_table_build(table, elf, search, &unwinder->rules, NULL);

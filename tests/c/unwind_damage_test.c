@@ -145,7 +145,7 @@ static void test_overlaps(void)
         Elf64_Phdr segments[2];
         uint8_t eh_frame_header[8], records[sizeof records];
     } file = {
-        .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_phnum = 2,
+        .header = {.e_machine = arch_elf_machine(), .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_phnum = 2,
                    .e_phentsize = sizeof(Elf64_Phdr), .e_phoff = sizeof(Elf64_Ehdr)},
         .segments = {{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 0x2000, .p_memsz = 0x2000},
                      {.p_type = PT_GNU_EH_FRAME}},

@@ -18,6 +18,7 @@
 
 /* What libdw says of one address. */
 struct oracle {
+    const struct arch_unwind *arch;
     Elf *elf;
     Dwarf_CFI *cfi;
     uint64_t compared, different, unexpressed;
@@ -60,17 +61,18 @@ static int where(Dwarf_Frame *frame, int number, uint64_t *base, int64_t *offset
 }
 
 /* The rule that libdw's answer for FRAME amounts to; independently of src/unwind. */
-static uint64_t rule_of(Dwarf_Frame *frame)
+static uint64_t rule_of(const struct arch_unwind *arch, Dwarf_Frame *frame)
 {
     Dwarf_Op *ops;
     size_t count;
     bool signal;
-    const struct arch_unwind *arch = arch_unwind();
     uint64_t base, link_base, frame_base;
     int64_t offset, frame_at, link_at;
     int link_register = dwarf_frame_info(frame, NULL, NULL, &signal);
     int link = where(frame, link_register, &link_base, &link_at),
         saved = where(frame, arch->frame_pointer, &frame_base, &frame_at);
+    if (link_register != arch->return_address)
+        return RULE_UNKNOWN;
     if (link == 2)
         return RULE_END;
     if (dwarf_frame_cfa(frame, &ops, &count) || !count)
@@ -88,7 +90,7 @@ static uint64_t rule_of(Dwarf_Frame *frame)
                    : RULE_UNKNOWN;
     bool read = count > 1 && ops[1].atom == DW_OP_deref, added = count == 3 && ops[2].atom == DW_OP_plus_uconst;
     bool from_base = read && saved == 3 && frame_base == base;
-    if (count != 1u + read + added || link != 1 || (saved > 1 && !from_base) || (saved == 1 && !frame_at))
+    if (count != 1u + read + added || (link != 1 && (link || arch->return_address_saved)) || (saved > 1 && !from_base) || (saved == 1 && !frame_at))
         return RULE_UNKNOWN;
     if (read)
         return unwind_rule_deref(from_base ? RULE_DEREF_BASE : RULE_DEREF, base, offset,
@@ -99,7 +101,7 @@ static uint64_t rule_of(Dwarf_Frame *frame)
 static void compare(struct oracle *oracle, const char *path, uint64_t address, uint64_t offset, uint64_t rule)
 {
     Dwarf_Frame *frame = NULL;
-    uint64_t expected = dwarf_cfi_addrframe(oracle->cfi, address, &frame) ? RULE_UNKNOWN : rule_of(frame);
+    uint64_t expected = dwarf_cfi_addrframe(oracle->cfi, address, &frame) ? RULE_UNKNOWN : rule_of(oracle->arch, frame);
     oracle->compared++;
     oracle->unexpressed += frame && expected == RULE_UNKNOWN;
     if (expected != rule && oracle->different++ < 10)
@@ -207,6 +209,7 @@ static void test_file(const char *path, const char *frames, bool required)
     unwind_rules_init(&rules);
     ok(fd >= 0 && !elffile_open(&file, fd) && oracle.cfi, "%s is an ELF file", path);
     uint64_t begin = now();
+    oracle.arch = arch_unwind(file.machine);
     if (is_int(unwind_table_build(&table, &file, &search, &rules, &err), 0, "it has an unwind table")) {
         uint64_t took = now() - begin;
         compare_all(&oracle, path, &file, frames, &table, &rules);
@@ -250,6 +253,10 @@ int main(int argc, char **argv)
     test_file("/lib64/ld-linux-x86-64.so.2", NULL, false);
     test_file("/usr/bin/python3", NULL, false);
     test_file("/proc/self/exe", NULL, true);
+    /* Of the other CPU, from Debian's packages for cross-compilers. */
+    test_file("/usr/aarch64-linux-gnu/lib/libc.so.6", NULL, arch_elf_machine() == EM_X86_64);
+    test_file("/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1", NULL, false);
+    test_file("/usr/aarch64-linux-gnu/lib/libm.so.6", NULL, false);
     static const char *const debug[][2] = {{"frames", "frames"}, {"frames-clang", "frames-clang"},
                                            {"frames-zlib", "frames-zlib"}, {"frames-split", "frames-split.debug"}};
     for (size_t i = 0; i < sizeof debug / sizeof *debug; i++) {
