@@ -36,7 +36,7 @@ static __always_inline __u64 log2_floor(__u64 v)
 }
 
 /* The bucket of V in an lhist of COUNT buckets of STEP from LOW on: 0 for what is below, COUNT + 1 for what is above. */
-__hidden unsigned long uplua_linear_bucket(long v, long low, unsigned long step, unsigned long count)
+__noinline unsigned long uplua_linear_bucket(long v, long low, unsigned long step, unsigned long count)
 {
     if (v < low)
         return 0;
@@ -48,7 +48,7 @@ __hidden unsigned long uplua_linear_bucket(long v, long low, unsigned long step,
  * The bucket of V in an hdr with 2^BITS buckets to each power of two, and twice as many of width 1 at the beginning; the last one is for
  * negative values. Source: HdrHistogram's countsArrayIndex, with a lowest discernible value of 1.
  */
-__hidden unsigned long uplua_hdr_bucket(long v, unsigned long bits)
+__noinline unsigned long uplua_hdr_bucket(long v, unsigned long bits)
 {
     if (v < 0)
         return (64 - bits) << bits;

@@ -28,7 +28,7 @@ local cases = {
     h:add(e.arg1) l:add(e.arg2) d:add(e.arg3) st[e.arg4]:add(e.arg5) lo:add(e.arg6) hi[e.arg7]:add(e.arg8)
     h:add(e.arg2) l:add(e.arg3) d:add(e.arg4) st[e.arg5]:add(e.arg6) lo:add(e.arg7) hi[e.arg8]:add(e.arg9)
     h:add(e.arg3) l:add(e.arg4) d:add(e.arg5) st[e.arg6]:add(e.arg7) lo:add(e.arg8) hi[e.arg9]:add(e.arg10)
-  end, 20000 },
+  end, 10000 },
   { "numbers that meet in a loop, and are compared there", function(e)
     local a, b, c, d = 0LL, 0LL, 0LL, 0LL
     for i = 1, e.arg1 do
@@ -47,7 +47,7 @@ local cases = {
       if a > e.arg2 + e.arg3 + e.arg4 + e.arg5 + e.arg6 + e.arg7 then n[7]:inc() end
     end
     numbers[a] = b + c + d
-  end, 20000 },
+  end, 10000 },
   { "strings that change in a loop", function(e)
     local a, b, c, d, f, g = "a", "b", "c", "d", "f", "g"
     for i = 1, e.arg1 do
@@ -62,7 +62,7 @@ local cases = {
       if e.arg10 == i then n[3]:inc() end
     end
     texts[1] = a texts[2] = b texts[3] = c texts[4] = d texts[5] = f texts[6] = g
-  end, 20000 },
+  end, 10000 },
   { "fields that are set in a loop", function(e)
     local r = { a = 1, b = 2, c = 3, d = 4, f = 5, g = 6 }
     for i = 1, e.arg1 do
@@ -77,7 +77,7 @@ local cases = {
       if e.arg10 == i then n[3]:inc() end
     end
     numbers[1] = r.a + r.b + r.c + r.d + r.f + r.g
-  end, 20000 },
+  end, 10000 },
 }
 
 for i, case in ipairs(cases) do
