@@ -51,6 +51,9 @@ uint16_t arch_elf_machine(void);
 /* True if OFFSET is the start of an instruction when CODE (SIZE bytes, a function's first) is decoded from its start. */
 bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset);
 
+/* True if CODE (SIZE bytes) begins with an instruction that does nothing. */
+bool arch_is_nop(const uint8_t *code, size_t size);
+
 /* What a stub of the procedure linkage table does. */
 enum arch_stub {
     ARCH_STUB_NONE,  /* nothing known: the table's head, or padding */

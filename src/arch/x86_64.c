@@ -94,6 +94,15 @@ bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
     return at == offset;
 }
 
+bool arch_is_nop(const uint8_t *code, size_t size)
+{
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction instruction;
+    return ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
+           ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code, size, &instruction)) &&
+           instruction.mnemonic == ZYDIS_MNEMONIC_NOP;
+}
+
 /* [endbr64] [bnd] jmp *slot(%rip), or [endbr64] push $index; … */
 enum arch_stub arch_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot, uint32_t *index)
 {
