@@ -19,6 +19,8 @@ terminal, a prompt. A script name without a slash is looked up among the install
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
       --info            prints what this kernel offers, and how each kind of probe is set with it
       --self            traces uplua itself too
+      --list KIND[:WHAT]    prints what can be probed: usdt:PID, usdt:FILE, usdt:FILE:PROVIDER:NAME, with patterns (* ? [])
+  -v, --verbose         with --list, the arguments and their types too
       --symbolize PID ADDRESS...  prints the functions that hold these addresses of a process
       --unwind-info FILE [ADDRESS]  prints how stacks are walked through FILE's code, or its code at ADDRESS
   -V, --version
@@ -108,6 +110,8 @@ local known = {
   ["--explain"]  = { set = function(options) options.explain = true end },
   ["--info"]     = { set = function(options) options.info = true end },
   ["--self"]     = { set = function(options) options.self = true end },
+  ["--list"]     = { value = "KIND:WHAT", set = function(options, what) options.list = what end },
+  ["--verbose"]  = { set = function(options) options.verbose = true end },
   ["--symbolize"] = { value = "PID", set = function(options, word)
     local pids = parse_pids(word, {})
     if not pids or #pids ~= 1 then wrong("--symbolize needs a PID and addresses, as in --symbolize 4242 0x7f3a1c29ef04") end
@@ -117,7 +121,7 @@ local known = {
   ["--version"]  = { set = function(options) options.version = true end },
   ["--help"]     = { set = function(options) options.help = true end },
 }
-local short = { e = "--execute", p = "--pid", c = "--command", V = "--version", h = "--help" }
+local short = { e = "--execute", p = "--pid", c = "--command", V = "--version", h = "--help", v = "--verbose" }
 
 local function set_option(options, name, value, argv, i)
   local option = known[name]

@@ -194,6 +194,17 @@ local function run_prompt(options)
   return result
 end
 
+local function list(options)
+  local ok, message = pcall(function()
+    open_target(options)
+    require "uplua.list"(options.list, options.verbose)
+  end)
+  target.close()
+  if ok then return 0 end
+  failure.report(tostring(message) .. (cli.is_usage(message) and "\n" .. cli.usage or ""))
+  return cli.is_usage(message) and 2 or 1
+end
+
 -- main(argv) → exit status. ARGV[0] is the program.
 return function(argv)
   local ok, options = pcall(cli.parse, argv)
@@ -217,6 +228,7 @@ return function(argv)
   if options.unwind_info then
     return try(require "uplua.unwind_info", options.unwind_info, options.script) and 0 or 1
   end
+  if options.list then return list(options) end
   if options.symbolize then
     return try(require "uplua.symbolize", options.symbolize, { options.script, unpack(options.arguments) }) and 0 or 1
   end

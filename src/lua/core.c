@@ -12,6 +12,7 @@ static const luaL_Reg objects[] = {
     { "system", system_open_lua },
     { "target", target_open_lua },
     { "unwind", unwind_open_lua },
+    { "usdt", usdt_open_lua },
     { NULL, NULL },
 };
 

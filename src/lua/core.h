@@ -23,6 +23,7 @@ int symbols_open_lua(lua_State *L);
 int system_open_lua(lua_State *L);
 int target_open_lua(lua_State *L);
 int unwind_open_lua(lua_State *L);
+int usdt_open_lua(lua_State *L);
 
 /* Raises ERR's text as a Lua error, as it stands: it is made for the user and needs no position in uplua's own code. */
 int core_raise(lua_State *L, const struct error *err);

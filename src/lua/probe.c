@@ -6,6 +6,7 @@
 
 #include "lua/core.h"
 #include "lua/event.h"
+#include "lua/sites.h"
 #include "lua/target.h"
 #include "probe/address.h"
 #include "probe/kernel.h"
@@ -36,6 +37,15 @@ static void *new_object(lua_State *L, size_t size, const char *class)
     luaL_getmetatable(L, class);
     lua_setmetatable(L, -2);
     return object;
+}
+
+void sites_push(lua_State *L, struct site **sites, size_t *count)
+{
+    struct lua_sites *self = new_object(L, sizeof *self, SITES);
+    self->sites.items = *sites;
+    self->sites.count = *count;
+    *sites = NULL;
+    *count = 0;
 }
 
 /* The specs at INDEX, a string or a list of strings, in userdata that is pushed. */

@@ -85,16 +85,22 @@ static uint64_t cookie_of(const struct attach *attach, const struct site *site)
            (uint64_t)(site - attach->sites) << COOKIE_SITE_SHIFT;
 }
 
-/* A link at the COUNT places that OFFSETS and COOKIES say, which are all in the file of SITE: its descriptor or -errno. */
-static int link_multi(const struct attach *attach, const struct site *site, pid_t pid, const uint64_t *offsets,
-                      const uint64_t *cookies, size_t count)
+/* Places in one file, as the kernel wants them. */
+struct places {
+    const uint64_t *offsets, *cookies;
+    const uint64_t *semaphores; /* or NULL */
+};
+
+/* A link at the COUNT PLACES, which are all in the file of SITE: its descriptor or -errno. */
+static int link_multi(const struct attach *attach, const struct site *site, pid_t pid, const struct places *places, size_t count)
 {
     bool session = attach->kind == ATTACH_SESSION;
     struct uprobe_multi probe = {
         .attach_type = session ? ATTACH_TYPE_UPROBE_SESSION : ATTACH_TYPE_UPROBE_MULTI,
         .path = site->path,
-        .offsets = offsets,
-        .cookies = cookies,
+        .offsets = places->offsets,
+        .cookies = places->cookies,
+        .semaphores = places->semaphores,
         .count = (uint32_t)count,
         .at_return = attach->kind == ATTACH_RETURN,
         .pid = pid,
@@ -112,32 +118,43 @@ static bool is_refusal(int code)
  * Links the COUNT places. Where the kernel refuses an instruction, the halves get links of their own, down to the one place that it
  * refuses; which instructions it takes depends on its version. 0 or -errno: of a place that is ALONE, also that.
  */
-static int link_or_halve(const struct attach *attach, const struct site *site, pid_t pid, const uint64_t *offsets,
-                         const uint64_t *cookies, size_t count, bool alone)
+static int link_or_halve(const struct attach *attach, const struct site *site, pid_t pid, const struct places *places, size_t count,
+                         bool alone)
 {
-    int fd = link_multi(attach, site, pid, offsets, cookies, count);
+    int fd = link_multi(attach, site, pid, places, count);
     if (fd >= 0)
         return link_keep(attach->link, fd);
     if (!is_refusal(fd) || alone)
         return fd;
     if (count == 1)
-        return link_refuse(attach->link, attach->sites[*cookies >> COOKIE_SITE_SHIFT].function);
-    int result = link_or_halve(attach, site, pid, offsets, cookies, count / 2, false);
-    return result < 0 ? result
-                      : link_or_halve(attach, site, pid, offsets + count / 2, cookies + count / 2, count - count / 2, false);
+        return link_refuse(attach->link, attach->sites[*places->cookies >> COOKIE_SITE_SHIFT].function);
+    size_t half = count / 2;
+    struct places rest = {places->offsets + half, places->cookies + half, places->semaphores ? places->semaphores + half : NULL};
+    int result = link_or_halve(attach, site, pid, places, half, false);
+    return result < 0 ? result : link_or_halve(attach, site, pid, &rest, count - half, false);
 }
 
-/* All SITES lie in one file. WORDS: room for two for each of them. */
+static bool have_semaphores(const struct site *sites, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (sites[i].semaphore)
+            return true;
+    return false;
+}
+
+/* All SITES lie in one file. WORDS: room for three for each of them. */
 static int attach_multi(const struct attach *attach, const struct site *sites, uint64_t *words, size_t count,
                         struct error *err)
 {
-    uint64_t *offsets = words, *cookies = words + count;
+    uint64_t *offsets = words, *cookies = words + count, *semaphores = words + 2 * count;
+    struct places places = {offsets, cookies, have_semaphores(sites, count) ? semaphores : NULL};
     for (size_t i = 0; i < count; i++) {
         offsets[i] = sites[i].offset;
         cookies[i] = cookie_of(attach, &sites[i]);
+        semaphores[i] = sites[i].semaphore;
     }
     for (size_t i = 0; i < attach->pid_count; i++) {
-        int result = link_or_halve(attach, sites, attach->pids[i], offsets, cookies, count, count == 1);
+        int result = link_or_halve(attach, sites, attach->pids[i], &places, count, count == 1);
         if (result < 0)
             return failed(result, sites, err);
     }
@@ -152,6 +169,7 @@ static int attach_perf(const struct attach *attach, const struct site *sites, si
             .offset = sites[s].offset,
             .at_return = attach->kind == ATTACH_RETURN,
             .cookie = cookie_of(attach, &sites[s]),
+            .semaphore = sites[s].semaphore,
         };
         for (size_t i = 0; i < attach->pid_count; i++) {
             probe.pid = attach->pids[i];
@@ -191,7 +209,7 @@ static int attach_file(const struct attach *attach, const struct site *sites, si
         return result;
     if (attach->kind != ATTACH_SESSION && !feature_available(FEATURE_UPROBE_MULTI))
         return attach_perf(attach, sites, count, err);
-    uint64_t *words = calloc(count, 2 * sizeof *words);
+    uint64_t *words = calloc(count, 3 * sizeof *words);
     if (!words)
         return error_set(err, -ENOMEM, "out of memory");
     result = attach_multi(attach, sites, words, count, err);

@@ -261,7 +261,7 @@ int resolve_binaries(const struct spec *spec, const struct target *target, struc
 }
 
 /* Names come from files of the target: nothing in them may reach a terminal as a control sequence. */
-static void make_printable(struct error *err)
+void resolve_make_printable(struct error *err)
 {
     for (unsigned char *c = (unsigned char *)(err ? err->text : ""); *c; c++) {
         if ((*c < ' ' && *c != '\n') || *c == 0x7f)
@@ -389,7 +389,7 @@ int probe_resolve_all(const char *const *specs, size_t count, const struct targe
     *sites = (struct sites){list.items, list.count, list.skipped, list.skipped_count};
     if (result < 0) {
         probe_sites_free(sites);
-        make_printable(err);
+        resolve_make_printable(err);
     }
     return result;
 }
@@ -413,11 +413,7 @@ void sites_free(struct site *sites, size_t count)
     free(sites);
 }
 
-/*
- * All modules of the target, the C library where the target is the whole machine. With LINKED, also those that its
- * processes are linked with and have not mapped yet.
- */
-static int all_modules(const struct target *target, bool linked, struct modules *modules, struct error *err)
+int resolve_all(const struct target *target, bool linked, struct modules *modules, struct error *err)
 {
     int result = 0;
     if (!target || (!target->count && !target->command)) {
@@ -467,7 +463,7 @@ int probe_modules_defining(const char *name, const struct target *target, char *
         struct modules modules = {0};
         free(*paths);
         *paths = NULL;
-        result = all_modules(target, linked, &modules, err);
+        result = resolve_all(target, linked, &modules, err);
         if (result == 0) {
             *paths = calloc(modules.count + 1, sizeof **paths);
             result = *paths ? add_defining(name, &modules, *paths, count) : -ENOMEM;

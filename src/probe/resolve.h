@@ -1,4 +1,4 @@
-/* The files that a spec means. */
+/* From what users write to the files that it means for a target. */
 #ifndef UPLUA_PROBE_RESOLVE_H
 #define UPLUA_PROBE_RESOLVE_H
 
@@ -6,8 +6,14 @@
 #include "probe/spec.h"
 #include "probe/target.h"
 
-/* Appends to FOUND the files that the binary of SPEC means in TARGET: one, or one for each process where they differ.
- * 0, or -errno with the reason in ERR. */
+/* Appends to FOUND the files that SPEC's binary means for TARGET (as probe_resolve has it), without doubles. Only its text and binary count. */
 int resolve_binaries(const struct spec *spec, const struct target *target, struct modules *found, struct error *err);
+/*
+ * Appends to MODULES all that TARGET has mapped, or for a command will; the C library where it is the whole machine. With LINKED, also
+ * those that its processes are linked with and have not mapped yet.
+ */
+int resolve_all(const struct target *target, bool linked, struct modules *modules, struct error *err);
+/* Makes ERR's text, which may have names of the target's files in it, fit for a terminal. */
+void resolve_make_printable(struct error *err);
 
 #endif

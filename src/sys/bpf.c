@@ -141,6 +141,7 @@ int uprobe_multi_link(int program, const struct uprobe_multi *probe)
         .attach_type = probe->attach_type,
         .path = (uintptr_t)probe->path,
         .offsets = (uintptr_t)probe->offsets,
+        .ref_ctr_offsets = (uintptr_t)probe->semaphores,
         .cookies = (uintptr_t)probe->cookies,
         .cnt = probe->count,
         .uprobe_flags = probe->at_return ? UPROBE_FLAG_RETURN : 0,

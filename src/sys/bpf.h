@@ -38,6 +38,7 @@ struct uprobe_multi {
     const char *path;
     const uint64_t *offsets; /* file offsets */
     const uint64_t *cookies; /* what bpf_get_attach_cookie gives at each; NULL: 0 */
+    const uint64_t *semaphores; /* file offsets of counters that are above 0 while the link is there, 0: none; NULL: none at all */
     uint32_t count;
     bool at_return;
     pid_t pid; /* only this process; 0: all */

@@ -11,6 +11,8 @@
 
 #define DEVICES "/sys/bus/event_source/devices/"
 
+enum { SEMAPHORE_BIT = 32 }; /* PERF_UPROBE_REF_CTR_OFFSET_SHIFT, include/linux/perf_event.h of Linux 4.20 */
+
 /* The number that FORMAT finds in the file PATH; -ENODEV without such a file. */
 static int number_in(const char *path, const char *format)
 {
@@ -62,15 +64,21 @@ static int find_device(const char *name, struct device *device)
     return device->type < 0 || device->return_bit < 0 || device->return_bit > 63 ? -ENODEV : 0;
 }
 
-/* Runs PROGRAM at what WHERE and OFFSET are to the DEVICE. */
-static int run_at_probe(const struct device *device, uint64_t where, uint64_t offset, bool at_return, pid_t pid, int program,
+/* The DEVICE's own setting for a probe. */
+static uint64_t config_of(const struct device *device, bool at_return)
+{
+    return at_return ? UINT64_C(1) << device->return_bit : 0;
+}
+
+/* Runs PROGRAM at what CONFIG, WHERE and OFFSET are to the DEVICE. */
+static int run_at_probe(const struct device *device, uint64_t config, uint64_t where, uint64_t offset, pid_t pid, int program,
                         uint64_t cookie)
 {
     struct perf_event_attr attr;
     memset(&attr, 0, sizeof attr);
     attr.size = sizeof attr;
     attr.type = (uint32_t)device->type;
-    attr.config = at_return ? UINT64_C(1) << device->return_bit : 0;
+    attr.config = config;
     attr.config1 = where;
     attr.config2 = offset;
     return run_at_event(&attr, pid ? pid : -1, pid ? -1 : 0, program, cookie);
@@ -84,8 +92,10 @@ int perf_uprobe_attach(int program, const struct perf_uprobe *probe)
      * memory (kernel/trace/trace_uprobe.c, uprobe_perf_filter), before the event's own task is looked at.
      */
     int code = find_device("uprobe", &device);
-    return code ? code : run_at_probe(&device, (uintptr_t)probe->path, probe->offset, probe->at_return, probe->pid, program,
-                                      probe->cookie);
+    if (code || probe->semaphore > UINT32_MAX)
+        return code ? code : -EFBIG;
+    return run_at_probe(&device, config_of(&device, probe->at_return) | probe->semaphore << SEMAPHORE_BIT,
+                        (uintptr_t)probe->path, probe->offset, probe->pid, program, probe->cookie);
 }
 
 int perf_kprobe_attach(int program, const struct perf_kprobe *probe)
@@ -95,8 +105,8 @@ int perf_kprobe_attach(int program, const struct perf_kprobe *probe)
     if (code)
         return code;
     /* An address stands where the offset does otherwise, when there is no name. */
-    return run_at_probe(&device, (uintptr_t)probe->function, probe->function ? probe->offset : probe->address,
-                        probe->at_return, 0, program, probe->cookie);
+    return run_at_probe(&device, config_of(&device, probe->at_return), (uintptr_t)probe->function,
+                        probe->function ? probe->offset : probe->address, 0, program, probe->cookie);
 }
 
 int perf_event_attach(int program, const struct perf_event_attr *event, pid_t pid, int cpu)

@@ -11,6 +11,7 @@ struct perf_uprobe {
     const char *path;
     uint64_t offset; /* in the file */
     bool at_return;
+    uint64_t semaphore; /* file offset of a counter that is above 0 while the event is there, below 2^32; 0: none */
     uint64_t cookie; /* what bpf_get_attach_cookie gives; 0: kernels before 5.15 can do it too */
     pid_t pid; /* only where this process maps the file; 0: everywhere */
 };

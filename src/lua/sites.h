@@ -1,0 +1,12 @@
+/* Sites of probes as the object that core.probe.attach takes, for the C files of src/lua that find some. */
+#ifndef UPLUA_LUA_SITES_H
+#define UPLUA_LUA_SITES_H
+
+#include <lua.h>
+
+#include "probe/probe.h"
+
+/* Pushes an object that owns the COUNT SITES from then on: both are cleared. May raise that there is no memory, and then owns nothing. */
+void sites_push(lua_State *L, struct site **sites, size_t *count);
+
+#endif

@@ -1,0 +1,142 @@
+/* usdt: USDT probes of binaries, and where their arguments are. */
+#include <lauxlib.h>
+#include <stdio.h>
+
+#include "lua/core.h"
+#include "lua/sites.h"
+#include "lua/target.h"
+#include "probe/usdt.h"
+
+#define PROBES "uplua.usdt"
+
+/* What was found, until it has moved into tables. */
+struct lua_probes {
+    struct usdt_probe *probes;
+    size_t count;
+};
+
+static void set_integer(lua_State *L, const char *name, int64_t value)
+{
+    lua_pushnumber(L, (lua_Number)value);
+    lua_setfield(L, -2, name);
+}
+
+static void set_string(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value);
+    lua_setfield(L, -2, name);
+}
+
+/* Pushes an argument as lua/uplua/setup.lua describes it, with its `text` in the note. */
+static void push_argument(lua_State *L, const struct usdt_argument *argument)
+{
+    static const char *const places[] = {
+        [USDT_REGISTER] = "context", [USDT_MEMORY] = "memory", [USDT_CONSTANT] = "constant", [USDT_NOWHERE] = "nowhere",
+    };
+    const struct usdt_operand *operand = &argument->operand;
+    char number[32];
+    lua_createtable(L, 0, 8); /* argument */
+    set_string(L, "text", argument->text);
+    set_string(L, "kind", "integer");
+    set_string(L, "place", places[operand->place]);
+    set_integer(L, "bits", operand->bits);
+    switch (operand->place) {
+    case USDT_REGISTER:
+        set_integer(L, "offset", operand->base);
+        break;
+    case USDT_MEMORY:
+        set_integer(L, "base", operand->base);
+        set_integer(L, "offset", operand->displacement);
+        set_integer(L, "index", operand->index);
+        set_integer(L, "index_bits", operand->index_bits);
+        set_integer(L, "shift", operand->shift);
+        break;
+    case USDT_CONSTANT:
+        snprintf(number, sizeof number, "%lld", (long long)operand->displacement);
+        set_string(L, "number", number);
+        break;
+    case USDT_NOWHERE:
+        set_string(L, "type", operand->why);
+        break;
+    }
+}
+
+/* Pushes { provider, name, module, semaphore = boolean, problem, sites, arguments }; the sites move there. */
+static void push_probe(lua_State *L, struct usdt_probe *probe)
+{
+    lua_createtable(L, 0, 7); /* probe */
+    set_string(L, "provider", probe->provider);
+    set_string(L, "name", probe->name);
+    set_string(L, "module", probe->sites->module);
+    set_string(L, "problem", probe->problem);
+    lua_pushboolean(L, probe->sites->semaphore != 0);
+    lua_setfield(L, -2, "semaphore");
+    lua_createtable(L, (int)probe->argument_count, 0); /* probe arguments */
+    for (size_t i = 0; i < probe->argument_count; i++) {
+        push_argument(L, &probe->arguments[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    lua_setfield(L, -2, "arguments");
+    sites_push(L, &probe->sites, &probe->site_count);
+    lua_setfield(L, -2, "sites");
+}
+
+static struct lua_probes *new_probes(lua_State *L)
+{
+    struct lua_probes *self = lua_newuserdata(L, sizeof *self);
+    *self = (struct lua_probes){0};
+    luaL_getmetatable(L, PROBES);
+    lua_setmetatable(L, -2);
+    return self;
+}
+
+static int push_probes(lua_State *L, struct lua_probes *self)
+{
+    lua_createtable(L, (int)self->count, 0); /* list */
+    for (size_t i = 0; i < self->count; i++) {
+        push_probe(L, &self->probes[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+/* usdt.find(spec) → { { provider, name, module, semaphore, sites, arguments }, … }; raises the reason where there is none */
+static int usdt_find_lua(lua_State *L)
+{
+    const char *spec = luaL_checkstring(L, 1);
+    struct lua_probes *self = new_probes(L);
+    struct error err = { 0 };
+    if (usdt_find(spec, lua_target(L), &self->probes, &self->count, &err))
+        return core_raise(L, &err);
+    return push_probes(L, self);
+}
+
+/* usdt.list(binary or nil, provider, name) → the same, of patterns; what cannot be attached has a `problem`. Without BINARY: the target's */
+static int usdt_list_lua(lua_State *L)
+{
+    const char *binary = luaL_optstring(L, 1, NULL), *provider = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 3);
+    struct lua_probes *self = new_probes(L);
+    struct error err = { 0 };
+    if (usdt_list(binary, provider, name, lua_target(L), &self->probes, &self->count, &err))
+        return core_raise(L, &err);
+    return push_probes(L, self);
+}
+
+static int probes_gc(lua_State *L)
+{
+    struct lua_probes *self = luaL_checkudata(L, 1, PROBES);
+    usdt_free(self->probes, self->count);
+    self->probes = NULL;
+    self->count = 0;
+    return 0;
+}
+
+int usdt_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = { { "find", usdt_find_lua }, { "list", usdt_list_lua }, { NULL, NULL } };
+    static const luaL_Reg no_methods[] = { { NULL, NULL } };
+    core_new_class(L, PROBES, no_methods, probes_gc);
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

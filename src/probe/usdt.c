@@ -1,0 +1,482 @@
+#include "probe/usdt.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "probe/binary.h"
+#include "probe/notes.h"
+#include "probe/resolve.h"
+#include "probe/suggest.h"
+
+enum {
+    MAX_PROBES = 4096,    /* programs that one spec may become */
+    MAX_ARGUMENTS = 32,   /* sys/sdt.h has macros for 12 */
+    MAX_SYMBOLS = 256,    /* that are looked up in one file */
+    LONGEST_NOP = 16,
+};
+
+/* BINARY:PROVIDER:NAME */
+struct wanted {
+    char *text, *binary; /* binary NULL: any */
+    char *provider, *name;
+    bool either; /* PROVIDER may also be a binary's name */
+};
+
+struct found {
+    struct usdt_probe *items;
+    size_t count, sites;
+    size_t notes;       /* in all files searched */
+    bool provider_seen; /* that was wanted */
+    struct suggest suggest;
+};
+
+/* One file while it is searched. */
+struct search {
+    const struct wanted *wanted;
+    const struct binary *binary;
+    struct binary *debug; /* for symbols; opened when needed */
+    bool debug_tried;
+    unsigned symbols; /* looked up so far */
+    struct found *found;
+};
+
+/* --- what users write --- */
+
+static void wanted_free(struct wanted *wanted)
+{
+    free(wanted->text);
+    free(wanted->binary);
+    free(wanted->provider);
+    free(wanted->name);
+}
+
+/* PostgreSQL's manual and others write query-start for what the file calls query__start, as DTrace does. */
+static char *name_of(const char *text)
+{
+    char *name = malloc(2 * strlen(text) + 1), *to = name;
+    bool set = strchr(text, '[') != NULL; /* of characters, from one to another */
+    for (; name && *text; text++) {
+        *to++ = *text == '-' && !set ? '_' : *text;
+        if (*text == '-' && !set)
+            *to++ = '_';
+    }
+    if (name)
+        *to = '\0';
+    return name;
+}
+
+static bool is_file(const char *path, const char *end)
+{
+    char *copy = strndup(path, (size_t)(end - path));
+    bool exists = copy && access(copy, F_OK) == 0;
+    free(copy);
+    return exists;
+}
+
+/* Where the parts of TEXT begin, from the right, since paths may have colons. */
+static bool split(const char *text, const char **provider, const char **name)
+{
+    const char *last = strrchr(text, ':'), *middle = last ? memrchr(text, ':', (size_t)(last - text)) : NULL;
+    if (!last || last == text || !last[1] || middle == text)
+        return false;
+    *name = last + 1;
+    bool path = memchr(text, '/', (size_t)(last - text)) != NULL;
+    if (middle && path && is_file(text, last) && !is_file(text, middle))
+        middle = NULL;
+    if (middle && !path && memchr(text, ':', (size_t)(middle - text)))
+        return false;
+    *provider = middle ? middle + 1 : NULL;
+    return true;
+}
+
+static int parse(const char *text, struct wanted *wanted, struct error *err)
+{
+    const char *provider, *name;
+    memset(wanted, 0, sizeof *wanted);
+    if (!split(text, &provider, &name))
+        return error_set(err, -EINVAL,
+                         "'%s' names no USDT probe; write BINARY:PROVIDER:NAME, such as libstdc++:libstdcxx:throw, or "
+                         "PROVIDER:NAME of the target's",
+                         text);
+    wanted->text = strdup(text);
+    wanted->name = name_of(name);
+    wanted->either = !provider && !memchr(text, '/', (size_t)(name - text));
+    const char *end = (provider ? provider : name) - 1;
+    if (!wanted->either)
+        wanted->binary = strndup(text, (size_t)(end - text));
+    if (wanted->either)
+        wanted->provider = strndup(text, (size_t)(end - text));
+    else
+        wanted->provider = provider && name - provider > 1 ? strndup(provider, (size_t)(name - 1 - provider)) : strdup("*");
+    return wanted->text && wanted->name && wanted->provider && (wanted->binary || wanted->either)
+               ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+/* --- symbols in operands --- */
+
+struct symbol {
+    const char *name;
+    size_t length;
+    uint64_t address;
+};
+
+static int match_symbol(const struct function *function, void *context)
+{
+    struct symbol *symbol = context;
+    if (function->name_length != symbol->length || memcmp(function->name, symbol->name, symbol->length))
+        return 0;
+    symbol->address = function->address;
+    return 1;
+}
+
+static bool find_symbol(struct search *search, struct symbol *symbol)
+{
+    if (search->symbols++ >= MAX_SYMBOLS)
+        return false;
+    if (binary_functions(search->binary, match_symbol, symbol) == 1)
+        return true;
+    if (!search->debug_tried && binary_open_debug(search->binary, &search->debug) < 0)
+        search->debug = NULL;
+    search->debug_tried = true;
+    return search->debug && binary_functions(search->debug, match_symbol, symbol) == 1;
+}
+
+static bool is_fixed(const struct binary *binary)
+{
+    Elf64_Ehdr header;
+    return elffile_read(binary_elf(binary), 0, &header, sizeof header) == 0 && header.e_type == ET_EXEC;
+}
+
+/*
+ * Turns what OPERAND says of addresses in the file into what can be computed at the probe, which lies at ADDRESS: as far from there as in
+ * the file, wherever that is mapped.
+ */
+static void locate(struct search *search, uint64_t address, struct usdt_operand *operand)
+{
+    bool absolute = operand->place == USDT_MEMORY && operand->base < 0;
+    if (operand->place == USDT_NOWHERE || (!operand->symbol && !absolute))
+        return;
+    if (operand->symbol) {
+        struct symbol symbol = {.name = operand->symbol, .length = operand->symbol_length};
+        if (!find_symbol(search, &symbol)) {
+            usdt_nowhere(operand, "the note names a symbol for it that the file does not have (stripped)");
+            return;
+        }
+        operand->displacement += (int64_t)symbol.address;
+    }
+    if (absolute) {
+        operand->base = arch_instruction_pointer();
+        operand->displacement -= (int64_t)address;
+    } else if (!is_fixed(search->binary)) {
+        usdt_nowhere(operand, "it has to do with an address that is not known before the program is loaded");
+    }
+    operand->symbol = NULL;
+    operand->relative = false;
+}
+
+/* --- where a probe is --- */
+
+static const char *check_instruction(const struct binary *binary, uint64_t offset)
+{
+    uint8_t code[LONGEST_NOP];
+    size_t size = binary_read(binary, offset, code, sizeof code);
+    return arch_is_nop(code, size) ? NULL : "its note is damaged: a probe there, where no nop is, would corrupt the program";
+}
+
+/* File offset of the semaphore at ADDRESS in *OFFSET, or why there is none. */
+static const char *find_semaphore(const struct binary *binary, uint64_t address, uint64_t *offset)
+{
+    const struct elffile *elf = binary_elf(binary);
+    *offset = 0;
+    for (size_t i = 0; address && i < elf->segment_count; i++) {
+        const Elf64_Phdr *segment = &elf->segments[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_W && address >= segment->p_vaddr &&
+            address - segment->p_vaddr < segment->p_filesz && segment->p_filesz - (address - segment->p_vaddr) >= 2 &&
+            !__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset))
+            return NULL;
+    }
+    return address ? "its note is damaged: its semaphore, which tells the program that somebody traces, lies in no data of the file" : NULL;
+}
+
+static const char *locate_site(const struct binary *binary, const struct note *note, struct site *site)
+{
+    if (binary_offset(binary, note->address, &site->offset) < 0)
+        return "its note is damaged: its address lies outside of the code";
+    const char *problem = check_instruction(binary, site->offset);
+    return problem ? problem : find_semaphore(binary, note->semaphore, &site->semaphore);
+}
+
+static int make_site(struct search *search, const struct note *note, struct site *site, const char **problem)
+{
+    const struct module *module = binary_module(search->binary);
+    *site = (struct site){.path = strdup(module->path), .module = strdup(module->name), .address = note->address};
+    if (asprintf(&site->function, "%s:%s", note->provider, note->name) < 0)
+        site->function = NULL;
+    *problem = locate_site(search->binary, note, site);
+    return site->path && site->module && site->function ? 0 : -ENOMEM;
+}
+
+/* --- probes with equal arguments --- */
+
+static bool same_operand(const struct usdt_operand *a, const struct usdt_operand *b)
+{
+    bool same_index = a->index_bits == b->index_bits && (!a->index_bits || (a->index == b->index && a->shift == b->shift));
+    return a->place == b->place && a->bits == b->bits && a->base == b->base && same_index &&
+           a->displacement == b->displacement && a->why == b->why;
+}
+
+static bool is_alike(const struct usdt_probe *a, const struct usdt_probe *b)
+{
+    if (strcmp(a->name, b->name) || strcmp(a->provider, b->provider) || strcmp(a->sites->path, b->sites->path) ||
+        a->problem != b->problem || a->argument_count != b->argument_count)
+        return false;
+    for (size_t i = 0; i < a->argument_count; i++)
+        if (!same_operand(&a->arguments[i].operand, &b->arguments[i].operand))
+            return false;
+    return true;
+}
+
+static void free_probe(struct usdt_probe *probe)
+{
+    sites_free(probe->sites, probe->site_count);
+    for (size_t i = 0; i < probe->argument_count; i++)
+        free(probe->arguments[i].text);
+    free(probe->arguments);
+    free(probe->provider);
+    free(probe->name);
+}
+
+void usdt_free(struct usdt_probe *probes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free_probe(&probes[i]);
+    free(probes);
+}
+
+/* Adds PROBE, of one site, which moves into FOUND unless that fails. */
+static int add_probe(struct found *found, struct usdt_probe *probe)
+{
+    if (found->sites >= MAX_SITES)
+        return -E2BIG;
+    for (size_t i = 0; i < found->count; i++) {
+        struct usdt_probe *other = &found->items[i];
+        if (!is_alike(other, probe))
+            continue;
+        struct site *sites = realloc(other->sites, (other->site_count + 1) * sizeof *sites);
+        if (!sites)
+            return -ENOMEM;
+        other->sites = sites;
+        sites[other->site_count++] = *probe->sites;
+        free(probe->sites);
+        probe->sites = NULL;
+        probe->site_count = 0;
+        free_probe(probe);
+        found->sites++;
+        return 0;
+    }
+    struct usdt_probe *items = found->count < MAX_PROBES ? realloc(found->items, (found->count + 1) * sizeof *items) : NULL;
+    if (!items)
+        return found->count < MAX_PROBES ? -ENOMEM : -E2BIG;
+    found->items = items;
+    items[found->count++] = *probe;
+    found->sites++;
+    return 0;
+}
+
+static int read_arguments(struct search *search, const struct note *note, struct usdt_probe *probe)
+{
+    char *copy = strdup(note->arguments), *rest = copy, *text;
+    probe->arguments = calloc(MAX_ARGUMENTS, sizeof *probe->arguments);
+    int result = copy && probe->arguments ? 0 : -ENOMEM;
+    while (result == 0 && probe->argument_count < MAX_ARGUMENTS && (text = usdt_next_operand(&rest))) {
+        struct usdt_argument *argument = &probe->arguments[probe->argument_count++];
+        argument->text = strdup(text);
+        argument->operand = usdt_parse(arch_elf_machine(), text);
+        locate(search, note->address, &argument->operand);
+        result = argument->text ? 0 : -ENOMEM;
+    }
+    free(copy);
+    return result;
+}
+
+static int visit(const struct note *note, void *context)
+{
+    struct search *search = context;
+    struct found *found = search->found;
+    const struct wanted *wanted = search->wanted;
+    found->notes++;
+    bool of_provider = fnmatch(wanted->provider, note->provider, 0) == 0;
+    if (of_provider && !wanted->either)
+        suggest_offer(&found->suggest, note->name, strlen(note->name));
+    found->provider_seen |= of_provider;
+    if (!of_provider || fnmatch(wanted->name, note->name, 0) != 0)
+        return 0;
+    struct usdt_probe probe = {.provider = strdup(note->provider), .name = strdup(note->name), .sites = calloc(1, sizeof *probe.sites)};
+    int result = probe.provider && probe.name && probe.sites ? 0 : -ENOMEM;
+    probe.site_count = probe.sites != NULL;
+    if (result == 0)
+        result = make_site(search, note, probe.sites, &probe.problem);
+    if (result == 0)
+        result = read_arguments(search, note, &probe);
+    if (result == 0)
+        result = add_probe(found, &probe);
+    if (result < 0)
+        free_probe(&probe);
+    return result;
+}
+
+/* Searches the files of MODULES. A file that cannot be probed is an error where it was named, not where it is one of all. */
+static int search_modules(const struct wanted *wanted, const struct modules *modules, bool named, struct found *found, struct error *err)
+{
+    int result = 0;
+    for (size_t i = 0; i < modules->count && result == 0; i++) {
+        struct search search = {.wanted = wanted, .found = found};
+        struct binary *binary;
+        int opened = binary_open(&modules->items[i], &binary, err);
+        if (opened < 0) {
+            result = named ? error_prefix(err, "%s: ", wanted->text) : 0;
+            continue;
+        }
+        search.binary = binary;
+        result = notes_visit(binary_elf(binary), visit, &search);
+        if (result == -E2BIG)
+            error_set(err, result, "%s: these are more than %d probes with different arguments, or %d places; name fewer",
+                      wanted->text, MAX_PROBES, MAX_SITES);
+        else if (result < 0)
+            error_set(err, result, "out of memory");
+        binary_close(search.debug);
+        binary_close(binary);
+    }
+    return result;
+}
+
+/* --- specs --- */
+
+static int search_binary(const struct wanted *wanted, const struct target *target, struct modules *modules, struct found *found,
+                         struct error *err)
+{
+    struct spec spec = {.text = wanted->text, .binary = wanted->binary};
+    int result = resolve_binaries(&spec, target, modules, err);
+    return result < 0 ? result : search_modules(wanted, modules, true, found, err);
+}
+
+/* In all modules of the target, also in those that a process so young has not mapped yet. */
+static int search_target(const struct wanted *wanted, const struct target *target, struct found *found, struct error *err)
+{
+    int result = 0;
+    for (int linked = 0; linked < 2 && result == 0 && !found->count; linked++) {
+        struct modules modules = {0};
+        result = resolve_all(target, linked, &modules, err);
+        if (result == 0)
+            result = search_modules(wanted, &modules, false, found, err);
+        modules_free(&modules);
+    }
+    return result;
+}
+
+static int not_found(const struct wanted *wanted, const struct modules *modules, struct found *found, struct error *err)
+{
+    char names[512];
+    const char *file = modules->count == 1 ? modules->items->name : "the target's modules";
+    if (!found->notes)
+        return error_set(err, -ENOENT, "%s: there are no USDT probes in %s: it was built without them", wanted->text, file);
+    suggest_text(&found->suggest, names, sizeof names);
+    if (!found->provider_seen)
+        return error_set(err, -ENOENT, "%s: no provider '%s' in %s%s\nuplua --list usdt:… shows what there is", wanted->text,
+                         wanted->provider, file, names);
+    return error_set(err, -ENOENT, "%s: no such USDT probe in %s%s%s", wanted->text, file, names,
+                     *names ? "" : "\nuplua --list usdt:… shows what there is");
+}
+
+static int offer_all(const struct note *note, void *context)
+{
+    struct found *found = context;
+    found->notes++;
+    suggest_offer(&found->suggest, note->provider, strlen(note->provider));
+    return 0;
+}
+
+/* Providers like the one that nobody has, for the message. */
+static void suggest_providers(const struct wanted *wanted, const struct modules *modules, struct found *found)
+{
+    suggest_init(&found->suggest, wanted->provider);
+    for (size_t i = 0; i < modules->count; i++) {
+        struct binary *binary;
+        if (binary_open(&modules->items[i], &binary, NULL) < 0)
+            continue;
+        notes_visit(binary_elf(binary), offer_all, found);
+        binary_close(binary);
+    }
+}
+
+/* A:NAME where A is a provider of the target's, or else a binary. */
+static int search_either(struct wanted *wanted, const struct target *target, struct modules *modules, struct found *found,
+                         struct error *err)
+{
+    bool has_modules = target && (target->count || target->command);
+    int result = has_modules ? search_target(wanted, target, found, err) : 0;
+    if (result < 0 || found->count)
+        return result;
+    if (found->provider_seen) {
+        wanted->either = false; /* names of its probes are worth telling now */
+        return search_target(wanted, target, found, err);
+    }
+    wanted->either = false;
+    wanted->binary = wanted->provider;
+    wanted->provider = strdup("*");
+    return wanted->provider ? search_binary(wanted, target, modules, found, err) : error_set(err, -ENOMEM, "out of memory");
+}
+
+static int finish(int result, struct found *found, struct usdt_probe **probes, size_t *count, struct error *err)
+{
+    *probes = result < 0 ? NULL : found->items;
+    *count = result < 0 ? 0 : found->count;
+    if (result < 0) {
+        usdt_free(found->items, found->count);
+        resolve_make_printable(err);
+    }
+    return result;
+}
+
+int usdt_find(const char *spec, const struct target *target, struct usdt_probe **probes, size_t *count, struct error *err)
+{
+    struct found found = {0};
+    struct modules modules = {0};
+    struct wanted wanted;
+    int result = parse(spec, &wanted, err);
+    suggest_init(&found.suggest, result == 0 ? wanted.name : "");
+    if (result == 0 && wanted.either)
+        result = search_either(&wanted, target, &modules, &found, err);
+    else if (result == 0)
+        result = search_binary(&wanted, target, &modules, &found, err);
+    if (result == 0 && !found.count) {
+        if (!found.provider_seen)
+            suggest_providers(&wanted, &modules, &found);
+        result = not_found(&wanted, &modules, &found, err);
+    }
+    for (size_t i = 0; i < found.count && result == 0; i++)
+        if (found.items[i].problem)
+            result = error_set(err, -EINVAL, "%s: %s:%s in %s cannot be probed: %s", wanted.text, found.items[i].provider,
+                               found.items[i].name, found.items[i].sites->module, found.items[i].problem);
+    modules_free(&modules);
+    wanted_free(&wanted);
+    return finish(result, &found, probes, count, err);
+}
+
+int usdt_list(const char *binary, const char *provider, const char *name, const struct target *target, struct usdt_probe **probes,
+              size_t *count, struct error *err)
+{
+    struct found found = {0};
+    struct modules modules = {0};
+    struct wanted wanted = {.text = (char *)(binary ? binary : name), .binary = (char *)binary, .provider = (char *)provider,
+                            .name = (char *)name};
+    suggest_init(&found.suggest, name);
+    int result = binary ? search_binary(&wanted, target, &modules, &found, err) : search_target(&wanted, target, &found, err);
+    modules_free(&modules);
+    return finish(result, &found, probes, count, err);
+}
