@@ -258,6 +258,7 @@ void probe_prologue(struct lower *lower)
     memcpy(handler->program, name, strlen(name) + 1);
     uint32_t attach_type = handler->session ? options->session_attach_type : attach_type_of(lower, handler->kind);
     lower->program = program_new(lower->compiler, name, kind_of(lower)->program_type, attach_type);
+    lower->program->of_kernel = is_of_kernel(lower);
     lower->program->position = lower->function->position;
     filter(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
     if (handler->session)
@@ -275,6 +276,7 @@ struct program *probe_entry_half(struct lower *lower)
     memcpy(handler->entry_program, name, strlen(name) + 1);
     enum handler_kind kind = is_of_kernel(lower) ? HANDLER_KERNEL_RETURN : HANDLER_ENTRY;
     lower->program = program_new(lower->compiler, name, probe_kind_of(kind)->program_type, attach_type_of(lower, kind));
+    lower->program->of_kernel = is_of_kernel(lower);
     lower->program->position = lower->function->position;
     filter(lower, 0);
     save_in_map(lower, 0, 0);

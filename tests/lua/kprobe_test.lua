@@ -120,6 +120,22 @@ local out = run([[
 like(out, "stack\t101\tksys_lseek [^\t]*do_syscall_64[^\t]*\t%S*lseek%S* work ", "the kernel's stack, and the program's below it")
 like(out, "at\t202\tksys_lseek", "e.ip is the function, at its entry and its return")
 
+-- Handlers that walk stacks become one program, but not of both sorts: one that may sleep is for functions of programs only.
+out = run([[
+  calls, names = count(), hash()
+  uprobe("./build/targets/kernel_calls:main", function(e) calls[{ "main", #e.comm, e:ustack() }]:inc() names[1] = str(read_u64(e.arg1), 64) end)
+  uprobe("libc:lseek", function(e) calls[{ "lseek", 0, e:ustack() }]:inc() end)
+  kprobe("ksys_lseek", function(e) if e.arg1 > 100000 then calls[{ "ksys_lseek", 0, e:ustack() }]:inc() end end)
+  kretprobe("ksys_lseek", function(e) if e.ret > 100000 then calls[{ "return", 0, e:ustack() }]:inc() end end)
+  at_exit(function()
+    for k, n in calls:pairs() do print(k[1], n, #k[3]:frames() > 1) end
+    print(names[1])
+  end)]], "1 101")
+for _, name in ipairs { "main\t1", "lseek\t101", "ksys_lseek\t101", "return\t101" } do
+  like(out, "%f[^\n%z]" .. name .. "\ttrue\n", "stacks of programs' functions and the kernel's: " .. name)
+end
+like(out, "\n%./build/targets/kernel_calls\n", "and memory read by a handler that may sleep")
+
 out = run([[
   n = count()
   kprobe("ksys_lsee[k]", function(e) if e.arg1 > 100000 then n[{ e.ip, e.func }]:inc() end end)
