@@ -3,7 +3,6 @@ local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
-local D = target.folder()
 local function address_of(name)
   local pipe = io.popen("nm ./build/targets/busy")
   local found = pipe:read "*a":match("(%x+) T " .. name .. "\n")
@@ -11,8 +10,7 @@ local function address_of(name)
   return tonumber(found, 16)
 end
 local tick = address_of "tick"
-local stripped = D .. "-stripped"
-os.execute(("strip -o %s ./build/targets/busy"):format(stripped))
+local stripped = "./build/targets/busy-stripped"
 
 local function run(program, address, kind)
   return target.uplua(([[-e 'n = count() %s("%s:%#x", function(e) n[e.func]:inc() end)' -- %s calls]]):format(kind or "uprobe", program, address, program))
@@ -34,6 +32,5 @@ for inside = 2, 8 do
   found = found or result.out:match "100003\t(%d)"
 end
 is(found, "3", "inside of a function")
-os.remove(stripped)
 target.done()
 tap.done_testing()

@@ -1,5 +1,5 @@
 # Programs to trace that are made in another way than tests/targets/NAME.c → build/targets/NAME.
-TARGETS := $(filter-out build/targets/lib%,$(TARGETS)) build/targets/libshim.so build/targets/libmiscompile.so build/targets/leak-stripped \
+TARGETS := $(filter-out build/targets/lib%,$(TARGETS)) build/targets/libshim.so build/targets/libmiscompile.so build/targets/leak-stripped build/targets/busy-stripped \
            build/targets/allocator-glibc build/targets/libchain.so build/targets/chain-clang build/targets/chain-static-pie \
            build/targets/chain-static-pie-clang build/targets/chain-musl build/targets/chain-musl-static \
            build/targets/chain-musl-clang build/targets/pads build/targets/pads-clang \
@@ -17,7 +17,7 @@ build/targets/libmiscompile.so: tests/targets/libmiscompile.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -shared -o $@ $< -ldl
 
-build/targets/leak-stripped: build/targets/leak
+build/targets/%-stripped: build/targets/%
 	$(call say,STRIP,$@) strip -o $@ $<
 
 build/targets/allocator: tests/targets/allocator.c | $(CHECKED)
