@@ -72,7 +72,7 @@ def stack_by_gdb():
     frames = []
     frame = gdb.newest_frame()
     while frame is not None and len(frames) < DEEPEST:
-        if frame.type() != gdb.INLINE_FRAME:
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): # both are told by debug information; neither is on the stack
             frames.append(frame.pc())
         frame = frame.older()
     return frames
@@ -120,7 +120,7 @@ while equal + different < SAMPLES and attempts < 3 * SAMPLES:
         place = place_of(mine[0])
         thread = gdb.selected_thread().ptid[1]
     except gdb.error as error:
-        print("%s: gdb: %s" % (NAME, error))
+        print("# %s: gdb: %s" % (NAME, error))
         break
     if not place: # the kernel's own code, or code made at run time
         gdb.execute("detach", to_string=True)
