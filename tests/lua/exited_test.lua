@@ -18,6 +18,14 @@ local function frames(text)
   return all, unnamed
 end
 
+-- True if ERR tells of no loss but one that cannot be ruled out: a stack is taken in code of which the tables do not know yet that it is
+-- mapped, and at that very moment another thread of the process is changing its mappings, so that the kernel cannot be asked.
+local UNAVOIDABLE = "  [%d,]+ × stack incomplete: a frame's mapping was not known\n"
+local function nothing_else_was_lost(err)
+  local losses = err:match "not everything was seen:\n(.*)"
+  return not losses or losses:gsub(UNAVOIDABLE, "") == ""
+end
+
 local function has(list, pattern)
   for _, item in ipairs(list) do
     if item:find(pattern) then return true end
@@ -31,13 +39,14 @@ do
     local run = target.uplua "mallocleak.lua --top 0 -- build/targets/leak"
     local list, without = frames(run.out)
     if has(list, "^leak_small%+") and has(list, "^leak_large_level1%+") and has(list, "^worker%+") then complete = complete + 1 end
-    if not run.err:find "not everything" then quiet = quiet + 1 else io.stderr:write("# ", run.err:gsub("\n", "\n# "), "\n") end
+    if nothing_else_was_lost(run.err) then quiet = quiet + 1 end
+    if run.err:find "not everything" then io.stderr:write("# ", run.err:gsub("\n", "\n# "), "\n") end
     unnamed = unnamed + without
     if without > 0 then seen = run.out end
   end
   is(complete, RUNS, "the functions of a short command are in every report")
   is(unnamed, 0, "and no frame is without a name")
-  is(quiet, RUNS, "nothing was lost")
+  is(quiet, RUNS, "nothing was lost, but perhaps what the ledger tells of a mapping that was being made")
   if unnamed > 0 then io.stderr:write("# ", seen:gsub("\n", "\n# "), "\n") end
 end
 
