@@ -16,8 +16,10 @@
 #include <string.h>
 
 #include "sym/demangle.h"
+#include "sym/dwarfcost.h"
 #include "sym/spans.h"
 
+#define MAX_MEMORY (UINT64_C(1) << 30) /* bytes that line tables may keep */
 #define MAX_DEBUG (UINT64_C(1) << 30) /* bytes of a file's debug sections, uncompressed; gcc's own cc1 has 300 MB */
 
 enum {
@@ -25,6 +27,7 @@ enum {
     MAX_NODES = 1 << 22,     /* in one unit */
     MAX_INTERVALS = 1 << 23, /* of one unit, and of all units together */
     MAX_DEPTH = 256,         /* of entries inside each other */
+    LINE_BYTES = 40,         /* libdw's struct Dwarf_Line_s with the place that it takes */
     MAX_REFERENCES = 16,     /* from an inlined function to where its name is */
 };
 
@@ -56,6 +59,7 @@ struct copy {
     Elf *elf;
     Dwarf *dwarf;
     uint64_t whole; /* bytes of its sections, uncompressed */
+    struct dwarfcost cost;
 };
 
 struct debuginfo {
@@ -63,6 +67,7 @@ struct debuginfo {
     struct unit *units;
     size_t unit_count;
     struct spans spans; /* of units */
+    uint64_t memory; /* bytes that line tables may still keep */
     uint64_t budget; /* entries and ranges that may still be read: healthy ones take a byte at least, but references go
                         in circles */
 };
@@ -178,6 +183,27 @@ static void read_children(struct debuginfo *debuginfo, struct unit *unit, Dwarf_
     } while (!dwarf_siblingof(&entry, &entry));
 }
 
+/* Has libdw read the line table of UNIT, whose entry is ENTRY, if it has a healthy size. */
+static void read_lines(struct debuginfo *debuginfo, struct unit *unit, Dwarf_Die *entry)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word offset;
+    uint64_t names;
+    const char *folder = dwarf_attr(entry, DW_AT_comp_dir, &attribute) ? dwarf_formstring(&attribute) : NULL;
+    if (!dwarf_attr(entry, DW_AT_stmt_list, &attribute) || dwarf_formudata(&attribute, &offset) ||
+        !dwarfcost_lines(&debuginfo->own.cost, offset, folder ? strlen(folder) : 0, &names) ||
+        names > debuginfo->memory)
+        return;
+    if (dwarf_getsrclines(entry, &unit->lines, &unit->line_count))
+        unit->lines = NULL;
+    if (dwarf_getsrcfiles(entry, &unit->files, &unit->file_count))
+        unit->files = NULL;
+    else
+        unit->texts = calloc(unit->file_count, sizeof *unit->texts);
+    uint64_t kept = names + (unit->lines ? unit->line_count * LINE_BYTES : 0);
+    debuginfo->memory -= kept < debuginfo->memory ? kept : debuginfo->memory;
+}
+
 static void parse_unit(struct debuginfo *debuginfo, struct unit *unit)
 {
     Dwarf_Die entry;
@@ -188,12 +214,7 @@ static void parse_unit(struct debuginfo *debuginfo, struct unit *unit)
     read_children(debuginfo, unit, &entry, SPANS_NOBODY, &list, 0);
     spans_build(&unit->spans, list.items, list.count);
     free(list.items);
-    if (dwarf_getsrclines(&entry, &unit->lines, &unit->line_count))
-        unit->lines = NULL;
-    if (dwarf_getsrcfiles(&entry, &unit->files, &unit->file_count))
-        unit->files = NULL;
-    else
-        unit->texts = calloc(unit->file_count, sizeof *unit->texts);
+    read_lines(debuginfo, unit, &entry);
 }
 
 /* --- the units
@@ -356,6 +377,28 @@ static void copy_close(struct copy *copy)
     free(copy->bytes);
 }
 
+/* Notes the sections that libdw has uncompressed as it opened COPY. */
+static void find_sections(struct copy *copy)
+{
+    const struct {
+        const char *name;
+        struct dwarfcost_section *section;
+    } wanted[] = {
+        {"info", &copy->cost.info}, {"types", &copy->cost.types},       {"abbrev", &copy->cost.abbrev},
+        {"line", &copy->cost.line}, {"line_str", &copy->cost.line_str}, {"str", &copy->cost.str},
+    };
+    Elf_Scn *scn = NULL;
+    while ((scn = elf_nextscn(copy->elf, scn))) {
+        GElf_Shdr header;
+        const char *name = gelf_getshdr(scn, &header) ? elf_strptr(copy->elf, 1, header.sh_name) : NULL;
+        Elf_Data *data = name ? elf_getdata(scn, NULL) : NULL;
+        size_t prefix = !name ? 0 : !strncmp(name, ".debug_", 7) ? 7 : !strncmp(name, ".zdebug_", 8) ? 8 : 0;
+        for (size_t i = 0; prefix && data && i < sizeof wanted / sizeof *wanted; i++)
+            if (!strcmp(name + prefix, wanted[i].name) && !wanted[i].section->bytes)
+                *wanted[i].section = (struct dwarfcost_section){data->d_buf, data->d_size};
+    }
+}
+
 /* Has libdw open a copy of ELF's debug information. */
 static int copy_open(struct copy *copy, const struct elffile *elf)
 {
@@ -367,7 +410,10 @@ static int copy_open(struct copy *copy, const struct elffile *elf)
     copy->elf = elf_memory((char *)copy->bytes, size);
     if (copy->elf)
         copy->dwarf = dwarf_begin_elf(copy->elf, DWARF_C_READ, NULL);
-    return copy->dwarf ? 0 : -ENODATA;
+    if (!copy->dwarf)
+        return -ENODATA;
+    find_sections(copy);
+    return dwarfcost_abbreviations(&copy->cost) ? 0 : -EFBIG;
 }
 
 int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common)
@@ -379,6 +425,7 @@ int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const s
     if (!rc && common && !copy_open(&debuginfo->common, common))
         dwarf_setalt(debuginfo->own.dwarf, debuginfo->common.dwarf);
     debuginfo->budget = debuginfo->own.whole;
+    debuginfo->memory = MAX_MEMORY;
     if (!rc)
         rc = read_units(debuginfo);
     if (rc)
