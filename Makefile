@@ -43,7 +43,7 @@ EXAMPLES    := $(EXAMPLES_C:examples/%.c=build/examples/%)
 
 # --- flags ------------------------------------------------------------------------------------------------------------
 
-PACKAGES := luajit libbpf libelf libdw readline
+PACKAGES := luajit libbpf libelf libdw libtraceevent readline
 ifneq ($(filter-out clean deps,$(or $(MAKECMDGOALS),all)),)
 PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PACKAGE_LIBS   := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)

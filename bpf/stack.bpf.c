@@ -488,17 +488,11 @@ static __always_inline struct registers registers_of(void *ctx)
     return at;
 }
 
-/*
- * The user's registers, where CTX begins with those of what was interrupted. If that is the kernel, they are where the thread has
- * entered it; a thread of the kernel's own has zeros there.
- */
-static __always_inline struct registers user_registers_of(void *ctx)
+/* The user's registers, as the thread had them when it entered the kernel; a thread of the kernel's own has zeros there. */
+static __always_inline struct registers saved_registers(void)
 {
-    struct registers at = registers_of(ctx);
-    if (at.ip < USER_ADDRESSES)
-        return at;
+    struct registers at = {0};
     void *saved = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-    at = (struct registers){0};
     bpf_probe_read_kernel(&at.ip, sizeof at.ip, &CONTEXT_INSTRUCTION(saved));
     bpf_probe_read_kernel(&at.sp, sizeof at.sp, &CONTEXT_STACK_POINTER(saved));
     bpf_probe_read_kernel(&at.fp, sizeof at.fp, &CONTEXT_FRAME_POINTER(saved));
@@ -506,6 +500,16 @@ static __always_inline struct registers user_registers_of(void *ctx)
     bpf_probe_read_kernel(&at.link, sizeof at.link, &CONTEXT_LINK(saved));
 #endif
     return at;
+}
+
+/*
+ * The user's registers, where CTX begins with those of what was interrupted; if that is the kernel, those with which the thread
+ * has entered it.
+ */
+static __always_inline struct registers user_registers_of(void *ctx)
+{
+    struct registers at = registers_of(ctx);
+    return at.ip < USER_ADDRESSES ? at : saved_registers();
 }
 
 #define WALK(walk, at, depth, at_entry)                                                                                \
@@ -530,7 +534,15 @@ __hidden long uplua_ustack_sampled(void *ctx, long depth)
     return WALK(uplua_stack_walk, at, depth, 0);
 }
 
-/* Both for kernels without may_goto. */
+/* The same where the context has no registers: a tracepoint's. */
+__hidden long uplua_ustack_thread(void *ctx, long depth)
+{
+    (void)ctx;
+    struct registers at = saved_registers();
+    return WALK(uplua_stack_walk, at, depth, 0);
+}
+
+/* All three for kernels without may_goto. */
 __hidden long uplua_ustack_older(void *ctx, long depth, long at_entry)
 {
     struct registers at = registers_of(ctx);
@@ -540,6 +552,13 @@ __hidden long uplua_ustack_older(void *ctx, long depth, long at_entry)
 __hidden long uplua_ustack_sampled_older(void *ctx, long depth)
 {
     struct registers at = user_registers_of(ctx);
+    return WALK(uplua_stack_walk_older, at, depth, 0);
+}
+
+__hidden long uplua_ustack_thread_older(void *ctx, long depth)
+{
+    (void)ctx;
+    struct registers at = saved_registers();
     return WALK(uplua_stack_walk_older, at, depth, 0);
 }
 

@@ -12,6 +12,7 @@ local home = {
   -- probes
   uprobe = "setup", uretprobe = "setup", kprobe = "kernel", kretprobe = "kernel",
   profile = "sampling", perf = "sampling", interval = "sampling",
+  tracepoint = "tracepoint",
   site = "setup", defines = "setup", modules_defining = "setup",
 
   -- addresses and names

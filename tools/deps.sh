@@ -19,6 +19,7 @@ libluajit-5.1-dev   h   luajit.h
 libbpf-dev          h   bpf/libbpf.h
 libelf-dev          h   gelf.h
 libdw-dev           h   elfutils/libdw.h
+libtraceevent-dev   h   traceevent/event-parse.h
 libzydis-dev        h   Zydis/Zydis.h
 libreadline-dev     h   readline/readline.h
 libiberty-dev       h   libiberty/demangle.h

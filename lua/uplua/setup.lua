@@ -87,7 +87,14 @@ local function declare(kind, spec, given, handler)
 end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
--- --explain in their place, and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
+-- --explain in their place, arguments, what e.args has, as below, user_memory, true where a tracepoint's addresses are the process's,
+-- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
+--
+-- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean", "pointer" (bits,
+-- type = "struct request *", kernel = true where it leads into the kernel's memory), "string" (size: bytes) or "array" (size: elements,
+-- bits: of each), place = "context" (offset: bytes into the program's context), "memory" (offset bytes from the address that is base
+-- bytes into the context), "data_loc", "rel_loc" (offset: of that word), "constant" (number, a number or a string of digits) or "nowhere"
+-- (type: why not) }: src/compile/argument.h.
 function setup.declare(probe) pending[#pending + 1] = probe end
 
 -- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered; SPEC may be a list of such.
@@ -149,7 +156,7 @@ local function describe()
     trampoline = trampoline or probe.trampoline
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = names[1], names = differ and names or nil, at_entry = at_entry,
-      slid = slid, handle = capture.handle(probe.handler),
+      slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
     }
   end
   local pids = core.target.pids()

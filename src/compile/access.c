@@ -132,7 +132,7 @@ struct type access_infer(struct compiler *compiler, struct value *value)
         type = (struct type){ .kind = value->access->bits == 64 ? TYPE_U64 : TYPE_I64, .optional = true,
                               .bits = (int8_t)(value->access->bits > -64 && value->access->bits < 64 ? value->access->bits : 0) };
     else
-        type = (struct type){ .kind = TYPE_POINTER, .optional = true, .ctype = found };
+        type = (struct type){ .kind = TYPE_POINTER, .optional = true, .ctype = found, .kernel = base.kernel };
     if (is_place(found)) /* nothing is read */
         type.optional = base.optional || value->access->bound;
     return type;

@@ -556,6 +556,7 @@ void pass_build(struct function *function)
     function->position = position;
     function->event = ir_append(function, NULL, IR_EVENT, NULL, NULL, 0);
     function->event->type.kind = TYPE_STATIC;
+    argument_prepare(&build);
     build_continue(&build, build_new_block(&build));
     if (bytecode->parameters) {
         build.block->slots[0] = function->event;

@@ -102,6 +102,15 @@ void build_use_captured(struct build *build, const char *name);
 void build_name_object(struct build *build, const struct value *object, const char *name);
 bool build_is_object(const struct value *value);
 
+/* The handler's arguments, as fields of its event (argument.c). */
+void argument_prepare(struct build *build);
+/* e.args.NAME; refuses a NAME that the probe lacks, or NULL. */
+struct value *argument_index(struct build *build, const char *name);
+/* The argument that e.NAME, such as "arg0", numbers; NULL if there is none. */
+const struct event_field *argument_numbered(struct build *build, const char *name);
+/* The value of one of the arguments. */
+struct value *argument_value(struct build *build, const struct event_field *field);
+
 /* printf(format, …): checks the format and emits the arguments. ARGS begins with the format. */
 void build_printf(struct build *build, struct value **args, size_t count);
 /* exit([code]): ends the run, and the handler here: nothing follows in the current block. */

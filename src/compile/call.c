@@ -223,7 +223,8 @@ static struct value *call_cast(struct build *build, struct value **args, size_t 
         build_fail(build, "up.cast makes pointers and integers, no '%s': up.cast(\"%s *\", address) is what lies at one",
                    type->name, type->name);
     struct value *value = build_value(build, IR_POINTER, &args[1], 1);
-    value->type = (struct type){ .kind = TYPE_POINTER, .optional = true, .ctype = type };
+    value->type = (struct type){ .kind = TYPE_POINTER, .optional = true, .ctype = type,
+                                 .kernel = handler_reads_kernel(build->function->handler) };
     return value;
 }
 

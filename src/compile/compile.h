@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "compile/argument.h"
 #include "compile/environment.h"
 #include "compile/object.h"
 #include "compile/type.h"
@@ -100,22 +101,29 @@ enum handler_kind {
     HANDLER_PROFILE, /* runs on each CPU so many times a second, where the CPU is busy */
     HANDLER_PERF,    /* runs at events that the kernel's perf counts: one in so many */
     HANDLER_INTERVAL, /* runs each time that so much time has passed, whatever the CPU does then */
+    HANDLER_TRACEPOINT, /* runs where the kernel passes one of its tracepoints; the context is the record */
     HANDLER_TEST, /* runs when BPF_PROG_TEST_RUN asks for it, on words that the caller gives: for tests */
     HANDLER_KINDS,
 };
 
 /* What the programs of a kind of handler are, and where their events' words come from: one row each, in event.c. */
+struct handler;
 struct probe_kind {
     const char *name;            /* of the probe's constructor: "uprobe" */
     uint32_t program_type;       /* BPF_PROG_TYPE_* */
     bool sleeps;                 /* may be loaded sleepable, so that reading memory brings pages in */
     bool kernel_memory;          /* what addresses lead to is the kernel's memory, not the process's */
-    enum { REGISTERS_NONE, REGISTERS_USER, REGISTERS_INTERRUPTED } registers; /* that the context begins with: none, the traced
-                                    program's, or those of what was interrupted, in user space or in the kernel */
+    enum { REGISTERS_NONE, REGISTERS_USER, REGISTERS_INTERRUPTED, REGISTERS_THREAD } registers; /* that the context begins with: none,
+                                    the traced program's, those of what was interrupted, in user space or in the kernel; or none, but
+                                    the kernel has kept those with which the thread entered it */
     unsigned rounds;             /* that all loops of a handler may make in one run */
     int (*argument)(unsigned n); /* byte offset in the context of e.argN; -1: it is not there */
     bool of_nobody;              /* what runs then has nothing to do with the event: its process is not asked for */
+    const char *arguments;       /* what a message calls those of the handler: "field"; NULL: the kind has no e.args */
+    bool numbered;               /* e.argN is the handler's argument N, and e.nargs their number */
 };
+/* True if addresses that HANDLER comes by lead to the kernel's memory. */
+bool handler_reads_kernel(const struct handler *handler);
 /* The row of KIND. */
 const struct probe_kind *probe_kind_of(enum handler_kind kind);
 /* The kind whose constructor is NAME; HANDLER_KINDS if there is none. */
@@ -129,6 +137,9 @@ struct handler {
     const char *symbol;   /* e.func, where there is one … */
     const char *const *names; /* … and by the number of the site (sys/cookie.h) where there are several; NULL: there are not */
     size_t name_count;
+    const struct argument *arguments; /* e.args */
+    size_t argument_count;
+    bool user_memory;     /* of a kind with KERNEL_MEMORY: here addresses lead to the process's */
     bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */
     int slid;             /* … and is so many bytes behind it; -1: its cookie has that (sys/cookie.h) */
 

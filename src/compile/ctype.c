@@ -31,6 +31,13 @@ const struct ctype *ctype_parse(struct compiler *compiler, const struct position
     return ctype_of(compiler, handle);
 }
 
+const struct ctype *ctype_find(struct compiler *compiler, const char *declaration)
+{
+    struct error err = { 0 };
+    int handle = source_of(compiler)->parse(compiler->environment.context, declaration, &err);
+    return handle ? ctype_of(compiler, handle) : NULL;
+}
+
 const struct ctype *ctype_element(struct compiler *compiler, const struct position *position, const struct ctype *type)
 {
     struct error err = { 0 };

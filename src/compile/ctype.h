@@ -54,6 +54,8 @@ struct position;
 const struct ctype *ctype_of(struct compiler *compiler, int handle);
 /* The type that DECLARATION names; fails with the FFI's message at POSITION where it names none. */
 const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration);
+/* The same; NULL where it names none. */
+const struct ctype *ctype_find(struct compiler *compiler, const char *declaration);
 /* What TYPE, a pointer or an array, leads to or consists of; fails where that is nothing that can be read. */
 const struct ctype *ctype_element(struct compiler *compiler, const struct position *position, const struct ctype *type);
 /* The field NAME of the struct or union TYPE; fails where it has none. */

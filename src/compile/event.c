@@ -21,19 +21,35 @@ static int no_argument(unsigned n)
 }
 
 static const struct probe_kind kinds[HANDLER_KINDS] = {
-    [HANDLER_ENTRY] = { "uprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument, false },
-    [HANDLER_RETURN] = { "uretprobe", BPF_PROG_TYPE_KPROBE, true, false, REGISTERS_USER, ROUNDS, arch_argument, false },
-    [HANDLER_KERNEL_ENTRY] = { "kprobe", BPF_PROG_TYPE_KPROBE, false, true, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, arch_argument, false },
-    [HANDLER_KERNEL_RETURN] = { "kretprobe", BPF_PROG_TYPE_KPROBE, false, true, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, arch_argument, false },
-    [HANDLER_PROFILE] = { "profile", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, no_argument, false },
-    [HANDLER_PERF] = { "perf", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_INTERRUPTED, KERNEL_ROUNDS, no_argument, false },
-    [HANDLER_INTERVAL] = { "interval", BPF_PROG_TYPE_PERF_EVENT, false, false, REGISTERS_NONE, KERNEL_ROUNDS, no_argument, true },
-    [HANDLER_TEST] = { "testrun", BPF_PROG_TYPE_RAW_TRACEPOINT, false, false, REGISTERS_NONE, ROUNDS, test_argument, false },
+    [HANDLER_ENTRY] = { .name = "uprobe", .program_type = BPF_PROG_TYPE_KPROBE, .sleeps = true, .registers = REGISTERS_USER,
+                        .rounds = ROUNDS, .argument = arch_argument },
+    [HANDLER_RETURN] = { .name = "uretprobe", .program_type = BPF_PROG_TYPE_KPROBE, .sleeps = true, .registers = REGISTERS_USER,
+                         .rounds = ROUNDS, .argument = arch_argument },
+    [HANDLER_KERNEL_ENTRY] = { .name = "kprobe", .program_type = BPF_PROG_TYPE_KPROBE, .kernel_memory = true,
+                               .registers = REGISTERS_INTERRUPTED, .rounds = KERNEL_ROUNDS, .argument = arch_argument },
+    [HANDLER_KERNEL_RETURN] = { .name = "kretprobe", .program_type = BPF_PROG_TYPE_KPROBE, .kernel_memory = true,
+                                .registers = REGISTERS_INTERRUPTED, .rounds = KERNEL_ROUNDS, .argument = arch_argument },
+    [HANDLER_PROFILE] = { .name = "profile", .program_type = BPF_PROG_TYPE_PERF_EVENT, .registers = REGISTERS_INTERRUPTED,
+                          .rounds = KERNEL_ROUNDS, .argument = no_argument },
+    [HANDLER_PERF] = { .name = "perf", .program_type = BPF_PROG_TYPE_PERF_EVENT, .registers = REGISTERS_INTERRUPTED,
+                       .rounds = KERNEL_ROUNDS, .argument = no_argument },
+    [HANDLER_INTERVAL] = { .name = "interval", .program_type = BPF_PROG_TYPE_PERF_EVENT, .rounds = KERNEL_ROUNDS,
+                           .argument = no_argument, .of_nobody = true },
+    [HANDLER_TRACEPOINT] = { .name = "tracepoint", .program_type = BPF_PROG_TYPE_TRACEPOINT, .kernel_memory = true,
+                             .registers = REGISTERS_THREAD, .rounds = KERNEL_ROUNDS, .argument = no_argument,
+                             .arguments = "field" },
+    [HANDLER_TEST] = { .name = "testrun", .program_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .rounds = ROUNDS,
+                       .argument = test_argument },
 };
 
 const struct probe_kind *probe_kind_of(enum handler_kind kind)
 {
     return &kinds[kind];
+}
+
+bool handler_reads_kernel(const struct handler *handler)
+{
+    return kinds[handler->kind].kernel_memory && !handler->user_memory;
 }
 
 enum handler_kind probe_kind_find(const char *name)
@@ -51,8 +67,9 @@ enum {
     FUNCTION = 1 << HANDLER_ENTRY | 1 << HANDLER_KERNEL_ENTRY | RETURN,
     EVENT = 1 << HANDLER_PERF,
     SAMPLE = 1 << HANDLER_PROFILE | EVENT,
+    TRACEPOINT = 1 << HANDLER_TRACEPOINT,
     CALL = FUNCTION | TEST,
-    ANY = CALL | SAMPLE,
+    ANY = CALL | SAMPLE | TRACEPOINT,
     EVEN_INTERVAL = ANY | 1 << HANDLER_INTERVAL,
 };
 
@@ -98,5 +115,7 @@ const char *event_field_list(struct arena *arena, enum handler_kind kind)
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (fields[i].kinds & 1u << kind)
             list = arena_format(arena, "%s%s%s", list, *list ? ", " : "", fields[i].name);
+    if (kinds[kind].arguments)
+        list = arena_format(arena, "%s, e.args", list);
     return kinds[kind].registers ? arena_format(arena, "%s, e:stack(), e:ustack() and e:kstack()", list) : list;
 }

@@ -184,5 +184,6 @@ int fold_truth(const struct value *value)
         const struct captured *constant = &value->constant;
         return !(constant->kind == CAPTURED_NIL || (constant->kind == CAPTURED_BOOLEAN && !constant->boolean));
     }
-    return value->op == IR_EVENT || value->op == IR_METHOD || value->op == IR_CELL || value->op == IR_RECORD ? 1 : -1;
+    return value->op == IR_EVENT || value->op == IR_ARGUMENTS || value->op == IR_METHOD ||
+            value->op == IR_CELL || value->op == IR_RECORD ? 1 : -1;
 }

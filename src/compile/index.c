@@ -63,6 +63,13 @@ static struct value *index_event(struct build *build, struct value *event, const
         build_fail(build, "the event's fields have names that are known when the handler is compiled");
     if (named(name, (const char *const[]){ "stack", "ustack", "kstack", NULL }) && probe_kind_of(kind)->registers)
         return method(build, event, name);
+    if (probe_kind_of(kind)->arguments && !strcmp(name, "args"))
+        return build->function->arguments;
+    const struct event_field *numbered = probe_kind_of(kind)->numbered ? argument_numbered(build, name) : NULL;
+    if (numbered)
+        return argument_value(build, numbered);
+    if (probe_kind_of(kind)->numbered && !strcmp(name, "nargs"))
+        return ir_number(build->function, (double)build->function->handler->argument_count);
     if (named(name, (const char *const[]){ "args", "reg", NULL }))
         build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name,
                    probe_kind_of(kind)->name, event_field_list(build->arena, kind));
@@ -144,6 +151,8 @@ struct value *build_index(struct build *build, struct value *base, struct value 
 {
     if (base == build->function->event)
         return index_event(build, base, field_name(key));
+    if (base == build->function->arguments)
+        return argument_index(build, field_name(key));
     if (build_is_object(base))
         return index_object(build, base, key, name);
     if (base->op == IR_CELL) {
@@ -190,7 +199,7 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
         set->object = (unsigned)base->constant.handle;
         return;
     }
-    if (base == build->function->event)
+    if (base == build->function->event || base == build->function->arguments)
         build_fail(build, "the event's fields cannot be assigned to; use a local");
     if (base == ir_nil(build->function))
         fail_nil(build, name);

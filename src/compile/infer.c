@@ -319,7 +319,7 @@ static void check_pointers(struct inference *inference, const struct value *phi)
         bool both = first.kind == TYPE_POINTER && type.kind == TYPE_POINTER;
         bool one = first.kind > TYPE_NIL && type.kind > TYPE_NIL &&
                    (first.kind == TYPE_POINTER) != (type.kind == TYPE_POINTER);
-        if ((both && first.ctype != type.ctype) || (one && inference->final))
+        if ((both && (first.ctype != type.ctype || first.kernel != type.kernel)) || (one && inference->final))
             compile_fail(inference->compiler, phi->position, "a variable is %s on one way to here and %s on another",
                          name_of(inference, present(first)), name_of(inference, present(type)));
         if (type.kind > TYPE_NIL)
@@ -497,7 +497,7 @@ static struct type infer(struct inference *inference, struct value *value)
 static bool same_type(struct type a, struct type b)
 {
     return a.kind == b.kind && a.optional == b.optional && a.capacity == b.capacity && a.bits == b.bits &&
-           a.ctype == b.ctype;
+           a.ctype == b.ctype && a.kernel == b.kernel;
 }
 
 static void infer_all(struct inference *inference, struct function *functions, size_t count)

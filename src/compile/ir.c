@@ -411,6 +411,8 @@ const char *ir_describe(struct arena *arena, const struct value *value)
     }
     if (value->op == IR_EVENT)
         return "the event";
+    if (value->op == IR_ARGUMENTS)
+        return "the event's arguments";
     if (value->op == IR_CELL)
         return "an aggregation's element";
     if (value->op == IR_METHOD)
@@ -421,7 +423,8 @@ const char *ir_describe(struct arena *arena, const struct value *value)
 }
 
 static const char *const op_names[] = {
-    [IR_CONSTANT] = "constant", [IR_EVENT] = "event", [IR_CELL] = "cell", [IR_METHOD] = "method", [IR_PHI] = "phi",
+    [IR_CONSTANT] = "constant", [IR_EVENT] = "event", [IR_ARGUMENTS] = "arguments",
+    [IR_CELL] = "cell", [IR_METHOD] = "method", [IR_PHI] = "phi",
     [IR_PRESENT] = "present", [IR_ABSENT] = "absent", [IR_EVENT_FIELD] = "event_field", [IR_USTACK] = "ustack",
     [IR_KSTACK] = "kstack", [IR_STACK] = "stack",
     [IR_ADD] = "add", [IR_SUB] = "sub", [IR_MUL] = "mul", [IR_DIV] = "div", [IR_MOD] = "mod", [IR_NEG] = "neg",

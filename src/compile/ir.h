@@ -15,6 +15,7 @@
 enum ir_op {
     IR_CONSTANT, /* .constant */
     IR_EVENT,    /* the handler's parameter */
+    IR_ARGUMENTS, /* e.args */
     IR_CELL,     /* args: key; .object: an aggregation's element, such as n[key] */
     IR_METHOD,   /* args: receiver; .name: bound, as in receiver:name() */
     IR_PHI,
@@ -117,7 +118,8 @@ struct function {
     const struct compile_options *options;
     struct block *entry, *last;
     unsigned block_count, value_count;
-    struct value *event;
+    struct value *event, *arguments;
+    struct event_field *given; /* the handler's arguments, as fields of its event */
     struct value **constants; /* one value per distinct constant */
     size_t constant_count;
     size_t handler_number; /* in the setup */
@@ -131,10 +133,11 @@ struct event_field {
     bool of_entry; /* in a return handler: saved by the entry half */
     enum event_source {
         EVENT_TIME, EVENT_PID, EVENT_TID, EVENT_UID, EVENT_GID, EVENT_CPU, EVENT_COMM, EVENT_CGROUP,
-        EVENT_PROBE, EVENT_FUNC, EVENT_ARGUMENT, EVENT_RETURN, EVENT_ELAPSED, EVENT_IP, EVENT_CALLER, EVENT_PERIOD,
+        EVENT_PROBE, EVENT_FUNC, EVENT_ARGUMENT, EVENT_GIVEN, EVENT_RETURN, EVENT_ELAPSED, EVENT_IP, EVENT_CALLER, EVENT_PERIOD,
         EVENT_ADDRESS,
     } source;
     unsigned number; /* EVENT_ARGUMENT: which */
+    const struct argument *argument; /* EVENT_GIVEN: by the probe */
 };
 /* The field NAME of events of KIND; NULL if there is none. */
 const struct event_field *event_field_find(const char *name, enum handler_kind kind);

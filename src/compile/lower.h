@@ -115,9 +115,11 @@ struct operand string_address(struct lower *lower, struct value *value, uint32_t
 void string_equal(struct lower *lower, struct value *a, struct value *b, struct machine_block *yes,
                   struct machine_block *no);
 void string_read(struct lower *lower, struct value *value);
-/* An array of SIZE chars at ADDRESS into BUFFER, which is zero: all that stands before a NUL. Then goes on in DONE. */
+/* An array of SIZE chars at ADDRESS, in the KERNEL's memory or the process's, into BUFFER, which is zero: all that stands before a NUL. Then goes on in DONE. */
 void string_read_array(struct lower *lower, struct value *value, struct slot *buffer, uint32_t size,
-                       struct operand address, struct machine_block *done);
+                       struct operand address, bool kernel, struct machine_block *done);
+/* The string VALUE, which is there, from SIZE bytes at ADDRESS in the kernel's memory: an array, or a text of which no more is taken. */
+void string_read_kernel(struct lower *lower, struct value *value, uint32_t size, bool is_array, struct operand address);
 void string_length(struct lower *lower, struct value *value);
 void string_starts(struct lower *lower, struct value *value);
 
@@ -181,6 +183,13 @@ void aggregate_lower(struct lower *lower, struct value *value);
 struct operand names_read(struct lower *lower);
 /* Adds the map of the names, where the handler reads them. */
 void names_declare(struct lower *lower, struct object *result);
+
+/* --- argument.c --- */
+
+/* Reads VALUE, an EVENT_GIVEN. */
+void argument_lower(struct lower *lower, struct value *value);
+/* The number that ARGUMENT, which lies in the context or is a constant, is. */
+struct operand argument_word(struct lower *lower, const struct argument *argument);
 
 /* --- probe.c --- */
 

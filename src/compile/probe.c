@@ -101,6 +101,8 @@ static struct operand entry_value(struct lower *lower, const struct event_field 
 {
     if (event->source == EVENT_ELAPSED)
         return machine_call_pure(lower->program, BPF_FUNC_ktime_get_ns, NULL, 0);
+    if (event->source == EVENT_GIVEN)
+        return argument_word(lower, event->argument);
     return context_word(lower, kind_of(lower)->argument(event->number), event->name);
 }
 
@@ -406,6 +408,9 @@ void probe_event_field(struct lower *lower, struct value *value)
     case EVENT_ARGUMENT:
         place->value = entry_value(lower, event);
         break;
+    case EVENT_GIVEN:
+        argument_lower(lower, value);
+        break;
     case EVENT_RETURN:
         place->value = context_word(lower, arch_return_value(), "e.ret");
         break;
@@ -433,12 +438,13 @@ void probe_event_field(struct lower *lower, struct value *value)
 
 void probe_stack(struct lower *lower, struct value *value)
 {
-    bool sampled = kind_of(lower)->registers == REGISTERS_INTERRUPTED, of_user = value->op == IR_USTACK;
+    bool of_user = value->op == IR_USTACK, of_probe = kind_of(lower)->registers == REGISTERS_USER;
     struct operand args[] = { lower->context, operand_immediate(value->number), entry_of_stack(lower) };
-    const char *name = !of_user ? "uplua_kstack" : sampled ? "uplua_ustack_sampled" : "uplua_ustack";
+    const char *name = !of_user ? "uplua_kstack" : of_probe ? "uplua_ustack"
+                       : kind_of(lower)->registers == REGISTERS_THREAD ? "uplua_ustack_thread" : "uplua_ustack_sampled";
     if (of_user && !feature_available(FEATURE_MAY_GOTO))
         name = arena_format(lower->program->arena, "%s_older", name);
-    lower_place(lower, value)->value = machine_call_library(lower->program, name, args, of_user && !sampled ? 3 : 2);
+    lower_place(lower, value)->value = machine_call_library(lower->program, name, args, of_user && of_probe ? 3 : 2);
 }
 
 void probe_joined_stack(struct lower *lower, struct value *value)

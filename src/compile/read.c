@@ -7,18 +7,17 @@
  * Copies SIZE bytes at ADDRESS to SLOT; the result is 0 if they could be read. Where the probe may sleep (uprobes:
  * Linux 6.0), pages that the process has not touched yet are brought in.
  */
-static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32_t size, struct operand address)
+static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32_t size, struct operand address, bool kernel)
 {
     const struct probe_kind *kind = probe_kind_of(lower->function->handler->kind);
-    int32_t helper = kind->kernel_memory ? BPF_FUNC_probe_read_kernel
-                     : kind->sleeps      ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user;
+    int32_t helper = kernel ? BPF_FUNC_probe_read_kernel
+                     : kind->sleeps ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user;
     struct operand args[] = { operand_slot(slot, 0), operand_immediate(size), address };
     lower->program->sleepable |= helper == BPF_FUNC_copy_from_user;
     return machine_call(lower->program, helper, args, 3);
 }
 
-/* The number that ACCESS finds in the bytes at BASE + OFFSET; of an odd count of bytes, zeros are behind them. */
-static struct operand load_number(struct lower *lower, const struct access *access, struct operand base, int64_t offset)
+struct operand read_loaded(struct lower *lower, const struct access *access, struct operand base, int64_t offset)
 {
     struct program *program = lower->program;
     uint32_t bytes = access_bytes(access), width = (uint32_t)(access->bits < 0 ? -access->bits : access->bits);
@@ -38,7 +37,7 @@ static struct operand load_number(struct lower *lower, const struct access *acce
 }
 
 /* The number that ACCESS finds at ADDRESS. Goes to FAILED where it cannot be read, which is counted. */
-static struct operand read_number(struct lower *lower, const struct access *access, struct operand address,
+static struct operand read_number(struct lower *lower, const struct access *access, struct operand address, bool kernel,
                                   struct machine_block *failed)
 {
     struct program *program = lower->program;
@@ -46,10 +45,10 @@ static struct operand read_number(struct lower *lower, const struct access *acce
     uint32_t bytes = access_bytes(access);
     if (bytes & (bytes - 1))
         machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    struct operand result = copy_memory(lower, slot, bytes, address);
+    struct operand result = copy_memory(lower, slot, bytes, address, kernel);
     unsigned entry = lower_ledger(lower, "unreadable memory read as nil");
     lower_continue_if(lower, BPF_JEQ, result, operand_immediate(0), lower_loss(lower, entry, failed, 0));
-    return load_number(lower, access, operand_slot(slot, 0), 0);
+    return read_loaded(lower, access, operand_slot(slot, 0), 0);
 }
 
 /* --- where ways meet --- */
@@ -94,16 +93,27 @@ static void settle(struct lower *lower, struct value *value, const struct ways *
         place->present = place->value;
 }
 
-void read_address(struct lower *lower, struct value *value)
+void read_at(struct lower *lower, struct value *value, struct operand address, int bits, bool kernel)
 {
-    struct access access = { .bits = (int)value->number };
+    struct access access = { .bits = bits };
     struct ways ways = { .join = machine_block(lower->program) };
-    struct operand address = lower_number(lower, value->args[0]);
-    arrive(lower, &ways, read_number(lower, &access, address, ways.join));
+    arrive(lower, &ways, read_number(lower, &access, address, kernel, ways.join));
     settle(lower, value, &ways);
 }
 
+void read_address(struct lower *lower, struct value *value)
+{
+    struct type from = ir_value(value->args[0])->type;
+    bool kernel = from.kind == TYPE_POINTER ? from.kernel : handler_reads_kernel(lower->function->handler);
+    read_at(lower, value, lower_number(lower, value->args[0]), (int)value->number, kernel);
+}
+
 /* --- through pointers --- */
+
+static bool leads_into_kernel(const struct value *value)
+{
+    return ir_value(value->args[0])->type.kernel;
+}
 
 /*
  * The address OFFSET bytes from what VALUE's pointer and index lead to. Goes to FAILED where the pointer is nil or the
@@ -142,7 +152,7 @@ static void fetch(struct lower *lower, struct value *value)
     struct ways ways = { .join = machine_block(lower->program) };
     place->window = program_slot(lower->program, size);
     struct operand address = address_of(lower, value, window->start, ways.join, false);
-    struct operand result = copy_memory(lower, place->window, size, address);
+    struct operand result = copy_memory(lower, place->window, size, address, leads_into_kernel(value));
     lower_continue_if(lower, BPF_JEQ, result, operand_immediate(0), lower_way(lower, ways.join));
     arrive(lower, &ways, operand_immediate(1));
     machine_place(lower->program, ways.join);
@@ -162,11 +172,11 @@ static void read_near(struct lower *lower, struct value *value, struct ways *way
     machine_branch(program, BPF_JNE, first->fetched, operand_immediate(0), near, far);
     machine_place(program, far);
     struct operand address = address_of(lower, value, access->offset, ways->join, true);
-    arrive(lower, ways, read_number(lower, access, address, ways->join));
+    arrive(lower, ways, read_number(lower, access, address, leads_into_kernel(value), ways->join));
     for (struct machine_block *block = far; block; block = block->following)
         block->cold = true;
     machine_place(program, near);
-    arrive(lower, ways, load_number(lower, access, operand_slot(first->window, 0), access->offset - window->start));
+    arrive(lower, ways, read_loaded(lower, access, operand_slot(first->window, 0), access->offset - window->start));
 }
 
 static void read_string(struct lower *lower, struct value *value)
@@ -175,7 +185,7 @@ static void read_string(struct lower *lower, struct value *value)
     struct slot *text = program_slot(lower->program, value->type.capacity);
     memory_zero(lower, operand_slot(text, 0), 0, text->size);
     struct operand address = address_of(lower, value, value->access->offset, join, true);
-    string_read_array(lower, value, text, (uint32_t)value->access->type->size, address, join);
+    string_read_array(lower, value, text, (uint32_t)value->access->type->size, address, leads_into_kernel(value), join);
 }
 
 void read_access(struct lower *lower, struct value *value)
@@ -191,7 +201,7 @@ void read_access(struct lower *lower, struct value *value)
     } else {
         struct operand found = address_of(lower, value, access->offset, ways.join, true);
         if (!access_is_place(value->type))
-            found = read_number(lower, access, found, ways.join);
+            found = read_number(lower, access, found, leads_into_kernel(value), ways.join);
         arrive(lower, &ways, found);
     }
     settle(lower, value, &ways);

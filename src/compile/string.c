@@ -407,7 +407,7 @@ static struct value *only_use(const struct function *function, const struct valu
 
 /*
  * Where to read the string VALUE: into the field of a fresh record that it is read for, `r:emit{ path = up.str(e.arg0, 4096) }`, which is
- * zero by now and which nothing looks at before it is set (.initialises); otherwise into a buffer of its own.
+ * zero by now, where it may stay nil, and which nothing looks at before it is set (.initialises); otherwise into a buffer of its own.
  */
 static struct operand find_buffer(struct lower *lower, struct value *value)
 {
@@ -417,8 +417,11 @@ static struct operand find_buffer(struct lower *lower, struct value *value)
         const struct place *to = lower_place(lower, record);
         const struct field *field = record_field(record->type.record, set->name, (int)set->number);
         if (record->op == IR_RECORD && record->block == value->block && to->value.kind == OPERAND_FRAME && field &&
-            field->type.capacity == value->type.capacity)
+            field->type.capacity == value->type.capacity) {
+            if (!value->type.optional)
+                memory_zero(lower, to->value, field->offset, field->type.capacity);
             return operand_slot(to->value.slot, to->value.number + field->offset);
+        }
     }
     struct slot *buffer = program_slot(lower->program, value->type.capacity);
     memory_zero(lower, operand_slot(buffer, 0), 0, buffer->size);
@@ -438,12 +441,21 @@ void string_read(struct lower *lower, struct value *value)
 }
 
 void string_read_array(struct lower *lower, struct value *value, struct slot *buffer, uint32_t size,
-                       struct operand address, struct machine_block *done)
+                       struct operand address, bool kernel, struct machine_block *done)
 {
-    bool of_kernel = probe_kind_of(lower->function->handler->kind)->kernel_memory;
-    struct reading reading = new_reading(lower, operand_slot(buffer, 0), buffer->size, of_kernel);
+    struct reading reading = new_reading(lower, operand_slot(buffer, 0), buffer->size, kernel);
     reading.size = size;
     reading.address = address;
     reading.is_array = true;
     read_text(value, &reading, done);
+}
+
+void string_read_kernel(struct lower *lower, struct value *value, uint32_t size, bool is_array, struct operand address)
+{
+    struct reading reading = new_reading(lower, find_buffer(lower, value), value->type.capacity, true);
+    reading.size = size;
+    reading.is_array = is_array;
+    reading.address = address;
+    read_text(value, &reading, machine_block(lower->program));
+    lower_place(lower, value)->present = (struct operand){ 0 };
 }

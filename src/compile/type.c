@@ -44,7 +44,7 @@ struct field *record_add_field(struct arena *arena, struct record *record, const
 bool type_is_wider(struct type type, struct type before)
 {
     return type.kind != before.kind || type.optional != before.optional || type.capacity != before.capacity ||
-           type.ctype != before.ctype;
+           type.ctype != before.ctype || type.kernel != before.kernel;
 }
 
 bool record_join_field(struct arena *arena, struct record *record, const char *name, int index, struct type from,
@@ -72,7 +72,7 @@ static bool same_layout(const struct record *a, const struct record *b)
         const struct field *x = &a->fields[i], *y = record_field((struct record *)b, x->name, x->index);
         if (!y || x->offset != y->offset || x->presence != y->presence || x->type.kind != y->type.kind ||
             x->type.declared != y->type.declared || x->type.bits != y->type.bits || x->type.capacity != y->type.capacity ||
-            x->type.ctype != y->type.ctype ||
+            x->type.ctype != y->type.ctype || x->type.kernel != y->type.kernel ||
             (x->type.kind == TYPE_RECORD && !same_layout(record_of(x->type.record), record_of(y->type.record))))
             return false;
     }
@@ -149,7 +149,7 @@ bool record_layout(struct record *record)
 static bool mixes_pointers(struct type a, struct type b)
 {
     if (a.kind == TYPE_POINTER && b.kind == TYPE_POINTER)
-        return a.ctype != b.ctype;
+        return a.ctype != b.ctype || a.kernel != b.kernel;
     return (a.kind == TYPE_POINTER && type_is_number(b)) || (b.kind == TYPE_POINTER && type_is_number(a));
 }
 

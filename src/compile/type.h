@@ -21,7 +21,7 @@ enum type_kind {
     TYPE_U64,
     TYPE_STRING, /* CAPACITY bytes: the text, zeros, and in the last byte 1 if the text was cut (string.c) */
     TYPE_STACK,  /* id of a call stack */
-    TYPE_POINTER, /* an address in the traced program's memory; 0 is nil. Also a struct or an array that lies there */
+    TYPE_POINTER, /* an address in the traced program's memory or the kernel's; 0 is nil. Also a struct or an array that lies there */
     TYPE_RECORD, /* a pointer to a struct of fields: in the handler's frame or in a map's value */
     TYPE_STATIC, /* known to the compiler alone: the event, functions, tables, shared objects, methods */
 };
@@ -38,6 +38,7 @@ struct type {
     int8_t bits;           /* numbers: every value fits into so many bits, negative if signed; 0: all 64 */
     uint32_t capacity;     /* TYPE_STRING: bytes, a multiple of 8 */
     const struct ctype *ctype; /* TYPE_POINTER: of the pointer, struct or array */
+    bool kernel;           /* TYPE_POINTER: it leads into the kernel's memory, not the process's */
     struct record *record; /* TYPE_RECORD: use record_of() to see through unification */
 };
 

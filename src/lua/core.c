@@ -11,6 +11,7 @@ static const luaL_Reg objects[] = {
     { "symbols", symbols_open_lua },
     { "system", system_open_lua },
     { "target", target_open_lua },
+    { "tracepoint", tracepoint_open_lua },
     { "unwind", unwind_open_lua },
     { "usdt", usdt_open_lua },
     { NULL, NULL },

@@ -22,6 +22,7 @@ int setup_open_lua(lua_State *L);
 int symbols_open_lua(lua_State *L);
 int system_open_lua(lua_State *L);
 int target_open_lua(lua_State *L);
+int tracepoint_open_lua(lua_State *L);
 int unwind_open_lua(lua_State *L);
 int usdt_open_lua(lua_State *L);
 

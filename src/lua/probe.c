@@ -6,6 +6,7 @@
 
 #include "lua/core.h"
 #include "lua/event.h"
+#include "lua/link.h"
 #include "lua/sites.h"
 #include "lua/target.h"
 #include "probe/address.h"
@@ -46,6 +47,12 @@ void sites_push(lua_State *L, struct site **sites, size_t *count)
     self->sites.count = *count;
     *sites = NULL;
     *count = 0;
+}
+
+struct probe_link **link_push(lua_State *L)
+{
+    struct lua_link *self = new_object(L, sizeof *self, LINK);
+    return &self->link;
 }
 
 /* The specs at INDEX, a string or a list of strings, in userdata that is pushed. */
@@ -146,9 +153,8 @@ static int probe_attach_lua(lua_State *L)
     int program = (int)luaL_checkinteger(L, 2);
     uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);
     const struct lua_sites *sites = luaL_checkudata(L, 4, SITES);
-    struct lua_link *self = new_object(L, sizeof *self, LINK);
     struct error err = { 0 };
-    if (probe_attach((enum attach_kind)kind, program, cookie, sites->sites.items, sites->sites.count, lua_target(L), &self->link,
+    if (probe_attach((enum attach_kind)kind, program, cookie, sites->sites.items, sites->sites.count, lua_target(L), link_push(L),
                      &err))
         return core_raise(L, &err);
     return 1;
@@ -230,9 +236,8 @@ static int probe_attach_event(lua_State *L)
     int program = (int)luaL_checkinteger(L, 1);
     struct event event;
     lua_event(L, 2, &event);
-    struct lua_link *self = new_object(L, sizeof *self, LINK);
     struct error err = { 0 };
-    if (event_attach(program, &event, lua_target(L), &self->link, &err))
+    if (event_attach(program, &event, lua_target(L), link_push(L), &err))
         return core_raise(L, &err);
     return 1;
 }

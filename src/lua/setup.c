@@ -161,6 +161,71 @@ static void read_names(lua_State *L, struct handler *handler, struct arena *aren
     lua_pop(L, 1);
 }
 
+static bool boolean_field(lua_State *L, int index, const char *name)
+{
+    lua_getfield(L, index, name);
+    bool boolean = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return boolean;
+}
+
+/* The number of WORD in COUNT WORDS; COUNT where it is none of them. */
+static int index_of(const char *word, const char *const *words, int count)
+{
+    int i = 0;
+    while (i < count && strcmp(words[i], word))
+        i++;
+    return i;
+}
+
+static uint64_t read_u64(const char *text)
+{
+    return *text == '-' ? (uint64_t)strtoll(text, NULL, 0) : strtoull(text, NULL, 0);
+}
+
+/* One entry of probe.arguments (lua/uplua/setup.lua), at the top of the stack. */
+static struct argument read_argument(lua_State *L, struct arena *arena)
+{
+    static const char *const places[] = {
+        [ARGUMENT_CONTEXT] = "context",   [ARGUMENT_MEMORY] = "memory",     [ARGUMENT_DATA_LOC] = "data_loc",
+        [ARGUMENT_REL_LOC] = "rel_loc",   [ARGUMENT_CONSTANT] = "constant", [ARGUMENT_NOWHERE] = "nowhere",
+    };
+    static const char *const kinds[] = {
+        [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer",
+        [ARGUMENT_STRING] = "string",   [ARGUMENT_ARRAY] = "array",
+    };
+    int at = lua_gettop(L);
+    const char *name = string_field(L, at, "name", arena), *type = string_field(L, at, "type", arena);
+    struct argument argument = {
+        .name = *name ? name : NULL,
+        .place = (enum argument_place)index_of(string_field(L, at, "place", arena), places, ARGUMENT_NOWHERE),
+        .offset = (int64_t)number_field(L, at, "offset"),
+        .base = (uint32_t)number_field(L, at, "base"),
+        .number = read_u64(string_field(L, at, "number", arena)),
+        .kind = (enum argument_kind)(index_of(string_field(L, at, "kind", arena), kinds, ARGUMENT_ARRAY + 1) % (ARGUMENT_ARRAY + 1)),
+        .bits = (int)number_field(L, at, "bits"),
+        .size = (uint32_t)number_field(L, at, "size"),
+        .type = *type ? type : NULL,
+        .btf = (uint32_t)number_field(L, at, "btf"),
+        .kernel = boolean_field(L, at, "kernel"),
+    };
+    return argument;
+}
+
+static void read_arguments(lua_State *L, int index, struct arena *arena, struct handler *handler)
+{
+    lua_getfield(L, index, "arguments"); /* arguments */
+    handler->argument_count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
+    struct argument *arguments = arena_allocate(arena, (handler->argument_count + 1) * sizeof *arguments);
+    for (size_t i = 0; i < handler->argument_count; i++) {
+        lua_rawgeti(L, -1, (int)i + 1); /* arguments argument */
+        arguments[i] = read_argument(L, arena);
+        lua_pop(L, 1);
+    }
+    handler->arguments = arguments;
+    lua_pop(L, 1);
+}
+
 static struct handler *read_handlers(lua_State *L, int index, struct arena *arena, size_t *count)
 {
     *count = lua_objlen(L, index);
@@ -175,12 +240,12 @@ static struct handler *read_handlers(lua_State *L, int index, struct arena *aren
         handler->probe = string_field(L, -1, "probe", arena);
         handler->symbol = string_field(L, -1, "symbol", arena);
         read_names(L, handler, arena);
-        lua_getfield(L, -1, "at_entry");
-        handler->at_entry = lua_toboolean(L, -1);
-        handler->slid = (int)number_field(L, -2, "slid");
-        lua_getfield(L, -2, "handle");
-        handler->function = (int)lua_tointeger(L, -1);
-        lua_pop(L, 3);
+        handler->at_entry = boolean_field(L, lua_gettop(L), "at_entry");
+        handler->slid = (int)number_field(L, lua_gettop(L), "slid");
+        handler->user_memory = boolean_field(L, lua_gettop(L), "user_memory");
+        handler->function = (int)number_field(L, lua_gettop(L), "handle");
+        read_arguments(L, lua_gettop(L), arena, handler);
+        lua_pop(L, 1);
     }
     return handlers;
 }

@@ -129,6 +129,13 @@ int perf_event_try(const struct perf_event_attr *event)
     return 0;
 }
 
+int perf_tracepoint_attach(int program, uint64_t id)
+{
+    /* The event counts on one CPU; the program belongs to the tracepoint, which calls it on every CPU (perf_trace_run_bpf_submit). */
+    struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_TRACEPOINT, .config = id};
+    return run_at_event(&attr, -1, 0, program, 0);
+}
+
 unsigned perf_max_rate(void)
 {
     int rate = number_in("/proc/sys/kernel/perf_event_max_sample_rate", "%d");

@@ -1,0 +1,102 @@
+-- Tracepoints of the kernel: what a hit records, by name.
+local core  = require "uplua.core"
+local setup = require "uplua.setup"
+
+local tracepoint = {}
+
+-- What a handler takes of a string whose length only the record knows, unless the option `strings` says otherwise; as up.str does.
+local DYNAMIC = 64
+local MOST = 4096 -- bytes of a handler's string
+
+-- Fields that all tracepoints have lie where the kernel puts the registers before it runs a program.
+local COMMON = { place = "nowhere", type = "the kernel's programs find other things in its place" }
+local COMMON_HINT = { common_pid = "it is e.tid", common_type = "it is the tracepoint's number" }
+
+-- The records of system calls hold whole registers and call none of them signed: what counts is what the call's argument is declared as.
+-- Bits, negative if signed; an argument of another type is the whole register, unsigned.
+local REGISTER = { long = -64, loff_t = -64, off_t = -64, ssize_t = -64, umode_t = 16 }
+for bits, types in pairs {
+  [-32] = "int pid_t clockid_t timer_t mqd_t key_t key_serial_t rwf_t s32 __s32", [32] = "unsigned u32 __u32 uid_t gid_t qid_t",
+} do
+  for name in types:gmatch "%S+" do REGISTER[name] = bits end
+end
+REGISTER["unsigned int"] = 32
+
+local function register_bits(type)
+  type = type:gsub("^const ", "")
+  return REGISTER[type] or type:find "^enum " and 32 or 64
+end
+
+local function is_text(type) return type:find "^const char%f[^%w_]" or type:find "^char%f[^%w_]" or type:find "_loc char%f[^%w_]" end
+
+-- What the field of a record (core.tracepoint's :fields()) is to a handler. OF_CALL: the record is a system call's.
+local function argument_of(field, strings, of_call)
+  if field.common then
+    local why = COMMON_HINT[field.name]
+    return { name = field.name, place = COMMON.place, type = COMMON.type .. (why and "; " .. why or "") }
+  end
+  local argument = { name = field.name, offset = field.offset, place = field.where == "here" and "context" or field.where,
+                     type = field.type }
+  local bits = 8 * (field.element > 0 and field.element or field.size)
+  argument.bits = field.signed and -bits or bits
+  local plain = bits == 8 or bits == 16 or bits == 32 or bits == 64
+  if field.where ~= "here" then
+    if is_text(field.type) then
+      argument.kind, argument.size = "string", strings or DYNAMIC
+    else
+      argument.place, argument.type = "nowhere", ("it is a '%s', of a length that only the record knows"):format(field.type)
+    end
+  elseif field.element > 0 and is_text(field.type) then
+    argument.kind, argument.size = "string", field.count
+  elseif field.element > 0 and plain and field.count > 0 then
+    argument.kind, argument.size = "array", field.count
+  elseif field.type == "bool" and field.size == 1 then
+    argument.kind = "boolean"
+    argument.bits = 8
+  elseif plain then
+    argument.kind = "integer"
+    if of_call and bits == 64 then argument.bits = register_bits(field.type) end
+  else
+    argument.place, argument.type = "nowhere", ("it is a '%s' of %d bytes, which handlers cannot compute with"):format(field.type, field.size)
+  end
+  return argument
+end
+
+local function check_strings(given)
+  local strings = given.strings
+  if strings ~= nil and (type(strings) ~= "number" or strings < 1 or strings > MOST or strings % 1 ~= 0) then
+    error(("tracepoint: option 'strings': %s is not a whole number from 1 to %d"):format(tostring(strings), MOST), 3)
+  end
+  local rest = {}
+  for name, value in pairs(given) do
+    if name ~= "strings" then rest[name] = value end
+  end
+  return strings, rest
+end
+
+-- tracepoint(spec, [options], handler): HANDLER runs whenever the kernel passes the tracepoint SPEC, "sched:sched_switch", while it works
+-- for a process that is traced. Options: strings, how many bytes a handler takes of a string of any length (64). Raises what is wrong with
+-- the arguments.
+function tracepoint.tracepoint(spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  if type(spec) ~= "string" then error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2) end
+  local strings, rest = nil, given
+  if type(given) == "table" then strings, rest = check_strings(given) end
+  setup.check("tracepoint", spec, rest, handler)
+  local ok, found = pcall(core.tracepoint.find, spec)
+  if not ok then error("tracepoint " .. found, 2) end
+  local arguments, of_call = {}, spec:find "^syscalls:" ~= nil
+  for i, field in ipairs(found:fields()) do arguments[i] = argument_of(field, strings, of_call) end
+  setup.declare {
+    kind = "tracepoint", spec = spec, sites = {}, handler = handler, arguments = arguments,
+    where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
+    user_memory = of_call or spec:find "^raw_syscalls:" ~= nil,
+    attach = function(_, program, link)
+      local attached, result = pcall(found.attach, found, program.fd)
+      if not attached then error("tracepoint " .. result, 0) end
+      link(result)
+    end,
+  }
+end
+
+return tracepoint

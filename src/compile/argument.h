@@ -1,0 +1,39 @@
+/*
+ * What a probe gives its handler: e.args.NAME, e.argN. Who makes the probe knows where each argument is when it hits, and of what
+ * type; the compiler types and reads it accordingly (argument.c). A new way to find one is a place here and a case there.
+ */
+#ifndef UPLUA_COMPILE_ARGUMENT_H
+#define UPLUA_COMPILE_ARGUMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct argument {
+    const char *name; /* "prev_pid"; NULL: it has a number only */
+    enum argument_place {
+        ARGUMENT_CONTEXT,  /* OFFSET bytes into the program's context: a register, a field of the tracepoint's record */
+        ARGUMENT_MEMORY,   /* OFFSET bytes from the address that is BASE bytes into the context */
+        ARGUMENT_DATA_LOC, /* a tracepoint's __data_loc: the word OFFSET bytes into the context says where the bytes lie, and how many */
+        ARGUMENT_REL_LOC,  /* __rel_loc: the same, counted from behind the word */
+        ARGUMENT_CONSTANT, /* it is NUMBER */
+        ARGUMENT_NOWHERE,  /* it cannot be read; TYPE says why: "the kernel keeps it for itself" */
+    } place;
+    int64_t offset;
+    uint32_t base;
+    uint64_t number;
+    enum argument_kind {
+        ARGUMENT_INTEGER,
+        ARGUMENT_BOOLEAN,
+        ARGUMENT_POINTER, /* an address, of BITS bits: a pointer where TYPE is known, else a number */
+        ARGUMENT_STRING,  /* SIZE bytes, which end where the text does or with a NUL; of DATA_LOC: what a handler takes of it at most */
+        ARGUMENT_ARRAY,   /* of SIZE integers */
+    } kind;
+    int bits;         /* of an integer, or of an array's: 8, 16, 32, 64, negative if signed */
+    uint32_t size;
+    const char *type; /* as the probe declares it: "struct task_struct *"; for messages, and to find what a pointer leads to */
+    uint32_t btf;     /* the same as an id of the kernel's BTF, 0: not there */
+    bool kernel;      /* a pointer leads into the kernel's memory, not the process's */
+};
+
+#endif

@@ -1,0 +1,317 @@
+#include "probe/tracepoint.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+#include "probe/link.h"
+#include "probe/suggest.h"
+#include "sys/capability.h"
+#include "sys/perf.h"
+#include "sys/tracefs.h"
+
+enum { MAX_NAME = 128 };
+
+/* --- names --- */
+
+/* Splits SPEC at its colon. */
+static int split(const char *spec, char system[MAX_NAME], char name[MAX_NAME])
+{
+    const char *colon = strchr(spec, ':');
+    if (!colon || colon == spec || !colon[1] || strchr(colon + 1, ':') || strchr(spec, '/') || colon - spec >= MAX_NAME ||
+        strlen(colon + 1) >= MAX_NAME)
+        return -EINVAL;
+    memcpy(system, spec, (size_t)(colon - spec));
+    system[colon - spec] = '\0';
+    strcpy(name, colon + 1);
+    return 0;
+}
+
+static int offer(const char *name, void *context)
+{
+    suggest_offer(context, name, strlen(name));
+    return 0;
+}
+
+/* Of a walk through the tracepoints of one or all systems. */
+struct walk {
+    const char *system;
+    int (*visit)(const char *system, const char *name, void *context);
+    void *context;
+};
+
+static int visit_name(const char *name, void *context)
+{
+    const struct walk *walk = context;
+    return walk->visit(walk->system, name, walk->context);
+}
+
+static int visit_system(const char *system, void *context)
+{
+    struct walk *walk = context;
+    char path[MAX_NAME + 16];
+    if (snprintf(path, sizeof path, "events/%s", system) >= (int)sizeof path)
+        return 0;
+    walk->system = system;
+    tracefs_list(path, visit_name, walk, NULL); /* gone by now: then it has none */
+    return 0;
+}
+
+/* Calls VISIT for all tracepoints; what it returns does not end the walk. */
+static int each(int (*visit)(const char *system, const char *name, void *context), void *context, struct error *err)
+{
+    struct walk walk = {.visit = visit, .context = context};
+    return tracefs_list("events", visit_system, &walk, err);
+}
+
+struct wanted {
+    const char *name;
+    char found[2 * MAX_NAME + 1];
+};
+
+static int find_name(const char *system, const char *name, void *context)
+{
+    struct wanted *wanted = context;
+    if (!strcmp(name, wanted->name) && !*wanted->found)
+        snprintf(wanted->found, sizeof wanted->found, "%s:%s", system, name);
+    return 0;
+}
+
+/* SPEC is no SYSTEM:NAME; perhaps it is a NAME alone. */
+static int fail_form(const char *spec, struct error *err)
+{
+    struct wanted wanted = {.name = spec};
+    int code = each(find_name, &wanted, err);
+    if (code < 0)
+        return code;
+    if (*wanted.found)
+        return error_set(err, -EINVAL, "%s: a tracepoint is named with its system: %s", spec, wanted.found);
+    return error_set(err, -EINVAL, "%s: a tracepoint is SYSTEM:NAME, as in sched:sched_switch", spec);
+}
+
+static int fail_unknown(const char *spec, const char *system, const char *name, struct error *err)
+{
+    char path[MAX_NAME + 16], text[4 * SUGGEST_LENGTH];
+    struct suggest suggest;
+    suggest_init(&suggest, name);
+    snprintf(path, sizeof path, "events/%s", system);
+    if (tracefs_list(path, offer, &suggest, NULL) == 0) {
+        suggest_text(&suggest, text, sizeof text);
+        if (*text)
+            return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s", spec, text);
+    } else {
+        suggest_init(&suggest, system);
+        int code = tracefs_list("events", offer, &suggest, err);
+        if (code < 0)
+            return code;
+        if (suggest.count)
+            return error_set(err, -ENOENT, "%s: the kernel has no tracepoints of a system '%s'%s", spec, system,
+                             suggest_text(&suggest, text, sizeof text));
+    }
+    struct wanted wanted = {.name = name};
+    each(find_name, &wanted, NULL);
+    return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s%s%s", spec, *wanted.found ? "; did you mean " : "",
+                     wanted.found, *wanted.found ? "?" : "");
+}
+
+/* --- descriptions --- */
+
+static char *copy_type(const struct tep_format_field *field)
+{
+    const char *end = strpbrk(field->type, "[");
+    char *type = NULL;
+    if (!(field->flags & TEP_FIELD_IS_ARRAY) || field->flags & TEP_FIELD_IS_DYNAMIC || end)
+        return strdup(field->type);
+    return asprintf(&type, "%s[%u]", field->type, field->arraylen) < 0 ? NULL : type;
+}
+
+static int add_field(struct tracepoint *tracepoint, const struct tep_format_field *field, bool common)
+{
+    size_t count = tracepoint->field_count;
+    struct tracepoint_field *fields = realloc(tracepoint->fields, (count + 1) * sizeof *fields);
+    if (!fields)
+        return -ENOMEM;
+    tracepoint->fields = fields;
+    bool relative = field->flags & TEP_FIELD_IS_RELATIVE, dynamic = field->flags & TEP_FIELD_IS_DYNAMIC;
+    bool array = field->flags & TEP_FIELD_IS_ARRAY;
+    fields[count] = (struct tracepoint_field){
+        .name = strdup(field->name),
+        .type = copy_type(field),
+        .offset = (unsigned)field->offset,
+        .size = (unsigned)field->size,
+        .is_signed = field->flags & TEP_FIELD_IS_SIGNED,
+        .common = common,
+        .count = array && !dynamic ? (unsigned)field->arraylen : 0,
+        .element = array ? (unsigned)field->elementsize : 0,
+        .where = relative ? FIELD_REL_LOC : dynamic ? FIELD_DATA_LOC : FIELD_HERE,
+    };
+    if (array && !dynamic && field->arraylen && field->size % field->arraylen == 0)
+        fields[count].element = (unsigned)(field->size / field->arraylen);
+    tracepoint->field_count++;
+    return fields[count].name && fields[count].type ? 0 : -ENOMEM;
+}
+
+static int add_fields(struct tracepoint *tracepoint, const struct tep_format_field *list, bool common)
+{
+    int code = 0;
+    for (; list && !code; list = list->next)
+        code = add_field(tracepoint, list, common);
+    return code;
+}
+
+/* How the record is printed is no part of it, and more than libtraceevent can always read: it is left out. */
+static int cut_print_format(char **text)
+{
+    static const char nothing[] = "print fmt: \"\"\n";
+    char *print = strstr(*text, "print fmt:");
+    size_t length = print ? (size_t)(print - *text) : strlen(*text);
+    char *longer = realloc(*text, length + sizeof nothing);
+    if (!longer)
+        return -ENOMEM;
+    memcpy(longer + length, nothing, sizeof nothing);
+    *text = longer;
+    return 0;
+}
+
+static int parse(struct tracepoint *tracepoint, char **text)
+{
+    struct tep_handle *tep = tep_alloc();
+    struct tep_event *event = NULL;
+    int code = tep ? cut_print_format(text) : -ENOMEM;
+    tep_set_loglevel(TEP_LOG_NONE);
+    if (!code) {
+        tep_set_long_size(tep, sizeof(long));
+        code = tep_parse_format(tep, &event, *text, strlen(*text), tracepoint->system) || !event ? -EINVAL : 0;
+    }
+    if (!code) {
+        tracepoint->id = (uint64_t)event->id;
+        code = add_fields(tracepoint, event->format.common_fields, true);
+    }
+    if (!code)
+        code = add_fields(tracepoint, event->format.fields, false);
+    tep_free(tep);
+    return code;
+}
+
+int tracepoint_find(const char *spec, struct tracepoint **result, struct error *err)
+{
+    char system[MAX_NAME], name[MAX_NAME], path[2 * MAX_NAME + 32], *text = NULL;
+    *result = NULL;
+    if (split(spec, system, name) < 0)
+        return fail_form(spec, err);
+    snprintf(path, sizeof path, "events/%s/%s/format", system, name);
+    int code = tracefs_read(path, &text, err);
+    if (code == -ENOENT || code == -ENOTDIR)
+        return fail_unknown(spec, system, name, err);
+    if (code < 0)
+        return error_prefix(err, "%s: ", spec);
+    struct tracepoint *tracepoint = calloc(1, sizeof *tracepoint);
+    code = tracepoint && (tracepoint->system = strdup(system)) && (tracepoint->name = strdup(name))
+               ? parse(tracepoint, &text) : -ENOMEM;
+    free(text);
+    if (!code) {
+        *result = tracepoint;
+        return 0;
+    }
+    tracepoint_free(tracepoint);
+    return error_set(err, code, code == -ENOMEM ? "out of memory" : "%s: the kernel's description of it cannot be read", spec);
+}
+
+void tracepoint_free(struct tracepoint *tracepoint)
+{
+    if (!tracepoint)
+        return;
+    for (size_t i = 0; i < tracepoint->field_count; i++) {
+        free(tracepoint->fields[i].name);
+        free(tracepoint->fields[i].type);
+    }
+    free(tracepoint->fields);
+    free(tracepoint->system);
+    free(tracepoint->name);
+    free(tracepoint);
+}
+
+/* --- patterns --- */
+
+struct matches {
+    const char *pattern;
+    char **names;
+    size_t count;
+    bool failed;
+};
+
+static int add_match(const char *system, const char *name, void *context)
+{
+    struct matches *matches = context;
+    char full[2 * MAX_NAME + 2];
+    if (snprintf(full, sizeof full, "%s:%s", system, name) >= (int)sizeof full || fnmatch(matches->pattern, full, 0))
+        return 0;
+    char **names = realloc(matches->names, (matches->count + 1) * sizeof *names);
+    if (!names) {
+        matches->failed = true;
+        return 0;
+    }
+    matches->names = names;
+    matches->failed |= !(names[matches->count] = strdup(full));
+    matches->count += names[matches->count] != NULL;
+    return 0;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int tracepoint_match(const char *pattern, char ***names, size_t *count, struct error *err)
+{
+    struct matches matches = {.pattern = pattern};
+    *names = NULL;
+    *count = 0;
+    int code = strchr(pattern, ':') ? each(add_match, &matches, err) : fail_form(pattern, err);
+    if (!code && matches.failed)
+        code = error_set(err, -ENOMEM, "out of memory");
+    if (!code && !matches.count)
+        code = error_set(err, -ENOENT, "%s: the kernel has no tracepoint that matches", pattern);
+    if (code) {
+        for (size_t i = 0; i < matches.count; i++)
+            free(matches.names[i]);
+        free(matches.names);
+        return code;
+    }
+    qsort(matches.names, matches.count, sizeof *matches.names, compare_names);
+    *names = matches.names;
+    *count = matches.count;
+    return 0;
+}
+
+/* --- attaching --- */
+
+static int failed(int code, const struct tracepoint *tracepoint, struct error *err)
+{
+    const char *reason = strerror(-code);
+    if (code == -EPERM || code == -EACCES)
+        return error_set(err, code, "%s:%s: cannot attach: this needs %s; run uplua as root", tracepoint->system, tracepoint->name,
+                         capability_missing() ? capability_missing() : "CAP_PERFMON");
+    if (code == -EMFILE)
+        reason = "too many open files, and each tracepoint needs one: raise `ulimit -n`";
+    if (code == -E2BIG)
+        reason = "the kernel runs no more than 64 programs at one tracepoint";
+    return error_set(err, code, "%s:%s: cannot attach: %s", tracepoint->system, tracepoint->name, reason);
+}
+
+int tracepoint_attach(int program_fd, const struct tracepoint *tracepoint, struct probe_link **link, struct error *err)
+{
+    *link = calloc(1, sizeof **link);
+    if (!*link)
+        return error_set(err, -ENOMEM, "out of memory");
+    int fd = perf_tracepoint_attach(program_fd, tracepoint->id);
+    int code = fd < 0 ? fd : link_keep(*link, fd);
+    if (code >= 0)
+        return 0;
+    probe_detach(*link);
+    *link = NULL;
+    return failed(code, tracepoint, err);
+}
