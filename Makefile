@@ -89,7 +89,12 @@ build/opcodes.h: src/compile/opcodes.lua | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@) $(LUAJIT) $< > $@
 
-$(BUILD)/%.o: src/%.c $(BUILD)/.flags | build/opcodes.h
+build/syscall_names.h: | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@) echo '#include <sys/syscall.h>' | $(CC) -E -dM - | \
+	    sed -n 's/^#define __NR_\([a-z][a-z0-9_]*\) .*/CALL(\1)/p' | grep -v '(syscalls)\|(arch_specific' | sort > $@
+
+$(BUILD)/%.o: src/%.c $(BUILD)/.flags | build/opcodes.h build/syscall_names.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CC_FLAGS) -MMD -MP -c -o $@ $<
 

@@ -12,7 +12,8 @@ local home = {
   -- probes
   uprobe = "setup", uretprobe = "setup", kprobe = "kernel", kretprobe = "kernel",
   profile = "sampling", perf = "sampling", interval = "sampling",
-  tracepoint = "tracepoint",
+  tracepoint = "tracepoint", rawtracepoint = "tracepoint",
+  syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall",
   site = "setup", defines = "setup", modules_defining = "setup",
 
   -- addresses and names

@@ -11,7 +11,7 @@ local MOST_SITES = 5
 
 -- BPF_MAP_TYPE_*
 local TYPES = {
-  [1] = "hash", [2] = "array", [5] = "hash per CPU", [6] = "array per CPU", [9] = "LRU hash", [10] = "LRU hash per CPU", [27] = "ring",
+  [1] = "hash", [2] = "array", [5] = "hash per CPU", [6] = "array per CPU", [9] = "LRU hash", [10] = "LRU hash per CPU", [27] = "ring", [29] = "storage of each thread",
 }
 
 local function plural(n, one) return ("%d %s%s"):format(n, one, n == 1 and "" or "s") end
@@ -78,7 +78,13 @@ local PARTS = {
   ["return"] = "at the function's return",
 }
 
+-- The same of a system call.
+local CALL_PARTS = {
+  entry = "at the call's entry, for the handler at its return", rounds = PARTS.rounds, ["return"] = "at the call's return",
+}
+
 local function part_of(program, probe)
+  if probe.kind == "sysreturn" then return CALL_PARTS[program.part or "return"] end
   return PARTS[program.part or program.session and "session" or probe.kind:find "retprobe$" and "return"]
 end
 
@@ -122,6 +128,7 @@ local function add_maps(lines, maps)
   if #maps > 0 then lines[#lines + 1] = "maps" end
   for _, map in ipairs(maps) do
     local type, sizes = TYPES[map.type] or "type " .. map.type, ("%s of %d → %d bytes"):format(plural(map.max, "entry"):gsub("ys$", "ies"), map.key, map.value)
+    if map.max == 0 then sizes = plural(map.value, "byte") end
     if map.value == 0 then sizes = plural(map.max, "byte") end
     lines[#lines + 1] = ("  %-16s %s, %s"):format(map.name, type, sizes)
   end

@@ -94,7 +94,7 @@ end
 -- type = "struct request *", kernel = true where it leads into the kernel's memory), "string" (size: bytes) or "array" (size: elements,
 -- bits: of each), place = "context" (offset: bytes into the program's context), "memory" (offset bytes from the address that is base
 -- bytes into the context), "data_loc", "rel_loc" (offset: of that word), "constant" (number, a number or a string of digits) or "nowhere"
--- (type: why not) }: src/compile/argument.h.
+-- (type: why not), or "registers" (offset bytes into those whose address is base bytes into the context) }: src/compile/argument.h.
 function setup.declare(probe) pending[#pending + 1] = probe end
 
 -- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered; SPEC may be a list of such.
@@ -155,8 +155,9 @@ local function describe()
     returns = returns or probe.kind == "uretprobe"
     trampoline = trampoline or probe.trampoline
     handlers[i] = {
-      kind = probe.kind, probe = probe.spec, symbol = names[1], names = differ and names or nil, at_entry = at_entry,
+      kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil, at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
+      raw = probe.raw,
     }
   end
   local pids = core.target.pids()

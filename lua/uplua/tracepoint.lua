@@ -62,6 +62,13 @@ local function argument_of(field, strings, of_call)
   return argument
 end
 
+-- What the FIELDS of a record are to a handler: a list of arguments (setup.lua).
+function tracepoint.arguments(fields, strings, of_call)
+  local arguments = {}
+  for i, field in ipairs(fields) do arguments[i] = argument_of(field, strings, of_call) end
+  return arguments
+end
+
 local function check_strings(given)
   local strings = given.strings
   if strings ~= nil and (type(strings) ~= "number" or strings < 1 or strings > MOST or strings % 1 ~= 0) then
@@ -85,15 +92,39 @@ function tracepoint.tracepoint(spec, given, handler)
   setup.check("tracepoint", spec, rest, handler)
   local ok, found = pcall(core.tracepoint.find, spec)
   if not ok then error("tracepoint " .. found, 2) end
-  local arguments, of_call = {}, spec:find "^syscalls:" ~= nil
-  for i, field in ipairs(found:fields()) do arguments[i] = argument_of(field, strings, of_call) end
+  local of_call = spec:find "^syscalls:" ~= nil
   setup.declare {
-    kind = "tracepoint", spec = spec, sites = {}, handler = handler, arguments = arguments,
+    kind = "tracepoint", spec = spec, sites = {}, handler = handler, arguments = tracepoint.arguments(found:fields(), strings, of_call),
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
     user_memory = of_call or spec:find "^raw_syscalls:" ~= nil,
     attach = function(_, program, link)
       local attached, result = pcall(found.attach, found, program.fd)
       if not attached then error("tracepoint " .. result, 0) end
+      link(result)
+    end,
+  }
+end
+
+-- rawtracepoint(name, handler): HANDLER runs where tracepoint's does, before the kernel makes a record, which is cheaper; e.args.NAME is what
+-- the kernel's code gives the tracepoint: pointers lead into the kernel's structures. Raises what is wrong with the arguments.
+function tracepoint.rawtracepoint(spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  if type(spec) ~= "string" then error("rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", 2) end
+  setup.check("rawtracepoint", spec, given, handler)
+  local name = spec:match "^[%w_]+:([%w_]+)$" or spec
+  local ok, found = pcall(core.kernel.rawtracepoint, name)
+  if not ok then error("rawtracepoint " .. found, 2) end
+  local arguments = core.kernel.parameters(found)
+  table.remove(arguments, 1) -- the program's own
+  for i, argument in ipairs(arguments) do
+    argument.place, argument.offset = argument.place or "context", 8 * (i - 1)
+  end
+  setup.declare {
+    kind = "rawtracepoint", spec = spec, sites = {}, handler = handler, arguments = arguments,
+    where = "the kernel's tracepoint " .. name .. ", without a record",
+    attach = function(_, program, link)
+      local attached, result = pcall(core.kernel.attach_rawtracepoint, program.fd, name)
+      if not attached then error("rawtracepoint " .. result, 0) end
       link(result)
     end,
   }

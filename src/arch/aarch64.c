@@ -37,6 +37,11 @@ int arch_argument(unsigned n)
     return n < 8 ? x(n) : -1; /* AAPCS64, 6.8.2 */
 }
 
+int arch_syscall_argument(unsigned n)
+{
+    return x(n);
+}
+
 int arch_return_value(void)
 {
     return x(0);

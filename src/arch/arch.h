@@ -12,6 +12,8 @@ enum { ARCH_MAX_ARGUMENTS = 8 };
 
 /* Byte offset in the context of integer argument N at a function's entry; -1 where it is not in a register. */
 int arch_argument(unsigned n);
+/* Byte offset in the registers with which a system call enters the kernel of its argument N, of 6. */
+int arch_syscall_argument(unsigned n);
 /* Byte offsets in the context of the return value, stack pointer, instruction pointer and frame pointer. */
 int arch_return_value(void);
 int arch_stack_pointer(void);

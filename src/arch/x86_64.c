@@ -29,6 +29,11 @@ int arch_argument(unsigned n)
     return n < sizeof order / sizeof order[0] ? arch_register(order[n]) : -1;
 }
 
+int arch_syscall_argument(unsigned n)
+{
+    return n == 3 ? arch_register("r10") : arch_argument(n); /* the instruction itself takes rcx */
+}
+
 int arch_return_value(void)
 {
     return arch_register("rax");

@@ -5,15 +5,19 @@
 
 #include "compile/access.h"
 #include "compile/build.h"
+#include "compile/kernel_ctype.h"
 #include "compile/read.h"
 #include "probe/suggest.h"
 
 /* --- types --- */
 
-/* What a pointer or an array is to the script; NULL where the FFI does not know it. */
+/* What a pointer leads to or an array is; NULL where nobody knows. */
 static const struct ctype *ctype_of_argument(struct build *build, const struct argument *argument)
 {
     const char *name = argument->type;
+    int kernel = argument->btf ? kernel_ctype_of(argument->btf) : 0;
+    if (kernel)
+        return ctype_of(build->compiler, kernel);
     if (argument->kind == ARGUMENT_ARRAY)
         name = arena_format(build->arena, "%sint%d_t [%u]", argument->bits < 0 ? "" : "u",
                             argument->bits < 0 ? -argument->bits : argument->bits, argument->size);
@@ -169,12 +173,26 @@ static struct operand load_context(struct lower *lower, const struct argument *a
     return read_loaded(lower, access, operand_slot(slot, 0), 0);
 }
 
+static struct operand load_register(struct lower *lower, const struct argument *argument, const struct access *access)
+{
+    struct program *program = lower->program;
+    struct slot *slot = program_slot(program, 8);
+    struct operand registers = machine_load(program, BPF_DW, lower->context, argument->base);
+    if (argument->offset)
+        registers = machine_alu(program, BPF_ADD, registers, operand_immediate(argument->offset));
+    struct operand args[] = { operand_slot(slot, 0), operand_immediate(8), registers };
+    machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
+    return read_loaded(lower, access, operand_slot(slot, 0), 0);
+}
+
 struct operand argument_word(struct lower *lower, const struct argument *argument)
 {
     static const struct ctype boolean = { .kind = CTYPE_BOOLEAN };
     struct access access = { .bits = argument->bits, .type = argument->kind == ARGUMENT_BOOLEAN ? &boolean : NULL };
     if (argument->place == ARGUMENT_CONSTANT)
         return operand_immediate((int64_t)argument->number);
+    if (argument->place == ARGUMENT_REGISTERS)
+        return load_register(lower, argument, &access);
     return load_context(lower, argument, &access);
 }
 

@@ -13,7 +13,8 @@ struct argument {
     const char *name; /* "prev_pid"; NULL: it has a number only */
     enum argument_place {
         ARGUMENT_CONTEXT,  /* OFFSET bytes into the program's context: a register, a field of the tracepoint's record */
-        ARGUMENT_MEMORY,   /* OFFSET bytes from the address that is BASE bytes into the context */
+        ARGUMENT_MEMORY,   /* OFFSET bytes from the address that is BASE bytes into the context; nil where that is unreadable */
+        ARGUMENT_REGISTERS, /* OFFSET bytes into the registers whose address is BASE bytes into the context: in the kernel, always there */
         ARGUMENT_DATA_LOC, /* a tracepoint's __data_loc: the word OFFSET bytes into the context says where the bytes lie, and how many */
         ARGUMENT_REL_LOC,  /* __rel_loc: the same, counted from behind the word */
         ARGUMENT_CONSTANT, /* it is NUMBER */

@@ -31,10 +31,11 @@ static int note(struct types *types, int result)
 
 static int add_map(struct types *types, const struct object_map *map)
 {
+    bool typed = map->type == BPF_MAP_TYPE_TASK_STORAGE; /* the kernel wants to know what the key and the value are */
     const struct { const char *name; uint32_t number; } members[] = {
         {"type", map->type},
-        {"key_size", map->key_size},
-        {"value_size", map->value_size},
+        {typed ? "key" : "key_size", map->key_size},
+        {typed ? "value" : "value_size", map->value_size},
         {"max_entries", map->max_entries},
         {"map_flags", map->flags},
     };
@@ -45,6 +46,11 @@ static int add_map(struct types *types, const struct object_map *map)
     for (size_t i = 0; i < COUNT; i++) {
         int array = note(types, btf__add_array(types->btf, types->integer, types->integer, members[i].number));
         pointers[i] = note(types, btf__add_ptr(types->btf, array));
+    }
+    if (typed) {
+        int words = note(types, btf__add_array(types->btf, types->integer, types->u64, map->value_size / 8));
+        pointers[1] = note(types, btf__add_ptr(types->btf, types->integer));
+        pointers[2] = note(types, btf__add_ptr(types->btf, words));
     }
     int definition = note(types, btf__add_struct(types->btf, NULL, MAP_DEFINITION_SIZE));
     for (size_t i = 0; i < COUNT; i++)

@@ -211,7 +211,8 @@ static struct value *call_cast(struct build *build, struct value **args, size_t 
     const struct ctype *type = NULL;
     const struct captured *constant = count == 2 && args[0]->op == IR_CONSTANT ? &args[0]->constant : NULL;
     if (constant && constant->kind == CAPTURED_STRING)
-        type = ctype_parse(build->compiler, build->position, constant->string.bytes);
+        type = ctype_parse(build->compiler, build->position, constant->string.bytes,
+                           handler_reads_kernel(build->function->handler));
     else if (constant && constant->kind == CAPTURED_CTYPE)
         type = ctype_of(build->compiler, constant->handle);
     else

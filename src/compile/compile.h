@@ -102,6 +102,9 @@ enum handler_kind {
     HANDLER_PERF,    /* runs at events that the kernel's perf counts: one in so many */
     HANDLER_INTERVAL, /* runs each time that so much time has passed, whatever the CPU does then */
     HANDLER_TRACEPOINT, /* runs where the kernel passes one of its tracepoints; the context is the record */
+    HANDLER_RAW_TRACEPOINT, /* the same; the context is the words that the kernel gives the tracepoint */
+    HANDLER_SYSCALL,   /* runs where a thread enters the kernel by a system call … */
+    HANDLER_SYSRETURN, /* … and where it leaves it */
     HANDLER_TEST, /* runs when BPF_PROG_TEST_RUN asks for it, on words that the caller gives: for tests */
     HANDLER_KINDS,
 };
@@ -111,6 +114,7 @@ struct handler;
 struct probe_kind {
     const char *name;            /* of the probe's constructor: "uprobe" */
     uint32_t program_type;       /* BPF_PROG_TYPE_* */
+    bool of_return;              /* what it has of_entry comes from an entry half (probe.c) */
     bool sleeps;                 /* may be loaded sleepable, so that reading memory brings pages in */
     bool kernel_memory;          /* what addresses lead to is the kernel's memory, not the process's */
     enum { REGISTERS_NONE, REGISTERS_USER, REGISTERS_INTERRUPTED, REGISTERS_THREAD } registers; /* that the context begins with: none,
@@ -139,6 +143,7 @@ struct handler {
     size_t name_count;
     const struct argument *arguments; /* e.args */
     size_t argument_count;
+    bool raw;             /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
     bool user_memory;     /* of a kind with KERNEL_MEMORY: here addresses lead to the process's */
     bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */
     int slid;             /* … and is so many bytes behind it; -1: its cookie has that (sys/cookie.h) */

@@ -3,10 +3,13 @@
 #include <string.h>
 
 #include "compile/compiler.h"
+#include "compile/kernel_ctype.h"
 
-static const struct ctype_source *source_of(const struct compiler *compiler)
+/* Who knows the type of HANDLE, and in *CONTEXT what its functions take. */
+static const struct ctype_source *source_of(struct compiler *compiler, int handle, void **context)
 {
-    return compiler->environment.ctypes;
+    *context = handle >= KERNEL_CTYPES ? compiler : compiler->environment.context;
+    return handle >= KERNEL_CTYPES ? &kernel_ctypes : compiler->environment.ctypes;
 }
 
 const struct ctype *ctype_of(struct compiler *compiler, int handle)
@@ -17,15 +20,28 @@ const struct ctype *ctype_of(struct compiler *compiler, int handle)
     compiler->ctypes =
         arena_grow(&compiler->arena, compiler->ctypes, compiler->ctype_count, sizeof *compiler->ctypes);
     struct ctype *type = arena_allocate(&compiler->arena, sizeof *type);
-    source_of(compiler)->describe(compiler->environment.context, handle, type);
+    void *context;
+    source_of(compiler, handle, &context)->describe(context, handle, type);
     type->handle = handle;
     return compiler->ctypes[compiler->ctype_count++] = type;
 }
 
-const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration)
+/* Where DECLARATION is no type of the script's, or a pointer to a struct that it does not define: the kernel's. */
+static int parse(struct compiler *compiler, const char *declaration, bool kernel, struct error *err)
+{
+    const struct ctype_source *script = compiler->environment.ctypes;
+    void *context = compiler->environment.context;
+    struct error ignored;
+    int handle = script->parse(context, declaration, err);
+    bool undefined = handle && kernel && strchr(declaration, '*') && !script->element(context, handle, &ignored);
+    int other = kernel && (!handle || undefined) ? kernel_ctypes.parse(compiler, declaration, &ignored) : 0;
+    return other ? other : handle;
+}
+
+const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration, bool kernel)
 {
     struct error err = { 0 };
-    int handle = source_of(compiler)->parse(compiler->environment.context, declaration, &err);
+    int handle = parse(compiler, declaration, kernel, &err);
     if (!handle)
         compile_fail(compiler, position, "up.cast(\"%s\"): %s", declaration, err.text);
     return ctype_of(compiler, handle);
@@ -34,22 +50,23 @@ const struct ctype *ctype_parse(struct compiler *compiler, const struct position
 const struct ctype *ctype_find(struct compiler *compiler, const char *declaration)
 {
     struct error err = { 0 };
-    int handle = source_of(compiler)->parse(compiler->environment.context, declaration, &err);
+    int handle = parse(compiler, declaration, false, &err);
     return handle ? ctype_of(compiler, handle) : NULL;
 }
 
 const struct ctype *ctype_element(struct compiler *compiler, const struct position *position, const struct ctype *type)
 {
     struct error err = { 0 };
-    int handle = source_of(compiler)->element(compiler->environment.context, type->handle, &err);
+    void *context;
+    int handle = source_of(compiler, type->handle, &context)->element(context, type->handle, &err);
     if (handle)
         return ctype_of(compiler, handle);
-    if (!strcmp(type->name, "void *"))
+    if (!strcmp(type->name, "void *") || !strcmp(type->name, "const void *"))
         compile_fail(compiler, position, "a 'void *' does not say what it leads to: up.cast(\"struct … *\", p) does");
     if (strstr(type->name, "(*)("))
         compile_fail(compiler, position, "a '%s' leads to code; its address is up.u64(p)", type->name);
-    compile_fail(compiler, position, "what a '%s' leads to is not defined: give its definition to ffi.cdef",
-                 type->name);
+    compile_fail(compiler, position, "what a '%s' leads to is not defined%s: give its definition to ffi.cdef", type->name,
+                 type->handle >= KERNEL_CTYPES ? " in the kernel's BTF" : "");
 }
 
 struct ctype_field ctype_field(struct compiler *compiler, const struct position *position, const struct ctype *type,
@@ -57,7 +74,8 @@ struct ctype_field ctype_field(struct compiler *compiler, const struct position 
 {
     struct error err = { 0 };
     struct ctype_field field = { 0 };
-    int handle = source_of(compiler)->field(compiler->environment.context, type->handle, name, &field, &err);
+    void *context;
+    int handle = source_of(compiler, type->handle, &context)->field(context, type->handle, name, &field, &err);
     if (!handle && *err.text)
         compile_fail(compiler, position, "the field '%s' of '%s' cannot be read in a handler: %s", name, type->name,
                      err.text);

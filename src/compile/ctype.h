@@ -1,5 +1,6 @@
 /*
- * C types that the script has declared (ffi.cdef), for up.cast. LuaJIT's FFI knows them; lua/uplua/ctype.lua asks it.
+ * C types that the script has declared (ffi.cdef), for up.cast, and the kernel's own (kernel_ctype.h). LuaJIT's FFI knows the
+ * former; lua/uplua/ctype.lua asks it.
  * const and volatile make no difference: equal types are one struct ctype.
  */
 #ifndef UPLUA_COMPILE_CTYPE_H
@@ -52,8 +53,11 @@ struct position;
 
 /* The type of HANDLE; it lives as long as the compiler. */
 const struct ctype *ctype_of(struct compiler *compiler, int handle);
-/* The type that DECLARATION names; fails with the FFI's message at POSITION where it names none. */
-const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration);
+/*
+ * The type that DECLARATION names, as the script has declared it, or else, if KERNEL, as the kernel has; fails at POSITION where it names
+ * none.
+ */
+const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration, bool kernel);
 /* The same; NULL where it names none. */
 const struct ctype *ctype_find(struct compiler *compiler, const char *declaration);
 /* What TYPE, a pointer or an array, leads to or consists of; fails where that is nothing that can be read. */

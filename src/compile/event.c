@@ -23,12 +23,12 @@ static int no_argument(unsigned n)
 static const struct probe_kind kinds[HANDLER_KINDS] = {
     [HANDLER_ENTRY] = { .name = "uprobe", .program_type = BPF_PROG_TYPE_KPROBE, .sleeps = true, .registers = REGISTERS_USER,
                         .rounds = ROUNDS, .argument = arch_argument },
-    [HANDLER_RETURN] = { .name = "uretprobe", .program_type = BPF_PROG_TYPE_KPROBE, .sleeps = true, .registers = REGISTERS_USER,
-                         .rounds = ROUNDS, .argument = arch_argument },
+    [HANDLER_RETURN] = { .name = "uretprobe", .program_type = BPF_PROG_TYPE_KPROBE, .of_return = true, .sleeps = true,
+                         .registers = REGISTERS_USER, .rounds = ROUNDS, .argument = arch_argument },
     [HANDLER_KERNEL_ENTRY] = { .name = "kprobe", .program_type = BPF_PROG_TYPE_KPROBE, .kernel_memory = true,
                                .registers = REGISTERS_INTERRUPTED, .rounds = KERNEL_ROUNDS, .argument = arch_argument },
-    [HANDLER_KERNEL_RETURN] = { .name = "kretprobe", .program_type = BPF_PROG_TYPE_KPROBE, .kernel_memory = true,
-                                .registers = REGISTERS_INTERRUPTED, .rounds = KERNEL_ROUNDS, .argument = arch_argument },
+    [HANDLER_KERNEL_RETURN] = { .name = "kretprobe", .program_type = BPF_PROG_TYPE_KPROBE, .of_return = true,
+                                .kernel_memory = true, .registers = REGISTERS_INTERRUPTED, .rounds = KERNEL_ROUNDS, .argument = arch_argument },
     [HANDLER_PROFILE] = { .name = "profile", .program_type = BPF_PROG_TYPE_PERF_EVENT, .registers = REGISTERS_INTERRUPTED,
                           .rounds = KERNEL_ROUNDS, .argument = no_argument },
     [HANDLER_PERF] = { .name = "perf", .program_type = BPF_PROG_TYPE_PERF_EVENT, .registers = REGISTERS_INTERRUPTED,
@@ -38,6 +38,14 @@ static const struct probe_kind kinds[HANDLER_KINDS] = {
     [HANDLER_TRACEPOINT] = { .name = "tracepoint", .program_type = BPF_PROG_TYPE_TRACEPOINT, .kernel_memory = true,
                              .registers = REGISTERS_THREAD, .rounds = KERNEL_ROUNDS, .argument = no_argument,
                              .arguments = "field" },
+    [HANDLER_RAW_TRACEPOINT] = { .name = "rawtracepoint", .program_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .kernel_memory = true,
+                                 .registers = REGISTERS_THREAD, .rounds = KERNEL_ROUNDS, .argument = no_argument,
+                                 .arguments = "argument", .numbered = true },
+    [HANDLER_SYSCALL] = { .name = "syscall", .program_type = BPF_PROG_TYPE_TRACEPOINT, .registers = REGISTERS_THREAD,
+                          .rounds = KERNEL_ROUNDS, .argument = no_argument, .arguments = "argument", .numbered = true },
+    [HANDLER_SYSRETURN] = { .name = "sysreturn", .program_type = BPF_PROG_TYPE_TRACEPOINT, .of_return = true,
+                            .registers = REGISTERS_THREAD, .rounds = KERNEL_ROUNDS, .argument = no_argument,
+                            .arguments = "argument", .numbered = true },
     [HANDLER_TEST] = { .name = "testrun", .program_type = BPF_PROG_TYPE_RAW_TRACEPOINT, .rounds = ROUNDS,
                        .argument = test_argument },
 };
@@ -67,9 +75,11 @@ enum {
     FUNCTION = 1 << HANDLER_ENTRY | 1 << HANDLER_KERNEL_ENTRY | RETURN,
     EVENT = 1 << HANDLER_PERF,
     SAMPLE = 1 << HANDLER_PROFILE | EVENT,
-    TRACEPOINT = 1 << HANDLER_TRACEPOINT,
+    TRACEPOINT = 1 << HANDLER_TRACEPOINT | 1 << HANDLER_RAW_TRACEPOINT,
+    SYSRETURN = 1 << HANDLER_SYSRETURN,
+    SYSCALL = 1 << HANDLER_SYSCALL | SYSRETURN,
     CALL = FUNCTION | TEST,
-    ANY = CALL | SAMPLE | TRACEPOINT,
+    ANY = CALL | SAMPLE | TRACEPOINT | SYSCALL,
     EVEN_INTERVAL = ANY | 1 << HANDLER_INTERVAL,
 };
 
@@ -88,9 +98,10 @@ static const struct event_field fields[] = {
     { .name = "comm", .kinds = ANY, .type = TEXT(16), .source = EVENT_COMM },
     { .name = "cgroup", .kinds = ANY, .type = SIGNED, .source = EVENT_CGROUP },
     { .name = "probe", .kinds = EVEN_INTERVAL, .type = { .kind = TYPE_STRING }, .source = EVENT_PROBE },
-    { .name = "func", .kinds = CALL, .type = { .kind = TYPE_STRING }, .source = EVENT_FUNC },
-    { .name = "ret", .kinds = RETURN, .type = SIGNED, .source = EVENT_RETURN },
-    { .name = "elapsed", .kinds = RETURN, .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true },
+    { .name = "func", .kinds = CALL | SYSCALL, .type = { .kind = TYPE_STRING }, .source = EVENT_FUNC },
+    { .name = "nr", .kinds = SYSCALL, .type = HALF, .source = EVENT_CALL, .of_entry = true },
+    { .name = "ret", .kinds = RETURN | SYSRETURN, .type = SIGNED, .source = EVENT_RETURN },
+    { .name = "elapsed", .kinds = RETURN | SYSRETURN, .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true },
     { .name = "ip", .kinds = FUNCTION | SAMPLE, .type = ADDRESS, .source = EVENT_IP },
     { .name = "caller", .kinds = USER_FUNCTION, .type = ADDRESS, .source = EVENT_CALLER },
     { .name = "period", .kinds = SAMPLE, .type = SIGNED, .source = EVENT_PERIOD },
@@ -116,6 +127,6 @@ const char *event_field_list(struct arena *arena, enum handler_kind kind)
         if (fields[i].kinds & 1u << kind)
             list = arena_format(arena, "%s%s%s", list, *list ? ", " : "", fields[i].name);
     if (kinds[kind].arguments)
-        list = arena_format(arena, "%s, e.args", list);
+        list = arena_format(arena, kinds[kind].numbered ? "%s, e.args, those of e.arg0 … that the probe has, e.nargs" : "%s, e.args", list);
     return kinds[kind].registers ? arena_format(arena, "%s, e:stack(), e:ustack() and e:kstack()", list) : list;
 }

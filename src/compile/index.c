@@ -77,10 +77,14 @@ static struct value *index_event(struct build *build, struct value *event, const
     enum handler_kind at_return = kind == HANDLER_ENTRY ? HANDLER_RETURN : HANDLER_KERNEL_RETURN;
     if (!field && (kind == HANDLER_ENTRY || kind == HANDLER_KERNEL_ENTRY) && event_field_find(name, at_return))
         build_fail(build, "e.%s is known when the function returns: use %s", name, probe_kind_of(at_return)->name);
+    if (!field && kind == HANDLER_SYSCALL && event_field_find(name, HANDLER_SYSRETURN))
+        build_fail(build, "e.%s is known when the call returns: use sysreturn", name);
     if (!field)
         build_fail(build, "the event of a %s has no field '%s'; it has %s",
                    probe_kind_of(kind)->name, name, event_field_list(build->arena, kind));
     const struct handler *handler = build->function->handler;
+    if (field->source == EVENT_FUNC && handler->raw)
+        build_fail(build, "which call it is, is a number in the kernel: e.nr; up.syscall_name(nr) is its name in the script");
     if (field->source == EVENT_PROBE || (field->source == EVENT_FUNC && !handler->names)) {
         const char *text = field->source == EVENT_PROBE ? handler->probe : handler->symbol;
         struct captured captured = { .kind = CAPTURED_STRING };

@@ -191,7 +191,19 @@ void argument_lower(struct lower *lower, struct value *value);
 /* The number that ARGUMENT, which lies in the context or is a constant, is. */
 struct operand argument_word(struct lower *lower, const struct argument *argument);
 
+/* --- syscall.c --- */
+
+/* In the entry half: keeps the saved values for the exit, and ends the program. */
+void syscall_save(struct lower *lower);
+/* At the exit: goes on where the thread's call has been seen to begin, with the saved values. */
+void syscall_recover(struct lower *lower);
+/* Declares where they are kept in RESULT. 0 or -errno. */
+int syscall_declare(struct lower *lower, struct object *result);
+
 /* --- probe.c --- */
+
+/* What EVENT, one of the entry, is there. */
+struct operand probe_entry_value(struct lower *lower, const struct event_field *event);
 
 /* The values that the entry half must save, into lower->saved. */
 void probe_find_saved(struct lower *lower);

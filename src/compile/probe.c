@@ -13,12 +13,6 @@
 /* Calls that may be between entry and return at one time: threads times nesting. */
 enum { MAX_PENDING_CALLS = 65536 };
 
-static bool is_return(const struct lower *lower)
-{
-    enum handler_kind kind = lower->function->handler->kind;
-    return kind == HANDLER_RETURN || kind == HANDLER_KERNEL_RETURN;
-}
-
 static bool is_of_kernel(const struct lower *lower)
 {
     enum handler_kind kind = lower->function->handler->kind;
@@ -30,13 +24,30 @@ static const struct probe_kind *kind_of(const struct lower *lower)
     return probe_kind_of(lower->function->handler->kind);
 }
 
+static bool is_return(const struct lower *lower)
+{
+    return kind_of(lower)->of_return;
+}
+
+/* True for the exit of a system call: its thread keeps what the entry leaves (syscall.c). */
+static bool is_system_call(const struct lower *lower)
+{
+    return kind_of(lower)->registers == REGISTERS_THREAD;
+}
+
+static uint32_t program_type(const struct lower *lower)
+{
+    return lower->function->handler->raw ? BPF_PROG_TYPE_RAW_TRACEPOINT : kind_of(lower)->program_type;
+}
+
 /*
  * Whether the entry leaves something for the return: what the handler asks for, or at a function of the kernel in any case, since the
- * kernel follows only so many calls at a time and does not say which returns it has left out.
+ * kernel follows only so many calls at a time and does not say which returns it has left out; and at a system call, so that none is
+ * seen that began before it was traced.
  */
 static bool keeps_calls(const struct lower *lower)
 {
-    return lower->saved_count || (is_return(lower) && is_of_kernel(lower));
+    return lower->saved_count || (is_return(lower) && (is_of_kernel(lower) || is_system_call(lower)));
 }
 
 static const char *pending_map(struct lower *lower)
@@ -97,12 +108,14 @@ static struct operand context_word(struct lower *lower, int offset, const char *
     return machine_load(lower->program, BPF_DW, lower->context, offset);
 }
 
-static struct operand entry_value(struct lower *lower, const struct event_field *event)
+struct operand probe_entry_value(struct lower *lower, const struct event_field *event)
 {
     if (event->source == EVENT_ELAPSED)
         return machine_call_pure(lower->program, BPF_FUNC_ktime_get_ns, NULL, 0);
     if (event->source == EVENT_GIVEN)
         return argument_word(lower, event->argument);
+    if (event->source == EVENT_CALL) /* behind the record's head, and behind the registers: at the same place */
+        return machine_load(lower->program, BPF_W, lower->context, 8);
     return context_word(lower, kind_of(lower)->argument(event->number), event->name);
 }
 
@@ -166,7 +179,7 @@ static void save_in_map(struct lower *lower, int64_t done, int64_t failed)
         machine_store(program, BPF_DW, operand_slot(values, 0), 0, operand_immediate(0));
     for (size_t i = 0; i < lower->saved_count; i++)
         machine_store(program, BPF_DW, operand_slot(values, 0), 8 * (int64_t)i,
-                      entry_value(lower, lower->saved[i].event));
+                      probe_entry_value(lower, lower->saved[i].event));
     struct operand args[] = { operand_map(pending_map(lower)), key, operand_slot(values, 0), operand_immediate(BPF_ANY) };
     struct operand result = machine_call(program, BPF_FUNC_map_update_elem, args, 4);
     struct machine_block *saved = machine_block(program);
@@ -212,7 +225,7 @@ static void session(struct lower *lower)
     machine_place(program, at_entry);
     bool cookie = lower->saved_count == 1;
     if (cookie) {
-        struct operand value = entry_value(lower, lower->saved->event);
+        struct operand value = probe_entry_value(lower, lower->saved->event);
         struct operand address = session_cookie(lower);
         machine_store(program, BPF_DW, address, 0, value);
         machine_exit(program, 0);
@@ -231,6 +244,11 @@ static void session(struct lower *lower)
 void probe_declare(struct lower *lower, struct object *result)
 {
     names_declare(lower, result);
+    if (is_return(lower) && is_system_call(lower)) {
+        if (syscall_declare(lower, result))
+            compile_fail(lower->compiler, NULL, "out of memory");
+        return;
+    }
     bool in_map = lower->function->handler->session ? lower->saved_count > 1 : keeps_calls(lower);
     if (in_map && object_add_map(result, &(struct object_map){
                                              .name = pending_map(lower),
@@ -255,16 +273,18 @@ void probe_prologue(struct lower *lower)
     struct handler *handler = lower->function->handler;
     const struct compile_options *options = lower->function->options;
     struct arena *arena = lower->function->arena;
-    handler->session = lower->saved_count && options->session_is_return && !is_of_kernel(lower);
+    handler->session = lower->saved_count && options->session_is_return && !is_of_kernel(lower) && !is_system_call(lower);
     const char *name = arena_format(arena, "handler_%zu", lower->function->handler_number);
     memcpy(handler->program, name, strlen(name) + 1);
     uint32_t attach_type = handler->session ? options->session_attach_type : attach_type_of(lower, handler->kind);
-    lower->program = program_new(lower->compiler, name, kind_of(lower)->program_type, attach_type);
+    lower->program = program_new(lower->compiler, name, program_type(lower), attach_type);
     lower->program->of_kernel = is_of_kernel(lower);
     lower->program->position = lower->function->position;
     filter(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
     if (handler->session)
         session(lower);
+    else if (is_return(lower) && is_system_call(lower))
+        syscall_recover(lower);
     else if (keeps_calls(lower))
         recover_from_map(lower);
 }
@@ -276,12 +296,17 @@ struct program *probe_entry_half(struct lower *lower)
         return NULL;
     const char *name = arena_format(lower->function->arena, "handler_%zu_entry", lower->function->handler_number);
     memcpy(handler->entry_program, name, strlen(name) + 1);
+    bool of_call = is_return(lower) && is_system_call(lower);
     enum handler_kind kind = is_of_kernel(lower) ? HANDLER_KERNEL_RETURN : HANDLER_ENTRY;
-    lower->program = program_new(lower->compiler, name, probe_kind_of(kind)->program_type, attach_type_of(lower, kind));
+    lower->program = program_new(lower->compiler, name, of_call ? program_type(lower) : probe_kind_of(kind)->program_type,
+                                 of_call ? 0 : attach_type_of(lower, kind));
     lower->program->of_kernel = is_of_kernel(lower);
     lower->program->position = lower->function->position;
     filter(lower, 0);
-    save_in_map(lower, 0, 0);
+    if (of_call)
+        syscall_save(lower);
+    else
+        save_in_map(lower, 0, 0);
     lower_fatal_losses(lower);
     return lower->program;
 }
@@ -406,13 +431,14 @@ void probe_event_field(struct lower *lower, struct value *value)
         place->capacity = 16;
         break;
     case EVENT_ARGUMENT:
-        place->value = entry_value(lower, event);
+    case EVENT_CALL:
+        place->value = probe_entry_value(lower, event);
         break;
     case EVENT_GIVEN:
         argument_lower(lower, value);
         break;
     case EVENT_RETURN:
-        place->value = context_word(lower, arch_return_value(), "e.ret");
+        place->value = context_word(lower, is_system_call(lower) ? (lower->function->handler->raw ? 8 : 16) : arch_return_value(), "e.ret");
         break;
     case EVENT_IP:
         place->value = is_of_kernel(lower) ? kernel_ip(lower) : instruction(lower);

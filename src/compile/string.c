@@ -431,7 +431,8 @@ static struct operand find_buffer(struct lower *lower, struct value *value)
 void string_read(struct lower *lower, struct value *value)
 {
     struct machine_block *done = machine_block(lower->program);
-    struct reading reading = new_reading(lower, find_buffer(lower, value), value->type.capacity, value->number < 0);
+    bool of_kernel = value->number < 0 || ir_value(value->args[0])->type.kernel; /* a pointer knows where it leads */
+    struct reading reading = new_reading(lower, find_buffer(lower, value), value->type.capacity, of_kernel);
     reading.size = (uint32_t)(value->number < 0 ? -value->number : value->number);
     const struct place *address = lower_place(lower, value->args[0]);
     reading.address = address->value;

@@ -4,6 +4,7 @@
 
 static const luaL_Reg objects[] = {
     { "event", event_open_lua },
+    { "kernel", kernel_open_lua },
     { "loop", loop_open_lua },
     { "probe", probe_open_lua },
     { "readline", readline_open_lua },

@@ -188,7 +188,7 @@ static struct argument read_argument(lua_State *L, struct arena *arena)
 {
     static const char *const places[] = {
         [ARGUMENT_CONTEXT] = "context",   [ARGUMENT_MEMORY] = "memory",     [ARGUMENT_DATA_LOC] = "data_loc",
-        [ARGUMENT_REL_LOC] = "rel_loc",   [ARGUMENT_CONSTANT] = "constant", [ARGUMENT_NOWHERE] = "nowhere",
+        [ARGUMENT_REGISTERS] = "registers", [ARGUMENT_REL_LOC] = "rel_loc",   [ARGUMENT_CONSTANT] = "constant", [ARGUMENT_NOWHERE] = "nowhere",
     };
     static const char *const kinds[] = {
         [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer",
@@ -242,6 +242,7 @@ static struct handler *read_handlers(lua_State *L, int index, struct arena *aren
         read_names(L, handler, arena);
         handler->at_entry = boolean_field(L, lua_gettop(L), "at_entry");
         handler->slid = (int)number_field(L, lua_gettop(L), "slid");
+        handler->raw = boolean_field(L, lua_gettop(L), "raw");
         handler->user_memory = boolean_field(L, lua_gettop(L), "user_memory");
         handler->function = (int)number_field(L, lua_gettop(L), "handle");
         read_arguments(L, lua_gettop(L), arena, handler);

@@ -163,6 +163,15 @@ int kprobe_multi_link(int program, const struct kprobe_multi *probe)
     return bpf(BPF_LINK_CREATE, &attr, sizeof attr);
 }
 
+int raw_tracepoint_link(int program, const char *name)
+{
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.raw_tracepoint.name = (uintptr_t)name;
+    attr.raw_tracepoint.prog_fd = (uint32_t)program;
+    return bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof attr);
+}
+
 int bpf_perf_link(int program, int event, uint64_t cookie)
 {
     union bpf_attr attr;

@@ -60,6 +60,9 @@ struct kprobe_multi {
  */
 int kprobe_multi_link(int program, const struct kprobe_multi *probe);
 
+/* Runs PROGRAM (BPF_PROG_TYPE_RAW_TRACEPOINT) at each hit of the tracepoint NAME: the link's descriptor, or -errno. Closing it detaches. */
+int raw_tracepoint_link(int program, const char *name);
+
 /*
  * Attaches PROGRAM to the perf event EVENT, where bpf_get_attach_cookie gives it COOKIE (Linux 5.15): the link's
  * descriptor, which keeps the event, or -errno. Closing it detaches.

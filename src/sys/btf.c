@@ -2,14 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/btf.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sys/btf_sections.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 enum { MAX_BTF = 1 << 28 }; /* today's are 5 to 10 MB */
@@ -50,49 +49,45 @@ static ptrdiff_t extra_bytes(unsigned kind, unsigned vlen)
     }
 }
 
-/* Offset of NAME among SIZE bytes of NUL-terminated strings, or 0. The kernel's strings are unique. */
-static uint32_t find_string(const char *strings, size_t size, const char *name)
+uint32_t btf_find_string(const struct kernel_btf *btf, const char *string)
 {
-    size_t length = strlen(name) + 1;
-    const char *end = strings + size;
-    for (const char *s = strings; s < end;) {
-        s = memmem(s, (size_t)(end - s), name, length);
+    size_t length = strlen(string) + 1;
+    const char *end = btf->strings + btf->strings_size;
+    for (const char *s = btf->strings; s < end;) { /* the kernel's strings are unique */
+        s = memmem(s, (size_t)(end - s), string, length);
         if (!s)
             return 0;
-        if (s > strings && s[-1] == '\0')
-            return (uint32_t)(s - strings);
+        if (s > btf->strings && s[-1] == '\0')
+            return (uint32_t)(s - btf->strings);
         s++;
     }
     return 0;
 }
 
-/* The file's two sections. */
-struct kernel_btf {
-    const uint8_t *types, *types_end;
-    const char *strings;
-    size_t strings_size;
-};
-
-static int open_sections(const uint8_t *btf, size_t size, struct kernel_btf *result)
+const char *btf_string(const struct kernel_btf *btf, uint32_t offset)
 {
-    const struct btf_header *header = (const void *)btf;
+    return offset < btf->strings_size ? btf->strings + offset : "";
+}
+
+static int open_sections(const uint8_t *bytes, size_t size, struct kernel_btf *result)
+{
+    const struct btf_header *header = (const void *)bytes;
     if (size < sizeof *header || header->magic != BTF_MAGIC || header->hdr_len > size)
         return -EINVAL;
-    const uint8_t *data = btf + header->hdr_len;
+    const uint8_t *data = bytes + header->hdr_len;
     size_t left = size - header->hdr_len;
     if (header->type_off > left || header->type_len > left - header->type_off || header->str_off > left ||
         header->str_len > left - header->str_off || header->type_off % 4 || header->hdr_len % 4 || !header->str_len ||
         data[header->str_off + header->str_len - 1])
         return -EINVAL;
-    *result = (struct kernel_btf){.types = data + header->type_off,
-                                  .types_end = data + header->type_off + header->type_len,
-                                  .strings = (const char *)data + header->str_off,
-                                  .strings_size = header->str_len};
+    result->types = data + header->type_off;
+    result->types_end = result->types + header->type_len;
+    result->strings = (const char *)data + header->str_off;
+    result->strings_size = header->str_len;
     return 0;
 }
 
-/* The type behind TYPE; NULL at the end, or where the kernel is newer than we are. */
-static const struct btf_type *next_type(const struct kernel_btf *btf, const struct btf_type *type)
+const struct btf_type *btf_next(const struct kernel_btf *btf, const struct btf_type *type)
 {
     ptrdiff_t extra = extra_bytes(BTF_INFO_KIND(type->info), BTF_INFO_VLEN(type->info));
     const uint8_t *next = (const uint8_t *)(type + 1);
@@ -102,7 +97,7 @@ static const struct btf_type *next_type(const struct kernel_btf *btf, const stru
     return (size_t)(btf->types_end - next) >= sizeof *type ? (const struct btf_type *)next : NULL;
 }
 
-static const struct btf_type *first_type(const struct kernel_btf *btf)
+const struct btf_type *btf_first(const struct kernel_btf *btf)
 {
     size_t size = (size_t)(btf->types_end - btf->types);
     const struct btf_type *first = (const void *)btf->types;
@@ -110,21 +105,33 @@ static const struct btf_type *first_type(const struct kernel_btf *btf)
     return extra >= 0 && (size_t)extra <= size - sizeof *first ? first : NULL;
 }
 
+/* True if what belongs to TYPE, the last one, lies in the section. */
+static bool is_whole(const struct kernel_btf *btf, const struct btf_type *type)
+{
+    ptrdiff_t extra = extra_bytes(BTF_INFO_KIND(type->info), BTF_INFO_VLEN(type->info));
+    return extra >= 0 && extra <= btf->types_end - (const uint8_t *)(type + 1);
+}
+
+const struct btf_type **btf_index(const struct kernel_btf *btf, size_t *count)
+{
+    size_t capacity = (size_t)(btf->types_end - btf->types) / sizeof(struct btf_type) + 2;
+    const struct btf_type **types = calloc(capacity, sizeof *types);
+    *count = 1;
+    for (const struct btf_type *type = types ? btf_first(btf) : NULL; type && is_whole(btf, type); type = btf_next(btf, type))
+        types[(*count)++] = type;
+    return types;
+}
+
 static int find_function(const struct kernel_btf *btf, void *name)
 {
-    uint32_t name_offset = find_string(btf->strings, btf->strings_size, name);
+    uint32_t name_offset = btf_find_string(btf, name);
     if (!name_offset)
         return -ENOENT;
     int id = 1;
-    for (const struct btf_type *type = first_type(btf); type; type = next_type(btf, type), id++)
+    for (const struct btf_type *type = btf_first(btf); type; type = btf_next(btf, type), id++)
         if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC && type->name_off == name_offset)
             return id;
     return -ENOENT;
-}
-
-static const char *string_at(const struct kernel_btf *btf, uint32_t offset)
-{
-    return offset < btf->strings_size ? btf->strings + offset : "";
 }
 
 static bool is_structure(const struct btf_type *type)
@@ -141,7 +148,7 @@ static int64_t member_offset(const struct kernel_btf *btf, const struct btf_type
     const struct btf_member *members = (const void *)(structure + 1);
     for (unsigned i = 0; i < BTF_INFO_VLEN(structure->info); i++) {
         uint32_t bits = BTF_INFO_KFLAG(structure->info) ? BTF_MEMBER_BIT_OFFSET(members[i].offset) : members[i].offset;
-        if (!strcmp(string_at(btf, members[i].name_off), name))
+        if (!strcmp(btf_string(btf, members[i].name_off), name))
             return bits / 8;
         const struct btf_type *inner = members[i].type < count ? types[members[i].type] : NULL;
         if (members[i].name_off || !inner || !is_structure(inner) || depth == DEEPEST)
@@ -161,18 +168,16 @@ struct wanted_fields {
 static int find_fields(const struct kernel_btf *btf, void *context)
 {
     const struct wanted_fields *wanted = context;
-    size_t capacity = (size_t)(btf->types_end - btf->types) / sizeof(struct btf_type) + 2, count = 1, found = 0;
-    const struct btf_type **types = calloc(capacity, sizeof *types);
+    size_t count, found = 0;
+    const struct btf_type **types = btf_index(btf, &count);
     if (!types)
         return -ENOMEM;
-    for (const struct btf_type *type = first_type(btf); type; type = next_type(btf, type))
-        types[count++] = type;
     for (size_t i = 0; i < wanted->count; i++)
         wanted->fields[i].offset = UINT32_MAX;
     for (size_t id = 1; id < count; id++) {
         if (BTF_INFO_KIND(types[id]->info) != BTF_KIND_STRUCT)
             continue;
-        const char *name = string_at(btf, types[id]->name_off);
+        const char *name = btf_string(btf, types[id]->name_off);
         for (size_t i = 0; i < wanted->count; i++) {
             struct kernel_field *field = &wanted->fields[i];
             if (field->offset != UINT32_MAX || *field->type != *name || strcmp(field->type, name))
@@ -205,28 +210,46 @@ static uint8_t *read_whole(int fd, size_t *size)
     return btf;
 }
 
-/* What FIND makes of the file and CONTEXT. */
-static int with_kernel_btf(int (*find)(const struct kernel_btf *btf, void *context), void *context)
+int btf_open(struct kernel_btf *btf)
 {
     int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
     struct stat st;
-    struct kernel_btf sections;
+    *btf = (struct kernel_btf){0};
     int result = fstat(fd, &st) < 0 ? -errno : st.st_size <= 0 || st.st_size > MAX_BTF ? -EINVAL : 0;
     if (!result) {
-        size_t size = (size_t)st.st_size;
-        uint8_t *mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0), *copy = NULL;
-        if (mapped == MAP_FAILED)
-            copy = read_whole(fd, &size);
-        result = mapped == MAP_FAILED && !copy ? -ENOMEM : open_sections(copy ? copy : mapped, size, &sections);
-        if (!result)
-            result = find(&sections, context);
-        if (mapped != MAP_FAILED)
-            munmap(mapped, (size_t)st.st_size);
-        free(copy);
+        size_t size = btf->mapped_size = (size_t)st.st_size;
+        btf->mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (btf->mapped == MAP_FAILED) {
+            btf->mapped = NULL;
+            btf->copy = read_whole(fd, &size);
+        }
+        result = !btf->mapped && !btf->copy ? -ENOMEM : open_sections(btf->copy ? btf->copy : btf->mapped, size, btf);
     }
     close(fd);
+    if (result)
+        btf_close(btf);
+    return result;
+}
+
+void btf_close(struct kernel_btf *btf)
+{
+    if (btf->mapped)
+        munmap(btf->mapped, btf->mapped_size);
+    free(btf->copy);
+    *btf = (struct kernel_btf){0};
+}
+
+/* What FIND makes of the file and CONTEXT. */
+static int with_kernel_btf(int (*find)(const struct kernel_btf *btf, void *context), void *context)
+{
+    struct kernel_btf btf;
+    int result = btf_open(&btf);
+    if (result)
+        return result;
+    result = find(&btf, context);
+    btf_close(&btf);
     return result;
 }
 

@@ -1,0 +1,117 @@
+-- System calls by name: where a thread enters the kernel, and where it leaves it.
+local core       = require "uplua.core"
+local setup      = require "uplua.setup"
+local tracepoint = require "uplua.tracepoint"
+
+local syscall = {}
+
+local ENTER, EXIT = "syscalls:sys_enter_", "syscalls:sys_exit_"
+local MOST = 64 -- calls of one pattern: each has a program of its own, and takes the kernel as long to let go as any
+
+-- The call's arguments, of the record at its entry.
+local function arguments_of(found)
+  local list = {}
+  for _, argument in ipairs(tracepoint.arguments(found:fields(), nil, true)) do
+    if argument.offset and argument.offset >= 16 then list[#list + 1] = argument end -- behind the head and the number
+  end
+  return list
+end
+
+-- The arguments of any call: registers.
+local function registers()
+  local list = {}
+  for i, offset in ipairs(core.kernel.syscall_registers()) do
+    list[i] = { kind = "integer", bits = -64, place = "registers", base = 0, offset = offset }
+  end
+  return list
+end
+
+local function attached(kind, attach, ...)
+  local ok, result = pcall(attach, ...)
+  if not ok then error(kind .. " " .. result, 0) end
+  return result
+end
+
+local function declare_any(kind, handler)
+  setup.declare {
+    kind = kind, spec = "*", sites = {}, handler = handler, arguments = registers(), raw = true,
+    where = kind == "syscall" and "the entry of every system call" or "the exit of every system call",
+    attach = function(_, program, link)
+      local raw = core.kernel.attach_rawtracepoint
+      if program.entry_fd then link(attached(kind, raw, program.entry_fd, "sys_enter")) end
+      link(attached(kind, raw, program.fd, kind == "syscall" and "sys_enter" or "sys_exit"))
+    end,
+  }
+end
+
+local function declare_one(kind, name, handler)
+  local entry, exit = core.tracepoint.find(ENTER .. name), core.tracepoint.find(EXIT .. name)
+  setup.declare {
+    kind = kind, spec = name, symbol = name, sites = {}, handler = handler, arguments = arguments_of(entry),
+    where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. name
+            or ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, name, EXIT, name),
+    attach = function(_, program, link)
+      if program.entry_fd then link(attached(kind, entry.attach, entry, program.entry_fd)) end
+      local at = kind == "syscall" and entry or exit
+      link(attached(kind, at.attach, at, program.fd))
+    end,
+  }
+end
+
+-- The calls that PATTERN, a name or one with `*`, matches.
+local function matches(kind, pattern)
+  local ok, found = pcall(core.tracepoint.match, ENTER .. pattern)
+  if not ok then
+    -- The message speaks of the tracepoint; the user has named a call.
+    local one, message = pcall(core.tracepoint.find, ENTER .. pattern)
+    if one or not message:find "no such tracepoint" then error(("%s %s: %s"):format(kind, pattern, message), 0) end
+    local close = message:match "; did you mean .*$" or ""
+    error(("%s %s: the kernel has no such system call%s"):format(kind, pattern, (close:gsub("sys_enter_", ""):gsub("sys_exit_", ""))), 0)
+  end
+  local names = {}
+  for i, full in ipairs(found) do names[i] = full:sub(#ENTER + 1) end
+  if #names > MOST then
+    error(("%s %s: it matches %d system calls, and each takes a probe of its own, of which %d are too many; \"*\" is one for all")
+            :format(kind, pattern, #names, MOST + 1), 0)
+  end
+  return names
+end
+
+local function declare(kind, spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  local list = type(spec) == "table" and spec or { spec }
+  for _, name in ipairs(list) do
+    if type(name) ~= "string" then error(kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3) end
+  end
+  setup.check(kind, table.concat(list, ","), given, handler, 3)
+  for _, name in ipairs(list) do
+    if name == "*" then
+      declare_any(kind, handler)
+    else
+      local ok, message = pcall(function()
+        for _, one in ipairs(matches(kind, name)) do declare_one(kind, one, handler) end
+      end)
+      if not ok then error(message, 3) end
+    end
+  end
+end
+
+-- syscall(name, handler): HANDLER runs whenever a traced thread makes the system call NAME: "openat", "open*", a list of these, or "*", all
+-- of them by one probe. Raises what is wrong with the arguments.
+function syscall.syscall(name, given, handler) declare("syscall", name, given, handler) end
+
+-- sysreturn(name, handler): HANDLER runs when the call returns; the entry's arguments are there too. A call that began before it was traced
+-- is none of ours.
+function syscall.sysreturn(name, given, handler) declare("sysreturn", name, given, handler) end
+
+-- The name of the system call NUMBER: "openat"; "syscall 1234" where the headers have none that uplua was built with.
+function syscall.syscall_name(number)
+  return core.kernel.syscall_name(tonumber(number)) or ("syscall %d"):format(tonumber(number))
+end
+
+-- The number of the system call NAME, or nil.
+function syscall.syscall_number(name)
+  return core.kernel.syscall_number(name)
+end
+
+return syscall

@@ -1,0 +1,73 @@
+/*
+ * What the entry of a system call leaves for the handler at its exit: in the kernel's storage of the thread, which goes when the thread does. A
+ * thread is in one call at a time. It has no storage before its first entry: an exit without one belongs to a call that began before it was
+ * traced, or is that of a thread just born, and is no call of ours. With one that says that no call is on, an entry was not seen.
+ */
+#include <string.h>
+
+#include "compile/lower.h"
+
+/* The storage: whether a call is on, then the saved values. */
+enum { IN_CALL = 0, VALUES = 8 };
+
+static const char *storage_map(struct lower *lower)
+{
+    return arena_format(lower->function->arena, "calls_%zu_%zu", lower->compiler->setups % 10000,
+                        lower->function->handler_number % 10000);
+}
+
+/* The thread's storage, made where there is none if FLAGS say so; 0 where it could not. */
+static struct operand storage(struct lower *lower, int64_t flags)
+{
+    struct program *program = lower->program;
+    struct operand task = machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
+    struct operand args[] = { operand_map(storage_map(lower)), task, operand_immediate(0), operand_immediate(flags) };
+    return machine_call(program, BPF_FUNC_task_storage_get, args, 4);
+}
+
+void syscall_save(struct lower *lower)
+{
+    struct program *program = lower->program;
+    struct operand *values = arena_allocate(program->arena, (lower->saved_count + 1) * sizeof *values);
+    for (size_t i = 0; i < lower->saved_count; i++)
+        values[i] = probe_entry_value(lower, lower->saved[i].event);
+    struct operand kept = storage(lower, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    const char *cause = arena_format(program->arena, "%s: no memory for a call: not seen", lower->function->handler->probe);
+    lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
+    machine_store(program, BPF_DW, kept, IN_CALL, operand_immediate(1));
+    for (size_t i = 0; i < lower->saved_count; i++)
+        machine_store(program, BPF_DW, kept, VALUES + 8 * (int64_t)i, values[i]);
+    machine_exit(program, 0);
+}
+
+void syscall_recover(struct lower *lower)
+{
+    struct program *program = lower->program;
+    struct machine_block *none = machine_block(program);
+    none->cold = true;
+    struct operand kept = storage(lower, 0);
+    lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), none);
+    struct machine_block *here = program->block;
+    machine_place(program, none);
+    machine_exit(program, 0);
+    program->block = here;
+    const char *cause = arena_format(program->arena, "%s: return of a call whose entry was not seen",
+                                     lower->function->handler->probe);
+    lower_continue_if(lower, BPF_JNE, machine_load(program, BPF_DW, kept, IN_CALL), operand_immediate(0),
+                      lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
+    machine_store(program, BPF_DW, kept, IN_CALL, operand_immediate(0));
+    for (size_t i = 0; i < lower->saved_count; i++)
+        lower->saved[i].value = machine_load(program, BPF_DW, kept, VALUES + 8 * (int64_t)i);
+}
+
+int syscall_declare(struct lower *lower, struct object *result)
+{
+    return object_add_map(result, &(struct object_map){
+                                      .name = storage_map(lower),
+                                      .type = BPF_MAP_TYPE_TASK_STORAGE,
+                                      .key_size = 4,
+                                      .value_size = (uint32_t)(VALUES + 8 * lower->saved_count),
+                                      .flags = BPF_F_NO_PREALLOC,
+                                      .reuse_fd = -1,
+                                  });
+}

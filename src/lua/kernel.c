@@ -1,0 +1,131 @@
+/* kernel: what the kernel's BTF says of functions, and its system calls. */
+#include <errno.h>
+#include <lauxlib.h>
+
+#include "arch/arch.h"
+#include "lua/core.h"
+#include "lua/link.h"
+#include "probe/rawtracepoint.h"
+#include "sys/kernel_types.h"
+#include "sys/syscalls.h"
+
+static void set_integer(lua_State *L, const char *name, lua_Integer value)
+{
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static void set_string(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value);
+    lua_setfield(L, -2, name);
+}
+
+/* The parameter as an argument of a handler (lua/uplua/setup.lua), all but where it is. */
+static void push_parameter(lua_State *L, const struct kernel_parameter *parameter)
+{
+    char text[KERNEL_TYPE_NAME];
+    struct kernel_type type = { 0 };
+    kernel_type_get(parameter->type, &type);
+    lua_createtable(L, 0, 8); /* parameter */
+    set_string(L, "name", parameter->name);
+    set_string(L, "type", kernel_type_name(parameter->type, text));
+    switch (type.kind) {
+    case KERNEL_INTEGER:
+    case KERNEL_BOOLEAN:
+        set_string(L, "kind", type.kind == KERNEL_BOOLEAN ? "boolean" : "integer");
+        set_integer(L, "bits", type.bits);
+        break;
+    case KERNEL_POINTER:
+        set_string(L, "kind", "pointer");
+        set_integer(L, "bits", 64);
+        set_integer(L, "btf", (lua_Integer)parameter->type);
+        lua_pushboolean(L, 1);
+        lua_setfield(L, -2, "kernel");
+        break;
+    default:
+        set_string(L, "place", "nowhere");
+        lua_pushfstring(L, "it is a '%s', which handlers cannot compute with", text);
+        lua_setfield(L, -2, "type");
+    }
+}
+
+/* kernel.parameters(function) → { { name, type, kind, bits, btf, kernel }, … }; nil where the kernel's BTF has no such function */
+static int kernel_parameters(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    struct kernel_parameter parameter;
+    int code = 0;
+    lua_newtable(L); /* list */
+    for (unsigned i = 0; (code = kernel_function_parameter(name, i, &parameter)) == 0; i++) {
+        push_parameter(L, &parameter); /* list parameter */
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return code == -ERANGE;
+}
+
+/* kernel.rawtracepoint(name) → the function that has its parameters, behind one of its own; raises the reason where there is none */
+static int kernel_rawtracepoint(lua_State *L)
+{
+    char function[KERNEL_TYPE_NAME];
+    struct error err = { 0 };
+    if (rawtracepoint_function(luaL_checkstring(L, 1), function, sizeof function, &err))
+        return core_raise(L, &err);
+    lua_pushstring(L, function);
+    return 1;
+}
+
+/* kernel.attach_rawtracepoint(program, name) → link; raises the reason */
+static int kernel_attach_rawtracepoint(lua_State *L)
+{
+    int program = (int)luaL_checkinteger(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    struct error err = { 0 };
+    return rawtracepoint_attach(program, name, link_push(L), &err) ? core_raise(L, &err) : 1;
+}
+
+/* kernel.syscall_name(number) → name, or nil */
+static int kernel_syscall_name(lua_State *L)
+{
+    lua_pushstring(L, syscall_name((long)luaL_checknumber(L, 1)));
+    return 1;
+}
+
+/* kernel.syscall_number(name) → number, or nil */
+static int kernel_syscall_number(lua_State *L)
+{
+    long number = syscall_number(luaL_checkstring(L, 1));
+    if (number < 0)
+        lua_pushnil(L);
+    else
+        lua_pushinteger(L, number);
+    return 1;
+}
+
+/* kernel.syscall_registers() → { byte offset among the registers of a call's argument, … } */
+static int kernel_syscall_registers(lua_State *L)
+{
+    enum { ARGUMENTS = 6 };
+    lua_createtable(L, ARGUMENTS, 0);
+    for (unsigned i = 0; i < ARGUMENTS; i++) {
+        lua_pushinteger(L, arch_syscall_argument(i));
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+int kernel_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        { "parameters", kernel_parameters },
+        { "rawtracepoint", kernel_rawtracepoint },
+        { "attach_rawtracepoint", kernel_attach_rawtracepoint },
+        { "syscall_name", kernel_syscall_name },
+        { "syscall_number", kernel_syscall_number },
+        { "syscall_registers", kernel_syscall_registers },
+        { NULL, NULL },
+    };
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

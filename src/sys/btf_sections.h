@@ -1,0 +1,31 @@
+/* The kernel's BTF in memory, for btf.c and kernel_types.c. */
+#ifndef UPLUA_SYS_BTF_SECTIONS_H
+#define UPLUA_SYS_BTF_SECTIONS_H
+
+#include <linux/btf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The file's two sections. */
+struct kernel_btf {
+    const uint8_t *types, *types_end;
+    const char *strings;
+    size_t strings_size;
+    uint8_t *mapped, *copy; /* where they lie: a mapping of MAPPED_SIZE bytes, or allocated */
+    size_t mapped_size;
+};
+
+/* Opens /sys/kernel/btf/vmlinux: 0 or a negative errno. */
+int btf_open(struct kernel_btf *btf);
+void btf_close(struct kernel_btf *btf);
+/* The first type, which has the id 1, and the one behind TYPE; NULL at the end, or where the kernel is newer than we are. */
+const struct btf_type *btf_first(const struct kernel_btf *btf);
+const struct btf_type *btf_next(const struct kernel_btf *btf, const struct btf_type *type);
+/* All types by their ids, in an array (malloc) of *COUNT; [0] is NULL: void. NULL if out of memory. */
+const struct btf_type **btf_index(const struct kernel_btf *btf, size_t *count);
+/* The string at OFFSET, "" for a bad one; and the offset of a string, 0 where there is none. */
+const char *btf_string(const struct kernel_btf *btf, uint32_t offset);
+uint32_t btf_find_string(const struct kernel_btf *btf, const char *string);
+
+#endif

@@ -1,0 +1,253 @@
+#include "sys/kernel_types.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sys/btf_sections.h"
+
+enum { DEEPEST = 32 }; /* of names for names, and of structs in structs */
+
+static struct kernel_btf btf;
+static const struct btf_type **types; /* by id */
+static size_t type_count;
+
+int kernel_types_open(void)
+{
+    if (types)
+        return 0;
+    int code = btf_open(&btf);
+    if (code)
+        return code;
+    types = btf_index(&btf, &type_count);
+    if (types)
+        return 0;
+    btf_close(&btf);
+    return -ENOMEM;
+}
+
+static const struct btf_type *type_at(uint32_t id)
+{
+    return id < type_count ? types[id] : NULL;
+}
+
+static unsigned kind_of(const struct btf_type *type)
+{
+    return BTF_INFO_KIND(type->info);
+}
+
+static bool is_other_name(unsigned kind)
+{
+    return kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_CONST || kind == BTF_KIND_VOLATILE || kind == BTF_KIND_RESTRICT ||
+           kind == BTF_KIND_TYPE_TAG;
+}
+
+/* The type that ID is another name for. */
+static uint32_t resolve(uint32_t id)
+{
+    const struct btf_type *type = type_at(id);
+    for (int depth = 0; type && is_other_name(kind_of(type)) && depth < DEEPEST; depth++) {
+        id = type->type;
+        type = type_at(id);
+    }
+    return id;
+}
+
+static void get_integer(const struct btf_type *type, struct kernel_type *result)
+{
+    bool is_enum = kind_of(type) != BTF_KIND_INT;
+    uint32_t encoding = is_enum ? 0 : BTF_INT_ENCODING(*(const uint32_t *)(type + 1));
+    bool is_signed = is_enum ? BTF_INFO_KFLAG(type->info) : encoding & BTF_INT_SIGNED;
+    if (type->size != 1 && type->size != 2 && type->size != 4 && type->size != 8)
+        return;
+    result->kind = KERNEL_INTEGER;
+    result->bits = (int)(is_signed ? -8 * (int)type->size : 8 * (int)type->size);
+    if (encoding & BTF_INT_BOOL)
+        result->kind = KERNEL_BOOLEAN;
+}
+
+static void get_array(const struct btf_type *type, struct kernel_type *result)
+{
+    const struct btf_array *array = (const void *)(type + 1);
+    struct kernel_type element;
+    result->element = array->type;
+    result->count = array->nelems;
+    if (resolve(array->type) == result->id || kernel_type_get(array->type, &element))
+        return;
+    result->kind = KERNEL_ARRAY;
+    result->size = element.size * array->nelems;
+}
+
+int kernel_type_get(uint32_t id, struct kernel_type *result)
+{
+    int code = kernel_types_open();
+    if (code)
+        return code;
+    *result = (struct kernel_type){.id = id = resolve(id)};
+    const struct btf_type *type = type_at(id);
+    if (!id)
+        result->kind = KERNEL_VOID;
+    if (!type)
+        return id ? -ENOENT : 0;
+    switch (kind_of(type)) {
+    case BTF_KIND_INT:
+    case BTF_KIND_ENUM:
+    case BTF_KIND_ENUM64:
+        result->size = type->size;
+        get_integer(type, result);
+        break;
+    case BTF_KIND_PTR:
+        result->kind = KERNEL_POINTER;
+        result->size = sizeof(void *);
+        result->element = type->type;
+        break;
+    case BTF_KIND_ARRAY:
+        get_array(type, result);
+        break;
+    case BTF_KIND_STRUCT:
+    case BTF_KIND_UNION:
+        result->kind = KERNEL_STRUCT;
+        result->size = type->size;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+const char *kernel_type_name(uint32_t id, char text[KERNEL_TYPE_NAME])
+{
+    char inner[KERNEL_TYPE_NAME];
+    int stars = 0;
+    uint64_t count = 0;
+    bool is_array = false;
+    const struct btf_type *type = kernel_types_open() ? NULL : type_at(id);
+    for (int depth = 0; type && depth < DEEPEST; depth++, type = type_at(id)) {
+        unsigned kind = kind_of(type);
+        if (kind == BTF_KIND_ARRAY && !stars && !is_array) {
+            is_array = true;
+            count = ((const struct btf_array *)(const void *)(type + 1))->nelems;
+            id = ((const struct btf_array *)(const void *)(type + 1))->type;
+        } else if (kind == BTF_KIND_PTR || (is_other_name(kind) && kind != BTF_KIND_TYPEDEF)) {
+            stars += kind == BTF_KIND_PTR;
+            id = type->type;
+        } else {
+            break;
+        }
+    }
+    unsigned kind = type ? kind_of(type) : BTF_KIND_UNKN;
+    const char *name = type ? btf_string(&btf, type->name_off) : "void", *before = "";
+    if (kind == BTF_KIND_STRUCT || (kind == BTF_KIND_FWD && !BTF_INFO_KFLAG(type->info)))
+        before = "struct ";
+    else if (kind == BTF_KIND_UNION || kind == BTF_KIND_FWD)
+        before = "union ";
+    else if (kind == BTF_KIND_ENUM || kind == BTF_KIND_ENUM64)
+        before = "enum ";
+    snprintf(inner, sizeof inner, "%.100s", kind == BTF_KIND_FUNC_PROTO ? "(function)" : *name ? name : "(unnamed)");
+    int used = snprintf(text, KERNEL_TYPE_NAME, "%s%s%s%.*s", before, inner, stars ? " " : "", stars, "********");
+    if (is_array)
+        snprintf(text + used, KERNEL_TYPE_NAME - (size_t)used, " [%llu]", (unsigned long long)count);
+    return text;
+}
+
+static bool is_kind(unsigned kind, const char *word)
+{
+    switch (kind) {
+    case BTF_KIND_STRUCT:
+        return !strcmp(word, "struct");
+    case BTF_KIND_UNION:
+        return !strcmp(word, "union");
+    case BTF_KIND_ENUM:
+    case BTF_KIND_ENUM64:
+        return !strcmp(word, "enum");
+    case BTF_KIND_TYPEDEF:
+    case BTF_KIND_INT:
+        return !*word;
+    default:
+        return false;
+    }
+}
+
+int kernel_type_find(const char *name, uint32_t *id)
+{
+    char word[8] = "";
+    const char *space = strchr(name, ' ');
+    int code = kernel_types_open();
+    if (code)
+        return code;
+    if (space && (size_t)(space - name) < sizeof word &&
+        (!strncmp(name, "struct ", 7) || !strncmp(name, "union ", 6) || !strncmp(name, "enum ", 5))) {
+        memcpy(word, name, (size_t)(space - name));
+        name = space + 1;
+    }
+    uint32_t string = btf_find_string(&btf, name);
+    for (uint32_t i = 1; string && i < type_count; i++)
+        if (types[i]->name_off == string && is_kind(kind_of(types[i]), word)) {
+            *id = i;
+            return 0;
+        }
+    return -ENOENT;
+}
+
+static bool find_member(const struct btf_type *structure, const char *name, int depth, uint64_t base, struct kernel_member *result)
+{
+    const struct btf_member *members = (const void *)(structure + 1);
+    bool has_bitfields = BTF_INFO_KFLAG(structure->info);
+    for (unsigned i = 0; i < BTF_INFO_VLEN(structure->info); i++) {
+        uint64_t at = base + (has_bitfields ? BTF_MEMBER_BIT_OFFSET(members[i].offset) : members[i].offset);
+        if (!strcmp(btf_string(&btf, members[i].name_off), name)) {
+            result->type = members[i].type;
+            result->offset = at / 8;
+            result->first_bit = (int)(at % 8);
+            result->bits = has_bitfields ? (int)BTF_MEMBER_BITFIELD_SIZE(members[i].offset) : 0;
+            return true;
+        }
+        const struct btf_type *inner = type_at(resolve(members[i].type));
+        bool is_structure = inner && (kind_of(inner) == BTF_KIND_STRUCT || kind_of(inner) == BTF_KIND_UNION);
+        if (!members[i].name_off && is_structure && depth < DEEPEST && find_member(inner, name, depth + 1, at, result))
+            return true;
+    }
+    return false;
+}
+
+int kernel_type_member(uint32_t id, const char *name, struct kernel_member *result)
+{
+    struct kernel_type type;
+    int code = kernel_type_get(id, &type);
+    if (code || type.kind != KERNEL_STRUCT || !*name)
+        return code ? code : -ENOENT;
+    return find_member(types[type.id], name, 0, 0, result) ? 0 : -ENOENT;
+}
+
+/* The prototype of the function NAME. */
+static const struct btf_type *find_prototype(const char *name)
+{
+    uint32_t string = btf_find_string(&btf, name);
+    for (uint32_t i = 1; string && i < type_count; i++)
+        if (kind_of(types[i]) == BTF_KIND_FUNC && types[i]->name_off == string)
+            return type_at(types[i]->type);
+    return NULL;
+}
+
+int kernel_function_parameter(const char *name, unsigned number, struct kernel_parameter *result)
+{
+    int code = kernel_types_open();
+    const struct btf_type *prototype = code ? NULL : find_prototype(name);
+    if (!prototype || kind_of(prototype) != BTF_KIND_FUNC_PROTO)
+        return code ? code : -ENOENT;
+    if (number >= BTF_INFO_VLEN(prototype->info))
+        return -ERANGE;
+    const struct btf_param *parameter = (const struct btf_param *)(const void *)(prototype + 1) + number;
+    *result = (struct kernel_parameter){.name = btf_string(&btf, parameter->name_off), .type = parameter->type};
+    return 0;
+}
+
+int kernel_btf_functions(const char *prefix, void (*visit)(const char *name, void *context), void *context)
+{
+    size_t length = strlen(prefix);
+    int code = kernel_types_open();
+    for (uint32_t i = 1; !code && i < type_count; i++)
+        if (kind_of(types[i]) == BTF_KIND_FUNC && !strncmp(btf_string(&btf, types[i]->name_off), prefix, length))
+            visit(btf_string(&btf, types[i]->name_off), context);
+    return code;
+}

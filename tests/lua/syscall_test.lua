@@ -1,0 +1,117 @@
+-- System calls: every call of a program that knows how many it makes, its arguments, results and times.
+local tap = require "tap"
+local target = require "target"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local path = target.folder() .. "-syscall.lua"
+local file = assert(io.open(path, "w"))
+file:write [[
+local up = require "uplua"
+local total, entries, returns, every, numbers, errors = up.count(), up.hash(), up.hash(), up.stats(), up.count(), up.count()
+up.syscall("lseek", function(e)
+  entries[{ e.tid, e.args.offset }] = { e.func, e.nr, up.i32(e.args.fd), e.arg2, e.nargs, e.probe }
+  total["entry"]:inc()
+end)
+up.sysreturn("lseek", function(e)
+  returns[{ e.tid, e.args.offset }] = { e.func, up.i32(e.args.fd), e.ret, e.args.whence, e.elapsed > 0 and e.elapsed < 10000000000 }
+  total["return"]:inc()
+end)
+up.sysreturn({ "conn*", "rt_tgsigqueueinfo" }, function(e)
+  total[e.func]:inc()
+  errors[{ e.nr, e.ret }]:inc()
+end)
+up.syscall("*", function(e) numbers[{ e.nr, e.arg0 == -1 }]:inc() end)
+up.sysreturn("*", function(e) every[e.nr]:add(e.elapsed) end)
+up.at_exit(function()
+  for k, n in total:pairs() do print("total", k, n) end
+  for k, r in entries:pairs() do print("entry", k[2], r[1], r[2], r[3], r[4], r[5], r[6]) end
+  for k, r in returns:pairs() do print("return", k[2], r[1], r[2], r[3], r[4], tostring(r[5])) end
+  for k, s in every:pairs() do print("all", up.syscall_name(k), s.count, s.min > 0) end
+  for k, n in errors:pairs() do print("error", up.syscall_name(k[1]), k[2], n) end
+  print("number", numbers[{ up.syscall_number "lseek", false }], up.syscall_name(up.syscall_number "openat"),
+        up.syscall_name(100000), tostring(up.syscall_number "nothing"))
+end)
+]]
+file:close()
+
+local function lines(out, kind)
+  local list = {}
+  for line in out:gmatch("%f[^\n%z]" .. kind .. "\t([^\n]*)") do list[#list + 1] = line end
+  table.sort(list)
+  return table.concat(list, "\n")
+end
+
+local function expected(threads, count, make)
+  local list = {}
+  for thread = 0, threads - 1 do
+    for i = 0, count - 1 do list[#list + 1] = make(thread, i) end
+  end
+  table.sort(list)
+  return table.concat(list, "\n")
+end
+
+for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
+  local threads, count = case[1], case[2]
+  local hits = threads * count
+  local run = target.uplua(("%s -- ./build/targets/traced %d %d"):format(path, threads, count))
+  local what = ("%d threads, %d times: "):format(threads, count)
+  is(run.status, 0, what .. "the run")
+  is(lines(run.out, "total"), ("connect\t%d\nentry\t%d\nreturn\t%d\nrt_tgsigqueueinfo\t%d"):format(hits, hits, hits, hits), what .. "every call")
+  is(lines(run.out, "entry"), expected(threads, count, function(thread, i)
+    return ("%d\tlseek\t8\t%d\t7\t3\tlseek"):format(-i, -1 - thread)
+  end), what .. "its arguments, by name and by number")
+  is(lines(run.out, "return"), expected(threads, count, function(thread, i)
+    return ("%d\tlseek\t%d\t-9\t7\ttrue"):format(-i, -1 - thread)
+  end), what .. "its result, with the arguments of the entry")
+  is(lines(run.out, "error"), ("connect\t-111\t%d\nrt_tgsigqueueinfo\t0\t%d"):format(hits, hits), what .. "results of a list and a pattern")
+  local all = "\n" .. lines(run.out, "all") .. "\n"
+  for _, name in ipairs { "lseek", "connect", "socket", "rt_tgsigqueueinfo", "gettid" } do
+    like(all, ("\n%s\t%d\ttrue\n"):format(name, hits), what .. "of all calls " .. name)
+  end
+  like(all, "\nclone3?\t" .. threads .. "\ttrue\n", what .. "a call that returns in two threads is one")
+  is(all:match "exit", nil, what .. "what does not return")
+  is(lines(run.out, "number"), ("%d\topenat\tsyscall 100000\tnil"):format(hits), what .. "numbers and names")
+  is(run.err, "", what .. "without a loss")
+end
+
+-- A call that began before it was traced, and one that does not return: neither is a loss.
+local run = target.shell [[
+  mkfifo "$D/in"
+  sh -c 'read -r line; echo $line; : >/dev/null' <"$D/in" >"$D/target" &
+  program=$!
+  exec 7>"$D/in"
+  sleep 0.2
+  timeout 20 ./uplua -e 'calls = count() sysreturn("*", function(e) calls[e.nr]:inc() end)
+    after("10ms", function() io.stderr:write "attached\n" end)
+    at_exit(function() print("read", calls[0], "openat", calls[257], "exit_group", calls[231]) calls:clear() end)' -- $program \
+    >"$D/out" 2>"$D/err" 7>&- &
+  uplua=$!
+  for i in $(seq 1000); do grep -q attached "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
+  echo x >&7
+  exec 7>&-
+  wait $uplua
+]]
+like(run.out, "^read\t1\topenat\t1\texit_group\t0\n", "a call that began before it was traced is none of ours")
+is(run.err, "attached\n", "… and no loss")
+
+local function refused(code, want, what)
+  like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
+end
+refused('syscall("opanat", function() end)', "%-e:1: syscall opanat: the kernel has no such system call; did you mean openat", "a misspelt call")
+refused('sysreturn("zzzzzzzz", function() end)', "%-e:1: sysreturn zzzzzzzz: the kernel has no such system call\n", "an unknown one")
+refused('syscall("zzzz*", function() end)', "%-e:1: syscall zzzz%*: the kernel has no such system call", "a pattern that matches none")
+refused('syscall("*e*", function() end)', "%-e:1: syscall %*e%*: it matches %d+ system calls, and each .*; \"%*\" is one for all", "too many")
+refused('syscall(3, function() end)', "%-e:1: syscall: the first argument names the system call", "a number")
+refused('syscall("lseek", { x = 1 }, function() end)', "%-e:1: syscall: unknown option 'x'", "an option")
+refused('syscall("lseek", function(e) n[e.args.offst]:inc() end)', "%-e:1: syscall lseek has no argument 'offst'; did you mean offset%?", "a misspelt argument")
+refused('syscall("lseek", function(e) n[e.ret]:inc() end)', "%-e:1: e.ret is known when the call returns: use sysreturn", "the result at the entry")
+refused('syscall("*", function(e) n[e.func]:inc() end)', "%-e:1: which call it is, is a number in the kernel: e.nr; up.syscall_name", "a name of any call")
+refused('syscall("*", function(e) n[e.args.fd]:inc() end)', "%-e:1: syscall %* has no argument 'fd'", "a named argument of any call")
+refused('syscall("*", function(e) n[e.arg6]:inc() end)', "%-e:1: the event of a syscall has no field 'arg6'", "a seventh argument")
+run = target.uplua [[--explain -e 'n = count() sysreturn("lseek", function(e) n[e.ret]:inc() end)']]
+like(run.out, "sysreturn lseek %(at the call's return%)\n.*sysreturn lseek %(at the call's entry, for the handler at its return%)\n  at       the kernel's tracepoints syscalls:sys_enter_lseek and syscalls:sys_exit_lseek\n",
+     "--explain")
+like(run.out, "storage of each thread", "… and what it keeps")
+ok(os.remove(path), "clean")
+target.done()
+tap.done_testing()
