@@ -200,10 +200,15 @@ static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
 /* Where an address is, by the kernel's own account. */
 struct area {
     struct unwind_kernel *kernel;
-    __u64 start, end, offset, file, flags;
+    __u64 address;
+    __u64 start, end, offset, file, flags; /* all 0: not found */
 };
 
-#define AREA_EXECUTABLE 4 /* VM_EXEC */
+enum {
+    AREA_EXECUTABLE = 4, /* VM_EXEC */
+    AREA_TRIES = 1024,   /* of 100 ns: longer than it takes to set another probe, or to remove it */
+    BUSY = -16,          /* EBUSY */
+};
 
 static __always_inline __u64 kernel_word(__u64 address)
 {
@@ -221,6 +226,12 @@ static long on_area(void *task __attribute__((unused)), void *vma, struct area *
     bpf_probe_read_kernel(&area->file, 8, vma + kernel->area_file);
     bpf_probe_read_kernel(&area->flags, 8, vma + kernel->area_flags);
     return 0;
+}
+
+/* Fails while somebody changes the mappings, as the kernel does itself where it sets a probe in a file that is mapped. */
+static long find_area(__u32 try __attribute__((unused)), struct area *area)
+{
+    return (int)bpf_find_vma((void *)bpf_get_current_task_btf(), area->address, on_area, area, 0) != BUSY;
 }
 
 static struct unwind_early nothing; /* all zeros */
@@ -249,7 +260,7 @@ struct place {
  */
 static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel, struct place *place)
 {
-    struct area area = {.kernel = kernel};
+    struct area area = {.kernel = kernel, .address = address};
     void *task = (void *)bpf_get_current_task_btf();
     __u64 space = 0, i = 0;
     bpf_probe_read_kernel(&space, sizeof space, task + kernel->task_space);
@@ -264,7 +275,8 @@ static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwin
         place->offset = address - early->ranges[i].start + early->ranges[i].offset;
         return 1;
     }
-    if (bpf_find_vma(task, address, on_area, &area, 0) || !(area.flags & AREA_EXECUTABLE))
+    bpf_loop(AREA_TRIES, find_area, &area, 0);
+    if (!(area.flags & AREA_EXECUTABLE))
         return 0;
     if (!area.file) { /* code that the program has made */
         place->table = 0;

@@ -21,6 +21,23 @@ end)
 ]]
 file:close()
 
+-- The same of probes by address: the names, and how often.
+local every = target.folder() .. "-every.lua"
+file = assert(io.open(every, "w"))
+file:write [[
+local up = require "uplua"
+local stacks = up.count()
+for i = 2, #arg do up.uprobe(arg[1] .. ":" .. arg[i], function(e) stacks[e:ustack()]:inc() end) end
+up.at_exit(function()
+  for s, count in stacks:pairs() do
+    local names = {}
+    for i, frame in ipairs(s:frames()) do names[i] = frame.symbol or "?" end
+    print(table.concat(names, " "), count)
+  end
+end)
+]]
+file:close()
+
 -- What a run says on standard error where stacks end in code without a table.
 local INCOMPLETE = "uplua: not everything was seen:\n  %d+ × stack incomplete: a frame's code has no unwind table and no frame pointer\n"
 
@@ -73,6 +90,7 @@ local function check_chains(program, bottom)
   check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls", bottom)
   check(program, "deep", DESCEND:rep(101) .. "deep", "101 calls", bottom)
   check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls whose return addresses are hidden by a return probe", bottom, "descend")
+  check(program, "tail", "tail", "a tail call, whose caller has no frame any more", bottom)
   check(program, "variable", "variable", "a frame of variable size", bottom)
   check(program, "aligned", "aligned", "an aligned frame", bottom)
   check(program, "expression", "expression", "a CFA in memory", bottom)
@@ -161,6 +179,32 @@ for _, program in ipairs { "./build/targets/pads", "./build/targets/pads-clang" 
   check_names(plain(rethrown[2]), ("again "):rep(101) .. "rethrown", "first below them", GLIBC)
 end
 
+-- Each instruction of a stub of the procedure linkage table, one of the table's head, and the last one of a leaf function.
+if jit.arch == "x64" then
+  for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang" } do
+    local run = target.shell(([[
+      objdump -d --no-show-raw-insn -j .plt -j .text %s >"$D/code"
+      addresses() { sed -n "/<$1>:/,/^\$/s/^ *\([0-9a-f]*\):\t\($2\).*/0x\1/p" "$D/code"; }
+      head=$(addresses '.*plt-0x10' | sed -n 2p)
+      ./uplua %s %s $(addresses qsort@plt) $head $(addresses mark ret) -- %s sorted >"$D/out" 2>"$D/err"
+    ]]):format(program, every, program, program))
+    is(run.err, "", "nothing is missing")
+    local plain, leaf, strange = 0, 0, nil
+    for names, count in run.out:gmatch "([^\n]*)\t(%d+)\n" do
+      if names:find "^%S+ sorted main .*_start$" and count == "1" then
+        plain = plain + 1
+      elseif names:find "^mark compare .* sorted main .*_start$" then
+        leaf = leaf + 1
+      elseif not names:find "^%? main .*_start$" then -- through the head, too: what main itself calls
+        strange = names
+      end
+    end
+    is(strange, nil, "no other stack")
+    is(plain, 4, "three instructions of qsort@plt, and one behind them, see its caller")
+    is(leaf, 1, "a leaf function's last one too")
+  end
+end
+
 -- Tables from the disk are the same.
 local cached = target.shell(([[
   for run in 1 2; do
@@ -175,5 +219,6 @@ ok(first and first == second, "both have the whole stack")
 ok((tonumber(files) or 0) > 0, "the second by what the first has left")
 
 os.remove(path)
+os.remove(every)
 target.done()
 tap.done_testing()

@@ -1,8 +1,8 @@
 /*
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
- *   chain KIND    shallow (23 calls), deep (101), variable, aligned, expression, saved, held, handler, sorted, thread,
- *                 generated, unframed, library, mappings
+ *   chain KIND    shallow (23 calls), deep (101), tail, variable, aligned, expression, saved, held, handler, sorted,
+ *                 thread, generated, unframed, library, mappings
  *
  * Built with -DSTATIC it loads no library.
  */
@@ -48,6 +48,19 @@ NOINLINE long shallow(void)
 NOINLINE long deep(void)
 {
     return descend(101, 1, 2, 3, 4) + sink;
+}
+
+/* Leaves nothing behind when it jumps to mark. */
+NOINLINE void jumps(void)
+{
+    sink++;
+    mark();
+}
+
+NOINLINE long tail(void)
+{
+    jumps();
+    return sink + 23;
 }
 
 /* The frame's size is not known before it runs. */
@@ -232,7 +245,7 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         long (*run)(void);
-    } kinds[] = {{"shallow", shallow},       {"deep", deep},   {"variable", variable}, {"aligned", aligned},
+    } kinds[] = {{"shallow", shallow},       {"deep", deep},   {"variable", variable}, {"aligned", aligned}, {"tail", tail},
                  {"expression", expression}, {"saved", saved}, {"held", held},         {"handler", handler},
                  {"sorted", sorted},         {"thread", thread}, {"generated", generated}, {"unframed", unframed}};
     const char *kind = argc > 1 ? argv[1] : "";
