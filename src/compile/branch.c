@@ -107,15 +107,22 @@ void build_compare(struct build *build, enum ir_op op, struct value *a, struct v
     branch(build, condition, negated ? no : yes, equal, negated ? yes : no, unequal);
 }
 
+/* True if INSTRUCTION leaves in SLOT what the value there is to be, by a test: of that slot, or one that copies. */
+static bool decides_slot(const struct instruction *instruction, unsigned slot)
+{
+    bool tests = instruction->op == BYTECODE_IST || instruction->op == BYTECODE_ISF;
+    return build_writes(instruction, slot) || (tests && instruction->d == slot);
+}
+
 /*
  * True if SLOT, tested where it jumps to YES, is the result there: `c and a or b` tests a for what it is in Lua; that it is always true
- * is no mistake. B comes into the same slot just before, where it may be the copy of a test itself.
+ * is no mistake. B comes into the same slot just before, where it may be a test itself: one of the same slot in `a = c and (d and a or a) or a`.
  */
 static bool goes_on(const struct build *build, uint32_t yes, unsigned slot)
 {
     const struct instruction *instructions = build->frame->bytecode->instructions;
     return yes > build->pc && (build_writes(&instructions[yes - 1], slot) ||
-                               (yes > 1 && instructions[yes - 1].op == BYTECODE_JMP && build_writes(&instructions[yes - 2], slot)));
+                               (yes > 1 && instructions[yes - 1].op == BYTECODE_JMP && decides_slot(&instructions[yes - 2], slot)));
 }
 
 void build_test(struct build *build, const struct instruction *instruction, bool jump_if_true, bool copy)

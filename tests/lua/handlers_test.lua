@@ -49,6 +49,12 @@ local cases = {
     up.uprobe(ADD3, function(e) m[e.arg0] = not (e.arg0 < 20) end)]], "m[19], m[20]", "false true" },
   { "a choice of strings", [[local m = up.hash()
     up.uprobe(ADD3, function(e) m[e.arg0] = e.arg0 == 7 and "seven" or "another one" end)]], "m[7], m[8]", "seven another one" },
+  { "a local that and-or leaves as it was on three of its ways", [[local m, on = up.hash(), true
+    up.uprobe(ADD3, function(e)
+      local x = e.arg0
+      x = e.arg0 > 4 and (m[-1] or (on and x or x)) or x
+      m[x] = x + 1
+    end)]], "m[0], m[22], m:size()", "1 23 23" },
   { "comparison of strings", [[local n = up.count()
     up.uprobe(ADD3, function(e)
       if e.comm == "calls" then n.same:inc() end
