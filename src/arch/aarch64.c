@@ -92,6 +92,11 @@ uint16_t arch_elf_machine(void)
     return EM_AARCH64;
 }
 
+uint32_t arch_relocation_indirect(void)
+{
+    return R_AARCH64_IRELATIVE;
+}
+
 bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
 {
     (void)code;

@@ -47,8 +47,9 @@ const struct arch_unwind *arch_unwind(uint16_t machine);
 /* Name of the register with the DWARF number NUMBER (below 32). Static. */
 const char *arch_dwarf_register(uint16_t machine, int number);
 
-/* ELF e_machine of this CPU. */
+/* ELF e_machine of this CPU, and its type of relocations that call a resolver (R_…_IRELATIVE). */
 uint16_t arch_elf_machine(void);
+uint32_t arch_relocation_indirect(void);
 
 /* True if OFFSET is the start of an instruction when CODE (SIZE bytes, a function's first) is decoded from its start. */
 bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset);

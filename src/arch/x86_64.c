@@ -84,6 +84,11 @@ uint16_t arch_elf_machine(void)
     return EM_X86_64;
 }
 
+uint32_t arch_relocation_indirect(void)
+{
+    return R_X86_64_IRELATIVE;
+}
+
 bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
 {
     ZydisDecoder decoder;

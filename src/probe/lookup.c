@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 #include "arch/instruction.h"
 #include "probe/deny.h"
+#include "probe/ifunc.h"
 #include "probe/suggest.h"
 #include "sym/demangle.h"
 
@@ -222,11 +224,12 @@ static int refuse_ifunc(const struct search *search, const struct binary *debug,
     if (found.used)
         return error_set(err, -EINVAL,
                          "%s: %s chooses one of several implementations when it is first used (an IFUNC), so that a "
-                         "probe on it would count nothing\nprobe the implementations: %s",
+                         "probe on it would count nothing\nattach to a process that runs, or probe the implementations: %s",
                          spec->text, spec->function, found.text);
     return error_set(err, -EINVAL,
                      "%s: %s chooses one of several implementations when it is first used (an IFUNC), so that a probe "
-                     "on it would count nothing\ninstall the debug symbols of %s to probe the implementations by name",
+                     "on it would count nothing\nattach to a process that runs, or install the debug symbols of %s to probe the "
+                     "implementations by name",
                      spec->text, spec->function, file);
 }
 
@@ -323,9 +326,46 @@ static const char *unfit(const struct search *search, const struct match *match,
     return instruction.refused ? "the kernel puts no probe on its first instruction" : NULL;
 }
 
-static int append(const struct search *search, const struct match *match, struct site_list *list, struct error *err)
+/*
+ * Appends the implementations of the indirect function MATCH that the target's processes use; without a process, or before it has chosen,
+ * the one that uplua itself uses of that file, since it runs on the same CPU. *ADDED: there are some.
+ */
+static int append_chosen(const struct search *search, const struct match *match, struct site_list *list, bool *added, struct error *err)
+{
+    const struct target *target = list->target;
+    size_t processes = target && !target->command ? target->count : 0;
+    struct spec place = *search->spec;
+    int result = 0;
+    *added = false;
+    for (size_t i = 0; i <= processes && result == 0 && !(i == processes && *added); i++) {
+        pid_t pid = i < processes ? target->pids[i] : getpid();
+        uint64_t last = place.address;
+        if (ifunc_implementation(search->binary, match->name, match->address, pid, &place.address) < 0 || place.address == last)
+            continue;
+        size_t before = list->count;
+        result = lookup_address(search->binary, &place, list, err);
+        for (size_t s = before; s < list->count && result == 0; s++) {
+            char *name = strdup(match->name);
+            if (!name)
+                return error_set(err, -ENOMEM, "out of memory");
+            free(list->items[s].function);
+            list->items[s].function = name;
+        }
+        *added = list->chosen = true;
+    }
+    return result;
+}
+
+static int append(const struct search *search, const struct match *match, const struct binary *debug, struct site_list *list,
+                  struct error *err)
 {
     const struct spec *spec = search->spec;
+    bool chosen = false;
+    int result = match->ifunc && !spec->offset ? append_chosen(search, match, list, &chosen, err) : 0;
+    if (result < 0 || chosen)
+        return result;
+    if (match->ifunc && !spec->pattern)
+        return refuse_ifunc(search, debug, err);
     const char *denied = probe_denied(match->name, list->at_return);
     const char *why = spec->pattern ? unfit(search, match, denied) : NULL;
     if (why)
@@ -370,8 +410,7 @@ int lookup_sites(const struct binary *binary, const struct spec *spec, struct si
     if (search.count == 0)
         result = not_found(&search, debug, err);
     for (size_t i = 0; result == 0 && i < search.count; i++)
-        result = search.matches[i].ifunc && !spec->pattern ? refuse_ifunc(&search, debug, err)
-                                         : append(&search, &search.matches[i], list, err);
+        result = append(&search, &search.matches[i], debug, list, err);
 out:
     search_free(&search);
     binary_close(debug);

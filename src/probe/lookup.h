@@ -12,6 +12,8 @@ struct site_list {
     struct skipped *skipped;
     size_t skipped_count;
     bool at_return; /* they are for return probes */
+    const struct target *target;
+    bool chosen; /* implementations of indirect functions are among them, which may be there by their own names too */
 };
 
 /*

@@ -380,11 +380,11 @@ void probe_sites_free(struct sites *sites)
 int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, bool at_return, struct sites *sites,
                       struct error *err)
 {
-    struct site_list list = {.at_return = at_return};
+    struct site_list list = {.at_return = at_return, .target = target};
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++)
         result = resolve_one(specs[i], target, &list, err);
-    if (result == 0 && count > 1 && drop_doubles(&list) < 0)
+    if (result == 0 && (count > 1 || list.chosen) && drop_doubles(&list) < 0)
         result = error_set(err, -ENOMEM, "out of memory");
     *sites = (struct sites){list.items, list.count, list.skipped, list.skipped_count};
     if (result < 0) {

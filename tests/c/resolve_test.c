@@ -130,7 +130,12 @@ static void test_refusals(void)
     pid_t pid = program.pid;
     refuses(pid, "pie:target_oen", "did you mean target_one");
     refuses(pid, "pie:target_data", "is not a function");
-    refuses(pid, "pie:fast_add", "IFUNC");
+    struct resolved indirect = resolve(pid, "pie:fast_add"), chosen = resolve(pid, "pie:chosen");
+    ok(indirect.count == 1 && chosen.count == 1 && indirect.sites->address == chosen.sites->address,
+       "an indirect function is the implementation that the process has chosen");
+    sites_free(indirect.sites, indirect.count);
+    sites_free(chosen.sites, chosen.count);
+    refuses(0, spec_of(path, "fast_add"), "IFUNC");
     refuses(pid, "pie:target_one+1", "no instruction starts at");
     refuses(pid, "pie:target_one+4096", "bytes");
     refuses(pid, "libcc:malloc", "did you mean libc");

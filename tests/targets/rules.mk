@@ -28,6 +28,10 @@ build/targets/allocator-glibc: tests/targets/allocator.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -O1 -g -Wall -Wextra -fno-builtin -nostdlib -static -DGLIBC -o $@ $<
 
+build/targets/sites-static: tests/targets/sites.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -static -o $@ $<
+
 # As distributions build: optimised and without frame pointers.
 CHAIN_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fasynchronous-unwind-tables -pthread
 

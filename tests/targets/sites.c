@@ -11,6 +11,7 @@
  *   ns::Klass::f(int)     23 times, ns::Klass::f(long) 101 times and ns::Klass::g() 7 times, called by their symbols
  *   first and second, into which inlined() is inlined, 23 and 101 times; alias is another name of second
  *   setjmp through again()  23 times
+ *   strlen of 2,311 characters 23 times, memcpy of 2,311 bytes 101 times
  *   free(NULL)            23 times, and malloc(12347) with free() 101 times
  *
  * Prints the sum of what they return, and the address of each function.
@@ -130,8 +131,15 @@ NOINLINE long again(long n)
     longjmp(place, 1);
 }
 
+/* Through pointers, so that the compiler cannot do it itself. */
+static size_t (*volatile length_of)(const char *) = strlen;
+static void *(*volatile copy_to)(void *, const void *, size_t) = memcpy;
+
 int main(int argc, char **argv)
 {
+    static char text[2312], copy[2312];
+
+    memset(text, '!', 2311);
     long sum = 0;
     void *volatile none = NULL;
 
@@ -145,11 +153,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < 23; i++) {
         sum += tested(NULL) + looping(5) + two_ways(7) + switched(i) + klass_f_int(1) + first(1) + again(1);
         free(none);
+        sum += (long)length_of(text) - 2311;
     }
     for (int i = 0; i < 101; i++) {
         sum += tested("!") + other_way(7) + plain(1, 2, 3) + klass_f_long(1) + second(1) + (i < 7 ? klass_g() : 0);
         void *volatile block = malloc(12347);
         free(block);
+        copy_to(copy, text, 2311);
     }
     printf("sum %ld\n", sum);
     printf("tested %p looping %p two_ways %p switched %p plain %p\n", (void *)(uintptr_t)tested, (void *)(uintptr_t)looping,
