@@ -1,6 +1,6 @@
 # Programs to trace that are made in another way than tests/targets/NAME.c → build/targets/NAME.
 TARGETS := $(filter-out build/targets/lib%,$(TARGETS)) build/targets/libshim.so build/targets/libmiscompile.so build/targets/leak-stripped build/targets/busy-stripped \
-           build/targets/allocator-glibc build/targets/libchain.so build/targets/chain-clang build/targets/chain-static-pie \
+           build/targets/allocator-glibc build/targets/sites-static build/targets/libchain.so build/targets/chain-clang build/targets/chain-static-pie \
            build/targets/chain-static-pie-clang build/targets/chain-musl build/targets/chain-musl-static \
            build/targets/chain-musl-clang build/targets/pads build/targets/pads-clang \
            $(addprefix build/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
