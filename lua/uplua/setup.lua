@@ -13,6 +13,7 @@ local setup = {}
 
 local pending = {}     -- declared and not yet attached: { kind, spec, handler, attach, sites }
 local attached = {}    -- links
+local passed_over = {} -- programs that the kernel may pass over: { fd, text } each
 local setups = {}      -- what has been loaded, one userdata per setup
 local compiler         -- made when the first handler is compiled
 local unwinding = {}   -- the library's maps of unwind tables, which all setups share: name → fd
@@ -87,7 +88,7 @@ local function declare(kind, spec, given, handler)
 end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
--- --explain in their place, arguments, what e.args has, as below, user_memory, true where a tracepoint's addresses are the process's,
+-- --explain in their place, arguments, what e.args has, as below, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
 -- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 --
 -- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean", "pointer" (bits,
@@ -183,6 +184,14 @@ local function attach(probe, program, link)
   probe:attach(program, link)
 end
 
+-- In the kernel's own time a program is passed over where another one runs on that CPU, or the CPU's turn was taken from one that works on
+-- a map: the ledger has to say so.
+local function keep_passed_over(probe, program)
+  if not probe.passed_over then return end
+  local text = ("%s %s: hits that the kernel passed over, of any process, since it ran another program on that CPU"):format(probe.kind, probe.spec)
+  for _, fd in ipairs { program.fd, program.entry_fd } do passed_over[#passed_over + 1] = { fd, text } end
+end
+
 -- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
 function setup.commit()
   if #pending == 0 then return end
@@ -223,6 +232,7 @@ function setup.commit()
   timing.mark "attach"
   local links = {}
   for i, probe in ipairs(probes) do
+    keep_passed_over(probe, programs[i])
     local ok, message = pcall(attach, probe, programs[i], function(link) links[#links + 1] = link end)
     if not ok then
       core.probe.close(links)
@@ -279,6 +289,7 @@ function setup.ledger()
       for i, text in pairs(texts) do add(text, lost and lost[i] or 0) end
     end
   end
+  for _, program in ipairs(passed_over) do add(program[2], core.probe.misses(program[1])) end
   local stack = package.loaded["uplua.stack"]
   for _, entry in ipairs(stack and stack.lost() or {}) do add(entry[1], entry[2]) end
   local list = {}

@@ -34,7 +34,7 @@ end
 
 local function declare_any(kind, handler)
   setup.declare {
-    kind = kind, spec = "*", sites = {}, handler = handler, arguments = registers(), raw = true,
+    kind = kind, spec = "*", sites = {}, handler = handler, passed_over = true, arguments = registers(), raw = true,
     where = kind == "syscall" and "the entry of every system call" or "the exit of every system call",
     attach = function(_, program, link)
       local raw = core.kernel.attach_rawtracepoint
@@ -47,7 +47,7 @@ end
 local function declare_one(kind, name, handler)
   local entry, exit = core.tracepoint.find(ENTER .. name), core.tracepoint.find(EXIT .. name)
   setup.declare {
-    kind = kind, spec = name, symbol = name, sites = {}, handler = handler, arguments = arguments_of(entry),
+    kind = kind, spec = name, symbol = name, sites = {}, handler = handler, passed_over = true, arguments = arguments_of(entry),
     where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. name
             or ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, name, EXIT, name),
     attach = function(_, program, link)

@@ -81,20 +81,14 @@ local function check_strings(given)
   return strings, rest
 end
 
--- tracepoint(spec, [options], handler): HANDLER runs whenever the kernel passes the tracepoint SPEC, "sched:sched_switch", while it works
--- for a process that is traced. Options: strings, how many bytes a handler takes of a string of any length (64). Raises what is wrong with
--- the arguments.
-function tracepoint.tracepoint(spec, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  if type(spec) ~= "string" then error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2) end
-  local strings, rest = nil, given
-  if type(given) == "table" then strings, rest = check_strings(given) end
-  setup.check("tracepoint", spec, rest, handler)
-  local ok, found = pcall(core.tracepoint.find, spec)
-  if not ok then error("tracepoint " .. found, 2) end
+local MOST_OF_PATTERN = 64 -- tracepoints: each has a program of its own
+
+local function declare_one(spec, strings, handler)
+  local found = core.tracepoint.find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
   setup.declare {
-    kind = "tracepoint", spec = spec, sites = {}, handler = handler, arguments = tracepoint.arguments(found:fields(), strings, of_call),
+    kind = "tracepoint", spec = spec, sites = {}, handler = handler, passed_over = true,
+    arguments = tracepoint.arguments(found:fields(), strings, of_call),
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
     user_memory = of_call or spec:find "^raw_syscalls:" ~= nil,
     attach = function(_, program, link)
@@ -103,6 +97,31 @@ function tracepoint.tracepoint(spec, given, handler)
       link(result)
     end,
   }
+end
+
+-- The tracepoints that SPEC, a name or a pattern, means.
+local function names_of(spec)
+  if not spec:find "[*?[]" then return { spec } end
+  local names = core.tracepoint.match(spec)
+  if #names > MOST_OF_PATTERN then
+    error(("%s: it matches %d tracepoints, and each takes a probe of its own, of which %d are too many"):format(spec, #names, MOST_OF_PATTERN + 1), 0)
+  end
+  return names
+end
+
+-- tracepoint(spec, [options], handler): HANDLER runs whenever the kernel passes the tracepoint SPEC, "sched:sched_switch", or one of the
+-- pattern "sched:sched_process_*", while it works for a process that is traced; e.probe is its name. Options: strings, how many bytes a handler
+-- takes of a string of any length (64). Raises what is wrong with the arguments.
+function tracepoint.tracepoint(spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  if type(spec) ~= "string" then error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2) end
+  local strings, rest = nil, given
+  if type(given) == "table" then strings, rest = check_strings(given) end
+  setup.check("tracepoint", spec, rest, handler)
+  local ok, message = pcall(function()
+    for _, name in ipairs(names_of(spec)) do declare_one(name, strings, handler) end
+  end)
+  if not ok then error("tracepoint " .. message, 2) end
 end
 
 -- rawtracepoint(name, handler): HANDLER runs where tracepoint's does, before the kernel makes a record, which is cheaper; e.args.NAME is what
@@ -120,7 +139,7 @@ function tracepoint.rawtracepoint(spec, given, handler)
     argument.place, argument.offset = argument.place or "context", 8 * (i - 1)
   end
   setup.declare {
-    kind = "rawtracepoint", spec = spec, sites = {}, handler = handler, arguments = arguments,
+    kind = "rawtracepoint", spec = spec, sites = {}, handler = handler, passed_over = true, arguments = arguments,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
       local attached, result = pcall(core.kernel.attach_rawtracepoint, program.fd, name)

@@ -326,11 +326,19 @@ static int probe_address_lua(lua_State *L)
     return 1;
 }
 
+/* probe.misses(program) → how often the kernel did not run it since another program was running on that CPU */
+static int probe_misses(lua_State *L)
+{
+    lua_pushnumber(L, (lua_Number)bpf_program_misses((int)luaL_checkinteger(L, 1)));
+    return 1;
+}
+
 int probe_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "attach_event", probe_attach_event },
         { "resolve_kernel", probe_resolve_kernel }, { "check_kernel", probe_check_kernel }, { "attach_kernel", probe_attach_kernel },
+        { "misses", probe_misses },
         { "close", probe_close },         { "modules_defining", probe_modules }, { "test_run", probe_test_run },
         { "address", probe_address_lua }, { NULL, NULL },
     };

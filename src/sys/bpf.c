@@ -163,6 +163,18 @@ int kprobe_multi_link(int program, const struct kprobe_multi *probe)
     return bpf(BPF_LINK_CREATE, &attr, sizeof attr);
 }
 
+uint64_t bpf_program_misses(int program)
+{
+    struct bpf_prog_info info;
+    union bpf_attr attr;
+    memset(&info, 0, sizeof info);
+    memset(&attr, 0, sizeof attr);
+    attr.info.bpf_fd = (uint32_t)program;
+    attr.info.info_len = sizeof info;
+    attr.info.info = (uintptr_t)&info;
+    return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof attr) < 0 ? 0 : info.recursion_misses;
+}
+
 int raw_tracepoint_link(int program, const char *name)
 {
     union bpf_attr attr;

@@ -60,6 +60,12 @@ struct kprobe_multi {
  */
 int kprobe_multi_link(int program, const struct kprobe_multi *probe);
 
+/*
+ * How often the kernel did not run PROGRAM since another one was running on that CPU (Linux 5.12; at tracepoints with a record 6.7); 0 where
+ * it does not say.
+ */
+uint64_t bpf_program_misses(int program);
+
 /* Runs PROGRAM (BPF_PROG_TYPE_RAW_TRACEPOINT) at each hit of the tracepoint NAME: the link's descriptor, or -errno. Closing it detaches. */
 int raw_tracepoint_link(int program, const char *name);
 

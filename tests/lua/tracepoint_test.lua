@@ -103,6 +103,14 @@ for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
      what .. "nothing is lost but what is asked for beyond the array's end")
 end
 
+-- A pattern: what all of its records have, and the name of the one that was hit.
+local all = target.uplua [[-e 'n = count() tracepoint("task:task_r*", function(e) n[{ e.probe, e.args.comm }]:inc() end)' -- true]]
+like(all.err, "%-e:1: tracepoint task:task_rename has no field 'comm'; did you mean oldcomm", "a field that one of a pattern lacks")
+all = target.uplua [[-e 'n = count() tracepoint("s*:si[fg]*", function(e) if e.args.sig == 10 then n[e.probe]:inc() end end)
+  ' -- ./build/targets/traced 4 101]]
+like(all.out, "n: signal:signal_generate  404\n", "a pattern")
+is(all.err, "", "… without a loss")
+
 -- Stacks: the kernel's down to the system call, and the program's.
 local run = target.uplua [[-e 'n = count()
   tracepoint("task:task_rename", function(e) n[{ e:kstack(), e:ustack() }]:inc() end)
@@ -138,6 +146,8 @@ refused('tracepoint("sched_switch", function() end)',
 refused('tracepoint("irq:sched_switch", function() end)',
         "%-e:1: tracepoint irq:sched_switch: the kernel has no such tracepoint; did you mean sched:sched_switch%?", "another system")
 refused('tracepoint("nothing", function() end)', "%-e:1: tracepoint nothing: a tracepoint is SYSTEM:NAME, as in sched:sched_switch", "a word")
+refused('tracepoint("sched:zz*", function() end)', "%-e:1: tracepoint sched:zz%*: the kernel has no tracepoint that matches", "an empty pattern")
+refused('tracepoint("syscalls:*", function() end)', "%-e:1: tracepoint syscalls:%*: it matches %d+ tracepoints, and each takes", "a large one")
 refused('tracepoint(7, function() end)', "%-e:1: tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", "a number")
 refused('tracepoint("../x:y", function() end)', "a tracepoint is SYSTEM:NAME", "a path")
 refused('tracepoint("sched:sched_switch", { filtr = 1 }, function() end)', "%-e:1: tracepoint: unknown option 'filtr'", "an unknown option")
