@@ -131,7 +131,7 @@ build/targets/%: tests/targets/%.c | $(CHECKED)
 
 -include tests/targets/rules.mk
 
-build/examples/%: examples/%.c | $(CHECKED)
+build/examples/%: examples/%.c $(wildcard examples/*.h) | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	    -pthread -o $@ $<

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "usdt.h"
+
 #define TRACED __attribute__((noinline))
 
 struct address {
@@ -78,6 +80,7 @@ int main(void)
         strcpy(order->article, articles[i % 4]);
         int price = sell(order, customer, i % 7);
         if (price > 0) {
+            __asm__ volatile(USDT("shop", "sold", "-8@%0 8@%1 -4@%2")::"nor"(order->id), "nor"(order->article), "nor"(price));
             receipts ^= checksum(order->article, strlen(order->article));
             deliver(order->to.street, i % 4);
             income += price;

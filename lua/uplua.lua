@@ -13,6 +13,7 @@ local home = {
   uprobe = "setup", uretprobe = "setup", kprobe = "kernel", kretprobe = "kernel",
   profile = "sampling", perf = "sampling", interval = "sampling",
   tracepoint = "tracepoint", rawtracepoint = "tracepoint",
+  usdt = "usdt",
   syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall",
   site = "setup", defines = "setup", modules_defining = "setup",
 

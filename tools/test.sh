@@ -17,7 +17,7 @@ for test in "$@"; do
     *.c) name=$BUILD/tests/$(basename "$test" .c) ;;
     esac
     list="$list $name"
-    if grep -qE 'u(ret)?probe *[({"]|probe_attach|mallocleak|compiler_compile' "$test"; then
+    if grep -qE '(u(ret)?probe|usdt) *[({"]|probe_attach|mallocleak|compiler_compile' "$test"; then
         list="$list $name@older"
     fi
 done

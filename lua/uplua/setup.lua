@@ -145,7 +145,7 @@ local function describe()
   local handlers, returns, trampoline = {}, false, nil
   for i, probe in ipairs(pending) do
     local first = probe.sites[1]
-    local at_entry, slid, names = true, first and first.slid, {}
+    local at_entry, slid, names = probe.kind ~= "usdt", first and first.slid, {}
     local differ = false
     for n, site in ipairs(probe.sites) do
       at_entry = at_entry and site.inside == 0

@@ -87,6 +87,14 @@ const struct event_field *argument_numbered(struct build *build, const char *nam
     return NULL;
 }
 
+void argument_refuse(struct build *build, const char *name)
+{
+    const struct handler *handler = build->function->handler;
+    if (!strncmp(name, "arg", 3) && name[3] && !name[3 + strspn(name + 3, "0123456789")])
+        build_fail(build, handler->argument_count ? "%s %s has %zu arguments, which begin with e.arg0" : "%s %s has no arguments",
+                   probe_kind_of(handler->kind)->name, handler->probe, handler->argument_count);
+}
+
 static _Noreturn void fail_unknown(struct build *build, const char *name)
 {
     const struct handler *handler = build->function->handler;
@@ -104,6 +112,8 @@ static _Noreturn void fail_unknown(struct build *build, const char *name)
     }
     if (suggest.count)
         list = suggest_text(&suggest, text, sizeof text);
+    if (!*list && kind->numbered)
+        build_fail(build, "the arguments of %s %s have no names: e.arg0 is the first", kind->name, handler->probe);
     build_fail(build, "%s %s has no %s '%s'%s", kind->name, handler->probe, kind->arguments, name, list);
 }
 
@@ -202,6 +212,12 @@ static void read_memory(struct lower *lower, struct value *value)
     struct operand address = machine_load(lower->program, BPF_DW, lower->context, argument->base);
     if (argument->offset)
         address = machine_alu(lower->program, BPF_ADD, address, operand_immediate(argument->offset));
+    if (argument->index_bits) {
+        struct operand index = read_loaded(lower, &(struct access){ .bits = argument->index_bits }, lower->context, argument->index);
+        if (argument->shift)
+            index = machine_alu(lower->program, BPF_LSH, index, operand_immediate(argument->shift));
+        address = machine_alu(lower->program, BPF_ADD, address, index);
+    }
     read_at(lower, value, address, argument->bits, argument->kernel);
 }
 

@@ -22,6 +22,9 @@ struct argument {
     } place;
     int64_t offset;
     uint32_t base;
+    uint32_t index;   /* of MEMORY: the register INDEX bytes into the context, shifted left by SHIFT, is added; where INDEX_BITS is not 0: */
+    int index_bits;   /* so many of it count, negative if signed */
+    unsigned shift;
     uint64_t number;
     enum argument_kind {
         ARGUMENT_INTEGER,

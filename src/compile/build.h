@@ -108,6 +108,8 @@ void argument_prepare(struct build *build);
 struct value *argument_index(struct build *build, const char *name);
 /* The argument that e.NAME, such as "arg0", numbers; NULL if there is none. */
 const struct event_field *argument_numbered(struct build *build, const char *name);
+/* Refuses e.NAME where that is the number of an argument which the probe does not have. */
+void argument_refuse(struct build *build, const char *name);
 /* The value of one of the arguments. */
 struct value *argument_value(struct build *build, const struct event_field *field);
 

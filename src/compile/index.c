@@ -79,6 +79,8 @@ static struct value *index_event(struct build *build, struct value *event, const
         build_fail(build, "e.%s is known when the function returns: use %s", name, probe_kind_of(at_return)->name);
     if (!field && kind == HANDLER_SYSCALL && event_field_find(name, HANDLER_SYSRETURN))
         build_fail(build, "e.%s is known when the call returns: use sysreturn", name);
+    if (!field && probe_kind_of(kind)->numbered)
+        argument_refuse(build, name);
     if (!field)
         build_fail(build, "the event of a %s has no field '%s'; it has %s",
                    probe_kind_of(kind)->name, name, event_field_list(build->arena, kind));

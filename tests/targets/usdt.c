@@ -1,5 +1,5 @@
 /*
- * Passes USDT probes a known, prime number of times and prints what it did. The notes are those of sys/sdt.h, written by hand.
+ * Passes USDT probes a known, prime number of times and prints what it did.
  *
  *   usdt [THREADS [wait]]     1 or 4 threads; with "wait" it prints "ready PID" first and waits for a byte on stdin
  *
@@ -23,30 +23,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../examples/usdt.h"
 #include "noinline.h"
 
-#define NOTE(provider, name, semaphore, arguments)                                                                     \
-    "990: nop\n"                                                                                                       \
-    ".pushsection .note.stapsdt, \"\", \"note\"\n"                                                                     \
-    ".balign 4\n"                                                                                                      \
-    ".4byte 992f-991f, 994f-993f, 3\n"                                                                                 \
-    "991: .asciz \"stapsdt\"\n"                                                                                        \
-    "992: .balign 4\n"                                                                                                 \
-    "993: .8byte 990b, _.stapsdt.base, " semaphore "\n"                                                                \
-    ".asciz \"" provider "\"\n"                                                                                        \
-    ".asciz \"" name "\"\n"                                                                                            \
-    ".asciz \"" arguments "\"\n"                                                                                       \
-    "994: .balign 4\n"                                                                                                 \
-    ".popsection\n"                                                                                                    \
-    ".ifndef _.stapsdt.base\n"                                                                                         \
-    ".pushsection .stapsdt.base, \"aG\", \"progbits\", .stapsdt.base, comdat\n"                                        \
-    ".weak _.stapsdt.base\n"                                                                                           \
-    ".hidden _.stapsdt.base\n"                                                                                         \
-    "_.stapsdt.base: .space 1\n"                                                                                       \
-    ".size _.stapsdt.base, 1\n"                                                                                        \
-    ".popsection\n"                                                                                                    \
-    ".endif\n"
-#define PROBE(name, arguments, ...) __asm__ volatile(NOTE("app", name, "0", arguments)::__VA_ARGS__)
+#define PROBE(name, arguments, ...) __asm__ volatile(USDT("app", name, arguments)::__VA_ARGS__)
 
 #ifdef __x86_64__
 #define INDEXED "8@(%0,%1,8)"
@@ -112,7 +92,7 @@ NOINLINE void guard(int i)
     if (!__builtin_expect(app_guarded_semaphore, 0))
         return;
     __atomic_add_fetch(&guarded, 1, __ATOMIC_RELAXED);
-    __asm__ volatile(NOTE("app", "guarded", "app_guarded_semaphore", "-4@%0")::"nor"(i));
+    __asm__ volatile(USDT_GUARDED("app", "guarded", "app_guarded_semaphore", "-4@%0")::"nor"(i));
 }
 
 NOINLINE void none(void)
@@ -122,7 +102,7 @@ NOINLINE void none(void)
 
 NOINLINE void other(unsigned short i)
 {
-    __asm__ volatile(NOTE("other", "counter", "0", "2@%0")::"nor"(i));
+    __asm__ volatile(USDT("other", "counter", "2@%0")::"nor"(i));
 }
 
 static void *work(void *context)
