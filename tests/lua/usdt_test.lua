@@ -204,16 +204,21 @@ for _, case in ipairs {
   like(run.err, case[2], case[1] .. ": why")
 end
 
--- A damaged note would have the program corrupted.
-run = target.shell(([[
-  cp %s "$D/damaged"
-  address=$(readelf -n "$D/damaged" | awk '/Name: text/ { seen = 1 } seen && /Location/ { print substr($2, 3, 16); exit }')
-  bytes=$(echo $address | sed 's/\(..\)/\1 /g' | awk '{ for (i = NF; i > 0; i--) printf "\\x%%s", $i }')
-  moved=$(printf '%%016x' $((0x$address + 1)) | sed 's/\(..\)/\1 /g' | awk '{ for (i = NF; i > 0; i--) printf "\\x%%s", $i }')
-  perl -0777 -pi -e "s/$bytes/$moved/" "$D/damaged"
-  ./uplua -e 'usdt("'$D'/damaged:app:text", function(e) end)' -- "$D/damaged" >"$D/out" 2>"$D/err"
-]]):format(PROGRAM))
-like(run.err, "app:text in /%S+/damaged cannot be probed: its note is damaged: a probe there, where no nop is, would corrupt the program", "a damaged note")
+-- A damaged note would have the program corrupted: here it says one byte behind the nop.
+local function damage(from, to)
+  local file = assert(io.open(from, "rb"))
+  local bytes = file:read "*a"
+  file:close()
+  local at = bytes:find("app\0text\0", 1, true) - 24 -- the strings stand behind three words
+  file = assert(io.open(to, "wb"))
+  file:write(bytes:sub(1, at - 1), string.char(bytes:byte(at) + 1), bytes:sub(at + 1))
+  file:close()
+end
+local damaged = target.folder() .. "-damaged"
+damage(PROGRAM, damaged)
+run = target.uplua(("-e 'usdt(\"%s:app:text\", function(e) end)'"):format(damaged))
+os.remove(damaged)
+like(run.err, "app:text in /%S+damaged cannot be probed: its note is damaged: a probe there, where no nop is, would corrupt the program", "a damaged note")
 
 -- --- Debian's programs ---
 
