@@ -188,7 +188,7 @@ static const char *check_instruction(const struct binary *binary, uint64_t offse
     return arch_is_nop(code, size) ? NULL : "its note is damaged: a probe there, where no nop is, would corrupt the program";
 }
 
-/* File offset of the semaphore at ADDRESS in *OFFSET, or why there is none. */
+/* File offset of the semaphore at ADDRESS in *OFFSET, or why there is none. The kernel wants it even (kernel/events/uprobes.c). */
 static const char *find_semaphore(const struct binary *binary, uint64_t address, uint64_t *offset)
 {
     const struct elffile *elf = binary_elf(binary);
@@ -197,10 +197,10 @@ static const char *find_semaphore(const struct binary *binary, uint64_t address,
         const Elf64_Phdr *segment = &elf->segments[i];
         if (segment->p_type == PT_LOAD && segment->p_flags & PF_W && address >= segment->p_vaddr &&
             address - segment->p_vaddr < segment->p_filesz && segment->p_filesz - (address - segment->p_vaddr) >= 2 &&
-            !__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset))
+            !__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset) && *offset % 2 == 0)
             return NULL;
     }
-    return address ? "its note is damaged: its semaphore, which tells the program that somebody traces, lies in no data of the file" : NULL;
+    return address ? "its note is damaged: its semaphore, which tells the program that somebody traces, lies where none can be" : NULL;
 }
 
 static const char *locate_site(const struct binary *binary, const struct note *note, struct site *site)

@@ -116,6 +116,8 @@ local n = up.count()
 up.usdt("app:guarded", function(e) n[e.arg0]:inc() end)
 up.at_exit(function() local sum = 0 for i = 0, 100 do sum = sum + (n[i] or 0) end print("hits", sum, n[100]) end)
 ]]
+run = command(GUARDED .. (GUARDED:gsub("%f[%w]n%f[%W]", "m")))
+is(run.out, "guarded 101\nhits\t101\t1\nhits\t101\t1\n", "two handlers at one probe with a semaphore")
 run = attached(4, GUARDED)
 is(run.out, "hits\t404\t4\n", "guarded by a semaphore: hits")
 like(run.target, "\nguarded 404\n$", "the program has seen its semaphore each time")
@@ -204,21 +206,31 @@ for _, case in ipairs {
   like(run.err, case[2], case[1] .. ": why")
 end
 
--- A damaged note would have the program corrupted: here it says one byte behind the nop.
-local function damage(from, to)
+-- Damaged notes: the word that stands OFFSET bytes before the strings of probe NAME is BY more.
+local function damage(from, to, name, offset, by)
   local file = assert(io.open(from, "rb"))
   local bytes = file:read "*a"
   file:close()
-  local at = bytes:find("app\0text\0", 1, true) - 24 -- the strings stand behind three words
+  local at = bytes:find("app\0" .. name .. "\0", 1, true) - offset
   file = assert(io.open(to, "wb"))
-  file:write(bytes:sub(1, at - 1), string.char(bytes:byte(at) + 1), bytes:sub(at + 1))
+  file:write(bytes:sub(1, at - 1), string.char((bytes:byte(at) + by) % 256), bytes:sub(at + 1))
   file:close()
 end
 local damaged = target.folder() .. "-damaged"
-damage(PROGRAM, damaged)
-run = target.uplua(("-e 'usdt(\"%s:app:text\", function(e) end)'"):format(damaged))
+for _, case in ipairs {
+  { "text", 24, 1, "a probe there, where no nop is, would corrupt the program" }, -- the probe's address: one byte behind the nop
+  { "text", 21, 64, "its address lies outside of the code" },
+  { "guarded", 6, 64, "its semaphore, which tells the program that somebody traces, lies where none can be" },
+  { "guarded", 8, 1, "its semaphore, which tells the program that somebody traces, lies where none can be" },
+} do
+  damage(PROGRAM, damaged, case[1], case[2], case[3])
+  run = target.uplua(("-e 'usdt(\"%s:app:%s\", function(e) end)'"):format(damaged, case[1]))
+  is(run.status, 1, "a damaged note of " .. case[1])
+  like(run.err, "app:" .. case[1] .. " in /%S+damaged cannot be probed: its note is damaged: " .. case[4], "why")
+  run = target.uplua(("-v --list usdt:%s:app:%s"):format(damaged, case[1]))
+  like(run.out, "\n    cannot be probed: its note is damaged: " .. case[4], "the list tells it too")
+end
 os.remove(damaged)
-like(run.err, "app:text in /%S+damaged cannot be probed: its note is damaged: a probe there, where no nop is, would corrupt the program", "a damaged note")
 
 -- --- Debian's programs ---
 
