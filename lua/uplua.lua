@@ -11,7 +11,7 @@ local home = {
 
   -- probes
   uprobe = "setup", uretprobe = "setup", kprobe = "kernel", kretprobe = "kernel",
-  profile = "sampling", perf = "sampling", interval = "sampling",
+  profile = "sampling", perf = "sampling", interval = "sampling", watch = "watch", counter = "counter",
   tracepoint = "tracepoint", rawtracepoint = "tracepoint",
   usdt = "usdt",
   syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall",

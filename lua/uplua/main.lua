@@ -136,8 +136,12 @@ end
 -- Compiles and attaches what the chunk declared, then lets the command begin.
 local function commit()
   local setup = loaded "setup"
-  if setup then setup.commit() end
-  target.release()
+  if setup then
+    setup.commit()
+    setup.release()
+  else
+    target.release()
+  end
 end
 
 -- Where a run fails before it has begun: the status of the signal that ended it there, or 1.

@@ -50,7 +50,7 @@ local function execute(chunk)
   if ok and setup then
     ok, message = xpcall(function()
       setup.commit()
-      if setup.attached() then target.release() end
+      if setup.attached() then setup.release() end
     end, failure.trace)
   end
   if ok then return end

@@ -14,6 +14,7 @@ local setup = {}
 local pending = {}     -- declared and not yet attached: { kind, spec, handler, attach, sites }
 local attached = {}    -- links
 local passed_over = {} -- programs that the kernel may pass over: { fd, text } each
+local late = {}        -- what setups have loaded for a command that has not mapped it yet: { probe, program }
 local setups = {}      -- what has been loaded, one userdata per setup
 local compiler         -- made when the first handler is compiled
 local unwinding = {}   -- the library's maps of unwind tables, which all setups share: name → fd
@@ -89,6 +90,7 @@ end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
 -- --explain in their place, arguments, what e.args has, as below, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
+-- mapped, true if the target must have mapped its files by then,
 -- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 --
 -- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean", "pointer" (bits,
@@ -158,7 +160,7 @@ local function describe()
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil, at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
-      raw = probe.raw,
+      raw = probe.raw, value_bits = probe.value_bits or 0,
     }
   end
   local pids = core.target.pids()
@@ -190,6 +192,19 @@ local function keep_passed_over(probe, program)
   if not probe.passed_over then return end
   local text = ("%s %s: hits that the kernel passed over, of any process, since it ran another program on that CPU"):format(probe.kind, probe.spec)
   for _, fd in ipairs { program.fd, program.entry_fd } do passed_over[#passed_over + 1] = { fd, text } end
+end
+
+-- Attaches LIST, { { probe, program }, … }, or nothing of it.
+local function attach_all(list)
+  local links = {}
+  for _, item in ipairs(list) do
+    local ok, message = pcall(attach, item[1], item[2], function(link) links[#links + 1] = link end)
+    if not ok then
+      core.probe.close(links)
+      error(message, 0)
+    end
+  end
+  for _, link in ipairs(links) do attached[#attached + 1] = link end
 end
 
 -- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
@@ -230,21 +245,33 @@ function setup.commit()
     stack.follow(description.pids, core.target.command())
   end
   timing.mark "attach"
-  local links = {}
+  local ready = {}
   for i, probe in ipairs(probes) do
     keep_passed_over(probe, programs[i])
-    local ok, message = pcall(attach, probe, programs[i], function(link) links[#links + 1] = link end)
-    if not ok then
-      core.probe.close(links)
-      error(message, 0)
-    end
+    local waits = probe.mapped and core.target.waits()
+    local list = waits and late or ready
+    list[#list + 1] = { probe, programs[i] }
   end
-  for _, link in ipairs(links) do attached[#attached + 1] = link end
+  attach_all(ready)
   timing.mark "attached"
 end
 
--- True once probes are attached.
-function setup.attached() return #attached > 0 end
+-- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first instruction; if
+-- one of them fails, that is raised and the command does not go on.
+function setup.release()
+  local list = late
+  late = {}
+  if #list == 0 then
+    core.target.release()
+  else
+    core.target.hold()
+    if not core.target.status() then attach_all(list) end
+  end
+  core.target.go()
+end
+
+-- True once there are probes for what the target does.
+function setup.attached() return #attached + #late > 0 end
 
 -- Forgets the probes that were declared and not committed.
 function setup.discard() pending = {} end

@@ -77,6 +77,11 @@ int arch_breakpoint_size(void)
     return 0; /* brk, at which the exception stands */
 }
 
+int arch_watchpoints(void)
+{
+    return 4; /* the least that CPUs in use have; ID_AA64DFR0_EL1 says up to 16 */
+}
+
 int arch_return_pops(void)
 {
     return 0;

@@ -23,6 +23,8 @@ int arch_frame_pointer(void);
 int arch_sample_period(void);
 /* The same of the address that the sample is about. */
 int arch_sample_address(void);
+/* How many places in memory the CPU can watch at one time. */
+int arch_watchpoints(void);
 /*
  * Stack pointer right after a function's return minus the one at its entry: 8 on x86_64, where the return address is
  * popped, 0 on aarch64.

@@ -69,6 +69,11 @@ int arch_breakpoint_size(void)
     return 1; /* int3 */
 }
 
+int arch_watchpoints(void)
+{
+    return 4; /* debug registers DR0 to DR3 */
+}
+
 int arch_return_pops(void)
 {
     return 8;

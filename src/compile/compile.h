@@ -101,6 +101,7 @@ enum handler_kind {
     HANDLER_USDT, /* runs where the program passes one of its own static probes */
     HANDLER_PROFILE, /* runs on each CPU so many times a second, where the CPU is busy */
     HANDLER_PERF,    /* runs at events that the kernel's perf counts: one in so many */
+    HANDLER_WATCH,   /* runs when a place in memory is accessed */
     HANDLER_INTERVAL, /* runs each time that so much time has passed, whatever the CPU does then */
     HANDLER_TRACEPOINT, /* runs where the kernel passes one of its tracepoints; the context is the record */
     HANDLER_RAW_TRACEPOINT, /* the same; the context is the words that the kernel gives the tracepoint */
@@ -146,6 +147,7 @@ struct handler {
     size_t argument_count;
     bool raw;             /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
     bool user_memory;     /* of a kind with KERNEL_MEMORY: here addresses lead to the process's */
+    unsigned value_bits;  /* of a watched place that is read or written; 0: it is executed */
     bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */
     int slid;             /* … and is so many bytes behind it; -1: its cookie has that (sys/cookie.h) */
 

@@ -56,6 +56,20 @@ static bool named(const char *name, const char *const *names)
     return false;
 }
 
+static struct value *index_event(struct build *build, struct value *event, const char *name);
+
+/* e.value: the watched place, as it is when the handler looks. */
+static struct value *watched_value(struct build *build, struct value *event)
+{
+    unsigned bits = build->function->handler->value_bits;
+    if (!bits)
+        build_fail(build, "e.value is what was read or written; this watchpoint is on execution");
+    struct value *address = index_event(build, event, "addr");
+    struct value *value = build_value(build, IR_READ, &address, 1);
+    value->number = -(int64_t)bits;
+    return value;
+}
+
 static struct value *index_event(struct build *build, struct value *event, const char *name)
 {
     enum handler_kind kind = build->function->handler->kind;
@@ -94,6 +108,8 @@ static struct value *index_event(struct build *build, struct value *event, const
         captured.string.length = strlen(text);
         return ir_constant(build->function, &captured);
     }
+    if (field->source == EVENT_VALUE)
+        return watched_value(build, event);
     struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
     value->event = field;
     value->name = field->name;

@@ -458,6 +458,7 @@ void probe_event_field(struct lower *lower, struct value *value)
         break;
     case EVENT_ELAPSED:
     case EVENT_PROBE: /* a constant since build.c */
+    case EVENT_VALUE: /* a read since then */
         break;
     }
 }

@@ -7,6 +7,7 @@
 
 #include "lua/core.h"
 #include "lua/target.h"
+#include "probe/counter.h"
 #include "sys/perf.h"
 
 static uint64_t word_field(lua_State *L, int index, const char *name)
@@ -72,11 +73,107 @@ static int event_max_rate(lua_State *L)
     return 1;
 }
 
+#define COUNTER "uplua.counter"
+enum { MAX_EVENTS = 16 };
+
+struct lua_counter {
+    struct counter *counter;
+    size_t count; /* of its events */
+};
+
+static const char *string_field(lua_State *L, int index, const char *name)
+{
+    lua_getfield(L, index, name);
+    const char *text = lua_tostring(L, -1); /* the table keeps it */
+    lua_pop(L, 1);
+    return text;
+}
+
+/* event.count({ event, … }, { cgroup =, cpus =, children = }) → counter; raises the reason */
+static int event_count_lua(lua_State *L)
+{
+    struct event events[MAX_EVENTS];
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    size_t count = lua_objlen(L, 1);
+    luaL_argcheck(L, count > 0 && count <= MAX_EVENTS, 1, "1 to 16 events are expected");
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (int)i + 1);
+        lua_event(L, lua_gettop(L), &events[i]);
+        lua_pop(L, 1);
+    }
+    struct counter_options options = {
+        .cgroup = string_field(L, 2, "cgroup"),
+        .cpus = flag_field(L, 2, "cpus"),
+        .children = flag_field(L, 2, "children"),
+    };
+    struct lua_counter *self = lua_newuserdata(L, sizeof *self);
+    memset(self, 0, sizeof *self);
+    self->count = count;
+    luaL_getmetatable(L, COUNTER);
+    lua_setmetatable(L, -2);
+    struct error err = { 0 };
+    return counter_open(events, count, lua_target(L), &options, &self->counter, &err) ? core_raise(L, &err) : 1;
+}
+
+/* counter:read() → { { place, { value, enabled, running }, … for each event }, … }; places that cannot be read are left out */
+static int counter_read_lua(lua_State *L)
+{
+    const struct lua_counter *self = luaL_checkudata(L, 1, COUNTER);
+    size_t places = self->counter ? counter_places(self->counter) : 0;
+    lua_createtable(L, (int)places, 0); /* list */
+    for (size_t i = 0, n = 0; i < places; i++) {
+        lua_createtable(L, (int)self->count + 1, 0); /* list place */
+        lua_pushinteger(L, counter_place(self->counter, i));
+        lua_rawseti(L, -2, 1);
+        bool whole = true;
+        for (size_t number = 0; number < self->count; number++) {
+            struct perf_count read = { 0 };
+            whole = whole && counter_read(self->counter, i, number, &read) == 0;
+            lua_createtable(L, 3, 0); /* list place count */
+            lua_pushnumber(L, (lua_Number)read.value);
+            lua_rawseti(L, -2, 1);
+            lua_pushnumber(L, (lua_Number)read.enabled);
+            lua_rawseti(L, -2, 2);
+            lua_pushnumber(L, (lua_Number)read.running);
+            lua_rawseti(L, -2, 3);
+            lua_rawseti(L, -2, (int)number + 2);
+        }
+        if (whole)
+            lua_rawseti(L, -2, (int)++n);
+        else
+            lua_pop(L, 1);
+    }
+    return 1;
+}
+
+/* counter:in_threads() → whether its places are threads, not CPUs */
+static int counter_in_threads_lua(lua_State *L)
+{
+    const struct lua_counter *self = luaL_checkudata(L, 1, COUNTER);
+    lua_pushboolean(L, self->counter && counter_in_threads(self->counter));
+    return 1;
+}
+
+/* counter:close(); closing twice is fine */
+static int counter_close_lua(lua_State *L)
+{
+    struct lua_counter *self = luaL_checkudata(L, 1, COUNTER);
+    counter_free(self->counter);
+    self->counter = NULL;
+    return 0;
+}
+
 int event_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "check", event_check_lua }, { "in_threads", event_in_threads_lua }, { "max_rate", event_max_rate }, { NULL, NULL },
+        { "check", event_check_lua }, { "in_threads", event_in_threads_lua }, { "max_rate", event_max_rate },
+        { "count", event_count_lua }, { NULL, NULL },
     };
+    static const luaL_Reg counter_methods[] = {
+        { "read", counter_read_lua }, { "in_threads", counter_in_threads_lua }, { "close", counter_close_lua }, { NULL, NULL },
+    };
+    core_new_class(L, COUNTER, counter_methods, counter_close_lua);
     lua_newtable(L);
     luaL_register(L, NULL, functions);
     return 1;

@@ -12,6 +12,8 @@
 #include "probe/address.h"
 #include "probe/kernel.h"
 #include "probe/probe.h"
+#include "probe/variable.h"
+#include "probe/watch.h"
 #include "sym/demangle.h"
 #include "sys/bpf.h"
 
@@ -255,6 +257,45 @@ static int link_refused(lua_State *L)
     return 1;
 }
 
+/* probe.variable(spec) → { module =, bytes = (from there to its end; nil: not known) }; raises the reason where there is none */
+static int probe_variable(lua_State *L)
+{
+    struct variable variable;
+    struct error err = { 0 };
+    if (variable_find(luaL_checkstring(L, 1), lua_target(L), &variable, &err))
+        return core_raise(L, &err);
+    lua_createtable(L, 0, 2); /* variable */
+    lua_pushlstring(L, variable.module, strlen(variable.module));
+    lua_setfield(L, -2, "module");
+    if (variable.bytes) {
+        lua_pushnumber(L, (lua_Number)variable.bytes);
+        lua_setfield(L, -2, "bytes");
+    }
+    return 1;
+}
+
+/*
+ * probe.watch(program, where, "w" | "rw" | "x", length) → link; raises the reason. WHERE: an address, a number, or the spec of a variable, to be
+ * executed of a function
+ */
+static int probe_watch(lua_State *L)
+{
+    static const char *const accesses[] = { "w", "rw", "x", NULL };
+    int program = (int)luaL_checkinteger(L, 1);
+    bool named = lua_type(L, 2) == LUA_TSTRING;
+    struct watch watch = {
+        .spec = named ? lua_tostring(L, 2) : NULL,
+        .address = named ? 0 : (uint64_t)luaL_checknumber(L, 2),
+        .access = (enum watch_access)luaL_checkoption(L, 3, NULL, accesses),
+        .length = (unsigned)luaL_checkinteger(L, 4),
+    };
+    struct lua_link *self = new_object(L, sizeof *self, LINK);
+    struct error err = { 0 };
+    if (watch_attach(program, &watch, lua_target(L), &self->link, &err))
+        return core_raise(L, &err);
+    return 1;
+}
+
 /* link:close(): detaches; closing twice is fine */
 static int link_close(lua_State *L)
 {
@@ -340,7 +381,8 @@ int probe_open_lua(lua_State *L)
         { "resolve_kernel", probe_resolve_kernel }, { "check_kernel", probe_check_kernel }, { "attach_kernel", probe_attach_kernel },
         { "misses", probe_misses },
         { "close", probe_close },         { "modules_defining", probe_modules }, { "test_run", probe_test_run },
-        { "address", probe_address_lua }, { NULL, NULL },
+        { "address", probe_address_lua }, { "variable", probe_variable },
+        { "watch", probe_watch },         { NULL, NULL },
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { NULL, NULL } };
     static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { NULL, NULL } };

@@ -245,6 +245,7 @@ static struct handler *read_handlers(lua_State *L, int index, struct arena *aren
         read_names(L, handler, arena);
         handler->at_entry = boolean_field(L, lua_gettop(L), "at_entry");
         handler->slid = (int)number_field(L, lua_gettop(L), "slid");
+        handler->value_bits = (unsigned)number_field(L, lua_gettop(L), "value_bits");
         handler->raw = boolean_field(L, lua_gettop(L), "raw");
         handler->user_memory = boolean_field(L, lua_gettop(L), "user_memory");
         handler->function = (int)number_field(L, lua_gettop(L), "handle");

@@ -73,6 +73,28 @@ static int lua_target_release(lua_State *L)
     return 0;
 }
 
+/* hold(): the command begins and stands at its first instruction until go() */
+static int lua_target_hold(lua_State *L)
+{
+    struct error err;
+    if (target_release_held(lua_target(L), &err) < 0)
+        return core_raise(L, &err);
+    return 0;
+}
+
+static int lua_target_go(lua_State *L)
+{
+    target_continue(lua_target(L));
+    return 0;
+}
+
+/* waits() → whether there is a command that has not begun */
+static int lua_target_waits(lua_State *L)
+{
+    lua_pushboolean(L, lua_target(L)->release_fd >= 0);
+    return 1;
+}
+
 /* pids() → { pid, ... } */
 static int lua_target_pids(lua_State *L)
 {
@@ -142,6 +164,7 @@ int target_open_lua(lua_State *L)
         { "attach", lua_target_attach },   { "start", lua_target_start },   { "release", lua_target_release },
         { "pids", lua_target_pids },       { "pidfds", lua_target_pidfds }, { "command", lua_target_command },
         { "status", lua_target_status },   { "signal", lua_target_signal }, { "close", lua_target_close },
+        { "hold", lua_target_hold },       { "go", lua_target_go },         { "waits", lua_target_waits },
         { NULL, NULL },
     };
     struct target *target = lua_newuserdata(L, sizeof *target); /* target */

@@ -26,6 +26,13 @@ bool event_in_threads(const struct event *event, const struct target *target);
 int event_attach(int program_fd, const struct event *event, const struct target *target, struct probe_link **link,
                  struct error *err);
 
+/* The same, adding to LINK; on failure LINK may have a part of it. */
+int event_add(int program_fd, const struct event *event, const struct target *target, struct probe_link *link,
+              struct error *err);
+
+/* Fills ERR with the reason why EVENT could not be opened, which CODE, an -errno, stands for; returns CODE. */
+int event_failed(int code, const struct event *event, struct error *err);
+
 /* 0 if this machine counts EVENT, or does not say without more rights; else an error that says what is missing. */
 int event_check(const struct event *event, struct error *err);
 

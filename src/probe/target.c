@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "probe/command.h"
+#include "probe/entry.h"
 #include "probe/process.h"
 
 void target_init(struct target *target)
@@ -111,6 +112,40 @@ int target_release(struct target *target, struct error *err)
     return 0;
 }
 
+static int status_of(int status)
+{
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int target_release_held(struct target *target, struct error *err)
+{
+    if (target->release_fd < 0)
+        return 0;
+    int result = entry_seize(target->pids[0]);
+    if (result == 0)
+        result = target_release(target, err);
+    else
+        return error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: ptrace: %s", target->program,
+                         strerror(-result));
+    if (result)
+        return result;
+    int status = 0;
+    result = entry_run(target->pids[0], &status);
+    target->held = result != -ECHILD;
+    if (result == -ECHILD)
+        target->status = status_of(status);
+    else if (result)
+        error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: %s", target->program, strerror(-result));
+    return result == -ECHILD ? 0 : result;
+}
+
+void target_continue(struct target *target)
+{
+    if (target->held)
+        entry_leave(target->pids[0]);
+    target->held = false;
+}
+
 int target_pidfd(const struct target *target, size_t i)
 {
     return i < target->count ? target->pidfds[i] : -1;
@@ -126,15 +161,16 @@ int target_status(struct target *target)
         pid = waitpid(target->pids[0], &status, WNOHANG);
     } while (pid < 0 && errno == EINTR);
     if (pid == target->pids[0])
-        target->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        target->status = status_of(status);
     return target->status;
 }
 
 void target_close(struct target *target)
 {
-    if (target->release_fd >= 0) {
-        /* Never released, so it is still our child and its number is its own, unless it was reaped. */
-        close(target->release_fd);
+    if (target->release_fd >= 0 || target->held) {
+        /* Not under way, so it is still our child and its number is its own, unless it was reaped. */
+        if (target->release_fd >= 0)
+            close(target->release_fd);
         if (target->status < 0) {
             kill(target->pids[0], SIGKILL);
             while (waitpid(target->pids[0], NULL, 0) < 0 && errno == EINTR)

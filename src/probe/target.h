@@ -15,6 +15,7 @@ struct target {
     char *program; /* the command's resolved executable, else NULL */
     /* private to target.c */
     int release_fd;
+    bool held; /* the command stands at its first instruction */
     int *pidfds;
     int status; /* of a reaped command, else -1 */
 };
@@ -35,11 +36,18 @@ int target_start(struct target *target, char *const argv[], struct error *err);
 /* Lets the child execute the command. Returns 0, or the child's execve failure. */
 int target_release(struct target *target, struct error *err);
 
+/*
+ * The same, but the command stands still at its first instruction, where its program and libraries are mapped, until target_continue: for what
+ * has to know where they are. It dies with uplua until then. A command that ends before is no error: its status tells.
+ */
+int target_release_held(struct target *target, struct error *err);
+void target_continue(struct target *target);
+
 /* pidfd of process I, readable when it has exited (for epoll); owned by TARGET. */
 int target_pidfd(const struct target *target, size_t i);
 /* Reaps a command that has exited: its exit status, 128 + signal number if a signal ended it; -1 while it runs. */
 int target_status(struct target *target);
-/* Closes the descriptors; an unreleased child is ended and reaped. A released one goes on. */
+/* Closes the descriptors; a child that was not released, or not continued, is ended and reaped. A released one goes on. */
 void target_close(struct target *target);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { ATTEMPTS = 5 };
+
 static int add(struct threads *threads, pid_t id)
 {
     if (threads->count == threads->capacity) {
@@ -52,4 +54,44 @@ bool threads_has(const struct threads *threads, pid_t id)
         if (threads->ids[i] == id)
             return true;
     return false;
+}
+
+static int open_all(const struct threads *threads, int (*open)(pid_t thread, void *context), void *context)
+{
+    int result = 0;
+    for (size_t i = 0; i < threads->count && result == 0; i++) {
+        result = open(threads->ids[i], context);
+        if (result == -ESRCH)
+            result = 0;
+    }
+    return result;
+}
+
+/* -EAGAIN if TARGET has a thread that is not among BEFORE. */
+static int check_all(const struct target *target, const struct threads *before)
+{
+    struct threads after;
+    int result = threads_list(target, &after);
+    for (size_t i = 0; i < after.count && result == 0; i++)
+        result = threads_has(before, after.ids[i]) ? 0 : -EAGAIN;
+    threads_free(&after);
+    return result;
+}
+
+int threads_open(const struct target *target, int (*open)(pid_t thread, void *context), void (*undo)(void *context),
+                 void *context)
+{
+    int result = -EAGAIN;
+    for (int attempt = 0; attempt < ATTEMPTS && result == -EAGAIN; attempt++) {
+        struct threads threads;
+        result = threads_list(target, &threads);
+        if (result == 0)
+            result = open_all(&threads, open, context);
+        if (result == 0)
+            result = check_all(target, &threads);
+        threads_free(&threads);
+        if (result)
+            undo(context);
+    }
+    return result;
 }

@@ -1,6 +1,7 @@
 #include "probe/variable.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "probe/binary.h"
 #include "probe/module.h"
 #include "probe/resolve.h"
+#include "probe/suggest.h"
 
 struct search {
     const struct spec *spec;
@@ -139,6 +141,74 @@ int variable_address(const char *text, const struct target *target, const struct
         rc = find(&spec, &found.items[0], all.count ? &all.items[0] : NULL, maps, address, err);
     }
     modules_free(&all);
+    modules_free(&found);
+    spec_free(&spec);
+    return rc;
+}
+
+static int offer(const struct function *symbol, void *context)
+{
+    if (symbol->data)
+        suggest_offer(context, symbol->name, symbol->name_length);
+    return 0;
+}
+
+static int find_function(const struct function *symbol, void *context)
+{
+    const char *name = context;
+    return !symbol->data && strlen(name) == symbol->name_length && !memcmp(name, symbol->name, symbol->name_length);
+}
+
+static int not_found(const struct binary *binary, const struct spec *spec, struct error *err)
+{
+    const char *file = binary_module(binary)->name;
+    struct binary *debug = NULL;
+    struct suggest suggest;
+    char names[512];
+    if (binary_functions(binary, find_function, spec->function) > 0)
+        return error_set(err, -ENOENT, "%s: %s in %s is a function, not a variable; watch it with \"x\"", spec->text,
+                         spec->function, file);
+    suggest_init(&suggest, spec->function);
+    binary_functions(binary, offer, &suggest);
+    if (binary_open_debug(binary, &debug) == 0)
+        binary_functions(debug, offer, &suggest);
+    bool stripped = !debug && !binary_has_symbols(binary);
+    binary_close(debug);
+    return error_set(err, -ENOENT, "%s: no such variable in %s%s%s", spec->text, file, suggest_text(&suggest, names, sizeof names),
+                     stripped ? "\nthe file has no symbol table (stripped): install its debug symbols" : "");
+}
+
+static int find_in(const struct module *module, const struct spec *spec, struct variable *variable, struct error *err)
+{
+    struct binary *binary;
+    struct search search = {.spec = spec};
+    int rc = binary_open(module, &binary, err);
+    if (rc)
+        return rc;
+    search_binary(&search, binary);
+    if (!search.rank)
+        rc = not_found(binary, spec, err);
+    else if (search.size && spec->offset >= search.size)
+        rc = error_set(err, -EINVAL, "%s: %s has only %llu bytes", spec->text, spec->function, (unsigned long long)search.size);
+    snprintf(variable->module, sizeof variable->module, "%s", module->name);
+    variable->bytes = search.size ? search.size - spec->offset : 0;
+    binary_close(binary);
+    return rc;
+}
+
+int variable_find(const char *text, const struct target *target, struct variable *variable, struct error *err)
+{
+    struct modules found = {0};
+    struct spec spec;
+    int rc = spec_parse(text, &spec, err);
+    if (rc)
+        return rc;
+    if (spec.pattern || spec.address)
+        rc = error_set(err, -EINVAL, "%s: one variable is expected, such as ./app:counter, or an address, a number", text);
+    if (!rc)
+        rc = resolve_binaries(&spec, target, &found, err);
+    if (!rc)
+        rc = find_in(&found.items[0], &spec, variable, err);
     modules_free(&found);
     spec_free(&spec);
     return rc;

@@ -1,4 +1,4 @@
-/* Where a variable is in a running process. */
+/* Where a variable is: in the file that has it, and in a running process. */
 #ifndef UPLUA_PROBE_VARIABLE_H
 #define UPLUA_PROBE_VARIABLE_H
 
@@ -14,5 +14,16 @@
  */
 int variable_address(const char *text, const struct target *target, const struct maps *maps, uint64_t *address,
                      struct error *err);
+
+/* A variable in its file, which nobody needs to have mapped. */
+struct variable {
+    char module[256]; /* its path as the target sees it, perhaps cut off */
+    uint64_t bytes;   /* from the spec's offset to the variable's end; 0: its symbol does not say */
+};
+/*
+ * What the variable that the spec TEXT names is for TARGET, where processes with different files may have different ones: the first. 0, or -errno
+ * with the reason in ERR and close matches.
+ */
+int variable_find(const char *text, const struct target *target, struct variable *variable, struct error *err);
 
 #endif

@@ -1,6 +1,7 @@
 #include "sys/perf.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -134,6 +135,39 @@ int perf_tracepoint_attach(int program, uint64_t id)
     /* The event counts on one CPU; the program belongs to the tracepoint, which calls it on every CPU (perf_trace_run_bpf_submit). */
     struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_TRACEPOINT, .config = id};
     return run_at_event(&attr, -1, 0, program, 0);
+}
+
+int perf_count_open(const struct perf_event_attr *event, pid_t pid, int cpu, int group, bool in_cgroup)
+{
+    struct perf_event_attr attr = *event;
+    attr.size = sizeof attr;
+    attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    unsigned long flags = PERF_FLAG_FD_CLOEXEC | (in_cgroup ? PERF_FLAG_PID_CGROUP : 0);
+    int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, group, flags);
+    return fd < 0 ? -errno : fd;
+}
+
+int perf_count_read(int fd, struct perf_count *count)
+{
+    ssize_t size = read(fd, count, sizeof *count);
+    return size < 0 ? -errno : size == (ssize_t)sizeof *count ? 0 : -EIO; /* 0 bytes: the group could not be scheduled at all */
+}
+
+int perf_stop_at(pid_t pid, uint64_t address)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof attr,
+        .type = PERF_TYPE_BREAKPOINT,
+        .bp_type = HW_BREAKPOINT_X,
+        .bp_addr = address,
+        .bp_len = sizeof(long),
+        .sample_period = 1,
+        .exclude_kernel = 1,
+        .remove_on_exec = 1, /* which sigtrap goes with */
+        .sigtrap = 1,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
 unsigned perf_max_rate(void)

@@ -46,6 +46,23 @@ int perf_event_attach(int program, const struct perf_event_attr *event, pid_t pi
 int perf_tracepoint_attach(int program, uint64_t id);
 /* Whether EVENT can be opened for this process: 0, or -errno; -ENOENT, -ENODEV or -EOPNOTSUPP where this machine does not count it. */
 int perf_event_try(const struct perf_event_attr *event);
+/*
+ * Has thread PID get a SIGTRAP when it is about to execute the instruction at ADDRESS (Linux 5.13), as long as the descriptor that this returns
+ * is open; or -errno.
+ */
+int perf_stop_at(pid_t pid, uint64_t address);
+/* What perf_event_open says of a count. */
+struct perf_count {
+    uint64_t value;
+    uint64_t enabled, running; /* ns that it was wanted, and of these that a counter was free for it */
+};
+/*
+ * Counts EVENT, which runs no program, in thread or cgroup PID (a descriptor of the cgroup's folder, if IN_CGROUP; then CPU is to be given) or, with
+ * PID -1, on CPU; in one group with the descriptor GROUP unless that is -1. A descriptor, or -errno.
+ */
+int perf_count_open(const struct perf_event_attr *event, pid_t pid, int cpu, int group, bool in_cgroup);
+/* What FD has counted so far: 0 or -errno. */
+int perf_count_read(int fd, struct perf_count *count);
 /* The samples a second that the kernel permits at most; 0 where it does not say. */
 unsigned perf_max_rate(void);
 /* kernel.perf_event_paranoid; -2 where it does not say. */

@@ -1,0 +1,23 @@
+/* Watchpoints: a handler runs when a place in a process's memory is accessed. */
+#ifndef UPLUA_PROBE_WATCH_H
+#define UPLUA_PROBE_WATCH_H
+
+#include <stdint.h>
+
+#include "probe/probe.h"
+
+struct watch {
+    const char *spec; /* of a variable, or of a function that is to be executed; NULL: */
+    uint64_t address; /* this address in each process */
+    enum watch_access { WATCH_WRITE, WATCH_READ_WRITE, WATCH_EXECUTE } access;
+    unsigned length; /* in bytes: 1, 2, 4 or 8; the address is a multiple of it */
+};
+
+/*
+ * Runs PROGRAM_FD (HANDLER_WATCH's) at each access of WATCH's kind to its place in each of TARGET's processes, by their threads and those that they
+ * create. On failure nothing stays attached, and ERR says whether nothing is mapped there, it is not aligned, or no debug register is free.
+ */
+int watch_attach(int program_fd, const struct watch *watch, const struct target *target, struct probe_link **link,
+                 struct error *err);
+
+#endif

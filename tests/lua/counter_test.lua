@@ -1,0 +1,111 @@
+-- Counting without handlers: of a process that runs, of a command, its children, CPUs and cgroups; groups; what is scaled.
+local counter = require "uplua.counter"
+local tap = require "tap"
+local target = require "target"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local PAGES, REGIONS = 101, 24
+local PROGRAM = "./build/targets/faults"
+
+local value, share = counter.scale(100, 1000, 250)
+is(value, 400, "what was counted for a quarter of the time is scaled up")
+is(share, 0.25, "… and by how much is told")
+value, share = counter.scale(101, 1000, 1000)
+is(value, 101, "what was counted all the time is as it is")
+is(share, 1, "… which is told too")
+value, share = counter.scale(0, 1000, 0)
+is(value, nil, "what was never counted is not 0")
+is(share, 0, "… which is told too")
+
+-- The same faults, counted and handled one by one, while the process waits at the beginning and at the end.
+local run = target.attached(PROGRAM .. " pages wait", [[-e '
+  local c, group, n = counter "page-faults", counter { "page-faults", "minor-faults", "context-switches" }, count()
+  perf("page-faults", 1, function(e) n:inc() end)
+  at_exit(function()
+    local value, share = c:read()
+    local sum = 0
+    for thread, there in pairs(c:places()) do sum = sum + there end
+    print("read", value, n:get(), group:read()["page-faults"], group:read()["minor-faults"], sum, share)
+    print(c)
+    print("again", c:take(), c:take())
+  end)']], true)
+local c, n, g, minor, sum, part = run.out:match "read\t(%d+)\t(%d+)\t(%d+)\t(%d+)\t(%d+)\t(%d+)"
+ok(c and tonumber(c) >= PAGES * REGIONS, ("a process: %s faults, of which %d are known"):format(tostring(c), PAGES * REGIONS))
+is(c, n, "as many as a handler sees")
+is(g, n, "as many in a group")
+is(minor, n, "of which all are minor ones, in the same group")
+is(sum, n, "as many in all threads together")
+is(part, "1", "all the time")
+like(run.out, "\n +2,%d%d%d  page%-faults\n", "print")
+is(run.out:match "again\t(%d+)\t(.-)\n", n, "take: all since the beginning")
+
+run = target.uplua([[-e 'c = counter "context-switches" at_exit(function() print("n", (c:read())) end)' -- ]] .. PROGRAM .. " switches")
+local least = tonumber(run.out:match "switches (%d+)")
+local seen = tonumber(run.out:match "n\t(%d+)")
+ok(least and seen and seen >= least and seen < least + 101, ("a command's switches: %s, of which %s are known"):format(tostring(seen), tostring(least)))
+run = target.uplua [[-e 'c = counter "task-clock" at_exit(function() print("ns", (c:read())) end)' -- ./build/targets/busy user]]
+local used, ns = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ns\t(%d+)")
+ok(ns > 0.9e6 * used and ns < 1.1e6 * used, ("its CPU time: %.0f ms of %d"):format(ns / 1e6, used))
+
+local function children(options)
+  local got = target.uplua(([[-e 'c = counter("page-faults"%s) at_exit(function() print("n", (c:read())) end)' -- sh -c "%s pages >/dev/null; %s pages >/dev/null; true"]])
+    :format(options, PROGRAM, PROGRAM))
+  return tonumber(got.out:match "n\t(%d+)")
+end
+ok(children "" < PAGES * REGIONS, "what a shell starts is not counted")
+ok(children ", { children = true }" >= 2 * PAGES * REGIONS, "with children = true it is")
+
+run = target.uplua [[-e '
+  local clock, threads, taken = counter("cpu-clock", { cpus = true }), counter "task-clock", 0
+  every(0.1, function() taken = taken + clock:take() end)
+  after(0.55, function()
+    taken = taken + clock:take()
+    local total, n, least, own = clock:read(), 0, math.huge, 0
+    for cpu, ns in pairs(clock:places()) do n, least = n + 1, math.min(least, ns) end
+    for thread in pairs(threads:places()) do own = own + 1 end
+    print("cpus", n, tostring(least > 0.5e9), tostring(total - taken >= 0 and total - taken < 0.1e9), own)
+    exit()
+  end)' -- sleep 100]]
+local pipe = io.popen "grep -c ^processor /proc/cpuinfo"
+local cpus = pipe:read "*l"
+pipe:close()
+is(run.out:match "cpus\t(.-)\n", cpus .. "\ttrue\ttrue\t1", "each CPU, what is taken adds up, and the one thread of the target")
+
+-- A cgroup, where one can be made.
+local made = target.shell [[
+  for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+    [ -e $root/cgroup.controllers ] && mkdir $root/uplua-test-$$ 2>/dev/null && echo $root/uplua-test-$$ >"$D/out" && exit 0
+  done
+  exit 0]]
+local cgroup = made.out:match "%S+"
+if cgroup then
+  run = target.uplua(([[-e '
+    local c = counter("page-faults", { cgroup = arg[1] })
+    os.execute(("echo $$ >%%s/cgroup.procs; exec ./build/targets/faults pages"):format(arg[1]))
+    print("n", (c:read()))' %s]]):format(cgroup))
+  os.execute("rmdir " .. cgroup)
+  local inside = tonumber(run.out:match "n\t(%d+)")
+  ok(inside and inside >= PAGES * REGIONS and inside < PAGES * REGIONS + 503, ("a cgroup's faults: %s"):format(tostring(inside)))
+end
+
+local tsc = io.open "/sys/bus/event_source/devices/msr/events/tsc"
+if tsc then
+  tsc:close()
+  run = target.uplua [[-e 'c = counter("msr/tsc/", { cpus = true }) after(0.1, function() print("tsc", c:read() > 1e6) exit() end)' -- sleep 100]]
+  like(run.out, "tsc\ttrue", "an event that a PMU names")
+  like(target.uplua [[-e 'perf("msr/tsc/", 1000, function() end)' -- true]].err,
+       "perf msr/tsc/: its PMU counts it, which up.counter shows, but runs no handler at it", "… which runs no handler")
+end
+
+local function refused(code, want, what)
+  like(target.uplua(("-e '%s' -- true"):format(code)).err, want, what)
+end
+refused('counter "page-fault"', "%-e:1: counter page%-fault: no such event; did you mean 'page%-faults'%?", "an unknown event")
+refused('counter()', "the argument is an event's name or a list of them", "no event")
+refused('counter {}', "the argument is an event's name or a list of them", "no events")
+refused('counter("page-faults", { cgruop = "/x" })', "counter: unknown option 'cgruop'", "an unknown option")
+refused('counter("page-faults", { cpus = 1 })', "counter: cpus is a boolean", "an option of another type")
+refused('counter("page-faults", { cgroup = "/nosuch" })', "counter page%-faults: no cgroup /nosuch: No such file or directory", "a cgroup that is not there")
+refused('counter("page-faults", { cgroup = "/tmp" })', "/tmp is no cgroup that this kernel counts by", "a folder that is none")
+target.done()
+tap.done_testing()
