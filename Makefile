@@ -203,6 +203,7 @@ bench:
 	@$(MAKE) --no-print-directory bench-programs
 	@tests/bench/run
 	@tests/bench/names
+	@tests/bench/sampling
 
 .PHONY: demo-programs bench-programs
 demo-programs: uplua $(EXAMPLES)

@@ -2,13 +2,14 @@
  * Keeps a CPU busy for a known time below a known chain of calls; built without frame pointers. At the end it prints the milliseconds of
  * CPU time that the process has used.
  *
- *   busy user       1 s: computing, 23 calls of `descend` below main
- *   busy kernel     1 s: in the kernel, which copies zeros, below the same calls
+ *   busy user [S]   S seconds, 1 if not given: computing, 23 calls of `descend` below main
+ *   busy kernel [S] the same in the kernel, which copies zeros, below the same calls
  *   busy calls      calls tick(i) 100,003 times
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,8 +17,9 @@
 
 #include "noinline.h"
 
-enum { CALLS = 23, SECONDS = 1, TICKS = 100003 };
+enum { CALLS = 23, TICKS = 100003 };
 
+static double seconds = 1;
 static volatile long sink;
 static char zeros[1 << 20];
 
@@ -57,15 +59,17 @@ NOINLINE long descend(long calls, long (*work)(void))
     if (calls > 1)
         sum = descend(calls - 1, work);
     else
-        while (cpu_seconds() < SECONDS)
+        while (cpu_seconds() < seconds)
             sum += work();
     return sum + sink + calls;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 2)
+    if (argc < 2)
         return 2;
+    if (argc > 2)
+        seconds = atof(argv[2]);
     if (!strcmp(argv[1], "calls"))
         for (long i = 0; i < TICKS; i++)
             sink = tick(i) & 1;
