@@ -14,6 +14,7 @@ terminal, a prompt. A script name without a slash is looked up among the install
   -e, --execute CODE    runs CODE, in which uplua's functions are globals
   -p, --pid PID[,PID]   traces these processes
   -c, --command CMD     starts CMD and traces it; the exit status is CMD's
+      --cpu LIST        samples and counts on these CPUs only, as in --cpu 0,2-3
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
@@ -51,6 +52,20 @@ local function parse_pids(word, pids)
     pids[#pids + 1] = pid
   end
   return pids
+end
+
+local MOST_CPUS = 1024 -- CPU_SETSIZE
+
+-- "0,2-3" → { 0, 2, 3 }, or nil
+local function parse_cpus(list)
+  local cpus = {}
+  for range in (list .. ","):gmatch "([^,]*)," do
+    local low, high = range:match "^(%d+)%-?(%d*)$"
+    low, high = tonumber(low), tonumber(high) or tonumber(low)
+    if not low or low > high or high >= MOST_CPUS or range:find "%-$" then return nil end
+    for cpu = low, high do cpus[#cpus + 1] = cpu end
+  end
+  return cpus
 end
 
 -- Splits a command as a shell would: spaces separate, quotes and backslashes keep together. Nothing is expanded.
@@ -100,6 +115,10 @@ local known = {
     local words = cli.words(command)
     if #words == 0 then wrong("-c needs a command") end
     set_target(options, "command", words)
+  end },
+  ["--cpu"]      = { value = "LIST", set = function(options, list)
+    options.cpus = parse_cpus(list)
+    if not options.cpus then wrong("--cpu needs CPUs, as in --cpu 0 or --cpu 0,2-3; got '%s'", list) end
   end },
   ["--duration"] = { value = "TIME", set = function(options, value)
     local seconds, message = text.parse_duration(value)

@@ -2,6 +2,7 @@
 local bit  = require "bit"
 local ffi  = require "ffi"
 local core = require "uplua.core"
+local options = require "uplua.options"
 local text = require "uplua.text"
 
 local event = {}
@@ -157,6 +158,7 @@ function event.find(name)
   found.no_kernel = where and not where:find "k"
   found.clock = found.type == SOFTWARE and found.config <= 1
   found.no_idle = found.clock
+  found.cpus = options.cpus
   local ok, why = pcall(core.event.check, found)
   if ok then return found end
   if found.type == HARDWARE or found.type == CACHE or found.type == RAW then

@@ -1,6 +1,7 @@
 -- Probes that no function's call triggers: events that the kernel's perf counts, and time.
 local core  = require "uplua.core"
 local event = require "uplua.event"
+local options = require "uplua.options"
 local setup = require "uplua.setup"
 local text  = require "uplua.text"
 
@@ -8,17 +9,21 @@ local sampling = {}
 
 local MOST = 1000000 -- a second; the kernel's own limit is lower
 local SHORTEST = 10000 -- ns that a clock can wait: perf_swevent_hrtimer()
-local CPU_CLOCK = { type = 1, config = 0 } -- PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK
+local SOFTWARE, CPU_CLOCK = 1, 0 -- PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK
 
 local function declare(kind, spec, what, where, handler)
   setup.declare {
-    kind = kind, spec = spec, sites = {}, where = where, handler = handler,
+    kind = kind, spec = spec, sites = {}, by_cpu = true, where = where, handler = handler,
     attach = function(_, program, link)
       local ok, result = pcall(core.probe.attach_event, program.fd, what)
       if not ok then error(("%s%s: %s"):format(kind, kind == "profile" and "" or " " .. spec, result), 0) end
       link(result)
     end,
   }
+end
+
+local function each_cpu()
+  return options.cpus and "each of the CPUs " .. table.concat(options.cpus, ", ") or "each CPU"
 end
 
 -- The two ways to write a constructor: with options before the handler, or without.
@@ -40,8 +45,8 @@ function sampling.profile(hertz, given, handler)
   check_hertz("profile: the first argument is how often a second", hertz)
   local name = ("%d"):format(hertz)
   setup.check("profile", name, given, handler)
-  local what = { type = CPU_CLOCK.type, config = CPU_CLOCK.config, hertz = hertz, no_idle = true }
-  declare("profile", name, what, ("each CPU that is not idle, %d times a second"):format(hertz), handler)
+  local what = { type = SOFTWARE, config = CPU_CLOCK, hertz = hertz, no_idle = true, cpus = options.cpus }
+  declare("profile", name, what, ("%s that is not idle, %d times a second"):format(each_cpu(), hertz), handler)
 end
 
 -- What --explain says of the event NAME.
@@ -49,7 +54,7 @@ local function place(name, what)
   local often = what.hertz and ("%d times a second"):format(what.hertz)
     or what.clock and "every " .. text.seconds(what.period / 1e9)
     or what.period == 1 and ("at each of its %s"):format(name) or ("at one in %s of its %s"):format(text.thousands(what.period), name)
-  return (core.event.in_threads(what) and "each thread of the target, " or what.no_idle and "each CPU that is not idle, " or "each CPU, ") .. often
+  return (core.event.in_threads(what) and "each thread of the target, " or each_cpu() .. (what.no_idle and " that is not idle, " or ", ")) .. often
 end
 
 -- perf(name, period, handler): HANDLER runs at one in PERIOD of the events NAME; with { hertz = N } instead of PERIOD about N times a second, for
@@ -90,7 +95,7 @@ function sampling.interval(period, given, handler)
     error(("interval %s: that is too short; in a kernel's timer %s is the least"):format(tostring(period), text.seconds(math.max(SHORTEST / 1e9, 1 / most))), 2)
   end
   setup.check("interval", tostring(period), given, handler)
-  local what = { type = CPU_CLOCK.type, config = CPU_CLOCK.config, period = math.floor(seconds * 1e9 + 0.5), once = true }
+  local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = math.floor(seconds * 1e9 + 0.5), once = true }
   declare("interval", tostring(period), what, ("one CPU, every %s, idle or not"):format(text.seconds(seconds)), handler)
 end
 

@@ -90,7 +90,7 @@ end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
 -- --explain in their place, arguments, what e.args has, as below, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
--- mapped, true if the target must have mapped its files by then,
+-- mapped, true if the target must have mapped its files by then, by_cpu, true if it knows --cpu,
 -- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 --
 -- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean", "pointer" (bits,
@@ -98,7 +98,12 @@ end
 -- bits: of each), place = "context" (offset: bytes into the program's context), "memory" (offset bytes from the address that is base
 -- bytes into the context), "data_loc", "rel_loc" (offset: of that word), "constant" (number, a number or a string of digits) or "nowhere"
 -- (type: why not), or "registers" (offset bytes into those whose address is base bytes into the context) }: src/compile/argument.h.
-function setup.declare(probe) pending[#pending + 1] = probe end
+function setup.declare(probe)
+  if options.cpus and not probe.by_cpu then
+    error(("%s %s: --cpu is for what samples and counts: profile, perf, interval and counter"):format(probe.kind, probe.spec), 4)
+  end
+  pending[#pending + 1] = probe
+end
 
 -- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered; SPEC may be a list of such.
 -- Raises what is wrong with it.

@@ -46,6 +46,16 @@ void lua_event(lua_State *L, int index, struct event *event)
     attr->exclude_kernel = flag_field(L, index, "no_kernel");
     attr->exclude_idle = flag_field(L, index, "no_idle");
     event->once = flag_field(L, index, "once");
+    lua_getfield(L, index, "cpus"); /* cpus */
+    event->some = lua_istable(L, -1);
+    for (size_t i = 1; event->some && i <= lua_objlen(L, -1); i++) {
+        lua_rawgeti(L, -1, (int)i); /* cpus cpu */
+        int cpu = (int)lua_tointeger(L, -1);
+        if (cpu >= 0 && cpu < CPU_SETSIZE)
+            CPU_SET(cpu, &event->cpus);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
 }
 
 /* event.check(event): raises what this machine lacks for it */

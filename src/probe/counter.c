@@ -79,11 +79,11 @@ static int open_cpus(struct counter *counter, int cgroup)
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     int result = 0;
     for (int cpu = 0; cpu < cpus && result == 0; cpu++) {
-        result = open_place(counter, cpu, cgroup, cpu, cgroup >= 0);
-        if (result == -ENODEV && (counter->place_count || cpu + 1 < cpus)) /* it is offline */
+        result = event_on_cpu(counter->events, cpu) ? open_place(counter, cpu, cgroup, cpu, cgroup >= 0) : 0;
+        if (result == -ENODEV) /* it is offline */
             result = 0;
     }
-    return result;
+    return result || counter->place_count ? result : -ENODEV;
 }
 
 int counter_open(const struct event *events, size_t count, const struct target *target, const struct counter_options *options,
@@ -96,7 +96,7 @@ int counter_open(const struct event *events, size_t count, const struct target *
     counter->events = events;
     counter->count = count;
     counter->children = options->children;
-    counter->threads = target->count && !options->cpus && !options->cgroup;
+    counter->threads = target->count && !options->cpus && !options->cgroup && !events->some;
     counter->command = counter->threads && target->command && target->release_fd >= 0;
     int cgroup = options->cgroup ? open(options->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, code;
     if (options->cgroup && cgroup < 0)

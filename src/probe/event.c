@@ -20,9 +20,14 @@ static bool is_clock(const struct event *event)
            (event->attr.config == PERF_COUNT_SW_CPU_CLOCK || event->attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
+bool event_on_cpu(const struct event *event, int cpu)
+{
+    return !event->some || (cpu < CPU_SETSIZE && CPU_ISSET(cpu, &event->cpus));
+}
+
 bool event_in_threads(const struct event *event, const struct target *target)
 {
-    if (event->once || is_clock(event) || !target->count)
+    if (event->once || event->some || is_clock(event) || !target->count)
         return false;
     struct threads threads;
     if (threads_list(target, &threads))
@@ -46,8 +51,11 @@ int event_failed(int code, const struct event *event, struct error *err)
         if (event->attr.type > PERF_TYPE_BREAKPOINT && event->attr.sample_period)
             return error_set(err, code, "its PMU counts it, which up.counter shows, but runs no handler at it");
         break;
-    case -ENOENT:
     case -ENODEV:
+        if (event->some)
+            return error_set(err, code, "none of the CPUs of --cpu is there and online");
+        /* fall through */
+    case -ENOENT:
     case -EOPNOTSUPP:
         return error_set(err, code, "this machine does not count it");
     case -EPERM:
@@ -80,11 +88,11 @@ static int attach_cpus(int program, const struct event *event, struct probe_link
     size_t first = link->count;
     int result = 0;
     for (int cpu = 0; cpu < cpus && result == 0 && !(event->once && link->count > first); cpu++) {
-        int fd = perf_event_attach(program, &event->attr, -1, cpu);
-        if (fd != -ENODEV || cpu == cpus - 1) /* this CPU is offline */
+        int fd = event_on_cpu(event, cpu) ? perf_event_attach(program, &event->attr, -1, cpu) : -ENODEV;
+        if (fd != -ENODEV) /* it is offline */
             result = fd < 0 ? fd : link_keep(link, fd);
     }
-    return result == -ENODEV && link->count > first ? 0 : result;
+    return result || link->count > first ? result : -ENODEV;
 }
 
 struct attach {

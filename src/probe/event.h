@@ -3,19 +3,22 @@
 #define UPLUA_PROBE_EVENT_H
 
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdbool.h>
 
 #include "probe/probe.h"
 
 struct event {
     struct perf_event_attr attr; /* what is counted, and how often it runs the handler */
+    bool some;     /* only on the CPUs in … */
+    cpu_set_t cpus;
     bool once; /* on one CPU, whatever that does: a timer */
 };
 
 /*
  * True if EVENT is attached to each thread of TARGET, so that others do not pay for it and their events do not count into
  * its period: threads created later inherit it. Clocks tick on all CPUs instead, where a thread that goes to sleep need not
- * stop and start them; so does everything if there is no target, or more threads than descriptors are worth.
+ * stop and start them; so does everything if certain CPUs are meant, there is no target, or more threads than descriptors are worth.
  */
 bool event_in_threads(const struct event *event, const struct target *target);
 
@@ -29,6 +32,9 @@ int event_attach(int program_fd, const struct event *event, const struct target 
 /* The same, adding to LINK; on failure LINK may have a part of it. */
 int event_add(int program_fd, const struct event *event, const struct target *target, struct probe_link *link,
               struct error *err);
+
+/* True if EVENT is meant for CPU. */
+bool event_on_cpu(const struct event *event, int cpu);
 
 /* Fills ERR with the reason why EVENT could not be opened, which CODE, an -errno, stands for; returns CODE. */
 int event_failed(int code, const struct event *event, struct error *err);
