@@ -155,7 +155,7 @@ up.at_exit(function()
   local lines = {}
   for s, count in stacks:pairs() do
     local names = {}
-    for i, frame in ipairs(s:frames()) do names[i] = frame.symbol end
+    for i, frame in ipairs(s:frames()) do names[i] = frame.symbol or "?" end
     lines[#lines + 1] = count .. " " .. table.concat(names, " ")
   end
   table.sort(lines)
@@ -163,11 +163,10 @@ up.at_exit(function()
   for _, count in ips:pairs() do print("ip", count) end
 end)
 ]])
-local tail = " work main __libc_start_call_main"
 local function count_stacks(name)
   local sum = 0
   for count, rest in ("\n" .. run.out):gmatch("\n(%d+) " .. name .. "([^\n]*)") do
-    if rest:sub(1, #" work main ") == tail:sub(1, #" work main ") then sum = sum + count end
+    if rest:find "^ work main%f[ %z]" then sum = sum + count end
   end
   return sum
 end
