@@ -10,7 +10,7 @@ local home = {
   var = "var", ring = "ring", copy = "record",
 
   -- probes
-  uprobe = "setup", uretprobe = "setup", kprobe = "kernel", kretprobe = "kernel",
+  uprobe = "setup", uretprobe = "setup", kprobe = "kernel", kretprobe = "kernel", fentry = "kernel", fexit = "kernel",
   profile = "sampling", perf = "sampling", interval = "sampling", watch = "watch", counter = "counter",
   tracepoint = "tracepoint", rawtracepoint = "tracepoint",
   usdt = "usdt",

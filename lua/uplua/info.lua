@@ -28,7 +28,7 @@ local WAYS = {
   tracepoint = { { needs = {}, "a perf event for each tracepoint" } },
   rawtracepoint = { { needs = {}, "a link" } },
   syscall = { { needs = {}, "the tracepoints of system calls" } },
-  sysexit = { { needs = {}, "the tracepoints of system calls" } },
+  sysreturn = { { needs = {}, "the tracepoints of system calls" } },
   profile = { { needs = { "cpu_clock" }, "a perf event for each CPU" } },
   perf = {
     { needs = { "pmu" }, "a perf event for each CPU, of the CPU's counters or the kernel's" },

@@ -1,4 +1,4 @@
--- Probes on functions of the kernel: up.kprobe(spec, handler) and up.kretprobe(spec, handler).
+-- Probes on functions of the kernel: up.kprobe, up.kretprobe, up.fentry and up.fexit.
 local core    = require "uplua.core"
 local loop    = require "uplua.loop"
 local options = require "uplua.options"
@@ -29,6 +29,28 @@ local function attach_function(functions)
   end
 end
 
+-- PARAMETERS (core.kernel) with the place of each. OFFSETS: bytes into the handler's context of the words that they are passed in, from 0 on.
+local function arguments_of(parameters, offsets)
+  local word = 0
+  for _, argument in ipairs(parameters) do
+    argument.offset = offsets(word)
+    if argument.place ~= "nowhere" and argument.offset then
+      argument.place = "context"
+    elseif argument.place ~= "nowhere" then
+      argument.place, argument.type = "nowhere", "it is not passed in a register"
+    end
+    -- The calling conventions pass structures of up to two words as these, larger ones in memory.
+    local words = math.max(1, math.ceil((argument.size or 8) / 8))
+    word = word + (words > 2 and 0 or words)
+  end
+  return parameters
+end
+
+local function in_registers()
+  local offsets = core.probe.argument_offsets()
+  return function(word) return offsets[word] end
+end
+
 local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
@@ -47,7 +69,8 @@ local function declare(kind, spec, given, handler)
   if kind == "kretprobe" and not options.explain and not options.emit and not trampoline then
     error(("kretprobe %s: the kernel hides its addresses (sysctl kernel.kptr_restrict), so that returns which it leaves out could not be counted"):format(spec), 3)
   end
-  setup.declare { kind = kind, trampoline = trampoline, spec = spec, sites = sites, handler = handler, attach = attach_function(functions) }
+  local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
+  setup.declare { kind = kind, trampoline = trampoline, arguments = arguments_of(parameters or {}, in_registers()), spec = spec, sites = sites, handler = handler, attach = attach_function(functions) }
 end
 
 -- kprobe(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered: "vfs_read", "ext4:ext4_sync_fs" of a
@@ -56,5 +79,41 @@ function kernel.kprobe(spec, given, handler) declare("kprobe", spec, given, hand
 
 -- kretprobe(spec, [options], handler): HANDLER runs when the function returns.
 function kernel.kretprobe(spec, given, handler) declare("kretprobe", spec, given, handler) end
+
+-- The word of a handler's context that an argument is.
+local function in_words(word) return 8 * word end
+
+local function declare_called(kind, spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
+  setup.check(kind, spec, given, handler, 3)
+  if spec:find "[%*%?%[%+]" then
+    error(("%s %s: a function calls the handler itself, and each needs one of its own: use kprobe for patterns and offsets"):format(kind, spec), 3)
+  end
+  if not options.explain and not options.emit then
+    local ok, message = pcall(core.probe.check_kernel, kind .. " " .. spec, true)
+    if not ok then error(message, 3) end
+  end
+  local ok, functions = pcall(core.probe.resolve_kernel, spec)
+  if not ok then error(kind .. " " .. functions, 3) end
+  local name = functions:list()[1]["function"]
+  local parameters = core.kernel.parameters(name)
+  if not parameters then error(("%s %s: the kernel's types do not have this function; use kprobe"):format(kind, spec), 3) end
+  setup.declare {
+    kind = kind, spec = spec, handler = handler, arguments = arguments_of(parameters, in_words),
+    sites = { { ["function"] = name, inside = 0, slid = 0, text = place_of(functions:list()[1]) } },
+    attach = function(probe, program, link)
+      local attached, result = pcall(core.probe.attach_trampoline, program.fd, name)
+      if not attached then error(("%s %s: %s"):format(probe.kind, probe.spec, result), 0) end
+      link(result)
+    end,
+  }
+end
+
+-- fentry(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered, with its arguments by name.
+function kernel.fentry(spec, given, handler) declare_called("fentry", spec, given, handler) end
+
+-- fexit(spec, [options], handler): HANDLER runs when the function returns, with its arguments and its result.
+function kernel.fexit(spec, given, handler) declare_called("fexit", spec, given, handler) end
 
 return kernel

@@ -173,6 +173,16 @@ static struct operand as_number(struct lower *lower, struct operand address)
 static struct operand load_context(struct lower *lower, const struct argument *argument, const struct access *access)
 {
     uint32_t bytes = access_bytes(access);
+    if (probe_kind_of(lower->function->handler->kind)->program_type == BPF_PROG_TYPE_TRACING) {
+        /* A load would be a pointer to the verifier, with which little can be computed. */
+        struct operand number = operand_immediate(argument->offset / 8);
+        struct operand word = probe_call_for_word(lower, BPF_FUNC_get_func_arg, &number);
+        if (bytes == 8 && argument->kind != ARGUMENT_BOOLEAN)
+            return word;
+        struct slot *slot = program_slot(lower->program, 8);
+        machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, word);
+        return read_loaded(lower, access, operand_slot(slot, 0), 0);
+    }
     if (argument->offset % bytes == 0)
         return read_loaded(lower, access, lower->context, argument->offset);
     /* Loads of a context are aligned. */

@@ -98,6 +98,8 @@ enum handler_kind {
     HANDLER_RETURN,
     HANDLER_KERNEL_ENTRY,  /* runs when a function of the kernel is entered … */
     HANDLER_KERNEL_RETURN, /* … and when it returns */
+    HANDLER_FENTRY, /* the same two by calls from the function itself, which tells its arguments … */
+    HANDLER_FEXIT,  /* … at the return, too */
     HANDLER_USDT, /* runs where the program passes one of its own static probes */
     HANDLER_PROFILE, /* runs on each CPU so many times a second, where the CPU is busy */
     HANDLER_PERF,    /* runs at events that the kernel's perf counts: one in so many */

@@ -533,6 +533,7 @@ void pass_emit(struct program *program, struct object *object, const struct comp
                                                 .section = section,
                                                 .type = program->type,
                                                 .attach_type = program->attach_type,
+                                                .target = program->target,
                                                 .of_kernel = program->of_kernel,
                                                 .flags = program->sleepable ? BPF_F_SLEEPABLE : 0,
                                                 .instructions = emit.code,

@@ -88,8 +88,9 @@ static struct value *index_event(struct build *build, struct value *event, const
         build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name,
                    probe_kind_of(kind)->name, event_field_list(build->arena, kind));
     const struct event_field *field = event_field_find(name, kind);
-    enum handler_kind at_return = kind == HANDLER_ENTRY ? HANDLER_RETURN : HANDLER_KERNEL_RETURN;
-    if (!field && (kind == HANDLER_ENTRY || kind == HANDLER_KERNEL_ENTRY) && event_field_find(name, at_return))
+    bool entry = kind == HANDLER_ENTRY || kind == HANDLER_KERNEL_ENTRY || kind == HANDLER_FENTRY;
+    enum handler_kind at_return = entry ? kind + 1 : kind;
+    if (!field && entry && event_field_find(name, at_return))
         build_fail(build, "e.%s is known when the function returns: use %s", name, probe_kind_of(at_return)->name);
     if (!field && kind == HANDLER_SYSCALL && event_field_find(name, HANDLER_SYSRETURN))
         build_fail(build, "e.%s is known when the call returns: use sysreturn", name);

@@ -168,6 +168,7 @@ static int prepare(const struct object *object, struct bpf_object *opened, struc
         struct bpf_program *found = bpf_object__find_program_by_name(opened, program->name);
         if (!found || bpf_program__set_type(found, program->type) ||
             bpf_program__set_expected_attach_type(found, program->attach_type) ||
+            (program->target && bpf_program__set_attach_target(found, 0, program->target)) ||
             (program->flags && bpf_program__set_flags(found, bpf_program__flags(found) | program->flags)))
             return error_set(err, -EINVAL, "cannot load the BPF object: program %s got lost in linking: this is a bug "
                              "of uplua", program->name);

@@ -214,6 +214,8 @@ void probe_declare(struct lower *lower, struct object *result);
 /* The program of the entry half, where it is one of its own; NULL otherwise. */
 struct program *probe_entry_half(struct lower *lower);
 void probe_event_field(struct lower *lower, struct value *value);
+/* The word that HELPER (bpf_get_func_arg, with the argument's NUMBER, or bpf_get_func_ret) stores for a handler that a function itself calls. */
+struct operand probe_call_for_word(struct lower *lower, int32_t helper, const struct operand *number);
 void probe_stack(struct lower *lower, struct value *value);
 void probe_joined_stack(struct lower *lower, struct value *value);
 

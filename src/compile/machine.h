@@ -126,6 +126,7 @@ struct program {
     struct arena *arena;
     const char *name;
     uint32_t type, attach_type; /* as in BPF_PROG_LOAD */
+    const char *target; /* the kernel's function that a program of BPF_PROG_TYPE_TRACING is for */
     bool of_kernel; /* at functions of the kernel */
     bool sleepable; /* it reads memory that may have to be brought in */
     struct machine_block *entry, *last;

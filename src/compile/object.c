@@ -130,9 +130,10 @@ int object_add_program(struct object *object, const struct object_program *progr
     struct object_line *lines = keep(object, program->lines, program->line_count * sizeof *lines);
     copy.name = keep_string(object, program->name);
     copy.section = program->section ? keep_string(object, program->section) : NULL;
+    copy.target = program->target ? keep_string(object, program->target) : NULL;
     copy.instructions =
         keep(object, program->instructions, program->instruction_count * sizeof *program->instructions);
-    if (!references || !lines || !copy.name || (program->section && !copy.section) || !copy.instructions)
+    if (!references || !lines || !copy.name || (program->section && !copy.section) || (program->target && !copy.target) || !copy.instructions)
         return -ENOMEM;
     for (size_t i = 0; i < program->reference_count; i++)
         if (!(references[i].symbol = keep_string(object, references[i].symbol)))

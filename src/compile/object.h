@@ -40,6 +40,7 @@ struct object_program {
     const char *section; /* ELF section, unique per program, such as "handler/h3"; NULL: a function, which only programs of
                             the object refer to, as a callback `int f(unsigned, void *)`: its type and flags do not matter */
     uint32_t type, attach_type; /* BPF_PROG_TYPE_*, expected attach type (0, 48 uprobe_multi, 57 session) */
+    const char *target;         /* of BPF_PROG_TYPE_TRACING: the kernel's function that it is for; NULL otherwise */
     uint32_t flags;             /* BPF_F_SLEEPABLE or 0 */
     bool of_kernel;             /* attached to functions of the kernel: of another sort than those to functions of programs */
     const struct bpf_insn *instructions;

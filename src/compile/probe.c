@@ -29,10 +29,16 @@ static bool is_return(const struct lower *lower)
     return kind_of(lower)->of_return;
 }
 
+/* Whether the function itself calls the handler, whose context has its arguments, and at its return what it returns. */
+static bool is_called_by_function(const struct lower *lower)
+{
+    return kind_of(lower)->program_type == BPF_PROG_TYPE_TRACING;
+}
+
 /* True for the exit of a system call: its thread keeps what the entry leaves (syscall.c). */
 static bool is_system_call(const struct lower *lower)
 {
-    return kind_of(lower)->registers == REGISTERS_THREAD;
+    return kind_of(lower)->registers == REGISTERS_THREAD && !is_called_by_function(lower);
 }
 
 static uint32_t program_type(const struct lower *lower)
@@ -279,6 +285,7 @@ void probe_prologue(struct lower *lower)
     uint32_t attach_type = handler->session ? options->session_attach_type : attach_type_of(lower, handler->kind);
     lower->program = program_new(lower->compiler, name, program_type(lower), attach_type);
     lower->program->of_kernel = is_of_kernel(lower);
+    lower->program->target = is_called_by_function(lower) ? handler->symbol : NULL;
     lower->program->position = lower->function->position;
     filter(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
     if (handler->session)
@@ -366,6 +373,20 @@ static struct operand entry_of_stack(struct lower *lower)
     return machine_alu(lower->program, BPF_ADD, slid(lower), operand_immediate(1));
 }
 
+struct operand probe_call_for_word(struct lower *lower, int32_t helper, const struct operand *number)
+{
+    struct program *program = lower->program;
+    struct slot *slot = program_slot(program, 8);
+    machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
+    struct operand args[3] = { lower->context };
+    size_t count = 1;
+    if (number)
+        args[count++] = *number;
+    args[count++] = operand_slot(slot, 0);
+    machine_call(program, helper, args, count);
+    return machine_load(program, BPF_DW, operand_slot(slot, 0), 0);
+}
+
 /* Where the probe stands: the function, whatever the kernel has put at its first instructions; or inside of it. */
 static struct operand kernel_ip(struct lower *lower)
 {
@@ -438,10 +459,11 @@ void probe_event_field(struct lower *lower, struct value *value)
         argument_lower(lower, value);
         break;
     case EVENT_RETURN:
-        place->value = context_word(lower, is_system_call(lower) ? (lower->function->handler->raw ? 8 : 16) : arch_return_value(), "e.ret");
+        place->value = is_called_by_function(lower) ? probe_call_for_word(lower, BPF_FUNC_get_func_ret, NULL)
+                       : context_word(lower, is_system_call(lower) ? (lower->function->handler->raw ? 8 : 16) : arch_return_value(), "e.ret");
         break;
     case EVENT_IP:
-        place->value = is_of_kernel(lower) ? kernel_ip(lower) : instruction(lower);
+        place->value = is_of_kernel(lower) || is_called_by_function(lower) ? kernel_ip(lower) : instruction(lower);
         break;
     case EVENT_CALLER:
         place->value = caller(lower);

@@ -45,6 +45,7 @@ static void push_parameter(lua_State *L, const struct kernel_parameter *paramete
         break;
     default:
         set_string(L, "place", "nowhere");
+        set_integer(L, "size", (lua_Integer)type.size);
         lua_pushfstring(L, "it is a '%s', which handlers cannot compute with", text);
         lua_setfield(L, -2, "type");
     }

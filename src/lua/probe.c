@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "lua/core.h"
 #include "lua/event.h"
 #include "lua/link.h"
@@ -173,11 +174,33 @@ static int probe_resolve_kernel(lua_State *L)
     return 1;
 }
 
-/* probe.check_kernel(kind): raises why functions of the kernel cannot be probed, if they cannot */
+/* probe.check_kernel(kind, trampoline): raises why functions of the kernel cannot be probed, or called by trampoline, if they cannot */
 static int probe_check_kernel(lua_State *L)
 {
     struct error err = { 0 };
-    return kernel_check(luaL_checkstring(L, 1), &err) ? core_raise(L, &err) : 0;
+    const char *kind = luaL_checkstring(L, 1);
+    int code = lua_toboolean(L, 2) ? kernel_check_trampoline(kind, &err) : kernel_check(kind, &err);
+    return code ? core_raise(L, &err) : 0;
+}
+
+/* probe.attach_trampoline(program, function) → link; raises the reason */
+static int probe_attach_trampoline(lua_State *L)
+{
+    int program = (int)luaL_checkinteger(L, 1);
+    struct lua_link *self = new_object(L, sizeof *self, LINK);
+    struct error err = { 0 };
+    return kernel_attach_trampoline(program, luaL_checkstring(L, 2), &self->link, &err) ? core_raise(L, &err) : 1;
+}
+
+/* probe.argument_offsets() → { [0] = bytes into the context of a function's first argument, … }: those in registers */
+static int probe_argument_offsets(lua_State *L)
+{
+    lua_newtable(L);
+    for (unsigned i = 0; i < ARCH_MAX_ARGUMENTS && arch_argument(i) >= 0; i++) {
+        lua_pushinteger(L, arch_argument(i));
+        lua_rawseti(L, -2, (int)i);
+    }
+    return 1;
 }
 
 /* functions:list() → { { function, module, inside }, … }; module is nil for the kernel itself */
@@ -380,6 +403,8 @@ int probe_open_lua(lua_State *L)
         { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "attach_event", probe_attach_event },
         { "resolve_kernel", probe_resolve_kernel }, { "check_kernel", probe_check_kernel }, { "attach_kernel", probe_attach_kernel },
         { "misses", probe_misses },
+        { "attach_trampoline", probe_attach_trampoline },
+        { "argument_offsets", probe_argument_offsets },
         { "close", probe_close },         { "modules_defining", probe_modules }, { "test_run", probe_test_run },
         { "address", probe_address_lua }, { "variable", probe_variable },
         { "watch", probe_watch },         { NULL, NULL },

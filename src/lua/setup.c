@@ -282,6 +282,8 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
             [HANDLER_RETURN] = probe_attach_type(ATTACH_RETURN),
             [HANDLER_KERNEL_ENTRY] = kernel_attach_type(),
             [HANDLER_USDT] = probe_attach_type(ATTACH_ENTRY),
+            [HANDLER_FENTRY] = BPF_TRACE_FENTRY,
+            [HANDLER_FEXIT] = BPF_TRACE_FEXIT,
         },
         .source_line = environment_source_line,
         .context = &self->environment,

@@ -356,3 +356,37 @@ int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *si
     }
     return code;
 }
+
+/* --- calls from the function itself --- */
+
+int kernel_check_trampoline(const char *kind, struct error *err)
+{
+    int code = feature_code(FEATURE_BTF);
+    if (code)
+        return error_set(err, code, "%s: this kernel does not tell its types (CONFIG_DEBUG_INFO_BTF); use up.kprobe", kind);
+    code = feature_code(FEATURE_TRAMPOLINE);
+    if ((code == -EPERM || code == -EACCES) && capability_missing())
+        return not_permitted(code, "the kernel's functions", err);
+    if (code)
+        return error_set(err, code, "%s: this kernel's functions can call no handlers (%s); %s", kind,
+                         code == -ECANCELED ? "UPLUA_WITHOUT" : code == -EPERM ? "it is locked down" : "CONFIG_FUNCTION_TRACER",
+                         feature_available(FEATURE_KPROBE) ? "use up.kprobe" : "it has tracepoints: up.tracepoint");
+    return 0;
+}
+
+int kernel_attach_trampoline(int program_fd, const char *function, struct probe_link **link, struct error *err)
+{
+    *link = calloc(1, sizeof **link);
+    if (!*link)
+        return error_set(err, -ENOMEM, "out of memory");
+    int fd = raw_tracepoint_link(program_fd, NULL);
+    int code = fd < 0 ? fd : link_keep(*link, fd);
+    if (!code)
+        return 0;
+    probe_detach(*link);
+    *link = NULL;
+    if (code == -EBUSY || code == -EINVAL || code == -ENOENT)
+        return error_set(err, code, "cannot probe %s: it cannot call handlers; use up.kprobe", function);
+    return code == -EPERM || code == -EACCES ? not_permitted(code, function, err)
+                                             : error_set(err, code, "cannot probe %s: %s", function, strerror(-code));
+}

@@ -48,6 +48,10 @@ enum kernel_place {
  */
 int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *sites, enum kernel_place place, struct probe_link **link,
                   size_t *left_out, struct error *err);
+/* Attaches the program PROGRAM_FD to the function that it was loaded for. FUNCTION names it in errors. */
+int kernel_attach_trampoline(int program_fd, const char *function, struct probe_link **link, struct error *err);
+/* The same as kernel_check, for that: 0, or the reason in ERR. */
+int kernel_check_trampoline(const char *kind, struct error *err);
 /* Expected attach type for BPF_PROG_LOAD of programs at the entries of functions. */
 uint32_t kernel_attach_type(void);
 

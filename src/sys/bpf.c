@@ -89,9 +89,7 @@ int bpf_try_trampoline(void)
     int program = load(&attr, nothing, NOTHING_COUNT);
     if (program < 0)
         return program;
-    memset(&attr, 0, sizeof attr);
-    attr.raw_tracepoint.prog_fd = (uint32_t)program;
-    int code = close_tried(bpf(BPF_RAW_TRACEPOINT_OPEN, &attr, sizeof attr));
+    int code = close_tried(raw_tracepoint_link(program, NULL));
     close(program);
     return code;
 }

@@ -66,7 +66,10 @@ int kprobe_multi_link(int program, const struct kprobe_multi *probe);
  */
 uint64_t bpf_program_misses(int program);
 
-/* Runs PROGRAM (BPF_PROG_TYPE_RAW_TRACEPOINT) at each hit of the tracepoint NAME: the link's descriptor, or -errno. Closing it detaches. */
+/*
+ * Runs PROGRAM (BPF_PROG_TYPE_RAW_TRACEPOINT) at each hit of the tracepoint NAME, or without a name PROGRAM (BPF_PROG_TYPE_TRACING) at the
+ * function of the kernel that it was loaded for: the link's descriptor, or -errno. Closing it detaches.
+ */
 int raw_tracepoint_link(int program, const char *name);
 
 /*

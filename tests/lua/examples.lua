@@ -7,7 +7,7 @@ local examples = {}
 function examples.lacks_kernel(code)
   local device = io.open "/sys/bus/event_source/devices/kprobe/type"
   if device then device:close() end
-  return not device and code:find "%f[%w]kr?e?t?probe" ~= nil
+  return not device and (code:find "%f[%w]kr?e?t?probe" or code:find "%f[%w]fe[nx][it]") ~= nil
 end
 
 -- A list of { code, output (nil if there is none), line where the code begins, heading above it }.

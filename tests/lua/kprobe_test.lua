@@ -30,12 +30,26 @@ like(explained.out, "\nkprobe vfs_read\n  at       the kernel's vfs_read\n", "--
 like(explained.out, "\nkretprobe vfs_read %(at the function's return%)\n.*\nkretprobe vfs_read %(at the function's entry, for the handler at its return%)\n",
      "a return has a half at the entry, so that losses are counted")
 
+refused('fentry("vfs_*", function() end)', "%-e:1: fentry vfs_%*: a function calls the handler itself, and each needs one of its own: use kprobe", "fentry of a pattern")
+refused('fexit("vfs_raed", function() end)', "%-e:1: fexit vfs_raed: no such function in the kernel; did you mean vfs_read", "fexit of no function")
+refused('n = count() fentry("vfs_read", function(e) n[e.ret]:inc() end)', "%-e:1: e.ret is known when the function returns: use fexit", "the result at fentry")
+refused('n = count() fentry("vfs_read", function(e) n[e.args.cuont]:inc() end)',
+        "%-e:1: fentry vfs_read has no argument 'cuont'; did you mean count", "an argument that there is not, at fentry")
+refused('n = count() kprobe("vfs_read", function(e) n[e.args.cuont]:inc() end)',
+        "%-e:1: kprobe vfs_read has no argument 'cuont'; did you mean count", "… at a kprobe")
+refused('n = count() kprobe("vfs_*", function(e) n[e.args.count]:inc() end)',
+        "%-e:1: kprobe vfs_%* has no argument 'count'", "of several functions: they have none in common")
+explained = target.uplua [[--explain -e 'n = count() fentry("vfs_read", function(e) n[{ e.args.count, e.args.buf ~= nil }]:inc() end)']]
+like(explained.out, "\nfentry vfs_read\n  at       the kernel's vfs_read\n.*bpf_get_func_arg", "--explain of fentry")
+
 local device = io.open "/sys/bus/event_source/devices/kprobe/type"
 ok(device or not os.getenv "UPLUA_KERNEL", "the kernel of tests/vm has kprobes")
 if not device then
   local run = target.uplua [[-e 'n = count() kprobe("vfs_read", function(e) n:inc() end)']]
   is(run.err:match "[^\n]*", "uplua: -e:1: kprobe vfs_read: this kernel has no kprobes (CONFIG_KPROBE_EVENTS); it has tracepoints: up.tracepoint, " ..
      "or up.syscall for system calls", "without kprobes, what there is")
+  run = target.uplua [[-e 'n = count() fentry("vfs_read", function(e) n:inc() end)']]
+  like(run.err, "^uplua: %-e:1: fentry vfs_read: this kernel's functions can call no handlers %([^\n]*%); it has tracepoints: up.tracepoint\n", "without fentry, too")
   target.done()
   tap.done_testing()
 end
@@ -119,6 +133,68 @@ local out = run([[
   end)]], "1 101")
 like(out, "stack\t101\tksys_lseek [^\t]*do_syscall_64[^\t]*\t%S*lseek%S* work ", "the kernel's stack, and the program's below it")
 like(out, "at\t202\tksys_lseek", "e.ip is the function, at its entry and its return")
+
+-- Arguments by name, of all widths: by registers and by calls from the function.
+for _, threads in ipairs { 1, 4 } do
+  local want = 101 * threads
+  out = run([[
+    at, sums = count(), sum()
+    local function see(e, kind)
+      if e.args.offset > 100000 then
+        at[{ kind, e.args.fd == e.args.whence + e.args.fd, e.args.fd > 2 and e.args.fd < 100 }]:inc()
+        sums[kind]:add(e.args.offset)
+      end
+    end
+    kprobe("ksys_lseek", function(e) see(e, "kprobe") end)
+    kretprobe("ksys_lseek", function(e) see(e, "kretprobe") end)
+    fentry("ksys_lseek", function(e) see(e, "fentry") if e.arg1 ~= e.args.offset or e.nargs ~= 3 then at[{ "wrong", true, true }]:inc() end end)
+    fexit("ksys_lseek", function(e) see(e, "fexit") if e.args.offset > 100000 and e.ret ~= e.args.offset then at[{ "wrong", true, true }]:inc() end end)
+    at_exit(function() for k, n in at:pairs() do print(k[1], n, k[2], k[3], sums[k[1] ] ) end end)]], threads .. " 101")
+  local sum = 101 * 100000 * threads * (threads + 1) / 2 + threads * 101 * 102 / 2
+  for _, kind in ipairs { "kprobe", "kretprobe", "fentry", "fexit" } do
+    like(out, ("%%f[^\n%%z]%s\t%d\ttrue\ttrue\t%d\n"):format(kind, want, sum), ("%s: arguments by name, %d calls"):format(kind, want))
+  end
+  ok(not out:find "wrong", "numbers and results are the same")
+  out = run([[
+    opens = count()
+    fexit("do_sys_openat2", function(e)
+      local name = str(e.args.filename, 64)
+      if name ~= nil and name:starts "/nowhere/" then opens[{ "fexit", e.args.dfd, i32(e.ret), e.func }]:inc() end
+    end)
+    kprobe("do_sys_openat2", function(e)
+      local name = str(e.args.filename, 64)
+      if name ~= nil and name:starts "/nowhere/" then opens[{ "kprobe", e.args.dfd, 0, e.func }]:inc() end
+    end)
+    at_exit(function() for k, n in opens:pairs() do print(k[1], n, k[2], k[3], k[4]) end end)]], threads .. " 101")
+  like(out, ("fexit\t%d\t%%-100\t%%-2\tdo_sys_openat2\n"):format(want), "fexit: negative ints, strings, results")
+  like(out, ("kprobe\t%d\t%%-100\t0\tdo_sys_openat2\n"):format(want), "kprobe: negative ints and strings by name")
+end
+
+-- Pointers lead into the kernel's structures, at the return too. The program's file lies in the machine's root, a tmpfs.
+out = run([[
+  files = count()
+  local function see(e, kind)
+    local file = e.args.file
+    if e.args.offset > 100000 then files[{ kind, file.f_inode.i_ino, kstr(file.f_path.dentry.d_name.name, 32) }]:inc() end
+  end
+  kprobe("shmem_file_llseek", function(e) see(e, "kprobe") end)
+  kretprobe("shmem_file_llseek", function(e) see(e, "kretprobe") end)
+  fentry("shmem_file_llseek", function(e) see(e, "fentry") end)
+  fexit("shmem_file_llseek", function(e) see(e, "fexit") end)
+  at_exit(function() for k, n in files:pairs() do print(k[1], n, k[2], k[3]) end end)]], "4 101")
+for _, kind in ipairs { "kprobe", "kretprobe", "fentry", "fexit" } do
+  like(out, ("%%f[^\n%%z]%s\t404\t%s\tkernel_calls\n"):format(kind, out:match "inode (%d+)"), kind .. ": structures of the kernel")
+end
+
+out = run([[
+  n = count()
+  fentry("ksys_lseek", function(e) if e.args.offset > 100000 then n[{ e:ustack(), e:kstack() }]:inc() end end)
+  at_exit(function() for k, c in n:pairs() do
+    local names = {}
+    for _, s in ipairs { k[1], k[2] } do for _, frame in ipairs(s:frames()) do names[#names + 1] = frame.symbol or "?" end end
+    print(c, table.concat(names, " "))
+  end end)]], "1 101")
+like(out, "101\t%S*lseek%S* work .*ksys_lseek do_syscall_64", "stacks at fentry")
 
 -- Handlers that walk stacks become one program, but not of both sorts: one that may sleep is for functions of programs only.
 out = run([[
