@@ -20,8 +20,9 @@ terminal, a prompt. A script name without a slash is looked up among the install
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
       --info            prints what this kernel offers, and how each kind of probe is set with it
       --self            traces uplua itself too
-      --list KIND[:WHAT]    prints what can be probed: usdt:PID, usdt:FILE, usdt:FILE:PROVIDER:NAME, with patterns (* ? [])
-  -v, --verbose         with --list, the arguments and their types too
+      --list KIND[:WHAT]    prints what can be probed: 'uprobe:libc:mal*', usdt:PID, usdt:FILE:PROVIDER:NAME, 'tracepoint:sched:*',
+                        'syscall:open*', 'kprobe:vfs_*'; patterns are * ? []
+  -v, --verbose         with --list, the arguments and their types too, and of functions where a probe stands
       --symbolize PID ADDRESS...  prints the functions that hold these addresses of a process
       --unwind-info FILE [ADDRESS]  prints how stacks are walked through FILE's code, or its code at ADDRESS
   -V, --version

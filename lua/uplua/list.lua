@@ -68,9 +68,68 @@ local function list_usdt(rest, verbose)
   if #probes == 0 then error(("--list usdt%s: there are no such USDT probes"):format(rest == "" and "" or ":" .. rest), 0) end
 end
 
-local listers = { usdt = list_usdt }
+-- uprobe:BINARY:FUNCTION, as in a probe's spec: what of it can be probed, with -v where each probe would stand and what is left out
+local function list_uprobe(rest, verbose)
+  if rest == "" then cli.wrong("--list uprobe needs functions, as in --list 'uprobe:libc:mal*'") end
+  local sites, skipped = core.probe.resolve(rest, "exact"):list()
+  for _, site in ipairs(sites) do
+    print(("uprobe:%s:%s"):format(text.escape(site.module), text.escape(site.name)))
+    local inside = site.inside + site.slid
+    if verbose then
+      print(("    file offset %#x%s%s"):format(site.offset, inside > 0 and (", at +%#x"):format(inside) or "", site.why and ": " .. site.why or ""))
+    end
+  end
+  for _, one in ipairs(verbose and skipped or {}) do print(("left out: %s: %s"):format(text.escape(one["function"]), one.why)) end
+end
 
--- Prints what WHAT, "usdt:4242", names; VERBOSE: with the arguments and their types. Raises what is wrong.
+-- "prev_pid i32", as a handler sees it; nil for what handlers cannot use.
+local function field_of(argument)
+  if argument.place == "nowhere" then return nil end
+  local kinds = { string = "string", boolean = "boolean", array = ("%s[%d]"):format(argument.bits and type_of(argument) or "", argument.size or 0) }
+  return ("%s %s"):format(argument.name, kinds[argument.kind] or type_of(argument))
+end
+
+local function print_fields(arguments)
+  for _, argument in ipairs(arguments) do
+    local field = field_of(argument)
+    if field then print(("    %s  (%s)"):format(field, text.escape(argument.type))) end
+  end
+end
+
+-- tracepoint:SYSTEM:NAME, both patterns; with -v the fields of e.args, with their types in handlers and in the kernel's source
+local function list_tracepoint(rest, verbose)
+  local system, name = rest:match "^([^:]*):?(.*)$"
+  local pattern = ("%s:%s"):format(system ~= "" and system or "*", name ~= "" and name or "*")
+  local tracepoint = require "uplua.tracepoint"
+  for _, spec in ipairs(core.tracepoint.match(pattern)) do
+    print("tracepoint:" .. spec)
+    if verbose then print_fields(tracepoint.arguments(core.tracepoint.find(spec):fields(), nil, spec:find "^syscalls:" ~= nil)) end
+  end
+end
+
+-- syscall:NAME, a pattern; with -v its arguments
+local function list_syscall(rest, verbose)
+  local syscall = require "uplua.syscall"
+  for _, name in ipairs(syscall.names("--list syscall", rest ~= "" and rest or "*")) do
+    print("syscall:" .. name)
+    if verbose then print_fields(syscall.arguments(name)) end
+  end
+end
+
+-- kprobe:FUNCTION, a pattern
+local function list_kprobe(rest)
+  if rest == "" then cli.wrong("--list kprobe needs functions, as in --list 'kprobe:vfs_*'") end
+  local seen = {}
+  for _, site in ipairs(core.probe.resolve_kernel(rest):list()) do
+    local name = (site.module and site.module .. ":" or "") .. site["function"]
+    if not seen[name] then print("kprobe:" .. text.escape(name)) end
+    seen[name] = true
+  end
+end
+
+local listers = { usdt = list_usdt, uprobe = list_uprobe, tracepoint = list_tracepoint, syscall = list_syscall, kprobe = list_kprobe }
+
+-- Prints what WHAT, "usdt:4242", names, one spec a line; VERBOSE: with the arguments and their types. Raises what is wrong.
 return function(what, verbose)
   local kind, rest = what:match "^([^:]*):?(.*)$"
   local lister = listers[kind]

@@ -8,7 +8,7 @@ local syscall = {}
 local ENTER, EXIT = "syscalls:sys_enter_", "syscalls:sys_exit_"
 local MOST = 64 -- calls of one pattern: each has a program of its own, and takes the kernel as long to let go as any
 
--- The call's arguments, of the record at its entry.
+-- The call's arguments, of the record FOUND at its entry.
 local function arguments_of(found)
   local list = {}
   for _, argument in ipairs(tracepoint.arguments(found:fields(), nil, true)) do
@@ -58,8 +58,8 @@ local function declare_one(kind, name, handler)
   }
 end
 
--- The calls that PATTERN, a name or one with `*`, matches.
-local function matches(kind, pattern)
+-- The names of the calls that PATTERN, a name or one with `*`, matches, sorted. Raises why there are none; KIND begins the message.
+function syscall.names(kind, pattern)
   local ok, found = pcall(core.tracepoint.match, ENTER .. pattern)
   if not ok then
     -- The message speaks of the tracepoint; the user has named a call.
@@ -70,6 +70,15 @@ local function matches(kind, pattern)
   end
   local names = {}
   for i, full in ipairs(found) do names[i] = full:sub(#ENTER + 1) end
+  return names
+end
+
+-- The arguments of the call NAME, as a handler sees them (setup.lua).
+function syscall.arguments(name) return arguments_of(core.tracepoint.find(ENTER .. name)) end
+
+-- The calls of a probe.
+local function matches(kind, pattern)
+  local names = syscall.names(kind, pattern)
   if #names > MOST then
     error(("%s %s: it matches %d system calls, and each takes a probe of its own, of which %d are too many; \"*\" is one for all")
             :format(kind, pattern, #names, MOST + 1), 0)

@@ -56,7 +56,37 @@ if os.execute "command -v setpriv >/dev/null" == 0 then
   like(run.out, "^usdt:/%S+/usdt:app:text\n$", "the same")
 end
 
+-- Functions: a pattern, each place once, and with -v what --explain tells.
+run = target.uplua "--list 'uprobe:./build/targets/calls:mai*'"
+local again = target.uplua "--list 'uprobe:./build/targets/calls:main'"
+like(again.out, "^uprobe:/%S+/build/targets/calls:main\n$", "a function")
+like(run.out, (again.out:gsub("%p", "%%%0")), "is among those of a pattern")
+run = target.uplua "-v --list 'uprobe:libc:mem*'"
+like(run.out, "\nuprobe:/%S+/libc%.so%.6:memfrob\n    file offset 0x%x+", "with the place of its probe")
+run = target.uplua "-v --list 'uprobe:libc:pthread_spin_*'"
+like(run.out, "\nleft out: pthread_spin_lock: the kernel puts no probe on its first instruction\n", "and what is left out")
+
+-- The kernel's: a tracepoint whose fields the manual of the kernel fixes, and a system call's arguments.
+run = target.uplua "--list 'tracepoint:sched:sched_switc*'"
+is(run.out, "tracepoint:sched:sched_switch\n", "a tracepoint")
+run = target.uplua "-v --list tracepoint:sched:sched_switch"
+like(run.out, "^tracepoint:sched:sched_switch\n    prev_comm string  %(char%[16%]%)\n    prev_pid i32  %(pid_t%)\n", "and its fields")
+ok(not run.out:find "common_", "but none that handlers cannot read")
+run = target.uplua "--list tracepoint"
+ok(lines(run.out) > 101 and run.out:find "\ntracepoint:raw_syscalls:sys_enter\n", "all tracepoints")
+run = target.uplua "--list 'syscall:opena*'"
+is(run.out, "syscall:openat\nsyscall:openat2\n", "system calls")
+run = target.uplua "-v --list syscall:read"
+is(run.out, "syscall:read\n    fd u32  (unsigned int)\n    buf u64  (char *)\n    count u64  (size_t)\n", "and their arguments")
+run = target.uplua "--list 'kprobe:vfs_rea*'"
+like(run.out, "kprobe:vfs_read\n", "functions of the kernel")
+
 for _, case in ipairs {
+  { "uprobe", 2, "needs functions, as in %-%-list 'uprobe:libc:mal%*'" },
+  { "uprobe:libc:maloc", 1, "libc:maloc: no such function in %S+; did you mean malloc%?" },
+  { "tracepoint:sched:sched_swich", 1, "sched:sched_swich: the kernel has no" },
+  { "syscall:opnat", 1, "the kernel has no such system call; did you mean openat" },
+  { "kprobe:no_such_function", 1, "no_such_function: no such function in the kernel" },
   { "usd:./uplua", 2, "no such kind of probe: usd; did you mean usdt%?" },
   { "usdt", 2, "needs a PID or a file" },
   { "usdt:/nope", 1, "no such file: /nope" },
