@@ -106,8 +106,8 @@ refused('syscall("lseek", { x = 1 }, function() end)', "%-e:1: syscall: unknown 
 refused('syscall("lseek", function(e) n[e.args.offst]:inc() end)', "%-e:1: syscall lseek has no argument 'offst'; did you mean offset%?", "a misspelt argument")
 refused('syscall("lseek", function(e) n[e.ret]:inc() end)', "%-e:1: e.ret is known when the call returns: use sysreturn", "the result at the entry")
 refused('syscall("*", function(e) n[e.func]:inc() end)', "%-e:1: which call it is, is a number in the kernel: e.nr; up.syscall_name", "a name of any call")
-refused('syscall("*", function(e) n[e.args.fd]:inc() end)', "%-e:1: syscall %* has no argument 'fd'", "a named argument of any call")
-refused('syscall("*", function(e) n[e.arg6]:inc() end)', "%-e:1: the event of a syscall has no field 'arg6'", "a seventh argument")
+refused('syscall("*", function(e) n[e.args.fd]:inc() end)', "%-e:1: the arguments of syscall %* have no names: e%.arg0 is the first", "a named argument of any call")
+refused('syscall("*", function(e) n[e.arg6]:inc() end)', "%-e:1: syscall %* has 6 arguments, which begin with e%.arg0", "a seventh argument")
 run = target.uplua [[--explain -e 'n = count() sysreturn("lseek", function(e) n[e.ret]:inc() end)']]
 like(run.out, "sysreturn lseek %(at the call's return%)\n.*sysreturn lseek %(at the call's entry, for the handler at its return%)\n  at       the kernel's tracepoints syscalls:sys_enter_lseek and syscalls:sys_exit_lseek\n",
      "--explain")
