@@ -92,6 +92,7 @@ int elffile_open(struct elffile *elf, int fd)
         header.e_ident[EI_DATA] != order)
         return -ENOEXEC;
     elf->machine = header.e_machine;
+    elf->entry = header.e_entry;
     if (header.e_phentsize == sizeof(Elf64_Phdr) && header.e_phnum <= MAX_SEGMENTS) {
         elf->segments = read_table(elf, header.e_phoff, header.e_phnum, sizeof(Elf64_Phdr));
         elf->segment_count = elf->segments ? header.e_phnum : 0;

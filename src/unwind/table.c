@@ -11,6 +11,7 @@
 enum {
     BLOCK = 1 << UNWIND_BLOCK_SHIFT,
     PADDING = 16, /* bytes at most between functions that are only aligned: no code */
+    ENTRY_SIZE = 128, /* bytes at most of a file's first instructions; ld.so's are 61 */
 };
 
 /* Rows in the making: offset << 16 | rule's number. */
@@ -20,6 +21,7 @@ struct builder {
     struct unwind_rules *rules;
     uint64_t bias; /* file offset − ELF address, of the function at work */
     uint64_t end;  /* file offset where it ends */
+    uint64_t entry; /* file offset of the file's first instruction; UINT64_MAX: it has none */
     uint64_t last_rule; /* rows often repeat it */
     uint32_t last_number;
     int rc;
@@ -115,12 +117,30 @@ static size_t list_functions(const struct call_frames *frames, const struct elff
 }
 
 /*
+ * The rows of the code at [FROM, TO), of which no call frame information tells. Where a file begins nobody has called: ld.so's first
+ * instructions, below each constructor, are such a place, as are those of programs in assembly.
+ */
+static void add_gap(struct builder *builder, uint64_t from, uint64_t to)
+{
+    uint64_t entry = builder->entry;
+    if (to - from >= PADDING)
+        add(builder, from, RULE_UNKNOWN);
+    if (entry < from || entry >= to)
+        return;
+    add(builder, entry, unwind_rules_number(builder->rules, RULE_END));
+    if (to - entry > ENTRY_SIZE)
+        add(builder, entry + ENTRY_SIZE, RULE_UNKNOWN);
+}
+
+/*
  * All rows. Functions that overlap are decided by where they start: from a later start on the later function holds,
  * and of equal starts the first of the section. After a function comes a row of no rule, unless there is only padding.
  */
 static void add_functions(struct builder *builder, const struct call_frames *frames, const struct function *functions,
                           size_t count, const struct cfa_state *states, const bool *good, struct unwind_table *table)
 {
+    if (count && builder->entry < functions->start)
+        add_gap(builder, builder->entry, functions->start);
     for (size_t i = 0, after; i < count && !builder->rc; i = after) {
         const struct function *function = &functions[i];
         for (after = i + 1; after < count && functions[after].start == function->start;)
@@ -133,8 +153,7 @@ static void add_functions(struct builder *builder, const struct call_frames *fra
             add(builder, function->start, RULE_UNKNOWN);
         if (!good[cie] || !cfa_run(&frames->cies[cie], function->fde, &states[cie], on_row, builder))
             table->damaged++;
-        if (next - builder->end >= PADDING)
-            add(builder, builder->end, RULE_UNKNOWN);
+        add_gap(builder, builder->end, next);
         table->function_count++;
     }
 }
@@ -203,7 +222,9 @@ int unwind_table_build(struct unwind_table *table, const struct elffile *elf, co
     int rc = call_frames_read(&frames, elf, search, err);
     if (rc)
         return rc;
-    struct builder builder = {.rules = rules};
+    uint64_t end;
+    int64_t entry = elf->entry ? unwind_code_offset(elf, elf->entry, &end) : -1;
+    struct builder builder = {.rules = rules, .entry = entry < 0 ? UINT64_MAX : (uint64_t)entry};
     struct cfa_state *states = calloc(frames.cie_count + 1, sizeof *states);
     bool *good = calloc(frames.cie_count + 1, sizeof *good);
     struct function *functions = calloc(frames.fde_count + 1, sizeof *functions);

@@ -205,6 +205,14 @@ if jit.arch == "x64" then
   end
 end
 
+-- What the loader calls before the program runs ends where the loader itself begins, of which no call frame information tells.
+do
+  local run = target.uplua [[-e 's = count() uprobe("libc:__libc_early_init", function(e) s[e:ustack()]:inc() end)
+    at_exit(function() for k, n in s:pairs() do local f = k:frames() print(n, k:incomplete(), f[1].symbol, f[#f].module) end s:clear() end)' -- true]]
+  like(run.out, "^1\tnil\t__libc_early_init\t[^\n]*ld%-linux[^\n]*\n$", "a stack below the program's loader is whole")
+  is(run.err, "", "and nothing is missing")
+end
+
 -- Tables from the disk are the same.
 local cached = target.shell(([[
   for run in 1 2; do
