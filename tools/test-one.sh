@@ -4,7 +4,9 @@ test=${1%@older}
 [ "$test" = "$1" ] || export UPLUA_WITHOUT=uprobe_multi,session,may_goto,private_stack
 export UPLUA_CACHE= # no test leaves unwind tables behind, or finds those of another
 case $test in
-*.lua) exec ./uplua "$test" ;;
-*.sh) exec sh "$test" ;;
-*) exec "$test" ;;
+*.lua) set -- ./uplua "$test" ;;
+*.sh) set -- sh "$test" ;;
+*) set -- "$test" ;;
 esac
+# Tests send themselves SIGINT; where prove is a shell's background job, that is ignored.
+exec env --default-signal=INT,QUIT "$@"
