@@ -34,6 +34,10 @@ local function arguments_of(parameters, offsets)
   local word = 0
   for _, argument in ipairs(parameters) do
     argument.offset = offsets(word)
+    -- Characters and void may lie in the program's memory as well as the kernel's: only who reads them knows, up.str or up.kstr.
+    if argument.kind == "pointer" and (argument.type:find "char %*$" or argument.type:find "void %*$") then
+      argument.kind, argument.btf, argument.kernel = "integer", nil, nil
+    end
     if argument.place ~= "nowhere" and argument.offset then
       argument.place = "context"
     elseif argument.place ~= "nowhere" then
