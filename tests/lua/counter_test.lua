@@ -21,6 +21,7 @@ is(share, 0, "… which is told too")
 local run = target.attached(PROGRAM .. " pages wait", [[-e '
   local c, group, n = counter "page-faults", counter { "page-faults", "minor-faults", "context-switches" }, count()
   perf("page-faults", 1, function(e) n:inc() end)
+  after(0, function() io.stderr:write "tracing\n" end)
   at_exit(function()
     local value, share = c:read()
     local sum = 0

@@ -16,6 +16,7 @@ up.perf(name, period, function(e)
   at[e.addr]:inc()
   seen[{ e.comm, e.period, e.probe, #e.comm > 0 and e.ip > 0 }]:inc()
 end)
+up.after(0, function() if arg[3] then io.stderr:write "tracing\n" end end) -- for target.attached
 up.at_exit(function()
   for address, n in at:pairs() do print("fault", ("%#x"):format(address), n) end
   for k, n in seen:pairs() do print("seen", k[1], k[2], k[3], tostring(k[4]), n) end
@@ -48,7 +49,7 @@ for _, name in ipairs { "page-faults", "minor-faults" } do
   like(run.out, "seen\tfaults\t1\t" .. name:gsub("%-", "%%-") .. "\ttrue\t%d+", "e.period, e.probe and e.ip")
 end
 
-local run = target.attached(PROGRAM .. " pages wait", faults_of .. " page-faults 1", true)
+local run = target.attached(PROGRAM .. " pages wait", faults_of .. " page-faults 1 tell", true)
 local pages, count, regions = in_regions(run, run.target)
 is(regions, REGIONS, "of a process that runs")
 is(pages, PAGES * REGIONS, "each page of the threads that were there, and of those that came later")

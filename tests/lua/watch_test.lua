@@ -19,6 +19,7 @@ end)
 up.watch(P .. "small", "w", function(e) values[e.value] = (values[e.value] or 0) + 1 end)
 up.watch(P .. "pair+4", "w", 4, function(e) pairs_of[{ e.tid ~= e.pid, e.value >= 1 and e.value <= %d }]:inc() end)
 up.watch(P .. "quiet", "rw", function(e) quiet[{ e.value, e:ustack(1) }]:inc() end)
+up.after(0, function() if arg[1] then io.stderr:write "tracing\n" end end) -- for target.attached
 up.at_exit(function()
   for value, n in values:pairs() do print("value", value, n) end
   for k, n in pairs_of:pairs() do print("pair", tostring(k[1]), tostring(k[2]), n) end
@@ -46,7 +47,7 @@ is(run.err, "", "a command: nothing is lost")
 is(run.status, 0, "… and it ends as it does alone")
 like(run.out, "done 161", "… having done its work")
 check(run, "a command")
-run = target.attached(PROGRAM .. " wait", path, true)
+run = target.attached(PROGRAM .. " wait", path .. " tell", true)
 is(run.status, 0, "a process that runs")
 check(run, "a process")
 
@@ -55,6 +56,7 @@ run = target.attached(PROGRAM .. " wait", [[-e '
   n, calls = count(), count()
   local at = address "./build/targets/watched:counter"
   watch(at, "w", 8, function(e) n[e.addr == u64(at)]:inc() end)
+  after(0, function() io.stderr:write "tracing\n" end)
   watch("./build/targets/watched:count", "x", function(e) calls[e:ustack(1)]:inc() end)
   at_exit(function() print("n", n[true]) for stack, c in calls:pairs() do print("x", tostring(stack):match "count%+0x0", c) end end)']], true)
 like(run.out, "n\t101\n", "by address, which up.address gives")
