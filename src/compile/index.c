@@ -97,7 +97,7 @@ static struct value *index_event(struct build *build, struct value *event, const
     if (!field && probe_kind_of(kind)->numbered)
         argument_refuse(build, name);
     if (!field)
-        build_fail(build, "the event of a %s has no field '%s'; it has %s",
+        build_fail(build, "the event of a%s %s has no field '%s'; it has %s", kind == HANDLER_INTERVAL ? "n" : "",
                    probe_kind_of(kind)->name, name, event_field_list(build->arena, kind));
     const struct handler *handler = build->function->handler;
     if (field->source == EVENT_FUNC && handler->raw)
