@@ -94,11 +94,13 @@ for _, n in pairs(offsets) do most = math.max(most, n) end
 tap.is(most, 1, "no two sites of libc are at one place")
 tap.ok(#sites > 1500 and #skipped > 20, ("%d sites, %d left out"):format(#sites, #skipped))
 
-out, err = trace [[
+-- Without links for many places each is an event, which the kernel takes 20 ms to set and longer to let go: fewer then.
+local MANY = os.getenv "UPLUA_WITHOUT" and [["libc:__mem*", "libc:*longjmp*"]] or [["libc:*"]]
+out, err = trace(([[
 local n = up.count()
-up.uprobe({ "libc:*", S .. "*" }, function(e) n[e.func]:inc() end)
+up.uprobe({ MANY, S .. "*" }, function(e) n[e.func]:inc() end)
 up.at_exit(function() print(n.plain, n["ns::Klass::f(int)"], n.again, n.longjmp + n.siglongjmp + n._longjmp + n.__libc_siglongjmp + n.__libc_longjmp) end)
-]]
+]]):gsub("MANY", MANY))
 tap.is(out, "101\t23\t23\t23", "all functions of libc and of a program, each counted by its name")
 tap.like(err, "functions are left out", "but for those")
 
