@@ -91,7 +91,7 @@ refused('rawtracepoint("sched_switch", function(e) n[e.args.prev.pidd]:inc() end
 refused('rawtracepoint("sched_switch", function(e) n[cast("struct nothing *", e.arg1).x]:inc() end)',
         "%-e:1: up.cast%(\"struct nothing %*\"%): ", "a structure that nobody knows")
 refused('rawtracepoint("sched_switch", function(e) n[e.arg9]:inc() end)',
-        "%-e:1: the event of a rawtracepoint has no field 'arg9'; it has time, .*, e.args, those of e.arg0 … that the probe has, e.nargs", "a tenth argument")
+        "%-e:1: rawtracepoint sched_switch has 4 arguments, which begin with e%.arg0", "a tenth argument")
 refused('rawtracepoint("sched_switch", function(e) n[e.args.prev.pid + e.args.prev]:inc() end)',
         "%-e:1: arithmetic or order comparison on a 'struct task_struct %*'; index it", "arithmetic on a pointer")
 run = target.uplua [[--explain -e 'n = count() rawtracepoint("sched_switch", function(e) n[e.args.prev.pid]:inc() end)']]
