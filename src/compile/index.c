@@ -97,8 +97,9 @@ static struct value *index_event(struct build *build, struct value *event, const
     if (!field && probe_kind_of(kind)->numbered)
         argument_refuse(build, name);
     if (!field)
-        build_fail(build, "the event of a%s %s has no field '%s'; it has %s", kind == HANDLER_INTERVAL ? "n" : "",
-                   probe_kind_of(kind)->name, name, event_field_list(build->arena, kind));
+        build_fail(build, "the event of a%s %s has no field '%s'; it has %s",
+                   strchr("aeio", *probe_kind_of(kind)->name) ? "n" : "", probe_kind_of(kind)->name, name,
+                   event_field_list(build->arena, kind));
     const struct handler *handler = build->function->handler;
     if (field->source == EVENT_FUNC && handler->raw)
         build_fail(build, "which call it is, is a number in the kernel: e.nr; up.syscall_name(nr) is its name in the script");

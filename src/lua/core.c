@@ -46,3 +46,11 @@ void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua
     lua_setfield(L, -2, "__gc");
     lua_pop(L, 1);
 }
+
+lua_Number core_number_field(lua_State *L, int index, const char *name)
+{
+    lua_getfield(L, index, name);
+    lua_Number number = lua_tonumber(L, -1);
+    lua_pop(L, 1);
+    return number;
+}

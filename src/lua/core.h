@@ -33,6 +33,9 @@ int core_raise(lua_State *L, const struct error *err);
 /* Registers the metatable NAME of a userdata with METHODS and the finalizer GC. */
 void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua_CFunction gc);
 
+/* The number NAME of the table at INDEX; 0 where it is none. */
+lua_Number core_number_field(lua_State *L, int index, const char *name);
+
 struct symbols;
 /* The symbol cache that is argument INDEX; an argument error where it is none. */
 struct symbols *lua_symbols(lua_State *L, int index);

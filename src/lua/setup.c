@@ -8,6 +8,7 @@
 #include "lua/core.h"
 #include "lua/environment.h"
 #include "lua/explain.h"
+#include "lua/handler.h"
 #include "lua/layout.h"
 #include "probe/kernel.h"
 #include "probe/probe.h"
@@ -56,14 +57,6 @@ static int compiler_gc(lua_State *L)
     return 0;
 }
 
-static lua_Number number_field(lua_State *L, int index, const char *name)
-{
-    lua_getfield(L, index, name);
-    lua_Number number = lua_tonumber(L, -1);
-    lua_pop(L, 1);
-    return number;
-}
-
 /*
  * compiler:add_object(kind, max, buckets, key, value): the next shared object, in the order of uplua.object.all. BUCKETS: those of an
  * lhist or hdr; KEY, VALUE: layouts that are declared.
@@ -83,10 +76,10 @@ static int compiler_add(lua_State *L)
         return luaL_error(L, "out of memory");
     if (lua_istable(L, 4))
         object->buckets = (struct buckets){
-            .low = (int64_t)number_field(L, 4, "low"),
-            .step = (uint64_t)number_field(L, 4, "step"),
-            .count = (uint64_t)number_field(L, 4, "count"),
-            .bits = (unsigned)number_field(L, 4, "bits"),
+            .low = (int64_t)core_number_field(L, 4, "low"),
+            .step = (uint64_t)core_number_field(L, 4, "step"),
+            .count = (uint64_t)core_number_field(L, 4, "count"),
+            .bits = (unsigned)core_number_field(L, 4, "bits"),
         };
     if (lua_istable(L, 5))
         object->declared_key = layout_read(L, 5, compiler_arena(self->compiler));
@@ -132,127 +125,6 @@ static int compiler_given(lua_State *L)
     join_given(L, arena, &object->given_key, &object->given_key_at, 3, at, "key");
     join_given(L, arena, &object->given_value, &object->given_value_at, 4, at, "value");
     return 0;
-}
-
-static const char *string_field(lua_State *L, int index, const char *name, struct arena *arena)
-{
-    lua_getfield(L, index, name);
-    size_t length = 0;
-    const char *text = lua_tolstring(L, -1, &length);
-    text = arena_string(arena, text ? text : "", length);
-    lua_pop(L, 1);
-    return text;
-}
-
-/* The field `names` of the table on the top, a list of strings. */
-static void read_names(lua_State *L, struct handler *handler, struct arena *arena)
-{
-    lua_getfield(L, -1, "names"); /* names */
-    if (lua_istable(L, -1)) {
-        handler->name_count = lua_objlen(L, -1);
-        const char **names = arena_allocate(arena, (handler->name_count + 1) * sizeof *names);
-        for (size_t i = 0; i < handler->name_count; i++) {
-            lua_rawgeti(L, -1, (int)i + 1);
-            names[i] = string_at(L, -1, arena);
-            lua_pop(L, 1);
-        }
-        handler->names = names;
-    }
-    lua_pop(L, 1);
-}
-
-static bool boolean_field(lua_State *L, int index, const char *name)
-{
-    lua_getfield(L, index, name);
-    bool boolean = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return boolean;
-}
-
-/* The number of WORD in COUNT WORDS; COUNT where it is none of them. */
-static int index_of(const char *word, const char *const *words, int count)
-{
-    int i = 0;
-    while (i < count && strcmp(words[i], word))
-        i++;
-    return i;
-}
-
-static uint64_t read_u64(const char *text)
-{
-    return *text == '-' ? (uint64_t)strtoll(text, NULL, 0) : strtoull(text, NULL, 0);
-}
-
-/* One entry of probe.arguments (lua/uplua/setup.lua), at the top of the stack. */
-static struct argument read_argument(lua_State *L, struct arena *arena)
-{
-    static const char *const places[] = {
-        [ARGUMENT_CONTEXT] = "context",   [ARGUMENT_MEMORY] = "memory",     [ARGUMENT_DATA_LOC] = "data_loc",
-        [ARGUMENT_REGISTERS] = "registers", [ARGUMENT_REL_LOC] = "rel_loc",   [ARGUMENT_CONSTANT] = "constant", [ARGUMENT_NOWHERE] = "nowhere",
-    };
-    static const char *const kinds[] = {
-        [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer",
-        [ARGUMENT_STRING] = "string",   [ARGUMENT_ARRAY] = "array",
-    };
-    int at = lua_gettop(L);
-    const char *name = string_field(L, at, "name", arena), *type = string_field(L, at, "type", arena);
-    struct argument argument = {
-        .name = *name ? name : NULL,
-        .place = (enum argument_place)index_of(string_field(L, at, "place", arena), places, ARGUMENT_NOWHERE),
-        .offset = (int64_t)number_field(L, at, "offset"),
-        .base = (uint32_t)number_field(L, at, "base"),
-        .index = (uint32_t)number_field(L, at, "index"),
-        .index_bits = (int)number_field(L, at, "index_bits"),
-        .shift = (unsigned)number_field(L, at, "shift"),
-        .number = read_u64(string_field(L, at, "number", arena)),
-        .kind = (enum argument_kind)(index_of(string_field(L, at, "kind", arena), kinds, ARGUMENT_ARRAY + 1) % (ARGUMENT_ARRAY + 1)),
-        .bits = (int)number_field(L, at, "bits"),
-        .size = (uint32_t)number_field(L, at, "size"),
-        .type = *type ? type : NULL,
-        .btf = (uint32_t)number_field(L, at, "btf"),
-        .kernel = boolean_field(L, at, "kernel"),
-    };
-    return argument;
-}
-
-static void read_arguments(lua_State *L, int index, struct arena *arena, struct handler *handler)
-{
-    lua_getfield(L, index, "arguments"); /* arguments */
-    handler->argument_count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
-    struct argument *arguments = arena_allocate(arena, (handler->argument_count + 1) * sizeof *arguments);
-    for (size_t i = 0; i < handler->argument_count; i++) {
-        lua_rawgeti(L, -1, (int)i + 1); /* arguments argument */
-        arguments[i] = read_argument(L, arena);
-        lua_pop(L, 1);
-    }
-    handler->arguments = arguments;
-    lua_pop(L, 1);
-}
-
-static struct handler *read_handlers(lua_State *L, int index, struct arena *arena, size_t *count)
-{
-    *count = lua_objlen(L, index);
-    struct handler *handlers = arena_allocate(arena, (*count + 1) * sizeof *handlers);
-    for (size_t i = 0; i < *count; i++) {
-        lua_rawgeti(L, index, (int)i + 1); /* handler */
-        struct handler *handler = &handlers[i];
-        const char *kind = string_field(L, -1, "kind", arena);
-        handler->kind = probe_kind_find(kind);
-        if (handler->kind == HANDLER_KINDS)
-            luaL_error(L, "no such kind of probe: %s", kind);
-        handler->probe = string_field(L, -1, "probe", arena);
-        handler->symbol = string_field(L, -1, "symbol", arena);
-        read_names(L, handler, arena);
-        handler->at_entry = boolean_field(L, lua_gettop(L), "at_entry");
-        handler->slid = (int)number_field(L, lua_gettop(L), "slid");
-        handler->value_bits = (unsigned)number_field(L, lua_gettop(L), "value_bits");
-        handler->raw = boolean_field(L, lua_gettop(L), "raw");
-        handler->user_memory = boolean_field(L, lua_gettop(L), "user_memory");
-        handler->function = (int)number_field(L, lua_gettop(L), "handle");
-        read_arguments(L, lua_gettop(L), arena, handler);
-        lua_pop(L, 1);
-    }
-    return handlers;
 }
 
 static pid_t *read_pids(lua_State *L, int index, struct arena *arena, size_t *count)
@@ -477,7 +349,7 @@ static struct handler *compile_handlers(lua_State *L, struct lua_compiler *self,
     luaL_checktype(L, 2, LUA_TTABLE);
     struct compile_options options = options_of(self, L);
     lua_getfield(L, 2, "handlers");
-    struct handler *handlers = read_handlers(L, lua_gettop(L), compiler_arena(self->compiler), count);
+    struct handler *handlers = handlers_read(L, lua_gettop(L), compiler_arena(self->compiler), count);
     if (compiler_compile(self->compiler, handlers, *count, &options, &result->object, &result->ledger,
                          &result->ledger_count, &err))
         core_raise(L, &err);
