@@ -11,7 +11,7 @@ session() {
     "$pty" "$uplua" "$@" >"$D/out"
     status=$?
     out=$(cat "$D/out") session=$out
-    ok "$name" [ "$status" -lt 97 ] # what pty says of a text that never came, or an end
+    ok "$name" [ "$status" -lt 97 ] || echo "$out" | sed 's/^/#   /' >&2 # what pty says of a text that never came, or an end
 }
 
 # The number after "sh" at the end of a line.
@@ -147,6 +147,7 @@ session 'a map that is loaded keeps the size of its strings' -- sleep 2 <<'END'
 < >
 > n
 < sleep  1
+< >
 ^D
 END
 
