@@ -4,6 +4,7 @@
 #                         `install vm` also what `make test-vm` boots another kernel with, `install browser` and `install debugger`
 #                         what `make test-browser` and `make test-debugger` need
 # Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X. "f X": the file X.
+# "lua X": LuaJIT finds the module X.
 set -u
 for_what=${2:-}
 CC=${CC:-cc}
@@ -23,6 +24,7 @@ libtraceevent-dev   h   traceevent/event-parse.h
 libzydis-dev        h   Zydis/Zydis.h
 libreadline-dev     h   readline/readline.h
 libiberty-dev       h   libiberty/demangle.h
+lua-cjson           lua cjson
 zlib1g-dev          h   zlib.h
 liblzma-dev         h   lzma.h
 g++                 cmd g++
@@ -45,6 +47,7 @@ there() {
     case $1 in
     cmd) command -v "$2" >/dev/null ;;
     f) [ -e "$2" ] ;;
+    lua) "$LUAJIT" -e "require '$2'" >/dev/null 2>&1 ;;
     h) echo "#include <stddef.h>
              #include <stdint.h>
              #include <stdio.h>

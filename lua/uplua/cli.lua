@@ -23,6 +23,7 @@ terminal, a prompt. A script name without a slash is looked up among the install
       --list KIND[:WHAT]    prints what can be probed: 'uprobe:libc:mal*', usdt:PID, usdt:FILE:PROVIDER:NAME, 'tracepoint:sched:*',
                         'syscall:open*', 'kprobe:vfs_*'; patterns are * ? []
   -v, --verbose         with --list, the arguments and their types too, and of functions where a probe stands
+      --json            prints what --list and --info tell as JSON; needs lua-cjson
       --symbolize PID ADDRESS...  prints the functions that hold these addresses of a process
       --unwind-info FILE [ADDRESS]  prints how stacks are walked through FILE's code, or its code at ADDRESS
   -V, --version
@@ -131,6 +132,7 @@ local known = {
   ["--info"]     = { set = function(options) options.info = true end },
   ["--self"]     = { set = function(options) options.self = true end },
   ["--list"]     = { value = "KIND:WHAT", set = function(options, what) options.list = what end },
+  ["--json"]     = { set = function(options) options.json = true end },
   ["--verbose"]  = { set = function(options) options.verbose = true end },
   ["--symbolize"] = { value = "PID", set = function(options, word)
     local pids = parse_pids(word, {})

@@ -99,4 +99,18 @@ function info.report()
   return table.concat(lines, "\n") .. "\n"
 end
 
+-- The same as one line of JSON: { version, kernel, architecture, capability_missing, features = { { name, text, available, untried, why }, … },
+-- kinds = { { name, way, missing }, … } }. Raises if lua-cjson is not there.
+function info.json()
+  local kinds = {}
+  for i, kind in ipairs(info.kinds()) do kinds[i] = { name = kind.name, way = kind[1], missing = kind[2] } end
+  return require "uplua.json".encode {
+    version = core.version, kernel = core.system.kernel(), architecture = jit.arch, capability_missing = core.system.capability_missing(),
+    features = core.system.features(), kinds = kinds,
+  }
+end
+
+-- Prints the report, as JSON if JSON.
+function info.print(json) io.write(json and info.json() .. "\n" or info.report()) end
+
 return info

@@ -1,4 +1,9 @@
--- The report of --list: what can be probed. One lister for each kind of probe, in the table below.
+-- The report of --list: what can be probed. One lister for each kind of probe, in the table below: it makes entries, which are printed as text
+-- or as JSON. An entry has `probe`, the spec as a script would give it, and what is known of it:
+--   arguments   { { name, type, source }, … }: of e.args, its type in handlers, its type in the kernel's source or where it is
+--   places      of a USDT probe: { { count, semaphore, arguments, problem }, … }, one for each set of places at which that is the same
+--   offset, at, why   of a function: the file offset of its probe, how far behind the entry that is, and why there
+-- or it has `left_out`, a function that a pattern names and that is not probed, and `why`.
 local cli  = require "uplua.cli"
 local core = require "uplua.core"
 local text = require "uplua.text"
@@ -35,102 +40,122 @@ local function parse_usdt(rest)
   return binary, provider ~= "" and provider or "*", name ~= "" and name or "*"
 end
 
--- One line for a probe, and if VERBOSE, where its arguments are, for each set of places at which that is the same.
-local function print_usdt(probes, verbose)
-  local lines, printed = {}, {}
-  for _, probe in ipairs(probes) do
-    local spec = ("usdt:%s:%s:%s"):format(text.escape(probe.module), probe.provider, probe.name)
-    local group = printed[spec]
-    if not group then
-      group = { spec = spec }
-      printed[spec], lines[#lines + 1] = group, group
-    end
-    group[#group + 1] = probe
-  end
-  for _, group in ipairs(lines) do
-    print(group.spec)
-    for _, probe in ipairs(verbose and group or {}) do
-      local list = {}
-      for i, argument in ipairs(probe.arguments) do
-        list[i] = ("arg%d %s %s"):format(i - 1, type_of(argument), text.escape(argument.text))
-      end
-      print(("    %s%s%s"):format(plural(#probe.sites:list(), "place"), probe.semaphore and ", with a semaphore" or "",
-        #list > 0 and ": " .. table.concat(list, ", ") or ", no arguments"))
-      if probe.problem then print("    cannot be probed: " .. probe.problem) end
-    end
-  end
-end
-
--- usdt:PID, usdt:FILE, with :PROVIDER:NAME behind it, patterns both; usdt: the target's
-local function list_usdt(rest, verbose)
+-- Probes with their places, those together that are of one name.
+local function list_usdt(rest)
   local probes = core.usdt.list(parse_usdt(rest))
-  print_usdt(probes, verbose)
   if #probes == 0 then error(("--list usdt%s: there are no such USDT probes"):format(rest == "" and "" or ":" .. rest), 0) end
+  local entries, known = {}, {}
+  for _, probe in ipairs(probes) do
+    local spec = ("usdt:%s:%s:%s"):format(probe.module, probe.provider, probe.name)
+    local entry = known[spec]
+    if not entry then
+      entry = { probe = spec, places = {} }
+      known[spec], entries[#entries + 1] = entry, entry
+    end
+    local arguments = {}
+    for i, argument in ipairs(probe.arguments) do
+      arguments[i] = { name = "arg" .. i - 1, type = type_of(argument), source = argument.text }
+    end
+    table.insert(entry.places, { count = #probe.sites:list(), semaphore = probe.semaphore, arguments = arguments, problem = probe.problem })
+  end
+  return entries
 end
 
--- uprobe:BINARY:FUNCTION, as in a probe's spec: what of it can be probed, with -v where each probe would stand and what is left out
-local function list_uprobe(rest, verbose)
+-- uprobe:BINARY:FUNCTION, as in a probe's spec: what of it can be probed, where each probe would stand, and what is left out
+local function list_uprobe(rest)
   if rest == "" then cli.wrong("--list uprobe needs functions, as in --list 'uprobe:libc:mal*'") end
   local sites, skipped = core.probe.resolve(rest, "exact"):list()
+  local entries = {}
   for _, site in ipairs(sites) do
-    print(("uprobe:%s:%s"):format(text.escape(site.module), text.escape(site.name)))
-    local inside = site.inside + site.slid
-    if verbose then
-      print(("    file offset %#x%s%s"):format(site.offset, inside > 0 and (", at +%#x"):format(inside) or "", site.why and ": " .. site.why or ""))
+    entries[#entries + 1] =
+      { probe = ("uprobe:%s:%s"):format(site.module, site.name), offset = site.offset, at = site.inside + site.slid, why = site.why }
+  end
+  for _, one in ipairs(skipped) do entries[#entries + 1] = { left_out = one["function"], why = one.why } end
+  return entries
+end
+
+-- Of ARGUMENTS, those that handlers can use, with the types that they see.
+local function describe(arguments)
+  local list = {}
+  for _, argument in ipairs(arguments) do
+    if argument.place ~= "nowhere" then
+      local kinds = { string = "string", boolean = "boolean", array = ("%s[%d]"):format(argument.bits and type_of(argument) or "", argument.size or 0) }
+      list[#list + 1] = { name = argument.name, type = kinds[argument.kind] or type_of(argument), source = argument.type }
     end
   end
-  for _, one in ipairs(verbose and skipped or {}) do print(("left out: %s: %s"):format(text.escape(one["function"]), one.why)) end
+  return list
 end
 
--- "prev_pid i32", as a handler sees it; nil for what handlers cannot use.
-local function field_of(argument)
-  if argument.place == "nowhere" then return nil end
-  local kinds = { string = "string", boolean = "boolean", array = ("%s[%d]"):format(argument.bits and type_of(argument) or "", argument.size or 0) }
-  return ("%s %s"):format(argument.name, kinds[argument.kind] or type_of(argument))
-end
-
-local function print_fields(arguments)
-  for _, argument in ipairs(arguments) do
-    local field = field_of(argument)
-    if field then print(("    %s  (%s)"):format(field, text.escape(argument.type))) end
-  end
-end
-
--- tracepoint:SYSTEM:NAME, both patterns; with -v the fields of e.args, with their types in handlers and in the kernel's source
-local function list_tracepoint(rest, verbose)
+-- tracepoint:SYSTEM:NAME, both patterns. Formats are read for DETAILS only: there are thousands.
+local function list_tracepoint(rest, details)
   local system, name = rest:match "^([^:]*):?(.*)$"
   local pattern = ("%s:%s"):format(system ~= "" and system or "*", name ~= "" and name or "*")
   local tracepoint = require "uplua.tracepoint"
-  for _, spec in ipairs(core.tracepoint.match(pattern)) do
-    print("tracepoint:" .. spec)
-    if verbose then print_fields(tracepoint.arguments(core.tracepoint.find(spec):fields(), nil, spec:find "^syscalls:" ~= nil)) end
+  local entries = {}
+  for i, spec in ipairs(core.tracepoint.match(pattern)) do
+    local fields = details and tracepoint.arguments(core.tracepoint.find(spec):fields(), nil, spec:find "^syscalls:" ~= nil)
+    entries[i] = { probe = "tracepoint:" .. spec, arguments = fields and describe(fields) }
   end
+  return entries
 end
 
--- syscall:NAME, a pattern; with -v its arguments
-local function list_syscall(rest, verbose)
+-- syscall:NAME, a pattern
+local function list_syscall(rest, details)
   local syscall = require "uplua.syscall"
-  for _, name in ipairs(syscall.names("--list syscall", rest ~= "" and rest or "*")) do
-    print("syscall:" .. name)
-    if verbose then print_fields(syscall.arguments(name)) end
+  local entries = {}
+  for i, name in ipairs(syscall.names("--list syscall", rest ~= "" and rest or "*")) do
+    entries[i] = { probe = "syscall:" .. name, arguments = details and describe(syscall.arguments(name)) or nil }
   end
+  return entries
 end
 
 -- kprobe:FUNCTION, a pattern
 local function list_kprobe(rest)
   if rest == "" then cli.wrong("--list kprobe needs functions, as in --list 'kprobe:vfs_*'") end
-  local seen = {}
+  local entries, seen = {}, {}
   for _, site in ipairs(core.probe.resolve_kernel(rest):list()) do
-    local name = (site.module and site.module .. ":" or "") .. site["function"]
-    if not seen[name] then print("kprobe:" .. text.escape(name)) end
-    seen[name] = true
+    local spec = ("kprobe:%s%s"):format(site.module and site.module .. ":" or "", site["function"])
+    if not seen[spec] then entries[#entries + 1] = { probe = spec } end
+    seen[spec] = true
   end
+  return entries
 end
 
 local listers = { usdt = list_usdt, uprobe = list_uprobe, tracepoint = list_tracepoint, syscall = list_syscall, kprobe = list_kprobe }
 
--- Prints what WHAT, "usdt:4242", names, one spec a line; VERBOSE: with the arguments and their types. Raises what is wrong.
-return function(what, verbose)
+local function place_line(place)
+  local list = {}
+  for i, argument in ipairs(place.arguments) do
+    list[i] = ("%s %s %s"):format(argument.name, argument.type, text.escape(argument.source))
+  end
+  return ("%s%s%s"):format(plural(place.count, "place"), place.semaphore and ", with a semaphore" or "",
+    #list > 0 and ": " .. table.concat(list, ", ") or ", no arguments")
+end
+
+local function print_details(entry)
+  for _, place in ipairs(entry.places or {}) do
+    print("    " .. place_line(place))
+    if place.problem then print("    cannot be probed: " .. place.problem) end
+  end
+  for _, argument in ipairs(entry.arguments or {}) do
+    print(("    %s %s  (%s)"):format(argument.name, argument.type, text.escape(argument.source)))
+  end
+  if entry.offset then
+    print(("    file offset %#x%s%s"):format(entry.offset, entry.at > 0 and (", at +%#x"):format(entry.at) or "", entry.why and ": " .. entry.why or ""))
+  end
+end
+
+local function print_text(entry, verbose)
+  if entry.probe then
+    print(text.escape(entry.probe))
+    if verbose then print_details(entry) end
+  elseif verbose then
+    print(("left out: %s: %s"):format(text.escape(entry.left_out), entry.why))
+  end
+end
+
+-- Prints what WHAT, "usdt:4242", names, one spec a line; VERBOSE: with what is known of each; JSON: an array of all entries. Raises what is wrong.
+return function(what, verbose, json)
   local kind, rest = what:match "^([^:]*):?(.*)$"
   local lister = listers[kind]
   if not lister then
@@ -140,5 +165,7 @@ return function(what, verbose)
     local near = text.nearest(kind, names)
     cli.wrong("--list: no such kind of probe: %s%s; there is %s", kind, near and ("; did you mean %s?"):format(near) or "", table.concat(names, ", "))
   end
-  lister(rest, verbose)
+  local entries = lister(rest, verbose)
+  if json then return print(require "uplua.json".encode(entries)) end
+  for _, entry in ipairs(entries) do print_text(entry, verbose) end
 end

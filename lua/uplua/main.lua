@@ -201,7 +201,7 @@ end
 local function list(options)
   local ok, message = pcall(function()
     open_target(options)
-    require "uplua.list"(options.list, options.verbose)
+    require "uplua.list"(options.list, options.verbose, options.json)
   end)
   target.close()
   if ok then return 0 end
@@ -225,10 +225,7 @@ return function(argv)
     print("uplua " .. core.version)
     return 0
   end
-  if options.info then
-    io.write(require "uplua.info".report())
-    return 0
-  end
+  if options.info then return try(require "uplua.info".print, options.json) and 0 or 1 end
   if options.unwind_info then
     return try(require "uplua.unwind_info", options.unwind_info, options.script) and 0 or 1
   end

@@ -81,6 +81,35 @@ is(run.out, "syscall:read\n    fd u32  (unsigned int)\n    buf u64  (char *)\n  
 run = target.uplua "--list 'kprobe:vfs_rea*'"
 like(run.out, "kprobe:vfs_read\n", "functions of the kernel")
 
+-- The same as JSON, and strings of the target's that are no text.
+local cjson = require "cjson"
+run = target.uplua("--json -v --list usdt:" .. FILE .. ":app:p*")
+local found = cjson.decode(run.out)
+like(found[1].probe, "^usdt:/%S+/build/targets/usdt:app:p", "--json: a spec")
+local places = 0
+for _, entry in ipairs(found) do
+  for _, place in ipairs(entry.probe:find ":places$" and entry.places or {}) do
+    places = places + place.count
+    is(place.arguments[1].name .. " " .. place.arguments[1].type, "arg0 i32", "an argument")
+  end
+end
+is(places, 4, "all places")
+found = cjson.decode(target.uplua("--json --list 'uprobe:libc:pthread_spin_*'").out)
+local left_out = {}
+for _, entry in ipairs(found) do left_out[#left_out + 1] = entry.left_out end
+is(table.concat(left_out, " "), "pthread_spin_lock", "--json: what is left out, with all that is known")
+found = cjson.decode(target.uplua("--json -v --list tracepoint:sched:sched_switch").out)
+is(found[1].arguments[2].name .. found[1].arguments[2].type .. found[1].arguments[2].source, "prev_pidi32pid_t", "--json: fields")
+run = target.shell [[
+  cp build/targets/usdt "$D/$(printf 'a\033[1m\377"b')" && ./uplua --json --list "usdt:$D/$(printf 'a\033[1m\377"b'):app:counter" >"$D/out" 2>"$D/err"
+]]
+is(run.err, "", "a file's name that is no text")
+like(cjson.decode(run.out)[1].probe, '/a\\x1b%[1m\\xff"b:app:counter$', "is escaped")
+local facts = cjson.decode(target.uplua("--json --info").out)
+is(#facts.kinds > 10 and facts.features[1].name, "uprobe_multi", "--info")
+run = target.uplua [[-e 'package.cpath = "" require "uplua.json".encode {}']]
+like(run.err, "JSON needs the Lua library cjson: the package lua%-cjson", "without the library")
+
 for _, case in ipairs {
   { "uprobe", 2, "needs functions, as in %-%-list 'uprobe:libc:mal%*'" },
   { "uprobe:libc:maloc", 1, "libc:maloc: no such function in %S+; did you mean malloc%?" },
