@@ -5,7 +5,7 @@ local declared = require "uplua.declared"
 local layout = require "uplua.layout"
 local map = require "uplua.map"
 local object = require "uplua.object"
-local view = require "uplua.view"
+local snapshot = require "uplua.snapshot"
 
 local aggregate = {}
 local state_of = object.state
@@ -23,7 +23,7 @@ local state_of = object.state
 
 local function called(o) return o.name or o.kind end
 
-local function snapshot(o, take)
+local function look(o, take)
   local s = state_of(o)
   local operations = s.operations
   rawset(o, "read", true)
@@ -35,10 +35,10 @@ local function snapshot(o, take)
       values[#values + 1] = value
       if s.key then keys[#values] = s.key.decode(ffi.cast("const uint8_t *", raw)) end
     end)
-    if s.key then return view.keyed(keys, values, operations.zero(s), operations.by) end
+    if s.key then return snapshot.keyed(keys, values, operations.zero(s), operations.by) end
   end
   if values[1] == nil then values[1] = operations.zero(s) end
-  return view.single(values[1])
+  return snapshot.single(values[1])
 end
 
 local function get(o, key, level)
@@ -49,7 +49,7 @@ local function get(o, key, level)
     if key ~= nil then
       error(("%s has no keys: its handlers add to it as a whole; use :get()"):format(called(o)), level + 1)
     end
-    return snapshot(o):get()
+    return look(o):get()
   end
   if key == nil then error(("%s is keyed: use %s[key] or :pairs()"):format(called(o), o.name or "it"), level + 1) end
   local why = s.key.encode(s.key_bytes, key)
@@ -68,22 +68,22 @@ local methods = {}
 function methods:get(key) return (get(self, key, 2)) end
 
 -- Iterates over keys and totals, in no order.
-function methods:pairs() return snapshot(self):pairs() end
+function methods:pairs() return look(self):pairs() end
 
 -- Iterates over the N largest, largest first; BY is a field's name or a function of value and key.
 function methods:top(n, by)
-  local keys_and_values = snapshot(self)
+  local keys_and_values = look(self)
   return keys_and_values:top(n, by)
 end
 
 -- The number of keys.
-function methods:size() return snapshot(self):size() end
+function methods:size() return look(self):size() end
 
--- A view of what there is; the aggregation starts anew, and no increment is lost between the two.
-function methods:take() return snapshot(self, true) end
+-- A snapshot of what there is; the aggregation starts anew, and no increment is lost between the two.
+function methods:take() return look(self, true) end
 
 -- A take thrown away.
-function methods:clear() snapshot(self, true) end
+function methods:clear() look(self, true) end
 
 local function only_in_handlers(name)
   return function(o)
@@ -168,7 +168,7 @@ function aggregate.constructor(kind, operations, properties, parameters)
       rawset(o, "read", true)
       return s.operations.empty
     end
-    return tostring(snapshot(o))
+    return tostring(look(o))
   end
   return function(...)
     local options, buckets = ..., nil

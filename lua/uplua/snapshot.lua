@@ -1,16 +1,16 @@
 -- What an aggregation held at one moment: plain values in Lua, with the reading methods of the aggregation itself.
 --   v:get(key)  v[key]  v:pairs()  v:top(n, by)  v:size()  tostring(v)
--- An unkeyed view is one value: v:get().
+-- An unkeyed snapshot is one value: v:get().
 local order = require "uplua.order"
 local record = require "uplua.record"
 local show = require "uplua.show"
 local store = require "uplua.store"
 
-local view = {}
+local snapshot = {}
 local methods = {}
-local contents = setmetatable({}, { __mode = "k" }) -- view → { keys =, values =, value =, zero =, place = }
+local contents = setmetatable({}, { __mode = "k" }) -- snapshot → { keys =, values =, value =, zero =, place = }
 
--- The value of KEY (none for an unkeyed view); what was never counted is the aggregation's zero.
+-- The value of KEY (none for an unkeyed snapshot); what was never counted is the aggregation's zero.
 function methods:get(key)
   local c = contents[self]
   if not c.keys then return c.value end
@@ -52,7 +52,7 @@ function metatable.__index(v, key)
 end
 
 function metatable.__newindex()
-  error("a view cannot be written to", 2)
+  error("a snapshot cannot be written to", 2)
 end
 
 function metatable.__tostring(v)
@@ -62,18 +62,18 @@ function metatable.__tostring(v)
   return show.entries(keys, values, #c.keys)
 end
 
--- A view of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by (nil: the value).
-function view.keyed(keys, values, zero, by)
+-- A snapshot of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by (nil: the value).
+function snapshot.keyed(keys, values, zero, by)
   local v = setmetatable({}, metatable)
   contents[v] = { keys = keys, values = values, zero = zero, by = by }
   return v
 end
 
--- A view of one value.
-function view.single(value)
+-- A snapshot of one value.
+function snapshot.single(value)
   local v = setmetatable({}, metatable)
   contents[v] = { value = value }
   return v
 end
 
-return view
+return snapshot
