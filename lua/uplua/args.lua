@@ -9,8 +9,8 @@
 --   opts.top, opts.older (seconds), opts.combined_only (true or false), opts[1] … (what is not an option, as text)
 --
 -- A row is { name, metavariable, type, default, help } or, for a flag, { name, help }. Types: string, number, integer (0 and up),
--- duration (seconds), size (bytes). A default of false or nil means that the option may be missing: write false, since a row
--- has no holes. "top,T" also gives the option the letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
+-- duration (seconds), size (bytes); `least = 1` and `most = 100` in the row are the range of the numbers. A default of false or nil means
+-- that the option may be missing: write false, since a row has no holes. "top,T" also gives the option the letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
 -- --help prints the help and ends with status 0; a wrong option prints a message and ends with status 2.
 local text = require "uplua.text"
 
@@ -49,6 +49,7 @@ local function rows_of(declaration)
       row = { flag = true, default = false, help = given[2] }
     elseif type(given) == "table" and #given == 5 and TYPES[given[3]] then
       row = { metavariable = given[2], convert = TYPES[given[3]], default = given[4] or nil, help = given[5] }
+      row.least, row.most = given.least, given.most
       if given[3] == "duration" and type(row.default) == "string" then row.default = text.duration(row.default) end
       if given[3] == "size" and type(row.default) == "string" then row.default = text.parse_size(row.default) end
       row.shown_default = given[4]
@@ -64,6 +65,15 @@ local function rows_of(declaration)
     if row.letter ~= "" then by_name["-" .. row.letter] = row end
   end
   return rows, by_name
+end
+
+-- VALUE, as text, to ROW; nil and why not.
+local function convert(row, value)
+  local converted, message = row.convert(value)
+  if converted == nil then return nil, message end
+  if row.least and converted < row.least then return nil, ("%s is below the least, %s"):format(value, tostring(row.least)) end
+  if row.most and converted > row.most then return nil, ("%s is above the most, %s"):format(value, tostring(row.most)) end
+  return converted
 end
 
 local function help_of(usage, rows)
@@ -117,7 +127,7 @@ function args.parse(declaration, given)
           value, at = given[at], at + 1
           if not value then return nil, ("option '%s' needs a value: %s %s"):format(name, name, row.metavariable), 2 end
         end
-        local converted, message = row.convert(value)
+        local converted, message = convert(row, value)
         if converted == nil then return nil, ("option '%s': %s"):format(name, text.escape(message)), 2 end
         options[row.field] = converted
       end

@@ -1,7 +1,7 @@
 -- A histogram as the script sees it: h.count, h.sum, h.avg, h.min, h.max, h:percentile(p), bars by tostring(h). A percentile is
 -- interpolated within its bucket, between the exact minimum and maximum. min, max and avg of an empty histogram are nil.
 local distribution = require "uplua.distribution"
-local text = require "uplua.text"
+local plot = require "uplua.plot"
 
 local histogram = {}
 local methods = {}
@@ -25,74 +25,7 @@ function methods:percentile(p)
   end
 end
 
-local BAR = 48       -- with labels and counts of up to 12 digits, 80 columns
-local GAP = 4        -- so many empty rows in between are left out
-local MOST_ROWS = 64 -- more are drawn several to a row
-
-local function short(x)
-  if x == nil then return "?" end
-  if math.abs(x) < 100 then return tostring(tonumber(("%.1f"):format(x))) end
-  return text.thousands(tonumber(("%.0f"):format(x)))
-end
-
--- Rows of { number, count }, ascending; false where empty ones are left out. STRIDE: how many of the scheme's rows are one.
-local function rows_of(self, stride)
-  local scheme, rows, at = self.scheme, {}, nil
-  for _, entry in ipairs(self.buckets) do
-    local row = scheme.row(entry[1], stride)
-    if at == row then
-      rows[#rows][2] = rows[#rows][2] + entry[2]
-    else
-      if at and row - at > GAP * stride then
-        rows[#rows + 1] = false
-      elseif at then
-        for empty = at + stride, row - stride, stride do rows[#rows + 1] = { empty, 0 } end
-      end
-      rows[#rows + 1], at = { row, entry[2] }, row
-    end
-  end
-  return rows
-end
-
-local function draw(self)
-  if self.count == 0 then return "(empty)" end
-  local stride, rows = 1, rows_of(self, 1)
-  while #rows > MOST_ROWS do
-    stride = stride * 2
-    rows = rows_of(self, stride)
-  end
-  local most, names, numbers, labels = 0, 0, 0, {}
-  for at, row in ipairs(rows) do
-    if row then
-      labels[at] = self.scheme.label(row[1], stride)
-      most = math.max(most, row[2])
-      names, numbers = math.max(names, text.width(labels[at])), math.max(numbers, #text.thousands(row[2]))
-    end
-  end
-  local room = math.max(10, math.min(BAR, 80 - names - numbers - 8))
-  local lines = {}
-  for at, row in ipairs(rows) do
-    if row then
-      local number = text.thousands(row[2])
-      lines[#lines + 1] = ("  %s%s  %s%s  |%s|"):format((" "):rep(names - text.width(labels[at])), labels[at],
-        (" "):rep(numbers - #number), number, text.bar(row[2] / most, room))
-    else
-      lines[#lines + 1] = "  " .. (" "):rep(names - 1) .. "…"
-    end
-  end
-  if self.scheme.percentiles then
-    local parts = {}
-    for _, p in ipairs { 50, 90, 99, 99.9 } do
-      parts[#parts + 1] = ("%g%% ≤ %s"):format(p, text.thousands(self:percentile(p)))
-    end
-    lines[#lines + 1] = "  " .. table.concat(parts, ", ")
-  end
-  lines[#lines + 1] = ("  count %s, avg %s, min %s, max %s"):format(text.thousands(self.count), short(self.avg),
-    self.min and text.thousands(self.min) or "?", self.max and text.thousands(self.max) or "?")
-  return table.concat(lines, "\n")
-end
-
-local metatable = { __index = methods, __tostring = draw }
+local metatable = { __index = methods, __tostring = plot.histogram }
 
 -- The histogram of a TOTAL (uplua.distribution) by SCHEME (uplua.buckets).
 function histogram.new(scheme, total)

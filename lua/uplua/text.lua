@@ -233,6 +233,16 @@ function text.width(s)
   return select(2, s:gsub("[^\128-\191]", ""))
 end
 
+-- S, or so much of it that it takes WIDTH columns with "…" at its end ("..." would take three).
+function text.cut(s, width)
+  if #s <= width or text.width(s) <= width then return s end
+  local characters = 0
+  for at in s:gmatch "()[^\128-\191]" do
+    characters = characters + 1
+    if characters == math.max(1, width) then return width < 1 and "" or s:sub(1, at - 1) .. "…" end
+  end
+end
+
 function text.pad(s, width)
   return s .. (" "):rep(width - text.width(s))
 end

@@ -1,0 +1,180 @@
+-- Tables for people: aligned, sorted, fitted to the terminal; the whole table where standard output is a file or a pipe.
+--
+--   local view = require "uplua.view"
+--   local calls = view.new {
+--     { "call",  "System call" },             -- a column: the field of the rows that it shows, its title, its unit
+--     { "count", "Calls", "count" },
+--     { "p99",   "p99",   "ns" },
+--     by = "count",                           -- the rows' order: the largest first (texts: in alphabetical order)
+--     top = 20,                               -- so many rows; nil: all
+--   }
+--   calls:print(rows)                         -- rows: a list of tables with these fields
+--   calls:refresh(rows, "12:00:01, 2 of 7")   -- the same, with a line above; on a terminal over what it has printed before
+--   calls:text(rows [, width])                -- the text, fitted to so many columns
+--
+-- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2M), "ns" (1.2 ms), "percent" (12.3 %).
+-- A field that is nil is an empty cell. Cells are escaped. On a narrow terminal the widest texts are cut, then the lines.
+local terminal = require "uplua.terminal"
+local text     = require "uplua.text"
+
+local view = {}
+local methods = {}
+
+local NARROWEST = 8 -- columns to which texts are cut before lines are
+
+local function bytes(n)
+  n = tonumber(n)
+  local units, i = { "", "K", "M", "G", "T", "P" }, 1
+  while math.abs(n) >= 1024 and i < #units do n, i = n / 1024, i + 1 end
+  return i == 1 and ("%.0f"):format(n) or ("%.1f%s"):format(n, units[i])
+end
+
+local UNITS = {
+  text = function(value) return text.escape(tostring(value)) end,
+  number = function(value) return type(value) == "number" and ("%.14g"):format(value) or text.integer(value) end,
+  count = function(value) return text.thousands(value) end,
+  bytes = bytes,
+  ns = function(value) return text.seconds(tonumber(value) / 1e9) end,
+  percent = function(value) return ("%.1f %%"):format(value) end,
+}
+
+local function check_columns(given)
+  local columns = {}
+  for i, column in ipairs(given) do
+    local unit = column[3] or "text"
+    if type(column[1]) ~= "string" or type(column[2]) ~= "string" then
+      error(("view: column %d is { field, title, unit }"):format(i), 3)
+    end
+    if not UNITS[unit] then
+      local names = {}
+      for name in pairs(UNITS) do names[#names + 1] = name end
+      table.sort(names)
+      error(("view: column %d: there is no unit '%s'%s; units are %s"):format(i, tostring(unit), text.did_you_mean(tostring(unit), names),
+        table.concat(names, ", ")), 3)
+    end
+    columns[i] = { field = column[1], title = column[2], unit = unit, show = UNITS[unit] }
+  end
+  if #columns == 0 then error("view: there are no columns; give { field, title, unit } for each", 3) end
+  return columns
+end
+
+local function less(a, b)
+  if type(a) == "string" or type(b) == "string" then return tostring(a) < tostring(b) end
+  return a < b
+end
+
+-- ROWS in the view's order, those that have equal numbers in the order of their other columns; no more than its top.
+local function arranged(self, rows)
+  local list = {}
+  for i, row in ipairs(rows) do list[i] = row end
+  local by = self.by
+  if by then
+    table.sort(list, function(a, b)
+      local x, y = a[by], b[by]
+      if x ~= y and x ~= nil and y ~= nil then
+        if type(x) == "string" then return less(x, y) end
+        return less(y, x)
+      end
+      if (x == nil) ~= (y == nil) then return y == nil end
+      for _, column in ipairs(self.columns) do
+        local p, q = a[column.field], b[column.field]
+        if p ~= q and p ~= nil and q ~= nil then return less(p, q) end
+        if (p == nil) ~= (q == nil) then return q == nil end
+      end
+      return false
+    end)
+  end
+  for i = #list, (self.top or #list) + 1, -1 do list[i] = nil end
+  return list
+end
+
+-- The width of each column for CELLS, so that all fit into ROOM where that can be reached by cutting texts.
+local function widths_of(columns, cells, room)
+  local widths, total = {}, 2 * (#columns - 1)
+  for c, column in ipairs(columns) do
+    widths[c] = text.width(column.title)
+    for _, line in ipairs(cells) do widths[c] = math.max(widths[c], text.width(line[c])) end
+    total = total + widths[c]
+  end
+  while room and total > room do
+    local widest
+    for c, column in ipairs(columns) do
+      if column.unit == "text" and widths[c] > NARROWEST and (not widest or widths[c] > widths[widest]) then widest = c end
+    end
+    if not widest then break end
+    widths[widest], total = widths[widest] - 1, total - 1
+  end
+  return widths
+end
+
+local function line_of(columns, cells, widths, room)
+  local parts = {}
+  for c, column in ipairs(columns) do
+    local cell = text.cut(cells[c], widths[c])
+    local space = (" "):rep(widths[c] - text.width(cell))
+    parts[c] = column.unit == "text" and cell .. space or space .. cell
+  end
+  local line = table.concat(parts, "  "):gsub("%s+$", "")
+  return room and text.cut(line, room) or line
+end
+
+-- The table of ROWS in ROOM columns (nil: as wide as it is).
+local function draw(self, rows, room)
+  local columns, cells, titles = self.columns, {}, {}
+  for c, column in ipairs(columns) do titles[c] = column.title end
+  for r, row in ipairs(rows) do
+    cells[r] = {}
+    for c, column in ipairs(columns) do
+      local value = row[column.field]
+      cells[r][c] = value == nil and "" or column.show(value)
+    end
+  end
+  local widths = widths_of(columns, cells, room)
+  local lines = { line_of(columns, titles, widths, room) }
+  for _, line in ipairs(cells) do lines[#lines + 1] = line_of(columns, line, widths, room) end
+  return lines
+end
+
+local function check_rows(rows)
+  if type(rows) ~= "table" then error("view: rows is a list of tables with the columns' fields", 3) end
+end
+
+-- The table of ROWS as text, the titles first, in WIDTH columns (nil: the terminal's, or as wide as it is). Raises what is wrong with ROWS.
+function methods:text(rows, width)
+  check_rows(rows)
+  return table.concat(draw(self, arranged(self, rows), width or (terminal.size())), "\n")
+end
+
+-- Prints it.
+function methods:print(rows)
+  check_rows(rows)
+  io.stdout:write(self:text(rows), "\n")
+end
+
+-- Prints it under HEADING, a line. On a terminal it takes the place of what refresh printed before, and no more than the screen's rows;
+-- elsewhere an empty line parts them.
+function methods:refresh(rows, heading)
+  check_rows(rows)
+  local columns, height = terminal.size()
+  local list = arranged(self, rows)
+  local in_place = terminal.interactive() and height ~= nil
+  if in_place then -- the heading, the titles, and the cursor's line
+    for i = #list, math.max(1, height - (heading and 3 or 2)) + 1, -1 do list[i] = nil end
+  end
+  local lines = draw(self, list, columns)
+  if heading then table.insert(lines, 1, columns and text.cut(text.escape(heading), columns) or text.escape(heading)) end
+  if self.printed then io.stdout:write(in_place and ("\27[%dA\27[J"):format(self.printed) or "\n") end
+  io.stdout:write(table.concat(lines, "\n"), "\n")
+  io.stdout:flush()
+  self.printed = #lines
+end
+
+local metatable = { __index = methods }
+
+-- A view with the columns of DECLARATION, and its `by` and `top`. Raises what is wrong with it.
+function view.new(declaration)
+  if type(declaration) ~= "table" then error("view: declare its columns in a table: { { \"field\", \"Title\", \"count\" }, … }", 2) end
+  return setmetatable({ columns = check_columns(declaration), by = declaration.by, top = declaration.top, printed = false }, metatable)
+end
+
+return view
