@@ -85,11 +85,11 @@ local function declare(kind, spec, given, handler)
   if not ok then error(kind .. " " .. sites, 3) end
   local list, skipped = sites:list()
   warn_skipped(kind, name, skipped)
-  setup.declare { kind = kind, spec = name, sites = list, skipped = skipped, handler = handler, attach = attach_function(sites) }
+  setup.declare { kind = kind, spec = name, sites = list, skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites) }
 end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
--- --explain in their place, arguments, what e.args has, as below, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
+-- --explain in their place, arguments, what e.args has, as below, or functions, the sites of functions that debug information tells it of, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
 -- mapped, true if the target must have mapped its files by then, by_cpu, true if it knows --cpu,
 -- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 --
@@ -165,7 +165,7 @@ local function describe()
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil, at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
-      raw = probe.raw, value_bits = probe.value_bits or 0,
+      raw = probe.raw, value_bits = probe.value_bits or 0, functions = probe.functions,
     }
   end
   local pids = core.target.pids()

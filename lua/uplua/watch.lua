@@ -27,11 +27,11 @@ local function resolve(where, access)
   end
   local ok, variable = pcall(core.probe.variable, where)
   if not ok then error("watch " .. text.escape(variable, "\n"), 3) end
-  return where, variable.bytes, ("%s in %s"):format(text.escape(where), text.escape(variable.module))
+  return variable.spec, variable.bytes, ("%s in %s"):format(text.escape(where), text.escape(variable.module))
 end
 
 -- watch(where, access, [length,] handler): HANDLER runs at each access of the kind, "w" (writes), "rw" (reads and writes) or "x" (it is executed),
--- to LENGTH bytes (1, 2, 4 or 8; a variable's size if it is one of these) at WHERE: an address or "BINARY:VARIABLE[+OFFSET]". Raises what is wrong
+-- to LENGTH bytes (1, 2, 4 or 8; a variable's size if it is one of these) at WHERE: an address, "BINARY:VARIABLE[+OFFSET]", or a part of one, "BINARY:VARIABLE.FIELD[2]". Raises what is wrong
 -- with that; the target has to be a process or a command.
 function watch.watch(where, access, length, given, handler)
   if type(length) == "function" then length, given, handler = nil, {}, length end

@@ -5,8 +5,10 @@
 
 #include "compile/access.h"
 #include "compile/build.h"
+#include "compile/debug_ctype.h"
 #include "compile/kernel_ctype.h"
 #include "compile/read.h"
+#include "probe/parameters.h"
 #include "probe/suggest.h"
 
 /* --- types --- */
@@ -15,9 +17,9 @@
 static const struct ctype *ctype_of_argument(struct build *build, const struct argument *argument)
 {
     const char *name = argument->type;
-    int kernel = argument->btf ? kernel_ctype_of(argument->btf) : 0;
-    if (kernel)
-        return ctype_of(build->compiler, kernel);
+    int handle = argument->btf ? kernel_ctype_of(argument->btf) : argument->debug ? debug_ctype_of(argument->debug) : 0;
+    if (handle)
+        return ctype_of(build->compiler, handle);
     if (argument->kind == ARGUMENT_ARRAY)
         name = arena_format(build->arena, "%sint%d_t [%u]", argument->bits < 0 ? "" : "u",
                             argument->bits < 0 ? -argument->bits : argument->bits, argument->size);
@@ -60,22 +62,42 @@ static struct type type_of(struct build *build, const struct argument *argument)
 
 /* --- finding one --- */
 
-void argument_prepare(struct build *build)
+/* The handler's arguments as fields of its event. */
+static void list_arguments(struct function *function)
 {
-    struct function *function = build->function;
     const struct handler *handler = function->handler;
-    function->arguments = ir_append(function, NULL, IR_ARGUMENTS, NULL, NULL, 0);
-    function->arguments->type.kind = TYPE_STATIC;
-    function->given = arena_allocate(build->arena, (handler->argument_count + 1) * sizeof *function->given);
+    function->given = arena_allocate(function->arena, (handler->argument_count + 1) * sizeof *function->given);
     for (size_t i = 0; i < handler->argument_count; i++) {
         const struct argument *argument = &handler->arguments[i];
         function->given[i] = (struct event_field){
-            .name = argument->name ? argument->name : arena_format(build->arena, "arg%zu", i),
+            .name = argument->name ? argument->name : arena_format(function->arena, "arg%zu", i),
             .source = EVENT_GIVEN,
             .argument = argument,
             .of_entry = true,
         };
     }
+}
+
+void argument_prepare(struct build *build)
+{
+    struct function *function = build->function;
+    function->arguments = ir_append(function, NULL, IR_ARGUMENTS, NULL, NULL, 0);
+    function->arguments->type.kind = TYPE_STATIC;
+    list_arguments(function);
+}
+
+/* Has the arguments of a program's functions looked for in its debug information, which takes a while: not before one is asked for. */
+static void find_parameters(struct build *build)
+{
+    struct handler *handler = build->function->handler;
+    struct error err = { 0 };
+    if (!handler->sites || handler->arguments_known)
+        return;
+    handler->arguments_known = true;
+    if (parameters_find(handler->sites, probe_kind_of(handler->kind)->of_return, build->arena, &handler->arguments,
+                        &handler->argument_count, &err))
+        build_fail(build, "%s", err.text);
+    list_arguments(build->function);
 }
 
 const struct event_field *argument_numbered(struct build *build, const char *name)
@@ -135,6 +157,7 @@ struct value *argument_index(struct build *build, const char *name)
     const struct handler *handler = build->function->handler;
     if (!name)
         build_fail(build, "e.args has names that are known when the handler is compiled: e.args.NAME");
+    find_parameters(build);
     for (size_t i = 0; i < handler->argument_count; i++)
         if (handler->arguments[i].name && !strcmp(handler->arguments[i].name, name))
             return argument_value(build, &build->function->given[i]);

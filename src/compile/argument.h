@@ -37,6 +37,7 @@ struct argument {
     uint32_t size;
     const char *type; /* as the probe declares it: "struct task_struct *"; for messages, and to find what a pointer leads to */
     uint32_t btf;     /* the same as an id of the kernel's BTF, 0: not there */
+    uint32_t debug;   /* the same as a number of sym/debugtypes.h, 0: not there */
     bool kernel;      /* a pointer leads into the kernel's memory, not the process's */
 };
 

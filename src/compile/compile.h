@@ -147,6 +147,8 @@ struct handler {
     size_t name_count;
     const struct argument *arguments; /* e.args */
     size_t argument_count;
+    const struct sites *sites; /* of a program's function, which e.args are looked for at once a handler asks; else NULL */
+    bool arguments_known;      /* they have been */
     bool raw;             /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
     bool user_memory;     /* of a kind with KERNEL_MEMORY: here addresses lead to the process's */
     unsigned value_bits;  /* of a watched place that is read or written; 0: it is executed */

@@ -3,13 +3,15 @@
 #include <string.h>
 
 #include "compile/compiler.h"
+#include "compile/debug_ctype.h"
 #include "compile/kernel_ctype.h"
 
 /* Who knows the type of HANDLE, and in *CONTEXT what its functions take. */
 static const struct ctype_source *source_of(struct compiler *compiler, int handle, void **context)
 {
-    *context = handle >= KERNEL_CTYPES ? compiler : compiler->environment.context;
-    return handle >= KERNEL_CTYPES ? &kernel_ctypes : compiler->environment.ctypes;
+    bool is_script = handle < DEBUG_CTYPES;
+    *context = is_script ? compiler->environment.context : compiler;
+    return is_script ? compiler->environment.ctypes : handle >= KERNEL_CTYPES ? &kernel_ctypes : &debug_ctypes;
 }
 
 const struct ctype *ctype_of(struct compiler *compiler, int handle)
@@ -66,7 +68,9 @@ const struct ctype *ctype_element(struct compiler *compiler, const struct positi
     if (strstr(type->name, "(*)("))
         compile_fail(compiler, position, "a '%s' leads to code; its address is up.u64(p)", type->name);
     compile_fail(compiler, position, "what a '%s' leads to is not defined%s: give its definition to ffi.cdef", type->name,
-                 type->handle >= KERNEL_CTYPES ? " in the kernel's BTF" : "");
+                 type->handle >= KERNEL_CTYPES  ? " in the kernel's BTF"
+                 : type->handle >= DEBUG_CTYPES ? " in the program's debug information"
+                                                : "");
 }
 
 struct ctype_field ctype_field(struct compiler *compiler, const struct position *position, const struct ctype *type,

@@ -22,9 +22,10 @@ static int no_argument(unsigned n)
 
 static const struct probe_kind kinds[HANDLER_KINDS] = {
     [HANDLER_ENTRY] = { .name = "uprobe", .program_type = BPF_PROG_TYPE_KPROBE, .sleeps = true, .registers = REGISTERS_USER,
-                        .rounds = ROUNDS, .argument = arch_argument },
+                        .rounds = ROUNDS, .argument = arch_argument, .arguments = "argument" },
     [HANDLER_RETURN] = { .name = "uretprobe", .program_type = BPF_PROG_TYPE_KPROBE, .of_return = true, .sleeps = true,
-                         .registers = REGISTERS_USER, .rounds = ROUNDS, .argument = arch_argument },
+                         .registers = REGISTERS_USER,
+                         .rounds = ROUNDS, .argument = arch_argument, .arguments = "argument" },
     [HANDLER_KERNEL_ENTRY] = { .name = "kprobe", .program_type = BPF_PROG_TYPE_KPROBE, .kernel_memory = true,
                                .registers = REGISTERS_INTERRUPTED, .rounds = KERNEL_ROUNDS, .argument = arch_argument,
                                .arguments = "argument" },

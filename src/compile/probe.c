@@ -419,6 +419,8 @@ void probe_event_field(struct lower *lower, struct value *value)
         for (size_t i = 0; i < lower->saved_count; i++)
             if (lower->saved[i].event == event)
                 place->value = lower->saved[i].value;
+        if (value->type.kind == TYPE_POINTER)
+            place->present = place->value;
         if (event->source == EVENT_ELAPSED)
             place->value = machine_alu(program, BPF_SUB,
                                        machine_call_pure(program, BPF_FUNC_ktime_get_ns, NULL, 0), place->value);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lua/core.h"
+#include "lua/sites.h"
 
 static const char *string_field(lua_State *L, int index, const char *name, struct arena *arena)
 {
@@ -125,6 +126,9 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->user_memory = boolean_field(L, lua_gettop(L), "user_memory");
         handler->function = (int)core_number_field(L, lua_gettop(L), "handle");
         read_arguments(L, lua_gettop(L), arena, handler);
+        lua_getfield(L, -1, "functions"); /* handler functions */
+        handler->sites = sites_at(L, -1);
+        lua_pop(L, 1);
         lua_pop(L, 1);
     }
     return handlers;

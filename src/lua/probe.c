@@ -52,6 +52,11 @@ void sites_push(lua_State *L, struct site **sites, size_t *count)
     *count = 0;
 }
 
+const struct sites *sites_at(lua_State *L, int index)
+{
+    return lua_isuserdata(L, index) ? &((struct lua_sites *)luaL_checkudata(L, index, SITES))->sites : NULL;
+}
+
 struct probe_link **link_push(lua_State *L)
 {
     struct lua_link *self = new_object(L, sizeof *self, LINK);
@@ -280,14 +285,18 @@ static int link_refused(lua_State *L)
     return 1;
 }
 
-/* probe.variable(spec) → { module =, bytes = (from there to its end; nil: not known) }; raises the reason where there is none */
+/*
+ * probe.variable(spec) → { module =, bytes = (from there to its end; nil: not known), spec = (the same place without fields) }; raises the reason
+ * where there is none
+ */
 static int probe_variable(lua_State *L)
 {
     struct variable variable;
     struct error err = { 0 };
     if (variable_find(luaL_checkstring(L, 1), lua_target(L), &variable, &err))
         return core_raise(L, &err);
-    lua_createtable(L, 0, 2); /* variable */
+    lua_createtable(L, 0, 3); /* variable */
+    set_string(L, "spec", variable.spec);
     lua_pushlstring(L, variable.module, strlen(variable.module));
     lua_setfield(L, -2, "module");
     if (variable.bytes) {

@@ -9,4 +9,7 @@
 /* Pushes an object that owns the COUNT SITES from then on: both are cleared. May raise that there is no memory, and then owns nothing. */
 void sites_push(lua_State *L, struct site **sites, size_t *count);
 
+/* The sites of the object at INDEX, which keeps them; NULL where there is none. */
+const struct sites *sites_at(lua_State *L, int index);
+
 #endif

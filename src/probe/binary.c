@@ -84,7 +84,9 @@ int binary_open(const struct module *module, struct binary **binary, struct erro
     return 0;
 }
 
-int binary_open_debug(const struct binary *binary, struct binary **debug)
+/* Has OPEN_ONE search for a file that belongs to BINARY, in the root of the process that it was opened for. */
+static int open_companion(const struct binary *binary, int (*open_one)(const struct elffile *, const struct debugfile_search *),
+                          struct binary **result)
 {
     /* Everything before the name is the process's root: /proc/PID/root. */
     const struct module *module = binary->module;
@@ -98,10 +100,20 @@ int binary_open_debug(const struct binary *binary, struct binary **debug)
         free(prefix);
     }
     struct debugfile_search search = {.root = root, .debug_root = DEBUGFILE_ROOT, .module = module->name};
-    int fd = debugfile_open(&binary->elf, &search);
+    int fd = open_one(&binary->elf, &search);
     if (root >= 0)
         close(root);
-    return fd < 0 ? fd : open_descriptor(fd, module, debug);
+    return fd < 0 ? fd : open_descriptor(fd, module, result);
+}
+
+int binary_open_debug(const struct binary *binary, struct binary **debug)
+{
+    return open_companion(binary, debugfile_open, debug);
+}
+
+int binary_open_common(const struct binary *binary, struct binary **common)
+{
+    return open_companion(binary, debugfile_open_common, common);
 }
 
 void binary_close(struct binary *binary)

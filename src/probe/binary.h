@@ -17,6 +17,8 @@ struct binary;
 int binary_open(const struct module *module, struct binary **binary, struct error *err);
 /* The file of separate debug information of BINARY: -ENOENT where there is none. The caller closes it. */
 int binary_open_debug(const struct binary *binary, struct binary **debug);
+/* The file that BINARY, which has debug information, shares some of it with. The same. */
+int binary_open_common(const struct binary *binary, struct binary **common);
 void binary_close(struct binary *binary);
 
 /* Both are BINARY's: its headers, and the file that it was opened from. */

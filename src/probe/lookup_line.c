@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "probe/debug.h"
 #include "probe/lookup.h"
-#include "sym/debuginfo.h"
 
 /* The addresses of a line. */
 struct addresses {
@@ -35,27 +35,12 @@ static int no_line(const struct binary *binary, const struct spec *spec, unsigne
     return error_set(err, -ENOENT, "%s: no code of %s comes from a file '%s'", spec->text, file, spec->file);
 }
 
-/* Reads the debug information of BINARY, or of its separate debug file. */
-static int open_debuginfo(const struct binary *binary, const struct spec *spec, struct debuginfo **debuginfo, struct error *err)
-{
-    struct binary *debug = NULL;
-    const struct elffile *elf = binary_elf(binary);
-    if (!debuginfo_is_in(elf) && binary_open_debug(binary, &debug) == 0)
-        elf = binary_elf(debug);
-    int result = debuginfo_open(debuginfo, elf, NULL);
-    binary_close(debug);
-    if (result == -ENODATA)
-        return error_set(err, result, "%s: %s has no debug information, which source lines are found by\ncompile it with -g, or install "
-                         "its debug symbols", spec->text, binary_module(binary)->name);
-    return result < 0 ? error_set(err, result, "%s: cannot read the debug information of %s", spec->text, binary_module(binary)->name) : 0;
-}
-
 int lookup_line(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
 {
     struct debuginfo *debuginfo;
     struct addresses addresses = {0};
     unsigned nearest;
-    int result = open_debuginfo(binary, spec, &debuginfo, err);
+    int result = debug_open(binary, spec->text, "which source lines are found by", &debuginfo, err);
     if (result < 0)
         return result;
     debuginfo_find_line(debuginfo, spec->file, spec->line, note_address, &addresses, &nearest);

@@ -2,14 +2,18 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "probe/binary.h"
+#include "probe/debug.h"
+#include "probe/field.h"
 #include "probe/module.h"
 #include "probe/resolve.h"
 #include "probe/suggest.h"
+#include "sym/debugtypes.h"
 
 struct search {
     const struct spec *spec;
@@ -196,7 +200,40 @@ static int find_in(const struct module *module, const struct spec *spec, struct 
     return rc;
 }
 
-int variable_find(const char *text, const struct target *target, struct variable *variable, struct error *err)
+/* Finds the variable of SPEC, and in it the part PATH. */
+static int find_field_in(const struct module *module, const struct spec *spec, const char *path, struct variable *variable,
+                         struct error *err)
+{
+    struct binary *binary;
+    struct search search = {.spec = spec};
+    struct debuginfo *debuginfo;
+    struct field field;
+    uint32_t type;
+    int rc = binary_open(module, &binary, err);
+    if (rc)
+        return rc;
+    search_binary(&search, binary);
+    if (!search.rank)
+        rc = not_found(binary, spec, err);
+    if (!rc)
+        rc = debug_keep(binary, spec->text, "by which the fields of its variables have names", &debuginfo, err);
+    if (!rc && debugvariable_find(debuginfo, spec->function, search.address, &type))
+        rc = error_set(err, -ENOENT, "%s: the debug information of %s does not describe this variable", spec->text, module->name);
+    if (!rc)
+        rc = field_find(type, spec->text, path, &field, err);
+    if (!rc) {
+        snprintf(variable->module, sizeof variable->module, "%s", module->name);
+        variable->bytes = field.bytes;
+        int used = snprintf(variable->spec, sizeof variable->spec, "%s+%#llx", spec->text, (unsigned long long)field.offset);
+        if (used >= (int)sizeof variable->spec)
+            rc = error_set(err, -ENAMETOOLONG, "%s: too long a name", spec->text);
+    }
+    binary_close(binary);
+    return rc;
+}
+
+/* As variable_find, of a variable with the part PATH, or without one: "". */
+static int find_with(const char *text, const char *path, const struct target *target, struct variable *variable, struct error *err)
 {
     struct modules found = {0};
     struct spec spec;
@@ -207,9 +244,38 @@ int variable_find(const char *text, const struct target *target, struct variable
         rc = error_set(err, -EINVAL, "%s: one variable is expected, such as ./app:counter, or an address, a number", text);
     if (!rc)
         rc = resolve_binaries(&spec, target, &found, err);
-    if (!rc)
+    if (!rc && *path)
+        rc = find_field_in(&found.items[0], &spec, path, variable, err);
+    else if (!rc)
         rc = find_in(&found.items[0], &spec, variable, err);
     modules_free(&found);
     spec_free(&spec);
+    return rc;
+}
+
+int variable_find(const char *text, const struct target *target, struct variable *variable, struct error *err)
+{
+    const char *colon = strrchr(text, ':'), *at = colon ? colon + 1 : text;
+    bool is_first = true;
+    struct error first;
+    snprintf(variable->spec, sizeof variable->spec, "%s", text);
+    int rc = find_with(text, "", target, variable, err);
+    if (!rc && strlen(text) >= sizeof variable->spec)
+        return error_set(err, -ENAMETOOLONG, "%s: too long a name", text);
+    first = *err;
+    /* Names of variables have points in them, too: of those of functions, counter.0. */
+    for (at += strcspn(at, ".["); rc && *at && at > colon + 1; at += 1 + strcspn(at + 1, ".[")) {
+        char *name = strndup(text, (size_t)(at - text));
+        int code = name ? find_with(name, "", target, variable, err) : error_set(err, -ENOMEM, "out of memory");
+        if (!code)
+            rc = find_with(name, at, target, variable, err);
+        free(name);
+        if (!code || code == -ENOMEM)
+            return rc;
+        if (is_first)
+            first = *err;
+        is_first = false;
+    }
+    *err = first;
     return rc;
 }

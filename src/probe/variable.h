@@ -18,11 +18,13 @@ int variable_address(const char *text, const struct target *target, const struct
 /* A variable in its file, which nobody needs to have mapped. */
 struct variable {
     char module[256]; /* its path as the target sees it, perhaps cut off */
-    uint64_t bytes;   /* from the spec's offset to the variable's end; 0: its symbol does not say */
+    uint64_t bytes;   /* from the spec's offset to the variable's end, or of the field; 0: its symbol does not say */
+    char spec[256];   /* of the same place without fields: "./app:config+0x18", for variable_address */
 };
 /*
- * What the variable that the spec TEXT names is for TARGET, where processes with different files may have different ones: the first. 0, or -errno
- * with the reason in ERR and close matches.
+ * What the variable that the spec TEXT names is for TARGET, where processes with different files may have different ones: the first. Behind its
+ * name fields and indices may follow, "./app:config.limits[2].high", which debug information knows. 0, or -errno with the reason in ERR and
+ * close matches.
  */
 int variable_find(const char *text, const struct target *target, struct variable *variable, struct error *err);
 

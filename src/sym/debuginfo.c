@@ -591,6 +591,30 @@ size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct pl
     return count == 1 && !places[0].file && !places[0].function ? 0 : count;
 }
 
+/* --- for sym/debugtypes.c --- */
+
+bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, uint64_t *entry)
+{
+    uint32_t number = spans_find(&debuginfo->spans, address);
+    if (number == SPANS_NOBODY)
+        return false;
+    struct unit *unit = &debuginfo->units[number];
+    if (!unit->parsed)
+        parse_unit(debuginfo, unit);
+    uint32_t at = spans_find(&unit->spans, address);
+    while (at != SPANS_NOBODY && unit->nodes[at].inlined)
+        at = unit->nodes[at].parent;
+    if (at == SPANS_NOBODY)
+        return false;
+    *entry = unit->nodes[at].entry;
+    return true;
+}
+
+struct Dwarf *debuginfo_dwarf(struct debuginfo *debuginfo)
+{
+    return debuginfo->own.dwarf;
+}
+
 /* --- from lines to addresses --- */
 
 /* True if NAME is FILE, or ends in its components. */

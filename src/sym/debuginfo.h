@@ -45,4 +45,9 @@ size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct pl
 size_t debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
                            void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest);
 
+/* Where in .debug_info the function stands, itself not inlined, that has code at ELF address ADDRESS: into *ENTRY. False: there is none. */
+bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, uint64_t *entry);
+/* libdw's handle (Dwarf *), which DEBUGINFO owns. */
+struct Dwarf *debuginfo_dwarf(struct debuginfo *debuginfo);
+
 #endif

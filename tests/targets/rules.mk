@@ -3,6 +3,7 @@ TARGETS := $(filter-out build/targets/lib%,$(TARGETS)) build/targets/libshim.so 
            build/targets/allocator-glibc build/targets/sites-static build/targets/libchain.so build/targets/chain-clang build/targets/chain-static-pie \
            build/targets/chain-static-pie-clang build/targets/chain-musl build/targets/chain-musl-static \
            build/targets/chain-musl-clang build/targets/pads build/targets/pads-clang \
+           build/targets/typed-clang build/targets/typed-split build/targets/typed-plain \
            $(addprefix build/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix build/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
            build/targets/bare/chain build/targets/bare/libchain.so \
@@ -19,6 +20,9 @@ build/targets/libmiscompile.so: tests/targets/libmiscompile.c | $(CHECKED)
 
 build/targets/%-stripped: build/targets/%
 	$(call say,STRIP,$@) strip -o $@ $<
+
+build/targets/%-plain: build/targets/%
+	$(call say,STRIP,$@) strip --strip-debug -o $@ $<
 
 build/targets/allocator: tests/targets/allocator.c | $(CHECKED)
 	@mkdir -p $(@D)
@@ -79,6 +83,10 @@ build/targets/pads: tests/targets/pads.cc tests/targets/noinline.h | $(CHECKED)
 build/targets/pads-clang: tests/targets/pads.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(BPF_CLANG)++ $(patsubst -std=%,,$(CHAIN_FLAGS)) -o $@ $<
+
+build/targets/typed-clang: tests/targets/typed.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(BPF_CLANG) $(CHAIN_FLAGS) -gdwarf-4 -o $@ $<
 
 build/targets/libchain.so: tests/targets/libchain.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)

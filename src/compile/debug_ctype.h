@@ -1,0 +1,16 @@
+/* C types that the debug information of the traced program knows: another source behind struct ctype. */
+#ifndef UPLUA_COMPILE_DEBUG_CTYPE_H
+#define UPLUA_COMPILE_DEBUG_CTYPE_H
+
+#include "compile/ctype.h"
+
+/* Its handles begin here and end where those of kernel_ctype.h begin. */
+enum { DEBUG_CTYPES = 1 << 27 };
+
+/* Takes the compiler as context. */
+extern const struct ctype_source debug_ctypes;
+
+/* The handle of the type NUMBER of sym/debugtypes.h; 0 where it has none. */
+int debug_ctype_of(uint32_t number);
+
+#endif

@@ -1,0 +1,67 @@
+#include "probe/debug.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sym/debugfile.h"
+
+/* Where the debug file of ELF would be by its build id, in TEXT: "" where it has none. */
+static const char *looked_for(const struct elffile *elf, char *text, size_t size)
+{
+    uint8_t id[ELFFILE_BUILD_ID_MAX];
+    size_t length = elffile_build_id(elf, id);
+    int used = length < 2 ? 0 : snprintf(text, size, ", which are looked for as " DEBUGFILE_ROOT "/.build-id/%02x/", id[0]);
+    for (size_t i = 1; length >= 2 && i < length; i++)
+        used += snprintf(text + used, size - (size_t)used, "%02x", id[i]);
+    snprintf(text + used, size - (size_t)used, "%s", used ? ".debug" : "");
+    return text;
+}
+
+int debug_open(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo, struct error *err)
+{
+    struct binary *debug = NULL, *common = NULL;
+    const struct binary *from = binary;
+    char file[64 + sizeof DEBUGFILE_ROOT + 2 * ELFFILE_BUILD_ID_MAX];
+    if (!debuginfo_is_in(binary_elf(binary)) && binary_open_debug(binary, &debug) == 0)
+        from = debug;
+    if (binary_open_common(from, &common))
+        common = NULL;
+    int result = debuginfo_open(debuginfo, binary_elf(from), common ? binary_elf(common) : NULL);
+    binary_close(common);
+    binary_close(debug);
+    if (result == -ENODATA)
+        return error_set(err, result, "%s: %s has no debug information, %s\ncompile it with -g, or install its debug symbols%s", text,
+                         binary_module(binary)->name, purpose, looked_for(binary_elf(binary), file, sizeof file));
+    return result < 0 ? error_set(err, result, "%s: cannot read the debug information of %s", text, binary_module(binary)->name) : 0;
+}
+
+/* What is kept, by file. */
+struct kept {
+    dev_t device;
+    ino_t inode;
+    struct timespec changed;
+    struct debuginfo *debuginfo;
+    struct kept *next;
+};
+
+int debug_keep(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo, struct error *err)
+{
+    static struct kept *all;
+    const struct stat *stat = &binary_elf(binary)->stat;
+    for (struct kept *one = all; one; one = one->next)
+        if (one->device == stat->st_dev && one->inode == stat->st_ino && one->changed.tv_sec == stat->st_mtim.tv_sec &&
+            one->changed.tv_nsec == stat->st_mtim.tv_nsec) {
+            *debuginfo = one->debuginfo;
+            return 0;
+        }
+    struct kept *new = calloc(1, sizeof *new);
+    int result = new ? debug_open(binary, text, purpose, debuginfo, err) : error_set(err, -ENOMEM, "out of memory");
+    if (result < 0) {
+        free(new);
+        return result;
+    }
+    *new = (struct kept){stat->st_dev, stat->st_ino, stat->st_mtim, *debuginfo, all};
+    all = new;
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* Parts of variables, as C writes them: ".limits[2].high" of a struct, by debug information. */
+#ifndef UPLUA_PROBE_FIELD_H
+#define UPLUA_PROBE_FIELD_H
+
+#include <stdint.h>
+
+#include "sys/error.h"
+
+/* Where the part is: bytes from the variable's beginning, and how many bytes it has. */
+struct field {
+    uint64_t offset, bytes;
+};
+
+/*
+ * Follows PATH, which begins with '.' or '[', from a variable of the type TYPE (sym/debugtypes.h), called NAME in messages. 0, or -errno with
+ * the reason in ERR: no such field with close matches, an index behind the end, what a pointer leads to, a bitfield.
+ */
+int field_find(uint32_t type, const char *name, const char *path, struct field *field, struct error *err);
+
+#endif

@@ -1,0 +1,17 @@
+/* The parameters of a program's functions as handlers get them: e.args.NAME, by debug information. */
+#ifndef UPLUA_PROBE_PARAMETERS_H
+#define UPLUA_PROBE_PARAMETERS_H
+
+#include "compile/arena.h"
+#include "compile/argument.h"
+#include "probe/probe.h"
+
+/*
+ * The parameters of the function that each of SITES stands for, as a handler at its entry, or AT_RETURN, finds them: *ARGUMENTS and *COUNT, in
+ * ARENA. Several functions have to have the same ones. 0, or -errno with the reason in ERR: no debug information, a site inside of a
+ * function, one that is called in another way than C's.
+ */
+int parameters_find(const struct sites *sites, bool at_return, struct arena *arena, const struct argument **arguments, size_t *count,
+                    struct error *err);
+
+#endif

@@ -1,0 +1,529 @@
+/*
+ * libdw's entries behind numbers. What a file says is not to be trusted: references may go in circles, so that each way along them has an
+ * end.
+ */
+#include "sym/debugtypes.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DEEPEST = 32,        /* of names for names, and of structs in structs */
+    MAX_TYPES = 1 << 20, /* that are asked for in one run */
+    MAX_FIELDS = 1 << 16, /* that one search passes, and parameters of a function */
+};
+
+/* By number - 1. */
+static Dwarf_Die *types;
+static size_t type_count;
+
+static bool attribute_of(Dwarf_Die *entry, unsigned name, Dwarf_Attribute *attribute)
+{
+    return dwarf_attr(entry, name, attribute) != NULL;
+}
+
+static bool number_of(Dwarf_Die *entry, unsigned name, Dwarf_Word *number)
+{
+    Dwarf_Attribute attribute;
+    return attribute_of(entry, name, &attribute) && !dwarf_formudata(&attribute, number);
+}
+
+/* The entry that attribute NAME of ENTRY refers to. */
+static bool referred(Dwarf_Die *entry, unsigned name, Dwarf_Die *result)
+{
+    Dwarf_Attribute attribute;
+    return attribute_of(entry, name, &attribute) && dwarf_formref_die(&attribute, result);
+}
+
+static bool is_structure(int tag)
+{
+    return tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_class_type;
+}
+
+static bool is_other_name(int tag)
+{
+    return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type || tag == DW_TAG_restrict_type ||
+           tag == DW_TAG_atomic_type;
+}
+
+static bool is_pointer(int tag)
+{
+    return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type;
+}
+
+/* --- numbers --- */
+
+/* True if A and B are one and the same type: a named struct, union, enum, typedef or number of one file, seen in two of its units. */
+static bool are_same(Dwarf_Die *a, Dwarf_Die *b)
+{
+    if (a->addr == b->addr)
+        return true;
+    const char *one = dwarf_diename(a), *other = dwarf_diename(b);
+    Dwarf_Word size = 0, other_size = 0, line = 0, other_line = 0;
+    bool sized = number_of(a, DW_AT_byte_size, &size) && number_of(b, DW_AT_byte_size, &other_size);
+    number_of(a, DW_AT_decl_line, &line);
+    number_of(b, DW_AT_decl_line, &other_line);
+    return one && other && dwarf_tag(a) == dwarf_tag(b) && !strcmp(one, other) && sized && size == other_size && line == other_line &&
+           dwarf_cu_getdwarf(a->cu) == dwarf_cu_getdwarf(b->cu);
+}
+
+/* The number of ENTRY, a type; 0 where there is no memory. */
+static uint32_t number_for(Dwarf_Die *entry)
+{
+    for (size_t i = 0; i < type_count; i++)
+        if (are_same(&types[i], entry))
+            return (uint32_t)i + 1;
+    if (type_count >= MAX_TYPES)
+        return 0;
+    if ((type_count & (type_count - 1)) == 0) {
+        Dwarf_Die *larger = realloc(types, (type_count ? 2 * type_count : 1) * sizeof *larger);
+        if (!larger)
+            return 0;
+        types = larger;
+    }
+    types[type_count++] = *entry;
+    return (uint32_t)type_count;
+}
+
+/* The number of the type that ENTRY, a pointer, a field, a variable …, has; 0: none, which is void. */
+static uint32_t type_of(Dwarf_Die *entry)
+{
+    Dwarf_Die at = *entry, next;
+    for (int depth = 0; depth < DEEPEST; depth++) {
+        if (referred(&at, DW_AT_type, &next))
+            return number_for(&next);
+        if (!referred(&at, DW_AT_abstract_origin, &next) && !referred(&at, DW_AT_specification, &next))
+            return 0;
+        at = next;
+    }
+    return 0;
+}
+
+/* --- definitions --- */
+
+/* True if CANDIDATE defines what DECLARATION, of TAG, declares by NAME. */
+static bool defines(Dwarf_Die *candidate, int tag, const char *name)
+{
+    const char *other = dwarf_tag(candidate) == tag ? dwarf_diename(candidate) : NULL;
+    return other && !strcmp(other, name) && !dwarf_hasattr(candidate, DW_AT_declaration);
+}
+
+/* Looks for the definition of DECLARATION in the other units of its file. */
+static bool find_definition(Dwarf_Die *declaration, Dwarf_Die *result)
+{
+    Dwarf *dwarf = dwarf_cu_getdwarf(declaration->cu);
+    const char *name = dwarf_diename(declaration);
+    int tag = dwarf_tag(declaration);
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die unit;
+    while (name && !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL)) {
+        if (dwarf_child(&unit, result))
+            continue;
+        do {
+            if (defines(result, tag, name))
+                return true;
+        } while (!dwarf_siblingof(result, result));
+    }
+    return false;
+}
+
+/* The entry of the type NUMBER without its other names, declarations replaced by what they declare; false: it is void. */
+static bool resolve(uint32_t number, Dwarf_Die *entry)
+{
+    if (!number || number > type_count)
+        return false;
+    *entry = types[number - 1];
+    for (int depth = 0; is_other_name(dwarf_tag(entry)) && depth < DEEPEST; depth++) {
+        Dwarf_Die next;
+        if (!referred(entry, DW_AT_type, &next))
+            return false;
+        *entry = next;
+    }
+    Dwarf_Die definition;
+    if (is_structure(dwarf_tag(entry)) && dwarf_hasattr(entry, DW_AT_declaration) &&
+        (referred(entry, DW_AT_signature, &definition) || find_definition(entry, &definition))) {
+        *entry = definition;
+        types[number - 1] = definition;
+    }
+    return true;
+}
+
+/* --- one type --- */
+
+static void get_number(Dwarf_Die *entry, struct debugtype *result)
+{
+    Dwarf_Word encoding = 0;
+    number_of(entry, DW_AT_encoding, &encoding);
+    bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
+    bool is_integer = is_signed || encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char || encoding == DW_ATE_UTF ||
+                      encoding == DW_ATE_address;
+    bool has_width = result->size == 1 || result->size == 2 || result->size == 4 || result->size == 8 || result->size == 16;
+    if (encoding == DW_ATE_boolean && result->size == 1)
+        result->kind = DEBUGTYPE_BOOLEAN;
+    else if (encoding == DW_ATE_float)
+        result->kind = DEBUGTYPE_FLOAT;
+    else if ((is_integer || encoding == DW_ATE_boolean) && has_width)
+        result->kind = DEBUGTYPE_INTEGER;
+    result->bits = (int)(is_signed ? -8 * (int64_t)result->size : 8 * (int64_t)result->size);
+}
+
+/* Whether one of the values of the enum ENTRY is negative: compilers before DWARF 3 and some after it say no more. */
+static bool has_negative(Dwarf_Die *entry)
+{
+    Dwarf_Die value;
+    int passed = 0;
+    if (dwarf_child(entry, &value))
+        return false;
+    do {
+        Dwarf_Attribute attribute;
+        Dwarf_Sword number;
+        if (attribute_of(&value, DW_AT_const_value, &attribute) && !dwarf_formsdata(&attribute, &number) && number < 0)
+            return true;
+    } while (!dwarf_siblingof(&value, &value) && ++passed < MAX_FIELDS);
+    return false;
+}
+
+static void get_enum(Dwarf_Die *entry, struct debugtype *result)
+{
+    struct debugtype underlying = {0};
+    Dwarf_Word encoding;
+    uint32_t number = type_of(entry);
+    Dwarf_Die base;
+    if (number && resolve(number, &base) && dwarf_tag(&base) == DW_TAG_base_type && !debugtype_get(number, &underlying)) {
+        *result = underlying;
+        return;
+    }
+    if (result->size != 1 && result->size != 2 && result->size != 4 && result->size != 8)
+        return;
+    bool is_signed = number_of(entry, DW_AT_encoding, &encoding) ? encoding == DW_ATE_signed : has_negative(entry);
+    result->kind = DEBUGTYPE_INTEGER;
+    result->bits = (int)(is_signed ? -8 * (int64_t)result->size : 8 * (int64_t)result->size);
+}
+
+/* Elements of the dimension DIMENSION of an array. */
+static uint64_t count_of(Dwarf_Die *dimension)
+{
+    Dwarf_Word count;
+    if (number_of(dimension, DW_AT_count, &count))
+        return count;
+    return number_of(dimension, DW_AT_upper_bound, &count) && count < UINT32_MAX ? count + 1 : 0;
+}
+
+/* Arrays of several dimensions are one entry: their elements are looked for one after the other, which is what COUNT and ELEMENT say. */
+static void get_array(Dwarf_Die *entry, struct debugtype *result)
+{
+    struct debugtype element;
+    Dwarf_Die dimension;
+    unsigned dimensions = 0;
+    result->element = type_of(entry);
+    result->count = 1;
+    if (!dwarf_child(entry, &dimension))
+        do {
+            if (dwarf_tag(&dimension) != DW_TAG_subrange_type)
+                continue;
+            result->count = dimensions++ ? 0 : count_of(&dimension);
+        } while (!dwarf_siblingof(&dimension, &dimension) && dimensions < DEEPEST);
+    if (dimensions != 1 || debugtype_get(result->element, &element))
+        return;
+    result->kind = DEBUGTYPE_ARRAY;
+    result->size = element.size * result->count;
+}
+
+/* How deep the questions for the elements of arrays and of enums have gone. */
+static int depth_of_questions;
+
+int debugtype_get(uint32_t number, struct debugtype *result)
+{
+    Dwarf_Die entry;
+    Dwarf_Word size, convention;
+    *result = (struct debugtype){0};
+    if (number > type_count)
+        return -ENOENT;
+    if (!resolve(number, &entry)) {
+        result->kind = DEBUGTYPE_VOID;
+        return 0;
+    }
+    if (depth_of_questions >= DEEPEST)
+        return -ELOOP;
+    depth_of_questions++;
+    int tag = dwarf_tag(&entry);
+    if (number_of(&entry, DW_AT_byte_size, &size))
+        result->size = size;
+    if (tag == DW_TAG_base_type) {
+        get_number(&entry, result);
+    } else if (tag == DW_TAG_enumeration_type) {
+        get_enum(&entry, result);
+    } else if (is_pointer(tag)) {
+        result->kind = DEBUGTYPE_POINTER;
+        result->size = sizeof(void *);
+        result->element = type_of(&entry);
+    } else if (tag == DW_TAG_array_type) {
+        get_array(&entry, result);
+    } else if (is_structure(tag) && !dwarf_hasattr(&entry, DW_AT_declaration)) {
+        result->kind = DEBUGTYPE_STRUCT;
+        result->by_address = number_of(&entry, DW_AT_calling_convention, &convention) && convention == DW_CC_pass_by_reference;
+    }
+    depth_of_questions--;
+    return 0;
+}
+
+/* --- names --- */
+
+static const char *word_before(int tag)
+{
+    switch (tag) {
+    case DW_TAG_structure_type:
+        return "struct ";
+    case DW_TAG_class_type:
+        return "class ";
+    case DW_TAG_union_type:
+        return "union ";
+    case DW_TAG_enumeration_type:
+        return "enum ";
+    default:
+        return "";
+    }
+}
+
+const char *debugtype_name(uint32_t number, char text[DEBUGTYPE_NAME])
+{
+    char stars[DEEPEST + 1] = "", elements[32] = "";
+    unsigned count = 0;
+    Dwarf_Die entry;
+    for (int depth = 0; number && number <= type_count && depth < DEEPEST; depth++) {
+        entry = types[number - 1];
+        int tag = dwarf_tag(&entry);
+        struct debugtype type;
+        if (tag == DW_TAG_array_type && !*elements && !count && !debugtype_get(number, &type))
+            snprintf(elements, sizeof elements, " [%llu]", (unsigned long long)type.count);
+        else if (is_pointer(tag))
+            memmove(stars + 1, stars, count++), stars[0] = tag == DW_TAG_pointer_type ? '*' : '&';
+        else if (!is_other_name(tag) || tag == DW_TAG_typedef)
+            break;
+        number = type_of(&entry);
+    }
+    const char *name = number ? dwarf_diename(&entry) : "void";
+    int tag = number ? dwarf_tag(&entry) : 0;
+    if (tag == DW_TAG_subroutine_type)
+        name = "(function)";
+    snprintf(text, DEBUGTYPE_NAME, "%s%.100s%s%s%s", word_before(tag), name && *name ? name : "(unnamed)", count ? " " : "", stars, elements);
+    return text;
+}
+
+/* --- fields --- */
+
+/* Where the member ENTRY, which has the type TYPE, lies in a struct that begins at BASE; false where that is only known at run time. */
+static bool place_member(Dwarf_Die *entry, uint64_t base, uint32_t type_number, struct debugfield *field)
+{
+    struct debugtype type = {0};
+    Dwarf_Word bytes = 0, bits = 0, at = 0, storage;
+    Dwarf_Attribute attribute;
+    *field = (struct debugfield){.type = type_number};
+    if (attribute_of(entry, DW_AT_data_member_location, &attribute) && dwarf_formudata(&attribute, &bytes)) {
+        Dwarf_Op *operations;
+        size_t count;
+        if (dwarf_getlocation(&attribute, &operations, &count) || count != 1 || operations->atom != DW_OP_plus_uconst)
+            return false;
+        bytes = operations->number;
+    }
+    if (number_of(entry, DW_AT_bit_size, &bits) && bits && bits <= 64) {
+        if (number_of(entry, DW_AT_data_bit_offset, &at)) {
+            at += 8 * bytes;
+        } else if (number_of(entry, DW_AT_bit_offset, &at)) { /* from the highest bit of where it is stored (DWARF 2 and 3) */
+            if (!number_of(entry, DW_AT_byte_size, &storage))
+                storage = debugtype_get(type_number, &type) ? 0 : type.size;
+            if (storage > 8 || at + bits > 8 * storage)
+                return false;
+            at = 8 * bytes + 8 * storage - at - bits;
+        } else {
+            at = 8 * bytes;
+        }
+        field->offset = base + at / 8;
+        field->first_bit = (int)(at % 8);
+        field->bits = (int)bits;
+        return true;
+    }
+    field->offset = base + bytes;
+    return true;
+}
+
+struct walk {
+    int (*visit)(const struct debugfield *field, void *context);
+    void *context;
+    int passed;
+};
+
+static int walk_fields(Dwarf_Die *structure, uint64_t base, int depth, struct walk *walk)
+{
+    Dwarf_Die entry, inner;
+    int result = 0;
+    if (depth == DEEPEST || dwarf_child(structure, &entry))
+        return 0;
+    do {
+        struct debugfield field;
+        int tag = dwarf_tag(&entry);
+        if (++walk->passed > MAX_FIELDS)
+            return -E2BIG;
+        /* Static members of classes are declarations, in DWARF 5 variables. */
+        if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_hasattr(&entry, DW_AT_external) ||
+            !place_member(&entry, base, type_of(&entry), &field))
+            continue;
+        const char *name = dwarf_diename(&entry);
+        if (name && tag == DW_TAG_member) {
+            field.name = name;
+            result = walk->visit(&field, walk->context);
+        } else if (resolve(field.type, &inner) && is_structure(dwarf_tag(&inner))) {
+            result = walk_fields(&inner, field.offset, depth + 1, walk);
+        }
+    } while (!result && !dwarf_siblingof(&entry, &entry));
+    return result;
+}
+
+int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *field, void *context), void *context)
+{
+    Dwarf_Die structure;
+    if (!resolve(number, &structure) || !is_structure(dwarf_tag(&structure)))
+        return -ENOENT;
+    return walk_fields(&structure, 0, 0, &(struct walk){.visit = visit, .context = context});
+}
+
+struct search {
+    const char *name;
+    struct debugfield *result;
+};
+
+static int take_named(const struct debugfield *field, void *context)
+{
+    const struct search *search = context;
+    if (strcmp(field->name, search->name) != 0)
+        return 0;
+    *search->result = *field;
+    return 1;
+}
+
+int debugtype_field(uint32_t number, const char *name, struct debugfield *result)
+{
+    int found = debugtype_fields(number, take_named, &(struct search){name, result});
+    return found > 0 ? 0 : found < 0 ? found : -ENOENT;
+}
+
+/* --- functions --- */
+
+/* The language of UNIT where its functions are not called as C's are. */
+static const char *foreign_language(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_Go:
+        return "Go";
+    case DW_LANG_Rust:
+        return "Rust";
+    case DW_LANG_Swift:
+        return "Swift";
+    case DW_LANG_OCaml:
+        return "OCaml";
+    case DW_LANG_Haskell:
+        return "Haskell";
+    default:
+        return NULL;
+    }
+}
+
+int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debugfunction *result)
+{
+    Dwarf_Die entry, origin, unit;
+    Dwarf_Word convention;
+    *result = (struct debugfunction){0};
+    if (!debuginfo_function(debuginfo, address, &result->entry) ||
+        !dwarf_offdie(debuginfo_dwarf(debuginfo), result->entry, &entry))
+        return -ENOENT;
+    result->own_convention = number_of(&entry, DW_AT_calling_convention, &convention) && convention == DW_CC_nocall;
+    /* The instance of a function that is inlined elsewhere lacks parameters that it has no use for: the function itself has them. */
+    for (int depth = 0; referred(&entry, DW_AT_abstract_origin, &origin) && depth < DEEPEST; depth++)
+        entry = origin;
+    result->entry = dwarf_dieoffset(&entry);
+    result->result = type_of(&entry);
+    if (dwarf_diecu(&entry, &unit, NULL, NULL))
+        result->foreign = foreign_language(&unit);
+    return 0;
+}
+
+int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunction *function, unsigned number,
+                            struct debugfield *result)
+{
+    Dwarf_Die entry, child, origin;
+    unsigned passed = 0;
+    if (!dwarf_offdie(debuginfo_dwarf(debuginfo), function->entry, &entry))
+        return -ENOENT;
+    if (dwarf_child(&entry, &child))
+        return -ERANGE;
+    do {
+        if (dwarf_tag(&child) != DW_TAG_formal_parameter || passed++ < number)
+            continue;
+        const char *name = dwarf_diename(&child);
+        if (!name && referred(&child, DW_AT_abstract_origin, &origin))
+            name = dwarf_diename(&origin);
+        *result = (struct debugfield){.name = name ? name : "", .type = type_of(&child)};
+        return 0;
+    } while (!dwarf_siblingof(&child, &child) && passed < MAX_FIELDS);
+    return -ERANGE;
+}
+
+/* --- variables --- */
+
+struct variable_search {
+    const char *name;
+    uint64_t address;
+    Dwarf_Die found;
+    bool any, exact;
+};
+
+/* True if VARIABLE lies at ADDRESS, which is told only where that is fixed. */
+static bool lies_at(Dwarf_Die *variable, uint64_t address)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Op *operations;
+    size_t count;
+    return attribute_of(variable, DW_AT_location, &attribute) && !dwarf_getlocation(&attribute, &operations, &count) && count == 1 &&
+           operations->atom == DW_OP_addr && operations->number == address;
+}
+
+/* Looks at the variables below PARENT: its own, those of its namespaces, and the static ones of its functions. */
+static void search_variables(Dwarf_Die *parent, int depth, struct variable_search *search)
+{
+    Dwarf_Die entry, declared;
+    if (depth == DEEPEST || dwarf_child(parent, &entry))
+        return;
+    do {
+        int tag = dwarf_tag(&entry);
+        if (tag == DW_TAG_namespace || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block)
+            search_variables(&entry, depth + 1, search);
+        if (tag != DW_TAG_variable || search->exact)
+            continue;
+        const char *name = dwarf_diename(&entry);
+        if (!name && referred(&entry, DW_AT_specification, &declared))
+            name = dwarf_diename(&declared);
+        search->exact = lies_at(&entry, search->address);
+        bool named = name && !strcmp(name, search->name) && dwarf_hasattr(&entry, DW_AT_location);
+        if (search->exact || (named && !search->any)) {
+            search->found = entry;
+            search->any = true;
+        }
+    } while (!search->exact && !dwarf_siblingof(&entry, &entry));
+}
+
+int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t address, uint32_t *type)
+{
+    struct variable_search search = {.name = name, .address = address};
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die unit;
+    while (!search.exact && !dwarf_get_units(debuginfo_dwarf(debuginfo), cu, &cu, NULL, NULL, &unit, NULL))
+        search_variables(&unit, 0, &search);
+    if (!search.any)
+        return -ENOENT;
+    *type = type_of(&search.found);
+    return 0;
+}

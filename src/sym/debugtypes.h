@@ -1,0 +1,75 @@
+/*
+ * Types, functions and variables as the DWARF of programs describes them. Types go by numbers, which stay the same for as long as the
+ * process lives, as the debuginfo that they come from has to: equal types of one file have one number where they have a name. All return
+ * 0 or a negative errno; -ENOENT: there is none of that name.
+ */
+#ifndef UPLUA_SYM_DEBUGTYPES_H
+#define UPLUA_SYM_DEBUGTYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sym/debuginfo.h"
+
+/* A type, seen through typedefs and qualifiers. */
+struct debugtype {
+    enum debugtype_kind {
+        DEBUGTYPE_OTHER, /* functions, complex numbers, structs that are not defined in the file */
+        DEBUGTYPE_VOID,
+        DEBUGTYPE_INTEGER, /* enums too */
+        DEBUGTYPE_BOOLEAN,
+        DEBUGTYPE_FLOAT,
+        DEBUGTYPE_POINTER, /* C++ references too */
+        DEBUGTYPE_ARRAY,
+        DEBUGTYPE_STRUCT, /* unions and classes too */
+    } kind;
+    uint64_t size;    /* bytes; 0: not known */
+    int bits;         /* of an integer: 8 … 128, negative if signed */
+    uint64_t count;   /* of an array: elements; 0: not declared */
+    uint32_t element; /* what a pointer leads to, or an array consists of */
+    bool by_address;  /* of a struct: C++ passes the address of one instead */
+};
+
+enum { DEBUGTYPE_NAME = 192 };
+
+/* The type NUMBER; 0 is void. */
+int debugtype_get(uint32_t number, struct debugtype *result);
+/* How C writes it: "struct config *", "char [16]". */
+const char *debugtype_name(uint32_t number, char text[DEBUGTYPE_NAME]);
+
+/* A field of a struct or union. */
+struct debugfield {
+    const char *name; /* as long as the debuginfo */
+    uint32_t type;
+    uint64_t offset;     /* bytes */
+    int first_bit, bits; /* of a bitfield: where it starts in the byte at OFFSET, how many; BITS is 0 for others */
+};
+/* The field NAME of the struct NUMBER; those of unnamed members and of base classes count as its own. */
+int debugtype_field(uint32_t number, const char *name, struct debugfield *result);
+/*
+ * Calls VISIT for each field of the struct NUMBER as debugtype_field finds them, until it returns non-zero, which is then
+ * returned. Unnamed members that are no structs are left out.
+ */
+int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *field, void *context), void *context);
+
+/* A function, as its parameters need it. */
+struct debugfunction {
+    uint64_t entry;     /* where it stands in .debug_info */
+    uint32_t result;    /* its type; 0: void */
+    const char *foreign; /* the language that it is written in, where that has a calling convention of its own; or NULL. Static */
+    bool own_convention; /* the compiler says that it is not called as others are */
+};
+/* The function of DEBUGINFO whose code has ADDRESS. */
+int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debugfunction *result);
+/* Parameter NUMBER, from 0, of FUNCTION: OFFSET and bits are 0; "" where it has no name. -ERANGE behind the last. */
+int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunction *function, unsigned number,
+                            struct debugfield *result);
+
+/*
+ * The type of the variable NAME, which lies at ADDRESS; where only variables at other addresses have the name, or at addresses that are not
+ * told, that of the first.
+ */
+int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t address, uint32_t *type);
+
+#endif
