@@ -133,7 +133,7 @@ refused('n = hash() uprobe("./build/targets/typed-plain:many", function(e) n[e.a
 -- --- parts of variables ---
 
 local function watched(what, calls, threads)
-  return target.uplua(([[-e 'n = hash() watch("./build/targets/typed:%s", "w", function(e) n[e.value] = (n[e.value] or 0) + 1 end)
+  return target.uplua(([[-e 'n = count() watch("./build/targets/typed:%s", "w", function(e) n[e.value]:inc() end)
     at_exit(function() local keys, all = {}, 0 for k, v in n:pairs() do keys[#keys + 1] = k all = all + v end table.sort(keys)
       print(#keys, keys[1], keys[#keys], all) end)' -- ./build/targets/typed %d %d]]):format(what, threads or 1, calls))
 end

@@ -22,7 +22,7 @@ local cases = {
   { [[m[e:stack(5)] = 1]], "e:stack%(%) is whole and takes no depth; a tuple of parts does: { e:ustack%(8%), e:kstack%(8%) }" },
   { [[m[e.foo] = 1]], "no field 'foo'; it has time, pid" },
   { [[m[e.ret] = 1]], "e.ret is known when the function returns: use uretprobe" },
-  { [[m[e.args.size] = 1]], "e.args is not available yet" },
+  { [[m[e.args.size] = 1]], "uprobe .* has no argument .size.; it has a, b, c" },
   { [[e.arg0 = 1]], "the event's fields cannot be assigned to; use a local" },
   { [[mm[e.arg0] = 1]], "'mm' is nil: it is not set when the handler is compiled" },
   { [[nothing(e.arg0)]], "'nothing' is nil when the handler is compiled: there is no such function" },
