@@ -30,8 +30,10 @@
 
 #ifdef __x86_64__
 #define INDEXED "8@(%0,%1,8)"
+#define GLOBAL "m"
 #else
 #define INDEXED "8@[%0, %1, lsl 3]"
+#define GLOBAL "r" /* in memory it would be at [x1, #:lo12:global_number], of which x1 is known, and no more */
 #endif
 
 enum { MANY = 101, SOME = 23, FEW = 7 };
@@ -69,7 +71,7 @@ NOINLINE void places(int i)
 
 NOINLINE void global(long thread)
 {
-    PROBE("global", "-8@%0 -8@%1", "m"(global_number), "nor"(thread));
+    PROBE("global", "-8@%0 -8@%1", GLOBAL(global_number), "nor"(thread));
 }
 
 NOINLINE void indexed(const uint64_t *numbers, uint64_t i)
