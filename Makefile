@@ -9,12 +9,13 @@
 # make test-browser  opens flame graphs in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, under libFuzzer
 # make test-vm    boots Debian's kernel 6.1 in qemu, twice, and runs there the tests that ask something of the kernel
+# make ARCH=aarch64   builds for another CPU, with Debian's packages for it, into build/aarch64; test-vm boots that, too
 # make install DESTDIR= PREFIX=/usr/local    make clean
 
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
-BUILD   ?= build
 MACHINE := $(shell uname -m)
+ARCH    := $(MACHINE)
 LUAJIT  ?= luajit
 V       ?= 0
 
@@ -24,9 +25,43 @@ else
 say =
 endif
 
+# --- the CPU that is built for ----------------------------------------------------------------------------------------
+
+HOST_CC := $(CC)
+ifeq ($(ARCH),$(MACHINE))
+OUT      := build
+UPLUA    := uplua
+CLANG     = $(BPF_CLANG)
+MUSL_CC  := musl-gcc
+STRIP    := strip
+OBJCOPY  := objcopy
+PKG      := pkg-config
+INCLUDES := /usr/include
+else ifeq ($(ARCH),aarch64)
+OUT      := build/aarch64
+UPLUA    := $(OUT)/uplua
+SYSROOT  := $(CURDIR)/$(OUT)/sysroot
+CROSS    := aarch64-linux-gnu-
+CC       := $(CROSS)gcc --sysroot=$(SYSROOT)
+CXX      := $(CROSS)g++ --sysroot=$(SYSROOT)
+AR       := $(CROSS)ar
+CLANG     = $(BPF_CLANG) --target=aarch64-linux-gnu --sysroot=$(SYSROOT)
+MUSL_CC  := $(CROSS)gcc -specs $(SYSROOT)/musl.specs
+STRIP    := $(CROSS)strip
+OBJCOPY  := $(CROSS)objcopy
+PKG      := env PKG_CONFIG_LIBDIR=$(SYSROOT)/usr/lib/aarch64-linux-gnu/pkgconfig PKG_CONFIG_SYSROOT_DIR=$(SYSROOT) pkg-config
+INCLUDES := $(SYSROOT)/usr/include
+LUA_FOR  := -a arm64
+# Return addresses are signed, as distributions have it.
+PROTECT  := -mbranch-protection=standard
+else
+$(error ARCH is $(ARCH); this machine builds for $(MACHINE) and aarch64)
+endif
+BUILD   ?= $(OUT)
+
 # --- what there is: new files are picked up by themselves -------------------------------------------------------------
 
-OTHER_ARCH  := $(filter-out src/arch/$(MACHINE).%,$(wildcard src/arch/x86_64.* src/arch/aarch64.*))
+OTHER_ARCH  := $(filter-out src/arch/$(ARCH).%,$(wildcard src/arch/x86_64.* src/arch/aarch64.*))
 C_FILES     := $(filter-out $(OTHER_ARCH),$(wildcard src/*.c src/*/*.c))
 S_FILES     := $(wildcard src/*/*.S)
 LUA_FILES   := $(wildcard lua/*.lua lua/*/*.lua)
@@ -36,23 +71,29 @@ EXAMPLES_C  := $(wildcard examples/*.c)
 
 OBJECTS     := $(C_FILES:src/%.c=$(BUILD)/%.o) $(S_FILES:src/%.S=$(BUILD)/%.o)
 LIBRARY     := $(BUILD)/libuplua.a
-LUA_OBJECTS := $(LUA_FILES:lua/%.lua=build/modules/%.o)
+LUA_OBJECTS := $(LUA_FILES:lua/%.lua=$(OUT)/modules/%.o)
 TESTS       := $(TEST_FILES:tests/c/%.c=$(BUILD)/tests/%)
-TARGETS     := $(TARGETS_C:tests/targets/%.c=build/targets/%)
-EXAMPLES    := $(EXAMPLES_C:examples/%.c=build/examples/%)
+TARGETS     := $(TARGETS_C:tests/targets/%.c=$(OUT)/targets/%)
+EXAMPLES    := $(EXAMPLES_C:examples/%.c=$(OUT)/examples/%)
 
 # --- flags ------------------------------------------------------------------------------------------------------------
 
 PACKAGES := luajit libbpf libelf libdw libtraceevent readline
 ifneq ($(filter-out clean deps,$(or $(MAKECMDGOALS),all)),)
-PACKAGE_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-PACKAGE_LIBS   := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+ifdef SYSROOT
+# make makes what it includes first, and begins again.
+include $(SYSROOT)/made.mk
+$(SYSROOT)/made.mk: tools/sysroot.sh
+	$(call say,FETCH,$(SYSROOT)) tools/sysroot.sh $(ARCH) $(SYSROOT) && touch $@
+endif
+PACKAGE_CFLAGS := $(shell $(PKG) --cflags $(PACKAGES) 2>/dev/null)
+PACKAGE_LIBS   := $(shell $(PKG) --libs $(PACKAGES) 2>/dev/null)
 endif
 
 CFLAGS   ?= -O2 -g
 WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
 CC_FLAGS  = -std=gnu11 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -pthread $(SANITIZE) -D_GNU_SOURCE \
-            -DUPLUA_VERSION='"$(VERSION)"' -Isrc -Ibuild $(PACKAGE_CFLAGS) $(CPPFLAGS)
+            -DUPLUA_VERSION='"$(VERSION)"' -Isrc -I$(OUT) $(PACKAGE_CFLAGS) $(CPPFLAGS)
 LIBS      = $(PACKAGE_LIBS) -lZydis -liberty -llzma -lz -ldl -lm
 # LuaJIT finds the embedded modules and the C functions that Lua calls by FFI through dlsym; the modules' objects, which
 # `luajit -b` writes, do not say that they need no executable stack.
@@ -61,18 +102,18 @@ LD_FLAGS  = $(SANITIZE) -pthread -Wl,-z,noexecstack,-z,relro,-z,now $(LDFLAGS)
 
 .DELETE_ON_ERROR:
 .PHONY: all deps demo test test-vm check tests bench lint asan install clean FORCE
-all: uplua
+all: $(UPLUA)
 
 # --- what is needed ---------------------------------------------------------------------------------------------------
 
-CHECKED := build/.deps-checked
+CHECKED := $(OUT)/.deps-checked
 
 $(CHECKED): tools/deps.sh
-	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh check
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh check $(if $(SYSROOT),$(ARCH))
 	@mkdir -p $(@D) && touch $@
 
 deps:
-	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install
 
 # Objects are made again when the compiler or its flags change, and only then.
 FLAGS = $(CC) $(CC_FLAGS) $(LD_FLAGS)
@@ -85,35 +126,35 @@ $(BUILD)/.flags: export FLAGS := $(FLAGS)
 
 -include bpf/rules.mk
 
-build/opcodes.h: src/compile/opcodes.lua | $(CHECKED)
+$(OUT)/opcodes.h: src/compile/opcodes.lua | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@) $(LUAJIT) $< > $@
 
-build/syscall_names.h: | $(CHECKED)
+$(OUT)/syscall_names.h: | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@) echo '#include <sys/syscall.h>' | $(CC) -E -dM - | \
 	    sed -n 's/^#define __NR_\([a-z][a-z0-9_]*\) .*/CALL(\1)/p' | grep -v '(syscalls)\|(arch_specific' | sort > $@
 
-$(BUILD)/%.o: src/%.c $(BUILD)/.flags | build/opcodes.h build/syscall_names.h
+$(BUILD)/%.o: src/%.c $(BUILD)/.flags | $(OUT)/opcodes.h $(OUT)/syscall_names.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) $(CC_FLAGS) -MMD -MP -c -o $@ $<
 
 # The dependency files do not see an .incbin: name it.
-$(BUILD)/%.o: src/%.S $(BUILD)/.flags | build/opcodes.h
+$(BUILD)/%.o: src/%.S $(BUILD)/.flags | $(OUT)/opcodes.h
 	@mkdir -p $(@D)
-	$(call say,AS,$<) $(CC) $(CC_FLAGS) -Wa,-Ibuild -MMD -MP -c -o $@ $<
-$(BUILD)/compile/library.o: build/library.bpf.o
+	$(call say,AS,$<) $(CC) $(CC_FLAGS) -Wa,-I$(OUT) -MMD -MP -c -o $@ $<
+$(BUILD)/compile/library.o: $(OUT)/library.bpf.o
 
 $(LIBRARY): $(filter-out $(BUILD)/main.o,$(OBJECTS))
 	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
 
 # --- the Lua half: bytecode with line numbers, named "@uplua/hash.lua" ---------------------------------------------------
 
-build/modules/%.o: lua/%.lua | $(CHECKED)
+$(OUT)/modules/%.o: lua/%.lua | $(CHECKED)
 	@mkdir -p $(@D)
-	$(call say,LUA,$<) cd lua && $(LUAJIT) -bg -t o -n $(subst /,.,$*) $*.lua ../$@
+	$(call say,LUA,$<) cd lua && $(LUAJIT) -bg $(LUA_FOR) -t o -n $(subst /,.,$*) $*.lua $(CURDIR)/$@
 
-uplua: $(OBJECTS) $(LUA_OBJECTS) $(BUILD)/.flags
+$(UPLUA): $(OBJECTS) $(LUA_OBJECTS) $(BUILD)/.flags
 	$(call say,LINK,$@) $(CC) $(LD_FLAGS) $(EXPORTS:%=-Wl,--export-dynamic-symbol='%') -o $@ \
 	    $(OBJECTS) $(LUA_OBJECTS) $(LIBS)
 
@@ -124,19 +165,19 @@ $(BUILD)/tests/%: tests/c/%.c $(LIBRARY) $(BUILD)/.flags
 	$(call say,CC,$<) $(CC) $(CC_FLAGS) -Itests/c -MMD -MP -MF $@.d -o $@ $< $(LD_FLAGS) $(LIBRARY) $(LIBS)
 
 # Programs to trace: ordinary code with frame pointers, whatever flags uplua itself is built with.
-build/targets/%: tests/targets/%.c | $(CHECKED)
+$(OUT)/targets/%: tests/targets/%.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	    -pthread -MMD -MP -MF $@.d -o $@ $< -ldl -lutil
 
 -include tests/targets/rules.mk
 
-build/examples/%: examples/%.c $(wildcard examples/*.h) | $(CHECKED)
+$(OUT)/examples/%: examples/%.c $(wildcard examples/*.h) | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	    -pthread -o $@ $<
 
-tests: uplua $(TESTS) $(TARGETS) $(EXAMPLES)
+tests: $(UPLUA) $(TESTS) $(TARGETS) $(EXAMPLES)
 
 test: deps
 	@$(MAKE) --no-print-directory check
@@ -160,21 +201,21 @@ asan-tests: $(TESTS)
 
 # Fetches qemu and a kernel: no part of `make test`.
 test-vm:
-	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install vm
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install vm$(if $(SYSROOT),-$(ARCH))
 	@$(MAKE) --no-print-directory tests
-	@tests/vm/run
+	@ARCH=$(ARCH) tests/vm/run
 
 # What needs a browser: no part of `make test`.
 .PHONY: test-browser
 test-browser:
-	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install browser
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install browser
 	@$(MAKE) --no-print-directory uplua
 	@prove --exec tools/test-one.sh tests/browser/*_test.sh
 
 # Compares stacks with gdb's, on Debian's programs: no part of `make test`.
 .PHONY: test-debugger
 test-debugger:
-	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install debugger
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install debugger
 	@$(MAKE) --no-print-directory uplua
 	@tests/debugger/run
 
@@ -199,7 +240,7 @@ golden: tests
 -include tests/fuzz/rules.mk
 
 bench:
-	@CC='$(CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench
 	@$(MAKE) --no-print-directory bench-programs
 	@tests/bench/run
 	@tests/bench/names

@@ -2,7 +2,8 @@
 # tools/deps.sh check     names the packages that the build and the tests need and that are missing; fails if there are any
 # tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` compares with,
 #                         `install vm` also what `make test-vm` boots another kernel with, `install browser` and `install debugger`
-#                         what `make test-browser` and `make test-debugger` need
+#                         what `make test-browser` and `make test-debugger` need; `check aarch64` and `install vm-aarch64` ask what
+#                         builds with ARCH=aarch64 need, and what boots such a machine
 # Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X. "f X": the file X.
 # "lua X": LuaJIT finds the module X.
 set -u
@@ -40,6 +41,10 @@ END
     [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \
         sqlite3 sqlite3 postgresql psql git git openssl openssl procps pgrep
     [ "$for_what" != browser ] || echo "chromium cmd chromium"
+    case $for_what in
+    *aarch64*) printf '%s cmd %s\n' gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc g++-aarch64-linux-gnu aarch64-linux-gnu-g++ ;;
+    esac
+    [ "$for_what" != vm-aarch64 ] || printf '%s cmd %s\n' qemu-system-arm qemu-system-aarch64 cpio cpio
     [ "$for_what" != vm ] || printf '%s cmd %s\n' qemu-system-x86 qemu-system-x86_64 busybox-static busybox cpio cpio
 }
 
