@@ -14,6 +14,10 @@ terminal, a prompt. A script name without a slash is looked up among the install
   -e, --execute CODE    runs CODE, in which uplua's functions are globals
   -p, --pid PID[,PID]   traces these processes
   -c, --command CMD     starts CMD and traces it; the exit status is CMD's
+      --tid TID[,TID]   traces these threads
+      --follow          traces the processes that the target starts, too, and those that they start
+      --cgroup PATTERN  traces only what runs in these cgroups or below, as in --cgroup 'system.slice/nginx*'
+      --comm NAME       traces only threads of this name; 'NAME*': all that begin so; may be repeated
       --cpu LIST        samples and counts on these CPUs only, as in --cpu 0,2-3
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
@@ -56,6 +60,15 @@ local function parse_pids(word, pids)
   return pids
 end
 
+local LONGEST_NAME = 15 -- that a thread can have: TASK_COMM_LEN without the NUL
+
+-- "redis-server" or "redis*" as the kernel has the names, which cuts them.
+local function parse_comm(name)
+  local word, star = name:match "^([^%z]*[^*?[%z])(%*?)$"
+  if not word or word:find "[*?[]" then wrong("--comm needs a name, or the beginning of one before a '*', as in --comm 'redis*'; got '%s'", name) end
+  return #word > LONGEST_NAME and word:sub(1, LONGEST_NAME) or word .. star
+end
+
 local MOST_CPUS = 1024 -- CPU_SETSIZE
 
 -- "0,2-3" → { 0, 2, 3 }, or nil
@@ -95,8 +108,10 @@ function cli.words(command)
 end
 
 local function set_target(options, field, value)
-  if (options.pids and field ~= "pids") or options.command then
-    wrong("more than one target; give PIDs or one command, by -p, -c or after --")
+  for _, other in ipairs { "pids", "tids", "command" } do
+    if options[other] and (other ~= field or field == "command") then
+      wrong("more than one target; give PIDs or one command, by -p, -c or after --, or threads by --tid")
+    end
   end
   options[field] = value
 end
@@ -112,6 +127,20 @@ local known = {
     local pids = parse_pids(word, options.pids or {})
     if not pids then wrong("-p needs PIDs, as in -p 4242 or -p 4242,4243; got '%s'", word) end
     set_target(options, "pids", pids)
+  end },
+  ["--tid"]      = { value = "TID", set = function(options, word)
+    local tids = parse_pids(word, options.tids or {})
+    if not tids then wrong("--tid needs threads, as in --tid 4242 or --tid 4242,4243; got '%s'", word) end
+    set_target(options, "tids", tids)
+  end },
+  ["--follow"]   = { set = function(options) options.follow = true end },
+  ["--cgroup"]   = { value = "PATTERN", set = function(options, pattern)
+    if options.cgroup then wrong("--cgroup is given twice; one pattern can mean several, as in 'system.slice/*.service'") end
+    options.cgroup = pattern
+  end },
+  ["--comm"]     = { value = "NAME", set = function(options, name)
+    options.comms = options.comms or {}
+    options.comms[#options.comms + 1] = parse_comm(name)
   end },
   ["--command"]  = { value = "CMD", set = function(options, command)
     local words = cli.words(command)
@@ -178,11 +207,17 @@ local function parse_target(options, argv, i)
       return set_target(options, "command", words)
     end
   end
-  if options.pids then wrong("more than one target; give PIDs or one command, by -p, -c or after --") end
+  if options.pids then wrong("more than one target; give PIDs or one command, by -p, -c or after --, or threads by --tid") end
   set_target(options, "pids", pids)
 end
 
--- ARGV ([0] is the program) → { script, arguments, code, pids, command, duration, emit, explain, self, help, version }.
+-- What fits together only once all is known.
+local function check(options)
+  if options.follow and options.tids then wrong("--follow is for processes, not for threads: give -p instead of --tid") end
+  if options.follow and not options.pids and not options.command then wrong("--follow needs a target: PIDs or a command") end
+end
+
+-- ARGV ([0] is the program) → { script, arguments, code, pids, tids, command, follow, cgroup, comms, cpus, duration, emit, explain, self, help, version }.
 -- A wrong command line is an error for which cli.is_usage is true.
 function cli.parse(argv)
   local options = { arguments = {} }
@@ -210,6 +245,7 @@ function cli.parse(argv)
     i = i + 1
   end
   if argv[i] then parse_target(options, argv, i + 1) end
+  check(options)
   return options
 end
 

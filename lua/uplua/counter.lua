@@ -1,6 +1,7 @@
 -- Counting without a handler, as perf stat does: the kernel counts, the script reads when it wants to.
 local core  = require "uplua.core"
 local event = require "uplua.event"
+local options = require "uplua.options"
 local text  = require "uplua.text"
 
 local counter = {}
@@ -89,7 +90,7 @@ local OPTIONS = { cgroup = "string", cpus = "boolean", children = "boolean" }
 -- counter(event | { event, … }, [options]): counts from now on, a command from its start on: in the target's threads, without a target on all CPUs. Several events
 -- are one group, which is counted at the same times. Options: cpus = true (each CPU, whoever runs there), cgroup = "/sys/fs/cgroup/…" (its processes), children = true (those
 -- that the target starts, too). Raises what is wrong with the arguments, and what cannot be counted.
-function counter.counter(what, options)
+function counter.counter(what, given)
   local names = type(what) == "table" and what or { what }
   if #names == 0 then error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2) end
   local events = {}
@@ -99,12 +100,18 @@ function counter.counter(what, options)
     if not found then error(("counter %s: %s"):format(name, message), 2) end
     events[i] = found
   end
-  if options ~= nil and type(options) ~= "table" then error("counter: options are a table", 2) end
-  for key, value in pairs(options or {}) do
+  if given ~= nil and type(given) ~= "table" then error("counter: options are a table", 2) end
+  local chosen = { children = options.follow }
+  for key, value in pairs(given or {}) do
     if not OPTIONS[key] then error(("counter: unknown option '%s'"):format(tostring(key)), 2) end
     if type(value) ~= OPTIONS[key] then error(("counter: %s is a %s"):format(key, OPTIONS[key]), 2) end
+    chosen[key] = value
   end
-  local ok, result = pcall(core.event.count, events, options or {})
+  if options.comms then error("counter: the kernel counts without asking for the threads' names: leave out --comm", 2) end
+  if options.cgroup and not chosen.cgroup then
+    error("counter: --cgroup is for handlers; write counter(event, { cgroup = \"/sys/fs/cgroup/…\" })", 2)
+  end
+  local ok, result = pcall(core.event.count, events, chosen)
   if not ok then error(("counter %s: %s"):format(table.concat(names, ", "), result), 2) end
   local copy = {}
   for i, name in ipairs(names) do copy[i] = name end

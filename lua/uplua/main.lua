@@ -52,10 +52,13 @@ local function open_target(options)
     target.start(options.command)
   elseif options.pids then
     target.attach(options.pids)
+  elseif options.tids then
+    target.attach_threads(options.tids)
   end
+  if options.follow then target.follow() end
 end
 
--- Ends the run, or tells the prompt by calling ended(), when the last process of the target has exited.
+-- Ends the run, or tells the prompt by calling ended(), when the last process or thread of the target has exited.
 local function watch_target(ended)
   local left = 0
   for _, fd in ipairs(target.pidfds()) do
@@ -63,7 +66,7 @@ local function watch_target(ended)
     loop.watch(fd, function()
       loop.unwatch(fd)
       left = left - 1
-      if left == 0 then ended() end
+      if left == 0 then require "uplua.who".wait(ended) end
     end)
   end
 end

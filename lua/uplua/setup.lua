@@ -8,6 +8,7 @@ local object  = require "uplua.object"
 local options = require "uplua.options"
 local output  = require "uplua.output"
 local timing  = require "uplua.timing"
+local who     = require "uplua.who"
 
 local setup = {}
 
@@ -90,7 +91,7 @@ end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
 -- --explain in their place, arguments, what e.args has, as below, or functions, the sites of functions that debug information tells it of, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
--- mapped, true if the target must have mapped its files by then, by_cpu, true if it knows --cpu,
+-- mapped, true if the target must have mapped its files by then, by_cpu, true if it knows --cpu, unfiltered, true if it is for whoever is traced,
 -- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 --
 -- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean", "pointer" (bits,
@@ -165,14 +166,21 @@ local function describe()
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil, at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
-      raw = probe.raw, value_bits = probe.value_bits or 0, functions = probe.functions,
+      raw = probe.raw, value_bits = probe.value_bits or 0, functions = probe.functions, unfiltered = probe.unfiltered,
     }
   end
-  local pids = core.target.pids()
-  return {
-    handlers = handlers, returns = returns, pids = pids, reuse = unwinding, trampoline = trampoline or ANY_TRAMPOLINE,
-    except = #pids == 0 and not options.self and core.system.pid() or nil,
-  }
+  local description = who.describe()
+  description.handlers, description.returns, description.reuse = handlers, returns, unwinding
+  description.trampoline = trampoline or ANY_TRAMPOLINE
+  return description
+end
+
+-- What uplua itself needs for the first setup comes before it.
+local function declare_own()
+  local user = pending
+  pending = {}
+  who.begin()
+  for _, probe in ipairs(user) do pending[#pending + 1] = probe end
 end
 
 -- --emit and --explain: compiles what is pending, writes the object and prints what is in it, as far as asked for.
@@ -215,6 +223,7 @@ end
 -- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
 function setup.commit()
   if #pending == 0 then return end
+  declare_own()
   local probes = pending
   compiler = compiler or core.setup.new()
   capture.begin()
@@ -245,9 +254,9 @@ function setup.commit()
     local walked = loaded:map(stack.TABLES[1]) -- the program's stack, not just the kernel's
     if walked and not next(unwinding) then
       for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
-      stack.unwind(unwinding, #description.pids == 0, core.target.command())
+      stack.unwind(unwinding, who.is_open(), core.target.command())
     end
-    stack.follow(description.pids, core.target.command())
+    stack.follow(who.is_open() and {} or description.pids, core.target.command())
   end
   timing.mark "attach"
   local ready = {}
@@ -258,6 +267,7 @@ function setup.commit()
     list[#list + 1] = { probe, programs[i] }
   end
   attach_all(ready)
+  who.attached()
   timing.mark "attached"
 end
 

@@ -124,22 +124,19 @@ function tracepoint.tracepoint(spec, given, handler)
   if not ok then error("tracepoint " .. message, 2) end
 end
 
--- rawtracepoint(name, handler): HANDLER runs where tracepoint's does, before the kernel makes a record, which is cheaper; e.args.NAME is what
--- the kernel's code gives the tracepoint: pointers lead into the kernel's structures. Raises what is wrong with the arguments.
-function tracepoint.rawtracepoint(spec, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  if type(spec) ~= "string" then error("rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", 2) end
-  setup.check("rawtracepoint", spec, given, handler)
+local function find_raw(spec)
   local name = spec:match "^[%w_]+:([%w_]+)$" or spec
-  local ok, found = pcall(core.kernel.rawtracepoint, name)
-  if not ok then error("rawtracepoint " .. found, 2) end
+  return core.kernel.rawtracepoint(name), name
+end
+
+local function declare_raw(spec, name, found, handler, unfiltered)
   local arguments = core.kernel.parameters(found)
   table.remove(arguments, 1) -- the program's own
   for i, argument in ipairs(arguments) do
     argument.place, argument.offset = argument.place or "context", 8 * (i - 1)
   end
   setup.declare {
-    kind = "rawtracepoint", spec = spec, sites = {}, handler = handler, passed_over = true, arguments = arguments,
+    kind = "rawtracepoint", spec = spec, sites = {}, handler = handler, passed_over = true, arguments = arguments, unfiltered = unfiltered,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
       local attached, result = pcall(core.kernel.attach_rawtracepoint, program.fd, name)
@@ -147,6 +144,23 @@ function tracepoint.rawtracepoint(spec, given, handler)
       link(result)
     end,
   }
+end
+
+-- rawtracepoint(name, handler): HANDLER runs where tracepoint's does, before the kernel makes a record, which is cheaper; e.args.NAME is what
+-- the kernel's code gives the tracepoint: pointers lead into the kernel's structures. Raises what is wrong with the arguments.
+function tracepoint.rawtracepoint(spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  if type(spec) ~= "string" then error("rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", 2) end
+  setup.check("rawtracepoint", spec, given, handler)
+  local ok, found, name = pcall(find_raw, spec)
+  if not ok then error("rawtracepoint " .. found, 2) end
+  declare_raw(spec, name, found, handler)
+end
+
+-- The same for uplua itself: HANDLER runs whoever is traced.
+function tracepoint.unfiltered(name, handler)
+  local found = find_raw(name)
+  declare_raw(name, name, found, handler, true)
 end
 
 return tracepoint

@@ -40,6 +40,7 @@ function watch.watch(where, access, length, given, handler)
     error(("watch: the second argument is what is watched for, \"w\", \"rw\" or \"x\", not %s%s"):format(tostring(access),
           access == "r" and ": CPUs watch for reads only together with writes" or ""), 2)
   end
+  if options.follow then error("watch: an address is one process's, and means nothing in those that --follow adds: leave it out", 2) end
   if #core.target.pids() == 0 and not options.explain and not options.emit then error("watch: this needs a process or a command: -p PID, or -- COMMAND", 2) end
   local place, left, name = resolve(where, access)
   if access == "x" then

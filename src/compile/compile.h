@@ -150,6 +150,7 @@ struct handler {
     const struct sites *sites; /* of a program's function, which e.args are looked for at once a handler asks; else NULL */
     bool arguments_known;      /* they have been */
     bool raw;             /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
+    bool unfiltered;      /* runs whoever is traced: uplua's own */
     bool user_memory;     /* of a kind with KERNEL_MEMORY: here addresses lead to the process's */
     unsigned value_bits;  /* of a watched place that is read or written; 0: it is executed */
     bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */
@@ -166,6 +167,13 @@ struct compile_options {
     const pid_t *pids; /* only these processes; none: all but EXCEPT */
     size_t pid_count;
     pid_t except;             /* 0: nobody is excepted */
+    size_t followed;          /* the shared object, numbered from 1, whose keys are the processes that are traced instead of PIDS; 0: none */
+    const pid_t *tids;        /* only these threads; none: all */
+    size_t tid_count;
+    size_t cgroups;           /* the shared object, numbered from 1, with the ids of cgroups at CGROUP_LEVEL: only what runs below these; 0: none */
+    int cgroup_level;         /* as in bpf_get_current_ancestor_cgroup_id: 0 is the root */
+    const char *const *comms; /* only threads of these names; "redis*" means all that begin so; none: all */
+    size_t comm_count;
     int session_is_return;    /* BTF ids of the session kfuncs; 0: sessions are not available */
     int session_cookie;
     uint32_t attach_types[HANDLER_KINDS]; /* expected attach type of each kind's programs */

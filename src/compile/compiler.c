@@ -114,6 +114,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     struct function *functions = arena_allocate(&compiler->arena, (count + 1) * sizeof *functions);
     for (size_t i = 0; i < compiler->object_count; i++)
         compiler->objects[i]->used = false;
+    filter_use(compiler, options);
     compiler->exits = false;
     for (size_t i = 0; i < count; i++) {
         stop_if_asked(compiler);

@@ -200,6 +200,13 @@ void syscall_recover(struct lower *lower);
 /* Declares where they are kept in RESULT. 0 or -errno. */
 int syscall_declare(struct lower *lower, struct object *result);
 
+/* --- filter.c --- */
+
+/* Marks the shared objects that filters read as used. */
+void filter_use(struct compiler *compiler, const struct compile_options *options);
+/* At the program's start: ends it with IGNORED where what runs is not traced. Sets CONTEXT, PID_TGID and TGID of LOWER. */
+void filter_lower(struct lower *lower, int64_t ignored);
+
 /* --- probe.c --- */
 
 /* What EVENT, one of the entry, is there. */
@@ -207,7 +214,7 @@ struct operand probe_entry_value(struct lower *lower, const struct event_field *
 
 /* The values that the entry half must save, into lower->saved. */
 void probe_find_saved(struct lower *lower);
-/* Filter of processes, and in a return handler the recovery of what was saved. */
+/* Filter of who is traced, and in a return handler the recovery of what was saved. */
 void probe_prologue(struct lower *lower);
 /* Declares the map of what is saved in RESULT where there is one. */
 void probe_declare(struct lower *lower, struct object *result);

@@ -1,6 +1,5 @@
 /*
- * What a handler sees of its probe: the filter of processes in front of it, the event's fields, and for a return handler what
- * the entry of the function left for it. That is one value in the session's cookie where the kernel has sessions; otherwise,
+ * What a handler sees of its probe: the event's fields, and for a return handler what the entry of the function left for it. That is one value in the session's cookie where the kernel has sessions; otherwise,
  * and for more values, an entry of a map keyed by thread and stack pointer, which tells nested and recursive calls apart.
  */
 #include <string.h>
@@ -79,31 +78,6 @@ void probe_find_saved(struct lower *lower)
             lower->saved = arena_grow(function->arena, lower->saved, lower->saved_count, sizeof *lower->saved);
             lower->saved[lower->saved_count++] = (struct saved){ .event = value->event };
         }
-}
-
-/* Ends the program with IGNORED for processes that are not traced. */
-static void filter(struct lower *lower, int64_t ignored)
-{
-    struct program *program = lower->program;
-    const struct compile_options *options = lower->function->options;
-    lower->context = machine_context(program);
-    lower->pid_tgid = machine_call_pure(program, BPF_FUNC_get_current_pid_tgid, NULL, 0);
-    lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
-    if (kind_of(lower)->of_nobody || (!options->pid_count && !options->except))
-        return;
-    struct machine_block *traced = machine_block(program), *other = machine_block(program);
-    other->cold = true;
-    if (!options->pid_count)
-        machine_branch(program, BPF_JEQ, lower->tgid, operand_immediate(options->except), other, traced);
-    for (size_t i = 0; i < options->pid_count; i++) {
-        struct machine_block *next = i + 1 < options->pid_count ? machine_block(program) : other;
-        machine_branch(program, BPF_JEQ, lower->tgid, operand_immediate(options->pids[i]), traced, next);
-        if (next != other)
-            machine_place(program, next);
-    }
-    machine_place(program, other);
-    machine_exit(program, ignored);
-    machine_place(program, traced);
 }
 
 /* The ARGUMENT register, return value … of the context; fails where the CPU has none. */
@@ -287,7 +261,7 @@ void probe_prologue(struct lower *lower)
     lower->program->of_kernel = is_of_kernel(lower);
     lower->program->target = is_called_by_function(lower) ? handler->symbol : NULL;
     lower->program->position = lower->function->position;
-    filter(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
+    filter_lower(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
     if (handler->session)
         session(lower);
     else if (is_return(lower) && is_system_call(lower))
@@ -309,7 +283,7 @@ struct program *probe_entry_half(struct lower *lower)
                                  of_call ? 0 : attach_type_of(lower, kind));
     lower->program->of_kernel = is_of_kernel(lower);
     lower->program->position = lower->function->position;
-    filter(lower, 0);
+    filter_lower(lower, 0);
     if (of_call)
         syscall_save(lower);
     else

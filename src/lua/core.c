@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 
 static const luaL_Reg objects[] = {
+    { "cgroup", cgroup_open_lua },
     { "event", event_open_lua },
     { "kernel", kernel_open_lua },
     { "loop", loop_open_lua },

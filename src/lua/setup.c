@@ -127,16 +127,46 @@ static int compiler_given(lua_State *L)
     return 0;
 }
 
-static pid_t *read_pids(lua_State *L, int index, struct arena *arena, size_t *count)
+/* The numbers in the list that is the field NAME of the table at 2, or none. */
+static const pid_t *read_pids(lua_State *L, const char *name, struct arena *arena, size_t *count)
 {
-    *count = lua_objlen(L, index);
+    lua_getfield(L, 2, name); /* list */
+    *count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
     pid_t *pids = arena_allocate(arena, (*count + 1) * sizeof *pids);
     for (size_t i = 0; i < *count; i++) {
-        lua_rawgeti(L, index, (int)i + 1);
+        lua_rawgeti(L, -1, (int)i + 1);
         pids[i] = (pid_t)lua_tointeger(L, -1);
         lua_pop(L, 1);
     }
+    lua_pop(L, 1);
     return pids;
+}
+
+/* The same of strings. */
+static const char *const *read_strings(lua_State *L, const char *name, struct arena *arena, size_t *count)
+{
+    lua_getfield(L, 2, name); /* list */
+    *count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
+    const char **strings = arena_allocate(arena, (*count + 1) * sizeof *strings);
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, -1, (int)i + 1);
+        strings[i] = string_at(L, lua_gettop(L), arena);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return strings;
+}
+
+/* Who is traced: { pids, except, followed, tids, cgroups, cgroup_level, comms } of the table at 2. */
+static void read_filter(lua_State *L, struct arena *arena, struct compile_options *options)
+{
+    options->pids = read_pids(L, "pids", arena, &options->pid_count);
+    options->tids = read_pids(L, "tids", arena, &options->tid_count);
+    options->comms = read_strings(L, "comms", arena, &options->comm_count);
+    options->except = (pid_t)core_number_field(L, 2, "except");
+    options->followed = (size_t)core_number_field(L, 2, "followed");
+    options->cgroups = (size_t)core_number_field(L, 2, "cgroups");
+    options->cgroup_level = (int)core_number_field(L, 2, "cgroup_level");
 }
 
 /* 1 where this kernel has no function NAME: the code is for another one then, to be looked at (UPLUA_WITH). */
@@ -160,20 +190,17 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
         .source_line = environment_source_line,
         .context = &self->environment,
     };
-    lua_getfield(L, 2, "pids"); /* pids */
-    options.pids = read_pids(L, lua_gettop(L), compiler_arena(self->compiler), &options.pid_count);
-    lua_getfield(L, 2, "except"); /* pids except */
-    options.except = (pid_t)lua_tointeger(L, -1);
-    lua_getfield(L, 2, "trampoline"); /* pids except trampoline */
+    read_filter(L, compiler_arena(self->compiler), &options);
+    lua_getfield(L, 2, "trampoline"); /* trampoline */
     options.return_trampoline = lua_isstring(L, -1) ? strtoull(lua_tostring(L, -1), NULL, 0) : 0;
-    lua_pop(L, 1); /* pids except */
-    lua_getfield(L, 2, "returns"); /* pids except returns */
+    lua_pop(L, 1);
+    lua_getfield(L, 2, "returns"); /* returns */
     if (lua_toboolean(L, -1) && feature_available(FEATURE_SESSION)) {
         options.session_is_return = kernel_function("bpf_session_is_return");
         options.session_cookie = kernel_function("bpf_session_cookie");
         options.session_attach_type = probe_attach_type(ATTACH_SESSION);
     }
-    lua_pop(L, 3);
+    lua_pop(L, 1);
     return options;
 }
 
@@ -369,7 +396,7 @@ static int reuse_maps(lua_State *L, int index, struct object *object)
 }
 
 /*
- * compiler:load{ handlers = { { kind, probe, symbol, names, at_entry, slid, handle }, … }, pids = {…}, except = pid, returns = boolean, reuse = { [map] = fd } }
+ * compiler:load{ handlers = { { kind, probe, symbol, names, at_entry, slid, handle }, … }, pids = {…}, … (read_filter), returns = boolean, reuse = { [map] = fd } }
  * → loaded, handlers, objects
  */
 static int compiler_load(lua_State *L)

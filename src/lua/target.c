@@ -3,9 +3,12 @@
 
 #include <errno.h>
 #include <lauxlib.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "lua/core.h"
+#include "probe/process.h"
 #include "sys/pidfd.h"
 
 static const char type_name[] = "uplua.target";
@@ -24,8 +27,7 @@ static void *new_array(lua_State *L, size_t count, size_t size)
     return lua_newuserdata(L, (count + 1) * size);
 }
 
-/* attach({ pid, ... }) */
-static int lua_target_attach(lua_State *L)
+static int attach(lua_State *L, int (*attach_all)(struct target *target, const pid_t *pids, size_t count, struct error *err))
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     struct target *target = lua_target(L);
@@ -38,9 +40,59 @@ static int lua_target_attach(lua_State *L)
     }
     struct error err;
     target_close(target);
-    if (target_attach(target, pids, count, &err) < 0)
+    if (attach_all(target, pids, count, &err) < 0)
         return core_raise(L, &err);
     return 0;
+}
+
+/* attach({ pid, ... }) */
+static int lua_target_attach(lua_State *L)
+{
+    return attach(L, target_attach);
+}
+
+/* attach_threads({ tid, ... }) */
+static int lua_target_attach_threads(lua_State *L)
+{
+    return attach(L, target_attach_threads);
+}
+
+/* follow(): children are traced, too */
+static int lua_target_follow(lua_State *L)
+{
+    lua_target(L)->follow = true;
+    return 0;
+}
+
+static int add_parent(pid_t pid, pid_t parent, void *context)
+{
+    lua_State *L = context;
+    lua_pushinteger(L, parent);
+    lua_rawseti(L, -2, pid);
+    return 0;
+}
+
+/* parents() → { [pid] = parent's PID, … }: of all processes */
+static int lua_target_parents(lua_State *L)
+{
+    lua_newtable(L);
+    processes_each(add_parent, L);
+    return 1;
+}
+
+/* watch(pid) → a descriptor that is readable once the process has exited, until unwatch(fd); nil where that is so already */
+static int lua_target_watch(lua_State *L)
+{
+    int fd = pidfd_open_process((pid_t)luaL_checkinteger(L, 1));
+    struct pollfd now = { .fd = fd, .events = POLLIN };
+    if (fd < 0)
+        return 0;
+    if (poll(&now, 1, 0) > 0) { /* nobody may have waited for it yet */
+        close(fd);
+        return 0;
+    }
+    lua_pushinteger(L, fd);
+    return 1;
 }
 
 /* start({ word, ... }): the command waits until release() */
@@ -95,25 +147,44 @@ static int lua_target_waits(lua_State *L)
     return 1;
 }
 
-/* pids() → { pid, ... } */
-static int lua_target_pids(lua_State *L)
+static int lua_target_unwatch(lua_State *L)
 {
-    const struct target *target = lua_target(L);
-    lua_createtable(L, (int)target->count, 0);
-    for (size_t i = 0; i < target->count; i++) {
-        lua_pushinteger(L, target->pids[i]);
+    close((int)luaL_checkinteger(L, 1));
+    return 0;
+}
+
+static int push_ids(lua_State *L, const pid_t *ids, size_t count)
+{
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_pushinteger(L, ids[i]);
         lua_rawseti(L, -2, (int)i + 1);
     }
     return 1;
 }
 
-/* pidfds() → { fd, ... }, each readable once its process has exited */
+/* pids() → { pid, ... } */
+static int lua_target_pids(lua_State *L)
+{
+    const struct target *target = lua_target(L);
+    return push_ids(L, target->pids, target->count);
+}
+
+/* tids() → { tid, ... }: the only threads that are traced; none: all */
+static int lua_target_tids(lua_State *L)
+{
+    const struct target *target = lua_target(L);
+    return push_ids(L, target->tids, target->tid_count);
+}
+
+/* pidfds() → { fd, ... }, each readable once its process, or its thread, has exited */
 static int lua_target_pidfds(lua_State *L)
 {
     const struct target *target = lua_target(L);
-    lua_createtable(L, (int)target->count, 0);
-    for (size_t i = 0; i < target->count; i++) {
-        lua_pushinteger(L, target_pidfd(target, i));
+    lua_newtable(L);
+    int fd;
+    for (size_t i = 0; (fd = target_pidfd(target, i)) >= 0; i++) {
+        lua_pushinteger(L, fd);
         lua_rawseti(L, -2, (int)i + 1);
     }
     return 1;
@@ -164,6 +235,9 @@ int target_open_lua(lua_State *L)
         { "attach", lua_target_attach },   { "start", lua_target_start },   { "release", lua_target_release },
         { "pids", lua_target_pids },       { "pidfds", lua_target_pidfds }, { "command", lua_target_command },
         { "status", lua_target_status },   { "signal", lua_target_signal }, { "close", lua_target_close },
+        { "attach_threads", lua_target_attach_threads }, { "tids", lua_target_tids },
+        { "follow", lua_target_follow },   { "parents", lua_target_parents }, { "watch", lua_target_watch },
+        { "unwatch", lua_target_unwatch },
         { "hold", lua_target_hold },       { "go", lua_target_go },         { "waits", lua_target_waits },
         { NULL, NULL },
     };

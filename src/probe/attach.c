@@ -228,13 +228,13 @@ static bool filters_exactly(const struct attach *attach, const struct target *ta
     return attach->kind == ATTACH_ENTRY || target->count == 1;
 }
 
-/* The processes to filter by in ATTACH: none where the kernel cannot, or where there are too many. */
+/* The processes to filter by in ATTACH: none where the kernel cannot, where there are too many, or where others come. */
 static void choose_filter(struct attach *attach, const struct target *target)
 {
     static const pid_t everyone = 0;
     attach->pids = &everyone;
     attach->pid_count = 1;
-    if (target && target->count && target->count <= MAX_FILTERED && filters_exactly(attach, target)) {
+    if (target && target->count && !target->follow && target->count <= MAX_FILTERED && filters_exactly(attach, target)) {
         attach->pids = target->pids;
         attach->pid_count = target->count;
     }

@@ -12,6 +12,7 @@ struct counter {
     const struct event *events; /* only while they are opened */
     size_t count;
     bool threads, children, command;
+    bool alone; /* just these threads, not those that they create */
     int *places;
     int *fds; /* COUNT for each place */
     size_t place_count, capacity;
@@ -45,8 +46,8 @@ static int open_place(struct counter *counter, int place, pid_t pid, int cpu, bo
     for (size_t i = 0; i < counter->count; i++) {
         struct perf_event_attr attr = counter->events[i].attr;
         attr.exclude_idle = 0; /* a clock that is counted is wall time */
-        attr.inherit = counter->threads;
-        attr.inherit_thread = counter->threads && !counter->children;
+        attr.inherit = counter->threads && !counter->alone;
+        attr.inherit_thread = attr.inherit && !counter->children;
         attr.disabled = attr.enable_on_exec = counter->command;
         fds[i] = perf_count_open(&attr, pid, cpu, i > 0 ? fds[0] : -1, in_cgroup);
         if (fds[i] < 0) {
@@ -97,6 +98,7 @@ int counter_open(const struct event *events, size_t count, const struct target *
     counter->count = count;
     counter->children = options->children;
     counter->threads = target->count && !options->cpus && !options->cgroup && !events->some;
+    counter->alone = target->tid_count > 0;
     counter->command = counter->threads && target->command && target->release_fd >= 0;
     int cgroup = options->cgroup ? open(options->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, code;
     if (options->cgroup && cgroup < 0)

@@ -27,7 +27,7 @@ bool event_on_cpu(const struct event *event, int cpu)
 
 bool event_in_threads(const struct event *event, const struct target *target)
 {
-    if (event->once || event->some || is_clock(event) || !target->count)
+    if (event->once || event->some || is_clock(event) || !target->count || target->follow)
         return false;
     struct threads threads;
     if (threads_list(target, &threads))
@@ -119,8 +119,7 @@ static void detach_threads(void *context)
 static int attach_threads(int program, const struct event *event, const struct target *target, struct probe_link *link)
 {
     struct attach attach = {.program = program, .attr = event->attr, .link = link, .first = link->count};
-    attach.attr.inherit = 1;
-    attach.attr.inherit_thread = 1;
+    attach.attr.inherit = attach.attr.inherit_thread = !target->tid_count; /* by threads that come later */
     return threads_open(target, attach_thread, detach_threads, &attach);
 }
 

@@ -18,7 +18,7 @@ struct event {
 /*
  * True if EVENT is attached to each thread of TARGET, so that others do not pay for it and their events do not count into
  * its period: threads created later inherit it. Clocks tick on all CPUs instead, where a thread that goes to sleep need not
- * stop and start them; so does everything if certain CPUs are meant, there is no target, or more threads than descriptors are worth.
+ * stop and start them; so does everything if certain CPUs are meant, there is no target, it is followed, or has more threads than descriptors are worth.
  */
 bool event_in_threads(const struct event *event, const struct target *target);
 

@@ -19,4 +19,10 @@ int process_check_command(const char *path, struct error *err);
 /* The process by whose /proc/PID the file PATH was reached, if it has exited since: PATH leads nowhere then. Else 0. */
 pid_t process_exited(const char *path);
 
+/* The process of thread TID; 0 where there is no such thread. */
+pid_t process_of_thread(pid_t tid);
+
+/* Calls VISIT for each process there is until it returns non-zero, which is returned; 0, or -errno where /proc cannot be read. */
+int processes_each(int (*visit)(pid_t pid, pid_t parent, void *context), void *context);
+
 #endif

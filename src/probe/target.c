@@ -5,26 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "probe/command.h"
 #include "probe/entry.h"
 #include "probe/process.h"
+#include "sys/pidfd.h"
 
 void target_init(struct target *target)
 {
     memset(target, 0, sizeof *target);
     target->release_fd = -1;
     target->status = -1;
-}
-
-/* A descriptor that is closed on exec, as all pidfds are. */
-static int pidfd_open_process(pid_t pid)
-{
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    return fd < 0 ? -errno : fd;
 }
 
 static int add_process(struct target *target, pid_t pid, struct error *err)
@@ -44,8 +37,8 @@ static int add_process(struct target *target, pid_t pid, struct error *err)
         return error_set(err, fd, "no process %d", (int)pid);
     if (fd < 0)
         return error_set(err, fd, "cannot watch process %d: %s", (int)pid, strerror(-fd));
-    target->pids[target->count] = pid;
-    target->pidfds[target->count++] = fd;
+    target->pids[target->count++] = pid;
+    target->pidfds[target->pidfd_count++] = fd;
     return 0;
 }
 
@@ -59,6 +52,46 @@ int target_attach(struct target *target, const pid_t *pids, size_t count, struct
     int result = target->pids && target->pidfds ? 0 : error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; result == 0 && i < count; i++)
         result = add_process(target, pids[i], err);
+    if (result < 0)
+        target_close(target);
+    return result;
+}
+
+/* Adds the thread TID; its process, and the descriptor, stand at the same place. */
+static int add_thread(struct target *target, pid_t tid, struct error *err)
+{
+    for (size_t i = 0; i < target->tid_count; i++)
+        if (target->tids[i] == tid)
+            return 0;
+    pid_t pid = process_of_thread(tid);
+    if (pid <= 0)
+        return error_set(err, -ESRCH, "no thread %d", (int)tid);
+    int result = process_check(pid, err);
+    if (result < 0)
+        return result;
+    int fd = pidfd_open_thread(tid);
+    if (fd == -EINVAL) /* before Linux 6.9 */
+        fd = pidfd_open_process(pid);
+    if (fd < 0)
+        return error_set(err, fd, "cannot watch thread %d: %s", (int)tid, strerror(-fd));
+    target->tids[target->tid_count++] = tid;
+    target->pidfds[target->pidfd_count++] = fd;
+    for (size_t i = 0; i < target->count; i++)
+        if (target->pids[i] == pid)
+            return 0;
+    target->pids[target->count++] = pid;
+    return 0;
+}
+
+int target_attach_threads(struct target *target, const pid_t *tids, size_t count, struct error *err)
+{
+    target_init(target);
+    target->pids = calloc(count, sizeof *target->pids);
+    target->tids = calloc(count, sizeof *target->tids);
+    target->pidfds = calloc(count, sizeof *target->pidfds);
+    int result = target->pids && target->tids && target->pidfds ? 0 : error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = add_thread(target, tids[i], err);
     if (result < 0)
         target_close(target);
     return result;
@@ -89,7 +122,7 @@ int target_start(struct target *target, char *const argv[], struct error *err)
         goto fail;
     }
     target->pidfds[0] = fd;
-    target->count = 1;
+    target->count = target->pidfd_count = 1;
     return 0;
 fail:
     target_close(target);
@@ -148,7 +181,7 @@ void target_continue(struct target *target)
 
 int target_pidfd(const struct target *target, size_t i)
 {
-    return i < target->count ? target->pidfds[i] : -1;
+    return i < target->pidfd_count ? target->pidfds[i] : -1;
 }
 
 int target_status(struct target *target)
@@ -177,9 +210,10 @@ void target_close(struct target *target)
                 continue;
         }
     }
-    for (size_t i = 0; i < target->count; i++)
+    for (size_t i = 0; i < target->pidfd_count; i++)
         close(target->pidfds[i]);
     free(target->pids);
+    free(target->tids);
     free(target->pidfds);
     free(target->program);
     target_init(target);

@@ -11,12 +11,16 @@
 struct target {
     pid_t *pids; /* of a command too, once target_start has created its process */
     size_t count;
+    pid_t *tids; /* the only threads of these processes that are traced; NULL: all */
+    size_t tid_count;
+    bool follow;   /* their children are traced, too, and so on: who that is, the kernel knows (lua/uplua/follow.lua) */
     bool command;  /* pids[0] is a child that waits for target_release */
     char *program; /* the command's resolved executable, else NULL */
     /* private to target.c */
     int release_fd;
     bool held; /* the command stands at its first instruction */
     int *pidfds;
+    size_t pidfd_count; /* of the threads, where there are some, else of the processes */
     int status; /* of a reaped command, else -1 */
 };
 
@@ -25,6 +29,9 @@ void target_init(struct target *target);
 
 /* Traces the COUNT processes PIDS: each must exist ("no process 4242"), be 64-bit (an ELF of this machine's class), and not be a thread id. */
 int target_attach(struct target *target, const pid_t *pids, size_t count, struct error *err);
+
+/* The same for the COUNT threads TIDS and their processes. The target is over when the threads are, before Linux 6.9 when the processes are. */
+int target_attach_threads(struct target *target, const pid_t *tids, size_t count, struct error *err);
 
 /*
  * Forks a child that will execute ARGV (found in $PATH; NULL-terminated) once target_release is called, in its own
@@ -43,7 +50,7 @@ int target_release(struct target *target, struct error *err);
 int target_release_held(struct target *target, struct error *err);
 void target_continue(struct target *target);
 
-/* pidfd of process I, readable when it has exited (for epoll); owned by TARGET. */
+/* pidfd of process or thread I, readable when it has exited (for epoll), -1 behind the last; owned by TARGET. */
 int target_pidfd(const struct target *target, size_t i);
 /* Reaps a command that has exited: its exit status, 128 + signal number if a signal ended it; -1 while it runs. */
 int target_status(struct target *target);

@@ -25,7 +25,9 @@ int threads_list(const struct target *target, struct threads *threads)
 {
     *threads = (struct threads){0};
     int result = 0;
-    for (size_t i = 0; i < target->count && result == 0; i++) {
+    for (size_t i = 0; i < target->tid_count && result == 0; i++)
+        result = add(threads, target->tids[i]);
+    for (size_t i = 0; i < target->count && !target->tid_count && result == 0; i++) {
         char path[64];
         snprintf(path, sizeof path, "/proc/%d/task", (int)target->pids[i]);
         DIR *tasks = opendir(path); /* none: the process has exited */

@@ -1,7 +1,13 @@
-/* Signals through a pidfd: never to a process that merely got the same number. */
+/* Processes and threads by descriptors: never those that merely got the same number. */
 #ifndef UPLUA_SYS_PIDFD_H
 #define UPLUA_SYS_PIDFD_H
 
+#include <sys/types.h>
+
+/* A descriptor of process PID that is readable once it has exited, closed on exec as all of them are (Linux 5.3); or -errno. */
+int pidfd_open_process(pid_t pid);
+/* The same of thread TID (Linux 6.9; -EINVAL before). */
+int pidfd_open_thread(pid_t tid);
 /* Sends SIGNAL to the process of PIDFD (pidfd_send_signal, Linux 5.1). 0 or -errno. */
 int pidfd_signal(int pidfd, int signal);
 

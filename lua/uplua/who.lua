@@ -1,0 +1,40 @@
+-- Who is traced: the target and the options that narrow or widen it, for the handlers of all setups.
+local core    = require "uplua.core"
+local options = require "uplua.options"
+
+local who = {}
+
+local followed, cgroups, level -- shared objects, made with the first setup
+local attached = false -- what fills them
+
+-- Declares what has to be there before the first setup's probes: their attach comes first.
+function who.begin()
+  if options.follow and not attached then followed = require "uplua.follow".begin() end
+  if options.cgroup and not cgroups then cgroups, level = require "uplua.cgroup".begin(options.cgroup) end
+end
+
+-- To be called once the probes of a setup are attached.
+function who.attached()
+  attached = true
+  if followed then require "uplua.follow".add_descendants() end
+end
+
+-- True if processes may be traced that are none of the target's now: all, or those that it starts.
+function who.is_open() return options.follow or #core.target.pids() == 0 end
+
+-- What the compiler needs to know of it (src/lua/setup.c, read_filter).
+function who.describe()
+  local pids = core.target.pids()
+  return {
+    pids = pids, tids = core.target.tids(), comms = options.comms, followed = followed and rawget(followed, "id"),
+    cgroups = cgroups and rawget(cgroups, "id"), cgroup_level = level,
+    except = #pids == 0 and not options.self and core.system.pid() or nil,
+  }
+end
+
+-- Calls ended() when the last that is traced of the target has exited.
+function who.wait(ended)
+  if options.follow then require "uplua.follow".wait(ended) else ended() end
+end
+
+return who

@@ -1,0 +1,132 @@
+/*
+ * Who is traced: the test in front of a handler that ends it for all others. What the run was given, PIDs, threads, names, cgroups, has to hold
+ * all together; of several of a sort one is enough.
+ */
+#include <string.h>
+
+#include "compile/lower.h"
+
+enum { COMM_SIZE = 16 }; /* TASK_COMM_LEN, with the NUL */
+
+static struct shared *object_numbered(const struct compiler *compiler, size_t number)
+{
+    return number && number <= compiler->object_count ? compiler->objects[number - 1] : NULL;
+}
+
+static void use(struct shared *object, const char *name)
+{
+    if (!object)
+        return;
+    object->used = true;
+    object->name = object->name ? object->name : name;
+}
+
+void filter_use(struct compiler *compiler, const struct compile_options *options)
+{
+    use(object_numbered(compiler, options->followed), "followed");
+    use(object_numbered(compiler, options->cgroups), "cgroups");
+}
+
+/* A block that ends the program with IGNORED. */
+static struct machine_block *ignore(struct lower *lower, int64_t ignored)
+{
+    struct machine_block *other = machine_block(lower->program), *before = lower->program->block;
+    other->cold = true;
+    machine_place(lower->program, other);
+    machine_exit(lower->program, ignored);
+    lower->program->block = before;
+    return other;
+}
+
+/* Goes on where NUMBER is one of the COUNT NUMBERS. */
+static void expect_one_of(struct lower *lower, struct operand number, const pid_t *numbers, size_t count, int64_t ignored)
+{
+    struct program *program = lower->program;
+    struct machine_block *traced = machine_block(program), *other = machine_block(program);
+    other->cold = true;
+    for (size_t i = 0; i < count; i++) {
+        struct machine_block *next = i + 1 < count ? machine_block(program) : other;
+        machine_branch(program, BPF_JEQ, number, operand_immediate(numbers[i]), traced, next);
+        machine_place(program, next);
+    }
+    machine_exit(program, ignored);
+    machine_place(program, traced);
+}
+
+/* Goes on where MAP has an element for the 64-bit NUMBER. */
+static void expect_element(struct lower *lower, const struct shared *map, struct operand number, int64_t ignored)
+{
+    struct slot *key = program_slot(lower->program, 8);
+    machine_store(lower->program, BPF_DW, operand_slot(key, 0), 0, number);
+    struct operand found = share_lookup(lower, map->map_name, operand_slot(key, 0));
+    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), ignore(lower, ignored));
+}
+
+/* Goes on where the bytes at NAME begin with the SIZE bytes of WANTED; to OTHERWISE if not. */
+static void expect_bytes(struct lower *lower, struct slot *name, const char *wanted, size_t size, struct machine_block *otherwise)
+{
+    static const struct { size_t size; uint8_t code; } pieces[] = { { 8, BPF_DW }, { 4, BPF_W }, { 2, BPF_H }, { 1, BPF_B } };
+    struct program *program = lower->program;
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+        for (; size - at >= pieces[i].size; at += pieces[i].size) {
+            uint64_t bytes = 0;
+            memcpy(&bytes, wanted + at, pieces[i].size); /* both CPUs are little endian */
+            struct operand is = machine_load(program, pieces[i].code, operand_slot(name, 0), (int64_t)at);
+            struct operand number = operand_immediate((int64_t)bytes);
+            if ((int64_t)bytes != (int32_t)bytes)
+                number = machine_alu(program, BPF_MOV, number, number);
+            lower_continue_if(lower, BPF_JEQ, is, number, otherwise);
+        }
+}
+
+/* Goes on where the thread has one of the names: a whole one, with its NUL, or the beginning before a "*". */
+static void expect_name(struct lower *lower, const struct compile_options *options, int64_t ignored)
+{
+    struct program *program = lower->program;
+    struct slot *name = program_slot(program, COMM_SIZE);
+    for (int i = 0; i < COMM_SIZE; i += 8) /* where the helper fails, it writes nothing */
+        machine_store(program, BPF_DW, operand_slot(name, 0), i, operand_immediate(0));
+    struct operand args[] = { operand_slot(name, 0), operand_immediate(COMM_SIZE) };
+    machine_call(program, BPF_FUNC_get_current_comm, args, 2);
+    struct machine_block *traced = machine_block(program), *other = ignore(lower, ignored);
+    for (size_t i = 0; i < options->comm_count; i++) {
+        const char *wanted = options->comms[i];
+        size_t length = strlen(wanted);
+        bool prefix = length && wanted[length - 1] == '*';
+        struct machine_block *next = i + 1 < options->comm_count ? machine_block(program) : other;
+        expect_bytes(lower, name, wanted, prefix ? length - 1 : length + 1, next);
+        machine_jump(program, traced);
+        if (next != other)
+            machine_place(program, next);
+    }
+    machine_place(program, traced);
+}
+
+void filter_lower(struct lower *lower, int64_t ignored)
+{
+    struct program *program = lower->program;
+    const struct handler *handler = lower->function->handler;
+    const struct compile_options *options = lower->function->options;
+    const struct shared *followed = object_numbered(lower->compiler, options->followed);
+    const struct shared *cgroups = object_numbered(lower->compiler, options->cgroups);
+    lower->context = machine_context(program);
+    lower->pid_tgid = machine_call_pure(program, BPF_FUNC_get_current_pid_tgid, NULL, 0);
+    lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
+    if (handler->unfiltered || probe_kind_of(handler->kind)->of_nobody)
+        return;
+    if (followed)
+        expect_element(lower, followed, lower->tgid, ignored);
+    else if (options->pid_count)
+        expect_one_of(lower, lower->tgid, options->pids, options->pid_count, ignored);
+    else if (options->except)
+        lower_continue_if(lower, BPF_JNE, lower->tgid, operand_immediate(options->except), ignore(lower, ignored));
+    if (options->tid_count)
+        expect_one_of(lower, machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid), options->tids, options->tid_count, ignored);
+    if (cgroups) {
+        struct operand level = operand_immediate(options->cgroup_level);
+        expect_element(lower, cgroups, machine_call_pure(program, BPF_FUNC_get_current_ancestor_cgroup_id, &level, 1), ignored);
+    }
+    if (options->comm_count)
+        expect_name(lower, options, ignored);
+}

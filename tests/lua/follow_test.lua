@@ -1,0 +1,102 @@
+-- --follow: what the target starts is traced from its first instruction on, in each kind of probe.
+local tap = require "tap"
+local target = require "target"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local FAMILY = "./build/targets/family"
+local CHILDREN, HITS = 23, 101
+local ALL = CHILDREN * 2 * HITS + CHILDREN -- with main's own
+
+local function uprobes(report)
+  return ([['
+    local up = require "uplua"
+    local hits, forked, calls, returns = up.count(), up.count(), up.count(), up.count()
+    up.uprobe("%s:hit", function(e) hits[e.pid]:inc() end)
+    up.uprobe("%s:forked", function(e) forked:inc() end)
+    up.uretprobe("%s:hit", function(e) if e.arg0 == 22 then returns:inc() end end)
+    up.syscall("getppid", function(e) if e.comm == "family" or e.comm == "exe" then calls:inc() end end) -- a shell makes one, too
+    local function show()
+      local pids, total, whole = 0, 0, 0
+      for _, n in hits:pairs() do
+        pids, total = pids + 1, total + n
+        if n == 101 then whole = whole + 1 end
+      end
+      print("seen", total, pids, whole, forked:get(), calls:get(), returns:get())
+    end
+    %s']]):format(FAMILY, FAMILY, FAMILY, report or "up.at_exit(show)")
+end
+
+local function seen(run) return run.out:match "seen\t([^\n]*)" end
+
+local ARMED = 'up.after(0, function() io.stderr:write "tracing\\n" end) up.at_exit(show)'
+local EVERYBODY = ("%d\t%d\t%d\t%d\t%d\t%d"):format(ALL, 2 * CHILDREN + 1, 2 * CHILDREN, CHILDREN, ALL, 2 * CHILDREN + 1)
+
+local run = target.uplua("--follow -e " .. uprobes() .. " -- " .. FAMILY)
+is(seen(run), EVERYBODY, "23 children, which execute a program, and their children: each of their calls")
+is(run.err, "", "nothing was lost")
+is(run.status, 0, "the command's status")
+
+is(seen(target.uplua("-e " .. uprobes() .. " -- " .. FAMILY)), "23\t1\t0\t0\t23\t1", "without --follow only the command's own")
+is(seen(target.uplua("--follow -e " .. uprobes() .. " -- " .. FAMILY .. " thread")), "101\t1\t1\t0\t101\t1", "a child that another thread starts")
+
+run = target.uplua("--follow -e " .. uprobes() .. (" -- sh -c '%s & exit 7'"):format(FAMILY))
+is(seen(run), EVERYBODY, "the run goes on until the last that was started has exited")
+is(run.status, 7, "and its status is that of the command")
+
+run = target.attached(FAMILY .. " stay", "--follow -e " .. uprobes(ARMED))
+is(seen(run), EVERYBODY, "those that a running process starts")
+run = target.attached(FAMILY .. " early", "--follow -e " .. uprobes(ARMED), true)
+is(seen(run), "202\t2\t2\t0\t202\t2", "a child that was there already, and its own")
+is(run.status, 0, "the run ends when the last has exited")
+
+-- The list of those who are traced: what has exited goes, once the kernel has forgotten it.
+run = target.shell(([[
+  set -m
+  mkfifo "$D/in"
+  %s stay <"$D/in" >"$D/target" &
+  program=$!
+  exec 7>"$D/in"
+  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  ./uplua --duration 100 --follow -e %s -- $program >"$D/out" 2>"$D/err" 7>&- </dev/null &
+  uplua=$!
+  until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+  printf x >&7
+  wait $uplua]]):format(FAMILY, uprobes [[
+  local follow, pid = require "uplua.follow", require "uplua.core".target.pids()[1]
+  up.after(0, function() io.stderr:write "tracing\n" end)
+  up.every(0.02, function()
+    local list = follow.pids()
+    if forked:get() == 23 and #list == 1 then
+      print("left", list[1] == pid)
+      up.exit()
+    end
+  end)
+  up.at_exit(show)]]))
+like(run.out, "left\ttrue\n", "children that are gone are removed from the kernel's list")
+is(seen(run), EVERYBODY, "… once all that they did was seen")
+
+run = target.uplua([[--follow -e 's = count() uprobe("]] .. FAMILY .. [[:hit", function(e) s[e:ustack()]:inc() end)
+  at_exit(function() for stack, n in s:pairs() do print("stack", stack:folded(), n) end end)' -- ]] .. FAMILY)
+local stacks, whole = 0, 0
+for folded, n in run.out:gmatch "stack\t(%S+)\t(%d+)" do
+  stacks = stacks + 1
+  if n == "101" and folded:find ";main;child;hits;hit$" then whole = whole + 1 end
+end
+is(stacks, 2 * CHILDREN + 1, "a stack for each process")
+is(whole, 2 * CHILDREN, "which have names, of processes that are gone by now")
+is(run.err, "", "and are complete")
+
+like(target.uplua("--follow --explain -e " .. uprobes() .. " -- true").out, "maps     followed", "--explain shows the look-up")
+
+local function refused(arguments, want, what, status)
+  run = target.uplua(arguments)
+  like(run.err, want, what)
+  is(run.status, status, "… with its status")
+end
+refused("--follow -e 'uprobe(\"libc:malloc\", function() end)'", "%-%-follow needs a target: PIDs or a command", "--follow without a target", 2)
+refused("--follow --tid 1 -e 'print(1)'", "%-%-follow is for processes, not for threads", "--follow of a thread", 2)
+refused("--follow -e 'watch(0x1000, \"w\", 8, function() end)' -- true", "watch: an address is one process's, and means nothing in those that %-%-follow adds",
+        "a watchpoint with --follow", 1)
+
+target.done()
+tap.done_testing()
