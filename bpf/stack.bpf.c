@@ -3,10 +3,11 @@
  * named by a 64-bit hash of their process and frames. A handler gets the id; the script side reads the frames when it
  * prints.
  *
- * Speed: the stack's memory is read in windows of 2 KiB (100 ns each, where reading every frame by itself costs 60 ns
- * a frame), the rules of code addresses are kept in a cache, and so are the ids of stacks that are known. Nearly all
- * frames are taken by a loop without calls (take_plain_frame): with one in it, whatever the loop changes would have
- * to go through memory, which costs 3 ns a frame of 12.
+ * Speed: the stack's memory is read in one piece, up to where the last walk ended (window_size), where reading every
+ * frame by itself costs 60 ns a frame. The rules of code addresses are kept in a cache, and so are the ids of stacks
+ * that are known. Nearly all frames are taken by a loop without calls (take_plain_frame): with one in it, whatever
+ * the loop changes would have to go through memory. A frame takes 6 ns. Most of that is waiting for two words of
+ * memory, its rule and its return address, since each says where the next is.
  *
  * The verifier: uplua_ustack needs the context and is therefore hidden, which means verified again for each call, and
  * short. The walk is a global function of numbers, which is verified once in a program. It begins with numbers from a map's
@@ -22,7 +23,9 @@
 #include "walk.h"
 
 enum {
-    WINDOW = 2048,
+    WINDOW = 8192,
+    USUAL_WINDOW = 2048, /* of a stack whose top is not known */
+    LARGEST_STACK = 1 << 18, /* whose top is believed to be known */
     PAGE = 4096, /* the smallest unit that a read can fail in */
     WORD = 8,
     SLOTS = 4,       /* probes that can be under way at once on one CPU */
@@ -39,7 +42,8 @@ struct scratch {
     __u64 ip, sp, fp; /* of the frame at work; SP lies behind the return address that IP is */
     __u64 back;       /* 1: IP is a return address: the call before it counts; 0: it is where the frame stands */
     __u64 link;       /* the link register, where that may hold a return address */
-    __u64 start, last; /* the window holds the user's memory from START to the word at START + LAST */
+    __u64 start, size; /* the window holds SIZE bytes of the user's memory from START on */
+    __u64 top;         /* where the last walk ended, which mostly was the same stack's */
     __u64 tag;         /* of the process's mappings; 0: they are unknown; -1: there are no tables at all; kept for the next walk … */
     __u64 changes;     /* … as long as this is uplua_unwind_changes */
     __u64 guessed;     /* the number of the frame that was found by a frame pointer that may be none; 0 stands for none */
@@ -133,23 +137,41 @@ static __always_inline void put_again(struct stack *stack, __u64 id, struct rule
 }
 
 /*
- * Reads the window from ADDRESS on; false if nothing can be read. It may reach beyond the end of the stack, where
- * nothing is: then it ends with the page. (Above main and above a thread's first frame lie more than 2 KiB, mostly.)
+ * How much of the stack from ADDRESS on to read at once: all of it, if its top is known, since beginning a read
+ * costs as much as 6 KiB of it. Where the top is not known, the window may reach beyond it, where nothing is, and a
+ * read that fails costs ten others. (Above main and above a thread's first frame lie more than 2 KiB, mostly.)
  */
-long uplua_stack_fill(struct scratch *scratch, long address)
+static __always_inline __u64 window_size(const struct scratch *scratch, __u64 address, __u64 least)
+{
+    __u64 size = scratch->top - address, most = (scratch->limit + 2) * (WINDOW / 64);
+    if (size - 1 >= LARGEST_STACK)
+        size = USUAL_WINDOW;
+    if (size > most)
+        size = most;
+    if (size < least) /* the other walk's top was not this stack's */
+        size = least;
+    OPAQUE(size);
+    return size < WINDOW ? size : WINDOW;
+}
+
+/*
+ * Reads the window from ADDRESS on, LEAST bytes or more; false if nothing can be read. It ends with the page if the next
+ * one is missing.
+ */
+long uplua_stack_fill(struct scratch *scratch, long address, long least)
 {
     if (!scratch)
         return 0;
+    __u64 size = window_size(scratch, address, least), left = PAGE - (address & (PAGE - 1));
     scratch->start = address;
-    scratch->last = WINDOW - WORD;
-    if (!bpf_probe_read_user(scratch->window, WINDOW, (void *)address))
+    scratch->size = size;
+    if (!bpf_probe_read_user(scratch->window, size, (void *)address))
         return 1;
-    __u64 size = PAGE - (address & (PAGE - 1));
-    OPAQUE(size);
-    if (size >= WINDOW) /* it lies in one page */
+    OPAQUE(left);
+    if (left >= size || left > PAGE) /* it lies in one page */
         return 0;
-    scratch->last = size - WORD;
-    return !bpf_probe_read_user(scratch->window, size & (WINDOW - 1), (void *)address);
+    scratch->size = left;
+    return !bpf_probe_read_user(scratch->window, left, (void *)address);
 }
 
 /* The word at AT of the window; the mask is for the verifier. */
@@ -183,7 +205,7 @@ long uplua_stack_special(struct scratch *scratch, long number)
         scratch->link = CODE_ADDRESS(peek(sp + SIGNAL_LINK)); /* a leaf function may have been interrupted */
 #endif
         scratch->back = 0;
-        scratch->start = -1;
+        scratch->size = 0;
         return 1;
     }
     if (kind != RULE_DEREF && kind != RULE_DEREF_BASE)
@@ -229,12 +251,12 @@ long uplua_stack_climb(struct scratch *scratch, long number)
         return 0;
     __u64 link = cfa + RULE_LINK(rule), frame = RULE_FRAME(rule) ? cfa + RULE_FRAME(rule) : link;
     __u64 link_at = link - scratch->start, frame_at = frame - scratch->start;
-    if (link_at > scratch->last || frame_at > scratch->last) {
-        if (!uplua_stack_fill(scratch, link < frame ? link : frame))
+    if (link_at >= scratch->size || frame_at >= scratch->size) {
+        if (!uplua_stack_fill(scratch, link < frame ? link : frame, WORD + (link < frame ? frame - link : link - frame)))
             return 0;
         link_at = link - scratch->start;
         frame_at = frame - scratch->start;
-        if (link_at > scratch->last || frame_at > scratch->last)
+        if (link_at >= scratch->size || frame_at >= scratch->size)
             return 0;
     }
     if (RULE_FRAME(rule))
@@ -270,34 +292,39 @@ long uplua_stack_odd(struct scratch *scratch, long address)
     return 0;
 }
 
-/* What the walk changes at each frame, as local variables. */
+/* What the walk changes at each frame, as local variables. SP: from the window's start. */
 struct climber {
-    __u64 ip, sp, fp, back, count, hash;
+    __u64 ip, sp, fp, count, hash;
 };
 
 static __always_inline struct climber begin_climb(const struct scratch *scratch)
 {
-    return (struct climber){scratch->ip, scratch->sp, scratch->fp, scratch->back, scratch->count, scratch->hash};
+    return (struct climber){scratch->ip, scratch->sp - scratch->start, scratch->fp, scratch->count, scratch->hash};
 }
 
 static __always_inline void end_climb(struct scratch *scratch, struct climber at)
 {
     scratch->ip = at.ip;
-    scratch->sp = at.sp;
+    scratch->sp = at.sp + scratch->start;
     scratch->fp = at.fp;
-    scratch->back = at.back;
     scratch->count = at.count;
     scratch->hash = at.hash;
 }
 
-/* The cache's rule for PC, 0 where it has none. */
-static __always_inline __u64 cached_rule(const struct rule_cache *cache, __u64 tag, __u64 pc)
+/* The cache's rule for the return address LINK, 0 where it has none. */
+static __always_inline __u64 cached_rule(const struct rule_cache *cache, __u64 tag, __u64 link)
 {
-    __u64 key = rule_key(tag, pc), i = rule_index(tag, pc), rule = cache->entries[i].rule;
+    __u64 key = rule_key(tag, link), i = rule_index(tag, link), rule = cache->entries[i].rule;
     if (cache->entries[i].check == (key ^ rule))
         return rule;
     rule = cache->entries[i + 1].rule;
     return cache->entries[i + 1].check == (key ^ rule) ? rule : 0;
+}
+
+/* The hash of frames, of which IP is the last; the id is a better mix of it. */
+static __always_inline __u64 hash_frame(__u64 hash, __u64 ip)
+{
+    return (hash ^ ip) * 0xff51afd7ed558ccdull;
 }
 
 static __always_inline void keep_frame(struct scratch *scratch, struct climber *at)
@@ -305,30 +332,46 @@ static __always_inline void keep_frame(struct scratch *scratch, struct climber *
     OPAQUE(at->count);
     scratch->stack.frames[at->count & STACK_FRAMES] = at->ip; /* the mask is for the verifier */
     at->count++;
-    at->hash = mix(at->hash, at->ip);
+    at->hash = hash_frame(at->hash, at->ip);
 }
 
+/* The return address that RULE finds below the CFA, which lies at AT in the window. */
+#if RETURN_ADDRESS_ON_STACK
+#define SAVED_LINK(scratch, at, rule)                                                                                  \
+    (*(const __u64 *)((const char *)(scratch) + (at) + __builtin_offsetof(struct scratch, window) - WORD))
+#else
+#define SAVED_LINK(scratch, at, rule) CODE_ADDRESS(WINDOW_WORD(scratch, (at) + PLAIN_LINK(rule)))
+#endif
+
 /*
- * Takes the frame AT and goes on to its caller's, if it is as nearly all are: with a plain rule, which the cache has, and
- * in the window. Otherwise nothing has happened. It calls nothing, so that a loop of it has its variables in registers.
+ * Takes the frame AT, which is a call's, and goes on to its caller's, if it is as nearly all are: with a plain rule,
+ * which the cache has, and in the window. Otherwise nothing has happened. It calls nothing, so that a loop of it has
+ * its variables in registers; and what the next frame waits for is kept short: the checks are of what it does not
+ * wait for.
  */
 static __always_inline int take_plain_frame(struct scratch *scratch, const struct rule_cache *cache, struct climber *at)
 {
-    if (at->count >= scratch->limit)
+    __u64 rule = cached_rule(cache, scratch->tag, at->ip), cfa;
+    if ((__s64)rule > 0) {
+        cfa = at->sp + (rule >> 40);
+    } else if (IS_BY_FRAME_POINTER(rule)) {
+        cfa = at->fp - scratch->start + RULE_OFFSET(rule);
+        if (cfa - at->sp > LARGEST_FRAME || cfa & 7 || cfa + RULE_FRAME(rule) > scratch->size ||
+            cfa + PLAIN_LINK(rule) > scratch->size)
+            return 0;
+    } else {
         return 0;
-    __u64 rule = cached_rule(cache, scratch->tag, at->ip - at->back);
-    __u64 shape = rule & PLAIN_MASK, cfa = (shape == PLAIN_BY_STACK_POINTER ? at->sp : at->fp) + RULE_OFFSET(rule);
-    __u64 link_at = cfa + PLAIN_LINK(rule) - scratch->start, frame_at = link_at - PLAIN_LINK(rule) + RULE_FRAME(rule);
-    int plain = HAS_PLAIN_LINK(rule) & (shape == PLAIN_BY_STACK_POINTER || shape == PLAIN_BY_FRAME_POINTER);
-    if (!plain || cfa - at->sp > LARGEST_FRAME || cfa & 7 || link_at > scratch->last ||
-        (RULE_FRAME(rule) && frame_at > scratch->last))
+    }
+    if (at->count >= scratch->limit || cfa > scratch->size)
+        return 0;
+    OPAQUE(cfa);
+    if (cfa > WINDOW)
         return 0;
     keep_frame(scratch, at);
     if (RULE_FRAME(rule))
-        at->fp = WINDOW_WORD(scratch, frame_at);
-    at->ip = CODE_ADDRESS(WINDOW_WORD(scratch, link_at));
+        at->fp = WINDOW_WORD(scratch, cfa + RULE_FRAME(rule));
+    at->ip = SAVED_LINK(scratch, cfa, rule);
     at->sp = cfa;
-    at->back = 1;
     return 1;
 }
 
@@ -343,9 +386,9 @@ static __always_inline int take_frame(struct scratch *scratch, struct rule_cache
         scratch->end = at->count == STACK_FRAMES ? STACK_CUT : STACK_WHOLE;
         return 0;
     }
-    __u64 tag = scratch->tag, pc = at->ip - at->back, rule = cached_rule(cache, tag, pc);
+    __u64 tag = scratch->tag, link = at->ip + 1 - scratch->back, rule = cached_rule(cache, tag, link);
     if (!rule)
-        rule = uplua_unwind_rule(cache, tag, pc);
+        rule = uplua_unwind_rule(cache, tag, link);
     __u64 before = at->hash;
     keep_frame(scratch, at);
     scratch->count = at->count;
@@ -381,11 +424,11 @@ static __always_inline struct scratch *prepare(long ip, long sp, long fp, long l
     scratch->end = STACK_UNREADABLE;
     scratch->stack.tgid = tgid;
     scratch->hash = mix(tgid, 0);
-    __u64 filled = uplua_stack_fill(scratch, sp);
+    __u64 filled = uplua_stack_fill(scratch, sp, WORD);
     if (depth & AT_ENTRY) { /* needs no table */
         scratch->stack.frames[0] = ip;
         scratch->count = 1;
-        scratch->hash = mix(scratch->hash, ip);
+        scratch->hash = hash_frame(scratch->hash, ip);
         scratch->ip = !RETURN_ADDRESS_ON_STACK ? scratch->link : filled ? scratch->window[0] : 0;
         scratch->sp = sp + 8 * RETURN_ADDRESS_ON_STACK;
         scratch->back = 1;
@@ -413,6 +456,7 @@ static __always_inline long finish(struct scratch *scratch, struct rule_cache *c
         lose(STACK_LOST_DEPTH);
     scratch->stack.count = scratch->count;
     scratch->stack.end = end;
+    scratch->top = scratch->sp;
     __u64 id = id_of(mix(scratch->hash, scratch->count << 8 | end));
     put_again(&scratch->stack, id, cache);
     release(scratch);
@@ -432,9 +476,11 @@ long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
         return STACK_UNKNOWN;
     struct climber at = begin_climb(scratch);
     do {
-        do
-            MAY_GOTO(over);
-        while (take_plain_frame(scratch, cache, &at));
+        if (scratch->back) {
+            do
+                MAY_GOTO(over);
+            while (take_plain_frame(scratch, cache, &at));
+        }
         MAY_GOTO(over);
     } while (take_frame(scratch, cache, &at));
 over:
@@ -456,7 +502,7 @@ static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
     __u64 i = scratch->zero;
     OPAQUE(i);
     for (i &= ROUND - 1; i < ROUND; i++)
-        if (!take_plain_frame(scratch, walk->cache, &at) && !take_frame(scratch, walk->cache, &at))
+        if (!(scratch->back && take_plain_frame(scratch, walk->cache, &at)) && !take_frame(scratch, walk->cache, &at))
             break;
     end_climb(scratch, at);
     return i < ROUND;

@@ -193,7 +193,7 @@ static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
     if (rule == RULE_UNKNOWN)
         return RULE_BY_FRAME_POINTER;
     if (RULE_KIND(rule) == RULE_PLT) /* decided by the address: the answer is an ordinary rule */
-        return RULE_CALLED + ((__s64)(address & 15) >= RULE_OFFSET(rule) ? 8 << 8 : 0);
+        return RULE(RULE_REGISTER, DWARF_STACK_POINTER, (__s64)(address & 15) >= RULE_OFFSET(rule) ? 16 : 8, 0, -8);
     return rule;
 }
 
@@ -343,24 +343,34 @@ static __always_inline __u64 find_rule(__u64 address)
 }
 
 /*
- * True if the return address behind PC is where a signal's handler returns to, by the code there: that of musl and of
- * the vDSO of aarch64 has no call frame information. No call stands before it.
+ * True if LINK is where a signal's handler returns to, by the code there: that of musl and of the vDSO of aarch64
+ * has no call frame information. No call stands before it.
  */
-static __always_inline int is_signal_trampoline(__u64 pc)
+static __always_inline int is_signal_trampoline(__u64 link)
 {
     __u64 code = 0;
-    bpf_probe_read_user(&code, sizeof code, (void *)(pc + 1));
+    bpf_probe_read_user(&code, sizeof code, (void *)link);
     return code == SIGNAL_TRAMPOLINE;
 }
 
-long uplua_unwind_rule(struct rule_cache *cache, long tag, long pc)
+/* True if the walk may take RULE for plain without a further look. */
+static __always_inline int is_plain(__u64 rule)
 {
-    if (!cache || IS_TRAMPOLINE((__u64)pc + 1)) /* whose call is not known */
+    __s64 offset = RULE_OFFSET(rule), link = RULE_LINK(rule), frame = RULE_FRAME(rule);
+    return (rule & 0xff) == (RULE_REGISTER | DWARF_STACK_POINTER << 3) && !(offset & 7) && offset > 0 &&
+           HAS_PLAIN_LINK(rule) && offset + link >= 0 && frame <= 0 && offset + frame >= 0;
+}
+
+long uplua_unwind_rule(struct rule_cache *cache, long tag, long link)
+{
+    if (!cache || IS_TRAMPOLINE((__u64)link)) /* whose call is not known */
         return RULE_BY_FRAME_POINTER;
-    __u64 rule = find_rule(pc);
-    if (rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(pc))
+    __u64 rule = find_rule(link - 1);
+    if (rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(link))
         rule = RULE_SIGNAL;
-    __u64 key = rule_key(tag, pc), at = rule_index(tag, pc);
+    if (!is_plain(rule))
+        rule |= RULE_ODD;
+    __u64 key = rule_key(tag, link), at = rule_index(tag, link);
     if (tag && rule != RULE_UNMAPPED) {
         cache->entries[at + 1].rule = cache->entries[at].rule;
         cache->entries[at + 1].check = cache->entries[at].check;

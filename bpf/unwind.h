@@ -7,10 +7,11 @@
  *
  *   bits 0–2   how the CFA is found (enum rule_kind)
  *   bits 3–7   the base register, by its DWARF number
- *   bits 8–31  offset, signed, in bytes; of the kinds that read the CFA from memory: bits 8–23 the offset of its place,
- *              bits 24–31 what is added to what is there, signed, in units of 8 bytes
- *   bits 32–47 where the caller's frame pointer is saved, signed, in units of 8 bytes from the CFA; 0: still in its register
- *   bits 48–63 where the return address is, the same way; 0: still in the link register (aarch64)
+ *   bits 8–23  where the return address is, signed, in units of 8 bytes from the CFA; 0: in the link register (aarch64)
+ *   bits 24–39 where the caller's frame pointer is saved, the same way; 0: still in its register
+ *   bits 40–62 offset, signed, in bytes; of the kinds that read the CFA from memory: bits 40–55 that of its place,
+ *              bits 56–62 what is added to what is there, signed, in units of 8 bytes
+ *   bit 63     0; the walk marks with 1 what takes it longer (RULE_ODD)
  */
 #ifndef UPLUA_BPF_UNWIND_H
 #define UPLUA_BPF_UNWIND_H
@@ -29,11 +30,14 @@ enum rule_kind {
 
 #define RULE_KIND(rule) ((int)((rule) & 7))
 #define RULE_BASE(rule) ((int)((rule) >> 3 & 31))
-#define RULE_OFFSET(rule) ((__s64)((__u64)(rule) << 32) >> 40)
-#define RULE_PLACE(rule) ((__s64)((__u64)(rule) << 40) >> 48)
-#define RULE_ADDEND(rule) (((__s64)((__u64)(rule) << 32) >> 56) * 8)
-#define RULE_FRAME(rule) (((__s64)((__u64)(rule) << 16) >> 48) * 8)
-#define RULE_LINK(rule) (((__s64)(rule) >> 48) * 8)
+#define RULE_LINK(rule) (((__s64)((__u64)(rule) << 40) >> 48) * 8)
+#define RULE_FRAME(rule) (((__s64)((__u64)(rule) << 24) >> 48) * 8)
+#define RULE_OFFSET(rule) ((__s64)((__u64)(rule) << 1) >> 41)
+#define RULE_PLACE(rule) ((__s64)((__u64)(rule) << 8) >> 48)
+#define RULE_ADDEND(rule) (((__s64)((__u64)(rule) << 1) >> 57) * 8)
+
+#define RULE_OFFSET_LIMIT (1 << 22) /* offsets are below it, and at least its negative */
+#define RULE_ADDEND_LIMIT (1 << 9)  /* the same of addends */
 
 /* Rules are shared by all tables; a row has a rule's number. */
 #define RULE_NUMBERS (1 << 14)

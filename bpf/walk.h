@@ -13,32 +13,34 @@
     asm volatile goto("1: .byte 0xe5; .byte 0; .long ((%l[" #label "] - 1b - 8) / 8) & 0xffff; .short 0" : : : : label)
 
 #define RULE(kind, base, offset, frame, link)                                                                          \
-    ((__u64)(kind) | (base) << 3 | (__u64)((offset) & 0xffffff) << 8 | (__u64)((frame) / 8 & 0xffff) << 32 |           \
-     (__u64)((link) / 8 & 0xffff) << 48)
+    ((__u64)(kind) | (base) << 3 | (__u64)((link) / 8 & 0xffff) << 8 | (__u64)((frame) / 8 & 0xffff) << 24 |           \
+     (__u64)((offset) & 0x7fffff) << 40)
 
 /*
- * Plain rules are what nearly all code has: the CFA lies above the stack or frame pointer, and the return address at
- * PLAIN_LINK from there.
+ * Plain rules are what nearly all code has: the CFA lies above the stack pointer, the return address at PLAIN_LINK from
+ * there, and a saved frame pointer somewhere between. All others are marked, so that the walk has to look at one bit.
  */
+#define RULE_ODD (1ull << 63)
+
+/* Nearly as plain: the same above the frame pointer. */
 #if RETURN_ADDRESS_ON_STACK
-#define PLAIN_MASK (0xffffull << 48 | 0xff)
+#define BY_FRAME_POINTER_MASK (RULE_ODD | 0xffffff)
 #define PLAIN_LINK(rule) (-8ll)
-#define HAS_PLAIN_LINK(rule) 1ull
+#define HAS_PLAIN_LINK(rule) (RULE_LINK(rule) == PLAIN_LINK(rule))
+#define IS_BY_FRAME_POINTER(rule) (((rule) & BY_FRAME_POINTER_MASK) == BY_FRAME_POINTER)
 #else
-#define PLAIN_MASK 0xffull
+#define BY_FRAME_POINTER_MASK (RULE_ODD | 0xff)
 #define PLAIN_LINK(rule) RULE_LINK(rule)
-#define HAS_PLAIN_LINK(rule) (PLAIN_LINK(rule) != 0) /* 0: it is in the link register */
+#define HAS_PLAIN_LINK(rule) (PLAIN_LINK(rule) < 0) /* 0: it is in the link register */
+#define IS_BY_FRAME_POINTER(rule) (((rule) & BY_FRAME_POINTER_MASK) == BY_FRAME_POINTER && HAS_PLAIN_LINK(rule))
 #endif
-#define PLAIN_BY_STACK_POINTER (RULE(RULE_REGISTER, DWARF_STACK_POINTER, 0, 0, -8) & PLAIN_MASK)
-#define PLAIN_BY_FRAME_POINTER (RULE(RULE_REGISTER, DWARF_FRAME_POINTER, 0, 0, -8) & PLAIN_MASK)
+#define BY_FRAME_POINTER (RULE_ODD | (RULE(RULE_REGISTER, DWARF_FRAME_POINTER, 0, 0, -8) & BY_FRAME_POINTER_MASK))
 
 /* No table says anything: by the frame pointer, which may be something else. */
-#define RULE_BY_FRAME_POINTER RULE(RULE_UNKNOWN, DWARF_FRAME_POINTER, 16, FRAME_RECORD_FRAME, FRAME_RECORD_LINK)
+#define RULE_BY_FRAME_POINTER                                                                                          \
+    (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_FRAME_POINTER, 16, FRAME_RECORD_FRAME, FRAME_RECORD_LINK))
 /* The address lies in no executable mapping that is known. */
-#define RULE_UNMAPPED RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 0, 0, 0)
-/* Nothing has happened since the call. */
-#define RULE_CALLED                                                                                                    \
-    RULE(RULE_REGISTER, DWARF_STACK_POINTER, 8 * RETURN_ADDRESS_ON_STACK, 0, -8 * RETURN_ADDRESS_ON_STACK)
+#define RULE_UNMAPPED (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 0, 0, 0))
 
 /* Murmur3's finalizer, as a step: every bit of WORD changes half of the bits. */
 static __always_inline __u64 mix(__u64 hash, __u64 word)
@@ -63,20 +65,22 @@ struct rule_cache {
     __u64 known[KNOWN]; /* ids of stacks that are in the store, which nothing leaves */
 };
 
-/*
- * The rule of PC is in the entry of this index or the one behind it. Found without a multiplication, since the walk waits for it;
- * whether it is the right one is known a little later, and nearly always.
- */
-static __always_inline __u64 rule_index(__u64 tag, __u64 pc)
+/* The key of the code before the return address LINK, in a process whose mappings are known by TAG. */
+static __always_inline __u64 rule_key(__u64 tag, __u64 link)
 {
-    __u64 at = pc ^ pc >> 11 ^ tag;
-    OPAQUE(at);
-    return at & (RULES - 2);
+    return (tag ^ link) * 0xff51afd7ed558ccdull;
 }
 
-static __always_inline __u64 rule_key(__u64 tag, __u64 pc)
+/*
+ * The rule of such code is in the entry of this index or the one behind it. Addresses differ most in their low bits,
+ * which therefore say it, without a multiplication: the walk waits for it, and whether it was the right one is known
+ * a little later, and nearly always.
+ */
+static __always_inline __u64 rule_index(__u64 tag, __u64 link)
 {
-    return mix(tag, pc);
+    __u64 at = tag ^ link;
+    OPAQUE(at);
+    return at & (RULES - 2);
 }
 
 /* A number that changes when what is known of any process's mappings does. */
@@ -89,10 +93,11 @@ long uplua_unwind_changes(void);
 long uplua_unwind_generation(void);
 
 /*
- * The rule for the current process's code at PC: one of unwind.h's except RULE_PLT, or one of those above. Keeps it in
- * CACHE for the mappings TAG; 0: they are unknown, and it may soon be another.
+ * The rule for the current process's code before the return address LINK: one of unwind.h's except RULE_PLT, or one
+ * of those above, marked with RULE_ODD unless it is plain. Keeps it in CACHE for the mappings TAG; 0: they are
+ * unknown, and it may soon be another.
  */
-long uplua_unwind_rule(struct rule_cache *cache, long tag, long pc);
+long uplua_unwind_rule(struct rule_cache *cache, long tag, long link);
 
 /*
  * The return address that a return probe has replaced at the stack's address SLOT (aarch64: with stack pointer SLOT);

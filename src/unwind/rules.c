@@ -83,18 +83,24 @@ static bool fits(int64_t bytes)
     return bytes % 8 == 0 && bytes / 8 >= INT16_MIN && bytes / 8 <= INT16_MAX;
 }
 
+/* True if NUMBER lies from -LIMIT on below LIMIT. */
+static bool lies_within(int64_t number, int64_t limit)
+{
+    return number >= -limit && number < limit;
+}
+
 uint64_t unwind_rule(enum rule_kind kind, uint64_t base, int64_t offset, int64_t frame, int64_t link)
 {
-    if (base > 31 || offset < -(1 << 23) || offset >= 1 << 23 || !fits(frame) || !fits(link))
+    if (base > 31 || !lies_within(offset, RULE_OFFSET_LIMIT) || !fits(frame) || !fits(link))
         return RULE_UNKNOWN;
-    return (uint64_t)kind | base << 3 | ((uint64_t)offset & 0xffffff) << 8 | ((uint64_t)(frame / 8) & 0xffff) << 32 |
-           ((uint64_t)(link / 8) & 0xffff) << 48;
+    return (uint64_t)kind | base << 3 | ((uint64_t)(link / 8) & 0xffff) << 8 | ((uint64_t)(frame / 8) & 0xffff) << 24 |
+           ((uint64_t)offset & (2 * RULE_OFFSET_LIMIT - 1)) << 40;
 }
 
 uint64_t unwind_rule_deref(enum rule_kind kind, uint64_t base, int64_t offset, int64_t addend, int64_t frame,
                            int64_t link)
 {
-    if (offset < INT16_MIN || offset > INT16_MAX || addend % 8 || addend / 8 < INT8_MIN || addend / 8 > INT8_MAX)
+    if (!lies_within(offset, -INT16_MIN) || addend % 8 || !lies_within(addend, RULE_ADDEND_LIMIT))
         return RULE_UNKNOWN;
     return unwind_rule(kind, base, addend / 8 * (1 << 16) + (offset & 0xffff), frame, link);
 }

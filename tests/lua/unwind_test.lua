@@ -38,6 +38,26 @@ end)
 ]]
 file:close()
 
+-- The same at `mark` of stacks of several depths, of which the walk learns where the stack ends: how many frames they have, and how often.
+local depths = target.folder() .. "-depths.lua"
+file = assert(io.open(depths, "w"))
+file:write [[
+local up = require "uplua"
+local few, all = up.count(), up.count()
+up.uprobe(arg[1] .. ":mark", function(e)
+  few[e:ustack(7)]:inc() all[e:ustack()]:inc() few[e:ustack(3)]:inc() all[e:ustack()]:inc()
+end)
+up.at_exit(function()
+  local lines = {}
+  for _, stacks in ipairs { few, all } do
+    for s, count in stacks:pairs() do lines[#lines + 1] = ("%3d %d %s"):format(s:depth(), count, s:frames()[s:depth()].symbol) end
+  end
+  table.sort(lines)
+  print(table.concat(lines, ", "))
+end)
+]]
+file:close()
+
 -- What a run says on standard error where stacks end in code without a table.
 local INCOMPLETE = "uplua: not everything was seen:\n  %d+ × stack incomplete: a frame's code has no unwind table and no frame pointer\n"
 
@@ -120,6 +140,12 @@ end
 for _, program in ipairs { "./build/targets/chain-static-pie", "./build/targets/chain-static-pie-clang" } do
   check_chains(program, GLIBC)
   check_libc(program)
+end
+
+for kind, frames in pairs { shallow = 29, deep = 107 } do -- with mark, shallow or deep, main, and three below it
+  local run = target.uplua(("%s ./build/targets/chain -- ./build/targets/chain %s"):format(depths, kind))
+  is(run.out, ("  3 1 descend,   7 1 descend, %3d 2 _start\n"):format(frames), kind .. ": whole after one that was cut, and again")
+  is(run.err, "", "nothing is missing")
 end
 
 -- .debug_frame: as it is, compressed, and in a separate debug file. What the linker adds has .eh_frame.
@@ -228,5 +254,6 @@ ok((tonumber(files) or 0) > 0, "the second by what the first has left")
 
 os.remove(path)
 os.remove(every)
+os.remove(depths)
 target.done()
 tap.done_testing()
