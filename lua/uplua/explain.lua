@@ -109,6 +109,9 @@ local function add_code(lines, program)
   end
 end
 
+-- What stands for the probe of the program that no handler has.
+local THREADS_END = { kind = "rawtracepoint", spec = "sched_process_exit", where = "the end of a thread, to count the calls of return handlers that it is in", sites = {} }
+
 local function add_program(lines, program, probe)
   local where = part_of(program, probe)
   lines[#lines + 1] = ("%s %s%s"):format(probe.kind, text.escape(probe.spec), where and " (" .. where .. ")" or "")
@@ -154,7 +157,7 @@ end
 function explain.report(compiled, probes)
   local lines = {}
   add_kernel(lines)
-  for _, program in ipairs(compiled.programs) do add_program(lines, program, probes[program.handler]) end
+  for _, program in ipairs(compiled.programs) do add_program(lines, program, probes[program.handler] or THREADS_END) end
   add_maps(lines, compiled.maps)
   return table.concat(lines, "\n"):gsub("\n+$", "") .. "\n"
 end

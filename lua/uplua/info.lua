@@ -11,8 +11,8 @@ local WAYS = {
   },
   uretprobe = {
     { needs = { "session" }, "one link for all places in a file, for entries and returns" },
-    { needs = { "uprobe_multi" }, "a link for entries, one for returns, and a map of the calls between" },
-    { needs = { "uprobe" }, "perf events for each entry and return, and a map of the calls between" },
+    { needs = { "uprobe_multi" }, "a link for entries and one for returns, which pair in each thread" },
+    { needs = { "uprobe" }, "a perf event for each entry and each return, which pair in each thread" },
   },
   usdt = {
     { needs = { "uprobe_multi" }, "one link for all places in a file" },
@@ -22,7 +22,7 @@ local WAYS = {
     { needs = { "kprobe_multi" }, "one link for all functions" },
     { needs = { "kprobe" }, "a perf event for each function" },
   },
-  kretprobe = { { needs = { "kprobe" }, "perf events for each entry and return, and a map of the calls between" } },
+  kretprobe = { { needs = { "kprobe" }, "a perf event for each entry and each return, which pair in each thread" } },
   fentry = { { needs = { "trampoline", "btf" }, "a call from the function itself" } },
   fexit = { { needs = { "trampoline", "btf" }, "a call from the function itself" } },
   tracepoint = { { needs = {}, "a perf event for each tracepoint" } },

@@ -171,6 +171,7 @@ local function describe()
   end
   local description = who.describe()
   description.handlers, description.returns, description.reuse = handlers, returns, unwinding
+  description.explained = options.explain
   description.trampoline = trampoline or ANY_TRAMPOLINE
   return description
 end
@@ -206,6 +207,11 @@ local function keep_passed_over(probe, program)
   local text = ("%s %s: hits that the kernel passed over, of any process, since it ran another program on that CPU"):format(probe.kind, probe.spec)
   for _, fd in ipairs { program.fd, program.entry_fd } do passed_over[#passed_over + 1] = { fd, text } end
 end
+
+-- Counts the calls that threads end in.
+local THREADS_END = {
+  attach = function(_, program, link) link(core.kernel.attach_rawtracepoint(program.fd, "sched_process_exit")) end,
+}
 
 -- Attaches LIST, { { probe, program }, … }, or nothing of it.
 local function attach_all(list)
@@ -259,7 +265,8 @@ function setup.commit()
     stack.follow(who.is_open() and {} or description.pids, core.target.command())
   end
   timing.mark "attach"
-  local ready = {}
+  local ready, threads_end = {}, loaded:threads_end()
+  if threads_end then ready[1] = { THREADS_END, { fd = threads_end } } end
   for i, probe in ipairs(probes) do
     keep_passed_over(probe, programs[i])
     local waits = probe.mapped and core.target.waits()

@@ -137,6 +137,9 @@ const struct probe_kind *probe_kind_of(enum handler_kind kind);
 /* The kind whose constructor is NAME; HANDLER_KINDS if there is none. */
 enum handler_kind probe_kind_find(const char *name);
 
+/* The program that an object has for the raw tracepoint sched_process_exit where return handlers keep calls in their threads (calls.c). */
+#define CALLS_END_PROGRAM "threads_end"
+
 /* A handler. The caller fills the first part; the compiler the rest. */
 struct handler {
     enum handler_kind kind;
@@ -174,8 +177,8 @@ struct compile_options {
     int cgroup_level;         /* as in bpf_get_current_ancestor_cgroup_id: 0 is the root */
     const char *const *comms; /* only threads of these names; "redis*" means all that begin so; none: all */
     size_t comm_count;
-    int session_is_return;    /* BTF ids of the session kfuncs; 0: sessions are not available */
-    int session_cookie;
+    int session_is_return;    /* BTF id of the kfunc; 0: sessions are not available */
+    uint32_t task_uprobes, uprobes_depth; /* byte offsets of task_struct's utask, and in that of its depth; 0: not known */
     uint32_t attach_types[HANDLER_KINDS]; /* expected attach type of each kind's programs */
     uint32_t session_attach_type;
     uint64_t return_trampoline; /* where the kernel's functions return to while they are followed; 0: not known */

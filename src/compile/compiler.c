@@ -116,6 +116,8 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
         compiler->objects[i]->used = false;
     filter_use(compiler, options);
     compiler->exits = false;
+    compiler->calls = NULL;
+    compiler->calls_count = 0;
     for (size_t i = 0; i < count; i++) {
         stop_if_asked(compiler);
         functions[i] = (struct function){ .compiler = compiler, .arena = &compiler->arena, .handler = &handlers[i],
@@ -141,6 +143,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
             ir_print(&functions[i]);
         pass_lower(&functions[i], compiler->result);
     }
+    calls_end_threads(compiler, options);
     if (share_declare(compiler, compiler->result) || scratch_declare(compiler, compiler->result) ||
         (compiler->ledger_count && object_add_counters(compiler->result, "ledger", compiler->ledger_count)) ||
         (compiler->exits && object_add_counters(compiler->result, "exit", 1)) ||

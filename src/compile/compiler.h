@@ -19,6 +19,12 @@ struct compiler {
     struct object *result; /* owned until handed over */
     struct ledger_entry *ledger;
     size_t ledger_count;
+    struct kept_calls {
+        const char *storage; /* the map */
+        unsigned ended;      /* entry of the ledger for those that threads end in */
+        const struct position *position; /* of the handler */
+    } *calls;                /* of this setup's return handlers */
+    size_t calls_count;
     bool exits;    /* a handler of this setup may end the run */
     uint32_t scratch_size; /* bytes of the largest handler's scratch memory; 0: none needs any */
     unsigned turns; /* words of the counters `turns` */

@@ -539,9 +539,8 @@ void pass_lower(struct function *function, struct object *result)
     probe_declare(&lower, result);
     emit(program, function, result);
     struct program *entry = probe_entry_half(&lower);
-    if (!entry)
-        return;
-    if (pass_allocate(entry))
+    if (entry && pass_allocate(entry))
         compile_fail(entry->compiler, entry->position, "the entry of %s saves more than the stack holds", function->handler->probe);
-    emit(entry, function, result);
+    if (entry)
+        emit(entry, function, result);
 }

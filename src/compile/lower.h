@@ -207,6 +207,17 @@ void filter_use(struct compiler *compiler, const struct compile_options *options
 /* At the program's start: ends it with IGNORED where what runs is not traced. Sets CONTEXT, PID_TGID and TGID of LOWER. */
 void filter_lower(struct lower *lower, int64_t ignored);
 
+/* --- calls.c --- */
+
+/* In the entry half: keeps the saved values for the return, and ends the program with DONE, or FAILED where its return will not be seen. */
+void calls_save(struct lower *lower, int64_t done, int64_t failed);
+/* At the return: goes on where its entry has been seen, with the saved values. */
+void calls_recover(struct lower *lower);
+/* Declares where the calls are kept, if they are, in RESULT. 0 or -errno. */
+int calls_declare(struct lower *lower, struct object *result);
+/* Adds the program CALLS_END_PROGRAM where any handler's calls are kept: it counts those that a thread ends in. */
+void calls_end_threads(struct compiler *compiler, const struct compile_options *options);
+
 /* --- probe.c --- */
 
 /* What EVENT, one of the entry, is there. */

@@ -1,6 +1,7 @@
 /*
- * What a handler sees of its probe: the event's fields, and for a return handler what the entry of the function left for it. That is one value in the session's cookie where the kernel has sessions; otherwise,
- * and for more values, an entry of a map keyed by thread and stack pointer, which tells nested and recursive calls apart.
+ * What a handler sees of its probe: the event's fields, and for a return handler what the entry of the function left for it (calls.c, of
+ * system calls syscall.c). At functions of the kernel that is an entry of a map keyed by thread and stack pointer, which tells nested and
+ * recursive calls apart, and interrupts, which have stacks of their own.
  */
 #include <string.h>
 
@@ -46,13 +47,13 @@ static uint32_t program_type(const struct lower *lower)
 }
 
 /*
- * Whether the entry leaves something for the return: what the handler asks for, or at a function of the kernel in any case, since the
- * kernel follows only so many calls at a time and does not say which returns it has left out; and at a system call, so that none is
- * seen that began before it was traced.
+ * Whether there is something to do at the entry for the return: to leave what the handler asks for; at a function in any case to count the
+ * returns that the kernel leaves out, since it follows only so many calls at a time; at a system call so that none is seen that began before
+ * it was traced.
  */
 static bool keeps_calls(const struct lower *lower)
 {
-    return lower->saved_count || (is_return(lower) && (is_of_kernel(lower) || is_system_call(lower)));
+    return is_return(lower) && !is_called_by_function(lower);
 }
 
 static const char *pending_map(struct lower *lower)
@@ -123,7 +124,7 @@ static uint32_t saved_size(const struct lower *lower)
  * of the address that the function returns to, since it follows no more calls. It has by now where it would: of several probes at one
  * place the last that was attached comes first (kernel/kprobes.c, add_new_kprobe), and the return half is attached after this one.
  */
-static void expect_return(struct lower *lower, int64_t failed)
+static void expect_return(struct lower *lower)
 {
     struct program *program = lower->program;
     uint64_t trampoline = lower->function->options->return_trampoline;
@@ -144,15 +145,14 @@ static void expect_return(struct lower *lower, int64_t failed)
                                                               "%s: return not seen: more calls at one time than the kernel follows",
                                                               lower->function->handler->probe));
     struct operand expected = machine_alu(program, BPF_MOV, operand_immediate((int64_t)trampoline), operand_immediate((int64_t)trampoline));
-    lower_continue_if(lower, BPF_JEQ, back, expected, lower_loss(lower, entry, NULL, failed));
+    lower_continue_if(lower, BPF_JEQ, back, expected, lower_loss(lower, entry, NULL, 0));
 }
 
-/* Puts what the return needs into the map of pending calls; ends the program with DONE, or FAILED where it is full. */
-static void save_in_map(struct lower *lower, int64_t done, int64_t failed)
+/* Puts what the return needs into the map of pending calls; ends the program. */
+static void save_in_map(struct lower *lower)
 {
     struct program *program = lower->program;
-    if (is_of_kernel(lower))
-        expect_return(lower, failed);
+    expect_return(lower);
     struct operand key = call_key(lower, 0);
     struct slot *values = program_slot(program, saved_size(lower));
     if (!lower->saved_count)
@@ -166,9 +166,9 @@ static void save_in_map(struct lower *lower, int64_t done, int64_t failed)
     unsigned entry = ledger_add(lower->compiler, arena_format(program->arena,
                                                               "%s: more than %d calls at one time: return not seen",
                                                               lower->function->handler->probe, MAX_PENDING_CALLS));
-    machine_branch(program, BPF_JEQ, result, operand_immediate(0), saved, lower_loss(lower, entry, NULL, failed));
+    machine_branch(program, BPF_JEQ, result, operand_immediate(0), saved, lower_loss(lower, entry, NULL, 0));
     machine_place(program, saved);
-    machine_exit(program, done);
+    machine_exit(program, 0);
 }
 
 static void recover_from_map(struct lower *lower)
@@ -185,13 +185,6 @@ static void recover_from_map(struct lower *lower)
     machine_call(program, BPF_FUNC_map_delete_elem, args, 2);
 }
 
-/* The address of the word that the kernel keeps from the entry to the return. */
-static struct operand session_cookie(struct lower *lower)
-{
-    int id = lower->function->options->session_cookie;
-    return machine_call_kernel(lower->program, "bpf_session_cookie", id, &lower->context, 1);
-}
-
 /* Both halves in one program; the kernel calls it at the entry and at the return. */
 static void session(struct lower *lower)
 {
@@ -203,42 +196,32 @@ static void session(struct lower *lower)
     struct machine_block *at_return = machine_block(program), *at_entry = machine_block(program);
     machine_branch(program, BPF_JSET, returns, operand_immediate(1), at_return, at_entry); /* a bool: the low byte counts */
     machine_place(program, at_entry);
-    bool cookie = lower->saved_count == 1;
-    if (cookie) {
-        struct operand value = probe_entry_value(lower, lower->saved->event);
-        struct operand address = session_cookie(lower);
-        machine_store(program, BPF_DW, address, 0, value);
-        machine_exit(program, 0);
-    } else {
-        save_in_map(lower, 0, 1);
-    }
+    calls_save(lower, 0, 1);
     machine_place(program, at_return);
-    if (cookie) {
-        struct operand address = session_cookie(lower);
-        lower->saved->value = machine_load(program, BPF_DW, address, 0);
-    } else {
-        recover_from_map(lower);
-    }
+    calls_recover(lower);
+}
+
+static int pending_declare(struct lower *lower, struct object *result)
+{
+    return object_add_map(result, &(struct object_map){
+                                      .name = pending_map(lower),
+                                      .type = BPF_MAP_TYPE_HASH,
+                                      .key_size = 16,
+                                      .value_size = saved_size(lower),
+                                      .max_entries = MAX_PENDING_CALLS,
+                                      .flags = BPF_F_NO_PREALLOC,
+                                      .reuse_fd = -1,
+                                  });
 }
 
 void probe_declare(struct lower *lower, struct object *result)
 {
     names_declare(lower, result);
-    if (is_return(lower) && is_system_call(lower)) {
-        if (syscall_declare(lower, result))
-            compile_fail(lower->compiler, NULL, "out of memory");
+    if (!keeps_calls(lower))
         return;
-    }
-    bool in_map = lower->function->handler->session ? lower->saved_count > 1 : keeps_calls(lower);
-    if (in_map && object_add_map(result, &(struct object_map){
-                                             .name = pending_map(lower),
-                                             .type = BPF_MAP_TYPE_HASH,
-                                             .key_size = 16,
-                                             .value_size = saved_size(lower),
-                                             .max_entries = MAX_PENDING_CALLS,
-                                             .flags = BPF_F_NO_PREALLOC,
-                                             .reuse_fd = -1,
-                                         }))
+    int status = is_system_call(lower) ? syscall_declare(lower, result)
+                 : is_of_kernel(lower) ? pending_declare(lower, result) : calls_declare(lower, result);
+    if (status)
         compile_fail(lower->compiler, NULL, "out of memory");
 }
 
@@ -266,8 +249,10 @@ void probe_prologue(struct lower *lower)
         session(lower);
     else if (is_return(lower) && is_system_call(lower))
         syscall_recover(lower);
-    else if (keeps_calls(lower))
+    else if (keeps_calls(lower) && is_of_kernel(lower))
         recover_from_map(lower);
+    else if (keeps_calls(lower))
+        calls_recover(lower);
 }
 
 struct program *probe_entry_half(struct lower *lower)
@@ -286,8 +271,10 @@ struct program *probe_entry_half(struct lower *lower)
     filter_lower(lower, 0);
     if (of_call)
         syscall_save(lower);
+    else if (is_of_kernel(lower))
+        save_in_map(lower);
     else
-        save_in_map(lower, 0, 0);
+        calls_save(lower, 0, 0);
     lower_fatal_losses(lower);
     return lower->program;
 }

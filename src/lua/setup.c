@@ -176,6 +176,19 @@ static int kernel_function(const char *name)
     return id > 0 ? id : 1;
 }
 
+/* Where the kernel keeps in how many calls a thread is whose returns it follows; EXPLAINED: anywhere, the same for all kernels. */
+static void find_depth(struct compile_options *options, bool explained)
+{
+    options->task_uprobes = 2048;
+    options->uprobes_depth = 4;
+    if (explained)
+        return;
+    struct kernel_field fields[] = {{"task_struct", "utask", 0}, {"uprobe_task", "depth", 0}};
+    int code = kernel_btf_fields(fields, 2);
+    options->task_uprobes = code ? 0 : fields[0].offset;
+    options->uprobes_depth = code ? 0 : fields[1].offset;
+}
+
 static struct compile_options options_of(struct lua_compiler *self, lua_State *L)
 {
     struct compile_options options = {
@@ -197,10 +210,13 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
     lua_getfield(L, 2, "returns"); /* returns */
     if (lua_toboolean(L, -1) && feature_available(FEATURE_SESSION)) {
         options.session_is_return = kernel_function("bpf_session_is_return");
-        options.session_cookie = kernel_function("bpf_session_cookie");
         options.session_attach_type = probe_attach_type(ATTACH_SESSION);
     }
-    lua_pop(L, 1);
+    bool returns = lua_toboolean(L, -1);
+    lua_getfield(L, 2, "explained"); /* returns explained */
+    if (returns)
+        find_depth(&options, lua_toboolean(L, -1));
+    lua_pop(L, 2);
     return options;
 }
 
@@ -396,7 +412,7 @@ static int reuse_maps(lua_State *L, int index, struct object *object)
 }
 
 /*
- * compiler:load{ handlers = { { kind, probe, symbol, names, at_entry, slid, handle }, … }, pids = {…}, … (read_filter), returns = boolean, reuse = { [map] = fd } }
+ * compiler:load{ handlers = { { kind, probe, symbol, names, at_entry, slid, handle }, … }, pids = {…}, … (read_filter), returns = boolean, explained = boolean, reuse = { [map] = fd } }
  * → loaded, handlers, objects
  */
 static int compiler_load(lua_State *L)
@@ -447,6 +463,17 @@ static int loaded_map(lua_State *L)
 {
     struct lua_loaded *self = check_loaded(L);
     int fd = self->loaded ? loaded_map_fd(self->loaded, luaL_checkstring(L, 2)) : -1;
+    if (fd < 0)
+        return 0;
+    lua_pushinteger(L, fd);
+    return 1;
+}
+
+/* loaded:threads_end() → descriptor of the program for the ends of threads, or nil */
+static int loaded_threads_end(lua_State *L)
+{
+    struct lua_loaded *self = check_loaded(L);
+    int fd = self->loaded ? loaded_program_fd(self->loaded, CALLS_END_PROGRAM) : -1;
     if (fd < 0)
         return 0;
     lua_pushinteger(L, fd);
@@ -540,7 +567,7 @@ int setup_open_lua(lua_State *L)
     };
     static const luaL_Reg loaded_methods[] = {
         { "map", loaded_map },       { "counters", loaded_values }, { "address", loaded_address },
-        { "causes", loaded_causes }, { NULL, NULL },
+        { "causes", loaded_causes }, { "threads_end", loaded_threads_end }, { NULL, NULL },
     };
     core_new_class(L, COMPILER, compiler_methods, compiler_gc);
     core_new_class(L, LOADED, loaded_methods, loaded_gc);

@@ -50,7 +50,7 @@ local without = info "UPLUA_WITHOUT=uprobe_multi,session"
 is(without.features.uprobe_multi.state, "no", "what is switched off is not there")
 like(without.features.uprobe_multi.text, ": UPLUA_WITHOUT says so$", "  … for that reason")
 is(without.ways.uprobe, "a perf event for each place (no uprobe_multi: UPLUA_WITHOUT says so)", "another way is taken")
-like(without.ways.uretprobe, "^perf events for each entry and return, and a map of the calls between %(no session", "at returns too")
+like(without.ways.uretprobe, "^a perf event for each entry and each return, which pair in each thread %(no session", "at returns too")
 is(info "UPLUA_WITH=all".features.session.state, "yes", "what is said to be there is not tried")
 like(info "UPLUA_WITHOUT=uprobes".err, "UPLUA_WITHOUT names an unknown feature 'uprobes'; known are all, uprobe_multi,", "a feature that there is not")
 

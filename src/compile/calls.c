@@ -1,0 +1,178 @@
+/*
+ * What the entry of a traced program's function leaves for the handler at its return: in the kernel's storage of the thread, which goes when the
+ * thread does, as a stack of the calls that it is in (bpf/calls.bpf.c). It has those calls whose return the kernel follows, no others, so that the
+ * innermost is the one that returns. What never returns is counted: calls that the kernel does not follow, being in too many already, those
+ * left by longjmp when the next call or return in the thread shows it, and those that a thread ends in. For a handler that wants nothing of the
+ * entry nothing is kept: the entry only counts the first.
+ */
+#include <string.h>
+
+#include "arch/arch.h"
+#include "compile/lower.h"
+
+#include "../bpf/calls.h"
+
+enum { NUMBER_MASK = (1 << CALLS_NUMBER_BITS) - 1 };
+
+static const char *storage_map(struct lower *lower)
+{
+    return arena_format(lower->function->arena, "calls_%zu_%zu", lower->compiler->setups % 10000,
+                        lower->function->handler_number % 10000);
+}
+
+/* The storage MAP of the thread TASK, made where there is none if FLAGS say so; 0 where it could not. */
+static struct operand storage(struct program *program, const char *map, struct operand task, int64_t flags)
+{
+    struct operand args[] = { operand_map(map), task, operand_immediate(0), operand_immediate(flags) };
+    return machine_call(program, BPF_FUNC_task_storage_get, args, 4);
+}
+
+static struct operand this_task(struct program *program)
+{
+    return machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
+}
+
+/* The ledger's entry for what happened to a call. */
+static unsigned entry_for(struct lower *lower, const char *what)
+{
+    return ledger_add(lower->compiler, arena_format(lower->program->arena, "%s: %s", lower->function->handler->probe, what));
+}
+
+/* Adds NUMBER to entry ENTRY of the ledger, if it is not 0. */
+static void count_if_any(struct program *program, struct operand number, unsigned entry)
+{
+    struct machine_block *any = machine_block(program), *next = machine_block(program);
+    any->cold = true;
+    machine_branch(program, BPF_JEQ, number, operand_immediate(0), next, any);
+    machine_place(program, any);
+    machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data("ledger", 8 * (int64_t)entry)), 0, number);
+    machine_jump(program, next);
+    machine_place(program, next);
+}
+
+/* Counts the calls that RESULT, of uplua_call_begin or _end, says are forgotten. */
+static void count_forgotten(struct lower *lower, struct operand result)
+{
+    count_if_any(lower->program, machine_alu(lower->program, BPF_RSH, result, operand_immediate(CALLS_NUMBER_BITS)),
+                 entry_for(lower, "calls that never returned: left by longjmp or the like"));
+}
+
+/* Where the values of call NUMBER are in the storage KEPT. */
+static struct operand values_of(struct lower *lower, struct operand kept, struct operand number)
+{
+    struct program *program = lower->program;
+    struct operand at = machine_alu(program, BPF_AND, number, operand_immediate(CALLS_DEEPEST - 1));
+    at = machine_alu(program, BPF_MUL, at, operand_immediate(8 * (int64_t)lower->saved_count));
+    return machine_alu(program, BPF_ADD, kept, at);
+}
+
+/*
+ * Ends the program, and counts the loss, where the kernel is in as many calls as it follows: it decides by the same number as soon as all
+ * programs have run (kernel/events/uprobes.c, prepare_uretprobe).
+ */
+static struct machine_block *expect_return(struct lower *lower, struct operand task, int64_t failed)
+{
+    const struct compile_options *options = lower->function->options;
+    struct program *program = lower->program;
+    unsigned entry = entry_for(lower, "return not seen: nested deeper than the 64 calls that the kernel follows");
+    struct machine_block *too_deep = lower_loss(lower, entry, NULL, failed);
+    if (!options->task_uprobes)
+        return too_deep;
+    struct operand uprobes = machine_load(program, BPF_DW, task, options->task_uprobes);
+    struct operand depth = machine_load(program, BPF_W, uprobes, options->uprobes_depth);
+    lower_continue_if(lower, BPF_JLT, depth, operand_immediate(CALLS_DEEPEST), too_deep);
+    return too_deep;
+}
+
+void calls_save(struct lower *lower, int64_t done, int64_t failed)
+{
+    struct program *program = lower->program;
+    struct operand *values = arena_allocate(program->arena, (lower->saved_count + 1) * sizeof *values);
+    for (size_t i = 0; i < lower->saved_count; i++)
+        values[i] = probe_entry_value(lower, lower->saved[i].event);
+    struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_stack_pointer());
+    struct operand task = this_task(program);
+    struct machine_block *too_deep = expect_return(lower, task, failed);
+    if (!lower->saved_count) {
+        machine_exit(program, done);
+        return;
+    }
+    struct operand kept = storage(program, storage_map(lower), task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
+                      lower_loss(lower, entry_for(lower, "no memory for a call: not seen"), NULL, failed));
+    struct operand link = operand_immediate(0);
+    if (arch_return_address() >= 0)
+        link = machine_load(program, BPF_DW, lower->context, arch_return_address());
+    struct operand args[] = { kept, pointer, link };
+    struct operand result = machine_call_library(program, "uplua_call_begin", args, 3);
+    count_forgotten(lower, result);
+    struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
+    lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST), too_deep);
+    struct operand base = values_of(lower, kept, number);
+    for (size_t i = 0; i < lower->saved_count; i++)
+        machine_store(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i, values[i]);
+    machine_exit(program, done);
+}
+
+void calls_recover(struct lower *lower)
+{
+    struct program *program = lower->program;
+    if (!lower->saved_count)
+        return;
+    struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_stack_pointer());
+    pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(arch_return_pops()));
+    struct machine_block *unknown = lower_loss(lower, entry_for(lower, "return of a call whose entry was not seen"), NULL, 0);
+    struct operand kept = storage(program, storage_map(lower), this_task(program), 0);
+    lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), unknown);
+    struct operand args[] = { kept, pointer };
+    struct operand result = machine_call_library(program, "uplua_call_end", args, 2);
+    count_forgotten(lower, result);
+    struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
+    lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST), unknown);
+    struct operand base = values_of(lower, kept, number);
+    for (size_t i = 0; i < lower->saved_count; i++)
+        lower->saved[i].value = machine_load(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i);
+}
+
+int calls_declare(struct lower *lower, struct object *result)
+{
+    struct compiler *compiler = lower->compiler;
+    if (!lower->saved_count)
+        return 0;
+    const char *storage = storage_map(lower);
+    compiler->calls = arena_grow(&compiler->arena, compiler->calls, compiler->calls_count, sizeof *compiler->calls);
+    compiler->calls[compiler->calls_count++] = (struct kept_calls){
+        .storage = storage,
+        .position = lower->function->position,
+        .ended = entry_for(lower, "calls that never returned: their threads ended in them"),
+    };
+    return object_add_map(result, &(struct object_map){
+                                      .name = storage,
+                                      .type = BPF_MAP_TYPE_TASK_STORAGE,
+                                      .key_size = 4,
+                                      .value_size = (uint32_t)(sizeof(struct calls) + CALLS_DEEPEST * 8 * lower->saved_count),
+                                      .flags = BPF_F_NO_PREALLOC,
+                                      .reuse_fd = -1,
+                                  });
+}
+
+void calls_end_threads(struct compiler *compiler, const struct compile_options *options)
+{
+    if (!compiler->calls_count)
+        return;
+    struct program *program = program_new(compiler, CALLS_END_PROGRAM, BPF_PROG_TYPE_RAW_TRACEPOINT, 0);
+    program->position = compiler->calls->position;
+    struct operand task = this_task(program);
+    for (size_t i = 0; i < compiler->calls_count; i++) {
+        struct operand kept = storage(program, compiler->calls[i].storage, task, 0);
+        struct machine_block *some = machine_block(program), *next = machine_block(program);
+        machine_branch(program, BPF_JNE, kept, operand_immediate(0), some, next);
+        machine_place(program, some);
+        count_if_any(program, machine_load(program, BPF_DW, kept, 0), compiler->calls[i].ended);
+        machine_jump(program, next);
+        machine_place(program, next);
+    }
+    machine_exit(program, 0);
+    if (pass_allocate(program) == 0)
+        pass_emit(program, compiler->result, options, "handler/" CALLS_END_PROGRAM);
+}

@@ -1,0 +1,82 @@
+-- Which entry a return belongs to: where calls nest, also deeper than the kernel follows, where they are left by longjmp, where threads end in
+-- them, where one function jumps to another. What is not seen is counted.
+local tap = require "tap"
+local target = require "target"
+local is = tap.is
+
+local F = "./build/targets/returns:"
+local COMMAND = "./build/targets/returns"
+local DEEP = "return not seen: nested deeper than the 64 calls that the kernel follows"
+local LEFT = "calls that never returned: left by longjmp or the like"
+local ENDED = "calls that never returned: their threads ended in them"
+
+-- What CODE prints about the target's THREADS, and the ledger as its lines, sorted, without the probes' names.
+local function trace(code, threads)
+  local path = target.folder() .. "-returns.lua"
+  local file = assert(io.open(path, "w"))
+  file:write('local up = require "uplua"\nlocal F = "', F, '"\n', code)
+  file:close()
+  local r = target.uplua(("%s -- %s %d"):format(path, COMMAND, threads))
+  os.remove(path)
+  local lost = {}
+  for count, text in r.err:gmatch "\n  ([%d,]+) × [^:]*:[^ ]* ([^\n]+)" do lost[#lost + 1] = count .. " " .. text:gsub("^.*returns:%S+ ", "") end
+  table.sort(lost)
+  return r.out:gsub("sum %d+\n", ""), table.concat(lost, "\n")
+end
+
+-- A handler at the returns of SPECS that counts what e.arg0 and e.ret have to do with each other by EXPRESSION.
+local function pairs_of(specs, expression)
+  return ([[
+local n = up.count()
+up.uretprobe({ %s }, function(e) n[{ e.func, %s }]:inc() end)
+up.at_exit(function() for k, v in n:pairs() do print(k[1], k[2], v) end end)
+]]):format(specs, expression)
+end
+
+local function sorted(text)
+  local lines = {}
+  for line in text:gmatch "[^\n]+" do lines[#lines + 1] = line end
+  table.sort(lines)
+  return table.concat(lines, "; ")
+end
+
+-- The counts in WANT, a format, are per thread, if they begin with a colon.
+local function check(name, code, want, lost)
+  for _, threads in ipairs { 1, 4 } do
+    local function scaled(text) return (text:gsub(":(%d+)", function(n) return n * threads end)) end
+    local out, ledger = trace(code, threads)
+    is(sorted(out), scaled(want), ("%s, %d threads"):format(name, threads))
+    is(ledger, scaled(lost), "  … and what was not seen")
+  end
+end
+
+check("101 nested calls, of which the kernel follows the 64 outermost", pairs_of('F .. "deep"', "e.ret * 2 == e.arg0 * (e.arg0 + 1) and e.arg0 > 37"),
+  "deep\ttrue\t:64", ":37 " .. DEEP)
+check("with nothing of the entry", [[
+local n = up.count()
+up.uretprobe(F .. "deep", function(e) n[e.ret > 37 * 38 / 2]:inc() end)
+up.at_exit(function() for k, v in n:pairs() do print(k, v) end end)
+]], "true\t:64", ":37 " .. DEEP)
+check("each outer call takes longer than the one in it", [[
+local times = up.hash()
+up.uretprobe(F .. "deep", function(e) times[{ e.tid, e.arg0 }] = e.elapsed end)
+up.at_exit(function()
+  local longer = 0
+  for k, elapsed in times:pairs() do
+    if k[2] > 38 and elapsed > times[{ k[1], k[2] - 1 }] then longer = longer + 1 end
+  end
+  print(longer)
+end)
+]], ":63", ":37 " .. DEEP)
+check("two functions that call each other, by one handler", pairs_of('F .. "turn", F .. "twist"', "e.ret == e.arg0 and e.arg0 > 2"),
+  "turn\ttrue\t:32; twist\ttrue\t:32", ":2 " .. DEEP)
+check("by two handlers", pairs_of('F .. "turn"', "e.ret == e.arg0 and e.arg0 > 2") .. pairs_of('F .. "twist"', "e.ret == e.arg0 and e.arg0 > 2"),
+  "turn\ttrue\t:32; twist\ttrue\t:32", ":1 " .. DEEP .. "\n:1 " .. DEEP)
+check("calls that longjmp leaves", pairs_of('F .. "risky"', "e.ret == e.arg0 and e.arg1 == 0"), "risky\ttrue\t:505", ":115 " .. LEFT)
+check("and the one that they are left to", pairs_of('F .. "risky", F .. "tries"', "e.ret == e.arg0 and e.arg1 == 0 or e.ret == 101 and e.arg1 == 101"),
+  "risky\ttrue\t:505; tries\ttrue\t:1", ":115 " .. LEFT)
+check("a function that jumps to another at its end", pairs_of('F .. "front", F .. "back"', "e.ret == e.arg0 + 1"), "back\ttrue\t:23; front\ttrue\t:23", "")
+check("threads that end in a call", pairs_of('F .. "last"', "e.ret == 7 and e.arg0 == 0"), "last\ttrue\t101", "23 " .. ENDED)
+
+target.done()
+tap.done_testing()
