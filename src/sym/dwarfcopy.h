@@ -1,0 +1,35 @@
+/*
+ * What libdw reads of an ELF file's debug information: an ELF file made in memory of the sections that it needs and nothing
+ * else. So it can neither open another file that the debug information names (.gnu_debugaltlink, .dwo) nor read one that
+ * shrinks under it.
+ */
+#ifndef UPLUA_SYM_DWARFCOPY_H
+#define UPLUA_SYM_DWARFCOPY_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sym/dwarfcost.h"
+#include "sym/elffile.h"
+
+/* All zeros before it is opened, and closed as such. */
+struct dwarfcopy {
+    unsigned char *bytes;
+    Elf *elf;
+    Dwarf *dwarf;
+    uint64_t whole; /* bytes of its sections, uncompressed */
+    struct dwarfcost cost;
+};
+
+/* True if ELF has debug information of its own. */
+bool dwarfcopy_is_possible(const struct elffile *elf);
+
+/*
+ * Has libdw open a copy of ELF's debug information. 0, -ENODATA: it has none, -EFBIG, -ENOMEM; closed by dwarfcopy_close in
+ * any case.
+ */
+int dwarfcopy_open(struct dwarfcopy *copy, const struct elffile *elf);
+void dwarfcopy_close(struct dwarfcopy *copy);
+
+#endif
