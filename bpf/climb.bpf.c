@@ -1,0 +1,153 @@
+/* The steps of the stack walk that take longer: to the next window, and over frames that the loop in stack.bpf.c leaves. */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "arch.h"
+#include "climb.h"
+
+enum {
+    USUAL_WINDOW = 2048, /* of a stack whose top is not known */
+    LARGEST_STACK = 1 << 18, /* whose top is believed to be known */
+    PAGE = 4096, /* the smallest unit that a read can fail in */
+    LOWEST_CODE = 4096,
+};
+
+/*
+ * How much of the stack from ADDRESS on to read at once: all of it, if its top is known, since beginning a read
+ * costs as much as 6 KiB of it. Where the top is not known, the window may reach beyond it, where nothing is, and a
+ * read that fails costs ten others. (Above main and above a thread's first frame lie more than 2 KiB, mostly.)
+ */
+static __always_inline __u64 window_size(const struct scratch *scratch, __u64 address, __u64 least)
+{
+    __u64 size = scratch->top - address, most = (scratch->limit + 2) * (WINDOW / 64);
+    if (size - 1 >= LARGEST_STACK)
+        size = USUAL_WINDOW;
+    if (size > most)
+        size = most;
+    if (size < least) /* the other walk's top was not this stack's */
+        size = least;
+    OPAQUE(size);
+    return size < WINDOW ? size : WINDOW;
+}
+
+long uplua_stack_fill(struct scratch *scratch, long address, long least)
+{
+    if (!scratch)
+        return 0;
+    __u64 size = window_size(scratch, address, least), left = PAGE - (address & (PAGE - 1));
+    scratch->start = address;
+    scratch->size = size;
+    if (!bpf_probe_read_user(scratch->window, size, (void *)address))
+        return 1;
+    OPAQUE(left);
+    if (left >= size || left > PAGE) /* it lies in one page */
+        return 0;
+    scratch->size = left;
+    return !bpf_probe_read_user(scratch->window, left, (void *)address);
+}
+
+static __always_inline __u64 peek(__u64 address)
+{
+    __u64 word = 0;
+    bpf_probe_read_user(&word, sizeof word, (void *)address);
+    return word;
+}
+
+/* Frames that are neither plain nor found by the frame pointer: 1 where the walk goes on. */
+long uplua_stack_special(struct scratch *scratch, long number)
+{
+    __u64 rule = number;
+    if (!scratch)
+        return 0;
+    int kind = RULE_KIND(rule);
+    if (kind == RULE_SIGNAL) { /* of code that was interrupted anywhere */
+        __u64 sp = scratch->sp;
+        scratch->ip = peek(sp + SIGNAL_INSTRUCTION);
+        scratch->fp = peek(sp + SIGNAL_FRAME_POINTER);
+        scratch->sp = peek(sp + SIGNAL_STACK_POINTER);
+#if !RETURN_ADDRESS_ON_STACK
+        scratch->link = CODE_ADDRESS(peek(sp + SIGNAL_LINK)); /* a leaf function may have been interrupted */
+#endif
+        scratch->back = 0;
+        scratch->size = 0;
+        return 1;
+    }
+    if (kind != RULE_DEREF && kind != RULE_DEREF_BASE)
+        return 0;
+    __u64 base = RULE_BASE(rule) == DWARF_FRAME_POINTER ? scratch->fp : scratch->sp;
+    __u64 cfa = peek(base + RULE_PLACE(rule)) + RULE_ADDEND(rule);
+    if (cfa - scratch->sp > LARGEST_FRAME)
+        return 0;
+    if (kind == RULE_DEREF_BASE)
+        scratch->fp = peek(base + RULE_FRAME(rule));
+    else if (RULE_FRAME(rule))
+        scratch->fp = peek(cfa + RULE_FRAME(rule));
+    scratch->ip = CODE_ADDRESS(peek(cfa + RULE_LINK(rule)));
+    scratch->sp = cfa;
+    scratch->back = 1;
+    return 1;
+}
+
+long uplua_stack_climb(struct scratch *scratch, long number)
+{
+    __u64 rule = number;
+    if (!scratch)
+        return 0;
+    if (rule == RULE_UNMAPPED) {
+        int wrong = scratch->guessed && scratch->guessed == scratch->count; /* the frame pointer was none */
+        scratch->end = wrong ? STACK_NO_TABLE : STACK_UNMAPPED;
+        return -wrong;
+    }
+    if (RULE_KIND(rule) == RULE_END) {
+        scratch->end = STACK_WHOLE;
+        return 0;
+    }
+    scratch->end = RULE_KIND(rule) == RULE_UNKNOWN ? STACK_NO_TABLE : STACK_UNREADABLE; /* if it ends here */
+    if (RULE_KIND(rule) != RULE_REGISTER && rule != RULE_BY_FRAME_POINTER)
+        return uplua_stack_special(scratch, rule);
+    __u64 cfa = (RULE_BASE(rule) == DWARF_FRAME_POINTER ? scratch->fp : scratch->sp) + RULE_OFFSET(rule);
+    /* The stack grows downwards. */
+    if (cfa - scratch->sp > LARGEST_FRAME || cfa & 7 || cfa >= USER_ADDRESSES)
+        return 0;
+    __u64 link = cfa + RULE_LINK(rule), frame = RULE_FRAME(rule) ? cfa + RULE_FRAME(rule) : link;
+    __u64 link_at = link - scratch->start, frame_at = frame - scratch->start;
+    if (link_at >= scratch->size || frame_at >= scratch->size) {
+        if (!uplua_stack_fill(scratch, link < frame ? link : frame, WORD + (link < frame ? frame - link : link - frame)))
+            return 0;
+        link_at = link - scratch->start;
+        frame_at = frame - scratch->start;
+        if (link_at >= scratch->size || frame_at >= scratch->size)
+            return 0;
+    }
+    if (RULE_FRAME(rule))
+        scratch->fp = WINDOW_WORD(scratch, frame_at);
+    if (RETURN_ADDRESS_ON_STACK || RULE_LINK(rule)) {
+        scratch->ip = CODE_ADDRESS(WINDOW_WORD(scratch, link_at));
+    } else {
+        scratch->ip = scratch->link;
+        scratch->link = 0;
+    }
+    scratch->sp = cfa;
+    scratch->back = 1;
+    scratch->guessed = RULE_KIND(rule) == RULE_UNKNOWN ? scratch->count + 1 : 0;
+    return 1;
+}
+
+long uplua_stack_odd(struct scratch *scratch, long address)
+{
+    __u64 ip = address;
+    if (!scratch)
+        return 0;
+    if (IS_TRAMPOLINE(ip)) {
+        __u64 original = uplua_unwind_return(RETURN_ADDRESS_ON_STACK ? scratch->sp - WORD : scratch->sp);
+        if (!original)
+            lose(STACK_LOST_RETURN);
+        return original ? original : ip;
+    }
+    if (ip >= LOWEST_CODE && ip < USER_ADDRESSES)
+        return ip;
+    int guessed = scratch->guessed && scratch->guessed == scratch->count + 1; /* by what was no frame pointer */
+    scratch->end = guessed ? STACK_NO_TABLE : ip ? STACK_UNREADABLE : STACK_WHOLE;
+    return 0;
+}

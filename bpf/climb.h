@@ -1,0 +1,64 @@
+/* A walk of the stack that is under way, and its steps from frame to frame that are not as simple as nearly all are. */
+#ifndef UPLUA_BPF_CLIMB_H
+#define UPLUA_BPF_CLIMB_H
+
+#include <linux/types.h>
+
+#include "stack.h"
+#include "walk.h"
+
+enum {
+    WINDOW = 8192,
+    WORD = 8,
+    LARGEST_FRAME = 1 << 24,
+};
+
+/* One walk. */
+struct scratch {
+    __u64 busy;
+    __u64 ip, sp, fp; /* of the frame at work; SP lies behind the return address that IP is */
+    __u64 back;       /* 1: IP is a return address: the call before it counts; 0: it is where the frame stands */
+    __u64 link;       /* the link register, where that may hold a return address */
+    __u64 start, size; /* the window holds SIZE bytes of the user's memory from START on */
+    __u64 top;         /* where the last walk ended, which mostly was the same stack's */
+    __u64 tag;         /* of the process's mappings; 0: they are unknown; -1: there are no tables at all; kept for the next walk … */
+    __u64 changes;     /* … as long as this is uplua_unwind_changes */
+    __u64 guessed;     /* the number of the frame that was found by a frame pointer that may be none; 0 stands for none */
+    __u64 count, limit, hash;
+    __u64 end; /* enum stack_end */
+    __u64 zero;
+    struct stack stack;
+    __u64 window[WINDOW / 8];
+};
+
+/* The word at AT of the window; the mask is for the verifier. */
+#define WINDOW_WORD(scratch, at)                                                                                       \
+    ({                                                                                                                 \
+        __u64 at_ = (at);                                                                                              \
+        OPAQUE(at_);                                                                                                   \
+        (scratch)->window[(at_ & (WINDOW - 1)) / WORD];                                                                \
+    })
+
+extern __u64 stack_lost[STACK_LOST_COUNT];
+
+static __always_inline void lose(int cause)
+{
+    __sync_fetch_and_add(&stack_lost[cause], 1);
+}
+
+/*
+ * Reads the window from ADDRESS on, LEAST bytes or more; false if nothing can be read. It ends with the page if the next
+ * one is missing.
+ */
+long uplua_stack_fill(struct scratch *scratch, long address, long least);
+
+/*
+ * From the frame at work, whose rule is NUMBER, to its caller's. 0 where that is not known, or there is none; -1 where
+ * the frame itself is none.
+ */
+long uplua_stack_climb(struct scratch *scratch, long number);
+
+/* What the frame's address ADDRESS stands for, which is mostly itself; 0: for the end of the walk. */
+long uplua_stack_odd(struct scratch *scratch, long address);
+
+#endif
