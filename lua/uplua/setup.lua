@@ -156,7 +156,7 @@ local function describe()
     local at_entry, slid, names = probe.kind ~= "usdt", first and first.slid, {}
     local differ = false
     for n, site in ipairs(probe.sites) do
-      at_entry = at_entry and site.inside == 0
+      at_entry = at_entry and site.inside == 0 and not site.jumped_to
       if site.slid ~= slid then slid = -1 end
       names[n] = site.name or site["function"]
       differ = differ or names[n] ~= names[1]

@@ -113,8 +113,8 @@ static void set_string(lua_State *L, const char *name, const char *value)
 }
 
 /*
- * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid, why }, … },
- * { { function, why }, … }: and what patterns mean that is not probed
+ * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid, why,
+ * jumped_to }, … }, { { function, why }, … }: and what patterns mean that is not probed
  */
 static int sites_list(lua_State *L)
 {
@@ -122,7 +122,7 @@ static int sites_list(lua_State *L)
     lua_createtable(L, (int)sites->count, 0); /* list */
     for (size_t i = 0; i < sites->count; i++) {
         const struct site *site = &sites->items[i];
-        lua_createtable(L, 0, 9); /* list site */
+        lua_createtable(L, 0, 10); /* list site */
         set_string(L, "path", site->path);
         set_string(L, "module", site->module);
         set_string(L, "function", site->function);
@@ -134,6 +134,8 @@ static int sites_list(lua_State *L)
         set_number(L, "inside", site->inside);
         set_number(L, "slid", site->slid);
         set_string(L, "why", site->why);
+        lua_pushboolean(L, site->jumped_to); /* list site jumped_to */
+        lua_setfield(L, -2, "jumped_to");
         lua_rawseti(L, -2, (int)i + 1);
     }
     lua_createtable(L, (int)sites->skipped_count, 0); /* list skipped */

@@ -373,8 +373,11 @@ static int append(const struct search *search, const struct match *match, const 
     if (denied)
         return error_set(err, -EPERM, "%s: %s would crash or hang the program: %s%s", spec->text,
                          list->at_return ? "a return probe there" : "a probe there", denied, list->at_return ? "; use uprobe" : "");
-    return lookup_append(search->binary, spec->text, match->name, match->address + spec->offset, spec->offset, match->size, list,
-                         err);
+    result = lookup_append(search->binary, spec->text, match->name, match->address + spec->offset, spec->offset, match->size, list,
+                           err);
+    if (!result && !spec->offset && strstr(match->name, ".cold"))
+        result = lookup_check_entry(search->binary, spec->text, list, err);
+    return result;
 }
 
 /* Collects what the spec means, in the binary or in its separate debug file, which is opened then. */

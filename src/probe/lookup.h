@@ -40,6 +40,13 @@ int lookup_line(const struct binary *binary, const struct spec *spec, struct sit
 /* Appends the site that SPEC, an address, has in BINARY: in a function of its symbols or of its call frame information. */
 int lookup_address(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err);
 
+/*
+ * Finds out whether the last site of LIST, the beginning of something in BINARY, is jumped to, not called: by call frame information, which
+ * has a frame there. So begin parts of functions that stand apart from them (.cold), and the head of a procedure linkage
+ * table. A return probe there is refused. TEXT: the spec, for messages.
+ */
+int lookup_check_entry(const struct binary *binary, const char *text, struct site_list *list, struct error *err);
+
 /* True if BINARY itself exports or contains code for the function NAME. */
 bool lookup_defines(const struct binary *binary, const char *name);
 

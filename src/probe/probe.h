@@ -20,6 +20,7 @@ struct site {
     uint64_t address; /* ELF virtual address */
     uint64_t inside;  /* bytes after the function's start: non-zero for "+0x1c" specs */
     uint64_t size;    /* of the function; 0: not known */
+    bool jumped_to;   /* it begins what is not called but jumped to, with a frame that is under way */
     unsigned slid;    /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
     uint64_t semaphore; /* file offset of a 16-bit counter that the kernel keeps above 0 in processes that are traced; 0: none */
     const char *why;  /* it stands there, for people; NULL: nothing to say. Static */

@@ -205,13 +205,13 @@ for _, program in ipairs { "./build/targets/pads", "./build/targets/pads-clang" 
   check_names(plain(rethrown[2]), ("again "):rep(101) .. "rethrown", "first below them", GLIBC)
 end
 
--- Each instruction of a stub of the procedure linkage table, one of the table's head, and the last one of a leaf function.
+-- Each instruction of a stub of the procedure linkage table, those of the table's head, and the last one of a leaf function.
 if jit.arch == "x64" then
   for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang" } do
     local run = target.shell(([[
       objdump -d --no-show-raw-insn -j .plt -j .text %s >"$D/code"
       addresses() { sed -n "/<$1>:/,/^\$/s/^ *\([0-9a-f]*\):\t\($2\).*/0x\1/p" "$D/code"; }
-      head=$(addresses '.*plt-0x10' | sed -n 2p)
+      head=$(addresses '.*plt-0x10' | head -n 2)
       ./uplua %s %s $(addresses qsort@plt) $head $(addresses mark ret) -- %s sorted >"$D/out" 2>"$D/err"
     ]]):format(program, every, program, program))
     is(run.err, "", "nothing is missing")
@@ -226,8 +226,25 @@ if jit.arch == "x64" then
       end
     end
     is(strange, nil, "no other stack")
-    is(plain, 4, "three instructions of qsort@plt, and one behind them, see its caller")
+    is(plain, 5, "three instructions of qsort@plt, and the two behind them, see its caller")
     is(leaf, 1, "a leaf function's last one too")
+  end
+end
+
+-- The first instruction of a part that gcc has put apart from its function: it is jumped to, where the function's frame is under way.
+if jit.arch == "x64" then
+  local program = "./build/targets/pads"
+  local function seen(part, kind)
+    local run = target.uplua(("%s %s %s -- %s %s"):format(every, program, part, program, kind))
+    is(run.err, "", ("%s: nothing is missing"):format(part))
+    return run.out
+  end
+  like(seen("catcher.cold", "caught"), "^catcher%.cold " .. DESCEND:rep(23) .. "caught main .*_start\t1\n$", "below 23 calls")
+  like(seen("rethrown.cold", "rethrown"), "^rethrown%.cold main .*_start\t1\n$", "below one")
+  for _, spec in ipairs { program .. ":catcher.cold", "./build/targets/chain:$(objdump -d -j .plt ./build/targets/chain | sed -n '/^ /{s/^ *\\([0-9a-f]*\\):.*/0x\\1/p;q}')" } do
+    local run = target.shell(([[./uplua -e 'uretprobe(arg[1], function() end)' "%s" -- true >"$D/out" 2>"$D/err"]]):format(spec))
+    like(run.err, ": a return probe there would crash the program: what begins there is jumped to, not called; use uprobe\n",
+         "no return probe there: what it would replace is no return address")
   end
 end
 
