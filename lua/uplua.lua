@@ -15,6 +15,7 @@ local home = {
   tracepoint = "tracepoint", rawtracepoint = "tracepoint",
   usdt = "usdt",
   syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall",
+  object = "guest",
   site = "setup", defines = "setup", modules_defining = "setup",
 
   -- addresses and names

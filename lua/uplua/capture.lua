@@ -55,6 +55,7 @@ local function describe(value)
   if kind == "table" then
     local id = rawget(value, "kind") and rawget(value, "id")
     if id and require "uplua.object".all[id] == value then return "object", id - 1 end
+    if id == nil and rawget(value, "guest") then return "other", "a map of a BPF object, which its own programs fill," end
     return "table", capture.handle(value)
   end
   if rawequal(value, ffi.C) then return "table", capture.handle(value) end

@@ -261,6 +261,14 @@ local function constructor(kind, default)
   end
 end
 
+-- The object for a map of KIND and MAX entries, called NAME, that a BPF object brings along; KEY and VALUE: the codecs of their types.
+function hash.guest(kind, name, max, key, value)
+  local array = kind == "array"
+  local o = object.guest(kind, name, { max = max }, metatable, { array = array, declared_key = not array and key, declared_value = value })
+  state_of(o).store = store.new(o.queued)
+  return o
+end
+
 hash.hash = constructor("hash", 65536)
 hash.lru = constructor("lru", 65536)
 hash.array = constructor("array", 65536)

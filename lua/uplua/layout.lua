@@ -284,8 +284,9 @@ end
 
 local compiled = {}
 
--- The codec of LAYOUT; equal layouts share one, and with it the type of their records.
+-- The codec of LAYOUT; equal layouts share one, and with it the type of their records. A codec of another maker's is its own.
 function layout.compile(l)
+  if l.decode then return l end
   local name = signature(l)
   local codec = compiled[name]
   if not codec then

@@ -3,9 +3,17 @@
 -- `read` (true once the script has looked at it); all else is kept apart, since other names may be keys: m[k] is m:get(k).
 local text = require "uplua.text"
 
-local object = { all = {} }
+local object = { all = {}, guests = {} }
 
 local states = setmetatable({}, { __mode = "k" }) -- object → what only its module knows
+
+-- Makes an object for the map NAME of a BPF object that was brought along: the compiler does not know it, and it has no id.
+function object.guest(kind, name, options, metatable, state)
+  local o = { kind = kind, options = options, name = name, queued = {}, read = true, guest = true }
+  states[o] = state
+  object.guests[#object.guests + 1] = o
+  return setmetatable(o, metatable)
+end
 
 -- Makes an object of KIND; STATE is the module's own table for it.
 function object.new(kind, options, metatable, state)

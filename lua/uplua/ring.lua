@@ -28,7 +28,8 @@ local methods = {}
 -- The walk over one batch, made anew for each ring so that its callback's traces are its own. `s.at` moves on before the callback
 -- is called: if that raises an error, the record is done with.
 local WALK = [[
-local s, data, codecs, views, sizes = ...
+local s, data, codecs, views, sizes, plain = ...
+local head = plain and 8 or 16 -- of a record: the ring's own, and that which says its tag
 local cast, band = require("ffi").cast, bit.band
 local words = require("ffi").typeof "const uint32_t *"
 local DISCARDED = 0x40000000
@@ -39,11 +40,11 @@ return function(fn, stop)
     local length = cast(words, p)[0]
     s.at = s.at + band(band(length, 0x3fffffff) + 15, -8)
     if length < DISCARDED then
-      local tag = cast(words, p + 8)[0]
+      local tag = plain and 0 or cast(words, p + 8)[0]
       local view = views[tag]
       if view and length >= sizes[tag] then
         local codec = codecs[tag]
-        codec.point(view, p + 16)
+        codec.point(view, p + head)
         fn(view)
         codec.unpoint(view)
         seen = seen + 1
@@ -150,10 +151,10 @@ function methods:bind(description)
   local codecs, views, sizes = {}, {}, {}
   for tag, variant in pairs(description.variants or {}) do
     local codec = layout.compile(variant)
-    codecs[tag], views[tag], sizes[tag] = codec, codec.view(), 8 + variant.size
+    codecs[tag], views[tag], sizes[tag] = codec, codec.view(), (s.plain and 0 or 8) + codec.size
   end
   s.views = views
-  s.walk = assert(loadstring(WALK, "@uplua/ring (walk)"))(s, C.ring_data(s.ring), codecs, views, sizes)
+  s.walk = assert(loadstring(WALK, "@uplua/ring (walk)"))(s, C.ring_data(s.ring), codecs, views, sizes, s.plain)
   watch(s)
 end
 
@@ -178,9 +179,16 @@ return {
 
   -- Drains every ring, in the order in which they were made. For the end of the run, once the probes are detached.
   drain = function()
-    for _, o in ipairs(object.all) do
-      if o.kind == "ring" then o:drain() end
+    for _, list in ipairs { object.all, object.guests } do
+      for _, o in ipairs(list) do
+        if o.kind == "ring" then o:drain() end
+      end
     end
+  end,
+
+  -- The object for a ring of SIZE bytes, called NAME, that a BPF object brings along.
+  guest = function(name, size)
+    return object.guest("ring", name, { size = size }, metatable, { at = 0, start = 0, begin = 0ULL, unknown = 0, plain = true })
   end,
 
   ring = function(options)

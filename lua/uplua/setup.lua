@@ -13,6 +13,7 @@ local who     = require "uplua.who"
 local setup = {}
 
 local pending = {}     -- declared and not yet attached: { kind, spec, handler, attach, sites }
+local guests = {}      -- BPF objects brought along that are to be loaded (uplua.guest)
 local attached = {}    -- links
 local passed_over = {} -- programs that the kernel may pass over: { fd, text } each
 local late = {}        -- what setups have loaded for a command that has not mapped it yet: { probe, program }
@@ -148,10 +149,10 @@ end
 -- What stands for the kernel's trampoline where code is only looked at, so that it is the same on each machine.
 local ANY_TRAMPOLINE = "0xffffffff81000000"
 
--- What the compiler needs to know of the pending probes.
-local function describe()
+-- What the compiler needs to know of PROBES.
+local function describe(probes)
   local handlers, returns, trampoline = {}, false, nil
-  for i, probe in ipairs(pending) do
+  for i, probe in ipairs(probes) do
     local first = probe.sites[1]
     local at_entry, slid, names = probe.kind ~= "usdt", first and first.slid, {}
     local differ = false
@@ -226,19 +227,11 @@ local function attach_all(list)
   for _, link in ipairs(links) do attached[#attached + 1] = link end
 end
 
--- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
-function setup.commit()
-  if #pending == 0 then return end
-  declare_own()
-  local probes = pending
-  compiler = compiler or core.setup.new()
-  capture.begin()
-  output.declare()
-  tell_objects()
-  timing.mark "compile"
-  local description = describe()
-  pending = {}
-  if options.emit or options.explain then return compile_only(probes, description) end
+-- To be called once for the BPF object GUEST, whose programs are to be attached: commit() calls guest:load(), which returns a list for attach_all.
+function setup.bring(guest) guests[#guests + 1] = guest end
+
+-- Compiles and loads PROBES, and tells shared objects of their maps. Returns a list for attach_all.
+local function load_handlers(probes, description)
   local loaded, programs, objects = compiler:load(description)
   timing.mark "loaded"
   setups[#setups + 1] = loaded
@@ -264,14 +257,45 @@ function setup.commit()
     end
     stack.follow(who.is_open() and {} or description.pids, core.target.command())
   end
-  timing.mark "attach"
-  local ready, threads_end = {}, loaded:threads_end()
-  if threads_end then ready[1] = { THREADS_END, { fd = threads_end } } end
+  local list, threads_end = {}, loaded:threads_end()
+  if threads_end then list[1] = { THREADS_END, { fd = threads_end } } end
   for i, probe in ipairs(probes) do
     keep_passed_over(probe, programs[i])
-    local waits = probe.mapped and core.target.waits()
-    local list = waits and late or ready
     list[#list + 1] = { probe, programs[i] }
+  end
+  return list
+end
+
+-- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
+function setup.commit()
+  if #pending + #guests == 0 then return end
+  declare_own()
+  local probes, brought = pending, guests
+  local list = {}
+  pending, guests = {}, {}
+  if #probes > 0 then
+    compiler = compiler or core.setup.new()
+    capture.begin()
+    output.declare()
+    tell_objects()
+    timing.mark "compile"
+    local description = describe(probes)
+    if options.emit or options.explain then return compile_only(probes, description) end
+    list = load_handlers(probes, description)
+  end
+  if options.emit or options.explain then return end
+  for _, guest in ipairs(brought) do
+    for _, item in ipairs(guest:load()) do
+      keep_passed_over(item[1], item[2])
+      list[#list + 1] = item
+    end
+  end
+  timing.mark "attach"
+  local ready = {}
+  for _, item in ipairs(list) do
+    local waits = item[1].mapped and core.target.waits()
+    local of = waits and late or ready
+    of[#of + 1] = item
   end
   attach_all(ready)
   who.attached()
@@ -296,7 +320,7 @@ end
 function setup.attached() return #attached + #late > 0 end
 
 -- Forgets the probes that were declared and not committed.
-function setup.discard() pending = {} end
+function setup.discard() pending, guests = {}, {} end
 
 -- Detaches all probes. Maps stay readable.
 function setup.close()
@@ -337,6 +361,9 @@ function setup.ledger()
       local lost = loaded:counters(name)
       for i, text in pairs(texts) do add(text, lost and lost[i] or 0) end
     end
+  end
+  for _, o in ipairs(object.guests) do
+    add(("%s: records that are shorter than their type"):format(o.name), object.state(o).unknown or 0)
   end
   for _, program in ipairs(passed_over) do add(program[2], core.probe.misses(program[1])) end
   local stack = package.loaded["uplua.stack"]

@@ -30,8 +30,8 @@ static int keep_warning(enum libbpf_print_level level, const char *format, va_li
     char text[sizeof warning];
     vsnprintf(text, sizeof text, format, args);
     text[strcspn(text, "\n")] = '\0';
-    /* The first is the cause, what follows is the way up; what libbpf ignores is neither. */
-    if (!*warning && !strstr(text, "gnor"))
+    /* The first is the cause, what follows is the way up; what libbpf ignores, or tries again, is neither. */
+    if (!*warning && !strstr(text, "gnor") && !strstr(text, "Retrying"))
         memcpy(warning, text, sizeof warning);
     return 0;
 }
@@ -278,4 +278,35 @@ int load_error_explain(struct error *err, int code, const struct object *object,
     if (refused)
         return explain_refusal(err, code, object, log->text, bytes, size);
     return error_set(err, code, "cannot load the BPF object%s (%s)", because(), strerror(-code));
+}
+
+/* The last lines of LOG before its statistics. */
+static struct span log_end(const char *log)
+{
+    enum { LINES = 12, LENGTH = 1400 };
+    struct span reason = find_reason(log), line = reason;
+    const char *end = reason.start + reason.length;
+    for (int i = 1; i < LINES && line.start > log; i++) {
+        struct span before = line_before(log, line.start);
+        if (end - before.start > LENGTH)
+            break;
+        line = before;
+    }
+    return (struct span){line.start, (size_t)(end - line.start)};
+}
+
+int load_error_guest(struct error *err, int code, const char *path, const struct load_log *log)
+{
+    char name[64];
+    bool refused = log->text && *log->text && sscanf(warning, "libbpf: prog '%63[^']'", name) == 1;
+    if (code == -EPERM && (!refused || capability_missing()))
+        return explain_permission(err, code);
+    if (refused) {
+        struct span end = log_end(log->text);
+        return error_set(err, code, "object %s: the kernel's verifier refuses the program %s:\n%.*s", path, name, (int)end.length, end.start);
+    }
+    if (strstr(warning, "kernel BTF") || strstr(warning, "vmlinux BTF") || strstr(warning, "target BTF"))
+        return error_set(err, code, "object %s: it refers to types of the kernel (CO-RE), and this kernel has no BTF that they could be found in "
+                         "(CONFIG_DEBUG_INFO_BTF)%s", path, because());
+    return error_set(err, code, "object %s: it cannot be loaded%s (%s)", path, because(), strerror(-code));
 }

@@ -5,6 +5,7 @@
 static const luaL_Reg objects[] = {
     { "cgroup", cgroup_open_lua },
     { "event", event_open_lua },
+    { "guest", guest_open_lua },
     { "kernel", kernel_open_lua },
     { "loop", loop_open_lua },
     { "probe", probe_open_lua },

@@ -16,6 +16,7 @@ int core_open_lua(lua_State *L);
 /* Each pushes the table of its object: the fields of uplua.core. */
 int cgroup_open_lua(lua_State *L);
 int event_open_lua(lua_State *L);
+int guest_open_lua(lua_State *L);
 int kernel_open_lua(lua_State *L);
 int loop_open_lua(lua_State *L);
 int probe_open_lua(lua_State *L);

@@ -170,6 +170,14 @@ static int probe_attach_lua(lua_State *L)
     return 1;
 }
 
+/* probe.filters("entry" | "return" | "session") → whether the kernel keeps the hits of processes other than the target's from programs */
+static int probe_filters_lua(lua_State *L)
+{
+    static const char *const kinds[] = { "entry", "return", "session", NULL };
+    lua_pushboolean(L, probe_filters((enum attach_kind)luaL_checkoption(L, 1, NULL, kinds), lua_target(L)));
+    return 1;
+}
+
 /* probe.resolve_kernel(spec) → functions of the kernel; raises the reason where there is none */
 static int probe_resolve_kernel(lua_State *L)
 {
@@ -413,7 +421,7 @@ int probe_open_lua(lua_State *L)
     static const luaL_Reg functions[] = {
         { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "attach_event", probe_attach_event },
         { "resolve_kernel", probe_resolve_kernel }, { "check_kernel", probe_check_kernel }, { "attach_kernel", probe_attach_kernel },
-        { "misses", probe_misses },
+        { "misses", probe_misses },               { "filters", probe_filters_lua },
         { "attach_trampoline", probe_attach_trampoline },
         { "argument_offsets", probe_argument_offsets },
         { "close", probe_close },         { "modules_defining", probe_modules }, { "test_run", probe_test_run },

@@ -221,11 +221,16 @@ static int attach_file(const struct attach *attach, const struct site *sites, si
  * Whether links that are each for one process see the hits of that process alone. A perf event at returns does not: Linux
  * 6.1 asks for its process at the entry only, so that at a return the events of all processes fire, each once.
  */
-static bool filters_exactly(const struct attach *attach, const struct target *target)
+static bool filters_exactly(enum attach_kind kind, const struct target *target)
 {
-    if (attach->kind == ATTACH_SESSION || feature_available(FEATURE_UPROBE_MULTI))
+    if (kind == ATTACH_SESSION || feature_available(FEATURE_UPROBE_MULTI))
         return uprobe_multi_filters_process();
-    return attach->kind == ATTACH_ENTRY || target->count == 1;
+    return kind == ATTACH_ENTRY || target->count == 1;
+}
+
+bool probe_filters(enum attach_kind kind, const struct target *target)
+{
+    return target && target->count && !target->follow && target->count <= MAX_FILTERED && filters_exactly(kind, target);
 }
 
 /* The processes to filter by in ATTACH: none where the kernel cannot, where there are too many, or where others come. */
@@ -234,7 +239,7 @@ static void choose_filter(struct attach *attach, const struct target *target)
     static const pid_t everyone = 0;
     attach->pids = &everyone;
     attach->pid_count = 1;
-    if (target && target->count && !target->follow && target->count <= MAX_FILTERED && filters_exactly(attach, target)) {
+    if (probe_filters(attach->kind, target)) {
         attach->pids = target->pids;
         attach->pid_count = target->count;
     }

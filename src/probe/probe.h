@@ -101,6 +101,8 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
  * attached. NULL: there are no more.
  */
 const char *probe_refused(const struct probe_link *link, size_t number);
+/* Whether programs of KIND that are attached for TARGET see the hits of its processes only: the kernel asks. Else the program has to. */
+bool probe_filters(enum attach_kind kind, const struct target *target);
 /* Expected attach type for BPF_PROG_LOAD of a program of KIND on this kernel: 0, 48 or 57. */
 uint32_t probe_attach_type(enum attach_kind kind);
 /* Detaches. NULL is fine. When it returns the program does not run any more. */

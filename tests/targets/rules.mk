@@ -150,3 +150,11 @@ $(OUT)/targets/%-split.so: $(OUT)/targets/%.so
 
 $(OUT)/targets/%-split: $(OUT)/targets/%
 	$(call say,STRIP,$@) $(OBJCOPY) --only-keep-debug $< $@.debug && $(STRIP) -o $@ $< && $(OBJCOPY) --add-gnu-debuglink=$@.debug $@
+
+# BPF objects that tests bring along.
+TARGETS += $(patsubst tests/objects/%.c,$(OUT)/objects/%.o,$(wildcard tests/objects/*.bpf.c))
+
+$(OUT)/objects/untyped.bpf.o: BPF_FLAGS := $(filter-out -g,$(BPF_FLAGS))
+$(OUT)/objects/%.bpf.o: tests/objects/%.bpf.c bpf/rules.mk | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,BPF,$<) $(BPF_CLANG) $(BPF_FLAGS) -Wno-unused-parameter -c -o $@ $<
