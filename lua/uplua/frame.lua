@@ -31,6 +31,17 @@ function frame.lost()
   if symbols then return symbols:lost() end
 end
 
+-- What is missing of files' debug information, for the ledger: { { text, count }, … }.
+function frame.unread()
+  local list = {}
+  for i, one in ipairs(symbols and symbols:unread() or {}) do
+    local text = one[2] and "unit of debug information not read, damaged or too large, and its lines not shown: "
+      or "debug information not read, too large, and its lines not shown: "
+    list[i] = { text .. one[1], one[2] or 1 }
+  end
+  return list
+end
+
 -- Addresses as text; a number is exact below 2^53, garbage above it comes as cdata.
 local function hex(address)
   local digits = bit.tohex(ffi.cast(u64, address)):gsub("^0+", "")

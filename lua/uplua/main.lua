@@ -112,8 +112,7 @@ local function print_globals()
 end
 
 -- What was lost, by cause; silence means that the numbers are exact.
-local function print_ledger(setup)
-  local lost = setup.ledger()
+local function print_lost(lost)
   if #lost == 0 then return end
   local lines = { "not everything was seen:" }
   for _, entry in ipairs(lost) do
@@ -132,7 +131,7 @@ local function report()
   if output then try(output.drain) end
   loop.run_exits()
   try(print_globals)
-  if setup then try(print_ledger, setup) end
+  if setup then try(function() print_lost(setup.ledger()) end) end
   io.stdout:flush()
 end
 
@@ -234,7 +233,9 @@ return function(argv)
   end
   if options.list then return list(options) end
   if options.symbolize then
-    return try(require "uplua.symbolize", options.symbolize, { options.script, unpack(options.arguments) }) and 0 or 1
+    local done = try(require "uplua.symbolize", options.symbolize, { options.script, unpack(options.arguments) })
+    print_lost(require "uplua.frame".unread())
+    return done and 0 or 1
   end
   if options.script or options.code then return run_script(options) end
   if core.system.is_terminal(0) and core.system.is_terminal(1) then return run_prompt(options) end

@@ -368,6 +368,8 @@ function setup.ledger()
   for _, program in ipairs(passed_over) do add(program[2], core.probe.misses(program[1])) end
   local stack = package.loaded["uplua.stack"]
   for _, entry in ipairs(stack and stack.lost() or {}) do add(entry[1], entry[2]) end
+  local frame = package.loaded["uplua.frame"]
+  for _, entry in ipairs(frame and frame.unread() or {}) do add(entry[1], entry[2]) end
   local list = {}
   for i, text in ipairs(order) do list[i] = { text, counts[text] } end
   return list

@@ -102,6 +102,31 @@ static int lua_symbols_lost(lua_State *L)
     return 2;
 }
 
+static void push_unread(void *context, const char *module, size_t units)
+{
+    lua_State *L = context; /* list */
+    lua_createtable(L, 2, 0); /* list one */
+    lua_pushstring(L, module); /* list one module */
+    lua_rawseti(L, -2, 1);
+    if (units != SIZE_MAX) {
+        lua_pushnumber(L, (lua_Number)units); /* list one units */
+        lua_rawseti(L, -2, 2);
+    }
+    lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+}
+
+/*
+ * symbols:unread() → { { module, units }, … }: the files of whose debug information something that was asked for is not read: the line
+ * tables of so many units; nil: all
+ */
+static int lua_symbols_unread(lua_State *L)
+{
+    struct symbols *symbols = lua_symbols(L, 1);
+    lua_newtable(L); /* list */
+    symbols_unread(symbols, push_unread, L);
+    return 1;
+}
+
 static void push_text(lua_State *L, const char *text)
 {
     if (text)
@@ -233,6 +258,7 @@ int symbols_open_lua(lua_State *L)
         {"update", lua_symbols_update},
         {"keep_file", lua_symbols_keep_file},
         {"lost", lua_symbols_lost},
+        {"unread", lua_symbols_unread},
         {"close", lua_symbols_close},
         {"__gc", lua_symbols_close},
         {"__tostring", lua_symbols_tostring},

@@ -1,5 +1,6 @@
 /* Sites by source line: DWARF tells where its code begins. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "probe/debug.h"
@@ -26,13 +27,17 @@ static void note_address(uint64_t address, void *context)
     addresses->items[addresses->count++] = address;
 }
 
-/* What there is instead of the line of SPEC. */
-static int no_line(const struct binary *binary, const struct spec *spec, unsigned nearest, struct error *err)
+/* What there is instead of the line of SPEC; UNREAD: units of debug information that are not read. */
+static int no_line(const struct binary *binary, const struct spec *spec, unsigned nearest, size_t unread, struct error *err)
 {
     const char *file = binary_module(binary)->name;
+    char but[96] = "";
+    if (unread)
+        snprintf(but, sizeof but, ", but %zu of its units of debug information %s not read, damaged or too large", unread,
+                 unread == 1 ? "is" : "are");
     if (nearest)
-        return error_set(err, -ENOENT, "%s: no code of %s comes from that line; line %u has some", spec->text, file, nearest);
-    return error_set(err, -ENOENT, "%s: no code of %s comes from a file '%s'", spec->text, file, spec->file);
+        return error_set(err, -ENOENT, "%s: no code of %s comes from that line%s; line %u has some", spec->text, file, but, nearest);
+    return error_set(err, -ENOENT, "%s: no code of %s comes from a file '%s'%s", spec->text, file, spec->file, but);
 }
 
 int lookup_line(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
@@ -44,11 +49,12 @@ int lookup_line(const struct binary *binary, const struct spec *spec, struct sit
     if (result < 0)
         return result;
     debuginfo_find_line(debuginfo, spec->file, spec->line, note_address, &addresses, &nearest);
+    size_t unread = debuginfo_unread(debuginfo);
     debuginfo_free(debuginfo);
     if (addresses.exhausted)
         result = error_set(err, -ENOMEM, "out of memory");
     else if (!addresses.count)
-        result = no_line(binary, spec, nearest, err);
+        result = no_line(binary, spec, nearest, unread, err);
     for (size_t i = 0; i < addresses.count && result == 0; i++) {
         struct spec place = *spec;
         place.address = addresses.items[i];

@@ -41,6 +41,7 @@ struct unit {
     Dwarf_Off entry;
     Dwarf_Half version;
     bool parsed;
+    bool unread; /* its line table */
     struct node *nodes;
     size_t node_count, node_capacity;
     struct spans spans; /* of nodes */
@@ -57,6 +58,7 @@ struct debuginfo {
     size_t unit_count;
     struct spans spans; /* of units */
     uint64_t memory; /* bytes that line tables may still keep */
+    size_t unread;   /* units whose line table is not read */
     uint64_t budget; /* entries and ranges that may still be read: healthy ones take a byte at least, but references go
                         in circles */
 };
@@ -172,16 +174,30 @@ static void read_children(struct debuginfo *debuginfo, struct unit *unit, Dwarf_
     } while (!dwarf_siblingof(&entry, &entry));
 }
 
-/* Has libdw read the line table of UNIT, whose entry is ENTRY, if it has a healthy size. */
-static void read_lines(struct debuginfo *debuginfo, struct unit *unit, Dwarf_Die *entry)
+/*
+ * True if the line table of UNIT, whose entry is ENTRY, can be read: it has a healthy size, and *NAMES is more than the bytes
+ * of the names of its files. Otherwise it is counted, once.
+ */
+static bool has_readable_lines(struct debuginfo *debuginfo, struct unit *unit, Dwarf_Die *entry, uint64_t *names)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word offset;
-    uint64_t names;
     const char *folder = dwarf_attr(entry, DW_AT_comp_dir, &attribute) ? dwarf_formstring(&attribute) : NULL;
-    if (!dwarf_attr(entry, DW_AT_stmt_list, &attribute) || dwarf_formudata(&attribute, &offset) ||
-        !dwarfcost_lines(&debuginfo->own.cost, offset, folder ? strlen(folder) : 0, &names) ||
-        names > debuginfo->memory)
+    if (!dwarf_attr(entry, DW_AT_stmt_list, &attribute))
+        return false;
+    if (!dwarf_formudata(&attribute, &offset) &&
+        dwarfcost_lines(&debuginfo->own.cost, offset, folder ? strlen(folder) : 0, names) && *names <= debuginfo->memory)
+        return true;
+    debuginfo->unread += !unit->unread;
+    unit->unread = true;
+    return false;
+}
+
+/* Has libdw read the line table of UNIT, whose entry is ENTRY. */
+static void read_lines(struct debuginfo *debuginfo, struct unit *unit, Dwarf_Die *entry)
+{
+    uint64_t names;
+    if (!has_readable_lines(debuginfo, unit, entry, &names))
         return;
     if (dwarf_getsrclines(entry, &unit->lines, &unit->line_count))
         unit->lines = NULL;
@@ -294,6 +310,11 @@ void debuginfo_free(struct debuginfo *debuginfo)
     dwarfcopy_close(&debuginfo->own);
     dwarfcopy_close(&debuginfo->common);
     free(debuginfo);
+}
+
+size_t debuginfo_unread(const struct debuginfo *debuginfo)
+{
+    return debuginfo->unread;
 }
 
 /* --- one address
@@ -463,13 +484,15 @@ static bool is_file(const char *name, const char *file)
 }
 
 /* True if some of the files that UNIT's lines come from is FILE. */
-static bool has_file(struct debuginfo *debuginfo, const struct unit *unit, const char *file)
+static bool has_file(struct debuginfo *debuginfo, struct unit *unit, const char *file)
 {
     Dwarf_Die entry;
+    uint64_t names;
     Dwarf_Files *files;
     size_t count;
     const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-    if (!dwarf_offdie(debuginfo->own.dwarf, unit->entry, &entry) || dwarf_getsrcfiles(&entry, &files, &count))
+    if (!dwarf_offdie(debuginfo->own.dwarf, unit->entry, &entry) ||
+        !has_readable_lines(debuginfo, unit, &entry, &names) || dwarf_getsrcfiles(&entry, &files, &count))
         return false;
     for (size_t i = 0; i < count; i++) {
         const char *name = dwarf_filesrc(files, i, NULL, NULL);

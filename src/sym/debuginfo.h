@@ -31,6 +31,9 @@ bool debuginfo_is_in(const struct elffile *elf);
 int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common);
 void debuginfo_free(struct debuginfo *debuginfo);
 
+/* How many of its units, among those that were asked for so far, have a line table that is not read: damaged, or too large (dwarfcost.h). */
+size_t debuginfo_unread(const struct debuginfo *debuginfo);
+
 /*
  * The places of ELF address ADDRESS, at most ROOM: the innermost inlined function first, each followed by the one into
  * which it was inlined, last the function proper. How many there are; 0: nothing is known.

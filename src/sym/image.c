@@ -21,7 +21,7 @@ struct image {
     struct symtab *inside; /* of the file's MiniDebugInfo: what .dynsym lacks */
     struct plt *plt;
     uint64_t bias; /* ELF address in the symbol table's file minus that in this one */
-    bool debuginfo_tried;
+    bool debuginfo_tried, debuginfo_too_large;
     struct debuginfo *debuginfo;
     uint64_t debuginfo_bias;
 };
@@ -250,11 +250,12 @@ const char *image_lookup(struct image *image, uint64_t offset, bool executable, 
 static void open_debuginfo(struct image *image, const struct elffile *elf)
 {
     struct elffile common;
-    int fd = debugfile_open_common(elf, &image->search);
+    int rc, fd = debugfile_open_common(elf, &image->search);
     if (fd >= 0 && !elffile_open(&common, fd))
-        debuginfo_open(&image->debuginfo, elf, &common);
+        rc = debuginfo_open(&image->debuginfo, elf, &common);
     else
-        debuginfo_open(&image->debuginfo, elf, NULL);
+        rc = debuginfo_open(&image->debuginfo, elf, NULL);
+    image->debuginfo_too_large = rc == -EFBIG;
     if (fd >= 0) {
         elffile_close(&common);
         close(fd);
@@ -299,6 +300,14 @@ static void load_debuginfo(struct image *image)
         elffile_close(&elf);
     }
     image_unpin(image);
+}
+
+size_t image_unread(const struct image *image, const char **module)
+{
+    *module = image->search.module;
+    if (image->debuginfo_too_large)
+        return SIZE_MAX;
+    return image->debuginfo ? debuginfo_unread(image->debuginfo) : 0;
 }
 
 size_t image_places(struct image *image, uint64_t offset, bool executable, struct place *places, size_t room)

@@ -53,6 +53,12 @@ void image_set_table(struct image *image, int table);
  */
 const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result);
 
+/*
+ * What of the file's debug information was asked for and is not read: of how many units the line table; SIZE_MAX: all of it, which is too
+ * large. *MODULE: the file.
+ */
+size_t image_unread(const struct image *image, const char **module);
+
 /* The places in the source of what is at OFFSET of the file: as debuginfo_lookup. */
 size_t image_places(struct image *image, uint64_t offset, bool executable, struct place *places, size_t room);
 

@@ -388,6 +388,16 @@ struct symbols_lost symbols_lost(const struct symbols *symbols)
     return lost;
 }
 
+void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, const char *module, size_t units), void *context)
+{
+    for (size_t i = 0; i < symbols->files.image_count; i++) {
+        const char *module;
+        size_t units = image_unread(symbols->files.images[i], &module);
+        if (units)
+            visit(context, module, units);
+    }
+}
+
 uint64_t symbols_generation(const struct symbols *symbols)
 {
     return symbols->generation;

@@ -88,6 +88,12 @@ struct symbols_lost {
 struct symbols_lost symbols_lost(const struct symbols *symbols);
 
 /*
+ * Calls VISIT(CONTEXT, MODULE, UNITS) with each file of whose debug information something that was asked for is not read:
+ * as image_unread.
+ */
+void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, const char *module, size_t units), void *context);
+
+/*
  * Names ADDRESS of process PID in *RESULT. Always fills it; returns 0, or -ENOENT where not even a mapping is known.
  * Functions come from the file's .symtab, a separate debug file (build id, debuglink with its CRC), else .dynsym and
  * MiniDebugInfo; "malloc@plt" from its stubs; of code that no file has, from what the process says of it. An

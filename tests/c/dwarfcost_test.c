@@ -40,18 +40,25 @@ static bool build(int version, long files, long folder, long lines, int operatio
                  version, files, folder, lines, operation, units, entries);
 }
 
-/* How many places 0x1010 has; in *FILE whether its file is known. -1: the debug information is not read. */
-static int places_of(bool *file)
+/*
+ * How many places 0x1010 has; in *FILE whether its file is known, in *UNREAD how many units' lines were not read. -1: the debug
+ * information is not read.
+ */
+static int places_of(bool *file, size_t *unread)
 {
     struct elffile elf;
     struct debuginfo *debuginfo;
     struct place places[4];
     int count = -1, fd = open(in_dir("cost.o"), O_RDONLY | O_CLOEXEC);
     *file = false;
+    *unread = 0;
     if (fd >= 0 && !elffile_open(&elf, fd)) {
         if (!debuginfo_open(&debuginfo, &elf, NULL)) {
+            unsigned nearest;
+            debuginfo_find_line(debuginfo, "other.c", 23, NULL, NULL, &nearest); /* asks each unit for its files */
             count = (int)debuginfo_lookup(debuginfo, 0x1010, places, 4);
             *file = count > 0 && places[0].file;
+            *unread = debuginfo_unread(debuginfo);
             debuginfo_free(debuginfo);
         }
         elffile_close(&elf);
@@ -63,20 +70,22 @@ static int places_of(bool *file)
 static void check(const char *what, int version, long files, long folder, long lines, int operation, long units, long entries)
 {
     bool file;
+    size_t unread;
     if (!ok(build(version, 3, 23, 7, operation == 3 ? 1 : operation, 2, 5), "%s: a small one is built", what))
         return;
-    places_of(&file);
-    ok(file, "%s: it has lines", what);
+    places_of(&file, &unread);
+    ok(file && !unread, "%s: it has lines", what);
     if (!ok(build(version, files, folder, lines, operation, units, entries), "%s: a large one is built", what))
         return;
     long before = most_memory();
     struct timespec begin, end;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
-    places_of(&file);
+    int count = places_of(&file, &unread);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
     long grown = most_memory() - before;
     printf("# %s: %ld MiB, %ld ms\n", what, grown >> 10, (end.tv_sec - begin.tv_sec) * 1000 + (end.tv_nsec - begin.tv_nsec) / 1000000);
     ok(!file, "%s: it is given up", what);
+    ok(unread == (size_t)units || count == -1, "%s: which is told", what);
     ok(grown < MAX_GROWTH, "%s: by %ld MiB", what, grown >> 10);
 }
 

@@ -90,8 +90,101 @@ is(target.uplua("--symbolize 1x 1").status, 2, "a process is a number")
 run = target.shell [[./uplua --symbolize $$ main >"$D/out" 2>"$D/err"]]
 is(run.err, "uplua: --symbolize: 'main' is no address\n", "a name is no address")
 
--- Lines and inlined functions, of a program whose text we know.
+-- Debug information that is too large to be read: three units with a line program of 9 MB, and one with a small one.
 local cc = tap.compiler()
+run = target.shell([[
+  cat >"$D/large.c" <<'END'
+#include <stdio.h>
+__attribute__((noinline)) int one(int x) { return x * 23; }
+__attribute__((noinline)) int two(int x) { return x + 23; }
+__attribute__((noinline)) int three(int x) { return x - 23; }
+__attribute__((noinline)) int four(int x) { return x ^ 23; }
+int main(void)
+{
+    puts("ready");
+    fflush(stdout);
+    return one(two(three(four(getchar()))));
+}
+END
+  cat >"$D/large.s" <<'END'
+.section .debug_abbrev,"",@progbits
+.byte 1,0x11,0,0x10,0x17,0x11,1,0x12,7,0,0,0
+.macro unit function, lines
+.long 2f-1f
+1:.short 4
+.long .debug_abbrev
+.byte 8,1
+.long \lines
+.quad \function,4
+2:
+.endm
+.section .debug_info,"",@progbits
+unit one, large
+unit two, large
+unit three, large
+unit four, small
+.macro lines function, count
+.long 4f-3f
+3:.short 4
+.long 6f-5f
+5:.byte 1,1,1,-5,14,13
+.byte 0,1,1,1,1,0,0,0,1,0,0,1
+.byte 0
+.asciz "lines.c"
+.byte 0,0,0,0
+6:.byte 0,9,2
+.quad \function
+.byte 3
+.sleb128 100
+.fill \count,1,1
+.byte 2,4,0,1,1
+4:
+.endm
+.section .debug_line,"",@progbits
+large: lines one, 9000000
+small: lines four, 1
+.section .note.GNU-stack,"",@progbits
+END
+  ]] .. cc .. [[ -O1 "$D/large.c" "$D/large.s" -o "$D/large"
+  mkfifo "$D/in"
+  "$D/large" <"$D/in" >"$D/target" &
+  exec 7>"$D/in"
+  until grep -q ready "$D/target"; do kill -0 $! || exit 99; sleep 0.01; done
+  cat >"$D/ask.lua" <<'END'
+    local up = require "uplua"
+    local pid, run = tonumber(arg[1]), up.count()
+    up.uprobe("libc:getpid", function() run:inc() end)
+    for i = 3, #arg do
+      local place = up.source(pid, up.address(arg[2] .. ":" .. arg[i], pid))[1]
+      print(place.symbol, place.file, place.line)
+    end
+    up.at_exit(function() run:clear() end)
+END
+  for some in "four" "one" "one two three four one"; do
+    ./uplua --duration 0 "$D/ask.lua" $! "$D/large" $some >>"$D/out" 2>"$D/err.part"
+    sed "s:$D/::" "$D/err.part" >>"$D/out"
+  done
+  base=$(awk '/large$/ { split($1, a, "-"); print "0x" a[1]; exit }' /proc/$!/maps)
+  offset=0x$(nm "$D/large" | awk '$3 == "two" { print $1 }')
+  ./uplua --symbolize $! $(printf '%#x' $((base + offset))) >/dev/null 2>"$D/err.part"
+  sed "s:$D/::" "$D/err.part" >>"$D/out"
+  for line in 101 5; do
+    ./uplua -e 'uprobe(arg[1], function() end)' "$D/large@lines.c:$line" -- true 2>"$D/err.part"
+    sed "s:$D/::g" "$D/err.part" >>"$D/out"
+  done
+  kill $!
+]])
+local UNREAD = "uplua: not everything was seen:\n  %d × unit of debug information not read, damaged or too large, and its lines not shown: large\n"
+is(run.out, "four\tlines.c\t101\n" ..
+     "one\tnil\tnil\n" .. UNREAD:format(1) ..
+     "one\tnil\tnil\ntwo\tnil\tnil\nthree\tnil\tnil\nfour\tlines.c\t101\none\tnil\tnil\n" .. UNREAD:format(3) ..
+     UNREAD:format(1) ..
+     "uplua: -e:1: uprobe large@lines.c:5: no code of large comes from that line, but 3 of its units of debug information are not " ..
+     "read, damaged or too large; line 101 has some\n  -e:1: in the main chunk\n",
+   "a unit whose lines are not read, as its line program is too large, is counted once, by file")
+is(run.err, "", "and nothing else is said")
+
+-- Lines and inlined functions, of a program whose text we know.
 run = target.shell([[
   cat >"$D/source.c" <<'END'
 #include <stdio.h>
