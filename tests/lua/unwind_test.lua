@@ -148,6 +148,50 @@ for kind, frames in pairs { shallow = 29, deep = 107 } do -- with mark, shallow 
   is(run.err, "", "nothing is missing")
 end
 
+-- Through the kernel's code in the program: samples of a program that asks for the time, until enough were in there. Its own functions
+-- there are one, or what the kernel's compiler has made of it.
+local sampled = target.folder() .. "-sampled.lua"
+file = assert(io.open(sampled, "w"))
+file:write [[
+local up = require "uplua"
+local stacks = up.count()
+up.profile(1999, function(e) stacks[e:ustack()]:inc() end)
+local function is_inside(frame) return frame ~= nil and frame.module == "[vdso]" end
+up.every(0.02, function()
+  local inside = 0
+  for s, count in stacks:pairs() do inside = inside + (is_inside(s:frames()[1]) and count or 0) end
+  if inside >= 101 then up.exit() end
+end)
+up.at_exit(function()
+  for s in stacks:pairs() do
+    local names = {}
+    for _, frame in ipairs(s:frames()) do
+      if not is_inside(frame) then names[#names + 1] = frame.symbol or "?"
+      elseif names[#names] ~= "vdso" then names[#names + 1] = "vdso" end
+    end
+    if names[1] == "vdso" then print(table.concat(names, " ")) end
+  end
+end)
+]]
+file:close()
+for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang" } do
+  for kind, calls in pairs { clocked = 23, late = 101 } do
+    local run = target.shell(([[
+      %s %s >"$D/target" &
+      until grep -q ready "$D/target"; do kill -0 $! || exit 99; sleep 0.01; done
+      ./uplua %s -- $! >"$D/out" 2>"$D/err"
+      kill $!
+    ]]):format(program, kind, sampled))
+    local places, wrong = 0, nil
+    for names in run.out:gmatch "([^\n]*)\n" do
+      places = places + 1
+      if not names:find("^vdso [%w_]*clock_gettime[%w_]* ticks " .. ("lower "):rep(calls) .. kind .. " main [%w_]+ [%w_]+ _start$") then wrong = names end
+    end
+    ok(places > 0, ("%s %s: samples in the vDSO"):format(program, kind))
+    is(wrong, nil, ("each is %d calls, and main, below the C library's"):format(calls))
+  end
+end
+
 -- .debug_frame: as it is, compressed, and in a separate debug file. What the linker adds has .eh_frame.
 for _, program in ipairs { "./build/targets/chain-debug-frame", "./build/targets/chain-debug-frame-zlib", "./build/targets/chain-debug-frame-split" } do
   check_chains(program, GLIBC)
@@ -271,6 +315,7 @@ ok((tonumber(files) or 0) > 0, "the second by what the first has left")
 
 os.remove(path)
 os.remove(every)
+os.remove(sampled)
 os.remove(depths)
 target.done()
 tap.done_testing()

@@ -2,7 +2,8 @@
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
  *   chain KIND    shallow (23 calls), deep (101), tail, variable, aligned, expression, saved, held, handler, sorted,
- *                 thread, generated, unframed, library, mappings
+ *                 thread, generated, unframed, library, mappings, clocked (asks for the time below 23 calls, again and again
+ *                 from "ready" on, until it is killed), late (below 101)
  *
  * Built with -DSTATIC it loads no library.
  */
@@ -10,10 +11,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "noinline.h"
@@ -48,6 +51,36 @@ NOINLINE long shallow(void)
 NOINLINE long deep(void)
 {
     return descend(101, 1, 2, 3, 4) + sink;
+}
+
+static volatile bool enough;
+
+/* Asks the vDSO, mostly. */
+NOINLINE long ticks(void)
+{
+    struct timespec time;
+    puts("ready");
+    fflush(stdout);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &time);
+    while (!enough);
+    return time.tv_nsec;
+}
+
+NOINLINE long lower(long calls, long a, long b)
+{
+    long sum = calls == 1 ? ticks() : lower(calls - 1, a + 1, b * 2);
+    return sum + a * b + calls;
+}
+
+NOINLINE long clocked(void)
+{
+    return lower(23, 1, 2) + sink;
+}
+
+NOINLINE long late(void)
+{
+    return lower(101, 1, 2) + sink;
 }
 
 /* Leaves nothing behind when it jumps to mark. */
@@ -247,7 +280,8 @@ int main(int argc, char **argv)
         long (*run)(void);
     } kinds[] = {{"shallow", shallow},       {"deep", deep},   {"variable", variable}, {"aligned", aligned}, {"tail", tail},
                  {"expression", expression}, {"saved", saved}, {"held", held},         {"handler", handler},
-                 {"sorted", sorted},         {"thread", thread}, {"generated", generated}, {"unframed", unframed}};
+                 {"sorted", sorted},         {"thread", thread}, {"generated", generated}, {"unframed", unframed},
+                 {"clocked", clocked},       {"late", late}};
     const char *kind = argc > 1 ? argv[1] : "";
     if (!strcmp(kind, "library"))
         return library(argv[0]) < 0;
