@@ -41,19 +41,47 @@ static void find_target(uint32_t word, struct arch_instruction *result)
 }
 
 /*
- * What arch/arm64/kernel/probes/decode-insn.c simulates, beside jumps to fixed places; all else is stepped out of line. (It simulates
- * the nop too, but only since 6.14.)
+ * What arch/arm64/kernel/probes/decode-insn.c simulates, beside jumps to fixed places. (The nop too, but only since 6.14; and once
+ * loads of literals, wrongly: 6.12 and its stable predecessors refuse probes on these.)
  */
 static bool is_simulated(uint32_t word)
 {
     static const struct encoding list[] = {
         {0x1f000000, 0x10000000}, /* adr, adrp */
-        {0xbf000000, 0x18000000}, /* ldr of a literal */
-        {0xff000000, 0x98000000}, /* ldrsw of one */
-        {0xffbffc1f, 0xd61f0000}, /* br, blr … */
+        {0xffdffc1f, 0xd61f0000}, /* br, blr … */
         {0xfffffc1f, 0xd65f0000}, /* … and ret, without pointer authentication */
     };
     return is_one_of(word, list, sizeof list / sizeof *list);
+}
+
+/* nop, bti, xpaclri and what signs the return address; other hints, such as autiasp, wait or check. */
+static bool is_steppable_hint(uint32_t word)
+{
+    static const struct encoding list[] = {
+        {0xffffffff, 0xd503201f}, /* nop */
+        {0xffffff3f, 0xd503241f}, /* bti */
+        {0xffffffff, 0xd50320ff}, /* xpaclri */
+        {0xffffffbf, 0xd503211f}, /* pacia1716, pacib1716 */
+        {0xffffff9f, 0xd503231f}, /* paciaz, paciasp, pacibz, pacibsp */
+    };
+    return is_one_of(word, list, sizeof list / sizeof *list);
+}
+
+/* What the kernel (ibid.) neither simulates nor steps out of line. */
+static bool is_refused(uint32_t word)
+{
+    static const struct encoding list[] = {
+        {0x3f000000, 0x08000000}, /* exclusive loads and stores: stepped, they would never succeed */
+        {0xbf000000, 0x18000000}, /* ldr of a literal */
+        {0xbf000000, 0x98000000}, /* ldrsw of one, prfm */
+        {0x3f000000, 0x1c000000}, /* ldr of one into a vector: it steps that, but elsewhere, with another literal */
+        {0xff000000, 0xd4000000}, /* svc, brk … */
+        {0xfe000000, 0xd6000000}, /* braa, retaa, eret … */
+        {0xfff00000, 0xd5100000}, /* msr of a register */
+        {0xfff8f01f, 0xd500401f}, /* msr of a constant */
+        {0xfffff01f, 0xd503201f}, /* hints */
+    };
+    return is_one_of(word, list, sizeof list / sizeof *list) && !is_simulated(word) && !is_steppable_hint(word);
 }
 
 /* nop and bti; what sets nothing but the flags. paciasp is none of them: it changes the return address. */
@@ -83,7 +111,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     find_target(word, result);
     result->emulated = result->direct || is_simulated(word);
     result->harmless = is_harmless(word);
-    result->refused = (word & 0x3f000000) == 0x08000000; /* exclusive loads and stores: stepped, they would never succeed */
+    result->refused = is_refused(word);
     result->indirect = (word & 0xfffffc1f) == 0xd61f0000;
     return true;
 }

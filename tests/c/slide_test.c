@@ -94,8 +94,13 @@ static const struct example examples[] = {
     {"b", &arm, "10 00 00 14", 0, 0, NULL, 0},
     {"cbz x0", &arm, "40 00 00 b4 c0 03 5f d6 c0 03 5f d6", 0, 8 - 4, NULL, 0},
     {"adrp x1", &arm, "01 00 00 b0 c0 03 5f d6", 0, 0, NULL, 0},
-    {"ldr x0, literal", &arm, "40 00 00 58 c0 03 5f d6", 0, 0, NULL, 0},
+    {"ldr x0, literal", &arm, "40 00 00 58 c0 03 5f d6", 0, 0, "seen by handlers", 0},
+    {"bti c; ldr x0, literal, on which the kernel puts no probe", &arm, "5f 24 03 d5 40 00 00 58 c0 03 5f d6", 0, 0, "seen by handlers", 0},
     {"ret", &arm, "c0 03 5f d6", 0, 0, NULL, 0},
+    {"br x1", &arm, "20 00 1f d6", 0, 0, NULL, 0},
+    {"cmp x0, 0; blr x1", &arm, "1f 00 00 f1 20 00 3f d6 c0 03 5f d6", 4, 4, "would be stepped", 0},
+    {"bti c; retaa, which is not simulated", &arm, "5f 24 03 d5 ff 0b 5f d6", 0, 0, "seen by handlers", 0},
+    {"bti c; ldr d0, literal", &arm, "5f 24 03 d5 40 00 00 5c c0 03 5f d6", 0, 0, "seen by handlers", 0},
     {"cmp x0, 0; b.eq; ret", &arm, "1f 00 00 f1 40 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
     {"cmp x1, x0; b.eq; ret", &arm, "3f 00 00 eb 40 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
     {"tst w0, 1; b.ne", &arm, "1f 00 00 72 41 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
@@ -178,8 +183,66 @@ static void try_far(const struct arch_code *arch, const char *name, const char *
     is_int((int64_t)targets.last, (int64_t)target, "  where it leads");
 }
 
+/* --- what the kernel does with aarch64's instructions: arch/arm64/kernel/probes/decode-insn.c --- */
+
+enum { STEPPED, SIMULATED, REFUSED };
+
+static const struct {
+    const char *name;
+    uint32_t word;
+    int expected;
+} handled[] = {
+    {"nop", 0xd503201f, STEPPED},
+    {"bti c", 0xd503245f, STEPPED},
+    {"bti jc", 0xd50324df, STEPPED},
+    {"paciasp", 0xd503233f, STEPPED},
+    {"pacibz", 0xd503235f, STEPPED},
+    {"pacib1716", 0xd503215f, STEPPED},
+    {"xpaclri", 0xd50320ff, STEPPED},
+    {"mrs x0, tpidr_el0", 0xd53bd040, STEPPED},
+    {"dmb ish", 0xd5033bbf, STEPPED},
+    {"ldadd x0, x1, [x2]", 0xf8200041, STEPPED},
+    {"stp x29, x30, [sp, -32]!", 0xa9be7bfd, STEPPED},
+    {"adr x0, 8", 0x10000040, SIMULATED},
+    {"adrp x1, 0x21000", 0xb0000101, SIMULATED},
+    {"b 8", 0x14000002, SIMULATED},
+    {"bl 8", 0x94000002, SIMULATED},
+    {"br x1", 0xd61f0020, SIMULATED},
+    {"blr x1", 0xd63f0020, SIMULATED},
+    {"ret", 0xd65f03c0, SIMULATED},
+    {"b.eq 8", 0x54000040, SIMULATED},
+    {"cbnz w0, 8", 0x35000040, SIMULATED},
+    {"tbnz x0, 33, 8", 0xb7080040, SIMULATED},
+    {"ldr x0, literal", 0x58000040, REFUSED},
+    {"ldrsw x0, literal", 0x98000040, REFUSED},
+    {"prfm literal", 0xd8000040, REFUSED},
+    {"ldr d0, literal", 0x5c000040, REFUSED},
+    {"autiasp", 0xd50323bf, REFUSED},
+    {"yield", 0xd503203f, REFUSED},
+    {"svc 0", 0xd4000001, REFUSED},
+    {"brk 1", 0xd4200020, REFUSED},
+    {"retaa", 0xd65f0bff, REFUSED},
+    {"braa x0, x1", 0xd71f0801, REFUSED},
+    {"eret", 0xd69f03e0, REFUSED},
+    {"msr tpidr_el0, x0", 0xd51bd040, REFUSED},
+    {"msr daifset, 2", 0xd50342df, REFUSED},
+    {"ldxr x0, [x1]", 0xc85f7c20, REFUSED},
+    {"stlxr w0, x1, [x2]", 0xc800fc41, REFUSED},
+};
+
+static void try_handled(void)
+{
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
+        struct arch_instruction instruction = {0};
+        bool decoded = arm->decode((const uint8_t *)&handled[i].word, sizeof handled[i].word, &instruction);
+        int is = !decoded ? -1 : instruction.refused ? REFUSED : instruction.emulated ? SIMULATED : STEPPED;
+        is_int(is, handled[i].expected, "%s: %s", arm->name, handled[i].name);
+    }
+}
+
 int main(void)
 {
+    try_handled();
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
         try(&examples[i]);
     try_far(x86, "call", "90 e8 fb ff 00 00", 0x1000, 0x11000, 0x11002, 0x11001);
