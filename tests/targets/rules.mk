@@ -22,7 +22,7 @@ $(OUT)/targets/%-stripped: $(OUT)/targets/%
 	$(call say,STRIP,$@) $(STRIP) -o $@ $<
 
 $(OUT)/targets/%-plain: $(OUT)/targets/%
-	$(call say,STRIP,$@) strip --strip-debug -o $@ $<
+	$(call say,STRIP,$@) $(STRIP) --strip-debug -o $@ $<
 
 $(OUT)/targets/allocator: tests/targets/allocator.c | $(CHECKED)
 	@mkdir -p $(@D)
