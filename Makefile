@@ -25,6 +25,8 @@ else
 say =
 endif
 
+.DEFAULT_GOAL := all
+
 # --- the CPU that is built for ----------------------------------------------------------------------------------------
 
 HOST_CC := $(CC)
