@@ -12,6 +12,8 @@
 struct arch_instruction {
     unsigned length;
     bool refused;     /* the kernel puts no probe on it */
+    bool mistaken;    /* the kernel takes it for another one, and does that: a probe on it would corrupt the program */
+    bool replaced;    /* the kernel puts a call in its place, which overwrites the stack below the stack pointer */
     bool emulated;    /* a probe on it costs no single step: the kernel does itself what it does */
     bool push;        /* it puts a register on the stack, as the beginning of a function does once */
     bool harmless;    /* once it has run, a handler sees what it would have seen before: its registers, the stack and memory; and it surely ends */

@@ -128,6 +128,27 @@ static bool is_refused(const ZydisDecodedInstruction *instruction)
     return instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && memchr(bad_opcodes, instruction->opcode, sizeof bad_opcodes);
 }
 
+/*
+ * What the kernel steps or emulates as another instruction than it is: uprobe_init_insn, branch_setup_xol_ops and
+ * arch_uprobe_analyze_insn look at the opcode's first byte, which for a VEX or EVEX instruction is not that of the instructions they mean.
+ * So vmovdqu to memory (7f), vpor (eb) and vzeroupper (77) are jumps that lead to what follows: they are skipped (Linux 3.16 to 6.18,
+ * measured). vfmadd132ss (9d) is popf, and vcmpps (c2) a return.
+ */
+static bool is_mistaken(const ZydisDecodedInstruction *instruction)
+{
+    static const uint8_t opcodes[] = {0x90, 0x9d, 0xc2, 0xc3, 0xca, 0xcb, 0xe8, 0xe9, 0xeb};
+    return instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+           ((instruction->opcode & 0xf0) == 0x70 || memchr(opcodes, instruction->opcode, sizeof opcodes));
+}
+
+/* What can_optimize takes, since Linux 6.18: nops of five bytes. `lea 0(%rsi),%rsi` is one to insn_is_nop of later versions. */
+static bool is_replaced(const ZydisDecodedInstruction *instruction)
+{
+    return instruction->length == 5 &&
+           (instruction->mnemonic == ZYDIS_MNEMONIC_NOP ||
+            (instruction->mnemonic == ZYDIS_MNEMONIC_LEA && instruction->raw.disp.size && !instruction->raw.disp.value));
+}
+
 static bool decode(const uint8_t *code, size_t size, struct arch_instruction *result)
 {
     ZydisDecodedInstruction instruction;
@@ -138,6 +159,8 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     *result = (struct arch_instruction){
         .length = instruction.length,
         .refused = is_refused(&instruction),
+        .mistaken = is_mistaken(&instruction),
+        .replaced = is_replaced(&instruction),
         .emulated = emulated,
         .push = emulated && instruction.mnemonic == ZYDIS_MNEMONIC_PUSH,
         .harmless = is_harmless(&instruction, operands),

@@ -233,6 +233,37 @@ static int refuse_ifunc(const struct search *search, const struct binary *debug,
                      spec->text, spec->function, file);
 }
 
+/* The instruction at ADDRESS; false where there is none. */
+static bool decode_at(const struct binary *binary, uint64_t address, struct arch_instruction *instruction)
+{
+    uint8_t code[LONGEST_INSTRUCTION];
+    uint64_t offset;
+    return binary_offset(binary, address, &offset) == 0 &&
+           arch_code()->decode(code, binary_read(binary, offset, code, sizeof code), instruction);
+}
+
+/* Why a probe on INSTRUCTION, the first of a function or one INSIDE, would corrupt the program; NULL: it would not. */
+static const char *harm_of(const struct arch_instruction *instruction, bool inside)
+{
+    if (instruction->mistaken)
+        return "the kernel takes this vector instruction for another one";
+    if (instruction->replaced && inside)
+        return "Linux 6.18 makes a call of a nop of five bytes, and that overwrites what the function may keep below its stack pointer";
+    return NULL;
+}
+
+/* 0 if the program survives a probe on the instruction at ADDRESS, which is INSIDE bytes from the start of FUNCTION. */
+static int check_instruction(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
+                             struct error *err)
+{
+    struct arch_instruction instruction;
+    const char *harm = decode_at(binary, address, &instruction) ? harm_of(&instruction, inside > 0) : NULL;
+    if (!harm) /* also where no code is, which the caller or the kernel tells */
+        return 0;
+    return error_set(err, -EPERM, "%s: a probe at +%#llx of %s would corrupt the program: %s; the next one is at +%#llx", text,
+                     (unsigned long long)inside, function, harm, (unsigned long long)inside + instruction.length);
+}
+
 /* 0 if an instruction starts INSIDE bytes from the start of FUNCTION, which has SIZE bytes (0: that is not known). */
 static int check_inside(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
                         uint64_t size, struct error *err)
@@ -266,6 +297,8 @@ int lookup_append(const struct binary *binary, const char *text, const char *fun
 {
     const struct module *module = binary_module(binary);
     int result = check_inside(binary, text, function, address, inside, size, err);
+    if (result == 0)
+        result = check_instruction(binary, text, function, address, inside, err);
     if (result < 0)
         return result;
     uint64_t offset;
@@ -312,7 +345,6 @@ int lookup_skip(struct site_list *list, const char *function, const char *why)
 static const char *unfit(const struct search *search, const struct match *match, const char *denied)
 {
     struct arch_instruction instruction;
-    uint8_t code[LONGEST_INSTRUCTION];
     uint64_t offset;
     if (match->ifunc)
         return "it chooses an implementation when it is first used (IFUNC)";
@@ -320,10 +352,9 @@ static const char *unfit(const struct search *search, const struct match *match,
         return denied;
     if (binary_offset(search->binary, match->address, &offset) < 0)
         return NULL;
-    size_t length = binary_read(search->binary, offset, code, sizeof code);
-    if (!arch_code()->decode(code, length, &instruction))
+    if (!decode_at(search->binary, match->address, &instruction))
         return "no instruction begins there";
-    return instruction.refused ? "the kernel puts no probe on its first instruction" : NULL;
+    return instruction.refused ? "the kernel puts no probe on its first instruction" : harm_of(&instruction, false);
 }
 
 /*
@@ -343,7 +374,13 @@ static int append_chosen(const struct search *search, const struct match *match,
         if (ifunc_implementation(search->binary, match->name, match->address, pid, &place.address) < 0 || place.address == last)
             continue;
         size_t before = list->count;
-        result = lookup_address(search->binary, &place, list, err);
+        struct arch_instruction instruction;
+        const char *harm =
+            search->spec->pattern && decode_at(search->binary, place.address, &instruction) ? harm_of(&instruction, false) : NULL;
+        if (harm)
+            result = lookup_skip(list, match->name, harm) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+        else
+            result = lookup_address(search->binary, &place, list, err);
         for (size_t s = before; s < list->count && result == 0; s++) {
             char *name = strdup(match->name);
             if (!name)

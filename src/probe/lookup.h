@@ -25,7 +25,7 @@ int lookup_sites(const struct binary *binary, const struct spec *spec, struct si
 
 /*
  * Appends one site of BINARY to LIST: INSIDE bytes into the FUNCTION at ADDRESS - INSIDE. TEXT: the spec, for messages. Where ADDRESS lies in
- * no executable segment, or where no instruction starts there, it is refused. SIZE: of the function, 0
+ * no executable segment, where no instruction starts there, or one that does not survive a probe, it is refused. SIZE: of the function, 0
  * where that is not known.
  */
 int lookup_append(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,

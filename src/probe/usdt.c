@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "arch/instruction.h"
 #include "probe/binary.h"
 #include "probe/notes.h"
 #include "probe/resolve.h"
@@ -185,7 +186,12 @@ static const char *check_instruction(const struct binary *binary, uint64_t offse
 {
     uint8_t code[LONGEST_NOP];
     size_t size = binary_read(binary, offset, code, sizeof code);
-    return arch_is_nop(code, size) ? NULL : "its note is damaged: a probe there, where no nop is, would corrupt the program";
+    struct arch_instruction instruction;
+    if (!arch_is_nop(code, size) || !arch_code()->decode(code, size, &instruction))
+        return "its note is damaged: a probe there, where no nop is, would corrupt the program";
+    if (instruction.replaced)
+        return "its nop has five bytes, of which Linux 6.18 makes a call that overwrites what the function may keep below its stack pointer";
+    return NULL;
 }
 
 /* File offset of the semaphore at ADDRESS in *OFFSET, or why there is none. The kernel wants it even (kernel/events/uprobes.c). */
