@@ -10,7 +10,18 @@ local up = require "uplua"
 local stacks = up.count()
 local returns = up.count()
 up.uprobe(arg[1] .. ":mark", function(e) stacks[e:ustack()]:inc() end)
-if arg[2] then up.uretprobe(arg[1] .. ":" .. arg[2], function() returns:inc() end) end
+if arg[2] == "mapped" then
+  local ffi = require "ffi"
+  ffi.cdef "int kill(int pid, int signal);"
+  local ready = up.ring()
+  up.uprobe(arg[1] .. ":mapped", function(e) ready:emit { pid = e.pid } end)
+  ready:each(function(ev)
+    up.symbol(ev.pid, 0) -- takes in all that the kernel has recorded of mappings until now
+    ffi.C.kill(tonumber(ev.pid), 10)
+  end)
+elseif arg[2] then
+  up.uretprobe(arg[1] .. ":" .. arg[2], function() returns:inc() end)
+end
 up.at_exit(function()
   for s, count in stacks:pairs() do
     local names = {}
@@ -67,7 +78,7 @@ local MUSL = { names = " main [%w_?]+$", incomplete = "[no unwind table: libc.so
 local MUSL_STATIC = { names = " main libc_start_main_stage2$", incomplete = "[no unwind table: chain-musl-static]" }
 
 -- Runs PROGRAM with ARGUMENTS: { names, count, text } of each stack, the shallow ones first. RETURNED: a function that a
--- return probe waits for.
+-- return probe waits for; "mapped": the program waits until its new mappings are known.
 local function stacks(program, arguments, bottom, returned)
   local run = target.uplua(("%s %s %s -- %s %s"):format(path, program, returned or "", program, arguments))
   if bottom.incomplete then
@@ -127,14 +138,14 @@ local function check_libc(program)
   like(stack(program, "sorted", GLIBC).names, "^mark compare .* sorted main .*_start$", "through libc")
   like(stack(program, "thread", GLIBC).names, "^mark thread_main %S+ %S+$",
        "a thread, down to its start: start_thread and clone3, where those have names")
-  like(stack(program, "mappings", GLIBC).names, "^mark compare .* sorted mappings main .*_start$",
+  like(stack(program, "mappings", GLIBC, "mapped").names, "^mark compare .* sorted mappings main .*_start$",
        "through libc, which lies above 307 other executable mappings")
 end
 
 for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang" } do
   check_chains(program, GLIBC)
   check_libc(program)
-  check(program, "library", "called_back inner through library", "through a library that was loaded a moment ago", GLIBC)
+  check(program, "library", "called_back inner through library", "through a library that was loaded a moment ago", GLIBC, "mapped")
 end
 
 for _, program in ipairs { "./build/targets/chain-static-pie", "./build/targets/chain-static-pie-clang" } do
@@ -195,7 +206,7 @@ end
 -- .debug_frame: as it is, compressed, and in a separate debug file. What the linker adds has .eh_frame.
 for _, program in ipairs { "./build/targets/chain-debug-frame", "./build/targets/chain-debug-frame-zlib", "./build/targets/chain-debug-frame-split" } do
   check_chains(program, GLIBC)
-  check(program, "library", "called_back inner through library", "a library beside it", GLIBC)
+  check(program, "library", "called_back inner through library", "a library beside it", GLIBC, "mapped")
 end
 
 -- Code without call frame information, in a file with some and in a file with none: by frame pointers, and where there are none no
@@ -216,7 +227,7 @@ for _, kind in ipairs { "bare", "none" } do
   check(program, "aligned", "aligned", "an aligned frame by its pointer", START)
 end
 
-local bare = stack("./build/targets/bare/chain", "library", { incomplete = "[no unwind table: libchain.so]" })
+local bare = stack("./build/targets/bare/chain", "library", { incomplete = "[no unwind table: libchain.so]" }, "mapped")
 is(bare.names, "mark called_back inner", "into a library without a table, and no further")
 is(bare.last, "[no unwind table: libchain.so]", "which is named")
 
@@ -230,7 +241,7 @@ is(unframed.last, "[no unwind table: [anon]]", "which is said")
 check_chains("./build/targets/chain-musl", MUSL)
 check_chains("./build/targets/chain-musl-clang", MUSL)
 check_chains("./build/targets/chain-musl-static", MUSL_STATIC)
-check("./build/targets/chain-musl", "library", "called_back inner through library", "a library beside musl", MUSL)
+check("./build/targets/chain-musl", "library", "called_back inner through library", "a library beside musl", MUSL, "mapped")
 
 -- Exceptions: code that is run from landing pads, for which gcc has functions of their own (.cold).
 for _, program in ipairs { "./build/targets/pads", "./build/targets/pads-clang" } do

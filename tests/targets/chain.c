@@ -5,6 +5,8 @@
  *                 thread, generated, unframed, library, mappings, clocked (asks for the time below 23 calls, again and again
  *                 from "ready" on, until it is killed), late (below 101)
  *
+ * The last two call `mapped` before, and go on at SIGUSR1: whoever traces has taken in the new mappings then.
+ *
  * Built with -DSTATIC it loads no library.
  */
 #include <dlfcn.h>
@@ -236,6 +238,22 @@ NOINLINE long unframed(void)
     return generate(code, sizeof code) + sink;
 }
 
+NOINLINE void mapped(void)
+{
+    sink++;
+}
+
+static void await_tracer(void)
+{
+    int number;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    mapped();
+    sigwait(&set, &number);
+}
+
 #ifdef STATIC
 static long library(const char *program)
 {
@@ -255,7 +273,7 @@ NOINLINE long library(const char *program)
     snprintf(path, sizeof path, "%.*slibchain.so", slash ? (int)(slash - program) + 1 : 0, program);
     void *handle = dlopen(path, RTLD_LAZY);
     long (*through)(void (*)(void)) = handle ? (long (*)(void (*)(void)))dlsym(handle, "through") : NULL;
-    usleep(300000); /* its table is made as soon as it is mapped, not before */
+    await_tracer(); /* its table is made as soon as it is mapped, not before */
     return through ? through(called_back) + sink : -1;
 }
 #endif
@@ -268,7 +286,7 @@ NOINLINE long mappings(const char *program)
     for (int i = 0; i < 2 * MAPPINGS; i++) /* every other one: neighbours would be one mapping */
         if (fd < 0 || mmap(NULL, 1 << 16, i & 1 ? PROT_READ : PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
             return -1;
-    usleep(300000); /* they are known */
+    await_tracer();
     sink = 0;
     return sorted() + sink;
 }
