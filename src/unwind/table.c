@@ -14,6 +14,8 @@ enum {
     ENTRY_SIZE = 128, /* bytes at most of a file's first instructions; ld.so's are 61 */
 };
 
+#define MAX_OFFSET (INT64_C(1) << 47) /* in a file that anybody maps; a row in the making has 48 bits for it */
+
 /* Rows in the making: offset << 16 | rule's number. */
 struct builder {
     uint64_t *rows;
@@ -33,8 +35,7 @@ int64_t unwind_code_offset(const struct elffile *elf, uint64_t address, uint64_t
         const Elf64_Phdr *segment = &elf->segments[i];
         uint64_t inside = address - segment->p_vaddr;
         if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || address < segment->p_vaddr ||
-            inside >= segment->p_filesz || segment->p_offset > INT64_MAX - segment->p_filesz ||
-            segment->p_filesz > INT64_MAX)
+            inside >= segment->p_filesz || segment->p_filesz > MAX_OFFSET || segment->p_offset > MAX_OFFSET - segment->p_filesz)
             continue;
         *end = segment->p_offset + segment->p_filesz;
         return (int64_t)(segment->p_offset + inside);
