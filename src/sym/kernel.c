@@ -73,7 +73,7 @@ static char *read_text(const char *path, size_t *size)
     ssize_t got = fd < 0 ? -1 : 1;
     while (got > 0) {
         if (capacity - used < 2) {
-            size_t larger = capacity ? capacity * 2 : 1 << 23;
+            size_t larger = capacity ? capacity * 2 : 1 << 16;
             char *grown = larger > MAX_TEXT ? NULL : realloc(text, larger);
             if (!grown)
                 break;
