@@ -14,12 +14,38 @@
 enum {
     DEEPEST = 32,        /* of names for names, and of structs in structs */
     MAX_TYPES = 1 << 20, /* that are asked for in one run */
-    MAX_FIELDS = 1 << 16, /* that one search passes, and parameters of a function */
+    MAX_ENTRIES = 1 << 27, /* that one question passes, of a file of which siblings go in circles: about two seconds */
 };
 
 /* By number - 1. */
-static Dwarf_Die *types;
+static struct type {
+    Dwarf_Die entry;
+    unsigned dimension; /* of an array: the first that counts */
+    bool undefined;     /* its definition has been looked for in vain */
+} *types;
 static size_t type_count;
+
+static uint32_t entries_left; /* of this question */
+static int depth_of_questions; /* that are asked to answer it: types of elements, of fields … */
+
+/* Begins a question, which ends with depth_of_questions--; false: there are too many inside each other. */
+static bool begin_question(void)
+{
+    if (depth_of_questions >= DEEPEST)
+        return false;
+    if (!depth_of_questions++)
+        entries_left = MAX_ENTRIES;
+    return true;
+}
+
+/* Goes on to the next entry beside ENTRY; false: there is none. */
+static bool next_beside(Dwarf_Die *entry)
+{
+    if (!entries_left)
+        return false;
+    entries_left--;
+    return dwarf_siblingof(entry, entry) == 0;
+}
 
 static bool attribute_of(Dwarf_Die *entry, unsigned name, Dwarf_Attribute *attribute)
 {
@@ -71,21 +97,21 @@ static bool are_same(Dwarf_Die *a, Dwarf_Die *b)
            dwarf_cu_getdwarf(a->cu) == dwarf_cu_getdwarf(b->cu);
 }
 
-/* The number of ENTRY, a type; 0 where there is no memory. */
-static uint32_t number_for(Dwarf_Die *entry)
+/* The number of ENTRY, a type, of an array without its first DIMENSION dimensions; 0 where there is no memory. */
+static uint32_t number_for(Dwarf_Die *entry, unsigned dimension)
 {
     for (size_t i = 0; i < type_count; i++)
-        if (are_same(&types[i], entry))
+        if (types[i].dimension == dimension && are_same(&types[i].entry, entry))
             return (uint32_t)i + 1;
     if (type_count >= MAX_TYPES)
         return 0;
     if ((type_count & (type_count - 1)) == 0) {
-        Dwarf_Die *larger = realloc(types, (type_count ? 2 * type_count : 1) * sizeof *larger);
+        struct type *larger = realloc(types, (type_count ? 2 * type_count : 1) * sizeof *larger);
         if (!larger)
             return 0;
         types = larger;
     }
-    types[type_count++] = *entry;
+    types[type_count++] = (struct type){.entry = *entry, .dimension = dimension};
     return (uint32_t)type_count;
 }
 
@@ -95,7 +121,7 @@ static uint32_t type_of(Dwarf_Die *entry)
     Dwarf_Die at = *entry, next;
     for (int depth = 0; depth < DEEPEST; depth++) {
         if (referred(&at, DW_AT_type, &next))
-            return number_for(&next);
+            return number_for(&next, 0);
         if (!referred(&at, DW_AT_abstract_origin, &next) && !referred(&at, DW_AT_specification, &next))
             return 0;
         at = next;
@@ -126,7 +152,7 @@ static bool find_definition(Dwarf_Die *declaration, Dwarf_Die *result)
         do {
             if (defines(result, tag, name))
                 return true;
-        } while (!dwarf_siblingof(result, result));
+        } while (next_beside(result));
     }
     return false;
 }
@@ -136,7 +162,7 @@ static bool resolve(uint32_t number, Dwarf_Die *entry)
 {
     if (!number || number > type_count)
         return false;
-    *entry = types[number - 1];
+    *entry = types[number - 1].entry;
     for (int depth = 0; is_other_name(dwarf_tag(entry)) && depth < DEEPEST; depth++) {
         Dwarf_Die next;
         if (!referred(entry, DW_AT_type, &next))
@@ -144,11 +170,12 @@ static bool resolve(uint32_t number, Dwarf_Die *entry)
         *entry = next;
     }
     Dwarf_Die definition;
-    if (is_structure(dwarf_tag(entry)) && dwarf_hasattr(entry, DW_AT_declaration) &&
-        (referred(entry, DW_AT_signature, &definition) || find_definition(entry, &definition))) {
-        *entry = definition;
-        types[number - 1] = definition;
-    }
+    if (!is_structure(dwarf_tag(entry)) || !dwarf_hasattr(entry, DW_AT_declaration) || types[number - 1].undefined)
+        return true;
+    if (referred(entry, DW_AT_signature, &definition) || find_definition(entry, &definition))
+        types[number - 1].entry = *entry = definition;
+    else
+        types[number - 1].undefined = true;
     return true;
 }
 
@@ -175,7 +202,6 @@ static void get_number(Dwarf_Die *entry, struct debugtype *result)
 static bool has_negative(Dwarf_Die *entry)
 {
     Dwarf_Die value;
-    int passed = 0;
     if (dwarf_child(entry, &value))
         return false;
     do {
@@ -183,7 +209,7 @@ static bool has_negative(Dwarf_Die *entry)
         Dwarf_Sword number;
         if (attribute_of(&value, DW_AT_const_value, &attribute) && !dwarf_formsdata(&attribute, &number) && number < 0)
             return true;
-    } while (!dwarf_siblingof(&value, &value) && ++passed < MAX_FIELDS);
+    } while (next_beside(&value));
     return false;
 }
 
@@ -213,28 +239,25 @@ static uint64_t count_of(Dwarf_Die *dimension)
     return number_of(dimension, DW_AT_upper_bound, &count) && count < UINT32_MAX ? count + 1 : 0;
 }
 
-/* Arrays of several dimensions are one entry: their elements are looked for one after the other, which is what COUNT and ELEMENT say. */
-static void get_array(Dwarf_Die *entry, struct debugtype *result)
+/* An array of arrays is one entry with several dimensions: its elements are the same entry from the next dimension on. */
+static void get_array(Dwarf_Die *entry, unsigned dimension, struct debugtype *result)
 {
     struct debugtype element;
-    Dwarf_Die dimension;
+    Dwarf_Die child;
     unsigned dimensions = 0;
-    result->element = type_of(entry);
-    result->count = 1;
-    if (!dwarf_child(entry, &dimension))
+    if (!dwarf_child(entry, &child))
         do {
-            if (dwarf_tag(&dimension) != DW_TAG_subrange_type)
-                continue;
-            result->count = dimensions++ ? 0 : count_of(&dimension);
-        } while (!dwarf_siblingof(&dimension, &dimension) && dimensions < DEEPEST);
-    if (dimensions != 1 || debugtype_get(result->element, &element))
+            if (dwarf_tag(&child) == DW_TAG_subrange_type && dimensions++ == dimension)
+                result->count = count_of(&child);
+        } while (dimensions < DEEPEST && next_beside(&child));
+    if (dimensions <= dimension)
+        return;
+    result->element = dimensions > dimension + 1 ? number_for(entry, dimension + 1) : type_of(entry);
+    if (debugtype_get(result->element, &element))
         return;
     result->kind = DEBUGTYPE_ARRAY;
     result->size = element.size * result->count;
 }
-
-/* How deep the questions for the elements of arrays and of enums have gone. */
-static int depth_of_questions;
 
 int debugtype_get(uint32_t number, struct debugtype *result)
 {
@@ -243,15 +266,13 @@ int debugtype_get(uint32_t number, struct debugtype *result)
     *result = (struct debugtype){0};
     if (number > type_count)
         return -ENOENT;
-    if (!resolve(number, &entry)) {
-        result->kind = DEBUGTYPE_VOID;
-        return 0;
-    }
-    if (depth_of_questions >= DEEPEST)
+    if (!begin_question())
         return -ELOOP;
-    depth_of_questions++;
-    int tag = dwarf_tag(&entry);
-    if (number_of(&entry, DW_AT_byte_size, &size))
+    bool is_void = !resolve(number, &entry);
+    int tag = is_void ? 0 : dwarf_tag(&entry);
+    if (is_void)
+        result->kind = DEBUGTYPE_VOID;
+    else if (number_of(&entry, DW_AT_byte_size, &size))
         result->size = size;
     if (tag == DW_TAG_base_type) {
         get_number(&entry, result);
@@ -262,7 +283,7 @@ int debugtype_get(uint32_t number, struct debugtype *result)
         result->size = sizeof(void *);
         result->element = type_of(&entry);
     } else if (tag == DW_TAG_array_type) {
-        get_array(&entry, result);
+        get_array(&entry, types[number - 1].dimension, result);
     } else if (is_structure(tag) && !dwarf_hasattr(&entry, DW_AT_declaration)) {
         result->kind = DEBUGTYPE_STRUCT;
         result->by_address = number_of(&entry, DW_AT_calling_convention, &convention) && convention == DW_CC_pass_by_reference;
@@ -291,16 +312,20 @@ static const char *word_before(int tag)
 
 const char *debugtype_name(uint32_t number, char text[DEBUGTYPE_NAME])
 {
-    char stars[DEEPEST + 1] = "", elements[32] = "";
+    char stars[DEEPEST + 1] = "", elements[40] = "";
     unsigned count = 0;
     Dwarf_Die entry;
     for (int depth = 0; number && number <= type_count && depth < DEEPEST; depth++) {
-        entry = types[number - 1];
+        entry = types[number - 1].entry;
         int tag = dwarf_tag(&entry);
         struct debugtype type;
-        if (tag == DW_TAG_array_type && !*elements && !count && !debugtype_get(number, &type))
-            snprintf(elements, sizeof elements, " [%llu]", (unsigned long long)type.count);
-        else if (is_pointer(tag))
+        size_t used = strlen(elements);
+        if (tag == DW_TAG_array_type && used < sizeof elements - 1 && !count && !debugtype_get(number, &type)) {
+            snprintf(elements + used, sizeof elements - used, "%s[%llu]", used ? "" : " ", (unsigned long long)type.count);
+            number = type.element;
+            continue;
+        }
+        if (is_pointer(tag))
             memmove(stars + 1, stars, count++), stars[0] = tag == DW_TAG_pointer_type ? '*' : '&';
         else if (!is_other_name(tag) || tag == DW_TAG_typedef)
             break;
@@ -354,7 +379,6 @@ static bool place_member(Dwarf_Die *entry, uint64_t base, uint32_t type_number, 
 struct walk {
     int (*visit)(const struct debugfield *field, void *context);
     void *context;
-    int passed;
 };
 
 static int walk_fields(Dwarf_Die *structure, uint64_t base, int depth, struct walk *walk)
@@ -366,8 +390,6 @@ static int walk_fields(Dwarf_Die *structure, uint64_t base, int depth, struct wa
     do {
         struct debugfield field;
         int tag = dwarf_tag(&entry);
-        if (++walk->passed > MAX_FIELDS)
-            return -E2BIG;
         /* Static members of classes are declarations, in DWARF 5 variables. */
         if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_hasattr(&entry, DW_AT_external) ||
             !place_member(&entry, base, type_of(&entry), &field))
@@ -379,16 +401,20 @@ static int walk_fields(Dwarf_Die *structure, uint64_t base, int depth, struct wa
         } else if (resolve(field.type, &inner) && is_structure(dwarf_tag(&inner))) {
             result = walk_fields(&inner, field.offset, depth + 1, walk);
         }
-    } while (!result && !dwarf_siblingof(&entry, &entry));
+    } while (!result && next_beside(&entry));
     return result;
 }
 
 int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *field, void *context), void *context)
 {
     Dwarf_Die structure;
-    if (!resolve(number, &structure) || !is_structure(dwarf_tag(&structure)))
-        return -ENOENT;
-    return walk_fields(&structure, 0, 0, &(struct walk){.visit = visit, .context = context});
+    int result = -ENOENT;
+    if (!begin_question())
+        return -ELOOP;
+    if (resolve(number, &structure) && is_structure(dwarf_tag(&structure)))
+        result = walk_fields(&structure, 0, 0, &(struct walk){.visit = visit, .context = context});
+    depth_of_questions--;
+    return result;
 }
 
 struct search {
@@ -456,6 +482,7 @@ int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunct
 {
     Dwarf_Die entry, child, origin;
     unsigned passed = 0;
+    entries_left = MAX_ENTRIES;
     if (!dwarf_offdie(debuginfo_dwarf(debuginfo), function->entry, &entry))
         return -ENOENT;
     if (dwarf_child(&entry, &child))
@@ -468,7 +495,7 @@ int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunct
             name = dwarf_diename(&origin);
         *result = (struct debugfield){.name = name ? name : "", .type = type_of(&child)};
         return 0;
-    } while (!dwarf_siblingof(&child, &child) && passed < MAX_FIELDS);
+    } while (next_beside(&child));
     return -ERANGE;
 }
 
@@ -512,7 +539,7 @@ static void search_variables(Dwarf_Die *parent, int depth, struct variable_searc
             search->found = entry;
             search->any = true;
         }
-    } while (!search->exact && !dwarf_siblingof(&entry, &entry));
+    } while (!search->exact && next_beside(&entry));
 }
 
 int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t address, uint32_t *type)
@@ -520,10 +547,18 @@ int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t a
     struct variable_search search = {.name = name, .address = address};
     Dwarf_CU *cu = NULL;
     Dwarf_Die unit;
+    entries_left = MAX_ENTRIES;
     while (!search.exact && !dwarf_get_units(debuginfo_dwarf(debuginfo), cu, &cu, NULL, NULL, &unit, NULL))
         search_variables(&unit, 0, &search);
     if (!search.any)
         return -ENOENT;
     *type = type_of(&search.found);
     return 0;
+}
+
+void debugtypes_forget(void)
+{
+    free(types);
+    types = NULL;
+    type_count = 0;
 }

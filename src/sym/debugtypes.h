@@ -72,4 +72,7 @@ int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunct
  */
 int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t address, uint32_t *type);
 
+/* Forgets all types, before a debuginfo is freed that some of them are of. */
+void debugtypes_forget(void);
+
 #endif

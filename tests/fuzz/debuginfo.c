@@ -1,6 +1,34 @@
 /* DWARF in any ELF file, as libdw reads it from the copy that it is given. */
 #include "sym/debuginfo.h"
+#include "sym/debugtypes.h"
 #include "fuzz.h"
+
+static int look(const struct debugfield *field, void *depth)
+{
+    char name[DEBUGTYPE_NAME];
+    struct debugtype type;
+    int inner = *(int *)depth - 1;
+    debugtype_name(field->type, name);
+    if (!debugtype_get(field->type, &type) && inner) {
+        debugtype_fields(field->type, look, &inner);
+        look(&(struct debugfield){.type = type.element}, &inner);
+    }
+    return 0;
+}
+
+/* What e.args and watchpoints ask for. */
+static void ask_for_types(struct debuginfo *debuginfo)
+{
+    struct debugfunction function;
+    struct debugfield parameter;
+    uint32_t type;
+    int depth = 3;
+    for (uint64_t at = 0x1000; at < 0x1400; at += 13)
+        for (unsigned i = 0; i < 4 && !debugfunction_at(debuginfo, at, &function) && !debugfunction_parameter(debuginfo, &function, i, &parameter); i++)
+            look(&parameter, &depth);
+    if (!debugvariable_find(debuginfo, "config", 0x4000, &type))
+        look(&(struct debugfield){.type = type}, &depth);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -12,6 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!elffile_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL)) {
         for (uint64_t at = 0x1000; at < 0x1400; at += 13)
             debuginfo_lookup(debuginfo, at, places, 16);
+        ask_for_types(debuginfo);
+        debugtypes_forget();
         debuginfo_free(debuginfo);
     }
     elffile_close(&elf);

@@ -116,9 +116,9 @@ local function handler(spec, value, kind) return ('n = hash() %s("%s%s", functio
 refused(handler("integers", "e.args.u88"), "%-e:1: uprobe %S+typed:integers has no argument 'u88'; did you mean u8", "an argument that there is not")
 refused(handler("mixed", "e.args.x"), "%-e:1: the argument 'x' of %S+typed:mixed cannot be read in a handler: it is a 'double', which handlers cannot compute with", "a double")
 refused(handler("mixed", "e.args.s"), "%-e:1: the argument 's' .* it is a 'struct small' of 8 bytes passed by value, which are e.arg1", "a struct in a register")
-refused(handler("mixed", "e.args.t"), "%-e:1: the argument 't' .* it is a 'struct two' of 16 bytes passed by value, which are e.arg3 and e.arg4", "a struct in two")
+refused(handler("mixed", "e.args.t"), "%-e:1: the argument 't' .* it is a 'struct two' of 16 bytes passed by value, which are e.arg%d and e.arg%d", "a struct in two")
 refused(handler("mixed", "e.args.p"), "%-e:1: the argument 'p' .* it is a 'struct floats' of 16 bytes passed by value, in registers for floating", "a struct of doubles")
-refused(handler("mixed", "e.args.l"), "%-e:1: the argument 'l' .* it is a 'struct large' of 24 bytes passed by value, ", "a large struct")
+refused(handler("mixed", "e.args.l"), "%-e:1: the argument 'l' .* it is a 'struct large' .-passed by value, ", "a large struct")
 refused(handler("many+4", "e.args.a"), "%-e:1: .*many%+0x4: e.args is known where a function is entered; inside of it its arguments may be anywhere", "inside of a function")
 refused(handler("ma*", "e.args.a"), "%-e:1: ma%S+ and ma%S+ have other arguments than each other: e.args of several functions needs the same ones", "several functions")
 refused(handler("fields", "e.args.unknown.x"), "%-e:1: what a 'struct hidden %*' leads to is not defined in the program's debug information", "a struct that is nowhere defined")
@@ -139,6 +139,7 @@ local function watched(what, calls, threads)
 end
 for _, case in ipairs {
   { "config.list[2].total", "101\t1\t101\t101" }, { "config.inner.level", "101\t-101\t-1\t101" }, { "config.ports[1]", "101\t1\t101\t101" },
+  { "grid[2][4]", "101\t-101\t-1\t101" },
 } do
   run = watched(case[1], 101)
   is(run.err, "", case[1] .. ": nothing is lost")
@@ -159,6 +160,9 @@ unwatched("confg.mode", "%S+confg: no such variable in %S+; did you mean config%
 unwatched("config.list[x]", "%S+config.list%[x%]: an index is a number in brackets", "an index that is no number")
 unwatched("config.list[1]total", "%S+: 'total' is neither a field, .NAME, nor an index", "no path")
 unwatched("config.", "%S+: the name of a field is expected behind '.'", "no name")
+unwatched("grid[2][5]", "%S+grid%[2%] has 5 elements, which begin with %[0%]", "an index behind the end of a row")
+unwatched("grid[3][0]", "%S+grid has 3 elements", "… and of the rows")
+unwatched("grid[0].x", "%S+grid%[0%] is a 'int %[5%]', which has no field 'x'", "a field of a row")
 unwatched("sink.x", "%S+sink is a 'long int', which has no field 'x'", "a field of a number")
 unwatched("sink[1]", "%S+sink is a 'long int', which has no elements", "an index of a number")
 unwatched("config.name", "how many bytes of %S+config.name in %S+ are meant, 1, 2, 4 or 8, as the third argument%? It has 16", "more than the CPU watches")

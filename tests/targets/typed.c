@@ -35,6 +35,7 @@ struct hidden;
 
 struct config config = { .name = "main", .ports = { 80, 443 }, .list = { { 1, 10 }, { 2, 20 }, { 3, 30 } } };
 struct config *current = &config;
+int grid[3][5];
 static volatile long sink;
 
 NOINLINE void integers(int8_t i8, uint8_t u8, int16_t i16, uint16_t u16, int32_t i32, uint32_t u32)
@@ -99,6 +100,7 @@ static void *run(void *number)
         config.list[2].total = i;
         config.inner.level = (int8_t)-i;
         config.ports[1] = (port)i;
+        grid[2][4] = -i;
         if (!number)
             told(-i, (unsigned long)i << 40, text, (size_t)i);
     }
