@@ -14,7 +14,8 @@ local home = {
   profile = "sampling", perf = "sampling", interval = "sampling", watch = "watch", counter = "counter",
   tracepoint = "tracepoint", rawtracepoint = "tracepoint",
   usdt = "usdt",
-  syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall",
+  probe = "probe", retprobe = "probe", expression = "probe", list = "list",
+  syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall", error_name = "syscall",
   object = "guest",
   site = "setup", defines = "setup", modules_defining = "setup",
 
@@ -36,7 +37,7 @@ local home = {
   bar = "text", escape = "text", sorted = "order",
 
   -- the script's own options
-  args = "args",
+  args = "args", wrong = "args",
 }
 
 local up = {}

@@ -45,23 +45,18 @@ local options = up.args {
   { "max",       "N",     "integer",  1000000, "room for N blocks at a time" },
 }
 
-local function wrong(format, ...)
-  io.stderr:write("mallocleak.lua: ", format:format(...), "; see --help\n")
-  os.exit(2)
-end
-
 local interval, message = text.parse_duration(options[1] or 10)
-if not interval then wrong("interval: %s", message) end
-if interval == 0 then wrong("interval: a report every 0 s would never end") end
+if not interval then up.wrong("interval: %s", message) end
+if interval == 0 then up.wrong("interval: a report every 0 s would never end") end
 local count = tonumber(options[2] or math.huge)
-if not count or count < 1 then wrong("count: '%s' is not a number of reports", options[2]) end
-if options[3] then wrong("'%s' is one argument too many", options[3]) end
-if options.sample < 1 then wrong("--sample: one block in %d cannot be followed", options.sample) end
+if not count or count < 1 then up.wrong("count: '%s' is not a number of reports", options[2]) end
+if options[3] then up.wrong("'%s' is one argument too many", options[3]) end
+if options.sample < 1 then up.wrong("--sample: one block in %d cannot be followed", options.sample) end
 if options.min_size and options.max_size and options.min_size > options.max_size then
-  wrong("no block has at least %d and at most %d bytes", options.min_size, options.max_size)
+  up.wrong("no block has at least %d and at most %d bytes", options.min_size, options.max_size)
 end
-if options.max < 1 then wrong("--max: there must be room for a block") end
-if #core.target.pids() == 0 then wrong("whose memory? give PIDs or a command after --") end
+if options.max < 1 then up.wrong("--max: there must be room for a block") end
+if #core.target.pids() == 0 then up.wrong("whose memory? give PIDs or a command after --") end
 if options.folded then -- what cannot be written is better known before the run
   local file, why = io.open(options.folded, "a")
   if not file then error("--folded: " .. why, 0) end

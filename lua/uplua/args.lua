@@ -117,7 +117,7 @@ function args.parse(declaration, given)
       if name == "--help" or (name == "-h" and not by_name[name]) then return nil, help_of(declaration[1], rows), 0 end
       local row = by_name[name]
       if not row then
-        return nil, ("unknown option '%s'%s; see --help"):format(text.escape(name), text.did_you_mean(name, list)), 2
+        return nil, ("unknown option '%s'%s"):format(text.escape(name), text.did_you_mean(name, list)), 2
       end
       if row.flag then
         if value then return nil, ("option '%s' takes no value"):format(name), 2 end
@@ -136,20 +136,29 @@ function args.parse(declaration, given)
   return options
 end
 
+-- Ends the process with STATUS, and a command that waits to be released.
+local function leave(status)
+  local target = package.loaded["uplua.core"] and package.loaded["uplua.core"].target
+  if target then target.close() end
+  os.exit(status)
+end
+
+-- wrong(format, …): for what is wrong with a script's arguments beyond their types: prints "leak.lua: MESSAGE; see --help" and ends with status 2.
+function args.wrong(format, ...)
+  io.stdout:flush()
+  local script = tostring(arg and arg[0] or "uplua"):match("[^/]*$")
+  local message = text.escape(format:format(...))
+  io.stderr:write(script, ": ", message, message:find "%?$" and " See --help\n" or "; see --help\n")
+  leave(2)
+end
+
 -- The options of this run, from the global `arg`. Ends the process for --help and for wrong options.
 function args.args(declaration)
   local options, message, status = args.parse(declaration, arg or {})
   if options then return options end
-  if status == 0 then
-    io.stdout:write(message, "\n")
-  else
-    io.stdout:flush()
-    local script = tostring(arg and arg[0] or "uplua"):match("[^/]*$")
-    io.stderr:write(script, ": ", message, "\n")
-  end
-  local target = package.loaded["uplua.core"] and package.loaded["uplua.core"].target
-  if target then target.close() end -- a command that waits to be released must not be left stopped
-  os.exit(status)
+  if status ~= 0 then args.wrong("%s", message) end
+  io.stdout:write(message, "\n")
+  leave(status)
 end
 
 return args

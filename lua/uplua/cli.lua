@@ -23,6 +23,7 @@ terminal, a prompt. A script name without a slash is looked up among the install
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
       --info            prints what this kernel offers, and how each kind of probe is set with it
+      --scripts         lists the scripts that can be run by their names, with what each is for
       --self            traces uplua itself too
       --list KIND[:WHAT]    prints what can be probed: 'uprobe:libc:mal*', usdt:PID, usdt:FILE:PROVIDER:NAME, 'tracepoint:sched:*',
                         'syscall:open*', 'kprobe:vfs_*'; patterns are * ? []
@@ -159,6 +160,7 @@ local known = {
   ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },
   ["--explain"]  = { set = function(options) options.explain = true end },
   ["--info"]     = { set = function(options) options.info = true end },
+  ["--scripts"]  = { set = function(options) options.scripts = true end },
   ["--self"]     = { set = function(options) options.self = true end },
   ["--list"]     = { value = "KIND:WHAT", set = function(options, what) options.list = what end },
   ["--json"]     = { set = function(options) options.json = true end },

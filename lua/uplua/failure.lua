@@ -2,7 +2,7 @@
 --
 -- An error of the script's own ("leak.lua:12: attempt to index …") comes with a traceback of the script's functions.
 -- An error that uplua raises for the user, by error(text, 0), stands for itself: what, which, why and what to do; only the line
--- of the script that led to it is added.
+-- of the script that led to it is added, or none where the script's user is at fault (failure.mistake).
 local core   = require "uplua.core"
 local escape = require("uplua.text").escape
 
@@ -27,9 +27,15 @@ local function describe(info)
   return ("in the function at line %d"):format(info.linedefined)
 end
 
+local Mistake = { __tostring = function(self) return self.text end }
+
+-- Raises TEXT as what the script's user has given wrong: no line of the script says more about it. tostring of the error is TEXT.
+function failure.mistake(text) error(setmetatable({ text = text }, Mistake), 0) end
+
 -- The handler for xpcall: turns any error into the text for the user.
 function failure.trace(err)
   local text = tostring(err)
+  if getmetatable(err) == Mistake then return text end
   if type(err) == "table" and not (getmetatable(err) or {}).__tostring then text = "an error without a message (a table)" end
   local frames, first = {}, nil
   local positioned = false -- by Lua itself or by error(text): the text begins with the place of one of the functions

@@ -4,9 +4,10 @@
 --   places      of a USDT probe: { { count, semaphore, arguments, problem }, … }, one for each set of places at which that is the same
 --   offset, at, why   of a function: the file offset of its probe, how far behind the entry that is, and why there
 -- or it has `left_out`, a function that a pattern names and that is not probed, and `why`.
-local cli  = require "uplua.cli"
-local core = require "uplua.core"
-local text = require "uplua.text"
+local cli     = require "uplua.cli"
+local core    = require "uplua.core"
+local failure = require "uplua.failure"
+local text    = require "uplua.text"
 
 local function plural(n, one) return ("%d %s%s"):format(n, one, n == 1 and "" or "s") end
 
@@ -43,7 +44,7 @@ end
 -- Probes with their places, those together that are of one name.
 local function list_usdt(rest)
   local probes = core.usdt.list(parse_usdt(rest))
-  if #probes == 0 then error(("--list usdt%s: there are no such USDT probes"):format(rest == "" and "" or ":" .. rest), 0) end
+  if #probes == 0 then error(("usdt%s: there are no such USDT probes"):format(rest == "" and "" or ":" .. rest), 0) end
   local entries, known = {}, {}
   for _, probe in ipairs(probes) do
     local spec = ("usdt:%s:%s:%s"):format(probe.module, probe.provider, probe.name)
@@ -103,7 +104,7 @@ end
 local function list_syscall(rest, details)
   local syscall = require "uplua.syscall"
   local entries = {}
-  for i, name in ipairs(syscall.names("--list syscall", rest ~= "" and rest or "*")) do
+  for i, name in ipairs(syscall.names("syscall", rest ~= "" and rest or "*")) do
     entries[i] = { probe = "syscall:" .. name, arguments = details and describe(syscall.arguments(name)) or nil }
   end
   return entries
@@ -154,8 +155,11 @@ local function print_text(entry, verbose)
   end
 end
 
--- Prints what WHAT, "usdt:4242", names, one spec a line; VERBOSE: with what is known of each; JSON: an array of all entries. Raises what is wrong.
-return function(what, verbose, json)
+local list = {}
+
+-- The entries for WHAT, "usdt:4242"; DETAILS: with the arguments of tracepoints and system calls. Raises what is wrong.
+function list.list(what, details)
+  if type(what) ~= "string" then error("list: the first argument is a kind of probe and a pattern, as in \"syscall:open*\"", 2) end
   local kind, rest = what:match "^([^:]*):?(.*)$"
   local lister = listers[kind]
   if not lister then
@@ -165,7 +169,17 @@ return function(what, verbose, json)
     local near = text.nearest(kind, names)
     cli.wrong("--list: no such kind of probe: %s%s; there is %s", kind, near and ("; did you mean %s?"):format(near) or "", table.concat(names, ", "))
   end
-  local entries = lister(rest, verbose)
+  local ok, result = pcall(lister, rest, details)
+  if ok then return result end
+  if cli.is_usage(result) then error(result, 0) end
+  failure.mistake(tostring(result))
+end
+
+-- Prints them, one spec a line; VERBOSE: with what is known of each; JSON: an array of all entries.
+function list.print(what, verbose, json)
+  local entries = list.list(what, verbose)
   if json then return print(require "uplua.json".encode(entries)) end
   for _, entry in ipairs(entries) do print_text(entry, verbose) end
 end
+
+return list

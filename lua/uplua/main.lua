@@ -203,7 +203,7 @@ end
 local function list(options)
   local ok, message = pcall(function()
     open_target(options)
-    require "uplua.list"(options.list, options.verbose, options.json)
+    require "uplua.list".print(options.list, options.verbose, options.json)
   end)
   target.close()
   if ok then return 0 end
@@ -225,6 +225,10 @@ return function(argv)
   end
   if options.version then
     print("uplua " .. core.version)
+    return 0
+  end
+  if options.scripts then
+    io.write(require "uplua.script".report())
     return 0
   end
   if options.info then return try(require "uplua.info".print, options.json) and 0 or 1 end

@@ -1,6 +1,7 @@
 -- Where scripts and their modules are found, and how they are loaded: as text only, whatever the Lua function, since
 -- LuaJIT does not check bytecode and broken bytecode can do anything to the process that runs it.
 local system = require "uplua.core".system
+local text   = require "uplua.text"
 
 local script = {}
 
@@ -47,6 +48,33 @@ function script.find(name)
     return nil, ("no such script: %s; did you mean %s.lua?"):format(name, name)
   end
   return nil, ("no such script: %s; looked in %s and the current folder"):format(name, table.concat(folders, ", "))
+end
+
+-- What the script at PATH says of itself: its banner's line "name: question", without the name; "" where it has none.
+local function summary_of(path)
+  local file = io.open(path)
+  if not file then return "" end
+  local head = file:read(4096) or ""
+  file:close()
+  return head:match "^%-%-%[=*%[%s*[%w_%-]+: ([^\n]+)" or head:match "^%-%- ([^\n]+)" or ""
+end
+
+-- The report of --scripts: the scripts of all folders by name, those that are found first, with a line that says what each is for.
+function script.report()
+  local seen, rows, width = {}, {}, 0
+  for _, folder in ipairs(script.folders()) do
+    for _, name in ipairs(system.names(folder) or {}) do
+      local path = folder .. "/" .. name
+      if name:find "%.lua$" and not seen[name] and system.is_file(path) then
+        seen[name] = true
+        rows[#rows + 1] = { name, summary_of(path) }
+        width = math.max(width, text.width(text.escape(name)))
+      end
+    end
+  end
+  table.sort(rows, function(a, b) return a[1] < b[1] end)
+  for i, row in ipairs(rows) do rows[i] = ("%s  %s\n"):format(text.pad(text.escape(row[1]), width), text.escape(row[2])) end
+  return table.concat(rows)
 end
 
 -- Loads the script at PATH. nil and a message if that fails.

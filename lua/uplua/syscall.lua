@@ -1,7 +1,10 @@
 -- System calls by name: where a thread enters the kernel, and where it leaves it.
+local ffi        = require "ffi"
 local core       = require "uplua.core"
 local setup      = require "uplua.setup"
 local tracepoint = require "uplua.tracepoint"
+
+ffi.cdef "const char *strerrorname_np(int number);"
 
 local syscall = {}
 
@@ -112,6 +115,12 @@ function syscall.syscall(name, given, handler) declare("syscall", name, given, h
 -- sysreturn(name, handler): HANDLER runs when the call returns; the entry's arguments are there too. A call that began before it was traced
 -- is none of ours.
 function syscall.sysreturn(name, given, handler) declare("sysreturn", name, given, handler) end
+
+-- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2; "error 4000" where the C library has no name for it.
+function syscall.error_name(number)
+  local ok, name = pcall(function() return ffi.C.strerrorname_np(tonumber(number)) end) -- of glibc 2.32
+  return ok and name ~= nil and ffi.string(name) or ("error %d"):format(tonumber(number))
+end
 
 -- The name of the system call NUMBER: "openat"; "syscall 1234" where the headers have none that uplua was built with.
 function syscall.syscall_name(number)

@@ -69,6 +69,17 @@ function tracepoint.arguments(fields, strings, of_call)
   return arguments
 end
 
+-- GIVEN without the option `all`, and that.
+local function check_all(kind, given)
+  local all = given.all
+  if all ~= nil and type(all) ~= "boolean" then error(("%s: option 'all' is true or false, not a %s"):format(kind, type(all)), 3) end
+  local rest = {}
+  for name, value in pairs(given) do
+    if name ~= "all" then rest[name] = value end
+  end
+  return all or false, rest
+end
+
 local function check_strings(given)
   local strings = given.strings
   if strings ~= nil and (type(strings) ~= "number" or strings < 1 or strings > MOST or strings % 1 ~= 0) then
@@ -83,11 +94,11 @@ end
 
 local MOST_OF_PATTERN = 64 -- tracepoints: each has a program of its own
 
-local function declare_one(spec, strings, handler)
+local function declare_one(spec, strings, all, handler)
   local found = core.tracepoint.find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
   setup.declare {
-    kind = "tracepoint", spec = spec, sites = {}, handler = handler, passed_over = true,
+    kind = "tracepoint", spec = spec, symbol = spec, sites = {}, handler = handler, passed_over = true, unfiltered = all,
     arguments = tracepoint.arguments(found:fields(), strings, of_call),
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
     user_memory = of_call or spec:find "^raw_syscalls:" ~= nil,
@@ -111,15 +122,19 @@ end
 
 -- tracepoint(spec, [options], handler): HANDLER runs whenever the kernel passes the tracepoint SPEC, "sched:sched_switch", or one of the
 -- pattern "sched:sched_process_*", while it works for a process that is traced; e.probe is its name. Options: strings, how many bytes a handler
--- takes of a string of any length (64). Raises what is wrong with the arguments.
+-- takes of a string of any length (64); all, true: whoever is traced, also while the kernel works for another process, as it does where a
+-- thread is woken. Raises what is wrong with the arguments.
 function tracepoint.tracepoint(spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2) end
-  local strings, rest = nil, given
-  if type(given) == "table" then strings, rest = check_strings(given) end
+  local strings, all, rest = nil, nil, given
+  if type(given) == "table" then
+    all, rest = check_all("tracepoint", given)
+    strings, rest = check_strings(rest)
+  end
   setup.check("tracepoint", spec, rest, handler)
   local ok, message = pcall(function()
-    for _, name in ipairs(names_of(spec)) do declare_one(name, strings, handler) end
+    for _, name in ipairs(names_of(spec)) do declare_one(name, strings, all, handler) end
   end)
   if not ok then error("tracepoint " .. message, 2) end
 end
@@ -136,7 +151,7 @@ local function declare_raw(spec, name, found, handler, unfiltered)
     argument.place, argument.offset = argument.place or "context", 8 * (i - 1)
   end
   setup.declare {
-    kind = "rawtracepoint", spec = spec, sites = {}, handler = handler, passed_over = true, arguments = arguments, unfiltered = unfiltered,
+    kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler, passed_over = true, arguments = arguments, unfiltered = unfiltered,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
       local attached, result = pcall(core.kernel.attach_rawtracepoint, program.fd, name)
@@ -146,15 +161,18 @@ local function declare_raw(spec, name, found, handler, unfiltered)
   }
 end
 
--- rawtracepoint(name, handler): HANDLER runs where tracepoint's does, before the kernel makes a record, which is cheaper; e.args.NAME is what
--- the kernel's code gives the tracepoint: pointers lead into the kernel's structures. Raises what is wrong with the arguments.
+-- rawtracepoint(name, [options], handler): HANDLER runs where tracepoint's does, before the kernel makes a record, which is cheaper; e.args.NAME is what
+-- the kernel's code gives the tracepoint: pointers lead into the kernel's structures. Options: all, as of tracepoint. Raises what is
+-- wrong with the arguments.
 function tracepoint.rawtracepoint(spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error("rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", 2) end
-  setup.check("rawtracepoint", spec, given, handler)
+  local all, rest = nil, given
+  if type(given) == "table" then all, rest = check_all("rawtracepoint", given) end
+  setup.check("rawtracepoint", spec, rest, handler)
   local ok, found, name = pcall(find_raw, spec)
   if not ok then error("rawtracepoint " .. found, 2) end
-  declare_raw(spec, name, found, handler)
+  declare_raw(spec, name, found, handler, all)
 end
 
 -- The same for uplua itself: HANDLER runs whoever is traced.

@@ -114,7 +114,7 @@ static const struct event_field fields[] = {
     { .name = "comm", .kinds = ANY, .type = TEXT(16), .source = EVENT_COMM },
     { .name = "cgroup", .kinds = ANY, .type = SIGNED, .source = EVENT_CGROUP },
     { .name = "probe", .kinds = EVEN_INTERVAL, .type = { .kind = TYPE_STRING }, .source = EVENT_PROBE },
-    { .name = "func", .kinds = CALL | USDT | TRAMPOLINE | SYSCALL, .type = { .kind = TYPE_STRING }, .source = EVENT_FUNC },
+    { .name = "func", .kinds = CALL | USDT | TRAMPOLINE | SYSCALL | TRACEPOINT, .type = { .kind = TYPE_STRING }, .source = EVENT_FUNC },
     { .name = "nr", .kinds = SYSCALL, .type = HALF, .source = EVENT_CALL, .of_entry = true },
     { .name = "ret", .kinds = RETURN | 1 << HANDLER_FEXIT | SYSRETURN, .type = SIGNED, .source = EVENT_RETURN },
     { .name = "elapsed", .kinds = RETURN | SYSRETURN, .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true },

@@ -1,5 +1,6 @@
 /* core.system: where things are, for the search of scripts and for the prompt. */
 #include <errno.h>
+#include <dirent.h>
 #include <lauxlib.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -40,6 +41,23 @@ static int system_real_path(lua_State *L)
 static int system_is_file(lua_State *L)
 {
     lua_pushboolean(L, path_is_file(luaL_checkstring(L, 1)));
+    return 1;
+}
+
+/* names(folder) → the names of what is in the folder, sorted; nil where it cannot be read */
+static int system_names(lua_State *L)
+{
+    struct dirent **entries;
+    int count = scandir(luaL_checkstring(L, 1), &entries, NULL, alphasort);
+    if (count < 0)
+        return 0;
+    lua_createtable(L, count, 0);
+    for (int i = 0; i < count; i++) {
+        lua_pushstring(L, entries[i]->d_name);
+        lua_rawseti(L, -2, i + 1);
+        free(entries[i]);
+    }
+    free(entries);
     return 1;
 }
 
@@ -143,7 +161,7 @@ int system_open_lua(lua_State *L)
         { "executable", system_executable },   { "real_path", system_real_path },
         { "is_file", system_is_file },         { "is_terminal", system_is_terminal },
         { "environment", system_environment }, { "create_private", system_create_private },
-        { "pid", system_pid },                 { "monotonic", system_monotonic },
+        { "names", system_names },             { "pid", system_pid },                 { "monotonic", system_monotonic },
         { "capability_missing", system_capability_missing }, { "features", system_features },
         { "kernel", system_kernel },
         { NULL, NULL },

@@ -10,6 +10,16 @@ local ARGUMENTS = {
   ["scripts/mallocleak.lua"] = {
     "-- ./build/targets/allocator-glibc", "-- ./build/targets/allocator", "--sample 10 --min-size 23 -- ./build/targets/allocator-glibc",
   },
+  ["scripts/argdist.lua"] = { "./build/targets/calls:add3 -k e.arg0", "-r -v e.ret ./build/targets/calls:add3" },
+  ["scripts/funccount.lua"] = { "./build/targets/calls:add3", "-p ./build/targets/calls:add3" },
+  ["scripts/funclatency.lua"] = { "./build/targets/calls:add3", "-c ./build/targets/calls:add3" },
+  ["scripts/funcslower.lua"] = { "-s ./build/targets/calls:add3" },
+  ["scripts/profile.lua"] = { "", "-u -b cpu" },
+  ["scripts/stackcount.lua"] = { "./build/targets/calls:add3", "-k -p ./build/targets/calls:add3" },
+  ["scripts/stat.lua"] = { "./build/targets/calls:add3" },
+  ["scripts/top.lua"] = { "./build/targets/calls:add3", "-k e.arg0 -s e.arg1 ./build/targets/calls:add3" },
+  ["scripts/trace.lua"] = { "./build/targets/calls:add3", "-r syscall:openat" },
+  ["scripts/usdt.lua"] = { "trace ./build/targets/usdt:app:widths", "count ./build/targets/usdt:app:widths" },
   ["examples/args.lua"] = { "./build/targets/calls:add3" },
 }
 

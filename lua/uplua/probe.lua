@@ -1,0 +1,62 @@
+-- Probes of any kind by one spec, and handlers' parts given as text: what scripts take from their users.
+local failure = require "uplua.failure"
+local text    = require "uplua.text"
+
+local probe = {}
+
+-- Each kind by the name that specs begin with (as --list prints them): its constructor, and that of the returns.
+local KINDS = {
+  uprobe = { "uprobe", "uretprobe" }, uretprobe = { "uretprobe", "uretprobe" }, kprobe = { "kprobe", "kretprobe" },
+  kretprobe = { "kretprobe", "kretprobe" }, fentry = { "fentry", "fexit" }, fexit = { "fexit", "fexit" },
+  syscall = { "syscall", "sysreturn" }, sysreturn = { "sysreturn", "sysreturn" },
+  usdt = { "usdt" }, tracepoint = { "tracepoint" }, rawtracepoint = { "rawtracepoint" },
+}
+
+-- "syscall:open*" → "syscall", "open*". What begins with no kind is a function: "libc:malloc" → "uprobe", "libc:malloc".
+local function parse(spec)
+  local kind, rest = spec:match "^(%a+):(.+)$"
+  if kind and KINDS[kind] then return kind, rest end
+  return "uprobe", spec
+end
+
+local function declare(what, spec, returns, ...)
+  if type(spec) ~= "string" then
+    error(what .. ": the first argument is a kind of probe and what it stands on: \"uprobe:libc:malloc\", \"syscall:open*\"", 3)
+  end
+  local kind, rest = parse(spec)
+  local name = KINDS[kind][returns and 2 or 1]
+  if not name then failure.mistake(("%s: a %s probe has no return"):format(spec, kind)) end
+  -- Called by pcall, a constructor leaves its caller's line out of the message: the spec is not written there.
+  local ok, message = pcall(require "uplua"[name], rest, ...)
+  if not ok then failure.mistake(tostring(message)) end
+  return name
+end
+
+-- probe(spec, [options], handler): a probe of the kind that SPEC begins with, "uprobe:libc:malloc", "kprobe:vfs_read", "syscall:open*",
+-- "tracepoint:sched:sched_switch", "usdt:./app:shop:sold" …, as --list prints them; without a kind a uprobe. Returns the kind. SPEC is
+-- meant to come from the script's user: what is wrong with it is raised without the script's line.
+function probe.probe(spec, ...) return declare("probe", spec, false, ...) end
+
+-- retprobe(spec, [options], handler): the same for the return of what SPEC names: e.ret, e.elapsed and the entry's arguments. Tracepoints
+-- and USDT probes have none, which is raised.
+function probe.retprobe(spec, ...) return declare("retprobe", spec, true, ...) end
+
+-- expression(source, [what]): the function of one argument, `e`, that returns the value of SOURCE, a Lua expression such as
+-- "e.arg0 / 4096", for use in handlers. uplua's functions are globals in it. WHAT ("--key") names it in messages. Raises what is wrong.
+function probe.expression(source, what)
+  what = what or "expression"
+  if type(source) ~= "string" then error("expression: the first argument is a Lua expression as text", 2) end
+  local name = ("=%s '%s'"):format(what, text.cut(text.escape(source), 40)) -- short enough for Lua to show it whole
+  if not loadstring("return " .. source) then
+    local _, message = loadstring("return " .. source, name)
+    failure.mistake((message:gsub(":%d+: ", ": ", 1)))
+  end
+  -- A line of its own: what closes the expression here cannot be closed by it.
+  local chunk = assert(loadstring(("return function(e) return %s\nend"):format(source), name))
+  local up = require "uplua"
+  local globals = setmetatable({ up = up }, { __index = up })
+  for name, value in pairs(_G) do globals[name] = value end
+  return setfenv(chunk, globals)()
+end
+
+return probe

@@ -1,0 +1,152 @@
+-- The hits of probes as events with all that is known of them, for scripts that print them one by one.
+--
+--   local trace = require "uplua.trace"
+--   trace.each("syscall:open*", { returns = true, min = 1e6 }, function(event) print(event.call) end)
+--
+-- An event has
+--   time, pid, tid, comm       as the handler's
+--   name                       of what was hit: "openat", "malloc", "sched:sched_switch"
+--   arguments                  { { name, value, text }, … }: by name where the probe has names
+--   ret, elapsed               at returns
+--   stack                      if asked for
+--   call                       "openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3"
+-- and is valid until the function returns.
+local failure = require "uplua.failure"
+local list    = require "uplua.list"
+local probe   = require "uplua.probe"
+local text    = require "uplua.text"
+
+local trace = {}
+
+local OPTIONS = { "returns", "min", "where", "stack", "size" }
+local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
+
+local function as_hex(value) return text.format("%#x", value) end
+local function as_integer(value) return text.integer(value) end
+local function as_string(value) return '"' .. text.escape(value):gsub('"', '\\"') .. '"' end
+
+-- How the handler gets an argument and how it is shown: { name, source = an expression, show }; nil for what a line has no room for.
+local function field_of(argument, source, returns)
+  local of_text = argument.source and argument.source:find "char%s*%*$"
+  if argument.type == "string" then return { name = argument.name, source = source, show = as_string } end
+  if argument.type == "boolean" then return { name = argument.name, source = source, show = tostring } end
+  if not argument.type:find "^[iu]%d+$" then return nil end
+  if of_text and returns then
+    return { name = argument.name, source = ("up.str(%s, 128)"):format(source), show = as_string, otherwise = source }
+  end
+  local pointer = argument.source and argument.source:find "%*$"
+  return { name = argument.name, source = source, show = pointer and as_hex or as_integer }
+end
+
+local function numbered_fields(count)
+  local fields = {}
+  for i = 0, count - 1 do fields[i + 1] = { name = "arg" .. i, source = "e.arg" .. i, show = as_hex } end
+  return fields
+end
+
+local function named_fields(arguments, returns)
+  local fields = {}
+  for _, argument in ipairs(arguments) do
+    fields[#fields + 1] = field_of(argument, "e.args." .. argument.name, returns)
+  end
+  return fields
+end
+
+-- The arguments that all places of a USDT probe have.
+local function usdt_fields(places)
+  local fields, fewest = {}, places[1] and places[1].arguments or {}
+  for _, place in ipairs(places) do
+    if #place.arguments < #fewest then fewest = place.arguments end
+  end
+  for i, argument in ipairs(fewest) do
+    if argument.type ~= "?" then fields[#fields + 1] = { name = argument.name, source = "e.arg" .. i - 1, show = as_integer } end
+  end
+  return fields
+end
+
+-- What SPEC stands for, each with its fields: { probe, fields }.
+local function parts_of(spec, returns)
+  local kind = spec:match "^(%a+):"
+  if returns and (kind == "tracepoint" or kind == "usdt") then failure.mistake(("%s: a %s probe has no return"):format(spec, kind)) end
+  if kind == "syscall" and spec == "syscall:*" then return { { probe = spec, fields = numbered_fields(6) } } end
+  if kind ~= "syscall" and kind ~= "tracepoint" and kind ~= "usdt" then
+    return { { probe = spec, fields = numbered_fields(FUNCTION_ARGUMENTS) } }
+  end
+  local parts = {}
+  for i, entry in ipairs(list.list(spec, true)) do
+    parts[i] = { probe = entry.probe, fields = entry.places and usdt_fields(entry.places) or named_fields(entry.arguments, returns) }
+  end
+  return parts
+end
+
+-- The source of the record that a handler of PART, the ID-th, emits.
+local function record_of(part, id, options)
+  local parts = { ("id = %d, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, name = e.func"):format(id) }
+  for i, field in ipairs(part.fields) do
+    parts[#parts + 1] = ("a%d = %s"):format(i, field.source)
+    if field.otherwise then parts[#parts + 1] = ("b%d = %s"):format(i, field.otherwise) end
+  end
+  if options.returns then parts[#parts + 1] = "ret = e.ret, elapsed = e.elapsed" end
+  if options.stack then parts[#parts + 1] = "stack = e:ustack()" end
+  return "{ " .. table.concat(parts, ", ") .. " }"
+end
+
+local function arguments_of(part, record)
+  local arguments = {}
+  for i, field in ipairs(part.fields) do
+    local value, show = record["a" .. i], field.show
+    if value == nil and field.otherwise then value, show = record["b" .. i], as_hex end
+    arguments[i] = { name = field.name, value = value, text = value == nil and "?" or show(value) }
+  end
+  return arguments
+end
+
+local function call_of(event)
+  local words = {}
+  for i, argument in ipairs(event.arguments) do words[i] = ("%s=%s"):format(argument.name, argument.text) end
+  local call = ("%s(%s)"):format(text.escape(event.name), table.concat(words, ", "))
+  return event.ret ~= nil and ("%s = %s"):format(call, text.integer(event.ret)) or call
+end
+
+local function check(options)
+  for name in pairs(options) do
+    local known
+    for _, each in ipairs(OPTIONS) do known = known or each == name end
+    if not known then error(("trace.each: unknown option '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), OPTIONS)), 3) end
+  end
+end
+
+-- each(spec, options, fn): calls FN with an event for each hit of SPEC (a spec of up.probe, or a list of them), in order of time. Options:
+-- returns, the hits are returns (up.retprobe); min, only calls of at least so many ns; where, a Lua expression of the handler's event; stack,
+-- with the program's stack; size, of the ring ("4M"). Raises what is wrong, of SPEC without the script's line.
+function trace.each(spec, options, fn)
+  check(options)
+  local up = require "uplua"
+  local ring, parts = up.ring { size = options.size or "4M" }, {}
+  local least, where = math.floor(options.min or 0), up.expression(options.where or "true", "--where")
+  for _, one in ipairs(type(spec) == "table" and spec or { spec }) do
+    for _, part in ipairs(parts_of(one, options.returns)) do
+      parts[#parts + 1] = part
+      local record = up.expression(record_of(part, #parts, options), "trace.each")
+      if options.returns and least > 0 then
+        probe.retprobe(part.probe, function(e)
+          if e.elapsed >= least and where(e) then ring:emit(record(e)) end
+        end)
+      else
+        probe[options.returns and "retprobe" or "probe"](part.probe, function(e)
+          if where(e) then ring:emit(record(e)) end
+        end)
+      end
+    end
+  end
+  ring:each(function(record)
+    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = record.name }
+    if options.returns then event.ret, event.elapsed = record.ret, record.elapsed end
+    if options.stack then event.stack = record.stack end
+    event.arguments = arguments_of(parts[tonumber(record.id)], record)
+    event.call = call_of(event)
+    fn(event)
+  end)
+end
+
+return trace

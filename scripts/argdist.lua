@@ -1,0 +1,73 @@
+--[=[
+argdist: which values does an expression take at a probe?
+
+  uplua argdist.lua [options] SPEC [-- PID ... or COMMAND]
+
+  -k, --key EXPR         counts the hits by the value of EXPR, a Lua expression of the event e, such as 'e.arg0 / 4096',
+                         'e.comm', 'up.str(e.arg1)' (default: e.func)
+  -v, --value EXPR       a histogram of EXPR's values, with --key one for each key
+  -w, --where EXPR       only hits for which EXPR is true, such as 'e.arg0 > 4096'
+  -r, --return           at the return of the function: e.ret and e.elapsed, and the arguments of the call
+  -n, --top N            the N most frequent keys (default 20; 0: all)
+  -i, --interval TIME    prints what was counted each TIME, too
+
+  $ uplua argdist.lua libc:malloc --key e.arg0 -- redis-server
+  $ uplua argdist.lua syscall:read --return --value e.ret --key e.comm
+--]=]
+local up   = require "uplua"
+local view = require "uplua.view"
+
+local options = up.args {
+  "argdist.lua [options] SPEC [-- PID ... or COMMAND]",
+  { "key,k",      "EXPR", "string",   false, "count by the value of EXPR (default e.func)" },
+  { "value,v",    "EXPR", "string",   false, "a histogram of EXPR's values" },
+  { "where,w",    "EXPR", "string",   false, "only hits for which EXPR is true" },
+  { "return,r",                              "at the return: e.ret, e.elapsed" },
+  { "top,n",      "N",    "integer",  20,    "the N most frequent keys; 0: all" },
+  { "interval,i", "TIME", "duration", false, "print what was counted each TIME, too", least = 0.01 },
+}
+if #options ~= 1 then up.wrong("one spec is expected, such as libc:malloc, not %d", #options) end
+
+local key   = up.expression(options.key or "e.func", "--key")
+local where = up.expression(options.where or "true", "--where")
+local value = options.value and up.expression(options.value, "--value")
+local distribution = value and up.hist() or up.count()
+
+local function add(e) distribution[key(e)]:inc() end
+if value and options.key then
+  function add(e) distribution[key(e)]:add(value(e)) end
+elseif value then
+  function add(e) distribution:add(value(e)) end
+end
+
+local probe = options["return"] and up.retprobe or up.probe
+probe(options[1], function(e)
+  if where(e) then add(e) end
+end)
+
+local most = options.top > 0 and options.top or nil
+local values = view.new { { "key", options.key or "Function" }, { "n", "Hits", "count" }, by = "n", top = most }
+
+local function text_of(key)
+  return type(key) == "number" and ("%.14g"):format(key) or tostring(key)
+end
+
+local function report(counted)
+  if value and not options.key then return up.printf("%s\n", counted) end
+  if value then
+    for key, h in counted:top(most, "count") do up.printf("%s\n%s\n\n", text_of(key), h) end
+    return
+  end
+  local rows = {}
+  for key, n in counted:pairs() do rows[#rows + 1] = { key = text_of(key), n = n } end
+  values:print(rows)
+end
+
+if options.interval then
+  up.every(options.interval, function()
+    up.printf("%s\n", up.clock(up.now()))
+    report(distribution:take())
+    up.printf("\n")
+  end)
+end
+up.at_exit(function() report(distribution:take()) end)

@@ -1,0 +1,57 @@
+--[=[
+funccount: how often is each function called?
+
+  uplua funccount.lua [options] SPEC ... [-- PID ... or COMMAND]
+
+counts the hits of all probes that the specs name, by function, and prints them at the end, the most called first: on
+Ctrl-C, when the target exits, or after --duration.
+
+  -i, --interval TIME    prints what was counted each TIME, too
+  -n, --top N            the N most called (default: all)
+  -p, --by-process       by process and function
+
+A spec is what --list prints and uprobe takes: libc:malloc, 'libc:str*', './app:ns::Klass::*', kprobe:'vfs_*',
+tracepoint:'sched:*', syscall:'open*', usdt:./app:shop:'*'.
+
+  $ uplua funccount.lua 'libc:pthread_mutex_*' -- redis-server
+--]=]
+local up   = require "uplua"
+local view = require "uplua.view"
+
+local options = up.args {
+  "funccount.lua [options] SPEC ... [-- PID ... or COMMAND]",
+  { "interval,i",   "TIME", "duration", false, "print what was counted each TIME, too", least = 0.01 },
+  { "top,n",        "N",    "integer",  false, "the N most called", least = 1 },
+  { "by-process,p",                            "by process and function" },
+}
+if #options == 0 then up.wrong "which functions? Give specs, such as 'libc:str*'" end
+
+local calls = up.count()
+
+local function by_function(e) calls[e.func]:inc() end
+local function by_process(e) calls[{ e.comm, e.pid, e.func }]:inc() end
+
+for _, spec in ipairs(options) do up.probe(spec, options.by_process and by_process or by_function) end
+
+local columns = { { "func", "Function" }, { "calls", "Calls", "count" }, by = "calls", top = options.top }
+if options.by_process then
+  table.insert(columns, 1, { "comm", "Process" })
+  table.insert(columns, 2, { "pid", "PID", "number" })
+end
+local counts = view.new(columns)
+
+-- What CALLS has, as rows.
+local function rows_of(calls)
+  local rows = {}
+  for key, n in calls:pairs() do
+    rows[#rows + 1] = options.by_process and { comm = key[1], pid = key[2], func = key[3], calls = n } or { func = key, calls = n }
+  end
+  return rows
+end
+
+if options.interval then
+  up.every(options.interval, function() counts:refresh(rows_of(calls:take()), up.clock(up.now())) end)
+  up.at_exit(function() counts:refresh(rows_of(calls:take()), up.clock(up.now())) end)
+else
+  up.at_exit(function() counts:print(rows_of(calls)) end)
+end

@@ -1,0 +1,85 @@
+--[=[
+funclatency: how long do functions take?
+
+  uplua funclatency.lua [options] SPEC ... [-- PID ... or COMMAND]
+
+measures each call of the functions, from entry to return, and prints at the end the number of calls and the percentiles,
+those first in which most time was spent. Times are of the clock: what a function waits for counts. A function's time
+includes that of those that it calls.
+
+  -c, --by-caller        by function and caller
+  -p, --by-process       by process and function
+  -H, --histogram        a histogram for each, too
+  -i, --interval TIME    prints what was measured each TIME, too
+  -n, --top N            the N in which most time was spent (default 20; 0: all)
+
+A spec is libc:malloc, 'libc:str*', syscall:openat, kprobe:vfs_read. Calls that began before are not counted.
+
+  $ uplua funclatency.lua 'libc:f*sync' -- postgres
+--]=]
+local up   = require "uplua"
+local view = require "uplua.view"
+
+local options = up.args {
+  "funclatency.lua [options] SPEC ... [-- PID ... or COMMAND]",
+  { "by-caller,c",                            "by function and caller" },
+  { "by-process,p",                           "by process and function" },
+  { "histogram,H",                            "a histogram for each, too" },
+  { "interval,i",  "TIME", "duration", false, "print what was measured each TIME, too", least = 0.01 },
+  { "top,n",       "N",    "integer",  20,    "the N in which most time was spent; 0: all" },
+}
+if #options == 0 then up.wrong "which functions? Give specs, such as libc:malloc" end
+if options.by_caller and options.by_process then up.wrong "--by-caller and --by-process: choose one" end
+
+local took = up.hdr(2)
+local most = options.top > 0 and options.top or nil
+
+local function measure(e) took[e.func]:add(e.elapsed) end
+if options.by_caller then function measure(e) took[{ e.func, e:ustack(1) }]:add(e.elapsed) end end
+if options.by_process then function measure(e) took[{ e.func, e.comm, e.pid }]:add(e.elapsed) end end
+
+for _, spec in ipairs(options) do up.retprobe(spec, measure) end
+
+local columns = {
+  { "func", "Function" }, { "calls", "Calls", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" },
+  { "p999", "p99.9", "ns" }, { "p9999", "p99.99", "ns" }, { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = most,
+}
+if options.by_caller then table.insert(columns, 2, { "caller", "Called by" }) end
+if options.by_process then
+  table.insert(columns, 2, { "comm", "Process" })
+  table.insert(columns, 3, { "pid", "PID", "number" })
+end
+local latencies = view.new(columns)
+
+-- The first line of a stack of one frame.
+local function caller_of(stack) return tostring(stack):match "%s*([^\n]*)" end
+
+local function rows_of(measured)
+  local rows = {}
+  for key, h in measured:pairs() do
+    local row = { func = key, calls = h.count, max = h.max, sum = h.sum, histogram = h }
+    for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9, p9999 = 99.99 } do row[name] = h:percentile(p) end
+    if options.by_caller then row.func, row.caller = key[1], caller_of(key[2]) end
+    if options.by_process then row.func, row.comm, row.pid = key[1], key[2], key[3] end
+    rows[#rows + 1] = row
+  end
+  table.sort(rows, function(a, b) return a.sum > b.sum end)
+  return rows
+end
+
+local function report(rows)
+  latencies:print(rows)
+  for i = 1, options.histogram and math.min(most or #rows, #rows) or 0 do
+    up.printf("\n%s%s, ns\n%s\n", rows[i].func, rows[i].caller and " from " .. rows[i].caller or rows[i].comm and " in " .. rows[i].comm or "",
+      rows[i].histogram)
+  end
+end
+
+if options.interval then
+  up.every(options.interval, function()
+    up.printf("%s\n", up.clock(up.now()))
+    report(rows_of(took:take()))
+    up.printf("\n")
+  end)
+end
+up.at_exit(function() report(rows_of(took:take())) end)

@@ -1,0 +1,36 @@
+--[=[
+funcslower: which calls took longer than they should?
+
+  uplua funcslower.lua [options] SPEC ... [-- PID ... or COMMAND]
+
+prints a line for each call that took at least --min, when it returns: the time, the thread, how long it took, its
+arguments and what it returned.
+
+  -m, --min TIME         the time from which on a call is printed (default 1ms; 0: all calls)
+  -s, --stack            with the stack of the caller
+  -w, --where EXPR       only calls for which EXPR is true, such as 'e.arg0 > 4096'
+
+A spec is libc:malloc, 'libc:str*', syscall:openat, kprobe:vfs_read.
+
+  $ uplua funcslower.lua --min 10ms syscall:fsync 'syscall:*write*' -- postgres
+--]=]
+local up    = require "uplua"
+local trace = require "uplua.trace"
+
+local options = up.args {
+  "funcslower.lua [options] SPEC ... [-- PID ... or COMMAND]",
+  { "min,m",   "TIME", "duration", "1ms", "the time from which on a call is printed; 0: all calls" },
+  { "stack,s",                            "with the stack of the caller" },
+  { "where,w", "EXPR", "string",   false, "only calls for which EXPR is true" },
+}
+if #options == 0 then up.wrong "which functions? Give specs, such as syscall:fsync" end
+
+local specs = {}
+for i, spec in ipairs(options) do specs[i] = spec end
+
+trace.each(specs, { returns = true, min = options.min * 1e9, where = options.where, stack = options.stack }, function(event)
+  up.printf("%s  %-15s %7d %9s  %s\n", up.clock(event.time), event.comm, event.tid, up.seconds(tonumber(event.elapsed) / 1e9), event.call)
+  if event.stack then up.printf("%s\n", event.stack) end
+end)
+
+up.printf("%-15s  %-15s %7s %9s  %s\n", "Time", "Process", "TID", "Took", "Call")

@@ -1,0 +1,95 @@
+--[=[
+offcputime: what does the program wait for?
+
+  uplua offcputime.lua [options] [-- PID ... or COMMAND]
+
+measures each time that a thread is off the CPU, from the switch away from it to the switch back, and prints at the end
+the stacks in which most time was spent so: in locks, sleeps, reads from disks, pipes and sockets.
+
+  -m, --min TIME         leaves out what took less (default 1us)
+  -b, --blocked          only threads that wait, not those that another one has taken the CPU from
+  -u, --user             the program's part of stacks only
+  -n, --top N            the N stacks in which most time was spent (default 20; 0: all)
+      --folded FILE      writes all stacks to FILE with their microseconds, a line each, for other tools
+      --flame FILE       draws all as a flame graph (SVG)
+
+A thread that waits from before tracing began, or still waits at its end, is not counted for that.
+
+  $ uplua --duration 10s offcputime.lua --blocked -- 4242
+--]=]
+local up     = require "uplua"
+local flame  = require "uplua.flame"
+local folded = require "uplua.folded"
+
+local options = up.args {
+  "offcputime.lua [options] [-- PID ... or COMMAND]",
+  { "min,m",   "TIME", "duration", "1us", "leave out what took less" },
+  { "blocked,b",                          "only threads that wait" },
+  { "user,u",                             "the program's part of stacks only" },
+  { "top,n",   "N",    "integer",  20,    "the N stacks in which most time was spent; 0: all" },
+  { "folded",  "FILE", "string",   false, "write all stacks to FILE with their microseconds" },
+  { "flame",   "FILE", "string",   false, "draw all as a flame graph" },
+}
+if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
+
+local away = up.hash { max = 65536 } -- thread → { since, stack, comm }
+local spent, times = up.sum(), up.count()
+local least = math.floor(options.min * 1e9 + 0.5)
+local blocked_only = options.blocked
+
+local function stack_of(e) return e:stack() end
+if options.user then function stack_of(e) return e:ustack() end end
+
+-- A thread that could run, but another one was given the CPU, has a state of 0; the kernel adds a flag where it was in the middle of its work.
+up.rawtracepoint("sched_switch", function(e)
+  if e.tid ~= 0 and (not blocked_only or bit.band(e.args.prev_state, 0xff) ~= 0) then
+    away[e.tid] = { since = e.time, comm = e.comm, stack = stack_of(e) }
+  end
+end)
+
+-- The thread that comes is not the one that the kernel works for then.
+up.rawtracepoint("sched_switch", { all = true }, function(e)
+  local next = e.args.next.pid
+  local left = away[next]
+  if left then
+    local took = e.time - left.since
+    if took >= least then
+      spent[{ left.comm, left.stack }]:add(took)
+      times[{ left.comm, left.stack }]:inc()
+    end
+    away[next] = nil
+  end
+end)
+
+-- Rows of { comm, stack, ns, times }, those that print equally as one.
+local function merged()
+  local rows, by_name, sum, count = {}, {}, 0, times:take()
+  for key, ns in spent:pairs() do
+    local name = key[1] .. "\n" .. key[2]:key()
+    local row = by_name[name]
+    if not row then
+      row = { comm = key[1], stack = key[2], name = name, ns = 0, times = 0 }
+      by_name[name], rows[#rows + 1] = row, row
+    end
+    row.ns, row.times, sum = row.ns + tonumber(ns), row.times + (count[key] or 0), sum + tonumber(ns)
+  end
+  table.sort(rows, function(a, b)
+    if a.ns ~= b.ns then return a.ns > b.ns end
+    return a.name < b.name
+  end)
+  return rows, sum
+end
+
+up.at_exit(function()
+  local rows, sum = merged()
+  local shown = options.top == 0 and #rows or math.min(options.top, #rows)
+  for i = shown, 1, -1 do -- where most time was spent is the last on the screen
+    up.printf("%s\n     %s\n%12s  %s times\n\n", rows[i].stack, rows[i].comm, up.seconds(rows[i].ns / 1e9), up.thousands(rows[i].times))
+  end
+  up.printf("%s off the CPU in %s stacks%s\n", up.seconds(sum / 1e9), up.thousands(#rows),
+    shown < #rows and (", of which the %d with most are above"):format(shown) or "")
+  local micros = {}
+  for _, row in ipairs(rows) do micros[{ row.comm, row.stack }] = math.floor(row.ns / 1000 + 0.5) end
+  if options.folded then folded.write(options.folded, micros) end
+  if options.flame then flame.write(options.flame, micros, { title = "Off the CPU", unit = "us" }) end
+end)

@@ -1,0 +1,46 @@
+--[=[
+opensnoop: which files are opened, and which are not there?
+
+  uplua opensnoop.lua [options] [-- PID ... or COMMAND]
+
+prints a line for each open, openat and openat2 when it returns: the file's descriptor or the error, how long it took, and
+the path as the program gave it.
+
+  -f, --failed           only those that failed
+  -n, --name TEXT        only paths with TEXT in them
+
+  $ uplua opensnoop.lua --failed -- git status
+--]=]
+local up = require "uplua"
+
+local options = up.args {
+  "opensnoop.lua [options] [-- PID ... or COMMAND]",
+  { "failed,f",                           "only those that failed" },
+  { "name,n",  "TEXT", "string", false,   "only paths with TEXT in them" },
+}
+if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
+
+local LONGEST = 256 -- bytes of a path
+local opened = up.ring { size = "4M" }
+local failed_only = options.failed
+
+up.sysreturn({ "openat", "openat2" }, function(e)
+  if not failed_only or e.ret < 0 then
+    opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed, path = up.str(e.args.filename, LONGEST) }
+  end
+end)
+if jit.arch == "x64" then -- newer machines have no open
+  up.sysreturn("open", function(e)
+    if not failed_only or e.ret < 0 then
+      opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed, path = up.str(e.args.filename, LONGEST) }
+    end
+  end)
+end
+
+opened:each(function(o)
+  if options.name and not (o.path or ""):find(options.name, 1, true) then return end
+  up.printf("%s  %-15s %7d %12s %9s  %s\n", up.clock(o.at), o.comm, o.pid, o.ret < 0 and up.error_name(-o.ret) or o.ret,
+    up.seconds(tonumber(o.ns) / 1e9), o.path or "?")
+end)
+
+up.printf("%-15s  %-15s %7s %12s %9s  %s\n", "Time", "Process", "PID", "Descriptor", "Took", "Path")

@@ -1,0 +1,96 @@
+--[=[
+runqlat: how long do threads wait for a CPU?
+
+  uplua runqlat.lua [options] [-- PID ... or COMMAND]
+
+measures the time from when a thread could run, since it was woken or another one was given its CPU, to when it runs, and
+prints at the end how long that was: much, where there are more threads than CPUs.
+
+  -p, --by-process       by process
+  -H, --histogram        a histogram of each, too
+  -i, --interval TIME    prints what was measured each TIME, too
+  -n, --top N            the N that waited longest in all (default 20; 0: all)
+
+A thread counts from the first time on that it leaves a CPU while it is traced.
+
+  $ uplua --duration 10s runqlat.lua --by-process
+--]=]
+local up   = require "uplua"
+local view = require "uplua.view"
+
+local options = up.args {
+  "runqlat.lua [options] [-- PID ... or COMMAND]",
+  { "by-process,p",                          "by process" },
+  { "histogram,H",                           "a histogram of each, too" },
+  { "interval,i", "TIME", "duration", false, "print what was measured each TIME, too", least = 0.01 },
+  { "top,n",      "N",    "integer",  20,    "the N that waited longest in all; 0: all" },
+}
+if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
+
+local asleep = up.hash { max = 65536 } -- thread → its process
+local ready  = up.hash { max = 65536 } -- thread → { since, pid, comm }
+local waited = up.hdr(2)
+
+local function key(comm, pid) return 0 end
+if options.by_process then function key(comm, pid) return { comm, pid } end end
+
+up.rawtracepoint("sched_switch", function(e)
+  if e.tid ~= 0 then
+    if bit.band(e.args.prev_state, 0xff) == 0 then
+      ready[e.tid] = { since = e.time, pid = e.pid }
+    else
+      asleep[e.tid] = e.pid
+    end
+  end
+end)
+
+-- Who wakes and who leaves the CPU to a thread may be any process.
+up.rawtracepoint("sched_wakeup", { all = true }, function(e)
+  local tid = e.args.p.pid
+  local pid = asleep[tid]
+  if pid then
+    ready[tid] = { since = e.time, pid = pid }
+    asleep[tid] = nil
+  end
+end)
+
+up.rawtracepoint("sched_switch", { all = true }, function(e)
+  local next = e.args.next
+  local r = ready[next.pid]
+  if r then
+    waited[key(next.comm, r.pid)]:add(e.time - r.since)
+    ready[next.pid] = nil
+  end
+end)
+
+local columns = { { "times", "Times", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" }, { "p999", "p99.9", "ns" },
+                  { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top > 0 and options.top or nil }
+if options.by_process then
+  table.insert(columns, 1, { "comm", "Process" })
+  table.insert(columns, 2, { "pid", "PID", "number" })
+end
+local waits = view.new(columns)
+
+local function report(measured)
+  local rows = {}
+  for k, h in measured:pairs() do
+    local row = { times = h.count, max = h.max, sum = h.sum, histogram = h }
+    for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9 } do row[name] = h:percentile(p) end
+    if options.by_process then row.comm, row.pid = k[1], k[2] end
+    rows[#rows + 1] = row
+  end
+  table.sort(rows, function(a, b) return a.sum > b.sum end)
+  waits:print(rows)
+  for i = 1, options.histogram and math.min(columns.top or #rows, #rows) or 0 do
+    up.printf("\n%sns\n%s\n", rows[i].comm and ("%s (pid %d), "):format(rows[i].comm, rows[i].pid) or "", rows[i].histogram)
+  end
+end
+
+if options.interval then
+  up.every(options.interval, function()
+    up.printf("%s\n", up.clock(up.now()))
+    report(waited:take())
+    up.printf("\n")
+  end)
+end
+up.at_exit(function() report(waited:take()) end)

@@ -1,0 +1,85 @@
+--[=[
+syscalls: which system calls are made, how long do they take, and which fail?
+
+  uplua syscalls.lua [options] [-- PID ... or COMMAND]
+
+counts all system calls of the target, or of the whole machine, and prints at the end for each the number of calls, of
+errors, the percentiles of the time that it took, and the time spent in it, the most first.
+
+  -p, --by-process       by process and system call
+  -e, --errors           the errors by name, too
+  -i, --interval TIME    prints what was counted each TIME, too
+  -n, --top N            the N in which most time was spent (default: all)
+
+Calls that were under way when tracing began, and those that do not return (exit_group), are not counted.
+
+  $ uplua syscalls.lua --errors -- git status
+--]=]
+local up   = require "uplua"
+local view = require "uplua.view"
+
+local options = up.args {
+  "syscalls.lua [options] [-- PID ... or COMMAND]",
+  { "by-process,p",                           "by process and system call" },
+  { "errors,e",                               "the errors by name, too" },
+  { "interval,i",  "TIME", "duration", false, "print what was counted each TIME, too", least = 0.01 },
+  { "top,n",       "N",    "integer",  false, "the N in which most time was spent", least = 1 },
+}
+if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
+
+local took, failed = up.hdr(2), up.count()
+
+local function key(e) return e.nr end
+if options.by_process then function key(e) return { e.nr, e.comm, e.pid } end end
+
+local function error_key(e) return { e.nr, -e.ret } end
+if options.by_process then function error_key(e) return { e.nr, -e.ret, e.comm, e.pid } end end
+
+up.sysreturn("*", function(e)
+  took[key(e)]:add(e.elapsed)
+  if e.ret < 0 and e.ret > -4096 then failed[error_key(e)]:inc() end
+end)
+
+local columns = {
+  { "name", "System call" }, { "calls", "Calls", "count" }, { "errors", "Errors", "count" }, { "p50", "p50", "ns" }, { "p99", "p99", "ns" },
+  { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
+}
+local error_columns = { { "name", "System call" }, { "error", "Error" }, { "n", "Times", "count" }, by = "n" }
+if options.by_process then
+  for _, list in ipairs { columns, error_columns } do
+    table.insert(list, 1, { "comm", "Process" })
+    table.insert(list, 2, { "pid", "PID", "number" })
+  end
+end
+local calls, errors = view.new(columns), view.new(error_columns)
+
+local function report(taken, errors_taken)
+  local rows, of_call, error_rows = {}, {}, {}
+  for k, n in errors_taken:pairs() do
+    local name = ("%d\0%s"):format(tonumber(k[1]), options.by_process and k[3] .. "\0" .. tostring(k[4]) or "")
+    of_call[name] = (of_call[name] or 0) + n
+    error_rows[#error_rows + 1] = { name = up.syscall_name(k[1]), error = up.error_name(k[2]), n = n, comm = options.by_process and k[3] or nil,
+                                    pid = options.by_process and k[4] or nil }
+  end
+  for k, h in taken:pairs() do
+    local nr, comm, pid = k, nil, nil
+    if options.by_process then nr, comm, pid = k[1], k[2], k[3] end
+    local name = ("%d\0%s"):format(tonumber(nr), comm and comm .. "\0" .. tostring(pid) or "")
+    rows[#rows + 1] = { name = up.syscall_name(nr), calls = h.count, errors = of_call[name], p50 = h:percentile(50), p99 = h:percentile(99),
+                        max = h.max, sum = h.sum, comm = comm, pid = pid }
+  end
+  calls:print(rows)
+  if options.errors and #error_rows > 0 then
+    up.printf("\n")
+    errors:print(error_rows)
+  end
+end
+
+if options.interval then
+  up.every(options.interval, function()
+    up.printf("%s\n", up.clock(up.now()))
+    report(took:take(), failed:take())
+    up.printf("\n")
+  end)
+end
+up.at_exit(function() report(took:take(), failed:take()) end)

@@ -1,0 +1,86 @@
+--[=[
+top: who does it most, right now?
+
+  uplua top.lua [options] SPEC ... [-- PID ... or COMMAND]
+
+prints each second who hit the probes most often, in place on a terminal.
+
+  -k, --key EXPR         rows by the value of EXPR, a Lua expression of the event e, such as 'e.func' or 'up.str(e.arg0)'
+                         (default: the process, e.comm and e.pid)
+  -s, --sum EXPR         a column with the sum of EXPR's values, such as e.arg2; rows are sorted by it
+  -r, --return           at the return of the function: e.ret and e.elapsed, and the arguments of the call
+  -n, --top N            so many rows (default 20)
+  -i, --interval TIME    a table each TIME (default 1s)
+  -c, --count N          ends after N tables
+
+  $ uplua top.lua syscall:'*'
+  $ uplua top.lua --return --sum 'e.ret > 0 and e.ret or 0' syscall:read syscall:write
+--]=]
+local up   = require "uplua"
+local view = require "uplua.view"
+
+local options = up.args {
+  "top.lua [options] SPEC ... [-- PID ... or COMMAND]",
+  { "key,k",      "EXPR", "string",   false, "rows by the value of EXPR (default: the process)" },
+  { "sum,s",      "EXPR", "string",   false, "a column with the sum of EXPR's values" },
+  { "return,r",                              "at the return: e.ret, e.elapsed" },
+  { "top,n",      "N",    "integer",  20,    "so many rows", least = 1 },
+  { "interval,i", "TIME", "duration", 1,     "a table each TIME", least = 0.01 },
+  { "count,c",    "N",    "integer",  false, "end after N tables", least = 1 },
+}
+if #options == 0 then up.wrong "what is to be counted? Give specs, such as syscall:'*'" end
+
+local hits, sums = up.count(), up.sum()
+local key = up.expression(options.key or "{ e.comm, e.pid }", "--key")
+local sum = options.sum and up.expression(options.sum, "--sum")
+
+local function count(e) hits[key(e)]:inc() end
+if sum then
+  function count(e)
+    hits[key(e)]:inc()
+    sums[key(e)]:add(sum(e))
+  end
+end
+
+local probe = options["return"] and up.retprobe or up.probe
+for _, spec in ipairs(options) do probe(spec, count) end
+
+local columns = { { "hits", "Hits", "count" }, { "rate", "Per second", "count" }, by = "hits", top = options.top }
+if options.key then
+  table.insert(columns, 1, { "key", options.key })
+else
+  table.insert(columns, 1, { "comm", "Process" })
+  table.insert(columns, 2, { "pid", "PID", "number" })
+end
+if sum then
+  columns[#columns + 1], columns.by = { "sum", options.sum, "count" }, "sum"
+end
+local busiest = view.new(columns)
+
+local function text_of(key)
+  return type(key) == "number" and ("%.14g"):format(key) or tostring(key)
+end
+
+local tables, since = 0, up.now()
+
+local function report()
+  local now = up.now()
+  local seconds, rows, all, added = tonumber(now - since) / 1e9, {}, 0, sum and sums:take()
+  since = now
+  for k, n in hits:take():pairs() do
+    all = all + n
+    local row = { hits = n, rate = math.floor(n / seconds + 0.5), sum = added and added[k] or nil }
+    if options.key then row.key = text_of(k) else row.comm, row.pid = k[1], k[2] end
+    rows[#rows + 1] = row
+  end
+  busiest:refresh(rows, ("%s  %s hits of %d in %s"):format(up.clock(now), up.thousands(all), #rows, up.seconds(seconds)))
+  tables = tables + 1
+end
+
+up.every(options.interval, function()
+  report()
+  if tables == options.count then up.exit() end
+end)
+up.at_exit(function()
+  if tables ~= options.count then report() end
+end)

@@ -1,0 +1,37 @@
+--[=[
+trace: what happens, one line each?
+
+  uplua trace.lua [options] SPEC ... [-- PID ... or COMMAND]
+
+prints a line for each hit of any of the probes, in order of time: the thread and the arguments, by name where the probe
+has names.
+
+  -r, --return           calls when they return: with what they return, and how long they took
+  -s, --stack            with the program's stack
+  -w, --where EXPR       only hits for which EXPR, a Lua expression of the event e, is true: 'e.arg0 > 4096'
+
+A spec is libc:malloc, 'libc:str*', syscall:'open*', kprobe:vfs_read, tracepoint:sched:sched_switch, usdt:./app:shop:sold.
+
+  $ uplua trace.lua --return syscall:openat -- git status
+--]=]
+local up    = require "uplua"
+local trace = require "uplua.trace"
+
+local options = up.args {
+  "trace.lua [options] SPEC ... [-- PID ... or COMMAND]",
+  { "return,r",                          "calls when they return" },
+  { "stack,s",                           "with the program's stack" },
+  { "where,w", "EXPR", "string",  false, "only hits for which EXPR is true" },
+}
+if #options == 0 then up.wrong "what is to be traced? Give specs, such as syscall:openat" end
+
+local specs = {}
+for i, spec in ipairs(options) do specs[i] = spec end
+
+trace.each(specs, { returns = options["return"], where = options.where, stack = options.stack }, function(event)
+  up.printf("%s  %-15s %7d  %s%s\n", up.clock(event.time), event.comm, event.tid, event.call,
+    event.elapsed and (" (%s)"):format(up.seconds(tonumber(event.elapsed) / 1e9)) or "")
+  if event.stack then up.printf("%s\n", event.stack) end
+end)
+
+up.printf("%-15s  %-15s %7s  %s\n", "Time", "Process", "TID", "Event")

@@ -1,0 +1,150 @@
+-- The scripts on examples/shop.c, in which 23 customers give 101 orders and 86 sales are told by a USDT probe: exact numbers; and what they
+-- say to wrong arguments.
+local tap    = require "tap"
+local target = require "target"
+local is, like, ok = tap.is, tap.like, tap.ok
+
+local SHOP = "./build/examples/shop"
+
+-- Runs the script NAME with ARGUMENTS on the shop.
+local function on_shop(name, arguments)
+  local run = target.uplua(("scripts/%s.lua %s -- %s"):format(name, arguments, SHOP))
+  is(run.err, "", name .. " " .. arguments)
+  return (run.out:gsub("101 orders, income 355.01, receipts %x+\n", ""))
+end
+
+local function lines(text) return select(2, text:gsub("\n", "")) end
+
+-- funccount
+is(on_shop("funccount", SHOP .. ":deliver " .. SHOP .. ":sell"), "Function  Calls\ndeliver     213\nsell        101\n", "calls by function")
+like(on_shop("funccount", "-p -n 1 '" .. SHOP .. ":[ds]el*'"), "^Process +PID  Function  Calls\nshop +%d+  deliver     213\n$", "by process, the most called")
+like(on_shop("funccount", "usdt:" .. SHOP .. ":shop:*"), "^Function +Calls\nshop:sold +86\n$", "USDT probes")
+like(on_shop("funccount", "syscall:exit_group tracepoint:sched:sched_process_exit"), "\nexit_group +1\nsched:sched_process_exit +1\n$", "of the kernel")
+
+-- stackcount
+local path = os.tmpname()
+local out = on_shop("stackcount", "-n 1 --folded " .. path .. " " .. SHOP .. ":deliver")
+like(out, "^     deliver%+0x0\n     main%+0x%x+\n.*          86\n\n213 hits in 4 stacks, of which the 1 most frequent are above\n", "the most frequent stack")
+local sum = 0
+for line in io.lines(path) do sum = sum + (line:match "^_start;[^ ]*;main;deliver[^ ]* (%d+)$" or 0) end
+os.remove(path)
+is(sum, 213, "folded")
+
+-- argdist
+is(on_shop("argdist", SHOP .. ":deliver -k e.arg1"), "e.arg1  Hits\n0         86\n1         64\n2         42\n3         21\n", "values")
+like(on_shop("argdist", "-r " .. SHOP .. ":deliver -v e.ret -w 'e.arg1 == 3'"), "count 21, avg %S+, min 1, max 1\n$", "a histogram of what is returned")
+like(on_shop("argdist", SHOP .. ":deliver -k '{ e.comm, e.arg1 > 1 }'"), "\nshop, false +150\nshop, true +63\n$", "a tuple")
+
+-- funclatency, funcslower
+out = on_shop("funclatency", SHOP .. ":deliver " .. SHOP .. ":sell")
+like(out, "^Function  Calls +p50 +p90 +p99 +p99.9 +p99.99 +Longest +Total\n", "latencies")
+like(out, "\ndeliver +213  ", "of all calls")
+like(out, "\nsell +101  ", "of each function")
+like(on_shop("funclatency", "-c -H " .. SHOP .. ":sell"), "\nsell +main%+0x%x+ +101  .*\n\nsell from main%+0x%x+, ns\n.*count 101, ", "by caller, with histograms")
+out = on_shop("funcslower", "--min 0 -w 'e.arg1 == 3' " .. SHOP .. ":deliver")
+is(lines(out), 22, "all calls, since none is too fast")
+like(out, "\n%d%d:%d%d:%d%d%.%d+  shop +%d+ +%S+ %Ss  deliver%(arg0=0x%x+, arg1=0x3, arg2=0x%x+, arg3=0x%x+%) = [01]\n", "a call")
+is(lines(on_shop("funcslower", "--min 1h " .. SHOP .. ":deliver")), 1, "none that took an hour")
+
+-- syscalls
+out = on_shop("syscalls", "-e")
+like(out, "^System call +Calls  Errors +p50 +p99 +Longest +Total\n", "system calls")
+like(out, "\nwrite +1 +%d", "one write")
+like(out, "\naccess +ENOENT +1\n", "the errors by name")
+
+-- stat, top
+out = on_shop("stat", "-i 60 " .. SHOP .. ":deliver " .. SHOP .. ":sell usdt:" .. SHOP .. ":shop:sold perf:page-faults")
+like(out, "^Time +deliver +sell +sold +page%-faults\n%S+ +213 +101 +86 +%d+\nSum +213 +101 +86 +%d+\n$", "counts of an interval, and sums")
+out = on_shop("top", "-i 60 -k e.arg1 -s e.arg0*0+1 " .. SHOP .. ":deliver")
+like(out, "^%S+  213 hits of 4 in %S+ %S+\ne.arg1  Hits  Per second  e.arg0%*0%+1\n0 +86 +[%d,]+ +86\n1 +64 ", "a table by key, with sums")
+
+-- profile
+local run = target.uplua "scripts/profile.lua -F 997 -b thread -n 1 -- ./build/targets/busy user 0.5"
+is(run.err, "", "profile")
+like(run.out, "\n     busy %(pid %d+, thread %d+%)\n +%d+  %d+%.%d %%\n\n%d+ samples in %d+ stacks", "samples by thread")
+ok(tonumber(run.out:match "(%d+) samples in") > 101, "half a second of them")
+
+-- trace, opensnoop, usdt
+out = on_shop("trace", "-w 'e.arg1 == 2' " .. SHOP .. ":deliver")
+is(lines(out), 43, "a line for each hit")
+out = on_shop("trace", "-r syscall:write syscall:openat")
+like(out, '  openat%(dfd=%-100, filename="/etc/ld.so.cache", flags=%d+, mode=0%) = 3 %(', "arguments by name, strings as such")
+like(out, '  write%(fd=1, buf="101 orders.*", count=%d+%) = %d+ %(', "what is written")
+like(on_shop("trace", "tracepoint:sched:sched_process_exit"), '  sched:sched_process_exit%(comm="shop", pid=%d+, prio=%d+', "a tracepoint's fields")
+out = on_shop("opensnoop", "")
+like(out, "  shop +%d+ +3 +%S+ %Ss  /etc/ld.so.cache\n", "opened")
+out = target.uplua("scripts/opensnoop.lua --failed -- cat /nope").out
+like(out, "  cat +%d+ +ENOENT +%S+ %Ss  /nope\n", "what is not there")
+ok(not out:find "ld.so.cache", "and nothing else")
+out = on_shop("usdt", "count " .. SHOP .. ":shop:sold -w 'e.arg2 > 0'")
+is(out, "Probe      Hits\nshop:sold    86\n", "USDT probes counted")
+is(lines(on_shop("usdt", "trace " .. SHOP .. ":shop:*")), 86, "traced")
+like(target.uplua("scripts/usdt.lua list " .. SHOP).out, "^usdt:/%S+/shop:shop:sold\n    1 × arg0 i64, arg1 u64, arg2 i32\n$", "and listed")
+
+-- offcputime, runqlat: a thread that sleeps as long as it says, and two that share a CPU
+run = target.uplua("scripts/offcputime.lua --blocked -n 1 -- sleep 0.3")
+like(run.out, "\n     do_nanosleep%+0x%x+\n.*\n     clock_nanosleep%+0x%x+\n.*\n     sleep\n +[3-9]%d%d%.%d ms  1 times\n", "what a program waits for, and how long")
+run = target.shell [[
+  for i in 1 2; do taskset -c 0 build/targets/busy user 0.5 >"$D/busy.$i" & pids="$pids,$!"; done
+  ./uplua -p "${pids#,}" scripts/runqlat.lua -p -H >"$D/out" 2>"$D/err"
+  wait
+]]
+is(run.err, "", "runqlat")
+like(run.out, "^Process +PID  Times +p50 +p90 +p99 +p99.9 +Longest +Total\nbusy +%d+ +%d+ .*\nbusy +%d+ +%d+ ", "threads that wait for each other")
+like(run.out, "\nbusy %(pid %d+%), ns\n.*  count %d+, avg ", "with histograms")
+
+-- execsnoop, systrace
+run = target.uplua [[--follow scripts/execsnoop.lua -x -- sh -c '/bin/echo "a b" it; /nope; exit 3']]
+like(run.out, "^Time +Process +PID +Parent  Command\n", "execsnoop")
+like(run.out, "\n%S+  sh +%d+ +%d+  sh %-c '", "the command")
+like(run.out, "\n%S+  echo +%d+ +%d+  /bin/echo 'a b' it\n", "what it starts, quoted")
+like(run.out, "\n%S+  sh +%d+ +/nope: ENOENT\n", "what is not there")
+like(run.out, "\n%S+  echo +%d+ +ended with status 0 after ", "an end")
+like(run.out, "\n%S+  sh +%d+ +ended with status 3 after ", "a status")
+out = on_shop("systrace", "")
+like(out, '  openat%(dfd=%-100, filename="/etc/ld.so.cache", flags=524288, mode=0%) = 3 <', "a call with a string")
+like(out, '  write%(fd=1, buf="101 orders[^\n]*", count=%d+%) = %d+ <', "one with what it writes")
+like(out, "  mmap%(addr=0, len=%d+, prot=3, flags=34, fd=%-1, off=0%) = 0x7%x+ <", "large numbers as addresses")
+like(out, "  exit_group%(error_code=0%) = %?\n", "the one that does not return")
+out = on_shop("systrace", "--failed --call 'acc*,openat'")
+like(out, '^%S+  shop +%d+  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT <[^\n]*\n$', "failed ones of some")
+
+-- --scripts
+run = target.uplua "--scripts"
+is(run.err, "", "--scripts")
+like(run.out, "\nprofile.lua +where does the CPU time go%?\n", "a line for each")
+for line in run.out:gmatch "[^\n]+" do like(line, "^%S+%.lua +%w.*", "with what it is for: " .. line) end
+
+-- What is wrong with the arguments
+local function wrong(arguments, status, want)
+  local result = target.uplua("scripts/" .. arguments)
+  is(result.status, status, arguments)
+  like(result.err, want, want)
+end
+for _, name in ipairs { "funccount", "stackcount", "funclatency", "funcslower", "stat", "top", "trace" } do
+  wrong(name .. ".lua", 2, "^" .. name .. ".lua: .*; see %-%-help\n$")
+  wrong(name .. ".lua libc:mallok -- true", 1, "^uplua: u%a+ libc:mallok: no such function in %S+; did you mean malloc")
+end
+for _, name in ipairs { "funccount", "stackcount", "argdist", "funclatency", "funcslower", "syscalls", "stat", "top", "profile", "trace",
+                        "opensnoop", "usdt", "mallocleak", "offcputime", "runqlat", "execsnoop", "systrace" } do
+  wrong(name .. ".lua --no-such-thing", 2, "^" .. name .. ".lua: unknown option '%-%-no%-such%-thing'; see %-%-help\n$")
+  local help = target.uplua("scripts/" .. name .. ".lua --help")
+  is(help.status, 0, name .. " --help")
+  like(help.out, "^usage: uplua " .. name .. "%.lua .*\n  %-%-help +print this and exit\n$", "prints its options")
+end
+wrong("argdist.lua libc:malloc --key 'e.arg0 /' -- true", 1, "^uplua: %-%-key 'e.arg0 /': unexpected symbol near '<eof>'\n$")
+wrong("argdist.lua libc:malloc --key 'e.argo' -- true", 1, "^uplua: %-%-key 'e.argo':1: the event of a uprobe has no field 'argo'; ")
+wrong("argdist.lua libc:malloc libc:free -- true", 2, "^argdist.lua: one spec is expected, such as libc:malloc, not 2; see")
+wrong("argdist.lua libc:malloc --key -- true", 2, "^argdist.lua: option '%-%-key' needs a value: %-%-key EXPR; see")
+wrong("funcslower.lua usdt:./app:a:b -- true", 1, "^uplua: usdt:./app:a:b: a usdt probe has no return\n$")
+wrong("trace.lua syscall:opnat", 1, "^uplua: syscall opnat: the kernel has no such system call; did you mean openat")
+wrong("profile.lua --by core", 2, "^profile.lua: %-%-by: process, thread, cpu or stack, not 'core'; see")
+wrong("profile.lua --hertz 0", 2, "^profile.lua: option '%-%-hertz': 0 is below the least, 1; see")
+wrong("usdt.lua draw x", 2, "^usdt.lua: 'draw': there is list, trace and count; see")
+wrong("usdt.lua list /bin/sh", 1, "^uplua: usdt:/bin/sh: there are no such USDT probes\n$")
+run = target.shell([[./uplua scripts/trace.lua ]] .. SHOP .. [[:deliver -- ]] .. SHOP .. [[ 2>"$D/err" | head -n 3 >"$D/out"]])
+is(run.err, "", "| head")
+is(lines(run.out), 3, "sees what it wants")
+target.done()
+
+tap.done_testing()
