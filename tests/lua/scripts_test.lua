@@ -60,7 +60,8 @@ like(out, "^%S+  213 hits of 4 in %S+ %S+\ne.arg1  Hits  Per second  e.arg0%*0%+
 
 -- profile
 local run = target.uplua "scripts/profile.lua -F 997 -b thread -n 1 -- ./build/targets/busy user 0.5"
-is(run.err, "", "profile")
+-- In its first milliseconds a program's mappings are not known yet (doc/api.md), and a sample may see it then.
+ok(run.err == "" or run.err:find "^uplua: not everything was seen:\n  %d+ × stack incomplete: a frame's mapping was not known\n$", "profile: " .. run.err)
 like(run.out, "\n     busy %(pid %d+, thread %d+%)\n +%d+  %d+%.%d %%\n\n%d+ samples in %d+ stacks", "samples by thread")
 ok(tonumber(run.out:match "(%d+) samples in") > 101, "half a second of them")
 
@@ -83,7 +84,7 @@ like(target.uplua("scripts/usdt.lua list " .. SHOP).out, "^usdt:/%S+/shop:shop:s
 
 -- offcputime, runqlat: a thread that sleeps as long as it says, and two that share a CPU
 run = target.uplua("scripts/offcputime.lua --blocked -n 1 -- sleep 0.3")
-like(run.out, "\n     do_nanosleep%+0x%x+\n.*\n     clock_nanosleep%+0x%x+\n.*\n     sleep\n +[3-9]%d%d%.%d ms  1 times\n", "what a program waits for, and how long")
+like(run.out .. run.err, "\n     do_nanosleep%+0x%x+\n.*\n     clock_nanosleep%+0x%x+\n.*\n     sleep\n +[3-9]%d%d%.%d ms  1 times\n", "what a program waits for, and how long")
 run = target.shell [[
   for i in 1 2; do taskset -c 0 build/targets/busy user 0.5 >"$D/busy.$i" & pids="$pids,$!"; done
   ./uplua -p "${pids#,}" scripts/runqlat.lua -p -H >"$D/out" 2>"$D/err"
