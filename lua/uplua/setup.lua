@@ -40,7 +40,8 @@ local function attach_function(sites)
     if program.session then return at("session", program.fd, program.cookie) end
     -- The entry half first: a return whose entry was not seen would be counted as lost.
     if program.entry_fd then at("entry", program.entry_fd, program.entry_cookie) end
-    at(probe.kind == "uretprobe" and "return" or "entry", program.fd, program.cookie)
+    local kind = probe.kind ~= "uretprobe" and "entry" or probe.of_go and "exit" or "return"
+    at(kind, program.fd, program.cookie)
   end
 end
 
@@ -87,7 +88,13 @@ local function declare(kind, spec, given, handler)
   if not ok then error(kind .. " " .. sites, 3) end
   local list, skipped = sites:list()
   warn_skipped(kind, name, skipped)
-  setup.declare { kind = kind, spec = name, sites = list, skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites) }
+  for _, site in ipairs(list) do
+    if site.of_go ~= list[1].of_go then
+      error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own"):format(kind, name,
+        list[1]["function"], site["function"]), 3)
+    end
+  end
+  setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go, skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites) }
 end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
@@ -157,8 +164,8 @@ local function describe(probes)
     local at_entry, slid, names = probe.kind ~= "usdt", first and first.slid, {}
     local differ = false
     for n, site in ipairs(probe.sites) do
-      at_entry = at_entry and site.inside == 0 and not site.jumped_to
-      if site.slid ~= slid then slid = -1 end
+      at_entry = at_entry and (site.inside == 0 or site.is_exit) and not site.jumped_to
+      if site.slid ~= slid and not site.is_exit then slid = -1 end
       names[n] = site.name or site["function"]
       differ = differ or names[n] ~= names[1]
     end
@@ -167,7 +174,7 @@ local function describe(probes)
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil, at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
-      raw = probe.raw, value_bits = probe.value_bits or 0, functions = probe.functions, unfiltered = probe.unfiltered,
+      raw = probe.raw, value_bits = probe.value_bits or 0, functions = probe.functions, of_go = probe.of_go, unfiltered = probe.unfiltered,
     }
   end
   local description = who.describe()

@@ -37,6 +37,16 @@ int arch_argument(unsigned n)
     return n < 8 ? x(n) : -1; /* AAPCS64, 6.8.2 */
 }
 
+int arch_go_argument(unsigned n)
+{
+    return n < 16 ? x(n) : -1; /* go/src/cmd/compile/abi-internal.md */
+}
+
+int arch_goroutine(void)
+{
+    return x(28);
+}
+
 int arch_syscall_argument(unsigned n)
 {
     return x(n);

@@ -12,6 +12,9 @@ enum { ARCH_MAX_ARGUMENTS = 8 };
 
 /* Byte offset in the context of integer argument N at a function's entry; -1 where it is not in a register. */
 int arch_argument(unsigned n);
+/* The same of Go's functions (ABIInternal, Go 1.17), and where these have the goroutine: struct g, which begins with its stack's bounds. */
+int arch_go_argument(unsigned n);
+int arch_goroutine(void);
 /* Byte offset in the registers with which a system call enters the kernel of its argument N, of 6. */
 int arch_syscall_argument(unsigned n);
 /* Byte offsets in the context of the return value, stack pointer, instruction pointer and frame pointer. */

@@ -18,6 +18,7 @@ struct arch_instruction {
     bool push;        /* it puts a register on the stack, as the beginning of a function does once */
     bool harmless;    /* once it has run, a handler sees what it would have seen before: its registers, the stack and memory; and it surely ends */
     bool conditional; /* a jump on a condition */
+    bool returns;     /* from the function */
     bool indirect;    /* a jump to where a register or a table says: maybe into the same function */
     bool direct;      /* a jump or call to a fixed place: */
     int64_t target;   /* bytes from the instruction's first */

@@ -112,6 +112,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     result->emulated = result->direct || is_simulated(word);
     result->harmless = is_harmless(word);
     result->refused = is_refused(word);
+    result->returns = (word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff; /* ret, retaa and retab */
     result->indirect = (word & 0xfffffc1f) == 0xd61f0000;
     return true;
 }

@@ -29,6 +29,18 @@ int arch_argument(unsigned n)
     return n < sizeof order / sizeof order[0] ? arch_register(order[n]) : -1;
 }
 
+int arch_go_argument(unsigned n)
+{
+    /* go/src/cmd/compile/abi-internal.md: integer arguments and results. */
+    static const char *const order[] = {"rax", "rbx", "rcx", "rdi", "rsi", "r8", "r9", "r10", "r11"};
+    return n < sizeof order / sizeof order[0] ? arch_register(order[n]) : -1;
+}
+
+int arch_goroutine(void)
+{
+    return arch_register("r14");
+}
+
 int arch_syscall_argument(unsigned n)
 {
     return n == 3 ? arch_register("r10") : arch_argument(n); /* the instruction itself takes rcx */

@@ -156,6 +156,7 @@ struct handler {
     bool unfiltered;      /* runs whoever is traced: uplua's own */
     bool user_memory;     /* of a kind with KERNEL_MEMORY: here addresses lead to the process's */
     unsigned value_bits;  /* of a watched place that is read or written; 0: it is executed */
+    bool of_go;           /* the function is Go's: its arguments are elsewhere, and a return handler runs at its return instructions */
     bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */
     int slid;             /* … and is so many bytes behind it; -1: its cookie has that (sys/cookie.h) */
 

@@ -1,7 +1,7 @@
 /*
  * What a handler sees of its probe: the event's fields, and for a return handler what the entry of the function left for it (calls.c, of
- * system calls syscall.c). At functions of the kernel that is an entry of a map keyed by thread and stack pointer, which tells nested and
- * recursive calls apart, and interrupts, which have stacks of their own.
+ * system calls syscall.c). At functions of the kernel and of Go that is an entry of a map keyed by thread or goroutine and stack pointer, which
+ * tells nested and recursive calls apart, and interrupts, which have stacks of their own.
  */
 #include <string.h>
 
@@ -12,6 +12,9 @@
 
 /* Calls that may be between entry and return at one time: threads times nesting. */
 enum { MAX_PENDING_CALLS = 65536 };
+
+/* Of the map of them. */
+enum { KERNEL_KEY_SIZE = 16, GOROUTINE_KEY_SIZE = 24 };
 
 static bool is_of_kernel(const struct lower *lower)
 {
@@ -53,7 +56,19 @@ static uint32_t program_type(const struct lower *lower)
  */
 static bool keeps_calls(const struct lower *lower)
 {
-    return is_return(lower) && !is_called_by_function(lower);
+    return is_return(lower) && !is_called_by_function(lower) && (lower->saved_count || !lower->function->handler->of_go);
+}
+
+/* Whether it leaves that in a map of pending calls. */
+static bool keeps_in_map(const struct lower *lower)
+{
+    return is_of_kernel(lower) || lower->function->handler->of_go;
+}
+
+/* Whether the handler runs at a return instruction: the function has not returned yet. */
+static bool is_at_exit(const struct lower *lower)
+{
+    return is_return(lower) && lower->function->handler->of_go;
 }
 
 static const char *pending_map(struct lower *lower)
@@ -97,14 +112,43 @@ struct operand probe_entry_value(struct lower *lower, const struct event_field *
         return argument_word(lower, event->argument);
     if (event->source == EVENT_CALL) /* behind the record's head, and behind the registers: at the same place */
         return machine_load(lower->program, BPF_W, lower->context, 8);
-    return context_word(lower, kind_of(lower)->argument(event->number), event->name);
+    int (*argument)(unsigned) = lower->function->handler->of_go ? arch_go_argument : kind_of(lower)->argument;
+    return context_word(lower, argument(event->number), event->name);
 }
 
-/* Thread and stack pointer at the entry, for the map of pending calls. */
+static struct operand read_user(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
+{
+    struct operand args[] = { operand_slot(to, 0), operand_immediate(size), address };
+    return machine_call(lower->program, BPF_FUNC_probe_read_user, args, 3);
+}
+
+/*
+ * The goroutine, which several threads work on in turn, and how far from the end of its stack its stack pointer is: the same at the entry and at
+ * the return instruction, also where the stack was moved in between, and another one in each nested call.
+ */
+static struct operand goroutine_key(struct lower *lower)
+{
+    enum { STACK_HIGH = 8 }; /* struct g begins with struct stack { lo, hi } */
+    struct program *program = lower->program;
+    struct slot *key = program_slot(program, GOROUTINE_KEY_SIZE), *high = program_slot(program, 8);
+    struct operand goroutine = context_word(lower, arch_goroutine(), "the goroutine");
+    struct operand pointer = context_word(lower, arch_stack_pointer(), "the stack pointer");
+    machine_store(program, BPF_DW, operand_slot(high, 0), 0, operand_immediate(0));
+    read_user(lower, high, 8, machine_alu(program, BPF_ADD, goroutine, operand_immediate(STACK_HIGH)));
+    struct operand left = machine_alu(program, BPF_SUB, machine_load(program, BPF_DW, operand_slot(high, 0), 0), pointer);
+    machine_store(program, BPF_DW, operand_slot(key, 0), 0, lower->tgid);
+    machine_store(program, BPF_DW, operand_slot(key, 0), 8, goroutine);
+    machine_store(program, BPF_DW, operand_slot(key, 0), 16, left);
+    return operand_slot(key, 0);
+}
+
+/* What tells a pending call of the kernel or of Go from others: for the kernel's, thread and stack pointer at the entry, POPPED bytes ago. */
 static struct operand call_key(struct lower *lower, int64_t popped)
 {
+    if (lower->function->handler->of_go)
+        return goroutine_key(lower);
     struct program *program = lower->program;
-    struct slot *key = program_slot(program, 16);
+    struct slot *key = program_slot(program, KERNEL_KEY_SIZE);
     struct operand pointer = context_word(lower, arch_stack_pointer(), "the stack pointer");
     if (popped)
         pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(popped));
@@ -152,7 +196,8 @@ static void expect_return(struct lower *lower)
 static void save_in_map(struct lower *lower)
 {
     struct program *program = lower->program;
-    expect_return(lower);
+    if (is_of_kernel(lower))
+        expect_return(lower);
     struct operand key = call_key(lower, 0);
     struct slot *values = program_slot(program, saved_size(lower));
     if (!lower->saved_count)
@@ -206,7 +251,7 @@ static int pending_declare(struct lower *lower, struct object *result)
     return object_add_map(result, &(struct object_map){
                                       .name = pending_map(lower),
                                       .type = BPF_MAP_TYPE_HASH,
-                                      .key_size = 16,
+                                      .key_size = lower->function->handler->of_go ? GOROUTINE_KEY_SIZE : KERNEL_KEY_SIZE,
                                       .value_size = saved_size(lower),
                                       .max_entries = MAX_PENDING_CALLS,
                                       .flags = BPF_F_NO_PREALLOC,
@@ -220,7 +265,7 @@ void probe_declare(struct lower *lower, struct object *result)
     if (!keeps_calls(lower))
         return;
     int status = is_system_call(lower) ? syscall_declare(lower, result)
-                 : is_of_kernel(lower) ? pending_declare(lower, result) : calls_declare(lower, result);
+                 : keeps_in_map(lower) ? pending_declare(lower, result) : calls_declare(lower, result);
     if (status)
         compile_fail(lower->compiler, NULL, "out of memory");
 }
@@ -236,7 +281,7 @@ void probe_prologue(struct lower *lower)
     struct handler *handler = lower->function->handler;
     const struct compile_options *options = lower->function->options;
     struct arena *arena = lower->function->arena;
-    handler->session = lower->saved_count && options->session_is_return && !is_of_kernel(lower) && !is_system_call(lower);
+    handler->session = lower->saved_count && options->session_is_return && !keeps_in_map(lower) && !is_system_call(lower);
     const char *name = arena_format(arena, "handler_%zu", lower->function->handler_number);
     memcpy(handler->program, name, strlen(name) + 1);
     uint32_t attach_type = handler->session ? options->session_attach_type : attach_type_of(lower, handler->kind);
@@ -249,7 +294,7 @@ void probe_prologue(struct lower *lower)
         session(lower);
     else if (is_return(lower) && is_system_call(lower))
         syscall_recover(lower);
-    else if (keeps_calls(lower) && is_of_kernel(lower))
+    else if (keeps_calls(lower) && keeps_in_map(lower))
         recover_from_map(lower);
     else if (keeps_calls(lower))
         calls_recover(lower);
@@ -271,7 +316,7 @@ struct program *probe_entry_half(struct lower *lower)
     filter_lower(lower, 0);
     if (of_call)
         syscall_save(lower);
-    else if (is_of_kernel(lower))
+    else if (keeps_in_map(lower))
         save_in_map(lower);
     else
         calls_save(lower, 0, 0);
@@ -281,15 +326,9 @@ struct program *probe_entry_half(struct lower *lower)
 
 /* --- fields --- */
 
-static struct operand read_user(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
-{
-    struct operand args[] = { operand_slot(to, 0), operand_immediate(size), address };
-    return machine_call(lower->program, BPF_FUNC_probe_read_user, args, 3);
-}
-
 static struct operand caller(struct lower *lower)
 {
-    if (is_return(lower))
+    if (is_return(lower) && !is_at_exit(lower))
         return context_word(lower, arch_instruction_pointer(), "e.caller");
     if (arch_return_address() >= 0)
         return context_word(lower, arch_return_address(), "e.caller");
@@ -327,6 +366,8 @@ static struct operand instruction(struct lower *lower)
 static struct operand entry_of_stack(struct lower *lower)
 {
     const struct handler *handler = lower->function->handler;
+    if (is_at_exit(lower))
+        return operand_immediate(1); /* the frame is gone by then, as it is not there yet at the entry */
     if (is_return(lower) || !handler->at_entry)
         return operand_immediate(0);
     if (handler->slid >= 0)

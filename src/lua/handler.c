@@ -120,6 +120,7 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->symbol = string_field(L, -1, "symbol", arena);
         read_names(L, handler, arena);
         handler->at_entry = boolean_field(L, lua_gettop(L), "at_entry");
+        handler->of_go = boolean_field(L, lua_gettop(L), "of_go");
         handler->slid = (int)core_number_field(L, lua_gettop(L), "slid");
         handler->value_bits = (unsigned)core_number_field(L, lua_gettop(L), "value_bits");
         handler->raw = boolean_field(L, lua_gettop(L), "raw");

@@ -114,7 +114,7 @@ static void set_string(lua_State *L, const char *name, const char *value)
 
 /*
  * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid, why,
- * jumped_to }, … }, { { function, why }, … }: and what patterns mean that is not probed
+ * jumped_to, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that is not probed
  */
 static int sites_list(lua_State *L)
 {
@@ -136,6 +136,10 @@ static int sites_list(lua_State *L)
         set_string(L, "why", site->why);
         lua_pushboolean(L, site->jumped_to); /* list site jumped_to */
         lua_setfield(L, -2, "jumped_to");
+        lua_pushboolean(L, site->of_go);
+        lua_setfield(L, -2, "of_go");
+        lua_pushboolean(L, site->is_exit);
+        lua_setfield(L, -2, "is_exit");
         lua_rawseti(L, -2, (int)i + 1);
     }
     lua_createtable(L, (int)sites->skipped_count, 0); /* list skipped */
@@ -155,10 +159,10 @@ static int sites_gc(lua_State *L)
     return 0;
 }
 
-/* probe.attach("entry" | "return" | "session", program, cookie, sites) → link; raises the reason */
+/* probe.attach("entry" | "return" | "session" | "exit", program, cookie, sites) → link; raises the reason */
 static int probe_attach_lua(lua_State *L)
 {
-    static const char *const kinds[] = { "entry", "return", "session", NULL };
+    static const char *const kinds[] = { "entry", "return", "session", "exit", NULL };
     int kind = luaL_checkoption(L, 1, NULL, kinds);
     int program = (int)luaL_checkinteger(L, 2);
     uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);

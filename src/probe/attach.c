@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/binary.h"
 #include "probe/link.h"
 #include "probe/probe.h"
 #include "probe/process.h"
@@ -142,19 +141,28 @@ static bool have_semaphores(const struct site *sites, size_t count)
     return false;
 }
 
+/* True if the program is to run at SITE. */
+static bool is_meant(const struct attach *attach, const struct site *site)
+{
+    return site->is_exit == (attach->kind == ATTACH_EXIT);
+}
+
 /* All SITES lie in one file. WORDS: room for three for each of them. */
 static int attach_multi(const struct attach *attach, const struct site *sites, uint64_t *words, size_t count,
                         struct error *err)
 {
     uint64_t *offsets = words, *cookies = words + count, *semaphores = words + 2 * count;
     struct places places = {offsets, cookies, have_semaphores(sites, count) ? semaphores : NULL};
+    size_t meant = 0;
     for (size_t i = 0; i < count; i++) {
-        offsets[i] = sites[i].offset;
-        cookies[i] = cookie_of(attach, &sites[i]);
-        semaphores[i] = sites[i].semaphore;
+        if (!is_meant(attach, &sites[i]))
+            continue;
+        offsets[meant] = sites[i].offset;
+        cookies[meant] = cookie_of(attach, &sites[i]);
+        semaphores[meant++] = sites[i].semaphore;
     }
-    for (size_t i = 0; i < attach->pid_count; i++) {
-        int result = link_or_halve(attach, sites, attach->pids[i], &places, count, count == 1);
+    for (size_t i = 0; i < attach->pid_count && meant; i++) {
+        int result = link_or_halve(attach, sites, attach->pids[i], &places, meant, meant == 1);
         if (result < 0)
             return failed(result, sites, err);
     }
@@ -164,6 +172,8 @@ static int attach_multi(const struct attach *attach, const struct site *sites, u
 static int attach_perf(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
 {
     for (size_t s = 0; s < count; s++) {
+        if (!is_meant(attach, &sites[s]))
+            continue;
         struct perf_uprobe probe = {
             .path = sites[s].path,
             .offset = sites[s].offset,
@@ -187,32 +197,14 @@ static int attach_perf(const struct attach *attach, const struct site *sites, si
     return 0;
 }
 
-/* A return probe rewrites return addresses, which Go's runtime walks and moves: it would crash the program. */
-static int refuse_go(const struct site *site, struct error *err)
-{
-    struct module module = {.path = site->path, .name = site->module};
-    struct binary *binary;
-    int result = binary_open(&module, &binary, err);
-    if (result < 0)
-        return result;
-    if (binary_is_go(binary))
-        result = error_set(err, -EOPNOTSUPP, "%s is a Go program, which a return probe on %s would crash; use uprobe",
-                           site->module, site->function);
-    binary_close(binary);
-    return result;
-}
-
 static int attach_file(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
 {
-    int result = attach->kind == ATTACH_ENTRY ? 0 : refuse_go(sites, err);
-    if (result < 0)
-        return result;
     if (attach->kind != ATTACH_SESSION && !feature_available(FEATURE_UPROBE_MULTI))
         return attach_perf(attach, sites, count, err);
     uint64_t *words = calloc(count, 3 * sizeof *words);
     if (!words)
         return error_set(err, -ENOMEM, "out of memory");
-    result = attach_multi(attach, sites, words, count, err);
+    int result = attach_multi(attach, sites, words, count, err);
     free(words);
     return result;
 }
@@ -225,7 +217,7 @@ static bool filters_exactly(enum attach_kind kind, const struct target *target)
 {
     if (kind == ATTACH_SESSION || feature_available(FEATURE_UPROBE_MULTI))
         return uprobe_multi_filters_process();
-    return kind == ATTACH_ENTRY || target->count == 1;
+    return kind != ATTACH_RETURN || target->count == 1;
 }
 
 bool probe_filters(enum attach_kind kind, const struct target *target)

@@ -10,6 +10,7 @@
 #include "arch/arch.h"
 #include "arch/instruction.h"
 #include "probe/deny.h"
+#include "probe/exits.h"
 #include "probe/ifunc.h"
 #include "probe/suggest.h"
 #include "sym/demangle.h"
@@ -292,6 +293,34 @@ static int check_inside(const struct binary *binary, const char *text, const cha
     return 0;
 }
 
+int lookup_add(struct site_list *list, const struct site *site)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 4;
+        struct site *items = realloc(list->items, capacity * sizeof *items);
+        if (!items)
+            return -ENOMEM;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    struct site *added = &list->items[list->count++];
+    *added = *site;
+    added->path = strdup(site->path);
+    added->module = strdup(site->module);
+    added->function = strdup(site->function);
+    return added->path && added->module && added->function ? 0 : -ENOMEM;
+}
+
+void lookup_cut(struct site_list *list, size_t count)
+{
+    while (list->count > count) {
+        struct site *site = &list->items[--list->count];
+        free(site->path);
+        free(site->module);
+        free(site->function);
+    }
+}
+
 int lookup_append(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
                   uint64_t size, struct site_list *list, struct error *err)
 {
@@ -304,25 +333,17 @@ int lookup_append(const struct binary *binary, const char *text, const char *fun
     uint64_t offset;
     if (binary_offset(binary, address, &offset) < 0)
         return error_set(err, -EINVAL, "%s: outside of the code of %s", text, module->name);
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 4;
-        struct site *items = realloc(list->items, capacity * sizeof *items);
-        if (!items)
-            return error_set(err, -ENOMEM, "out of memory");
-        list->items = items;
-        list->capacity = capacity;
-    }
-    list->items[list->count++] = (struct site){
-        .path = strdup(module->path),
-        .module = strdup(module->name),
-        .function = strdup(function),
+    struct site site = {
+        .path = module->path,
+        .module = module->name,
+        .function = (char *)function,
         .offset = offset,
         .address = address,
         .inside = inside,
         .size = size,
+        .of_go = binary_is_go(binary),
     };
-    struct site *site = &list->items[list->count - 1];
-    return site->path && site->module && site->function ? 0 : error_set(err, -ENOMEM, "out of memory");
+    return lookup_add(list, &site) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 int lookup_skip(struct site_list *list, const char *function, const char *why)
@@ -393,6 +414,21 @@ static int append_chosen(const struct search *search, const struct match *match,
     return result;
 }
 
+/* Appends where the function MATCH, whose entry is the last of LIST, returns. */
+static int append_exits(const struct search *search, const struct match *match, struct site_list *list, struct error *err)
+{
+    const struct spec *spec = search->spec;
+    const char *why = NULL;
+    if (spec->offset)
+        return error_set(err, -EINVAL, "%s: a return probe has no offset", spec->text);
+    int result = exits_append(search->binary, list, &why);
+    if (result == 0 && why && !spec->pattern)
+        return error_set(err, -EINVAL, "%s: %s", spec->text, why);
+    if (result == 0 && why)
+        result = lookup_skip(list, match->name, why);
+    return result < 0 ? error_set(err, result, "out of memory") : 0;
+}
+
 static int append(const struct search *search, const struct match *match, const struct binary *debug, struct site_list *list,
                   struct error *err)
 {
@@ -414,7 +450,7 @@ static int append(const struct search *search, const struct match *match, const 
                            err);
     if (!result && !spec->offset && strstr(match->name, ".cold"))
         result = lookup_check_entry(search->binary, spec->text, list, err);
-    return result;
+    return !result && list->at_return && exits_wanted(search->binary) ? append_exits(search, match, list, err) : result;
 }
 
 /* Collects what the spec means, in the binary or in its separate debug file, which is opened then. */

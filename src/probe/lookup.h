@@ -31,6 +31,11 @@ int lookup_sites(const struct binary *binary, const struct spec *spec, struct si
 int lookup_append(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
                   uint64_t size, struct site_list *list, struct error *err);
 
+/* Appends SITE, whose strings are copied, to LIST. 0 or -ENOMEM. */
+int lookup_add(struct site_list *list, const struct site *site);
+/* Takes the sites from number COUNT on away again. */
+void lookup_cut(struct site_list *list, size_t count);
+
 /* Adds FUNCTION, which a pattern matches, to those that are left out; WHY is static. 0 or -ENOMEM. */
 int lookup_skip(struct site_list *list, const char *function, const char *why);
 

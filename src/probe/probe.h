@@ -23,6 +23,8 @@ struct site {
     bool jumped_to;   /* it begins what is not called but jumped to, with a frame that is under way */
     unsigned slid;    /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
     uint64_t semaphore; /* file offset of a 16-bit counter that the kernel keeps above 0 in processes that are traced; 0: none */
+    bool of_go;       /* in a program of Go, whose functions are called in another way than C's */
+    bool is_exit;     /* one of the instructions that the function returns by (probe/exits.h) */
     const char *why;  /* it stands there, for people; NULL: nothing to say. Static */
 };
 
@@ -84,6 +86,7 @@ enum attach_kind {
     ATTACH_ENTRY,   /* program runs at the instruction */
     ATTACH_RETURN,  /* program runs when the function returns */
     ATTACH_SESSION, /* program (attach type 57) runs at both */
+    ATTACH_EXIT,    /* program runs at those sites that are exits, where ATTACH_ENTRY leaves them out */
 };
 
 struct probe_link;

@@ -300,8 +300,8 @@ static int slide_in_file(struct file *file, struct site *sites, size_t count, en
     if (file->symbol_count)
         qsort(file->symbols, file->symbol_count, sizeof *file->symbols, by_number);
     for (size_t i = 0; i < count && result == 0; i++) {
-        if (sites[i].inside)
-            continue; /* somebody wants it to be just there */
+        if (sites[i].inside || sites[i].of_go)
+            continue; /* somebody wants it to be just there; or its arguments are in other registers than are looked at */
         struct slider *slider = &sliders.items[sliders.count++];
         size_t next = symbols_up_to(file, sites[i].address); /* another symbol is another entry */
         *slider = (struct slider){.site = &sites[i], .limit = UINT64_MAX};

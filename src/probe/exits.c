@@ -1,0 +1,60 @@
+#include "probe/exits.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/instruction.h"
+
+enum { MAX_SIZE = 4 << 20 }; /* of a function; no compiler's is larger */
+
+static const char unsized[] = "the function's length is not known, so not where it returns";
+static const char unreadable[] = "its code cannot be decoded, so it is not known where it returns";
+static const char never[] = "it has no return instruction: it ends the program or jumps to another function";
+
+bool exits_wanted(const struct binary *binary)
+{
+    return binary_is_go(binary);
+}
+
+/* Appends a site for each return instruction in CODE, that of ENTRY. */
+static int append_all(struct site_list *list, const struct site *entry, const uint8_t *code, const char **why)
+{
+    const struct arch_code *arch = arch_code();
+    bool any = false;
+    for (uint64_t at = 0; at < entry->size;) {
+        struct arch_instruction instruction;
+        if (!arch->decode(code + at, entry->size - at, &instruction)) {
+            *why = unreadable;
+            return 0;
+        }
+        struct site exit = *entry;
+        exit.offset += at;
+        exit.address += at;
+        exit.inside = at;
+        exit.is_exit = true;
+        if (instruction.returns && lookup_add(list, &exit) < 0)
+            return -ENOMEM;
+        any |= instruction.returns;
+        at += instruction.length;
+    }
+    *why = any ? NULL : never;
+    return 0;
+}
+
+int exits_append(const struct binary *binary, struct site_list *list, const char **why)
+{
+    size_t first = list->count - 1;
+    struct site entry = list->items[first]; /* whose strings stay where they are */
+    uint8_t *code = entry.size && entry.size <= MAX_SIZE ? malloc(entry.size) : NULL;
+    int result = 0;
+    *why = unsized;
+    if (code)
+        *why = unreadable;
+    if (code && binary_read(binary, entry.offset, code, entry.size) == entry.size)
+        result = append_all(list, &entry, code, why);
+    free(code);
+    if (result == 0 && *why)
+        lookup_cut(list, first);
+    return result;
+}

@@ -1,0 +1,19 @@
+/*
+ * The instructions that a function returns by, for probes there: where a return probe, which replaces the return address, cannot be. Go's runtime
+ * reads return addresses and moves stacks.
+ */
+#ifndef UPLUA_PROBE_EXITS_H
+#define UPLUA_PROBE_EXITS_H
+
+#include "probe/lookup.h"
+
+/* True if functions of BINARY get probes at their return instructions in the place of return probes. */
+bool exits_wanted(const struct binary *binary);
+
+/*
+ * Appends to LIST the return instructions of the function whose entry is LIST's last site, in BINARY, and says that they are exits. *WHY: NULL, or
+ * why there are none (static): then that site is taken away again. 0 or -ENOMEM.
+ */
+int exits_append(const struct binary *binary, struct site_list *list, const char **why);
+
+#endif
