@@ -74,15 +74,29 @@ do
 end
 
 do
-  -- Without a target: processes that come and go, one of them deleted at once. SIGTERM: jobs of a script ignore SIGINT.
+  -- Without a target: processes that come and go, and whose program is deleted once both were seen. SIGTERM: jobs of a script ignore SIGINT.
   local run = target.shell [[
     cp build/targets/leak "$D/brief"
-    ./uplua -e 's = count(); uprobe("libc:malloc", function(e) if e.arg0 == 10 then s[{ e.comm, e:ustack() }]:inc() end end)
-      after(0.3, function() print "ready" io.stdout:flush() end)' >"$D/out" 2>"$D/err" </dev/null &
+    ./uplua -e 's, r = count(), ring()
+      uprobe("libc:malloc", function(e)
+        if e.arg0 == 10 then
+          s[{ e.comm, e:ustack() }]:inc()
+          if e.comm == "brief" then r:emit { pid = e.pid } end
+        end
+      end)
+      local seen = {}
+      r:each(function(ev)
+        symbol(ev.pid, 0) -- takes in what the kernel has recorded of mappings until now
+        if not seen[tonumber(ev.pid)] then print "seen" end
+        seen[tonumber(ev.pid)] = true
+        io.stdout:flush()
+      end)
+      after(0, function() print "ready" io.stdout:flush() end)' >"$D/out" 2>"$D/err" </dev/null &
     uplua=$!
-    for i in $(seq 1000); do grep -q ready "$D/out" && break; kill -0 $uplua || break; sleep 0.01; done
+    await() { until [ "$(grep -c "$2" "$D/out")" -ge "$1" ]; do kill -0 $uplua || break; sleep 0.05; done; }
+    await 1 ready
     "$D/brief" >/dev/null; "$D/brief" >/dev/null
-    sleep 0.2
+    await 2 seen
     rm "$D/brief"
     kill -TERM $uplua
     wait $uplua
