@@ -20,6 +20,7 @@ A thread that waits from before tracing began, or still waits at its end, is not
 local up     = require "uplua"
 local flame  = require "uplua.flame"
 local folded = require "uplua.folded"
+local stacks = require "uplua.stacks"
 
 local options = up.args {
   "offcputime.lua [options] [-- PID ... or COMMAND]",
@@ -61,35 +62,17 @@ up.rawtracepoint("sched_switch", { all = true }, function(e)
   end
 end)
 
--- Rows of { comm, stack, ns, times }, those that print equally as one.
-local function merged()
-  local rows, by_name, sum, count = {}, {}, 0, times:take()
-  for key, ns in spent:pairs() do
-    local name = key[1] .. "\n" .. key[2]:key()
-    local row = by_name[name]
-    if not row then
-      row = { comm = key[1], stack = key[2], name = name, ns = 0, times = 0 }
-      by_name[name], rows[#rows + 1] = row, row
-    end
-    row.ns, row.times, sum = row.ns + tonumber(ns), row.times + (count[key] or 0), sum + tonumber(ns)
-  end
-  table.sort(rows, function(a, b)
-    if a.ns ~= b.ns then return a.ns > b.ns end
-    return a.name < b.name
-  end)
-  return rows, sum
-end
-
 up.at_exit(function()
-  local rows, sum = merged()
-  local shown = options.top == 0 and #rows or math.min(options.top, #rows)
-  for i = shown, 1, -1 do -- where most time was spent is the last on the screen
-    up.printf("%s\n     %s\n%12s  %s times\n\n", rows[i].stack, rows[i].comm, up.seconds(rows[i].ns / 1e9), up.thousands(rows[i].times))
-  end
+  local rows, sum = stacks.rows(spent)
+  local often = {}
+  for _, row in ipairs(stacks.rows(times)) do often[row.id] = row.number end
+  local shown = stacks.print(rows, options.top, function(row)
+    return ("%12s  %s times"):format(up.seconds(row.number / 1e9), up.thousands(often[row.id] or 0))
+  end)
   up.printf("%s off the CPU in %s stacks%s\n", up.seconds(sum / 1e9), up.thousands(#rows),
     shown < #rows and (", of which the %d with most are above"):format(shown) or "")
   local micros = {}
-  for _, row in ipairs(rows) do micros[{ row.comm, row.stack }] = math.floor(row.ns / 1000 + 0.5) end
+  for _, row in ipairs(rows) do micros[{ row.label, row.stack }] = math.floor(row.number / 1000 + 0.5) end
   if options.folded then folded.write(options.folded, micros) end
   if options.flame then flame.write(options.flame, micros, { title = "Off the CPU", unit = "us" }) end
 end)

@@ -20,6 +20,7 @@ Ends on Ctrl-C, when the target exits, or after --duration.
 local up     = require "uplua"
 local flame  = require "uplua.flame"
 local folded = require "uplua.folded"
+local stacks = require "uplua.stacks"
 
 local options = up.args {
   "profile.lua [options] [-- PID ... or COMMAND]",
@@ -34,18 +35,17 @@ local options = up.args {
 if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
 if options.user and options.kernel then up.wrong "--user and --kernel together leave nothing" end
 
-local WHO = { process = "{ e.comm, e.pid", thread = "{ e.comm, e.pid, e.tid", cpu = "{ e.cpu", stack = "{ 0" }
+local WHO = { process = "{ e.comm, e.pid, %s }", thread = "{ e.comm, e.pid, e.tid, %s }", cpu = "{ e.cpu, %s }", stack = "%s" }
 if not WHO[options.by] then up.wrong("--by: process, thread, cpu or stack, not '%s'", options.by) end
-local HEADS = {
-  process = function(k) return ("%s (pid %d)"):format(k[1], k[2]), k[3] end,
-  thread = function(k) return ("%s (pid %d, thread %d)"):format(k[1], k[2], k[3]), k[4] end,
-  cpu = function(k) return ("CPU %d"):format(k[1]), k[2] end,
-  stack = function(k) return nil, k[2] end,
+local LABELS = {
+  process = function(k) return ("%s (pid %d)"):format(k[1], k[2]) end,
+  thread = function(k) return ("%s (pid %d, thread %d)"):format(k[1], k[2], k[3]) end,
+  cpu = function(k) return ("CPU %d"):format(k[1]) end,
 }
 
 local samples, seen = up.count(), up.count()
 local STACK = options.user and "e:ustack()" or options.kernel and "e:kstack()" or "e:stack()"
-local key = up.expression(("%s, %s }"):format(WHO[options.by], STACK), "profile")
+local key = up.expression(WHO[options.by]:format(STACK), "profile")
 
 -- The kernel's addresses are negative as handlers compute.
 local function wanted(e) return true end
@@ -57,40 +57,16 @@ up.profile(options.hertz, function(e)
   if wanted(e) then samples[key(e)]:inc() end
 end)
 
--- Rows of { head, stack, n }, those that print equally as one.
-local function merged()
-  local rows, by_name, sum = {}, {}, 0
-  for k, n in samples:pairs() do
-    local head, stack = HEADS[options.by](k)
-    local name = (head or "") .. "\n" .. stack:key()
-    if not by_name[name] then
-      by_name[name] = { head = head, stack = stack, name = name, n = 0 }
-      rows[#rows + 1] = by_name[name]
-    end
-    by_name[name].n, sum = by_name[name].n + n, sum + n
-  end
-  table.sort(rows, function(a, b)
-    if a.n ~= b.n then return a.n > b.n end
-    return a.name < b.name
-  end)
-  return rows, sum
-end
-
 up.at_exit(function()
-  local rows, sum = merged()
-  local shown = options.top == 0 and #rows or math.min(options.top, #rows)
-  for i = shown, 1, -1 do -- what was seen most often is the last on the screen
-    up.printf("%s\n%s%8s  %.1f %%\n\n", rows[i].stack, rows[i].head and "     " .. rows[i].head .. "\n" or "", up.thousands(rows[i].n),
-      100 * rows[i].n / sum)
-  end
+  local rows, sum = stacks.rows(samples, LABELS[options.by])
+  local shown = stacks.print(rows, options.top, function(row)
+    return ("%8s  %.1f %%"):format(up.thousands(row.number), 100 * row.number / sum)
+  end)
   up.printf("%s samples in %s stacks%s%s\n", up.thousands(sum), up.thousands(#rows),
     shown < #rows and (", of which the %d most frequent are above"):format(shown) or "",
     sum < seen:get() and ("; %s others were left out"):format(up.thousands(seen:get() - sum)) or "")
-  local keys = {}
-  for k, n in samples:pairs() do
-    local head, stack = HEADS[options.by](k)
-    keys[{ head or nil, stack }] = n
-  end
-  if options.folded then folded.write(options.folded, keys) end
-  if options.flame then flame.write(options.flame, keys, { title = "CPU time" }) end
+  local named = {}
+  for _, row in ipairs(rows) do named[{ row.label or row.stack, row.label and row.stack }] = row.number end
+  if options.folded then folded.write(options.folded, named) end
+  if options.flame then flame.write(options.flame, named, { title = "CPU time" }) end
 end)

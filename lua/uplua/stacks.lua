@@ -1,0 +1,55 @@
+-- Counts by stack as lists for reports: stacks that print equally, those of several processes that run one program, are one row.
+local stack = require "uplua.stack"
+local text  = require "uplua.text"
+
+local stacks = {}
+
+-- The stack that KEY is, or has as one of its parts, and its other parts joined by ", " (nil: there are none).
+local function parts_of(key)
+  if stack.is(key) then return key end
+  local found, words = nil, {}
+  for i = 1, math.huge do
+    local part = key[i]
+    if part == nil then break end
+    if stack.is(part) then found = part else words[#words + 1] = tostring(part) end
+  end
+  return found, words[1] and table.concat(words, ", ")
+end
+
+-- The rows of SOURCE (a count, a sum, or a table: stack, or tuple with a stack, → number), the largest first, and their sum. A row:
+--   stack, number    and
+--   label            LABEL(key), a text that goes with the stack; without LABEL the tuple's other parts
+function stacks.rows(source, label)
+  local rows, by_name, sum = {}, {}, 0
+  local function add(key, number)
+    local found, words = parts_of(key)
+    local name = label and label(key) or words
+    local id = (name or "") .. "\n" .. found:key()
+    local row = by_name[id]
+    if not row then
+      row = { stack = found, label = name, number = 0, id = id }
+      by_name[id], rows[#rows + 1] = row, row
+    end
+    row.number, sum = row.number + tonumber(number), sum + tonumber(number)
+  end
+  local iterate = rawget(source, "kind") == nil and pairs or source.pairs
+  for key, number in iterate(source) do add(key, number) end
+  table.sort(rows, function(a, b)
+    if a.number ~= b.number then return a.number > b.number end
+    return a.id < b.id
+  end)
+  return rows, sum
+end
+
+-- Prints the N largest of ROWS (0: all), the largest last, where the eye is when all is printed. SHOW(row) is the line below a stack.
+-- Returns how many that were.
+function stacks.print(rows, n, show)
+  local shown = n == 0 and #rows or math.min(n, #rows)
+  for i = shown, 1, -1 do
+    local label = rows[i].label
+    text.printf("%s\n%s%s\n\n", rows[i].stack, label and ("     %s\n"):format(label) or "", show(rows[i]))
+  end
+  return shown
+end
+
+return stacks
