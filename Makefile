@@ -191,7 +191,7 @@ check: tests
 # With UPLUA_LONG in the environment, tests that compare with other programs do so with more of them.
 .PHONY: test-long
 test-long: tests
-	@UPLUA_LONG=1 BUILD=build tools/test.sh $(shell grep -l UPLUA_LONG tests/c/*_test.c)
+	@UPLUA_LONG=1 BUILD=build tools/test.sh $(shell grep -l UPLUA_LONG tests/c/*_test.c tests/lua/*_test.lua)
 
 asan: | $(CHECKED)
 	@$(MAKE) --no-print-directory BUILD=build/asan CFLAGS='-O1 -g -DUPLUA_CHECK' \

@@ -1,0 +1,53 @@
+-- All functions of the C library are probed in a redis-server that works, and let go again: it goes on, makes no error, and is as fast as before.
+local tap = require "tap"
+local target = require "target"
+
+if os.execute "command -v redis-server redis-benchmark redis-cli >/dev/null" ~= 0 then
+  print "1..0 # SKIP there is no redis-server"
+  os.exit(0)
+end
+if not os.getenv "UPLUA_LONG" then
+  print "1..0 # SKIP it takes longer than others: make test-long"
+  os.exit(0)
+end
+if os.getenv "UPLUA_WITHOUT" then
+  print "1..0 # SKIP each function is a perf event here, and takes the kernel 20 ms"
+  os.exit(0)
+end
+
+local r = target.shell [[
+  set -m
+  redis-server --port 0 --unixsocket "$D/socket" --save '' --daemonize no >"$D/log" 2>&1 &
+  server=$!
+  for i in $(seq 1200); do redis-cli -s "$D/socket" ping 2>/dev/null | grep -q PONG && break; kill -0 $server || exit 99; sleep 0.05; done
+  load() { redis-benchmark -s "$D/socket" -q -n "$1" -c 23 -t set,get,lpush,lpop >>"$D/bench" 2>&1 || echo failed >>"$D/target"; }
+  cpu() { read -r ns _ <"/proc/$server/schedstat"; echo "$ns" >>"$D/target"; }
+  load 2003
+  cpu; load 20011; cpu
+  ./uplua -e 'n = count() after(0, function() io.stderr:write "tracing\n" end) uprobe("libc:*", function(e) n[e.func]:inc() end)
+    at_exit(function() print(n:size() > 23) end)' -- $server >"$D/out" 2>"$D/err" &
+  uplua=$!
+  for i in $(seq 1200); do grep -q ^tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.05; done
+  load 211
+  kill -INT $uplua
+  wait $uplua
+  echo "status $?" >>"$D/out"
+  load 2003
+  cpu; load 20011; cpu
+  redis-cli -s "$D/socket" ping >>"$D/out"
+  redis-cli -s "$D/socket" info stats | grep total_error_replies >>"$D/out"
+  grep -ci 'error' "$D/bench" >>"$D/out"
+  redis-cli -s "$D/socket" shutdown nosave
+  wait $server
+  echo "server $?" >>"$D/out"
+]]
+local words = {}
+for word in r.target:gmatch "%S+" do words[#words + 1] = tonumber(word) or word end
+tap.is((r.out:gsub("\r", "")), "true\nstatus 0\nPONG\ntotal_error_replies:0\n0\nserver 0\n", "it answers, without errors")
+tap.is(#words, 4, "each load was served")
+if #words == 4 then
+  local before, after = words[2] - words[1], words[4] - words[3]
+  tap.ok(after < 1.5 * before, ("its CPU time for as many requests afterwards: %.2f of what it was before"):format(after / before))
+end
+target.done()
+tap.done_testing()
