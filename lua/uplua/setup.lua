@@ -8,6 +8,7 @@ local object  = require "uplua.object"
 local options = require "uplua.options"
 local output  = require "uplua.output"
 local timing  = require "uplua.timing"
+local waiting = require "uplua.waiting"
 local who     = require "uplua.who"
 
 local setup = {}
@@ -74,6 +75,66 @@ local function warn_skipped(kind, name, skipped)
   loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s"):format(kind, name, #skipped, table.concat(reasons, "\n  ")))
 end
 
+local function declare_at(kind, name, handler, sites)
+  local list, skipped = sites:list()
+  warn_skipped(kind, name, skipped)
+  for _, site in ipairs(list) do
+    if site.of_go ~= list[1].of_go then
+      error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own"):format(kind, name,
+        list[1]["function"], site["function"]), 0)
+    end
+  end
+  setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go, skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites) }
+end
+
+-- True if what HANDLER becomes has to do with where its probe is: arguments by name.
+local function needs_place(handler) return string.dump(handler):find("args", 1, true) ~= nil end
+
+-- Has SPEC probed, too, in files that the target maps later. SITES: where it is probed by now; nil and ABSENT, the reason: nowhere.
+local function wait_for(kind, spec, handler, resolve, sites, absent)
+  waiting.add {
+    kind = kind, spec = spec, absent = absent, files = sites and sites:files(),
+    find = function(text, pid)
+      local found, none = resolve({ text }, pid)
+      return found, none or found:files()
+    end,
+    declare = function(found) declare_at(kind, spec, handler, found) end,
+  }
+  -- What is wrong with the handler is told now, and the types of what it shares with others are known.
+  if absent and not needs_place(handler) then
+    setup.declare { kind = kind, spec = spec, symbol = spec:match "[:@]([^+]*)", sites = {}, handler = handler, waits = true }
+  end
+end
+
+-- Those of SPECS of libraries that the target has not loaded are waited for; the others are declared.
+local function declare_some(kind, specs, handler, resolve)
+  local there = {}
+  for _, spec in ipairs(specs) do
+    local sites, absent = waiting.try(spec, function() return resolve { spec } end)
+    if sites then
+      there[#there + 1] = spec
+    elseif waiting.library(spec) then
+      wait_for(kind, spec, handler, resolve, nil, absent)
+    else
+      error(kind .. " " .. absent, 0)
+    end
+  end
+  if #there > 0 then declare_at(kind, table.concat(there, ", "), handler, (resolve(there))) end
+end
+
+-- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come later waited for.
+local function declare_resolved(kind, specs, handler, resolve)
+  local sites, absent = resolve(specs)
+  if not sites then
+    if waiting.can() then return declare_some(kind, specs, handler, resolve) end
+    error(kind .. " " .. absent, 0)
+  end
+  for _, spec in ipairs(waiting.expects_copies() and specs or {}) do
+    if waiting.library(spec) then wait_for(kind, spec, handler, resolve, sites) end
+  end
+  declare_at(kind, table.concat(specs, ", "), handler, sites)
+end
+
 local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   local specs = type(spec) == "table" and spec or { spec }
@@ -84,22 +145,18 @@ local function declare(kind, spec, given, handler)
   setup.check(kind, name, given, handler, 3, { slide = true })
   local slide = SLIDES[given.slide == nil or given.slide]
   if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
-  local ok, sites = pcall(core.probe.resolve, specs, slide, kind == "uretprobe")
-  if not ok then error(kind .. " " .. sites, 3) end
-  local list, skipped = sites:list()
-  warn_skipped(kind, name, skipped)
-  for _, site in ipairs(list) do
-    if site.of_go ~= list[1].of_go then
-      error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own"):format(kind, name,
-        list[1]["function"], site["function"]), 3)
-    end
+  local function resolve(which, pid)
+    local ok, sites, absent = pcall(core.probe.resolve, which, slide, kind == "uretprobe", pid)
+    if not ok then error(kind .. " " .. sites, 0) end
+    return sites, absent
   end
-  setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go, skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites) }
+  local ok, message = pcall(declare_resolved, kind, specs, handler, resolve)
+  if not ok then error(message, 3) end
 end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
 -- --explain in their place, arguments, what e.args has, as below, or functions, the sites of functions that debug information tells it of, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
--- mapped, true if the target must have mapped its files by then, by_cpu, true if it knows --cpu, unfiltered, true if it is for whoever is traced,
+-- mapped, true if the target must have mapped its files by then, by_cpu, true if it knows --cpu, unfiltered, true if it is for whoever is traced, waits, true if it is only compiled as yet,
 -- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 --
 -- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean", "pointer" (bits,
@@ -268,7 +325,7 @@ local function load_handlers(probes, description)
   if threads_end then list[1] = { THREADS_END, { fd = threads_end } } end
   for i, probe in ipairs(probes) do
     keep_passed_over(probe, programs[i])
-    list[#list + 1] = { probe, programs[i] }
+    if not probe.waits then list[#list + 1] = { probe, programs[i] } end
   end
   return list
 end
@@ -308,6 +365,8 @@ function setup.commit()
   who.attached()
   timing.mark "attached"
 end
+
+waiting.commit = setup.commit
 
 -- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first instruction; if
 -- one of them fails, that is raised and the command does not go on.
@@ -377,6 +436,7 @@ function setup.ledger()
   for _, entry in ipairs(stack and stack.lost() or {}) do add(entry[1], entry[2]) end
   local frame = package.loaded["uplua.frame"]
   for _, entry in ipairs(frame and frame.unread() or {}) do add(entry[1], entry[2]) end
+  for _, entry in ipairs(waiting.lost()) do add(entry[1], entry[2]) end
   local list = {}
   for i, text in ipairs(order) do list[i] = { text, counts[text] } end
   return list

@@ -1,20 +1,11 @@
 -- USDT probes: places that a program's authors have marked, with arguments.
 local core  = require "uplua.core"
 local setup = require "uplua.setup"
+local waiting = require "uplua.waiting"
 
 local usdt = {}
 
--- usdt(spec, [options], handler): HANDLER runs in the kernel whenever the program passes the probe SPEC: "BINARY:PROVIDER:NAME"; or
--- "PROVIDER:NAME", in any module of the target's, or "BINARY:NAME". PROVIDER and NAME may be patterns. Raises what is wrong with SPEC.
---
--- Where the arguments are at each place, the note of that place says. Places at which that differs get programs of their own, so that
--- nothing of it is left to be decided when one is hit.
-function usdt.usdt(spec, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  if type(spec) ~= "string" then error("usdt: the first argument names the probe: \"libstdc++:libstdcxx:throw\"", 2) end
-  setup.check("usdt", spec, given, handler)
-  local ok, found = pcall(core.usdt.find, spec)
-  if not ok then error("usdt " .. found, 2) end
+local function declare(spec, found, handler)
   for _, probe in ipairs(found) do
     setup.declare {
       kind = "usdt", spec = spec, sites = probe.sites:list(), handler = handler, arguments = probe.arguments,
@@ -25,6 +16,45 @@ function usdt.usdt(spec, given, handler)
       end,
     }
   end
+end
+
+local function files_of(found)
+  local files = {}
+  for _, probe in ipairs(found) do
+    for _, file in ipairs(probe.sites:files()) do files[#files + 1] = file end
+  end
+  return files
+end
+
+-- What a library that comes later has is declared then.
+local function wait_for(spec, handler, found, absent)
+  waiting.add {
+    kind = "usdt", spec = spec, absent = absent, files = found and files_of(found),
+    find = function(text, pid)
+      local now, none = core.usdt.find(text, pid)
+      return now, none or files_of(now)
+    end,
+    declare = function(now) declare(spec, now, handler) end,
+  }
+end
+
+-- usdt(spec, [options], handler): HANDLER runs in the kernel whenever the program passes the probe SPEC: "BINARY:PROVIDER:NAME"; or
+-- "PROVIDER:NAME", in any module of the target's, or "BINARY:NAME". PROVIDER and NAME may be patterns. Raises what is wrong with SPEC.
+--
+-- Where the arguments are at each place, the note of that place says. Places at which that differs get programs of their own, so that
+-- nothing of it is left to be decided when one is hit.
+function usdt.usdt(spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  if type(spec) ~= "string" then error("usdt: the first argument names the probe: \"libstdc++:libstdcxx:throw\"", 2) end
+  setup.check("usdt", spec, given, handler)
+  local named = spec:match "^[^:]+:[^:]+:" and waiting.library(spec) -- else it may be a provider's
+  local may_wait = named and waiting.can()
+  local function find() return core.usdt.find(spec) end
+  local ok, found, absent = pcall(may_wait and waiting.try or find, spec, find)
+  if not ok then error("usdt " .. found, 2) end
+  if not found and not may_wait then error("usdt " .. absent, 2) end
+  if not found or named and waiting.expects_copies() then wait_for(spec, handler, found, absent) end
+  if found then declare(spec, found, handler) end
 end
 
 return usdt

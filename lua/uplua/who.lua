@@ -22,6 +22,16 @@ end
 -- True if processes may be traced that are none of the target's now: all, or those that it starts.
 function who.is_open() return options.follow or #core.target.pids() == 0 end
 
+-- True if process PID is traced, as far as that is a matter of processes.
+function who.traces(pid)
+  if followed then return followed:get(pid) ~= nil end
+  local pids = core.target.pids()
+  for _, one in ipairs(pids) do
+    if one == pid then return true end
+  end
+  return #pids == 0
+end
+
 -- What the compiler needs to know of it (src/lua/setup.c, read_filter).
 function who.describe()
   local pids = core.target.pids()

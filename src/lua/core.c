@@ -3,6 +3,7 @@
 #include <lauxlib.h>
 
 static const luaL_Reg objects[] = {
+    { "arrival", arrival_open_lua },
     { "cgroup", cgroup_open_lua },
     { "event", event_open_lua },
     { "guest", guest_open_lua },
@@ -36,6 +37,13 @@ int core_raise(lua_State *L, const struct error *err)
 {
     lua_pushstring(L, err->text);
     return lua_error(L);
+}
+
+int core_absent(lua_State *L, const struct error *err)
+{
+    lua_pushnil(L);
+    lua_pushstring(L, err->text);
+    return 2;
 }
 
 void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua_CFunction gc)

@@ -14,6 +14,7 @@
 int core_open_lua(lua_State *L);
 
 /* Each pushes the table of its object: the fields of uplua.core. */
+int arrival_open_lua(lua_State *L);
 int cgroup_open_lua(lua_State *L);
 int event_open_lua(lua_State *L);
 int guest_open_lua(lua_State *L);
@@ -31,6 +32,9 @@ int usdt_open_lua(lua_State *L);
 
 /* Raises ERR's text as a Lua error, as it stands: it is made for the user and needs no position in uplua's own code. */
 int core_raise(lua_State *L, const struct error *err);
+
+/* Returns nil and ERR's text: for what is not there, which may be no error. */
+int core_absent(lua_State *L, const struct error *err);
 
 /* Registers the metatable NAME of a userdata with METHODS and the finalizer GC. */
 void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua_CFunction gc);

@@ -1,8 +1,10 @@
 /* probe: sites in the target's binaries and links to the kernel. */
+#include <errno.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "arch/arch.h"
 #include "lua/core.h"
@@ -81,22 +83,44 @@ static const char **read_specs(lua_State *L, int index, size_t *count)
 }
 
 /*
- * probe.resolve(spec | { spec, … } [, "off" | "exact" | "lossy" [, at_return]]) → sites, which slide as told; raises the reason where there
- * is none
+ * probe.resolve(spec | { spec, … } [, "off" | "exact" | "lossy" [, at_return [, pid]]]) → sites, which slide as told; nil and a text where the
+ * target has not loaded such a library (yet); raises the reason where there is none. PID: as if that were the target
  */
 static int probe_resolve_lua(lua_State *L)
 {
     static const char *const slides[] = { "off", "exact", "lossy", NULL };
     int slide = lua_isnoneornil(L, 2) ? -1 : luaL_checkoption(L, 2, NULL, slides);
     bool at_return = lua_toboolean(L, 3);
+    pid_t pid = (pid_t)luaL_optinteger(L, 4, 0);
+    const struct target process = { .pids = &pid, .count = 1 };
     size_t count;
     const char **specs = read_specs(L, 1, &count);
     struct lua_sites *self = new_object(L, sizeof *self, SITES);
     struct error err = { 0 };
-    if (probe_resolve_all(specs, count, lua_target(L), at_return, &self->sites, &err))
+    int result = probe_resolve_all(specs, count, pid ? &process : lua_target(L), at_return, &self->sites, &err);
+    if (result == -ENXIO)
+        return core_absent(L, &err);
+    if (result)
         return core_raise(L, &err);
     if (slide >= 0 && slide_sites(self->sites.items, self->sites.count, (enum slide)slide, &err))
         return core_raise(L, &err);
+    return 1;
+}
+
+/* sites:files() → { what tells the file from others, … } */
+static int sites_files(lua_State *L)
+{
+    const struct sites *sites = &((struct lua_sites *)luaL_checkudata(L, 1, SITES))->sites;
+    lua_newtable(L);
+    for (size_t i = 0; i < sites->count; i++) {
+        struct stat status;
+        char file[64];
+        if ((i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0) || stat(sites->items[i].path, &status))
+            continue;
+        snprintf(file, sizeof file, "%llx:%llx", (unsigned long long)status.st_dev, (unsigned long long)status.st_ino);
+        lua_pushstring(L, file);
+        lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+    }
     return 1;
 }
 
@@ -432,7 +456,7 @@ int probe_open_lua(lua_State *L)
         { "address", probe_address_lua }, { "variable", probe_variable },
         { "watch", probe_watch },         { NULL, NULL },
     };
-    static const luaL_Reg site_methods[] = { { "list", sites_list }, { NULL, NULL } };
+    static const luaL_Reg site_methods[] = { { "list", sites_list }, { "files", sites_files }, { NULL, NULL } };
     static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { NULL, NULL } };
     static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { NULL, NULL } };
     core_new_class(L, SITES, site_methods, sites_gc);

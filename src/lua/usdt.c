@@ -1,4 +1,5 @@
 /* usdt: USDT probes of binaries, and where their arguments are. */
+#include <errno.h>
 #include <lauxlib.h>
 #include <stdio.h>
 
@@ -100,14 +101,20 @@ static int push_probes(lua_State *L, struct lua_probes *self)
     return 1;
 }
 
-/* usdt.find(spec) → { { provider, name, module, semaphore, sites, arguments }, … }; raises the reason where there is none */
+/*
+ * usdt.find(spec [, pid]) → { { provider, name, module, semaphore, sites, arguments }, … }; nil and a text where the target has not loaded
+ * such a library (yet); raises the reason where there is none. PID: as if that were the target
+ */
 static int usdt_find_lua(lua_State *L)
 {
     const char *spec = luaL_checkstring(L, 1);
+    pid_t pid = (pid_t)luaL_optinteger(L, 2, 0);
+    const struct target process = { .pids = &pid, .count = 1 };
     struct lua_probes *self = new_probes(L);
     struct error err = { 0 };
-    if (usdt_find(spec, lua_target(L), &self->probes, &self->count, &err))
-        return core_raise(L, &err);
+    int result = usdt_find(spec, pid ? &process : lua_target(L), &self->probes, &self->count, &err);
+    if (result)
+        return result == -ENXIO ? core_absent(L, &err) : core_raise(L, &err);
     return push_probes(L, self);
 }
 

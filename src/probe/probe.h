@@ -65,7 +65,7 @@ struct sites {
 
 /*
  * The same for the COUNT specs SPECS together: what several of them mean is one site. AT_RETURN: they are for return probes, which some
- * functions do not survive; these are refused, or left out where a pattern means them (probe/deny.h). More than MAX_SITES are refused.
+ * functions do not survive; these are refused, or left out where a pattern means them (probe/deny.h). More than MAX_SITES are refused. -ENXIO: see resolve.h.
  * The caller frees with probe_sites_free, unless it fails.
  */
 int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, bool at_return, struct sites *sites,

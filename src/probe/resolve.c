@@ -173,6 +173,12 @@ static bool is_static(const struct place *place)
     return !dynamic;
 }
 
+/* Whether NAME can only mean a library: a program is not loaded by another one later. */
+static bool is_library_name(const char *name)
+{
+    return !strchr(name, '/') && (strncmp(name, "lib", 3) == 0 || strstr(name, ".so"));
+}
+
 static int no_binary(const struct place *place, const struct spec *spec, struct error *err)
 {
     char names[512], where[64] = "";
@@ -197,7 +203,7 @@ static int no_binary(const struct place *place, const struct spec *spec, struct 
     if (is_static(place))
         return error_set(err, -ENOENT, "%s: %s library '%s': it is statically linked\nname its own functions, as in %s:main",
                          spec->text, where, spec->binary, path_basename(place->modules.items[0].name));
-    return error_set(err, -ENOENT,
+    return error_set(err, is_library_name(spec->binary) ? -ENXIO : -ENOENT,
                      "%s: %s program or library '%s'%s\nname a file by its path, a command, or a library "
                      "such as libc",
                      spec->text, where, spec->binary, names);
@@ -244,7 +250,7 @@ static int find_binary(const struct place *place, const struct spec *spec, struc
 int resolve_binaries(const struct spec *spec, const struct target *target, struct modules *found, struct error *err)
 {
     int result = 0;
-    size_t places = target && target->count && !target->command ? target->count : 1;
+    size_t places = target && target->count && !target->command ? target->count : 1, absent = 0, before = found->count;
     for (size_t i = 0; i < places && result == 0; i++) {
         struct place place = {0};
         if (target && target->command)
@@ -256,8 +262,10 @@ int resolve_binaries(const struct spec *spec, const struct target *target, struc
         else
             result = find_binary(&place, spec, found, err);
         modules_free(&place.modules);
+        if (result == -ENXIO && (absent++, i + 1 < places || found->count > before))
+            result = 0; /* another one has it */
     }
-    return result;
+    return result == 0 && absent == places ? -ENXIO : result;
 }
 
 /* Names come from files of the target: nothing in them may reach a terminal as a control sequence. */

@@ -436,7 +436,8 @@ static int search_either(struct wanted *wanted, const struct target *target, str
     wanted->either = false;
     wanted->binary = wanted->provider;
     wanted->provider = strdup("*");
-    return wanted->provider ? search_binary(wanted, target, modules, found, err) : error_set(err, -ENOMEM, "out of memory");
+    result = wanted->provider ? search_binary(wanted, target, modules, found, err) : error_set(err, -ENOMEM, "out of memory");
+    return result == -ENXIO ? -ENOENT : result; /* a provider, rather, of which there is none */
 }
 
 static int finish(int result, struct found *found, struct usdt_probe **probes, size_t *count, struct error *err)

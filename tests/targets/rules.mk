@@ -1,5 +1,5 @@
 # Programs to trace that are made in another way than tests/targets/NAME.c → build/targets/NAME.
-TARGETS := $(filter-out $(OUT)/targets/lib%,$(TARGETS)) $(OUT)/targets/libshim.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+TARGETS := $(filter-out $(OUT)/targets/lib%,$(TARGETS)) $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/pads $(OUT)/targets/pads-clang \
@@ -13,6 +13,10 @@ $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	    -fno-builtin -fPIC -shared -o $@ $< -ldl
+
+$(OUT)/targets/libplugin.so: tests/targets/libplugin.c tests/targets/noinline.h examples/usdt.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -shared -o $@ $<
 
 $(OUT)/targets/libmiscompile.so: tests/targets/libmiscompile.c | $(CHECKED)
 	@mkdir -p $(@D)

@@ -1,0 +1,87 @@
+/* arrival: libraries that processes map later. */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/core.h"
+#include "probe/arrival.h"
+
+#define ARRIVALS "uplua.arrivals"
+
+static struct arrivals *check(lua_State *L)
+{
+    return *(struct arrivals **)luaL_checkudata(L, 1, ARRIVALS);
+}
+
+/* arrival.open() → arrivals; raises the reason */
+static int arrival_open(lua_State *L)
+{
+    struct arrivals **self = lua_newuserdata(L, sizeof *self); /* self */
+    *self = NULL;
+    luaL_getmetatable(L, ARRIVALS);
+    lua_setmetatable(L, -2);
+    int code = arrivals_open(self);
+    return code ? luaL_error(L, "cannot wait for libraries: records of mappings: %s", strerror(-code)) : 1;
+}
+
+static int arrival_gc(lua_State *L)
+{
+    struct arrivals **self = luaL_checkudata(L, 1, ARRIVALS);
+    arrivals_free(*self);
+    *self = NULL;
+    return 0;
+}
+
+/* arrivals:want(name) */
+static int arrival_want(lua_State *L)
+{
+    return arrivals_want(check(L), luaL_checkstring(L, 2)) ? luaL_error(L, "out of memory") : 0;
+}
+
+/* arrivals:fd() → a descriptor that is readable when take() may have something */
+static int arrival_fd(lua_State *L)
+{
+    lua_pushinteger(L, arrivals_fd(check(L)));
+    return 1;
+}
+
+static void add(const struct arrival *arrival, void *context)
+{
+    lua_State *L = context;
+    lua_createtable(L, 0, 5); /* list one */
+    lua_pushinteger(L, arrival->pid);
+    lua_setfield(L, -2, "pid");
+    lua_pushstring(L, arrival->name);
+    lua_setfield(L, -2, "name");
+    lua_pushstring(L, arrival->path);
+    lua_setfield(L, -2, "path");
+    char file[64];
+    snprintf(file, sizeof file, "%llx:%llx:%llx", (unsigned long long)arrival->device, (unsigned long long)arrival->inode,
+             (unsigned long long)arrival->generation);
+    lua_pushstring(L, file);
+    lua_setfield(L, -2, "file");
+    lua_pushnumber(L, (lua_Number)arrival->time / 1e9);
+    lua_setfield(L, -2, "time");
+    lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+}
+
+/* arrivals:take() → { { pid, name, path, file (what tells it from others), time }, … }: who has mapped what, at which second of CLOCK_MONOTONIC */
+static int arrival_take(lua_State *L)
+{
+    struct arrivals *arrivals = check(L);
+    lua_newtable(L);
+    arrivals_take(arrivals, add, L);
+    return 1;
+}
+
+int arrival_open_lua(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        { "want", arrival_want }, { "fd", arrival_fd }, { "take", arrival_take }, { NULL, NULL },
+    };
+    static const luaL_Reg functions[] = { { "open", arrival_open }, { NULL, NULL } };
+    core_new_class(L, ARRIVALS, methods, arrival_gc);
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

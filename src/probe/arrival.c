@@ -1,0 +1,86 @@
+#include "probe/arrival.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/library.h"
+#include "probe/module.h"
+#include "sys/mmap_events.h"
+
+struct arrivals {
+    struct mmap_events *events;
+    char **names;
+    size_t count;
+    /* during a take */
+    void (*visit)(const struct arrival *arrival, void *context);
+    void *context;
+};
+
+int arrivals_open(struct arrivals **result)
+{
+    struct arrivals *arrivals = calloc(1, sizeof *arrivals);
+    *result = NULL;
+    if (!arrivals)
+        return -ENOMEM;
+    int code = mmap_events_open(&arrivals->events);
+    if (code) {
+        free(arrivals);
+        return code;
+    }
+    *result = arrivals;
+    return 0;
+}
+
+void arrivals_free(struct arrivals *arrivals)
+{
+    if (!arrivals)
+        return;
+    mmap_events_close(arrivals->events);
+    for (size_t i = 0; i < arrivals->count; i++)
+        free(arrivals->names[i]);
+    free(arrivals->names);
+    free(arrivals);
+}
+
+int arrivals_want(struct arrivals *arrivals, const char *name)
+{
+    for (size_t i = 0; i < arrivals->count; i++)
+        if (strcmp(arrivals->names[i], name) == 0)
+            return 0;
+    char **names = realloc(arrivals->names, (arrivals->count + 1) * sizeof *names);
+    if (!names)
+        return -ENOMEM;
+    arrivals->names = names;
+    names[arrivals->count] = strdup(name);
+    return names[arrivals->count] ? (arrivals->count++, 0) : -ENOMEM;
+}
+
+int arrivals_fd(const struct arrivals *arrivals)
+{
+    return mmap_events_fd(arrivals->events);
+}
+
+static void on_event(void *context, const struct mmap_event *event)
+{
+    const struct arrivals *arrivals = context;
+    if (event->kind != MMAP_EVENT_MAP || event->path[0] != '/')
+        return;
+    const char *file = path_basename(event->path);
+    for (size_t i = 0; i < arrivals->count; i++) {
+        if (strcmp(file, arrivals->names[i]) && !library_matches(file, arrivals->names[i]))
+            continue;
+        struct arrival arrival = {
+            .pid = event->pid, .name = arrivals->names[i], .path = event->path, .device = event->device, .inode = event->inode,
+            .generation = event->generation, .time = event->time,
+        };
+        arrivals->visit(&arrival, arrivals->context);
+    }
+}
+
+void arrivals_take(struct arrivals *arrivals, void (*visit)(const struct arrival *arrival, void *context), void *context)
+{
+    arrivals->visit = visit;
+    arrivals->context = context;
+    mmap_events_drain(arrivals->events, on_event, arrivals);
+}

@@ -1,0 +1,144 @@
+-- Libraries that the target loads after its probes were declared, and that nothing on the machine tells of before.
+local tap = require "tap"
+local target = require "target"
+local ok, is, like = tap.ok, tap.is, tap.like
+
+local CALLS = 101
+
+-- Copies of the library, at places where nobody looks. Then ./uplua ARGUMENTS on `plugin $D/a/libplugin.so`, which it lets load
+-- it; once uplua tells that it is probed, the calls are made. ENDS: how uplua ends.
+local function attached(arguments, ends, probes)
+  return target.shell(([[
+    set -m
+    trap 'rm -rf "$D/a"' EXIT
+    mkdir "$D/a"
+    cp build/targets/libplugin.so "$D/a/"
+    mkfifo "$D/in"
+    build/targets/plugin "$D/a/libplugin.so" <"$D/in" >"$D/target" &
+    program=$!
+    exec 7>"$D/in"
+    until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    ./uplua --duration 100 %s -- $program >"$D/out" 2>"$D/err" 7>&- </dev/null &
+    uplua=$!
+    until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+    printf x >&7
+    until [ $(grep -c "probed from now on" "$D/err") -ge %d ]; do kill -0 $uplua || exit 99; sleep 0.01; done
+    printf x >&7
+    until grep -q called "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    %s
+    wait $uplua
+    status=$?
+    exec 7>&-
+    wait $program
+    exit $status]]):format(arguments, probes or 1, ends or "kill -INT $uplua"))
+end
+
+local TRACING = 'after(0, function() io.stderr:write "tracing\\n" end)'
+
+local run = attached(([[-e '
+  local calls, sum, returns, named = count(), sum(), sum(), sum()
+  uprobe("libplugin:plugged", function(e) calls[e.func]:inc() sum:add(e.arg0) end)
+  uretprobe("libplugin:plugged", function(e) if e.arg0 < 23 then returns:add(e.ret) end end)
+  uprobe("libplugin:plugged", function(e) named:add(e.args.i) end)
+  %s
+  at_exit(function() print("seen", calls.plugged, sum:get(), returns:get(), named:get()) end)']]):format(TRACING), nil, 3)
+is(run.out:match "seen\t([^\n]*)", "101\t5050\t506\t5050", "a library that a process loads: each call from when uplua says so")
+like(run.err, "^uplua: uprobe libplugin:plugged: process %d+ has no program or library 'libplugin'; did you mean plugin%?\nIt is probed once a library of that name is loaded\n",
+     "what is waited for is told at once")
+like(run.err, "uretprobe libplugin:plugged: process %d+ has loaded %S+/a/libplugin%.so: probed from now on, %S+ ?m?s later\n", "and when it has come")
+is(run.status, 0, "the run ends well")
+
+run = attached(([[-e '
+  local calls = sum()
+  uprobe({ "libc:free", "libplugin.so:plug*" }, function(e) if e.func == "plugged" then calls:add(e.arg0) end end)
+  usdt("libplugin:uplua:plugged", function(e) calls:add(e.arg0) end)
+  %s
+  at_exit(function() print("seen", calls:get()) end)']]):format(TRACING), "exec 7>&-", 2)
+is(run.out:match "seen\t([^\n]*)", "10100", "a pattern among others, and a USDT probe")
+
+-- Where the file is known, nothing is missed.
+run = attached(([[-e '
+  local calls = count()
+  uprobe(arg[1] .. ":plugged", function(e) calls:inc() end)
+  %s
+  at_exit(function() print("seen", calls:get()) end)' "$D/a/libplugin.so"]]):format(TRACING), nil, 0)
+is(run.out:match "seen\t([^\n]*)", "101", "a path is probed before it is loaded")
+is(run.err, "tracing\n", "of which nothing has to be told")
+
+-- Processes that are followed bring copies of their own: a file is probed from when the first has loaded it.
+run = target.shell(([[
+  set -m
+  trap 'rm -rf "$D/a"' EXIT
+  mkdir "$D/a"
+  cp build/targets/libplugin.so "$D/a/"
+  mkfifo "$D/in"
+  build/targets/plugin "$D/a/libplugin.so" again <"$D/in" >"$D/target" &
+  program=$!
+  exec 7>"$D/in"
+  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  ./uplua --duration 100 --follow -e 'local calls = count()
+    uprobe("libplugin:plugged", function(e) calls[e.pid]:inc() end)
+    %s
+    at_exit(function()
+      local last = 0
+      for pid, n in calls:pairs() do last = math.max(last, n) end
+      print("seen", last)
+    end)' -- $program >"$D/out" 2>"$D/err" 7>&- </dev/null &
+  uplua=$!
+  until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+  n=0
+  until grep -q "probed from now on" "$D/err"; do
+    printf x >&7
+    n=$((n + 1))
+    until [ $(grep -c called "$D/target") -ge $n ]; do kill -0 $program || exit 99; sleep 0.01; done
+  done
+  printf x >&7
+  until [ $(grep -c called "$D/target") -gt $n ]; do kill -0 $program || exit 99; sleep 0.01; done
+  exec 7>&-
+  wait $uplua
+  status=$?
+  exit $status]]):format(TRACING))
+is(run.out:match "seen\t([^\n]*)", "101", "a library that a followed process loads")
+
+-- The whole machine: processes that start later, with a library that they load, and a semaphore.
+run = target.shell([[
+  set -m
+  ./uplua -e '
+    local calls, guarded, plugged = count(), count(), count()
+    uprobe("./build/targets/calls:negative", function(e) calls:inc() end)
+    usdt("./build/targets/usdt:app:guarded", function(e) guarded:inc() end)
+    uprobe("./build/targets/libplugin.so:plugged", function(e) plugged:inc() end)
+    after(0, function() io.stderr:write "tracing\n" end)
+    at_exit(function() print("seen", calls:get(), guarded:get(), plugged:get()) end)' >"$D/out" 2>"$D/err" </dev/null &
+  uplua=$!
+  until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+  build/targets/calls 4; build/targets/calls
+  build/targets/usdt 1 >"$D/target"
+  build/targets/plugin build/targets/libplugin.so now
+  cp build/targets/libplugin.so "$D/copy.so" # which is another file
+  build/targets/plugin "$D/copy.so" now
+  kill -INT $uplua
+  wait $uplua]])
+is(run.out:match "seen\t([^\n]*)", "505\t101\t101", "processes that start later, and map the file of a probe")
+like(run.target, "guarded 101", "the semaphore of a USDT probe is raised in them")
+
+-- What never comes.
+run = target.uplua [[-e 'uprobe("libnowhere:fn", function() end)' -- true]]
+like(run.err, "uprobe libnowhere:fn: the command has no program or library 'libnowhere'\nIt is probed once", "a command's that never comes is told at once")
+like(run.err, "uprobe libnowhere:fn: the command never loaded libnowhere\n", "… and at the end")
+is(run.status, 1, "which is an error")
+is(target.uplua([[-e 'uprobe("libnowhere:fn", function() end)' -- sh -c 'exit 7']]).status, 7, "but the command's own status is kept")
+run = target.attached("build/targets/family stay", ([[-e 'uretprobe("libnowhere:fn", function() end) %s']]):format(TRACING))
+like(run.err, "uretprobe libnowhere:fn: process %d+ never loaded libnowhere\n", "a process's")
+
+local function refused(code, rest, want, what)
+  run = target.uplua(("-e '%s' %s"):format(code, rest))
+  like(run.err, want, what)
+  is(run.status, 1, "… with its status")
+end
+refused('uprobe("libnowhere:fn", function() end)', "", "there is no program or library 'libnowhere'", "without a target nobody waits")
+refused('uprobe("nowhere:fn", function() end)', "-- true", "the command has no program or library 'nowhere'\nname a file", "what is no library's name")
+refused('uprobe("libnowhere:fn", function(e) local x = e.nothing end)', "-- true", "the event of a uprobe has no field 'nothing'", "a handler that cannot be compiled is told at once")
+
+target.done()
+tap.done_testing()
