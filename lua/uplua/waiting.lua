@@ -14,31 +14,37 @@ local waiting = {
 local arrivals -- the records
 local entries = {}
 
--- What ENTRY is to declare of SPEC in process PID (nil: in the target); nil where that has been done; nil and why
--- there is nothing.
-local function find(entry, spec, pid)
+-- What ENTRY is to declare of SPEC in process PID; nil where that has been done; nil and why there is nothing. PID nil: in the target's file FILE.
+local function find(entry, spec, pid, file)
   local ok, found, rest = pcall(entry.find, spec, pid)
   if not ok or not found then return nil, ok and rest or found end
+  if file and file ~= rest[1] then return nil, "that is another file" end
   local new = false
-  for _, file in ipairs(rest) do
-    new = new or not entry.known[file]
-    entry.known[file] = true
+  for _, each in ipairs(rest) do
+    new = new or not entry.known[each]
+    entry.known[each] = true
   end
   return new and found or nil
 end
 
+-- True while process PID has not exited.
+local function is_there(pid)
+  local fd = core.target.watch(pid)
+  if fd then core.target.unwatch(fd) end
+  return fd ~= nil
+end
+
 local function attach(entry, one)
   if entry.seen[one.file] then return end
-  entry.seen[one.file] = true
   local name = ("%s %s: process %d has loaded %s"):format(entry.kind, entry.spec, one.pid, text.escape(one.path))
-  local found, why = find(entry, entry.spec, one.pid)
-  if why and not core.target.parents()[one.pid] then -- so soon? Its file may still be there
-    found, why = find(entry, one.path .. entry.spec:match "[:@].*")
-    if why then
-      entry.lost, entry.seen[one.file] = entry.lost + 1, nil
-      return
-    end
+  -- By the path first, if that leads to the same file for the target: the process may be about to exit.
+  local found, why = find(entry, one.path .. entry.spec:match "[:@].*", nil, one.file:match "^%x+:%x+")
+  if why then found, why = find(entry, entry.spec, one.pid) end
+  if why and not is_there(one.pid) then
+    entry.lost = entry.lost + 1
+    return
   end
+  entry.seen[one.file] = true
   if why then return loop.warn(("%s, but %s"):format(name, why)) end
   if not found then return end
   entry.declare(found)
