@@ -119,6 +119,7 @@ static const struct event_field fields[] = {
     { .name = "ret", .kinds = RETURN | 1 << HANDLER_FEXIT | SYSRETURN, .type = SIGNED, .source = EVENT_RETURN },
     { .name = "elapsed", .kinds = RETURN | SYSRETURN, .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true },
     { .name = "ip", .kinds = FUNCTION | USDT | TRAMPOLINE | SAMPLE, .type = ADDRESS, .source = EVENT_IP },
+    { .name = "sp", .kinds = USER_FUNCTION | USDT, .type = ADDRESS, .source = EVENT_STACK_POINTER },
     { .name = "caller", .kinds = USER_FUNCTION, .type = ADDRESS, .source = EVENT_CALLER },
     { .name = "period", .kinds = SAMPLE & ~WATCH, .type = SIGNED, .source = EVENT_PERIOD },
     { .name = "addr", .kinds = EVENT, .type = ADDRESS, .source = EVENT_ADDRESS },

@@ -133,8 +133,8 @@ struct event_field {
     bool of_entry; /* in a return handler: saved by the entry half */
     enum event_source {
         EVENT_TIME, EVENT_PID, EVENT_TID, EVENT_UID, EVENT_GID, EVENT_CPU, EVENT_COMM, EVENT_CGROUP,
-        EVENT_PROBE, EVENT_FUNC, EVENT_ARGUMENT, EVENT_GIVEN, EVENT_RETURN, EVENT_ELAPSED, EVENT_IP, EVENT_CALLER, EVENT_PERIOD,
-        EVENT_ADDRESS, EVENT_CALL, EVENT_VALUE,
+        EVENT_PROBE, EVENT_FUNC, EVENT_ARGUMENT, EVENT_GIVEN, EVENT_RETURN, EVENT_ELAPSED, EVENT_IP, EVENT_STACK_POINTER, EVENT_CALLER,
+        EVENT_PERIOD, EVENT_ADDRESS, EVENT_CALL, EVENT_VALUE,
     } source;
     unsigned number; /* EVENT_ARGUMENT: which */
     const struct argument *argument; /* EVENT_GIVEN: by the probe */

@@ -469,6 +469,9 @@ void probe_event_field(struct lower *lower, struct value *value)
     case EVENT_IP:
         place->value = is_of_kernel(lower) || is_called_by_function(lower) ? kernel_ip(lower) : instruction(lower);
         break;
+    case EVENT_STACK_POINTER: /* as at the entry: a probe slides past nothing that moves it */
+        place->value = context_word(lower, arch_stack_pointer(), "e.sp");
+        break;
     case EVENT_CALLER:
         place->value = caller(lower);
         break;

@@ -1,7 +1,8 @@
 /*
  * Calls a function every 2 ms and has it print what a tracer is to print of the call.
  *
- *   printer FILE      101 times; "NUMBER UNSIGNED TEXT SIZE CALLER" to FILE: the arguments, and from where it was called
+ *   printer FILE      101 times; "NUMBER UNSIGNED TEXT SIZE CALLER STACK" to FILE: the arguments, from where it was called, and
+ *                     what the stack pointer was when it was entered
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,9 +12,16 @@
 
 static FILE *file;
 
+/* On x86_64 the return address lies there, below the canonical frame address; on aarch64 it is in a register. */
+#ifdef __x86_64__
+#define ENTRY_STACK ((unsigned long)__builtin_dwarf_cfa() - sizeof(void *))
+#else
+#define ENTRY_STACK ((unsigned long)__builtin_dwarf_cfa())
+#endif
+
 NOINLINE void printed(int number, unsigned long large, char *text, size_t size)
 {
-    fprintf(file, "%d %lu %s %zu %lx\n", number, large, text, size, (unsigned long)__builtin_return_address(0));
+    fprintf(file, "%d %lu %s %zu %lx %lx\n", number, large, text, size, (unsigned long)__builtin_return_address(0), ENTRY_STACK);
 }
 
 int main(int argc, char **argv)
