@@ -247,6 +247,7 @@ bench:
 	@tests/bench/run
 	@tests/bench/names
 	@tests/bench/sampling
+	@tests/bench/scripts
 
 .PHONY: demo-programs bench-programs
 demo-programs: uplua $(EXAMPLES)

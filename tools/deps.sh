@@ -37,7 +37,7 @@ perl                cmd prove
 xz-utils            cmd xz
 elfutils            cmd eu-addr2line
 END
-    [ "$for_what" != bench ] || echo "bpftrace cmd bpftrace"
+    [ "$for_what" != bench ] || printf '%s cmd %s\n' bpftrace bpftrace strace strace linux-perf perf
     [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \
         sqlite3 sqlite3 postgresql psql git git openssl openssl procps pgrep
     [ "$for_what" != browser ] || echo "chromium cmd chromium"

@@ -291,14 +291,17 @@ static void test_damaged(void)
 static void test_go(void)
 {
     ok(shell("objcopy --add-section .gopclntab=program.c pie gopher"), "a program that looks like Go's");
-    struct resolved r = resolve(0, spec_of(in_dir("gopher"), "target_one"));
+    const char *spec = spec_of(in_dir("gopher"), "target_one");
     struct target machine;
-    struct probe_link *link;
+    struct sites sites;
+    struct error err = {0};
     target_init(&machine);
-    is_int(probe_attach(ATTACH_RETURN, -1, 0, r.sites, r.count, &machine, &link, &r.err), -EOPNOTSUPP,
-           "gets no return probes");
-    ok(!link && strstr(r.err.text, "Go program"), "and the message says why: %s", r.err.text);
-    sites_free(r.sites, r.count);
+    is_int(probe_resolve_all(&spec, 1, &machine, true, &sites, &err), 0, "gets probes where its functions return: %s", err.text);
+    size_t entries = 0;
+    for (size_t i = 0; i < sites.count; i++)
+        entries += !sites.items[i].is_exit && !sites.items[i].inside && sites.items[i].of_go;
+    ok(sites.count > 1 && entries == 1, "one at its entry, the others at its return instructions");
+    probe_sites_free(&sites);
 }
 
 static void test_defining(void)
