@@ -15,7 +15,8 @@ shown as addresses.
 
   $ uplua systrace.lua --failed -- git status
 --]=]
-local up = require "uplua"
+local up    = require "uplua"
+local trace = require "uplua.trace"
 
 local options = up.args {
   "systrace.lua [options] [-- PID ... or COMMAND]",
@@ -99,10 +100,8 @@ end
 
 local REGISTERS = { "a", "b", "c", "d", "e", "f" }
 
--- A string that the call has filled is as long as what it returned.
 local function show_text(text, call, record)
-  if call.name:find "read" or call.name:find "recv" then text = text:sub(1, math.max(0, tonumber(record.ret))) end
-  return '"' .. up.escape(text):gsub('"', '\\"') .. '"'
+  return '"' .. up.escape(trace.moved(call.name, text, record.ret)):gsub('"', '\\"') .. '"'
 end
 
 local function words_of(call, record, which)

@@ -91,11 +91,20 @@ local function record_of(part, id, options)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
+local MOVES = { read = true, pread64 = true, write = true, pwrite64 = true, sendto = true, recvfrom = true }
+
+-- Of TEXT, an argument of the system call NAME, what the call has read or written, if it is one that does: as many bytes as RET.
+function trace.moved(name, text, ret)
+  if ret == nil or not MOVES[name] then return text end
+  return text:sub(1, math.max(0, tonumber(ret)))
+end
+
 local function arguments_of(part, record)
   local arguments = {}
   for i, field in ipairs(part.fields) do
     local value, show = record["a" .. i], field.show
     if value == nil and field.otherwise then value, show = record["b" .. i], as_hex end
+    if value ~= nil and field.otherwise and show == as_string then value = trace.moved(record.name, value, record.ret) end
     arguments[i] = { name = field.name, value = value, text = value == nil and "?" or show(value) }
   end
   return arguments

@@ -96,7 +96,7 @@ like(run.out, "\nbusy %(pid %d+%), ns\n.*  count %d+, avg ", "with histograms")
 
 -- execsnoop, systrace
 run = target.uplua [[--follow scripts/execsnoop.lua -x -- sh -c '/bin/echo "a b" it; /nope; exit 3']]
-like(run.out, "^Time +Process +PID +Parent  Command\n", "execsnoop")
+like(run.out, "%f[%w]Time +Process +PID +Parent  Command\n", "execsnoop")
 like(run.out, "\n%S+  sh +%d+ +%d+  sh %-c '", "the command")
 like(run.out, "\n%S+  echo +%d+ +%d+  /bin/echo 'a b' it\n", "what it starts, quoted")
 like(run.out, "\n%S+  sh +%d+ +/nope: ENOENT\n", "what is not there")
@@ -107,6 +107,8 @@ like(out, '  openat%(dfd=%-100, filename="/etc/ld.so.cache", flags=524288, mode=
 like(out, '  write%(fd=1, buf="101 orders[^\n]*", count=%d+%) = %d+ <', "one with what it writes")
 like(out, "  mmap%(addr=0, len=%d+, prot=3, flags=34, fd=%-1, off=0%) = 0x7%x+ <", "large numbers as addresses")
 like(out, "  exit_group%(error_code=0%) = %?\n", "the one that does not return")
+like(target.uplua("scripts/systrace.lua -e read,readlinkat,readlink -- readlink /proc/self/exe").out,
+  '%(.*path[^,]*="/proc/self/exe", buf="/[^"]*", bufsiz=%d+%) = %d+ <', "what a link holds, and its whole path")
 out = on_shop("systrace", "--failed --call 'acc*,openat'")
 like(out, '^%S+  shop +%d+  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT <[^\n]*\n$', "failed ones of some")
 
