@@ -77,8 +77,8 @@ refused 1 'uplua: *is a kernel thread*' 'a kernel thread' -e '' -- 2
 # --- probes that cannot be set ---
 
 refused 1 '*no such function in */libc.so.6; did you mean malloc*' 'a misspelt function' -e "$(probe libc:mallok)" -- "$ticker"
-refused 1 "*process $ticker has no program or library 'libnosuch'*" 'a library that is not there' \
-    -e "$(probe libnosuch:f)" -- "$ticker"
+refused 1 "*process $ticker has no program or library 'nosuch'*" 'a program or library that is not there' \
+    -e "$(probe nosuch:f)" -- "$ticker"
 refused 1 '*no such file: /nosuch/lib.so*' 'a path that is not there' -e "$(probe /nosuch/lib.so:f)"
 refused 1 '*/etc/passwd: it is not an ELF program*' 'a file of text' -e "$(probe /etc/passwd:f)"
 refused 1 '*/etc: it is not a regular file*' 'a folder' -e "$(probe /etc:f)"
