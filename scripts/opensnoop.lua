@@ -24,18 +24,14 @@ local LONGEST = 256 -- bytes of a path
 local opened = up.ring { size = "4M" }
 local failed_only = options.failed
 
-up.sysreturn({ "openat", "openat2" }, function(e)
+local function tell(e)
   if not failed_only or e.ret < 0 then
     opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed, path = up.str(e.args.filename, LONGEST) }
   end
-end)
-if jit.arch == "x64" then -- newer machines have no open
-  up.sysreturn("open", function(e)
-    if not failed_only or e.ret < 0 then
-      opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed, path = up.str(e.args.filename, LONGEST) }
-    end
-  end)
 end
+
+up.sysreturn({ "openat", "openat2" }, tell)
+if jit.arch == "x64" then up.sysreturn("open", tell) end -- newer machines have no open
 
 opened:each(function(o)
   if options.name and not (o.path or ""):find(options.name, 1, true) then return end
