@@ -30,7 +30,7 @@ local home = {
   str = "builtin", kstr = "builtin", cast = "builtin",
 
   -- the run
-  every = "loop", after = "loop", at_stop = "loop", at_exit = "loop", exit = "loop",
+  every = "loop", after = "loop", at_stop = "loop", at_exit = "loop", exit = "loop", report = "report",
 
   -- text
   printf = "text", clock = "text", now = "text", duration = "text", seconds = "text", thousands = "text",

@@ -45,29 +45,25 @@ probe(options[1], function(e)
   if where(e) then add(e) end
 end)
 
-local most = options.top > 0 and options.top or nil
-local values = view.new { { "key", options.key or "Function" }, { "n", "Hits", "count" }, by = "n", top = most }
+local values = view.new { { "key", options.key or "Function" }, { "n", "Hits", "count" }, by = "n", top = options.top }
 
-local function text_of(key)
-  return type(key) == "number" and ("%.14g"):format(key) or tostring(key)
-end
-
-local function report(counted)
-  if value and not options.key then return up.printf("%s\n", counted) end
-  if value then
-    for key, h in counted:top(most, "count") do up.printf("%s\n%s\n\n", text_of(key), h) end
-    return
-  end
+local function print_counts(counted)
   local rows = {}
-  for key, n in counted:pairs() do rows[#rows + 1] = { key = text_of(key), n = n } end
+  for key, n in counted:pairs() do rows[#rows + 1] = { key = key, n = n } end
   values:print(rows)
 end
 
-if options.interval then
-  up.every(options.interval, function()
-    up.printf("%s\n", up.clock(up.now()))
-    report(distribution:take())
-    up.printf("\n")
-  end)
+local function print_histograms(histograms)
+  for key, h in histograms:top(options.top > 0 and options.top or nil, "count") do up.printf("%s\n%s\n\n", key, h) end
 end
-up.at_exit(function() report(distribution:take()) end)
+
+up.report(options.interval, function()
+  local taken = distribution:take()
+  if not value then
+    print_counts(taken)
+  elseif options.key then
+    print_histograms(taken)
+  else
+    up.printf("%s\n", taken)
+  end
+end)

@@ -33,25 +33,18 @@ local function by_process(e) calls[{ e.comm, e.pid, e.func }]:inc() end
 
 for _, spec in ipairs(options) do up.probe(spec, options.by_process and by_process or by_function) end
 
-local columns = { { "func", "Function" }, { "calls", "Calls", "count" }, by = "calls", top = options.top }
-if options.by_process then
-  table.insert(columns, 1, { "comm", "Process" })
-  table.insert(columns, 2, { "pid", "PID", "number" })
-end
-local counts = view.new(columns)
+local counts = view.new {
+  options.by_process and { "comm", "Process" },
+  options.by_process and { "pid", "PID", "number" },
+  { "func", "Function" },
+  { "calls", "Calls", "count" },
+  by = "calls", top = options.top,
+}
 
--- What CALLS has, as rows.
-local function rows_of(calls)
+up.report(options.interval, function()
   local rows = {}
-  for key, n in calls:pairs() do
+  for key, n in calls:take():pairs() do
     rows[#rows + 1] = options.by_process and { comm = key[1], pid = key[2], func = key[3], calls = n } or { func = key, calls = n }
   end
-  return rows
-end
-
-if options.interval then
-  up.every(options.interval, function() counts:refresh(rows_of(calls:take()), up.clock(up.now())) end)
-  up.at_exit(function() counts:refresh(rows_of(calls:take()), up.clock(up.now())) end)
-else
-  up.at_exit(function() counts:print(rows_of(calls)) end)
-end
+  counts:print(rows)
+end)

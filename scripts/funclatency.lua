@@ -32,7 +32,6 @@ if #options == 0 then up.wrong "which functions? Give specs, such as libc:malloc
 if options.by_caller and options.by_process then up.wrong "--by-caller and --by-process: choose one" end
 
 local took = up.hdr(2)
-local most = options.top > 0 and options.top or nil
 
 local function measure(e) took[e.func]:add(e.elapsed) end
 if options.by_caller then function measure(e) took[{ e.func, e:ustack(1) }]:add(e.elapsed) end end
@@ -40,46 +39,30 @@ if options.by_process then function measure(e) took[{ e.func, e.comm, e.pid }]:a
 
 for _, spec in ipairs(options) do up.retprobe(spec, measure) end
 
-local columns = {
-  { "func", "Function" }, { "calls", "Calls", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" },
-  { "p999", "p99.9", "ns" }, { "p9999", "p99.99", "ns" }, { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = most,
+local latencies = view.new {
+  { "func", "Function" },
+  options.by_caller and { "caller", "Called by" },
+  options.by_process and { "comm", "Process" },
+  options.by_process and { "pid", "PID", "number" },
+  { "calls", "Calls", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" }, { "p999", "p99.9", "ns" },
+  { "p9999", "p99.99", "ns" }, { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
 }
-if options.by_caller then table.insert(columns, 2, { "caller", "Called by" }) end
-if options.by_process then
-  table.insert(columns, 2, { "comm", "Process" })
-  table.insert(columns, 3, { "pid", "PID", "number" })
-end
-local latencies = view.new(columns)
 
 -- The first line of a stack of one frame.
 local function caller_of(stack) return tostring(stack):match "%s*([^\n]*)" end
 
-local function rows_of(measured)
+up.report(options.interval, function()
   local rows = {}
-  for key, h in measured:pairs() do
+  for key, h in took:take():pairs() do
     local row = { func = key, calls = h.count, max = h.max, sum = h.sum, histogram = h }
     for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9, p9999 = 99.99 } do row[name] = h:percentile(p) end
     if options.by_caller then row.func, row.caller = key[1], caller_of(key[2]) end
     if options.by_process then row.func, row.comm, row.pid = key[1], key[2], key[3] end
     rows[#rows + 1] = row
   end
-  table.sort(rows, function(a, b) return a.sum > b.sum end)
-  return rows
-end
-
-local function report(rows)
-  latencies:print(rows)
-  for i = 1, options.histogram and math.min(most or #rows, #rows) or 0 do
-    up.printf("\n%s%s, ns\n%s\n", rows[i].func, rows[i].caller and " from " .. rows[i].caller or rows[i].comm and " in " .. rows[i].comm or "",
-      rows[i].histogram)
+  for _, row in ipairs(latencies:print(rows)) do
+    if options.histogram then
+      up.printf("\n%s%s, ns\n%s\n", row.func, row.caller and " from " .. row.caller or row.comm and " in " .. row.comm or "", row.histogram)
+    end
   end
-end
-
-if options.interval then
-  up.every(options.interval, function()
-    up.printf("%s\n", up.clock(up.now()))
-    report(rows_of(took:take()))
-    up.printf("\n")
-  end)
-end
-up.at_exit(function() report(rows_of(took:take())) end)
+end)

@@ -63,34 +63,24 @@ up.rawtracepoint("sched_switch", { all = true }, function(e)
   end
 end)
 
-local columns = { { "times", "Times", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" }, { "p999", "p99.9", "ns" },
-                  { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top > 0 and options.top or nil }
-if options.by_process then
-  table.insert(columns, 1, { "comm", "Process" })
-  table.insert(columns, 2, { "pid", "PID", "number" })
-end
-local waits = view.new(columns)
+local waits = view.new {
+  options.by_process and { "comm", "Process" },
+  options.by_process and { "pid", "PID", "number" },
+  { "times", "Times", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" }, { "p999", "p99.9", "ns" },
+  { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
+}
 
-local function report(measured)
+up.report(options.interval, function()
   local rows = {}
-  for k, h in measured:pairs() do
+  for k, h in waited:take():pairs() do
     local row = { times = h.count, max = h.max, sum = h.sum, histogram = h }
     for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9 } do row[name] = h:percentile(p) end
     if options.by_process then row.comm, row.pid = k[1], k[2] end
     rows[#rows + 1] = row
   end
-  table.sort(rows, function(a, b) return a.sum > b.sum end)
-  waits:print(rows)
-  for i = 1, options.histogram and math.min(columns.top or #rows, #rows) or 0 do
-    up.printf("\n%sns\n%s\n", rows[i].comm and ("%s (pid %d), "):format(rows[i].comm, rows[i].pid) or "", rows[i].histogram)
+  for _, row in ipairs(waits:print(rows)) do
+    if options.histogram then
+      up.printf("\n%sns\n%s\n", row.comm and ("%s (pid %d), "):format(row.comm, row.pid) or "", row.histogram)
+    end
   end
-end
-
-if options.interval then
-  up.every(options.interval, function()
-    up.printf("%s\n", up.clock(up.now()))
-    report(waited:take())
-    up.printf("\n")
-  end)
-end
-up.at_exit(function() report(waited:take()) end)
+end)

@@ -40,28 +40,22 @@ up.sysreturn("*", function(e)
   if e.ret < 0 and e.ret > -4096 then failed[error_key(e)]:inc() end
 end)
 
-local columns = {
-  { "name", "System call" }, { "calls", "Calls", "count" }, { "errors", "Errors", "count" }, { "p50", "p50", "ns" }, { "p99", "p99", "ns" },
-  { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
+local comm, pid = options.by_process and { "comm", "Process" }, options.by_process and { "pid", "PID", "number" }
+local calls = view.new {
+  comm, pid, { "name", "System call" }, { "calls", "Calls", "count" }, { "errors", "Errors", "count" }, { "p50", "p50", "ns" },
+  { "p99", "p99", "ns" }, { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
 }
-local error_columns = { { "name", "System call" }, { "error", "Error" }, { "n", "Times", "count" }, by = "n" }
-if options.by_process then
-  for _, list in ipairs { columns, error_columns } do
-    table.insert(list, 1, { "comm", "Process" })
-    table.insert(list, 2, { "pid", "PID", "number" })
-  end
-end
-local calls, errors = view.new(columns), view.new(error_columns)
+local errors = view.new { comm, pid, { "name", "System call" }, { "error", "Error" }, { "n", "Times", "count" }, by = "n" }
 
-local function report(taken, errors_taken)
+up.report(options.interval, function()
   local rows, of_call, error_rows = {}, {}, {}
-  for k, n in errors_taken:pairs() do
+  for k, n in failed:take():pairs() do
     local name = ("%d\0%s"):format(tonumber(k[1]), options.by_process and k[3] .. "\0" .. tostring(k[4]) or "")
     of_call[name] = (of_call[name] or 0) + n
     error_rows[#error_rows + 1] = { name = up.syscall_name(k[1]), error = up.error_name(k[2]), n = n, comm = options.by_process and k[3] or nil,
                                     pid = options.by_process and k[4] or nil }
   end
-  for k, h in taken:pairs() do
+  for k, h in took:take():pairs() do
     local nr, comm, pid = k, nil, nil
     if options.by_process then nr, comm, pid = k[1], k[2], k[3] end
     local name = ("%d\0%s"):format(tonumber(nr), comm and comm .. "\0" .. tostring(pid) or "")
@@ -73,13 +67,4 @@ local function report(taken, errors_taken)
     up.printf("\n")
     errors:print(error_rows)
   end
-end
-
-if options.interval then
-  up.every(options.interval, function()
-    up.printf("%s\n", up.clock(up.now()))
-    report(took:take(), failed:take())
-    up.printf("\n")
-  end)
-end
-up.at_exit(function() report(took:take(), failed:take()) end)
+end)

@@ -45,21 +45,14 @@ end
 local probe = options["return"] and up.retprobe or up.probe
 for _, spec in ipairs(options) do probe(spec, count) end
 
-local columns = { { "hits", "Hits", "count" }, { "rate", "Per second", "count" }, by = "hits", top = options.top }
-if options.key then
-  table.insert(columns, 1, { "key", options.key })
-else
-  table.insert(columns, 1, { "comm", "Process" })
-  table.insert(columns, 2, { "pid", "PID", "number" })
-end
-if sum then
-  columns[#columns + 1], columns.by = { "sum", options.sum, "count" }, "sum"
-end
-local busiest = view.new(columns)
-
-local function text_of(key)
-  return type(key) == "number" and ("%.14g"):format(key) or tostring(key)
-end
+local busiest = view.new {
+  options.key and { "key", options.key } or { "comm", "Process" },
+  not options.key and { "pid", "PID", "number" },
+  { "hits", "Hits", "count" },
+  { "rate", "Per second", "count" },
+  sum and { "sum", options.sum, "count" },
+  by = sum and "sum" or "hits", top = options.top,
+}
 
 local tables, since = 0, up.now()
 
@@ -70,7 +63,7 @@ local function report()
   for k, n in hits:take():pairs() do
     all = all + n
     local row = { hits = n, rate = math.floor(n / seconds + 0.5), sum = added and added[k] or nil }
-    if options.key then row.key = text_of(k) else row.comm, row.pid = k[1], k[2] end
+    if options.key then row.key = k else row.comm, row.pid = k[1], k[2] end
     rows[#rows + 1] = row
   end
   busiest:refresh(rows, ("%s  %s hits of %d in %s"):format(up.clock(now), up.thousands(all), #rows, up.seconds(seconds)))

@@ -5,15 +5,17 @@
 --     { "call",  "System call" },             -- a column: the field of the rows that it shows, its title, its unit
 --     { "count", "Calls", "count" },
 --     { "p99",   "p99",   "ns" },
+--     by_process and { "comm", "Process" },   -- false, so that an option can decide: no column
 --     by = "count",                           -- the rows' order: the largest first (texts: in alphabetical order)
---     top = 20,                               -- so many rows; nil: all
+--     top = 20,                               -- so many rows; nil or 0: all
 --   }
---   calls:print(rows)                         -- rows: a list of tables with these fields
+--   calls:print(rows)                         -- rows: a list of tables with these fields; returns those that it printed, in their order
 --   calls:refresh(rows, "12:00:01, 2 of 7")   -- the same, with a line above; on a terminal over what it has printed before
 --   calls:text(rows [, width])                -- the text, fitted to so many columns
 --
 -- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2M), "ns" (1.2 ms), "percent" (12.3 %).
 -- A field that is nil is an empty cell. Cells are escaped. On a narrow terminal the widest texts are cut, then the lines.
+local order    = require "uplua.order"
 local terminal = require "uplua.terminal"
 local text     = require "uplua.text"
 
@@ -38,29 +40,30 @@ local UNITS = {
   percent = function(value) return ("%.1f %%"):format(value) end,
 }
 
-local function check_columns(given)
+-- Column I of a declaration. Raises what is wrong with it at the line that called view.new.
+local function check_column(i, given)
+  local unit = type(given) == "table" and given[3] or "text"
+  if type(given) ~= "table" or type(given[1]) ~= "string" or type(given[2]) ~= "string" then
+    error(("view: column %d is { field, title, unit }"):format(i), 4)
+  end
+  if not UNITS[unit] then
+    local names = {}
+    for name in pairs(UNITS) do names[#names + 1] = name end
+    table.sort(names)
+    error(("view: column %d: there is no unit '%s'%s; units are %s"):format(i, tostring(unit), text.did_you_mean(tostring(unit), names),
+      table.concat(names, ", ")), 4)
+  end
+  return { field = given[1], title = given[2], unit = unit, show = UNITS[unit] }
+end
+
+local function check_columns(declaration)
   local columns = {}
-  for i, column in ipairs(given) do
-    local unit = column[3] or "text"
-    if type(column[1]) ~= "string" or type(column[2]) ~= "string" then
-      error(("view: column %d is { field, title, unit }"):format(i), 3)
-    end
-    if not UNITS[unit] then
-      local names = {}
-      for name in pairs(UNITS) do names[#names + 1] = name end
-      table.sort(names)
-      error(("view: column %d: there is no unit '%s'%s; units are %s"):format(i, tostring(unit), text.did_you_mean(tostring(unit), names),
-        table.concat(names, ", ")), 3)
-    end
-    columns[i] = { field = column[1], title = column[2], unit = unit, show = UNITS[unit] }
+  for i = 1, table.maxn(declaration) do
+    local given = declaration[i]
+    if given then columns[#columns + 1] = check_column(i, given) end
   end
   if #columns == 0 then error("view: there are no columns; give { field, title, unit } for each", 3) end
   return columns
-end
-
-local function less(a, b)
-  if type(a) == "string" or type(b) == "string" then return tostring(a) < tostring(b) end
-  return a < b
 end
 
 -- ROWS in the view's order, those that have equal numbers in the order of their other columns; no more than its top.
@@ -72,19 +75,19 @@ local function arranged(self, rows)
     table.sort(list, function(a, b)
       local x, y = a[by], b[by]
       if x ~= y and x ~= nil and y ~= nil then
-        if type(x) == "string" then return less(x, y) end
-        return less(y, x)
+        if type(x) == "string" then return order.less(x, y) end
+        return order.less(y, x)
       end
       if (x == nil) ~= (y == nil) then return y == nil end
       for _, column in ipairs(self.columns) do
         local p, q = a[column.field], b[column.field]
-        if p ~= q and p ~= nil and q ~= nil then return less(p, q) end
+        if p ~= q and p ~= nil and q ~= nil then return order.less(p, q) end
         if (p == nil) ~= (q == nil) then return q == nil end
       end
       return false
     end)
   end
-  for i = #list, (self.top or #list) + 1, -1 do list[i] = nil end
+  for i = #list, (self.top or 0) > 0 and self.top + 1 or math.huge, -1 do list[i] = nil end
   return list
 end
 
@@ -145,10 +148,12 @@ function methods:text(rows, width)
   return table.concat(draw(self, arranged(self, rows), width or (terminal.size())), "\n")
 end
 
--- Prints it.
+-- Prints it. Returns a list of the rows that stand there, in their order.
 function methods:print(rows)
   check_rows(rows)
-  io.stdout:write(self:text(rows), "\n")
+  local list = arranged(self, rows)
+  io.stdout:write(table.concat(draw(self, list, (terminal.size())), "\n"), "\n")
+  return list
 end
 
 -- Prints it under HEADING, a line. On a terminal it takes the place of what refresh printed before, and no more than the screen's rows;

@@ -52,6 +52,22 @@ like(out, "^System call +Calls  Errors +p50 +p99 +Longest +Total\n", "system cal
 like(out, "\nwrite +1 +%d", "one write")
 like(out, "\naccess +ENOENT +1\n", "the errors by name")
 
+-- A report each so often is of what has been since the one before: together they have all, each under its time.
+for name, what in pairs {
+  funccount = { "", "\ndeliver +(%d+)" }, funclatency = { "", "\ndeliver +(%d+) " }, argdist = { "-k e.func", "\ndeliver +(%d+)" },
+} do
+  out = on_shop(name, ("--interval 10ms %s %s:deliver"):format(what[1], SHOP))
+  sum = 0
+  for calls in out:gmatch(what[2]) do sum = sum + calls end
+  is(sum, 213, name .. ": all intervals together")
+  local reports, times = 0, 0
+  for line in out:gmatch "[^\n]+" do
+    if line:find "Calls" or line:find "Hits" then reports = reports + 1 end
+    if line:find "^%d%d:%d%d:%d%d%.%d+$" then times = times + 1 end
+  end
+  ok(times >= 1 and reports == times, ("%s: %d reports, %d times"):format(name, reports, times))
+end
+
 -- stat, top
 out = on_shop("stat", "-i 60 " .. SHOP .. ":deliver " .. SHOP .. ":sell usdt:" .. SHOP .. ":shop:sold perf:page-faults")
 like(out, "^Time +deliver +sell +sold +page%-faults\n%S+ +213 +101 +86 +%d+\nSum +213 +101 +86 +%d+\n$", "counts of an interval, and sums")

@@ -35,6 +35,8 @@ is(v:text({}), "Name  Calls  p99  Size  Share  Id", "no rows")
 is(view.new({ { "name", "Name" }, by = "name", top = 1 }):text(rows), "Name\na_name_of_many_characters", "texts in their order, and no more than asked for")
 is(view.new({ { "n", "N", "number" }, { "name", "Name" }, by = "n" }):text { { n = 1, name = "b" }, { name = "c" }, { n = 1, name = "a" }, { n = 2, name = "z" } },
   "N  Name\n2  z\n1  a\n1  b\n   c", "equal numbers by the next column, what has none last")
+is(view.new({ false, { "n", "N", "number" }, nil, { "name", "Name" }, by = "n", top = 0 }):text { { n = 1, name = "b" }, { n = 2LL, name = 3 } }, "N  Name\n2  3\n1  b",
+  "a column that is false is none; 0 rows are all; numbers of any kind have one order")
 is(text.cut("größer", 4), "grö…", "characters, not bytes, are cut")
 is(text.cut("größer", 6), "größer", "what fits stays")
 

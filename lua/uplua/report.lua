@@ -1,0 +1,22 @@
+-- Reports: what a script says at the end of the run, and in between where somebody wants to see it grow.
+local loop = require "uplua.loop"
+local text = require "uplua.text"
+
+local report = {}
+
+-- report(period, fn): calls fn for the report, as up.at_exit does; with a PERIOD (seconds, or "5s"; false or nil: none) each so often, too,
+-- and then each report stands under the time, parted by an empty line.
+function report.report(period, fn)
+  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  if not period then return loop.at_exit(fn) end
+  local first = true
+  local function timed()
+    text.printf(first and "%s\n" or "\n%s\n", text.clock(text.now()))
+    first = false
+    fn()
+  end
+  loop.at_exit(timed)
+  return loop.every(period, timed)
+end
+
+return report
