@@ -21,6 +21,7 @@ local ARGUMENTS = {
   ["scripts/trace.lua"] = { "./build/targets/calls:add3", "-r syscall:openat" },
   ["scripts/usdt.lua"] = { "trace ./build/targets/usdt:app:widths", "count ./build/targets/usdt:app:widths" },
   ["examples/args.lua"] = { "./build/targets/calls:add3" },
+  ["examples/usdt_count.lua"] = { "./build/targets/usdt:app:counter" },
 }
 
 -- The code does not depend on the kernel that the test runs on: with all features that uplua knows, and with none.
