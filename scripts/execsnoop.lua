@@ -20,8 +20,8 @@ local options = up.args {
   "execsnoop.lua [options] [-- PID ... or COMMAND]",
   { "exits,x",                          "a line for each end, too" },
   { "name,n",  "TEXT", "string", false, "only lines with TEXT in them" },
+  arguments = 0,
 }
-if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
 
 local MOST, LONGEST = 20, 256
 local events = up.ring { size = "4M" }

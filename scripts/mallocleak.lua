@@ -43,6 +43,7 @@ local options = up.args {
   { "combined-only",                           "one line per stack; no ages" },
   { "folded",    "FILE",  "string",   false,   "write folded stacks, for a flame graph, to FILE" },
   { "max",       "N",     "integer",  1000000, "room for N blocks at a time" },
+  arguments = 2,
 }
 
 local interval, message = text.parse_duration(options[1] or 10)
@@ -50,7 +51,6 @@ if not interval then up.wrong("interval: %s", message) end
 if interval == 0 then up.wrong("interval: a report every 0 s would never end") end
 local count = tonumber(options[2] or math.huge)
 if not count or count < 1 then up.wrong("count: '%s' is not a number of reports", options[2]) end
-if options[3] then up.wrong("'%s' is one argument too many", options[3]) end
 if options.sample < 1 then up.wrong("--sample: one block in %d cannot be followed", options.sample) end
 if options.min_size and options.max_size and options.min_size > options.max_size then
   up.wrong("no block has at least %d and at most %d bytes", options.min_size, options.max_size)

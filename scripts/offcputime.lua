@@ -30,8 +30,8 @@ local options = up.args {
   { "top,n",   "N",    "integer",  20,    "the N stacks in which most time was spent; 0: all" },
   { "folded",  "FILE", "string",   false, "write all stacks to FILE with their microseconds" },
   { "flame",   "FILE", "string",   false, "draw all as a flame graph" },
+  arguments = 0,
 }
-if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
 
 local away = up.hash { max = 65536 } -- thread → { since, stack, comm }
 local spent, times = up.sum(), up.count()

@@ -17,8 +17,8 @@ local options = up.args {
   "opensnoop.lua [options] [-- PID ... or COMMAND]",
   { "failed,f",                           "only those that failed" },
   { "name,n",  "TEXT", "string", false,   "only paths with TEXT in them" },
+  arguments = 0,
 }
-if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
 
 local LONGEST = 256 -- bytes of a path
 local opened = up.ring { size = "4M" }

@@ -31,8 +31,8 @@ local options = up.args {
   { "by,b",    "WHAT", "string",  "process", "by process, thread, cpu or stack" },
   { "folded",  "FILE", "string",  false,     "write all stacks to FILE, a line each" },
   { "flame",   "FILE", "string",  false,     "draw all as a flame graph" },
+  arguments = 0,
 }
-if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
 if options.user and options.kernel then up.wrong "--user and --kernel together leave nothing" end
 
 local WHO = { process = "{ e.comm, e.pid, %s }", thread = "{ e.comm, e.pid, e.tid, %s }", cpu = "{ e.cpu, %s }", stack = "%s" }

@@ -24,8 +24,8 @@ local options = up.args {
   { "histogram,H",                           "a histogram of each, too" },
   { "interval,i", "TIME", "duration", false, "print what was measured each TIME, too", least = 0.01 },
   { "top,n",      "N",    "integer",  20,    "the N that waited longest in all; 0: all" },
+  arguments = 0,
 }
-if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
 
 local asleep = up.hash { max = 65536 } -- thread → its process
 local ready  = up.hash { max = 65536 } -- thread → { since, pid, comm }

@@ -24,8 +24,8 @@ local options = up.args {
   { "errors,e",                               "the errors by name, too" },
   { "interval,i",  "TIME", "duration", false, "print what was counted each TIME, too", least = 0.01 },
   { "top,n",       "N",    "integer",  false, "the N in which most time was spent", least = 1 },
+  arguments = 0,
 }
-if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
 
 local took, failed = up.hdr(2), up.count()
 

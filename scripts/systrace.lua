@@ -23,8 +23,8 @@ local options = up.args {
   { "call,e",    "NAME", "string",  false, "only calls of this name, or pattern; several: read,write" },
   { "failed,f",                            "only calls that failed" },
   { "strings,s", "N",    "integer", 64,    "so many bytes of a string", least = 1, most = 255 },
+  arguments = 0,
 }
-if options[1] then up.wrong("'%s' is one argument too many; the target comes after --", options[1]) end
 
 local LONGEST = options.strings + 1
 local calls   = up.ring { size = "16M" }

@@ -25,10 +25,7 @@ local options = up.args {
 }
 if #options == 0 then up.wrong "what is to be traced? Give specs, such as syscall:openat" end
 
-local specs = {}
-for i, spec in ipairs(options) do specs[i] = spec end
-
-trace.each(specs, { returns = options["return"], where = options.where, stack = options.stack }, function(event)
+trace.each(options, { returns = options["return"], where = options.where, stack = options.stack }, function(event)
   up.printf("%s  %-15s %7d  %s%s\n", up.clock(event.time), event.comm, event.tid, event.call,
     event.elapsed and (" (%s)"):format(up.seconds(tonumber(event.elapsed) / 1e9)) or "")
   if event.stack then up.printf("%s\n", event.stack) end

@@ -5,6 +5,7 @@
 --     { "top",       "N",    "number",   10, "print the N largest stacks" },
 --     { "older",     "TIME", "duration", 0,  "only blocks older than TIME, such as 500ms or 5s" },
 --     { "combined-only",                     "one line for each stack" },       -- a flag
+--     arguments = 2,                                                            -- what may be given besides options: at most so much (nil: any)
 --   }
 --   opts.top, opts.older (seconds), opts.combined_only (true or false), opts[1] … (what is not an option, as text)
 --
@@ -133,6 +134,8 @@ function args.parse(declaration, given)
       end
     end
   end
+  local extra = options[(declaration.arguments or math.huge) + 1]
+  if extra then return nil, ("'%s' is one argument too many; the target comes after --"):format(text.escape(extra)), 2 end
   return options
 end
 

@@ -12,6 +12,7 @@
 #include "arch/arch.h"
 #include "probe/script.h"
 #include "sym/elffile.h"
+#include "sys/procstat.h"
 
 struct status {
     char name[64];
@@ -46,29 +47,15 @@ pid_t process_of_thread(pid_t tid)
     return tid > 0 && read_status(tid, &status) == 0 ? status.tgid : 0;
 }
 
-/* The parent of process PID: the fourth field of stat, in which the second may have any text; 0 where it is gone. */
-static pid_t parent_of(pid_t pid)
-{
-    char path[64], text[512];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *in = fopen(path, "re");
-    size_t size = in ? fread(text, 1, sizeof text - 1, in) : 0;
-    if (in)
-        fclose(in);
-    text[size] = '\0';
-    const char *end = strrchr(text, ')');
-    int parent = 0;
-    return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
-}
-
 int processes_each(int (*visit)(pid_t pid, pid_t parent, void *context), void *context)
 {
     DIR *proc = opendir("/proc");
     int result = proc ? 0 : -errno;
     for (struct dirent *entry; proc && result == 0 && (entry = readdir(proc));) {
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10), parent = pid > 0 ? parent_of(pid) : 0;
-        if (parent > 0)
-            result = visit(pid, parent, context);
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        int64_t parent;
+        if (pid > 0 && procstat_field(pid, PROCSTAT_PARENT, &parent) && parent > 0)
+            result = visit(pid, (pid_t)parent, context);
     }
     if (proc)
         closedir(proc);

@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sys/procstat.h"
+
 enum {
     MAX_EXITED = 8192, /* processes that have exited: 2.5 KiB each, measured */
     MAX_ROOTS = 256,   /* descriptors */
@@ -171,26 +173,16 @@ static const struct root *root_of(struct processes *processes, const char *name,
     return processes->roots[processes->root_count++] = root;
 }
 
-/* When PROCESS began: in clock ticks since the machine did, the 22nd field of stat, in which the second may have any
- * text. */
+/* When PROCESS began, in seconds of the wall clock. */
 static bool read_start(pid_t pid, int64_t *started)
 {
-    char name[32], text[1024];
-    snprintf(name, sizeof name, "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(name, "re");
-    size_t size = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[size] = '\0';
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at && field < 22; field++)
-        at = strchr(at + 1, ' ');
-    if (!at)
+    int64_t ticks;
+    if (!procstat_field(pid, PROCSTAT_START, &ticks))
         return false;
     struct timespec real, boot;
     clock_gettime(CLOCK_REALTIME, &real);
     clock_gettime(CLOCK_BOOTTIME, &boot);
-    *started = real.tv_sec - boot.tv_sec + (int64_t)(strtoull(at, NULL, 10) / (uint64_t)sysconf(_SC_CLK_TCK)) - 1;
+    *started = real.tv_sec - boot.tv_sec + ticks / sysconf(_SC_CLK_TCK) - 1;
     return true;
 }
 

@@ -10,6 +10,7 @@ local declaration = {
   { "min-size", "BYTES", "size", 0, "only blocks of at least BYTES" },
   { "folded", "FILE", "string", false, "write folded stacks to FILE" },
   { "combined-only", "one line for each stack" },
+  arguments = 2,
 }
 
 local function parse(...)
@@ -45,6 +46,7 @@ refused("'%-%-top' needs a value", "--top")
 refused("'many' is not a whole number", "--top", "many")
 refused("is not a duration", "--older=soon")
 refused("takes no value", "--combined-only=1")
+refused("^'4\\x1b' is one argument too many; the target comes after %-%-$", "5", "12", "4\27")
 
 local ranged = { "x", { "rate", "HZ", "number", 99, "", least = 1, most = 10000 }, { "every", "TIME", "duration", "1s", "", least = 0.01 } }
 is(args.parse(ranged, { "--rate", "10000" }).rate, 10000, "the end of a range is in it")
