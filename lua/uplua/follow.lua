@@ -30,15 +30,19 @@ end
 -- looking again until there is nothing new.
 function follow.add_descendants()
   if target.command() then return end
-  local new
+  local added, new = {}, nil
   repeat
     new = false
     local parents = target.parents()
     for pid, parent in pairs(parents) do
       if followed:get(parent) and not followed:get(pid) then
         followed:set(pid, true)
-        new = true
+        added[pid], new = true, true
       end
+    end
+    -- One that was gone before it was added: nobody would remove it.
+    for pid in pairs(added) do
+      if not parents[pid] then followed:delete(pid) end
     end
   until not new
 end

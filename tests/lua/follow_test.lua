@@ -74,6 +74,7 @@ run = target.shell(([[
   up.at_exit(show)]]))
 like(run.out, "left\ttrue\n", "children that are gone are removed from the kernel's list")
 is(seen(run), EVERYBODY, "… once all that they did was seen")
+is(run.err, "tracing\n", "… and nothing was lost")
 
 run = target.uplua([[--follow -e 's = count() uprobe("]] .. FAMILY .. [[:hit", function(e) s[e:ustack()]:inc() end)
   at_exit(function() for stack, n in s:pairs() do print("stack", stack:folded(), n) end end)' -- ]] .. FAMILY)
