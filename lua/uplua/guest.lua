@@ -299,6 +299,7 @@ local function declare(o, program, spec, given)
   for name in pairs(given) do
     if not (OPTIONS[kind] or {})[name] then fail(o, "program %s: unknown option '%s' of %s", program.name, tostring(name), kind) end
   end
+  if options.cpus and kind ~= "perf" then fail(o, "program %s: --cpu is for what samples and counts: of an object, its perf_event programs", program.name) end
   if o.loaded then fail(o, "program %s: the object is loaded; its programs are attached before that, in one setup", program.name) end
   local sleepable = prefix:find "%.s$" ~= nil
   local attach = HOW[kind](o, program, spec, given)

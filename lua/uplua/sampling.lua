@@ -13,7 +13,7 @@ local SOFTWARE, CPU_CLOCK = 1, 0 -- PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK
 
 local function declare(kind, spec, what, where, handler)
   setup.declare {
-    kind = kind, spec = spec, sites = {}, by_cpu = true, where = where, handler = handler,
+    kind = kind, spec = spec, sites = {}, where = where, handler = handler,
     mapped = kind == "profile", -- before its first instruction a command is still uplua: nothing to be sampled
     attach = function(_, program, link)
       local ok, result = pcall(core.probe.attach_event, program.fd, what)

@@ -46,6 +46,9 @@ local function attach_function(sites)
   end
 end
 
+-- What --cpu means something to; the rest is hit wherever its thread runs.
+local BY_CPU = { profile = true, perf = true, interval = true }
+
 -- Raises what is wrong with the options or the handler of a probe: KIND and SPEC name it. LEVEL: the user's line, as seen from the caller.
 -- KNOWN: the options that there are, as keys.
 function setup.check(kind, spec, given, handler, level, known)
@@ -58,6 +61,7 @@ function setup.check(kind, spec, given, handler, level, known)
   for option in pairs(given) do
     if not (known and known[option]) then error(("%s: unknown option '%s'"):format(kind, tostring(option)), at) end
   end
+  if options.cpus and not BY_CPU[kind] then error(name .. ": --cpu is for what samples and counts: profile, perf, interval and counter", at) end
 end
 
 -- Where the probe of a function's entry may slide to (probe/slide.h), by the option `slide`.
@@ -156,7 +160,7 @@ end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
 -- --explain in their place, arguments, what e.args has, as below, or functions, the sites of functions that debug information tells it of, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
--- mapped, true if the target must have mapped its files by then, by_cpu, true if it knows --cpu, unfiltered, true if it is for whoever is traced, waits, true if it is only compiled as yet,
+-- mapped, true if the target must have mapped its files by then, unfiltered, true if it is for whoever is traced, waits, true if it is only compiled as yet,
 -- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 --
 -- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean", "pointer" (bits,
@@ -165,9 +169,6 @@ end
 -- bytes into the context), "data_loc", "rel_loc" (offset: of that word), "constant" (number, a number or a string of digits) or "nowhere"
 -- (type: why not), or "registers" (offset bytes into those whose address is base bytes into the context) }: src/compile/argument.h.
 function setup.declare(probe)
-  if options.cpus and not probe.by_cpu then
-    error(("%s %s: --cpu is for what samples and counts: profile, perf, interval and counter"):format(probe.kind, probe.spec), 4)
-  end
   pending[#pending + 1] = probe
 end
 

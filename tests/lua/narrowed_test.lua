@@ -1,0 +1,176 @@
+-- Each kind of probe under each way to say who is traced: its hits by those and by nobody else, while another process does the same.
+local tap = require "tap"
+local target = require "target"
+local is, like = tap.is, tap.like
+
+local PROGRAM, TIMES, THREADS = "build/targets/deeds", 101, 4
+local SUM = TIMES * (TIMES + 1) / 2
+
+local function exists(path)
+  local file = io.open(path)
+  if file then file:close() end
+  return file ~= nil
+end
+local KPROBES = exists "/sys/bus/event_source/devices/kprobe/type"
+
+-- Prints "KIND hits processes threads sum-of-I" for each kind, and how many samples there were by threads that hit nothing else.
+local path = target.folder() .. "-narrowed.lua"
+local file = assert(io.open(path, "w"))
+file:write [[
+local up = require "uplua"
+local sets = {}
+for word in arg[1]:gmatch "[^,]+" do sets[word] = true end
+local hits, sums, samples = up.count { max = 65536 }, up.sum { max = 65536 }, up.count { max = 65536 }
+local PROGRAM, FIRST = "./build/targets/deeds", 0x230000000000
+local function seen(e, kind, i)
+  hits[{ kind, e.pid, e.tid }]:inc()
+  sums[kind]:add(i)
+end
+if sets.calls then
+  up.uprobe(PROGRAM .. ":deed", function(e) seen(e, "uprobe", e.arg0) end)
+  up.uretprobe(PROGRAM .. ":deed", function(e) seen(e, "uretprobe", e.ret - e.arg1) end)
+  up.usdt(PROGRAM .. ":app:deed", function(e) seen(e, "usdt", e.arg0) end)
+  up.usdt(PROGRAM .. ":app:guarded", function(e) seen(e, "semaphore", e.arg0) end)
+  up.tracepoint("signal:signal_generate", function(e) if e.args.sig == 23 then seen(e, "tracepoint", 0) end end)
+  up.rawtracepoint("signal_generate", function(e) if e.args.sig == 23 then seen(e, "rawtracepoint", 0) end end)
+  up.tracepoint("syscalls:sys_enter_lseek", function(e) if e.args.whence == 7 then seen(e, "call's tracepoint", e.args.offset) end end)
+  up.syscall("lseek", function(e) if e.args.whence == 7 then seen(e, "syscall", e.args.offset) end end)
+  up.sysreturn("lseek", function(e) if e.args.whence == 7 and e.ret == -9 then seen(e, "sysreturn", e.args.offset) end end)
+end
+if sets.kernel then
+  up.kprobe("ksys_lseek", function(e) if e.arg2 == 7 then seen(e, "kprobe", e.arg1) end end)
+  up.kprobe("ksys_lsee[k]", function(e) if e.arg2 == 7 then seen(e, "kprobe of a pattern", e.arg1) end end)
+  up.kretprobe("ksys_lseek", function(e) if e.arg2 == 7 and e.ret == -9 then seen(e, "kretprobe", e.arg1) end end)
+  up.fentry("ksys_lseek", function(e) if e.arg2 == 7 then seen(e, "fentry", e.arg1) end end)
+  up.fexit("ksys_lseek", function(e) if e.args.whence == 7 and e.ret == -9 then seen(e, "fexit", e.args.offset) end end)
+end
+if sets.events then
+  up.perf("page-faults", 1, function(e)
+    if e.addr >= FIRST and e.addr < FIRST + 409 * 4096 then seen(e, "perf", (e.addr - FIRST) / 4096) end
+  end)
+  up.profile(499, function(e) samples[{ e.pid, e.tid }]:inc() end)
+end
+if sets.watch then up.watch(PROGRAM .. ":watched", "w", 8, function(e) seen(e, "watch", 0) end) end
+up.after(0, function() io.stderr:write "tracing\n" end)
+up.at_exit(function()
+  local kinds, known = {}, {}
+  for k, n in hits:pairs() do
+    local kind = kinds[k[1] ] or { hits = 0, pids = {}, processes = 0, threads = 0 }
+    kinds[k[1] ] = kind
+    kind.hits, kind.threads, known[k[2] ], known[-k[3] ] = kind.hits + n, kind.threads + 1, true, true
+    if not kind.pids[k[2] ] then kind.processes = kind.processes + 1 end
+    kind.pids[k[2] ] = true
+  end
+  for name, kind in pairs(kinds) do print("seen", name, kind.hits, kind.processes, kind.threads, sums[name]) end
+  local all, others = 0, 0
+  for k, n in samples:pairs() do
+    all = all + n
+    if not known[k[1] ] or (sets.threads and not known[-k[2] ]) then others = others + n end
+  end
+  if sets.events then print("samples", all > 0, others) end
+end)
+]]
+file:close()
+
+-- Runs uplua OPTIONS, with the probes SETS, beside the program ($program), behind FIRST, a command of the shell, and another that does the same ($stranger).
+local function beside(sets, options, first)
+  return target.shell(([[
+    set -m
+    mkfifo "$D/in" "$D/other-in"
+    NAME=d$$
+    (%s exec %s $NAME wait) <"$D/in" >"$D/target" & program=$!
+    exec 7>"$D/in"
+    %s $NAME wait <"$D/other-in" >"$D/other" 7>&- & stranger=$!
+    exec 8>"$D/other-in"
+    for file in target other; do until grep -q ready "$D/$file"; do kill -0 $program $stranger || exit 99; sleep 0.01; done; done
+    threads=($(ls /proc/$program/task | sort -n))
+    ./uplua %s >"$D/out" 2>"$D/err" 7>&- 8>&- </dev/null & uplua=$!
+    until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done
+    printf x >&7
+    printf x >&8
+    for file in target other; do until grep -q done "$D/$file"; do kill -0 $program $stranger || exit 97; sleep 0.01; done; done
+    kill -INT $uplua
+    wait $uplua
+    status=$?
+    exec 7>&- 8>&-
+    wait
+    exit $status]]):format(first and first .. ";" or "", PROGRAM, PROGRAM, (options:gsub("SCRIPT", function() return path .. " " .. sets end))))
+end
+
+-- The kinds of SETS that tell I, and those that do not.
+local KINDS = {
+  calls = { true, "uprobe", "uretprobe", "usdt", "semaphore", "call's tracepoint", "syscall", "sysreturn", false, "tracepoint", "rawtracepoint" },
+  kernel = { true, "kprobe", "kprobe of a pattern", "kretprobe", "fentry", "fexit" },
+  watch = { false, "watch" },
+}
+
+local function check(run, sets, processes, threads, what)
+  local hits = threads * TIMES
+  is(run.err, "tracing\n", what .. ": nothing is lost")
+  is(run.status, 0, what .. ": the run")
+  for set, kinds in pairs(KINDS) do
+    local tells
+    for _, kind in ipairs(sets:find(set) and kinds or {}) do
+      if type(kind) == "boolean" then
+        tells = kind
+      else
+        is(run.out:match("seen\t" .. kind .. "\t([^\n]*)"), ("%d\t%d\t%d\t%d"):format(hits, processes, threads, tells and threads * SUM or 0), what .. ": " .. kind)
+      end
+    end
+  end
+  if sets:find "events" then
+    like(run.out, ("seen\tperf\t%d\t%d\t%d\t"):format(hits, processes, threads), what .. ": perf")
+    is(run.out:match "samples\t([^\n]*)", "true\t0", what .. ": samples of nobody else")
+  end
+end
+
+local ALL = "calls,events" .. (KPROBES and ",kernel" or "")
+local WATCHED = ALL .. ",watch"
+
+check(beside(WATCHED, "SCRIPT -- $program"), WATCHED, 1, THREADS, "a process")
+check(beside(ALL, "--follow SCRIPT -- $program"), ALL, 2, 2 * THREADS, "--follow")
+check(beside(WATCHED .. ",threads", "--tid ${threads[1]},${threads[4]} SCRIPT"), WATCHED, 1, 2, "--tid")
+check(beside(ALL .. ",threads", "--comm $NAME-2 SCRIPT"), ALL, 4, 4, "--comm")
+check(beside(ALL, "--comm \"$NAME-*\" SCRIPT"), ALL, 4, 16, "--comm of all names that begin so")
+check(beside(WATCHED .. ",threads", "--comm $NAME-2 SCRIPT -- $program"), WATCHED, 1, 1, "--comm and a process")
+check(beside(ALL .. ",threads", "--follow --comm $NAME-2 --comm $NAME-3 SCRIPT -- $program"), ALL, 2, 4, "--follow and --comm")
+
+-- A cgroup, where one can be made: what the processes in it do, by whomever they were started.
+local cgroup = target.shell([[
+  for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+    [ -e $root/cgroup.controllers ] && mkdir $root/uplua-narrowed-$$ 2>/dev/null && echo $root/uplua-narrowed-$$ >"$D/out" && exit 0
+  done]]).out:match "%S+"
+if cgroup then
+  local enter = ("echo $BASHPID >%s/cgroup.procs"):format(cgroup)
+  check(beside(ALL, ("--cgroup %s SCRIPT"):format(cgroup), enter), ALL, 2, 2 * THREADS, "--cgroup")
+  check(beside(ALL .. ",threads", ("--cgroup %s --comm $NAME-1 SCRIPT"):format(cgroup), enter), ALL, 2, 2, "--cgroup and --comm")
+  target.shell(("rmdir %s"):format(cgroup))
+end
+
+-- --cpu: what a program does that runs on CPU 0 alone.
+local PINNED = "taskset -pc 0 $BASHPID >/dev/null"
+check(beside("events", "--cpu 0 SCRIPT -- $program", PINNED), "events", 1, THREADS, "--cpu")
+check(beside("events", "--cpu 0 --follow SCRIPT -- $program", PINNED), "events", 2, 2 * THREADS, "--cpu and --follow")
+check(beside("events,threads", "--cpu 0 --tid ${threads[2]} SCRIPT", PINNED), "events", 1, 1, "--cpu and --tid")
+check(beside("events,threads", "--cpu 0 --follow --comm $NAME-3 SCRIPT -- $program", PINNED), "events", 2, 2, "--cpu, --follow and --comm")
+if exists "/sys/devices/system/cpu/cpu1/topology/core_id" then
+  local run = beside("events", "--cpu 1 --follow SCRIPT -- $program", PINNED)
+  is(run.out .. run.err, "samples\tfalse\t0\ntracing\n", "--cpu: another one")
+end
+
+-- What is hit wherever a thread runs.
+local function refused(what, code)
+  like(target.uplua(("--cpu 0 -e '%s' -- true"):format(code)).err, "^uplua: %-e:1: " .. what .. ": %-%-cpu is for what samples and counts: profile, perf, ", "--cpu with " .. what)
+end
+refused("uprobe libc:malloc", 'uprobe("libc:malloc", function() end)')
+refused("uretprobe libc:malloc", 'uretprobe("libc:malloc", function() end)')
+refused("usdt %./build/targets/deeds:app:deed", 'usdt("./build/targets/deeds:app:deed", function() end)')
+refused("tracepoint sched:sched_switch", 'tracepoint("sched:sched_switch", function() end)')
+refused("rawtracepoint sched_switch", 'rawtracepoint("sched_switch", function() end)')
+refused("syscall lseek", 'syscall("lseek", function() end)')
+refused("sysreturn lseek", 'sysreturn("lseek", function() end)')
+refused("watch %./build/targets/deeds:watched", 'watch("./build/targets/deeds:watched", "w", 8, function() end)')
+
+os.remove(path)
+target.done()
+tap.done_testing()
