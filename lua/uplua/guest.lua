@@ -24,6 +24,9 @@ for _, kind in ipairs { "uprobe", "uretprobe", "usdt", "kprobe", "kretprobe", "f
   SECTIONS[kind], SECTIONS[kind .. ".s"], SECTIONS[kind .. ".multi"], SECTIONS[kind .. ".multi.s"] = kind, kind, kind, kind
 end
 
+SECTIONS.ksyscall, SECTIONS.kretsyscall = "kprobe", "kretprobe"
+local CALL = ({ x64 = "__x64_sys_", arm64 = "__arm64_sys_" })[ffi.arch] -- and the call's name: the kernel's function for it
+
 -- What runs in the kernel's own time, where it may pass a program over.
 local IN_KERNEL = { kprobe = true, kretprobe = true, fentry = true, fexit = true, tracepoint = true, rawtracepoint = true, tp_btf = true }
 
@@ -33,7 +36,7 @@ local EXAMPLE = {
   fentry = "vfs_read", fexit = "vfs_read", tracepoint = "sched:sched_switch", rawtracepoint = "sched_switch", tp_btf = "sched_switch", perf = "cpu-clock",
 }
 
-local KINDS = "uprobe, uretprobe, uprobe.session, usdt, kprobe, kretprobe, fentry, fexit, tracepoint, raw_tp, tp_btf and perf_event"
+local KINDS = "uprobe, uretprobe, uprobe.session, usdt, kprobe, kretprobe, ksyscall, kretsyscall, fentry, fexit, tracepoint, raw_tp, tp_btf and perf_event"
 
 -- kernel's type of map → the script's object
 local MAPS = {
@@ -169,12 +172,16 @@ end
 
 local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
 
--- Programs of ours ask themselves for what the kernel cannot keep from them; others do not.
-local function warn_of_others(o, program, kind)
-  local narrowed = options.follow or options.comms or options.cgroup or #core.target.tids() > 0
-  if narrowed or (#core.target.pids() > 0 and not core.probe.filters(kind)) then
+-- Programs of ours ask themselves for what the kernel cannot keep from them; others do not. KEPT: the kernel keeps other processes from PROGRAM,
+-- THREADS: other threads, too.
+local function warn_of_others(o, program, kept, threads)
+  local narrowed = options.follow or options.comms or options.cgroup or (not threads and #core.target.tids() > 0)
+  if narrowed or (#core.target.pids() > 0 and not kept) then
     loop.warn(("object %s: program %s: it is also hit by processes and threads that are not traced: %s"):format(o.path, program.name,
-              narrowed and "--follow, --tid, --comm and --cgroup mean nothing to it" or "this kernel does not keep them apart"))
+              narrowed and "--follow, --tid, --comm and --cgroup mean nothing to it" or
+              program.kind == "perf" and "its event is taken on each CPU, whoever runs there" or
+              IN_KERNEL[program.kind] and "the kernel runs it for whoever comes by; it can ask for the process itself (bpf_get_current_pid_tgid)" or
+              "this kernel does not keep them apart"))
   end
 end
 
@@ -188,7 +195,7 @@ local function of_functions(kind)
     local cookie = number_option(o, given, "cookie", 0, 65535) or 0
     local sites = attach_one(o, program, spec, program.kind, core.probe.resolve, spec, slide, kind ~= "entry")
     return function(fd)
-      warn_of_others(o, program, kind)
+      warn_of_others(o, program, core.probe.filters(kind))
       return { attach_one(o, program, spec, program.kind, core.probe.attach, kind, fd, cookie, sites) }
     end
   end
@@ -231,7 +238,7 @@ function HOW.usdt(o, program, spec, given)
   local found = attach_one(o, program, spec, "usdt", core.usdt.find, spec)
   return function(fd)
     local links = {}
-    warn_of_others(o, program, "entry")
+    warn_of_others(o, program, core.probe.filters "entry")
     for i, probe in ipairs(found) do
       local number = o.usdt_count
       o.usdt_count = number + 1
@@ -249,6 +256,7 @@ local function of_kernel(place)
     core.probe.check_kernel(what)
     local functions = attach_one(o, program, spec, program.kind, core.probe.resolve_kernel, spec)
     return function(fd)
+      warn_of_others(o, program)
       local link, left_out = attach_one(o, program, spec, program.kind, core.probe.attach_kernel, place, fd, cookie, functions)
       if left_out > 0 then loop.warn(("%s: the kernel permits no probe on %d of %d functions"):format(what, left_out, #functions:list())) end
       return { link }
@@ -259,18 +267,27 @@ HOW.kprobe, HOW.kretprobe = of_kernel "entry", of_kernel "return"
 
 local function by_trampoline(o, program, spec)
   if program.kind ~= "tp_btf" then core.probe.check_kernel(("object %s: program %s, %s %s"):format(o.path, program.name, program.kind, spec), true) end
-  return function(fd) return { attach_one(o, program, spec, program.kind, core.probe.attach_trampoline, fd, spec) } end
+  return function(fd)
+    warn_of_others(o, program)
+    return { attach_one(o, program, spec, program.kind, core.probe.attach_trampoline, fd, spec) }
+  end
 end
 HOW.fentry, HOW.fexit, HOW.tp_btf = by_trampoline, by_trampoline, by_trampoline
 
 function HOW.tracepoint(o, program, spec)
   local found = attach_one(o, program, spec, "tracepoint", core.tracepoint.find, (spec:gsub("/", ":")))
-  return function(fd) return { attach_one(o, program, spec, "tracepoint", found.attach, found, fd) } end
+  return function(fd)
+    warn_of_others(o, program)
+    return { attach_one(o, program, spec, "tracepoint", found.attach, found, fd) }
+  end
 end
 
 function HOW.rawtracepoint(o, program, spec)
   attach_one(o, program, spec, "raw_tp", core.kernel.rawtracepoint, spec)
-  return function(fd) return { attach_one(o, program, spec, "raw_tp", core.kernel.attach_rawtracepoint, fd, spec) } end
+  return function(fd)
+    warn_of_others(o, program)
+    return { attach_one(o, program, spec, "raw_tp", core.kernel.attach_rawtracepoint, fd, spec) }
+  end
 end
 
 function HOW.perf(o, program, spec, given)
@@ -278,7 +295,11 @@ function HOW.perf(o, program, spec, given)
   if not what then fail(o, "program %s, perf %s: %s", program.name, spec, message) end
   what.hertz, what.period = number_option(o, given, "hertz", 1, 1000000), number_option(o, given, "period", 1, 2 ^ 53)
   if not what.hertz == not what.period then fail(o, "program %s, perf %s: how often? Options: { hertz = 99 } or { period = 1 }", program.name, spec) end
-  return function(fd) return { attach_one(o, program, spec, "perf", core.probe.attach_event, fd, what) } end
+  return function(fd)
+    local kept = core.event.in_threads(what)
+    warn_of_others(o, program, kept, kept)
+    return { attach_one(o, program, spec, "perf", core.probe.attach_event, fd, what) }
+  end
 end
 
 local OPTIONS = { uprobe = { slide = true, cookie = true }, usdt = { cookie = true }, kprobe = { cookie = true }, perf = { hertz = true, period = true } }
@@ -302,6 +323,7 @@ local function declare(o, program, spec, given)
   if options.cpus and kind ~= "perf" then fail(o, "program %s: --cpu is for what samples and counts: of an object, its perf_event programs", program.name) end
   if o.loaded then fail(o, "program %s: the object is loaded; its programs are attached before that, in one setup", program.name) end
   local sleepable = prefix:find "%.s$" ~= nil
+  if prefix:find "^k%a*syscall$" then spec = CALL .. spec end
   local attach = HOW[kind](o, program, spec, given)
   local function_name = (kind == "fentry" or kind == "fexit" or kind == "tp_btf") and spec or nil
   o.guest:prepare(program.name, kind, sleepable, function_name)
