@@ -7,6 +7,7 @@ local loop    = require "uplua.loop"
 local object  = require "uplua.object"
 local options = require "uplua.options"
 local output  = require "uplua.output"
+local text    = require "uplua.text"
 local timing  = require "uplua.timing"
 local waiting = require "uplua.waiting"
 local who     = require "uplua.who"
@@ -389,8 +390,25 @@ function setup.attached() return #attached + #late > 0 end
 -- Forgets the probes that were declared and not committed.
 function setup.discard() pending, guests = {}, {} end
 
+-- Warns of files that were changed while probes stood in them.
+local function warn_changed()
+  local told = {}
+  for _, link in ipairs(attached) do
+    for _, file in ipairs(link:changed()) do
+      local name = text.escape(file.name)
+      if not told[name] and file.written then
+        loop.warn(name .. " was written to while it was probed: its code may have moved away from under the probes, which can harm what has it mapped: restart that")
+      elseif not told[name] and who.is_open() then
+        loop.warn(name .. " was replaced by another file while it was probed: what has been started since runs that one, and was not seen")
+      end
+      told[name] = true
+    end
+  end
+end
+
 -- Detaches all probes. Maps stay readable.
 function setup.close()
+  warn_changed()
   timing.mark "detach"
   core.probe.close(attached)
   timing.mark "detached"

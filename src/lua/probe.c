@@ -310,6 +310,27 @@ static int probe_attach_event(lua_State *L)
     return 1;
 }
 
+/* link:changed() → { { name, written }, … }: files in which it has probes, and whose names mean other files by now, or that were WRITTEN to */
+static int link_changed(lua_State *L)
+{
+    struct lua_link *self = luaL_checkudata(L, 1, LINK);
+    enum stamp_change change = STAMP_SAME;
+    const char *name;
+    int count = 0;
+    lua_newtable(L); /* list */
+    for (size_t i = 0; self->link && (name = probe_file(self->link, i, &change)); i++) {
+        if (change == STAMP_SAME)
+            continue;
+        lua_createtable(L, 0, 2); /* list file */
+        lua_pushstring(L, name);
+        lua_setfield(L, -2, "name");
+        lua_pushboolean(L, change == STAMP_WRITTEN);
+        lua_setfield(L, -2, "written");
+        lua_rawseti(L, -2, ++count);
+    }
+    return 1;
+}
+
 /* link:refused() → { function, … } that the kernel puts no probe on */
 static int link_refused(lua_State *L)
 {
@@ -458,7 +479,7 @@ int probe_open_lua(lua_State *L)
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { "files", sites_files }, { NULL, NULL } };
     static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { NULL, NULL } };
-    static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { NULL, NULL } };
+    static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { "changed", link_changed }, { NULL, NULL } };
     core_new_class(L, SITES, site_methods, sites_gc);
     core_new_class(L, KERNEL_SITES, kernel_methods, kernel_sites_gc);
     core_new_class(L, LINK, link_methods, link_close);

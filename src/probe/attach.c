@@ -54,6 +54,9 @@ static int failed(int code, const struct site *site, struct error *err)
         return error_set(err, code, "cannot attach to %s: %s is gone", site->function, where);
     case -ESRCH:
         return error_set(err, code, "cannot attach to %s in %s: the process has exited", site->function, where);
+    case -ESTALE:
+        return error_set(err, code, "cannot attach to %s: %s was replaced by another file while the probes were being set; run uplua again",
+                         site->function, where);
     case -EIO:
         return error_set(err, code, "cannot attach to %s: the kernel puts no probes into files of the filesystem of %s",
                          site->function, where);
@@ -197,7 +200,7 @@ static int attach_perf(const struct attach *attach, const struct site *sites, si
     return 0;
 }
 
-static int attach_file(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
+static int attach_places(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
 {
     if (attach->kind != ATTACH_SESSION && !feature_available(FEATURE_UPROBE_MULTI))
         return attach_perf(attach, sites, count, err);
@@ -207,6 +210,16 @@ static int attach_file(const struct attach *attach, const struct site *sites, si
     int result = attach_multi(attach, sites, words, count, err);
     free(words);
     return result;
+}
+
+/* The kernel has opened the path anew: where the file was replaced since the sites were found, other instructions are there. */
+static int attach_file(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
+{
+    int result = attach_places(attach, sites, count, err);
+    if (result < 0)
+        return result;
+    result = link_file(attach->link, sites);
+    return result < 0 ? failed(result, sites, err) : 0;
 }
 
 /*

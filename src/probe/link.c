@@ -44,8 +44,39 @@ const char *probe_refused(const struct probe_link *link, size_t number)
     return number < link->refused_count ? link->refused[number] : NULL;
 }
 
+int link_file(struct probe_link *link, const struct site *site)
+{
+    struct stamp stamp;
+    if (stamp_take(site->path, &stamp) < 0)
+        return 0; /* its process has exited, or it was deleted: the probes have the file */
+    if (site->inode && (stamp.device != site->device || stamp.inode != site->inode))
+        return -ESTALE;
+    struct probed_file *files = realloc(link->files, (link->file_count + 1) * sizeof *files);
+    if (!files)
+        return -ENOMEM;
+    link->files = files;
+    struct probed_file *file = &files[link->file_count];
+    *file = (struct probed_file){.path = strdup(site->path), .name = strdup(site->module), .stamp = stamp};
+    link->file_count++;
+    return file->path && file->name ? 0 : -ENOMEM;
+}
+
+const char *probe_file(const struct probe_link *link, size_t number, enum stamp_change *change)
+{
+    if (number >= link->file_count)
+        return NULL;
+    const struct probed_file *file = &link->files[number];
+    *change = stamp_compare(&file->stamp, file->path);
+    return file->name;
+}
+
 static void link_free(struct probe_link *link)
 {
+    for (size_t i = 0; i < link->file_count; i++) {
+        free(link->files[i].path);
+        free(link->files[i].name);
+    }
+    free(link->files);
     for (size_t i = 0; i < link->refused_count; i++)
         free(link->refused[i]);
     free(link->refused);

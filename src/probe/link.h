@@ -11,6 +11,11 @@ struct probe_link {
     size_t count, capacity;
     char **refused; /* functions that the kernel puts no probe on, malloc'd */
     size_t refused_count;
+    struct probed_file {
+        char *path, *name; /* as a site's path and module, malloc'd */
+        struct stamp stamp;
+    } *files;
+    size_t file_count;
 };
 
 /* Adds FD to LINK, which takes it over: closed where that fails. 0 or -ENOMEM. */
@@ -18,5 +23,8 @@ int link_keep(struct probe_link *link, int fd);
 
 /* Notes that the kernel puts no probe on FUNCTION. 0 or -ENOMEM. */
 int link_refuse(struct probe_link *link, const char *function);
+
+/* Notes the file of SITE, in which LINK has probes now. 0, -ESTALE if it is not the one that the site was found in, or -ENOMEM. */
+int link_file(struct probe_link *link, const struct site *site);
 
 #endif

@@ -336,6 +336,8 @@ int lookup_append(const struct binary *binary, const char *text, const char *fun
     struct site site = {
         .path = module->path,
         .module = module->name,
+        .device = module->device,
+        .inode = module->inode,
         .function = (char *)function,
         .offset = offset,
         .address = address,
