@@ -190,7 +190,9 @@ check: tests
 
 # With UPLUA_LONG in the environment, tests that compare with other programs do so with more of them.
 .PHONY: test-long
-test-long: tests
+test-long:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install long
+	@$(MAKE) --no-print-directory tests
 	@UPLUA_LONG=1 BUILD=build tools/test.sh $(shell grep -l UPLUA_LONG tests/c/*_test.c tests/lua/*_test.lua)
 
 asan: | $(CHECKED)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # tools/deps.sh check     names the packages that the build and the tests need and that are missing; fails if there are any
 # tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` compares with,
-#                         `install vm` also what `make test-vm` boots another kernel with, `install browser` and `install debugger`
-#                         what `make test-browser` and `make test-debugger` need; `check aarch64` and `install vm-aarch64` ask what
+#                         `install vm` also what `make test-vm` boots another kernel with, `install browser`, `install debugger`
+#                         and `install long` what `make test-browser`, `make test-debugger` and `make test-long` need; `check aarch64` and `install vm-aarch64` ask what
 #                         builds with ARCH=aarch64 need, and what boots such a machine
 # Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X. "f X": the file X.
 # "lua X": LuaJIT finds the module X.
@@ -36,10 +36,12 @@ llvm                cmd llvm-strip
 perl                cmd prove
 xz-utils            cmd xz
 elfutils            cmd eu-addr2line
+python3             f   /usr/bin/python3.11
 END
     [ "$for_what" != bench ] || printf '%s cmd %s\n' bpftrace bpftrace strace strace linux-perf perf
     [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \
         sqlite3 sqlite3 postgresql psql git git openssl openssl procps pgrep
+    [ "$for_what" != long ] || printf '%s cmd %s\n' redis-server redis-server redis-tools redis-benchmark postgresql psql
     [ "$for_what" != browser ] || echo "chromium cmd chromium"
     case $for_what in
     *aarch64*) printf '%s cmd %s\n' gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc g++-aarch64-linux-gnu aarch64-linux-gnu-g++ ;;

@@ -231,31 +231,6 @@ for _, case in ipairs(tap.fewer({
 end
 os.remove(damaged)
 
--- --- Debian's programs ---
-
-local PYTHON = "/usr/bin/python3.11"
-local python = io.open(PYTHON)
-if python then
-  python:close()
-  write [[
-local imports, collections = up.count(), up.count()
-up.usdt("python:import-find-load-*", function(e) imports[{ up.str(e.arg0), e.nargs }]:inc() end)
-up.usdt("python:gc__start", function(e) collections[e.arg0]:inc() end)
-up.at_exit(function()
-  local seen = {}
-  for key, count in imports:pairs() do
-    local name, nargs = key[1], key[2]
-    if name == "colorsys" then seen[nargs] = count end
-  end
-  print("imports", seen[1], seen[2])
-  print("collections", collections[1])
-end)
-]]
-  run = target.uplua(script .. " -- " .. PYTHON .. [[ -I -S -c 'import gc, colorsys
-for i in range(101): gc.collect(1)']])
-  is(run.out, "imports\t1\t1\ncollections\t101\n", "python3.11: behind semaphores, strings, an argument on the stack")
-  is(run.err, "tracing\n", "python3.11: nothing is lost")
-end
 target.done()
 os.remove(script)
 tap.done_testing()
