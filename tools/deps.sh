@@ -37,6 +37,8 @@ perl                cmd prove
 xz-utils            cmd xz
 elfutils            cmd eu-addr2line
 python3             f   /usr/bin/python3.11
+dwz                 cmd dwz
+libc6-dbg           f   /usr/share/doc/libc6-dbg
 END
     [ "$for_what" != bench ] || printf '%s cmd %s\n' bpftrace bpftrace strace strace linux-perf perf
     [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \

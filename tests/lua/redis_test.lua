@@ -2,14 +2,11 @@
 local tap = require "tap"
 local target = require "target"
 
-if os.execute "command -v redis-server redis-benchmark redis-cli >/dev/null" ~= 0 then
-  print "1..0 # SKIP there is no redis-server"
-  os.exit(0)
-end
 if not os.getenv "UPLUA_LONG" then
   print "1..0 # SKIP it takes longer than others: make test-long"
   os.exit(0)
 end
+assert(os.execute "command -v redis-server redis-benchmark redis-cli >/dev/null" == 0, "this needs Debian's packages redis-server and redis-tools")
 if os.getenv "UPLUA_WITHOUT" then
   print "1..0 # SKIP each function is a perf event here, and takes the kernel 20 ms"
   os.exit(0)
