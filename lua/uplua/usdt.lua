@@ -1,9 +1,19 @@
 -- USDT probes: places that a program's authors have marked, with arguments.
 local core  = require "uplua.core"
+local loop  = require "uplua.loop"
 local setup = require "uplua.setup"
 local waiting = require "uplua.waiting"
 
 local usdt = {}
+
+-- A guarded probe is passed only where the kernel has told the program that somebody traces.
+local function check_semaphore(spec, probe)
+  if not probe.semaphore then return end
+  for _, pid in ipairs(core.usdt.unraised(probe.sites)) do
+    loop.warn(("usdt %s: process %d has made its semaphore unwritable, by which the kernel tells it that somebody traces: %s:%s is not passed there unless it is traced otherwise"):format(
+              spec, pid, probe.provider, probe.name))
+  end
+end
 
 local function declare(spec, found, handler)
   for _, probe in ipairs(found) do
@@ -13,6 +23,7 @@ local function declare(spec, found, handler)
         local attached, result = pcall(core.probe.attach, "entry", program.fd, program.cookie, probe.sites)
         if not attached then error("usdt " .. result, 0) end
         link(result)
+        check_semaphore(spec, probe)
       end,
     }
   end

@@ -6,6 +6,7 @@
 #include "lua/core.h"
 #include "lua/sites.h"
 #include "lua/target.h"
+#include "probe/semaphore.h"
 #include "probe/usdt.h"
 
 #define PROBES "uplua.usdt"
@@ -129,6 +130,26 @@ static int usdt_list_lua(lua_State *L)
     return push_probes(L, self);
 }
 
+/* usdt.unraised(sites) → { pid, … }: processes of the target in which a semaphore of SITES, which are attached to, is still 0 */
+static int usdt_unraised(lua_State *L)
+{
+    const struct sites *sites = sites_at(L, 1);
+    const struct target *target = lua_target(L);
+    int count = 0;
+    lua_newtable(L); /* list */
+    for (size_t i = 0; sites && i < target->count; i++)
+        for (size_t s = 0; s < sites->count; s++) {
+            if (s && sites->items[s].semaphore == sites->items[s - 1].semaphore) /* all are of one file */
+                continue;
+            if (semaphore_is_down(&sites->items[s], target->pids[i])) {
+                lua_pushinteger(L, target->pids[i]);
+                lua_rawseti(L, -2, ++count);
+                break;
+            }
+        }
+    return 1;
+}
+
 static int probes_gc(lua_State *L)
 {
     struct lua_probes *self = luaL_checkudata(L, 1, PROBES);
@@ -140,7 +161,7 @@ static int probes_gc(lua_State *L)
 
 int usdt_open_lua(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "find", usdt_find_lua }, { "list", usdt_list_lua }, { NULL, NULL } };
+    static const luaL_Reg functions[] = { { "find", usdt_find_lua }, { "list", usdt_list_lua }, { "unraised", usdt_unraised }, { NULL, NULL } };
     static const luaL_Reg no_methods[] = { { NULL, NULL } };
     core_new_class(L, PROBES, no_methods, probes_gc);
     lua_newtable(L);

@@ -8,8 +8,7 @@
 #include "probe/variable.h"
 #include "sym/maps.h"
 
-/* True if MAPPING is of the file of SITE. */
-static bool is_of(const struct mapping *mapping, const struct site *site, const struct stat *stat)
+bool address_is_of(const struct mapping *mapping, const struct site *site, const struct stat *stat)
 {
     if (!mapping->inode || !mapping->path)
         return false;
@@ -26,7 +25,7 @@ static int find_mapped(const struct maps *maps, const struct site *site, pid_t p
     for (size_t i = 0; i < maps->count; i++) {
         const struct mapping *mapping = &maps->items[i];
         uint64_t size = mapping->end - mapping->start;
-        if (mapping->executable && is_of(mapping, site, &file) && site->offset >= mapping->offset &&
+        if (mapping->executable && address_is_of(mapping, site, &file) && site->offset >= mapping->offset &&
             site->offset - mapping->offset < size) {
             *address = mapping->start + (site->offset - mapping->offset);
             return 0;

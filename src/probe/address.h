@@ -2,9 +2,13 @@
 #ifndef UPLUA_PROBE_ADDRESS_H
 #define UPLUA_PROBE_ADDRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
+#include "probe/probe.h"
+#include "sym/maps.h"
 #include "sys/error.h"
 
 /*
@@ -13,5 +17,8 @@
  * or variable, or one that is not mapped, or several of that name.
  */
 int probe_address(const char *spec, pid_t pid, uint64_t *address, struct error *err);
+
+/* True if MAPPING is of the file of SITE, of which stat says FILE. */
+bool address_is_of(const struct mapping *mapping, const struct site *site, const struct stat *file);
 
 #endif

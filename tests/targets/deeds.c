@@ -4,6 +4,7 @@
  *   deeds NAME         4 threads, T from 0 on, called "NAME-T", do the deeds below 101 times; then main starts the child `deeds NAME child`, which does
  *                      the same, waits for it and prints "done"
  *   deeds NAME wait    the threads are there when it prints "ready" and waits for a byte; after "done" it waits for the end of its input
+ *   deeds NAME sealed  the same, but the page with the semaphore cannot be written to any more
  *
  * The deed I, from 1 on, of thread T:
  *   deed(I, T) is called, and returns I + T
@@ -17,6 +18,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +35,10 @@
 enum { THREADS = 4, TIMES = 101, PAGE = 4096, COMPUTE_MS = 40 };
 #define REGION ((char *)0x230000000000)
 
-__attribute__((section(".probes"), used)) volatile unsigned short app_guarded_semaphore;
+__attribute__((section(".probes"), used, aligned(PAGE))) struct {
+    volatile unsigned short count;
+    char rest[PAGE - sizeof(unsigned short)];
+} app_guarded_semaphore;
 volatile long watched;
 static pthread_barrier_t there, start;
 static const char *name;
@@ -41,7 +46,7 @@ static const char *name;
 NOINLINE long deed(long i, long thread)
 {
     __asm__ volatile(USDT("app", "deed", "-8@%0 -8@%1")::"nor"(i), "nor"(thread));
-    if (app_guarded_semaphore)
+    if (app_guarded_semaphore.count)
         __asm__ volatile(USDT_GUARDED("app", "guarded", "app_guarded_semaphore", "-8@%0 -8@%1")::"nor"(i), "nor"(thread));
     return i + thread;
 }
@@ -98,7 +103,10 @@ int main(int argc, char **argv)
         if (pthread_create(&threads[i], NULL, work, (void *)i))
             return 1;
     pthread_barrier_wait(&there);
-    if (!strcmp(word, "wait")) {
+    bool sealed = !strcmp(word, "sealed"), waits = sealed || !strcmp(word, "wait");
+    if (sealed && mprotect(&app_guarded_semaphore, PAGE, PROT_READ))
+        return 1;
+    if (waits) {
         say("ready");
         if (read(0, &byte, 1) != 1)
             return 1;
@@ -116,7 +124,7 @@ int main(int argc, char **argv)
     if (wait(&status) < 0 || status)
         return 1;
     say("done");
-    while (!strcmp(word, "wait") && read(0, &byte, 1) > 0)
+    while (waits && read(0, &byte, 1) > 0)
         continue;
     return 0;
 }
