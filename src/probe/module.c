@@ -55,6 +55,9 @@ void modules_free(struct modules *modules)
         free(modules->items[i].name);
     }
     free(modules->items);
+    for (size_t i = 0; i < modules->unreached_count; i++)
+        free(modules->unreached[i]);
+    free(modules->unreached);
     memset(modules, 0, sizeof *modules);
 }
 
@@ -67,6 +70,31 @@ struct line {
 static bool same_file(const char *path, const struct stat *wanted, struct stat *st)
 {
     return stat(path, st) == 0 && st->st_dev == wanted->st_dev && st->st_ino == wanted->st_ino;
+}
+
+/* Cuts off what the kernel writes behind the name of a file that has no name any more. False: it has one. */
+static bool cut_deleted(char *path)
+{
+    size_t length = strlen(path), suffix = strlen(DELETED);
+    bool deleted = length > suffix && strcmp(path + length - suffix, DELETED) == 0;
+    if (deleted)
+        path[length - suffix] = '\0';
+    return deleted;
+}
+
+static int add_unreached(struct modules *modules, const char *name)
+{
+    for (size_t i = 0; i < modules->unreached_count; i++)
+        if (strcmp(modules->unreached[i], name) == 0)
+            return 0;
+    if (modules->unreached_count >= MAX_MODULES)
+        return -E2BIG;
+    char **names = realloc(modules->unreached, (modules->unreached_count + 1) * sizeof *names);
+    if (!names)
+        return -ENOMEM;
+    modules->unreached = names;
+    names[modules->unreached_count] = strdup(name);
+    return names[modules->unreached_count] ? (modules->unreached_count++, 0) : -ENOMEM;
 }
 
 /*
@@ -84,6 +112,8 @@ static int add_mapped(struct modules *modules, pid_t pid, const struct line *lin
     struct stat wanted, st;
     if (stat(mapping, &wanted) < 0) {
         /* Without the privilege for map_files: the name has to do. The mapping may also be gone by now. */
+        if (errno != ENOENT && stat(rooted, &st) < 0 && cut_deleted(line->path))
+            return add_unreached(modules, line->path);
         return stat(rooted, &st) == 0 && S_ISREG(st.st_mode) ? add_file(modules, rooted, line->path, &st) : 0;
     }
     if (!S_ISREG(wanted.st_mode))
@@ -92,9 +122,7 @@ static int add_mapped(struct modules *modules, pid_t pid, const struct line *lin
         return add_file(modules, rooted, line->path, &st);
     if (same_file(line->path, &wanted, &st))
         return add_file(modules, line->path, line->path, &st);
-    size_t length = strlen(line->path), suffix = strlen(DELETED);
-    if (length > suffix && strcmp(line->path + length - suffix, DELETED) == 0)
-        line->path[length - suffix] = '\0';
+    cut_deleted(line->path);
     return add_file(modules, mapping, line->path, &wanted);
 }
 

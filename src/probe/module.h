@@ -18,6 +18,8 @@ struct module {
 struct modules {
     struct module *items;
     size_t count;
+    char **unreached; /* names of files that a process has mapped, that were deleted or replaced since, and that only root gets at */
+    size_t unreached_count;
 };
 
 /*
@@ -29,7 +31,7 @@ void modules_free(struct modules *modules);
 
 /*
  * The executable files that process PID has mapped, its program first. A file that was deleted or replaced since is
- * reached through /proc/PID/map_files.
+ * reached through /proc/PID/map_files, which needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE: without, it is UNREACHED.
  */
 int modules_of_process(pid_t pid, struct modules *modules, struct error *err);
 

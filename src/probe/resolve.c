@@ -209,12 +209,30 @@ static int no_binary(const struct place *place, const struct spec *spec, struct 
                      spec->text, where, spec->binary, names);
 }
 
+/* What BINARY, a path or a name, means of the files that PLACE has mapped and that cannot be reached; NULL: none. */
+static const char *find_unreached(const struct place *place, const char *binary)
+{
+    char *own = strchr(binary, '/') && binary[0] != '/' ? absolute(binary) : NULL;
+    const char *path = own ? own : binary, *found = NULL;
+    for (size_t i = 0; i < place->modules.unreached_count && !found; i++) {
+        const char *name = place->modules.unreached[i], *file = path_basename(name);
+        if (strchr(binary, '/') ? !strcmp(name, path) : !strcmp(file, binary) || library_matches(file, binary))
+            found = name;
+    }
+    free(own);
+    return found;
+}
+
 /* Appends to FOUND the file or files that the spec's binary means in PLACE. */
 static int find_binary(const struct place *place, const struct spec *spec, struct modules *found, struct error *err)
 {
     const char *binary = spec->binary;
+    const char *unreached = find_unreached(place, binary);
     struct modules here = {0};
     int result;
+    if (unreached)
+        return error_set(err, -EPERM, "%s: process %d has mapped %s, which was deleted or replaced since: to reach the file that it has needs "
+                         "CAP_SYS_ADMIN; run uplua as root", spec->text, (int)place->pid, unreached);
     if (strchr(binary, '/')) {
         result = find_path(place, binary, &here);
     } else {

@@ -36,5 +36,36 @@ for _, case in ipairs {
   is(run.status, 1, ("with %s: %s"):format(case[1] ~= "" and case[1] or "nothing", case[2]))
   like(run.err, case[3], case[3])
 end
+-- What is mapped of a file that was replaced is reached through /proc/PID/map_files, which is for root alone: what now has its name is not probed
+-- in its place.
+local set = "-all,+bpf,+perfmon"
+run = target.shell(([[
+  set -m
+  mkdir "$D/a"
+  trap 'rm -rf "$D/a"' EXIT
+  cp uplua build/targets/plugin build/targets/libplugin.so "$D/a/"
+  cp build/targets/libplugin.so "$D/a/other.so"
+  chmod 755 "$D" && chown -R 65534:65534 "$D/a"
+  mkfifo "$D/in" && chown 65534:65534 "$D/in"
+  cd "$D/a" || exit 96
+  setpriv --reuid 65534 --regid 65534 --clear-groups ./plugin ./libplugin.so <"$D/in" >"$D/target" & program=$!
+  exec 7>"$D/in"
+  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  printf x >&7
+  until grep -q loaded "$D/target"; do kill -0 $program || exit 98; sleep 0.01; done
+  mv other.so libplugin.so
+  for spec in libplugin:plugged "$D/a/libplugin.so:plugged" ./libplugin.so:plugged; do
+    setpriv --bounding-set=%s --inh-caps=%s --ambient-caps=%s --reuid 65534 --regid 65534 --clear-groups ./uplua -e "uprobe('$spec', function(e) end)" -- $program
+    echo "$program $?" >>"$D/out"
+  done 2>>"$D/err" </dev/null
+  exec 7>&-
+  wait]]):format(set, set, set))
+local pid, wanted = run.out:match "^(%d+) 1\n%1 1\n%1 1\n$", ""
+for _, spec in ipairs { "libplugin", "/libplugin.so", "./libplugin.so" } do
+  wanted = wanted .. ("uplua: -e:1: uprobe %s:plugged: process %s has mapped /libplugin.so, which was deleted or replaced since: to reach the file that it has needs " ..
+                      "CAP_SYS_ADMIN; run uplua as root\n  -e:1: in the main chunk\n"):format(spec, tostring(pid))
+end
+is((run.err:gsub("/tmp/[^/]*/a/", "/")), wanted, "a library that was replaced since it was loaded: by its name, and by its path")
+
 target.done()
 tap.done_testing()
