@@ -80,9 +80,21 @@ local function warn_skipped(kind, name, skipped)
   loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s"):format(kind, name, #skipped, table.concat(reasons, "\n  ")))
 end
 
+-- Warns of return probes at the sites of LIST that exceptions may meet.
+function setup.warn_unwound(kind, name, list)
+  local count, one = 0, nil
+  for _, site in ipairs(list) do
+    if site.unwound then count, one = count + 1, one or site end
+  end
+  if count == 0 then return end
+  loop.warn(("%s %s: %s has code for exceptions: one that passes through %s while its return is probed ends the program"):format(kind, name,
+            text.escape(one.module), count == 1 and text.escape(one.name) or ("one of %d functions"):format(count)))
+end
+
 local function declare_at(kind, name, handler, sites)
   local list, skipped = sites:list()
   warn_skipped(kind, name, skipped)
+  setup.warn_unwound(kind, name, list)
   for _, site in ipairs(list) do
     if site.of_go ~= list[1].of_go then
       error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own"):format(kind, name,

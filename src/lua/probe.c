@@ -138,7 +138,7 @@ static void set_string(lua_State *L, const char *name, const char *value)
 
 /*
  * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid, why,
- * jumped_to, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that is not probed
+ * jumped_to, unwound, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that is not probed
  */
 static int sites_list(lua_State *L)
 {
@@ -146,7 +146,7 @@ static int sites_list(lua_State *L)
     lua_createtable(L, (int)sites->count, 0); /* list */
     for (size_t i = 0; i < sites->count; i++) {
         const struct site *site = &sites->items[i];
-        lua_createtable(L, 0, 10); /* list site */
+        lua_createtable(L, 0, 13); /* list site */
         set_string(L, "path", site->path);
         set_string(L, "module", site->module);
         set_string(L, "function", site->function);
@@ -160,6 +160,8 @@ static int sites_list(lua_State *L)
         set_string(L, "why", site->why);
         lua_pushboolean(L, site->jumped_to); /* list site jumped_to */
         lua_setfield(L, -2, "jumped_to");
+        lua_pushboolean(L, site->unwound);
+        lua_setfield(L, -2, "unwound");
         lua_pushboolean(L, site->of_go);
         lua_setfield(L, -2, "of_go");
         lua_pushboolean(L, site->is_exit);

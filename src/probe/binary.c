@@ -180,3 +180,25 @@ bool binary_is_go(const struct binary *binary)
     return elffile_section(elf, SHT_NULL, ".gopclntab") || elffile_section(elf, SHT_NULL, ".go.buildinfo") ||
            elffile_section(elf, SHT_NULL, ".data.rel.ro.gopclntab");
 }
+
+/* True if NAME is among the names, each ended by a NUL, or by the '@' of a version, of the symbols in the section of TYPE. */
+static bool has_name(const struct binary *binary, unsigned type, const char *name)
+{
+    const struct elffile *elf = &binary->elf;
+    const Elf64_Shdr *section = elffile_section(elf, type, NULL);
+    size_t size = 0, length = strlen(name);
+    char *names = section && section->sh_link < elf->section_count ? binary_section(binary, &elf->sections[section->sh_link], &size) : NULL;
+    bool found = false;
+    for (char *at = names; at && !found && (at = memmem(at, size - (size_t)(at - names), name, length)); at++)
+        found = (at == names || !at[-1]) && (!at[length] || at[length] == '@');
+    free(names);
+    return found;
+}
+
+bool binary_unwinds(const struct binary *binary)
+{
+    /* A static program has the unwinder's own functions for the sake of threads that are cancelled. */
+    return has_name(binary, SHT_DYNSYM, "_Unwind_Resume") || has_name(binary, SHT_DYNSYM, "_Unwind_RaiseException") ||
+           has_name(binary, SHT_DYNSYM, "__cxa_throw") || has_name(binary, SHT_DYNSYM, "__cxa_rethrow") ||
+           has_name(binary, SHT_SYMTAB, "__cxa_throw") || has_name(binary, SHT_SYMTAB, "__cxa_rethrow");
+}

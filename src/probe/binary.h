@@ -37,6 +37,12 @@ int binary_offset(const struct binary *binary, uint64_t address, uint64_t *offse
 /* True for programs of the Go tool chain, which do not survive a hijacked return address. */
 bool binary_is_go(const struct binary *binary);
 
+/*
+ * True if it has code that exceptions of C++, or panics of Rust, begin in or pass through with something to clean up: it uses the unwinder by its
+ * symbols. Of stripped static programs that is not known: false.
+ */
+bool binary_unwinds(const struct binary *binary);
+
 /* A function's symbol. */
 struct function {
     const char *name; /* NAME_LENGTH characters, without "@VERSION"; gone after the visit */

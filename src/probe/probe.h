@@ -27,6 +27,7 @@ struct site {
     bool jumped_to;   /* it begins what is not called but jumped to, with a frame that is under way */
     unsigned slid;    /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
     uint64_t semaphore; /* file offset of a 16-bit counter that the kernel keeps above 0 in processes that are traced; 0: none */
+    bool unwound;     /* a return probe: exceptions may pass through the code of its file, and meet the probe's return address */
     bool of_go;       /* in a program of Go, whose functions are called in another way than C's */
     bool is_exit;     /* one of the instructions that the function returns by (probe/exits.h) */
     const char *why;  /* it stands there, for people; NULL: nothing to say. Static */

@@ -313,7 +313,11 @@ static int resolve_one(const char *text, const struct target *target, struct sit
             error_prefix(err, "%s: ", spec.text);
             break;
         }
+        size_t first = list->count;
         result = lookup_sites(binary, &spec, list, err);
+        bool unwound = result == 0 && list->at_return && list->count > first && !binary_is_go(binary) && binary_unwinds(binary);
+        for (; unwound && first < list->count; first++)
+            list->items[first].unwound = true;
         binary_close(binary);
     }
     if (result == 0 && list->count > MAX_SITES)

@@ -2,7 +2,7 @@
 TARGETS := $(filter-out $(OUT)/targets/lib%,$(TARGETS)) $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
-           $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/pads $(OUT)/targets/pads-clang \
+           $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/unwound $(OUT)/targets/pads $(OUT)/targets/pads-clang \
            $(OUT)/targets/typed-clang $(OUT)/targets/typed-split $(OUT)/targets/typed-plain \
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
@@ -85,6 +85,10 @@ $(OUT)/targets/throws: tests/targets/throws.cc | $(CHECKED)
 	$(call say,CXX,$<) $(CXX) -O1 -g -Wall -Wextra -o $@ $<
 
 $(OUT)/targets/pads: tests/targets/pads.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$<) $(CXX) $(patsubst -std=%,,$(CHAIN_FLAGS)) -o $@ $<
+
+$(OUT)/targets/unwound: tests/targets/unwound.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) $(patsubst -std=%,,$(CHAIN_FLAGS)) -o $@ $<
 
