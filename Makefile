@@ -6,6 +6,7 @@
 # make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
 # make fuzz-compiler N=10000 SEED=1   random handlers in the kernel, the reference interpreter and LuaJIT
 # make test-debugger compares a thousand stacks of seven programs of Debian's with gdb's; installs what it needs
+# make test-neighbours   runs scripts and the tools that people use for the same on one run of a program; installs these
 # make test-browser  opens flame graphs in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, under libFuzzer
 # make test-vm    boots Debian's kernel 6.1 in qemu, twice, and runs there the tests that ask something of the kernel
@@ -222,6 +223,13 @@ test-debugger:
 	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install debugger
 	@$(MAKE) --no-print-directory uplua
 	@tests/debugger/run
+
+# Scripts beside strace, perf and bpftrace, which it installs: no part of `make test`.
+.PHONY: test-neighbours
+test-neighbours:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench
+	@$(MAKE) --no-print-directory tests
+	@prove --timer --exec tools/test-one.sh tests/neighbours/*_test.lua
 
 demo: deps
 	@$(MAKE) --no-print-directory demo-programs

@@ -8,8 +8,8 @@ prints a line for each program that a process becomes (exec), and for each attem
   -x, --exits            a line for each end, too: its status, and how long the program ran
   -n, --name TEXT        only lines with TEXT in them
 
-With `uplua --follow execsnoop.lua -- COMMAND` what the command starts is told, too. Up to 20 arguments of up to 255
-bytes are shown; "…" stands for what is left out.
+With `uplua --follow execsnoop.lua -- COMMAND` what the command starts is told, too. Up to 20 arguments are shown, and of
+long ones up to 255 bytes for each of these; "…" stands for what is left out.
 
   $ uplua execsnoop.lua --exits
   $ uplua --follow execsnoop.lua -- make
@@ -27,15 +27,17 @@ local MOST, LONGEST = 20, 256
 local events = up.ring { size = "4M" }
 local began  = up.hash { max = 65536 } -- process → when it became its program
 
--- The arguments lie one behind the other in the new program's memory, where the kernel has just written them.
+-- The arguments lie one behind the other in the new program's memory, where the kernel has just written them. A long one comes in parts.
 up.rawtracepoint("sched_process_exec", function(e)
   local at, last, n = e.args.p.mm.arg_start, e.args.p.mm.arg_end, 0
   began[e.pid] = e.time
   while at < last and n < MOST do
     local word = up.str(at, LONGEST)
     if not word then break end
-    events:emit { pid = e.pid, n = n, word = word }
-    at = at + #word + 1
+    local part = #word == LONGEST - 1
+    events:emit { pid = e.pid, n = n, word = word, part = part }
+    at = at + #word
+    if not part then at = at + 1 end
     n = n + 1
   end
   events:emit { at = e.time, pid = e.pid, parent = up.i64(e.args.p.real_parent.tgid), comm = e.comm, rest = at < last }
@@ -73,15 +75,22 @@ local function exit_of(code)
   return signal ~= 0 and "signal " .. signal or "status " .. bit.rshift(code, 8)
 end
 
-local words = {} -- process → its arguments so far
+local words = {} -- process → its arguments so far, and whether the last goes on
+
+local function add(list, word, part)
+  if part then word = word:sub(1, LONGEST - 1) end
+  if list.part then list[#list] = list[#list] .. word else list[#list + 1] = word end
+  list.part = part
+end
 
 events:each(function(ev)
   local pid = ev.pid
   if ev.word then
     if ev.n == 0 then words[pid] = {} end
-    table.insert(words[pid] or {}, quoted(ev.word))
+    add(words[pid] or {}, ev.word, ev.part)
   elseif ev.at then
     local list = words[pid] or {}
+    for i, word in ipairs(list) do list[i] = quoted(word) end
     if ev.rest then list[#list + 1] = "…" end
     line("%s  %-15s %7d %7d  %s", up.clock(ev.at), up.escape(ev.comm), pid, ev.parent, up.escape(table.concat(list, " ")))
     words[pid] = nil

@@ -58,11 +58,20 @@ for pattern in (options.call or "*"):gmatch "[^,]+" do
     if number and number < 1024 then
       local call, found, place = { name = name, arguments = {} }, 0, 1
       for i, argument in ipairs(entry.arguments or {}) do
-        call.arguments[i] = { name = argument.name, show = shower(argument) }
+        call.arguments[i] = { name = argument.name, type = argument.source, show = shower(argument) }
         if argument.source:find "char %*$" and place <= 16 and not GONE[name] then found, place = found + i * place, place * 16 end
       end
       of_call[number], wanted[number], texts[number] = call, 1, found
     end
+  end
+end
+
+-- Calls that are newer than the names that uplua knows, and those without a tracepoint.
+for number = 0, options.call and -1 or 1023 do
+  if not of_call[number] then
+    local call = { name = up.syscall_name(number), arguments = {} }
+    for i = 1, 6 do call.arguments[i] = { name = "arg" .. i - 1, show = show_pointer } end
+    of_call[number], wanted[number] = call, 1
   end
 end
 
@@ -100,8 +109,8 @@ end
 
 local REGISTERS = { "a", "b", "c", "d", "e", "f" }
 
-local function show_text(text, call, record)
-  return '"' .. up.escape(trace.moved(call.name, text, record.ret)):gsub('"', '\\"') .. '"'
+local function show_text(text, call, argument, record)
+  return '"' .. up.escape(trace.moved(call.name, argument.type, text, record.ret, record.c)):gsub('"', '\\"') .. '"'
 end
 
 local function words_of(call, record, which)
@@ -109,7 +118,7 @@ local function words_of(call, record, which)
   for i, argument in ipairs(call.arguments) do
     local text
     if which % 16 == i then text = record.first elseif which >= 16 and math.floor(which / 16) == i then text = record.second end
-    words[i] = ("%s=%s"):format(argument.name, text and show_text(text, call, record) or argument.show(record[REGISTERS[i]]))
+    words[i] = ("%s=%s"):format(argument.name, text and show_text(text, call, argument, record) or argument.show(record[REGISTERS[i]]))
   end
   return table.concat(words, ", ")
 end
@@ -125,7 +134,7 @@ calls:each(function(record)
   if record.last then
     up.printf("%s  %-15s %7d  %s(%s=%s) = ?\n", up.clock(record.last), record.comm, record.tid, call.name, call.arguments[1].name, show_integer(record.a))
   else
-    local which = tonumber(texts[number])
+    local which = tonumber(texts[number] or 0)
     up.printf("%s  %-15s %7d  %s(%s) = %s <%s>\n", up.clock(record.at), record.comm, record.tid, call.name,
       words_of(call, record, (which >= 16 and record.second ~= nil or which < 16 and which > 0) and which or which % 16), result_of(record.ret),
       up.seconds(tonumber(record.ns) / 1e9))

@@ -1,6 +1,7 @@
 #!/bin/sh
 # tools/deps.sh check     names the packages that the build and the tests need and that are missing; fails if there are any
-# tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` compares with,
+# tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` and `make test-neighbours`
+#                         compare with,
 #                         `install vm` also what `make test-vm` boots another kernel with, `install browser`, `install debugger`
 #                         and `install long` what `make test-browser`, `make test-debugger` and `make test-long` need; `check aarch64` and `install vm-aarch64` ask what
 #                         builds with ARCH=aarch64 need, and what boots such a machine

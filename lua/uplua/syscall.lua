@@ -11,6 +11,19 @@ local syscall = {}
 local ENTER, EXIT = "syscalls:sys_enter_", "syscalls:sys_exit_"
 local MOST = 64 -- calls of one pattern: each has a program of its own, and takes the kernel as long to let go as any
 
+-- Calls whose tracepoints have another name, that of the kernel's function.
+local KERNEL_NAMES = { fstat = "newfstat", lstat = "newlstat", sendfile = "sendfile64", stat = "newstat", umount2 = "umount", uname = "newuname" }
+local NAMES = {}
+for name, kernel in pairs(KERNEL_NAMES) do NAMES[kernel] = name end
+
+local function tracepoint_of(name, where) return core.tracepoint.find((where or ENTER) .. (KERNEL_NAMES[name] or name)) end
+
+-- True if PATTERN (* ? []) matches NAME.
+local function is_match(pattern, name)
+  local wanted = pattern:gsub("[%^%$%(%)%%%.%+]", "%%%0"):gsub("%[!", "[^"):gsub("%*", ".*"):gsub("%?", ".")
+  return name:find("^" .. wanted .. "$") ~= nil
+end
+
 -- The call's arguments, of the record FOUND at its entry.
 local function arguments_of(found)
   local list = {}
@@ -48,11 +61,12 @@ local function declare_any(kind, handler)
 end
 
 local function declare_one(kind, name, handler)
-  local entry, exit = core.tracepoint.find(ENTER .. name), core.tracepoint.find(EXIT .. name)
+  local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
+  local kernel = KERNEL_NAMES[name] or name
   setup.declare {
     kind = kind, spec = name, symbol = name, sites = {}, handler = handler, passed_over = true, arguments = arguments_of(entry),
-    where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. name
-            or ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, name, EXIT, name),
+    where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. kernel
+            or ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),
     attach = function(_, program, link)
       if program.entry_fd then link(attached(kind, entry.attach, entry, program.entry_fd)) end
       local at = kind == "syscall" and entry or exit
@@ -64,20 +78,27 @@ end
 -- The names of the calls that PATTERN, a name or one with `*`, matches, sorted. Raises why there are none; KIND begins the message.
 function syscall.names(kind, pattern)
   local ok, found = pcall(core.tracepoint.match, ENTER .. pattern)
-  if not ok then
+  local names = {}
+  for name in pairs(KERNEL_NAMES) do
+    if is_match(pattern, name) and pcall(tracepoint_of, name) then names[#names + 1] = name end
+  end
+  if not ok and #names == 0 then
     -- The message speaks of the tracepoint; the user has named a call.
     local one, message = pcall(core.tracepoint.find, ENTER .. pattern)
     if one or not message:find "no such tracepoint" then error(("%s %s: %s"):format(kind, pattern, message), 0) end
     local close = message:match "; did you mean .*$" or ""
-    error(("%s %s: the kernel has no such system call%s"):format(kind, pattern, (close:gsub("sys_enter_", ""):gsub("sys_exit_", ""))), 0)
+    error(("%s %s: the kernel has no such system call%s"):format(kind, pattern, (close:gsub("sys_enter_", ""):gsub("sys_exit_", ""):gsub("[%w_]+", NAMES))), 0)
   end
-  local names = {}
-  for i, full in ipairs(found) do names[i] = full:sub(#ENTER + 1) end
+  for _, full in ipairs(ok and found or {}) do
+    local name = full:sub(#ENTER + 1)
+    if not NAMES[name] then names[#names + 1] = name elseif name == pattern then names[#names + 1] = NAMES[name] end
+  end
+  table.sort(names)
   return names
 end
 
 -- The arguments of the call NAME, as a handler sees them (setup.lua).
-function syscall.arguments(name) return arguments_of(core.tracepoint.find(ENTER .. name)) end
+function syscall.arguments(name) return arguments_of(tracepoint_of(name)) end
 
 -- The calls of a probe.
 local function matches(kind, pattern)

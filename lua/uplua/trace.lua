@@ -32,7 +32,7 @@ local function field_of(argument, source, returns)
   if argument.type == "boolean" then return { name = argument.name, source = source, show = tostring } end
   if not argument.type:find "^[iu]%d+$" then return nil end
   if of_text and returns then
-    return { name = argument.name, source = ("up.str(%s, 128)"):format(source), show = as_string, otherwise = source }
+    return { name = argument.name, source = ("up.str(%s, 128)"):format(source), show = as_string, otherwise = source, type = argument.source }
   end
   local pointer = argument.source and argument.source:find "%*$"
   return { name = argument.name, source = source, show = pointer and as_hex or as_integer }
@@ -91,12 +91,14 @@ local function record_of(part, id, options)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
-local MOVES = { read = true, pread64 = true, write = true, pwrite64 = true, sendto = true, recvfrom = true }
+local READS  = { read = true, pread64 = true, readlink = true, readlinkat = true, getrandom = true }
+local WRITES = { write = true, pwrite64 = true }
 
--- Of TEXT, an argument of the system call NAME, what the call has read or written, if it is one that does: as many bytes as RET.
-function trace.moved(name, text, ret)
-  if ret == nil or not MOVES[name] then return text end
-  return text:sub(1, math.max(0, tonumber(ret)))
+-- Of TEXT, read at an argument of the system call NAME whose type is SOURCE, what belongs to the call: as many bytes as it has put there, which
+-- is what it returns, RET; as many as it was given, which is its third argument, COUNT; otherwise all of it.
+function trace.moved(name, source, text, ret, count)
+  local bytes = READS[name] and not source:find "^const" and ret or WRITES[name] and count
+  return bytes and text:sub(1, math.max(0, tonumber(bytes))) or text
 end
 
 local function arguments_of(part, record)
@@ -104,7 +106,7 @@ local function arguments_of(part, record)
   for i, field in ipairs(part.fields) do
     local value, show = record["a" .. i], field.show
     if value == nil and field.otherwise then value, show = record["b" .. i], as_hex end
-    if value ~= nil and field.otherwise and show == as_string then value = trace.moved(record.name, value, record.ret) end
+    if value ~= nil and field.otherwise and show == as_string then value = trace.moved(record.name, field.type, value, record.ret, record.a3) end
     arguments[i] = { name = field.name, value = value, text = value == nil and "?" or show(value) }
   end
   return arguments

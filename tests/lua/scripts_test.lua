@@ -118,6 +118,8 @@ like(run.out, "\n%S+  echo +%d+ +%d+  /bin/echo 'a b' it\n", "what it starts, qu
 like(run.out, "\n%S+  sh +%d+ +/nope: ENOENT\n", "what is not there")
 like(run.out, "\n%S+  echo +%d+ +ended with status 0 after ", "an end")
 like(run.out, "\n%S+  sh +%d+ +ended with status 3 after ", "a status")
+out = target.uplua("--follow scripts/execsnoop.lua -- sh -c '/bin/true " .. ("x"):rep(255) .. " " .. ("y"):rep(601) .. " z'").out
+like(out, "  /bin/true " .. ("x"):rep(255) .. " " .. ("y"):rep(601) .. " z\n", "long arguments are whole")
 out = on_shop("systrace", "")
 like(out, '  openat%(dfd=%-100, filename="/etc/ld.so.cache", flags=524288, mode=0%) = 3 <', "a call with a string")
 like(out, '  write%(fd=1, buf="101 orders[^\n]*", count=%d+%) = %d+ <', "one with what it writes")
@@ -125,6 +127,8 @@ like(out, "  mmap%(addr=0, len=%d+, prot=3, flags=34, fd=%-1, off=0%) = 0x7%x+ <
 like(out, "  exit_group%(error_code=0%) = %?\n", "the one that does not return")
 like(target.uplua("scripts/systrace.lua -e read,readlinkat,readlink -- readlink /proc/self/exe").out,
   '%(.*path[^,]*="/proc/self/exe", buf="/[^"]*", bufsiz=%d+%) = %d+ <', "what a link holds, and its whole path")
+like(target.uplua("scripts/systrace.lua -e stat,fstat,readlink -- perl -e 'readlink \"/bin\"; readlink \"/etc/../proc/self/exe\"; readlink \"/bin\"'").out,
+  'path="/bin", buf="usr/bin", bufsiz=4095%) = 7 <.*, buf="/%S*perl", .*, buf="usr/bin", ', "as long as it is, whatever was there before")
 out = on_shop("systrace", "--failed --call 'acc*,openat'")
 like(out, '^%S+  shop +%d+  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT <[^\n]*\n$', "failed ones of some")
 

@@ -94,6 +94,12 @@ local run = target.shell [[
 like(run.out, "^read\t1\topenat\t1\texit_group\t0\n", "a call that began before it was traced is none of ours")
 is(run.err, "attached\n", "… and no loss")
 
+-- Calls that the kernel's tracepoints call otherwise.
+run = target.uplua [[-e 'n = count() sysreturn("newuname", function(e) n[{ e.func, e.nr }]:inc() end)
+  at_exit(function() for k, v in n:pairs() do print(k[1], up.syscall_name(k[2]), v) end end)' -- uname -s]]
+is(run.out, "Linux\nuname\tuname\t1\n", "a call is counted by its name, whatever the kernel calls it")
+like(target.uplua("--list 'syscall:u*name'").out, "^syscall:uname\n$", "which is the one that is listed")
+
 local function refused(code, want, what)
   like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
 end
@@ -103,6 +109,7 @@ refused('syscall("zzzz*", function() end)', "%-e:1: syscall zzzz%*: the kernel h
 refused('syscall("*e*", function() end)', "%-e:1: syscall %*e%*: it matches %d+ system calls, and each .*; \"%*\" is one for all", "too many")
 refused('syscall(3, function() end)', "%-e:1: syscall: the first argument names the system call", "a number")
 refused('syscall("lseek", { x = 1 }, function() end)', "%-e:1: syscall: unknown option 'x'", "an option")
+refused('syscall("uname", function(e) n[e.args.nam]:inc() end)', "%-e:1: syscall uname has no argument 'nam'; did you mean name%?", "one of a call that the kernel calls otherwise")
 refused('syscall("lseek", function(e) n[e.args.offst]:inc() end)', "%-e:1: syscall lseek has no argument 'offst'; did you mean offset%?", "a misspelt argument")
 refused('syscall("lseek", function(e) n[e.ret]:inc() end)', "%-e:1: e.ret is known when the call returns: use sysreturn", "the result at the entry")
 refused('syscall("*", function(e) n[e.func]:inc() end)', "%-e:1: which call it is, is a number in the kernel: e.nr; up.syscall_name", "a name of any call")
