@@ -12,14 +12,14 @@ the stacks in which most time was spent so: in locks, sleeps, reads from disks, 
   -n, --top N            the N stacks in which most time was spent (default 20; 0: all)
       --folded FILE      writes all stacks to FILE with their microseconds, a line each, for other tools
       --flame FILE       draws all as a flame graph (SVG)
+      --before FILE      with --flame: draws what differs from FILE, which another run has written with --folded
 
 A thread that waits from before tracing began, or still waits at its end, is not counted for that.
 
   $ uplua --duration 10s offcputime.lua --blocked -- 4242
 --]=]
 local up     = require "uplua"
-local flame  = require "uplua.flame"
-local folded = require "uplua.folded"
+local files  = require "uplua.stack_files"
 local stacks = require "uplua.stacks"
 
 local options = up.args {
@@ -28,10 +28,10 @@ local options = up.args {
   { "blocked,b",                          "only threads that wait" },
   { "user,u",                             "the program's part of stacks only" },
   { "top,n",   "N",    "integer",  20,    "the N stacks in which most time was spent; 0: all" },
-  { "folded",  "FILE", "string",   false, "write all stacks to FILE with their microseconds" },
-  { "flame",   "FILE", "string",   false, "draw all as a flame graph" },
+  files.folded, files.flame, files.before,
   arguments = 0,
 }
+files.check(options)
 
 local away = up.hash { max = 65536 } -- thread → { since, stack, comm }
 local spent, times = up.sum(), up.count()
@@ -71,8 +71,6 @@ up.at_exit(function()
   end)
   up.printf("%s off the CPU in %s stacks%s\n", up.seconds(sum / 1e9), up.thousands(#rows),
     shown < #rows and (", of which the %d with most are above"):format(shown) or "")
-  local micros = {}
-  for _, row in ipairs(rows) do micros[{ row.label, row.stack }] = math.floor(row.number / 1000 + 0.5) end
-  if options.folded then folded.write(options.folded, micros) end
-  if options.flame then flame.write(options.flame, micros, { title = "Off the CPU", unit = "us" }) end
+  for _, row in ipairs(rows) do row.number = math.floor(row.number / 1000 + 0.5) end
+  files.write(options, stacks.named(rows), { title = "Off the CPU", unit = "us" })
 end)

@@ -12,14 +12,16 @@ looks 99 times a second at each CPU that is not idle, and prints at the end the 
   -b, --by WHAT          by process, thread, cpu or nothing but the stack: process, thread, cpu, stack (default process)
       --folded FILE      writes all stacks to FILE, a line each, for other tools
       --flame FILE       draws all as a flame graph (SVG)
+      --before FILE      with --flame: draws what differs from FILE, which another run has written with --folded
 
 Ends on Ctrl-C, when the target exits, or after --duration.
 
   $ uplua --duration 10s profile.lua --flame cpu.svg
+  $ uplua --duration 10s profile.lua --folded monday.folded -- 4242
+  $ uplua --duration 10s profile.lua --before monday.folded --flame changes.svg -- 4243
 --]=]
 local up     = require "uplua"
-local flame  = require "uplua.flame"
-local folded = require "uplua.folded"
+local files  = require "uplua.stack_files"
 local stacks = require "uplua.stacks"
 
 local options = up.args {
@@ -29,11 +31,11 @@ local options = up.args {
   { "user,u",                                "samples of programs only" },
   { "kernel,k",                              "samples of the kernel only" },
   { "by,b",    "WHAT", "string",  "process", "by process, thread, cpu or stack" },
-  { "folded",  "FILE", "string",  false,     "write all stacks to FILE, a line each" },
-  { "flame",   "FILE", "string",  false,     "draw all as a flame graph" },
+  files.folded, files.flame, files.before,
   arguments = 0,
 }
 if options.user and options.kernel then up.wrong "--user and --kernel together leave nothing" end
+files.check(options)
 
 local WHO = { process = "{ e.comm, e.pid, %s }", thread = "{ e.comm, e.pid, e.tid, %s }", cpu = "{ e.cpu, %s }", stack = "%s" }
 if not WHO[options.by] then up.wrong("--by: process, thread, cpu or stack, not '%s'", options.by) end
@@ -65,8 +67,5 @@ up.at_exit(function()
   up.printf("%s samples in %s stacks%s%s\n", up.thousands(sum), up.thousands(#rows),
     shown < #rows and (", of which the %d most frequent are above"):format(shown) or "",
     sum < seen:get() and ("; %s others were left out"):format(up.thousands(seen:get() - sum)) or "")
-  local named = {}
-  for _, row in ipairs(rows) do named[{ row.label or row.stack, row.label and row.stack }] = row.number end
-  if options.folded then folded.write(options.folded, named) end
-  if options.flame then flame.write(options.flame, named, { title = "CPU time" }) end
+  files.write(options, stacks.named(rows), { title = "CPU time" })
 end)

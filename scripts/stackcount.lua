@@ -12,14 +12,14 @@ frequent first.
   -p, --by-process       by process and stack
       --folded FILE      writes all stacks to FILE, a line each, for other tools
       --flame FILE       draws all as a flame graph (SVG)
+      --before FILE      with --flame: draws what differs from FILE, which another run has written with --folded
 
 A spec is what --list prints and uprobe takes: libc:malloc, kprobe:'vfs_*', tracepoint:sched:sched_switch, syscall:openat.
 
   $ uplua stackcount.lua libc:malloc -- redis-server
 --]=]
 local up     = require "uplua"
-local flame  = require "uplua.flame"
-local folded = require "uplua.folded"
+local files  = require "uplua.stack_files"
 local stacks = require "uplua.stacks"
 
 local options = up.args {
@@ -28,11 +28,11 @@ local options = up.args {
   { "user,u",                                 "the program's part of stacks only" },
   { "kernel,k",                               "the kernel's part only" },
   { "by-process,p",                           "by process and stack" },
-  { "folded",       "FILE", "string",  false, "write all stacks to FILE, a line each" },
-  { "flame",        "FILE", "string",  false, "draw all as a flame graph" },
+  files.folded, files.flame, files.before,
 }
 if #options == 0 then up.wrong "whose stacks? Give specs, such as libc:malloc" end
 if options.user and options.kernel then up.wrong "--user and --kernel together leave nothing" end
+files.check(options)
 
 local hits = up.count()
 
@@ -52,6 +52,5 @@ up.at_exit(function()
   local shown = stacks.print(rows, options.top, function(row) return ("%12s"):format(up.thousands(row.number)) end)
   up.printf("%s hits in %s stacks%s\n", up.thousands(sum), up.thousands(#rows),
     shown < #rows and (", of which the %d most frequent are above"):format(shown) or "")
-  if options.folded then folded.write(options.folded, hits) end
-  if options.flame then flame.write(options.flame, hits, { title = table.concat(options, " "), unit = "hits" }) end
+  files.write(options, stacks.named(rows), { title = table.concat(options, " "), unit = "hits" })
 end)

@@ -1,9 +1,10 @@
 -- The tree of a flame graph: stacks with numbers, merged from their outermost frames up.
 --
---   tree.build(source) → the root, the tree's depth
+--   tree.build(source)          → the root, the tree's depth
+--   tree.compare(after, before) → the same of two tables of folded lines with numbers
 --
--- A node: place { name, module, kernel }, value (its own and that of what lies above it), start (what lies left of it at its level), children (a
--- list, sorted by name, so that equal runs make equal pictures).
+-- A node: place { name, module, folded }, value (its own and that of what lies above it), start (what lies left of it at its level), children (a
+-- list, sorted by name, so that equal runs make equal pictures); of a comparison also before, the value there.
 --
 -- A million frames are of a few thousand addresses. So an address is named once, what it is called is one place, and a node finds a
 -- child by the place itself: no text is looked at again.
@@ -15,7 +16,7 @@ local tree = {}
 
 -- What is known of names while one tree is built: addresses with their frames, these with their places, and places by text.
 local function new_names()
-  return { addresses = {}, columns = {}, places = {} }
+  return { addresses = {}, columns = {}, places = {}, folded = {} }
 end
 
 -- The one place called NAME in MODULE (nil: a text of the script's).
@@ -93,9 +94,25 @@ local function parts_of(key, count)
   return labels, stacks
 end
 
+-- The place of a name in a folded line. A frame without a function has its address there.
+local function folded_place(names, name)
+  local place = names.folded[name]
+  if not place then
+    local module = name:match "^(.+)%+0x%x+$"
+    place = place_of(names, module and ("[%s]"):format(module) or name:match "^(%[unknown%]) 0x%x+$" or name)
+    place.folded, names.folded[name] = true, place
+  end
+  return place
+end
+
+local function add_line(names, node, line, value)
+  for name in line:gmatch "[^;]+" do node = descend(node, folded_place(names, name), value) end
+end
+
 local function add(names, root, key, value)
   root.value = root.value + value
   if stack.is(key) then return add_stack(names, root, key, value) end
+  if type(key) == "string" then return add_line(names, root, key, value) end
   local count = record.is(key) and #record.names(key) or type(key) == "table" and #key
   local labels, stacks = { key }, {}
   if count then labels, stacks = parts_of(key, count) end
@@ -134,15 +151,39 @@ local function arrange(node, start)
   return depth + 1
 end
 
+local function new_root() return new_node { name = "all", module = "" } end
+
 -- The tree of SOURCE (flame.lua says what it may be), and how deep it is.
 function tree.build(source)
-  local names = new_names()
-  local root = new_node { name = "all", module = "" }
+  local names, root = new_names(), new_root()
   if type(source) == "table" and rawget(source, "kind") == nil then
     for key, value in pairs(source) do add(names, root, key, value) end
   else
     for key, value in source:pairs() do add(names, root, key, value) end
   end
+  rank(names.places)
+  return root, arrange(root, 0)
+end
+
+-- Moves the values of NODE and below to `before`.
+local function set_aside(node)
+  node.before, node.value = node.value, 0
+  for _, child in pairs(node.children or {}) do set_aside(child) end
+end
+
+-- Gives `before` to what only the second of two trees has.
+local function complete(node)
+  node.before = node.before or 0
+  for _, child in pairs(node.children or {}) do complete(child) end
+end
+
+-- The tree of AFTER and BEFORE, folded lines with numbers: what is in one of them only has 0 of the other.
+function tree.compare(after, before)
+  local names, root = new_names(), new_root()
+  for line, value in pairs(before) do add(names, root, line, value) end
+  set_aside(root)
+  for line, value in pairs(after) do add(names, root, line, value) end
+  complete(root)
   rank(names.places)
   return root, arrange(root, 0)
 end

@@ -2,9 +2,11 @@
 --
 --   folded.write(path, source)   source as that of uplua.flame: a count, a sum, or a table of stacks or tuples with numbers
 --   folded.text(source)          the same as text
---   folded.read(path)            { ["main;serve;zmalloc"] = 4096, … }, for instance to compare it with another run in a flame graph
+--   folded.sums(source)          the same as a table, { ["main;serve;zmalloc"] = 4096, … }
+--   folded.read(path)            such a table of a file, for instance to compare it with another run in a flame graph
 --
--- Equal lines are one. In a tuple texts and numbers come first, then the stacks of programs, then the kernel's. A ";" in a name is ",".
+-- Equal lines are one. In a tuple texts and numbers come first, then the stacks of programs, then the kernel's. A ";" in a tuple's text is
+-- ","; a text that is the whole key is a line already, as read gives it.
 local record = require "uplua.record"
 local stack  = require "uplua.stack"
 local text   = require "uplua.text"
@@ -20,7 +22,7 @@ end
 local function line_of(key)
   if stack.is(key) then return key:folded() end
   local count = record.is(key) and #record.names(key) or type(key) == "table" and #key
-  if not count then return name_of(key) end
+  if not count then return text.escape(tostring(key)) end
   local labels, stacks, kernels = {}, {}, {}
   for i = 1, count do
     local part = key[i]
@@ -37,9 +39,9 @@ local function line_of(key)
   return table.concat(labels, ";")
 end
 
--- The lines of SOURCE, sorted, with their sums.
-function folded.text(source)
-  local sums, lines = {}, {}
+-- The lines of SOURCE with their sums.
+function folded.sums(source)
+  local sums = {}
   local function add(key, value)
     local line = line_of(key)
     sums[line] = (sums[line] or 0) + value
@@ -49,7 +51,13 @@ function folded.text(source)
   else
     for key, value in source:pairs() do add(key, value) end
   end
-  for line, sum in pairs(sums) do lines[#lines + 1] = ("%s %s\n"):format(line, text.integer(sum)) end
+  return sums
+end
+
+-- The same as text, sorted.
+function folded.text(source)
+  local lines = {}
+  for line, sum in pairs(folded.sums(source)) do lines[#lines + 1] = ("%s %s\n"):format(line, text.integer(sum)) end
   table.sort(lines)
   return table.concat(lines)
 end

@@ -41,6 +41,13 @@ function stacks.rows(source, label)
   return rows, sum
 end
 
+-- ROWS as a table, stack or { label, stack } → number, for files (uplua.stack_files).
+function stacks.named(rows)
+  local named = {}
+  for _, row in ipairs(rows) do named[row.label and { row.label, row.stack } or row.stack] = row.number end
+  return named
+end
+
 -- Prints the N largest of ROWS (0: all), the largest last, where the eye is when all is printed. SHOW(row) is the line below a stack.
 -- Returns how many that were.
 function stacks.print(rows, n, show)

@@ -2,6 +2,7 @@
 -- tests/browser/flame_test.sh.
 local ffi = require "ffi"
 local flame = require "uplua.flame"
+local folded = require "uplua.folded"
 local kernel = require "kernel"
 local stack = require "uplua.stack"
 local tap = require "tap"
@@ -93,12 +94,62 @@ is(column(joined, three), "all calloc malloc [unknown] free", "… below another
 is(describe(flame.svg { [joined] = 23, [two] = 7, [{ two, in_kernel }] = 71 }),
    "all 101 1, calloc 101 1, malloc 101 1, [unknown] 94 0", "a joined stack and a tuple of its parts are one column")
 
+-- Two runs: 101 orders now, 80 before.
+local before = folded.sums { [{ "main", "parse" }] = 40, [{ "main", "render" }] = 23, [{ "main", "old", "render" }] = 17 }
+picture = flame.svg({ [{ "main", "parse" }] = 16, [{ "main", "parse", "render" }] = 7, [{ "main", "render" }] = 78 },
+  { before = before, unit = "orders" })
+ok(is_well_formed(picture), "a comparison is well-formed")
+is(describe(picture), "all 101 1, main 101 3, old 0 1, render 0 0, parse 23 1, render 7 0, render 78 0", "with the frames that are gone")
+like(picture, "const before=%[80,80,17,17,40,0,23%];", "… and what was before")
+like(picture, "101 orders, before 80; shares are compared, by numbers before × 1.262; of those before 17 %(21.25%%%) are in frames that are gone<",
+  "it tells what is compared, and what is gone")
+local function has(pattern, name) like(picture, pattern, name) end
+has("<title>all: 101 orders, 100.00%%; before 80, 100.00%%: %+0.00 points, × 1.00</title><rect [^>]*fill=\"#e4e0d6\"/><text [^>]*>all<",
+  "the same share is neither")
+has("<title>parse: 23 orders, 22.77%%; before 40, 50.00%%: %-27.23 points, × 0.46</title><rect [^>]*width=\"268.7\"[^>]*fill=\"#6aa2dc\"/><text [^>]*>▼▼ parse<",
+  "what has shrunk to less than half, as wide as it is now")
+has("<title>render: 7 orders, 6.93%%; before 0, 0.00%%: new</title><rect [^>]*fill=\"#ee7a66\"/>", "what is new")
+has("<title>render: 78 orders, 77.23%%; before 23, 28.75%%: %+48.48 points, × 2.69</title><rect [^>]*width=\"911.3\"[^>]*/><text [^>]*>▲▲ render<",
+  "what has grown to more than twice")
+ok(not picture:find "<title>old", "what is gone has no width")
+for _, words in ipairs { "▼▼ at most half, or gone", "▼ less", "equal within 5 %%", "▲ more", "▲▲ at least twice, or new" } do
+  has("<g id=\"legend\">.*>" .. words .. "</text>.*<g id=\"frames\">", "the legend: " .. words)
+end
+
+-- Each step begins where it says: each of these was 100 before, and all were as many as they are.
+local STEPS = { ["#6aa2dc"] = "less than half", ["#bcd7f0"] = "less", ["#e4e0d6"] = "equal", ["#f6c3b6"] = "more", ["#ee7a66"] = "twice" }
+local now, was, steps = { rest = 2000 }, { rest = 2000 }, {}
+local counts = { 49, 50, 51, 94, 95, 105, 106, 199, 200 }
+for i, n in ipairs(counts) do
+  now["f" .. i], now.rest, was["f" .. i], was.rest = n, now.rest - n, 100, was.rest - 100
+end
+picture = flame.svg(now, { before = was })
+for i, n in ipairs(counts) do steps[i] = n .. " " .. STEPS[picture:match("<title>f" .. i .. ":[^\n]-fill=\"(#%x+)\"")] end
+is(table.concat(steps, ", "), "49 less than half, 50 less than half, 51 less, 94 less, 95 equal, 105 equal, 106 more, 199 more, 200 twice",
+  "where the steps begin")
+picture = flame.svg({ a = 200, b = 50 }, { before = { a = 100, b = 50 }, absolute = true })
+has("250 samples, before 150; numbers are compared<", "absolute: numbers as they are")
+has("<title>a: 200 samples, 80.00%%; before 100, 66.67%%: %+100, × 2.00</title>.*▲▲ a<", "… twice as many")
+has("<title>b: 50 samples, 20.00%%; before 50, 33.33%%: %+0, × 1.00</title><rect [^>]*fill=\"#e4e0d6\"/><text [^>]*>b<", "… as many")
+picture = flame.svg({ a = 101 }, { before = { a = 101 } })
+has(">101 samples, before 101; numbers are compared<", "equal sums need no scale")
+ok(is_well_formed(flame.svg({}, { before = { ["a;b"] = 23 } })), "everything gone")
+picture = flame.svg({ ["a;b"] = 23 }, { before = {} })
+has("<title>b: 23 samples, 100.00%%; before 0, 0.00%%: new</title>", "everything new")
+
+-- Folded stacks are frames.
+is(describe(flame.svg { ["main;a b"] = 16, main = 7, ["main;c++filt+0x1234"] = 3, ["main;c++filt+0x1238"] = 4 }),
+  "all 30 1, main 30 2, [c++filt] 7 0, a b 16 0", "of a folded file; code without a function is its module's")
+ok(flame.svg { parse = 1 }:match 'fill="(hsl[^"]*)"' ~= flame.svg { render = 1 }:match 'fill="(hsl[^"]*)"', "colours by name, where no module is known")
+
 local function refused(want, what, ...)
   local good, message = pcall(...)
   like(not good and message, want, what)
 end
 refused("flame: unknown option 'titel'; did you mean 'title'%?", "a misspelt option", flame.svg, {}, { titel = "x" })
 refused("flame: unit is a text, not a number", "a unit that is none", flame.svg, {}, { unit = 1 })
+refused("flame: before is a count, a sum, or a table of stacks with numbers, not a string", "a path in place of what is in it", flame.svg, {}, { before = "x" })
+refused("flame_test.lua:%d+: flame: the source is a count, a sum, or a table of stacks with numbers, not nil", "no source", function() return (flame.svg()) end)
 refused("flame: cannot write /nowhere/x.svg: No such file or directory", "a path that is none", flame.write, "/nowhere/x.svg", {})
 
 -- The example, on a program that copies zeros in the kernel below a chain of 23 calls.

@@ -4,7 +4,8 @@ local target = require "target"
 local folded = require "uplua.folded"
 local is, like, ok = tap.is, tap.like, tap.ok
 
-is(folded.text { [{ "b", 2 }] = 3, a = 23, ["c;d"] = 1, ["e\27"] = 2 }, "a 23\nb;2 3\nc,d 1\ne\\x1b 2\n", "tuples and texts, sorted")
+is(folded.text { [{ "b", 2 }] = 3, a = 23, ["c;d"] = 1, ["e\27"] = 2 }, "a 23\nb;2 3\nc;d 1\ne\\x1b 2\n", "tuples and texts, sorted")
+is(folded.text { [{ "c;d", "e" }] = 1 }, "c,d;e 1\n", "in a tuple a semicolon is no separator")
 
 local path = os.tmpname()
 local function file_of(content)
@@ -16,6 +17,7 @@ file_of "main;serve 101\nmain;a b 23\n\nmain;serve 2\n"
 local read = folded.read(path)
 is(read["main;serve"], 103, "equal lines are one")
 is(read["main;a b"], 23, "names with spaces")
+is(folded.text(read), "main;a b 23\nmain;serve 103\n", "what was read is written as it was")
 file_of "main;serve 101\nmain;serve\n"
 local good, message = pcall(folded.read, path)
 like(message, "folded: " .. path .. ":2: no number ends the line", "a wrong line")

@@ -27,8 +27,24 @@ local out = on_shop("stackcount", "-n 1 --folded " .. path .. " " .. SHOP .. ":d
 like(out, "^     deliver%+0x0\n     main%+0x%x+\n.*          86\n\n213 hits in 4 stacks, of which the 1 most frequent are above\n", "the most frequent stack")
 local sum = 0
 for line in io.lines(path) do sum = sum + (line:match "^_start;[^ ]*;main;deliver[^ ]* (%d+)$" or 0) end
-os.remove(path)
 is(sum, 213, "folded")
+local function read(name)
+  local file = assert(io.open(name))
+  local content = file:read "*a"
+  file:close()
+  return content
+end
+on_shop("stackcount", "-p --folded " .. path .. " " .. SHOP .. ":sell")
+like(read(path), "^shop %(pid %d+%);_start;[^ ]*;main;sell 101\n$", "by process")
+on_shop("stackcount", ("-p --before %s --flame %s.svg %s:deliver %s:sell"):format(path, path, SHOP, SHOP))
+local picture = read(path .. ".svg")
+like(picture, ">314 hits, before 101; shares are compared, by numbers before × 3.109<", "what differs from a run before")
+like(picture, "<title>sell: 101 hits, 32.17%%; before 101, 100.00%%: %-67.83 points, × 0.32</title>", "… of the same functions")
+like(picture, "<title>deliver: %d+ hits, [%d.]+%%; before 0, 0.00%%: new</title>", "… and of another one")
+like(picture, "<title>shop: 314 hits, 100.00%%; before 101, 100.00%%: %+0.00 points, × 1.00</title>", "… of another process of the same name")
+os.remove(path .. ".svg")
+
+os.remove(path)
 
 -- argdist
 is(on_shop("argdist", SHOP .. ":deliver -k e.arg1"), "e.arg1  Hits\n0         86\n1         64\n2         42\n3         21\n", "values")
@@ -162,6 +178,11 @@ wrong("argdist.lua libc:malloc --key -- true", 2, "^argdist.lua: option '%-%-key
 wrong("funcslower.lua usdt:./app:a:b -- true", 1, "^uplua: usdt:./app:a:b: a usdt probe has no return\n$")
 wrong("trace.lua syscall:opnat", 1, "^uplua: syscall opnat: the kernel has no such system call; did you mean openat")
 wrong("profile.lua --by core", 2, "^profile.lua: %-%-by: process, thread, cpu or stack, not 'core'; see")
+wrong("profile.lua --flame /nope/x", 2, "^profile.lua: %-%-flame: cannot write /nope/x: No such file or directory; see")
+wrong("profile.lua --folded /nope/x", 2, "^profile.lua: %-%-folded: cannot write /nope/x: No such file or directory; see")
+wrong("offcputime.lua --before x", 2, "^offcputime.lua: %-%-before is for a flame graph, which %-%-flame FILE draws; see")
+wrong("stackcount.lua --flame /dev/null --before /nope/x sell", 2, "^stackcount.lua: %-%-before: cannot read /nope/x: No such file or directory; see")
+wrong("profile.lua --flame /dev/null --before README.md", 2, "^profile.lua: %-%-before: README.md:1: no number ends the line; see")
 wrong("profile.lua --hertz 0", 2, "^profile.lua: option '%-%-hertz': 0 is below the least, 1; see")
 wrong("usdt.lua draw x", 2, "^usdt.lua: 'draw': there is list, trace and count; see")
 wrong("usdt.lua list /bin/sh", 1, "^uplua: usdt:/bin/sh: there are no such USDT probes\n$")
