@@ -81,7 +81,7 @@ local function draw(out, root, unit, height, changes)
     end
     out[#out + 1] = ('<g><title>%s: %s %s, %.2f%%%s</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="%d">%s</text></g>\n'):format(
       xml(node.place.name), text.thousands(node.value), unit, share(node.value, root.value), more, x, y, width, ROW - 1,
-      color or color_of(node.place), x + 3, y + 12, xml(shorten(name, width)))
+      color or color_of(node.place), x + 3, y + 12, xml(shorten(text.escape(name), width)))
     for _, child in ipairs(node.children) do visit(child, depth + 1) end
   end
   visit(root, 0)

@@ -70,11 +70,12 @@ function element(name,attributes,parent,text){
   parent.appendChild(e);
   return e;
 }
+function color(n){return matches(n)?"#e600e6":before?steps[step_of(n)]:n.color;}
 function box(n,x,width,parent,faded){
   const y=H-BOTTOM-(n.depth+1)*ROW,g=element("g",{"data-n":n.number},parent);
   if(faded)g.setAttribute("opacity",.55);
   element("title",{},g,describe(n));
-  element("rect",{x:x.toFixed(2),y:y,width:width.toFixed(2),height:ROW-1,fill:matches(n)?"#e600e6":before?steps[step_of(n)]:n.color},g);
+  element("rect",{x:x.toFixed(2),y:y,width:width.toFixed(2),height:ROW-1,fill:color(n)},g);
   element("text",{x:(x+3).toFixed(2),y:y+12},g,shorten(label(n),width));
 }
 function draw(){
@@ -88,7 +89,12 @@ function draw(){
     for(const c of n.callees)left.push(c);
   }
   frames.replaceChildren(all);
+  if(side)side.textContent=past?"widths before; b: after":"widths after; b: before";
   reset.setAttribute("visibility",zoomed===root?"hidden":"visible");
+}
+/* What a search changes of it. */
+function paint(){
+  for(const g of frames.children)g.querySelector("rect").setAttribute("fill",color(nodes[+g.getAttribute("data-n")]));
 }
 /* What is found is counted once where one match lies above another. */
 function found(){
@@ -101,14 +107,13 @@ function found(){
   }
   return sum;
 }
-function show(){
+function look(){
   const wanted=pattern.toLowerCase();
   hits=pattern===""?[]:names.map(name=>name.toLowerCase().includes(wanted));
   const sum=pattern===""?0:found();
   search.textContent=typing||pattern!==""?"search: "+pattern+(typing?"▏":""):"search";
   matched.textContent=pattern===""?"":"matched: "+sum.toLocaleString("en")+" "+unit+", "+share(sum,root.size).toFixed(2)+"%";
-  if(side)side.textContent=past?"widths before; b: after":"widths after; b: before";
-  draw();
+  paint();
 }
 /* What an arrow leads to from the frame that is zoomed to: its widest callee, its caller, its neighbours. */
 function neighbour(key){
@@ -121,6 +126,7 @@ function neighbour(key){
 function zoom(n){
   zoomed=n;
   details.textContent=n===root?"":describe(n);
+  draw();
 }
 /* The widths of the other side; what is not there is left for what called it. */
 function turn(){
@@ -128,33 +134,36 @@ function turn(){
   measure();
   while(!zoomed.size&&zoomed.caller)zoomed=zoomed.caller;
   zoom(zoomed);
+  look();
 }
 function node_of(target){
   const g=target.closest?target.closest("g[data-n]"):null;
   return g?nodes[+g.getAttribute("data-n")]:null;
 }
-frames.addEventListener("click",e=>{const n=node_of(e.target);if(n){zoom(n);draw();}});
+frames.addEventListener("click",e=>{const n=node_of(e.target);if(n)zoom(n);});
 frames.addEventListener("mouseover",e=>{const n=node_of(e.target);if(n)details.textContent=describe(n);});
 frames.addEventListener("mouseout",()=>{details.textContent=zoomed===root?"":describe(zoomed);});
-reset.addEventListener("click",()=>{zoom(root);draw();});
-search.addEventListener("click",()=>{typing=true;show();});
-if(side)side.addEventListener("click",()=>{turn();show();});
+reset.addEventListener("click",()=>zoom(root));
+search.addEventListener("click",()=>{typing=true;look();});
+if(side)side.addEventListener("click",turn);
 /* While a text is typed, all that is one letter belongs to it. */
 document.addEventListener("keydown",e=>{
-  if(typing){
-    if(e.key==="Enter")typing=false;
-    else if(e.key==="Escape"){typing=false;pattern="";}
-    else if(e.key==="Backspace")pattern=pattern.slice(0,-1);
-    else if(e.key.length===1&&!e.ctrlKey&&!e.metaKey&&!e.altKey)pattern+=e.key;
-    else return;
-  }else if(e.key==="/"||(e.key==="f"&&(e.ctrlKey||e.metaKey)))typing=true;
-  else if(e.ctrlKey||e.metaKey||e.altKey)return;
+  const with_control=e.ctrlKey||e.metaKey||e.altKey;
+  if(typing&&e.key==="Enter")typing=false;
+  else if(typing&&e.key==="Escape"){typing=false;pattern="";}
+  else if(typing&&e.key==="Backspace")pattern=pattern.slice(0,-1);
+  else if(typing&&e.key.length===1&&!with_control)pattern+=e.key;
+  else if(typing)return;
+  else if(e.key==="/"||(e.key==="f"&&(e.ctrlKey||e.metaKey)))typing=true;
+  else if(with_control)return;
   else if(e.key==="Escape"){pattern="";zoom(root);}
-  else if(/^Arrow/.test(e.key)){const n=neighbour(e.key);if(n)zoom(n);}
-  else if(e.key==="b"&&side)turn();
+  else if(e.key.startsWith("Arrow")){
+    const n=neighbour(e.key);
+    if(n)zoom(n);
+  }else if(e.key==="b"&&side)turn();
   else return;
   e.preventDefault();
-  show();
+  look();
 });
-show();
+draw();
 ]==]

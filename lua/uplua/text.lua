@@ -11,17 +11,18 @@ local text = {}
 
 local function hex(c) return ("\\x%02x"):format(c:byte()) end
 
--- The characters of UTF-8 in a run of bytes from 128 on: two, three or four bytes, by the first; the shortest form only.
+-- The characters of UTF-8 in a run of bytes from 128 on: two, three or four bytes, by the first.
 local SEQUENCES = { "^[\194-\223][\128-\191]", "^[\224-\239][\128-\191][\128-\191]", "^[\240-\244][\128-\191][\128-\191][\128-\191]" }
-local TOO_LONG = { "^\224[\128-\159]", "^\240[\128-\143]" }
+-- None are: what could be shorter, halves of UTF-16's pairs, what lies beyond U+10FFFF; and U+FFFE and U+FFFF, with which no XML is well-formed.
+local NONE = { "^\224[\128-\159]", "^\240[\128-\143]", "^\237[\160-\191]", "^\244[\144-\191]", "^\239\191[\190\191]" }
 
 -- Of such a run, what is no UTF-8, and the control characters C1, as \x9b.
 local function escape_high(run)
   local parts, at = {}, 1
   while at <= #run do
     local last
-    for i = 1, 3 do last = last or select(2, run:find(SEQUENCES[i], at)) end
-    if last and (run:find(TOO_LONG[1], at) or run:find(TOO_LONG[2], at)) then last = nil end
+    for i = 1, #SEQUENCES do last = last or select(2, run:find(SEQUENCES[i], at)) end
+    for i = 1, #NONE do last = not run:find(NONE[i], at) and last or nil end
     local c1 = last and run:match("^\194([\128-\159])", at)
     parts[#parts + 1] = c1 and hex(c1) or last and run:sub(at, last) or hex(run:sub(at, at))
     at = (last or at) + 1

@@ -48,6 +48,8 @@ is(text.bar(0.001, 10), "@         ", "what is not zero shows")
 is(text.bar(0, 4), "    ", "what is zero does not")
 is(text.escape("a\tb\194\155c"), "a\\x09b\\x9bc", "escape knows C1 controls in UTF-8")
 is(text.escape "\xe9t\xe9 \xe0\x82\x9b \xf0\x9f\x98\x80", "\\xe9t\\xe9 \\xe0\\x82\\x9b \xf0\x9f\x98\x80", "bytes that are no UTF-8 are escaped")
+is(text.escape "\237\159\191\237\160\128 \244\143\191\189\244\144\128\128 \239\191\189\239\191\190",
+  "\237\159\191\\xed\\xa0\\x80 \244\143\191\189\\xf4\\x90\\x80\\x80 \239\191\189\\xef\\xbf\\xbe", "and what looks like it: halves of pairs, too large ones, U+FFFE")
 is(text.escape "naïve – 東京", "naïve – 東京", "and leaves text alone")
 is(text.width "naïve – 東", 9, "width counts characters")
 is(text.nearest("maximum", { "key", "max", "value" }), "max", "the nearest name")
