@@ -1,7 +1,8 @@
 #!/bin/sh
 # tools/test.sh [tests/c/x_test.c | tests/lua/x_test.lua | tests/cli/x_test.sh ...]   runs these, or all, under prove
 #
-# Tests that set probes run twice: as the kernel is, and with what older kernels lack switched off (NAME@older).
+# Tests that set probes run twice: as the kernel is, and with what older kernels lack switched off (NAME@older). As many at a time as there are
+# CPUs, or $JOBS: they wait for the kernel more than they compute, and none depends on what else the machine does.
 set -u
 BUILD=${BUILD:-build}
 
@@ -23,4 +24,4 @@ for test in "$@"; do
 done
 
 # shellcheck disable=SC2086
-exec prove --timer --exec tools/test-one.sh $list
+exec prove --timer -j "${JOBS:-$(nproc)}" --exec tools/test-one.sh $list

@@ -187,12 +187,13 @@ else
   out:write(source, "\n")
   out:close()
   local machine = io.popen("uname -m"):read "*l"
-  is(os.execute(("clang -g -O2 -target bpf -D__TARGET_ARCH_%s -isystem /usr/include/%s-linux-gnu -c -o build/examples/deliver.bpf.o %s.bpf.c"):format(
-     machine == "aarch64" and "arm64" or "x86", machine, name)), 0, "the manual's object compiles")
+  is(os.execute(("clang -g -O2 -target bpf -D__TARGET_ARCH_%s -isystem /usr/include/%s-linux-gnu -c -o %s.bpf.o %s.bpf.c"):format(
+     machine == "aarch64" and "arm64" or "x86", machine, name, name)), 0, "the manual's object compiles")
   for _, example in ipairs(examples.of "doc/api.md") do
-    if example.code:find "deliver.bpf.o" then is(examples.run(example.code), example.output, "… and the script prints what the manual says") end
+    local code, uses = example.code:gsub('"deliver.bpf.o"', ("%q"):format(name .. ".bpf.o"))
+    if uses > 0 then is(examples.run(code), example.output, "… and the script prints what the manual says") end
   end
-  os.remove "build/examples/deliver.bpf.o"
+  os.remove(name .. ".bpf.o")
   os.remove(name .. ".bpf.c")
 end
 os.remove(path)
