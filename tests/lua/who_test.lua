@@ -35,17 +35,20 @@ end
 
 local function hits(run) return run.out:match "hits ([^\n]*)" end
 
-local NAMES = [[
-  for name in alpha alphabet beta a-name-that-is-long; do
+-- Names begin with what no other run of this test has.
+local TAG = target.folder():match "...$"
+local function named(format) return (format:gsub("@", TAG)) end
+
+local NAMES = named [[
+  for name in @alpha @alphabet @beta @name-that-is-long; do
     ln -sf "$PWD/build/targets/family" "$D/$name"
     "$D/$name" hits
   done]]
-local ONE = "=101/101"
-is(hits(beside("--comm alpha", NAMES)), "alpha" .. ONE, "threads of one name")
-is(hits(beside("--comm 'alpha*'", NAMES)), "alpha" .. ONE .. " alphabet" .. ONE, "of names that begin alike")
-is(hits(beside("--comm beta --comm 'alphab*'", NAMES)), "alphabet" .. ONE .. " beta" .. ONE, "of several")
-is(hits(beside("--comm a-name-that-is-long", NAMES)), "a-name-that-is-" .. ONE, "names are cut as the kernel cuts them")
-is(hits(beside("--comm alphabets", NAMES)), "", "and no other")
+is(hits(beside(named "--comm @alpha", NAMES)), named "@alpha=101/101", "threads of one name")
+is(hits(beside(named "--comm '@alpha*'", NAMES)), named "@alpha=101/101 @alphabet=101/101", "of names that begin alike")
+is(hits(beside(named "--comm @beta --comm '@alphab*'", NAMES)), named "@alphabet=101/101 @beta=101/101", "of several")
+is(hits(beside(named "--comm @name-that-is-long", NAMES)), named "@name-that-is=101/101", "names are cut as the kernel cuts them")
+is(hits(beside(named "--comm @alphabets", NAMES)), "", "and no other")
 
 local FOLLOWED = "sh -c 'ln -sf $PWD/build/targets/family $0/alpha; ln -sf alpha $0/beta; $0/beta; $0/alpha; $0/beta' "
 local run = target.shell(('./uplua --follow --comm alpha %s -- %s "$D" >"$D/out" 2>"$D/err"'):format(CODE, FOLLOWED))
@@ -91,7 +94,7 @@ if cgroup then
     until grep -q seen "$D/out"; do in_cgroup $A/later/below once; done
     mkdir $A/later/begun
     ]] .. all .. "; in_cgroup $A/later/below hits", inside)
-  is(hits(run), "family" .. ONE, "in one that comes later")
+  is(hits(run), "family=101/101", "in one that comes later")
   like(run.err, "%-%-cgroup .*/l%*/b%*: there is none yet: waiting for one", "of which there was none")
   target.shell(("rmdir %s/later/b* %s/later %s/one/below %s/one %s/two %s"):format(cgroup, cgroup, cgroup, cgroup, cgroup, cgroup))
   like(target.uplua(("--cgroup %s/../x -e 'uprobe(\"libc:free\", function() end)'"):format(cgroup:match "[^/]*$")).err,
