@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "compile/cancel.h"
+#include "compile/guest_check.h"
 #include "compile/load_error.h"
 #include "sys/feature.h"
 
@@ -40,7 +41,7 @@ static const char *other_than_object(int fd)
         return "it is for machines of another byte order or word size";
     if (header.e_machine != EM_BPF)
         return "it is for a CPU, not for BPF: compile it with clang -target bpf -g -O2 -c";
-    return header.e_type == ET_REL ? NULL : "it is linked";
+    return header.e_type == ET_REL ? guest_damage(fd) : "it is linked";
 }
 
 static int check_file(const char *path, struct error *err)

@@ -13,7 +13,8 @@
 
 #define GUEST "uplua.guest"
 
-enum { DEEPEST = 16 }; /* of structs in structs */
+/* Of structs in structs; of a type with all that is in it, as a hostile object may have it. */
+enum { DEEPEST = 16, MOST_TYPES = 1 << 16 };
 
 struct lua_guest {
     struct guest *guest;
@@ -48,13 +49,27 @@ static const struct btf_type *resolve(const struct btf *btf, uint32_t id)
     return type;
 }
 
+/* What an object's BTF says has been checked only as far as libbpf needs it. */
+static const char *name_at(const struct btf *btf, uint32_t offset)
+{
+    const char *name = btf__name_by_offset(btf, offset);
+    return name ? name : "";
+}
+
 static bool is_character(const struct btf *btf, uint32_t id)
 {
     const struct btf_type *type = resolve(btf, id);
-    return type && btf_is_int(type) && type->size == 1 && !strcmp(btf__name_by_offset(btf, type->name_off), "char");
+    return type && btf_is_int(type) && type->size == 1 && !strcmp(name_at(btf, type->name_off), "char");
 }
 
-static void push_type(lua_State *L, const struct btf *btf, uint32_t id, int depth);
+/* Of a walk through a type and those in it. */
+struct walk {
+    const struct btf *btf;
+    int depth;
+    unsigned count;
+};
+
+static void push_inner(lua_State *L, struct walk *walk, uint32_t id);
 
 /* Before clang 16 only the values of an enum tell. */
 static bool is_signed_enum(const struct btf_type *type)
@@ -74,38 +89,51 @@ static void push_integer(lua_State *L, uint32_t size, bool is_signed, bool is_bo
     set_number(L, "size", size);
 }
 
-static void push_members(lua_State *L, const struct btf *btf, const struct btf_type *type, int depth)
+/* Whether the member of TYPE at the bit AT, of the type ID, or of so many BITS, lies inside of it. */
+static bool is_inside(const struct btf *btf, const struct btf_type *type, uint32_t id, uint32_t at, uint32_t bits)
+{
+    int64_t size = btf__resolve_size(btf, id);
+    uint64_t end = bits ? at + (uint64_t)bits : at + 8 * (uint64_t)size;
+    return (bits ? bits <= 64 : size >= 0 && at % 8 == 0) && end <= 8 * (uint64_t)type->size;
+}
+
+static void push_members(lua_State *L, struct walk *walk, const struct btf_type *type)
 {
     const struct btf_member *members = btf_members(type);
-    lua_createtable(L, btf_vlen(type), 0); /* type fields */
+    int count = 0;
+    lua_newtable(L); /* type fields */
     for (unsigned i = 0; i < btf_vlen(type); i++) {
         uint32_t at = btf_member_bit_offset(type, i), bits = btf_member_bitfield_size(type, i);
+        if (!is_inside(walk->btf, type, members[i].type, at, bits))
+            continue;
         lua_createtable(L, 0, 5); /* type fields field */
-        set_string(L, "name", btf__name_by_offset(btf, members[i].name_off));
+        set_string(L, "name", name_at(walk->btf, members[i].name_off));
         set_number(L, "offset", at / 8);
         if (bits) {
             set_number(L, "first_bit", at % 8);
             set_number(L, "bits", bits);
         }
-        push_type(L, btf, members[i].type, depth + 1);
+        push_inner(L, walk, members[i].type);
         lua_setfield(L, -2, "type");
-        lua_rawseti(L, -2, (int)i + 1);
+        lua_rawseti(L, -2, ++count);
     }
     lua_setfield(L, -2, "fields");
 }
 
 /*
- * Pushes the type ID: { kind = "i8" … "u64", "bool", "string" (an array of char), "array" (count, element), "struct" (fields = { { name, offset,
+ * Pushes the type ID of WALK: { kind = "i8" … "u64", "bool", "string" (an array of char), "array" (count, element), "struct" (fields = { { name, offset,
  * first_bit, bits, type }, … }; unions too) or "bytes" (anything else), size, name }. Pointers are u64.
  */
-static void push_type(lua_State *L, const struct btf *btf, uint32_t id, int depth)
+static void push_inner(lua_State *L, struct walk *walk, uint32_t id)
 {
+    const struct btf *btf = walk->btf;
     const struct btf_type *type = resolve(btf, id), *named = btf__type_by_id(btf, id);
     int64_t size = btf__resolve_size(btf, id);
     luaL_checkstack(L, 8, "types");
     lua_createtable(L, 0, 4); /* type */
-    set_string(L, "name", named ? btf__name_by_offset(btf, named->name_off) : "");
-    if (!type || size < 0 || depth == DEEPEST) {
+    set_string(L, "name", named ? name_at(btf, named->name_off) : "");
+    walk->depth++;
+    if (!type || size < 0 || walk->depth > DEEPEST || ++walk->count > MOST_TYPES) {
         set_string(L, "kind", "bytes");
         set_number(L, "size", size < 0 ? 0 : (double)size);
     } else if (btf_is_int(type)) {
@@ -117,20 +145,26 @@ static void push_type(lua_State *L, const struct btf *btf, uint32_t id, int dept
     } else if (btf_is_array(type) && is_character(btf, btf_array(type)->type)) {
         set_string(L, "kind", "string");
         set_number(L, "size", (double)size);
-    } else if (btf_is_array(type)) {
+    } else if (btf_is_array(type) && size) {
         set_string(L, "kind", "array");
         set_number(L, "size", (double)size);
         set_number(L, "count", btf_array(type)->nelems);
-        push_type(L, btf, btf_array(type)->type, depth + 1);
+        push_inner(L, walk, btf_array(type)->type);
         lua_setfield(L, -2, "element");
     } else if (btf_is_composite(type)) {
         set_string(L, "kind", "struct");
         set_number(L, "size", (double)size);
-        push_members(L, btf, type, depth);
+        push_members(L, walk, type);
     } else {
         set_string(L, "kind", "bytes");
         set_number(L, "size", (double)size);
     }
+    walk->depth--;
+}
+
+static void push_type(lua_State *L, const struct btf *btf, uint32_t id)
+{
+    push_inner(L, &(struct walk){ .btf = btf }, id);
 }
 
 /* guest:type(name) → the type "struct event", "u32" …; nil where the object's BTF has none of that name */
@@ -145,7 +179,7 @@ static int guest_type(lua_State *L)
         id = btf__find_by_name_kind(btf, name, BTF_KIND_INT);
     if (id <= 0)
         return 0;
-    push_type(L, btf, (uint32_t)id, 0);
+    push_type(L, btf, (uint32_t)id);
     return 1;
 }
 
@@ -198,11 +232,11 @@ static int guest_maps(lua_State *L)
         set_number(L, "value_size", bpf_map__value_size(map));
         set_number(L, "max", bpf_map__max_entries(map));
         if (btf && bpf_map__btf_key_type_id(map)) {
-            push_type(L, btf, bpf_map__btf_key_type_id(map), 0);
+            push_type(L, btf, bpf_map__btf_key_type_id(map));
             lua_setfield(L, -2, "key");
         }
         if (btf && bpf_map__btf_value_type_id(map)) {
-            push_type(L, btf, bpf_map__btf_value_type_id(map), 0);
+            push_type(L, btf, bpf_map__btf_value_type_id(map));
             lua_setfield(L, -2, "value");
         }
         lua_rawseti(L, -2, ++count);
@@ -225,12 +259,13 @@ static int guest_variables(lua_State *L)
     for (unsigned i = 0; type && i < btf_vlen(type); i++) {
         const struct btf_var_secinfo *place = btf_var_secinfos(type) + i;
         const struct btf_type *variable = btf__type_by_id(btf, place->type);
-        if (place->offset > size || place->size > size - place->offset)
+        int64_t needed = variable && btf_is_var(variable) ? btf__resolve_size(btf, variable->type) : -1;
+        if (place->offset > size || needed < 0 || (uint64_t)needed > size - place->offset)
             continue;
         lua_createtable(L, 0, 3); /* list variable */
-        set_string(L, "name", btf__name_by_offset(btf, variable->name_off));
+        set_string(L, "name", name_at(btf, variable->name_off));
         set_number(L, "offset", place->offset);
-        push_type(L, btf, variable->type, 0);
+        push_type(L, btf, variable->type);
         lua_setfield(L, -2, "type");
         lua_rawseti(L, -2, (int)i + 1);
     }

@@ -147,6 +147,24 @@ local BEGIN = "%-e:1: object build/objects/%w+.bpf.o: "
 refused("", "%-e:1: object /nowhere/tool.bpf.o: No such file or directory\n", "no such file", "/nowhere/tool.bpf.o")
 refused("", "%-e:1: object /etc/passwd: it cannot be loaded: it is no ELF file\n", "no object", "/etc/passwd")
 refused("", "%-e:1: object ./uplua: it cannot be loaded: it is for a CPU, not for BPF: compile it with clang %-target bpf", "a program", "./uplua")
+-- Copies of which some bytes are others: what they refer to is not there.
+local function damaged(what, change)
+  local bytes = assert(io.open(OBJECT, "rb")):read "*a"
+  local copy = path:gsub("%.lua$", "") .. ".bpf.o"
+  local out = assert(io.open(copy, "wb"))
+  out:write(change(bytes))
+  out:close()
+  local said = target.uplua(("-e 'object(%q)' -- true"):format(copy))
+  is(said.err, ("uplua: -e:1: object %s: it cannot be loaded: it is damaged: %s\n  -e:1: in the main chunk\n"):format(copy, what), "a damaged object: " .. what)
+  os.remove(copy)
+end
+local function replace(bytes, at, with) return bytes:sub(1, at - 1) .. with .. bytes:sub(at + #with) end
+local BTF = "\159\235\1%z" -- its magic number and version; 24 bytes behind that begins the first type, with its name
+damaged("its BTF leads nowhere", function(bytes) return replace(bytes, bytes:find(BTF) + 24, "\255\255\255\127") end)
+damaged("its BTF leads nowhere", function(bytes) return replace(bytes, bytes:find(BTF) + 12, "\255\255\255\255") end)
+damaged("its sections or symbols lead nowhere", function(bytes) return replace(bytes, 0x28 + 1, "\255\255\255\255") end)
+damaged("its sections or symbols lead nowhere", function(bytes) return bytes:sub(1, -2) end)
+
 refused('tool:attach "on_packet"', BEGIN .. 'program on_packet is of the kind SEC%("xdp"%), which uplua does not attach; it attaches uprobe, ', "a kind that has no provider")
 refused('tool:attach "on_tould"', BEGIN .. "it has no program 'on_tould'; did you mean 'on_told'?", "no such program")
 refused('tool:attach "on_others"', BEGIN .. 'program on_others, SEC%("uprobe"%): it does not say where to; tool:attach%("on_others", "libc:malloc"%) does', "no place")
