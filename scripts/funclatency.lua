@@ -62,7 +62,7 @@ up.report(options.interval, function()
   end
   for _, row in ipairs(latencies:print(rows)) do
     if options.histogram then
-      up.printf("\n%s%s, ns\n%s\n", row.func, row.caller and " from " .. row.caller or row.comm and " in " .. row.comm or "", row.histogram)
+      up.printf("\n%s%s, ns\n%s\n", row.func, row.caller and " from " .. row.caller or row.comm and " in " .. up.escape(row.comm) or "", row.histogram)
     end
   end
 end)

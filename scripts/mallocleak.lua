@@ -454,7 +454,7 @@ end
 local function write_folded(list)
   local file = assert(io.open(options.folded, "w"))
   local lines = {}
-  for _, h in ipairs(list) do lines[#lines + 1] = ("%s %s\n"):format(h.stack:folded(), text.integer(h.bytes)) end
+  for _, h in ipairs(list) do lines[#lines + 1] = ("%s %s\n"):format(text.escape(h.stack:folded()), text.integer(h.bytes)) end
   assert(file:write(table.concat(lines)))
   assert(file:close())
 end

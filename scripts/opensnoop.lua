@@ -35,8 +35,8 @@ if jit.arch == "x64" then up.sysreturn("open", tell) end -- newer machines have 
 
 opened:each(function(o)
   if options.name and not (o.path or ""):find(options.name, 1, true) then return end
-  up.printf("%s  %-15s %7d %12s %9s  %s\n", up.clock(o.at), o.comm, o.pid, o.ret < 0 and up.error_name(-o.ret) or o.ret,
-    up.seconds(tonumber(o.ns) / 1e9), o.path or "?")
+  up.printf("%s  %-15s %7d %12s %9s  %s\n", up.clock(o.at), up.escape(o.comm), o.pid, o.ret < 0 and up.error_name(-o.ret) or o.ret,
+    up.seconds(tonumber(o.ns) / 1e9), up.escape(o.path or "?"))
 end)
 
 up.printf("%-15s  %-15s %7s %12s %9s  %s\n", "Time", "Process", "PID", "Descriptor", "Took", "Path")

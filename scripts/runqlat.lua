@@ -80,7 +80,7 @@ up.report(options.interval, function()
   end
   for _, row in ipairs(waits:print(rows)) do
     if options.histogram then
-      up.printf("\n%sns\n%s\n", row.comm and ("%s (pid %d), "):format(row.comm, row.pid) or "", row.histogram)
+      up.printf("\n%sns\n%s\n", row.comm and ("%s (pid %d), "):format(up.escape(row.comm), row.pid) or "", row.histogram)
     end
   end
 end)

@@ -42,7 +42,8 @@ for i, spec in ipairs(options) do
   local event = spec:match "^perf:(.+)$"
   local column = { title = title_of(spec) }
   if event then
-    local counter = up.counter(event)
+    local good, counter = pcall(up.counter, event)
+    if not good then up.wrong("%s", counter) end
     column.take = function() return (counter:take()) end
   else
     up.probe(spec, function() hits[i]:inc() end)

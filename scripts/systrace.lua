@@ -132,10 +132,10 @@ calls:each(function(record)
   local number = tonumber(record.nr)
   local call = of_call[number]
   if record.last then
-    up.printf("%s  %-15s %7d  %s(%s=%s) = ?\n", up.clock(record.last), record.comm, record.tid, call.name, call.arguments[1].name, show_integer(record.a))
+    up.printf("%s  %-15s %7d  %s(%s=%s) = ?\n", up.clock(record.last), up.escape(record.comm), record.tid, call.name, call.arguments[1].name, show_integer(record.a))
   else
     local which = tonumber(texts[number] or 0)
-    up.printf("%s  %-15s %7d  %s(%s) = %s <%s>\n", up.clock(record.at), record.comm, record.tid, call.name,
+    up.printf("%s  %-15s %7d  %s(%s) = %s <%s>\n", up.clock(record.at), up.escape(record.comm), record.tid, call.name,
       words_of(call, record, (which >= 16 and record.second ~= nil or which < 16 and which > 0) and which or which % 16), result_of(record.ret),
       up.seconds(tonumber(record.ns) / 1e9))
   end

@@ -26,7 +26,7 @@ local options = up.args {
 if #options == 0 then up.wrong "what is to be traced? Give specs, such as syscall:openat" end
 
 trace.each(options, { returns = options["return"], where = options.where, stack = options.stack }, function(event)
-  up.printf("%s  %-15s %7d  %s%s\n", up.clock(event.time), event.comm, event.tid, event.call,
+  up.printf("%s  %-15s %7d  %s%s\n", up.clock(event.time), up.escape(event.comm), event.tid, event.call,
     event.elapsed and (" (%s)"):format(up.seconds(tonumber(event.elapsed) / 1e9)) or "")
   if event.stack then up.printf("%s\n", event.stack) end
 end)

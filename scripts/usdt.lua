@@ -42,14 +42,14 @@ end
 
 function actions.trace()
   trace.each("usdt:" .. what, { where = options.where, stack = options.stack }, function(event)
-    up.printf("%s  %-15s %7d  %s\n", up.clock(event.time), event.comm, event.tid, event.call)
+    up.printf("%s  %-15s %7d  %s\n", up.clock(event.time), up.escape(event.comm), event.tid, event.call)
     if event.stack then up.printf("%s\n", event.stack) end
   end)
 end
 
 function actions.count()
   local hits, where = up.count(), up.expression(options.where or "true", "--where")
-  up.usdt(what, function(e)
+  up.probe("usdt:" .. what, function(e)
     if where(e) then hits[e.func]:inc() end
   end)
   up.at_exit(function()

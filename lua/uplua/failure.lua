@@ -32,10 +32,26 @@ local Mistake = { __tostring = function(self) return self.text end }
 -- Raises TEXT as what the script's user has given wrong: no line of the script says more about it. tostring of the error is TEXT.
 function failure.mistake(text) error(setmetatable({ text = text }, Mistake), 0) end
 
+local expressions = {} -- the names of chunks that the script's user has given
+
+-- From now on errors in the chunk NAME, "--key 'e.arg0'", are the user's: no line of the script says more about them.
+function failure.expression(name) expressions[name] = true end
+
+-- TEXT, if it is about such a chunk, without the lines that led there, and without its own if it has but one; else nil.
+local function of_expression(text)
+  for name in pairs(expressions) do
+    if text:sub(1, #name + 1) == name .. ":" then
+      return name .. text:sub(#name + 1):gsub("^:%d+: ", ": "):gsub("\n  called at [^\n]*", "")
+    end
+  end
+end
+
 -- The handler for xpcall: turns any error into the text for the user.
 function failure.trace(err)
   local text = tostring(err)
   if getmetatable(err) == Mistake then return text end
+  local of_user = of_expression(text)
+  if of_user then return of_user end
   if type(err) == "table" and not (getmetatable(err) or {}).__tostring then text = "an error without a message (a table)" end
   local frames, first = {}, nil
   local positioned = false -- by Lua itself or by error(text): the text begins with the place of one of the functions

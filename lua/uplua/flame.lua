@@ -55,7 +55,7 @@ local function share(value, all) return all > 0 and 100 * value / all or 0 end
 local function shorten(name, width)
   local room = math.floor((width - 4) / CHARACTER)
   if room < 3 then return "" end
-  if text.width(name) <= room then return name end
+  if select(2, name:gsub("[^\128-\191]", "")) <= room then return name end
   local piece = {}
   for c in name:gmatch "[%z\1-\127\194-\255][\128-\191]*" do
     if #piece == room - 1 then break end

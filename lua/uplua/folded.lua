@@ -20,7 +20,7 @@ end
 
 -- The texts, programs' stacks and kernel's stacks of KEY as one line.
 local function line_of(key)
-  if stack.is(key) then return key:folded() end
+  if stack.is(key) then return text.escape(key:folded()) end
   local count = record.is(key) and #record.names(key) or type(key) == "table" and #key
   if not count then return text.escape(tostring(key)) end
   local labels, stacks, kernels = {}, {}, {}
@@ -30,7 +30,7 @@ local function line_of(key)
       labels[#labels + 1] = name_of(part)
     elseif #part > 0 or part:incomplete() then
       local list = part:pid() == 0 and kernels or stacks
-      list[#list + 1] = part:folded()
+      list[#list + 1] = text.escape(part:folded())
     end
   end
   for _, list in ipairs { stacks, kernels } do

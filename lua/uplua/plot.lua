@@ -50,7 +50,7 @@ local function draw(rows)
       names, numbers = math.max(names, text.width(row[1])), math.max(numbers, #text.thousands(row[2]))
     end
   end
-  local room, lines = room_beside(names, numbers), {}
+  local room, lines, columns = room_beside(names, numbers), {}, terminal.size()
   for _, row in ipairs(rows) do
     if row then
       local number = text.thousands(row[2])
@@ -60,7 +60,23 @@ local function draw(rows)
       lines[#lines + 1] = "  " .. (" "):rep(names - 1) .. "…"
     end
   end
+  for i, line in ipairs(lines) do lines[i] = columns and text.cut(line, columns) or line end
   return lines
+end
+
+-- Adds PARTS to LINES, so many to a line as a terminal has room for.
+local function add_parts(lines, parts)
+  local columns, line = (terminal.size()) or math.huge, " "
+  local function add() lines[#lines + 1] = columns < math.huge and text.cut(line, columns) or line end
+  for i, part in ipairs(parts) do
+    part = i < #parts and part .. "," or part
+    if line ~= " " and text.width(line) + 1 + text.width(part) > columns then
+      add()
+      line = " "
+    end
+    line = line .. " " .. part
+  end
+  add()
 end
 
 -- Rows of { label, count } of histogram H, ascending; false where empty ones are left out. STRIDE: how many of its scheme's rows are one.
@@ -98,10 +114,10 @@ function plot.histogram(h)
     for _, p in ipairs { 50, 90, 99, 99.9 } do
       parts[#parts + 1] = ("%g%% ≤ %s"):format(p, text.thousands(h:percentile(p)))
     end
-    lines[#lines + 1] = "  " .. table.concat(parts, ", ")
+    add_parts(lines, parts)
   end
-  lines[#lines + 1] = ("  count %s, avg %s, min %s, max %s"):format(text.thousands(h.count), short(h.avg),
-    h.min and text.thousands(h.min) or "?", h.max and text.thousands(h.max) or "?")
+  add_parts(lines, { "count " .. text.thousands(h.count), "avg " .. short(h.avg), "min " .. (h.min and text.thousands(h.min) or "?"),
+    "max " .. (h.max and text.thousands(h.max) or "?") })
   return table.concat(lines, "\n")
 end
 

@@ -51,6 +51,7 @@ function probe.expression(source, what)
     local _, message = loadstring("return " .. source, name)
     failure.mistake((message:gsub(":%d+: ", ": ", 1)))
   end
+  failure.expression(name:sub(2))
   -- A line of its own: what closes the expression here cannot be closed by it.
   local chunk = assert(loadstring(("return function(e) return %s\nend"):format(source), name))
   local up = require "uplua"

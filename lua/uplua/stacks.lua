@@ -24,6 +24,7 @@ function stacks.rows(source, label)
   local function add(key, number)
     local found, words = parts_of(key)
     local name = label and label(key) or words
+    name = name and text.escape(name)
     local id = (name or "") .. "\n" .. found:key()
     local row = by_name[id]
     if not row then

@@ -1,5 +1,6 @@
 -- Text for people: numbers, durations, times, keys of maps, bars; and the parsing of what people write in their place.
-local ffi = require "ffi"
+local ffi     = require "ffi"
+local columns = require "uplua.columns"
 
 ffi.cdef [[
 int snprintf(char *buffer, size_t size, const char *format, ...);
@@ -229,18 +230,25 @@ function text.bar(fraction, width)
   return ("@"):rep(filled) .. (" "):rep(width - filled)
 end
 
--- What a string takes on the terminal, near enough: characters of UTF-8.
+local CHARACTER = "[^\128-\191][\128-\191]*"
+local SPECIAL = "[\204\205\225-\244]" -- how characters begin that may take no column or two
+
+-- The columns that a string takes on the terminal.
 function text.width(s)
-  return select(2, s:gsub("[^\128-\191]", ""))
+  local width = select(2, s:gsub("[^\128-\191]", ""))
+  if s:find(SPECIAL) then
+    for character in s:gmatch(CHARACTER) do width = width - 1 + columns.of(character) end
+  end
+  return width
 end
 
 -- S, or so much of it that it takes WIDTH columns with "…" at its end ("..." would take three).
 function text.cut(s, width)
-  if #s <= width or text.width(s) <= width then return s end
-  local characters = 0
-  for at in s:gmatch "()[^\128-\191]" do
-    characters = characters + 1
-    if characters == math.max(1, width) then return width < 1 and "" or s:sub(1, at - 1) .. "…" end
+  if text.width(s) <= width then return s end
+  local used = 0
+  for at, character in s:gmatch("()(" .. CHARACTER .. ")") do
+    used = used + columns.of(character)
+    if used > width - 1 then return width < 1 and "" or s:sub(1, at - 1) .. "…" end
   end
 end
 

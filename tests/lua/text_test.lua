@@ -51,7 +51,11 @@ is(text.escape "\xe9t\xe9 \xe0\x82\x9b \xf0\x9f\x98\x80", "\\xe9t\\xe9 \\xe0\\x8
 is(text.escape "\237\159\191\237\160\128 \244\143\191\189\244\144\128\128 \239\191\189\239\191\190",
   "\237\159\191\\xed\\xa0\\x80 \244\143\191\189\\xf4\\x90\\x80\\x80 \239\191\189\\xef\\xbf\\xbe", "and what looks like it: halves of pairs, too large ones, U+FFFE")
 is(text.escape "naïve – 東京", "naïve – 東京", "and leaves text alone")
-is(text.width "naïve – 東", 9, "width counts characters")
+is(text.width "naïve – 東", 10, "width counts columns: two for some characters")
+is(text.width "e\204\129 😀…", 5, "… none for those that go onto the one before")
+is(text.cut("東京都x", 5), "東京…", "no more of them than fit")
+is(text.cut("東京都x", 4), "東…", "half a character does not")
+is(text.cut("東京都x", 7), "東京都x", "all do")
 is(text.nearest("maximum", { "key", "max", "value" }), "max", "the nearest name")
 is(text.nearest("zebra", { "key", "max" }), nil, "nothing is near")
 

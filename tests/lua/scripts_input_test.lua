@@ -1,0 +1,137 @@
+-- All scripts on bad input: options that there are not, values that are missing, probes that match nothing, expressions that do not compile,
+-- readers that go away, narrow terminals, and a target whose names are made to drive the terminal (tests/targets/hostile.c).
+local tap    = require "tap"
+local target = require "target"
+local text   = require "uplua.text"
+local is, like, ok = tap.is, tap.like, tap.ok
+
+local HOSTILE = "./build/targets/hostile"
+local TOUCH, NAME = HOSTILE .. ":touch", [[\x1b[7m\xff<&"'\x9b;\x0a]]
+
+-- Of each script: arguments for the target HOSTILE; an option, misspelt, with what is meant; one that needs a value; of those that take specs, where
+-- one goes; options that are expressions; what its output has of the target's names.
+local SCRIPTS = {
+  { "trace", "%s -r syscall:openat", near = { "--retrun", "--return" }, value = "--where EXPR", spec = "%s", expressions = { "--where" }, name = true, path = true },
+  { "funccount", "-p %s", near = { "--by-proces", "--by-process" }, value = "--top N", spec = "%s", name = true },
+  { "stackcount", "-p %s", near = { "--foldet", "--folded" }, value = "--flame FILE", spec = "%s", name = true, stacks = true },
+  { "argdist", "%s -k '{ e.comm, up.str(e.arg0) }'", near = { "--valu", "--value" }, value = "--key EXPR", spec = "%s", expressions = { "--key", "--value", "--where" },
+    name = true, path = true },
+  { "funclatency", "-p -H %s", near = { "--histogramm", "--histogram" }, value = "--interval TIME", spec = "%s", name = true },
+  { "funcslower", "-m 0 %s", near = { "--mim", "--min" }, value = "--min TIME", spec = "%s", expressions = { "--where" }, name = true },
+  { "syscalls", "-p", near = { "--error", "--errors" }, value = "--top N", name = true },
+  { "systrace", "", near = { "--fialed", "--failed" }, value = "--strings N", spec = "--call %s", name = true, path = true },
+  { "stat", "%s", near = { "--cuont", "--count" }, value = "--interval TIME", spec = "%s" },
+  { "top", "%s", near = { "--intervall", "--interval" }, value = "--sum EXPR", spec = "%s", expressions = { "--key", "--sum" }, name = true },
+  { "profile", "-F 997 -b thread", near = { "--herz", "--hertz" }, value = "--by WHAT", name = true, stacks = true },
+  { "offcputime", "", near = { "--blocket", "--blocked" }, value = "--min TIME", name = true, stacks = true },
+  { "runqlat", "-p -H", near = { "--by-prozess", "--by-process" }, value = "--top N" },
+  { "execsnoop", "-x", near = { "--exit", "--exits" }, value = "--name TEXT" },
+  { "opensnoop", "", near = { "--nam", "--name" }, value = "--name TEXT", name = true, path = true },
+  { "usdt", "count ./build/examples/shop:shop:sold", near = { "--wehre", "--where" }, value = "--where EXPR", spec = "trace %s", expressions = { "--where" },
+    on = "./build/examples/shop" },
+}
+
+local function run_of(script, arguments) return target.uplua(("scripts/%s.lua %s"):format(script, arguments)) end
+
+-- What is printed can be printed: nothing in it drives a terminal.
+local function is_harmless(s) return text.escape(s, "\n\t") == s end
+
+local function read(path)
+  local file = assert(io.open(path))
+  local content = file:read "*a"
+  file:close()
+  return content
+end
+
+for _, s in ipairs(SCRIPTS) do
+  local name = s[1]
+  local run = run_of(name, s.near[1])
+  is(run.err, ("%s.lua: unknown option '%s'; did you mean '%s'? See --help\n"):format(name, s.near[1], s.near[2]), name .. ": the nearest option is suggested")
+  is(run.status, 2, "status 2")
+  run = run_of(name, s.value:match "%S+")
+  is(run.err, ("%s.lua: option '%s' needs a value: %s; see --help\n"):format(name, s.value:match "%S+", s.value), name .. ": a value is missing")
+  is(run.status, 2, "status 2")
+end
+
+-- A command that must not begin, since what is asked for is not there.
+local function refused(arguments, want)
+  local run = target.shell(("./uplua scripts/%s -- sh -c 'touch \"$D/begun\"' >\"$D/out\" 2>\"$D/err\" </dev/null; status=$?; [ ! -e \"$D/begun\" ] || status=99; exit $status")
+    :format(arguments))
+  is(run.status, 1, arguments)
+  like(run.err, want, "… is told")
+  ok(not run.err:find "%.lua:%d", "… without lines of the script's")
+end
+
+for _, s in ipairs(SCRIPTS) do
+  if s.spec and s[1] ~= "systrace" and s[1] ~= "usdt" then
+    refused(("%s.lua " .. s.spec):format(s[1], "'libc:nosuch*'"), "^uplua: u%a+ libc:nosuch%*: no such function in /[^\n]*libc.so.6\n")
+    refused(("%s.lua " .. s.spec):format(s[1], "syscall:opnat"), "^uplua: sys%a+ opnat: the kernel has no such system call; did you mean openat")
+  end
+  for _, option in ipairs(s.expressions or {}) do
+    local on = s[1] == "usdt" and "count ./build/examples/shop:shop:sold" or "syscall:read"
+    refused(("%s.lua %s %s 'e.arg0 /'"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") .. " 'e.arg0 /': unexpected symbol near '<eof>'\n$")
+    refused(("%s.lua %s %s 'e.argo'"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") .. " 'e.argo': the event of a %a+ has no field 'argo'; it has [^\n]*\n$")
+  end
+end
+refused("systrace.lua --call nosuch", "^uplua: syscall nosuch: the kernel has no such system call")
+refused("usdt.lua trace libc:nosuch:'*'", "^uplua: usdt[: ]libc:nosuch:%*: there are no such USDT probes")
+refused("usdt.lua count libc:nosuch:'*'", "^uplua: usdt[: ]libc:nosuch:%*: ")
+refused("funccount.lua tracepoint:nosuch:'*'", "^uplua: tracepoint nosuch:%*: the kernel has no tracepoint that matches\n$")
+local run = run_of("stat", "perf:page-fault -- true")
+is(run.err, "stat.lua: counter page-fault: no such event; did you mean 'page-faults'? See --help\n", "an event that there is not")
+
+-- A target with such names, no terminal anywhere.
+local files = target.folder() .. "-files"
+for _, s in ipairs(SCRIPTS) do
+  local more = s.stacks and (" --folded %s.folded --flame %s.svg"):format(files, files) or ""
+  run = target.shell(("setsid -w ./uplua scripts/%s.lua %s%s -- %s 100 2>\"$D/err\" </dev/null | cat >\"$D/out\""):format(s[1], s[2]:format(TOUCH), more, s.on or HOSTILE))
+  ok(#run.out > 0 and is_harmless(run.out), s[1] .. ": names from the target are escaped")
+  ok(is_harmless(run.err), "… in messages, too")
+  if s.name then ok(run.out:find(NAME, 1, true), "… and stand there, on one line") end
+  if s.path then ok(run.out:find("/nowhere/" .. NAME:gsub('"', s[1]:find "trace" and '\\"' or '"'), 1, true), "the file's, too") end
+  if s.stacks then
+    for _, path in ipairs { files .. ".folded", files .. ".svg" } do
+      local content = read(path)
+      ok(is_harmless(content) and content:find([[\x1b[7m\xff]], 1, true), "… in " .. path:match "%a+$")
+      os.remove(path)
+    end
+  end
+end
+run = run_of("execsnoop", "-- " .. HOSTILE)
+ok(run.out:find([[  true '\x1b[7m\xff<&"'\''\x9b;\x0a']] .. "\n", 1, true), "execsnoop: an argument")
+
+-- Readers that go away: uplua ends, silently, and with it the command that it has started, which would not end by itself.
+local ENDLESS = [[sh -c 'echo $$ >"$D/pid"; while :; do /bin/true; done']]
+for _, arguments in ipairs {
+  "funccount.lua -i 0.05 syscall:wait4", "argdist.lua -i 0.05 syscall:wait4", "funclatency.lua -i 0.05 syscall:wait4", "funcslower.lua -m 0 syscall:wait4",
+  "trace.lua syscall:wait4", "syscalls.lua -i 0.05", "systrace.lua", "stat.lua -i 0.05 syscall:wait4", "top.lua -i 0.05 syscall:wait4", "runqlat.lua -i 0.05", "opensnoop.lua",
+  "execsnoop.lua",
+} do
+  run = target.shell(([[
+    { ./uplua %s scripts/%s -- %s 2>"$D/err" </dev/null; echo $? >"$D/target"; } | head -n 2 >"$D/out"
+    kill -0 $(cat "$D/pid") 2>/dev/null && echo "the command goes on" >>"$D/target"
+  ]]):format(arguments:find "snoop" and "--follow" or "", arguments, ENDLESS))
+  is(run.err, "", arguments .. " | head")
+  is(select(2, run.out:gsub("\n", "")), 2, "shows what was wanted")
+  is(run.target, "141\n", "and ends as by SIGPIPE, with the command")
+end
+
+-- A terminal of 20 columns: tables and histograms stay within it. What a histogram is of stands above it, whole.
+for _, arguments in ipairs {
+  "funccount.lua -p %s", "argdist.lua %s -k 'up.str(e.arg0)'", "argdist.lua %s -v 'e.arg0'", "funclatency.lua -p -H %s", "syscalls.lua -p -e", "top.lua %s", "runqlat.lua -p -H",
+} do
+  run = target.shell(([[
+    cat >"$D/s" <<'END'
+stty rows 40 cols 20; ./uplua scripts/%s -- %s 20
+END
+    TERM=xterm LC_ALL=C.UTF-8 script -qec "sh $D/s" /dev/null >"$D/out" 2>"$D/err" </dev/null
+  ]]):format(arguments:format(TOUCH), HOSTILE))
+  local widest, count = 0, 0
+  for line in run.out:gsub("\r", ""):gsub("\27%[[%d;]*%a", ""):gmatch "[^\n]+" do
+    if not line:find ", ns$" then widest, count = math.max(widest, text.width(line)), count + 1 end
+  end
+  ok(count > 1 and widest <= 20, ("%s: %d lines, the widest of %d columns"):format(arguments, count, widest))
+end
+target.done()
+
+tap.done_testing()
