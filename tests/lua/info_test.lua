@@ -39,10 +39,16 @@ else
   like(run.err, "this kernel has no kprobes", "kprobes cannot be set")
   like(here.ways.kprobe, "^not here: ", "  … and are said not to be there")
 end
-if os.getenv "UPLUA_KERNEL" == "6.1" then -- tests/vm
-  for name, state in pairs { uprobe_multi = "no", session = "no", may_goto = "no", private_stack = "no", kprobe_multi = "no", uprobe = "yes",
-                             sleepable = "yes", kprobe = "yes", trampoline = "yes", btf = "yes", cpu_clock = "yes" } do
-    is(here.features[name].state, state, "Linux 6.1 as Debian builds it: " .. name)
+local kernels = { -- of tests/vm
+  ["6.1"] = { uprobe_multi = "no", session = "no", may_goto = "no", kprobe_multi = "no" },
+  ["6.12"] = { uprobe_multi = "yes", session = "no", may_goto = "yes", kprobe_multi = "yes" },
+}
+local release = os.getenv "UPLUA_KERNEL"
+if release then
+  local want = { private_stack = "no", uprobe = "yes", sleepable = "yes", kprobe = "yes", trampoline = "yes", btf = "yes", cpu_clock = "yes" }
+  for name, state in pairs(kernels[release]) do want[name] = state end
+  for name, state in pairs(want) do
+    is(here.features[name].state, state, ("Linux %s as Debian builds it: %s"):format(release, name))
   end
 end
 
