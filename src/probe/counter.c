@@ -36,6 +36,17 @@ static int grow(struct counter *counter)
     return 0;
 }
 
+/* Whether what cannot be counted in a cgroup can be counted at all. */
+static bool is_counted(const struct event *event)
+{
+    struct perf_event_attr attr = event->attr;
+    attr.disabled = 1;
+    int fd = perf_count_open(&attr, 0, -1, -1, false);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 /* Opens all events in one place, which is PID (a thread or a cgroup's descriptor, or -1) on CPU. */
 static int open_place(struct counter *counter, int place, pid_t pid, int cpu, bool in_cgroup)
 {
@@ -115,6 +126,10 @@ int counter_open(const struct event *events, size_t count, const struct target *
         error_set(err, code, "the process creates threads all the time, so that it cannot be said which are counted");
     else if (code == -EBADF || (code == -EINVAL && options->cgroup))
         error_set(err, code, "%s is no cgroup that this kernel counts by", options->cgroup ? options->cgroup : "it");
+    else if (code == -ENOENT && cgroup >= 0 && is_counted(&events[counter->failed])) /* cgroup_propagate_control() was never called */
+        error_set(err, code,
+                  "this kernel counts in no cgroup as long as no controller has been switched on; "
+                  "`echo +pids >/sys/fs/cgroup/cgroup.subtree_control` does that, as systemd does");
     else if (code && !(options->cgroup && cgroup < 0))
         event_failed(code, &events[counter->failed], err);
     if (code) {

@@ -81,10 +81,16 @@ local made = target.shell [[
   exit 0]]
 local cgroup = made.out:match "%S+"
 if cgroup then
-  run = target.uplua(([[-e '
+  local count = ([[-e '
     local c = counter("page-faults", { cgroup = arg[1] })
     os.execute(("echo $$ >%%s/cgroup.procs; exec ./build/targets/faults pages"):format(arg[1]))
-    print("n", (c:read()))' %s]]):format(cgroup))
+    print("n", (c:read()))' %s]]):format(cgroup)
+  run = target.uplua(count)
+  local remedy = run.err:match "counter page%-faults: this kernel counts in no cgroup as long as no controller has been switched on; `(.-)` does that"
+  if remedy then -- no systemd has been here
+    os.execute(remedy)
+    run = target.uplua(count)
+  end
   os.execute("rmdir " .. cgroup)
   local inside = tonumber(run.out:match "n\t(%d+)")
   ok(inside and inside >= PAGES * REGIONS and inside < PAGES * REGIONS + 503, ("a cgroup's faults: %s"):format(tostring(inside)))

@@ -4,7 +4,7 @@ local tap = require "tap"
 local target = require "target"
 local ok, is, like = tap.ok, tap.is, tap.like
 
-local RUNS = os.getenv "UPLUA_WITHOUT" and 5 or tap.fewer(20, 2) -- an attach to each function by itself takes a second
+local RUNS = tap.fewer(target.has "uprobe_multi" and 20 or 5, 2) -- an attach to each function by itself takes a second
 
 -- The frames of the stacks in TEXT, as mallocleak prints them, and how many of them have no function. A library may have no
 -- symbols for its local functions: there its name will do.

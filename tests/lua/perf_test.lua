@@ -72,15 +72,16 @@ ok(least and tonumber(least) >= 90 and seen >= tonumber(least) and seen <= tonum
    ("each of its switches is seen: %s of %s to %s"):format(tostring(seen), tostring(least), tostring(most)))
 is(run.err, "", "… without a loss")
 
--- Clocks.
+-- Clocks. The timer of an emulated machine is late, and a tick that comes later than the next one is due is dropped.
+local LEAST = tap.fewer(0.7, 0.05)
 run = target.uplua [[-e 'n = count() perf("cpu-clock", 10000000, function(e) n[e.period]:inc() end)
   at_exit(function() print("ticks", n[10000000]) end)' -- ./build/targets/busy user]]
 local used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")
-ok(ticks > 0.07 * used and ticks < 0.13 * used, ("cpu-clock by its period of 10 ms: %d in %d ms"):format(ticks, used))
+ok(ticks > LEAST * used / 10 and ticks < 0.13 * used, ("cpu-clock by its period of 10 ms: %d in %d ms"):format(ticks, used))
 run = target.uplua [[-e 'n = count() perf("task-clock", { hertz = 99 }, function(e) n[e:ustack(1)]:inc() end)
   at_exit(function() local sum = 0 for _, c in n:pairs() do sum = sum + c end print("ticks", sum) end)' -- ./build/targets/busy user]]
 used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")
-ok(ticks > 0.07 * used and ticks < 0.13 * used, ("task-clock by frequency: %d in %d ms"):format(ticks, used))
+ok(ticks > LEAST * used / 10 and ticks < 0.13 * used, ("task-clock by frequency: %d in %d ms"):format(ticks, used))
 
 -- The kernel's timer, by its own times: nothing is traced that does anything, and it ticks once, not once for each CPU. A tick that comes so late that
 -- the next one is due is dropped, as on a virtual machine that does not run for so long.
@@ -93,7 +94,7 @@ run = target.uplua [[-e 'n, first, last = count(), var(0), var(0)
   after(1.1, function() exit() end)
   at_exit(function() print("ticks", n[{ true, "10ms" }], tonumber(last:get() - first:get()) / 1e6) end)' -- sleep 100]]
 local n, ms = run.out:match "ticks%s+(%d+)%s+(%S+)"
-ok(n and tonumber(ms) > 900 and n - 1 <= ms / 10 + 3 and n - 1 >= 0.7 * ms / 10, ("interval: %s ticks of 10 ms in %s ms"):format(tostring(n), tostring(ms)))
+ok(n and tonumber(ms) > 900 and n - 1 <= ms / 10 + 3 and n - 1 >= LEAST * ms / 10, ("interval: %s ticks of 10 ms in %s ms"):format(tostring(n), tostring(ms)))
 
 -- --cpu. An idle CPU may go without a switch for so long: something sleeps and wakes there.
 local waking = io.popen "taskset -c 0 sh -c 'echo ready; for i in $(seq 200); do sleep 0.01; done'"

@@ -14,9 +14,8 @@ local function as_nobody(capabilities, arguments)
 end
 
 local COUNT = [[-e 'n = count() uprobe("./shop:sell", function(e) n[e.comm]:inc() end) at_exit(function() print(n.shop) end)' -- ./shop]]
-local older = (os.getenv "UPLUA_WITHOUT" or ""):find "uprobe_multi" ~= nil
 local run = as_nobody("bpf,perfmon", COUNT)
-if older then -- the kernel lets nobody else make perf events of uprobes
+if not target.has "uprobe_multi" then -- the kernel lets nobody else make perf events of uprobes
   like(run.err, "^uplua: uprobe cannot attach to sell in %S+: this needs CAP_SYS_ADMIN; run uplua as root\n$", "without uprobe_multi another one is needed")
   run = as_nobody("bpf,perfmon,sys_admin", COUNT)
 end

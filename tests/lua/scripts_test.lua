@@ -118,9 +118,9 @@ like(target.uplua("scripts/usdt.lua list " .. SHOP).out, "^usdt:/%S+/shop:shop:s
 run = target.uplua("scripts/offcputime.lua --blocked -n 1 -- sleep 0.3")
 like(run.out .. run.err, "\n     do_nanosleep%+0x%x+\n.*\n     clock_nanosleep%+0x%x+\n.*\n     sleep\n +[3-9]%d%d%.%d ms  1 times\n", "what a program waits for, and how long")
 run = target.shell [[
-  for i in 1 2; do taskset -c 0 build/targets/busy user 0.5 >"$D/busy.$i" & pids="$pids,$!"; done
-  ./uplua -p "${pids#,}" scripts/runqlat.lua -p -H >"$D/out" 2>"$D/err"
-  wait
+  for i in 1 2; do taskset -c 0 build/targets/busy user 1000 >"$D/busy.$i" & pids="$pids,$!"; done
+  ./uplua --duration 1 -p "${pids#,}" scripts/runqlat.lua -p -H >"$D/out" 2>"$D/err"
+  kill ${pids//,/ }
 ]]
 is(run.err, "", "runqlat")
 like(run.out, "^Process +PID  Times +p50 +p90 +p99 +p99.9 +Longest +Total\nbusy +%d+ +%d+ .*\nbusy +%d+ +%d+ ", "threads that wait for each other")

@@ -70,7 +70,7 @@ tap.like(select(2, trace(COUNT:format("uprobe", [["./build/targets/leak-stripped
 
 tap.like(select(2, trace [[up.uretprobe("libc:setjmp", function() end)]]), "libc:setjmp: a return probe there would crash or hang the program: it keeps its return address[^\n]*; use uprobe",
   "a return probe that would crash the program is refused")
-local out, err = trace(COUNT:format("uretprobe", [[{ S .. "again", "libc:*get*context*" }]], "", "e.func"))
+local out, err = trace(COUNT:format("uretprobe", [[{ S .. "again", "libc:*context*" }]], "", "e.func"))
 tap.is(out, "again\t23", "or left out where a pattern means it")
 tap.like(err, "uretprobe [^\n]*: %d functions are left out[^\n]*\n  %d: it keeps its return address for later", "which is said")
 tap.like(select(2, trace [[up.uretprobe("libc:*sigsetjmp", function() end)]]), "no function of that name can be probed: it keeps its return address",
@@ -92,10 +92,11 @@ end
 local most = 0
 for _, n in pairs(offsets) do most = math.max(most, n) end
 tap.is(most, 1, "no two sites of libc are at one place")
-tap.ok(#sites > 1500 and #skipped > 20, ("%d sites, %d left out"):format(#sites, #skipped))
+tap.ok(#sites > 1500 and #skipped > 5, -- where libc comes without its local symbols, it has few that cannot be probed
+   ("%d sites, %d left out"):format(#sites, #skipped))
 
 -- Without links for many places each is an event, which the kernel takes 20 ms to set and longer to let go: fewer then.
-local MANY = os.getenv "UPLUA_WITHOUT" and [["libc:__mem*", "libc:*longjmp*"]] or [["libc:*"]]
+local MANY = not target.has "uprobe_multi" and [["libc:__mem*", "libc:*longjmp*"]] or [["libc:*"]]
 out, err = trace(([[
 local n = up.count()
 up.uprobe({ MANY, S .. "*" }, function(e) n[e.func]:inc() end)

@@ -33,6 +33,14 @@ local function result(status)
   return { out = read(folder .. "/out"), err = read(folder .. "/err"), target = read(folder .. "/target"), status = status }
 end
 
+-- Whether a feature of `uplua --info` is used here: the kernel has it, and UPLUA_WITHOUT does not say otherwise.
+function target.has(feature)
+  for _, known in ipairs(require "uplua.core".system.features()) do
+    if known.name == feature then return known.available end
+  end
+  error("no such feature: " .. feature, 2)
+end
+
 -- Runs a shell SCRIPT; it finds the folder in $D. Returns { out, err, target (the files of these names), status }.
 function target.shell(script)
   local D = target.folder()

@@ -120,11 +120,15 @@ static void add(void *map, __u32 key)
 SEC("uprobe")
 int on_others(struct pt_regs *ctx)
 {
-    struct key key = { .color_and_2 = (__u32)(PT_REGS_PARM4(ctx) + 2), .places = { -3, 3 } };
+    struct key key;
     struct value *value, zero = {};
     if (!enabled)
         return 0;
+    __builtin_memset(&key, 0, sizeof key); /* the byte between its fields is part of a key, too */
+    key.color_and_2 = (__u32)(PT_REGS_PARM4(ctx) + 2);
     key.letter = 'x';
+    key.places[0] = -3;
+    key.places[1] = 3;
     __sync_fetch_and_add(&total, 1);
     bpf_map_update_elem(&values, &key, &zero, BPF_NOEXIST);
     value = bpf_map_lookup_elem(&values, &key);
