@@ -10,16 +10,19 @@ local neighbour = {}
 neighbour.quote = target.quote
 
 -- Runs `./uplua --follow SCRIPT -- TOOL` after the shell command BEFORE; all are shell words, in which $D is a folder for files. Returns what
--- uplua printed, and the PID of the tool, which a shell was before.
-function neighbour.run(script, tool, before)
+-- uplua printed, and the PID of the tool, which a shell was before. With STACKS some may be incomplete, and are counted: those of a process's
+-- first moments (doc/api.md).
+function neighbour.run(script, tool, before, stacks)
   local run = target.shell(([[
     export D
     %s
     ./uplua --follow scripts/%s -- sh -c %s >"$D/out" 2>"$D/err" </dev/null
   ]]):format(before or "", script, target.quote('echo $$ >"$D/pid"; exec ' .. tool .. ' >"$D/said" 2>"$D/complained"')))
   os.execute("rm -rf " .. target.folder() .. "/*/")
-  tap.is(run.err, "", script .. ": uplua has lost nothing")
-  tap.is(run.status, 0, script .. " beside " .. tool:match "^%S+" .. " ends well")
+  local name = script:match "^%S+"
+  local lost = stacks and run.err:gsub("  %d+ × stack incomplete: [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "") or run.err
+  tap.is(lost, "", name .. ": uplua has lost nothing")
+  tap.is(run.status, 0, name .. " beside " .. tool:match "^%S+" .. " ends well")
   return run.out, neighbour.read "pid":match "%d+"
 end
 
@@ -57,6 +60,7 @@ function neighbour.same(a, b, what, left, right)
     if x ~= y then wrong[#wrong + 1] = ("%s: %s %s, %s %s"):format(tostring(key), left or "uplua", x, right or "the neighbour", y) end
   end
   table.sort(wrong)
+  if count == 0 then wrong[1] = "nothing to compare" end
   tap.is(table.concat(wrong, "\n"), "", ("%s (%d compared)"):format(what, count))
   return count
 end
@@ -75,6 +79,12 @@ function neighbour.done()
   target.done()
   if mounted then os.execute "umount /sys/kernel/tracing" end
   tap.done_testing()
+end
+
+-- A command that runs SOURCE with INTERPRETER, in words without quotes: bpftrace knows none; and the shell command that makes its file.
+function neighbour.program(interpreter, source)
+  local path = target.folder() .. "/program"
+  return interpreter .. " " .. path, ("cat >%s <<'END'\n%s\nEND"):format(path, source)
 end
 
 -- A tree of files that `make -C "$D/tree"` builds: shell that makes it.
