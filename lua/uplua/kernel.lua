@@ -120,4 +120,13 @@ function kernel.fentry(spec, given, handler) declare_called("fentry", spec, give
 -- fexit(spec, [options], handler): HANDLER runs when the function returns, with its arguments and its result.
 function kernel.fexit(spec, given, handler) declare_called("fexit", spec, given, handler) end
 
+-- The arguments of the one function that SPEC, of a probe of KIND, names: a list (setup.lua); nil where it is another number of functions, a
+-- place inside of one, or one that the kernel's types do not have.
+function kernel.arguments(kind, spec)
+  local ok, functions = pcall(core.probe.resolve_kernel, spec)
+  local list = ok and functions:list() or {}
+  local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
+  return parameters and arguments_of(parameters, kind:find "^f" and in_words or in_registers()) or nil
+end
+
 return kernel

@@ -11,6 +11,8 @@
 --   stack                      if asked for
 --   call                       "openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3"
 -- and is valid until the function returns.
+local ffi     = require "ffi"
+local core    = require "uplua.core"
 local failure = require "uplua.failure"
 local list    = require "uplua.list"
 local probe   = require "uplua.probe"
@@ -20,8 +22,11 @@ local trace = {}
 
 local OPTIONS = { "returns", "min", "where", "stack", "size" }
 local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
+local MOST_FUNCTIONS = 16    -- of a spec, of which each gets a probe of its own, for its own arguments
 
 local function as_hex(value) return text.format("%#x", value) end
+local function as_address(value) return value == nil and "NULL" or as_hex(value) end
+local function as_unsigned(value) return text.integer(value < 0 and ffi.cast("uint64_t", ffi.cast("int64_t", value)) or value) end
 local function as_integer(value) return text.integer(value) end
 local function as_string(value) return '"' .. text.escape(value):gsub('"', '\\"') .. '"' end
 
@@ -64,14 +69,71 @@ local function usdt_fields(places)
   return fields
 end
 
+-- A parameter of a function. What handlers cannot read, such as a double, is in no record.
+local function parameter_field(parameter, index)
+  local name = parameter.name or "arg" .. index - 1
+  local source = parameter.name and parameter.place ~= "nowhere" and "e.args." .. name
+  local field = { name = name, source = source, show = parameter.bits == 64 and as_unsigned or as_integer }
+  if parameter.kind == "boolean" then field.show = tostring end
+  if parameter.kind == "pointer" then
+    field.show, field.null = as_address, true -- a pointer that is NULL reads as nil
+    if not parameter.kernel and parameter.type:gsub("const ", "") == "char *" then
+      field.source, field.otherwise, field.show, field.type = ("up.str(%s, 128)"):format(source), source, as_string, parameter.type
+    end
+  end
+  return field
+end
+
+local function parameter_fields(parameters)
+  local fields = {}
+  for i, parameter in ipairs(parameters) do fields[i] = parameter_field(parameter, i) end
+  return fields
+end
+
+-- The same of the functions that REST, the spec of a uprobe, names: with their arguments by name where debug information has them and they are
+-- the same, or the functions are few.
+local function function_parts(spec, rest, returns)
+  local numbered = { { probe = spec, fields = numbered_fields(FUNCTION_ARGUMENTS) } }
+  local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
+  if not ok or not sites then return numbered end -- the probe tells why, or waits for the library
+  local parameters = sites:parameters(returns)
+  if parameters then return { { probe = spec, fields = parameter_fields(parameters) } } end
+  local parts, seen, named = {}, {}, false
+  for _, site in ipairs(sites:list()) do
+    local one = ("%s:%s"):format(site.path, site["function"])
+    if not seen[one] then
+      if #parts == MOST_FUNCTIONS then return numbered end
+      local _, own = pcall(core.probe.resolve, one, "exact", returns)
+      parameters = type(own) == "userdata" and own:parameters(returns)
+      named = named or parameters
+      parts[#parts + 1] = { probe = one, fields = parameters and parameter_fields(parameters) or numbered_fields(FUNCTION_ARGUMENTS) }
+      seen[one] = true
+    end
+  end
+  return named and #parts > 1 and parts or numbered
+end
+
+-- The same of the kernel's function, or raw tracepoint, that REST, the spec of a probe of KIND, names.
+local function kernel_parts(spec, kind, rest)
+  local ok, arguments
+  if kind == "rawtracepoint" then
+    ok, arguments = pcall(require "uplua.tracepoint".raw_arguments, rest)
+  else
+    ok, arguments = pcall(require "uplua.kernel".arguments, kind, rest)
+  end
+  return { { probe = spec, fields = ok and arguments and parameter_fields(arguments) or numbered_fields(FUNCTION_ARGUMENTS) } }
+end
+
 -- What SPEC stands for, each with its fields: { probe, fields }.
 local function parts_of(spec, returns)
-  local kind = spec:match "^(%a+):"
+  local kind, rest = spec:match "^(%a+):(.*)$"
   if returns and (kind == "tracepoint" or kind == "usdt") then failure.mistake(("%s: a %s probe has no return"):format(spec, kind)) end
   if kind == "syscall" and spec == "syscall:*" then return { { probe = spec, fields = numbered_fields(6) } } end
-  if kind ~= "syscall" and kind ~= "tracepoint" and kind ~= "usdt" then
-    return { { probe = spec, fields = numbered_fields(FUNCTION_ARGUMENTS) } }
+  if kind == "uprobe" or kind == "uretprobe" then return function_parts(spec, rest, returns or kind == "uretprobe") end
+  if kind == "kprobe" or kind == "kretprobe" or kind == "fentry" or kind == "fexit" or kind == "rawtracepoint" then
+    return kernel_parts(spec, kind, rest)
   end
+  if kind ~= "syscall" and kind ~= "tracepoint" and kind ~= "usdt" then return function_parts(spec, spec, returns) end
   local parts = {}
   for i, entry in ipairs(list.list(spec, true)) do
     parts[i] = { probe = entry.probe, fields = entry.places and usdt_fields(entry.places) or named_fields(entry.arguments, returns) }
@@ -83,7 +145,7 @@ end
 local function record_of(part, id, options)
   local parts = { ("id = %d, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, name = e.func"):format(id) }
   for i, field in ipairs(part.fields) do
-    parts[#parts + 1] = ("a%d = %s"):format(i, field.source)
+    if field.source then parts[#parts + 1] = ("a%d = %s"):format(i, field.source) end
     if field.otherwise then parts[#parts + 1] = ("b%d = %s"):format(i, field.otherwise) end
   end
   if options.returns then parts[#parts + 1] = "ret = e.ret, elapsed = e.elapsed" end
@@ -104,10 +166,10 @@ end
 local function arguments_of(part, record)
   local arguments = {}
   for i, field in ipairs(part.fields) do
-    local value, show = record["a" .. i], field.show
-    if value == nil and field.otherwise then value, show = record["b" .. i], as_hex end
+    local value, show = field.source and record["a" .. i], field.show
+    if value == nil and field.otherwise then value, show = record["b" .. i], field.null and as_address or as_hex end
     if value ~= nil and field.otherwise and show == as_string then value = trace.moved(record.name, field.type, value, record.ret, record.a3) end
-    arguments[i] = { name = field.name, value = value, text = value == nil and "?" or show(value) }
+    arguments[i] = { name = field.name, value = value, text = (not field.source or value == nil and not field.null) and "?" or show(value) }
   end
   return arguments
 end

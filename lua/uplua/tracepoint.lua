@@ -144,14 +144,21 @@ local function find_raw(spec)
   return core.kernel.rawtracepoint(name), name
 end
 
-local function declare_raw(spec, name, found, handler, unfiltered)
+local function raw_arguments(found)
   local arguments = core.kernel.parameters(found)
   table.remove(arguments, 1) -- the program's own
   for i, argument in ipairs(arguments) do
     argument.place, argument.offset = argument.place or "context", 8 * (i - 1)
   end
+  return arguments
+end
+
+-- What the kernel's code gives the raw tracepoint SPEC: a list of arguments (setup.lua). Raises that there is none.
+function tracepoint.raw_arguments(spec) return raw_arguments((find_raw(spec))) end
+
+local function declare_raw(spec, name, found, handler, unfiltered)
   setup.declare {
-    kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler, passed_over = true, arguments = arguments, unfiltered = unfiltered,
+    kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler, passed_over = true, arguments = raw_arguments(found), unfiltered = unfiltered,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
       local attached, result = pcall(core.kernel.attach_rawtracepoint, program.fd, name)

@@ -14,6 +14,7 @@
 #include "lua/target.h"
 #include "probe/address.h"
 #include "probe/kernel.h"
+#include "probe/parameters.h"
 #include "probe/probe.h"
 #include "probe/variable.h"
 #include "probe/watch.h"
@@ -26,6 +27,7 @@
 
 struct lua_sites {
     struct sites sites;
+    struct arena arena; /* of their parameters */
 };
 
 struct lua_kernel_sites {
@@ -178,9 +180,47 @@ static int sites_list(lua_State *L)
     return 2;
 }
 
+static void no_memory(void *L)
+{
+    luaL_error(L, "no memory left");
+}
+
+/*
+ * sites:parameters([at_return]) → { { name (or nil), kind = "integer" | "boolean" | "pointer", place = "nowhere" (or nil), bits, type }, … }: the functions' e.args,
+ * in their order; nil and the reason where they are not known
+ */
+static int sites_parameters(lua_State *L)
+{
+    static const char *const kinds[] = { [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer" };
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    const struct argument *arguments = NULL;
+    struct error err = { 0 };
+    size_t count = 0;
+    self->arena.exhausted = no_memory;
+    self->arena.context = L;
+    if (parameters_find(&self->sites, lua_toboolean(L, 2), &self->arena, &arguments, &count, &err)) {
+        lua_pushnil(L);
+        lua_pushstring(L, err.text);
+        return 2;
+    }
+    lua_createtable(L, (int)count, 0); /* list */
+    for (size_t i = 0; i < count; i++) {
+        lua_createtable(L, 0, 5); /* list argument */
+        set_string(L, "name", arguments[i].name);
+        set_string(L, "kind", kinds[arguments[i].kind]);
+        set_string(L, "place", arguments[i].place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
+        set_string(L, "type", arguments[i].type);
+        lua_pushinteger(L, arguments[i].bits);
+        lua_setfield(L, -2, "bits");
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
 static int sites_gc(lua_State *L)
 {
     struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    arena_free(&self->arena);
     probe_sites_free(&self->sites);
     return 0;
 }
@@ -479,7 +519,7 @@ int probe_open_lua(lua_State *L)
         { "address", probe_address_lua }, { "variable", probe_variable },
         { "watch", probe_watch },         { NULL, NULL },
     };
-    static const luaL_Reg site_methods[] = { { "list", sites_list }, { "files", sites_files }, { NULL, NULL } };
+    static const luaL_Reg site_methods[] = { { "list", sites_list }, { "files", sites_files }, { "parameters", sites_parameters }, { NULL, NULL } };
     static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { NULL, NULL } };
     static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { "changed", link_changed }, { NULL, NULL } };
     core_new_class(L, SITES, site_methods, sites_gc);

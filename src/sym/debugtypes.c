@@ -453,6 +453,8 @@ static const char *foreign_language(Dwarf_Die *unit)
         return "OCaml";
     case DW_LANG_Haskell:
         return "Haskell";
+    case DW_LANG_Mips_Assembler: /* any CPU's; it says nothing of parameters */
+        return "assembly language";
     default:
         return NULL;
     }

@@ -59,7 +59,7 @@ like(out, "\nsell +101  ", "of each function")
 like(on_shop("funclatency", "-c -H " .. SHOP .. ":sell"), "\nsell +main%+0x%x+ +101  .*\n\nsell from main%+0x%x+, ns\n.*count 101, ", "by caller, with histograms")
 out = on_shop("funcslower", "--min 0 -w 'e.arg1 == 3' " .. SHOP .. ":deliver")
 is(lines(out), 22, "all calls, since none is too fast")
-like(out, "\n%d%d:%d%d:%d%d%.%d+  shop +%d+ +%S+ %Ss  deliver%(arg0=0x%x+, arg1=0x3, arg2=0x%x+, arg3=0x%x+%) = [01]\n", "a call")
+like(out, "\n%d%d:%d%d:%d%d%.%d+  shop +%d+ +%S+ %Ss  deliver%(street=\"[%a ]+\", stops=3%) = [01]\n", "a call")
 is(lines(on_shop("funcslower", "--min 1h " .. SHOP .. ":deliver")), 1, "none that took an hour")
 
 -- syscalls

@@ -1,0 +1,59 @@
+-- trace.lua shows the arguments of functions by the names and types of debug information, on tests/targets/typed.c, which calls each of its
+-- functions 23 times; of the kernel's by its own types; and as registers where neither is there.
+local tap    = require "tap"
+local target = require "target"
+local is, like = tap.is, tap.like
+
+local TYPED = "./build/targets/typed"
+
+-- The events that trace.lua prints with ARGUMENTS on TYPED, or PROGRAM: their last column, in order.
+local function trace(arguments, program)
+  local run = target.uplua(("scripts/trace.lua %s -- %s"):format(arguments, program or TYPED))
+  is(run.err, "", "trace.lua " .. arguments)
+  local events = {}
+  for event in run.out:gmatch "%d%d:%d%d:%d%d%.%d+  %S+ +%d+  ([^\n]*)" do events[#events + 1] = event end
+  return events
+end
+
+-- How often each function is in EVENTS.
+local function counts_of(events)
+  local counts, names = {}, {}
+  for _, event in ipairs(events) do
+    local name = event:match "^[^(]+"
+    if not counts[name] then names[#names + 1] = name end
+    counts[name] = (counts[name] or 0) + 1
+  end
+  table.sort(names)
+  for i, name in ipairs(names) do names[i] = name .. " " .. counts[name] end
+  return table.concat(names, ", ")
+end
+
+for _, row in ipairs {
+  { "integers", "integers%(i8=%-1, u8=255, i16=%-200, u16=65535, i32=%-100000, u32=4294967294%)" },
+  { "others", "others%(i64=%-1099511627776, u64=18446744073709551614, flag=true, color=%-1, number=65535, letter=%-1%)" },
+  { "many", "many%(a=1, b=2, c=%-3, d=4, e=5, f=6, g=%-1, h=%-34359738368, i=4294967294%)", "parameters on the stack" },
+  { "mixed", "mixed%(x=%?, a=%-1, s=%?, y=%?, p=%?, b=1, l=%?, t=%?, c=%-1%)", "those that handlers cannot read" },
+  { "fields", 'fields%(c=0x%x+, text="text 1", list=0x%x+, nothing=NULL, unknown=NULL%)', "texts and pointers" },
+} do
+  local events = trace(TYPED .. ":" .. row[1])
+  is(#events, 23, row[1] .. ": a line for each call")
+  like(events[1], "^" .. row[2] .. "$", row[3] or "each by its name, of its size and sign")
+end
+
+local events = trace("--return " .. TYPED .. ":fields")
+is(#events, 23, "a line for each return")
+like(events[23], '^fields%(c=0x%x+, text="text 23", list=0x%x+, nothing=NULL, unknown=NULL%) = %S+ %(', "with the arguments of the call")
+events = trace(TYPED .. ":'[im]*s' " .. TYPED .. ":man*")
+is(counts_of(events), "integers 23, many 23", "several functions with other arguments")
+like(events[1] .. events[2], "integers%(i8=%-1, .*many%(a=1, b=2, ", "each with its own")
+is(#trace("-w 'e.args.i8 == -23' " .. TYPED .. ":integers"), 1, "an expression of them")
+events = trace(TYPED .. "-plain:many", TYPED .. "-plain")
+is(#events, 23, "without debug information")
+like(events[1], "^many%(arg0=0x1, arg1=0x2, arg2=0x%x+, arg3=0x4%)$", "as registers")
+events = trace(TYPED .. ":many+4")
+like(events[1], "^many%(arg0=0x%x+, arg1=", "and inside of a function")
+events = trace "rawtracepoint:sched_process_exit"
+is(#events, 1, "a raw tracepoint")
+like(events[1], "^sched_process_exit%(p=0x%x+[^)]*%)$", "by the kernel's names")
+target.done()
+tap.done_testing()
