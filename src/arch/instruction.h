@@ -12,7 +12,7 @@
 struct arch_instruction {
     unsigned length;
     bool refused;     /* the kernel puts no probe on it */
-    bool mistaken;    /* the kernel takes it for another one, and does that: a probe on it would corrupt the program */
+    const char *mistaken; /* the kernel does something else in its place, so that a probe on it would corrupt the program: what; else NULL */
     bool replaced;    /* the kernel puts a call in its place, which overwrites the stack below the stack pointer */
     bool emulated;    /* a probe on it costs no single step: the kernel does itself what it does */
     bool push;        /* it puts a register on the stack, as the beginning of a function does once */
@@ -29,6 +29,11 @@ struct arch_code {
     unsigned step; /* instructions start at multiples of it */
     /* The instruction that CODE (SIZE bytes) begins with; false where that is none. */
     bool (*decode)(const uint8_t *code, size_t size, struct arch_instruction *instruction);
+    /*
+     * Bytes from OFFSET of CODE (SIZE bytes) to behind what the CPU has to run without an interruption, if OFFSET is inside: a probe
+     * would interrupt it, again and again. 0: it is not.
+     */
+    size_t (*uninterrupted)(const uint8_t *code, size_t size, size_t offset);
     /*
      * Every place in CODE (SIZE bytes, the first at ADDRESS) whose bytes, if an instruction began there, would be a far direct jump or
      * call to an address from LOW to below HIGH: VISIT gets that address. More than there are, since data and the middle of

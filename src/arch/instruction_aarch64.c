@@ -40,10 +40,7 @@ static void find_target(uint32_t word, struct arch_instruction *result)
     }
 }
 
-/*
- * What arch/arm64/kernel/probes/decode-insn.c simulates, beside jumps to fixed places. (The nop too, but only since 6.14; and once
- * loads of literals, wrongly: 6.12 and its stable predecessors refuse probes on these.)
- */
+/* What arch/arm64/kernel/probes/decode-insn.c simulates, beside jumps to fixed places. (The nop too, but only since 6.14.) */
 static bool is_simulated(uint32_t word)
 {
     static const struct encoding list[] = {
@@ -67,14 +64,32 @@ static bool is_steppable_hint(uint32_t word)
     return is_one_of(word, list, sizeof list / sizeof *list);
 }
 
+/*
+ * Loads relative to the pc. The kernel simulated those into general registers as if its own memory were meant (until 6.12 and its stable
+ * predecessors, which refuse them: CVE-2024-50099); those into vector registers it steps out of line, where another literal lies.
+ */
+static bool is_literal(uint32_t word)
+{
+    static const struct encoding list[] = {
+        {0xbf000000, 0x18000000}, /* ldr */
+        {0xbf000000, 0x98000000}, /* ldrsw, prfm */
+        {0x3f000000, 0x1c000000}, /* ldr into a vector register */
+    };
+    return is_one_of(word, list, sizeof list / sizeof *list);
+}
+
+/* ldxr, ldaxr, ldxp, ldaxp and their stores; not casp, which has a bit pattern among them. */
+static bool is_exclusive(uint32_t word, bool load)
+{
+    static const struct encoding pair_swap = {0xbfa07c00, 0x08207c00};
+    return (word & 0x3fc00000) == (load ? 0x08400000 : 0x08000000) && !is_one_of(word, &pair_swap, 1);
+}
+
 /* What the kernel (ibid.) neither simulates nor steps out of line. */
 static bool is_refused(uint32_t word)
 {
     static const struct encoding list[] = {
-        {0x3f000000, 0x08000000}, /* exclusive loads and stores: stepped, they would never succeed */
-        {0xbf000000, 0x18000000}, /* ldr of a literal */
-        {0xbf000000, 0x98000000}, /* ldrsw of one, prfm */
-        {0x3f000000, 0x1c000000}, /* ldr of one into a vector: it steps that, but elsewhere, with another literal */
+        {0x3f800000, 0x08000000}, /* exclusive loads and stores: stepped, they would never succeed */
         {0xff000000, 0xd4000000}, /* svc, brk … */
         {0xfe000000, 0xd6000000}, /* braa, retaa, eret … */
         {0xfff00000, 0xd5100000}, /* msr of a register */
@@ -111,10 +126,32 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     find_target(word, result);
     result->emulated = result->direct || is_simulated(word);
     result->harmless = is_harmless(word);
-    result->refused = is_refused(word);
+    result->refused = is_refused(word) || is_literal(word);
+    result->mistaken = is_literal(word) ? "the kernel does not load this constant from where it lies" : NULL;
     result->returns = (word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff; /* ret, retaa and retab */
     result->indirect = (word & 0xfffffc1f) == 0xd61f0000;
     return true;
+}
+
+/* An exception between an exclusive load and its store makes the store fail; loops of both would never end. */
+static size_t uninterrupted(const uint8_t *code, size_t size, size_t offset)
+{
+    enum { FARTHEST = 32 * 4 }; /* as far as the kernel looks for its own code's (MAX_ATOMIC_CONTEXT_SIZE) */
+    uint32_t word;
+    size_t at = offset & ~(size_t)3, first = at > FARTHEST ? at - FARTHEST : 0;
+    bool loaded = false;
+    while (at > first && at <= size) {
+        memcpy(&word, code + (at -= 4), sizeof word);
+        loaded = is_exclusive(word, true);
+        if (loaded || is_exclusive(word, false))
+            break;
+    }
+    for (at = offset; loaded && at + 4 <= size && at < offset + FARTHEST; at += 4) {
+        memcpy(&word, code + at, sizeof word);
+        if (is_exclusive(word, false))
+            return at + 4 - offset;
+    }
+    return 0;
 }
 
 static void far_targets(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high,
@@ -135,6 +172,7 @@ const struct arch_code arch_code_aarch64 = {
     .name = "aarch64",
     .step = 4,
     .decode = decode,
+    .uninterrupted = uninterrupted,
     .far_targets = far_targets,
     .far_length = 4,
     .near_reach = 0,

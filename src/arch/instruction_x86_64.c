@@ -159,7 +159,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     *result = (struct arch_instruction){
         .length = instruction.length,
         .refused = is_refused(&instruction),
-        .mistaken = is_mistaken(&instruction),
+        .mistaken = is_mistaken(&instruction) ? "the kernel takes this vector instruction for another one" : NULL,
         .replaced = is_replaced(&instruction),
         .emulated = emulated,
         .push = emulated && instruction.mnemonic == ZYDIS_MNEMONIC_PUSH,
@@ -172,6 +172,12 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     if (result->direct)
         result->target = (int64_t)instruction.length + instruction.raw.imm[0].value.s;
     return true;
+}
+
+static size_t uninterrupted(const uint8_t *code, size_t size, size_t offset)
+{
+    (void)code, (void)size, (void)offset;
+    return 0; /* what must not be interrupted is one instruction */
 }
 
 /* e8 and e9 (call, jmp), 0f 80 … 0f 8f (jcc), each with four bytes of distance. */
@@ -194,6 +200,7 @@ const struct arch_code arch_code_x86_64 = {
     .name = "x86_64",
     .step = 1,
     .decode = decode,
+    .uninterrupted = uninterrupted,
     .far_targets = far_targets,
     .far_length = 6,
     .near_reach = 130, /* 7x, eb, e0 … e3 with one byte of distance */

@@ -19,6 +19,7 @@ enum {
     MAX_MATCHES = 1 << 20,    /* the kernel's limit for one uprobe_multi link */
     MAX_INSIDE = 1 << 24,     /* no function is larger; bounds what a boundary check reads */
     LONGEST_INSTRUCTION = 16, /* 15 on x86_64, 4 on aarch64 */
+    AROUND = 128,             /* bytes before and behind an instruction that tell whether it may be interrupted */
 };
 
 struct match {
@@ -247,10 +248,22 @@ static bool decode_at(const struct binary *binary, uint64_t address, struct arch
 static const char *harm_of(const struct arch_instruction *instruction, bool inside)
 {
     if (instruction->mistaken)
-        return "the kernel takes this vector instruction for another one";
+        return instruction->mistaken;
     if (instruction->replaced && inside)
         return "Linux 6.18 makes a call of a nop of five bytes, and that overwrites what the function may keep below its stack pointer";
     return NULL;
+}
+
+/* Bytes from ADDRESS to behind what the CPU has to run without an interruption, if ADDRESS is inside of that; 0: it is not. */
+static size_t uninterrupted_at(const struct binary *binary, uint64_t address)
+{
+    uint8_t code[2 * AROUND];
+    uint64_t offset;
+    size_t before = AROUND;
+    while (binary_offset(binary, address - before, &offset) < 0) /* it is near the start of its segment */
+        if ((before /= 2) == 0)
+            return 0;
+    return arch_code()->uninterrupted(code, binary_read(binary, offset, code, before + AROUND), before);
 }
 
 /* 0 if the program survives a probe on the instruction at ADDRESS, which is INSIDE bytes from the start of FUNCTION. */
@@ -258,11 +271,18 @@ static int check_instruction(const struct binary *binary, const char *text, cons
                              struct error *err)
 {
     struct arch_instruction instruction;
-    const char *harm = decode_at(binary, address, &instruction) ? harm_of(&instruction, inside > 0) : NULL;
-    if (!harm) /* also where no code is, which the caller or the kernel tells */
+    if (!decode_at(binary, address, &instruction)) /* where no code is, the caller or the kernel tells */
+        return 0;
+    const char *harm = harm_of(&instruction, inside > 0);
+    size_t length = instruction.length, left = uninterrupted_at(binary, address);
+    if (left) {
+        harm = "interrupted there, its exclusive store would never succeed";
+        length = left;
+    }
+    if (!harm)
         return 0;
     return error_set(err, -EPERM, "%s: a probe at +%#llx of %s would corrupt the program: %s; the next one is at +%#llx", text,
-                     (unsigned long long)inside, function, harm, (unsigned long long)inside + instruction.length);
+                     (unsigned long long)inside, function, harm, (unsigned long long)inside + length);
 }
 
 /* 0 if an instruction starts INSIDE bytes from the start of FUNCTION, which has SIZE bytes (0: that is not known). */
@@ -377,7 +397,8 @@ static const char *unfit(const struct search *search, const struct match *match,
         return NULL;
     if (!decode_at(search->binary, match->address, &instruction))
         return "no instruction begins there";
-    return instruction.refused ? "the kernel puts no probe on its first instruction" : harm_of(&instruction, false);
+    const char *harm = harm_of(&instruction, false);
+    return harm || !instruction.refused ? harm : "the kernel puts no probe on its first instruction";
 }
 
 /*

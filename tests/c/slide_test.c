@@ -185,7 +185,7 @@ static void try_far(const struct arch_code *arch, const char *name, const char *
 
 /* --- what the kernel does with aarch64's instructions: arch/arm64/kernel/probes/decode-insn.c --- */
 
-enum { STEPPED, SIMULATED, REFUSED };
+enum { STEPPED, SIMULATED, REFUSED, MISTAKEN };
 
 static const struct {
     const char *name;
@@ -213,10 +213,14 @@ static const struct {
     {"b.eq 8", 0x54000040, SIMULATED},
     {"cbnz w0, 8", 0x35000040, SIMULATED},
     {"tbnz x0, 33, 8", 0xb7080040, SIMULATED},
-    {"ldr x0, literal", 0x58000040, REFUSED},
-    {"ldrsw x0, literal", 0x98000040, REFUSED},
-    {"prfm literal", 0xd8000040, REFUSED},
-    {"ldr d0, literal", 0x5c000040, REFUSED},
+    {"ldr x0, literal", 0x58000040, MISTAKEN},
+    {"ldrsw x0, literal", 0x98000040, MISTAKEN},
+    {"prfm literal", 0xd8000040, MISTAKEN},
+    {"ldr s0, literal", 0x1c000040, MISTAKEN},
+    {"ldr d0, literal", 0x5c000040, MISTAKEN},
+    {"ldr q0, literal", 0x9c000040, MISTAKEN},
+    {"ldr x0, [x1]", 0xf9400020, STEPPED},
+    {"ldr d0, [x1]", 0xfd400020, STEPPED},
     {"autiasp", 0xd50323bf, REFUSED},
     {"yield", 0xd503203f, REFUSED},
     {"svc 0", 0xd4000001, REFUSED},
@@ -228,6 +232,11 @@ static const struct {
     {"msr daifset, 2", 0xd50342df, REFUSED},
     {"ldxr x0, [x1]", 0xc85f7c20, REFUSED},
     {"stlxr w0, x1, [x2]", 0xc800fc41, REFUSED},
+    {"ldxp x0, x1, [x2]", 0xc87f0440, REFUSED},
+    {"caspal x0, x1, x2, x3, [x4]", 0x4860fc82, REFUSED},
+    {"ldar x0, [x1]", 0xc8dffc20, STEPPED},
+    {"stlr x0, [x1]", 0xc89ffc20, STEPPED},
+    {"casal x0, x1, [x2]", 0xc8e0fc41, STEPPED},
 };
 
 static void try_handled(void)
@@ -235,14 +244,31 @@ static void try_handled(void)
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
         struct arch_instruction instruction = {0};
         bool decoded = arm->decode((const uint8_t *)&handled[i].word, sizeof handled[i].word, &instruction);
-        int is = !decoded ? -1 : instruction.refused ? REFUSED : instruction.emulated ? SIMULATED : STEPPED;
+        int is = !decoded ? -1 : instruction.mistaken ? MISTAKEN : instruction.refused ? REFUSED : instruction.emulated ? SIMULATED : STEPPED;
         is_int(is, handled[i].expected, "%s: %s", arm->name, handled[i].name);
     }
+}
+
+/* --- where the CPU must not be interrupted --- */
+
+/* WHERE: for each instruction of CODE the words from it to behind the store. */
+static void try_uninterrupted(const char *name, const char *hex, const char *where)
+{
+    uint8_t bytes[64];
+    size_t size = read_hex(hex, hex + strlen(hex), bytes);
+    for (size_t at = 0; at < size; at += 4)
+        is_int((int64_t)arm->uninterrupted(bytes, size, at), 4 * (where[at / 4] - '0'), "%s: instruction %zu", name, at / 4);
 }
 
 int main(void)
 {
     try_handled();
+    try_uninterrupted("mov; ldaxr; cmp; b.ne; stlxr; cbnz; ret",
+                      "e1 03 00 aa 20 fc 5f c8 1f 00 02 eb 61 00 00 54 23 fc 04 c8 84 ff ff 35 c0 03 5f d6", "0032100");
+    try_uninterrupted("ldar; add; stlr", "20 fc df c8 00 04 00 91 20 fc 9f c8", "000");
+    try_uninterrupted("caspal; add; stxr", "82 fc 60 48 00 04 00 91 41 fc 00 c8", "000");
+    try_uninterrupted("ldxr without a store", "20 7c 5f c8 00 04 00 91", "00");
+    is_int((int64_t)x86->uninterrupted((const uint8_t *)"\xf0\x0f\xb1\x17", 4, 0), 0, "x86_64: no instruction waits for another");
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
         try(&examples[i]);
     try_far(x86, "call", "90 e8 fb ff 00 00", 0x1000, 0x11000, 0x11002, 0x11001);

@@ -1,16 +1,18 @@
 /*
- * Functions that an ill-placed probe would corrupt, and which tell by what they return: each adds 101 to a word. `keeps` has it below the stack
- * pointer around a nop of five bytes; `copies` moves it by a vector instruction. The places are the labels NAME_at. Calls each 23 times
- * and prints the sums; without vector instructions 2,323.
+ * Functions that an ill-placed probe would corrupt, and which tell by what they return: each adds 101 to a word. The places are the labels
+ * NAME_at. On x86_64 `keeps` has the word below the stack pointer around a nop of five bytes, and `copies` moves it by a vector instruction; on
+ * aarch64 `keeps` has it between an exclusive load and its store, and `copies` and `compares` load constants that lie beside their code. Calls
+ * each 23 times and prints the sums; without vector instructions 2,323.
  */
 #include <stdio.h>
 
 enum { CALLS = 23 };
 
-#ifdef __x86_64__
 #define FUNCTION(name, code) \
     long name(long word);    \
-    __asm__(".text\n.globl " #name ", " #name "_at\n.type " #name ", @function\n" #name ":\n" code ".size " #name ", . - " #name "\n")
+    __asm__(".text\n.balign 4\n.globl " #name ", " #name "_at\n.type " #name ", %function\n" #name ":\n" code ".size " #name ", . - " #name "\n")
+
+#if defined(__x86_64__)
 
 FUNCTION(keeps, "movq %rdi, -8(%rsp)\n"
                 "keeps_at: .byte 0x0f, 0x1f, 0x44, 0, 0\n"
@@ -41,15 +43,37 @@ static int has_vectors(void)
 {
     return __builtin_cpu_supports("avx");
 }
-#else
-#define keeps(word) ((word) + 101)
-#define copies(word) ((word) + 101)
-#define compares(word) ((word) + 101)
-#define begins(word) ((word) + 101)
+#elif defined(__aarch64__)
+FUNCTION(keeps, "str x0, [sp, #-16]!\n"
+                "mov x3, sp\n"
+                "1: ldxr x1, [x3]\n"
+                "keeps_at: add x1, x1, #101\n"
+                "stxr w2, x1, [x3]\n"
+                "cbnz w2, 1b\n"
+                "ldr x0, [sp], #16\n"
+                "ret\n");
+FUNCTION(copies, "nop\n"
+                 "copies_at: ldr d0, 1f\n"
+                 "fmov x1, d0\n"
+                 "add x0, x0, x1\n"
+                 "ret\n"
+                 ".balign 8\n1: .quad 101\n");
+FUNCTION(compares, "nop\n"
+                   "nop\n"
+                   "compares_at: ldrsw x1, 1f\n"
+                   "add x0, x0, x1\n"
+                   "ret\n"
+                   "1: .word 101\n");
+/* A function whose first instruction is one of these. */
+FUNCTION(begins, "begins_at: ldr s0, 1f\n"
+                 "fmov w1, s0\n"
+                 "add x0, x0, x1\n"
+                 "ret\n"
+                 "1: .word 101\n");
 
 static int has_vectors(void)
 {
-    return 0;
+    return 1;
 }
 #endif
 
