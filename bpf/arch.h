@@ -26,7 +26,7 @@
 #define SIGNAL_INSTRUCTION 168
 #define SIGNAL_TRAMPOLINE 0x0f0000000fc0c748ull /* its code begins with: mov $15, %rax; syscall */
 #define USER_ADDRESSES (1ull << 56) /* with five levels of page tables; 47 bits with four */
-#define CODE_ADDRESS(address) (address)
+#define SIGNS_RETURN_ADDRESSES 0
 /*
  * The highest page of user space holds the kernel's [uprobes] code, where hijacked functions return to. Above it one
  * page stays free (TASK_SIZE_MAX).
@@ -53,15 +53,17 @@
 #define SIGNAL_STACK_POINTER 560
 #define SIGNAL_INSTRUCTION 568
 #define SIGNAL_TRAMPOLINE 0xd4000001d2801168ull /* mov x8, #139; svc #0 */
-#define USER_ADDRESSES (1ull << 48)
-/* Pointer authentication signs return addresses in the bits above. */
-#define CODE_ADDRESS(address) ((address) & (USER_ADDRESSES - 1))
-/* The highest page of user space, as above: of 48 or 39 bits; pages have 4 to 64 KiB. */
-#define IS_TRAMPOLINE(address)                                                                                         \
-    ((address) >> 16 == ((1ull << 48) - 1) >> 16 || (address) >> 16 == ((1ull << 39) - 1) >> 16)
+#define USER_ADDRESSES (1ull << 52) /* the kernel can be built for 36, 39, 42, 47, 48 and 52 bits */
+/* In the bits above those; which they are is in the masks of arch_code_mask. */
+#define SIGNS_RETURN_ADDRESSES 1
+/* The highest page of user space, as above: of 36 bits or more; pages have 4 to 64 KiB. */
+#define IS_TRAMPOLINE(address) ((address) >> 35 && !(((address) | 0xffff) & (((address) | 0xffff) + 1)))
 
 #else
 #error "define __TARGET_ARCH_x86 or __TARGET_ARCH_arm64"
 #endif
+
+/* The return address ADDRESS without its signature. MASK: that of arch_code_mask. */
+#define CODE_ADDRESS(address, mask) (SIGNS_RETURN_ADDRESSES ? (address) & (mask) : (address))
 
 #endif

@@ -67,7 +67,7 @@ long uplua_stack_special(struct scratch *scratch, long number)
         scratch->fp = peek(sp + SIGNAL_FRAME_POINTER);
         scratch->sp = peek(sp + SIGNAL_STACK_POINTER);
 #if !RETURN_ADDRESS_ON_STACK
-        scratch->link = CODE_ADDRESS(peek(sp + SIGNAL_LINK)); /* a leaf function may have been interrupted */
+        scratch->link = CODE_ADDRESS(peek(sp + SIGNAL_LINK), scratch->code_mask); /* a leaf function may have been interrupted */
 #endif
         scratch->back = 0;
         scratch->size = 0;
@@ -83,7 +83,7 @@ long uplua_stack_special(struct scratch *scratch, long number)
         scratch->fp = peek(base + RULE_FRAME(rule));
     else if (RULE_FRAME(rule))
         scratch->fp = peek(cfa + RULE_FRAME(rule));
-    scratch->ip = CODE_ADDRESS(peek(cfa + RULE_LINK(rule)));
+    scratch->ip = CODE_ADDRESS(peek(cfa + RULE_LINK(rule)), scratch->code_mask);
     scratch->sp = cfa;
     scratch->back = 1;
     return 1;
@@ -123,7 +123,7 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     if (RULE_FRAME(rule))
         scratch->fp = WINDOW_WORD(scratch, frame_at);
     if (RETURN_ADDRESS_ON_STACK || RULE_LINK(rule)) {
-        scratch->ip = CODE_ADDRESS(WINDOW_WORD(scratch, link_at));
+        scratch->ip = CODE_ADDRESS(WINDOW_WORD(scratch, link_at), scratch->code_mask);
     } else {
         scratch->ip = scratch->link;
         scratch->link = 0;

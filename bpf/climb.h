@@ -19,6 +19,7 @@ struct scratch {
     __u64 ip, sp, fp; /* of the frame at work; SP lies behind the return address that IP is */
     __u64 back;       /* 1: IP is a return address: the call before it counts; 0: it is where the frame stands */
     __u64 link;       /* the link register, where that may hold a return address */
+    __u64 code_mask;  /* struct unwind_kernel's, where return addresses are signed */
     __u64 start, size; /* the window holds SIZE bytes of the user's memory from START on */
     __u64 top;         /* where the last walk ended, which mostly was the same stack's */
     __u64 tag;         /* of the process's mappings; 0: they are unknown; -1: there are no tables at all; kept for the next walk … */

@@ -155,7 +155,7 @@ static __always_inline void keep_frame(struct scratch *scratch, struct climber *
 #define SAVED_LINK(scratch, at, rule)                                                                                  \
     (*(const __u64 *)((const char *)(scratch) + (at) + __builtin_offsetof(struct scratch, window) - WORD))
 #else
-#define SAVED_LINK(scratch, at, rule) CODE_ADDRESS(WINDOW_WORD(scratch, (at) + PLAIN_LINK(rule)))
+#define SAVED_LINK(scratch, at, rule) CODE_ADDRESS(WINDOW_WORD(scratch, (at) + PLAIN_LINK(rule)), (scratch)->code_mask)
 #endif
 
 /*
@@ -226,7 +226,9 @@ static __always_inline struct scratch *prepare(long ip, long sp, long fp, long l
     scratch->ip = ip;
     scratch->sp = sp;
     scratch->fp = fp;
-    scratch->link = CODE_ADDRESS(link);
+    if (SIGNS_RETURN_ADDRESSES)
+        scratch->code_mask = uplua_unwind_code_mask();
+    scratch->link = CODE_ADDRESS(link, scratch->code_mask);
     scratch->limit = (depth & ~AT_ENTRY) == 0 ? STACK_FRAMES : depth & ~AT_ENTRY;
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
     __u64 changes = uplua_unwind_changes();

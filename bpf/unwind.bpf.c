@@ -102,6 +102,13 @@ long uplua_unwind_changes(void)
     return kernel ? kernel->changes : 0;
 }
 
+long uplua_unwind_code_mask(void)
+{
+    __u32 none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
+    return kernel ? kernel->code_mask : 0;
+}
+
 long uplua_unwind_generation(void)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;

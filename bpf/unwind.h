@@ -131,8 +131,9 @@ struct unwind_early {
     struct unwind_range ranges[UNWIND_RANGES];
 };
 
-/* Offsets in the kernel's structures, in bytes; all 0 where they are not known. */
+/* What differs by kernel: offsets in its structures, in bytes, all 0 where they are not known. */
 struct unwind_kernel {
+    __u64 code_mask; /* arch_code_mask */
     __u32 listening; /* 1: there is a user half, which makes tables */
     __u32 changes;   /* of what is in unwind_process */
     /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file, vm_flags */

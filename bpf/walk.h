@@ -86,6 +86,9 @@ static __always_inline __u64 rule_index(__u64 tag, __u64 link)
 /* A number that changes when what is known of any process's mappings does. */
 long uplua_unwind_changes(void);
 
+/* The bits that addresses of code have, of signed ones. */
+long uplua_unwind_code_mask(void);
+
 /*
  * What the current process's mappings are known by: changes with them. 0: they are not known, and have been asked for;
  * -1: nobody makes tables.

@@ -102,6 +102,17 @@ int arch_return_address(void)
     return x(30);
 }
 
+/*
+ * Signatures are in the bits from the size of user space to 54, beside bits that are never looked at (kernel: ptrauth_user_pac_mask). The
+ * size is how the kernel was built and started; xpaclri knows it, which takes the signature off x30. To a CPU that signs nothing it is a nop.
+ */
+uint64_t arch_code_mask(void)
+{
+    uint64_t address = (UINT64_C(1) << 55) - 1; /* bit 55 is 0 in user space */
+    __asm__("mov x30, %0\n\thint #7\n\tmov %0, x30" : "+r"(address) : : "x30");
+    return address;
+}
+
 uint16_t arch_elf_machine(void)
 {
     return EM_AARCH64;

@@ -37,6 +37,8 @@ int arch_return_pops(void);
 int arch_breakpoint_size(void);
 /* Byte offset in the context of the register that holds the return address at entry; -1: it is at [stack pointer]. */
 int arch_return_address(void);
+/* The bits of an address of code in a register or on the stack that are the address; the others may hold its signature. */
+uint64_t arch_code_mask(void);
 /* Byte offset of register NAME ("rdi", "x0"), or -1. */
 int arch_register(const char *name);
 

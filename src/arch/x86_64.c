@@ -96,6 +96,11 @@ int arch_return_address(void)
     return -1;
 }
 
+uint64_t arch_code_mask(void)
+{
+    return UINT64_MAX;
+}
+
 uint16_t arch_elf_machine(void)
 {
     return EM_X86_64;

@@ -330,11 +330,11 @@ static struct operand caller(struct lower *lower)
 {
     if (is_return(lower) && !is_at_exit(lower))
         return context_word(lower, arch_instruction_pointer(), "e.caller");
-    if (arch_return_address() >= 0)
-        return context_word(lower, arch_return_address(), "e.caller");
     if (!lower->function->handler->at_entry)
         compile_fail(lower->compiler, lower->program->position,
                      "e.caller is only known at a function's first instruction");
+    if (arch_return_address() >= 0)
+        return context_word(lower, arch_return_address(), "e.caller");
     struct slot *slot = program_slot(lower->program, 8);
     machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
     read_user(lower, slot, 8, context_word(lower, arch_stack_pointer(), "the stack pointer"));

@@ -302,6 +302,7 @@ static void *map_array(int fd, size_t size)
 static void write_kernel(struct unwinder *unwinder)
 {
     struct unwind_kernel *kernel = &unwinder->kernel;
+    kernel->code_mask = arch_code_mask();
     kernel->listening = 1;
     kernel->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
     struct kernel_field fields[] = {

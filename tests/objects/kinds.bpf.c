@@ -1,5 +1,6 @@
 /* A program of each kind that the kernel itself triggers, for the deeds of tests/targets/deeds.c (tests/lua/guest_kinds_test.lua). */
 #include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
 #include <linux/ptrace.h>
 #include <stdbool.h>
 
@@ -76,10 +77,10 @@ int on_signal(__u64 *ctx)
 }
 
 SEC("perf_event")
-int on_fault(struct { __u8 registers[sizeof(struct pt_regs)]; __u64 period, addr; } *ctx)
+int on_fault(struct bpf_perf_event_data *ctx)
 {
     if (ctx->addr >= 0x230000000000 && ctx->addr < 0x230000000000 + 409 * 4096)
-        count(PERF_EVENT, ctx->period);
+        count(PERF_EVENT, ctx->sample_period);
     return 0;
 }
 
