@@ -159,6 +159,14 @@ end)
   tap.ok(run.status == 1 and run.err:find("%.lua:%d:") and not run.out:find "add3", "  … with its line; status 1, the target never ran")
 end
 
+-- The second instruction of add3, wherever that is: no register and no fixed place on the stack has the return address there.
+local inside, refused = 0
+repeat
+  inside = inside + 1
+  refused = target.uplua(([[-e 'n = count() uprobe("./build/targets/calls:add3+%d", function(e) n[e.caller]:inc() end)' -- ./build/targets/calls 1]]):format(inside)).err
+until inside == 15 or not refused:find "no instruction starts"
+tap.like(refused, "%-e:1: e.caller is only known at a function's first instruction\n", "e.caller inside of a function")
+
 -- A verifier would stop here if the compiler did not: nothing stays attached after a failure.
 local run = target.uplua [[-e 'n = count() uprobe("./build/targets/calls:add3", function(e) n:inc() end) error("stop")' -- ./build/targets/calls 1]]
 tap.is(run.status, 1, "an error in the main chunk ends the run")
