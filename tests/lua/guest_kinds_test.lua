@@ -101,11 +101,12 @@ check(r, { 8, on_fault = 2 }, "threads: others hit all but their events")
 local NOTHING = "--follow, --tid, --comm and --cgroup mean nothing to it"
 for _, name in ipairs(names) do is(told(r, name, NOTHING), name == "on_fault" and 0 or 1, "… which is said of " .. name) end
 
-r = run("--follow SCRIPT -- $program", 0)
-check(r, { 8 }, "--follow")
-for _, name in ipairs(names) do is(told(r, name, NOTHING), 1, "… of which is said what it means to " .. name) end
+local few = tap.fewer(false, true) -- on a machine that is emulated: what is said depends on no kernel
+r = not few and run("--follow SCRIPT -- $program", 0)
+if r then check(r, { 8 }, "--follow") end
+for _, name in ipairs(r and names or {}) do is(told(r, name, NOTHING), 1, "… of which is said what it means to " .. name) end
 
-for _, option in ipairs { "--comm $NAME-1", "--cgroup /none" } do
+for _, option in ipairs(few and {} or { "--comm $NAME-1", "--cgroup /none" }) do
   r = run(option .. " SCRIPT -- $program", 0, { "on_call", "on_fault" })
   is(told(r, "on_call", NOTHING) + told(r, "on_fault", NOTHING), 2, option:match "%S+" .. ": what is said")
 end

@@ -127,16 +127,19 @@ end
 local ALL = "calls,events" .. (KPROBES and ",kernel" or "")
 local WATCHED = ALL .. ",watch"
 
-check(beside(WATCHED, "SCRIPT -- $program"), WATCHED, 1, THREADS, "a process")
-check(beside(ALL, "--follow SCRIPT -- $program"), ALL, 2, 2 * THREADS, "--follow")
+-- On a machine that is emulated a run of these takes half a minute: there the ways that are one test each are left out, and the ways together stay.
+local few = tap.fewer(false, true)
+
+if not few then check(beside(WATCHED, "SCRIPT -- $program"), WATCHED, 1, THREADS, "a process") end
+if not few then check(beside(ALL, "--follow SCRIPT -- $program"), ALL, 2, 2 * THREADS, "--follow") end
 check(beside(WATCHED .. ",threads", "--tid ${threads[1]},${threads[4]} SCRIPT"), WATCHED, 1, 2, "--tid")
-check(beside(ALL .. ",threads", "--comm $NAME-2 SCRIPT"), ALL, 4, 4, "--comm")
-check(beside(ALL, "--comm \"$NAME-*\" SCRIPT"), ALL, 4, 16, "--comm of all names that begin so")
-check(beside(WATCHED .. ",threads", "--comm $NAME-2 SCRIPT -- $program"), WATCHED, 1, 1, "--comm and a process")
+if not few then check(beside(ALL .. ",threads", "--comm $NAME-2 SCRIPT"), ALL, 4, 4, "--comm") end
+if not few then check(beside(ALL, "--comm \"$NAME-*\" SCRIPT"), ALL, 4, 16, "--comm of all names that begin so") end
+if not few then check(beside(WATCHED .. ",threads", "--comm $NAME-2 SCRIPT -- $program"), WATCHED, 1, 1, "--comm and a process") end
 check(beside(ALL .. ",threads", "--follow --comm $NAME-2 --comm $NAME-3 SCRIPT -- $program"), ALL, 2, 4, "--follow and --comm")
 
 -- A cgroup, where one can be made: what the processes in it do, by whomever they were started.
-local cgroup = target.shell([[
+local cgroup = not few and target.shell([[
   for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
     [ -e $root/cgroup.controllers ] && mkdir $root/uplua-narrowed-$$ 2>/dev/null && echo $root/uplua-narrowed-$$ >"$D/out" && exit 0
   done]]).out:match "%S+"
@@ -147,15 +150,17 @@ if cgroup then
   target.shell(("rmdir %s"):format(cgroup))
 end
 
--- --cpu: what a program does that runs on CPU 0 alone.
-local PINNED = "taskset -pc 0 $BASHPID >/dev/null"
-check(beside("events", "--cpu 0 SCRIPT -- $program", PINNED), "events", 1, THREADS, "--cpu")
-check(beside("events", "--cpu 0 --follow SCRIPT -- $program", PINNED), "events", 2, 2 * THREADS, "--cpu and --follow")
-check(beside("events,threads", "--cpu 0 --tid ${threads[2]} SCRIPT", PINNED), "events", 1, 1, "--cpu and --tid")
-check(beside("events,threads", "--cpu 0 --follow --comm $NAME-3 SCRIPT -- $program", PINNED), "events", 2, 2, "--cpu, --follow and --comm")
-if exists "/sys/devices/system/cpu/cpu1/topology/core_id" then
-  local run = beside("events", "--cpu 1 --follow SCRIPT -- $program", PINNED)
-  is(run.out .. run.err, "samples\tfalse\t0\ntracing\n", "--cpu: another one")
+-- --cpu: what a program does that runs on CPU 0 alone. It needs taskset.
+if os.execute "command -v taskset >/dev/null" == 0 then
+  local PINNED = "taskset -pc 0 $BASHPID >/dev/null"
+  check(beside("events", "--cpu 0 SCRIPT -- $program", PINNED), "events", 1, THREADS, "--cpu")
+  check(beside("events", "--cpu 0 --follow SCRIPT -- $program", PINNED), "events", 2, 2 * THREADS, "--cpu and --follow")
+  check(beside("events,threads", "--cpu 0 --tid ${threads[2]} SCRIPT", PINNED), "events", 1, 1, "--cpu and --tid")
+  check(beside("events,threads", "--cpu 0 --follow --comm $NAME-3 SCRIPT -- $program", PINNED), "events", 2, 2, "--cpu, --follow and --comm")
+  if exists "/sys/devices/system/cpu/cpu1/topology/core_id" then
+    local run = beside("events", "--cpu 1 --follow SCRIPT -- $program", PINNED)
+    is(run.out .. run.err, "samples\tfalse\t0\ntracing\n", "--cpu: another one")
+  end
 end
 
 -- What is hit wherever a thread runs.
