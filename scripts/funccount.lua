@@ -7,7 +7,7 @@ counts the hits of all probes that the specs name, by function, and prints them 
 Ctrl-C, when the target exits, or after --duration.
 
   -i, --interval TIME    prints what was counted each TIME, too
-  -n, --top N            the N most called (default: all)
+  -n, --top N            the N most called (default 0: all)
   -p, --by-process       by process and function
 
 A spec is what --list prints and uprobe takes: libc:malloc, 'libc:str*', './app:ns::Klass::*', kprobe:'vfs_*',
@@ -21,7 +21,7 @@ local view = require "uplua.view"
 local options = up.args {
   "funccount.lua [options] SPEC ... [-- PID ... or COMMAND]",
   { "interval,i",   "TIME", "duration", false, "print what was counted each TIME, too", least = 0.01 },
-  { "top,n",        "N",    "integer",  false, "the N most called", least = 1 },
+  { "top,n",        "N",    "integer",  0,     "the N most called; 0: all" },
   { "by-process,p",                            "by process and function" },
 }
 if #options == 0 then up.wrong "which functions? Give specs, such as 'libc:str*'" end

@@ -12,7 +12,8 @@
 -- A row is { name, metavariable, type, default, help } or, for a flag, { name, help }. Types: string, number, integer (0 and up),
 -- duration (seconds), size (bytes); `least = 1` and `most = 100` in the row are the range of the numbers. A default of false or nil means
 -- that the option may be missing: write false, since a row has no holes. "top,T" also gives the option the letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
--- --help prints the help and ends with status 0; a wrong option prints a message and ends with status 2.
+-- --help prints the help, with the first line of the script's banner (--[=[ name: what is it for?), and ends with status 0; a wrong option
+-- prints a message and ends with status 2.
 local text = require "uplua.text"
 
 local args = {}
@@ -96,6 +97,8 @@ local function help_of(usage, rows)
   return table.concat(lines, "\n")
 end
 
+local function script_name() return tostring(arg and arg[0] or "uplua"):match "[^/]*$" end
+
 -- What GIVEN (a list of texts) means under DECLARATION: the options' table; or nil, the message and the exit status.
 function args.parse(declaration, given)
   local rows, by_name = rows_of(declaration)
@@ -118,6 +121,9 @@ function args.parse(declaration, given)
       if name == "--help" or (name == "-h" and not by_name[name]) then return nil, help_of(declaration[1], rows), 0 end
       local row = by_name[name]
       if not row then
+        if require "uplua.cli".has_option(name) then
+          return nil, ("option '%s' is uplua's own, which stands before the script's name: uplua %s … %s"):format(name, name, script_name()), 2
+        end
         return nil, ("unknown option '%s'%s"):format(text.escape(name), text.did_you_mean(name, list)), 2
       end
       if row.flag then
@@ -149,9 +155,8 @@ end
 -- wrong(format, …): for what is wrong with a script's arguments beyond their types: prints "leak.lua: MESSAGE; see --help" and ends with status 2.
 function args.wrong(format, ...)
   io.stdout:flush()
-  local script = tostring(arg and arg[0] or "uplua"):match("[^/]*$")
   local message = text.escape(format:format(...))
-  io.stderr:write(script, ": ", message, message:find "%?$" and " See --help\n" or "; see --help\n")
+  io.stderr:write(script_name(), ": ", message, message:find "%?$" and " See --help\n" or "; see --help\n")
   leave(2)
 end
 
@@ -160,7 +165,9 @@ function args.args(declaration)
   local options, message, status = args.parse(declaration, arg or {})
   if options then return options end
   if status ~= 0 then args.wrong("%s", message) end
-  io.stdout:write(message, "\n")
+  local summary = require "uplua.script".summary(arg[0])
+  if summary ~= "" then message = message:gsub("\n", "\n\n" .. text.escape(summary):gsub("%%", "%%%%") .. "\n", 1) end
+  io.stdout:write(message, "\n\nuplua's own options (--duration 10s, --follow, --comm NAME) stand before the script's name: uplua --help\n")
   leave(status)
 end
 

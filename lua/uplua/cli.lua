@@ -176,6 +176,9 @@ local known = {
 }
 local short = { e = "--execute", p = "--pid", c = "--command", V = "--version", h = "--help", v = "--verbose" }
 
+-- True if NAME, "--duration" or "-p", is one of uplua's own options.
+function cli.has_option(name) return known[name] ~= nil or short[name:match "^%-(%a)$"] ~= nil end
+
 local function set_option(options, name, value, argv, i)
   local option = known[name]
   if not option then

@@ -19,11 +19,25 @@ local function parse(spec)
   return "uprobe", spec
 end
 
+-- What to say of SPEC, a word that names no kind and no binary.
+local function no_probe(spec)
+  local given, hint = require "uplua.options", ""
+  if require "uplua.syscall".syscall_number(spec) then
+    hint = ("; did you mean syscall:%s?"):format(spec)
+  elseif require "uplua.event".find(spec) then
+    hint = "; an event to count is perf:" .. spec .. ", for stat.lua"
+  elseif not (given.command or given.pids or given.tids) then
+    hint = "; the command or PID to trace comes after --"
+  end
+  return ("'%s' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc%s"):format(spec, hint)
+end
+
 local function declare(what, spec, returns, ...)
   if type(spec) ~= "string" then
     error(what .. ": the first argument is a kind of probe and what it stands on: \"uprobe:libc:malloc\", \"syscall:open*\"", 3)
   end
   local kind, rest = parse(spec)
+  if kind == "uprobe" and not spec:find "[:@]" then failure.mistake(no_probe(spec)) end
   local name = KINDS[kind][returns and 2 or 1]
   if not name then failure.mistake(("%s: a %s probe has no return"):format(spec, kind)) end
   -- Called by pcall, a constructor leaves its caller's line out of the message: the spec is not written there.

@@ -51,7 +51,7 @@ function script.find(name)
 end
 
 -- What the script at PATH says of itself: its banner's line "name: question", without the name; "" where it has none.
-local function summary_of(path)
+function script.summary(path)
   local file = io.open(path)
   if not file then return "" end
   local head = file:read(4096) or ""
@@ -67,7 +67,7 @@ function script.report()
       local path = folder .. "/" .. name
       if name:find "%.lua$" and not seen[name] and system.is_file(path) then
         seen[name] = true
-        rows[#rows + 1] = { name, summary_of(path) }
+        rows[#rows + 1] = { name, script.summary(path) }
         width = math.max(width, text.width(text.escape(name)))
       end
     end

@@ -169,7 +169,8 @@ for _, name in ipairs { "funccount", "stackcount", "argdist", "funclatency", "fu
   wrong(name .. ".lua --no-such-thing", 2, "^" .. name .. ".lua: unknown option '%-%-no%-such%-thing'; see %-%-help\n$")
   local help = target.uplua("scripts/" .. name .. ".lua --help")
   is(help.status, 0, name .. " --help")
-  like(help.out, "^usage: uplua " .. name .. "%.lua .*\n  %-%-help +print this and exit\n$", "prints its options")
+  like(help.out, "^usage: uplua " .. name .. "%.lua [^\n]*\n\n[^\n]+\n\n .*\n  %-%-help +print this and exit\n\nuplua's own options [^\n]*\n$",
+    "prints what it is for, and its options")
 end
 wrong("argdist.lua libc:malloc --key 'e.arg0 /' -- true", 1, "^uplua: %-%-key 'e.arg0 /': unexpected symbol near '<eof>'\n$")
 wrong("argdist.lua libc:malloc --key 'e.argo' -- true", 1, "^uplua: %-%-key 'e.argo': the event of a uprobe has no field 'argo'; ")
@@ -183,6 +184,11 @@ wrong("profile.lua --folded /nope/x", 2, "^profile.lua: %-%-folded: cannot write
 wrong("offcputime.lua --before x", 2, "^offcputime.lua: %-%-before is for a flame graph, which %-%-flame FILE draws; see")
 wrong("stackcount.lua --flame /dev/null --before /nope/x sell", 2, "^stackcount.lua: %-%-before: cannot read /nope/x: No such file or directory; see")
 wrong("profile.lua --flame /dev/null --before README.md", 2, "^profile.lua: %-%-before: README.md:1: no number ends the line; see")
+wrong("profile.lua --duration 5", 2, "^profile.lua: option '%-%-duration' is uplua's own, which stands before the script's name: uplua %-%-duration … profile.lua; see")
+wrong("opensnoop.lua -p 1", 2, "^opensnoop.lua: option '%-p' is uplua's own, ")
+wrong("trace.lua openat", 1, "^uplua: 'openat' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc; did you mean syscall:openat%?\n$")
+wrong("funccount.lua redis-server", 1, "^uplua: 'redis%-server' names no probe: .*; the command or PID to trace comes after %-%-\n$")
+wrong("stat.lua page-faults", 1, "^uplua: 'page%-faults' names no probe: .*; an event to count is perf:page%-faults, for stat.lua\n$")
 wrong("profile.lua --hertz 0", 2, "^profile.lua: option '%-%-hertz': 0 is below the least, 1; see")
 wrong("usdt.lua draw x", 2, "^usdt.lua: 'draw': there is list, trace and count; see")
 wrong("usdt.lua list /bin/sh", 1, "^uplua: usdt:/bin/sh: there are no such USDT probes\n$")
