@@ -16,6 +16,7 @@ local core    = require "uplua.core"
 local failure = require "uplua.failure"
 local list    = require "uplua.list"
 local probe   = require "uplua.probe"
+local syscall = require "uplua.syscall"
 local text    = require "uplua.text"
 
 local trace = {}
@@ -128,7 +129,7 @@ end
 local function parts_of(spec, returns)
   local kind, rest = spec:match "^(%a+):(.*)$"
   if returns and (kind == "tracepoint" or kind == "usdt") then failure.mistake(("%s: a %s probe has no return"):format(spec, kind)) end
-  if kind == "syscall" and spec == "syscall:*" then return { { probe = spec, fields = numbered_fields(6) } } end
+  if spec == "syscall:*" then return { { probe = spec, fields = numbered_fields(6), syscall = true, all = true } } end
   if kind == "uprobe" or kind == "uretprobe" then return function_parts(spec, rest, returns or kind == "uretprobe") end
   if kind == "kprobe" or kind == "kretprobe" or kind == "fentry" or kind == "fexit" or kind == "rawtracepoint" then
     return kernel_parts(spec, kind, rest)
@@ -136,14 +137,16 @@ local function parts_of(spec, returns)
   if kind ~= "syscall" and kind ~= "tracepoint" and kind ~= "usdt" then return function_parts(spec, spec, returns) end
   local parts = {}
   for i, entry in ipairs(list.list(spec, true)) do
-    parts[i] = { probe = entry.probe, fields = entry.places and usdt_fields(entry.places) or named_fields(entry.arguments, returns) }
+    local fields = entry.places and usdt_fields(entry.places) or named_fields(entry.arguments, returns)
+    parts[i] = { probe = entry.probe, syscall = kind == "syscall", fields = fields }
   end
   return parts
 end
 
 -- The source of the record that a handler of PART, the ID-th, emits.
 local function record_of(part, id, options)
-  local parts = { ("id = %d, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, name = e.func"):format(id) }
+  local name = part.all and "nr = e.nr" or "name = e.func" -- of all system calls the kernel knows the number only
+  local parts = { ("id = %d, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, %s"):format(id, name) }
   for i, field in ipairs(part.fields) do
     if field.source then parts[#parts + 1] = ("a%d = %s"):format(i, field.source) end
     if field.otherwise then parts[#parts + 1] = ("b%d = %s"):format(i, field.otherwise) end
@@ -174,11 +177,18 @@ local function arguments_of(part, record)
   return arguments
 end
 
-local function call_of(event)
+-- What is returned: of a system call that failed, as strace has it.
+local function result_of(part, ret)
+  local number = tonumber(ret)
+  if part.syscall and number < 0 and number > -4096 then return "-1 " .. syscall.error_name(-number) end
+  return text.integer(ret)
+end
+
+local function call_of(part, event)
   local words = {}
   for i, argument in ipairs(event.arguments) do words[i] = ("%s=%s"):format(argument.name, argument.text) end
   local call = ("%s(%s)"):format(text.escape(event.name), table.concat(words, ", "))
-  return event.ret ~= nil and ("%s = %s"):format(call, text.integer(event.ret)) or call
+  return event.ret ~= nil and ("%s = %s"):format(call, result_of(part, event.ret)) or call
 end
 
 local function check(options)
@@ -213,11 +223,13 @@ function trace.each(spec, options, fn)
     end
   end
   ring:each(function(record)
-    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = record.name }
+    local part = parts[tonumber(record.id)]
+    local name = part.all and syscall.syscall_name(record.nr) or record.name
+    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = name }
     if options.returns then event.ret, event.elapsed = record.ret, record.elapsed end
     if options.stack then event.stack = record.stack end
-    event.arguments = arguments_of(parts[tonumber(record.id)], record)
-    event.call = call_of(event)
+    event.arguments = arguments_of(part, record)
+    event.call = call_of(part, event)
     fn(event)
   end)
 end
