@@ -10,6 +10,9 @@
 #include "arch.h"
 #include "calls.h"
 
+/* Not 0 while entries and returns are attached: what does not pair before and after is not counted. Written by the script's side. */
+volatile __u64 calls_settled[1];
+
 /* A value that the verifier takes for any: so it need not follow each number of calls by itself. */
 static __always_inline __u64 count_of(const struct calls *calls)
 {
@@ -28,16 +31,23 @@ static __always_inline int is_tail_call(__u64 link, __u64 sp)
     return IS_TRAMPOLINE(back);
 }
 
-/* Forgets the innermost calls that began at or, unless AT says so, below SP. Returns how many. */
+/* Whether a call that began at the stack pointer SP, as it is kept, and whose return does not come is to be counted. */
+static __always_inline int is_counted(__u64 sp)
+{
+    return calls_settled[0] && !(sp & CALLS_UNSETTLED);
+}
+
+/* Forgets the innermost calls that began at or, unless AT says so, below SP. Returns how many of them count. */
 static __always_inline long forget(struct calls *calls, __u64 sp, int at)
 {
     long forgotten = 0;
     for (int i = 0; i < CALLS_DEEPEST; i++) {
         __u64 count = count_of(calls);
-        if (!count || calls->stack_pointers[(count - 1) % CALLS_DEEPEST] + !at > sp)
+        __u64 began = count ? calls->stack_pointers[(count - 1) % CALLS_DEEPEST] : 0;
+        if (!count || (began & ~(__u64)CALLS_UNSETTLED) + !at > sp)
             break;
         calls->count = count - 1;
-        forgotten++;
+        forgotten += is_counted(began);
     }
     return forgotten;
 }
@@ -48,17 +58,18 @@ __noinline long uplua_call_begin(struct calls *calls, long sp, long link)
     if (!calls)
         return CALLS_DEEPEST;
     __u64 count = count_of(calls);
-    int again = count && calls->stack_pointers[(count - 1) % CALLS_DEEPEST] == (__u64)sp && is_tail_call((__u64)link, (__u64)sp);
+    int again = count && (calls->stack_pointers[(count - 1) % CALLS_DEEPEST] & ~(__u64)CALLS_UNSETTLED) == (__u64)sp &&
+                is_tail_call((__u64)link, (__u64)sp);
     long forgotten = forget(calls, (__u64)sp, !again) << CALLS_NUMBER_BITS;
     count = count_of(calls);
     if (count >= CALLS_DEEPEST)
         return forgotten | CALLS_DEEPEST;
-    calls->stack_pointers[count % CALLS_DEEPEST] = (__u64)sp;
+    calls->stack_pointers[count % CALLS_DEEPEST] = (__u64)sp | (calls_settled[0] ? 0 : CALLS_UNSETTLED);
     calls->count = count + 1;
     return forgotten | (long)(count % CALLS_DEEPEST);
 }
 
-/* The call that began at SP returns: its number, which is free from here on. CALLS_DEEPEST: there is none. */
+/* The call that began at SP returns: its number, which is free from here on. CALLS_DEEPEST: there is none; CALLS_DETACHED: nor need there be. */
 __noinline long uplua_call_end(struct calls *calls, long sp)
 {
     if (!calls)
@@ -66,8 +77,19 @@ __noinline long uplua_call_end(struct calls *calls, long sp)
     long forgotten = forget(calls, (__u64)sp, 0) << CALLS_NUMBER_BITS;
     __u64 count = count_of(calls);
     __u64 last = (count - 1) % CALLS_DEEPEST;
-    if (!count || calls->stack_pointers[last] != (__u64)sp)
-        return forgotten | CALLS_DEEPEST;
+    if (!count || (calls->stack_pointers[last] & ~(__u64)CALLS_UNSETTLED) != (__u64)sp)
+        return forgotten | (calls_settled[0] ? CALLS_DEEPEST : CALLS_DETACHED);
     calls->count = last;
     return forgotten | (long)last;
+}
+
+/* How many of CALLS, of a thread that ends, will never return. */
+__noinline long uplua_calls_left(struct calls *calls)
+{
+    if (!calls)
+        return 0;
+    long left = 0;
+    for (__u64 i = 0; i < CALLS_DEEPEST && i < count_of(calls); i++)
+        left += is_counted(calls->stack_pointers[i]);
+    return left;
 }

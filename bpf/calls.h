@@ -9,10 +9,20 @@
 
 struct calls {
     __u64 count;                         /* the last one is the innermost */
-    __u64 stack_pointers[CALLS_DEEPEST]; /* at the entry */
+    __u64 stack_pointers[CALLS_DEEPEST]; /* at the entry; with CALLS_UNSETTLED */
 };
 
-/* What uplua_call_begin and uplua_call_end return: the call's number, or CALLS_DEEPEST, and above these bits how many were forgotten. */
+/*
+ * Set in the stack pointer of a call that began before calls_settled: where entries and returns are attached one after the other, the kernel may
+ * not follow its return yet.
+ */
+#define CALLS_UNSETTLED 1
+
+/*
+ * What uplua_call_begin and uplua_call_end return: the call's number, or CALLS_DEEPEST, or CALLS_DETACHED, and above these bits how many were
+ * forgotten.
+ */
 #define CALLS_NUMBER_BITS 8
+#define CALLS_DETACHED (CALLS_DEEPEST + 1)
 
 #endif

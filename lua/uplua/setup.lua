@@ -30,20 +30,20 @@ local DEFAULT_ENTRIES, DEFAULT_RING = 65536, 4 * 2 ^ 20
 -- Attaches a probe of functions at SITES.
 local function attach_function(sites)
   return function(probe, program, link)
+    local refused
     local function at(kind, fd, cookie)
       local ok, result = pcall(core.probe.attach, kind, fd, cookie, sites)
       if not ok then error(probe.kind .. " " .. result, 0) end
       link(result)
-      local refused = result:refused()
-      if #refused > 0 then
-        loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s"):format(probe.kind, probe.spec, table.concat(refused, ", ")))
-      end
+      refused = refused or table.concat(result:refused(), ", ")
     end
-    if program.session then return at("session", program.fd, program.cookie) end
     -- The entry half first: a return whose entry was not seen would be counted as lost.
     if program.entry_fd then at("entry", program.entry_fd, program.entry_cookie) end
-    local kind = probe.kind ~= "uretprobe" and "entry" or probe.of_go and "exit" or "return"
+    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or probe.of_go and "exit" or "return"
     at(kind, program.fd, program.cookie)
+    if refused ~= "" then
+      loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s"):format(probe.kind, probe.spec, refused))
+    end
   end
 end
 
@@ -292,17 +292,36 @@ local THREADS_END = {
   attach = function(_, program, link) link(core.kernel.attach_rawtracepoint(program.fd, "sched_process_exit")) end,
 }
 
+-- While the entries and the returns of calls are not attached both, calls do not pair; WHETHER that counts is told to the kernel (bpf/calls.h).
+local function settle(whether)
+  for _, loaded in ipairs(setups) do
+    local settled = loaded:address "calls_settled"
+    if settled then ffi.cast("volatile uint64_t *", settled)[0] = whether and 1 or 0 end
+  end
+end
+
+-- Whether one of LIST has an entry and a return that are attached one after the other.
+local function has_halves(list)
+  for _, item in ipairs(list) do
+    if item[2].entry_fd and not item[2].session then return true end
+  end
+  return false
+end
+
 -- Attaches LIST, { { probe, program }, … }, or nothing of it.
 local function attach_all(list)
   local links = {}
+  settle(not has_halves(list))
   for _, item in ipairs(list) do
     local ok, message = pcall(attach, item[1], item[2], function(link) links[#links + 1] = link end)
     if not ok then
       core.probe.close(links)
+      settle(true)
       error(message, 0)
     end
   end
   for _, link in ipairs(links) do attached[#attached + 1] = link end
+  settle(true)
 end
 
 -- To be called once for the BPF object GUEST, whose programs are to be attached: commit() calls guest:load(), which returns a list for attach_all.
@@ -422,6 +441,7 @@ end
 function setup.close()
   warn_changed()
   timing.mark "detach"
+  settle(false)
   core.probe.close(attached)
   timing.mark "detached"
   attached = {}

@@ -114,6 +114,19 @@ void calls_save(struct lower *lower, int64_t done, int64_t failed)
     machine_exit(program, done);
 }
 
+/* A block that goes on to UNKNOWN unless NUMBER says that the entry is not attached any more. */
+static struct machine_block *unknown_unless_detached(struct program *program, struct operand number, struct machine_block *unknown)
+{
+    struct machine_block *none = machine_block(program), *detached = machine_block(program), *before = program->block;
+    none->cold = detached->cold = true;
+    machine_place(program, none);
+    machine_branch(program, BPF_JEQ, number, operand_immediate(CALLS_DETACHED), detached, unknown);
+    machine_place(program, detached);
+    machine_exit(program, 0);
+    program->block = before;
+    return none;
+}
+
 void calls_recover(struct lower *lower)
 {
     struct program *program = lower->program;
@@ -128,7 +141,7 @@ void calls_recover(struct lower *lower)
     struct operand result = machine_call_library(program, "uplua_call_end", args, 2);
     count_forgotten(lower, result);
     struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
-    lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST), unknown);
+    lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST), unknown_unless_detached(program, number, unknown));
     struct operand base = values_of(lower, kept, number);
     for (size_t i = 0; i < lower->saved_count; i++)
         lower->saved[i].value = machine_load(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i);
@@ -168,7 +181,7 @@ void calls_end_threads(struct compiler *compiler, const struct compile_options *
         struct machine_block *some = machine_block(program), *next = machine_block(program);
         machine_branch(program, BPF_JNE, kept, operand_immediate(0), some, next);
         machine_place(program, some);
-        count_if_any(program, machine_load(program, BPF_DW, kept, 0), compiler->calls[i].ended);
+        count_if_any(program, machine_call_library(program, "uplua_calls_left", &kept, 1), compiler->calls[i].ended);
         machine_jump(program, next);
         machine_place(program, next);
     }

@@ -78,5 +78,16 @@ check("and the one that they are left to", pairs_of('F .. "risky", F .. "tries"'
 check("a function that jumps to another at its end", pairs_of('F .. "front", F .. "back"', "e.ret == e.arg0 + 1"), "back\ttrue\t:23; front\ttrue\t:23", "")
 check("threads that end in a call", pairs_of('F .. "last"', "e.ret == 7 and e.arg0 == 0"), "last\ttrue\t101", "23 " .. ENDED)
 
+-- A program that goes on while entries and returns are attached one after the other, a place at a time on older kernels, and detached.
+local r = target.shell [[
+  ./build/targets/ticker >"$D/target" &
+  program=$!
+  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  ./uplua -e 'n = count() uretprobe({ "ticker:step", "libc:isw*" }, function(e) if e.elapsed >= 0 then n[e.func]:inc() end end)
+    every(0.01, function() if (n.step or 0) >= 23 then exit() end end) at_exit(function() print(n.step >= 23) end)' -- $program >"$D/out" 2>"$D/err"
+  kill $program]]
+is(r.out:match "true", "true", "calls of a program that runs")
+is(r.err, "", "… nothing is counted that had begun before, or returned behind the end")
+
 target.done()
 tap.done_testing()
