@@ -8,6 +8,7 @@ local is, like, ok = tap.is, tap.like, tap.ok
 -- --- what is wrong with a probe, on any kernel ---
 
 local function refused(code, want, what)
+  if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("--explain -e %s"):format(target.quote(code))).err, "^uplua: " .. want, what)
 end
 refused('kprobe("vfs_raed", function() end)', "%-e:1: kprobe vfs_raed: no such function in the kernel; did you mean vfs_read", "a function that there is not")

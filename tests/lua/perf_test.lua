@@ -118,6 +118,7 @@ like(target.uplua([[--cpu 1-0 -e 'perf("page-faults", 1, function(e) end)']]).er
 like(target.uplua([[--cpu 0 -e 'uprobe("libc:malloc", function(e) end)' -- true]]).err, "%-e:1: uprobe libc:malloc: %-%-cpu is for what samples and counts", "a probe of a function")
 
 local function refused(code, want, what)
+  if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e '%s' -- true"):format(code)).err, want, what)
 end
 refused('perf("page-fault", 1, function() end)', "%-e:1: perf page%-fault: no such event; did you mean 'page%-faults'%?", "an unknown event")

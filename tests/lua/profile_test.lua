@@ -109,6 +109,7 @@ is(run.out:match "%d+\t%a+\t%a+", "100003\ttrue\ttrue", "calls, and samples that
 is(run.err, "", "… without a loss")
 
 local function refused(code, want, what)
+  if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e '%s' -- true"):format(code)).err, want, what)
 end
 refused('profile(0, function() end)', "%-e:1: profile: the first argument is how often a second, a number from 1 to 1000000, not 0", "0 Hz")

@@ -78,6 +78,7 @@ run = target.uplua [[-e 'local ffi = require "ffi" ffi.cdef "struct task_struct 
 like(run.out, "n: true  24\n", "a declaration of the script's")
 
 local function refused(code, want, what)
+  if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
 end
 refused('rawtracepoint("sched_swich", function() end)',

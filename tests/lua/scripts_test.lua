@@ -95,7 +95,7 @@ local run = target.uplua "scripts/profile.lua -F 997 -b thread -n 1 -- ./build/t
 -- In its first milliseconds a program's mappings are not known yet (doc/api.md), and a sample may see it then.
 is((run.err:gsub("^uplua: not everything was seen:\n  %d+ × stack incomplete: a frame's mapping was not known\n", "")), "", "profile")
 like(run.out, "\n     busy %(pid %d+, thread %d+%)\n +%d+  %d+%.%d %%\n\n%d+ samples in %d+ stacks", "samples by thread")
-ok(tonumber(run.out:match "(%d+) samples in") > 101, "half a second of them")
+ok(tonumber(run.out:match "(%d+) samples in") > tap.fewer(101, 11), "half a second of them") -- an emulated machine's timer is late
 
 -- trace, opensnoop, usdt
 out = on_shop("trace", "-w 'e.arg1 == 2' " .. SHOP .. ":deliver")

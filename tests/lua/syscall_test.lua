@@ -101,6 +101,7 @@ is(run.out, "Linux\nuname\tuname\t1\n", "a call is counted by its name, whatever
 like(target.uplua("--list 'syscall:u*name'").out, "^syscall:uname\n$", "which is the one that is listed")
 
 local function refused(code, want, what)
+  if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
 end
 refused('syscall("opanat", function() end)', "%-e:1: syscall opanat: the kernel has no such system call; did you mean openat", "a misspelt call")

@@ -135,6 +135,7 @@ is(table.concat(sums, " "), expected(1, 23, function(_, i) return (127 + 9 + i) 
 is(run.err, "", "… without a loss")
 
 local function refused(code, want, what)
+  if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
 end
 refused('tracepoint("sched:sched_swich", function() end)',
