@@ -74,7 +74,8 @@ local function declare(kind, spec, given, handler)
     error(("kretprobe %s: the kernel hides its addresses (sysctl kernel.kptr_restrict), so that returns which it leaves out could not be counted"):format(spec), 3)
   end
   local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
-  setup.declare { kind = kind, trampoline = trampoline, arguments = arguments_of(parameters or {}, in_registers()), spec = spec, sites = sites, handler = handler, attach = attach_function(functions) }
+  setup.declare { kind = kind, trampoline = trampoline, arguments = arguments_of(parameters or {}, in_registers()), spec = spec, sites = sites, handler = handler,
+                  passed_over = true, attach = attach_function(functions) }
 end
 
 -- kprobe(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered: "vfs_read", "ext4:ext4_sync_fs" of a
@@ -104,7 +105,7 @@ local function declare_called(kind, spec, given, handler)
   local parameters = core.kernel.parameters(name)
   if not parameters then error(("%s %s: the kernel's types do not have this function; use kprobe"):format(kind, spec), 3) end
   setup.declare {
-    kind = kind, spec = spec, handler = handler, arguments = arguments_of(parameters, in_words),
+    kind = kind, spec = spec, handler = handler, passed_over = true, arguments = arguments_of(parameters, in_words),
     sites = { { ["function"] = name, inside = 0, slid = 0, text = place_of(functions:list()[1]) } },
     attach = function(probe, program, link)
       local attached, result = pcall(core.probe.attach_trampoline, program.fd, name)
