@@ -359,6 +359,15 @@ int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *si
 
 /* --- calls from the function itself --- */
 
+/* Why functions can call no handlers, as trying it has returned CODE. */
+static const char *why_no_trampoline(int code)
+{
+    enum { ENOTSUPP_KERNEL = 524 }; /* include/linux/errno.h: register_fentry, where ftrace calls nothing directly */
+    if (code == -ENOTSUPP_KERNEL)
+        return "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS, which aarch64 has since Linux 6.4";
+    return code == -ECANCELED ? "UPLUA_WITHOUT" : code == -EPERM ? "it is locked down" : "CONFIG_FUNCTION_TRACER";
+}
+
 int kernel_check_trampoline(const char *kind, struct error *err)
 {
     int code = feature_code(FEATURE_BTF);
@@ -368,8 +377,7 @@ int kernel_check_trampoline(const char *kind, struct error *err)
     if ((code == -EPERM || code == -EACCES) && capability_missing())
         return not_permitted(code, "the kernel's functions", err);
     if (code)
-        return error_set(err, code, "%s: this kernel's functions can call no handlers (%s); %s", kind,
-                         code == -ECANCELED ? "UPLUA_WITHOUT" : code == -EPERM ? "it is locked down" : "CONFIG_FUNCTION_TRACER",
+        return error_set(err, code, "%s: this kernel's functions can call no handlers (%s); %s", kind, why_no_trampoline(code),
                          feature_available(FEATURE_KPROBE) ? "use up.kprobe" : "it has tracepoints: up.tracepoint");
     return 0;
 }
