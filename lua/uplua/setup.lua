@@ -17,6 +17,7 @@ local setup = {}
 local pending = {}     -- declared and not yet attached: { kind, spec, handler, attach, sites }
 local guests = {}      -- BPF objects brought along that are to be loaded (uplua.guest)
 local attached = {}    -- links
+local of_entries = {}  -- those of them that are the entries of system calls, for handlers at their returns, as keys
 local passed_over = {} -- programs that the kernel may pass over: { fd, text } each
 local late = {}        -- what setups have loaded for a command that has not mapped it yet: { probe, program }
 local setups = {}      -- what has been loaded, one userdata per setup
@@ -308,12 +309,15 @@ local function has_halves(list)
   return false
 end
 
--- Attaches LIST, { { probe, program }, … }, or nothing of it.
+-- Attaches LIST, { { probe, program }, … }, or nothing of it. A probe's attach calls link(LINK, whether it goes last: the entry half of a system call's).
 local function attach_all(list)
   local links = {}
   settle(not has_halves(list))
   for _, item in ipairs(list) do
-    local ok, message = pcall(attach, item[1], item[2], function(link) links[#links + 1] = link end)
+    local ok, message = pcall(attach, item[1], item[2], function(link, of_entry)
+      links[#links + 1] = link
+      of_entries[link] = of_entry or nil
+    end)
     if not ok then
       core.probe.close(links)
       settle(true)
@@ -437,14 +441,17 @@ local function warn_changed()
   end
 end
 
--- Detaches all probes. Maps stay readable.
+-- Detaches all probes. Maps stay readable. Entries of system calls go last: the returns of calls that begin in the meantime would count them as not seen.
 function setup.close()
   warn_changed()
   timing.mark "detach"
   settle(false)
-  core.probe.close(attached)
+  local entries, others = {}, {}
+  for _, link in ipairs(attached) do table.insert(of_entries[link] and entries or others, link) end
+  core.probe.close(others)
+  core.probe.close(entries)
   timing.mark "detached"
-  attached = {}
+  attached, of_entries = {}, {}
 end
 
 -- The library's counters of losses (bpf/stack.h, bpf/aggregate.h).

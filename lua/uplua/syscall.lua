@@ -54,7 +54,7 @@ local function declare_any(kind, handler)
     where = kind == "syscall" and "the entry of every system call" or "the exit of every system call",
     attach = function(_, program, link)
       local raw = core.kernel.attach_rawtracepoint
-      if program.entry_fd then link(attached(kind, raw, program.entry_fd, "sys_enter")) end
+      if program.entry_fd then link(attached(kind, raw, program.entry_fd, "sys_enter"), true) end
       link(attached(kind, raw, program.fd, kind == "syscall" and "sys_enter" or "sys_exit"))
     end,
   }
@@ -68,7 +68,7 @@ local function declare_one(kind, name, handler)
     where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. kernel
             or ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),
     attach = function(_, program, link)
-      if program.entry_fd then link(attached(kind, entry.attach, entry, program.entry_fd)) end
+      if program.entry_fd then link(attached(kind, entry.attach, entry, program.entry_fd), true) end
       local at = kind == "syscall" and entry or exit
       link(attached(kind, at.attach, at, program.fd))
     end,
