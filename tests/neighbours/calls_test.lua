@@ -76,7 +76,7 @@ for _, program in ipairs(PROGRAMS) do
     ours = table_of_ours(out, tool)
     ours.rt_sigreturn = nil
     theirs = table_of_perf(neighbour.read "perf")
-    neighbour.same(ours, theirs, name .. ": and perf trace -s")
+    neighbour.covered(ours, theirs, name .. ": perf trace -s counts no call or error that syscalls.lua does not count")
   end
 end
 neighbour.done()

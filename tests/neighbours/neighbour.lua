@@ -65,6 +65,20 @@ function neighbour.same(a, b, what, left, right)
   return count
 end
 
+-- Nothing in THEIRS, key → { calls, errors }, is more than in OURS, and at least half of the calls are in both: on a busy machine perf trace misses
+-- the first calls of threads, and the last ones. One check, which tells how many it missed.
+function neighbour.covered(ours, theirs, what)
+  local wrong, all, seen = {}, 0, 0
+  for _, own in pairs(ours) do all = all + own[1] end
+  for key, other in pairs(theirs) do
+    local own = ours[key] or { 0, 0 }
+    seen = seen + other[1]
+    if other[1] > own[1] or other[2] > own[2] then wrong[#wrong + 1] = ("%s: uplua %s, the neighbour %s"):format(key, printed(own), printed(other)) end
+  end
+  if seen * 2 < all or all == 0 then wrong[#wrong + 1] = "less than half was seen" end
+  tap.is(table.concat(wrong, "\n"), "", ("%s: %d, and it missed %d"):format(what, all, all - seen))
+end
+
 -- True if the machine has tracefs for tools that need it; mounts it if it has not, and neighbour.done() unmounts it.
 local mounted
 function neighbour.tracefs()
