@@ -79,14 +79,16 @@ local function told(r, program, why)
   return count
 end
 
-local r = run("SCRIPT", 0)
-check(r, { 8 }, "the whole machine")
-is(r.err, "tracing\n", "… of which nothing is kept back")
+-- On a machine that is emulated each run of all programs takes minutes: one tells whether its kernel runs them.
+local few = tap.fewer(false, true)
+if not few then
+  local r = run("SCRIPT", 0)
+  check(r, { 8 }, "the whole machine")
+  is(r.err, "tracing\n", "… of which nothing is kept back")
+  check(run("SCRIPT -- $program", "$program"), { 4 }, "programs that ask for their process themselves")
+end
 
-r = run("SCRIPT -- $program", "$program")
-check(r, { 4 }, "programs that ask for their process themselves")
-
-r = run("SCRIPT -- $program", 0)
+local r = run("SCRIPT -- $program", 0)
 check(r, { 8, on_fault = 4 }, "a process: others hit all but the events of its threads")
 local EVERYBODY = "the kernel runs it for whoever comes by; it can ask for the process itself (bpf_get_current_pid_tgid)"
 local count = 0
@@ -96,12 +98,11 @@ for _, name in ipairs(names) do
 end
 is(select(2, r.err:gsub("\n", "")), count + 1, "… and nothing else")
 
-r = run("--tid ${threads[0]},${threads[2]},${threads[4]} SCRIPT", 0) -- the first one lives until all is done
-check(r, { 8, on_fault = 2 }, "threads: others hit all but their events")
+r = not few and run("--tid ${threads[0]},${threads[2]},${threads[4]} SCRIPT", 0) -- the first one lives until all is done
+if r then check(r, { 8, on_fault = 2 }, "threads: others hit all but their events") end
 local NOTHING = "--follow, --tid, --comm and --cgroup mean nothing to it"
-for _, name in ipairs(names) do is(told(r, name, NOTHING), name == "on_fault" and 0 or 1, "… which is said of " .. name) end
+for _, name in ipairs(r and names or {}) do is(told(r, name, NOTHING), name == "on_fault" and 0 or 1, "… which is said of " .. name) end
 
-local few = tap.fewer(false, true) -- on a machine that is emulated: what is said depends on no kernel
 r = not few and run("--follow SCRIPT -- $program", 0)
 if r then check(r, { 8 }, "--follow") end
 for _, name in ipairs(r and names or {}) do is(told(r, name, NOTHING), 1, "… of which is said what it means to " .. name) end

@@ -151,7 +151,7 @@ if cgroup then
 end
 
 -- --cpu: what a program does that runs on CPU 0 alone. It needs taskset.
-if os.execute "command -v taskset >/dev/null" == 0 then
+if not few and os.execute "command -v taskset >/dev/null" == 0 then
   local PINNED = "taskset -pc 0 $BASHPID >/dev/null"
   check(beside("events", "--cpu 0 SCRIPT -- $program", PINNED), "events", 1, THREADS, "--cpu")
   check(beside("events", "--cpu 0 --follow SCRIPT -- $program", PINNED), "events", 2, 2 * THREADS, "--cpu and --follow")
