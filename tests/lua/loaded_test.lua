@@ -1,8 +1,10 @@
 -- Every script runs to its end on a machine that works: on a command, on a process and machine-wide; with nothing to complain about, or with a
 -- ledger of what it did not see. With UPLUA_LONG in the environment the machine works for redis-benchmark, redis-server and a build, and there is a
 -- round on the idle machine before; otherwise for one program that is started again and again, machine-wide only, for some of the scripts.
+local ffi    = require "ffi"
 local tap    = require "tap"
 local target = require "target"
+ffi.cdef "int getpid(void);"
 local is, ok = tap.is, tap.ok
 
 local LONG = os.getenv "UPLUA_LONG"
@@ -51,9 +53,9 @@ local pipe = io.popen "mktemp -d"
 local folder = pipe:read "*l"
 pipe:close()
 
--- Starts SCRIPT, in which $D is a folder, in the background; returns the PID of its group.
+-- Starts SCRIPT, in which $D is a folder and $P this process, which it should not outlive, in the background; returns the PID of its group.
 local function start(script)
-  local reader = io.popen(("export D=%s; setsid sh -c %s >/dev/null 2>&1 </dev/null & echo $!"):format(folder, target.quote(script)))
+  local reader = io.popen(("export D=%s P=%d; setsid sh -c %s >/dev/null 2>&1 </dev/null & echo $!"):format(folder, ffi.C.getpid(), target.quote(script)))
   local pid = reader:read "*n"
   reader:close()
   return pid
@@ -65,7 +67,7 @@ local function finish(group) os.execute(("kill -TERM -- -%d 2>/dev/null"):format
 local SHORT = { syscalls = true, systrace = true, runqlat = true, execsnoop = true, usdt = true }
 
 if not LONG then
-  local load = start "while :; do ./build/examples/shop; done"
+  local load = start "while kill -0 $P; do ./build/examples/shop; done"
   for _, row in ipairs(SCRIPTS) do
     if SHORT[row[1]] then run(row, "--duration 0.2", "", "machine-wide") end
   end
@@ -79,8 +81,8 @@ else
   local loads = {}
   for _, state in ipairs { "idle", "loaded" } do
     if state == "loaded" then
-      loads[1] = start(("while :; do %s; done"):format(benchmark))
-      loads[2] = start 'mkdir -p "$D/tree"; while :; do for i in 1 2 3 4; do echo "int f$i;" >"$D/tree/$i.c"; cc -O2 -c -o "$D/tree/$i.o" "$D/tree/$i.c"; done; done'
+      loads[1] = start(("while kill -0 $P; do %s; done"):format(benchmark))
+      loads[2] = start 'mkdir -p "$D/tree"; while kill -0 $P; do for i in 1 2 3 4; do echo "int f$i;" >"$D/tree/$i.c"; cc -O2 -c -o "$D/tree/$i.o" "$D/tree/$i.c"; done; done'
     end
     for _, row in ipairs(SCRIPTS) do
       run(row, "", ("-- %s -n 2003"):format(benchmark), state .. ", a command")
