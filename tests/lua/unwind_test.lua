@@ -74,7 +74,9 @@ local INCOMPLETE = "uplua: not everything was seen:\n  %d+ × stack incomplete: 
 
 -- What ends the stack of a program's first thread below main: the names, and on the last line why they are not more.
 local GLIBC = { names = " main .*_start$", incomplete = false }
-local MUSL = { names = " main [%w_?]+$", incomplete = "[no unwind table: libc.so]" }
+local pipe = io.popen "readlink -f /lib/ld-musl-*.so.1" -- musl's libc, under the one name or the other
+local MUSL = { names = " main [%w_?]+$", incomplete = ("[no unwind table: %s]"):format(pipe:read "*l":match "[^/]*$") }
+pipe:close()
 local MUSL_STATIC = { names = " main libc_start_main_stage2$", incomplete = "[no unwind table: chain-musl-static]" }
 
 -- Runs PROGRAM with ARGUMENTS: { names, count, text } of each stack, the shallow ones first. RETURNED: a function that a
