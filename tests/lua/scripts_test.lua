@@ -92,8 +92,10 @@ like(out, "^%S+  213 hits of 4 in %S+ %S+\ne.arg1  Hits  Per second  e.arg0%*0%+
 
 -- profile
 local run = target.uplua "scripts/profile.lua -F 997 -b thread -n 1 -- ./build/targets/busy user 0.5"
--- In its first milliseconds a program's mappings are not known yet (doc/api.md), and a sample may see it then.
-is((run.err:gsub("^uplua: not everything was seen:\n  %d+ × stack incomplete: a frame's mapping was not known\n", "")), "", "profile")
+-- In its first milliseconds a program's mappings are not known yet (doc/api.md), and a sample may see it then; on an emulated machine, where
+-- these take longer, before its tables are.
+local early = run.err:gsub("^uplua: not everything was seen:\n", ""):gsub("  %d+ × stack incomplete: a frame's mapping was not known\n", "")
+is(tap.fewer(early, early:gsub("  %d+ × stack incomplete: a frame's code has no unwind table and no frame pointer\n", "")), "", "profile")
 like(run.out, "\n     busy %(pid %d+, thread %d+%)\n +%d+  %d+%.%d %%\n\n%d+ samples in %d+ stacks", "samples by thread")
 ok(tonumber(run.out:match "(%d+) samples in") > tap.fewer(101, 11), "half a second of them") -- an emulated machine's timer is late
 
@@ -147,8 +149,10 @@ like(out, "  mmap%(addr=0, len=%d+, prot=3, flags=34, fd=%-1, off=0%) = 0x7%x+ <
 like(out, "  exit_group%(error_code=0%) = %?\n", "the one that does not return")
 like(target.uplua("scripts/systrace.lua -e read,readlinkat,readlink -- readlink /proc/self/exe").out,
   '%(.*path[^,]*="/proc/self/exe", buf="/[^"]*", bufsiz=%d+%) = %d+ <', "what a link holds, and its whole path")
-like(target.uplua("scripts/systrace.lua -e stat,fstat,readlink -- perl -e 'readlink \"/bin\"; readlink \"/etc/../proc/self/exe\"; readlink \"/bin\"'").out,
-  'path="/bin", buf="usr/bin", bufsiz=4095%) = 7 <.*, buf="/%S*perl", .*, buf="usr/bin", ', "as long as it is, whatever was there before")
+if not tap.fewer(false, true) then -- which has no perl
+  like(target.uplua("scripts/systrace.lua -e stat,fstat,readlink -- perl -e 'readlink \"/bin\"; readlink \"/etc/../proc/self/exe\"; readlink \"/bin\"'").out,
+    'path="/bin", buf="usr/bin", bufsiz=4095%) = 7 <.*, buf="/%S*perl", .*, buf="usr/bin", ', "as long as it is, whatever was there before")
+end
 out = on_shop("systrace", "--failed --call 'acc*,openat'")
 like(out, '^%S+  shop +%d+  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT <[^\n]*\n$', "failed ones of some")
 
@@ -187,7 +191,7 @@ wrong("profile.lua --flame /nope/x", 2, "^profile.lua: %-%-flame: cannot write /
 wrong("profile.lua --folded /nope/x", 2, "^profile.lua: %-%-folded: cannot write /nope/x: No such file or directory; see")
 wrong("offcputime.lua --before x", 2, "^offcputime.lua: %-%-before is for a flame graph, which %-%-flame FILE draws; see")
 wrong("stackcount.lua --flame /dev/null --before /nope/x sell", 2, "^stackcount.lua: %-%-before: cannot read /nope/x: No such file or directory; see")
-wrong("profile.lua --flame /dev/null --before README.md", 2, "^profile.lua: %-%-before: README.md:1: no number ends the line; see")
+wrong("profile.lua --flame /dev/null --before doc/api.md", 2, "^profile.lua: %-%-before: doc/api.md:1: no number ends the line; see")
 wrong("profile.lua --duration 5", 2, "^profile.lua: option '%-%-duration' is uplua's own, which stands before the script's name: uplua %-%-duration … profile.lua; see")
 wrong("opensnoop.lua -p 1", 2, "^opensnoop.lua: option '%-p' is uplua's own, ")
 wrong("trace.lua openat", 1, "^uplua: 'openat' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc; did you mean syscall:openat%?\n$")
