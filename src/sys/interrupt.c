@@ -16,8 +16,8 @@
  */
 static const int64_t same_request_ns = 100 * 1000 * 1000;
 
-/* Ticks of half a second since an unanswered signal. */
-enum { TICK_US = 500 * 1000, TICKS_TO_HINT = 3, TICKS_TO_END = 10 };
+/* Ticks of half a second since an unanswered signal. A callback that reports a million entries may well take one, and is let finish. */
+enum { TICK_US = 500 * 1000, TICKS_TO_BREAK = 4, TICKS_TO_HINT = 6, TICKS_TO_END = 10 };
 
 static struct {
     int fd;
@@ -79,7 +79,7 @@ static void on_tick(int signal)
     static const char hint[] = "uplua: still busy; Ctrl-C again ends at once\n";
     int saved = errno;
     int ticks = ++interrupt.ticks;
-    if (ticks == 1 && interrupt.busy)
+    if (ticks == TICKS_TO_BREAK && interrupt.busy)
         interrupt.busy();
     if (ticks == TICKS_TO_HINT && interrupt.signal == SIGINT && write(STDERR_FILENO, hint, sizeof hint - 1) < 0)
         set_ticks(0);

@@ -15,7 +15,7 @@
 #include "sys/error.h"
 
 /*
- * Installs the handlers. BUSY is called from a signal handler when nobody has taken a signal for half a second: it may
+ * Installs the handlers. BUSY is called from a signal handler when nobody has taken a signal for two seconds: it may
  * do what is async-signal-safe, and set a Lua hook. Signals that were ignored at the start (nohup) stay ignored, but for SIGPIPE.
  */
 int interrupt_open(void (*busy)(void), struct error *err);

@@ -60,7 +60,7 @@ static void first(void)
     interrupt_take();
     expect(events_wait(events, 0, ready, 4) == 0);
     expect(interrupt_signal(NULL) == SIGTERM);
-    pause_ms(700);
+    pause_ms(2300);
     expect(busy_calls == 0);
 }
 
@@ -103,9 +103,9 @@ static void forgotten(void)
 static void unanswered(void)
 {
     raise(SIGINT);
-    pause_ms(400);
+    pause_ms(1700);
     expect(busy_calls == 0);
-    pause_ms(300);
+    pause_ms(600);
     expect(busy_calls == 1);
 }
 
