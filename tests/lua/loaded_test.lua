@@ -61,7 +61,7 @@ local function start(script)
   return pid
 end
 
-local function finish(group) os.execute(("kill -TERM -- -%d 2>/dev/null"):format(group)) end
+local function finish(group) os.execute(("kill -TERM -%d 2>/dev/null"):format(group)) end
 
 -- Those without stacks: the code of whatever runs on this machine would have to be read for these.
 local SHORT = { syscalls = true, systrace = true, runqlat = true, execsnoop = true, usdt = true }
