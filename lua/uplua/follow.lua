@@ -18,9 +18,15 @@ local followed -- process → true; made with the first setup
 function follow.begin()
   followed = followed or hash.hash { max = MOST }
   tracepoint.unfiltered("task_newtask", function(e)
-    if bit.band(e.args.clone_flags, CLONE_THREAD) == 0 and followed[e.pid] then followed[e.args.task.pid] = true end
+    if bit.band(e.args.clone_flags, CLONE_THREAD) ~= 0 then return end
+    if followed[e.pid] then
+      followed[e.args.task.pid] = true
+    else
+      followed[e.args.task.pid] = nil -- a number that is given away again, of a process whose end went unseen
+    end
   end)
-  -- Not yet at its exit, where other handlers may still want to know it; its number is given away again only long after.
+  -- Not yet at its exit, where other handlers may still want to know it. The kernel says it from whatever process runs by then, and of some no
+  -- program is told (on virtual machines whose first process is their supervisor's, its threads): see follow.pids.
   tracepoint.unfiltered("sched_process_free", function(e) followed[e.args.p.pid] = nil end)
   for _, pid in ipairs(target.pids()) do followed:set(pid, true) end
   return followed
@@ -47,10 +53,14 @@ function follow.add_descendants()
   until not new
 end
 
--- The processes that are traced: { pid, … }
+-- The processes that are traced, and exist: { pid, … }. Those whose end the kernel did not tell leave its list.
 function follow.pids()
-  local pids = {}
-  for pid in followed:pairs() do pids[#pids + 1] = pid end
+  local listed, pids = {}, {}
+  for pid in followed:pairs() do listed[#listed + 1] = pid end
+  local existing = target.parents() -- read after the list: what is missing here is gone
+  for _, pid in ipairs(listed) do
+    if existing[pid] then pids[#pids + 1] = pid else followed:delete(pid) end
+  end
   return pids
 end
 
