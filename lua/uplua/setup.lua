@@ -3,6 +3,7 @@
 local ffi     = require "ffi"
 local core    = require "uplua.core"
 local capture = require "uplua.capture"
+local changed = require "uplua.changed"
 local loop    = require "uplua.loop"
 local object  = require "uplua.object"
 local options = require "uplua.options"
@@ -325,6 +326,7 @@ local function attach_all(list)
     end
   end
   for _, link in ipairs(links) do attached[#attached + 1] = link end
+  changed.watch(links)
   settle(true)
 end
 
@@ -425,25 +427,9 @@ function setup.attached() return #attached + #late > 0 end
 -- Forgets the probes that were declared and not committed.
 function setup.discard() pending, guests = {}, {} end
 
--- Warns of files that were changed while probes stood in them.
-local function warn_changed()
-  local told = {}
-  for _, link in ipairs(attached) do
-    for _, file in ipairs(link:changed()) do
-      local name = text.escape(file.name)
-      if not told[name] and file.written then
-        loop.warn(name .. " was written to while it was probed: its code may have moved away from under the probes, which can harm what has it mapped: restart that")
-      elseif not told[name] and who.is_open() then
-        loop.warn(name .. " was replaced by another file while it was probed: what has been started since runs that one, and was not seen")
-      end
-      told[name] = true
-    end
-  end
-end
-
 -- Detaches all probes. Maps stay readable. Entries of system calls go last: the returns of calls that begin in the meantime would count them as not seen.
 function setup.close()
-  warn_changed()
+  changed.look()
   timing.mark "detach"
   settle(false)
   local entries, others = {}, {}

@@ -89,6 +89,16 @@ function waiting.try(spec, resolve)
   return resolve()
 end
 
+-- True if the file NAME may come to be probed when a process maps it.
+function waiting.expects(name)
+  local file = name:match "[^/]*$"
+  for _, entry in ipairs(entries) do
+    local library = entry.library
+    if library and file:sub(1, #library) == library and not file:find("^%w", #library + 1) then return true end
+  end
+  return false
+end
+
 -- Waits for processes that map the library of ENTRY: { kind, spec, absent, a text if the target has no such library so far: the user is told; files, else, those in which
 -- the probe is by now, find(spec, pid) → what declare() takes and a list of its files, or nil and why there is none, raising what is wrong; PID as in core.probe.resolve,
 -- declare(found) }.

@@ -373,6 +373,32 @@ static int link_changed(lua_State *L)
     return 1;
 }
 
+/* probe.watcher() → a descriptor for link:watch, readable once something may have changed; nil where there is none */
+static int probe_watcher(lua_State *L)
+{
+    int fd = stamp_watcher();
+    if (fd < 0)
+        return 0;
+    lua_pushinteger(L, fd);
+    return 1;
+}
+
+/* probe.forget(watcher): it is not readable any more, and watches none of the files that have changed */
+static int probe_forget(lua_State *L)
+{
+    stamp_forget((int)luaL_checkinteger(L, 1));
+    return 0;
+}
+
+/* link:watch(watcher): has it watch the files that the link has probes in, until the next change of each */
+static int link_watch(lua_State *L)
+{
+    struct lua_link *self = luaL_checkudata(L, 1, LINK);
+    if (self->link)
+        probe_watch_files(self->link, (int)luaL_checkinteger(L, 2));
+    return 0;
+}
+
 /* link:refused() → { function, … } that the kernel puts no probe on */
 static int link_refused(lua_State *L)
 {
@@ -517,11 +543,12 @@ int probe_open_lua(lua_State *L)
         { "argument_offsets", probe_argument_offsets },
         { "close", probe_close },         { "modules_defining", probe_modules }, { "test_run", probe_test_run },
         { "address", probe_address_lua }, { "variable", probe_variable },
-        { "watch", probe_watch },         { NULL, NULL },
+        { "watch", probe_watch },         { "watcher", probe_watcher },       { "forget", probe_forget },
+        { NULL, NULL },
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { "files", sites_files }, { "parameters", sites_parameters }, { NULL, NULL } };
     static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { NULL, NULL } };
-    static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { "changed", link_changed }, { NULL, NULL } };
+    static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { "changed", link_changed }, { "watch", link_watch }, { NULL, NULL } };
     core_new_class(L, SITES, site_methods, sites_gc);
     core_new_class(L, KERNEL_SITES, kernel_methods, kernel_sites_gc);
     core_new_class(L, LINK, link_methods, link_close);

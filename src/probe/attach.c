@@ -54,9 +54,6 @@ static int failed(int code, const struct site *site, struct error *err)
         return error_set(err, code, "cannot attach to %s: %s is gone", site->function, where);
     case -ESRCH:
         return error_set(err, code, "cannot attach to %s in %s: the process has exited", site->function, where);
-    case -ESTALE:
-        return error_set(err, code, "cannot attach to %s: %s was replaced by another file while the probes were being set; run uplua again",
-                         site->function, where);
     case -EIO:
         return error_set(err, code, "cannot attach to %s: the kernel puts no probes into files of the filesystem of %s",
                          site->function, where);
@@ -212,10 +209,32 @@ static int attach_places(const struct attach *attach, const struct site *sites, 
     return result;
 }
 
-/* The kernel has opened the path anew: where the file was replaced since the sites were found, other instructions are there. */
+/* Whether the file of SITE is still as it was when the site was found. Where its name is gone, the probes have the file. */
+static int check_file(const struct site *site, struct error *err)
+{
+    switch (stamp_compare(&site->file, site->path)) {
+    case STAMP_REPLACED:
+        return error_set(err, -ESTALE, "cannot attach to %s: %s was replaced by another file while the probes were being set; run uplua again",
+                         site->function, site->module);
+    case STAMP_WRITTEN:
+        return error_set(err, -ESTALE, "cannot attach to %s: %s was written to while the probes were being set, which could stand in the middle of "
+                         "instructions now; run uplua again", site->function, site->module);
+    default:
+        return 0;
+    }
+}
+
+/*
+ * The kernel opens the path anew, and puts the probes where the file had these instructions when the sites were found: that it has them still is asked
+ * before, so that no process is harmed, and behind, when what comes later is seen by whoever watches the link's files.
+ */
 static int attach_file(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
 {
-    int result = attach_places(attach, sites, count, err);
+    int result = check_file(sites, err);
+    if (result == 0)
+        result = attach_places(attach, sites, count, err);
+    if (result == 0)
+        result = check_file(sites, err);
     if (result < 0)
         return result;
     result = link_file(attach->link, sites);

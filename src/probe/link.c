@@ -46,17 +46,12 @@ const char *probe_refused(const struct probe_link *link, size_t number)
 
 int link_file(struct probe_link *link, const struct site *site)
 {
-    struct stamp stamp;
-    if (stamp_take(site->path, &stamp) < 0)
-        return 0; /* its process has exited, or it was deleted: the probes have the file */
-    if (site->inode && (stamp.device != site->device || stamp.inode != site->inode))
-        return -ESTALE;
     struct probed_file *files = realloc(link->files, (link->file_count + 1) * sizeof *files);
     if (!files)
         return -ENOMEM;
     link->files = files;
     struct probed_file *file = &files[link->file_count];
-    *file = (struct probed_file){.path = strdup(site->path), .name = strdup(site->module), .stamp = stamp};
+    *file = (struct probed_file){.path = strdup(site->path), .name = strdup(site->module), .stamp = site->file};
     link->file_count++;
     return file->path && file->name ? 0 : -ENOMEM;
 }
@@ -68,6 +63,13 @@ const char *probe_file(const struct probe_link *link, size_t number, enum stamp_
     const struct probed_file *file = &link->files[number];
     *change = stamp_compare(&file->stamp, file->path);
     return file->name;
+}
+
+void probe_watch_files(const struct probe_link *link, int watcher)
+{
+    for (size_t i = 0; i < link->file_count; i++)
+        if (stamp_compare(&link->files[i].stamp, link->files[i].path) == STAMP_SAME)
+            stamp_watch(watcher, link->files[i].path);
 }
 
 static void link_free(struct probe_link *link)

@@ -24,7 +24,7 @@ int link_keep(struct probe_link *link, int fd);
 /* Notes that the kernel puts no probe on FUNCTION. 0 or -ENOMEM. */
 int link_refuse(struct probe_link *link, const char *function);
 
-/* Notes the file of SITE, in which LINK has probes now. 0, -ESTALE if it is not the one that the site was found in, or -ENOMEM. */
+/* Notes the file of SITE, in which LINK has probes now. 0 or -ENOMEM. */
 int link_file(struct probe_link *link, const struct site *site);
 
 #endif

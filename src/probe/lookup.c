@@ -356,8 +356,7 @@ int lookup_append(const struct binary *binary, const char *text, const char *fun
     struct site site = {
         .path = module->path,
         .module = module->name,
-        .device = module->device,
-        .inode = module->inode,
+        .file = stamp_of(&binary_elf(binary)->stat),
         .function = (char *)function,
         .offset = offset,
         .address = address,

@@ -18,8 +18,7 @@ struct site {
     char *path;       /* what the kernel opens, e.g. /proc/4242/root/usr/lib/x86_64-linux-gnu/libc.so.6 */
     char *module;     /* for people: the path as the target sees it */
     char *function;   /* the symbol as the user named it */
-    dev_t device;     /* of the file that PATH led to when the site was found; */
-    ino_t inode;      /* 0: not known */
+    struct stamp file; /* in which the site was found */
     uint64_t offset;  /* file offset of the instruction, as uprobes want it */
     uint64_t address; /* ELF virtual address */
     uint64_t inside;  /* bytes after the function's start: non-zero for "+0x1c" specs */
@@ -113,6 +112,8 @@ const char *probe_refused(const struct probe_link *link, size_t number);
  * The file NUMBER (from 0) that LINK has probes in, as people know it, and in *CHANGE what has become of it since. NULL: there are no more. Owned by LINK.
  */
 const char *probe_file(const struct probe_link *link, size_t number, enum stamp_change *change);
+/* Has WATCHER (stamp_watcher) watch those files that are still the same. */
+void probe_watch_files(const struct probe_link *link, int watcher);
 /* Whether programs of KIND that are attached for TARGET see the hits of its processes only: the kernel asks. Else the program has to. */
 bool probe_filters(enum attach_kind kind, const struct target *target);
 /* Expected attach type for BPF_PROG_LOAD of a program of KIND on this kernel: 0, 48 or 57. */

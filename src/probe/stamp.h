@@ -1,7 +1,11 @@
-/* Which file a path led to when probes were put into it, and what has become of it since: they stay in that file, whatever its name means then. */
+/*
+ * Which file a path led to when places for probes were found in it, and what has become of it since: probes are put into that file, whatever its name
+ * means then, and at those places, whatever is written there.
+ */
 #ifndef UPLUA_PROBE_STAMP_H
 #define UPLUA_PROBE_STAMP_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -9,7 +13,7 @@ struct stamp {
     dev_t device;
     ino_t inode;
     off_t size;
-    struct timespec modified;
+    struct timespec modified; /* by the clock of the file system, which may go on in steps of 10 ms: two writes in one of them look like one */
 };
 
 enum stamp_change {
@@ -18,8 +22,18 @@ enum stamp_change {
     STAMP_WRITTEN,
 };
 
-/* Notes what PATH leads to. 0 or -errno. */
-int stamp_take(const char *path, struct stamp *stamp);
+/* Of the file that STAT describes. */
+struct stamp stamp_of(const struct stat *stat);
+/* What has become of the file of STAMP, to which PATH led. */
 enum stamp_change stamp_compare(const struct stamp *stamp, const char *path);
+
+/*
+ * A descriptor that is readable once a file that is watched may have changed: inotify(7). -errno where there is none. Owned by the caller, who calls
+ * stamp_forget when it was readable.
+ */
+int stamp_watcher(void);
+/* Watches the file of PATH until the next change of it; where that cannot be, it is not watched. */
+void stamp_watch(int watcher, const char *path);
+void stamp_forget(int watcher);
 
 #endif

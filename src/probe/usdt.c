@@ -220,8 +220,8 @@ static const char *locate_site(const struct binary *binary, const struct note *n
 static int make_site(struct search *search, const struct note *note, struct site *site, const char **problem)
 {
     const struct module *module = binary_module(search->binary);
-    *site = (struct site){.path = strdup(module->path), .module = strdup(module->name), .device = module->device,
-                          .inode = module->inode, .address = note->address,
+    *site = (struct site){.path = strdup(module->path), .module = strdup(module->name),
+                          .file = stamp_of(&binary_elf(search->binary)->stat), .address = note->address,
                           .why = "the nop that the program keeps for it"};
     if (asprintf(&site->function, "%s:%s", note->provider, note->name) < 0)
         site->function = NULL;

@@ -299,6 +299,9 @@ static void test_refusals(void)
                         .module = (char *)"/bin/x",
                         .function = (char *)"f",
                         .offset = UINT64_C(1) << 40};
+    struct stat self;
+    ok(stat(site.path, &self) == 0, "a file");
+    site.file = stamp_of(&self);
     int program = load_counter(ATTACH_ENTRY);
     ok(probe_attach(ATTACH_ENTRY, program, 0, &site, 1, &target, &link, &err) < 0, "a site beyond the file is refused");
     ok(link == NULL && strstr(err.text, "/bin/x"), "naming it: %s", err.text);

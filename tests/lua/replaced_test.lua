@@ -13,7 +13,7 @@ local CODE = [[-e 'local calls, returns, probes = count(), count(), count()
   at_exit(function() print("seen", calls:get(), returns:get(), probes:get()) end)']]
 
 -- uplua on a process that has loaded the library $D/a/libplugin.so, to which BEFORE and, once it is traced, AFTER happen before it calls it.
-local function loaded(before, what, after)
+local function loaded(before, what, after, options)
   return target.shell(([[
     set -m
     mkdir -p "$D/a"
@@ -27,7 +27,7 @@ local function loaded(before, what, after)
     printf x >&7
     until grep -q loaded "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
     %s
-    ./uplua %s -- $program >"$D/out" 2>"$D/err" 7>&- </dev/null & uplua=$!
+    ./uplua %s %s -- $program >"$D/out" 2>"$D/err" 7>&- </dev/null & uplua=$!
     until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done
     %s
     printf x >&7
@@ -37,7 +37,7 @@ local function loaded(before, what, after)
     status=$?
     exec 7>&-
     wait $program
-    exit $status]]):format(LIBRARY, OTHER, before or "", CODE:gsub("%%s", what), after or ""))
+    exit $status]]):format(LIBRARY, OTHER, before or "", options or "", CODE:gsub("%%s", what), after or ""))
 end
 
 local REPLACE, REMOVE = 'mv "$D/a/other.so" "$D/a/libplugin.so"', 'rm "$D/a/libplugin.so"'
@@ -53,19 +53,29 @@ for _, case in ipairs {
   is(run.err, "tracing\n", "… and nothing has to be told of it")
 end
 
--- A byte behind all that is mapped.
-local run = loaded(nil, "libplugin", 'printf x >>"$D/a/libplugin.so"')
+-- A byte behind all that is mapped. What is told is waited for: the target goes on, and uplua ends, only then.
+local TOLD = [[; until grep -q 'while it was probed' "$D/err"; do kill -0 $uplua || exit 97; sleep 0.01; done]]
+local WRITTEN = "tracing\nuplua: libplugin.so was written to while it was probed: its code may have moved away from under the probes, which can harm " ..
+   "what has it mapped: restart that\n"
+local WARNED = "tracing\nuplua: program was replaced by another file while it was probed: what starts after that runs the other one, and is not seen\n"
+local run = loaded(nil, "libplugin", 'printf x >>"$D/a/libplugin.so"' .. TOLD)
 is(run.out, "seen\t101\t101\t101\n", "one that is written to")
-is((run.err:gsub("/%S*/a/", "")), "tracing\nuplua: libplugin.so was written to while it was probed: its code may have moved away from under the probes, which can harm " ..
-   "what has it mapped: restart that\n", "… which is told, once")
+is((run.err:gsub("/%S*/a/", "")), WRITTEN, "… which is told at once, and once")
+run = loaded(nil, "libplugin", 'chmod 700 "$D/a/libplugin.so"; printf x >>"$D/a/libplugin.so"' .. TOLD)
+is((run.err:gsub("/%S*/a/", "")), WRITTEN, "… also where something else was done to it before")
+
+-- With --follow another process may map the new one, which is probed then where the library has been named, not its file.
+run = loaded(nil, "libplugin", REPLACE, "--follow")
+is(run.err, "tracing\n", "--follow: a library that is replaced, and of which a copy would be probed")
+run = loaded(nil, "'\"$D\"'/a/libplugin.so", REPLACE .. TOLD, "--follow")
+is((run.err:gsub("/%S*/a/", "")), (WARNED:gsub("program", "libplugin.so")), "… one that is named by its path")
 
 -- A program in the whole machine, and one that is followed, which is replaced: what is started then is another program.
 local HITS = [[-e 'local hits = count()
   uprobe("'"$D"'/a/program:hit", function(e) hits:inc() end)
   after(0, function() io.stderr:write "tracing\n" end)
   at_exit(function() print("seen", hits:get()) end)']]
-local WARNED = "tracing\nuplua: program was replaced by another file while it was probed: what has been started since runs that one, and was not seen\n"
-local function replaced(options, start)
+local function replaced(options, start, replace)
   return target.shell(([[
     set -m
     mkdir -p "$D/a"
@@ -77,40 +87,52 @@ local function replaced(options, start)
     ./uplua %s %s >"$D/out" 2>"$D/err" 7>&- </dev/null & uplua=$!
     until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done
     run hits
-    mv "$D/a/other" "$D/a/program"
+    %s
     run hits
     kill -INT $uplua
-    wait $uplua]]):format(PROGRAM, PROGRAM, start, options:gsub("HITS", function() return HITS end), ""))
+    wait $uplua]]):format(PROGRAM, PROGRAM, start, options:gsub("HITS", function() return HITS end), "", replace))
 end
-run = replaced("HITS", [[run() { "$D/a/program" "$@"; }]])
-is(run.out, "seen\t101\n", "the whole machine: a program until it is replaced")
-is((run.err:gsub("/%S*/a/", "")), WARNED, "… which is told")
+local MOVE = 'mv "$D/a/other" "$D/a/program"' .. TOLD
+for _, case in ipairs {
+  { MOVE, "a program until it is replaced" },
+  { 'rm "$D/a/program"; mv "$D/a/other" "$D/a/program"', "… until it is removed and made again" },
+} do
+  run = replaced("HITS", [[run() { "$D/a/program" "$@"; }]], case[1])
+  is(run.out, "seen\t101\n", "the whole machine: " .. case[2])
+  is((run.err:gsub("/%S*/a/", "")), WARNED, "… which is told")
+end
 run = replaced("--follow HITS -- $shell", [[
   # a shell that starts what it is told to
   (while read -r word; do "$D/a/program" $word; echo ran; done) <"$D/in" >"$D/target" & shell=$!
   exec 7>"$D/in"
   ran=0
-  run() { echo "$1" >&7; ran=$((ran + 1)); until [ "$(wc -l <"$D/target")" = $ran ]; do kill -0 $shell || exit 97; sleep 0.01; done; }]])
+  run() { echo "$1" >&7; ran=$((ran + 1)); until [ "$(wc -l <"$D/target")" = $ran ]; do kill -0 $shell || exit 97; sleep 0.01; done; }]], MOVE)
 is(run.out, "seen\t101\n", "--follow: a program until it is replaced")
 is((run.err:gsub("/%S*/a/", "")), WARNED, "… which is told")
 
 -- Between the moment at which its sites are found and that at which the kernel is given its path.
-local function meanwhile(declare)
+local function meanwhile(declare, change)
   return target.shell(([[
     mkdir -p "$D/a"
     trap 'rm -rf "$D/a"' EXIT
     cp %s "$D/a/libplugin.so"
     cp %s "$D/a/other.so"
-    ./uplua -e '%s os.execute [=[mv "$D/a/other.so" "$D/a/libplugin.so"]=]' >"$D/out" 2>"$D/err" </dev/null]]):format(LIBRARY, LIBRARY, declare))
+    ./uplua -e '%s os.execute [=[%s]=]' >"$D/out" 2>"$D/err" </dev/null]]):format(LIBRARY, LIBRARY, declare, change))
 end
 for declare, what in pairs {
   ['uprobe("\'"$D"\'/a/libplugin.so:plugged", function(e) end)'] = "uprobe",
   ['uretprobe("\'"$D"\'/a/libplugin.so:plugged", function(e) end)'] = "uretprobe",
   ['usdt("\'"$D"\'/a/libplugin.so:uplua:plugged", function(e) end)'] = "usdt",
 } do
-  run = meanwhile(declare)
+  local name = what == "usdt" and "uplua:plugged" or "plugged"
+  run = meanwhile(declare, REPLACE)
   is((run.err:gsub("/%S*/a/", "")), ("uplua: %s cannot attach to %s: libplugin.so was replaced by another file while the probes were being set; run uplua again\n"):format(what,
-     what == "usdt" and "uplua:plugged" or "plugged"), what .. ": a file that is replaced while the probes are being set")
+     name), what .. ": a file that is replaced while the probes are being set")
+  is(run.status, 1, "… is an error")
+  -- The same bytes, but for one that nobody reads, and as many.
+  run = meanwhile(declare, 'printf x | dd of="$D/a/libplugin.so" bs=1 seek=15 conv=notrunc status=none')
+  is((run.err:gsub("/%S*/a/", "")), ("uplua: %s cannot attach to %s: libplugin.so was written to while the probes were being set, which could stand in the middle of " ..
+     "instructions now; run uplua again\n"):format(what, name), what .. ": one that is written to")
   is(run.status, 1, "… is an error")
 end
 
