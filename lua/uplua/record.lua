@@ -63,10 +63,23 @@ function record.show(value)
   return table.concat(parts, type(info.names[1]) == "number" and ", " or " ")
 end
 
+-- NAMES with a tuple's numbers in their order: a handler sets the constants of { e.comm, 7 } first.
+local function in_order(names)
+  local ordered, rest = {}, {}
+  for _, name in ipairs(names) do
+    local list = type(name) == "number" and ordered or rest
+    list[#list + 1] = name
+  end
+  table.sort(ordered)
+  for _, name in ipairs(rest) do ordered[#ordered + 1] = name end
+  return ordered
+end
+
 -- Gives STRUCT (a ctype) its metatable. GET maps a field's name to its getter; NAMES is their order; REFUSAL is the message for
 -- an assignment; COPY makes a record of a view.
 function record.define(struct, names, get, refusal, copy)
   local position = {}
+  names = in_order(names)
   for i, name in ipairs(names) do position[name] = i end
   infos[tonumber(struct)] = { names = names, get = get, copy = copy }
 

@@ -16,6 +16,7 @@
 -- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2M), "ns" (1.2 ms), "percent" (12.3 %).
 -- A field that is nil is an empty cell. Cells are escaped. On a narrow terminal the widest texts are cut, then the lines.
 local order    = require "uplua.order"
+local record   = require "uplua.record"
 local terminal = require "uplua.terminal"
 local text     = require "uplua.text"
 
@@ -32,7 +33,7 @@ local function bytes(n)
 end
 
 local UNITS = {
-  text = function(value) return text.escape(tostring(value)) end,
+  text = function(value) return text.escape(record.show(value)) end,
   number = function(value) return type(value) == "number" and ("%.14g"):format(value) or text.integer(value) end,
   count = function(value) return text.thousands(value) end,
   bytes = bytes,

@@ -13,6 +13,8 @@ local cases = {
     "n.all, n['x y']", "23 23" },
   { "a key of a tuple", [[local n = up.count() up.uprobe(ADD3, function(e) n[{ e.comm, e.arg0 % 3 }]:inc() end)]],
     "n[{ 'calls', 0 }], n[{ 'calls', 1 }], n[{ 'calls', 2 }]", "8 8 7" },
+  { "a tuple is printed in its order, constants where they stand", [[local n = up.count()
+    up.uprobe(ADD3, function(e) n[{ e.comm, 7, e.arg0 % 1, "x" }]:inc() end)]], "(function() for k in n:pairs() do return k end end)()", "calls, 7, 0, x" },
   { "a histogram", [[local h = up.hist() up.uprobe(ADD3, function(e) h:add(e.arg0 - 3) end)]],
     "h.count, h.sum, h.min, h.max", "23 184 -3 19" },
   { "a histogram by key", [[local h = up.hist() up.uprobe(ADD3, function(e) h[e.comm]:add(e.arg0) end)]],

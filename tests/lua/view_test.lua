@@ -37,6 +37,8 @@ is(view.new({ { "n", "N", "number" }, { "name", "Name" }, by = "n" }):text { { n
   "N  Name\n2  z\n1  a\n1  b\n   c", "equal numbers by the next column, what has none last")
 is(view.new({ false, { "n", "N", "number" }, nil, { "name", "Name" }, by = "n", top = 0 }):text { { n = 1, name = "b" }, { n = 2LL, name = 3 } }, "N  Name\n2  3\n1  b",
   "a column that is false is none; 0 rows are all; numbers of any kind have one order")
+is(view.new({ { "key", "Caller" } }):text { { key = 139675753262480 }, { key = 2 ^ 53 }, { key = 0.5 }, { key = -9223372036854775807LL } },
+  "Caller\n139675753262480\n9007199254740992\n0.5\n-9223372036854775807", "numbers among the texts are whole")
 is(text.cut("größer", 4), "grö…", "characters, not bytes, are cut")
 is(text.cut("größer", 6), "größer", "what fits stays")
 
