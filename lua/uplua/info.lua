@@ -82,6 +82,7 @@ function info.report()
   local missing = core.system.capability_missing()
   lines[#lines + 1] = missing and ("this process lacks %s, without which no handler can be loaded"):format(missing)
     or "this process has the capabilities that tracing needs"
+  lines[#lines + 1] = core.system.namespace_problem()
   lines[#lines + 1] = ""
   lines[#lines + 1] = "what the kernel has"
   for _, feature in ipairs(core.system.features()) do
@@ -99,14 +100,14 @@ function info.report()
   return table.concat(lines, "\n") .. "\n"
 end
 
--- The same as one line of JSON: { version, kernel, architecture, capability_missing, features = { { name, text, available, untried, why }, … },
--- kinds = { { name, way, missing }, … } }. Raises if lua-cjson is not there.
+-- The same as one line of JSON: { version, kernel, architecture, capability_missing, namespace_problem,
+-- features = { { name, text, available, untried, why }, … }, kinds = { { name, way, missing }, … } }. Raises if lua-cjson is not there.
 function info.json()
   local kinds = {}
   for i, kind in ipairs(info.kinds()) do kinds[i] = { name = kind.name, way = kind[1], missing = kind[2] } end
   return require "uplua.json".encode {
     version = core.version, kernel = core.system.kernel(), architecture = jit.arch, capability_missing = core.system.capability_missing(),
-    features = core.system.features(), kinds = kinds,
+    namespace_problem = core.system.namespace_problem(), features = core.system.features(), kinds = kinds,
   }
 end
 

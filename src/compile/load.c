@@ -18,6 +18,7 @@
 #include "compile/load_error.h"
 #include "compile/object_parts.h"
 #include "compile/reach.h"
+#include "sys/namespace.h"
 
 struct loaded {
     struct bpf_object *object;
@@ -229,6 +230,9 @@ int object_load(const struct object *object, const void *library, size_t library
                 struct error *err)
 {
     *result = NULL;
+    const char *problem = namespace_problem();
+    if (problem)
+        return error_set(err, -EXDEV, "cannot trace: %s", problem);
     struct loaded *loaded = calloc(1, sizeof *loaded);
     if (!loaded)
         return error_set(err, -ENOMEM, "cannot load the BPF object: out of memory");

@@ -12,6 +12,7 @@
 #include "lua/core.h"
 #include "sys/capability.h"
 #include "sys/feature.h"
+#include "sys/namespace.h"
 #include "sys/path.h"
 #include "sys/terminal.h"
 
@@ -111,6 +112,13 @@ static int system_capability_missing(lua_State *L)
     return 1;
 }
 
+/* system.namespace_problem() → why handlers know other PIDs than this process, nil where they do not */
+static int system_namespace_problem(lua_State *L)
+{
+    lua_pushstring(L, namespace_problem());
+    return 1;
+}
+
 /* What a feature's CODE says, for people. MISSING: the capabilities without which it could not be tried. */
 static const char *reason(int code, const char *missing)
 {
@@ -162,7 +170,7 @@ int system_open_lua(lua_State *L)
         { "is_file", system_is_file },         { "is_terminal", system_is_terminal },
         { "environment", system_environment }, { "create_private", system_create_private },
         { "names", system_names },             { "pid", system_pid },                 { "monotonic", system_monotonic },
-        { "capability_missing", system_capability_missing }, { "features", system_features },
+        { "capability_missing", system_capability_missing }, { "namespace_problem", system_namespace_problem }, { "features", system_features },
         { "kernel", system_kernel },
         { NULL, NULL },
     };
