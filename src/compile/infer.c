@@ -8,6 +8,7 @@
 #include "compile/access.h"
 #include "compile/agree.h"
 #include "compile/compiler.h"
+#include "compile/held.h"
 
 struct inference {
     struct compiler *compiler;
@@ -20,11 +21,6 @@ struct inference {
 static const char *name_of(struct inference *inference, struct type type)
 {
     return type_name(inference->arena, type);
-}
-
-static const char *object_name(const struct shared *object)
-{
-    return object->name ? object->name : "a shared object";
 }
 
 static struct type present(struct type type)
@@ -60,9 +56,9 @@ static void join_key(struct inference *inference, const struct value *user, stru
     if (type.kind == TYPE_POINTER) /* its address, so that up.u64(p) is the same key */
         type = (struct type){ .kind = TYPE_I64, .optional = type.optional };
     if (inference->final && (type.kind == TYPE_NIL || type.kind == TYPE_NONE))
-        compile_fail(inference->compiler, user->position, "the key of '%s' is always nil here", object_name(object));
+        compile_fail(inference->compiler, user->position, "the key of '%s' is always nil here", held_name(object));
     if (!object->keyed && object->fd >= 0)
-        compile_fail(inference->compiler, user->position, "'%s' has been loaded without keys", object_name(object));
+        compile_fail(inference->compiler, user->position, "'%s' has been loaded without keys", held_name(object));
     object->keyed = true;
     inference->changed |= agree_key(inference->compiler, user->position, object, type);
 }
@@ -79,7 +75,7 @@ static void join_value(struct inference *inference, const struct value *user, st
     if (text && text->kind == CAPTURED_STRING && object->value.declared && object->value.kind == TYPE_STRING &&
         text->string.length >= object->value.capacity)
         compile_fail(inference->compiler, user->position, "'%s' is longer than the %u bytes that are declared for the value of '%s'",
-                     text->string.bytes, object->value.capacity - 1, object_name(object));
+                     text->string.bytes, object->value.capacity - 1, held_name(object));
     inference->changed |= agree_value(inference->compiler, user->position, object, type);
 }
 
@@ -372,11 +368,11 @@ static void emit(struct inference *inference, struct value *value)
 static void check_var_add(struct inference *inference, const struct value *value, const struct shared *object)
 {
     if (!type_is_number(object->value))
-        compile_fail(inference->compiler, value->position, "'%s' holds %s, which cannot be added to", object_name(object),
+        compile_fail(inference->compiler, value->position, "'%s' holds %s, which cannot be added to", held_name(object),
                      object->value.kind == TYPE_BOOLEAN ? "a boolean" : "a string");
     if (type_size(object->value) < 4)
         compile_fail(inference->compiler, value->position,
-                     "'%s' has too few bits for an addition that loses nothing: declare it as u32 or i64", object_name(object));
+                     "'%s' has too few bits for an addition that loses nothing: declare it as u32 or i64", held_name(object));
 }
 
 /* An integer of so many BITS, negative if signed. */
@@ -475,7 +471,7 @@ static struct type infer(struct inference *inference, struct value *value)
             join_key(inference, value, value->args[1]);
         else if (object->keyed)
             compile_fail(inference->compiler, value->position, "'%s' has keys elsewhere and none here",
-                         object_name(object));
+                         held_name(object));
         return value->type;
     case IR_VAR_GET:
         return type_read(object->value);
@@ -519,35 +515,6 @@ static bool is_not_a_name(const struct value *value)
     return value->op != IR_PHI && value->op != IR_PRESENT && value->op != IR_ABSENT;
 }
 
-/* The types of a loaded object are what they were; of a new one, what is declared, what the script has written and what the kind says. */
-static void start_object(struct arena *arena, struct shared *object)
-{
-    if (object->fd >= 0)
-        return;
-    object->key = object->declared_key.kind ? object->declared_key : type_copy(arena, object->given_key);
-    object->value = object->declared_value.kind ? object->declared_value : type_copy(arena, object->given_value);
-    if (object->kind == OBJECT_ARRAY)
-        object->key = (struct type){ .kind = TYPE_I64 };
-    if (object->kind == OBJECT_VAR && object->value.kind == TYPE_NONE)
-        object->value = (struct type){ .kind = TYPE_I64 };
-    object->keyed = object->key.kind != TYPE_NONE;
-    object->key_at = object->declared_key.kind ? NULL : object->given_key_at;
-    object->value_at = object->declared_value.kind ? NULL : object->given_value_at;
-    object->variants = NULL;
-    object->variant_count = 0;
-}
-
-static void lay_out(struct inference *inference, struct shared *object, struct type *type, const char *what)
-{
-    if (type->kind == TYPE_RECORD && !record_layout(type->record))
-        compile_fail(inference->compiler, object->value_at ? object->value_at : object->key_at,
-                     "the %s of '%s' contains itself, or has more than 64 fields that may be nil", what, object_name(object));
-    if (object->used && type->kind != TYPE_NONE && type_size(*type) > MAX_RECORD)
-        compile_fail(inference->compiler, object->value_at ? object->value_at : object->key_at,
-                     "a %s of '%s' takes %u bytes, with what the script has stored there; handlers can have %d", what, object_name(object),
-                     type_size(*type), MAX_RECORD);
-}
-
 static void settle(struct inference *inference, struct function *functions, size_t count)
 {
     do {
@@ -556,40 +523,21 @@ static void settle(struct inference *inference, struct function *functions, size
     } while (inference->changed);
 }
 
-/* `a[i] = a[i] + 1` alone does not say what an array holds; its entries are there all the same, as 0. */
-static bool assume_integers(struct compiler *compiler)
-{
-    bool any = false;
-    for (size_t i = 0; i < compiler->object_count; i++) {
-        struct shared *object = compiler->objects[i];
-        if (object->kind != OBJECT_ARRAY || !object->used || object->value.kind != TYPE_NONE)
-            continue;
-        object->value.kind = TYPE_I64;
-        any = true;
-    }
-    return any;
-}
-
 void pass_infer(struct function *functions, size_t count)
 {
     struct compiler *compiler = functions->compiler;
     struct inference inference = { .compiler = compiler, .arena = &compiler->arena };
-    for (size_t i = 0; i < compiler->object_count; i++)
-        start_object(&compiler->arena, compiler->objects[i]);
+    held_start(compiler);
     for (size_t i = 0; i < count; i++) {
         ir_drop_unused(&functions[i], is_not_a_name);
         ir_find_users(&functions[i]);
     }
     settle(&inference, functions, count);
-    if (assume_integers(compiler))
+    if (held_assume_integers(compiler))
         settle(&inference, functions, count);
     inference.final = true;
     settle(&inference, functions, count);
-    for (size_t i = 0; i < compiler->object_count; i++) {
-        struct shared *object = compiler->objects[i];
-        lay_out(&inference, object, &object->key, "key");
-        lay_out(&inference, object, &object->value, "value");
-    }
+    held_lay_out(compiler);
     for (size_t i = 0; i < count; i++)
         for (struct block *block = functions[i].entry; block; block = block->following)
             for (struct value *value = block->first; value; value = value->next)

@@ -58,6 +58,15 @@ static void search_binary(struct search *search, const struct binary *binary)
     binary_close(debug);
 }
 
+/* Opens the file of MODULE, which the caller closes, and looks for the variable. */
+static int search_module(struct search *search, const struct module *module, struct binary **binary, struct error *err)
+{
+    int rc = binary_open(module, binary, err);
+    if (!rc)
+        search_binary(search, *binary);
+    return rc;
+}
+
 static bool is_of(const struct mapping *mapping, const struct module *module)
 {
     /* On some file systems stat has another device than the mappings; then the path has to do. */
@@ -108,10 +117,9 @@ static int find(const struct spec *spec, const struct module *module, const stru
     struct binary *binary;
     struct search search = {.spec = spec};
     uint64_t bias;
-    int rc = binary_open(module, &binary, err);
+    int rc = search_module(&search, module, &binary, err);
     if (rc)
         return rc;
-    search_binary(&search, binary);
     if (!search.rank)
         rc = -ENOENT;
     else if (search.several)
@@ -186,10 +194,9 @@ static int find_in(const struct module *module, const struct spec *spec, struct 
 {
     struct binary *binary;
     struct search search = {.spec = spec};
-    int rc = binary_open(module, &binary, err);
+    int rc = search_module(&search, module, &binary, err);
     if (rc)
         return rc;
-    search_binary(&search, binary);
     if (!search.rank)
         rc = not_found(binary, spec, err);
     else if (search.size && spec->offset >= search.size)
@@ -209,10 +216,9 @@ static int find_field_in(const struct module *module, const struct spec *spec, c
     struct debuginfo *debuginfo;
     struct field field;
     uint32_t type;
-    int rc = binary_open(module, &binary, err);
+    int rc = search_module(&search, module, &binary, err);
     if (rc)
         return rc;
-    search_binary(&search, binary);
     if (!search.rank)
         rc = not_found(binary, spec, err);
     if (!rc)

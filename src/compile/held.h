@@ -1,0 +1,24 @@
+/* What shared objects hold: the types of their keys and values, before handlers use them and after (infer.c widens them in between). */
+#ifndef UPLUA_COMPILE_HELD_H
+#define UPLUA_COMPILE_HELD_H
+
+#include <stdbool.h>
+
+#include "compile/compiler.h"
+
+/* OBJECT as messages name it. */
+const char *held_name(const struct shared *object);
+
+/* Gives all objects the types that they have without any handler. */
+void held_start(struct compiler *compiler);
+
+/*
+ * Of arrays of whose entries no handler has told more than that something is added to them, these become integers, which are 0. Returns whether
+ * there are such.
+ */
+bool held_assume_integers(struct compiler *compiler);
+
+/* Lays the records out that keys and values are. Ends with compile_fail where one cannot be. */
+void held_lay_out(struct compiler *compiler);
+
+#endif
