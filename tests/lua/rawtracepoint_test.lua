@@ -2,6 +2,7 @@
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
+local lines, expected = target.lines, target.expected
 
 local path = target.folder() .. "-rawtracepoint.lua"
 local file = assert(io.open(path, "w"))
@@ -32,27 +33,16 @@ end)
 ]]
 file:close()
 
-local function lines(out, kind)
-  local list = {}
-  for line in out:gmatch("%f[^\n%z]" .. kind .. "\t([^\n]*)") do list[#list + 1] = line end
-  table.sort(list)
-  return table.concat(list, "\n")
-end
-
 for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   local threads, count = case[1], case[2]
   local run = target.uplua(("%s -- ./build/targets/traced %d %d"):format(path, threads, count))
-  local want = {}
-  for thread = 0, threads - 1 do
-    for i = 0, count - 1 do
-      local before = i == 0 and "traced" or thread .. "." .. i - 1
-      want[#want + 1] = ("%d.%d\t%s true true traced true 2 true true true true true true true"):format(thread, i, before)
-    end
-  end
-  table.sort(want)
+  local want = expected(threads, count, function(thread, i)
+    local before = i == 0 and "traced" or thread .. "." .. i - 1
+    return ("%d.%d\t%s true true traced true 2 true true true true true true true"):format(thread, i, before)
+  end)
   local what = ("%d threads, %d times: "):format(threads, count)
   is(run.status, 0, what .. "the run")
-  is(lines(run.out, "rename"), table.concat(want, "\n"), what .. "fields of the kernel's structures, through pointers")
+  is(lines(run.out, "rename"), want, what .. "fields of the kernel's structures, through pointers")
   is(lines(run.out, "switched"), "true\t0", what .. "a pointer to the thread that leaves, a boolean")
   is(run.err, "", what .. "without a loss")
 end

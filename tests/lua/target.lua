@@ -106,4 +106,22 @@ function target.at_work(command, arguments, seconds)
   ]]):format(command, arguments, seconds))
 end
 
+-- The lines of OUT that begin with KIND, sorted, without that.
+function target.lines(out, kind)
+  local list = {}
+  for line in out:gmatch("%f[^\n%z]" .. kind .. "\t([^\n]*)") do list[#list + 1] = line end
+  table.sort(list)
+  return table.concat(list, "\n")
+end
+
+-- MAKE(thread, i) for each of COUNT times, from 0, of each of THREADS threads, as lines, sorted.
+function target.expected(threads, count, make)
+  local list = {}
+  for thread = 0, threads - 1 do
+    for i = 0, count - 1 do list[#list + 1] = make(thread, i) end
+  end
+  table.sort(list)
+  return table.concat(list, "\n")
+end
+
 return target

@@ -2,6 +2,7 @@
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
+local lines, expected = target.lines, target.expected
 
 -- What the handlers see of build/targets/traced THREADS COUNT: its own lines, in order.
 local path = target.folder() .. "-tracepoint.lua"
@@ -56,24 +57,6 @@ up.at_exit(function()
 end)
 ]]
 file:close()
-
--- The lines of OUT that begin with KIND, sorted, without that.
-local function lines(out, kind)
-  local list = {}
-  for line in out:gmatch("%f[^\n%z]" .. kind .. "\t([^\n]*)") do list[#list + 1] = line end
-  table.sort(list)
-  return table.concat(list, "\n")
-end
-
--- MAKE(thread, i) for all of them, sorted.
-local function expected(threads, count, make)
-  local list = {}
-  for thread = 0, threads - 1 do
-    for i = 0, count - 1 do list[#list + 1] = make(thread, i) end
-  end
-  table.sort(list)
-  return table.concat(list, "\n")
-end
 
 for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   local threads, count = case[1], case[2]
