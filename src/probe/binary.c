@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "probe/process.h"
 #include "sym/debugfile.h"
+#include "unwind/call_frames.h"
 
 /* A browser's .symtab is 200 MB. */
 #define MAX_SECTION (UINT64_C(1) << 30)
@@ -195,8 +196,31 @@ static bool has_name(const struct binary *binary, unsigned type, const char *nam
     return found;
 }
 
+/* True for a static program that was stripped: nothing in it has a name. */
+static bool is_nameless(const struct binary *binary)
+{
+    const struct elffile *elf = &binary->elf;
+    const Elf64_Shdr *dynamic = elffile_section(elf, SHT_DYNSYM, NULL);
+    bool loaded = false;
+    for (size_t i = 0; i < elf->segment_count; i++)
+        loaded |= elf->segments[i].p_type == PT_INTERP;
+    return !loaded && !binary_has_symbols(binary) && (!dynamic || dynamic->sh_size <= sizeof(Elf64_Sym));
+}
+
+static bool catches(const struct binary *binary)
+{
+    struct call_frames frames;
+    if (call_frames_read(&frames, &binary->elf, NULL, NULL) < 0)
+        return false;
+    bool found = call_frames_catch(&frames, &binary->elf);
+    call_frames_free(&frames);
+    return found;
+}
+
 bool binary_unwinds(const struct binary *binary)
 {
+    if (is_nameless(binary))
+        return catches(binary);
     /* A static program has the unwinder's own functions for the sake of threads that are cancelled. */
     return has_name(binary, SHT_DYNSYM, "_Unwind_Resume") || has_name(binary, SHT_DYNSYM, "_Unwind_RaiseException") ||
            has_name(binary, SHT_DYNSYM, "__cxa_throw") || has_name(binary, SHT_DYNSYM, "__cxa_rethrow") ||

@@ -39,7 +39,7 @@ bool binary_is_go(const struct binary *binary);
 
 /*
  * True if it has code that exceptions of C++, or panics of Rust, begin in or pass through with something to clean up: it uses the unwinder by its
- * symbols. Of stripped static programs that is not known: false.
+ * symbols, or is a static program without any, some function of which catches.
  */
 bool binary_unwinds(const struct binary *binary);
 

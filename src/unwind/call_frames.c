@@ -49,7 +49,7 @@ static bool read_augmentation(const struct frame_section *section, struct cie *c
             break;
         }
         case 'L':
-            bytes_unsigned(&values, 1);
+            cie->handlers_encoding = (uint8_t)bytes_unsigned(&values, 1);
             break;
         case 'S':
             cie->signal = true;
@@ -78,7 +78,8 @@ static int read_cie(struct call_frames *frames, uint32_t position, struct bytes 
 {
     uint8_t number = (uint8_t)(frames->section_count - 1);
     const struct frame_section *section = &frames->sections[number];
-    struct cie cie = {.arch = frames->arch, .position = position, .section = number, .pointer_encoding = DW_EH_PE_absptr};
+    struct cie cie = {.arch = frames->arch, .position = position, .section = number, .pointer_encoding = DW_EH_PE_absptr,
+                      .handlers_encoding = POINTER_OMITTED};
     uint64_t version = bytes_unsigned(&bytes, 1);
     const char *letters = (const char *)bytes.at;
     while (bytes_unsigned(&bytes, 1))
@@ -125,6 +126,19 @@ static bool is_discarded(const struct frame_section *section, const struct fde *
     return !size || (section->debug && (fde->start <= 1 || fde->start >= UINT64_MAX - 1));
 }
 
+/* The augmentation data of an FDE of CIE, which come next; what they point to. */
+static uint64_t read_handlers(const struct frame_section *section, const struct cie *cie, struct bytes *bytes)
+{
+    uint64_t size = bytes_uleb(bytes);
+    const uint8_t *data = bytes_take(bytes, size);
+    if (!data || cie->handlers_encoding == POINTER_OMITTED)
+        return 0;
+    struct bytes values = bytes_of(data, size), raw = values;
+    bool none = !bytes_pointer(&raw, cie->handlers_encoding & 0x0f, 0, 0); /* relative to nothing, too */
+    uint64_t address = bytes_pointer(&values, cie->handlers_encoding, address_of(section, data), 0);
+    return none || values.failed ? 0 : address;
+}
+
 static int read_fde(struct call_frames *frames, const struct cie *cie, struct bytes bytes)
 {
     const struct frame_section *section = &frames->sections[frames->section_count - 1];
@@ -134,7 +148,7 @@ static int read_fde(struct call_frames *frames, const struct cie *cie, struct by
         fde.start = bytes_pointer(&bytes, cie->pointer_encoding, address_of(section, bytes.at), 0);
         size = bytes_pointer(&bytes, cie->pointer_encoding & 0x0f, 0, 0);
         if (cie->has_data)
-            bytes_take(&bytes, bytes_uleb(&bytes));
+            fde.handlers = read_handlers(section, cie, &bytes);
         if (!bytes.failed && is_discarded(section, &fde, size))
             return 0;
     }
@@ -285,6 +299,30 @@ int call_frames_read(struct call_frames *frames, const struct elffile *elf, cons
     else
         sort(frames);
     return rc;
+}
+
+/* The SIZE bytes at ADDRESS of ELF; false where it has none. */
+static bool read_at(const struct elffile *elf, uint64_t address, void *buffer, size_t size)
+{
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const Elf64_Phdr *segment = &elf->segments[i];
+        uint64_t inside = address - segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && address >= segment->p_vaddr && inside < segment->p_filesz)
+            return elffile_read(elf, segment->p_offset + inside, buffer, size) == 0;
+    }
+    return false;
+}
+
+bool call_frames_catch(const struct call_frames *frames, const struct elffile *elf)
+{
+    /* They begin with the encodings of a base, omitted where that is the function's start, and of the types that are caught; who catches none omits these. */
+    for (size_t i = 0; i < frames->fde_count; i++) {
+        uint8_t encodings[2];
+        if (frames->fdes[i].handlers && read_at(elf, frames->fdes[i].handlers, encodings, sizeof encodings) &&
+            encodings[0] == POINTER_OMITTED && encodings[1] != POINTER_OMITTED)
+            return true;
+    }
+    return false;
 }
 
 void call_frames_free(struct call_frames *frames)

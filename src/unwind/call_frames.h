@@ -15,7 +15,8 @@ struct cie {
     uint32_t position; /* in the section */
     uint8_t section;   /* index */
     uint8_t pointer_encoding;
-    bool has_data; /* its FDEs begin with augmentation data */
+    bool has_data; /* its FDEs begin with augmentation data … */
+    uint8_t handlers_encoding; /* … of which this is a pointer: to what is to be done when an exception passes; POINTER_OMITTED: none */
     bool signal;   /* frames in which the kernel called a signal handler */
     uint64_t code_align, return_register;
     int64_t data_align;
@@ -26,6 +27,7 @@ struct cie {
 /* What is known of the code at [start, end). */
 struct fde {
     uint64_t start, end; /* ELF addresses */
+    uint64_t handlers;   /* the same: its part of .gcc_except_table; 0: none */
     uint32_t cie;        /* index */
     uint32_t code_size;
     const uint8_t *code; /* the instructions */
@@ -52,5 +54,11 @@ struct call_frames {
 int call_frames_read(struct call_frames *frames, const struct elffile *elf, const struct debugfile_search *search,
                      struct error *err);
 void call_frames_free(struct call_frames *frames);
+
+/*
+ * True if there is a function that catches exceptions, of C++ or of Rust, in ELF, of which FRAMES are. Functions of C that clean up behind
+ * themselves when a thread is cancelled, as glibc has some, catch nothing.
+ */
+bool call_frames_catch(const struct call_frames *frames, const struct elffile *elf);
 
 #endif

@@ -35,6 +35,21 @@ like(r.err, "^" .. warning "uretprobe ./build/targets/unwound:calm, ./build/targ
 r = target.uplua [[-e 'local n = count() uretprobe("libc:puts", function(e) n:inc() end) uretprobe("./build/targets/calls:main", function(e) end)' -- true]]
 is(r.err, "", "programs and libraries in C have none")
 
+-- A static program has the unwinder in itself; stripped, it does not say so by names.
+for _, case in ipairs {
+  { "unwound-static", "", "calm", true }, { "unwound-static", "-stripped", "calm", true }, { "unwound-static-pie", "-stripped", "calm", true },
+  { "sites-static", "-stripped", "main", false },
+} do
+  local name, warned = case[1] .. case[2], case[4]
+  local symbols = io.popen("nm ./build/targets/" .. case[1])
+  local spec = ("./build/targets/%s:0x%s"):format(name, symbols:read "*a":match("0*(%x+) T " .. case[3] .. "\n"))
+  symbols:close()
+  r = target.uplua(("-e 'n = count() uretprobe(\"%s\", function(e) n:inc() end)' -- ./build/targets/%s"):format(spec, name))
+  is((r.err:gsub("/%S*/build/targets/", "")), warned and ("uplua: uretprobe %s: %s has code for exceptions: one that passes through %s%s"):format(spec, name,
+     case[2] == "" and case[3] or spec:match ":(.*)", ENDS) or "", name .. (warned and " has code for exceptions" or " has none"))
+  like(r.out, warned and "^caught 23\ncalm 10100\nn: 101\n$" or "\nn: 1\n$", "… and runs")
+end
+
 r = target.uplua(("-e 'local tool = object \"build/objects/guest.bpf.o\" tool:attach(\"on_twice\", \"%s:calm\")' -- %s"):format(PROGRAM, PROGRAM))
 like(r.err, "\nuplua: object build/objects/guest.bpf.o: program on_twice, uretprobe ./build/targets/unwound:calm: /[^\n]*/unwound has code for exceptions: ", "programs of an object")
 

@@ -2,7 +2,8 @@
 TARGETS := $(filter-out $(OUT)/targets/lib%,$(TARGETS)) $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
-           $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/unwound $(OUT)/targets/pads $(OUT)/targets/pads-clang \
+           $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/unwound \
+           $(addprefix $(OUT)/targets/,unwound-static unwound-static-stripped unwound-static-pie-stripped sites-static-stripped) $(OUT)/targets/pads $(OUT)/targets/pads-clang \
            $(OUT)/targets/typed-clang $(OUT)/targets/typed-split $(OUT)/targets/typed-plain \
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
@@ -91,6 +92,10 @@ $(OUT)/targets/pads: tests/targets/pads.cc tests/targets/noinline.h | $(CHECKED)
 $(OUT)/targets/unwound: tests/targets/unwound.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) $(patsubst -std=%,,$(CHAIN_FLAGS)) -o $@ $<
+
+$(OUT)/targets/unwound-static $(OUT)/targets/unwound-static-pie: $(OUT)/targets/unwound-%: tests/targets/unwound.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) $(patsubst -std=%,,$(CHAIN_FLAGS)) -$* -o $@ $<
 
 $(OUT)/targets/pads-clang: tests/targets/pads.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
