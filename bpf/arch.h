@@ -27,11 +27,8 @@
 #define SIGNAL_TRAMPOLINE 0x0f0000000fc0c748ull /* its code begins with: mov $15, %rax; syscall */
 #define USER_ADDRESSES (1ull << 56) /* with five levels of page tables; 47 bits with four */
 #define SIGNS_RETURN_ADDRESSES 0
-/*
- * The highest page of user space holds the kernel's [uprobes] code, where hijacked functions return to. Above it one
- * page stays free (TASK_SIZE_MAX).
- */
-#define IS_TRAMPOLINE(address)                                                                                         \
+/* The highest page of user space (trampoline.h). Above it one page stays free (TASK_SIZE_MAX). */
+#define IS_HIGHEST_PAGE(address)                                                                                       \
     ((address) >> 12 == ((1ull << 47) - 8192) >> 12 || (address) >> 12 == ((1ull << 56) - 8192) >> 12)
 
 #elif defined(__TARGET_ARCH_arm64)
@@ -56,8 +53,8 @@
 #define USER_ADDRESSES (1ull << 52) /* the kernel can be built for 36, 39, 42, 47, 48 and 52 bits */
 /* In the bits above those; which they are is in the masks of arch_code_mask. */
 #define SIGNS_RETURN_ADDRESSES 1
-/* The highest page of user space, as above: of 36 bits or more; pages have 4 to 64 KiB. */
-#define IS_TRAMPOLINE(address) ((address) >> 35 && !(((address) | 0xffff) & (((address) | 0xffff) + 1)))
+/* As above: of 36 bits or more; pages have 4 to 64 KiB. */
+#define IS_HIGHEST_PAGE(address) ((address) >> 35 && !(((address) | 0xffff) & (((address) | 0xffff) + 1)))
 
 #else
 #error "define __TARGET_ARCH_x86 or __TARGET_ARCH_arm64"

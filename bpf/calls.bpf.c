@@ -9,6 +9,7 @@
 
 #include "arch.h"
 #include "calls.h"
+#include "trampoline.h"
 
 /* Not 0 while entries and returns are attached: what does not pair before and after is not counted. Written by the script's side. */
 volatile __u64 calls_settled[1];
@@ -21,14 +22,14 @@ static __always_inline __u64 count_of(const struct calls *calls)
 
 /*
  * True if the call that begins at SP takes the place of another one: it was jumped to at that one's end, and returns for both. LINK: the
- * return address, where a register has it.
+ * return address, where a register has it. FIELDS: TRAMPOLINE_FIELDS.
  */
-static __always_inline int is_tail_call(__u64 link, __u64 sp)
+static __always_inline int is_tail_call(__u64 link, __u64 sp, __u64 fields)
 {
     __u64 back = link;
     if (RETURN_ADDRESS_ON_STACK && bpf_probe_read_user(&back, sizeof back, (const void *)sp))
         return 0;
-    return IS_TRAMPOLINE(back);
+    return is_trampoline(back, fields);
 }
 
 /* Whether a call that began at the stack pointer SP, as it is kept, and whose return does not come is to be counted. */
@@ -52,14 +53,14 @@ static __always_inline long forget(struct calls *calls, __u64 sp, int at)
     return forgotten;
 }
 
-/* A call begins: its number among CALLS. CALLS_DEEPEST: there are too many. LINK: as above. */
-__noinline long uplua_call_begin(struct calls *calls, long sp, long link)
+/* A call begins: its number among CALLS. CALLS_DEEPEST: there are too many. LINK, FIELDS: as above. */
+__noinline long uplua_call_begin(struct calls *calls, long sp, long link, long fields)
 {
     if (!calls)
         return CALLS_DEEPEST;
     __u64 count = count_of(calls);
     int again = count && (calls->stack_pointers[(count - 1) % CALLS_DEEPEST] & ~(__u64)CALLS_UNSETTLED) == (__u64)sp &&
-                is_tail_call((__u64)link, (__u64)sp);
+                is_tail_call((__u64)link, (__u64)sp, (__u64)fields);
     long forgotten = forget(calls, (__u64)sp, !again) << CALLS_NUMBER_BITS;
     count = count_of(calls);
     if (count >= CALLS_DEEPEST)

@@ -139,7 +139,7 @@ long uplua_stack_odd(struct scratch *scratch, long address)
     __u64 ip = address;
     if (!scratch)
         return 0;
-    if (IS_TRAMPOLINE(ip)) {
+    if (uplua_unwind_is_trampoline(ip)) {
         __u64 original = uplua_unwind_return(RETURN_ADDRESS_ON_STACK ? scratch->sp - WORD : scratch->sp);
         if (!original)
             lose(STACK_LOST_RETURN);

@@ -217,13 +217,6 @@ enum {
     BUSY = -16,          /* EBUSY */
 };
 
-static __always_inline __u64 kernel_word(__u64 address)
-{
-    __u64 word = 0;
-    bpf_probe_read_kernel(&word, sizeof word, (void *)address);
-    return word;
-}
-
 static long on_area(void *task __attribute__((unused)), void *vma, struct area *area)
 {
     struct unwind_kernel *kernel = area->kernel;
@@ -368,9 +361,16 @@ static __always_inline int is_plain(__u64 rule)
            HAS_PLAIN_LINK(rule) && offset + link >= 0 && frame <= 0 && offset + frame >= 0;
 }
 
+long uplua_unwind_is_trampoline(long address)
+{
+    __u32 none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
+    return kernel && is_trampoline(address, kernel->trampoline);
+}
+
 long uplua_unwind_rule(struct rule_cache *cache, long tag, long link)
 {
-    if (!cache || IS_TRAMPOLINE((__u64)link)) /* whose call is not known */
+    if (!cache || uplua_unwind_is_trampoline(link)) /* whose call is not known */
         return RULE_BY_FRAME_POINTER;
     __u64 rule = find_rule(link - 1);
     if (rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(link))

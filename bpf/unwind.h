@@ -18,6 +18,8 @@
 
 #include <linux/types.h>
 
+#include "trampoline.h"
+
 enum rule_kind {
     RULE_UNKNOWN,      /* in tables 0 as a whole: no call frame information, or none that a rule can express */
     RULE_END,          /* as a whole 1: the outermost frame */
@@ -148,6 +150,7 @@ struct unwind_kernel {
      */
     __u32 task_uprobes, uprobes_returns, return_stack, return_original, return_next;
     __u32 page_shift;
+    __u64 trampoline; /* TRAMPOLINE_FIELDS */
 };
 
 #endif

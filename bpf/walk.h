@@ -102,6 +102,9 @@ long uplua_unwind_generation(void);
  */
 long uplua_unwind_rule(struct rule_cache *cache, long tag, long link);
 
+/* 1 if ADDRESS is where the current process's functions return to while return probes wait for them (trampoline.h), else 0. */
+long uplua_unwind_is_trampoline(long address);
+
 /*
  * The return address that a return probe has replaced at the stack's address SLOT (aarch64: with stack pointer SLOT);
  * 0 where that cannot be found out.

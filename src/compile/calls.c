@@ -103,8 +103,9 @@ void calls_save(struct lower *lower, int64_t done, int64_t failed)
     struct operand link = operand_immediate(0);
     if (arch_return_address() >= 0)
         link = machine_load(program, BPF_DW, lower->context, arch_return_address());
-    struct operand args[] = { kept, pointer, link };
-    struct operand result = machine_call_library(program, "uplua_call_begin", args, 3);
+    struct operand fields = operand_immediate((int64_t)lower->function->options->trampoline_fields);
+    struct operand args[] = { kept, pointer, link, machine_alu(program, BPF_MOV, fields, fields) };
+    struct operand result = machine_call_library(program, "uplua_call_begin", args, 4);
     count_forgotten(lower, result);
     struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
     lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST), too_deep);

@@ -180,6 +180,7 @@ struct compile_options {
     size_t comm_count;
     int session_is_return;    /* BTF id of the kfunc; 0: sessions are not available */
     uint32_t task_uprobes, uprobes_depth; /* byte offsets of task_struct's utask, and in that of its depth; 0: not known */
+    uint64_t trampoline_fields; /* TRAMPOLINE_FIELDS */
     uint32_t attach_types[HANDLER_KINDS]; /* expected attach type of each kind's programs */
     uint32_t session_attach_type;
     uint64_t return_trampoline; /* where the kernel's functions return to while they are followed; 0: not known */

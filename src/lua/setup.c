@@ -15,6 +15,8 @@
 #include "sys/btf.h"
 #include "sys/feature.h"
 
+#include "../bpf/trampoline.h"
+
 #define COMPILER "uplua.compiler"
 #define LOADED "uplua.loaded"
 
@@ -176,17 +178,21 @@ static int kernel_function(const char *name)
     return id > 0 ? id : 1;
 }
 
-/* Where the kernel keeps in how many calls a thread is whose returns it follows; EXPLAINED: anywhere, the same for all kernels. */
-static void find_depth(struct compile_options *options, bool explained)
+/*
+ * Where the kernel keeps in how many calls a thread is whose returns it follows, and where these return to; EXPLAINED: anywhere, the same for all
+ * kernels.
+ */
+static void find_returns(struct compile_options *options, bool explained)
 {
-    options->task_uprobes = 2048;
-    options->uprobes_depth = 4;
-    if (explained)
+    struct kernel_field fields[] = {
+        {"task_struct", "utask", 2048},    {"uprobe_task", "depth", 4},       {"task_struct", "mm", 1024},
+        {"mm_struct", "uprobes_state", 512}, {"uprobes_state", "xol_area", 0}, {"xol_area", "vaddr", 64},
+    };
+    if (!explained && kernel_btf_fields(fields, sizeof fields / sizeof *fields))
         return;
-    struct kernel_field fields[] = {{"task_struct", "utask", 0}, {"uprobe_task", "depth", 0}};
-    int code = kernel_btf_fields(fields, 2);
-    options->task_uprobes = code ? 0 : fields[0].offset;
-    options->uprobes_depth = code ? 0 : fields[1].offset;
+    options->task_uprobes = fields[0].offset;
+    options->uprobes_depth = fields[1].offset;
+    options->trampoline_fields = TRAMPOLINE_FIELDS(fields[2].offset, fields[3].offset + fields[4].offset, fields[5].offset);
 }
 
 static struct compile_options options_of(struct lua_compiler *self, lua_State *L)
@@ -215,7 +221,7 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
     bool returns = lua_toboolean(L, -1);
     lua_getfield(L, 2, "explained"); /* returns explained */
     if (returns)
-        find_depth(&options, lua_toboolean(L, -1));
+        find_returns(&options, lua_toboolean(L, -1));
     lua_pop(L, 2);
     return options;
 }

@@ -321,16 +321,22 @@ static void write_kernel(struct unwinder *unwinder)
         {"return_instance", "stack", 0},
         {"return_instance", "orig_ret_vaddr", 0},
         {"return_instance", "next", 0},
+        {"mm_struct", "uprobes_state", 0},
+        {"uprobes_state", "xol_area", 0},
+        {"xol_area", "vaddr", 0},
     };
+    uint32_t state, area, address;
     uint32_t *const places[] = {
         &kernel->area_start,  &kernel->area_end,     &kernel->area_offset,     &kernel->area_file,
         &kernel->area_flags,  &kernel->file_inode,   &kernel->inode_number,    &kernel->inode_super,
         &kernel->super_device, &kernel->task_space,  &kernel->task_uprobes,    &kernel->uprobes_returns,
-        &kernel->return_stack, &kernel->return_original, &kernel->return_next,
+        &kernel->return_stack, &kernel->return_original, &kernel->return_next,   &state,
+        &area,                &address,
     };
     int rc = kernel_btf_fields(fields, sizeof fields / sizeof *fields);
     for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
         *places[i] = fields[i].offset;
+    kernel->trampoline = rc ? 0 : TRAMPOLINE_FIELDS(kernel->task_space, state + area, address);
     write_change(unwinder);
 }
 

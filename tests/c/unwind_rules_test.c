@@ -102,10 +102,10 @@ static void test_addresses(void)
     ok(CODE_ADDRESS(0x00a7aa2ac0de1234ull, narrow) == 0x2ac0de1234ull, "where user space has 39 bits, more are the signature's");
     static const int sizes[] = {36, 39, 42, 47, 48, 52};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-        ok(IS_TRAMPOLINE((1ull << sizes[i]) - 4096) && IS_TRAMPOLINE((1ull << sizes[i]) - 65536) &&
-               !IS_TRAMPOLINE((1ull << sizes[i]) - 65537) && !IS_TRAMPOLINE(1ull << sizes[i]),
+        ok(IS_HIGHEST_PAGE((1ull << sizes[i]) - 4096) && IS_HIGHEST_PAGE((1ull << sizes[i]) - 65536) &&
+               !IS_HIGHEST_PAGE((1ull << sizes[i]) - 65537) && !IS_HIGHEST_PAGE(1ull << sizes[i]),
            "the highest page of %d bits, and no other", sizes[i]);
-    ok(!IS_TRAMPOLINE(0xfffff000ull), "but not that of 32 bits");
+    ok(!IS_HIGHEST_PAGE(0xfffff000ull), "but not that of 32 bits");
 }
 
 /* This machine's own. */

@@ -10,16 +10,16 @@ local DEEP = "return not seen: nested deeper than the 64 calls that the kernel f
 local LEFT = "calls that never returned: left by longjmp or the like"
 local ENDED = "calls that never returned: their threads ended in them"
 
--- What CODE prints about the target's THREADS, and the ledger as its lines, sorted, without the probes' names.
-local function trace(code, threads)
+-- What CODE prints about the target's THREADS, and the ledger as its lines, sorted, without the probes' names. UNMOVED: without randomized addresses.
+local function trace(code, threads, unmoved)
   local path = target.folder() .. "-returns.lua"
   local file = assert(io.open(path, "w"))
   file:write('local up = require "uplua"\nlocal F = "', F, '"\n', code)
   file:close()
-  local r = target.uplua(("%s -- %s %d"):format(path, COMMAND, threads))
+  local r = target.shell(('%s./uplua %s -- %s %d >"$D/out" 2>"$D/err" </dev/null'):format(unmoved and "setarch -R " or "", path, COMMAND, threads))
   os.remove(path)
   local lost = {}
-  for count, text in r.err:gmatch "\n  ([%d,]+) × [^:]*:[^ ]* ([^\n]+)" do lost[#lost + 1] = count .. " " .. text:gsub("^.*returns:%S+ ", "") end
+  for count, text in r.err:gmatch "\n  ([%d,]+) × [^:\n]*returns:[^ ]* ([^\n]+)" do lost[#lost + 1] = count .. " " .. text:gsub("^.*returns:%S+ ", "") end
   table.sort(lost)
   return r.out:gsub("sum %d+\n", ""), table.concat(lost, "\n")
 end
@@ -41,13 +41,21 @@ local function sorted(text)
 end
 
 -- The counts in WANT, a format, are per thread, if they begin with a colon.
-local function check(name, code, want, lost)
-  for _, threads in ipairs { 1, 4 } do
-    local function scaled(text) return (text:gsub(":(%d+)", function(n) return n * threads end)) end
-    local out, ledger = trace(code, threads)
-    is(sorted(out), scaled(want), ("%s, %d threads"):format(name, threads))
-    is(ledger, scaled(lost), "  … and what was not seen")
-  end
+local function check_threads(threads, unmoved, name, code, want, lost)
+  local function scaled(text) return (text:gsub(":(%d+)", function(n) return n * threads end)) end
+  local out, ledger = trace(code, threads, unmoved)
+  is(sorted(out), scaled(want), ("%s, %d threads%s"):format(name, threads, unmoved and ", addresses not randomized" or ""))
+  is(ledger, scaled(lost), "  … and what was not seen")
+end
+
+local function check(...)
+  for _, threads in ipairs { 1, 4 } do check_threads(threads, false, ...) end
+end
+
+-- The same where the kernel's code that functions return to lies elsewhere, since the first thread's stack is where it is otherwise.
+local function check_everywhere(...)
+  check(...)
+  check_threads(4, true, ...)
 end
 
 check("101 nested calls, of which the kernel follows the 64 outermost", pairs_of('F .. "deep"', "e.ret * 2 == e.arg0 * (e.arg0 + 1) and e.arg0 > 37"),
@@ -68,14 +76,28 @@ up.at_exit(function()
   print(longer)
 end)
 ]], ":63", ":37 " .. DEEP)
-check("two functions that call each other, by one handler", pairs_of('F .. "turn", F .. "twist"', "e.ret == e.arg0 and e.arg0 > 2"),
+check_everywhere("two functions that call each other, by one handler", pairs_of('F .. "turn", F .. "twist"', "e.ret == e.arg0 and e.arg0 > 2"),
   "turn\ttrue\t:32; twist\ttrue\t:32", ":2 " .. DEEP)
 check("by two handlers", pairs_of('F .. "turn"', "e.ret == e.arg0 and e.arg0 > 2") .. pairs_of('F .. "twist"', "e.ret == e.arg0 and e.arg0 > 2"),
   "turn\ttrue\t:32; twist\ttrue\t:32", ":1 " .. DEEP .. "\n:1 " .. DEEP)
 check("calls that longjmp leaves", pairs_of('F .. "risky"', "e.ret == e.arg0 and e.arg1 == 0"), "risky\ttrue\t:505", ":115 " .. LEFT)
-check("and the one that they are left to", pairs_of('F .. "risky", F .. "tries"', "e.ret == e.arg0 and e.arg1 == 0 or e.ret == 101 and e.arg1 == 101"),
+check_everywhere("and the one that they are left to", pairs_of('F .. "risky", F .. "tries"', "e.ret == e.arg0 and e.arg1 == 0 or e.ret == 101 and e.arg1 == 101"),
   "risky\ttrue\t:505; tries\ttrue\t:1", ":115 " .. LEFT)
-check("a function that jumps to another at its end", pairs_of('F .. "front", F .. "back"', "e.ret == e.arg0 + 1"), "back\ttrue\t:23; front\ttrue\t:23", "")
+check_everywhere("a function that jumps to another at its end", pairs_of('F .. "front", F .. "back"', "e.ret == e.arg0 + 1"),
+  "back\ttrue\t:23; front\ttrue\t:23", "")
+check_everywhere("stacks whose return addresses the kernel has replaced", [[
+local n = up.count()
+up.uretprobe(F .. "deep", function(e) n[{ e.arg0, e:ustack() }]:inc() end)
+up.at_exit(function()
+  local whole, least, most = 0, 1000, 0
+  for k, count in n:pairs() do
+    local below = k[2]:depth() - (101 - k[1]) -- frames, beside those of the calls around this one
+    least, most = math.min(least, below), math.max(most, below)
+    if not k[2]:incomplete() then whole = whole + count end
+  end
+  print(whole, least > 0 and least == most)
+end)
+]], ":64\ttrue", ":37 " .. DEEP)
 check("threads that end in a call", pairs_of('F .. "last"', "e.ret == 7 and e.arg0 == 0"), "last\ttrue\t101", "23 " .. ENDED)
 
 -- A program that goes on while entries and returns are attached one after the other, a place at a time on older kernels, and detached.
