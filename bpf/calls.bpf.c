@@ -32,6 +32,12 @@ static __always_inline int is_tail_call(__u64 link, __u64 sp, __u64 fields)
     return is_trampoline(back, fields);
 }
 
+/* The stack pointer that SP, as it is kept, stands for. */
+static __always_inline __u64 pointer_of(__u64 sp)
+{
+    return sp & ~(__u64)CALLS_UNSETTLED;
+}
+
 /* Whether a call that began at the stack pointer SP, as it is kept, and whose return does not come is to be counted. */
 static __always_inline int is_counted(__u64 sp)
 {
@@ -45,7 +51,7 @@ static __always_inline long forget(struct calls *calls, __u64 sp, int at)
     for (int i = 0; i < CALLS_DEEPEST; i++) {
         __u64 count = count_of(calls);
         __u64 began = count ? calls->stack_pointers[(count - 1) % CALLS_DEEPEST] : 0;
-        if (!count || (began & ~(__u64)CALLS_UNSETTLED) + !at > sp)
+        if (!count || pointer_of(began) + !at > sp)
             break;
         calls->count = count - 1;
         forgotten += is_counted(began);
@@ -59,8 +65,7 @@ __noinline long uplua_call_begin(struct calls *calls, long sp, long link, long f
     if (!calls)
         return CALLS_DEEPEST;
     __u64 count = count_of(calls);
-    int again = count && (calls->stack_pointers[(count - 1) % CALLS_DEEPEST] & ~(__u64)CALLS_UNSETTLED) == (__u64)sp &&
-                is_tail_call((__u64)link, (__u64)sp, (__u64)fields);
+    int again = count && pointer_of(calls->stack_pointers[(count - 1) % CALLS_DEEPEST]) == (__u64)sp && is_tail_call((__u64)link, (__u64)sp, (__u64)fields);
     long forgotten = forget(calls, (__u64)sp, !again) << CALLS_NUMBER_BITS;
     count = count_of(calls);
     if (count >= CALLS_DEEPEST)
@@ -78,7 +83,7 @@ __noinline long uplua_call_end(struct calls *calls, long sp)
     long forgotten = forget(calls, (__u64)sp, 0) << CALLS_NUMBER_BITS;
     __u64 count = count_of(calls);
     __u64 last = (count - 1) % CALLS_DEEPEST;
-    if (!count || (calls->stack_pointers[last] & ~(__u64)CALLS_UNSETTLED) != (__u64)sp)
+    if (!count || pointer_of(calls->stack_pointers[last]) != (__u64)sp)
         return forgotten | (calls_settled[0] ? CALLS_DEEPEST : CALLS_DETACHED);
     calls->count = last;
     return forgotten | (long)last;

@@ -383,47 +383,30 @@ static __always_inline struct registers user_registers_of(void *ctx)
  * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0
  * or less: as many as the store holds. AT_ENTRY: the probe stands for a function's entry, where the return address is not yet
  * below a frame of its own, and AT_ENTRY - 1 bytes behind it (src/probe/slide.h); 0: elsewhere. Never 0.
+ *
+ * _sampled: the same, where CTX is the context of a sample; _thread: where the context has no registers: a tracepoint's.
+ * All three with OLDER behind their names go by the walk for kernels without may_goto.
  */
-__hidden long uplua_ustack(void *ctx, long depth, long at_entry)
-{
-    struct registers at = registers_of(ctx);
-    return WALK(uplua_stack_walk, at, depth, at_entry);
-}
+#define DEFINE_USTACKS(older)                                                                                          \
+    __hidden long uplua_ustack##older(void *ctx, long depth, long at_entry)                                            \
+    {                                                                                                                  \
+        struct registers at = registers_of(ctx);                                                                       \
+        return WALK(uplua_stack_walk##older, at, depth, at_entry);                                                     \
+    }                                                                                                                  \
+    __hidden long uplua_ustack_sampled##older(void *ctx, long depth)                                                   \
+    {                                                                                                                  \
+        struct registers at = user_registers_of(ctx);                                                                  \
+        return WALK(uplua_stack_walk##older, at, depth, 0);                                                            \
+    }                                                                                                                  \
+    __hidden long uplua_ustack_thread##older(void *ctx, long depth)                                                    \
+    {                                                                                                                  \
+        (void)ctx;                                                                                                     \
+        struct registers at = saved_registers();                                                                       \
+        return WALK(uplua_stack_walk##older, at, depth, 0);                                                            \
+    }
 
-/* The same, where CTX is the context of a sample. */
-__hidden long uplua_ustack_sampled(void *ctx, long depth)
-{
-    struct registers at = user_registers_of(ctx);
-    return WALK(uplua_stack_walk, at, depth, 0);
-}
-
-/* The same where the context has no registers: a tracepoint's. */
-__hidden long uplua_ustack_thread(void *ctx, long depth)
-{
-    (void)ctx;
-    struct registers at = saved_registers();
-    return WALK(uplua_stack_walk, at, depth, 0);
-}
-
-/* All three for kernels without may_goto. */
-__hidden long uplua_ustack_older(void *ctx, long depth, long at_entry)
-{
-    struct registers at = registers_of(ctx);
-    return WALK(uplua_stack_walk_older, at, depth, at_entry);
-}
-
-__hidden long uplua_ustack_sampled_older(void *ctx, long depth)
-{
-    struct registers at = user_registers_of(ctx);
-    return WALK(uplua_stack_walk_older, at, depth, 0);
-}
-
-__hidden long uplua_ustack_thread_older(void *ctx, long depth)
-{
-    (void)ctx;
-    struct registers at = saved_registers();
-    return WALK(uplua_stack_walk_older, at, depth, 0);
-}
+DEFINE_USTACKS()
+DEFINE_USTACKS(_older)
 
 #define KERNEL_HASH(count) mix(-1ull, (count)) /* before its frames */
 
