@@ -34,7 +34,7 @@ local home = {
 
   -- text
   printf = "text", clock = "text", now = "text", duration = "text", seconds = "text", thousands = "text",
-  bar = "text", escape = "text", sorted = "order",
+  bar = "text", escape = "text", quote = "text", sorted = "order",
 
   -- the script's own options
   args = "args", wrong = "args",

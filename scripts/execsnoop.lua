@@ -64,12 +64,6 @@ local function line(format, ...)
   if not options.name or text:find(options.name, 1, true) then up.printf("%s\n", text) end
 end
 
--- A word as a shell would have to be told it.
-local function quoted(word)
-  if word:find "^[%w_@%%+=:,./-]+$" then return word end
-  return "'" .. word:gsub("'", "'\\''") .. "'"
-end
-
 local function exit_of(code)
   local signal = bit.band(code, 0x7f)
   return signal ~= 0 and "signal " .. signal or "status " .. bit.rshift(code, 8)
@@ -90,7 +84,7 @@ events:each(function(ev)
     add(words[pid] or {}, ev.word, ev.part)
   elseif ev.at then
     local list = words[pid] or {}
-    for i, word in ipairs(list) do list[i] = quoted(word) end
+    for i, word in ipairs(list) do list[i] = up.quote(word) end
     if ev.rest then list[#list + 1] = "…" end
     line("%s  %-15s %7d %7d  %s", up.clock(ev.at), up.escape(ev.comm), pid, ev.parent, up.escape(table.concat(list, " ")))
     words[pid] = nil

@@ -5,11 +5,11 @@ local builtin = {}
 
 -- A value cut to a C integer type: numbers up to 2^53 come back as numbers, others as int64_t or uint64_t cdata.
 local function cast(name, ctype)
-  local box = ffi.typeof(ctype .. "[1]")
+  local box, narrow = ffi.typeof(ctype .. "[1]"), ffi.typeof(ctype)
   local wide = ffi.typeof(name:sub(1, 1) == "u" and "uint64_t" or "int64_t")
   builtin[name] = function(value)
     local kept = box()
-    kept[0] = ffi.cast(ffi.typeof(ctype), ffi.cast(wide, value))
+    kept[0] = ffi.cast(narrow, ffi.cast(wide, value))
     local result = kept[0]
     if type(result) == "cdata" and result < 2 ^ 53 and (name == "u64" or result > -2 ^ 53) then return tonumber(result) end
     return result

@@ -29,9 +29,18 @@ local function builtin(value)
   end
 end
 
+local inlined = setmetatable({}, { __mode = "k" })
+
+-- Has handlers take FN, a function of uplua's own modules, as they take the script's; returns it. All others run in user space only.
+function capture.inlined(fn)
+  inlined[fn] = true
+  return fn
+end
+
 -- The name of a function of Lua's own libraries: "print", "string.format"; nil for others. Some are bytecode without lines, and some
 -- have been replaced by uplua's (uplua.script).
 local function library_name(value)
+  if inlined[value] then return nil end
   local info = debug.getinfo(value, "S")
   if info.what ~= "C" and not info.short_src:find "^%[builtin:" and not info.source:find "^@uplua/" then return nil end
   for _, library in ipairs { "string", "table", "math", "os", "io", "ffi", "coroutine", "debug", "jit", "_G" } do

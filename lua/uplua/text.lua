@@ -42,6 +42,12 @@ function text.escape(s, keep)
   return (s:gsub("[\128-\255]+", escape_high))
 end
 
+-- WORD as a shell would have to be told it: "it's" is 'it'\''s'.
+function text.quote(word)
+  if word:find "^[%w_@%%+=:,./-]+$" then return word end
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
 local conversions, conversion_count = {}, 0 -- format → the letters of its conversions: events are printed by the thousand
 
 local function conversions_of(format)

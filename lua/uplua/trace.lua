@@ -12,11 +12,12 @@
 --   call                       "openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3"
 -- and is valid until the function returns.
 local ffi     = require "ffi"
+local call    = require "uplua.call"
+local capture = require "uplua.capture"
 local core    = require "uplua.core"
 local failure = require "uplua.failure"
 local list    = require "uplua.list"
 local probe   = require "uplua.probe"
-local syscall = require "uplua.syscall"
 local text    = require "uplua.text"
 
 local trace = {}
@@ -29,17 +30,21 @@ local function as_hex(value) return text.format("%#x", value) end
 local function as_address(value) return value == nil and "NULL" or as_hex(value) end
 local function as_unsigned(value) return text.integer(value < 0 and ffi.cast("uint64_t", ffi.cast("int64_t", value)) or value) end
 local function as_integer(value) return text.integer(value) end
-local function as_string(value) return '"' .. text.escape(value):gsub('"', '\\"') .. '"' end
+local function as_string(value) return call.quoted(nil, nil, value) end
 
--- How the handler gets an argument and how it is shown: { name, source = an expression, show }; nil for what a line has no room for.
-local function field_of(argument, source, returns)
+-- How the handler gets an argument and how it is shown: { name, source = an expression, show }; nil for what a line has no room for. OF_CALL: of a
+-- system call.
+local function field_of(argument, source, of_call, returns)
   local of_text = argument.source and argument.source:find "char%s*%*$"
   if argument.type == "string" then return { name = argument.name, source = source, show = as_string } end
   if argument.type == "boolean" then return { name = argument.name, source = source, show = tostring } end
   if not argument.type:find "^[iu]%d+$" then return nil end
   if of_text and returns then
-    return { name = argument.name, source = ("up.str(%s, 128)"):format(source), show = as_string, otherwise = source, type = argument.source }
+    local constant = argument.source:find "^const" ~= nil
+    local function show(value, record) return call.quoted(record.name, constant, value, record.ret, record.a3) end
+    return { name = argument.name, source = ("up.str(%s, 128)"):format(source), show = show, otherwise = source }
   end
+  if of_call then return { name = argument.name, source = source, show = call.show_of(argument) } end
   local pointer = argument.source and argument.source:find "%*$"
   return { name = argument.name, source = source, show = pointer and as_hex or as_integer }
 end
@@ -50,10 +55,10 @@ local function numbered_fields(count)
   return fields
 end
 
-local function named_fields(arguments, returns)
+local function named_fields(arguments, of_call, returns)
   local fields = {}
   for _, argument in ipairs(arguments) do
-    fields[#fields + 1] = field_of(argument, "e.args." .. argument.name, returns)
+    fields[#fields + 1] = field_of(argument, "e.args." .. argument.name, of_call, returns)
   end
   return fields
 end
@@ -79,7 +84,7 @@ local function parameter_field(parameter, index)
   if parameter.kind == "pointer" then
     field.show, field.null = as_address, true -- a pointer that is NULL reads as nil
     if not parameter.kernel and parameter.type:gsub("const ", "") == "char *" then
-      field.source, field.otherwise, field.show, field.type = ("up.str(%s, 128)"):format(source), source, as_string, parameter.type
+      field.source, field.otherwise, field.show = ("up.str(%s, 128)"):format(source), source, as_string
     end
   end
   return field
@@ -129,7 +134,7 @@ end
 local function parts_of(spec, returns)
   local kind, rest = spec:match "^(%a+):(.*)$"
   if returns and (kind == "tracepoint" or kind == "usdt") then failure.mistake(("%s: a %s probe has no return"):format(spec, kind)) end
-  if spec == "syscall:*" then return { { probe = spec, fields = numbered_fields(6), syscall = true, all = true } } end
+  if spec == "syscall:*" then return { { probe = spec, fields = numbered_fields(6), syscall = true, calls = call.set() } } end
   if kind == "uprobe" or kind == "uretprobe" then return function_parts(spec, rest, returns or kind == "uretprobe") end
   if kind == "kprobe" or kind == "kretprobe" or kind == "fentry" or kind == "fexit" or kind == "rawtracepoint" then
     return kernel_parts(spec, kind, rest)
@@ -137,7 +142,7 @@ local function parts_of(spec, returns)
   if kind ~= "syscall" and kind ~= "tracepoint" and kind ~= "usdt" then return function_parts(spec, spec, returns) end
   local parts = {}
   for i, entry in ipairs(list.list(spec, true)) do
-    local fields = entry.places and usdt_fields(entry.places) or named_fields(entry.arguments, returns)
+    local fields = entry.places and usdt_fields(entry.places) or named_fields(entry.arguments, kind == "syscall", returns)
     parts[i] = { probe = entry.probe, syscall = kind == "syscall", fields = fields }
   end
   return parts
@@ -145,7 +150,7 @@ end
 
 -- The source of the record that a handler of PART, the ID-th, emits.
 local function record_of(part, id, options)
-  local name = part.all and "nr = e.nr" or "name = e.func" -- of all system calls the kernel knows the number only
+  local name = part.calls and "nr = e.nr" or "name = e.func" -- of all system calls the kernel knows the number only
   local parts = { ("id = %d, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, %s"):format(id, name) }
   for i, field in ipairs(part.fields) do
     if field.source then parts[#parts + 1] = ("a%d = %s"):format(i, field.source) end
@@ -156,14 +161,11 @@ local function record_of(part, id, options)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
-local READS  = { read = true, pread64 = true, readlink = true, readlinkat = true, getrandom = true }
-local WRITES = { write = true, pwrite64 = true }
-
--- Of TEXT, read at an argument of the system call NAME whose type is SOURCE, what belongs to the call: as many bytes as it has put there, which
--- is what it returns, RET; as many as it was given, which is its third argument, COUNT; otherwise all of it.
-function trace.moved(name, source, text, ret, count)
-  local bytes = READS[name] and not source:find "^const" and ret or WRITES[name] and count
-  return bytes and text:sub(1, math.max(0, tonumber(bytes))) or text
+-- The function of a handler that emits into RING what the event of PART, the ID-th, is made of.
+local function emitter_of(ring, part, id, options)
+  if part.calls and options.returns then return call.emitter(ring, part.calls, { id = id, strings = 127, stack = options.stack }) end
+  local record = require "uplua".expression(record_of(part, id, options), "trace.each")
+  return capture.inlined(function(e) ring:emit(record(e)) end)
 end
 
 local function arguments_of(part, record)
@@ -171,24 +173,24 @@ local function arguments_of(part, record)
   for i, field in ipairs(part.fields) do
     local value, show = field.source and record["a" .. i], field.show
     if value == nil and field.otherwise then value, show = record["b" .. i], field.null and as_address or as_hex end
-    if value ~= nil and field.otherwise and show == as_string then value = trace.moved(record.name, field.type, value, record.ret, record.a3) end
-    arguments[i] = { name = field.name, value = value, text = (not field.source or value == nil and not field.null) and "?" or show(value) }
+    arguments[i] = { name = field.name, value = value, text = (not field.source or value == nil and not field.null) and "?" or show(value, record) }
   end
   return arguments
 end
 
--- What is returned: of a system call that failed, as strace has it.
-local function result_of(part, ret)
-  local number = tonumber(ret)
-  if part.syscall and number < 0 and number > -4096 then return "-1 " .. syscall.error_name(-number) end
-  return text.integer(ret)
+local function arguments_of_call(of, record)
+  local texts, values = call.texts(of, record)
+  local arguments = {}
+  for i, argument in ipairs(of.arguments) do arguments[i] = { name = argument.name, value = values[i], text = texts[i] } end
+  return arguments
 end
 
 local function call_of(part, event)
   local words = {}
   for i, argument in ipairs(event.arguments) do words[i] = ("%s=%s"):format(argument.name, argument.text) end
-  local call = ("%s(%s)"):format(text.escape(event.name), table.concat(words, ", "))
-  return event.ret ~= nil and ("%s = %s"):format(call, result_of(part, event.ret)) or call
+  local line = ("%s(%s)"):format(text.escape(event.name), table.concat(words, ", "))
+  if event.ret == nil then return line end
+  return ("%s = %s"):format(line, part.syscall and call.result(event.ret) or text.integer(event.ret))
 end
 
 local function check(options)
@@ -210,25 +212,25 @@ function trace.each(spec, options, fn)
   for _, one in ipairs(type(spec) == "table" and spec or { spec }) do
     for _, part in ipairs(parts_of(one, options.returns)) do
       parts[#parts + 1] = part
-      local record = up.expression(record_of(part, #parts, options), "trace.each")
+      local emit = emitter_of(ring, part, #parts, options)
       if options.returns and least > 0 then
         probe.retprobe(part.probe, function(e)
-          if e.elapsed >= least and where(e) then ring:emit(record(e)) end
+          if e.elapsed >= least and where(e) then emit(e) end
         end)
       else
         probe[options.returns and "retprobe" or "probe"](part.probe, function(e)
-          if where(e) then ring:emit(record(e)) end
+          if where(e) then emit(e) end
         end)
       end
     end
   end
   ring:each(function(record)
     local part = parts[tonumber(record.id)]
-    local name = part.all and syscall.syscall_name(record.nr) or record.name
-    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = name }
+    local of = part.calls and part.calls[tonumber(record.nr)]
+    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = of and of.name or record.name }
     if options.returns then event.ret, event.elapsed = record.ret, record.elapsed end
     if options.stack then event.stack = record.stack end
-    event.arguments = arguments_of(part, record)
+    event.arguments = of and arguments_of_call(of, record) or arguments_of(part, record)
     event.call = call_of(part, event)
     fn(event)
   end)
