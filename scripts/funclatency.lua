@@ -37,7 +37,10 @@ local function measure(e) took[e.func]:add(e.elapsed) end
 if options.by_caller then function measure(e) took[{ e.func, e:ustack(1) }]:add(e.elapsed) end end
 if options.by_process then function measure(e) took[{ e.func, e.comm, e.pid }]:add(e.elapsed) end end
 
-for _, spec in ipairs(options) do up.retprobe(spec, measure) end
+for _, spec in ipairs(options) do
+  if spec == "syscall:*" then up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart" end
+  up.retprobe(spec, measure)
+end
 
 local latencies = view.new {
   { "func", "Function" },

@@ -31,8 +31,8 @@ local options = up.args {
 if #options == 0 then up.wrong "what is to be counted? Give specs, such as syscall:'*'" end
 
 local hits, sums = up.count(), up.sum()
-local key = up.expression(options.key or "{ e.comm, e.pid }", "--key")
-local sum = options.sum and up.expression(options.sum, "--sum")
+local key = up.expression(options.key or "{ e.comm, e.pid }", "--key", "value", "--return")
+local sum = options.sum and up.expression(options.sum, "--sum", "number", "--return")
 
 local function count(e) hits[key(e)]:inc() end
 if sum then

@@ -48,7 +48,7 @@ function actions.trace()
 end
 
 function actions.count()
-  local hits, where = up.count(), up.expression(options.where or "true", "--where")
+  local hits, where = up.count(), up.expression(options.where or "true", "--where", "condition")
   up.probe("usdt:" .. what, function(e)
     if where(e) then hits[e.func]:inc() end
   end)

@@ -32,16 +32,19 @@ local Mistake = { __tostring = function(self) return self.text end }
 -- Raises TEXT as what the script's user has given wrong: no line of the script says more about it. tostring of the error is TEXT.
 function failure.mistake(text) error(setmetatable({ text = text }, Mistake), 0) end
 
-local expressions = {} -- the names of chunks that the script's user has given
+local expressions = {} -- the names of chunks that the script's user has given → the option by which the user gets the returns of calls, or ""
 
--- From now on errors in the chunk NAME, "--key 'e.arg0'", are the user's: no line of the script says more about them.
-function failure.expression(name) expressions[name] = true end
+-- From now on errors in the chunk NAME, "--key 'e.arg0'", are the user's: no line of the script says more about them. AT_RETURN: the option of
+-- the script, "--return", that does what the library's message has another kind of probe for.
+function failure.expression(name, at_return) expressions[name] = at_return or "" end
 
 -- TEXT, if it is about such a chunk, without the lines that led there, and without its own if it has but one; else nil.
 local function of_expression(text)
-  for name in pairs(expressions) do
+  for name, at_return in pairs(expressions) do
     if text:sub(1, #name + 1) == name .. ":" then
-      return name .. text:sub(#name + 1):gsub("^:%d+: ", ": "):gsub("\n  called at [^\n]*", "")
+      local message = text:sub(#name + 1):gsub("^:%d+: ", ": "):gsub("\n  called at [^\n]*", "")
+      if at_return ~= "" then message = message:gsub("returns: use %l+$", "returns: give " .. at_return:gsub("%%", "%%%%")) end
+      return name .. message
     end
   end
 end

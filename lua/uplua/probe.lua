@@ -55,22 +55,46 @@ function probe.probe(spec, ...) return declare("probe", spec, false, ...) end
 -- and USDT probes have none, which is raised.
 function probe.retprobe(spec, ...) return declare("retprobe", spec, true, ...) end
 
--- expression(source, [what]): the function of one argument, `e`, that returns the value of SOURCE, a Lua expression such as
--- "e.arg0 / 4096", for use in handlers. uplua's functions are globals in it. WHAT ("--key") names it in messages. Raises what is wrong.
-function probe.expression(source, what)
+-- What an expression is wrapped in, so that what is wrong with its value is wrong in it, and not where the script uses it. A line of its own:
+-- what closes the expression here cannot be closed by it.
+local MEANT = {
+  value = "return function(e) return %s\nend",
+  number = "return function(e) return (%s\n) + 0 end",
+  condition = "return function(e) if %s\nthen return true end return false end",
+}
+
+local KEYWORDS = { ["and"] = true, ["or"] = true, ["not"] = true, ["true"] = true, ["false"] = true, ["nil"] = true }
+
+-- The first name in SOURCE, an expression, that is neither in GLOBALS nor that of a field; nil where there is none.
+local function unknown_name(source, globals)
+  local bare = source:gsub("\\.", ""):gsub('"[^"]*"', '""'):gsub("'[^']*'", "''"):gsub("%[%[.-%]%]", "''"):gsub("%-%-[^\n]*", "")
+  if bare:find "%f[%w_]function%f[^%w_]" then return nil end -- it has names of its own
+  for before, name, after in (" " .. bare .. " "):gmatch "([^%w_]*)%f[%a_]([%a_][%w_]*)()" do
+    local is_field = before:find "[.:]%s*$" and not before:find "%.%.%s*$" or bare:find("^%s*=[^=]", after - 1)
+    if not is_field and name ~= "e" and not KEYWORDS[name] and globals[name] == nil then return name end
+  end
+end
+
+-- expression(source, [what], [meant], [at_return]): the function of one argument, `e`, that returns the value of SOURCE, a Lua expression such
+-- as "e.arg0 / 4096", for use in handlers. uplua's functions are globals in it. WHAT ("--key") names it in messages. MEANT says what it is:
+-- "condition", of which true or false is returned, "number", or "value", which may be anything. AT_RETURN is the option, "--return", by which the
+-- script's user gets the returns of calls: messages advise it. Raises what is wrong.
+function probe.expression(source, what, meant, at_return)
   what = what or "expression"
   if type(source) ~= "string" then error("expression: the first argument is a Lua expression as text", 2) end
+  if meant and not MEANT[meant] then error(("expression: the third argument is value, number or condition, not '%s'"):format(tostring(meant)), 2) end
   local name = ("=%s '%s'"):format(what, text.cut(text.escape(source), 40)) -- short enough for Lua to show it whole
   if not loadstring("return " .. source) then
     local _, message = loadstring("return " .. source, name)
     failure.mistake((message:gsub(":%d+: ", ": ", 1)))
   end
-  failure.expression(name:sub(2))
-  -- A line of its own: what closes the expression here cannot be closed by it.
-  local chunk = assert(loadstring(("return function(e) return %s\nend"):format(source), name))
+  failure.expression(name:sub(2), at_return)
+  local chunk = assert(loadstring(MEANT[meant or "value"]:format(source), name))
   local up = require "uplua"
   local globals = setmetatable({ up = up }, { __index = up })
-  for name, value in pairs(_G) do globals[name] = value end
+  for key, value in pairs(_G) do globals[key] = value end
+  local unknown = unknown_name(source, globals)
+  if unknown then failure.mistake(("%s: there is no '%s' here; what an event has begins with e: e.arg0, e.comm"):format(name:sub(2), text.escape(unknown))) end
   return setfenv(chunk, globals)()
 end
 

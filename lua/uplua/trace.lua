@@ -208,7 +208,7 @@ function trace.each(spec, options, fn)
   check(options)
   local up = require "uplua"
   local ring, parts = up.ring { size = options.size or "4M" }, {}
-  local least, where = math.floor(options.min or 0), up.expression(options.where or "true", "--where")
+  local least, where = math.floor(options.min or 0), up.expression(options.where or "true", "--where", options.where and "condition", "--return")
   for _, one in ipairs(type(spec) == "table" and spec or { spec }) do
     for _, part in ipairs(parts_of(one, options.returns)) do
       parts[#parts + 1] = part

@@ -71,7 +71,21 @@ for _, s in ipairs(SCRIPTS) do
     local on = s[1] == "usdt" and "count ./build/examples/shop:shop:sold" or "syscall:read"
     refused(("%s.lua %s %s 'e.arg0 /'"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") .. " 'e.arg0 /': unexpected symbol near '<eof>'\n$")
     refused(("%s.lua %s %s 'e.argo'"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") .. " 'e.argo': the event of a %a+ has no field 'argo'; it has [^\n]*\n$")
+    refused(("%s.lua %s %s 'arg0'"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") .. " 'arg0': there is no 'arg0' here; what an event has begins with e: e.arg0, e.comm\n$")
+    if option == "--where" then
+      refused(("%s.lua %s --where e.tid"):format(s[1], on), "^uplua: %-%-where 'e.tid': this condition is always true: an integer is never nil or false; did you mean ~= 0%?\n$")
+    elseif option ~= "--key" then
+      refused(("%s.lua %s %s e.comm"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") .. " 'e.comm': arithmetic or order comparison on a string\n$")
+    end
+    if s[1] ~= "funcslower" and s[1] ~= "usdt" then -- which is at the return; which has none
+      refused(("%s.lua %s %s e.ret==1"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") .. " 'e.ret==1': e.ret is known when the call returns: give %-%-return\n$")
+      refused(("%s.lua libc:malloc %s e.elapsed==1"):format(s[1], option), "^uplua: [^\n]*: e.elapsed is known when the function returns: give %-%-return\n$")
+    end
   end
+end
+for _, name in ipairs { "funccount", "funclatency" } do
+  local all = run_of(name, "'syscall:*' -- true")
+  is(all.err, name .. ".lua: syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart; see --help\n", name .. " of all calls")
 end
 refused("systrace.lua --call nosuch", "^uplua: syscall nosuch: the kernel has no such system call")
 refused("usdt.lua trace libc:nosuch:'*'", "^uplua: usdt[: ]libc:nosuch:%*: there are no such USDT probes")
