@@ -58,7 +58,7 @@ end
 local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
-  setup.check(kind, spec, given, handler, 3)
+  setup.check(kind, spec, given, handler, 3, { typed = kind == "kretprobe" })
   if not options.explain and not options.emit then
     local ok, message = pcall(core.probe.check_kernel, kind .. " " .. spec)
     if not ok then error(message, 3) end
@@ -74,7 +74,8 @@ local function declare(kind, spec, given, handler)
     error(("kretprobe %s: the kernel hides its addresses (sysctl kernel.kptr_restrict), so that returns which it leaves out could not be counted"):format(spec), 3)
   end
   local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
-  setup.declare { kind = kind, trampoline = trampoline, arguments = arguments_of(parameters or {}, in_registers()), spec = spec, sites = sites, handler = handler,
+  local result = given.typed and #list == 1 and core.kernel.result(list[1]["function"])
+  setup.declare { kind = kind, result_bits = setup.result_bits(result), trampoline = trampoline, arguments = arguments_of(parameters or {}, in_registers()), spec = spec, sites = sites, handler = handler,
                   passed_over = true, attach = attach_function(functions) }
 end
 
@@ -82,7 +83,8 @@ end
 -- module, "tcp_*", "vfs_read+0x1c". Raises what is wrong with SPEC, and what this kernel lacks.
 function kernel.kprobe(spec, given, handler) declare("kprobe", spec, given, handler) end
 
--- kretprobe(spec, [options], handler): HANDLER runs when the function returns.
+-- kretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to the integer that the
+-- kernel's types say the function returns.
 function kernel.kretprobe(spec, given, handler) declare("kretprobe", spec, given, handler) end
 
 -- The word of a handler's context that an argument is.
@@ -91,7 +93,7 @@ local function in_words(word) return 8 * word end
 local function declare_called(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
-  setup.check(kind, spec, given, handler, 3)
+  setup.check(kind, spec, given, handler, 3, { typed = kind == "fexit" })
   if spec:find "[%*%?%[%+]" then
     error(("%s %s: a function calls the handler itself, and each needs one of its own: use kprobe for patterns and offsets"):format(kind, spec), 3)
   end
@@ -106,6 +108,7 @@ local function declare_called(kind, spec, given, handler)
   if not parameters then error(("%s %s: the kernel's types do not have this function; use kprobe"):format(kind, spec), 3) end
   setup.declare {
     kind = kind, spec = spec, handler = handler, passed_over = true, arguments = arguments_of(parameters, in_words),
+    result_bits = setup.result_bits(given.typed and core.kernel.result(name)),
     sites = { { ["function"] = name, inside = 0, slid = 0, text = place_of(functions:list()[1]) } },
     attach = function(probe, program, link)
       local attached, result = pcall(core.probe.attach_trampoline, program.fd, name)
@@ -118,8 +121,16 @@ end
 -- fentry(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered, with its arguments by name.
 function kernel.fentry(spec, given, handler) declare_called("fentry", spec, given, handler) end
 
--- fexit(spec, [options], handler): HANDLER runs when the function returns, with its arguments and its result.
+-- fexit(spec, [options], handler): HANDLER runs when the function returns, with its arguments and its result. Options: typed, as of
+-- kretprobe.
 function kernel.fexit(spec, given, handler) declare_called("fexit", spec, given, handler) end
+
+-- What the one function that SPEC names returns (core.kernel.result); nil where nobody knows.
+function kernel.result(spec)
+  local ok, functions = pcall(core.probe.resolve_kernel, spec)
+  local list = ok and functions:list() or {}
+  return #list == 1 and list[1].inside == 0 and core.kernel.result(list[1]["function"]) or nil
+end
 
 -- The arguments of the one function that SPEC, of a probe of KIND, names: a list (setup.lua); nil where it is another number of functions, a
 -- place inside of one, or one that the kernel's types do not have.

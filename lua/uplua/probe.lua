@@ -32,7 +32,10 @@ local function no_probe(spec)
   return ("'%s' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc%s"):format(spec, hint)
 end
 
-local function declare(what, spec, returns, ...)
+-- Constructors whose e.ret is a word, of which what the function returns may be a part.
+local TYPED = { uretprobe = true, kretprobe = true, fexit = true }
+
+local function declare(what, spec, returns, given, handler)
   if type(spec) ~= "string" then
     error(what .. ": the first argument is a kind of probe and what it stands on: \"uprobe:libc:malloc\", \"syscall:open*\"", 3)
   end
@@ -40,8 +43,14 @@ local function declare(what, spec, returns, ...)
   if kind == "uprobe" and not spec:find "[:@]" then failure.mistake(no_probe(spec)) end
   local name = KINDS[kind][returns and 2 or 1]
   if not name then failure.mistake(("%s: a %s probe has no return"):format(spec, kind)) end
+  if handler == nil then given, handler = {}, given end
+  if TYPED[name] and type(given) == "table" and given.typed == nil then
+    local typed = { typed = true }
+    for option, value in pairs(given) do typed[option] = value end
+    given = typed
+  end
   -- Called by pcall, a constructor leaves its caller's line out of the message: the spec is not written there.
-  local ok, message = pcall(require "uplua"[name], rest, ...)
+  local ok, message = pcall(require "uplua"[name], rest, given, handler)
   if not ok then failure.mistake(tostring(message)) end
   return name
 end
@@ -51,8 +60,8 @@ end
 -- meant to come from the script's user: what is wrong with it is raised without the script's line.
 function probe.probe(spec, ...) return declare("probe", spec, false, ...) end
 
--- retprobe(spec, [options], handler): the same for the return of what SPEC names: e.ret, e.elapsed and the entry's arguments. Tracepoints
--- and USDT probes have none, which is raised.
+-- retprobe(spec, [options], handler): the same for the return of what SPEC names: e.ret, cut to the integer that the function returns where that is
+-- known, e.elapsed and the entry's arguments. Tracepoints and USDT probes have none, which is raised.
 function probe.retprobe(spec, ...) return declare("retprobe", spec, true, ...) end
 
 -- What an expression is wrapped in, so that what is wrong with its value is wrong in it, and not where the script uses it. A line of its own:

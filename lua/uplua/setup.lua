@@ -93,7 +93,13 @@ function setup.warn_unwound(kind, name, list)
             text.escape(one.module), count == 1 and text.escape(one.name) or ("one of %d functions"):format(count)))
 end
 
-local function declare_at(kind, name, handler, sites)
+-- How many bits of e.ret count of functions that return RESULT (sites:result), negative if signed: 0 where all of them do, or nobody knows.
+function setup.result_bits(result)
+  local of_word = result and result.place ~= "nowhere" and result.kind ~= "pointer" and math.abs(result.bits) < 64
+  return of_word and result.bits or 0
+end
+
+local function declare_at(kind, name, handler, sites, typed)
   local list, skipped = sites:list()
   warn_skipped(kind, name, skipped)
   setup.warn_unwound(kind, name, list)
@@ -103,21 +109,22 @@ local function declare_at(kind, name, handler, sites)
         list[1]["function"], site["function"]), 0)
     end
   end
-  setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go, skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites) }
+  setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go, skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites),
+                  result_bits = typed and setup.result_bits((sites:result())) }
 end
 
 -- True if what HANDLER becomes has to do with where its probe is: arguments by name.
 local function needs_place(handler) return string.dump(handler):find("args", 1, true) ~= nil end
 
 -- Has SPEC probed, too, in files that the target maps later. SITES: where it is probed by now; nil and ABSENT, the reason: nowhere.
-local function wait_for(kind, spec, handler, resolve, sites, absent)
+local function wait_for(kind, spec, handler, resolve, sites, absent, typed)
   waiting.add {
     kind = kind, spec = spec, absent = absent, files = sites and sites:files(),
     find = function(text, pid)
       local found, none = resolve({ text }, pid)
       return found, none or found:files()
     end,
-    declare = function(found) declare_at(kind, spec, handler, found) end,
+    declare = function(found) declare_at(kind, spec, handler, found, typed) end,
   }
   -- What is wrong with the handler is told now, and the types of what it shares with others are known.
   if absent and not needs_place(handler) then
@@ -126,32 +133,32 @@ local function wait_for(kind, spec, handler, resolve, sites, absent)
 end
 
 -- Those of SPECS of libraries that the target has not loaded are waited for; the others are declared.
-local function declare_some(kind, specs, handler, resolve)
+local function declare_some(kind, specs, handler, resolve, typed)
   local there = {}
   for _, spec in ipairs(specs) do
     local sites, absent = waiting.try(spec, function() return resolve { spec } end)
     if sites then
       there[#there + 1] = spec
     elseif waiting.library(spec) then
-      wait_for(kind, spec, handler, resolve, nil, absent)
+      wait_for(kind, spec, handler, resolve, nil, absent, typed)
     else
       error(kind .. " " .. absent, 0)
     end
   end
-  if #there > 0 then declare_at(kind, table.concat(there, ", "), handler, (resolve(there))) end
+  if #there > 0 then declare_at(kind, table.concat(there, ", "), handler, (resolve(there)), typed) end
 end
 
 -- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come later waited for.
-local function declare_resolved(kind, specs, handler, resolve)
+local function declare_resolved(kind, specs, handler, resolve, typed)
   local sites, absent = resolve(specs)
   if not sites then
-    if waiting.can() then return declare_some(kind, specs, handler, resolve) end
+    if waiting.can() then return declare_some(kind, specs, handler, resolve, typed) end
     error(kind .. " " .. absent, 0)
   end
   for _, spec in ipairs(waiting.expects_copies() and specs or {}) do
-    if waiting.library(spec) then wait_for(kind, spec, handler, resolve, sites) end
+    if waiting.library(spec) then wait_for(kind, spec, handler, resolve, sites, nil, typed) end
   end
-  declare_at(kind, table.concat(specs, ", "), handler, sites)
+  declare_at(kind, table.concat(specs, ", "), handler, sites, typed)
 end
 
 local function declare(kind, spec, given, handler)
@@ -161,7 +168,7 @@ local function declare(kind, spec, given, handler)
     if type(specs[i]) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"; or it is a list of such names", 3) end
   end
   local name = table.concat(specs, ", ")
-  setup.check(kind, name, given, handler, 3, { slide = true })
+  setup.check(kind, name, given, handler, 3, { slide = true, typed = kind == "uretprobe" })
   local slide = SLIDES[given.slide == nil or given.slide]
   if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
   local function resolve(which, pid)
@@ -169,7 +176,7 @@ local function declare(kind, spec, given, handler)
     if not ok then error(kind .. " " .. sites, 0) end
     return sites, absent
   end
-  local ok, message = pcall(declare_resolved, kind, specs, handler, resolve)
+  local ok, message = pcall(declare_resolved, kind, specs, handler, resolve, given.typed)
   if not ok then error(message, 3) end
 end
 
@@ -192,7 +199,8 @@ end
 -- Options: slide = false, the probe stands on the first instruction; slide = "lossy", also behind conditional jumps.
 function setup.uprobe(spec, given, handler) declare("uprobe", spec, given, handler) end
 
--- uretprobe(spec, [options], handler): HANDLER runs when the function returns.
+-- uretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to the integer that debug
+-- information says the function returns.
 function setup.uretprobe(spec, given, handler) declare("uretprobe", spec, given, handler) end
 
 -- The sites of SPEC in the target: { { path, module, ["function"], offset, inside }, … }, or nil and the reason.
@@ -247,7 +255,7 @@ local function describe(probes)
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil, at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
-      raw = probe.raw, value_bits = probe.value_bits or 0, functions = probe.functions, of_go = probe.of_go, unfiltered = probe.unfiltered,
+      raw = probe.raw, value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, functions = probe.functions, of_go = probe.of_go, unfiltered = probe.unfiltered,
     }
   end
   local description = who.describe()

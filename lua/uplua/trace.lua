@@ -49,6 +49,15 @@ local function field_of(argument, source, of_call, returns)
   return { name = argument.name, source = source, show = pointer and as_hex or as_integer }
 end
 
+-- How what a function returns is shown, RESULT (sites:result, kernel.result); nil where nobody knows what that is; false: it returns nothing.
+local function show_of_result(result)
+  if not result then return nil end
+  if result.place == "nowhere" then return result.type ~= "void" and function() return "?" end end
+  if result.kind == "pointer" then return function(value) return as_address(value ~= 0 and value or nil) end end
+  if result.kind == "boolean" then return function(value) return tostring(value ~= 0) end end
+  return result.bits == 64 and as_unsigned or as_integer
+end
+
 local function numbered_fields(count)
   local fields = {}
   for i = 0, count - 1 do fields[i + 1] = { name = "arg" .. i, source = "e.arg" .. i, show = as_hex } end
@@ -96,14 +105,15 @@ local function parameter_fields(parameters)
   return fields
 end
 
--- The same of the functions that REST, the spec of a uprobe, names: with their arguments by name where debug information has them and they are
--- the same, or the functions are few.
+-- The same of the functions that REST, the spec of a uprobe, names: with their arguments by name, and what they return by its type, where debug
+-- information has them and they are the same, or the functions are few.
 local function function_parts(spec, rest, returns)
   local numbered = { { probe = spec, fields = numbered_fields(FUNCTION_ARGUMENTS) } }
   local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
   if not ok or not sites then return numbered end -- the probe tells why, or waits for the library
+  numbered[1].show = returns and show_of_result((sites:result()))
   local parameters = sites:parameters(returns)
-  if parameters then return { { probe = spec, fields = parameter_fields(parameters) } } end
+  if parameters and (not returns or sites:result()) then return { { probe = spec, fields = parameter_fields(parameters), show = numbered[1].show } } end
   local parts, seen, named = {}, {}, false
   for _, site in ipairs(sites:list()) do
     local one = ("%s:%s"):format(site.path, site["function"])
@@ -113,6 +123,7 @@ local function function_parts(spec, rest, returns)
       parameters = type(own) == "userdata" and own:parameters(returns)
       named = named or parameters
       parts[#parts + 1] = { probe = one, fields = parameters and parameter_fields(parameters) or numbered_fields(FUNCTION_ARGUMENTS) }
+      if returns and parameters then parts[#parts].show = show_of_result((own:result())) end
       seen[one] = true
     end
   end
@@ -127,7 +138,9 @@ local function kernel_parts(spec, kind, rest)
   else
     ok, arguments = pcall(require "uplua.kernel".arguments, kind, rest)
   end
-  return { { probe = spec, fields = ok and arguments and parameter_fields(arguments) or numbered_fields(FUNCTION_ARGUMENTS) } }
+  local result = kind ~= "rawtracepoint" and ok and arguments and (require "uplua.kernel".result(rest) or { place = "nowhere", type = "void" })
+  return { { probe = spec, fields = ok and arguments and parameter_fields(arguments) or numbered_fields(FUNCTION_ARGUMENTS),
+             show = show_of_result(result) } }
 end
 
 -- What SPEC stands for, each with its fields: { probe, fields }.
@@ -189,8 +202,8 @@ local function call_of(part, event)
   local words = {}
   for i, argument in ipairs(event.arguments) do words[i] = ("%s=%s"):format(argument.name, argument.text) end
   local line = ("%s(%s)"):format(text.escape(event.name), table.concat(words, ", "))
-  if event.ret == nil then return line end
-  return ("%s = %s"):format(line, part.syscall and call.result(event.ret) or text.integer(event.ret))
+  if event.ret == nil or part.show == false then return line end
+  return ("%s = %s"):format(line, part.syscall and call.result(event.ret) or (part.show or as_integer)(event.ret))
 end
 
 local function check(options)

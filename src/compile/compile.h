@@ -155,6 +155,7 @@ struct handler {
     bool raw;             /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
     bool unfiltered;      /* runs whoever is traced: uplua's own */
     bool user_memory;     /* of a kind with KERNEL_MEMORY: here addresses lead to the process's */
+    int result_bits;      /* so many of e.ret count, negative if signed; 0: all */
     unsigned value_bits;  /* of a watched place that is read or written; 0: it is executed */
     bool of_go;           /* the function is Go's: its arguments are elsewhere, and a return handler runs at its return instructions */
     bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */

@@ -118,6 +118,10 @@ static struct value *index_event(struct build *build, struct value *event, const
     value->type = field->type;
     if (field->source == EVENT_FUNC)
         value->type.capacity = names_capacity(handler);
+    if (field->source == EVENT_RETURN && handler->result_bits) {
+        value = build_value(build, IR_CAST, &value, 1);
+        value->number = handler->result_bits;
+    }
     return value;
 }
 

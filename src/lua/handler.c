@@ -123,6 +123,7 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->of_go = boolean_field(L, lua_gettop(L), "of_go");
         handler->slid = (int)core_number_field(L, lua_gettop(L), "slid");
         handler->value_bits = (unsigned)core_number_field(L, lua_gettop(L), "value_bits");
+        handler->result_bits = (int)core_number_field(L, lua_gettop(L), "result_bits");
         handler->raw = boolean_field(L, lua_gettop(L), "raw");
         handler->unfiltered = boolean_field(L, lua_gettop(L), "unfiltered");
         handler->user_memory = boolean_field(L, lua_gettop(L), "user_memory");

@@ -65,6 +65,16 @@ static int kernel_parameters(lua_State *L)
     return code == -ERANGE;
 }
 
+/* kernel.result(function) → what it returns, as of a parameter; nil where it returns nothing, or the kernel's BTF has no such function */
+static int kernel_result(lua_State *L)
+{
+    struct kernel_parameter result = { .name = "" };
+    if (kernel_function_result(luaL_checkstring(L, 1), &result.type) || !result.type)
+        return 0;
+    push_parameter(L, &result);
+    return 1;
+}
+
 /* kernel.rawtracepoint(name) → the function that has its parameters, behind one of its own; raises the reason where there is none */
 static int kernel_rawtracepoint(lua_State *L)
 {
@@ -119,6 +129,7 @@ int kernel_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         { "parameters", kernel_parameters },
+        { "result", kernel_result },
         { "rawtracepoint", kernel_rawtracepoint },
         { "attach_rawtracepoint", kernel_attach_rawtracepoint },
         { "syscall_name", kernel_syscall_name },

@@ -185,13 +185,43 @@ static void no_memory(void *L)
     luaL_error(L, "no memory left");
 }
 
+/* Pushes ARGUMENT as sites:parameters and sites:result have it. */
+static void push_argument(lua_State *L, const struct argument *argument)
+{
+    static const char *const kinds[] = { [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer" };
+    lua_createtable(L, 0, 5); /* argument */
+    set_string(L, "name", argument->name);
+    set_string(L, "kind", kinds[argument->kind]);
+    set_string(L, "place", argument->place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
+    set_string(L, "type", argument->type);
+    lua_pushinteger(L, argument->bits);
+    lua_setfield(L, -2, "bits");
+}
+
+/* sites:result() → what the functions return, as one of their parameters, place = "nowhere" where that is nothing or no word; nil and the reason
+ * where it is not known, or not the same */
+static int sites_result(lua_State *L)
+{
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    struct argument result = { 0 };
+    struct error err = { 0 };
+    self->arena.exhausted = no_memory;
+    self->arena.context = L;
+    if (parameters_result(&self->sites, &self->arena, &result, &err)) {
+        lua_pushnil(L);
+        lua_pushstring(L, err.text);
+        return 2;
+    }
+    push_argument(L, &result);
+    return 1;
+}
+
 /*
  * sites:parameters([at_return]) → { { name (or nil), kind = "integer" | "boolean" | "pointer", place = "nowhere" (or nil), bits, type }, … }: the functions' e.args,
  * in their order; nil and the reason where they are not known
  */
 static int sites_parameters(lua_State *L)
 {
-    static const char *const kinds[] = { [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer" };
     struct lua_sites *self = luaL_checkudata(L, 1, SITES);
     const struct argument *arguments = NULL;
     struct error err = { 0 };
@@ -205,13 +235,7 @@ static int sites_parameters(lua_State *L)
     }
     lua_createtable(L, (int)count, 0); /* list */
     for (size_t i = 0; i < count; i++) {
-        lua_createtable(L, 0, 5); /* list argument */
-        set_string(L, "name", arguments[i].name);
-        set_string(L, "kind", kinds[arguments[i].kind]);
-        set_string(L, "place", arguments[i].place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
-        set_string(L, "type", arguments[i].type);
-        lua_pushinteger(L, arguments[i].bits);
-        lua_setfield(L, -2, "bits");
+        push_argument(L, &arguments[i]); /* list argument */
         lua_rawseti(L, -2, (int)i + 1);
     }
     return 1;
@@ -546,7 +570,8 @@ int probe_open_lua(lua_State *L)
         { "watch", probe_watch },         { "watcher", probe_watcher },       { "forget", probe_forget },
         { NULL, NULL },
     };
-    static const luaL_Reg site_methods[] = { { "list", sites_list }, { "files", sites_files }, { "parameters", sites_parameters }, { NULL, NULL } };
+    static const luaL_Reg site_methods[] = { { "list", sites_list }, { "files", sites_files }, { "parameters", sites_parameters },
+                                                 { "result", sites_result }, { NULL, NULL } };
     static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { NULL, NULL } };
     static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { "changed", link_changed }, { "watch", link_watch }, { NULL, NULL } };
     core_new_class(L, SITES, site_methods, sites_gc);

@@ -153,6 +153,24 @@ static struct argument argument_of(const struct debugfield *parameter, struct pa
     return argument;
 }
 
+static struct argument result_of(uint32_t number, struct arena *arena)
+{
+    struct argument result = {.place = ARGUMENT_NOWHERE, .type = "void"};
+    struct debugtype type = {0};
+    char name[DEBUGTYPE_NAME];
+    if (!number)
+        return result;
+    debugtype_get(number, &type);
+    debugtype_name(number, name);
+    result.type = arena_string(arena, name, strlen(name));
+    result.bits = type.kind == DEBUGTYPE_POINTER ? 64 : type.bits;
+    bool is_number = type.kind == DEBUGTYPE_INTEGER || type.kind == DEBUGTYPE_BOOLEAN;
+    if (type.kind == DEBUGTYPE_POINTER || (is_number && type.size <= 8))
+        result.place = ARGUMENT_CONTEXT;
+    result.kind = type.kind == DEBUGTYPE_POINTER ? ARGUMENT_POINTER : type.kind == DEBUGTYPE_BOOLEAN ? ARGUMENT_BOOLEAN : ARGUMENT_INTEGER;
+    return result;
+}
+
 /* --- one function --- */
 
 /* gcc's name for a function that it has made another one of, with parameters left out, split or replaced. */
@@ -192,8 +210,23 @@ static int read_parameters(struct debuginfo *debuginfo, const struct debugfuncti
     return 0;
 }
 
-static int find_of_site(const struct site *site, bool at_return, struct arena *arena, struct argument **arguments, size_t *count,
-                        struct error *err)
+/* What is looked for of a function: its parameters, if ARGUMENTS is not NULL, or what it returns. */
+struct wanted {
+    bool at_return;
+    struct argument **arguments;
+    size_t *count;
+    struct argument *returned;
+};
+
+static int read_wanted(struct debuginfo *debuginfo, const struct debugfunction *function, const struct wanted *wanted, struct arena *arena)
+{
+    if (wanted->arguments)
+        return read_parameters(debuginfo, function, wanted->at_return, arena, wanted->arguments, wanted->count);
+    *wanted->returned = result_of(function->result, arena);
+    return 0;
+}
+
+static int find_of_site(const struct site *site, const struct wanted *wanted, struct arena *arena, struct error *err)
 {
     struct module module = {.path = site->path, .name = site->module};
     struct debugfunction function;
@@ -211,7 +244,7 @@ static int find_of_site(const struct site *site, bool at_return, struct arena *a
                            site->function, site->module);
     if (!result)
         result = check(site, &function, err);
-    if (!result && read_parameters(debuginfo, &function, at_return, arena, arguments, count))
+    if (!result && read_wanted(debuginfo, &function, wanted, arena))
         result = error_set(err, -EINVAL, "%s: the debug information of %s is damaged", site->function, site->module);
     binary_close(binary);
     return result;
@@ -235,7 +268,8 @@ int parameters_find(const struct sites *sites, bool at_return, struct arena *are
                          "for all", sites->count, MAX_FUNCTIONS);
     *count = 0;
     for (size_t i = 0; i < sites->count; i++) {
-        int result = find_of_site(&sites->items[i], at_return, arena, i ? &other : &first, i ? &others : count, err);
+        struct wanted wanted = {.at_return = at_return, .arguments = i ? &other : &first, .count = i ? &others : count};
+        int result = find_of_site(&sites->items[i], &wanted, arena, err);
         bool same = !result && (!i || others == *count);
         for (size_t n = 0; i && same && n < others; n++)
             same = are_equal(&first[n], &other[n]);
@@ -246,5 +280,20 @@ int parameters_find(const struct sites *sites, bool at_return, struct arena *are
                              "probe of its own", sites->items[0].function, sites->items[i].function);
     }
     *arguments = first;
+    return 0;
+}
+
+int parameters_result(const struct sites *sites, struct arena *arena, struct argument *result, struct error *err)
+{
+    if (!sites->count || sites->count > MAX_FUNCTIONS)
+        return error_set(err, -E2BIG, "what %zu functions return is not compared", sites->count);
+    for (size_t i = 0; i < sites->count; i++) {
+        struct argument other;
+        int code = find_of_site(&sites->items[i], &(struct wanted){.returned = i ? &other : result}, arena, err);
+        if (code)
+            return code;
+        if (i && (other.place != result->place || other.kind != result->kind || other.bits != result->bits))
+            return error_set(err, -EINVAL, "%s and %s return other types than each other", sites->items[0].function, sites->items[i].function);
+    }
     return 0;
 }

@@ -14,4 +14,10 @@
 int parameters_find(const struct sites *sites, bool at_return, struct arena *arena, const struct argument **arguments, size_t *count,
                     struct error *err);
 
+/*
+ * What the functions that SITES stand for return, in ARENA: its kind, bits and type; place is ARGUMENT_NOWHERE where that is nothing, or no word.
+ * Several functions have to return the same. 0, or -errno with the reason in ERR, as above.
+ */
+int parameters_result(const struct sites *sites, struct arena *arena, struct argument *result, struct error *err);
+
 #endif

@@ -229,12 +229,31 @@ static const struct btf_type *find_prototype(const char *name)
     return NULL;
 }
 
-int kernel_function_parameter(const char *name, unsigned number, struct kernel_parameter *result)
+/* The prototype of the function NAME. 0, or -errno. */
+static int prototype_of(const char *name, const struct btf_type **prototype)
 {
     int code = kernel_types_open();
-    const struct btf_type *prototype = code ? NULL : find_prototype(name);
-    if (!prototype || kind_of(prototype) != BTF_KIND_FUNC_PROTO)
-        return code ? code : -ENOENT;
+    if (code)
+        return code;
+    *prototype = find_prototype(name);
+    return *prototype && kind_of(*prototype) == BTF_KIND_FUNC_PROTO ? 0 : -ENOENT;
+}
+
+int kernel_function_result(const char *name, uint32_t *type)
+{
+    const struct btf_type *prototype;
+    int code = prototype_of(name, &prototype);
+    if (!code)
+        *type = prototype->type;
+    return code;
+}
+
+int kernel_function_parameter(const char *name, unsigned number, struct kernel_parameter *result)
+{
+    const struct btf_type *prototype;
+    int code = prototype_of(name, &prototype);
+    if (code)
+        return code;
     if (number >= BTF_INFO_VLEN(prototype->info))
         return -ERANGE;
     const struct btf_param *parameter = (const struct btf_param *)(const void *)(prototype + 1) + number;
