@@ -416,15 +416,20 @@ end
 waiting.commit = setup.commit
 
 -- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first instruction; if
--- one of them fails, that is raised and the command does not go on.
+-- one of them fails, that is raised and the command does not go on. Its stacks are walked by what it has mapped, too: read there, they are whole
+-- from its first call on, whoever holds its mappings meanwhile (others' probes in the same library do).
 function setup.release()
   local list = late
   late = {}
-  if #list == 0 then
-    core.target.release()
+  local walked = next(unwinding) and not who.is_open()
+  if #list > 0 or walked then
+    core.target.hold(#list > 0)
+    if not core.target.status() then
+      attach_all(list)
+      if walked then require "uplua.stack".update() end
+    end
   else
-    core.target.hold()
-    if not core.target.status() then attach_all(list) end
+    core.target.release()
   end
   core.target.go()
 end

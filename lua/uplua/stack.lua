@@ -360,10 +360,12 @@ function stack.follow(pids, command)
   if command then symbols:keep_file(command) end
   local fd = symbols:follow(pids, command ~= nil)
   if not fd then return end
-  local function update() symbols:update() end
-  loop.watch(fd, update)
-  if #pids == 0 then loop.after(0, update) end -- reads what runs already; not now, when probes are about to be attached
+  loop.watch(fd, stack.update)
+  if #pids == 0 then loop.after(0, stack.update) end -- reads what runs already; not now, when probes are about to be attached
 end
+
+-- Reads what the processes that are followed have mapped since.
+function stack.update() names():update() end
 
 -- The library's maps that unwind tables go to.
 stack.TABLES = {

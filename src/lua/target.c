@@ -125,11 +125,11 @@ static int lua_target_release(lua_State *L)
     return 0;
 }
 
-/* hold(): the command begins and stands at its first instruction until go() */
+/* hold(must): the command begins and stands at its first instruction until go(); where that is not to be had it goes on, or raises it if it MUST */
 static int lua_target_hold(lua_State *L)
 {
     struct error err;
-    if (target_release_held(lua_target(L), &err) < 0)
+    if (target_release_held(lua_target(L), lua_toboolean(L, 1), &err) < 0)
         return core_raise(L, &err);
     return 0;
 }

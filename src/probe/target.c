@@ -11,6 +11,7 @@
 #include "probe/command.h"
 #include "probe/entry.h"
 #include "probe/process.h"
+#include "sys/capability.h"
 #include "sys/pidfd.h"
 
 void target_init(struct target *target)
@@ -150,23 +151,27 @@ static int status_of(int status)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int target_release_held(struct target *target, struct error *err)
+int target_release_held(struct target *target, bool must, struct error *err)
 {
     if (target->release_fd < 0)
         return 0;
-    int result = entry_seize(target->pids[0]);
-    if (result == 0)
+    /* Without that capability a setuid program would run without its rights: only where there is no other way. */
+    int result = must || capability_ptrace() ? entry_seize(target->pids[0]) : -EPERM;
+    bool seized = result == 0;
+    if (seized || !must)
         result = target_release(target, err);
     else
         return error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: ptrace: %s", target->program,
                          strerror(-result));
-    if (result)
+    if (result || !seized)
         return result;
     int status = 0;
     result = entry_run(target->pids[0], &status);
     target->held = result != -ECHILD;
     if (result == -ECHILD)
         target->status = status_of(status);
+    else if (result && !must)
+        return 0; /* until target_continue it stands somewhere before */
     else if (result)
         error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: %s", target->program, strerror(-result));
     return result == -ECHILD ? 0 : result;

@@ -45,9 +45,10 @@ int target_release(struct target *target, struct error *err);
 
 /*
  * The same, but the command stands still at its first instruction, where its program and libraries are mapped, until target_continue: for what
- * has to know where they are. It dies with uplua until then. A command that ends before is no error: its status tells.
+ * has to know where they are. It dies with uplua until then. A command that ends before is no error: its status tells. Where the system does
+ * not let it be held, or a program with rights of its own might lose them by it, that is an error if it MUST, else it goes on.
  */
-int target_release_held(struct target *target, struct error *err);
+int target_release_held(struct target *target, bool must, struct error *err);
 void target_continue(struct target *target);
 
 /* pidfd of process or thread I, readable when it has exited (for epoll), -1 behind the last; owned by TARGET. */

@@ -1,11 +1,16 @@
-/* What the process may do, for the messages when it may not. */
+/* What the process may do. */
 #ifndef UPLUA_SYS_CAPABILITY_H
 #define UPLUA_SYS_CAPABILITY_H
+
+#include <stdbool.h>
 
 /*
  * The capabilities that tracing needs and this process lacks: "CAP_BPF and CAP_PERFMON", "CAP_SYS_ADMIN" before Linux
  * 5.8; NULL if it has them.
  */
 const char *capability_missing(void);
+
+/* Whether it may trace any program: one with rights of its own (setuid, file capabilities) does not get these while others trace it. */
+bool capability_ptrace(void);
 
 #endif

@@ -122,9 +122,11 @@ end
 -- Probes come and go one after the other: what happens in between must not look like a leak.
 for i = 1, RUNS do
   local what = "a program at work, run " .. i
-  local report = parse(target.at_work("build/targets/allocs 300000000", "mallocleak.lua", 0.2).out)[1] or {}
+  local run = target.at_work("build/targets/allocs 300000000", "mallocleak.lua", 0.2)
+  local reports = parse(run.out)
+  local report = reports[#reports] or {} -- those before, if the run lasted so long, are of a map that changes
   ok((report.allocations or 0) > 101, what .. ": allocations are seen")
-  ok((report.blocks or 99) <= 1, what .. ": at most the block of the moment is held")
+  is((report.blocks or 99) <= 1 or run.out .. run.err, true, what .. ": at most the block of the moment is held")
 end
 
 -- What follows asks nothing else of the kernel.
