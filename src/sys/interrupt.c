@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,22 +17,27 @@
  */
 static const int64_t same_request_ns = 100 * 1000 * 1000;
 
-/* Ticks of half a second since an unanswered signal. A callback that reports a million entries may well take one, and is let finish. */
-enum { TICK_US = 500 * 1000, TICKS_TO_BREAK = 4, TICKS_TO_HINT = 6, TICKS_TO_END = 10 };
+/*
+ * Ticks of half a second since an unanswered signal. A callback that reports a million entries may well take one, and is let finish; so is one
+ * that has had no two seconds of a CPU for itself yet, where others leave it none, but for those that wait for something else. The hint comes
+ * where breaking it did not help.
+ */
+enum { TICK_US = 500 * 1000, TICKS_TO_BREAK = 4, TICKS_TO_BREAK_IDLE = 8, TICKS_TO_HINT = 2, TICKS_TO_END = 10 };
+static const int64_t busy_ns = INT64_C(1800) * 1000 * 1000; /* nearly all of two seconds */
 
 static struct {
     int fd;
     void (*busy)(void);
-    volatile sig_atomic_t signal, from_terminal, ticks, taken;
-    int64_t came_at;
+    volatile sig_atomic_t signal, from_terminal, ticks, taken, broken;
+    int64_t came_at, used_at; /* by the clock, of the CPU's time */
     int terminal;
     struct termios modes;
 } interrupt = { .fd = -1, .terminal = -1 };
 
-static int64_t now_ns(void)
+static int64_t now_ns(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
@@ -54,15 +60,16 @@ static void on_request(int signal, siginfo_t *info, void *context)
     int saved = errno;
     if (interrupt.signal) {
         /* What is still printed after a SIGPIPE meets the next, and says nothing new. */
-        if (signal != SIGPIPE && now_ns() - interrupt.came_at > same_request_ns)
+        if (signal != SIGPIPE && now_ns(CLOCK_MONOTONIC) - interrupt.came_at > same_request_ns)
             end_at_once(signal);
     } else if (signal == SIGPIPE && interrupt.taken) {
         interrupt.signal = signal; /* in the report: all else that it does is done */
     } else {
-        interrupt.came_at = now_ns();
+        interrupt.came_at = now_ns(CLOCK_MONOTONIC);
+        interrupt.used_at = now_ns(CLOCK_PROCESS_CPUTIME_ID);
         interrupt.signal = signal;
         interrupt.from_terminal = info->si_code == SI_KERNEL;
-        interrupt.ticks = 0;
+        interrupt.ticks = interrupt.broken = 0;
         set_ticks(TICK_US);
         uint64_t one = 1;
         if (write(interrupt.fd, &one, sizeof one) < 0)
@@ -79,9 +86,13 @@ static void on_tick(int signal)
     static const char hint[] = "uplua: still busy; Ctrl-C again ends at once\n";
     int saved = errno;
     int ticks = ++interrupt.ticks;
-    if (ticks == TICKS_TO_BREAK && interrupt.busy)
+    bool busy = ticks >= TICKS_TO_BREAK && now_ns(CLOCK_PROCESS_CPUTIME_ID) - interrupt.used_at >= busy_ns;
+    if ((busy || ticks >= TICKS_TO_BREAK_IDLE) && !interrupt.broken && interrupt.busy) {
+        interrupt.broken = ticks;
         interrupt.busy();
-    if (ticks == TICKS_TO_HINT && interrupt.signal == SIGINT && write(STDERR_FILENO, hint, sizeof hint - 1) < 0)
+    }
+    if (interrupt.broken && ticks == interrupt.broken + TICKS_TO_HINT && interrupt.signal == SIGINT &&
+        write(STDERR_FILENO, hint, sizeof hint - 1) < 0)
         set_ticks(0);
     /* Whoever sends SIGTERM may send it only once. */
     if (ticks == TICKS_TO_END && interrupt.signal != SIGINT)

@@ -24,9 +24,9 @@
 enum {
     /*
      * Bytes per CPU, a power of two and of pages. A CPU that does nothing but compile writes 200 KB a second, and
-     * nobody reads them while probes are attached or detached.
+     * nobody reads them while probes are attached or detached: on a machine with far too much to do, for seconds.
      */
-    RING_MAX = 512 * 1024,
+    RING_MAX = 1024 * 1024,
     RING_MIN = 64 * 1024,
     RINGS_MAX = 16 * 1024 * 1024, /* of all CPUs, where RING_MIN allows it */
     WAKEUP = 1,                   /* bytes: at once, since a library may be called as soon as it is mapped */
