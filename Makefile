@@ -8,7 +8,7 @@
 # make test-debugger compares a thousand stacks of seven programs of Debian's with gdb's; installs what it needs
 # make test-neighbours   runs scripts and the tools that people use for the same on one run of a program; installs these
 # make test-browser  opens flame graphs in Chromium, which it installs
-# make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, under libFuzzer
+# make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, and BPF objects, under libFuzzer
 # make test-vm    boots Debian's kernels 6.1 and 6.12 in qemu, and runs there the tests that ask something of the kernel
 # make ARCH=aarch64   builds for another CPU, with Debian's packages for it, into build/aarch64; test-vm boots that, too
 # make install DESTDIR= PREFIX=/usr/local    make clean

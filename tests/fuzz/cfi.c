@@ -1,5 +1,6 @@
 /* Call frame information of any ELF file, made into an unwind table. */
 #include "fuzz.h"
+#include "unwind/call_frames.h"
 #include "unwind/table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -20,6 +21,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 abort();
         }
         unwind_table_free(&table);
+    }
+    struct call_frames frames;
+    if (!call_frames_read(&frames, &elf, NULL, &err)) {
+        call_frames_catch(&frames, &elf);
+        call_frames_free(&frames);
     }
     elffile_close(&elf);
     unwind_rules_free(&rules);

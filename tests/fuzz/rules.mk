@@ -8,7 +8,7 @@ fuzz-symbols: | $(CHECKED)
 	    fuzz-programs
 	@tests/fuzz/run $(SECONDS) $(FUZZERS)
 
-fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzzers/%,$(wildcard tests/fuzz/*.c))
+fuzz-programs: $(patsubst tests/fuzz/%.c,$(BUILD)/fuzzers/%,$(wildcard tests/fuzz/*.c)) $(patsubst tests/objects/%.c,$(OUT)/objects/%.o,$(wildcard tests/objects/*.bpf.c))
 
 $(BUILD)/fuzzers/%: tests/fuzz/%.c tests/fuzz/fuzz.h $(LIBRARY)
 	@mkdir -p $(@D)

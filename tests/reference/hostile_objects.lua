@@ -1,5 +1,6 @@
 -- BPF objects that were damaged, opened as up.object opens what somebody brings along: each opens, or is refused with a message.
--- damaged(path, count, seed) → how many opened, how many were refused, what was wrong (""), for tests/c/guest_test.c.
+-- damaged(path, count, seed) → how many opened, how many were refused, what was wrong (""), for tests/c/guest_test.c; open(path) → whether it opened, and
+-- what was wrong, or nil, for tests/fuzz/guest.c.
 local ffi = require "ffi"
 
 ffi.cdef [[
@@ -49,10 +50,25 @@ local function look(tool)
   for name in pairs(tool.maps) do pcall(tostring, tool.maps[name]) end
 end
 
+local guest
+
+-- Opens the object PATH and looks at it. Returns whether it opened, and what is no message that names it.
+function hostile.open(path)
+  if not guest then
+    package.loaded["uplua.options"] = package.loaded["uplua.options"] or {}
+    require "uplua.loop".warn = function() end
+    guest = require "uplua.guest"
+  end
+  local opened, result = pcall(guest.object, path, {})
+  local fine = opened
+  if opened then fine, result = pcall(look, result) end
+  require "uplua.setup".discard()
+  require "uplua.object".guests = {}
+  local named = type(result) == "string" and result:find("object " .. path .. ": ", 1, true)
+  return opened, not fine and not named and tostring(result) or nil
+end
+
 function hostile.damaged(path, count, seed)
-  package.loaded["uplua.options"] = package.loaded["uplua.options"] or {}
-  require "uplua.loop".warn = function() end
-  local guest = require "uplua.guest"
   local file = assert(io.open(path))
   local bytes = file:read "*a"
   file:close()
@@ -70,15 +86,9 @@ function hostile.damaged(path, count, seed)
     if random(16) == 0 then size = random(size) end
     ffi.C.ftruncate(fd, 0)
     ffi.C.pwrite(fd, buffer, size, 0)
-    local ok, result = pcall(guest.object, "/proc/self/fd/" .. fd, {})
-    if ok then
-      opened = opened + 1
-      ok, result = pcall(look, result)
-      if not ok and not tostring(result):find "^object /proc/self/fd/" then wrong = wrong .. tostring(result) .. "\n" end
-    else
-      refused = refused + 1
-      if type(result) ~= "string" or not result:find "object /proc/self/fd/%d+: " then wrong = wrong .. tostring(result) .. "\n" end
-    end
+    local opens, problem = hostile.open("/proc/self/fd/" .. fd)
+    opened, refused = opened + (opens and 1 or 0), refused + (opens and 0 or 1)
+    if problem then wrong = wrong .. problem .. "\n" end
     if refused % 50 == 0 then collectgarbage() end
   end
   return opened, refused, wrong
