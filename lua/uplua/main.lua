@@ -159,6 +159,15 @@ local function status()
   return loop.status or target.status() or (signal and signal ~= SIGINT and 128 + signal) or 0
 end
 
+-- The end of a run that has begun: its report, and the exit status.
+local function finish()
+  core.loop.take()
+  report()
+  local result = status()
+  target.close()
+  return result
+end
+
 local function run_script(options)
   local chunk = load_chunk(options)
   if not chunk then return 1 end
@@ -180,11 +189,7 @@ local function run_script(options)
   else
     signal = core.loop.signal()
   end
-  core.loop.take()
-  report()
-  local result = status()
-  target.close()
-  return result
+  return finish()
 end
 
 local function run_prompt(options)
@@ -194,11 +199,7 @@ local function run_prompt(options)
   arg = options.arguments
   script.open_api()
   try(require "uplua.prompt".run, options.duration, watch_target)
-  core.loop.take()
-  report()
-  local result = status()
-  target.close()
-  return result
+  return finish()
 end
 
 local function list(options)

@@ -74,12 +74,7 @@ pipe:close()
 is(run.out:match "cpus\t(.-)\n", cpus .. "\ttrue\ttrue\t1", "each CPU, what is taken adds up, and the one thread of the target")
 
 -- A cgroup, where one can be made.
-local made = target.shell [[
-  for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-    [ -e $root/cgroup.controllers ] && mkdir $root/uplua-test-$$ 2>/dev/null && echo $root/uplua-test-$$ >"$D/out" && exit 0
-  done
-  exit 0]]
-local cgroup = made.out:match "%S+"
+local cgroup = target.cgroup()
 if cgroup then
   local count = ([[-e '
     local c = counter("page-faults", { cgroup = arg[1] })

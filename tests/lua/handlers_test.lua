@@ -261,12 +261,7 @@ for number, case in ipairs(cases) do
     script[#script + 1] = ("do %s\n up.at_exit(function() show(%d, %s) end) end"):format(case[2], number, case[3])
   end
 end
-local path = target.folder() .. "-handlers.lua"
-local file = assert(io.open(path, "w"))
-file:write(table.concat(script, "\n"))
-file:close()
-local run = target.uplua(path .. " -- ./build/targets/calls 1")
-os.remove(path)
+local run = target.script(table.concat(script, "\n"), "-- ./build/targets/calls 1")
 local values = {}
 for number, value in run.out:gmatch "case (%d+): ([^\n]*)" do values[tonumber(number)] = value end
 for number, case in ipairs(cases) do

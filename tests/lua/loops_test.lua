@@ -203,12 +203,7 @@ for number, case in ipairs(cases) do
   if case[5] then losses[#losses + 1] = "1 line " .. line + case[5] - 1 end
   line = line + select(2, text:gsub("\n", "")) + 1
 end
-local path = target.folder() .. "-loops.lua"
-local file = assert(io.open(path, "w"))
-file:write(table.concat(script, "\n"))
-file:close()
-local run = target.uplua(path .. " -- ./build/targets/calls 1")
-os.remove(path)
+local run = target.script(table.concat(script, "\n"), "-- ./build/targets/calls 1")
 local values = {}
 for number, value in run.out:gmatch "case (%d+): ([^\n]*)" do values[tonumber(number)] = value end
 for number, case in ipairs(cases) do tap.is(values[number], case[4], case[1]) end

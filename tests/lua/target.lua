@@ -62,6 +62,26 @@ function target.uplua(arguments)
   return target.shell(('./uplua %s >"$D/out" 2>"$D/err" </dev/null'):format(arguments))
 end
 
+-- ./uplua on a file with the script TEXT, and ARGUMENTS behind it.
+function target.script(text, arguments)
+  local path = target.folder() .. "-script.lua"
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+  local run = target.uplua(path .. " " .. arguments)
+  os.remove(path)
+  return run
+end
+
+-- Makes a cgroup, which the caller removes: its folder, or nil where none can be made.
+function target.cgroup()
+  return target.shell([[
+    for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
+      [ -e $root/cgroup.controllers ] && mkdir $root/uplua-test-$$ 2>/dev/null && echo $root/uplua-test-$$ >"$D/out" && exit 0
+    done
+    exit 0]]).out:match "%S+"
+end
+
 -- Starts COMMAND, which prints "ready" and waits for a byte on its standard input; runs ./uplua ARGUMENTS -- its PID; once that says
 -- that it traces, gives the byte, waits until COMMAND has printed another line, and sends uplua SIGINT (ENDS true: ends
 -- the command instead).

@@ -74,12 +74,7 @@ is(hits(run), "family=202/202", "two of four threads")
 is(run.status, 0, "the run ends with them, or their process")
 
 -- Cgroups, where one can be made.
-local made = target.shell [[
-  for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-    [ -e $root/cgroup.controllers ] && mkdir $root/uplua-test-$$ 2>/dev/null && echo $root/uplua-test-$$ >"$D/out" && exit 0
-  done
-  exit 0]]
-local cgroup = made.out:match "%S+"
+local cgroup = target.cgroup()
 if cgroup then
   local inside = ([[
     in_cgroup() { (echo $BASHPID >"$1/cgroup.procs" && exec build/targets/family "$2"); }
