@@ -52,6 +52,16 @@ int arch_syscall_argument(unsigned n)
     return x(n);
 }
 
+int arch_compat_word(void)
+{
+    return 0; /* flags */
+}
+
+uint32_t arch_compat_flag(void)
+{
+    return 1u << 22; /* TIF_32BIT */
+}
+
 int arch_return_value(void)
 {
     return x(0);

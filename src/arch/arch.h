@@ -17,6 +17,9 @@ int arch_go_argument(unsigned n);
 int arch_goroutine(void);
 /* Byte offset in the registers with which a system call enters the kernel of its argument N, of 6. */
 int arch_syscall_argument(unsigned n);
+/* In the kernel's struct thread_info, the flag of a thread that is in a call of the 32-bit interface: the byte offset of its word, and the bit. */
+int arch_compat_word(void);
+uint32_t arch_compat_flag(void);
 /* Byte offsets in the context of the return value, stack pointer, instruction pointer and frame pointer. */
 int arch_return_value(void);
 int arch_stack_pointer(void);

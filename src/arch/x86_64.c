@@ -46,6 +46,16 @@ int arch_syscall_argument(unsigned n)
     return n == 3 ? arch_register("r10") : arch_argument(n); /* the instruction itself takes rcx */
 }
 
+int arch_compat_word(void)
+{
+    return 16; /* status, behind two words of flags */
+}
+
+uint32_t arch_compat_flag(void)
+{
+    return 2; /* TS_COMPAT: also where a 64-bit program makes a call by int $0x80 */
+}
+
 int arch_return_value(void)
 {
     return arch_register("rax");

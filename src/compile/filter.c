@@ -27,8 +27,7 @@ void filter_use(struct compiler *compiler, const struct compile_options *options
     use(object_numbered(compiler, options->cgroups), "cgroups");
 }
 
-/* A block that ends the program with IGNORED. */
-static struct machine_block *ignore(struct lower *lower, int64_t ignored)
+struct machine_block *filter_ignore(struct lower *lower, int64_t ignored)
 {
     struct machine_block *other = machine_block(lower->program), *before = lower->program->block;
     other->cold = true;
@@ -59,7 +58,7 @@ static void expect_element(struct lower *lower, const struct shared *map, struct
     struct slot *key = program_slot(lower->program, 8);
     machine_store(lower->program, BPF_DW, operand_slot(key, 0), 0, number);
     struct operand found = share_lookup(lower, map->map_name, operand_slot(key, 0));
-    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), ignore(lower, ignored));
+    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), filter_ignore(lower, ignored));
 }
 
 /* Goes on where the bytes at NAME begin with the SIZE bytes of WANTED; to OTHERWISE if not. */
@@ -89,7 +88,7 @@ static void expect_name(struct lower *lower, const struct compile_options *optio
         machine_store(program, BPF_DW, operand_slot(name, 0), i, operand_immediate(0));
     struct operand args[] = { operand_slot(name, 0), operand_immediate(COMM_SIZE) };
     machine_call(program, BPF_FUNC_get_current_comm, args, 2);
-    struct machine_block *traced = machine_block(program), *other = ignore(lower, ignored);
+    struct machine_block *traced = machine_block(program), *other = filter_ignore(lower, ignored);
     for (size_t i = 0; i < options->comm_count; i++) {
         const char *wanted = options->comms[i];
         size_t length = strlen(wanted);
@@ -120,7 +119,7 @@ void filter_lower(struct lower *lower, int64_t ignored)
     else if (options->pid_count)
         expect_one_of(lower, lower->tgid, options->pids, options->pid_count, ignored);
     else if (options->except)
-        lower_continue_if(lower, BPF_JNE, lower->tgid, operand_immediate(options->except), ignore(lower, ignored));
+        lower_continue_if(lower, BPF_JNE, lower->tgid, operand_immediate(options->except), filter_ignore(lower, ignored));
     if (options->tid_count)
         expect_one_of(lower, machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid), options->tids, options->tid_count, ignored);
     if (cgroups) {

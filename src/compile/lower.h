@@ -193,6 +193,11 @@ struct operand argument_word(struct lower *lower, const struct argument *argumen
 
 /* --- syscall.c --- */
 
+/*
+ * At the entry: goes on where the call is one of this CPU's 64-bit interface: another one's numbers and registers mean other things, and the kernel's own
+ * tracepoints of single calls leave those out, too. Those are counted in the ledger.
+ */
+void syscall_expect_native(struct lower *lower);
 /* In the entry half: keeps the saved values for the exit, and ends the program. */
 void syscall_save(struct lower *lower);
 /* At the exit: goes on where the thread's call has been seen to begin, with the saved values. */
@@ -206,9 +211,16 @@ int syscall_declare(struct lower *lower, struct object *result);
 void filter_use(struct compiler *compiler, const struct compile_options *options);
 /* At the program's start: ends it with IGNORED where what runs is not traced. Sets CONTEXT, PID_TGID and TGID of LOWER. */
 void filter_lower(struct lower *lower, int64_t ignored);
+/* A block that ends the program with IGNORED. */
+struct machine_block *filter_ignore(struct lower *lower, int64_t ignored);
 
 /* --- calls.c --- */
 
+/*
+ * At the entry: goes on where the call is one of this CPU's 64-bit interface: another one's numbers and registers mean other things, and the kernel's own
+ * tracepoints of single calls leave those out, too. Those are counted in the ledger.
+ */
+void syscall_expect_native(struct lower *lower);
 /* In the entry half: keeps the saved values for the return, and ends the program with DONE, or FAILED where its return will not be seen. */
 void calls_save(struct lower *lower, int64_t done, int64_t failed);
 /* At the return: goes on where its entry has been seen, with the saved values. */

@@ -290,6 +290,8 @@ void probe_prologue(struct lower *lower)
     lower->program->target = is_called_by_function(lower) ? handler->symbol : NULL;
     lower->program->position = lower->function->position;
     filter_lower(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
+    if (handler->raw && !is_return(lower))
+        syscall_expect_native(lower);
     if (handler->session)
         session(lower);
     else if (is_return(lower) && is_system_call(lower))
@@ -314,6 +316,8 @@ struct program *probe_entry_half(struct lower *lower)
     lower->program->of_kernel = is_of_kernel(lower);
     lower->program->position = lower->function->position;
     filter_lower(lower, 0);
+    if (handler->raw)
+        syscall_expect_native(lower);
     if (of_call)
         syscall_save(lower);
     else if (keeps_in_map(lower))

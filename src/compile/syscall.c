@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "arch/arch.h"
 #include "compile/lower.h"
 
 /* The storage: whether a call is on, then the saved values. */
@@ -25,6 +26,42 @@ static struct operand storage(struct lower *lower, int64_t flags)
     return machine_call(program, BPF_FUNC_task_storage_get, args, 4);
 }
 
+/* Not 0 in a call by another interface than this CPU's 64-bit one. */
+static struct operand is_compat(struct lower *lower)
+{
+    struct program *program = lower->program;
+    struct slot *slot = program_slot(program, 8);
+    machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
+    struct operand task = machine_call(program, BPF_FUNC_get_current_task, NULL, 0);
+    struct operand word = machine_alu(program, BPF_ADD, task, operand_immediate(arch_compat_word())); /* the task begins with its thread_info */
+    struct operand args[] = { operand_slot(slot, 0), operand_immediate(4), word };
+    machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
+    return machine_alu(program, BPF_AND, machine_load(program, BPF_DW, operand_slot(slot, 0), 0), operand_immediate(arch_compat_flag()));
+}
+
+void syscall_expect_native(struct lower *lower)
+{
+    const char *cause = arena_format(lower->program->arena, "%s: call of a 32-bit program: not seen", lower->function->handler->probe);
+    lower_continue_if(lower, BPF_JEQ, is_compat(lower), operand_immediate(0), lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
+}
+
+/* A block that counts a return without an entry; not those of the calls that syscall_expect_native has counted. */
+static struct machine_block *without_entry(struct lower *lower)
+{
+    struct program *program = lower->program;
+    const char *cause = arena_format(program->arena, "%s: return of a call whose entry was not seen", lower->function->handler->probe);
+    unsigned entry = ledger_add(lower->compiler, cause);
+    if (!lower->function->handler->raw)
+        return lower_loss(lower, entry, NULL, 0);
+    struct machine_block *here = program->block, *test = machine_block(program);
+    test->cold = true;
+    machine_place(program, test);
+    struct operand compat = is_compat(lower);
+    machine_branch(program, BPF_JEQ, compat, operand_immediate(0), lower_loss(lower, entry, NULL, 0), filter_ignore(lower, 0));
+    program->block = here;
+    return test;
+}
+
 void syscall_save(struct lower *lower)
 {
     struct program *program = lower->program;
@@ -43,18 +80,9 @@ void syscall_save(struct lower *lower)
 void syscall_recover(struct lower *lower)
 {
     struct program *program = lower->program;
-    struct machine_block *none = machine_block(program);
-    none->cold = true;
     struct operand kept = storage(lower, 0);
-    lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), none);
-    struct machine_block *here = program->block;
-    machine_place(program, none);
-    machine_exit(program, 0);
-    program->block = here;
-    const char *cause = arena_format(program->arena, "%s: return of a call whose entry was not seen",
-                                     lower->function->handler->probe);
-    lower_continue_if(lower, BPF_JNE, machine_load(program, BPF_DW, kept, IN_CALL), operand_immediate(0),
-                      lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
+    lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), filter_ignore(lower, 0));
+    lower_continue_if(lower, BPF_JNE, machine_load(program, BPF_DW, kept, IN_CALL), operand_immediate(0), without_entry(lower));
     machine_store(program, BPF_DW, kept, IN_CALL, operand_immediate(0));
     for (size_t i = 0; i < lower->saved_count; i++)
         lower->saved[i].value = machine_load(program, BPF_DW, kept, VALUES + 8 * (int64_t)i);

@@ -79,6 +79,18 @@ local run = target.shell [[
 like(run.out, "^read\t1\topenat\t1\texit_group\t0\n", "a call that began before it was traced is none of ours")
 is(run.err, "attached\n", "… and no loss")
 
+-- Calls by the 32-bit interface have numbers of their own: they are none of those that have these numbers here, and a loss.
+if target.shell("./build/targets/interfaces").status == 0 then
+  run = target.uplua [[-e 'entries, returns = count(), count()
+    syscall("*", function(e) entries[e.nr]:inc() end) sysreturn("*", function(e) returns[e.nr]:inc() end)
+    at_exit(function()
+      for _, name in ipairs { "getppid", "getpid", "writev" } do print(name, entries[syscall_number(name)], returns[syscall_number(name)]) end
+      entries:clear() returns:clear()
+    end)' -- ./build/targets/interfaces]]
+  is(run.out, "getppid\t23\t23\ngetpid\t1\t1\nwritev\t0\t0\n", "calls by the 32-bit interface are no others of the same number")
+  is(run.err, "uplua: not everything was seen:\n  202 × *: call of a 32-bit program: not seen\n", "… but counted, once by each probe")
+end
+
 -- Calls that the kernel's tracepoints call otherwise.
 run = target.uplua [[-e 'n = count() sysreturn("newuname", function(e) n[{ e.func, e.nr }]:inc() end)
   at_exit(function() for k, v in n:pairs() do print(k[1], up.syscall_name(k[2]), v) end end)' -- uname -s]]
