@@ -75,6 +75,7 @@ local counting    = up.var(core.target.command() and 1 or 0) -- 1 while all prob
 local allocations = up.count()
 local frees       = up.count()
 local old_frees   = up.count()                    -- of blocks that are not in live
+local executed    = up.hash()                     -- process → when it executed another program: what it held before is gone
 
 -- Handlers: which blocks are followed ---------------------------------------------------------------------------------
 
@@ -223,6 +224,8 @@ local function reallocates_to(bytes, empty)
   end
 end
 
+up.rawtracepoint("sched_process_exec", function(e) executed[e.pid] = e.time end)
+
 -- Probes --------------------------------------------------------------------------------------------------------------
 
 local function first(e) return e.arg0 end
@@ -316,11 +319,16 @@ local function plural(n, one, many)
   return thousands(n) .. " " .. (n == 1 and one or many or one .. "s")
 end
 
--- Adds the blocks of MAP to HELD: stack → { bytes, blocks, oldest and newest (times of allocation) }.
+-- Adds the blocks of MAP to HELD: stack → { bytes, blocks, oldest and newest (times of allocation) }. Returns how many are gone, with the program
+-- that their process has executed another one from.
 local function add_blocks(map, held, latest)
-  for _, block in map:pairs() do
+  local since, gone = {}, 0
+  for pid, at in executed:pairs() do since[pid] = at end
+  for key, block in map:pairs() do
     local at = block.at
-    if at <= latest then
+    if at < (since[#pids > 1 and map == live and key[1] or pids[1]] or 0) then
+      gone = gone + 1
+    elseif at <= latest then
       local h = held[block.stack]
       if h then
         h.bytes, h.blocks = h.bytes + block.bytes, h.blocks + 1
@@ -331,6 +339,7 @@ local function add_blocks(map, held, latest)
       end
     end
   end
+  return gone
 end
 
 local function merge(into, h)
@@ -339,12 +348,12 @@ local function merge(into, h)
   if h.newest > into.newest then into.newest = h.newest end
 end
 
--- What is held at NOW: a list by stack, stacks with equal names as one, the most bytes first; and the sum of all.
+-- What is held at NOW: a list by stack, stacks with equal names as one, the most bytes first; the sum of all; and how many
+-- blocks are gone.
 local function held_by_stack(now)
   local held, by_name, list = {}, {}, {}
   local sum = { bytes = 0, blocks = 0, oldest = now, newest = 0 }
-  add_blocks(live, held, now - options.older * 1e9)
-  add_blocks(moving, held, now - options.older * 1e9)
+  local gone = add_blocks(live, held, now - options.older * 1e9) + add_blocks(moving, held, now - options.older * 1e9)
   for stack, h in pairs(held) do
     h.bytes, h.blocks = h.bytes * options.sample, h.blocks * options.sample
     merge(sum, h)
@@ -361,7 +370,7 @@ local function held_by_stack(now)
     if a.blocks ~= b.blocks then return a.blocks > b.blocks end
     return a.name < b.name
   end)
-  return list, sum
+  return list, sum, gone * options.sample
 end
 
 local function seconds_between(from, to) return text.seconds(tonumber(to - from) / 1e9) end
@@ -422,7 +431,7 @@ local function print_rest(list, n)
 end
 
 local function print_report(now)
-  local list, sum = held_by_stack(now)
+  local list, sum, gone = held_by_stack(now)
   local shown = options.top == 0 and #list or math.min(options.top, #list)
   if reports > 0 then up.printf("\n") end
   reports = reports + 1
@@ -439,6 +448,7 @@ local function print_report(now)
   print_rest(list, shown)
   up.printf("   total %s in %s from %s\n", plural(sum.bytes, "byte"), plural(sum.blocks, "block"),
     plural(#list, "stack"))
+  if gone > 0 then up.printf("   %s gone with the program that executed this one\n", plural(gone, "block")) end
   return list
 end
 

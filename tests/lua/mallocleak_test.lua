@@ -258,6 +258,17 @@ mallocleak: leak (pid N), T, 171 allocations, 141 frees
 ]], "the report")
 end
 
+-- What a process held is gone when it executes another program: the rest is as if that had been the command.
+do
+  local alone = target.uplua "mallocleak.lua --top 0 -- ./build/targets/leak"
+  local after = target.uplua "mallocleak.lua --top 0 -- bash -c 'exec ./build/targets/leak'"
+  local TOTAL = "\n(   total [^\n]*)\n"
+  ok(alone.out:match(TOTAL), "what a command holds at its end")
+  is(after.out:match(TOTAL), alone.out:match(TOTAL), "is what it holds where another program has executed it")
+  like(after.out, "\n   [%d,]+ blocks gone with the program that executed this one\n$", "the other's blocks are gone")
+  is(alone.out:find "gone with", nil, "if there was another one")
+end
+
 for _, case in ipairs {
   { "mallocleak.lua --top", 2, "needs a value" },
   { "mallocleak.lua --tip 3 -- build/targets/leak", 2, "unknown option '%-%-tip'; did you mean '%-%-top'" },
