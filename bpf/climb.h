@@ -59,6 +59,12 @@ long uplua_stack_fill(struct scratch *scratch, long address, long least);
  */
 long uplua_stack_climb(struct scratch *scratch, long number);
 
+/*
+ * How many of the COUNT frames of the kernel in SCRATCH stand before the one that has fired the tracepoint: its callees, and where RAW is not 0 the
+ * program's own before those.
+ */
+long uplua_stack_own(struct scratch *scratch, long count, long raw);
+
 /* What the frame's address ADDRESS stands for, which is mostly itself; 0: for the end of the walk. */
 long uplua_stack_odd(struct scratch *scratch, long address);
 

@@ -410,15 +410,38 @@ DEFINE_USTACKS(_older)
 
 #define KERNEL_HASH(count) mix(-1ull, (count)) /* before its frames */
 
-/* The hash of the COUNT frames of the kernel in SCRATCH. */
-long uplua_stack_hash(struct scratch *scratch, long count)
+/* Drops the first OWN frames of the kernel in SCRATCH, and keeps COUNT of those behind them: their hash. */
+long uplua_stack_hash(struct scratch *scratch, long count, long own)
 {
     __u64 hash = KERNEL_HASH(count);
     if (!scratch)
         return 0;
-    for (__u64 i = scratch->zero; i < STACK_FRAMES && i < (__u64)count; i++)
-        hash = mix(hash, scratch->stack.frames[i]);
+    for (__u64 i = scratch->zero; i < STACK_FRAMES && i < (__u64)count; i++) {
+        __u64 ip = scratch->stack.frames[(i + own) & STACK_FRAMES]; /* the mask is for the verifier */
+        scratch->stack.frames[i] = ip;
+        hash = mix(hash, ip);
+    }
     return hash;
+}
+
+/* Takes COUNT frames of the kernel into SCRATCH, or as many as there are: how many. */
+static __always_inline __u64 take_kernel(void *ctx, struct scratch *scratch, long count)
+{
+    long bytes = bpf_get_stack(ctx, scratch->stack.frames, count * 8, 0);
+    return bytes < 0 ? 0 : (__u64)bytes / 8;
+}
+
+/* The id of the COUNT frames in SCRATCH that are behind OWN others. */
+static __always_inline long finish_kernel(struct scratch *scratch, __u64 count, __u64 own)
+{
+    __u64 hash = uplua_stack_hash(scratch, count, own);
+    scratch->stack.tgid = 0;
+    scratch->stack.count = count;
+    scratch->stack.end = STACK_WHOLE;
+    __u64 id = id_of(hash);
+    put(&scratch->stack, id);
+    release(scratch);
+    return id;
 }
 
 /*
@@ -434,15 +457,22 @@ __hidden long uplua_kstack(void *ctx, long depth)
     }
     if (depth <= 0 || depth > STACK_FRAMES)
         depth = STACK_FRAMES;
-    long bytes = bpf_get_stack(ctx, scratch->stack.frames, depth * 8, 0);
-    __u64 count = bytes < 0 ? 0 : (__u64)bytes / 8, hash = uplua_stack_hash(scratch, count);
-    scratch->stack.tgid = 0;
-    scratch->stack.count = count;
-    scratch->stack.end = STACK_WHOLE;
-    __u64 id = id_of(hash);
-    put(&scratch->stack, id);
-    release(scratch);
-    return id;
+    return finish_kernel(scratch, take_kernel(ctx, scratch, depth), 0);
+}
+
+/* The same at a tracepoint, from where the kernel fired it. RAW: 1 where its frames stand behind those of the program, else 0. */
+__hidden long uplua_kstack_fired(void *ctx, long depth, long raw)
+{
+    struct scratch *scratch = acquire();
+    if (!scratch) {
+        lose(STACK_LOST_BUSY);
+        return STACK_UNKNOWN;
+    }
+    if (depth <= 0 || depth > STACK_FRAMES)
+        depth = STACK_FRAMES;
+    __u64 count = take_kernel(ctx, scratch, STACK_FRAMES), own = uplua_stack_own(scratch, count, raw);
+    count = own > count ? 0 : count - own;
+    return finish_kernel(scratch, count > (__u64)depth ? (__u64)depth : count, own);
 }
 
 /*

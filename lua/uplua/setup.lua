@@ -361,6 +361,8 @@ local function load_handlers(probes, description)
     local stack = require "uplua.stack"
     stack.bind(stacks)
     stack.bind(loaded:map "stacks_reserve")
+    local own = loaded:map "stack_own"
+    if own then core.kernel.write_own(own) end
     local walked = loaded:map(stack.TABLES[1]) -- the program's stack, not just the kernel's
     if walked and not next(unwinding) then
       for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end

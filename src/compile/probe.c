@@ -499,12 +499,15 @@ void probe_event_field(struct lower *lower, struct value *value)
 void probe_stack(struct lower *lower, struct value *value)
 {
     bool of_user = value->op == IR_USTACK, of_probe = kind_of(lower)->registers == REGISTERS_USER;
-    struct operand args[] = { lower->context, operand_immediate(value->number), entry_of_stack(lower) };
-    const char *name = !of_user ? "uplua_kstack" : of_probe ? "uplua_ustack"
+    uint32_t type = program_type(lower);
+    bool of_raw = type == BPF_PROG_TYPE_RAW_TRACEPOINT, fired = of_raw || type == BPF_PROG_TYPE_TRACEPOINT;
+    struct operand third = of_user ? entry_of_stack(lower) : operand_immediate(of_raw);
+    struct operand args[] = { lower->context, operand_immediate(value->number), third };
+    const char *name = !of_user ? fired ? "uplua_kstack_fired" : "uplua_kstack" : of_probe ? "uplua_ustack"
                        : kind_of(lower)->registers == REGISTERS_THREAD ? "uplua_ustack_thread" : "uplua_ustack_sampled";
     if (of_user && !feature_available(FEATURE_MAY_GOTO))
         name = arena_format(lower->program->arena, "%s_older", name);
-    lower_place(lower, value)->value = machine_call_library(lower->program, name, args, of_user && of_probe ? 3 : 2);
+    lower_place(lower, value)->value = machine_call_library(lower->program, name, args, (of_user ? of_probe : fired) ? 3 : 2);
 }
 
 void probe_joined_stack(struct lower *lower, struct value *value)

@@ -21,7 +21,7 @@ const char *share_name(const struct shared *object)
 static bool is_map_name(const struct compiler *compiler, const char *name)
 {
     static const char *const others[] = { "ledger", "zeros", "exit", "turns", "spill_", "stacks", "calls_", "handler_", "object_",
-                                          "stack_", "aggregate_", "uplua_" };
+                                          "stack_", "unwind_", "aggregate_", "uplua_" };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strncmp(name, others[i], strlen(others[i])))
             return false;

@@ -1,10 +1,12 @@
 /* kernel: what the kernel's BTF says of functions, and its system calls. */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <lauxlib.h>
 
 #include "arch/arch.h"
 #include "lua/core.h"
 #include "lua/link.h"
+#include "probe/own.h"
 #include "probe/rawtracepoint.h"
 #include "sys/kernel_types.h"
 #include "sys/syscalls.h"
@@ -95,6 +97,17 @@ static int kernel_attach_rawtracepoint(lua_State *L)
     return rawtracepoint_attach(program, name, link_push(L), &err) ? core_raise(L, &err) : 1;
 }
 
+/* kernel.write_own(map): tells the library's map `stack_own` which frames are not the user's, where the kernel says that */
+static int kernel_write_own(lua_State *L)
+{
+    int map = (int)luaL_checkinteger(L, 1);
+    struct own_code own;
+    uint32_t key = 0;
+    if (!own_code_read("/proc/kallsyms", &own))
+        bpf_map_update_elem(map, &key, &own, BPF_ANY);
+    return 0;
+}
+
 /* kernel.syscall_name(number) → name, or nil */
 static int kernel_syscall_name(lua_State *L)
 {
@@ -132,6 +145,7 @@ int kernel_open_lua(lua_State *L)
         { "result", kernel_result },
         { "rawtracepoint", kernel_rawtracepoint },
         { "attach_rawtracepoint", kernel_attach_rawtracepoint },
+        { "write_own", kernel_write_own },
         { "syscall_name", kernel_syscall_name },
         { "syscall_number", kernel_syscall_number },
         { "syscall_registers", kernel_syscall_registers },
