@@ -54,6 +54,37 @@ static __always_inline __u64 peek(__u64 address)
     return word;
 }
 
+#if !RETURN_ADDRESS_ON_STACK
+struct search {
+    struct epilogue *way; /* in a map, where the verifier takes every number for unknown: it looks at one round for all */
+};
+
+/* Takes the next instruction of the way that leads to an epilogue. What cannot be read is none. */
+static long follow_way(__u32 index __attribute__((unused)), struct search *search)
+{
+    struct epilogue *way = search->way;
+    __u32 code = 0;
+    bpf_probe_read_user(&code, sizeof code, (void *)way->at);
+    return epilogue_take(way, code);
+}
+
+long uplua_stack_by_code(struct scratch *scratch, struct rule_cache *cache, long link)
+{
+    if (!scratch || !cache)
+        return RULE_ODD;
+    struct search search = {&scratch->way};
+    search.way->start = link;
+    epilogue_begin(search.way, 0);
+    __u64 rule = RULE_UNKNOWN;
+    if (bpf_loop(EPILOGUE_STEPS, follow_way, &search, 0) < EPILOGUE_STEPS)
+        rule = epilogue_rule(search.way);
+    if (!is_plain(rule))
+        rule |= RULE_ODD;
+    keep_rule(cache, scratch->tag, link, rule);
+    return rule;
+}
+#endif
+
 /* Frames that are neither plain nor found by the frame pointer: 1 where the walk goes on. */
 long uplua_stack_special(struct scratch *scratch, long number)
 {

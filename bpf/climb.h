@@ -4,6 +4,7 @@
 
 #include <linux/types.h>
 
+#include "epilogue.h"
 #include "stack.h"
 #include "walk.h"
 
@@ -28,6 +29,7 @@ struct scratch {
     __u64 count, limit, hash;
     __u64 end; /* enum stack_end */
     __u64 zero;
+    struct epilogue way; /* of code without a table, on aarch64 */
     struct stack stack;
     __u64 window[WINDOW / 8];
 };
@@ -67,5 +69,10 @@ long uplua_stack_own(struct scratch *scratch, long count, long raw);
 
 /* What the frame's address ADDRESS stands for, which is mostly itself; 0: for the end of the walk. */
 long uplua_stack_odd(struct scratch *scratch, long address);
+
+#if !RETURN_ADDRESS_ON_STACK
+/* The rule of the code before the return address LINK, of which no table says one, by the code behind it; RULE_ODD where that says none. */
+long uplua_stack_by_code(struct scratch *scratch, struct rule_cache *cache, long link);
+#endif
 
 #endif

@@ -204,6 +204,10 @@ static __always_inline int take_frame(struct scratch *scratch, struct rule_cache
     __u64 tag = scratch->tag, link = at->ip + 1 - scratch->back, rule = cached_rule(cache, tag, link);
     if (!rule)
         rule = uplua_unwind_rule(cache, tag, link);
+#if !RETURN_ADDRESS_ON_STACK
+    if (rule == RULE_BY_FRAME_POINTER && !uplua_unwind_is_trampoline(link))
+        rule = uplua_stack_by_code(scratch, cache, link);
+#endif
     __u64 before = at->hash;
     keep_frame(scratch, at);
     scratch->count = at->count;

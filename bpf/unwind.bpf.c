@@ -353,14 +353,6 @@ static __always_inline int is_signal_trampoline(__u64 link)
     return code == SIGNAL_TRAMPOLINE;
 }
 
-/* True if the walk may take RULE for plain without a further look. */
-static __always_inline int is_plain(__u64 rule)
-{
-    __s64 offset = RULE_OFFSET(rule), link = RULE_LINK(rule), frame = RULE_FRAME(rule);
-    return (rule & 0xff) == (RULE_REGISTER | DWARF_STACK_POINTER << 3) && !(offset & 7) && offset > 0 &&
-           HAS_PLAIN_LINK(rule) && offset + link >= 0 && frame <= 0 && offset + frame >= 0;
-}
-
 long uplua_unwind_is_trampoline(long address)
 {
     __u32 none = 0;
@@ -377,13 +369,8 @@ long uplua_unwind_rule(struct rule_cache *cache, long tag, long link)
         rule = RULE_SIGNAL;
     if (!is_plain(rule))
         rule |= RULE_ODD;
-    __u64 key = rule_key(tag, link), at = rule_index(tag, link);
-    if (tag && rule != RULE_UNMAPPED) {
-        cache->entries[at + 1].rule = cache->entries[at].rule;
-        cache->entries[at + 1].check = cache->entries[at].check;
-        cache->entries[at].rule = rule;
-        cache->entries[at].check = key ^ rule;
-    }
+    if (rule != RULE_UNMAPPED)
+        keep_rule(cache, tag, link, rule);
     return rule;
 }
 

@@ -83,6 +83,26 @@ static __always_inline __u64 rule_index(__u64 tag, __u64 link)
     return at & (RULES - 2);
 }
 
+/* True if the walk may take RULE for plain without a further look. */
+static __always_inline int is_plain(__u64 rule)
+{
+    __s64 offset = RULE_OFFSET(rule), link = RULE_LINK(rule), frame = RULE_FRAME(rule);
+    return (rule & 0xff) == (RULE_REGISTER | DWARF_STACK_POINTER << 3) && !(offset & 7) && offset > 0 &&
+           HAS_PLAIN_LINK(rule) && offset + link >= 0 && frame <= 0 && offset + frame >= 0;
+}
+
+/* Keeps RULE of such code, unless TAG is 0: the mappings are unknown, and it may soon be another. */
+static __always_inline void keep_rule(struct rule_cache *cache, __u64 tag, __u64 link, __u64 rule)
+{
+    __u64 key = rule_key(tag, link), at = rule_index(tag, link);
+    if (tag) {
+        cache->entries[at + 1].rule = cache->entries[at].rule;
+        cache->entries[at + 1].check = cache->entries[at].check;
+        cache->entries[at].rule = rule;
+        cache->entries[at].check = key ^ rule;
+    }
+}
+
 /* A number that changes when what is known of any process's mappings does. */
 long uplua_unwind_changes(void);
 

@@ -197,7 +197,7 @@ NOINLINE long thread(void)
 }
 
 /* Calls mark through CODE, which the program writes while it runs, as a just-in-time compiler does. */
-static long generate(const void *code, size_t size)
+static NOINLINE long generate(const void *code, size_t size)
 {
     void *place = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (place == MAP_FAILED)
