@@ -1,6 +1,7 @@
 -- Functions of the kernel: every call of a program's threads, with its arguments, result and stacks. Where the kernel has no kprobes, what
 -- the messages say; the machine of tests/vm has them.
 local examples = require "examples"
+local machine = require "machine"
 local tap = require "tap"
 local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
@@ -60,13 +61,29 @@ device:close()
 
 -- --- what a handler sees ---
 
+-- Whether functions of the kernel can call handlers: on aarch64 since Linux 6.4.
+local can_call = target.uplua("--info").out:find "\n  yes  trampoline " ~= nil
+local KINDS = can_call and { "kprobe", "kretprobe", "fentry", "fexit" } or { "kprobe", "kretprobe" }
+if not can_call then
+  for _, kind in ipairs { "fentry", "fexit" } do
+    like(target.uplua(([[-e '%s("vfs_read", function() end)' -- true]]):format(kind)).err,
+         "^uplua: %-e:1: " .. kind .. " vfs_read: this kernel's functions can call no handlers %([^\n]*%); use up.kprobe\n", "without them")
+  end
+end
+
+-- CODE with the names that functions and arguments have on this CPU, without the handlers that no function can call.
+local function adapted(code)
+  code = code:gsub("SEEKS", machine.seeks):gsub("SOUGHT", machine.sought)
+  return can_call and code or "local function fentry() end local function fexit() end " .. code
+end
+
 -- How often the kernel passed over a handler of fentry or fexit in the last run, of any process, by kind: with preempt=full a thread may enter the
 -- function while another one on its CPU is in the handler.
 local passed
 
 -- What the script CODE prints for build/targets/kernel_calls ARGUMENTS, and that nothing was lost unless LOSES.
 local function run(code, arguments, loses)
-  local result = target.uplua(("-e %s -- ./build/targets/kernel_calls %s"):format(target.quote(code), arguments))
+  local result = target.uplua(("-e %s -- ./build/targets/kernel_calls %s"):format(target.quote(adapted(code)), arguments))
   -- The loader of the program opens files by names in pages that are not there yet; its own names are on its stack.
   local lost = result.err:gsub("  %d+ × unreadable memory read as nil, [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "")
   passed = {}
@@ -94,7 +111,7 @@ for _, threads in ipairs { 1, 4 } do
       calls[{ e.comm, e.func, e.probe, i32(e.arg0) }]:inc()
       names[{ e.tid, name }] = (names[{ e.tid, name }] or 0) + 1
     end)
-    kprobe("ksys_lseek", function(e) if e.arg1 > 100000 then seeks[{ e.arg1, e.arg2 }]:inc() end end)
+    kprobe("SEEKS", function(e) if e.arg1 > 100000 then seeks[{ e.arg1, e.arg2 }]:inc() end end)
     at_exit(function()
       for k, n in calls:pairs() do print("calls", n, k[1], k[2], k[3], k[4]) end
       local once, tids, last = 0, {}, 0
@@ -116,11 +133,11 @@ for _, threads in ipairs { 1, 4 } do
       local name = str(e.arg1, 64)
       if name ~= nil and name:starts "/nowhere/" then opens[{ i32(e.ret), i32(e.arg0), e.elapsed > 0 }]:inc() end
     end)
-    kretprobe("ksys_lseek", function(e)
+    kretprobe("SEEKS", function(e)
       if e.ret > 100000 then seeks[e.ret] = e.ret - e.arg1 + 1 end
     end)
-    kretprobe("ksys_lseek", function(e) if e.ret > 100000 then kinds:inc() end end)
-    kretprobe("ksys_lseek", function(e) if e.elapsed < 0 or e.elapsed > 10000000000 then slow:inc() end end)
+    kretprobe("SEEKS", function(e) if e.ret > 100000 then kinds:inc() end end)
+    kretprobe("SEEKS", function(e) if e.elapsed < 0 or e.elapsed > 10000000000 then slow:inc() end end)
     at_exit(function()
       for k, n in opens:pairs() do print("opens", n, k[1], k[2], tostring(k[3])) end
       local equal = 0
@@ -132,15 +149,15 @@ for _, threads in ipairs { 1, 4 } do
 end
 
 for _, example in ipairs(examples.of "doc/handlers.md") do
-  if example.heading == "Functions of the kernel" then
+  if example.heading == "Functions of the kernel" and (can_call or not example.code:find "%f[%w]fe[nx][it]") then
     is(examples.run(example.code), example.output, ("doc/handlers.md:%d prints what it says"):format(example.line))
   end
 end
 
 local out = run([[
   both, at = count(), count()
-  kprobe("ksys_lseek", function(e) if e.arg1 > 100000 then both[{ e:kstack(), e:ustack() }]:inc() at[e.ip]:inc() end end)
-  kretprobe("ksys_lseek", function(e) if e.arg1 > 100000 then at[e.ip]:inc() end end)
+  kprobe("SEEKS", function(e) if e.arg1 > 100000 then both[{ e:kstack(), e:ustack() }]:inc() at[e.ip]:inc() end end)
+  kretprobe("SEEKS", function(e) if e.arg1 > 100000 then at[e.ip]:inc() end end)
   local function names(s)
     local list = {}
     for i, frame in ipairs(s:frames()) do list[i] = frame.symbol or "?" end
@@ -150,8 +167,8 @@ local out = run([[
     for k, n in both:pairs() do print("stack", n, names(k[1]), names(k[2])) end
     for ip, n in at:pairs() do print("at", n, kernel_symbol(ip)) end
   end)]], "1 101")
-like(out, "stack\t101\tksys_lseek [^\t]*do_syscall_64[^\t]*\t%S*lseek%S* work ", "the kernel's stack, and the program's below it")
-like(out, "at\t202\tksys_lseek", "e.ip is the function, at its entry and its return")
+like(out, "stack\t101\t" .. machine.seeks .. " [^\t]*" .. machine.enters .. "[^\t]*\t%S*lseek%S* work ", "the kernel's stack, and the program's below it")
+like(out, "at\t202\t" .. machine.seeks, "e.ip is the function, at its entry and its return")
 
 -- Arguments by name, of all widths: by registers and by calls from the function.
 for _, threads in ipairs { 1, 4 } do
@@ -160,17 +177,17 @@ for _, threads in ipairs { 1, 4 } do
     at, sums = count(), sum()
     local function see(e, kind)
       if e.args.offset > 100000 then
-        at[{ kind, e.args.fd == e.args.whence + e.args.fd, e.args.fd > 2 and e.args.fd < 100 }]:inc()
+        at[{ kind, SOUGHT }]:inc()
         sums[kind]:add(e.args.offset)
       end
     end
-    kprobe("ksys_lseek", function(e) see(e, "kprobe") end)
-    kretprobe("ksys_lseek", function(e) see(e, "kretprobe") end)
-    fentry("ksys_lseek", function(e) see(e, "fentry") if e.arg1 ~= e.args.offset or e.nargs ~= 3 then at[{ "wrong", true, true }]:inc() end end)
-    fexit("ksys_lseek", function(e) see(e, "fexit") if e.args.offset > 100000 and e.ret ~= e.args.offset then at[{ "wrong", true, true }]:inc() end end)
+    kprobe("SEEKS", function(e) see(e, "kprobe") end)
+    kretprobe("SEEKS", function(e) see(e, "kretprobe") end)
+    fentry("SEEKS", function(e) see(e, "fentry") if e.arg1 ~= e.args.offset or e.nargs ~= 3 then at[{ "wrong", true, true }]:inc() end end)
+    fexit("SEEKS", function(e) see(e, "fexit") if e.args.offset > 100000 and e.ret ~= e.args.offset then at[{ "wrong", true, true }]:inc() end end)
     at_exit(function() for k, n in at:pairs() do print(k[1], n, k[2], k[3], sums[k[1] ] ) end end)]], threads .. " 101")
   local sum = 101 * 100000 * threads * (threads + 1) / 2 + threads * 101 * 102 / 2
-  for _, kind in ipairs { "kprobe", "kretprobe", "fentry", "fexit" } do
+  for _, kind in ipairs(KINDS) do
     local count, total = out:match(("%%f[^\n%%z]%s\t(%%d+)\ttrue\ttrue\t(%%d+)\n"):format(kind))
     ok(is_all(kind, count, want), ("%s: arguments by name, %s of %d calls, %d passed over"):format(kind, tostring(count), want, passed[kind] or 0))
     is(total, tonumber(count) == want and tostring(sum) or total, "… and their sum")
@@ -187,7 +204,7 @@ for _, threads in ipairs { 1, 4 } do
       if name ~= nil and name:starts "/nowhere/" then opens[{ "kprobe", e.args.dfd, 0, e.func }]:inc() end
     end)
     at_exit(function() for k, n in opens:pairs() do print(k[1], n, k[2], k[3], k[4]) end end)]], threads .. " 101")
-  ok(is_all("fexit", out:match "fexit\t(%d+)\t%-100\t%-2\tdo_sys_openat2\n", want), "fexit: negative ints, strings, results")
+  if can_call then ok(is_all("fexit", out:match "fexit\t(%d+)\t%-100\t%-2\tdo_sys_openat2\n", want), "fexit: negative ints, strings, results") end
   like(out, ("kprobe\t%d\t%%-100\t0\tdo_sys_openat2\n"):format(want), "kprobe: negative ints and strings by name")
 end
 
@@ -203,51 +220,54 @@ out = run([[
   fentry("shmem_file_llseek", function(e) see(e, "fentry") end)
   fexit("shmem_file_llseek", function(e) see(e, "fexit") end)
   at_exit(function() for k, n in files:pairs() do print(k[1], n, k[2], k[3]) end end)]], "4 101")
-for _, kind in ipairs { "kprobe", "kretprobe", "fentry", "fexit" } do
+for _, kind in ipairs(KINDS) do
   ok(is_all(kind, out:match(("%%f[^\n%%z]%s\t(%%d+)\t%s\tkernel_calls\n"):format(kind, out:match "inode (%d+)")), 404), kind .. ": structures of the kernel")
 end
 
-out = run([[
+if can_call then
+  out = run([[
   n = count()
-  fentry("ksys_lseek", function(e) if e.args.offset > 100000 then n[{ e:ustack(), e:kstack() }]:inc() end end)
+  fentry("SEEKS", function(e) if e.args.offset > 100000 then n[{ e:ustack(), e:kstack() }]:inc() end end)
   at_exit(function() for k, c in n:pairs() do
     local names = {}
     for _, s in ipairs { k[1], k[2] } do for _, frame in ipairs(s:frames()) do names[#names + 1] = frame.symbol or "?" end end
     print(c, table.concat(names, " "))
   end end)]], "1 101")
-like(out, "101\t%S*lseek%S* work .*ksys_lseek do_syscall_64", "stacks at fentry")
+  like(out, "101\t%S*lseek%S* work .*" .. machine.seeks .. " " .. machine.enters, "stacks at fentry")
+end
 
 -- Handlers that walk stacks become one program, but not of both sorts: one that may sleep is for functions of programs only.
 out = run([[
   calls, names = count(), hash()
   uprobe("./build/targets/kernel_calls:main", function(e) calls[{ "main", #e.comm, e:ustack() }]:inc() names[1] = str(read_u64(e.arg1), 64) end)
   uprobe("libc:lseek", function(e) calls[{ "lseek", 0, e:ustack() }]:inc() end)
-  kprobe("ksys_lseek", function(e) if e.arg1 > 100000 then calls[{ "ksys_lseek", 0, e:ustack() }]:inc() end end)
-  kretprobe("ksys_lseek", function(e) if e.ret > 100000 then calls[{ "return", 0, e:ustack() }]:inc() end end)
+  kprobe("SEEKS", function(e) if e.arg1 > 100000 then calls[{ "SEEKS", 0, e:ustack() }]:inc() end end)
+  kretprobe("SEEKS", function(e) if e.ret > 100000 then calls[{ "return", 0, e:ustack() }]:inc() end end)
   at_exit(function()
     for k, n in calls:pairs() do print(k[1], n, #k[3]:frames() > 1) end
     print(names[1])
   end)]], "1 101")
-for _, name in ipairs { "main\t1", "lseek\t101", "ksys_lseek\t101", "return\t101" } do
+for _, name in ipairs { "main\t1", "lseek\t101", "SEEKS\t101", "return\t101" } do
+  name = name:gsub("SEEKS", machine.seeks)
   like(out, "%f[^\n%z]" .. name .. "\ttrue\n", "stacks of programs' functions and the kernel's: " .. name)
 end
 like(out, "\n%./build/targets/kernel_calls\n", "and memory read by a handler that may sleep")
 
 out = run([[
   n = count()
-  kprobe("ksys_lsee[k]", function(e) if e.arg1 > 100000 then n[{ e.ip, e.func }]:inc() end end)
+  kprobe("SEEKS*", function(e) if e.arg1 > 100000 then n[{ e.ip, e.func }]:inc() end end)
   kprobe("do_sys_open*", function(e) if i32(e.arg0) == -100 then n[{ e.ip, e.func }]:inc() end end)
   at_exit(function() for k, c in n:pairs() do print(tostring(kernel_symbol(k[1])):match "^[%w_]+", k[2], c > 100) end end)]], "1 101")
-like(out, "ksys_lseek\tksys_lseek\ttrue", "a pattern of one function")
+like(out, machine.seeks .. "\t" .. machine.seeks .. "\ttrue", "a pattern of one function")
 like(out, "do_sys_openat2\tdo_sys_open%*\ttrue", "a pattern of several")
 
 -- The second instruction of a function is somewhere in the first bytes behind its call of the tracer; elsewhere the kernel says no.
 local inside, no_start = 0, 0
-for _, offset in ipairs { 5, 1, 9, 2 } do
-  local result = target.uplua(([[-e 'n = count() kprobe("ksys_lseek+%d", function(e) n[e.ip]:inc() end)
-    at_exit(function() for ip, c in n:pairs() do print(kernel_symbol(ip), c > 100) end end)' -- ./build/targets/kernel_calls 1 101]]):format(offset))
-  if result.out:find(("ksys_lseek+%#x\ttrue"):format(offset), 1, true) then inside = inside + 1 end
-  if result.err:find(("kprobe ksys_lseek+%d: cannot probe ksys_lseek: no instruction starts at +%#x"):format(offset, offset), 1, true) then
+for _, offset in ipairs { 1, 2, unpack(machine.inside) } do
+  local result = target.uplua(([[-e 'n = count() kprobe("%s+%d", function(e) n[e.ip]:inc() end)
+    at_exit(function() for ip, c in n:pairs() do print(kernel_symbol(ip), c > 100) end end)' -- ./build/targets/kernel_calls 1 101]]):format(machine.seeks, offset))
+  if result.out:find(("%s+%#x\ttrue"):format(machine.seeks, offset), 1, true) then inside = inside + 1 end
+  if result.err:find(("kprobe %s+%d: cannot probe %s: %s"):format(machine.seeks, offset, machine.seeks, machine.elsewhere), 1, true) then
     no_start = no_start + 1
   end
   if inside > 0 and no_start > 0 then break end

@@ -1,4 +1,5 @@
 -- Raw tracepoints: what the kernel's code gives a tracepoint, and its structures by their types in BTF.
+local machine = require "machine"
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -53,7 +54,7 @@ local run = target.uplua [[-e 'n = count()
   at_exit(function()
     for k, count in n:pairs() do print("stack", count, k[1]:folded(), k[2]:folded()) end
   end)' -- ./build/targets/traced 1 23]]
-like(run.out, "stack\t23\t[^\t]*do_syscall_64;[^\t]*_sys_prctl;[^\t]*__set_task_comm[^\t]*\t[^\t]*;work;[^\t\n]*prctl", "both stacks")
+like(run.out, "stack\t23\t[^\t]*" .. machine.enters .. ";[^\t]*_sys_prctl;[^\t]*__set_task_comm[^\t]*\t[^\t]*;work;[^\t\n]*prctl", "both stacks")
 
 -- In a tracepoint's record pointers are numbers; a cast makes them the kernel's structures.
 run = target.uplua [[-e 'n = count()

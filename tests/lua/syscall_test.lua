@@ -1,4 +1,5 @@
 -- System calls: every call of a program that knows how many it makes, its arguments, results and times.
+local machine = require "machine"
 local tap = require "tap"
 local target = require "target"
 local ok, is, like = tap.ok, tap.is, tap.like
@@ -43,7 +44,7 @@ for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   is(run.status, 0, what .. "the run")
   is(lines(run.out, "total"), ("connect\t%d\nentry\t%d\nreturn\t%d\nrt_tgsigqueueinfo\t%d"):format(hits, hits, hits, hits), what .. "every call")
   is(lines(run.out, "entry"), expected(threads, count, function(thread, i)
-    return ("%d\tlseek\t8\t%d\t7\t3\tlseek"):format(-i, -1 - thread)
+    return ("%d\tlseek\t%d\t%d\t7\t3\tlseek"):format(-i, machine.call.lseek, -1 - thread)
   end), what .. "its arguments, by name and by number")
   is(lines(run.out, "return"), expected(threads, count, function(thread, i)
     return ("%d\tlseek\t%d\t-9\t7\ttrue"):format(-i, -1 - thread)
@@ -55,12 +56,13 @@ for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   end
   like(all, "\nclone3?\t" .. threads .. "\ttrue\n", what .. "a call that returns in two threads is one")
   is(all:match "exit", nil, what .. "what does not return")
-  is(lines(run.out, "number"), ("%d\topenat\tsyscall 100000\tnil"):format(hits), what .. "numbers and names")
+  local plain = jit.arch == "x64" and hits or hits - count -- -1, the first thread's descriptor, is a negative register there
+  is(lines(run.out, "number"), ("%d\topenat\tsyscall 100000\tnil"):format(plain), what .. "numbers and names")
   is(run.err, "", what .. "without a loss")
 end
 
 -- A call that began before it was traced, and one that does not return: neither is a loss.
-local run = target.shell [[
+local run = target.shell(([[
   mkfifo "$D/in"
   sh -c 'read -r line; echo $line; : >/dev/null' <"$D/in" >"$D/target" &
   program=$!
@@ -68,14 +70,14 @@ local run = target.shell [[
   sleep 0.2
   timeout 20 ./uplua -e 'calls = count() sysreturn("*", function(e) calls[e.nr]:inc() end)
     after("10ms", function() io.stderr:write "attached\n" end)
-    at_exit(function() print("read", calls[0], "openat", calls[257], "exit_group", calls[231]) calls:clear() end)' -- $program \
+    at_exit(function() print("read", calls[%d], "openat", calls[%d], "exit_group", calls[%d]) calls:clear() end)' -- $program \
     >"$D/out" 2>"$D/err" 7>&- &
   uplua=$!
   for i in $(seq 1000); do grep -q attached "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
   echo x >&7
   exec 7>&-
   wait $uplua
-]]
+]]):format(machine.call.read, machine.call.openat, machine.call.exit_group))
 like(run.out, "^read\t1\topenat\t1\texit_group\t0\n", "a call that began before it was traced is none of ours")
 is(run.err, "attached\n", "… and no loss")
 

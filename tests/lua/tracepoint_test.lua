@@ -1,4 +1,5 @@
 -- Tracepoints: every hit of a program that knows how many it makes, and the fields of its records as they were written.
+local machine = require "machine"
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -9,6 +10,7 @@ local path = target.folder() .. "-tracepoint.lua"
 local file = assert(io.open(path, "w"))
 file:write [[
 local up = require "uplua"
+local LSEEK = tonumber(arg[1])
 local renamed, queued, sought, connects, exits, looped = up.hash(), up.hash(), up.hash(), up.hash(), up.hash(), up.count()
 local total = up.count()
 local function done(kind) total[kind]:inc() end
@@ -40,7 +42,7 @@ up.tracepoint("sock:inet_sock_set_state", function(e)
   done "connect"
 end)
 up.tracepoint("raw_syscalls:sys_enter", function(e)
-  if e.args.id ~= 8 or up.i32(e.args.args[0]) >= 0 then return end
+  if e.args.id ~= LSEEK or up.i32(e.args.args[0]) >= 0 then return end
   local sum, index = 0, e.args.args[2] + 4
   for i = 0, 5 do sum = sum + (i < 3 and e.args.args[i] or 0) end
   exits[{ e.tid, -e.args.args[1] }] = { sum == e.args.args[0] + e.args.args[1] + 7, e.args.args[index] == nil }
@@ -61,7 +63,7 @@ file:close()
 for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   local threads, count = case[1], case[2]
   local hits = threads * count
-  local run = target.uplua(("%s -- ./build/targets/traced %d %d"):format(path, threads, count))
+  local run = target.uplua(("%s %d -- ./build/targets/traced %d %d"):format(path, machine.call.lseek, threads, count))
   local what = ("%d threads, %d times: "):format(threads, count)
   is(run.status, 0, what .. "the run")
   is(lines(run.out, "total"),
@@ -75,14 +77,14 @@ for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
     return ("%d\t%d.%d\t0\ttrue\t0\t1"):format(-1 - i, thread, i)
   end), what .. "negative ints, and the thread's name as it is by then")
   is(lines(run.out, "seek"), expected(threads, count, function(thread, i)
-    return ("%d\t%d\t7\t8\ttrue"):format(-i, -1 - thread)
+    return ("%d\t%d\t7\t%d\ttrue"):format(-i, -1 - thread, machine.call.lseek)
   end), what .. "a system call's arguments: unsigned int, off_t")
   is(lines(run.out, "connect"), expected(threads, count, function(thread, i)
     return ("7f%02x%02x09\t%d\t2\t6\t%d\ttrue\t255"):format(thread, i, 1000 + i, thread)
   end), what .. "unsigned shorts, and bytes of an array by constant and computed index")
   is(lines(run.out, "raw"), expected(threads, count, function(_, i) return ("%d\ttrue\ttrue"):format(i) end),
      what .. "an array of longs, and nil beyond its end")
-  is((run.err:gsub("/%S*lua:", "")), ("uplua: not everything was seen:\n  %d × an index outside of 'uint64_t [6]' read as nil, 36\n"):format(hits),
+  is((run.err:gsub("/%S*lua:", "")), ("uplua: not everything was seen:\n  %d × an index outside of 'uint64_t [6]' read as nil, 37\n"):format(hits),
      what .. "nothing is lost but what is asked for beyond the array's end")
 end
 
@@ -100,7 +102,7 @@ local run = target.uplua [[-e 'n = count()
   at_exit(function()
     for k, count in n:pairs() do print("stack", count, k[1]:folded(), k[2]:folded()) end
   end)' -- ./build/targets/traced 1 23]]
-like(run.out, "stack\t23\t[^\t]*do_syscall_64;[^\t]*_sys_prctl;[^\t]*__set_task_comm[^\t]*\t[^\t]*;work;[^\t\n]*prctl", "both stacks")
+like(run.out, "stack\t23\t[^\t]*" .. machine.enters .. ";[^\t]*_sys_prctl;[^\t]*__set_task_comm[^\t]*\t[^\t]*;work;[^\t\n]*prctl", "both stacks")
 
 -- A handler that counts rounds also where the kernel has no may_goto.
 run = target.shell [[UPLUA_WITHOUT=may_goto ./uplua -e 'n = count()
