@@ -115,36 +115,52 @@ run = run_of("execsnoop", "-- " .. HOSTILE)
 ok(run.out:find([[  true '\x1b[7m\xff<&"'\''\x9b;\x0a']] .. "\n", 1, true), "execsnoop: an argument")
 
 -- Readers that go away: uplua ends, silently, and with it the command that it has started, which would not end by itself.
-local ENDLESS = [[sh -c 'echo $$ >"$D/pid"; while :; do /bin/true; done']]
+local ENDLESS = [[sh -c 'echo $$ >"$D/pid"; while :; do %s; done']]
 for _, arguments in ipairs {
   "funccount.lua -i 0.05 syscall:wait4", "argdist.lua -i 0.05 syscall:wait4", "funclatency.lua -i 0.05 syscall:wait4", "funcslower.lua -m 0 syscall:wait4",
   "trace.lua syscall:wait4", "syscalls.lua -i 0.05", "systrace.lua", "stat.lua -i 0.05 syscall:wait4", "top.lua -i 0.05 syscall:wait4", "runqlat.lua -i 0.05", "opensnoop.lua",
-  "execsnoop.lua",
+  "execsnoop.lua", "usdt.lua trace ./build/examples/shop:shop:sold",
 } do
+  local is_usdt = arguments:find "^usdt"
   run = target.shell(([[
     { ./uplua %s scripts/%s -- %s 2>"$D/err" </dev/null; echo $? >"$D/target"; } | head -n 2 >"$D/out"
     kill -0 $(cat "$D/pid") 2>/dev/null && echo "the command goes on" >>"$D/target"
-  ]]):format(arguments:find "snoop" and "--follow" or "", arguments, ENDLESS))
+  ]]):format((arguments:find "snoop" or is_usdt) and "--follow" or "", arguments, ENDLESS:format(is_usdt and "./build/examples/shop >/dev/null" or "/bin/true")))
   is(run.err, "", arguments .. " | head")
   is(select(2, run.out:gsub("\n", "")), 2, "shows what was wanted")
   is(run.target, "141\n", "and ends as by SIGPIPE, with the command")
 end
 
--- A terminal of 20 columns: tables and histograms stay within it. What a histogram is of stands above it, whole.
-for _, arguments in ipairs {
-  "funccount.lua -p %s", "argdist.lua %s -k 'up.str(e.arg0)'", "argdist.lua %s -v 'e.arg0'", "funclatency.lua -p -H %s", "syscalls.lua -p -e", "top.lua %s", "runqlat.lua -p -H",
-} do
+-- What is printed at the end, when the reader has gone before: head has, once the pipe that it makes is told of.
+for _, arguments in ipairs { "stackcount.lua %s", "profile.lua -F 997", "offcputime.lua" } do
+  run = target.shell(([[
+    mkfifo "$D/gone"
+    { cat "$D/gone" >/dev/null; ./uplua scripts/%s -- %s 100 2>"$D/err" </dev/null; echo $? >"$D/target"; } | { exec <&-; : >"$D/gone"; }
+  ]]):format(arguments:format(TOUCH), HOSTILE))
+  local told = run.err:gsub("  %d+ × stack incomplete: [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "") -- of a process's first moments
+  is(told, "", arguments .. ", whose reader is gone")
+  is(run.target, "141\n", "ends as by SIGPIPE")
+end
+
+-- A terminal of 20 columns: tables and histograms stay within it. What a histogram is of stands above it, whole; so are lines of single events, and of
+-- stacks, which the terminal wraps.
+local WHOLE = { trace = true, stackcount = true, funcslower = true, systrace = true, stat = true, profile = true, offcputime = true, execsnoop = true, opensnoop = true }
+local on_terminal = { { "argdist", "%s -v 'e.arg0'" }, { "syscalls", "-p -e" } }
+for _, s in ipairs(SCRIPTS) do on_terminal[#on_terminal + 1] = s end
+for _, s in ipairs(on_terminal) do
   run = target.shell(([[
     cat >"$D/s" <<'END'
-stty rows 40 cols 20; ./uplua scripts/%s -- %s 20
+stty rows 40 cols 20; ./uplua scripts/%s.lua %s -- %s 100; echo $? >"$D/target"
 END
-    TERM=xterm LC_ALL=C.UTF-8 script -qec "sh $D/s" /dev/null >"$D/out" 2>"$D/err" </dev/null
-  ]]):format(arguments:format(TOUCH), HOSTILE))
-  local widest, count = 0, 0
-  for line in run.out:gsub("\r", ""):gsub("\27%[[%d;]*%a", ""):gmatch "[^\n]+" do
+    TERM=xterm LC_ALL=C.UTF-8 D=$D script -qec "sh $D/s" /dev/null >"$D/out" 2>"$D/err" </dev/null
+  ]]):format(s[1], s[2]:format(TOUCH), s.on or HOSTILE))
+  local widest, count, said = 0, 0, run.out:gsub("\r", ""):gsub("\27%[[%d;]*%a", "")
+  for line in said:gsub("101 orders, [^\n]*\n", ""):gmatch "[^\n]+" do
     if not line:find ", ns$" then widest, count = math.max(widest, text.width(line)), count + 1 end
   end
-  ok(count > 1 and widest <= 20, ("%s: %d lines, the widest of %d columns"):format(arguments, count, widest))
+  is(run.target, "0\n", s[1] .. " on a narrow terminal")
+  ok(count > 1 and (WHOLE[s[1]] or widest <= 20), ("%s %s: %d lines, the widest of %d columns"):format(s[1], s[2], count, widest))
+  ok(is_harmless(said), "… which drive nothing")
 end
 target.done()
 
