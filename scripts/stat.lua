@@ -17,7 +17,7 @@ local up = require "uplua"
 
 local options = up.args {
   "stat.lua [options] SPEC ... [-- PID ... or COMMAND]",
-  { "interval,i", "TIME", "duration", 1,     "a line each TIME", least = 0.01 },
+  { "interval,i", "TIME", "duration", "1s",  "a line each TIME", least = 0.01 },
   { "count,c",    "N",    "integer",  false, "end after N lines", least = 1 },
 }
 if #options == 0 then up.wrong "what is to be counted? Give specs, such as syscall:openat or perf:page-faults" end

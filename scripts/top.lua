@@ -25,7 +25,7 @@ local options = up.args {
   { "sum,s",      "EXPR", "string",   false, "a column with the sum of EXPR's values" },
   { "return,r",                              "at the return: e.ret, e.elapsed" },
   { "top,n",      "N",    "integer",  20,    "so many rows", least = 1 },
-  { "interval,i", "TIME", "duration", 1,     "a table each TIME", least = 0.01 },
+  { "interval,i", "TIME", "duration", "1s",  "a table each TIME", least = 0.01 },
   { "count,c",    "N",    "integer",  false, "end after N tables", least = 1 },
 }
 if #options == 0 then up.wrong "what is to be counted? Give specs, such as syscall:'*'" end
