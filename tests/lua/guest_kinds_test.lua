@@ -48,12 +48,12 @@ local function run(options, only, wanted)
     NAME=$(printf 'g%%07d' $(($$ %% 10000000)))
     %s $NAME wait <"$D/in" >"$D/target" & program=$!
     exec 7>"$D/in"
-    until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    until_said ready
     threads=($(ls /proc/$program/task | sort -n))
     ./uplua %s >"$D/out" 2>"$D/err" 7>&- </dev/null & uplua=$!
-    until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done
+    until_traces
     printf x >&7
-    until grep -q done "$D/target"; do kill -0 $program || exit 97; sleep 0.01; done
+    until_said done
     kill -INT $uplua
     wait $uplua
     status=$?

@@ -23,15 +23,15 @@ local function loaded(before, what, after, options)
     mkfifo "$D/in"
     build/targets/plugin "$D/a/libplugin.so" <"$D/in" >"$D/target" & program=$!
     exec 7>"$D/in"
-    until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    until_said ready
     printf x >&7
-    until grep -q loaded "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    until_said loaded
     %s
     ./uplua %s %s -- $program >"$D/out" 2>"$D/err" 7>&- </dev/null & uplua=$!
-    until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done
+    until_traces
     %s
     printf x >&7
-    until grep -q called "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    until_said called
     kill -INT $uplua
     wait $uplua
     status=$?
@@ -85,7 +85,7 @@ local function replaced(options, start, replace)
     mkfifo "$D/in"
     %s
     ./uplua %s %s >"$D/out" 2>"$D/err" 7>&- </dev/null & uplua=$!
-    until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done
+    until_traces
     run hits
     %s
     run hits

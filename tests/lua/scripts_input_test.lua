@@ -36,13 +36,6 @@ local function run_of(script, arguments) return target.uplua(("scripts/%s.lua %s
 -- What is printed can be printed: nothing in it drives a terminal.
 local function is_harmless(s) return text.escape(s, "\n\t") == s end
 
-local function read(path)
-  local file = assert(io.open(path))
-  local content = file:read "*a"
-  file:close()
-  return content
-end
-
 for _, s in ipairs(SCRIPTS) do
   local name = s[1]
   local run = run_of(name, s.near[1])
@@ -105,7 +98,7 @@ for _, s in ipairs(SCRIPTS) do
   if s.path then ok(run.out:find("/nowhere/" .. NAME:gsub('"', s[1]:find "trace" and '\\"' or '"'), 1, true), "the file's, too") end
   if s.stacks then
     for _, path in ipairs { files .. ".folded", files .. ".svg" } do
-      local content = read(path)
+      local content = target.read(path)
       ok(is_harmless(content) and content:find([[\x1b[7m\xff]], 1, true), "… in " .. path:match "%a+$")
       os.remove(path)
     end

@@ -28,16 +28,10 @@ like(out, "^     deliver%+0x0\n     main%+0x%x+\n.*          86\n\n213 hits in 4
 local sum = 0
 for line in io.lines(path) do sum = sum + (line:match "^_start;[^ ]*;main;deliver[^ ]* (%d+)$" or 0) end
 is(sum, 213, "folded")
-local function read(name)
-  local file = assert(io.open(name))
-  local content = file:read "*a"
-  file:close()
-  return content
-end
 on_shop("stackcount", "-p --folded " .. path .. " " .. SHOP .. ":sell")
-like(read(path), "^shop %(pid %d+%);_start;[^ ]*;main;sell 101\n$", "by process")
+like(target.read(path), "^shop %(pid %d+%);_start;[^ ]*;main;sell 101\n$", "by process")
 on_shop("stackcount", ("-p --before %s --flame %s.svg %s:deliver %s:sell"):format(path, path, SHOP, SHOP))
-local picture = read(path .. ".svg")
+local picture = target.read(path .. ".svg")
 like(picture, ">314 hits, before 101; shares are compared, by numbers before × 3.109<", "what differs from a run before")
 like(picture, "<title>sell: 101 hits, 32.17%%; before 101, 100.00%%: %-67.83 points, × 0.32</title>", "… of the same functions")
 like(picture, "<title>deliver: %d+ hits, [%d.]+%%; before 0, 0.00%%: new</title>", "… and of another one")

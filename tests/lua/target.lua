@@ -4,6 +4,7 @@ local target = {}
 local function quote(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
 target.quote = quote
 
+-- The file's text, "" where there is none.
 local function read(path)
   local file = io.open(path)
   if not file then return "" end
@@ -11,6 +12,7 @@ local function read(path)
   file:close()
   return text
 end
+target.read = read
 
 -- A folder for the run's files, removed by the next call of done().
 local folder
@@ -41,12 +43,18 @@ function target.has(feature)
   error("no such feature: " .. feature, 2)
 end
 
--- Runs a shell SCRIPT; it finds the folder in $D. Returns { out, err, target (the files of these names), status }.
+-- For scripts: waits until the target, $program, has said a word, and until uplua, $uplua, traces.
+local FUNCTIONS = [[
+until_said() { until grep -q "$1" "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done; }
+until_traces() { until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done; }
+]]
+
+-- Runs a shell SCRIPT; it finds the folder in $D, and the functions above. Returns { out, err, target (the files of these names), status }.
 function target.shell(script)
   local D = target.folder()
   os.execute("rm -f " .. quote(D) .. "/*")
   local file = assert(io.open(D .. "/script", "w"))
-  file:write(script)
+  file:write(FUNCTIONS, script)
   file:close()
   local pipe = io.popen(("D=%s bash %s/script 2>&1; echo $?"):format(quote(D), quote(D)))
   local lines = pipe:read "*a"
