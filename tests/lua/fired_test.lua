@@ -48,13 +48,18 @@ up.rawtracepoint("task_rename", function(e) see("raw", e) end)
 up.tracepoint("task:task_rename", function(e) see("record", e) end)
 up.rawtracepoint("task_rename", function(e) for i = 1, e.pid do if i == 2 then see("loop", e) break end end end)
 ]], "loop 23, raw 23, record 23, __set_task_comm: 1\n", "several: one stack")
-is(seen [[up.syscall("prctl", function(e) see("call", e) end)]], "call 23, syscall_trace_enter: 1\n", "a system call")
+
+-- Linux 6.1 gives no kernel's stack to who looks at one system call by its record.
+local major, minor = io.open "/proc/sys/kernel/osrelease":read "*a":match "^(%d+)%.(%d+)"
+local one = seen [[up.syscall("prctl", function(e) see("call", e) end)]]
+local whole = one ~= ": 0\n" or tonumber(major) * 100 + tonumber(minor) >= 618
+if whole then is(one, "call 23, syscall_trace_enter: 1\n", "a system call") end
 is(seen([[
 up.syscall("prctl", function(e) see("call", e) end)
 up.syscall("*", function(e) if e.nr == ]] .. PRCTL .. [[ then see("any", e) end end)
 up.tracepoint("syscalls:sys_enter_prctl", function(e) see("record", e) end)
 up.rawtracepoint("sys_enter", function(e) if e.args.id == ]] .. PRCTL .. [[ then see("raw", e) end end)
-]]), "any 23, call 23, raw 23, record 23, syscall_trace_enter: 1\n", "in every way: one stack")
+]]), whole and "any 23, call 23, raw 23, record 23, syscall_trace_enter: 1\n" or "any 23, raw 23, syscall_trace_enter: 1\n", "in every way: one stack")
 
 target.done()
 tap.done_testing()
