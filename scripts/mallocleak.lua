@@ -31,6 +31,7 @@ allocated before uplua was there is not counted.
 local up   = require "uplua"
 local bit  = require "bit"
 local core = require "uplua.core"
+local file = require "uplua.file"
 local text = require "uplua.text"
 
 local options = up.args {
@@ -462,11 +463,10 @@ end
 
 -- One line per list of names, outermost first: the format of flamegraph.pl, speedscope and others.
 local function write_folded(list)
-  local file = assert(io.open(options.folded, "w"))
   local lines = {}
   for _, h in ipairs(list) do lines[#lines + 1] = ("%s %s\n"):format(text.escape(h.stack:folded()), text.integer(h.bytes)) end
-  assert(file:write(table.concat(lines)))
-  assert(file:close())
+  local written, why = file.write(options.folded, table.concat(lines))
+  if not written then error("--folded: cannot write " .. why, 0) end
 end
 
 local stopped

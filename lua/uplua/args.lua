@@ -168,6 +168,11 @@ function args.args(declaration)
   local summary = require "uplua.script".summary(arg[0])
   if summary ~= "" then message = message:gsub("\n", "\n\n" .. text.escape(summary):gsub("%%", "%%%%") .. "\n", 1) end
   io.stdout:write(message, "\n\nuplua's own options (--duration 10s, --follow, --comm NAME) stand before the script's name: uplua --help\n")
+  local core = package.loaded["uplua.core"]
+  if not io.stdout:flush() and not (core and core.loop.signal()) then -- a reader who has gone has had enough
+    io.stderr:write("uplua: cannot write the output\n")
+    status = 1
+  end
   leave(status)
 end
 

@@ -17,6 +17,7 @@
 -- turns a comparison to the widths before. All is in the file; drawn is what is wide enough to be seen, so that 50,000 stacks stay usable.
 -- Without scripts a viewer shows the whole picture.
 local change = require "uplua.flame_change"
+local file   = require "uplua.file"
 local folded = require "uplua.folded"
 local frame  = require "uplua.frame"
 local text   = require "uplua.text"
@@ -203,11 +204,8 @@ end
 function flame.write(path, source, options)
   if type(path) ~= "string" then error("flame: the first argument is the file's path, a text", 2) end
   check(source, options or {})
-  local file, why = io.open(path, "w")
-  if not file then error("flame: cannot write " .. why, 2) end
-  local good, message = file:write(picture(source, options or {}))
-  file:close()
-  if not good then error(("flame: cannot write %s: %s"):format(path, message), 2) end
+  local written, why = file.write(path, picture(source, options or {}))
+  if not written then error("flame: cannot write " .. why, 2) end
 end
 
 return flame

@@ -7,6 +7,7 @@
 --
 -- Equal lines are one. In a tuple texts and numbers come first, then the stacks of programs, then the kernel's. A ";" in a tuple's text is
 -- ","; a text that is the whole key is a line already, as read gives it.
+local file   = require "uplua.file"
 local record = require "uplua.record"
 local stack  = require "uplua.stack"
 local text   = require "uplua.text"
@@ -65,11 +66,8 @@ end
 -- Writes them to the file PATH. Raises why it cannot.
 function folded.write(path, source)
   if type(path) ~= "string" then error("folded: the first argument is the file's path, a text", 2) end
-  local file, why = io.open(path, "w")
-  if not file then error("folded: cannot write " .. why, 2) end
-  local good, message = file:write(folded.text(source))
-  file:close()
-  if not good then error(("folded: cannot write %s: %s"):format(path, message), 2) end
+  local written, why = file.write(path, folded.text(source))
+  if not written then error("folded: cannot write " .. why, 2) end
 end
 
 -- The stacks of the file PATH with their numbers, equal ones added up. Raises why it cannot be read, with the line that is wrong.

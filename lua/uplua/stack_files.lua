@@ -42,11 +42,17 @@ function files.check(options)
   before = without_pids(read)
 end
 
+-- An error is one of the option, not of a line of this file.
+local function write(option, writes, ...)
+  local written, why = pcall(writes, ...)
+  if not written then error(("--%s: %s"):format(option, (why:gsub("^.-cannot", "cannot", 1))), 0) end
+end
+
 function files.write(options, source, how)
-  if options.folded then folded.write(options.folded, source) end
+  if options.folded then write("folded", folded.write, options.folded, source) end
   if not options.flame then return end
   if before then how.before, source = before, without_pids(folded.sums(source)) end
-  flame.write(options.flame, source, how)
+  write("flame", flame.write, options.flame, source, how)
 end
 
 return files

@@ -186,6 +186,14 @@ wrong("trace.lua syscall:opnat", 1, "^uplua: syscall opnat: the kernel has no su
 wrong("profile.lua --by core", 2, "^profile.lua: %-%-by: process, thread, cpu or stack, not 'core'; see")
 wrong("profile.lua --flame /nope/x", 2, "^profile.lua: %-%-flame: cannot write /nope/x: No such file or directory; see")
 wrong("profile.lua --folded /nope/x", 2, "^profile.lua: %-%-folded: cannot write /nope/x: No such file or directory; see")
+for _, option in ipairs { "flame", "folded" } do
+  run = target.uplua(("scripts/stackcount.lua --%s /dev/full %s:sell -- %s"):format(option, SHOP, SHOP))
+  like(run.err, ("^uplua: %%-%%-%s: cannot write /dev/full: No space left on device\n"):format(option), "a disk that is full at the end")
+  is(run.status, 1, "… with its status")
+end
+run = target.shell('./uplua scripts/stackcount.lua --help 2>"$D/err" >/dev/full')
+is(run.err, "uplua: cannot write the output\n", "help that nobody can read")
+is(run.status, 1, "… with its status")
 wrong("offcputime.lua --before x", 2, "^offcputime.lua: %-%-before is for a flame graph, which %-%-flame FILE draws; see")
 wrong("stackcount.lua --flame /dev/null --before /nope/x sell", 2, "^stackcount.lua: %-%-before: cannot read /nope/x: No such file or directory; see")
 wrong("profile.lua --flame /dev/null --before doc/api.md", 2, "^profile.lua: %-%-before: doc/api.md:1: no number ends the line; see")
