@@ -1,12 +1,17 @@
 #include "probe/entry.h"
 
+#if defined(__aarch64__)
+#include <asm/ptrace.h>
+#endif
 #include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,18 +60,55 @@ static uint64_t entry_of(pid_t pid)
     return address;
 }
 
+#if defined(__aarch64__)
+
+enum { BREAK_OFF = 0, BREAK_AT_EL0 = 0xf << 5 | 2 << 1 | 1 }; /* DBGBCR_EL1: four bytes, user space, enabled */
+
+static int set_breakpoint(pid_t pid, uint64_t address, uint32_t control)
+{
+    struct user_hwdebug_state state = {0};
+    struct iovec registers = {&state, offsetof(struct user_hwdebug_state, dbg_regs[1])}; /* the first is enough */
+    state.dbg_regs[0].addr = address;
+    state.dbg_regs[0].ctrl = control;
+    return ptrace(PTRACE_SETREGSET, pid, NT_ARM_HW_BREAK, &registers) < 0 ? -errno : 0;
+}
+
+/*
+ * By ptrace's breakpoint: behind one of a perf event the kernel of this CPU makes a step over the instruction, which PTRACE_DETACH breaks off.
+ * The next step, then one of a uprobe, is taken for the end of that one, and the thread runs on behind the uprobe's copy of an instruction,
+ * into a SIGILL (arch/arm64/kernel/hw_breakpoint.c, reinstall_suspended_bps).
+ */
+static int run_to(pid_t pid, uint64_t address, int *status)
+{
+    int result = set_breakpoint(pid, address, BREAK_AT_EL0);
+    if (result == 0)
+        result = ptrace(PTRACE_CONT, pid, 0, 0) < 0 ? -errno : wait_for(pid, 0, status);
+    if (result == 0)
+        result = set_breakpoint(pid, address, BREAK_OFF);
+    return result;
+}
+
+#else
+
+static int run_to(pid_t pid, uint64_t address, int *status)
+{
+    int stop = perf_stop_at(pid, address);
+    if (stop < 0)
+        return stop;
+    int result = ptrace(PTRACE_CONT, pid, 0, 0) < 0 ? -errno : wait_for(pid, 0, status);
+    close(stop);
+    return result;
+}
+
+#endif
+
 int entry_run(pid_t pid, int *status)
 {
     int result = wait_for(pid, PTRACE_EVENT_EXEC, status);
     if (result)
         return result;
     uint64_t address = entry_of(pid);
-    int stop = address ? perf_stop_at(pid, address) : -ENODATA;
-    if (stop < 0)
-        return stop;
-    result = ptrace(PTRACE_CONT, pid, 0, 0) < 0 ? -errno : wait_for(pid, 0, status);
-    close(stop);
-    return result;
+    return address ? run_to(pid, address, status) : -ENODATA;
 }
 
 void entry_leave(pid_t pid)
