@@ -145,6 +145,8 @@ session 'a map that is loaded keeps the size of its strings' -- sleep 2 <<'END'
 > uprobe("libc:exit", function(e) n[e.comm .. ""]:inc() end)
 < cannot build strings
 < >
+> repeat local called for _ in n:pairs() do called = true end until called
+< >
 > n
 < sleep  1
 < >
