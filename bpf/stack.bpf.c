@@ -62,7 +62,7 @@ struct {
 
 __u64 stack_lost[STACK_LOST_COUNT];
 
-/* A slot of this CPU that no interrupted probe holds. */
+/* A slot of this CPU that no interrupted probe holds; NULL, and counted, where there is none. */
 static __always_inline struct scratch *acquire(void)
 {
 #pragma unroll
@@ -72,6 +72,7 @@ static __always_inline struct scratch *acquire(void)
         if (scratch && !__sync_val_compare_and_swap(&scratch->busy, 0, 1))
             return scratch;
     }
+    lose(STACK_LOST_BUSY);
     return 0;
 }
 
@@ -223,10 +224,8 @@ static __always_inline int take_frame(struct scratch *scratch, struct rule_cache
 static __always_inline struct scratch *prepare(long ip, long sp, long fp, long link, long depth)
 {
     struct scratch *scratch = acquire();
-    if (!scratch) {
-        lose(STACK_LOST_BUSY);
+    if (!scratch)
         return 0;
-    }
     scratch->ip = ip;
     scratch->sp = sp;
     scratch->fp = fp;
@@ -455,10 +454,8 @@ static __always_inline long finish_kernel(struct scratch *scratch, __u64 count, 
 __hidden long uplua_kstack(void *ctx, long depth)
 {
     struct scratch *scratch = acquire();
-    if (!scratch) {
-        lose(STACK_LOST_BUSY);
+    if (!scratch)
         return STACK_UNKNOWN;
-    }
     if (depth <= 0 || depth > STACK_FRAMES)
         depth = STACK_FRAMES;
     return finish_kernel(scratch, take_kernel(ctx, scratch, depth), 0);
@@ -468,10 +465,8 @@ __hidden long uplua_kstack(void *ctx, long depth)
 __hidden long uplua_kstack_fired(void *ctx, long depth, long raw)
 {
     struct scratch *scratch = acquire();
-    if (!scratch) {
-        lose(STACK_LOST_BUSY);
+    if (!scratch)
         return STACK_UNKNOWN;
-    }
     if (depth <= 0 || depth > STACK_FRAMES)
         depth = STACK_FRAMES;
     __u64 count = take_kernel(ctx, scratch, STACK_FRAMES), own = uplua_stack_own(scratch, count, raw);
@@ -490,10 +485,8 @@ long uplua_stack_join(long kernel, long user)
     if (kernel == STACK_UNKNOWN || (__u64)kernel == id_of(KERNEL_HASH(0)) || !cache)
         return user;
     struct scratch *scratch = acquire();
-    if (!scratch) {
-        lose(STACK_LOST_BUSY);
+    if (!scratch)
         return STACK_UNKNOWN;
-    }
     scratch->tag = 0; /* no walk was made for this process */
     scratch->stack.tgid = bpf_get_current_pid_tgid() >> 32;
     scratch->stack.count = 2;
