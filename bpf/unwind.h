@@ -116,8 +116,8 @@ struct unwind_inode {
 };
 
 /*
- * What the kernel's half found out itself about a process, for as long as the user's half does not know it. It is kept
- * because the kernel tells where an address is mapped only while no thread changes the mappings.
+ * What the kernel's half found out itself about a process, for as long as the user's half does not know it: kept, since it takes longer than a
+ * rule does.
  */
 #define UNWIND_RANGES 16
 
@@ -138,8 +138,10 @@ struct unwind_kernel {
     __u64 code_mask; /* arch_code_mask */
     __u32 listening; /* 1: there is a user half, which makes tables */
     __u32 changes;   /* of what is in unwind_process */
-    /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file, vm_flags */
-    __u32 area_start, area_end, area_offset, area_file, area_flags;
+    /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file, vm_flags, vm_mm */
+    __u32 area_start, area_end, area_offset, area_file, area_flags, area_space;
+    __u32 space_areas; /* struct mm_struct: mm_mt.ma_root, a tree of areas */
+    __u32 node_pivots, node_slots, gap_node_slots; /* struct maple_range_64: pivot, slot; struct maple_arange_64: slot */
     __u32 task_space;                                   /* struct task_struct: mm */
     __u32 file_inode;                                   /* struct file: f_inode */
     __u32 inode_number, inode_super;                    /* struct inode: i_ino, i_sb */

@@ -8,5 +8,5 @@ case $test in
 *.sh) set -- sh "$test" ;;
 *) set -- "$test" ;;
 esac
-# Tests send themselves SIGINT; where prove is a shell's background job, that is ignored.
-exec env --default-signal=INT,QUIT "$@"
+# Tests send signals; where prove is a shell's background job, or under nohup, these are ignored.
+exec env --default-signal=HUP,INT,QUIT "$@"

@@ -311,6 +311,12 @@ static void write_kernel(struct unwinder *unwinder)
         {"vm_area_struct", "vm_pgoff", 0},
         {"vm_area_struct", "vm_file", 0},
         {"vm_area_struct", "vm_flags", 0},
+        {"vm_area_struct", "vm_mm", 0},
+        {"mm_struct", "mm_mt", 0},
+        {"maple_tree", "ma_root", 0},
+        {"maple_range_64", "pivot", 0},
+        {"maple_range_64", "slot", 0},
+        {"maple_arange_64", "slot", 0},
         {"file", "f_inode", 0},
         {"inode", "i_ino", 0},
         {"inode", "i_sb", 0},
@@ -325,17 +331,19 @@ static void write_kernel(struct unwinder *unwinder)
         {"uprobes_state", "xol_area", 0},
         {"xol_area", "vaddr", 0},
     };
-    uint32_t state, area, address;
+    uint32_t root, state, area, address;
     uint32_t *const places[] = {
-        &kernel->area_start,  &kernel->area_end,     &kernel->area_offset,     &kernel->area_file,
-        &kernel->area_flags,  &kernel->file_inode,   &kernel->inode_number,    &kernel->inode_super,
-        &kernel->super_device, &kernel->task_space,  &kernel->task_uprobes,    &kernel->uprobes_returns,
-        &kernel->return_stack, &kernel->return_original, &kernel->return_next,   &state,
-        &area,                &address,
+        &kernel->area_start,   &kernel->area_end,        &kernel->area_offset,    &kernel->area_file,
+        &kernel->area_flags,   &kernel->area_space,      &kernel->space_areas,    &root,
+        &kernel->node_pivots,  &kernel->node_slots,      &kernel->gap_node_slots, &kernel->file_inode,
+        &kernel->inode_number, &kernel->inode_super,     &kernel->super_device,   &kernel->task_space,
+        &kernel->task_uprobes, &kernel->uprobes_returns, &kernel->return_stack,   &kernel->return_original,
+        &kernel->return_next,  &state,                   &area,                   &address,
     };
     int rc = kernel_btf_fields(fields, sizeof fields / sizeof *fields);
     for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
         *places[i] = fields[i].offset;
+    kernel->space_areas += rc ? 0 : root;
     kernel->trampoline = rc ? 0 : TRAMPOLINE_FIELDS(kernel->task_space, state + area, address);
     write_change(unwinder);
 }

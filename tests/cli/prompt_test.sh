@@ -179,7 +179,7 @@ run "$uplua" -e 'n = count() uprobe("libc:malloc", function(e) n[e.comm]:inc() e
 is "$(calls "$session")" "$(calls "$out")" 'and all its calls were seen'
 
 session 'handlers print above the line being typed, and end the session' -- \
-    env -i sh -c 'while :; do echo; sleep 0.1; done >/dev/null' <<'END'
+    env -i sh -c 'while [ $((i += 1)) -lt 300 ]; do echo; sleep 0.1; done >/dev/null' <<'END'
 < >
 > n, go = var(0), var(0)
 < >
