@@ -18,66 +18,56 @@
 
 enum { AREA_EXECUTABLE = 4 }; /* VM_EXEC */
 
-struct area {
+/* A way down the tree to the area that has ADDRESS. */
+struct area_search {
     struct unwind_kernel *kernel;
-    __u64 space, address;                  /* the struct mm_struct, and what to look for in it */
-    __u64 start, end, offset, file, flags; /* all 0: nothing is mapped there */
+    __u64 space, address;
+    __u64 entry, slot; /* the node's address with its type, 0: at the root; how far it was looked at */
+    __u64 area;        /* the struct vm_area_struct, 0: not found */
 };
 
-/* A way down the tree. ENTRY is a node's address with its type, or at the end an area's; SLOT how far the node was
- * looked at. */
-struct descent {
-    struct area *area;
-    __u64 entry, slot;
-    int at_end;
-};
+static __always_inline int is_area(const struct area_search *search, __u64 area)
+{
+    const struct unwind_kernel *kernel = search->kernel;
+    return kernel_word(area + kernel->area_space) == search->space &&
+           kernel_word(area + kernel->area_start) <= search->address &&
+           kernel_word(area + kernel->area_end) > search->address;
+}
 
-/* One step: to the node's next slot, or down from the one that has the address. */
-static long descend(__u32 step __attribute__((unused)), struct descent *way)
+/* One step: to the node's next slot, or down from the one that has the address; from what is no area, as the tree was
+ * changed, to the root. */
+static long search_area(__u32 step __attribute__((unused)), struct area_search *search)
 {
     enum { TYPE_SHIFT = 3, TYPE_MASK = 15, LEAF = 1, WITH_GAPS = 3, NODE_MASK = 255 }; /* enum maple_type */
-    struct unwind_kernel *kernel = way->area->kernel;
-    __u64 node = way->entry & ~(__u64)NODE_MASK, type = way->entry >> TYPE_SHIFT & TYPE_MASK;
+    struct unwind_kernel *kernel = search->kernel;
+    __u64 entry = search->entry ? search->entry : kernel_word(search->space + kernel->space_areas);
+    __u64 node = entry & ~(__u64)NODE_MASK, type = entry >> TYPE_SHIFT & TYPE_MASK;
     __u64 slots = type == WITH_GAPS ? kernel->gap_node_slots : kernel->node_slots;
-    __u64 at = kernel->node_pivots + way->slot * 8, last = at < slots ? kernel_word(node + at) : 0;
-    if (last && last < way->area->address) { /* 0: it goes as far as the node does */
-        way->slot++;
+    __u64 at = kernel->node_pivots + search->slot * 8, last = at < slots ? kernel_word(node + at) : 0;
+    search->entry = entry;
+    if (last && last < search->address) { /* 0: it goes as far as the node does */
+        search->slot++;
         return 0;
     }
-    way->entry = kernel_word(node + slots + way->slot * 8);
-    way->slot = 0;
-    way->at_end = type == LEAF;
-    return way->at_end;
+    search->entry = kernel_word(node + slots + search->slot * 8);
+    search->slot = 0;
+    if (type != LEAF)
+        return 0;
+    if (is_area(search, search->entry))
+        search->area = search->entry;
+    __u64 nothing = !search->entry;
+    search->entry = 0;
+    return nothing || search->area;
 }
 
-/* True if AREA was read, or nothing is there; false where the tree was being changed. */
-static long read_area(__u32 try __attribute__((unused)), struct area *area)
+/* Finds the struct vm_area_struct that has ADDRESS in SPACE, a struct mm_struct; 0: nothing is mapped there. Takes 500
+ * ns. */
+static __always_inline __u64 find_area(struct unwind_kernel *kernel, __u64 space, __u64 address)
 {
-    enum { STEPS = 16 * 8 }; /* slots of a node, levels of the tree */
-    struct unwind_kernel *kernel = area->kernel;
-    struct descent way = {.area = area, .entry = kernel_word(area->space + kernel->space_areas)};
-    bpf_loop(STEPS, descend, &way, 0);
-    if (way.at_end && !way.entry)
-        return 1;
-    area->start = kernel_word(way.entry + kernel->area_start);
-    area->end = kernel_word(way.entry + kernel->area_end);
-    area->offset = kernel_word(way.entry + kernel->area_offset);
-    area->file = kernel_word(way.entry + kernel->area_file);
-    area->flags = kernel_word(way.entry + kernel->area_flags);
-    if (way.at_end && kernel_word(way.entry + kernel->area_space) == area->space &&
-        area->address - area->start < area->end - area->start)
-        return 1;
-    area->flags = 0;
-    return 0;
-}
-
-/* Finds the area at ADDRESS. Takes 500 ns. */
-static __always_inline struct area find_area(struct unwind_kernel *kernel, __u64 space, __u64 address)
-{
-    enum { TRIES = 64 };
-    struct area area = {.kernel = kernel, .space = space, .address = address};
-    bpf_loop(TRIES, read_area, &area, 0);
-    return area;
+    enum { STEPS = 2048 }; /* 16 slots of 5 nodes, many times over */
+    struct area_search search = {.kernel = kernel, .space = space, .address = address};
+    bpf_loop(STEPS, search_area, &search, 0);
+    return search.area;
 }
 
 #endif

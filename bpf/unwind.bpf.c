@@ -243,14 +243,15 @@ static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwin
         place->offset = address - early->ranges[i].start + early->ranges[i].offset;
         return 1;
     }
-    struct area area = find_area(kernel, space, address);
-    if (!(area.flags & AREA_EXECUTABLE))
+    __u64 area = find_area(kernel, space, address);
+    if (!(kernel_word(area + kernel->area_flags) & AREA_EXECUTABLE))
         return 0;
-    if (!area.file) { /* code that the program has made */
+    __u64 mapped = kernel_word(area + kernel->area_file);
+    if (!mapped) { /* code that the program has made */
         place->table = 0;
         return 1;
     }
-    __u64 inode = kernel_word(area.file + kernel->file_inode);
+    __u64 inode = kernel_word(mapped + kernel->file_inode);
     struct unwind_inode file = {
         .inode = kernel_word(inode + kernel->inode_number),
         .device = kernel_word(kernel_word(inode + kernel->inode_super) + kernel->super_device),
@@ -258,17 +259,21 @@ static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwin
     __u32 *number = bpf_map_lookup_elem(&unwind_files, &file);
     if (!number)
         return 0;
-    __u64 offset = area.offset << kernel->page_shift, at = __sync_fetch_and_add(&early->count, 1);
+    __u64 start = kernel_word(area + kernel->area_start), size = kernel_word(area + kernel->area_end) - start;
+    __u64 offset = kernel_word(area + kernel->area_offset) << kernel->page_shift;
+    if (address - start >= size) /* changed just now */
+        return 0;
     place->table = *number;
-    place->offset = address - area.start + offset;
+    place->offset = address - start + offset;
+    __u64 at = __sync_fetch_and_add(&early->count, 1);
     OPAQUE(at);
     if (at < UNWIND_RANGES) {
         struct unwind_range *range = &early->ranges[at];
-        range->start = area.start;
+        range->start = start;
         range->offset = offset;
         range->table = place->table;
         asm volatile("" ::: "memory");
-        *(volatile __u64 *)&range->size = area.end - area.start;
+        *(volatile __u64 *)&range->size = size;
     }
     return 1;
 }

@@ -61,7 +61,7 @@ NOINLINE long switched(long n)
     case 1:
         return 31;
     case 2:
-        return puts("") * 0;
+        return fputs("", stdout) * 0; /* a call that prints nothing: a line would look like the end */
     case 3:
         return getpid() * 0;
     case 4:
