@@ -175,22 +175,19 @@ refused 1 '*no such function in */cut*' 'a truncated file' -e "$(probe "$D/cut:s
 head -c 100 "$targets/ticker" >"$D/cut"
 refused 1 '*/cut: its program headers are missing or damaged*' 'a file truncated in its headers' -e "$(probe "$D/cut:step")"
 
-# counts NAME ARGUMENT...: uplua runs without error and counts something
+# counts NAME SPEC: a probe of SPEC in $target can be set and is hit
 counts() {
-    name=$1
-    shift
-    run timeout 20 "$uplua" --duration 0.3 "$@"
-    is "$status $err" '0 ' "$name: no error"
-    ok "$name: counted" [ "$(echo "$out" | sed -n 's/^n: //p')" -ge 5 ]
+    run timeout 20 "$uplua" -e "$(probe "$2") every(0.02, function() if n:get() >= 5 then exit(23) end end)" -- "$target"
+    is "$status $err" '23 ' "$1: counted, and no error"
 }
 cp "$targets/ticker" "$D/deleted"
 target "$D/deleted"
 rm "$D/deleted"
-counts 'a deleted program' -e "$(probe "$D/deleted:step")" -- "$target"
-counts 'by its name' -e "$(probe deleted:step)" -- "$target"
+counts 'a deleted program' "$D/deleted:step"
+counts 'by its name' deleted:step
 cp "$D/stripped" "$D/deleted"
-counts 'a replaced program' -e "$(probe "$D/deleted:step")" -- "$target"
-cd "$D" && counts 'and by a relative path' -e "$(probe ./deleted:step)" -- "$target"
+counts 'a replaced program' "$D/deleted:step"
+cd "$D" && counts 'and by a relative path' ./deleted:step
 cd "$top" || exit 1
 run "$uplua" "$mallocleak" 0.5 1 -- "$target"
 like "$out" '*step+0x*total * stack*' 'mallocleak of a replaced program'
@@ -223,15 +220,19 @@ umount -l "$D/root" 2>/dev/null
 
 # --- processes that end ---
 
-target "$targets/ticker" ticker 60
+target "$targets/ticker" ticker 23
 first=$target
-target "$targets/ticker" ticker 120
+target "$targets/ticker" ticker 101
 run timeout 20 "$uplua" -e 'n = count() uprobe("libc:usleep", function(e) n[e.pid]:inc() end)
+after(0, function() os.execute("kill -USR1 '"$first $target"'") end)
 at_exit(function() local k = 0 for _ in n:pairs() do k = k + 1 end print("of", k) end)' -- "$first" "$target"
 is "$status $err" '0 ' 'two processes that exit: no error'
 like "$out" 'of?2*' 'and the report of both'
-target "$targets/ticker" ticker 600
-run timeout 20 "$uplua" "$mallocleak" -- "$target"
+target "$targets/ticker" ticker 101
+start "$uplua" "$mallocleak" -- "$target"
+until grep -q tracing "$D/err"; do kill -0 "$pid" || break; sleep 0.02; done
+kill -USR1 "$target"
+finish
 is "$status $err" "0 mallocleak: tracing ticker (pid $target); Ctrl-C ends" 'mallocleak of a process that exits'
 like "$out" '*step+0x*total *' 'reports with names'
 

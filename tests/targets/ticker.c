@@ -1,10 +1,11 @@
 /*
  * Calls the local function step() every 5 ms, which allocates 1,000 bytes that are never freed, until it is killed.
  *
- *   ticker [NAME [TIMES]]      calls itself NAME, as threads do; ends after TIMES calls
+ *   ticker [NAME [TIMES]]      calls itself NAME, as threads do; ends TIMES calls after a SIGUSR1
  *
  * Prints "ready PID ADDRESS" first, ADDRESS being step's.
  */
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,15 +22,25 @@ static NOINLINE void *step(void)
     return block;
 }
 
+static volatile sig_atomic_t is_ending;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    is_ending = 1;
+}
+
 int main(int argc, char **argv)
 {
     long times = argc > 2 ? atol(argv[2]) : -1;
 
+    if (argc > 2)
+        signal(SIGUSR1, on_signal);
     if (argc > 1)
         prctl(PR_SET_NAME, argv[1]);
     printf("ready %d %ju\n", (int)getpid(), (uintmax_t)(uintptr_t)step);
     fflush(stdout);
-    for (long i = 0; i != times; i++) {
+    for (long i = 0; i != times; i += is_ending) {
         if (!step())
             return 1;
         usleep(5000);
