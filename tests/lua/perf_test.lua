@@ -72,8 +72,8 @@ ok(least and tonumber(least) >= 90 and seen >= tonumber(least) and seen <= tonum
    ("each of its switches is seen: %s of %s to %s"):format(tostring(seen), tostring(least), tostring(most)))
 is(run.err, "", "… without a loss")
 
--- Clocks. The timer of an emulated machine is late, and a tick that comes later than the next one is due is dropped.
-local LEAST = tap.fewer(0.7, 0.05)
+-- Clocks. A tick that comes later than the next one is due is dropped: where others have the CPU of a virtual machine, and more so of an emulated one.
+local LEAST = tap.fewer(0.4, 0.05)
 run = target.uplua [[-e 'n = count() perf("cpu-clock", 10000000, function(e) n[e.period]:inc() end)
   at_exit(function() print("ticks", n[10000000]) end)' -- ./build/targets/busy user]]
 local used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")

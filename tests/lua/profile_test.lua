@@ -7,7 +7,7 @@ local HERTZ = 499
 
 -- How many of the samples there have to be, and of them as the program does. A machine that is emulated stands still at times, and its
 -- clock does not.
-local RATE, SHARE = tap.fewer(0.7, 0.1), tap.fewer(0.8, 0.5)
+local RATE, SHARE = tap.fewer(0.4, 0.1), tap.fewer(0.8, 0.5)
 
 local path = target.folder() .. "-profile.lua"
 local file = assert(io.open(path, "w"))
