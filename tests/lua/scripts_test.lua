@@ -119,7 +119,7 @@ like(target.uplua("scripts/usdt.lua list " .. SHOP).out, "^usdt:/%S+/shop:shop:s
 run = target.uplua("scripts/offcputime.lua --blocked -n 1 -- sleep 0.3")
 like(run.out .. run.err, "\n     do_nanosleep%+0x%x+\n.*\n     clock_nanosleep%+0x%x+\n.*\n     sleep\n +[3-9]%d%d%.%d ms  1 times\n", "what a program waits for, and how long")
 run = target.shell [[
-  for i in 1 2; do taskset -c 0 build/targets/busy user 1000 >"$D/busy.$i" & pids="$pids,$!"; done
+  for i in 1 2; do taskset -c 0 build/targets/busy user 60000 >"$D/busy.$i" & pids="$pids,$!"; done
   ./uplua --duration 1 -p "${pids#,}" scripts/runqlat.lua -p -H >"$D/out" 2>"$D/err"
   kill ${pids//,/ }
 ]]
