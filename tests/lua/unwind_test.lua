@@ -147,6 +147,9 @@ local function check_libc(program)
        "a thread, down to its start: start_thread and clone3, where those have names")
   like(stack(program, "mappings", GLIBC, "mapped").names, "^mark compare .* sorted mappings main .*_start$",
        "through libc, which lies above 307 other executable mappings")
+  for _ = 1, tap.fewer(7, 1) do
+    like(stack(program, "contended", GLIBC, "mapped").names, "^mark compare .* sorted mappings main .*_start$", "while two threads change the mappings")
+  end
 end
 
 for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang" } do

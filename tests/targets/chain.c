@@ -2,10 +2,10 @@
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
  *   chain KIND    shallow (23 calls), deep (101), tail, variable, aligned, expression, saved, held, handler, sorted,
- *                 thread, generated, unframed, library, mappings, clocked (asks for the time below 23 calls, again and again
+ *                 thread, generated, unframed, library, mappings, contended, clocked (asks for the time below 23 calls, again and again
  *                 from "ready" on, until it is killed), late (below 101)
  *
- * The last two call `mapped` before, and go on at SIGUSR1: whoever traces has taken in the new mappings then.
+ * library, mappings and contended call `mapped` before, and go on at SIGUSR1: whoever traces has taken in the new mappings then.
  *
  * Built with -DSTATIC it loads no library.
  */
@@ -278,8 +278,20 @@ NOINLINE long library(const char *program)
 }
 #endif
 
+static volatile int changes;
+
+/* Holds the lock of the process's mappings most of the time. */
+static void *change_mappings(void *unused)
+{
+    for (;; changes++) {
+        void *memory = mmap(NULL, 1 << 24, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+        if (memory == MAP_FAILED || munmap(memory, 1 << 24))
+            return unused;
+    }
+}
+
 /* The program's file again and again, below the libraries: more executable mappings than the unwinder has room for. */
-NOINLINE long mappings(const char *program)
+NOINLINE long mappings(const char *program, int threads)
 {
     enum { MAPPINGS = 307 };
     int fd = open(program, O_RDONLY);
@@ -287,6 +299,13 @@ NOINLINE long mappings(const char *program)
         if (fd < 0 || mmap(NULL, 1 << 16, i & 1 ? PROT_READ : PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
             return -1;
     await_tracer();
+    for (int i = 0; i < threads; i++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, change_mappings, NULL))
+            return -1;
+    }
+    while (threads && !changes)
+        continue;
     sink = 0;
     return sorted() + sink;
 }
@@ -304,7 +323,9 @@ int main(int argc, char **argv)
     if (!strcmp(kind, "library"))
         return library(argv[0]) < 0;
     if (!strcmp(kind, "mappings"))
-        return mappings(argv[0]) < 0;
+        return mappings(argv[0], 0) < 0;
+    if (!strcmp(kind, "contended"))
+        return mappings(argv[0], 2) < 0;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(kind, kinds[i].name)) {
             sink = kinds[i].run() & 0; /* no tail call */
