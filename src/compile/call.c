@@ -335,6 +335,19 @@ static struct value *call_method(struct build *build, struct value *callee, stru
     return value;
 }
 
+/* Refuses the call of CALLEE where that looks like a method of a shared object, which took the name for a key. */
+static void refuse_member(struct build *build, const struct value *callee)
+{
+    if ((callee->op != IR_CELL && callee->op != IR_MAP_GET) || !is_constant_string(ir_value(callee->args[0])))
+        return;
+    const char *name = ir_value(callee->args[0])->constant.string.bytes;
+    enum object_kind kind = build->compiler->objects[callee->object]->kind;
+    if (callee->op == IR_MAP_GET)
+        build_fail(build, "a map has no :%s() in a handler: m[key] reads it, m[key] = value writes it", name);
+    build_fail(build, "%s has no :%s(); a handler adds to it by %s", kind == OBJECT_COUNT ? "a count" : "this aggregation", name,
+               kind == OBJECT_COUNT || kind == OBJECT_SUM ? ":inc() and :add(value)" : ":add(value)");
+}
+
 /* s:starts(prefix): what looked like a field of S is a method, since no field holds a function. */
 static struct value *call_string_method(struct build *build, struct value *callee, struct value **args, size_t count)
 {
@@ -367,9 +380,11 @@ void build_call(struct build *build, struct value *callee, struct value **args, 
         build_fail(build, "'%s' is nil when the handler is compiled: there is no such function", name ? name : "?");
     else if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_OTHER)
         build_refuse_call(build, constant->string.bytes);
-    else
+    else {
+        refuse_member(build, callee);
         build_fail(build, "a handler calls Lua functions that are known when it is compiled; '%s' is none",
                    name ? name : "this");
+    }
     *results = arena_allocate(build->arena, sizeof **results);
     (*results)[0] = result;
     *count = 1;

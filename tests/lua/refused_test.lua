@@ -89,6 +89,11 @@ local cases = {
   { [[n[e.arg0] = 1]], "'n' is no map" },
   { [[n:inc() n[1]:inc()]], "'n' has keys elsewhere and none here" },
   { [[n.inc()]], "call it with a colon: object:inc" },
+  { [[n:ink()]], "a count has no :ink%(%); a handler adds to it by :inc%(%) and :add%(value%)\n" },
+  { [[n.ink()]], "a count has no :ink%(%); a handler adds" },
+  { [[h:ink()]], "this aggregation has no :ink%(%); a handler adds to it by :add%(value%)\n" },
+  { [[m:ink()]], "a map has no :ink%(%) in a handler: m%[key%] reads it, m%[key%] = value writes it" },
+  { [[m[1]()]], "known when it is compiled; 'this' is none" },
   { [[m[1] = n[1]:get()]], "can only be added to in a handler" },
   { [[m[1] = m:get(1)]], "is for the script side: in a handler write m%[key%]" },
   { [[m[1] = m]], "a shared object cannot be stored in a map" },
@@ -146,7 +151,7 @@ for number, case in ipairs(cases) do
   local file = assert(io.open(path, "w"))
   local vararg = case[1]:find("...", 1, true) and "e, ..." or "e"
   file:write(([[
-require "ffi".cdef "%s" local up = require "uplua" local m, n, q, a, constants = up.hash(), up.count(), up.hash(), up.array(), { sub = {} } local upvalue = 1 local function keep(x) upvalue = x end
+require "ffi".cdef "%s" local up = require "uplua" local m, n, q, a, h, constants = up.hash(), up.count(), up.hash(), up.array(), up.hist(), { sub = {} } local upvalue = 1 local function keep(x) upvalue = x end
 local function recursive(x) return recursive(x) + 1 end local big = up.hash() big:set(1, { a = ("x"):rep(20000), n = 5 })
 up.uprobe("./build/targets/calls:add3", function(%s)
   %s
