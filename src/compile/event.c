@@ -142,7 +142,7 @@ const char *event_field_list(struct arena *arena, enum handler_kind kind)
 {
     const char *list = "";
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        if (fields[i].kinds & 1u << kind)
+        if (fields[i].kinds & 1u << kind && (fields[i].source != EVENT_ARGUMENT || kinds[kind].argument(fields[i].number) >= 0))
             list = arena_format(arena, "%s%s%s", list, *list ? ", " : "", fields[i].name);
     if (kinds[kind].arguments)
         list = arena_format(arena, kinds[kind].numbered ? "%s, e.args, those of e.arg0 … that the probe has, e.nargs" : "%s, e.args", list);
