@@ -55,7 +55,7 @@ static bool name_matches(const struct search *search, const struct function *fun
             return false;
         memcpy(name, function->name, function->name_length);
         name[function->name_length] = '\0';
-        if (search->demangled ? !demangled_matches(spec, name) : fnmatch(spec->function, name, 0) != 0)
+        if ((search->demangled || fnmatch(spec->function, name, 0) != 0) && !demangled_matches(spec, name))
             return false;
     } else if (strncmp(spec->function, function->name, function->name_length) != 0 ||
                spec->function[function->name_length]) {

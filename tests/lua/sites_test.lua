@@ -40,6 +40,8 @@ counts("ns::Klass::f(int)\t23\nns::Klass::f(long)\t101", "one with its overloads
 counts("ns::Klass::f(long)\t101", "one overload", "uprobe", [[S .. "ns::Klass::f(long)"]])
 counts("ns::Klass::f(int)\t23\nns::Klass::f(long)\t101", "at their returns", "uretprobe", [[S .. "ns::Klass::f"]])
 counts("ns::Klass::f(int), 3\t23\nns::Klass::f(long), 5\t101", "with what they return", "uretprobe", [[S .. "ns::Klass::f"]], "{ e.func, e.ret }")
+counts("ns::Klass::f(int)\t23\nns::Klass::f(long)\t101\nplain\t101", "a pattern means what people read as well as what the linker does", "uprobe",
+  [[S .. "[np][sl]*[fn]"]])
 counts("ns::Klass::f(int), 1\t23\nns::Klass::f(long), 1\t101", "and their arguments", "uretprobe", [[S .. "ns::Klass::f"]],
   "{ e.func, up.i32(e.arg0) }")
 counts("one\t101", "e.func is compared as any string", "uprobe", [[S .. "ns::*"]], [["one"]], [[if e.func ~= "ns::Klass::f(long)" then return end]])
