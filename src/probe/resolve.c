@@ -86,6 +86,21 @@ static char *absolute(const char *name)
     return path;
 }
 
+/*
+ * The path by which we open the file NAME: free of links, but for those of /proc, where they lead to a file whose own name leads to another
+ * or to none: a program that was replaced while it runs, or one of a container. NULL: there is none.
+ */
+static char *opened_by(const char *name)
+{
+    struct stat of_name, of_real;
+    char *real = realpath(name, NULL);
+    if (stat(name, &of_name) < 0 ||
+        (real && stat(real, &of_real) == 0 && of_real.st_dev == of_name.st_dev && of_real.st_ino == of_name.st_ino))
+        return real;
+    free(real);
+    return strdup(name);
+}
+
 /* Adds the file NAME, a path, of PLACE. */
 static int find_path(const struct place *place, const char *name, struct modules *found)
 {
@@ -100,11 +115,11 @@ static int find_path(const struct place *place, const char *name, struct modules
         return add_module(found, &place->modules.items[known]);
     struct modules candidates = {0};
     int result = -ENOENT;
-    char *inside = name[0] == '/' ? path_resolve(place->root, name) : NULL, *full = NULL;
+    char *inside = name[0] == '/' && *place->root ? path_resolve(place->root, name) : NULL, *full = NULL;
     if (inside)
         result = asprintf(&full, "%s%s", place->root, inside) < 0 ? -ENOMEM : modules_add(&candidates, full, inside);
     /* A relative path is relative to us; so may be an absolute one, where the process lives in a folder that we see. */
-    char *ours = realpath(name, NULL);
+    char *ours = opened_by(name);
     if (ours) {
         int code = modules_add(&candidates, ours, ours);
         result = result < 0 ? code : result;

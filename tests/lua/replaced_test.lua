@@ -136,5 +136,39 @@ for declare, what in pairs {
   is(run.status, 1, "… is an error")
 end
 
+-- /proc/PID/exe opens the program that runs, whatever its name leads to by now: in the whole machine and of that process.
+for _, case in ipairs {
+  { 'rm "$D/a/program"', "that was deleted" },
+  { 'mv "$D/a/other" "$D/a/program"', "that was replaced" },
+  { "", "of another mount namespace", 'unshare -m sh -c \'mount -t tmpfs none "$D/a" && cp build/targets/sites "$D/a/program" && exec "$D/a/program" wait\'' },
+} do
+  for _, of in ipairs { "", "-- $program" } do
+    run = target.shell(([[
+      set -m
+      export D
+      mkdir -p "$D/a"
+      trap 'rm -rf "$D/a"' EXIT
+      cp %s "$D/a/program"
+      cp %s "$D/a/other"
+      mkfifo "$D/in"
+      %s <"$D/in" >"$D/target" & program=$!
+      exec 7>"$D/in"
+      until_said ready
+      %s
+      ./uplua -e 'local calls, returns = count(), count()
+        uprobe("/proc/'$program'/exe:plain", function(e) calls:inc() end)
+        uretprobe("/proc/'$program'/exe:plain", function(e) returns:inc() end)
+        after(0, function() io.stderr:write "tracing\n" end)
+        at_exit(function() print("seen", calls:get(), returns:get()) end)' %s >"$D/out" 2>"$D/err" 7>&- </dev/null & uplua=$!
+      until_traces
+      printf x >&7
+      wait $program
+      kill -INT $uplua
+      wait $uplua]]):format(case[3] and PROGRAM or "build/targets/sites", PROGRAM, case[3] or '"$D/a/program" wait', case[1], of))
+    is(run.out, "seen\t101\t101\n", "/proc/PID/exe " .. of .. ": a program " .. case[2])
+    is(run.err, "tracing\n", "… and nothing has to be told of it")
+  end
+end
+
 target.done()
 tap.done_testing()
