@@ -33,7 +33,7 @@ local home = {
   every = "loop", after = "loop", at_stop = "loop", at_exit = "loop", exit = "loop", report = "report",
 
   -- text
-  printf = "text", clock = "text", now = "text", duration = "text", seconds = "text", thousands = "text",
+  printf = "text", clock = "text", now = "text", duration = "text", seconds = "text", thousands = "text", plural = "text",
   bar = "text", escape = "text", quote = "text", sorted = "order",
 
   -- the script's own options

@@ -314,11 +314,7 @@ end
 local started = up.now()
 local reports = 0
 
-local thousands = text.thousands
-
-local function plural(n, one, many)
-  return thousands(n) .. " " .. (n == 1 and one or many or one .. "s")
-end
+local thousands, plural = text.thousands, text.plural
 
 -- Adds the blocks of MAP to HELD: stack → { bytes, blocks, oldest and newest (times of allocation) }. Returns how many are gone, with the program
 -- that their process has executed another one from.

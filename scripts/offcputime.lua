@@ -67,10 +67,9 @@ up.at_exit(function()
   local often = {}
   for _, row in ipairs(stacks.rows(times)) do often[row.id] = row.number end
   local shown = stacks.print(rows, options.top, function(row)
-    return ("%12s  %s times"):format(up.seconds(row.number / 1e9), up.thousands(often[row.id] or 0))
+    return ("%12s  %s"):format(up.seconds(row.number / 1e9), up.plural(often[row.id] or 0, "time"))
   end)
-  up.printf("%s off the CPU in %s stacks%s\n", up.seconds(sum / 1e9), up.thousands(#rows),
-    shown < #rows and (", of which the %d with most are above"):format(shown) or "")
+  up.printf("%s off the CPU in %s\n", up.seconds(sum / 1e9), stacks.told(rows, shown, "longest"))
   for _, row in ipairs(rows) do row.number = math.floor(row.number / 1000 + 0.5) end
   files.write(options, stacks.named(rows), { title = "Off the CPU", unit = "us" })
 end)

@@ -64,8 +64,8 @@ up.at_exit(function()
   local shown = stacks.print(rows, options.top, function(row)
     return ("%8s  %.1f %%"):format(up.thousands(row.number), 100 * row.number / sum)
   end)
-  up.printf("%s samples in %s stacks%s%s\n", up.thousands(sum), up.thousands(#rows),
-    shown < #rows and (", of which the %d most frequent are above"):format(shown) or "",
-    sum < seen:get() and ("; %s others were left out"):format(up.thousands(seen:get() - sum)) or "")
+  local others = seen:get() - sum
+  up.printf("%s in %s%s\n", up.plural(sum, "sample"), stacks.told(rows, shown, "most frequent"),
+    others > 0 and ("; %s left out"):format(up.plural(others, "other was", "others were")) or "")
   files.write(options, stacks.named(rows), { title = "CPU time" })
 end)

@@ -50,7 +50,6 @@ local function process_of(key) return ("%s (pid %d)"):format(key[1], key[2]) end
 up.at_exit(function()
   local rows, sum = stacks.rows(hits, options.by_process and process_of)
   local shown = stacks.print(rows, options.top, function(row) return ("%12s"):format(up.thousands(row.number)) end)
-  up.printf("%s hits in %s stacks%s\n", up.thousands(sum), up.thousands(#rows),
-    shown < #rows and (", of which the %d most frequent are above"):format(shown) or "")
+  up.printf("%s in %s\n", up.plural(sum, "hit"), stacks.told(rows, shown, "most frequent"))
   files.write(options, stacks.named(rows), { title = table.concat(options, " "), unit = "hits" })
 end)

@@ -66,7 +66,7 @@ local function report()
     if options.key then row.key = k else row.comm, row.pid = k[1], k[2] end
     rows[#rows + 1] = row
   end
-  busiest:refresh(rows, ("%s  %s hits of %d in %s"):format(up.clock(now), up.thousands(all), #rows, up.seconds(seconds)))
+  busiest:refresh(rows, ("%s  %s of %d in %s"):format(up.clock(now), up.plural(all, "hit"), #rows, up.seconds(seconds)))
   tables = tables + 1
 end
 

@@ -49,6 +49,13 @@ function stacks.named(rows)
   return named
 end
 
+-- "213 stacks, of which the 20 most frequent are above": ROWS, of which so many have been SHOWN, the largest, which RANK calls them.
+function stacks.told(rows, shown, rank)
+  local many = text.plural(#rows, "stack")
+  if shown == #rows then return many end
+  return shown == 1 and ("%s, of which the %s is above"):format(many, rank) or ("%s, of which the %d %s are above"):format(many, shown, rank)
+end
+
 -- Prints the N largest of ROWS (0: all), the largest last, where the eye is when all is printed. SHOW(row) is the line below a stack.
 -- Returns how many that were.
 function stacks.print(rows, n, show)

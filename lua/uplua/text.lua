@@ -148,6 +148,11 @@ function text.thousands(n)
   return sign .. digits .. rest
 end
 
+-- 1 and "stack" → "1 stack"; 1204 → "1,204 stacks", or "1,204 " and MANY.
+function text.plural(n, one, many)
+  return text.thousands(n) .. " " .. (n == 1 and one or many or one .. "s")
+end
+
 local seconds_of = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, m = 60, min = 60, h = 3600, d = 86400 }
 
 -- "100ms", "5s", "2m", "1h" or a number of seconds → seconds. nil and a message for anything else.

@@ -24,7 +24,8 @@ like(on_shop("funccount", "syscall:exit_group tracepoint:sched:sched_process_exi
 -- stackcount
 local path = os.tmpname()
 local out = on_shop("stackcount", "-n 1 --folded " .. path .. " " .. SHOP .. ":deliver")
-like(out, "^     deliver%+0x0\n     main%+0x%x+\n.*          86\n\n213 hits in 4 stacks, of which the 1 most frequent are above\n", "the most frequent stack")
+like(out, "^     deliver%+0x0\n     main%+0x%x+\n.*          86\n\n213 hits in 4 stacks, of which the most frequent is above\n", "the most frequent stack")
+like(on_shop("stackcount", "tracepoint:sched:sched_process_exit"), "\n\n1 hit in 1 stack\n$", "one is no several")
 local sum = 0
 for line in io.lines(path) do sum = sum + (line:match "^_start;[^ ]*;main;deliver[^ ]* (%d+)$" or 0) end
 is(sum, 213, "folded")
@@ -117,7 +118,7 @@ like(target.uplua("scripts/usdt.lua list " .. SHOP).out, "^usdt:/%S+/shop:shop:s
 
 -- offcputime, runqlat: a thread that sleeps as long as it says, and two that share a CPU
 run = target.uplua("scripts/offcputime.lua --blocked -n 1 -- sleep 0.3")
-like(run.out .. run.err, "\n     do_nanosleep%+0x%x+\n.*\n     clock_nanosleep%+0x%x+\n.*\n     sleep\n +[3-9]%d%d%.%d ms  1 times\n", "what a program waits for, and how long")
+like(run.out .. run.err, "\n     do_nanosleep%+0x%x+\n.*\n     clock_nanosleep%+0x%x+\n.*\n     sleep\n +[3-9]%d%d%.%d ms  1 time\n", "what a program waits for, and how long")
 run = target.shell [[
   for i in 1 2; do taskset -c 0 build/targets/busy user 60000 >"$D/busy.$i" & pids="$pids,$!"; done
   ./uplua --duration 1 -p "${pids#,}" scripts/runqlat.lua -p -H >"$D/out" 2>"$D/err"

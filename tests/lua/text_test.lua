@@ -25,6 +25,9 @@ is(text.thousands(1204551), "1,204,551", "thousands")
 is(text.thousands(-999), "-999", "three digits")
 is(text.thousands(-1000), "-1,000", "four, negative")
 is(text.thousands(18446744073709551615ULL), "18,446,744,073,709,551,615", "64 bits")
+is(text.plural(1, "stack"), "1 stack", "one")
+is(text.plural(2311, "stack"), "2,311 stacks", "several")
+is(text.plural(0, "entry", "entries"), "0 entries", "with a plural of its own")
 is(text.thousands(1234.5), "1,234.5", "a fraction")
 
 for given, want in pairs { ["100ms"] = 0.1, ["5s"] = 5, ["2m"] = 120, ["1h"] = 3600, ["1us"] = 1e-6, ["7"] = 7, ["1.5"] = 1.5 } do
