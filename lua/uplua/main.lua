@@ -131,6 +131,7 @@ local function report()
   if output then try(output.drain) end
   loop.run_exits()
   try(print_globals)
+  if setup then try(require "uplua.unmapped".finish) end
   if setup and require "uplua.waiting".finish() and (target.status() or 0) == 0 then loop.status = loop.status or 1 end
   if setup then try(function() print_lost(setup.ledger()) end) end
   io.stdout:flush()

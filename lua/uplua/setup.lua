@@ -10,6 +10,7 @@ local options = require "uplua.options"
 local output  = require "uplua.output"
 local text    = require "uplua.text"
 local timing  = require "uplua.timing"
+local unmapped = require "uplua.unmapped"
 local waiting = require "uplua.waiting"
 local who     = require "uplua.who"
 
@@ -159,6 +160,7 @@ local function declare_resolved(kind, specs, handler, resolve, typed)
     if waiting.library(spec) then wait_for(kind, spec, handler, resolve, sites, nil, typed) end
   end
   declare_at(kind, table.concat(specs, ", "), handler, sites, typed)
+  unmapped.expect(kind, specs)
 end
 
 local function declare(kind, spec, given, handler)

@@ -505,6 +505,15 @@ static int probe_close(lua_State *L)
     return 0;
 }
 
+/* probe.static_command() → the name of the command's program where that is statically linked, or nil */
+static int probe_static(lua_State *L)
+{
+    char *name = probe_static_command(lua_target(L));
+    lua_pushstring(L, name);
+    free(name);
+    return 1;
+}
+
 /* probe.modules_defining(function) → { path, … } of the target's modules that define FUNCTION themselves */
 static int probe_modules(lua_State *L)
 {
@@ -565,7 +574,7 @@ int probe_open_lua(lua_State *L)
         { "misses", probe_misses },               { "filters", probe_filters_lua },
         { "attach_trampoline", probe_attach_trampoline },
         { "argument_offsets", probe_argument_offsets },
-        { "close", probe_close },         { "modules_defining", probe_modules }, { "test_run", probe_test_run },
+        { "close", probe_close },         { "modules_defining", probe_modules }, { "static_command", probe_static }, { "test_run", probe_test_run },
         { "address", probe_address_lua }, { "variable", probe_variable },
         { "watch", probe_watch },         { "watcher", probe_watcher },       { "forget", probe_forget },
         { NULL, NULL },

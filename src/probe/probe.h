@@ -86,6 +86,9 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, struct error
 int probe_modules_defining(const char *name, const struct target *target, char ***paths, size_t *count,
                            struct error *err);
 
+/* The file's name, malloc'd, of TARGET's program where that is a command's and carries its libraries in itself; NULL: it does not. */
+char *probe_static_command(const struct target *target);
+
 enum attach_kind {
     ATTACH_ENTRY,   /* program runs at the instruction */
     ATTACH_RETURN,  /* program runs when the function returns */

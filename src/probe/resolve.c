@@ -173,11 +173,11 @@ static int find_command(const struct place *place, const char *binary, struct mo
     return result;
 }
 
-/* True for a process whose program carries its libraries in itself: no loader will map others. */
+/* True if the program of PLACE carries its libraries in itself: no loader will map others. */
 static bool is_static(const struct place *place)
 {
     struct binary *binary;
-    if (!place->pid || !place->modules.count || binary_open(&place->modules.items[0], &binary, NULL) < 0)
+    if (!place->modules.count || binary_open(&place->modules.items[0], &binary, NULL) < 0)
         return false;
     /* The loader itself, run as a program, has no interpreter either. */
     bool dynamic = strncmp(path_basename(place->modules.items[0].name), "ld", 2) == 0;
@@ -215,7 +215,7 @@ static int no_binary(const struct place *place, const struct spec *spec, struct 
         snprintf(where, sizeof where, "process %d has no", (int)place->pid);
     else
         snprintf(where, sizeof where, place->modules.count ? "the command has no" : "there is no");
-    if (is_static(place))
+    if (place->pid && is_static(place))
         return error_set(err, -ENOENT, "%s: %s library '%s': it is statically linked\nname its own functions, as in %s:main",
                          spec->text, where, spec->binary, path_basename(place->modules.items[0].name));
     return error_set(err, is_library_name(spec->binary) ? -ENXIO : -ENOENT,
@@ -264,7 +264,7 @@ static int find_binary(const struct place *place, const struct spec *spec, struc
         if (result == 0 && !here.count)
             result = find_command(place, binary, &here);
         /* Opened later by name: a plugin's libraries. */
-        if ((result == -ENOENT || (result == 0 && !here.count)) && !is_static(place))
+        if ((result == -ENOENT || (result == 0 && !here.count)) && !(place->pid && is_static(place)))
             result = library_find(place->root, binary, &here);
     }
     if (result == -ENOENT || (result == 0 && !here.count))
@@ -456,6 +456,15 @@ void sites_free(struct site *sites, size_t count)
     for (size_t i = 0; i < count; i++)
         site_free(&sites[i]);
     free(sites);
+}
+
+char *probe_static_command(const struct target *target)
+{
+    struct place place = {0};
+    bool found = target && target->command && place_of_command(target->program, &place, NULL) == 0 && is_static(&place);
+    char *name = found ? strdup(path_basename(place.modules.items[0].name)) : NULL;
+    modules_free(&place.modules);
+    return name;
 }
 
 int resolve_all(const struct target *target, bool linked, struct modules *modules, struct error *err)

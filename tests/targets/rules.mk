@@ -1,6 +1,6 @@
 # Programs to trace that are made in another way than tests/targets/NAME.c → build/targets/NAME.
 TARGETS := $(filter-out $(OUT)/targets/lib%,$(TARGETS)) $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
-           $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
+           $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/unwound \
            $(addprefix $(OUT)/targets/,unwound-static unwound-static-stripped unwound-static-pie-stripped sites-static-stripped) $(OUT)/targets/pads $(OUT)/targets/pads-clang \
@@ -38,6 +38,10 @@ $(OUT)/targets/allocator-glibc: tests/targets/allocator.c | $(CHECKED)
 	$(call say,CC,$<) $(CC) -O1 -g -Wall -Wextra -fno-builtin -nostdlib -static -DGLIBC -o $@ $<
 
 $(OUT)/targets/sites-static: tests/targets/sites.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -static -o $@ $<
+
+$(OUT)/targets/hostile-static: tests/targets/hostile.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -static -o $@ $<
 
