@@ -132,14 +132,14 @@ run = target.attached("build/targets/family stay", ([[-e 'uretprobe("libnowhere:
 like(run.err, "uretprobe libnowhere:fn: process %d+ never loaded libnowhere\n", "a process's")
 
 -- A statically linked command has no library: that is told where it has not executed another program by its end.
-local COUNTED = [[-e 'local n = count() uprobe({ "libc:malloc", "./build/targets/calls:add3" }, function(e) n[e.func]:inc() end)
-  at_exit(function() io.stderr:write(("seen %%d\n"):format(n.add3)) end)' %s-- %s]]
+local COUNTED = [[-e 'local n = count() uprobe({ "libc:malloc", "./build/targets/ticker:step" }, function(e) n[e.func]:inc() end)
+  at_exit(function() io.stderr:write(("seen %%d\n"):format(n.step)) end)' %s-- %s]]
 local UNUSED = "uplua: uprobe libc:malloc: the command never loaded libc: it is statically linked; its own functions are named by its file, as in %s:main\n"
 run = target.uplua(COUNTED:format("", "./build/targets/sites-static"))
 is(run.err, "seen 0\n" .. UNUSED:format "sites-static", "a library's functions in a statically linked command")
 is(run.status, 0, "… which is no error")
 is(target.uplua(COUNTED:format("--follow ", "./build/targets/sites-static")).err, "seen 0\n", "--follow: what it starts may have the library")
-is(target.uplua(COUNTED:format("", "./build/targets/calls 1")).err, "seen 23\n", "a command that is linked with it")
+is(target.uplua(COUNTED:format("", "./build/targets/ticker ticker 23")).err, "seen 23\n", "a command that is linked with it")
 is(target.uplua(COUNTED:format("", "./build/targets/hostile-static")).err, "seen 0\n", "a statically linked one that executes /bin/true, which is")
 
 local function refused(code, rest, want, what)
