@@ -137,7 +137,7 @@ end
 local function declare_some(kind, specs, handler, resolve, typed)
   local there = {}
   for _, spec in ipairs(specs) do
-    local sites, absent = waiting.try(spec, function() return resolve { spec } end)
+    local sites, absent = resolve { spec }
     if sites then
       there[#there + 1] = spec
     elseif waiting.library(spec) then
@@ -151,13 +151,14 @@ end
 
 -- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come later waited for.
 local function declare_resolved(kind, specs, handler, resolve, typed)
+  waiting.begin(specs)
   local sites, absent = resolve(specs)
   if not sites then
     if waiting.can() then return declare_some(kind, specs, handler, resolve, typed) end
     error(kind .. " " .. absent, 0)
   end
-  for _, spec in ipairs(waiting.expects_copies() and specs or {}) do
-    if waiting.library(spec) then wait_for(kind, spec, handler, resolve, sites, nil, typed) end
+  for _, spec in ipairs(waiting.can() and specs or {}) do
+    if waiting.name(spec) then wait_for(kind, spec, handler, resolve, sites, nil, typed) end
   end
   declare_at(kind, table.concat(specs, ", "), handler, sites, typed)
   unmapped.expect(kind, specs)
@@ -217,8 +218,9 @@ function setup.defines(spec)
   return (pcall(core.probe.resolve, spec))
 end
 
--- The paths of the target's modules that define the function NAME themselves; as modules in a spec they resolve.
-setup.modules_defining = core.probe.modules_defining
+-- modules_defining(name, [later]): the paths of the target's modules that define the function NAME themselves; as modules in a spec they resolve.
+-- later(path) is called for each that a process of the target loads later, and the probes that it declares are attached.
+setup.modules_defining = waiting.modules_defining
 
 local function tell_objects()
   for id = declared + 1, #object.all do
@@ -423,6 +425,7 @@ waiting.commit = setup.commit
 -- one of them fails, that is raised and the command does not go on. Its stacks are walked by what it has mapped, too: read there, they are whole
 -- from its first call on, whoever holds its mappings meanwhile (others' probes in the same library do).
 function setup.release()
+  waiting.release()
   local list = late
   late = {}
   local walked = next(unwinding) and not who.is_open()
@@ -444,8 +447,11 @@ function setup.attached() return #attached + #late > 0 end
 -- Forgets the probes that were declared and not committed.
 function setup.discard() pending, guests = {}, {} end
 
+waiting.discard = setup.discard
+
 -- Detaches all probes. Maps stay readable. Entries of system calls go last: the returns of calls that begin in the meantime would count them as not seen.
 function setup.close()
+  waiting.last()
   changed.look()
   timing.mark "detach"
   settle(false)

@@ -58,13 +58,12 @@ function usdt.usdt(spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error("usdt: the first argument names the probe: \"libstdc++:libstdcxx:throw\"", 2) end
   setup.check("usdt", spec, given, handler)
-  local named = spec:match "^[^:]+:[^:]+:" and waiting.library(spec) -- else it may be a provider's
-  local may_wait = named and waiting.can()
-  local function find() return core.usdt.find(spec) end
-  local ok, found, absent = pcall(may_wait and waiting.try or find, spec, find)
+  local named = spec:match "^[^:]+:[^:]+:" and waiting.name(spec) and waiting.can() -- else it may be a provider's
+  if named then waiting.begin { spec } end
+  local ok, found, absent = pcall(core.usdt.find, spec)
   if not ok then error("usdt " .. found, 2) end
-  if not found and not may_wait then error("usdt " .. absent, 2) end
-  if not found or named and waiting.expects_copies() then wait_for(spec, handler, found, absent) end
+  if not found and not (named and waiting.library(spec)) then error("usdt " .. absent, 2) end
+  if named then wait_for(spec, handler, found, absent) end
   if found then declare(spec, found, handler) end
 end
 

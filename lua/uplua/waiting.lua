@@ -1,5 +1,5 @@
--- Probes of libraries that come later: what the target maps is recorded, and a probe is declared and attached anew when a library comes by that it
--- names.
+-- Probes of files that come later, with dlopen or with another program that is executed: what the target maps is recorded, and a probe is declared and
+-- attached anew when a file comes by that it names and that is none of those in which it is.
 local core    = require "uplua.core"
 local failure = require "uplua.failure"
 local loop    = require "uplua.loop"
@@ -8,10 +8,15 @@ local text    = require "uplua.text"
 local who     = require "uplua.who"
 
 local waiting = {
-  commit = nil, -- attaches what entries declare; set by uplua.setup
+  commit = nil,  -- attaches what entries declare; set by uplua.setup
+  discard = nil, -- forgets it; set by uplua.setup
 }
 
-local arrivals -- the records
+local ANY = "*" -- the name of every file (src/probe/arrival.h)
+
+local arrivals    -- the records
+local unavailable -- why there are none
+local records_lost, lost_before = 0, 0
 local entries = {}
 
 -- What ENTRY is to declare of SPEC in process PID; nil where that has been done; nil and why there is nothing. PID nil: in the target's file FILE.
@@ -34,82 +39,154 @@ local function is_there(pid)
   return fd ~= nil
 end
 
+-- Where processes that come later are not traced, a probe for one that has exited would be of no use.
+local function is_over(pid) return not who.is_open() and not is_there(pid) end
+
+-- What came with ONE cannot be probed there any more.
+local function lose(entry, one)
+  entry.lost, entry.loaded, entry.known[one.file] = entry.lost + 1, true, nil
+end
+
+-- Attaches what DECLARE(found) declares for ONE, of which NAME tells. Its process may exit at any time, and its files be out of reach with it.
+local function attach_late(entry, one, name, declare, found)
+  local ok, message = pcall(function()
+    declare(found)
+    waiting.commit()
+  end)
+  if ok then
+    entry.loaded = true
+    return loop.warn(("%s: probed from now on, %s later"):format(name, text.seconds(math.max(core.loop.now() - one.time, 0))))
+  end
+  waiting.discard()
+  if is_there(one.pid) then error(message, 0) end
+  lose(entry, one)
+end
+
 local function attach(entry, one)
-  if entry.seen[one.file] then return end
   local name = ("%s %s: process %d has loaded %s"):format(entry.kind, entry.spec, one.pid, text.escape(one.path))
   -- By the path first, if that leads to the same file for the target: the process may be about to exit.
-  local found, why = find(entry, one.path .. entry.spec:match "[:@].*", nil, one.file:match "^%x+:%x+")
+  local found, why = find(entry, one.path .. entry.spec:match "[:@].*", nil, one.file)
   if why then found, why = find(entry, entry.spec, one.pid) end
-  if why and not is_there(one.pid) then
-    entry.lost = entry.lost + 1
-    return
+  if (why or found) and is_over(one.pid) or why and not is_there(one.pid) then
+    return lose(entry, one)
   end
-  entry.seen[one.file] = true
+  entry.known[one.file] = true
   if why then return loop.warn(("%s, but %s"):format(name, why)) end
-  if not found then return end
-  entry.declare(found)
-  entry.loaded = true
-  waiting.commit()
-  loop.warn(("%s: probed from now on, %s later"):format(name, text.seconds(math.max(core.loop.now() - one.time, 0))))
+  if found then attach_late(entry, one, name, entry.declare, found) end
+end
+
+-- A path that leads to the file of ONE; nil: there is none.
+local function reach(one)
+  for _, path in ipairs { one.path, ("/proc/%d/root%s"):format(one.pid, one.path) } do
+    if core.arrival.identify(path) == one.file then return path end
+  end
+end
+
+-- The same for those who want to know which modules define a function.
+local function offer(entry, one)
+  local path = reach(one)
+  if not path and not is_there(one.pid) then return lose(entry, one) end
+  entry.known[one.file] = true
+  -- What no path leads to is code that a program has made for itself.
+  if not path or not core.probe.file_defines(path, entry.spec) then return end
+  if is_over(one.pid) then return lose(entry, one) end
+  local name = ("process %d has loaded %s, which defines %s"):format(one.pid, text.escape(one.path), entry.spec)
+  local ok, sites = pcall(core.probe.resolve, { path .. ":" .. entry.spec })
+  if not ok or sites:files()[1] ~= one.file then
+    return loop.warn(("%s and is not probed: %s"):format(name, ok and "its path leads to another file here" or sites))
+  end
+  attach_late(entry, one, name, entry.later, path)
 end
 
 local function update()
   for _, one in ipairs(arrivals:take()) do
     for _, entry in ipairs(entries) do
-      if entry.library == one.name and who.traces(one.pid) then attach(entry, one) end
+      if entry.name == one.name and not entry.known[one.file] and who.traces(one.pid) then
+        local take = entry.later and offer or attach
+        take(entry, one)
+      end
     end
   end
 end
 
-local function watch(library)
-  if not arrivals then
-    arrivals = core.arrival.open()
-    loop.watch(arrivals:fd(), update)
+local function watch(name)
+  if not arrivals and not unavailable then
+    local ok, opened = pcall(core.arrival.open)
+    arrivals, unavailable = ok and opened or nil, not ok and opened or nil
+    if ok then loop.watch(arrivals:fd(), update) end
   end
-  arrivals:want(library)
+  if arrivals then arrivals:want(name) end
 end
+
+-- The file that SPEC names by its name alone, "libfoo" of "libfoo:fn", "prog" of "prog:fn"; nil where it names none, but a path.
+function waiting.name(spec) return spec:match "^([^/:@]+)[:@]" end
 
 -- The library that SPEC names, "libfoo" of "libfoo:fn"; nil where it names none, but a program or a path.
 function waiting.library(spec)
-  local binary = spec:match "^([^/:@]+)[:@]"
+  local binary = waiting.name(spec)
   return binary and (binary:find "^lib" or binary:find("%.so")) and binary or nil
 end
 
--- True if there is a target that may load libraries.
+-- True if there is a target that may load files.
 function waiting.can() return #core.target.pids() > 0 and not options.explain and not options.emit end
 
--- True if processes may come that have copies of the libraries that the target has.
-function waiting.expects_copies() return options.follow and waiting.can() end
-
--- resolve(), and where that finds nothing for SPEC, once more with what happens then recorded, so that nothing falls between.
-function waiting.try(spec, resolve)
-  local found, absent = resolve()
-  if found or not waiting.library(spec) then return found, absent end
-  watch(waiting.library(spec))
-  return resolve()
+-- Has recorded what the target maps from now on, as far as SPECS name it. To be called before these are looked for, so that nothing falls between.
+function waiting.begin(specs)
+  for _, spec in ipairs(waiting.can() and specs or {}) do
+    if waiting.name(spec) then watch(waiting.name(spec)) end
+  end
 end
 
 -- True if the file NAME may come to be probed when a process maps it.
 function waiting.expects(name)
   local file = name:match "[^/]*$"
   for _, entry in ipairs(entries) do
-    local library = entry.library
-    if library and file:sub(1, #library) == library and not file:find("^%w", #library + 1) then return true end
+    local known = entry.name
+    if file:sub(1, #known) == known and not file:find("^%w", #known + 1) then return true end
   end
   return false
 end
 
--- Waits for processes that map the library of ENTRY: { kind, spec, absent, a text if the target has no such library so far: the user is told; files, else, those in which
+-- Waits for processes that map the file that ENTRY names: { kind, spec, absent, a text if the target has no such library so far: the user is told; files, else, those in which
 -- the probe is by now, find(spec, pid) → what declare() takes and a list of its files, or nil and why there is none, raising what is wrong; PID as in core.probe.resolve,
 -- declare(found) }.
 function waiting.add(entry)
-  entry.library, entry.seen, entry.known, entry.lost = waiting.library(entry.spec), {}, {}, 0
+  if entry.absent and unavailable then error(unavailable, 0) end
+  entry.name, entry.known, entry.lost = waiting.name(entry.spec), {}, 0
   for _, file in ipairs(entry.files or {}) do entry.known[file] = true end
-  watch(entry.library)
   entries[#entries + 1] = entry
   if entry.absent then
     loop.warn(("%s %s\nIt is probed once a library of that name is loaded"):format(entry.kind, entry.absent:match "^[^\n]*"))
   end
+end
+
+-- The paths of the target's modules that define the function NAME themselves. later(path), if given, is called for each that a process of the target maps
+-- later: the probes that it declares are attached.
+function waiting.modules_defining(name, later)
+  if later and waiting.can() then watch(ANY) end
+  local paths = core.probe.modules_defining(name)
+  if later and waiting.can() then
+    local entry = { kind = "modules_defining", spec = name, name = ANY, known = {}, lost = 0, later = later }
+    for _, path in ipairs(paths) do
+      local ok, sites = pcall(core.probe.resolve, { path .. ":" .. name })
+      for _, file in ipairs(ok and sites:files() or {}) do entry.known[file] = true end
+    end
+    entries[#entries + 1] = entry
+  end
+  return paths
+end
+
+-- To be called before the target goes on, with its probes attached: what was lost before a command begins was not its.
+function waiting.release()
+  if unavailable then loop.warn("what the target loads from now on is not probed: " .. unavailable) end
+  lost_before = arrivals and core.target.waits() and arrivals:lost() or 0
+end
+
+-- Looks once more at what the target has mapped: to be called while the probes are still there.
+function waiting.last()
+  if not arrivals then return end
+  update()
+  records_lost = arrivals:lost() - lost_before
 end
 
 local function target_name()
@@ -123,7 +200,7 @@ function waiting.finish()
   local any = false
   for _, entry in ipairs(entries) do
     if entry.absent and not entry.loaded then
-      failure.report(("%s %s: %s loaded %s"):format(entry.kind, entry.spec, target_name(), entry.library))
+      failure.report(("%s %s: %s loaded %s"):format(entry.kind, entry.spec, target_name(), entry.name))
       any = true
     end
   end
@@ -134,8 +211,10 @@ end
 function waiting.lost()
   local list = {}
   for _, entry in ipairs(entries) do
-    list[#list + 1] = { ("%s %s: processes that had exited before their %s could be probed"):format(entry.kind, entry.spec, entry.library), entry.lost }
+    local what = entry.later and "what they had loaded" or "their " .. entry.name
+    list[#list + 1] = { ("%s %s: processes that had exited before %s could be probed"):format(entry.kind, entry.spec, what), entry.lost }
   end
+  list[#list + 1] = { "records of what processes map: a program or library that came then may not be probed", records_lost }
   return list
 end
 

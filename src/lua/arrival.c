@@ -1,6 +1,5 @@
 /* arrival: libraries that processes map later. */
 #include <lauxlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "lua/core.h"
@@ -55,10 +54,7 @@ static void add(const struct arrival *arrival, void *context)
     lua_setfield(L, -2, "name");
     lua_pushstring(L, arrival->path);
     lua_setfield(L, -2, "path");
-    char file[64];
-    snprintf(file, sizeof file, "%llx:%llx:%llx", (unsigned long long)arrival->device, (unsigned long long)arrival->inode,
-             (unsigned long long)arrival->generation);
-    lua_pushstring(L, file);
+    lua_pushstring(L, arrival->identity);
     lua_setfield(L, -2, "file");
     lua_pushnumber(L, (lua_Number)arrival->time / 1e9);
     lua_setfield(L, -2, "time");
@@ -74,12 +70,29 @@ static int arrival_take(lua_State *L)
     return 1;
 }
 
+/* arrivals:lost() → how many records the kernel could not deliver */
+static int arrival_lost(lua_State *L)
+{
+    lua_pushnumber(L, (lua_Number)arrivals_lost(check(L)));
+    return 1;
+}
+
+/* arrival.identify(path) → what tells the file from others in what take() gives; nil where that is not to be had */
+static int arrival_identify_lua(lua_State *L)
+{
+    char identity[ARRIVAL_IDENTITY_SIZE];
+    if (arrival_identify(luaL_checkstring(L, 1), identity))
+        return 0;
+    lua_pushstring(L, identity);
+    return 1;
+}
+
 int arrival_open_lua(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        { "want", arrival_want }, { "fd", arrival_fd }, { "take", arrival_take }, { NULL, NULL },
+        { "want", arrival_want }, { "fd", arrival_fd }, { "take", arrival_take }, { "lost", arrival_lost }, { NULL, NULL },
     };
-    static const luaL_Reg functions[] = { { "open", arrival_open }, { NULL, NULL } };
+    static const luaL_Reg functions[] = { { "open", arrival_open }, { "identify", arrival_identify_lua }, { NULL, NULL } };
     core_new_class(L, ARRIVALS, methods, arrival_gc);
     lua_newtable(L);
     luaL_register(L, NULL, functions);

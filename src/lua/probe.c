@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "arch/arch.h"
 #include "lua/core.h"
@@ -13,6 +12,7 @@
 #include "lua/sites.h"
 #include "lua/target.h"
 #include "probe/address.h"
+#include "probe/arrival.h"
 #include "probe/kernel.h"
 #include "probe/parameters.h"
 #include "probe/probe.h"
@@ -109,18 +109,16 @@ static int probe_resolve_lua(lua_State *L)
     return 1;
 }
 
-/* sites:files() → { what tells the file from others, … } */
+/* sites:files() → { what tells the file from others (arrival.identify), … } */
 static int sites_files(lua_State *L)
 {
     const struct sites *sites = &((struct lua_sites *)luaL_checkudata(L, 1, SITES))->sites;
     lua_newtable(L);
     for (size_t i = 0; i < sites->count; i++) {
-        struct stat status;
-        char file[64];
-        if ((i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0) || stat(sites->items[i].path, &status))
+        char identity[ARRIVAL_IDENTITY_SIZE];
+        if ((i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0) || arrival_identify(sites->items[i].path, identity))
             continue;
-        snprintf(file, sizeof file, "%llx:%llx", (unsigned long long)status.st_dev, (unsigned long long)status.st_ino);
-        lua_pushstring(L, file);
+        lua_pushstring(L, identity);
         lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
     }
     return 1;
@@ -532,6 +530,13 @@ static int probe_modules(lua_State *L)
     return 1;
 }
 
+/* probe.file_defines(path, function) → whether the program or library at PATH defines FUNCTION itself */
+static int probe_defines(lua_State *L)
+{
+    lua_pushboolean(L, probe_file_defines(luaL_checkstring(L, 1), luaL_checkstring(L, 2)));
+    return 1;
+}
+
 /* probe.test_run(program, words): runs a handler of kind "testrun" once on the 12 WORDS, a string of 96 bytes */
 static int probe_test_run(lua_State *L)
 {
@@ -574,7 +579,7 @@ int probe_open_lua(lua_State *L)
         { "misses", probe_misses },               { "filters", probe_filters_lua },
         { "attach_trampoline", probe_attach_trampoline },
         { "argument_offsets", probe_argument_offsets },
-        { "close", probe_close },         { "modules_defining", probe_modules }, { "static_command", probe_static }, { "test_run", probe_test_run },
+        { "close", probe_close },         { "modules_defining", probe_modules }, { "file_defines", probe_defines }, { "static_command", probe_static }, { "test_run", probe_test_run },
         { "address", probe_address_lua }, { "variable", probe_variable },
         { "watch", probe_watch },         { "watcher", probe_watcher },       { "forget", probe_forget },
         { NULL, NULL },

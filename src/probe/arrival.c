@@ -1,6 +1,8 @@
 #include "probe/arrival.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +25,7 @@ int arrivals_open(struct arrivals **result)
     *result = NULL;
     if (!arrivals)
         return -ENOMEM;
-    int code = mmap_events_open(&arrivals->events);
+    int code = mmap_events_open(false, &arrivals->events);
     if (code) {
         free(arrivals);
         return code;
@@ -61,19 +63,38 @@ int arrivals_fd(const struct arrivals *arrivals)
     return mmap_events_fd(arrivals->events);
 }
 
+static void write_identity(const struct mmap_event *event, char *identity)
+{
+    snprintf(identity, ARRIVAL_IDENTITY_SIZE, "%" PRIx64 ":%" PRIx64 ":%" PRIx64, event->device, event->inode, event->generation);
+}
+
+int arrival_identify(const char *path, char *identity)
+{
+    struct mmap_event file;
+    int code = mmap_events_identify(path, &file);
+    if (!code)
+        write_identity(&file, identity);
+    return code;
+}
+
+static bool is_wanted(const char *file, const char *name)
+{
+    return !strcmp(name, ARRIVAL_ANY) || !strcmp(file, name) || library_matches(file, name);
+}
+
 static void on_event(void *context, const struct mmap_event *event)
 {
     const struct arrivals *arrivals = context;
-    if (event->kind != MMAP_EVENT_MAP || event->path[0] != '/')
+    if (event->kind != MMAP_EVENT_MAP || event->path[0] != '/' || !event->inode)
         return;
     const char *file = path_basename(event->path);
     for (size_t i = 0; i < arrivals->count; i++) {
-        if (strcmp(file, arrivals->names[i]) && !library_matches(file, arrivals->names[i]))
+        if (!is_wanted(file, arrivals->names[i]))
             continue;
         struct arrival arrival = {
-            .pid = event->pid, .name = arrivals->names[i], .path = event->path, .device = event->device, .inode = event->inode,
-            .generation = event->generation, .time = event->time,
+            .pid = event->pid, .name = arrivals->names[i], .path = event->path, .time = event->time,
         };
+        write_identity(event, arrival.identity);
         arrivals->visit(&arrival, arrivals->context);
     }
 }
@@ -83,4 +104,9 @@ void arrivals_take(struct arrivals *arrivals, void (*visit)(const struct arrival
     arrivals->visit = visit;
     arrivals->context = context;
     mmap_events_drain(arrivals->events, on_event, arrivals);
+}
+
+uint64_t arrivals_lost(const struct arrivals *arrivals)
+{
+    return mmap_events_lost(arrivals->events);
 }

@@ -85,6 +85,8 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, struct error
  */
 int probe_modules_defining(const char *name, const struct target *target, char ***paths, size_t *count,
                            struct error *err);
+/* Whether the file at PATH is such a module. */
+bool probe_file_defines(const char *path, const char *name);
 
 /* The file's name, malloc'd, of TARGET's program where that is a command's and carries its libraries in itself; NULL: it does not. */
 char *probe_static_command(const struct target *target);

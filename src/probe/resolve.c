@@ -487,16 +487,26 @@ int resolve_all(const struct target *target, bool linked, struct modules *module
     return result;
 }
 
+static bool defines(const struct module *module, const char *name)
+{
+    struct binary *binary;
+    if (binary_open(module, &binary, NULL) < 0)
+        return false; /* executable mappings of what is no ELF file: JIT caches, wine */
+    bool found = lookup_defines(binary, name);
+    binary_close(binary);
+    return found;
+}
+
+bool probe_file_defines(const char *path, const char *name)
+{
+    return defines(&(struct module){.path = (char *)path, .name = (char *)path}, name);
+}
+
 /* Appends to PATHS the names of those of MODULES that define NAME. */
 static int add_defining(const char *name, const struct modules *modules, char **paths, size_t *count)
 {
     for (size_t i = 0; i < modules->count; i++) {
-        struct binary *binary;
-        if (binary_open(&modules->items[i], &binary, NULL) < 0)
-            continue; /* executable mappings of what is no ELF file: JIT caches, wine */
-        bool defines = lookup_defines(binary, name);
-        binary_close(binary);
-        if (!defines)
+        if (!defines(&modules->items[i], name))
             continue;
         paths[*count] = strdup(modules->items[i].name);
         if (!paths[*count])

@@ -233,7 +233,7 @@ static void read_everybody(struct symbols *symbols)
 int symbols_follow(struct symbols *symbols, const pid_t *pids, size_t count, bool execute)
 {
     /* First the records, then what there is: nothing falls between. */
-    int rc = symbols->events ? 0 : mmap_events_open(&symbols->events);
+    int rc = symbols->events ? 0 : mmap_events_open(true, &symbols->events);
     for (size_t i = 0; i < count; i++) {
         struct process *process = process_keep(symbols, pids[i]);
         if (process && !execute)

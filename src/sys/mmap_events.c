@@ -9,7 +9,9 @@
 #include "sys/mmap_events.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +33,7 @@ enum {
     RINGS_MAX = 16 * 1024 * 1024, /* of all CPUs, where RING_MIN allows it */
     WAKEUP = 1,                   /* bytes: at once, since a library may be called as soon as it is mapped */
     MAX_RECORD = 1 << 16,         /* perf_event_header.size has 16 bits */
+    MOVES_MAX = 100,              /* to another CPU, between two system calls: even one is rare */
     TRAILER = 16,                 /* what sample_id_all appends: u32 pid, tid; u64 time */
 };
 
@@ -46,6 +49,7 @@ struct ring {
 struct mmap_events {
     int epoll;
     size_t page_size, ring_size;
+    bool processes;   /* their beginnings and ends, too */
     bool counts_lost; /* PERF_FORMAT_LOST */
     size_t count;
     struct ring *rings;
@@ -62,8 +66,8 @@ static int event_open(struct mmap_events *events, int cpu)
     attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
     attr.sample_id_all = 1;
     attr.mmap = attr.mmap2 = 1;
-    attr.comm = attr.comm_exec = 1;
-    attr.task = 1;
+    attr.comm = attr.comm_exec = events->processes;
+    attr.task = events->processes;
     attr.exclude_kernel = attr.exclude_hv = 1;
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC;
@@ -103,25 +107,43 @@ static int ring_open(struct mmap_events *events, int cpu)
     return 0;
 }
 
-int mmap_events_open(struct mmap_events **result)
+/* EVENTS without an event, with room for COUNT of them whose rings have SIZE bytes. 0 or -errno. */
+static int events_new(bool processes, size_t count, size_t size, struct mmap_events **result)
 {
-    long cpus = sysconf(_SC_NPROCESSORS_CONF), page_size = sysconf(_SC_PAGESIZE);
     struct mmap_events *events = calloc(1, sizeof *events);
-    struct ring *rings = calloc((size_t)(cpus > 0 ? cpus : 1), sizeof *rings);
-    *result = NULL;
-    if (!events || !rings || cpus <= 0 || page_size <= 0 || page_size > RING_MIN) {
+    struct ring *rings = calloc(count, sizeof *rings);
+    int epoll = epoll_create1(EPOLL_CLOEXEC), code = -errno;
+    if (!events || !rings || epoll < 0) {
         free(events);
         free(rings);
-        return -ENOMEM;
+        if (epoll >= 0)
+            close(epoll);
+        return epoll < 0 ? code : -ENOMEM;
     }
-    events->rings = rings;
-    events->page_size = (size_t)page_size;
-    events->ring_size = RING_MAX;
-    while (events->ring_size > RING_MIN && events->ring_size * (size_t)cpus > RINGS_MAX)
-        events->ring_size /= 2;
-    events->counts_lost = true;
-    events->epoll = epoll_create1(EPOLL_CLOEXEC);
-    int rc = events->epoll < 0 ? -errno : 0;
+    *events = (struct mmap_events){
+        .epoll = epoll,
+        .page_size = (size_t)sysconf(_SC_PAGESIZE),
+        .ring_size = size,
+        .processes = processes,
+        .counts_lost = true,
+        .rings = rings,
+    };
+    *result = events;
+    return 0;
+}
+
+int mmap_events_open(bool processes, struct mmap_events **result)
+{
+    long configured = sysconf(_SC_NPROCESSORS_CONF);
+    int cpus = configured > 0 ? (int)configured : 1;
+    size_t size = RING_MAX;
+    while (size > RING_MIN && size * (size_t)cpus > RINGS_MAX)
+        size /= 2;
+    struct mmap_events *events;
+    *result = NULL;
+    int rc = events_new(processes, (size_t)cpus, size, &events);
+    if (rc)
+        return rc;
     for (int cpu = 0; cpu < cpus && !rc; cpu++) {
         rc = ring_open(events, cpu);
         if (rc == -ENODEV) /* this CPU is offline */
@@ -296,4 +318,47 @@ size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, c
         __atomic_store_n(&next->page->data_tail, next->tail, __ATOMIC_RELEASE);
     }
     return count;
+}
+
+/* The record of our mapping that begins at .start; its path is not kept. */
+static void keep_mapping(void *context, const struct mmap_event *event)
+{
+    struct mmap_event *wanted = context;
+    if (event->kind == MMAP_EVENT_MAP && event->pid == getpid() && event->start == wanted->start) {
+        *wanted = *event;
+        wanted->path = NULL;
+    }
+}
+
+/* Maps FD for a moment, recorded on one CPU. 0, -EAGAIN where it was mapped on another one, or -errno. */
+static int identify_on_cpu(int fd, int cpu, struct mmap_event *file)
+{
+    struct mmap_events *events;
+    *file = (struct mmap_event){0};
+    int rc = events_new(false, 1, RING_MIN, &events);
+    if (rc)
+        return rc;
+    rc = ring_open(events, cpu);
+    void *mapped = rc ? MAP_FAILED : mmap(NULL, events->page_size, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+    if (!rc && mapped == MAP_FAILED)
+        rc = -errno;
+    if (!rc) {
+        file->start = (uint64_t)(uintptr_t)mapped;
+        mmap_events_drain(events, keep_mapping, file);
+        munmap(mapped, events->page_size);
+        rc = file->pid ? 0 : -EAGAIN;
+    }
+    mmap_events_close(events);
+    return rc;
+}
+
+/* By an event of the CPU that we are on: the first event of a thread makes the kernel wait for a grace period of RCU, for 20 ms and more. */
+int mmap_events_identify(const char *path, struct mmap_event *file)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), rc = fd < 0 ? -errno : -EAGAIN;
+    for (int i = 0; i < MOVES_MAX && rc == -EAGAIN; i++)
+        rc = identify_on_cpu(fd, sched_getcpu(), file);
+    if (fd >= 0)
+        close(fd);
+    return rc;
 }

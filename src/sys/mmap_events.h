@@ -6,6 +6,7 @@
 #ifndef UPLUA_SYS_MMAP_EVENTS_H
 #define UPLUA_SYS_MMAP_EVENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -30,8 +31,8 @@ struct mmap_event {
 
 struct mmap_events;
 
-/* Starts to record. 0, or -errno: -EACCES without CAP_PERFMON, -ENOENT where the kernel has no perf events. */
-int mmap_events_open(struct mmap_events **events);
+/* Starts to record mappings, and with PROCESSES the other kinds. 0, or -errno: -EACCES without CAP_PERFMON, -ENOENT where the kernel has no perf events. */
+int mmap_events_open(bool processes, struct mmap_events **events);
 void mmap_events_close(struct mmap_events *events); /* NULL is fine */
 
 /* A descriptor that poll and epoll find readable when there is something to drain. Owned by EVENTS. */
@@ -46,5 +47,11 @@ size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, c
 
 /* How many records the kernel could not deliver so far, because a buffer was full. */
 uint64_t mmap_events_lost(const struct mmap_events *events);
+
+/*
+ * How records tell the file at PATH from others: device, inode and generation of *FILE. They are those of the file that is mapped, which stat does not
+ * give on btrfs and overlayfs: so PATH is mapped here for a moment. 0, or -errno.
+ */
+int mmap_events_identify(const char *path, struct mmap_event *file);
 
 #endif
