@@ -233,13 +233,14 @@ local function first(e) return e.arg0 end
 local function second(e) return e.arg1 end
 local function product(e) return e.arg0 * e.arg1 end
 
-local modules = up.modules_defining "malloc"
+local follow_module -- function(module): declares its probes
+local modules = up.modules_defining("malloc", function(module) follow_module(module) end)
 if #modules == 0 then
   error("nothing in the target defines malloc: it uses no allocator in C, or is linked statically and stripped", 0)
 end
 
 -- glibc's realloc calls its malloc and free, its other functions call none of these. Other libraries, and one
--- allocator on top of another, may call any from any: then every function tells when it begins and ends.
+-- allocator on top of another, may call any from any: then every function tells when it begins and ends. So do those of modules that come later.
 local simple = #modules == 1 and up.defines(modules[1] .. ":gnu_get_libc_version")
 
 local seen = {}
@@ -282,10 +283,9 @@ local function called_from_within(module)
   end
 end
 
-local begins    = not simple and enters or nil
-local outermost = simple and alone or leave
-
-for _, module in ipairs(modules) do
+function follow_module(module)
+  local begins    = not simple and enters or nil
+  local outermost = simple and alone or leave
   local function allocator(name, handler) probe(module .. ":" .. name, begins, handler) end
 
   allocator("malloc", allocates(first, outermost))
@@ -308,6 +308,9 @@ for _, module in ipairs(modules) do
     probe(module .. ":" .. name, releases(simple and alone or enter, own), not simple and leaves or nil)
   end
 end
+
+for _, module in ipairs(modules) do follow_module(module) end
+simple = false
 
 -- The report ----------------------------------------------------------------------------------------------------------
 

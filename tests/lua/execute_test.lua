@@ -100,5 +100,16 @@ run = target.shell(PREPARE .. ([[
 is_seen(run, "0", "what is over by then is not counted")
 like(run.err, "not everything was seen:\n  %d+ × uprobe libc:malloc: processes that had exited before their libc could be probed\n", "which is told")
 
+-- mallocleak.lua: an allocator that only the program has.
+run = waited("./uplua scripts/mallocleak.lua --top 0", "env LD_PRELOAD=build/targets/libshim.so build/targets/nested wait", 1, "allocations")
+local bytes, blocks = 0, 0
+for b, n, stack in run.out:gmatch "%f[^\n]   ([%d,]+) bytes in (%d+) blocks[^\n]*\n(.-\n)\n" do
+  if stack:find "leak_nested" then bytes, blocks = bytes + b:gsub(",", ""), blocks + n end
+end
+is(bytes .. " " .. blocks, "23000 23", "mallocleak: the blocks of an allocator that the new program brings along")
+like(run.err, "process %d+ has loaded %S+/libshim.so, which defines malloc: probed from now on, %S+ ?[mu]?s later\n", "which is told")
+run = target.uplua "mallocleak.lua --top 0 -- env X=1 build/targets/leak"
+is(run.err:match "[^\n]*has loaded[^\n]*" or run.err:match "[^\n]*could be probed", nil, "where there is none, nothing is told")
+
 target.done()
 tap.done_testing()
