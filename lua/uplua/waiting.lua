@@ -17,6 +17,7 @@ local ANY = "*" -- the name of every file (src/probe/arrival.h)
 local arrivals    -- the records
 local unavailable -- why there are none
 local records_lost, lost_before = 0, 0
+local mapped = {} -- names of files that the target has mapped
 local entries = {}
 
 -- What ENTRY is to declare of SPEC in process PID; nil where that has been done; nil and why there is nothing. PID nil: in the target's file FILE.
@@ -100,8 +101,10 @@ end
 
 local function update()
   for _, one in ipairs(arrivals:take()) do
+    local traced = who.traces(one.pid)
+    mapped[one.name] = mapped[one.name] or traced
     for _, entry in ipairs(entries) do
-      if entry.name == one.name and not entry.known[one.file] and who.traces(one.pid) then
+      if entry.name == one.name and not entry.known[one.file] and traced then
         local take = entry.later and offer or attach
         take(entry, one)
       end
@@ -188,6 +191,9 @@ function waiting.last()
   update()
   records_lost = arrivals:lost() - lost_before
 end
+
+-- True if a command has mapped a file of NAME by its end, or that cannot be known.
+function waiting.may_have_mapped(name) return not arrivals or records_lost > 0 or mapped[name] end
 
 local function target_name()
   local pids = core.target.pids()

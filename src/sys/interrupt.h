@@ -16,7 +16,7 @@
 
 /*
  * Installs the handlers. BUSY is called from a signal handler when nobody has taken a signal for two seconds in which the process
- * computed, or for four: it may do what is async-signal-safe, and set a Lua hook. Signals that were ignored at the start (nohup) stay ignored, but for SIGPIPE.
+ * computed, or for ten: it may do what is async-signal-safe, and set a Lua hook. Signals that were ignored at the start (nohup) stay ignored, but for SIGPIPE.
  */
 int interrupt_open(void (*busy)(void), struct error *err);
 

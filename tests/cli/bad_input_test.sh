@@ -220,15 +220,15 @@ umount -l "$D/root" 2>/dev/null
 
 # --- processes that end ---
 
-target "$targets/ticker" ticker 23
+target "$targets/ticker" ticker 23 told
 first=$target
-target "$targets/ticker" ticker 101
+target "$targets/ticker" ticker 101 told
 run timeout 20 "$uplua" -e 'n = count() uprobe("libc:usleep", function(e) n[e.pid]:inc() end)
 after(0, function() os.execute("kill -USR1 '"$first $target"'") end)
 at_exit(function() local k = 0 for _ in n:pairs() do k = k + 1 end print("of", k) end)' -- "$first" "$target"
 is "$status $err" '0 ' 'two processes that exit: no error'
 like "$out" 'of?2*' 'and the report of both'
-target "$targets/ticker" ticker 101
+target "$targets/ticker" ticker 101 told
 start "$uplua" "$mallocleak" -- "$target"
 until grep -q tracing "$D/err"; do kill -0 "$pid" || break; sleep 0.02; done
 kill -USR1 "$target"

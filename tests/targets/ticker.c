@@ -1,7 +1,7 @@
 /*
  * Calls the local function step() every 5 ms, which allocates 1,000 bytes that are never freed, until it is killed.
  *
- *   ticker [NAME [TIMES]]      calls itself NAME, as threads do; ends TIMES calls after a SIGUSR1
+ *   ticker [NAME [TIMES [told]]]     calls itself NAME, as threads do; ends after TIMES calls, of those behind a SIGUSR1 if it is to be told
  *
  * Prints "ready PID ADDRESS" first, ADDRESS being step's.
  */
@@ -22,7 +22,7 @@ static NOINLINE void *step(void)
     return block;
 }
 
-static volatile sig_atomic_t is_ending;
+static volatile sig_atomic_t is_ending = 1;
 
 static void on_signal(int signal)
 {
@@ -34,8 +34,10 @@ int main(int argc, char **argv)
 {
     long times = argc > 2 ? atol(argv[2]) : -1;
 
-    if (argc > 2)
+    if (argc > 3) {
+        is_ending = 0;
         signal(SIGUSR1, on_signal);
+    }
     if (argc > 1)
         prctl(PR_SET_NAME, argv[1]);
     printf("ready %d %ju\n", (int)getpid(), (uintmax_t)(uintptr_t)step);
