@@ -8,7 +8,7 @@ usdt: which probes did a program's authors put into it, and what do they tell?
   -w, --where EXPR       only hits for which EXPR, a Lua expression of the event e, is true: 'e.arg0 > 4096'
   -s, --stack            trace: with the program's stack
 
-A spec is BINARY:PROVIDER:NAME, or PROVIDER:NAME of any of the target's libraries; both may be patterns.
+A spec is what list prints, or BINARY:PROVIDER:NAME, or PROVIDER:NAME of any of the target's libraries; both may be patterns.
 
   $ uplua usdt.lua list ./app
   $ uplua usdt.lua trace './app:shop:*' -- ./app
@@ -24,11 +24,12 @@ local options = up.args {
 }
 local action, what = options[1], options[2]
 if not what or options[3] then up.wrong "list PID or FILE, trace SPEC or count SPEC is expected" end
+local spec = "usdt:" .. what:gsub("^usdt:", "")
 
 local actions = {}
 
 function actions.list()
-  for _, entry in ipairs(up.list("usdt:" .. what, true)) do
+  for _, entry in ipairs(up.list(spec, true)) do
     up.printf("%s\n", entry.probe)
     for _, place in ipairs(entry.places) do
       local words = {}
@@ -41,7 +42,7 @@ function actions.list()
 end
 
 function actions.trace()
-  trace.each("usdt:" .. what, { where = options.where, stack = options.stack }, function(event)
+  trace.each(spec, { where = options.where, stack = options.stack }, function(event)
     up.printf("%s  %-15s %7d  %s\n", up.clock(event.time), up.escape(event.comm), event.tid, event.call)
     if event.stack then up.printf("%s\n", event.stack) end
   end)
@@ -49,7 +50,7 @@ end
 
 function actions.count()
   local hits, where = up.count(), up.expression(options.where or "true", "--where", "condition")
-  up.probe("usdt:" .. what, function(e)
+  up.probe(spec, function(e)
     if where(e) then hits[e.func]:inc() end
   end)
   up.at_exit(function()

@@ -41,10 +41,8 @@ local function parse_usdt(rest)
   return binary, provider ~= "" and provider or "*", name ~= "" and name or "*"
 end
 
--- Probes with their places, those together that are of one name.
-local function list_usdt(rest)
-  local probes = core.usdt.list(parse_usdt(rest))
-  if #probes == 0 then error(("usdt%s: there are no such USDT probes"):format(rest == "" and "" or ":" .. rest), 0) end
+-- Entries of PROBES with their places, those together that are of one name.
+local function usdt_entries(probes)
   local entries, known = {}, {}
   for _, probe in ipairs(probes) do
     local spec = ("usdt:%s:%s:%s"):format(probe.module, probe.provider, probe.name)
@@ -60,6 +58,12 @@ local function list_usdt(rest)
     table.insert(entry.places, { count = #probe.sites:list(), semaphore = probe.semaphore, arguments = arguments, problem = probe.problem })
   end
   return entries
+end
+
+local function list_usdt(rest)
+  local probes = core.usdt.list(parse_usdt(rest))
+  if #probes == 0 then error(("usdt%s: there are no such USDT probes"):format(rest == "" and "" or ":" .. rest), 0) end
+  return usdt_entries(probes)
 end
 
 -- uprobe:BINARY:FUNCTION, as in a probe's spec: what of it can be probed, where each probe would stand, and what is left out
@@ -173,6 +177,13 @@ function list.list(what, details)
   if ok then return result end
   if cli.is_usage(result) then error(result, 0) end
   failure.mistake(tostring(result))
+end
+
+-- The entries of the USDT probes that SPEC names as up.usdt understands it, which knows PROVIDER:NAME of the target's modules; nil where the target
+-- has not loaded the library. Raises what is wrong.
+function list.usdt(spec)
+  local probes = core.usdt.find(spec)
+  return probes and usdt_entries(probes)
 end
 
 -- Prints them, one spec a line; VERBOSE: with what is known of each; JSON: an array of all entries.

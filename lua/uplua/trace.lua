@@ -143,6 +143,15 @@ local function kernel_parts(spec, kind, rest)
              show = show_of_result(result) } }
 end
 
+-- The same of the USDT probes that REST names.
+local function usdt_parts(spec, rest)
+  local ok, entries = pcall(list.usdt, rest)
+  if not ok or not entries then return { { probe = spec, fields = {} } } end -- the probe tells why, or waits for the library
+  local parts = {}
+  for i, entry in ipairs(entries) do parts[i] = { probe = entry.probe, fields = usdt_fields(entry.places) } end
+  return parts
+end
+
 -- What SPEC stands for, each with its fields: { probe, fields }.
 local function parts_of(spec, returns)
   local kind, rest = spec:match "^(%a+):(.*)$"
@@ -153,10 +162,10 @@ local function parts_of(spec, returns)
     return kernel_parts(spec, kind, rest)
   end
   if kind ~= "syscall" and kind ~= "tracepoint" and kind ~= "usdt" then return function_parts(spec, spec, returns) end
+  if kind == "usdt" then return usdt_parts(spec, rest) end
   local parts = {}
   for i, entry in ipairs(list.list(spec, true)) do
-    local fields = entry.places and usdt_fields(entry.places) or named_fields(entry.arguments, kind == "syscall", returns)
-    parts[i] = { probe = entry.probe, syscall = kind == "syscall", fields = fields }
+    parts[i] = { probe = entry.probe, syscall = kind == "syscall", fields = named_fields(entry.arguments, kind == "syscall", returns) }
   end
   return parts
 end

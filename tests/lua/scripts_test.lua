@@ -113,7 +113,12 @@ like(out, "  cat +%d+ +ENOENT +%S+ %Ss  /nope\n", "what is not there")
 ok(not out:find "ld.so.cache", "and nothing else")
 out = on_shop("usdt", "count " .. SHOP .. ":shop:sold -w 'e.arg2 > 0'")
 is(out, "Probe      Hits\nshop:sold    86\n", "USDT probes counted")
-is(lines(on_shop("usdt", "trace " .. SHOP .. ":shop:*")), 86, "traced")
+for _, spec in ipairs { SHOP .. ":shop:*", "shop:sold", "usdt:" .. SHOP .. ":shop:sold" } do -- PROVIDER:NAME of the target's; what list prints
+  out = on_shop("usdt", ("trace '%s'"):format(spec))
+  is(lines(out), 86, "traced")
+  is(select(2, out:gsub("  shop:sold%(arg0=%-?%d+, arg1=%d+, arg2=%d+%)\n", "")), 86, "with their arguments")
+  is(on_shop("usdt", ("count '%s'"):format(spec)), "Probe      Hits\nshop:sold    86\n", "counted")
+end
 like(target.uplua("scripts/usdt.lua list " .. SHOP).out, "^usdt:/%S+/shop:shop:sold\n    1 × arg0 i64, arg1 u64, arg2 i32\n$", "and listed")
 
 -- offcputime, runqlat: a thread that sleeps as long as it says, and two that share a CPU
@@ -205,6 +210,7 @@ wrong("funccount.lua redis-server", 1, "^uplua: 'redis%-server' names no probe: 
 wrong("stat.lua page-faults", 1, "^uplua: 'page%-faults' names no probe: .*; an event to count is perf:page%-faults, for stat.lua\n$")
 wrong("profile.lua --hertz 0", 2, "^profile.lua: option '%-%-hertz': 0 is below the least, 1; see")
 wrong("usdt.lua draw x", 2, "^usdt.lua: 'draw': there is list, trace and count; see")
+wrong("usdt.lua trace shop:slod -- " .. SHOP, 1, "^uplua: usdt shop:slod: no such USDT probe in the target's modules; did you mean sold%?\n$")
 wrong("usdt.lua list /bin/sh", 1, "^uplua: usdt:/bin/sh: there are no such USDT probes\n$")
 run = target.shell([[./uplua scripts/trace.lua ]] .. SHOP .. [[:deliver -- ]] .. SHOP .. [[ 2>"$D/err" | head -n 3 >"$D/out"]])
 is(run.err, "", "| head")
