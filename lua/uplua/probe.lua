@@ -97,6 +97,9 @@ function probe.expression(source, what, meant, at_return)
     local _, message = loadstring("return " .. source, name)
     failure.mistake((message:gsub(":%d+: ", ": ", 1)))
   end
+  if not loadstring(("return (%s\n)"):format(source)) then -- nothing at all, or a list
+    failure.mistake(("%s: one expression is expected, such as e.arg0, or { e.comm, e.arg0 } for several values"):format(name:sub(2)))
+  end
   failure.expression(name:sub(2), at_return)
   local chunk = assert(loadstring(MEANT[meant or "value"]:format(source), name))
   local up = require "uplua"

@@ -184,6 +184,10 @@ end
 wrong("argdist.lua libc:malloc --key 'e.arg0 /' -- true", 1, "^uplua: %-%-key 'e.arg0 /': unexpected symbol near '<eof>'\n$")
 wrong("argdist.lua libc:malloc --key 'e.argo' -- true", 1, "^uplua: %-%-key 'e.argo': the event of a uprobe has no field 'argo'; ")
 wrong("argdist.lua libc:malloc --key 'e.arg0) or (e.arg1' -- true", 1, "^uplua: %-%-key 'e.arg0%) or %(e.arg1': '<eof>' expected near '%)'\n$")
+for _, given in ipairs { "--key ''", "--value ''", "--where ' '", "--where '-- none'", "--key 'e.pid, e.tid'", "--value 'e.arg0, 1'" } do
+  local option, expression = given:match "^%-%-(%a+) (.*)$"
+  wrong("argdist.lua libc:malloc " .. given .. " -- true", 1, ("^uplua: %%-%%-%s %s: one expression is expected, such as "):format(option, (expression:gsub("%-", "%%-"))))
+end
 wrong([[argdist.lua libc:malloc --key '{ a = "it is no b", c = d }' -- true]], 1, "^uplua: %-%-key '[^\n]*': there is no 'd' here; ")
 wrong("argdist.lua libc:malloc libc:free -- true", 2, "^argdist.lua: one spec is expected, such as libc:malloc, not 2; see")
 wrong("argdist.lua libc:malloc --key -- true", 2, "^argdist.lua: option '%-%-key' needs a value: %-%-key EXPR; see")
