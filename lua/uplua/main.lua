@@ -137,11 +137,12 @@ local function report()
   io.stdout:flush()
 end
 
--- Compiles and attaches what the chunk declared, then lets the command begin.
+-- Compiles and attaches what the chunk declared, hands out what it printed, for whoever waits for that, then lets the command begin.
 local function commit()
   local setup = loaded "setup"
+  if setup then setup.commit() end
+  loop.flush()
   if setup then
-    setup.commit()
     setup.release()
   else
     target.release()

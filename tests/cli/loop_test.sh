@@ -45,7 +45,7 @@ is "$out" '2	a	b c' 'a script gets its arguments as ... too'
 
 # --- stopping ---
 
-start "$uplua" -e 'print "up" io.stdout:flush() every(9, print) at_exit(function() print "report" end)'
+start "$uplua" -e 'print "up" every(9, print) at_exit(function() print "report" end)'
 until_output up
 kill -INT "$pid"
 finish
