@@ -134,7 +134,7 @@ static void unanswered_waiting(void)
 static void unanswered_term(void)
 {
     raise(SIGTERM);
-    pause_ms(8000);
+    pause_ms(20000);
     _exit(97);
 }
 
