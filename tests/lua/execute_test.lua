@@ -9,8 +9,8 @@ local CALLS = 101
 local PREPARE = [[
   trap 'rm -rf "$D/files"' EXIT
   mkdir -p "$D/files/lib" "$D/files/bin" "$D/files/jail/bin"
-  libraries=$(ldd build/targets/allocs | grep -o '/[^ ]*')
-  libc=$(printf '%s\n' $libraries | grep '/libc\.')
+  libraries=$(LD_TRACE_LOADED_OBJECTS=1 build/targets/allocs | grep -o '/[^ ]*')
+  libc=$(printf '%s\n' $libraries | grep '/libc\.') || exit 96
   cp -L $libc "$D/files/lib/"
   cp build/targets/allocs build/targets/usdt "$D/files/bin/"
   cp build/targets/allocs "$D/files/jail/bin/"
