@@ -12,7 +12,7 @@ local LONG = os.getenv "UPLUA_LONG"
 -- Each script with its arguments; what it prints whatever happens; and on a process that reads and writes all the time, in a second or two.
 local SCRIPTS = {
   { "funccount", "libc:read libc:write", "Function +Calls\n", "\nwrite +%d" },
-  { "stackcount", "libc:write", " hits in [%d,]+ stacks", "write%+0x" },
+  { "stackcount", "libc:write", " hits? in [%d,]+ stacks?", "write%+0x" },
   { "argdist", "libc:write -k e.arg2", "e.arg2 +Hits\n", "\n%d+ +%d" },
   { "funclatency", "libc:write", "Function +Calls +p50", "\nwrite +%d" },
   { "funcslower", "--min 0 libc:write", "Time +Process +TID +Took +Call\n", "write%(" },

@@ -126,7 +126,7 @@ if neighbour.tracefs() then
   local times, sum, comm = 0, 0, nil
   local UNITS = { ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
   for line in out:gmatch "[^\n]+" do
-    local value, unit, n = line:match "^ +([%d.]+) (%l+)  ([%d,]+) times$"
+    local value, unit, n = line:match "^ +([%d.]+) (%l+)  ([%d,]+) times?$"
     if value and comm == "perl" then times, sum = times + tonumber((n:gsub(",", ""))), sum + value * UNITS[unit] end
     comm = line:match "^ +(%S+)$"
   end
