@@ -34,8 +34,10 @@ static __always_inline int is_area(const struct area_search *search, __u64 area)
            kernel_word(area + kernel->area_end) > search->address;
 }
 
-/* One step: to the node's next slot, or down from the one that has the address; from what is no area, as the tree was
- * changed, to the root. */
+/*
+ * One step: to the node's next slot, or down from the one that has the address; from what is no area, as the tree was
+ * changed, to the root.
+ */
 static long search_area(__u32 step __attribute__((unused)), struct area_search *search)
 {
     enum { TYPE_SHIFT = 3, TYPE_MASK = 15, LEAF = 1, WITH_GAPS = 3, NODE_MASK = 255 }; /* enum maple_type */
@@ -60,8 +62,7 @@ static long search_area(__u32 step __attribute__((unused)), struct area_search *
     return nothing || search->area;
 }
 
-/* Finds the struct vm_area_struct that has ADDRESS in SPACE, a struct mm_struct; 0: nothing is mapped there. Takes 500
- * ns. */
+/* Finds the struct vm_area_struct that has ADDRESS in SPACE, a struct mm_struct; 0: nothing is mapped there. */
 static __always_inline __u64 find_area(struct unwind_kernel *kernel, __u64 space, __u64 address)
 {
     enum { STEPS = 2048 }; /* 16 slots of 5 nodes, many times over */

@@ -227,7 +227,7 @@ struct place {
 
 /*
  * Finds PLACE of the code at ADDRESS in a mapping that nobody has reported yet: in a process that has just begun, or a
- * library that has just been loaded. Its file may be known. Takes 1 µs the first time. False where it is not.
+ * library that has just been loaded. Its file may be known. False where it is not.
  */
 static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel, struct place *place)
 {

@@ -116,8 +116,8 @@ struct unwind_inode {
 };
 
 /*
- * What the kernel's half found out itself about a process, for as long as the user's half does not know it: kept, since it takes longer than a
- * rule does.
+ * What the kernel's half found out itself about a process, for as long as the user's half does not know it: kept,
+ * since the way down the kernel's tree of areas takes longer than all the rest of finding a rule.
  */
 #define UNWIND_RANGES 16
 

@@ -19,8 +19,8 @@ static const int64_t same_request_ns = 100 * 1000 * 1000;
 
 /*
  * Ticks of half a second since an unanswered signal. A callback that reports a million entries may well take one, and is let finish; so is one
- * that has had no two seconds of a CPU for itself yet, where others leave it none; one that has had none for ten waits for something. The hint
- * comes where breaking it did not help.
+ * that has had no two seconds of a CPU for itself yet, where others leave it none; one that has not had them in ten waits for something. The
+ * hint and the end are counted from the break, and come where it did not help.
  */
 enum { TICK_US = 500 * 1000, TICKS_TO_BREAK = 4, TICKS_TO_BREAK_IDLE = 20, TICKS_TO_HINT = 2, TICKS_TO_END = 6 };
 static const int64_t busy_ns = INT64_C(1800) * 1000 * 1000; /* nearly all of two seconds */
