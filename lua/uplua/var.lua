@@ -93,6 +93,7 @@ function methods:bind(description)
     error(("%s: cannot map its value: %s"):format(called(self), map.reason(-ffi.errno())), 0)
   end
   local value = s.value
+  if s.is_open then s.codec = layout.compile(description.value) end
   s.map, s.fd, s.word = m, description.fd, ffi.cast("uint8_t *", first)
   set(self, s, value, 2)
 end
@@ -108,6 +109,7 @@ local ZERO = { string = "", bool = false }
 return {
   -- var([initial [, type]]): 0, false or "" where there is no initial value.
   var = function(initial, of)
+    local is_open = of == nil and (initial == nil or type(initial) == "number") -- unsigned where handlers set it to addresses alone
     local value = layout_of(initial == nil and 0 or initial)
     if of ~= nil then
       local why
@@ -119,11 +121,11 @@ return {
     if not value then error(("var: it holds a number, a boolean or a string, not a %s"):format(type(initial)), 2) end
     if initial == nil then initial = 0 end
     local size = math.max(8, value.size)
-    local s = { codec = layout.compile(value), is_text = value.kind == "string", value = initial, bytes = ffi.new("uint8_t[?]", size),
+    local s = { codec = layout.compile(value), is_text = value.kind == "string", is_open = is_open, value = initial, bytes = ffi.new("uint8_t[?]", size),
                 addend = ffi.new "uint64_t[1]" }
     s.number, s.addend_bytes = ffi.cast("uint64_t *", s.bytes), ffi.cast("uint8_t *", s.addend)
     local why = size > MOST and ("a string has up to %d bytes"):format(MOST - 1) or s.codec.encode(s.bytes, initial)
     if why then error("var: " .. why, 2) end
-    return object.new("var", { initial = initial, value = value }, metatable, s)
+    return object.new("var", { initial = initial, value = not is_open and value or nil }, metatable, s)
   end,
 }

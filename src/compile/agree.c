@@ -99,6 +99,8 @@ static bool agree(struct compiler *compiler, const struct position *at, struct s
         *slot = before.type;
         fail_object(compiler, at, object, what, from, before);
     }
+    if (before.loaded)
+        slot->sign = before.type.sign;
     if (!*slot_at)
         *slot_at = at;
     return changed;

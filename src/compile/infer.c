@@ -54,7 +54,7 @@ static void join_key(struct inference *inference, const struct value *user, stru
     struct shared *object = inference->compiler->objects[user->object];
     struct type type = stored(inference, user, key, "as a key");
     if (type.kind == TYPE_POINTER) /* its address, so that up.u64(p) is the same key */
-        type = (struct type){ .kind = TYPE_I64, .optional = type.optional };
+        type = (struct type){ .kind = TYPE_I64, .sign = type.sign, .optional = type.optional };
     if (inference->final && (type.kind == TYPE_NIL || type.kind == TYPE_NONE))
         compile_fail(inference->compiler, user->position, "the key of '%s' is always nil here", held_name(object));
     if (!object->keyed && object->fd >= 0)

@@ -59,6 +59,8 @@ bool record_join_field(struct arena *arena, struct record *record, const char *n
         from.bits = before.declared ? from.bits : 0;
     if (!type_join(arena, &joined, from, changed) || (record->frozen && type_is_wider(joined, before)))
         return false;
+    if (record->frozen)
+        joined.sign = before.sign;
     record_field(record, name, index)->type = joined; /* unifying may have moved the fields */
     return true;
 }
@@ -229,6 +231,7 @@ bool type_join(struct arena *arena, struct type *into, struct type from, bool *c
             joined = (struct type){ .kind = TYPE_I64, .optional = joined.optional };
         else if (from.kind != into->kind && !(from.kind == TYPE_NUM && type_is_number(*into)))
             return false;
+        joined.sign = into->sign > from.sign ? into->sign : from.sign;
         if (type_is_number(*into) && type_is_number(from))
             joined.bits = join_bits(into->bits, from.bits);
         if (from.kind == TYPE_STRING && from.capacity > into->capacity)
@@ -245,6 +248,10 @@ bool type_join(struct arena *arena, struct type *into, struct type from, bool *c
 
 struct type type_stored(struct type type)
 {
+    if (type.kind == TYPE_U64 || type.kind == TYPE_POINTER)
+        type.sign = SIGN_UNSIGNED;
+    else
+        type.sign = type_is_number(type) && type.bits <= 0 ? SIGN_SIGNED : SIGN_OPEN;
     if (type_is_number(type))
         type.kind = TYPE_I64;
     return type;
@@ -255,6 +262,7 @@ struct type type_read(struct type type)
     if (!type.declared)
         type.bits = 0; /* others may store other numbers there */
     type.declared = false;
+    type.sign = SIGN_OPEN;
     return type;
 }
 

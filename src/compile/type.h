@@ -31,8 +31,16 @@ enum {
     MAX_RECORD = 16 * 1024, /* bytes of all that a handler makes at one time: what offsets of instructions can reach, halved */
 };
 
+/* What the numbers in a place of memory have been until now: the script reads unsigned ones as u64. */
+enum sign {
+    SIGN_OPEN, /* not negative, in less than 64 bits: literals, an unsigned int */
+    SIGN_UNSIGNED, /* addresses and other unsigned 64-bit integers among them */
+    SIGN_SIGNED, /* integers among them that may be negative */
+};
+
 struct type {
     enum type_kind kind;
+    enum sign sign;        /* of memory; handlers compute with what they read from there as signed, whatever it is */
     bool optional;         /* may be nil at run time */
     bool declared;         /* by the script, of what lies in memory: it takes its own bytes, and widens for nothing */
     int8_t bits;           /* numbers: every value fits into so many bits, negative if signed; 0: all 64 */
@@ -94,7 +102,7 @@ bool record_layout(struct record *record);
  * record would change.
  */
 bool type_join(struct arena *arena, struct type *into, struct type from, bool *changed);
-/* The type that memory (map values, keys, record fields) has for a value of type TYPE: integers are signed 64-bit. */
+/* The type that memory (map values, keys, record fields) has for a value of type TYPE: integers are 64-bit, and it has their sign. */
 struct type type_stored(struct type type);
 /* The fields of TYPE, where it is a record, were first seen AT. */
 void type_locate(struct type type, const struct position *at);

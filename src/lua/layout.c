@@ -35,7 +35,8 @@ void layout_push(lua_State *L, struct type type)
     luaL_checkstack(L, 8, "layout");
     lua_createtable(L, 0, 4); /* layout */
     bool scalar = type_is_number(type) || type.kind == TYPE_BOOLEAN;
-    lua_pushstring(L, type.declared && scalar ? type_declared_name(type) : kinds[type.kind]);
+    const char *kind = type.kind == TYPE_I64 && type.sign == SIGN_UNSIGNED ? "u64" : kinds[type.kind];
+    lua_pushstring(L, type.declared && scalar ? type_declared_name(type) : kind);
     lua_setfield(L, -2, "kind");
     set_integer(L, "size", (int)type_size(type));
     if (type.kind != TYPE_RECORD)
@@ -71,13 +72,25 @@ static struct type record_of_table(lua_State *L, int index, struct arena *arena)
     return type;
 }
 
+/* The sign of the int64_t or uint64_t at INDEX, which only its text tells: "-1LL", "1ULL". */
+static enum sign sign_of_cdata(lua_State *L, int index)
+{
+    if (!luaL_callmeta(L, index, "__tostring"))
+        return SIGN_SIGNED;
+    const char *text = lua_tostring(L, -1); /* text */
+    enum sign sign = strstr(text, "ULL") ? SIGN_UNSIGNED : *text == '-' ? SIGN_SIGNED : SIGN_OPEN;
+    lua_pop(L, 1);
+    return sign;
+}
+
 struct type layout_type_of(lua_State *L, int index, struct arena *arena)
 {
     enum { CDATA = 10 }; /* LuaJIT's lua_type of int64_t and uint64_t boxes */
     switch (lua_type(L, index)) {
     case LUA_TNUMBER:
+        return (struct type){ .kind = TYPE_I64, .sign = lua_tonumber(L, index) < 0 ? SIGN_SIGNED : SIGN_OPEN };
     case CDATA:
-        return (struct type){ .kind = TYPE_I64 };
+        return (struct type){ .kind = TYPE_I64, .sign = sign_of_cdata(L, index) };
     case LUA_TBOOLEAN:
         return (struct type){ .kind = TYPE_BOOLEAN };
     case LUA_TSTRING:

@@ -95,7 +95,7 @@ local cases = {
   { [[r:emit(constants)]], "a ring takes records: r:emit { name = value }, not a table of the script" },
   { [[r:emit(nil)]], "emits a value that is always nil" },
   { [[r:each(print)]], "a handler can only :emit { … } into a ring" },
-  { [[v:set("x")]], "the var 'v' was made for i64, and is set to a string here" },
+  { [[v:set("x")]], "the var 'v' was made for an integer, and is set to a string here" },
   { [[v:clear()]], "a handler can only :get(), :set(x) and :add(n) a var" },
   { [[m:set(1, 1)]], "'m:set' is for the script side: in a handler write m[key], m[key] = value or m[key] = nil" },
   { [[n:add("x")]], ":add(value) takes an integer, not a string" },

@@ -122,7 +122,7 @@ is(n.rounds, 3, "when it should")
 is(#setup.ledger(), 0, "nothing is lost")
 setup.discard()
 for _, case in ipairs {
-  { function(e) wide:set(e.comm) end, "the var 'wide' was made for i64, and is set to a string here" },
+  { function(e) wide:set(e.comm) end, "the var 'wide' was made for an integer, and is set to a string here" },
   { function(e) on:set(1) end, "the var 'on' was made for bool, and is set to an integer here" },
   { function(e) i8:set(e.arg0) end, "the var 'i8' was made for i8, and is set to an integer here: say up.i8%(x%) to cut it" },
   { function(e) who:set(5) end, "the var 'who' was made for a string, and is set to an integer here" },
