@@ -20,7 +20,7 @@ local home = {
   site = "setup", defines = "setup", modules_defining = "setup",
 
   -- addresses and names
-  symbol = "frame", source = "frame", kernel_symbol = "frame", address = "frame",
+  symbol = "frame", source = "frame", address = "frame",
 
   -- operations of handlers
   i8 = "builtin", i16 = "builtin", i32 = "builtin", i64 = "builtin",

@@ -135,39 +135,38 @@ function frame.last_with_lines(pid, raw)
   return functions
 end
 
+-- A negative number is an address of the kernel's in a signed integer, as e.arg0 of a kprobe is one.
 local function resolve_one(what, pid, address)
   if type(address) ~= "number" and not (ffi.istype("uint64_t", address) or ffi.istype("int64_t", address)) then
     error(("%s: an address is a number, not a %s"):format(what, type(address)), 3)
   end
-  if type(address) == "number" and not (address >= 0 and address < 2 ^ 64) then
-    error(("%s: %s is no address"):format(what, tostring(address)), 3)
+  if type(address) == "number" then
+    if not (address >= -2 ^ 53 and address < 2 ^ 64) or address % 1 ~= 0 then
+      error(("%s: %s is no address"):format(what, tostring(address)), 3)
+    end
+    if address < 0 then address = ffi.cast("int64_t", address) end
   end
   local raw = word.bytes(address)
   return frame.resolve(pid, raw), raw
 end
 
-local function check_pid(what, pid)
-  if type(pid) ~= "number" or pid % 1 ~= 0 or pid < 1 or pid >= 2 ^ 31 then
+local function check_pid(what, pid, lowest)
+  if type(pid) ~= "number" or pid % 1 ~= 0 or pid < lowest or pid >= 2 ^ 31 then
     error(("%s: '%s' is no process"):format(what, tostring(pid)), 3)
   end
   return pid
 end
 
--- up.symbol(pid, address): the frame of ADDRESS in process PID.
+-- up.symbol(pid, address): the frame of ADDRESS in process PID, or in the kernel, which is the same in all of them; 0 is the idle thread, which
+-- has nothing else. Raises what is no process or no address.
 function frame.symbol(pid, address)
-  return resolve_one("symbol", check_pid("symbol", pid), address)[1]
+  return resolve_one("symbol", check_pid("symbol", pid, 0), address)[1]
 end
 
 -- up.source(pid, address): the frames of ADDRESS with file and line, the innermost inlined function first.
 function frame.source(pid, address)
-  local list, raw = resolve_one("source", check_pid("source", pid), address)
+  local list, raw = resolve_one("source", check_pid("source", pid, 0), address)
   return frame.with_lines(list, pid, raw)
-end
-
--- up.kernel_symbol(address): the frame of an address of the kernel. As a signed number, which it is as a key of a map, it is negative.
-function frame.kernel_symbol(address)
-  if type(address) == "number" and address < 0 and address >= -2 ^ 53 then address = ffi.cast("int64_t", address) end
-  return resolve_one("kernel_symbol", 0, address)[1]
 end
 
 -- up.address(spec [, pid]): where the function "libc:malloc" is in process PID, else in the run's target. nil and the reason where
@@ -178,7 +177,7 @@ function frame.address(spec, pid)
   end
   pid = pid or core.target.pids()[1]
   if not pid then error("address: there is no target; name the process, as in up.address(\"libc:malloc\", 4242)", 2) end
-  local ok, address = pcall(core.probe.address, spec, check_pid("address", pid))
+  local ok, address = pcall(core.probe.address, spec, check_pid("address", pid, 1))
   if not ok then return nil, address end
   return address
 end

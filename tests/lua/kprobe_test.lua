@@ -165,7 +165,7 @@ local out = run([[
   end
   at_exit(function()
     for k, n in both:pairs() do print("stack", n, names(k[1]), names(k[2])) end
-    for ip, n in at:pairs() do print("at", n, kernel_symbol(ip)) end
+    for ip, n in at:pairs() do print("at", n, symbol(0, ip)) end
   end)]], "1 101")
 like(out, "stack\t101\t" .. machine.seeks .. " [^\t]*" .. machine.enters .. "[^\t]*\t%S*lseek%S* work ", "the kernel's stack, and the program's below it")
 like(out, "at\t202\t" .. machine.seeks, "e.ip is the function, at its entry and its return")
@@ -257,7 +257,7 @@ out = run([[
   n = count()
   kprobe("SEEKS*", function(e) if e.arg1 > 100000 then n[{ e.ip, e.func }]:inc() end end)
   kprobe("do_sys_open*", function(e) if i32(e.arg0) == -100 then n[{ e.ip, e.func }]:inc() end end)
-  at_exit(function() for k, c in n:pairs() do print(tostring(kernel_symbol(k[1])):match "^[%w_]+", k[2], c > 100) end end)]], "1 101")
+  at_exit(function() for k, c in n:pairs() do print(tostring(symbol(0, k[1])):match "^[%w_]+", k[2], c > 100) end end)]], "1 101")
 like(out, machine.seeks .. "\t" .. machine.seeks .. "\ttrue", "a pattern of one function")
 like(out, "do_sys_openat2\tdo_sys_open%*\ttrue", "a pattern of several")
 
@@ -265,7 +265,7 @@ like(out, "do_sys_openat2\tdo_sys_open%*\ttrue", "a pattern of several")
 local inside, no_start = 0, 0
 for _, offset in ipairs { 1, 2, unpack(machine.inside) } do
   local result = target.uplua(([[-e 'n = count() kprobe("%s+%d", function(e) n[e.ip]:inc() end)
-    at_exit(function() for ip, c in n:pairs() do print(kernel_symbol(ip), c > 100) end end)' -- ./build/targets/kernel_calls 1 101]]):format(machine.seeks, offset))
+    at_exit(function() for ip, c in n:pairs() do print(symbol(0, ip), c > 100) end end)' -- ./build/targets/kernel_calls 1 101]]):format(machine.seeks, offset))
   if result.out:find(("%s+%#x\ttrue"):format(machine.seeks, offset), 1, true) then inside = inside + 1 end
   if result.err:find(("kprobe %s+%d: cannot probe %s: %s"):format(machine.seeks, offset, machine.seeks, machine.elsewhere), 1, true) then
     no_start = no_start + 1

@@ -19,7 +19,7 @@ is(frame.kernel, nil, "which is not the kernel's")
 is(tostring(up.symbol(pid, ffi.cast("uint64_t", malloc))), "malloc+0x0", "a cdata is an address")
 is(tostring(up.symbol(pid, 0x123)), "[unknown] 0x123", "an address that is not mapped stays one")
 
-for _, wrong in ipairs { { pid, "x" }, { pid, -1 }, { pid, 2 ^ 64 }, { pid }, { "x", 1 }, { 0, 1 }, { 1.5, 1 } } do
+for _, wrong in ipairs { { pid, "x" }, { pid, 0.5 }, { pid, -2 ^ 54 }, { pid, 2 ^ 64 }, { pid }, { "x", 1 }, { -1, 1 }, { 1.5, 1 } } do
   local good, message = pcall(up.symbol, wrong[1], wrong[2])
   ok(not good and message:find "symbol: ", ("up.symbol(%s, %s) is refused"):format(tostring(wrong[1]), tostring(wrong[2])))
 end
@@ -40,7 +40,7 @@ for line in io.lines "/proc/kallsyms" do
   local digits, name, module = line:match "^(%x+) [Tt] (%S+)\t?(%S*)"
   if digits and digits:find "^ffff" and line_number % 997 == 0 and not module:find "bpf" then
     shown = true
-    local found = up.kernel_symbol(parse(digits))
+    local found = up.symbol(0, parse(digits))
     compared = compared + 1
     -- Several names may share the address: then another may have been chosen.
     local equal = found.offset == 0 and found.kernel and found.module == (module ~= "" and module or "[kernel]")
@@ -52,24 +52,28 @@ is(wrong, 0, "each is found where the kernel says it is")
 for line in io.lines "/proc/kallsyms" do
   local digits = line:match "^(ffff%x+) T vfs_read$"
   if digits then
-    local found = up.kernel_symbol(parse(digits) + 5)
-    is(tostring(found), "vfs_read+0x5", "up.kernel_symbol names an address inside a function")
+    local found = up.symbol(0, parse(digits) + 5)
+    is(tostring(found), "vfs_read+0x5", "up.symbol names an address inside a function")
     is(found.module, "[kernel]", "its module")
     is(tostring(up.symbol(pid, parse(digits) + 5)), "vfs_read+0x5", "the kernel is in every process")
+    local signed = ffi.cast("int64_t", parse(digits) + 5)
+    is(tostring(up.symbol(pid, signed)), "vfs_read+0x5", "… also for an address in a signed integer")
+    is(tostring(up.symbol(pid, tonumber(signed))), "vfs_read+0x5", "… or in a negative number")
+    is(up.source(pid, signed)[1].kernel, true, "up.source takes the kernel's half, too")
   end
 end
-is(tostring(up.kernel_symbol(0xffffffffffffff00ULL)), "[unknown] 0xffffffffffffff00", "far from all functions nothing is named")
+is(tostring(up.symbol(0, 0xffffffffffffff00ULL)), "[unknown] 0xffffffffffffff00", "far from all functions nothing is named")
 
 -- A BPF program that was loaded after the list was first read.
 if shown then
   local run = target.uplua [[--duration 20 -e '
-    kernel_symbol(0xffffffff81000000ULL)
+    symbol(0, 0xffffffff81000000ULL)
     n = count() uprobe("libc:malloc", function(e) n:inc() end)
     every(0.3, function()
       for line in io.lines "/proc/kallsyms" do
         local digits, name = line:match "^(ffff%x+) t (bpf_prog_%x+_handler_?%w*)%s+%[bpf%]$"
         if digits then
-          local f = kernel_symbol(tonumber(digits:sub(1, 8), 16) * 2ULL ^ 32 + tonumber(digits:sub(9), 16) + 1)
+          local f = symbol(0, tonumber(digits:sub(1, 8), 16) * 2ULL ^ 32 + tonumber(digits:sub(9), 16) + 1)
           if f.symbol == name and f.module == "[bpf]" and f.offset == 1 then print "named" exit() end
         end
       end
