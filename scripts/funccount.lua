@@ -33,8 +33,8 @@ local function by_process(e) calls[{ e.comm, e.pid, e.func }]:inc() end
 
 for _, spec in ipairs(options) do
   if spec == "syscall:*" then up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart" end
-  up.probe(spec, options.by_process and by_process or by_function)
 end
+up.probe(options, options.by_process and by_process or by_function)
 
 local counts = view.new {
   options.by_process and { "comm", "Process" },

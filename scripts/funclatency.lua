@@ -39,8 +39,8 @@ if options.by_process then function measure(e) took[{ e.func, e.comm, e.pid }]:a
 
 for _, spec in ipairs(options) do
   if spec == "syscall:*" then up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart" end
-  up.retprobe(spec, measure)
 end
+up.retprobe(options, measure)
 
 local latencies = view.new {
   { "func", "Function" },

@@ -43,7 +43,7 @@ if options.kernel then function stack_of(e) return e:kstack() end end
 local function count(e) hits[stack_of(e)]:inc() end
 if options.by_process then function count(e) hits[{ e.comm, e.pid, stack_of(e) }]:inc() end end
 
-for _, spec in ipairs(options) do up.probe(spec, count) end
+up.probe(options, count)
 
 local function process_of(key) return ("%s (pid %d)"):format(key[1], key[2]) end
 

@@ -43,7 +43,7 @@ if sum then
 end
 
 local probe = options["return"] and up.retprobe or up.probe
-for _, spec in ipairs(options) do probe(spec, count) end
+probe(options, count)
 
 local busiest = view.new {
   options.key and { "key", options.key } or { "comm", "Process" },

@@ -1,4 +1,5 @@
 -- Probes on functions of the kernel: up.kprobe, up.kretprobe, up.fentry and up.fexit.
+local claims  = require "uplua.claims"
 local core    = require "uplua.core"
 local loop    = require "uplua.loop"
 local options = require "uplua.options"
@@ -55,6 +56,9 @@ local function in_registers()
   return function(word) return offsets[word] end
 end
 
+-- What is hit where several kinds of probes stand at one function.
+local HITS = { kprobe = "kernel entry", fentry = "kernel entry", kretprobe = "kernel return", fexit = "kernel return" }
+
 local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
@@ -65,6 +69,7 @@ local function declare(kind, spec, given, handler)
   end
   local ok, functions = pcall(core.probe.resolve_kernel, spec)
   if not ok then error(kind .. " " .. functions, 3) end
+  if not claims.new(claims.taken()):sites(functions, HITS[kind]) then return end
   local list = functions:list()
   if kind == "kretprobe" and list[1].inside > 0 then error(("kretprobe %s: a return probe stands at a function, not inside of one"):format(spec), 3) end
   local sites = {}
@@ -106,10 +111,12 @@ local function declare_called(kind, spec, given, handler)
   local name = functions:list()[1]["function"]
   local parameters = core.kernel.parameters(name)
   if not parameters then error(("%s %s: the kernel's types do not have this function; use kprobe"):format(kind, spec), 3) end
+  local text = place_of(functions:list()[1])
+  if not claims.new(claims.taken()):sites(functions, HITS[kind]) then return end
   setup.declare {
     kind = kind, spec = spec, handler = handler, passed_over = true, arguments = arguments_of(parameters, in_words),
     result_bits = setup.result_bits(given.typed and core.kernel.result(name)),
-    sites = { { ["function"] = name, inside = 0, slid = 0, text = place_of(functions:list()[1]) } },
+    sites = { { ["function"] = name, inside = 0, slid = 0, text = text } },
     attach = function(probe, program, link)
       local attached, result = pcall(core.probe.attach_trampoline, program.fd, name)
       if not attached then error(("%s %s: %s"):format(probe.kind, probe.spec, result), 0) end

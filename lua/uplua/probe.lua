@@ -1,4 +1,5 @@
 -- Probes of any kind by one spec, and handlers' parts given as text: what scripts take from their users.
+local claims  = require "uplua.claims"
 local failure = require "uplua.failure"
 local text    = require "uplua.text"
 
@@ -35,10 +36,7 @@ end
 -- Constructors whose e.ret is a word, of which what the function returns may be a part.
 local TYPED = { uretprobe = true, kretprobe = true, fexit = true }
 
-local function declare(what, spec, returns, given, handler)
-  if type(spec) ~= "string" then
-    error(what .. ": the first argument is a kind of probe and what it stands on: \"uprobe:libc:malloc\", \"syscall:open*\"", 3)
-  end
+local function declare_one(spec, returns, given, handler)
   local kind, rest = parse(spec)
   if kind == "uprobe" and not spec:find "[:@]" then failure.mistake(no_probe(spec)) end
   local name = KINDS[kind][returns and 2 or 1]
@@ -52,11 +50,31 @@ local function declare(what, spec, returns, given, handler)
   -- Called by pcall, a constructor leaves its caller's line out of the message: the spec is not written there.
   local ok, message = pcall(require "uplua"[name], rest, given, handler)
   if not ok then failure.mistake(tostring(message)) end
-  return name
+end
+
+-- SPECS as lists are declared: what has all of a kind first, "syscall:*", which leaves nothing to other system calls.
+function probe.in_order(specs)
+  local first, rest = {}, {}
+  for _, spec in ipairs(specs) do table.insert(spec:find "^sys%a+:%*$" and first or rest, spec) end
+  for _, spec in ipairs(rest) do first[#first + 1] = spec end
+  return first
+end
+
+local function declare(what, spec, returns, given, handler)
+  local specs = type(spec) == "table" and spec or { spec }
+  for i = 1, math.max(#specs, 1) do
+    if type(specs[i]) ~= "string" then
+      error(what .. ": the first argument is a kind of probe and what it stands on: \"uprobe:libc:malloc\", \"syscall:open*\"; or a list of such", 3)
+    end
+  end
+  claims.share(function()
+    for _, one in ipairs(probe.in_order(specs)) do declare_one(one, returns, given, handler) end
+  end)
 end
 
 -- probe(spec, [options], handler): a probe of the kind that SPEC begins with, "uprobe:libc:malloc", "kprobe:vfs_read", "syscall:open*",
--- "tracepoint:sched:sched_switch", "usdt:./app:shop:sold" …, as --list prints them; without a kind a uprobe. Returns the kind. SPEC is
+-- "tracepoint:sched:sched_switch", "usdt:./app:shop:sold" …, as --list prints them; without a kind a uprobe. SPEC may be a list of such:
+-- a place that several of them name is probed once, and e.probe is the first of these. SPEC is
 -- meant to come from the script's user: what is wrong with it is raised without the script's line.
 function probe.probe(spec, ...) return declare("probe", spec, false, ...) end
 

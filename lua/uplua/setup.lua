@@ -4,6 +4,7 @@ local ffi     = require "ffi"
 local core    = require "uplua.core"
 local capture = require "uplua.capture"
 local changed = require "uplua.changed"
+local claims  = require "uplua.claims"
 local loop    = require "uplua.loop"
 local object  = require "uplua.object"
 local options = require "uplua.options"
@@ -100,7 +101,9 @@ function setup.result_bits(result)
   return of_word and result.bits or 0
 end
 
-local function declare_at(kind, name, handler, sites, typed)
+-- CLAIM: to the places of the list that they are of (uplua.claims).
+local function declare_at(kind, name, handler, sites, typed, claim)
+  if not claim:sites(sites, kind) then return end
   local list, skipped = sites:list()
   warn_skipped(kind, name, skipped)
   setup.warn_unwound(kind, name, list)
@@ -118,14 +121,15 @@ end
 local function needs_place(handler) return string.dump(handler):find("args", 1, true) ~= nil end
 
 -- Has SPEC probed, too, in files that the target maps later. SITES: where it is probed by now; nil and ABSENT, the reason: nowhere.
-local function wait_for(kind, spec, handler, resolve, sites, absent, typed)
+local function wait_for(kind, spec, handler, resolve, sites, absent, typed, taken)
+  local claim = claims.new(taken)
   waiting.add {
     kind = kind, spec = spec, absent = absent, files = sites and sites:files(),
     find = function(text, pid)
       local found, none = resolve({ text }, pid)
       return found, none or found:files()
     end,
-    declare = function(found) declare_at(kind, spec, handler, found, typed) end,
+    declare = function(found) declare_at(kind, spec, handler, found, typed, claim) end,
   }
   -- What is wrong with the handler is told now, and the types of what it shares with others are known.
   if absent and not needs_place(handler) then
@@ -134,33 +138,34 @@ local function wait_for(kind, spec, handler, resolve, sites, absent, typed)
 end
 
 -- Those of SPECS of libraries that the target has not loaded are waited for; the others are declared.
-local function declare_some(kind, specs, handler, resolve, typed)
+local function declare_some(kind, specs, handler, resolve, typed, taken)
   local there = {}
   for _, spec in ipairs(specs) do
     local sites, absent = resolve { spec }
     if sites then
       there[#there + 1] = spec
     elseif waiting.library(spec) then
-      wait_for(kind, spec, handler, resolve, nil, absent, typed)
+      wait_for(kind, spec, handler, resolve, nil, absent, typed, taken)
     else
       error(kind .. " " .. absent, 0)
     end
   end
-  if #there > 0 then declare_at(kind, table.concat(there, ", "), handler, (resolve(there)), typed) end
+  if #there > 0 then declare_at(kind, table.concat(there, ", "), handler, (resolve(there)), typed, claims.new(taken)) end
 end
 
 -- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come later waited for.
 local function declare_resolved(kind, specs, handler, resolve, typed)
   waiting.begin(specs)
   local sites, absent = resolve(specs)
+  local taken = claims.taken()
   if not sites then
-    if waiting.can() then return declare_some(kind, specs, handler, resolve, typed) end
+    if waiting.can() then return declare_some(kind, specs, handler, resolve, typed, taken) end
     error(kind .. " " .. absent, 0)
   end
   for _, spec in ipairs(waiting.can() and specs or {}) do
-    if waiting.name(spec) then wait_for(kind, spec, handler, resolve, sites, nil, typed) end
+    if waiting.name(spec) then wait_for(kind, spec, handler, resolve, sites, nil, typed, taken) end
   end
-  declare_at(kind, table.concat(specs, ", "), handler, sites, typed)
+  declare_at(kind, table.concat(specs, ", "), handler, sites, typed, claims.new(taken))
   unmapped.expect(kind, specs)
 end
 

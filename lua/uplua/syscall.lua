@@ -1,5 +1,6 @@
 -- System calls by name: where a thread enters the kernel, and where it leaves it.
 local ffi        = require "ffi"
+local claims     = require "uplua.claims"
 local core       = require "uplua.core"
 local setup      = require "uplua.setup"
 local tracepoint = require "uplua.tracepoint"
@@ -117,15 +118,17 @@ local function declare(kind, spec, given, handler)
     if type(name) ~= "string" then error(kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3) end
   end
   setup.check(kind, table.concat(list, ","), given, handler, 3)
+  local taken = claims.taken()
+  for _, name in ipairs(list) do -- first: it has all others
+    if name == "*" and claims.new(taken):call(kind, "*") then declare_any(kind, handler) end
+  end
   for _, name in ipairs(list) do
-    if name == "*" then
-      declare_any(kind, handler)
-    else
-      local ok, message = pcall(function()
-        for _, one in ipairs(matches(kind, name)) do declare_one(kind, one, handler) end
-      end)
-      if not ok then error(message, 3) end
-    end
+    local ok, message = pcall(function()
+      for _, one in ipairs(name == "*" and {} or matches(kind, name)) do
+        if claims.new(taken):call(kind, KERNEL_NAMES[one] or one) then declare_one(kind, one, handler) end
+      end
+    end)
+    if not ok then error(message, 3) end
   end
 end
 

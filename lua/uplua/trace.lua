@@ -14,6 +14,7 @@
 local ffi     = require "ffi"
 local call    = require "uplua.call"
 local capture = require "uplua.capture"
+local claims  = require "uplua.claims"
 local core    = require "uplua.core"
 local failure = require "uplua.failure"
 local list    = require "uplua.list"
@@ -231,21 +232,24 @@ function trace.each(spec, options, fn)
   local up = require "uplua"
   local ring, parts = up.ring { size = options.size or "4M" }, {}
   local least, where = math.floor(options.min or 0), up.expression(options.where or "true", "--where", options.where and "condition", "--return")
-  for _, one in ipairs(type(spec) == "table" and spec or { spec }) do
-    for _, part in ipairs(parts_of(one, options.returns)) do
-      parts[#parts + 1] = part
-      local emit = emitter_of(ring, part, #parts, options)
-      if options.returns and least > 0 then
-        probe.retprobe(part.probe, function(e)
-          if e.elapsed >= least and where(e) then emit(e) end
-        end)
-      else
-        probe[options.returns and "retprobe" or "probe"](part.probe, function(e)
-          if where(e) then emit(e) end
-        end)
-      end
+  local function declare(part)
+    parts[#parts + 1] = part
+    local emit = emitter_of(ring, part, #parts, options)
+    if options.returns and least > 0 then
+      probe.retprobe(part.probe, function(e)
+        if e.elapsed >= least and where(e) then emit(e) end
+      end)
+    else
+      probe[options.returns and "retprobe" or "probe"](part.probe, function(e)
+        if where(e) then emit(e) end
+      end)
     end
   end
+  claims.share(function() -- a hit that several of the specs mean is one
+    for _, one in ipairs(probe.in_order(type(spec) == "table" and spec or { spec })) do
+      for _, part in ipairs(parts_of(one, options.returns)) do declare(part) end
+    end
+  end)
   ring:each(function(record)
     local part = parts[tonumber(record.id)]
     local of = part.calls and part.calls[tonumber(record.nr)]

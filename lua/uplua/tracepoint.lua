@@ -1,4 +1,5 @@
 -- Tracepoints of the kernel: what a hit records, by name.
+local claims = require "uplua.claims"
 local core  = require "uplua.core"
 local setup = require "uplua.setup"
 
@@ -94,7 +95,21 @@ end
 
 local MOST_OF_PATTERN = 64 -- tracepoints: each has a program of its own
 
+-- Systems whose records are not made where a tracepoint of the same name is: users' own, and the kernel's tracers'.
+local APART = { kprobes = true, uprobes = true, synthetic = true, eprobes = true, ftrace = true }
+
+-- True unless another probe of the list stands at the tracepoint SPEC, "sched:sched_switch", perhaps by another kind's name.
+local function claim(spec)
+  local mine = claims.new(claims.taken())
+  local system, name = spec:match "^([^:]*):(.*)$"
+  local where, call = spec:match "^syscalls:sys_(%l+)_(.*)$"
+  local all = (system == "raw_syscalls" or not system) and (name or spec):match "^sys_(%l+)$"
+  if where or all then return mine:call(({ enter = "syscall", exit = "sysreturn" })[where or all], call or "*") end
+  return mine:name("tracepoint " .. (APART[system] and spec or name or spec))
+end
+
 local function declare_one(spec, strings, all, handler)
+  if not claim(spec) then return end
   local found = core.tracepoint.find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
   setup.declare {
@@ -179,7 +194,7 @@ function tracepoint.rawtracepoint(spec, given, handler)
   setup.check("rawtracepoint", spec, rest, handler)
   local ok, found, name = pcall(find_raw, spec)
   if not ok then error("rawtracepoint " .. found, 2) end
-  declare_raw(spec, name, found, handler, all)
+  if claim(name) then declare_raw(spec, name, found, handler, all) end
 end
 
 -- The same for uplua itself: HANDLER runs whoever is traced.

@@ -1,4 +1,5 @@
 -- USDT probes: places that a program's authors have marked, with arguments.
+local claims = require "uplua.claims"
 local core  = require "uplua.core"
 local loop  = require "uplua.loop"
 local setup = require "uplua.setup"
@@ -15,17 +16,21 @@ local function check_semaphore(spec, probe)
   end
 end
 
-local function declare(spec, found, handler)
+local function declare_one(spec, probe, handler)
+  setup.declare {
+    kind = "usdt", spec = spec, sites = probe.sites:list(), handler = handler, arguments = probe.arguments,
+    attach = function(_, program, link)
+      local attached, result = pcall(core.probe.attach, "entry", program.fd, program.cookie, probe.sites)
+      if not attached then error("usdt " .. result, 0) end
+      link(result)
+      check_semaphore(spec, probe)
+    end,
+  }
+end
+
+local function declare(spec, found, handler, claim)
   for _, probe in ipairs(found) do
-    setup.declare {
-      kind = "usdt", spec = spec, sites = probe.sites:list(), handler = handler, arguments = probe.arguments,
-      attach = function(_, program, link)
-        local attached, result = pcall(core.probe.attach, "entry", program.fd, program.cookie, probe.sites)
-        if not attached then error("usdt " .. result, 0) end
-        link(result)
-        check_semaphore(spec, probe)
-      end,
-    }
+    if claim:sites(probe.sites, ("usdt %s:%s"):format(probe.provider, probe.name)) then declare_one(spec, probe, handler) end
   end
 end
 
@@ -38,14 +43,15 @@ local function files_of(found)
 end
 
 -- What a library that comes later has is declared then.
-local function wait_for(spec, handler, found, absent)
+local function wait_for(spec, handler, found, absent, taken)
+  local claim = claims.new(taken)
   waiting.add {
     kind = "usdt", spec = spec, absent = absent, files = found and files_of(found),
     find = function(text, pid)
       local now, none = core.usdt.find(text, pid)
       return now, none or files_of(now)
     end,
-    declare = function(now) declare(spec, now, handler) end,
+    declare = function(now) declare(spec, now, handler, claim) end,
   }
 end
 
@@ -63,8 +69,9 @@ function usdt.usdt(spec, given, handler)
   local ok, found, absent = pcall(core.usdt.find, spec)
   if not ok then error("usdt " .. found, 2) end
   if not found and not (named and waiting.library(spec)) then error("usdt " .. absent, 2) end
-  if named then wait_for(spec, handler, found, absent) end
-  if found then declare(spec, found, handler) end
+  local taken = claims.taken()
+  if named then wait_for(spec, handler, found, absent, taken) end
+  if found then declare(spec, found, handler, claims.new(taken)) end
 end
 
 return usdt

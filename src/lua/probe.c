@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "lua/claims.h"
 #include "lua/core.h"
 #include "lua/event.h"
 #include "lua/link.h"
@@ -21,12 +22,10 @@
 #include "sym/demangle.h"
 #include "sys/bpf.h"
 
-#define SITES "uplua.sites"
-#define KERNEL_SITES "uplua.kernel_sites"
 #define LINK "uplua.link"
 
 struct lua_sites {
-    struct sites sites;
+    struct sites sites; /* first: lua/sites.h */
     struct arena arena; /* of their parameters */
 };
 
@@ -586,8 +585,8 @@ int probe_open_lua(lua_State *L)
         { NULL, NULL },
     };
     static const luaL_Reg site_methods[] = { { "list", sites_list }, { "files", sites_files }, { "parameters", sites_parameters },
-                                                 { "result", sites_result }, { NULL, NULL } };
-    static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { NULL, NULL } };
+                                                 { "result", sites_result }, { "claim", sites_claim }, { NULL, NULL } };
+    static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { "claim", kernel_sites_claim }, { NULL, NULL } };
     static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { "changed", link_changed }, { "watch", link_watch }, { NULL, NULL } };
     core_new_class(L, SITES, site_methods, sites_gc);
     core_new_class(L, KERNEL_SITES, kernel_methods, kernel_sites_gc);

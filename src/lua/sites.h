@@ -6,6 +6,10 @@
 
 #include "probe/probe.h"
 
+/* Classes of userdata that begin with a struct sites, and with a struct kernel_sites. */
+#define SITES "uplua.sites"
+#define KERNEL_SITES "uplua.kernel_sites"
+
 /* Pushes an object that owns the COUNT SITES from then on: both are cleared. May raise that there is no memory, and then owns nothing. */
 void sites_push(lua_State *L, struct site **sites, size_t *count);
 

@@ -184,6 +184,18 @@ void kernel_sites_free(struct kernel_sites *sites)
     memset(sites, 0, sizeof *sites);
 }
 
+void kernel_sites_keep(struct kernel_sites *sites, const bool *kept)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sites->count; i++) {
+        if (kept[i])
+            sites->sites[count++] = sites->sites[i];
+        else
+            free_site(&sites->sites[i]);
+    }
+    sites->count = count;
+}
+
 /* --- from functions to links --- */
 
 uint32_t kernel_attach_type(void)

@@ -28,6 +28,8 @@ struct kernel_sites {
  */
 int kernel_resolve(const char *spec, const char *symbols, struct kernel_sites *sites, struct error *err);
 void kernel_sites_free(struct kernel_sites *sites);
+/* Drops those of SITES for which KEPT, of as many, has false. */
+void kernel_sites_keep(struct kernel_sites *sites, const bool *kept);
 
 /*
  * What this kernel, or this process, lacks for probes on kernel functions, with what there is instead: 0 where nothing is missing, else

@@ -75,6 +75,8 @@ struct sites {
 int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, bool at_return, struct sites *sites,
                       struct error *err);
 void probe_sites_free(struct sites *sites);
+/* Drops those of SITES for which KEPT, of as many, has false. */
+void probe_sites_keep(struct sites *sites, const bool *kept);
 /* Moves those of SITES that are functions' entries (probe/slide.h). 0 or -ENOMEM. */
 int slide_sites(struct site *sites, size_t count, enum slide slide, struct error *err);
 

@@ -422,6 +422,18 @@ void probe_sites_free(struct sites *sites)
     memset(sites, 0, sizeof *sites);
 }
 
+void probe_sites_keep(struct sites *sites, const bool *kept)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sites->count; i++) {
+        if (kept[i])
+            sites->items[count++] = sites->items[i];
+        else
+            site_free(&sites->items[i]);
+    }
+    sites->count = count;
+}
+
 int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, bool at_return, struct sites *sites,
                       struct error *err)
 {

@@ -49,6 +49,14 @@ like(run.err, "uretprobe libplugin:plugged: process %d+ has loaded %S+/a/libplug
 is(run.status, 0, "the run ends well")
 
 run = attached(([[-e '
+  local calls, specs, probes = sum(), sum(), count()
+  uprobe({ "libplugin:plug*", "libplugin:plugged" }, function(e) calls:add(e.arg0) end)
+  probe({ "libplugin:plugged", "libplugin:plugged", "libplugin:plug*" }, function(e) specs:add(e.arg0) probes[e.probe]:inc() end)
+  %s
+  at_exit(function() print("seen", calls:get(), specs:get(), probes["libplugin:plugged"]) end)']]):format(TRACING), nil, 5)
+is(run.out:match "seen\t([^\n]*)", "5050\t5050\t101", "a function that several specs of a list name is probed once, for the first of them")
+
+run = attached(([[-e '
   local calls = sum()
   uprobe({ "libc:free", "libplugin.so:plug*" }, function(e) if e.func == "plugged" then calls:add(e.arg0) end end)
   usdt("libplugin:uplua:plugged", function(e) calls:add(e.arg0) end)

@@ -21,6 +21,21 @@ like(on_shop("funccount", "-p -n 1 '" .. SHOP .. ":[ds]el*'"), "^Process +PID  F
 like(on_shop("funccount", "usdt:" .. SHOP .. ":shop:*"), "^Function +Calls\nshop:sold +86\n$", "USDT probes")
 like(on_shop("funccount", "syscall:exit_group tracepoint:sched:sched_process_exit"), "\nexit_group +1\nsched:sched_process_exit +1\n$", "of the kernel")
 
+-- A place that several specs name is counted once.
+local TWICE = (" '%s:del*' %s:deliver %s:deliver"):format(SHOP, SHOP, SHOP)
+is(on_shop("funccount", TWICE), "Function  Calls\ndeliver     213\n", "a function that three specs name")
+is(on_shop("funccount", ("usdt:%s:shop:sold 'usdt:%s:shop:*' 'usdt:shop:so*'"):format(SHOP, SHOP)), "Function   Calls\nshop:sold     86\n", "… a USDT probe")
+is(on_shop("funccount", "'syscall:exit_g*' syscall:exit_group tracepoint:syscalls:sys_enter_exit_group"), "Function    Calls\nexit_group      1\n", "… a system call")
+is(on_shop("funccount", "rawtracepoint:sched_process_exit 'tracepoint:sched:sched_process_exi*'"), "Function            Calls\nsched_process_exit      1\n", "… a tracepoint")
+like(on_shop("stackcount", "-p" .. TWICE), "\n213 hits in 4 stacks", "stackcount")
+like(on_shop("funclatency", TWICE), "\ndeliver +213 ", "funclatency")
+like(on_shop("top", "-i 60 -k e.func" .. TWICE), "  213 hits of 1 in ", "top")
+is(lines(on_shop("trace", "-w 'e.arg1 == 2'" .. TWICE)), 43, "trace")
+is(lines(on_shop("trace", ("-w 'e.arg1 == 2' '%s:[dm]*' %s:deliver"):format(SHOP, SHOP))), 43, "… by a pattern that means others, too")
+is(lines(on_shop("funcslower", "--min 0 -w 'e.arg1 == 3'" .. TWICE)), 22, "funcslower")
+local once = on_shop("funccount", "tracepoint:raw_syscalls:sys_enter"):match "(%d+)\n$"
+like(on_shop("top", "-i 60 -k e.pid syscall:exit_group 'syscall:*' tracepoint:raw_syscalls:sys_enter"), "  " .. once .. " hits of 1 in ", "what all system calls have")
+
 -- stackcount
 local path = os.tmpname()
 local out = on_shop("stackcount", "-n 1 --folded " .. path .. " " .. SHOP .. ":deliver")

@@ -51,6 +51,18 @@ counts("first, true\t23\nplain, false\t101", "and with s:starts", "uprobe", [[{ 
 counts("x\t1", "in a loop", "uprobe", [[{ S .. "main", S .. "ns::Klass::g" }]], [["x"]],
   [[for i = 1, 3 do if i == 2 and e.func == "main" then n.x:inc() end end if true then return end]])
 
+-- Functions of the kernel that one of several probes has (uplua.claims), where it shows their names.
+local claims = require "uplua.claims"
+local functions = core.probe.resolve_kernel "vfs_*"
+local taken, all = {}, #functions:list()
+tap.ok(claims.new(taken):sites(functions, "kernel entry") and #functions:list() == all and all > 1, "the first has all")
+functions = core.probe.resolve_kernel "vfs_read"
+tap.ok(not claims.new(taken):sites(functions, "kernel entry") and #functions:list() == 0, "the second none")
+functions = core.probe.resolve_kernel "vfs_read"
+tap.ok(claims.new(taken):sites(functions, "kernel return") and #functions:list() == 1, "but their returns")
+functions = core.probe.resolve_kernel "ksys_*"
+tap.ok(claims.new(taken):sites(functions, "kernel entry"), "and others")
+
 -- --- source lines ------------------------------------------------------------------------------------------------------------
 
 local numbers, number = {}, 0

@@ -1,0 +1,40 @@
+-- Which probe of a list has a place: one that several of its specs name is probed once, by the first of them.
+local claims = {}
+
+local shared -- what the list has by now that is being declared: text → claim
+
+-- Calls fn(): the probes that it declares are one list. Raises what fn raises.
+function claims.share(fn)
+  if shared then return fn() end
+  shared = {}
+  local ok, result = pcall(fn)
+  shared = nil
+  if not ok then error(result, 0) end
+  return result
+end
+
+-- The places of the list that is being declared, for claims.new; outside of one, none yet.
+function claims.taken() return shared or {} end
+
+local Claim = {}
+Claim.__index = Claim
+
+-- A claim to what nobody else has in TAKEN (claims.taken). What it has once, it gets again: a file may come a second time.
+function claims.new(taken) return setmetatable({ taken = taken }, Claim) end
+
+-- Drops of SITES (core.probe.resolve, .resolve_kernel) those that another claim has; WHAT tells kinds of hits at one place apart, "entry" from "return". True if any are left.
+function Claim:sites(sites, what) return sites:claim(self.taken, self, what) > 0 end
+
+-- True unless another claim has NAME, such as "tracepoint sched_switch".
+function Claim:name(name)
+  self.taken[name] = self.taken[name] or self
+  return self.taken[name] == self
+end
+
+-- The same for the system call NAME, as the kernel calls it, at its KIND, syscall or sysreturn; "*" is all of them, and whoever has those has each.
+function Claim:call(kind, name)
+  local all = self.taken[kind .. " *"]
+  return (not all or all == self) and self:name(("%s %s"):format(kind, name))
+end
+
+return claims
