@@ -54,7 +54,7 @@ int processes_each(int (*visit)(pid_t pid, pid_t parent, void *context), void *c
     for (struct dirent *entry; proc && result == 0 && (entry = readdir(proc));) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         int64_t parent;
-        if (pid > 0 && procstat_field(pid, PROCSTAT_PARENT, &parent) && parent > 0)
+        if (pid > 0 && procstat_field(pid, PROCSTAT_PARENT, &parent))
             result = visit(pid, (pid_t)parent, context);
     }
     if (proc)
