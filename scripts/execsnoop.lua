@@ -25,12 +25,17 @@ local options = up.args {
 
 local MOST, LONGEST = 20, 256
 local events = up.ring { size = "4M" }
-local began  = up.hash { max = 65536 } -- process → when it became its program
+
+-- A process ends with the last of its threads. Its status is what its parent waits for (wait_task_zombie in the kernel's kernel/exit.c).
+local SIGNAL_GROUP_EXIT = 4 -- include/linux/sched/signal.h
+local function status(p)
+  if bit.band(p.signal.flags, SIGNAL_GROUP_EXIT) ~= 0 then return up.i64(p.signal.group_exit_code) end
+  return up.i64(p.group_leader.exit_code)
+end
 
 -- The arguments lie one behind the other in the new program's memory, where the kernel has just written them. A long one comes in parts.
 up.rawtracepoint("sched_process_exec", function(e)
   local at, last, n = e.args.p.mm.arg_start, e.args.p.mm.arg_end, 0
-  began[e.pid] = e.time
   while at < last and n < MOST do
     local word = up.str(at, LONGEST)
     if not word then break end
@@ -40,7 +45,7 @@ up.rawtracepoint("sched_process_exec", function(e)
     if not part then at = at + 1 end
     n = n + 1
   end
-  events:emit { at = e.time, pid = e.pid, parent = up.i64(e.args.p.real_parent.tgid), comm = e.comm, rest = at < last }
+  events:emit { at = e.time, pid = e.pid, born = e.args.p.start_boottime, parent = up.i64(e.args.p.real_parent.tgid), comm = e.comm, rest = at < last }
 end)
 
 up.sysreturn({ "execve", "execveat" }, function(e)
@@ -49,12 +54,9 @@ end)
 
 if options.exits then
   up.rawtracepoint("sched_process_exit", function(e)
-    if e.tid == e.pid then
-      local since = began[e.pid]
-      if since then
-        events:emit { ended = e.time, pid = e.pid, comm = e.comm, ran = e.time - since, code = up.i64(e.args.p.exit_code) }
-        began[e.pid] = nil
-      end
+    local p = e.args.p
+    if p.signal.live.counter == 0 then -- two threads that end at once may both see this
+      events:emit { ended = e.time, pid = e.pid, born = p.group_leader.start_boottime, comm = p.group_leader.comm, code = status(p) }
     end
   end)
 end
@@ -69,6 +71,7 @@ local function exit_of(code)
   return signal ~= 0 and "signal " .. signal or "status " .. bit.rshift(code, 8)
 end
 
+local began = {} -- process → when it became its program, and when it was born, until it ends
 local words = {} -- process → its arguments so far, and whether the last goes on
 
 local function add(list, word, part)
@@ -88,11 +91,13 @@ events:each(function(ev)
     if ev.rest then list[#list + 1] = "…" end
     line("%s  %-15s %7d %7d  %s", up.clock(ev.at), up.escape(ev.comm), pid, ev.parent, up.escape(table.concat(list, " ")))
     words[pid] = nil
+    began[pid] = options.exits and { at = ev.at, born = ev.born } or nil
   elseif ev.failed then
     line("%s  %-15s %7d %7s  %s: %s", up.clock(ev.failed), up.escape(ev.comm), pid, "", up.escape(ev.path or "?"), up.error_name(-ev.ret))
-  else
+  elseif began[pid] and began[pid].born == ev.born then
     line("%s  %-15s %7d %7s  ended with %s after %s", up.clock(ev.ended), up.escape(ev.comm), pid, "", exit_of(ev.code),
-      up.seconds(tonumber(ev.ran) / 1e9))
+      up.seconds(tonumber(ev.ended - began[pid].at) / 1e9))
+    began[pid] = nil
   end
 end)
 

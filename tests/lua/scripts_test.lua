@@ -156,6 +156,21 @@ like(run.out, "\n%S+  echo +%d+ +%d+  /bin/echo 'a b' it\n", "what it starts, qu
 like(run.out, "\n%S+  sh +%d+ +/nope: ENOENT\n", "what is not there")
 like(run.out, "\n%S+  echo +%d+ +ended with status 0 after ", "an end")
 like(run.out, "\n%S+  sh +%d+ +ended with status 3 after ", "a status")
+-- The ends of the processes of last_thread WORD, without what is another each time: a process's number and its times.
+local function ends(word)
+  local list = {}
+  for line in target.uplua("--follow scripts/execsnoop.lua -x -- build/targets/last_thread " .. word).out:gmatch "[^\n]+" do
+    local name, how, number, unit = line:match "^%S+  (%S+) +%d+ +(ended with .-) after ([%d.]+) ([mu]?)s$"
+    if name then
+      local seconds = number * (unit == "m" and 1e-3 or unit == "u" and 1e-6 or 1)
+      list[#list + 1] = ("%s %s after %s than 0.1 s"):format(name, how, seconds >= 0.1 and "more" or "less")
+    end
+  end
+  return table.concat(list, ", ")
+end
+is(ends "status", "last_thread ended with status 3 after more than 0.1 s", "a process ends with its last thread, and its status is the process's")
+is(ends "execute", "last_thread ended with status 7 after more than 0.1 s", "one whose first thread is gone executes a program, and ends once")
+is(ends "none", "last_thread ended with status 0 after more than 0.1 s", "one that each thread leaves for itself")
 out = target.uplua("--follow scripts/execsnoop.lua -- sh -c '/bin/true " .. ("x"):rep(255) .. " " .. ("y"):rep(601) .. " z'").out
 like(out, "  /bin/true " .. ("x"):rep(255) .. " " .. ("y"):rep(601) .. " z\n", "long arguments are whole")
 out = on_shop("systrace", "")
