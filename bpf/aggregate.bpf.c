@@ -7,6 +7,7 @@
  */
 #include <linux/bpf.h>
 #include <linux/errno.h>
+#include <stdbool.h>
 
 #include <bpf/bpf_helpers.h>
 
@@ -44,6 +45,12 @@ __noinline unsigned long uplua_linear_bucket(long v, long low, unsigned long ste
     return bucket < count ? bucket + 1 : count + 1;
 }
 
+/* The same of an unsigned V. The buckets end below 2^63. */
+__noinline unsigned long uplua_linear_bucket_unsigned(unsigned long v, long low, unsigned long step, unsigned long count)
+{
+    return v & SIGN ? count + 1 : uplua_linear_bucket((long)v, low, step, count);
+}
+
 /*
  * The bucket of V in an hdr with 2^BITS buckets to each power of two, and twice as many of width 1 at the beginning; the last one is for
  * negative values. Source: HdrHistogram's countsArrayIndex, with a lowest discernible value of 1.
@@ -51,9 +58,42 @@ __noinline unsigned long uplua_linear_bucket(long v, long low, unsigned long ste
 __noinline unsigned long uplua_hdr_bucket(long v, unsigned long bits)
 {
     if (v < 0)
-        return (64 - bits) << bits;
+        return (65 - bits) << bits;
     unsigned long scale = log2_floor((__u64)v | ((2ul << bits) - 1)) - bits;
     return (scale << bits) + ((__u64)v >> scale);
+}
+
+/* The same of an unsigned V. */
+__noinline unsigned long uplua_hdr_bucket_unsigned(unsigned long v, unsigned long bits)
+{
+    if (!(v & SIGN))
+        return uplua_hdr_bucket((long)v, bits);
+    unsigned long scale = 63 - bits;
+    return (scale << bits) + (v >> scale);
+}
+
+/* Adds V to SUM. The two words together are exact: an addition that passes the end of the first one is counted in the second. */
+static __always_inline void add_to_sum(struct sum *sum, __u64 v, bool is_unsigned)
+{
+    __u64 before = __sync_fetch_and_add(&sum->low, v), after = before + v;
+    if (is_unsigned ? after < v : (__s64)((before ^ after) & (v ^ after)) < 0)
+        __sync_fetch_and_add(&sum->wraps, is_unsigned || (__s64)v > 0 ? 1 : -1);
+}
+
+/* Adds V to SUM. Returns 0. */
+__noinline long uplua_sum_add(struct sum *sum, long v)
+{
+    if (sum)
+        add_to_sum(sum, (__u64)v, false);
+    return 0;
+}
+
+/* The same of an unsigned V. */
+__noinline long uplua_sum_add_unsigned(struct sum *sum, unsigned long v)
+{
+    if (sum)
+        add_to_sum(sum, v, true);
+    return 0;
 }
 
 /* Raises *MAXIMUM to VALUE. */
@@ -78,33 +118,54 @@ static __always_inline void raise_to(__u64 *maximum, __u64 value)
         uplua_raise(maximum, (long)value);
 }
 
-static __always_inline void distribute(struct distribution *distribution, long v)
+static __always_inline void distribute(struct distribution *distribution, __u64 v, bool is_unsigned)
 {
-    __sync_fetch_and_add(&distribution->sum, v);
-    raise_to(&distribution->max, (__u64)v ^ SIGN);
-    raise_to(&distribution->min, ~((__u64)v ^ SIGN));
+    __u64 place = is_unsigned ? v : v ^ SIGN;
+    add_to_sum(&distribution->sum, v, is_unsigned);
+    raise_to(&distribution->max, place);
+    raise_to(&distribution->min, ~place);
 }
 
 /* Adds V to all but the buckets of DISTRIBUTION. Returns 0. */
 __noinline long uplua_distribute(struct distribution *distribution, long v)
 {
     if (distribution)
-        distribute(distribution, v);
+        distribute(distribution, (__u64)v, false);
+    return 0;
+}
+
+/* The same of an unsigned V. */
+__noinline long uplua_distribute_unsigned(struct distribution *distribution, unsigned long v)
+{
+    if (distribution)
+        distribute(distribution, v, true);
     return 0;
 }
 
 /* The compiler may assume nothing about X: keeps the verifier's bounds and the compiler's in one place. */
 #define OPAQUE(x) asm volatile("" : "+r"(x))
 
+static __always_inline void add_to_hist(struct hist *hist, __u64 v, bool is_unsigned)
+{
+    unsigned long bucket = v & SIGN ? (is_unsigned ? LOG2_BUCKETS - 1 : 0) : v == 0 ? 1 : 2 + log2_floor(v);
+    OPAQUE(bucket);
+    if (!hist || bucket >= LOG2_BUCKETS) /* for the verifier */
+        return;
+    __sync_fetch_and_add(&hist->buckets[bucket], 1);
+    distribute(&hist->all, v, is_unsigned);
+}
+
 /* Adds V to HIST. Returns 0. */
 __noinline long uplua_hist_add(struct hist *hist, long v)
 {
-    unsigned long bucket = v < 0 ? 0 : v == 0 ? 1 : 2 + log2_floor((__u64)v);
-    OPAQUE(bucket);
-    if (!hist || bucket >= LOG2_BUCKETS) /* for the verifier */
-        return 0;
-    __sync_fetch_and_add(&hist->buckets[bucket], 1);
-    distribute(&hist->all, v);
+    add_to_hist(hist, (__u64)v, false);
+    return 0;
+}
+
+/* The same of an unsigned V. */
+__noinline long uplua_hist_add_unsigned(struct hist *hist, unsigned long v)
+{
+    add_to_hist(hist, v, true);
     return 0;
 }
 

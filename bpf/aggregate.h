@@ -4,17 +4,23 @@
 
 #include <linux/types.h>
 
+/* What was added up is low + 2^64 * wraps, where low is signed or not, as the values are. */
+struct sum {
+    __u64 low;
+    __s64 wraps;
+};
+
 /*
  * min, max, stats and the histograms: what all values add up to, and behind it, in a word for each bucket, how many of them lie there. The
  * largest and the smallest value are kept as unsigned maxima, biased so that 0 is the least of all: an extreme that no value has raised yet.
  */
 struct distribution {
-    __s64 sum;
-    __u64 max; /* v ^ 2^63 */
-    __u64 min; /* ~(v ^ 2^63) */
+    struct sum sum;
+    __u64 max; /* v ^ 2^63; an unsigned v itself */
+    __u64 min; /* ~(v ^ 2^63), ~v */
 };
 
-/* hist: [0] negative values, [1] zeros, [2 + floor(log2 v)] the others. */
+/* hist: [0] negative values, [1] zeros, [2 + floor(log2 v)] the others, of which only unsigned ones reach the last. */
 #define LOG2_BUCKETS 66
 
 struct hist {

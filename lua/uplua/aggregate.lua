@@ -6,6 +6,7 @@ local layout = require "uplua.layout"
 local map = require "uplua.map"
 local object = require "uplua.object"
 local snapshot = require "uplua.snapshot"
+local wide = require "uplua.wide"
 
 local aggregate = {}
 local state_of = object.state
@@ -23,6 +24,20 @@ local state_of = object.state
 
 local function called(o) return o.name or o.kind end
 
+-- The VALUE of the raw key RAW, which the script is about to see: the ledger has to say which sums are rounded.
+local function seen(s, raw, value)
+  local sum = type(value) == "table" and value.sum or value
+  if wide.is_rounded(sum) then s.rounded[raw] = true end
+  return value
+end
+
+-- How many sums of the aggregation O the script has seen rounded, since 64 bits had no room for them.
+function aggregate.rounded(o)
+  local n = 0
+  for _ in pairs(state_of(o).rounded or {}) do n = n + 1 end
+  return n
+end
+
 local function look(o, take)
   local s = state_of(o)
   local operations = s.operations
@@ -30,7 +45,7 @@ local function look(o, take)
   local keys, values = {}, {}
   if s.map then
     operations.keeping.read(s, take or false, function(raw, total)
-      local value = operations.value(s, total)
+      local value = seen(s, raw, operations.value(s, total))
       if value == nil then return end
       values[#values + 1] = value
       if s.key then keys[#values] = s.key.decode(ffi.cast("const uint8_t *", raw)) end
@@ -59,7 +74,7 @@ local function get(o, key, level)
     total = s.operations.keeping.find(s)
   end
   if total == nil then return s.operations.zero(s) end
-  return s.operations.value(s, total)
+  return seen(s, s.key and ffi.string(s.key_bytes, s.map.key_size) or "", s.operations.value(s, total))
 end
 
 local methods = {}
@@ -99,6 +114,7 @@ function methods:bind(description)
     s.fd = description.fd
     s.map = map.open(description.fd)
     s.spill = description.spill and map.open(description.spill)
+    s.unsigned = description.value ~= nil and description.value.kind == "u64"
     s.key = description.key and layout.compile(description.key)
     s.key_bytes, s.value_bytes = s.map:key_buffer(), s.map:value_buffer()
     s.operations.keeping.start(s)
@@ -175,7 +191,7 @@ function aggregate.constructor(kind, operations, properties, parameters)
     if parameters then options, buckets = parameters(...) end
     options = object.check(kind, options, { max = object.positive, key = declared.layout }, 2)
     options.max = options.max or 65536
-    return object.new(kind, options, metatable, { operations = operations, buckets = buckets })
+    return object.new(kind, options, metatable, { operations = operations, buckets = buckets, rounded = {} })
   end
 end
 

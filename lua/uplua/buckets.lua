@@ -1,5 +1,5 @@
 -- Which values a histogram's buckets hold, and how they are drawn. A scheme has
---   lowest(i), highest(i)   the least and the greatest integer of bucket i, as numbers; -2^63 and 2^63 where it is open
+--   lowest(i), highest(i)   the least and the greatest integer of bucket i, as numbers; infinite where it is open
 --   row(i, stride)          the row of the picture that bucket i belongs to: a multiple of STRIDE, ascending with the values
 --   label(row, stride)      what stands beside it
 -- and what the compiler is told (low, step, count; bits), and in how many stretches the kernel keeps the buckets.
@@ -7,7 +7,7 @@ local text = require "uplua.text"
 
 local buckets = {}
 
-local LEAST, MOST = -2 ^ 63, 2 ^ 63
+local LEAST, MOST = -math.huge, math.huge
 local UNITS = { "", "K", "M", "G", "T", "P", "E" }
 
 -- 2^k with a unit: 1024 → "1K"
@@ -28,7 +28,7 @@ local function power_row(lowest)
   return lowest == 0 and 0 or select(2, math.frexp(lowest))
 end
 
--- hist: bucket 0 for negative values, 1 for zeros, 2 + k for 2^k … 2^(k+1) - 1.
+-- hist: bucket 0 for negative values, 1 for zeros, 2 + k for 2^k … 2^(k+1) - 1, of which only unsigned values reach the last.
 function buckets.log2()
   local scheme = { label = power_label }
   function scheme.row(i) return i - 1 end
@@ -61,7 +61,7 @@ end
 function buckets.hdr(digits)
   local bits = math.ceil(math.log(2 * 10 ^ digits) / math.log(2)) - 1
   local half = 2 ^ bits
-  local last = (64 - bits) * half
+  local last = (65 - bits) * half
   local scheme = {
     bits = bits, percentiles = true, stretches = math.ceil((last + 1) / 128), label = power_label,
   }

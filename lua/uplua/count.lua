@@ -6,13 +6,14 @@
 local ffi = require "ffi"
 local aggregate = require "uplua.aggregate"
 local baseline = require "uplua.baseline"
+local wide = require "uplua.wide"
 
 local count = {}
 
 local int64_p = ffi.typeof "const int64_t *"
 
--- Totals stay int64_t until the script sees them: numbers would not wrap as the kernel's do.
-local operations = {
+-- Counts stay int64_t until the script sees them.
+count.count = aggregate.constructor("count", {
   keeping = baseline,
   empty = "0",
   merge = function(_, p, cpus, stride)
@@ -24,14 +25,25 @@ local operations = {
   minus = function(total, earlier)
     if total ~= earlier then return total - earlier end
   end,
-  value = function(_, total)
-    if total <= 9007199254740992LL and total >= -9007199254740992LL then return tonumber(total) end
-    return total
-  end,
+  value = function(_, total) return wide.plain(total) end,
   zero = function() return 0 end,
-}
+})
 
-count.count = aggregate.constructor("count", operations)
-count.sum = aggregate.constructor("sum", operations)
+count.sum = aggregate.constructor("sum", {
+  keeping = baseline,
+  empty = "0",
+  merge = function(s, p, cpus, stride) return wide.merged(p, cpus, stride, s.unsigned) end,
+  join = function(a, b)
+    wide.add(a, b)
+    return a
+  end,
+  minus = function(total, earlier)
+    local rest = wide.sum(total)
+    wide.subtract(rest, earlier)
+    if not wide.is_zero(rest) then return rest end
+  end,
+  value = function(s, total) return wide.value(total, s.unsigned) end,
+  zero = function() return 0 end,
+})
 
 return count

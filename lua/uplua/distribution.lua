@@ -3,32 +3,27 @@
 -- A part is what one element holds; a total is a list of the parts of one key, with .stretch each: large histograms have several.
 local ffi = require "ffi"
 local turns = require "uplua.turns"
+local wide = require "uplua.wide"
 
-ffi.cdef "struct uplua_distribution { int64_t sum; uint64_t max, min; uint64_t buckets[?]; };"
+ffi.cdef "struct uplua_distribution { struct uplua_sum sum; uint64_t max, min; uint64_t buckets[?]; };"
 
 local distribution = {}
 
 local SIGN = 0x8000000000000000ULL
-local HEAD, STRETCH = 3, 128 -- words before the buckets, buckets in an element
+local HEAD, STRETCH = 4, 128 -- words before the buckets, buckets in an element
 local new = ffi.typeof "struct uplua_distribution"
 local pointer = ffi.typeof "const struct uplua_distribution *"
 local int64 = ffi.typeof "int64_t"
 
--- A 64-bit integer as the script sees it.
-local function plain(x)
-  if x <= 9007199254740992LL and x >= -9007199254740992LL then return tonumber(x) end
-  return x
-end
-
 -- The value behind the word of a maximum, and of a minimum, which is kept inverted. A word that no value has raised is the least
 -- maximum or the greatest minimum.
-local function maximum(x) return ffi.cast(int64, bit.bxor(x, SIGN)) end
-local function minimum(x) return maximum(bit.bnot(x)) end
+local function maximum(x, unsigned) return unsigned and x or ffi.cast(int64, bit.bxor(x, SIGN)) end
+local function minimum(x, unsigned) return maximum(bit.bnot(x), unsigned) end
 
 local function bucket_count(s) return s.map.value_size / 8 - HEAD end
 
 local function is_empty(part, count)
-  if part.max ~= 0 or part.min ~= 0 or part.sum ~= 0 then return false end
+  if part.max ~= 0 or part.min ~= 0 or not wide.is_zero(part.sum) then return false end
   for i = 0, count - 1 do
     if part.buckets[i] ~= 0 then return false end
   end
@@ -40,7 +35,7 @@ local function merge(s, p, cpus, stride)
   local part = new(count)
   for cpu = 0, cpus - 1 do
     local copy = ffi.cast(pointer, p + cpu * stride)
-    part.sum = part.sum + copy.sum
+    wide.merge(part.sum, copy.sum, s.unsigned)
     if copy.max > part.max then part.max = copy.max end
     if copy.min > part.min then part.min = copy.min end
     for i = 0, count - 1 do part.buckets[i] = part.buckets[i] + copy.buckets[i] end
@@ -51,7 +46,7 @@ end
 local function buckets_of(part) return ffi.sizeof(part) / 8 - HEAD end
 
 local function join(a, b)
-  a.sum = a.sum + b.sum
+  wide.add(a.sum, b.sum)
   if b.max > a.max then a.max = b.max end
   if b.min > a.min then a.min = b.min end
   for i = 0, buckets_of(a) - 1 do a.buckets[i] = a.buckets[i] + b.buckets[i] end
@@ -64,7 +59,8 @@ local function minus(part, earlier)
   local count = buckets_of(part)
   local rest = new(count)
   for i = 0, count - 1 do rest.buckets[i] = part.buckets[i] - earlier.buckets[i] end
-  rest.sum = part.sum - earlier.sum
+  rest.sum = part.sum
+  wide.subtract(rest.sum, earlier.sum)
   if part.max ~= earlier.max then rest.max = part.max end
   if part.min ~= earlier.min then rest.min = part.min end
   if not is_empty(rest, count) then return rest end
@@ -76,12 +72,12 @@ local function add(_, total, part, stretch)
   return total
 end
 
--- The fields count, sum, avg, min and max of TOTAL; FOUND(bucket, count) is called for each bucket that is not empty.
-function distribution.sum_up(total, found)
-  local sum, max, min, count = 0LL, 0ULL, 0ULL, 0
+-- The fields count, sum, avg, min and max of TOTAL, of the aggregation S; FOUND(bucket, count) is called for each bucket that is not empty.
+function distribution.sum_up(s, total, found)
+  local sum, max, min, count = wide.sum(), 0ULL, 0ULL, 0
   for _, piece in ipairs(total) do
     local part = piece.part
-    sum = sum + part.sum
+    wide.add(sum, part.sum)
     if part.max > max then max = part.max end
     if part.min > min then min = part.min end
     for i = 0, buckets_of(part) - 1 do
@@ -92,14 +88,14 @@ function distribution.sum_up(total, found)
       end
     end
   end
-  local total = { count = count, sum = plain(sum) }
-  if count == 0 then return total end
-  total.avg = tonumber(sum) / count
-  local highest, lowest = maximum(max), minimum(min)
+  local result = { count = count, sum = wide.value(sum, s.unsigned) }
+  if count == 0 then return result end
+  result.avg = tonumber(result.sum) / count
+  local highest, lowest = maximum(max, s.unsigned), minimum(min, s.unsigned)
   -- An extreme that is still to come, or that came before, is not there: it would be on the wrong side of the other one.
-  if max ~= 0 or lowest <= highest then total.max = plain(highest) end
-  if min ~= 0 or lowest <= highest then total.min = plain(lowest) end
-  return total
+  if max ~= 0 or lowest <= highest then result.max = wide.plain(highest) end
+  if min ~= 0 or lowest <= highest then result.min = wide.plain(lowest) end
+  return result
 end
 
 -- The operations of aggregations that keep distributions; NEW_VALUE(s, total) makes what the script sees, ordered BY a field (nil: it

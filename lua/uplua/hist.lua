@@ -19,7 +19,7 @@ local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = tru
 
 local log2 = buckets.log2()
 
-local operations = distribution.operations(function(s, total) return histogram.new(s.buckets or log2, total) end, "count")
+local operations = distribution.operations(function(s, total) return histogram.new(s, s.buckets or log2, total) end, "count")
 
 hist.hist = aggregate.constructor("hist", operations, PROPERTIES)
 

@@ -6,31 +6,40 @@ local plot = require "uplua.plot"
 local histogram = {}
 local methods = {}
 
--- The value at or below which P percent of the values lie; nil for an empty histogram.
+-- The value of rank RANK among the N in bucket I of H; nil and the bucket's label where nothing says how far its values go.
+local function within(h, i, rank, n)
+  local scheme = h.scheme
+  local low, high = scheme.lowest(i), scheme.highest(i)
+  local open = low == -math.huge or high == math.huge
+  if h.min and low <= tonumber(h.min) then low = tonumber(h.min) end
+  if h.max and high >= tonumber(h.max) then high = tonumber(h.max) end
+  if open and low ~= high then return nil, scheme.label(scheme.row(i, 1), 1) end
+  local value = math.floor(low + (high - low) * rank / n)
+  if h.max and value >= tonumber(h.max) then return h.max end
+  return value
+end
+
+-- The value at or below which P percent of the values lie: the minimum for 0, the maximum for 100; nil for an empty histogram. Where the value
+-- lies in a bucket that has no end, nil and the bucket's label: "≥ 1,000".
 function methods:percentile(p)
-  if type(p) ~= "number" or p < 0 or p > 100 then error("percentile: a number from 0 to 100 is expected", 2) end
+  if type(p) ~= "number" or not (p >= 0 and p <= 100) then error("percentile: a number from 0 to 100 is expected", 2) end
   if self.count == 0 then return nil end
   local rank = math.max(1, math.ceil(p / 100 * self.count - 1e-9))
   if rank == self.count and self.max then return self.max end
-  local scheme, before = self.scheme, 0
+  if rank == 1 and self.min then return self.min end
+  local before = 0
   for _, entry in ipairs(self.buckets) do
-    local i, n = entry[1], entry[2]
-    if before + n >= rank then
-      local low, high = scheme.lowest(i), scheme.highest(i)
-      if self.min then low = math.max(low, tonumber(self.min)) end
-      if self.max then high = math.min(high, tonumber(self.max)) end
-      return math.floor(low + (high - low) * (rank - before) / n)
-    end
-    before = before + n
+    if before + entry[2] >= rank then return within(self, entry[1], rank - before, entry[2]) end
+    before = before + entry[2]
   end
 end
 
 local metatable = { __index = methods, __tostring = plot.histogram }
 
--- The histogram of a TOTAL (uplua.distribution) by SCHEME (uplua.buckets).
-function histogram.new(scheme, total)
+-- The histogram of a TOTAL (uplua.distribution) of the aggregation S by SCHEME (uplua.buckets).
+function histogram.new(s, scheme, total)
   local entries = {}
-  local h = distribution.sum_up(total, function(bucket, n) entries[#entries + 1] = { bucket, n } end)
+  local h = distribution.sum_up(s, total, function(bucket, n) entries[#entries + 1] = { bucket, n } end)
   table.sort(entries, function(a, b) return scheme.lowest(a[1]) < scheme.lowest(b[1]) end)
   h.scheme, h.buckets = scheme, entries
   return setmetatable(h, metatable)

@@ -112,7 +112,8 @@ function plot.histogram(h)
   if h.scheme.percentiles then
     local parts = {}
     for _, p in ipairs { 50, 90, 99, 99.9 } do
-      parts[#parts + 1] = ("%g%% ≤ %s"):format(p, text.thousands(h:percentile(p)))
+      local value, label = h:percentile(p)
+      parts[#parts + 1] = ("%g%% %s"):format(p, label or "≤ " .. text.thousands(value))
     end
     add_parts(lines, parts)
   end

@@ -25,8 +25,8 @@ local metatable = {
 
 local function nothing() end
 
-local function stats_of(_, total)
-  return setmetatable(distribution.sum_up(total, nothing), metatable)
+local function stats_of(s, total)
+  return setmetatable(distribution.sum_up(s, total, nothing), metatable)
 end
 
 local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = true }
@@ -34,8 +34,8 @@ stats.stats = aggregate.constructor("stats", distribution.operations(stats_of, "
 
 -- One of these is all that min and max show.
 local function extreme(kind)
-  return aggregate.constructor(kind, distribution.operations(function(_, total)
-    return distribution.sum_up(total, nothing)[kind]
+  return aggregate.constructor(kind, distribution.operations(function(s, total)
+    return distribution.sum_up(s, total, nothing)[kind]
   end))
 end
 stats.min, stats.max = extreme "min", extreme "max"

@@ -2,7 +2,7 @@
  * Aggregations: what the kernel keeps of them, and how a handler adds to them. Values are per CPU, and every update of a word is
  * one atomic operation, so that handlers that interrupt each other lose nothing.
  *
- * count and sum are words that are added to. The other kinds keep extremes, which, unlike a sum, do not tell afterwards what they
+ * count is a word that is added to, sum one with another for what passes its end. The other kinds keep extremes, which, unlike a sum, do not tell afterwards what they
  * have been raised by since a certain moment. They are kept twice, under keys that end in a suffix: a turn, 0 or 1, that the
  * script changes when it takes what there is. Handlers find the turn in the object's counters `turns`. The suffix also
  * says which stretch of its buckets a large histogram's value lies in: suffix = 2 * stretch + turn.
@@ -12,7 +12,7 @@
 #include "compile/lower.h"
 
 /* As in bpf/aggregate.h. */
-enum { DISTRIBUTION_WORDS = 3, LOG2_BUCKETS = 66, STRETCH_BITS = 7, STRETCH = 1 << STRETCH_BITS, SUFFIX_BYTES = 8 };
+enum { SUM_WORDS = 2, DISTRIBUTION_WORDS = 4, LOG2_BUCKETS = 66, STRETCH_BITS = 7, STRETCH = 1 << STRETCH_BITS, SUFFIX_BYTES = 8 };
 
 _Static_assert(DISTRIBUTION_WORDS + STRETCH <= ZERO_WORDS, "a new element is made from zeros");
 
@@ -21,7 +21,7 @@ bool object_is_aggregate(const struct shared *object)
     return object->kind >= OBJECT_COUNT && object->kind <= OBJECT_HDR;
 }
 
-/* A word that is added to; all else is a struct distribution. */
+/* What is only added to; all else is a struct distribution. */
 static bool is_sum(const struct shared *object)
 {
     return object->kind == OBJECT_COUNT || object->kind == OBJECT_SUM;
@@ -37,7 +37,7 @@ static uint64_t bucket_count(const struct shared *object)
     case OBJECT_LHIST:
         return object->buckets.count + 2; /* below and above */
     case OBJECT_HDR: /* of HdrHistogram, and one for negative values */
-        return ((uint64_t)(64 - object->buckets.bits) << object->buckets.bits) + 1;
+        return ((uint64_t)(65 - object->buckets.bits) << object->buckets.bits) + 1;
     default:
         return 1;
     }
@@ -51,7 +51,7 @@ uint64_t aggregate_stretches(const struct shared *object)
 static uint32_t value_words(const struct shared *object)
 {
     if (is_sum(object))
-        return 1;
+        return object->kind == OBJECT_COUNT ? 1 : SUM_WORDS;
     uint64_t count = bucket_count(object);
     return DISTRIBUTION_WORDS + (uint32_t)(count > STRETCH ? STRETCH : count);
 }
@@ -102,20 +102,26 @@ int aggregate_declare(const struct shared *object, struct object *result)
 
 /* --- updates --- */
 
+/* Calls the function NAME of bpf/aggregate.bpf.c, or its twin for unsigned values, ARGS. */
+static struct operand call_for(struct lower *lower, const struct shared *object, const char *name, const struct operand *args,
+                               size_t count)
+{
+    if (object->value.kind == TYPE_U64)
+        name = arena_format(lower->program->arena, "%s_unsigned", name);
+    return machine_call_library(lower->program, name, args, count);
+}
+
 /* The bucket that V lies in; a hist finds it when it is added to. */
 static struct operand bucket_of(struct lower *lower, const struct shared *object, struct operand v)
 {
-    struct program *program = lower->program;
     const struct buckets *buckets = &object->buckets;
     switch (object->kind) {
     case OBJECT_LHIST:
-        return machine_call_library(program, "uplua_linear_bucket",
-                                    (struct operand[]){ v, operand_immediate(buckets->low),
-                                                        operand_immediate((int64_t)buckets->step),
-                                                        operand_immediate((int64_t)buckets->count) }, 4);
+        return call_for(lower, object, "uplua_linear_bucket",
+                        (struct operand[]){ v, operand_immediate(buckets->low), operand_immediate((int64_t)buckets->step),
+                                            operand_immediate((int64_t)buckets->count) }, 4);
     case OBJECT_HDR:
-        return machine_call_library(program, "uplua_hdr_bucket",
-                                    (struct operand[]){ v, operand_immediate(buckets->bits) }, 2);
+        return call_for(lower, object, "uplua_hdr_bucket", (struct operand[]){ v, operand_immediate(buckets->bits) }, 2);
     default:
         return operand_immediate(0);
     }
@@ -196,13 +202,15 @@ void aggregate_lower(struct lower *lower, struct value *value)
     struct operand entry = key_bytes(object)
                                ? element(lower, object, key_address(lower, object, key, bucket), done)
                                : share_only_element(lower, object, done);
-    if (is_sum(object)) {
+    if (object->kind == OBJECT_COUNT) {
         machine_add_atomic(program, BPF_DW, entry, 0, v);
+    } else if (object->kind == OBJECT_SUM) {
+        call_for(lower, object, "uplua_sum_add", (struct operand[]){ entry, v }, 2);
     } else if (object->kind == OBJECT_HIST) {
-        machine_call_library(program, "uplua_hist_add", (struct operand[]){ entry, v }, 2);
+        call_for(lower, object, "uplua_hist_add", (struct operand[]){ entry, v }, 2);
     } else {
         count_in_bucket(lower, object, entry, bucket, done);
-        machine_call_library(program, "uplua_distribute", (struct operand[]){ entry, v }, 2);
+        call_for(lower, object, "uplua_distribute", (struct operand[]){ entry, v }, 2);
     }
     machine_jump(program, done);
     machine_place(program, done);

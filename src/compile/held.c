@@ -29,13 +29,12 @@ void held_start(struct compiler *compiler)
         start_object(&compiler->arena, compiler->objects[i]);
 }
 
-/* `a[i] = a[i] + 1` alone does not say what an array holds; its entries are there all the same, as 0. */
-bool held_assume_integers(struct compiler *compiler)
+bool held_assume_integers(struct compiler *compiler, enum object_kind first, enum object_kind last)
 {
     bool any = false;
     for (size_t i = 0; i < compiler->object_count; i++) {
         struct shared *object = compiler->objects[i];
-        if (object->kind != OBJECT_ARRAY || !object->used || object->value.kind != TYPE_NONE)
+        if (object->kind < first || object->kind > last || !object->used || object->value.kind != TYPE_NONE)
             continue;
         object->value.kind = TYPE_I64;
         any = true;

@@ -13,10 +13,10 @@ const char *held_name(const struct shared *object);
 void held_start(struct compiler *compiler);
 
 /*
- * Of arrays of whose entries no handler has told more than that something is added to them, these become integers, which are 0. Returns whether
- * there are such.
+ * Those objects of the kinds FIRST to LAST of whose values no handler has told more than that something is added to them hold integers,
+ * which are 0 at first. Returns whether there are such.
  */
-bool held_assume_integers(struct compiler *compiler);
+bool held_assume_integers(struct compiler *compiler, enum object_kind first, enum object_kind last);
 
 /* Lays the records out that keys and values are. Ends with compile_fail where one cannot be. */
 void held_lay_out(struct compiler *compiler);

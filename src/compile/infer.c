@@ -79,6 +79,16 @@ static void join_value(struct inference *inference, const struct value *user, st
     inference->changed |= agree_value(inference->compiler, user->position, object, type);
 }
 
+/* What is added to an aggregation is unsigned or not, as one; numbers that are known not to be negative go with both. */
+static void join_added(struct inference *inference, const struct value *user, struct type type)
+{
+    struct shared *object = inference->compiler->objects[user->object];
+    if (!inference->final || type.kind == TYPE_NONE || type.bits > 0 || object->kind == OBJECT_COUNT)
+        return;
+    type.kind = type.kind == TYPE_U64 ? TYPE_U64 : TYPE_I64;
+    inference->changed |= agree_value(inference->compiler, user->position, object, type);
+}
+
 /* The type of an operand that has to be a number: TYPE_NONE while it is not known. */
 static struct type number(struct inference *inference, const struct value *user, struct value *operand)
 {
@@ -466,7 +476,7 @@ static struct type infer(struct inference *inference, struct value *value)
         join_key(inference, value, value->args[0]);
         return value->type;
     case IR_AGGREGATE:
-        number(inference, value, value->args[0]);
+        join_added(inference, value, number(inference, value, value->args[0]));
         if (value->arg_count > 1)
             join_key(inference, value, value->args[1]);
         else if (object->keyed)
@@ -533,10 +543,11 @@ void pass_infer(struct function *functions, size_t count)
         ir_find_users(&functions[i]);
     }
     settle(&inference, functions, count);
-    if (held_assume_integers(compiler))
+    if (held_assume_integers(compiler, OBJECT_ARRAY, OBJECT_ARRAY))
         settle(&inference, functions, count);
     inference.final = true;
     settle(&inference, functions, count);
+    held_assume_integers(compiler, OBJECT_COUNT, OBJECT_HDR);
     held_lay_out(compiler);
     for (size_t i = 0; i < count; i++)
         for (struct block *block = functions[i].entry; block; block = block->following)

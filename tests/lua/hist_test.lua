@@ -5,7 +5,7 @@ local kernel = require "kernel"
 local hist = require "uplua.hist"
 local ok, is, like = tap.ok, tap.is, tap.like
 
-ffi.cdef "struct test_hist { int64_t sum; uint64_t max, min, buckets[66]; };" -- struct distribution of bpf/aggregate.h
+ffi.cdef "struct test_hist { int64_t sum, wraps; uint64_t max, min, buckets[66]; };" -- struct hist of bpf/aggregate.h
 local SIZE = ffi.sizeof "struct test_hist"
 local SIGN = 0x8000000000000000ULL
 
@@ -52,7 +52,7 @@ is(h.count, 7, "count is over all CPUs")
 is(h.sum, 71097, "sum")
 is(h.min, -5, "min")
 is(h.max, 70000, "max")
-is(h:percentile(0), -1, "the lowest percentile lies in the lowest bucket")
+is(h:percentile(0), -5, "the lowest percentile is the minimum")
 is(h:percentile(100), 70000, "the highest is the maximum")
 is(h:percentile(50), 1, "the median")
 local text = tostring(h)
@@ -102,6 +102,21 @@ end
 local good, message = pcall(function() uniform:percentile(101) end)
 like(message, "from 0 to 100", "a wrong percentile")
 
+-- Both ends, and what has no end.
+local ends = hist.hist()
+fd = kernel.map("percpu_hash", 8, SIZE, 2)
+ends:bind { fd = fd, turn = turn }
+store(fd, nil, added { 10, 1000000 })
+is(("%d %d %d"):format(ends:percentile(0), ends:percentile(1), ends:percentile(50)), "10 10 10", "rank 1 is the minimum")
+is(("%d %d"):format(ends:percentile(51), ends:percentile(100)), "1000000 1000000", "and the last the maximum")
+store(fd, nil, added { -70000, -3, -2, 4 })
+local value, label = ends:percentile(50)
+is(value, nil, "where in a bucket without an end a value lies is not known")
+is(label, "< 0", "but what bucket that is")
+is(ends:percentile(25), -70000, "whose first value may be the minimum")
+store(fd, nil, added { -1, -1, -1, 4 })
+is(ends:percentile(75), -1, "between two equal values there is but one")
+
 -- Keyed.
 local keyed = hist.hist()
 fd = kernel.map("percpu_hash", 16, SIZE, 202)
@@ -128,4 +143,23 @@ store(fd, nil, added { 2 ^ 62, -2 ^ 63 })
 is(range.max, 4611686018427387904LL, "2^62 comes back")
 like(tostring(range), "%[4E, 8E%) +1", "and has a bar")
 is(select(2, tostring(range):gsub("\n", "")), 3, "empty buckets in between are left out")
+
+-- Sums beyond 64 bits: on one CPU, which counts the wraps, and over several.
+local aggregate = require "uplua.aggregate"
+local sums = hist.hist()
+fd = kernel.map("percpu_hash", 8, SIZE, 2)
+sums:bind { fd = fd, turn = turn }
+local wrapped = added { 2 ^ 62, 2 ^ 62, 2 ^ 62 }
+wrapped.wraps = 1
+store(fd, nil, wrapped)
+is(sums.sum, 3 * 2 ^ 62, "a sum that has wrapped is not negative")
+is(sums.avg, 2 ^ 62, "nor is the average")
+is(aggregate.rounded(sums), 1, "and the ledger is told that it is rounded")
+wrapped.sum, wrapped.wraps = -5, 0
+store(fd, nil, wrapped)
+is(sums.sum, -5, "a small negative one is exact")
+if kernel.cpus > 1 then
+  store(fd, nil, added { 2 ^ 62, 2 ^ 61 }, added { 2 ^ 62 })
+  is(sums.sum, 5 * 2 ^ 61, "no CPU's sum has wrapped, and the total does not")
+end
 tap.done_testing()

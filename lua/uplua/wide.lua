@@ -1,0 +1,57 @@
+-- Sums of more than 64 bits: the struct sum of bpf/aggregate.h, low + 2^64 * wraps, as low + 2^64 * high, where low is unsigned.
+local ffi = require "ffi"
+
+ffi.cdef "struct uplua_sum { uint64_t low; int64_t high; };"
+
+local wide = {}
+
+local SIGN = 0x8000000000000000ULL
+local int64 = ffi.typeof "int64_t"
+wide.sum = ffi.typeof "struct uplua_sum"
+local pointer = ffi.typeof "const struct uplua_sum *"
+
+-- A 64-bit integer as the script sees it: a number where that is exact.
+function wide.plain(x)
+  if x <= 9007199254740992LL and (ffi.istype("uint64_t", x) or x >= -9007199254740992LL) then return tonumber(x) end
+  return x
+end
+
+-- Adds COPY, of the kernel's, to SUM. UNSIGNED: the values were.
+function wide.merge(sum, copy, unsigned)
+  local high = copy.high
+  if not unsigned and copy.low >= SIGN then high = high - 1 end
+  sum.low = sum.low + copy.low
+  sum.high = sum.high + high + (sum.low < copy.low and 1 or 0)
+end
+
+-- The sum at address P and so many STRIDEs behind it, of all CPUs.
+function wide.merged(p, cpus, stride, unsigned)
+  local sum = wide.sum()
+  for cpu = 0, cpus - 1 do wide.merge(sum, ffi.cast(pointer, p + cpu * stride), unsigned) end
+  return sum
+end
+
+function wide.add(sum, other)
+  sum.low = sum.low + other.low
+  sum.high = sum.high + other.high + (sum.low < other.low and 1 or 0)
+end
+
+function wide.subtract(sum, other)
+  local borrow = sum.low < other.low and 1 or 0
+  sum.low = sum.low - other.low
+  sum.high = sum.high - other.high - borrow
+end
+
+function wide.is_zero(sum) return sum.low == 0 and sum.high == 0 end
+
+-- SUM as the script sees it: exact, or rounded to a number where 64 bits have no room for it.
+function wide.value(sum, unsigned)
+  if unsigned and sum.high == 0 then return wide.plain(sum.low) end
+  if not unsigned and sum.high == (sum.low >= SIGN and -1 or 0) then return wide.plain(ffi.cast(int64, sum.low)) end
+  return tonumber(sum.high) * 2 ^ 64 + tonumber(sum.low)
+end
+
+-- True if VALUE is a sum that was rounded.
+function wide.is_rounded(value) return type(value) == "number" and math.abs(value) >= 2 ^ 63 end
+
+return wide
