@@ -79,13 +79,14 @@ static void join_value(struct inference *inference, const struct value *user, st
     inference->changed |= agree_value(inference->compiler, user->position, object, type);
 }
 
-/* What is added to an aggregation is unsigned or not, as one; numbers that are known not to be negative go with both. */
+/* What is added to an aggregation is unsigned or not, as one; of what is not, numbers known to be neither negative nor large go with both. */
 static void join_added(struct inference *inference, const struct value *user, struct type type)
 {
     struct shared *object = inference->compiler->objects[user->object];
-    if (!inference->final || type.kind == TYPE_NONE || type.bits > 0 || object->kind == OBJECT_COUNT)
+    if (!inference->final || type.kind == TYPE_NONE || object->kind == OBJECT_COUNT || (type.kind != TYPE_U64 && type.bits > 0))
         return;
-    type.kind = type.kind == TYPE_U64 ? TYPE_U64 : TYPE_I64;
+    if (type.kind == TYPE_NUM)
+        type.kind = TYPE_I64;
     inference->changed |= agree_value(inference->compiler, user->position, object, type);
 }
 

@@ -28,13 +28,15 @@ local mr, mq, full, per = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { 
 local c, ci, ct, cb, s, si, ss = up.count(), up.count { max = 64 }, up.count { max = 64 }, up.count { max = 64 }, up.sum(), up.sum { max = 64 }, up.sum { max = 64 }
 local h, hs, l, d, st, lo, hi = up.hist(), up.hist { max = 64 }, up.lhist(-20, 100, 15), up.hdr(2, { max = 64 }), up.stats { max = 64 },
   up.min(), up.max { max = 64 }
+local su, sku, hu, lu, du, stu, lou, hiu = up.sum(), up.sum { max = 64 }, up.hist { max = 64 }, up.lhist(-20, 100, 15), up.hdr(2), up.stats(),
+  up.min { max = 64 }, up.max()
 local v, w, r = up.var(3), up.var(-9), up.ring { size = "256K" }
 local vs, vb, vn, vi, vu = up.var("first"), up.var(false), up.var(7, "u32"), up.var(-1, "i16"), up.var(1ULL)
 mi:set(1, 5) mi:set(-1, 9223372036854775807LL) ms:set("uplua", 7) mstr:set(2, "two") mb:set(0, false) full:set(0, 1) per:set(1, 4)
 mt:set({ 1, "a" }, 3) mr:set(2, { a = 5, b = -1, s = "of the script", o = 3, sub = { x = 9, y = true } })
 ]]
 generate.names = { "mi", "ms", "mt", "mb", "mstr", "mr", "mq", "full", "per", "c", "ci", "ct", "cb", "s", "si", "ss", "h", "hs", "l", "d", "st", "lo",
-  "hi", "v", "w", "r", "vs", "vb", "vn", "vi", "vu" }
+  "hi", "su", "sku", "hu", "lu", "du", "stu", "lou", "hiu", "v", "w", "r", "vs", "vb", "vn", "vi", "vu" }
 
 local MEMORY = 0x30000000 -- world.memory
 
@@ -42,8 +44,9 @@ local MEMORY = 0x30000000 -- world.memory
 -- Each returns source text of one type; SCOPE: what can be named, DEPTH: how deep it may go.
 
 local INTEGERS = { "0LL", "1LL", "-1LL", "2LL", "3LL", "7LL", "-13LL", "63LL", "64LL", "255LL", "65536LL", "2147483647LL", "-2147483648LL",
-  "4294967296LL", "0x123456789abcdefLL", "9223372036854775807LL", "(-9223372036854775807LL - 1LL)" }
-local UNSIGNED = { "0ULL", "1ULL", "5ULL", "255ULL", "4294967295ULL", "0x8000000000000000ULL", "0xffffffffffffffffULL" }
+  "4294967296LL", "0x123456789abcdefLL", "0x4000000000000000LL", "-0x4000000000000001LL", "9223372036854775807LL", "(-9223372036854775807LL - 1LL)" }
+local UNSIGNED = { "0ULL", "1ULL", "5ULL", "255ULL", "4294967295ULL", "0x4000000000000000ULL", "0x7fffffffffffffffULL", "0x8000000000000000ULL", "0xfffffffffffffff0ULL",
+  "0xffffffffffffffffULL" }
 local NUMS = { "0", "1", "2", "3", "5", "-1", "-7", "10", "64", "100", "1000", "-65536" }
 local STRINGS = { '""', '"a"', '"b"', '"uplua"', '"uplu"', '"two"', '"a text of 24 characters."', '"uplua "' }
 local CASTS = { "i8", "i16", "i32", "i64", "u8", "u16", "u32" }
@@ -387,8 +390,29 @@ function statement.map(scope)
   } }
 end
 
+-- Values near the ends, whose sums pass these within a few additions.
+local LARGE = { "0x7fffffffffffff00LL", "-0x7fffffffffffff00LL", "0x4000000000000000LL", "-0x4000000000000000LL" }
+
+-- Unsigned values, and now and then small ones that are not.
+local function unsigned(scope)
+  return chance(0.9) and expr.u64(scope, 2) or pick { "up.u8(%s)", "up.u16(%s)", "5" }:format(expr.i64(scope, 1))
+end
+
+function statement.unsigned(scope)
+  return { choose {
+    { 2, function() return ("su:add(%s)"):format(unsigned(scope)) end },
+    { 1, function() return ("sku[%s]:add(%s)"):format(key(scope, 2), unsigned(scope)) end },
+    { 1, function() return ("hu[%s]:add(%s)"):format(small(scope, 1), unsigned(scope)) end },
+    { 1, function() return ("lu:add(%s)"):format(unsigned(scope)) end },
+    { 1, function() return ("du:add(%s)"):format(unsigned(scope)) end },
+    { 1, function() return ("stu:add(%s)"):format(unsigned(scope)) end },
+    { 1, function() return ("lou[%s]:add(%s) hiu:add(%s)"):format(small(scope, 1), unsigned(scope), unsigned(scope)) end },
+  } }
+end
+
 function statement.aggregate(scope)
-  local x = expr[pick { "i64", "i64", "num" }](scope, 2)
+  if chance(0.25) then return statement.unsigned(scope) end
+  local x = chance(0.2) and ("(%s + bit.band(%s, 511))"):format(pick(LARGE), leaf(scope)) or expr[pick { "i64", "i64", "num" }](scope, 2)
   return { choose {
     { 2, function() return "c:inc()" end },
     { 2, function() return ("ci[%s]:inc()"):format(key(scope, 2)) end },

@@ -53,7 +53,7 @@ local function total(kind, value)
   local buckets = {}
   for _, bucket in ipairs(value.buckets or {}) do
     local low = value.scheme.lowest(bucket[1])
-    buckets[low == -2 ^ 63 and "false" or world.show(low)] = bucket[2]
+    buckets[world.show_bucket(low > -math.huge and low)] = bucket[2]
   end
   return { count = value.count, sum = value.sum, min = value.min, max = value.max, buckets = buckets }
 end

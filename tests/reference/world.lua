@@ -73,20 +73,53 @@ end
 
 -- Aggregations ---------------------------------------------------------------------------------------------------------
 
+-- A value of an aggregation as text: unlike in memory, unsigned ones are. A number is a rounded sum where it is beyond 64 bits.
+local function show_value(v)
+  if v == nil then return "nil" end
+  if type(v) == "number" then return (math.abs(v) < 2 ^ 63 and "%.0f" or "about %.12g"):format(v) end
+  return (tostring(v):gsub("U?LL$", ""))
+end
+
+-- Whether A is less than B, each signed or unsigned.
+local function is_less(a, b)
+  if istype(int64, a) and a < 0 then return not (istype(int64, b) and b <= a) end
+  if istype(int64, b) and b < 0 then return false end
+  return ffi.cast(uint64, a) < ffi.cast(uint64, b)
+end
+
+-- Sums are kept as two numbers, of the upper and of the lower 32 bits of all values: both stay exact up to 2^21 values.
+local function add_to_sum(parts, v)
+  parts[1] = parts[1] + tonumber((istype(uint64, v) and bit.rshift or bit.arshift)(v, 32))
+  parts[2] = parts[2] + tonumber(bit.band(v, 0xffffffffLL))
+end
+
+local function show_sum(total)
+  if total.sum then return show_value(total.sum) end
+  local low = total.parts[2] % 2 ^ 32
+  local high = total.parts[1] + (total.parts[2] - low) / 2 ^ 32
+  local integer = total.unsigned and uint64 or int64
+  if high < (total.unsigned and 0 or -2 ^ 31) or high >= (total.unsigned and 2 ^ 32 or 2 ^ 31) then
+    return ("about %.12g"):format(high * 2 ^ 32 + low)
+  end
+  return show_value(integer(high) * integer(2 ^ 32) + integer(low))
+end
+
 -- The least value of the bucket that V falls into, false for those without one; by kind of histogram.
 local lowest = {}
 
 function lowest.hist(_, v)
   if v < 1 then return v == 0 and v end
-  local low = int64(1)
+  local low = v / v
   while v / low >= 2 do low = low * 2 end
   return low
 end
 
 -- lhist(low, high, step): equal steps; what is HIGH or more is in one bucket.
 function lowest.lhist(o, v)
+  if istype(uint64, v) and v >= 2 ^ 63 then return o.high end
+  v = int64(v)
   if v < o.low then return false end
-  return v < o.high and v - (v - o.low) % o.step or int64(o.high)
+  return v < o.high and v - (v - o.low) % o.step or o.high
 end
 
 -- hdr(digits): exact up to twice the least power of two that is 10^digits, from there on in steps that double with the values.
@@ -98,17 +131,25 @@ function lowest.hdr(o, v)
   return v - v % width
 end
 
+-- A bucket as text, by its least value.
+function world.show_bucket(low)
+  if type(low) == "number" then return ("%.0f"):format(low) end
+  return low and show_value(low) or "open"
+end
+
 local function add_to_total(o, total, v)
-  v = numbers.i64(v)
-  total.count, total.sum = total.count + 1, total.sum + v
-  if not total.min or v < total.min then total.min = v end
-  if not total.max or v > total.max then total.max = v end
+  if not istype(uint64, v) then v = numbers.i64(v) end
+  total.unsigned = total.unsigned or istype(uint64, v)
+  total.count = total.count + 1
+  add_to_sum(total.parts, v)
+  if not total.min or is_less(v, total.min) then total.min = v end
+  if not total.max or is_less(total.max, v) then total.max = v end
   if not lowest[o.kind] then return end
-  local bucket = show(lowest[o.kind](o, v))
+  local bucket = world.show_bucket(lowest[o.kind](o, v))
   total.buckets[bucket] = (total.buckets[bucket] or 0) + 1
 end
 
-local function new_total() return { count = 0, sum = int64(0), buckets = {} } end
+local function new_total() return { count = 0, parts = { 0, 0 }, buckets = {} } end
 
 world.new_total = new_total
 
@@ -210,12 +251,12 @@ end
 
 -- What the script sees of a total.
 local function show_total(o, total)
-  if o.kind == "count" or o.kind == "sum" then return show(total.sum) end
-  if o.kind == "min" or o.kind == "max" then return show(total[o.kind]) end
+  if o.kind == "count" or o.kind == "sum" then return show_sum(total) end
+  if o.kind == "min" or o.kind == "max" then return show_value(total[o.kind]) end
   local buckets = {}
   for bucket, count in pairs(total.buckets) do buckets[#buckets + 1] = ("%s:%d"):format(bucket, count) end
   table.sort(buckets)
-  return ("count %d sum %s min %s max %s %s"):format(total.count, show(total.sum), show(total.min), show(total.max),
+  return ("count %d sum %s min %s max %s %s"):format(total.count, show_sum(total), show_value(total.min), show_value(total.max),
     table.concat(buckets, " "))
 end
 
