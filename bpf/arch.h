@@ -25,6 +25,12 @@
 #define SIGNAL_STACK_POINTER 160
 #define SIGNAL_INSTRUCTION 168
 #define SIGNAL_TRAMPOLINE 0x0f0000000fc0c748ull /* its code begins with: mov $15, %rax; syscall */
+/* CODE, eight bytes, ends with a call: e8 and a distance, or ff /2 with a register or a place in memory. */
+#define CODE_BYTE(code, back) ((code) >> (64 - 8 * (back)) & 255)
+#define ENDS_WITH_FF_2(code, size) (CODE_BYTE(code, size) == 0xff && (CODE_BYTE(code, (size) - 1) & 0x38) == 0x10)
+#define ENDS_WITH_CALL(code)                                                                                           \
+    (CODE_BYTE(code, 5) == 0xe8 || ENDS_WITH_FF_2(code, 2) || ENDS_WITH_FF_2(code, 3) || ENDS_WITH_FF_2(code, 4) ||    \
+     ENDS_WITH_FF_2(code, 6) || ENDS_WITH_FF_2(code, 7))
 #define USER_ADDRESSES (1ull << 56) /* with five levels of page tables; 47 bits with four */
 #define SIGNS_RETURN_ADDRESSES 0
 /* The highest page of user space (trampoline.h). Above it one page stays free (TASK_SIZE_MAX). */
@@ -50,6 +56,9 @@
 #define SIGNAL_STACK_POINTER 560
 #define SIGNAL_INSTRUCTION 568
 #define SIGNAL_TRAMPOLINE 0xd4000001d2801168ull /* mov x8, #139; svc #0 */
+/* CODE, two instructions, ends with a call: BL, BLR, BLRAA and their like. */
+#define ENDS_WITH_CALL(code)                                                                                           \
+    (((code) >> 32 & 0xfc000000) == 0x94000000 || ((code) >> 32 & 0xfffff000 & ~0x01000000ull) == 0xd63f0000)
 #define USER_ADDRESSES (1ull << 52) /* the kernel can be built for 36, 39, 42, 47, 48 and 52 bits */
 /* In the bits above those; which they are is in the masks of arch_code_mask. */
 #define SIGNS_RETURN_ADDRESSES 1

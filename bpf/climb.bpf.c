@@ -120,12 +120,24 @@ long uplua_stack_special(struct scratch *scratch, long number)
     return 1;
 }
 
+/* True if the return address LINK is where a call comes back to: its own, or that of a return probe. */
+static __always_inline int is_behind_call(__u64 link)
+{
+    __u64 code = 0;
+    bpf_probe_read_user(&code, sizeof code, (void *)(link - sizeof code));
+    return ENDS_WITH_CALL(code) || uplua_unwind_is_trampoline(link);
+}
+
 long uplua_stack_climb(struct scratch *scratch, long number)
 {
     __u64 rule = number;
     if (!scratch)
         return 0;
-    if (rule == RULE_UNMAPPED) {
+    /* Where nothing can be executed, nothing was: what called that, or jumped there, has its return address where a call leaves it. */
+    __u64 called = rule == RULE_NO_CODE && !scratch->back;
+    if (called)
+        rule = RULE_CALLED;
+    if (rule == RULE_UNMAPPED || rule == RULE_NO_CODE) {
         int wrong = scratch->guessed && scratch->guessed == scratch->count; /* the frame pointer was none */
         scratch->end = wrong ? STACK_NO_TABLE : STACK_UNMAPPED;
         return -wrong;
@@ -161,23 +173,30 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     }
     scratch->sp = cfa;
     scratch->back = 1;
+    if (called && !is_behind_call(scratch->ip)) { /* a return to nowhere */
+        scratch->end = STACK_UNMAPPED;
+        return 0;
+    }
     scratch->guessed = RULE_KIND(rule) == RULE_UNKNOWN ? scratch->count + 1 : 0;
     return 1;
 }
 
-long uplua_stack_odd(struct scratch *scratch, long address)
+long uplua_stack_odd(struct scratch *scratch)
 {
-    __u64 ip = address;
     if (!scratch)
         return 0;
+    __u64 ip = scratch->ip;
     if (uplua_unwind_is_trampoline(ip)) {
         __u64 original = uplua_unwind_return(RETURN_ADDRESS_ON_STACK ? scratch->sp - WORD : scratch->sp);
         if (!original)
             lose(STACK_LOST_RETURN);
-        return original ? original : ip;
+        scratch->ip = original ? original : ip;
+        return 1;
     }
     if (ip >= LOWEST_CODE && ip < USER_ADDRESSES)
-        return ip;
+        return 1;
+    if (!scratch->back && scratch->sp) /* a call of NULL; a thread of the kernel's own has no stack here */
+        return 1;
     int guessed = scratch->guessed && scratch->guessed == scratch->count + 1; /* by what was no frame pointer */
     scratch->end = guessed ? STACK_NO_TABLE : ip ? STACK_UNREADABLE : STACK_WHOLE;
     return 0;

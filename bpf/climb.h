@@ -67,8 +67,8 @@ long uplua_stack_climb(struct scratch *scratch, long number);
  */
 long uplua_stack_own(struct scratch *scratch, long count, long raw);
 
-/* What the frame's address ADDRESS stands for, which is mostly itself; 0: for the end of the walk. */
-long uplua_stack_odd(struct scratch *scratch, long address);
+/* Puts what the address of the frame at work stands for, which is mostly itself, in its place. 0: it stands for the end of the walk. */
+long uplua_stack_odd(struct scratch *scratch);
 
 #if !RETURN_ADDRESS_ON_STACK
 /* The rule of the code before the return address LINK, of which no table says one, by the code behind it; RULE_ODD where that says none. */

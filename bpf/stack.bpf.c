@@ -195,9 +195,9 @@ static __always_inline int take_plain_frame(struct scratch *scratch, const struc
 static __always_inline int take_frame(struct scratch *scratch, struct rule_cache *cache, struct climber *at)
 {
     end_climb(scratch, *at);
-    at->ip = uplua_stack_odd(scratch, at->ip);
-    if (!at->ip)
+    if (!uplua_stack_odd(scratch))
         return 0;
+    at->ip = scratch->ip;
     if (at->count >= scratch->limit) {
         scratch->end = at->count == STACK_FRAMES ? STACK_CUT : STACK_WHOLE;
         return 0;
@@ -235,8 +235,8 @@ static __always_inline struct scratch *prepare(long ip, long sp, long fp, long l
     scratch->limit = (depth & ~AT_ENTRY) == 0 ? STACK_FRAMES : depth & ~AT_ENTRY;
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
     __u64 changes = uplua_unwind_changes();
-    if (!ip || scratch->tag + 1 <= 1 || scratch->stack.tgid != tgid || scratch->changes != changes) {
-        __u64 generation = ip ? uplua_unwind_generation() : -1; /* 0: a thread of the kernel's */
+    if (!sp || scratch->tag + 1 <= 1 || scratch->stack.tgid != tgid || scratch->changes != changes) {
+        __u64 generation = sp ? uplua_unwind_generation() : -1; /* 0: a thread of the kernel's */
         scratch->tag = generation + 1 <= 1 ? generation : mix(generation, 0);
         scratch->changes = changes;
     }

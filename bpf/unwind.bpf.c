@@ -225,31 +225,33 @@ struct place {
     __u64 table, offset;
 };
 
+enum found { FOUND, NO_FILE, NO_CODE };
+
 /*
  * Finds PLACE of the code at ADDRESS in a mapping that nobody has reported yet: in a process that has just begun, or a
- * library that has just been loaded. Its file may be known. False where it is not.
+ * library that has just been loaded. NO_FILE: its file is not known; NO_CODE: nothing there can be executed.
  */
-static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel, struct place *place)
+static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel, struct place *place)
 {
     __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space), i = 0;
     struct unwind_early *early = early_of(tgid, space);
     if (!early)
-        return 0;
+        return NO_FILE;
     while (i < UNWIND_RANGES && address - early->ranges[i].start >= early->ranges[i].size)
         i++;
     OPAQUE(i);
     if (i < UNWIND_RANGES) {
         place->table = early->ranges[i].table;
         place->offset = address - early->ranges[i].start + early->ranges[i].offset;
-        return 1;
+        return FOUND;
     }
     __u64 area = find_area(kernel, space, address);
-    if (!(kernel_word(area + kernel->area_flags) & AREA_EXECUTABLE))
-        return 0;
+    if (!area || !(kernel_word(area + kernel->area_flags) & AREA_EXECUTABLE))
+        return NO_CODE;
     __u64 mapped = kernel_word(area + kernel->area_file);
     if (!mapped) { /* code that the program has made */
         place->table = 0;
-        return 1;
+        return FOUND;
     }
     __u64 inode = kernel_word(mapped + kernel->file_inode);
     struct unwind_inode file = {
@@ -258,11 +260,11 @@ static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwin
     };
     __u32 *number = bpf_map_lookup_elem(&unwind_files, &file);
     if (!number)
-        return 0;
+        return NO_FILE;
     __u64 start = kernel_word(area + kernel->area_start), size = kernel_word(area + kernel->area_end) - start;
     __u64 offset = kernel_word(area + kernel->area_offset) << kernel->page_shift;
     if (address - start >= size) /* changed just now */
-        return 0;
+        return NO_FILE;
     place->table = *number;
     place->offset = address - start + offset;
     __u64 at = __sync_fetch_and_add(&early->count, 1);
@@ -275,7 +277,7 @@ static __always_inline int place_by_file(__u32 tgid, __u64 address, struct unwin
         asm volatile("" ::: "memory");
         *(volatile __u64 *)&range->size = size;
     }
-    return 1;
+    return FOUND;
 }
 
 /* Finds PLACE by the mappings of PROCESS; false where none has ADDRESS. */
@@ -309,8 +311,9 @@ static __always_inline __u64 find_rule(__u64 address)
             return RULE_BY_FRAME_POINTER;
         if (process)
             want_again(process, tgid);
-        if (!place_by_file(tgid, address, kernel, &place))
-            return RULE_UNMAPPED;
+        enum found found = place_by_file(tgid, address, kernel, &place);
+        if (found != FOUND)
+            return found == NO_CODE ? RULE_NO_CODE : RULE_UNMAPPED;
     }
     return rule_in(place.table, address, place.offset);
 }
@@ -342,7 +345,7 @@ long uplua_unwind_rule(struct rule_cache *cache, long tag, long link)
         rule = RULE_SIGNAL;
     if (!is_plain(rule))
         rule |= RULE_ODD;
-    if (rule != RULE_UNMAPPED)
+    if (rule != RULE_UNMAPPED && rule != RULE_NO_CODE)
         keep_rule(cache, tag, link, rule);
     return rule;
 }

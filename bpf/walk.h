@@ -41,6 +41,11 @@
     (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_FRAME_POINTER, 16, FRAME_RECORD_FRAME, FRAME_RECORD_LINK))
 /* The address lies in no executable mapping that is known. */
 #define RULE_UNMAPPED (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 0, 0, 0))
+/* The same, and the kernel has nothing there that can be executed. */
+#define RULE_NO_CODE (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 8, 0, 0))
+/* Where a function begins, before its first instruction. */
+#define RULE_CALLED                                                                                                    \
+    (RULE_ODD | RULE(RULE_REGISTER, DWARF_STACK_POINTER, 8 * RETURN_ADDRESS_ON_STACK, 0, -8 * RETURN_ADDRESS_ON_STACK))
 
 /* Murmur3's finalizer, as a step: every bit of WORD changes half of the bits. */
 static __always_inline __u64 mix(__u64 hash, __u64 word)

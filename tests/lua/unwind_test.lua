@@ -69,8 +69,9 @@ end)
 ]]
 file:close()
 
--- What a run says on standard error where stacks end in code without a table.
-local INCOMPLETE = "uplua: not everything was seen:\n  %d+ × stack incomplete: a frame's code has no unwind table and no frame pointer\n"
+-- What a run says on standard error where stacks are incomplete: most end in code without a table.
+local INCOMPLETE = "uplua: not everything was seen:\n  %%d+ × stack incomplete: %s\n"
+local NO_TABLE = "a frame's code has no unwind table and no frame pointer"
 
 -- What ends the stack of a program's first thread below main: the names, and on the last line why they are not more.
 local GLIBC = { names = " main .*_start$", incomplete = false }
@@ -87,7 +88,7 @@ local function stacks(program, arguments, bottom, returned)
   local run = target.shell(('%s./uplua %s %s %s -- %s %s >"$D/out" 2>"$D/err" </dev/null'):format(bottom.prefix or "", path, program, returned or "",
                                                                                                program, arguments))
   if bottom.incomplete then
-    like(run.err, "^" .. INCOMPLETE .. "$", ("%s %s: what is missing is counted"):format(program, arguments))
+    like(run.err, "^" .. INCOMPLETE:format(bottom.cause or NO_TABLE) .. "$", ("%s %s: what is missing is counted"):format(program, arguments))
   else
     is(run.err, "", ("%s %s: nothing is missing"):format(program, arguments))
   end
@@ -140,6 +141,26 @@ local function check_chains(program, bottom)
   like(handler.names, bottom.names, "and on")
 end
 
+-- Below what handles the fault of going where nothing can be executed.
+local function check_faults(program, bottom)
+  for _, kind in ipairs { "null", "data" } do
+    local fault = stack(program, kind, bottom)
+    like(fault.names, "^mark on_fault [%w_?]+ [%w_?]+ " .. kind .. " main ", kind .. ": to what called an address where nothing can be executed")
+    like(fault.names, bottom.names, "and on")
+  end
+  local lost = stack(program, "lost", { incomplete = "[mapping not known]", cause = "a frame's mapping was not known" })
+  like(lost.names, "^mark on_fault [%w_?]+ [%w_?]+$", "no further than to such an address where it was not called")
+  is(lost.last, "[mapping not known]", "which is said")
+end
+
+-- The stack of a program that is about to be told that it has called address 0.
+local function check_delivered(program)
+  local run = target.uplua(([[-e 's = count() tracepoint("signal:signal_deliver", function(e) if e.args.sig == 11 then s[e:ustack()]:inc() end end)
+    at_exit(function() for k, n in s:pairs() do print(n, k:incomplete(), k:text { offsets = false, one_line = " " }) end s:clear() end)' -- %s null]]):format(program))
+  like(run.out, "^1\tnil\t%[unknown%] 0x0 null main .*_start\n$", "where it stands it was called from")
+  is(run.err, "", "nothing is missing")
+end
+
 -- What needs call frame information of the C library.
 local function check_libc(program)
   like(stack(program, "sorted", GLIBC).names, "^mark compare .* sorted main .*_start$", "through libc")
@@ -155,6 +176,8 @@ end
 for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang" } do
   check_chains(program, GLIBC)
   check_libc(program)
+  check_faults(program, GLIBC)
+  check_delivered(program)
   check(program, "library", "called_back inner through library", "through a library that was loaded a moment ago", GLIBC, "mapped")
 end
 
@@ -270,6 +293,7 @@ end
 
 -- musl is built without call frame information; its signal trampoline is known by its code.
 check_chains("./build/targets/chain-musl", MUSL)
+check_faults("./build/targets/chain-musl", MUSL)
 if tap.fewer(true, false) then
   check_chains("./build/targets/chain-musl-clang", MUSL)
   check_chains("./build/targets/chain-musl-static", MUSL_STATIC)

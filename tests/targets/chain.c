@@ -1,7 +1,8 @@
 /*
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
- *   chain KIND    shallow (23 calls), deep (101), tail, variable, aligned, expression, saved, held, handler, sorted,
+ *   chain KIND    shallow (23 calls), deep (101), tail, variable, aligned, expression, saved, held, handler, null (a call of address 0,
+ *                 whose SIGSEGV is handled), data (the same, of a place that holds no code), lost (a return to where no call stood before), sorted,
  *                 thread, generated, unframed, library, mappings, contended, clocked (asks for the time below 23 calls, again and again
  *                 from "ready" on, until it is killed), late (below 101)
  *
@@ -9,6 +10,7 @@
  *
  * Built with -DSTATIC it loads no library.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "noinline.h"
@@ -164,6 +167,59 @@ NOINLINE long handler(void)
     raise(SIGTRAP);
 #endif
     return value + sink;
+}
+
+/* Goes on behind the call that led to nowhere. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    mcontext_t *machine = &((ucontext_t *)context)->uc_mcontext;
+    (void)info;
+    mark();
+    sink += number;
+#ifdef __x86_64__
+    machine->gregs[REG_RIP] = *(long *)machine->gregs[REG_RSP];
+    machine->gregs[REG_RSP] += sizeof(long);
+#else
+    machine->pc = machine->regs[30];
+#endif
+}
+
+static void handle_faults(void)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
+    sigaction(SIGSEGV, &action, NULL);
+}
+
+NOINLINE long null(void)
+{
+    void (*volatile nowhere)(void) = NULL;
+    handle_faults();
+    nowhere();
+    return sink;
+}
+
+NOINLINE long data(void)
+{
+    static long words[2];
+    const void *place = words;
+    void (*volatile nowhere)(void);
+    memcpy((void *)&nowhere, &place, sizeof place);
+    handle_faults();
+    nowhere();
+    return sink;
+}
+
+/* What it returns to it has made up: what is above on the stack is no return address. */
+NOINLINE long lost(void)
+{
+    long value;
+    handle_faults();
+#ifdef __x86_64__
+    __asm__ volatile("lea 1f(%%rip), %0; push %0; push $0; ret; nop; 1:" : "=r"(value) : : "memory");
+#else
+    __asm__ volatile("mov %0, x30; adr x30, 1f; br xzr; nop; 1: mov x30, %0" : "=&r"(value) : : "memory");
+#endif
+    return value & 1;
 }
 
 static int compare(const void *a, const void *b)
@@ -317,6 +373,7 @@ int main(int argc, char **argv)
         long (*run)(void);
     } kinds[] = {{"shallow", shallow},       {"deep", deep},   {"variable", variable}, {"aligned", aligned}, {"tail", tail},
                  {"expression", expression}, {"saved", saved}, {"held", held},         {"handler", handler},
+                 {"null", null},             {"data", data},     {"lost", lost},
                  {"sorted", sorted},         {"thread", thread}, {"generated", generated}, {"unframed", unframed},
                  {"clocked", clocked},       {"late", late}};
     const char *kind = argc > 1 ? argv[1] : "";
