@@ -13,7 +13,7 @@
 
 #include "aggregate.h"
 
-__u64 aggregate_lost[AGGREGATE_LOST_COUNT];
+__u64 uplua_aggregate_lost[AGGREGATE_LOST_COUNT];
 
 #define SIGN (1ull << 63)
 
@@ -107,7 +107,7 @@ __noinline long uplua_raise(__u64 *maximum, long value)
         if (old >= (__u64)value || __sync_val_compare_and_swap(maximum, old, (__u64)value) == old)
             return 0;
     }
-    __sync_fetch_and_add(&aggregate_lost[AGGREGATE_LOST_EXTREME], 1);
+    __sync_fetch_and_add(&uplua_aggregate_lost[AGGREGATE_LOST_EXTREME], 1);
     return 0;
 }
 

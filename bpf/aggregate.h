@@ -32,7 +32,7 @@ struct hist {
 #define STRETCH_BITS 7
 #define STRETCH (1 << STRETCH_BITS)
 
-/* Index of `aggregate_lost`: a new largest or smallest value gave up against others. Sums and buckets are never lost. */
+/* Index of `uplua_aggregate_lost`: a new largest or smallest value gave up against others. Sums and buckets are never lost. */
 #define AGGREGATE_LOST_EXTREME 0
 #define AGGREGATE_LOST_COUNT 1
 

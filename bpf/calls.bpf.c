@@ -12,7 +12,7 @@
 #include "trampoline.h"
 
 /* Not 0 while entries and returns are attached: what does not pair before and after is not counted. Written by the script's side. */
-volatile __u64 calls_settled[1];
+volatile __u64 uplua_calls_settled[1];
 
 /* A value that the verifier takes for any: so it need not follow each number of calls by itself. */
 static __always_inline __u64 count_of(const struct calls *calls)
@@ -41,7 +41,7 @@ static __always_inline __u64 pointer_of(__u64 sp)
 /* Whether a call that began at the stack pointer SP, as it is kept, and whose return does not come is to be counted. */
 static __always_inline int is_counted(__u64 sp)
 {
-    return calls_settled[0] && !(sp & CALLS_UNSETTLED);
+    return uplua_calls_settled[0] && !(sp & CALLS_UNSETTLED);
 }
 
 /* Forgets the innermost calls that began at or, unless AT says so, below SP. Returns how many of them count. */
@@ -70,7 +70,7 @@ __noinline long uplua_call_begin(struct calls *calls, long sp, long link, long f
     count = count_of(calls);
     if (count >= CALLS_DEEPEST)
         return forgotten | CALLS_DEEPEST;
-    calls->stack_pointers[count % CALLS_DEEPEST] = (__u64)sp | (calls_settled[0] ? 0 : CALLS_UNSETTLED);
+    calls->stack_pointers[count % CALLS_DEEPEST] = (__u64)sp | (uplua_calls_settled[0] ? 0 : CALLS_UNSETTLED);
     calls->count = count + 1;
     return forgotten | (long)(count % CALLS_DEEPEST);
 }
@@ -84,7 +84,7 @@ __noinline long uplua_call_end(struct calls *calls, long sp)
     __u64 count = count_of(calls);
     __u64 last = (count - 1) % CALLS_DEEPEST;
     if (!count || pointer_of(calls->stack_pointers[last]) != (__u64)sp)
-        return forgotten | (calls_settled[0] ? CALLS_DEEPEST : CALLS_DETACHED);
+        return forgotten | (uplua_calls_settled[0] ? CALLS_DEEPEST : CALLS_DETACHED);
     calls->count = last;
     return forgotten | (long)last;
 }

@@ -13,7 +13,7 @@ struct calls {
 };
 
 /*
- * Set in the stack pointer of a call that began before calls_settled: where entries and returns are attached one after the other, the kernel may
+ * Set in the stack pointer of a call that began before uplua_calls_settled: where entries and returns are attached one after the other, the kernel may
  * not follow its return yet.
  */
 #define CALLS_UNSETTLED 1

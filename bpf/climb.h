@@ -42,11 +42,11 @@ struct scratch {
         (scratch)->window[(at_ & (WINDOW - 1)) / WORD];                                                                \
     })
 
-extern __u64 stack_lost[STACK_LOST_COUNT];
+extern __u64 uplua_stack_lost[STACK_LOST_COUNT];
 
 static __always_inline void lose(int cause)
 {
-    __sync_fetch_and_add(&stack_lost[cause], 1);
+    __sync_fetch_and_add(&uplua_stack_lost[cause], 1);
 }
 
 /*

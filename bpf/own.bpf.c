@@ -14,7 +14,7 @@ struct {
     __uint(max_entries, 1);
     __type(key, __u32);
     __type(value, struct own_code);
-} stack_own SEC(".maps");
+} uplua_own_code SEC(".maps");
 
 /* Searched without branches, as in unwind.bpf.c. */
 static __always_inline int is_own(const struct own_code *own, __u64 address)
@@ -37,7 +37,7 @@ long uplua_stack_own(struct scratch *scratch, long count, long raw)
 {
     enum { MOST = 16 };
     __u32 none = 0;
-    struct own_code *own = bpf_map_lookup_elem(&stack_own, &none);
+    struct own_code *own = bpf_map_lookup_elem(&uplua_own_code, &none);
     long found = 0;
     if (!scratch || !own)
         return 0;

@@ -1,5 +1,5 @@
 /*
- * User stacks: walked by unwind tables, where those are missing by frame pointers, kept once each in `stacks`, and
+ * User stacks: walked by unwind tables, where those are missing by frame pointers, kept once each in `uplua_stacks`, and
  * named by a 64-bit hash of their process and frames. A handler gets the id; the script side reads the frames when it
  * prints.
  *
@@ -36,31 +36,31 @@ struct {
     __uint(max_entries, STACK_ENTRIES);
     __type(key, __u64);
     __type(value, struct stack);
-} stacks SEC(".maps");
+} uplua_stacks SEC(".maps");
 
-/* Where `stacks` finds no memory at once, as in an interrupt: these entries have theirs. */
+/* Where `uplua_stacks` finds no memory at once, as in an interrupt: these entries have theirs. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, STACK_RESERVE);
     __type(key, __u64);
     __type(value, struct stack);
-} stacks_reserve SEC(".maps");
+} uplua_stacks_reserve SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(max_entries, SLOTS);
     __type(key, __u32);
     __type(value, struct scratch);
-} stack_scratch SEC(".maps");
+} uplua_stack_scratch SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
     __type(key, __u32);
     __type(value, struct rule_cache);
-} stack_rules SEC(".maps");
+} uplua_stack_rules SEC(".maps");
 
-__u64 stack_lost[STACK_LOST_COUNT];
+__u64 uplua_stack_lost[STACK_LOST_COUNT];
 
 /* A slot of this CPU that no interrupted probe holds; NULL, and counted, where there is none. */
 static __always_inline struct scratch *acquire(void)
@@ -68,7 +68,7 @@ static __always_inline struct scratch *acquire(void)
 #pragma unroll
     for (__u32 i = 0; i < SLOTS; i++) {
         __u32 key = i;
-        struct scratch *scratch = bpf_map_lookup_elem(&stack_scratch, &key);
+        struct scratch *scratch = bpf_map_lookup_elem(&uplua_stack_scratch, &key);
         if (scratch && !__sync_val_compare_and_swap(&scratch->busy, 0, 1))
             return scratch;
     }
@@ -85,13 +85,13 @@ static __always_inline void release(struct scratch *scratch)
 /* Stores the stack unless it is there. False where there is no room. */
 static __always_inline int put(struct stack *stack, __u64 id)
 {
-    if (bpf_map_lookup_elem(&stacks, &id))
+    if (bpf_map_lookup_elem(&uplua_stacks, &id))
         return 1;
     /* int: 6.1 calls the map's own function, which leaves the upper half of the register undefined. */
-    int code = (int)bpf_map_update_elem(&stacks, &id, stack, BPF_NOEXIST);
+    int code = (int)bpf_map_update_elem(&uplua_stacks, &id, stack, BPF_NOEXIST);
     if (!code || code == EXISTS) /* another CPU was faster */
         return 1;
-    code = (int)bpf_map_update_elem(&stacks_reserve, &id, stack, BPF_NOEXIST);
+    code = (int)bpf_map_update_elem(&uplua_stacks_reserve, &id, stack, BPF_NOEXIST);
     if (!code || code == EXISTS)
         return 1;
     lose(STACK_LOST_FULL);
@@ -291,7 +291,7 @@ long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
 {
     __u32 none = 0;
     struct scratch *scratch = prepare(ip, sp, fp, link, depth);
-    struct rule_cache *cache = bpf_map_lookup_elem(&stack_rules, &none);
+    struct rule_cache *cache = bpf_map_lookup_elem(&uplua_stack_rules, &none);
     if (!scratch || !cache)
         return STACK_UNKNOWN;
     struct climber at = begin_climb(scratch);
@@ -332,7 +332,7 @@ static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
 long uplua_stack_walk_older(long ip, long sp, long fp, long link, long depth)
 {
     __u32 none = 0;
-    struct walk walk = {.scratch = prepare(ip, sp, fp, link, depth), .cache = bpf_map_lookup_elem(&stack_rules, &none)};
+    struct walk walk = {.scratch = prepare(ip, sp, fp, link, depth), .cache = bpf_map_lookup_elem(&uplua_stack_rules, &none)};
     if (!walk.scratch || !walk.cache)
         return STACK_UNKNOWN;
     bpf_loop(STACK_FRAMES / ROUND + 1, walk_round, &walk, 0);
@@ -481,7 +481,7 @@ __hidden long uplua_kstack_fired(void *ctx, long depth, long raw)
 long uplua_stack_join(long kernel, long user)
 {
     __u32 none = 0;
-    struct rule_cache *cache = bpf_map_lookup_elem(&stack_rules, &none);
+    struct rule_cache *cache = bpf_map_lookup_elem(&uplua_stack_rules, &none);
     if (kernel == STACK_UNKNOWN || (__u64)kernel == id_of(KERNEL_HASH(0)) || !cache)
         return user;
     struct scratch *scratch = acquire();

@@ -1,4 +1,4 @@
-/* The stack store, as both sides see it: the map `stacks`, and `stacks_reserve` beside it, from a 64-bit id to a struct stack. */
+/* The stack store, as both sides see it: the map `uplua_stacks`, and `uplua_stacks_reserve` beside it, from a 64-bit id to a struct stack. */
 #ifndef UPLUA_BPF_STACK_H
 #define UPLUA_BPF_STACK_H
 
@@ -28,7 +28,7 @@ struct stack {
 /* The id where no stack could be taken: never in the map. Ids of stacks are neither 0 nor 1. */
 #define STACK_UNKNOWN 1
 
-/* Indices of `stack_lost`: how often, by cause. */
+/* Indices of `uplua_stack_lost`: how often, by cause. */
 #define STACK_LOST_FULL 0  /* the store is full (or memory is out): the id stands for frames that nobody knows */
 #define STACK_LOST_BUSY 1  /* other probes that were interrupted hold all scratch buffers of the CPU: STACK_UNKNOWN */
 #define STACK_LOST_DEPTH 2 /* cut at STACK_FRAMES although no smaller depth was asked for */

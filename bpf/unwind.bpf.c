@@ -27,7 +27,7 @@ struct {
     __uint(max_entries, UNWIND_SLABS);
     __type(key, __u32);
     __array(values, struct slab);
-} unwind_slabs SEC(".maps");
+} uplua_unwind_slabs SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -35,7 +35,7 @@ struct {
     __uint(max_entries, UNWIND_TABLES);
     __type(key, __u32);
     __type(value, struct unwind_place);
-} unwind_tables SEC(".maps");
+} uplua_unwind_tables SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -43,7 +43,7 @@ struct {
     __uint(max_entries, RULE_NUMBERS);
     __type(key, __u32);
     __type(value, __u64);
-} unwind_rules SEC(".maps");
+} uplua_unwind_rules SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -51,7 +51,7 @@ struct {
     __uint(max_entries, UNWIND_PROCESSES);
     __type(key, __u32);
     __type(value, struct unwind_process);
-} unwind_process SEC(".maps");
+} uplua_unwind_process SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -59,14 +59,14 @@ struct {
     __uint(max_entries, UNWIND_FILES);
     __type(key, struct unwind_inode);
     __type(value, __u32);
-} unwind_files SEC(".maps");
+} uplua_unwind_files SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(max_entries, 1);
     __type(key, __u32);
     __type(value, struct unwind_kernel);
-} unwind_kernel SEC(".maps");
+} uplua_unwind_kernel SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
@@ -74,22 +74,22 @@ struct {
     __uint(max_entries, UNWIND_PROCESSES);
     __type(key, __u32);
     __type(value, struct unwind_early);
-} unwind_early SEC(".maps");
+} uplua_unwind_early SEC(".maps");
 
 /* Process ids whose mappings the user side should look at. */
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 65536);
-} unwind_wanted SEC(".maps");
+} uplua_unwind_wanted SEC(".maps");
 
 static __always_inline struct unwind_process *process_of(__u32 tgid)
 {
-    return bpf_map_lookup_elem(&unwind_process, &tgid);
+    return bpf_map_lookup_elem(&uplua_unwind_process, &tgid);
 }
 
 static __always_inline void want(__u32 tgid)
 {
-    __u32 *wanted = bpf_ringbuf_reserve(&unwind_wanted, sizeof *wanted, 0);
+    __u32 *wanted = bpf_ringbuf_reserve(&uplua_unwind_wanted, sizeof *wanted, 0);
     if (wanted) {
         *wanted = tgid;
         bpf_ringbuf_submit(wanted, 0);
@@ -99,14 +99,14 @@ static __always_inline void want(__u32 tgid)
 long uplua_unwind_changes(void)
 {
     __u32 none = 0;
-    struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
     return kernel ? kernel->changes : 0;
 }
 
 long uplua_unwind_code_mask(void)
 {
     __u32 none = 0;
-    struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
     return kernel ? kernel->code_mask : 0;
 }
 
@@ -116,7 +116,7 @@ long uplua_unwind_generation(void)
     struct unwind_process *process = process_of(tgid);
     if (process)
         return process->generation;
-    struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
     if (!kernel || !kernel->listening)
         return -1;
     want(tgid);
@@ -166,7 +166,7 @@ static __always_inline __u32 row_of(const struct unwind_place *place, __u64 offs
     enum { STEPS = 11 }; /* halve a block of 1,024 rows, one for each byte */
     __u32 slab_number = place->slab, first = place->first, count = place->block_count;
     __u64 block = (offset >> UNWIND_BLOCK_SHIFT) - place->start_block;
-    void *slab = bpf_map_lookup_elem(&unwind_slabs, &slab_number);
+    void *slab = bpf_map_lookup_elem(&uplua_unwind_slabs, &slab_number);
     if (!slab || block >= count)
         return 0;
     __u32 at, end, row, rows = first + UNWIND_INDEX_CHUNKS(count);
@@ -188,11 +188,11 @@ static __always_inline __u32 row_of(const struct unwind_place *place, __u64 offs
 /* The rule that the table NUMBER has for the code at ADDRESS, which is OFFSET in its file. */
 static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
 {
-    struct unwind_place *place = number ? bpf_map_lookup_elem(&unwind_tables, &number) : 0;
+    struct unwind_place *place = number ? bpf_map_lookup_elem(&uplua_unwind_tables, &number) : 0;
     if (!place)
         return RULE_BY_FRAME_POINTER;
     __u32 rule_number = UNWIND_ROW_RULE(row_of(place, offset));
-    __u64 *found = rule_number ? bpf_map_lookup_elem(&unwind_rules, &rule_number) : 0;
+    __u64 *found = rule_number ? bpf_map_lookup_elem(&uplua_unwind_rules, &rule_number) : 0;
     __u64 rule = found ? *found : RULE_UNKNOWN;
     int base = RULE_BASE(rule);
     if (RULE_KIND(rule) >= RULE_REGISTER && RULE_KIND(rule) != RULE_SIGNAL && base != DWARF_STACK_POINTER &&
@@ -210,10 +210,10 @@ static struct unwind_early nothing; /* all zeros */
 /* What is known early of the process TGID; a stale account of an earlier program begins anew. */
 static __always_inline struct unwind_early *early_of(__u32 tgid, __u64 space)
 {
-    struct unwind_early *early = bpf_map_lookup_elem(&unwind_early, &tgid);
+    struct unwind_early *early = bpf_map_lookup_elem(&uplua_unwind_early, &tgid);
     if (!early || early->space != space) {
-        bpf_map_update_elem(&unwind_early, &tgid, &nothing, BPF_ANY);
-        early = bpf_map_lookup_elem(&unwind_early, &tgid);
+        bpf_map_update_elem(&uplua_unwind_early, &tgid, &nothing, BPF_ANY);
+        early = bpf_map_lookup_elem(&uplua_unwind_early, &tgid);
         if (early)
             early->space = space;
     }
@@ -258,7 +258,7 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
         .inode = kernel_word(inode + kernel->inode_number),
         .device = kernel_word(kernel_word(inode + kernel->inode_super) + kernel->super_device),
     };
-    __u32 *number = bpf_map_lookup_elem(&unwind_files, &file);
+    __u32 *number = bpf_map_lookup_elem(&uplua_unwind_files, &file);
     if (!number)
         return NO_FILE;
     __u64 start = kernel_word(area + kernel->area_start), size = kernel_word(area + kernel->area_end) - start;
@@ -304,7 +304,7 @@ static __always_inline __u64 find_rule(__u64 address)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
     struct unwind_process *process = process_of(tgid);
-    struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
     struct place place;
     if (!process || !place_by_mapping(process, address, &place)) {
         if (!kernel || !kernel->file_inode) /* a kernel without BTF, or nobody makes tables */
@@ -332,7 +332,7 @@ static __always_inline int is_signal_trampoline(__u64 link)
 long uplua_unwind_is_trampoline(long address)
 {
     __u32 none = 0;
-    struct unwind_kernel *kernel = bpf_map_lookup_elem(&unwind_kernel, &none);
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
     return kernel && is_trampoline(address, kernel->trampoline);
 }
 
@@ -374,7 +374,7 @@ long uplua_unwind_return(long slot)
 {
     enum { DEEPEST = 128 }; /* the kernel goes to 64 (MAX_URETPROBE_DEPTH) */
     __u32 none = 0;
-    struct search search = {.kernel = bpf_map_lookup_elem(&unwind_kernel, &none), .slot = slot};
+    struct search search = {.kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none), .slot = slot};
     struct unwind_kernel *kernel = search.kernel;
     if (!kernel || !kernel->return_original)
         return 0;

@@ -30,7 +30,7 @@ end
 -- Ends the run if a handler has asked for it: the first did for all.
 function state.after()
   for _, setup in ipairs(loaded) do
-    local word = setup:counters "exit"[0]
+    local word = setup:counters "uplua_exited"[0]
     if word ~= 0 then
       local loop = require "uplua.loop"
       loop.status = loop.status or word - 1
@@ -59,7 +59,7 @@ end
 
 -- SETUP has been loaded (uplua.core's userdata).
 function output.watch(setup)
-  if setup:counters "exit" then loaded[#loaded + 1] = setup end
+  if setup:counters "uplua_exited" then loaded[#loaded + 1] = setup end
 end
 
 -- Prints what is left. For the end of the run, once the probes are detached.

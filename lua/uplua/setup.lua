@@ -315,7 +315,7 @@ local THREADS_END = {
 -- While the entries and the returns of calls are not attached both, calls do not pair; WHETHER that counts is told to the kernel (bpf/calls.h).
 local function settle(whether)
   for _, loaded in ipairs(setups) do
-    local settled = loaded:address "calls_settled"
+    local settled = loaded:address "uplua_calls_settled"
     if settled then ffi.cast("volatile uint64_t *", settled)[0] = whether and 1 or 0 end
   end
 end
@@ -359,19 +359,19 @@ local function load_handlers(probes, description)
   output.watch(loaded)
   capture.keep()
   loop.check = check_captured
-  local turns = ffi.cast("uint64_t *", (loaded:address "turns"))
+  local turns = ffi.cast("uint64_t *", (loaded:address "uplua_turns"))
   for id, found in pairs(objects) do
     local o = object.all[id]
     if found.turn then found.turn = turns + found.turn end
     if not rawget(o, "name") then rawset(o, "name", found.name or false) end
     o:bind(found)
   end
-  local stacks = loaded:map "stacks"
+  local stacks = loaded:map "uplua_stacks"
   if stacks then
     local stack = require "uplua.stack"
     stack.bind(stacks)
-    stack.bind(loaded:map "stacks_reserve")
-    local own = loaded:map "stack_own"
+    stack.bind(loaded:map "uplua_stacks_reserve")
+    local own = loaded:map "uplua_own_code"
     if own then core.kernel.write_own(own) end
     local walked = loaded:map(stack.TABLES[1]) -- the program's stack, not just the kernel's
     if walked and not next(unwinding) then
@@ -471,7 +471,7 @@ end
 
 -- The library's counters of losses (bpf/stack.h, bpf/aggregate.h).
 local LIBRARY = {
-  stack_lost = {
+  uplua_stack_lost = {
     [0] = "the stack store is full: stack not kept",
     "stack not taken: other probes were using the buffers",
     "stack cut at 127 frames",
@@ -480,7 +480,7 @@ local LIBRARY = {
     "stack incomplete: a frame's mapping was not known",
     "stack incomplete: its memory could not be read",
   },
-  aggregate_lost = { [0] = "smallest or largest value of an aggregation not updated" },
+  uplua_aggregate_lost = { [0] = "smallest or largest value of an aggregation not updated" },
 }
 
 -- What was lost so far: { { text, count }, … }, empty if nothing was.
@@ -492,7 +492,7 @@ function setup.ledger()
     counts[text] = (counts[text] or 0) + count
   end
   for _, loaded in ipairs(setups) do
-    local causes, values = loaded:causes(), loaded:counters "ledger"
+    local causes, values = loaded:causes(), loaded:counters "uplua_ledger"
     for i = 0, #causes do
       if causes[i] and values then add(causes[i], values[i]) end
     end

@@ -369,8 +369,8 @@ function stack.update() names():update() end
 
 -- The library's maps that unwind tables go to.
 stack.TABLES = {
-  "unwind_slabs", "unwind_tables", "unwind_rules", "unwind_process", "unwind_files", "unwind_kernel",
-  "unwind_early", "unwind_wanted",
+  "uplua_unwind_slabs", "uplua_unwind_tables", "uplua_unwind_rules", "uplua_unwind_process", "uplua_unwind_files", "uplua_unwind_kernel",
+  "uplua_unwind_early", "uplua_unwind_wanted",
 }
 
 -- From now on the kernel gets unwind tables for the processes that are followed, in MAPS (name → fd, which stay open);

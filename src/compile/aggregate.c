@@ -4,7 +4,7 @@
  *
  * count is a word that is added to, sum one with another for what passes its end. The other kinds keep extremes, which, unlike a sum, do not tell afterwards what they
  * have been raised by since a certain moment. They are kept twice, under keys that end in a suffix: a turn, 0 or 1, that the
- * script changes when it takes what there is. Handlers find the turn in the object's counters `turns`. The suffix also
+ * script changes when it takes what there is. Handlers find the turn in the object's counters `uplua_turns`. The suffix also
  * says which stretch of its buckets a large histogram's value lies in: suffix = 2 * stretch + turn.
  */
 #include <stdio.h>
@@ -74,7 +74,7 @@ void aggregate_describe(struct compiler *compiler, struct shared *object, size_t
     /* Allocating every per-CPU element ahead would take 10 ms for the default 65,536. */
     object->map_type = BPF_MAP_TYPE_PERCPU_HASH;
     object->map_flags = BPF_F_NO_PREALLOC;
-    snprintf(object->spill_name, sizeof object->spill_name, "spill_%u", (unsigned)number % 100000000);
+    snprintf(object->spill_name, sizeof object->spill_name, "uplua_spill%u", (unsigned)number % 10000);
 }
 
 int aggregate_declare(const struct shared *object, struct object *result)
@@ -142,7 +142,7 @@ static struct operand key_address(struct lower *lower, const struct shared *obje
         memory_zero(lower, operand_slot(slot, 0), 0, size);
     if (key)
         memory_store(lower, operand_slot(slot, 0), 0, object->key, key);
-    struct operand turns = machine_copy(program, operand_data("turns", 8 * (int64_t)object->turn));
+    struct operand turns = machine_copy(program, operand_data("uplua_turns", 8 * (int64_t)object->turn));
     struct operand suffix = machine_load(program, BPF_DW, turns, 0);
     if (aggregate_stretches(object) > 1) {
         struct operand stretch = machine_alu(program, BPF_RSH, bucket, operand_immediate(STRETCH_BITS));
@@ -166,7 +166,7 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     missing->cold = made->cold = true;
     machine_place(program, missing);
     struct operand args[] = { operand_map(object->map_name), operand_map(object->spill_name), key,
-                              operand_data("zeros", 0) };
+                              operand_data("uplua_zeros", 0) };
     struct operand second = machine_call_library(program, "uplua_insert", args, 4);
     machine_branch(program, BPF_JNE, second, operand_immediate(0), made,
                    lower_loss(lower, share_full(lower, object), done, 0));

@@ -16,8 +16,7 @@ enum { NUMBER_MASK = (1 << CALLS_NUMBER_BITS) - 1 };
 
 static const char *storage_map(struct lower *lower)
 {
-    return arena_format(lower->function->arena, "calls_%zu_%zu", lower->compiler->setups % 10000,
-                        lower->function->handler_number % 10000);
+    return arena_format(lower->function->arena, "uplua_calls%zu", lower->function->handler_number % 10000);
 }
 
 /* The storage MAP of the thread TASK, made where there is none if FLAGS say so; 0 where it could not. */
@@ -45,7 +44,7 @@ static void count_if_any(struct program *program, struct operand number, unsigne
     any->cold = true;
     machine_branch(program, BPF_JEQ, number, operand_immediate(0), next, any);
     machine_place(program, any);
-    machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data("ledger", 8 * (int64_t)entry)), 0, number);
+    machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data("uplua_ledger", 8 * (int64_t)entry)), 0, number);
     machine_jump(program, next);
     machine_place(program, next);
 }

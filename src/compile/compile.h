@@ -78,7 +78,7 @@ struct shared {
     const char *name; /* of the variable that held it when it was first used; NULL: no handler has used it */
     char map_name[16];
     char spill_name[16]; /* of an aggregation: the map for keys that MAP_NAME has no memory for; "" if there is none */
-    int turn; /* of an aggregation: index of its word in the object's counters `turns` (compile/aggregate.c), -1 if it has none */
+    int turn; /* of an aggregation: index of its word in the object's counters `uplua_turns` (compile/aggregate.c), -1 if it has none */
     uint32_t map_type, map_flags; /* BPF_MAP_TYPE_*, BPF_F_* */
     bool used; /* in the last setup compiled */
     bool keyed;
@@ -138,7 +138,7 @@ const struct probe_kind *probe_kind_of(enum handler_kind kind);
 enum handler_kind probe_kind_find(const char *name);
 
 /* The program that an object has for the raw tracepoint sched_process_exit where return handlers keep calls in their threads (calls.c). */
-#define CALLS_END_PROGRAM "threads_end"
+#define CALLS_END_PROGRAM "uplua_threads_end"
 
 /* A handler. The caller fills the first part; the compiler the rest. */
 struct handler {
@@ -190,7 +190,7 @@ struct compile_options {
     void *context;
 };
 
-/* A counter of the object's `ledger` array, in its order. */
+/* A counter of the object's `uplua_ledger` array, in its order. */
 struct ledger_entry {
     const char *cause; /* "live is full (65,536 entries): insertions lost, a.lua:12" */
 };

@@ -108,6 +108,21 @@ static void stop_if_asked(struct compiler *compiler)
         longjmp(compiler->failure, 1);
 }
 
+void compile_expect(struct compiler *compiler, const struct position *position, int status)
+{
+    if (status == -ENOMEM)
+        exhausted(compiler);
+    if (status)
+        compile_fail(compiler, position, "cannot make the BPF object: %s: this is a bug of uplua: please report it with the script",
+                     status == -EINVAL ? "a part of it has a name that is taken, or is none of what an object can have" : strerror(-status));
+}
+
+static void add_counters(struct compiler *compiler, const char *name, size_t count)
+{
+    if (count)
+        compile_expect(compiler, NULL, object_add_counters(compiler->result, name, count));
+}
+
 static void compile(struct compiler *compiler, struct handler *handlers, size_t count,
                     const struct compile_options *options)
 {
@@ -144,12 +159,12 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
         pass_lower(&functions[i], compiler->result);
     }
     calls_end_threads(compiler, options);
-    if (share_declare(compiler, compiler->result) || scratch_declare(compiler, compiler->result) ||
-        (compiler->ledger_count && object_add_counters(compiler->result, "ledger", compiler->ledger_count)) ||
-        (compiler->exits && object_add_counters(compiler->result, "exit", 1)) ||
-        (compiler->turns && object_add_counters(compiler->result, "turns", compiler->turns)) ||
-        object_add_counters(compiler->result, "zeros", ZERO_WORDS))
-        exhausted(compiler);
+    compile_expect(compiler, NULL, share_declare(compiler, compiler->result));
+    compile_expect(compiler, NULL, scratch_declare(compiler, compiler->result));
+    add_counters(compiler, "uplua_ledger", compiler->ledger_count);
+    add_counters(compiler, "uplua_exited", compiler->exits);
+    add_counters(compiler, "uplua_turns", compiler->turns);
+    add_counters(compiler, "uplua_zeros", ZERO_WORDS);
 }
 
 int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t count,
@@ -170,7 +185,6 @@ int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t
         return err->code;
     }
     compile(compiler, handlers, count, options);
-    compiler->setups++;
     *result = compiler->result;
     compiler->result = NULL;
     compiler->error = NULL;

@@ -27,9 +27,11 @@ struct compiler {
     size_t calls_count;
     bool exits;    /* a handler of this setup may end the run */
     uint32_t scratch_size; /* bytes of the largest handler's scratch memory; 0: none needs any */
-    unsigned turns; /* words of the counters `turns` */
-    size_t setups; /* done so far: part of generated names */
+    unsigned turns; /* words of the counters `uplua_turns` */
 };
+
+/* Ends the compilation at POSITION (or NULL) where STATUS, what adding to the object has returned, is an error. */
+void compile_expect(struct compiler *compiler, const struct position *position, int status);
 
 /* The number of a new ledger entry with this text. */
 unsigned ledger_add(struct compiler *compiler, const char *cause);

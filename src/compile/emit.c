@@ -545,6 +545,5 @@ void pass_emit(struct program *program, struct object *object, const struct comp
                                                 .stack_size = program->stack_size,
                                                 .scratch_size = program->scratch ? program->scratch->size : 0,
                                             });
-    if (status)
-        compile_fail(program->compiler, program->position, "%s", status == -12 ? "out of memory" : "a program that the object refuses: please report it");
+    compile_expect(program->compiler, program->position, status);
 }

@@ -47,7 +47,7 @@ static int add_joint(struct object *object, const size_t *members, size_t count)
 {
     const struct object_program *first = &object->programs[members[0]];
     char name[32], section[64];
-    snprintf(name, sizeof name, "%shandlers_%u", first->of_kernel ? "kernel_" : "", first->attach_type);
+    snprintf(name, sizeof name, "uplua_%shandlers_%u", first->of_kernel ? "kernel_" : "", first->attach_type);
     snprintf(section, sizeof section, "handler/%s", name);
     struct bpf_insn *code = calloc(PROLOGUE + CHOICE * count + EPILOGUE, sizeof *code), *at = code;
     struct object_reference *references = calloc(count, sizeof *references);

@@ -22,15 +22,16 @@ uint32_t names_capacity(const struct handler *handler)
 void names_declare(struct lower *lower, struct object *result)
 {
     const struct handler *handler = lower->function->handler;
-    if (*handler->names_map && object_add_map(result, &(struct object_map){
-                                                          .name = handler->names_map,
-                                                          .type = BPF_MAP_TYPE_ARRAY,
-                                                          .key_size = 4,
-                                                          .value_size = names_capacity(handler),
-                                                          .max_entries = (uint32_t)handler->name_count,
-                                                          .reuse_fd = -1,
-                                                      }))
-        compile_fail(lower->compiler, NULL, "out of memory");
+    if (!*handler->names_map)
+        return;
+    compile_expect(lower->compiler, lower->function->position, object_add_map(result, &(struct object_map){
+                                                                                  .name = handler->names_map,
+                                                                                  .type = BPF_MAP_TYPE_ARRAY,
+                                                                                  .key_size = 4,
+                                                                                  .value_size = names_capacity(handler),
+                                                                                  .max_entries = (uint32_t)handler->name_count,
+                                                                                  .reuse_fd = -1,
+                                                                              }));
 }
 
 struct operand names_read(struct lower *lower)
@@ -38,8 +39,7 @@ struct operand names_read(struct lower *lower)
     struct program *program = lower->program;
     struct handler *handler = lower->function->handler;
     uint32_t capacity = names_capacity(handler);
-    const char *name = arena_format(program->arena, "names_%zu_%zu", lower->compiler->setups % 10000,
-                                    lower->function->handler_number % 10000);
+    const char *name = arena_format(program->arena, "uplua_names%zu", lower->function->handler_number % 10000);
     memcpy(handler->names_map, name, strlen(name) + 1);
     struct slot *number = program_slot(program, 8), *text = program_slot(program, capacity);
     struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);

@@ -92,7 +92,7 @@ enum { MAX_VARIABLE_SIZE = 4096 };
 int object_add_variable(struct object *object, const char *name, uint32_t size, int reuse_fd);
 
 /*
- * The library's map NAME ("stacks") exists already, from an earlier setup of the prompt: use FD instead of creating it.
+ * The library's map NAME ("uplua_stacks") exists already, from an earlier setup of the prompt: use FD instead of creating it.
  * Harmless where the object does not use the library.
  */
 int object_reuse_map(struct object *object, const char *name, int fd);

@@ -73,8 +73,7 @@ static bool is_at_exit(const struct lower *lower)
 
 static const char *pending_map(struct lower *lower)
 {
-    return arena_format(lower->function->arena, "calls_%zu_%zu", lower->compiler->setups % 10000,
-                        lower->function->handler_number % 10000);
+    return arena_format(lower->function->arena, "uplua_calls%zu", lower->function->handler_number % 10000);
 }
 
 void probe_find_saved(struct lower *lower)
@@ -266,8 +265,7 @@ void probe_declare(struct lower *lower, struct object *result)
         return;
     int status = is_system_call(lower) ? syscall_declare(lower, result)
                  : keeps_in_map(lower) ? pending_declare(lower, result) : calls_declare(lower, result);
-    if (status)
-        compile_fail(lower->compiler, NULL, "out of memory");
+    compile_expect(lower->compiler, lower->function->position, status);
 }
 
 /* The expected attach type of a program of KIND. Links of many kprobes stand at functions' entries alone. */
@@ -282,7 +280,7 @@ void probe_prologue(struct lower *lower)
     const struct compile_options *options = lower->function->options;
     struct arena *arena = lower->function->arena;
     handler->session = lower->saved_count && options->session_is_return && !keeps_in_map(lower) && !is_system_call(lower);
-    const char *name = arena_format(arena, "handler_%zu", lower->function->handler_number);
+    const char *name = arena_format(arena, "uplua_handler%zu", lower->function->handler_number);
     memcpy(handler->program, name, strlen(name) + 1);
     uint32_t attach_type = handler->session ? options->session_attach_type : attach_type_of(lower, handler->kind);
     lower->program = program_new(lower->compiler, name, program_type(lower), attach_type);
@@ -307,7 +305,7 @@ struct program *probe_entry_half(struct lower *lower)
     struct handler *handler = lower->function->handler;
     if (!keeps_calls(lower) || handler->session)
         return NULL;
-    const char *name = arena_format(lower->function->arena, "handler_%zu_entry", lower->function->handler_number);
+    const char *name = arena_format(lower->function->arena, "uplua_handler%zu_entry", lower->function->handler_number);
     memcpy(handler->entry_program, name, strlen(name) + 1);
     bool of_call = is_return(lower) && is_system_call(lower);
     enum handler_kind kind = is_of_kernel(lower) ? HANDLER_KERNEL_RETURN : HANDLER_ENTRY;

@@ -80,7 +80,7 @@ static struct operand try_piece(struct lower *lower, struct slot *key, struct op
 {
     struct program *program = lower->program;
     machine_store(program, BPF_DW, operand_slot(key, 0), 0, number);
-    struct operand args[] = { operand_map("scratch"), operand_slot(key, 0) };
+    struct operand args[] = { operand_map("uplua_scratch"), operand_slot(key, 0) };
     struct operand piece = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
     lower_continue_if(lower, BPF_JNE, piece, operand_immediate(0), none);
     struct operand was_taken = machine_exchange(program, piece, 0, operand_immediate(1));
@@ -129,7 +129,7 @@ int scratch_declare(const struct compiler *compiler, struct object *result)
     if (cpus < 0)
         return cpus;
     return object_add_map(result, &(struct object_map){
-                                      .name = "scratch",
+                                      .name = "uplua_scratch",
                                       .type = BPF_MAP_TYPE_ARRAY,
                                       .key_size = 4,
                                       .value_size = compiler->scratch_size,

@@ -17,14 +17,11 @@ const char *share_name(const struct shared *object)
 
 /* --- what the kernel is asked to make --- */
 
-/* True if a map may be called NAME: the object's other symbols, and those of the library that is linked to it, begin differently. */
+/* True if a map may be called NAME. The object's other symbols, and those of the library that is linked to it, are called uplua_…. */
 static bool is_map_name(const struct compiler *compiler, const char *name)
 {
-    static const char *const others[] = { "ledger", "zeros", "exit", "turns", "spill_", "stacks", "calls_", "handler_", "object_",
-                                          "stack_", "unwind_", "aggregate_", "uplua_" };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (!strncmp(name, others[i], strlen(others[i])))
-            return false;
+    if (!strncmp(name, "uplua_", strlen("uplua_")))
+        return false;
     for (size_t i = 0; i < compiler->object_count; i++)
         if (!strcmp(name, compiler->objects[i]->map_name))
             return false;
@@ -42,7 +39,7 @@ static void name_map(const struct compiler *compiler, struct shared *object, siz
     if (object->name && is_map_name(compiler, object->name))
         memcpy(object->map_name, object->name, strlen(object->name) + 1);
     else
-        snprintf(object->map_name, sizeof object->map_name, "object_%u", (unsigned)number % 100000000);
+        snprintf(object->map_name, sizeof object->map_name, "uplua_map%u", (unsigned)number % 1000000);
 }
 
 static void describe(struct compiler *compiler, struct shared *object, size_t number)
@@ -427,7 +424,7 @@ static void end_run(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
     struct operand word = machine_alu(program, BPF_ADD, exit_status(lower, value), operand_immediate(1));
-    struct operand args[] = { operand_data("exit", 0), operand_map(object_of(lower, value)->map_name), word };
+    struct operand args[] = { operand_data("uplua_exited", 0), operand_map(object_of(lower, value)->map_name), word };
     machine_call_library(program, "uplua_exit", args, 3);
 }
 

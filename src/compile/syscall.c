@@ -13,8 +13,7 @@ enum { IN_CALL = 0, VALUES = 8 };
 
 static const char *storage_map(struct lower *lower)
 {
-    return arena_format(lower->function->arena, "calls_%zu_%zu", lower->compiler->setups % 10000,
-                        lower->function->handler_number % 10000);
+    return arena_format(lower->function->arena, "uplua_calls%zu", lower->function->handler_number % 10000);
 }
 
 /* The thread's storage, made where there is none if FLAGS say so; 0 where it could not. */

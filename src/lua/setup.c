@@ -428,8 +428,9 @@ static int compiler_load(lua_State *L)
     struct error err = { 0 };
     size_t count;
     struct handler *handlers = compile_handlers(L, self, result, &count);
-    if (reuse_maps(L, 2, result->object) || object_join(result->object, "uplua_ustack"))
-        return luaL_error(L, "out of memory");
+    int status = reuse_maps(L, 2, result->object);
+    if (status || (status = object_join(result->object, "uplua_ustack")))
+        return luaL_error(L, "cannot make the BPF object: %s", strerror(-status));
     lua_settop(L, 3);
     if (object_load(result->object, bpf_library, bpf_library_size, &result->loaded, &err))
         return core_raise(L, &err);

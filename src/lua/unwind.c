@@ -115,14 +115,14 @@ static int unwinder_new_lua(lua_State *L)
     struct symbols *symbols = lua_symbols(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
     struct unwinder_maps maps = {
-        .slabs = map_field(L, "unwind_slabs"),
-        .tables = map_field(L, "unwind_tables"),
-        .rules = map_field(L, "unwind_rules"),
-        .process = map_field(L, "unwind_process"),
-        .files = map_field(L, "unwind_files"),
-        .kernel = map_field(L, "unwind_kernel"),
-        .early = map_field(L, "unwind_early"),
-        .wanted = map_field(L, "unwind_wanted"),
+        .slabs = map_field(L, "uplua_unwind_slabs"),
+        .tables = map_field(L, "uplua_unwind_tables"),
+        .rules = map_field(L, "uplua_unwind_rules"),
+        .process = map_field(L, "uplua_unwind_process"),
+        .files = map_field(L, "uplua_unwind_files"),
+        .kernel = map_field(L, "uplua_unwind_kernel"),
+        .early = map_field(L, "uplua_unwind_early"),
+        .wanted = map_field(L, "uplua_unwind_wanted"),
     };
     struct unwinder **self = lua_newuserdata(L, sizeof *self); /* self */
     *self = NULL;

@@ -282,9 +282,9 @@ static void test_histogram(void)
     is_int((int64_t)(~hist.all.min ^ 1ull << 63), -101, "hist: the smallest value");
     is_int((int64_t)hist.all.sum.low, 23 - 101 + 7 + 4096, "hist: the sum");
     size_t count;
-    volatile uint64_t *lost = loaded_counters(loaded, "aggregate_lost", &count);
+    volatile uint64_t *lost = loaded_counters(loaded, "uplua_aggregate_lost", &count);
     ok(lost && !*lost, "hist: nothing lost");
-    is_int(loaded_map_fd(loaded, "stacks"), -ENOENT, "the library's maps that the program does not need are not created");
+    is_int(loaded_map_fd(loaded, "uplua_stacks"), -ENOENT, "the library's maps that the program does not need are not created");
     loaded_free(loaded);
 }
 

@@ -79,7 +79,7 @@ static struct loaded *load_probe(int stack_depth, int at_entry, int stacks)
     struct object *object = object_new();
     object_add_counters(object, "id", 1);
     if (stacks >= 0)
-        object_reuse_map(object, "stacks", stacks);
+        object_reuse_map(object, "uplua_stacks", stacks);
     is_int(object_add_program(object, &program), 0, "the probe's program is valid");
     struct error err = {0};
     struct loaded *loaded = NULL;
@@ -128,13 +128,13 @@ static int get_stack(const struct loaded *loaded, const struct loaded *owner, st
 {
     size_t count;
     uint64_t id = *loaded_counters(loaded, "id", &count);
-    return bpf_map_lookup_elem(loaded_map_fd(owner, "stacks"), &id, stack);
+    return bpf_map_lookup_elem(loaded_map_fd(owner, "uplua_stacks"), &id, stack);
 }
 
 static uint64_t lost(const struct loaded *loaded, int cause)
 {
     size_t count = 0;
-    volatile uint64_t *counters = loaded_counters(loaded, "stack_lost", &count);
+    volatile uint64_t *counters = loaded_counters(loaded, "uplua_stack_lost", &count);
     return counters && count == STACK_LOST_COUNT ? counters[cause] : ~0ull;
 }
 
@@ -199,7 +199,7 @@ static void test_exact(void)
 static void test_depth(void)
 {
     struct loaded *first = load_probe(0, 1, -1);
-    struct loaded *loaded = first ? load_probe(5, 1, loaded_map_fd(first, "stacks")) : NULL;
+    struct loaded *loaded = first ? load_probe(5, 1, loaded_map_fd(first, "uplua_stacks")) : NULL;
     if (!loaded)
         return;
     int link = attach(loaded, leaf);

@@ -108,7 +108,7 @@ if bpftool.noise ~= "" and target.shell('[ "$(id -u)" = 0 ] && [ -d /sys/fs/bpf 
     trap 'rm -rf %s' EXIT
     UPLUA_WITHOUT=uprobe_multi,session ./uplua --emit %s %s || exit
     bpftool prog loadall %s %s type kprobe || exit
-    bpftool prog dump xlated pinned %s/handler_0 linum >$D/out
+    bpftool prog dump xlated pinned %s/uplua_handler0 linum >$D/out
     bpftool map show | grep -o 'name sizes' | head -n 1 >>$D/out
   ]]):format(pinned, object, path, object, pinned, pinned)).out
   tap.like(listing, "; sizes%[class%(e%.arg0%)%]:inc%(%) %[file:[^\n]*explain%.lua line_num:10 ", "bpftool loads it; its line information quotes the Lua")
