@@ -185,9 +185,16 @@ tests: $(UPLUA) $(TESTS) $(TARGETS) $(EXAMPLES)
 test: deps
 	@$(MAKE) --no-print-directory check
 
-check: tests
-	@$(MAKE) --no-print-directory asan
+# Each stage runs, whatever became of the one before; the last line has the numbers of all.
+check:
+	@tools/stages.sh sanitizers '$(MAKE) $(PARALLEL) --no-print-directory asan' suite '$(MAKE) $(PARALLEL) --no-print-directory suite'
+
+.PHONY: suite
+suite: tests
 	@BUILD=build tools/test.sh
+
+# As many jobs as there are CPUs, unless make was told otherwise.
+PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # With UPLUA_LONG in the environment, tests that compare with other programs do so with more of them.
 .PHONY: test-long

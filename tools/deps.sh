@@ -5,6 +5,7 @@
 #                         `install vm` also what `make test-vm` boots another kernel with, `install browser`, `install debugger`
 #                         and `install long` what `make test-browser`, `make test-debugger` and `make test-long` need; `check aarch64` and `install vm-aarch64` ask what
 #                         builds with ARCH=aarch64 need, and what boots such a machine
+# tools/deps.sh packages  names those that `install` installs where they are missing
 # Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X. "f X": the file X.
 # "lua X": LuaJIT finds the module X.
 set -u
@@ -39,6 +40,7 @@ xz-utils            cmd xz
 elfutils            cmd eu-addr2line
 python3             f   /usr/bin/python3.11
 dwz                 cmd dwz
+bpftool             f   /usr/sbin/bpftool
 libc6-dbg           f   /usr/share/doc/libc6-dbg
 END
     [ "$for_what" != bench ] || printf '%s cmd %s\n' bpftrace bpftrace strace strace linux-perf perf
@@ -71,6 +73,11 @@ missing() {
         there "$kind" "$what" || printf ' %s' "$package"
     done
 }
+
+if [ "${1:-}" = packages ]; then
+    rows | cut -d ' ' -f 1
+    exit
+fi
 
 packages=$(missing)
 [ -z "$packages" ] && exit 0
@@ -113,7 +120,7 @@ install)
     fi
     ;;
 *)
-    echo "usage: tools/deps.sh check | install" >&2
+    echo "usage: tools/deps.sh check | install | packages" >&2
     exit 2
     ;;
 esac

@@ -1,8 +1,9 @@
 #!/bin/sh
-# tools/test.sh [tests/c/x_test.c | tests/lua/x_test.lua | tests/cli/x_test.sh ...]   runs these, or all, under prove
+# tools/test.sh [tests/c/x_test.c | tests/lua/x_test.lua | tests/cli/x_test.sh ...]   runs these, or all, as prove does
 #
 # Tests that set probes run twice: as the kernel is, and with what older kernels lack switched off (NAME@older). As many at a time as there are
-# CPUs, or $JOBS: they wait for the kernel more than they compute, and none depends on what else the machine does.
+# CPUs, or $JOBS: they wait for the kernel more than they compute, and none depends on what else the machine does. The last line is
+# "N passed, N failed, N skipped"; what failed, and what was skipped and why, stands above it.
 set -u
 BUILD=${BUILD:-build}
 
@@ -23,5 +24,15 @@ for test in "$@"; do
     fi
 done
 
+outermost=
+if [ -z "${TEST_RESULTS:-}" ]; then
+    TEST_RESULTS=$(mktemp) || exit 1
+    export TEST_RESULTS
+    trap 'rm -f "$TEST_RESULTS"' EXIT
+    outermost=yes
+fi
 # shellcheck disable=SC2086
-exec prove --timer -j "${JOBS:-$(nproc)}" --exec tools/test-one.sh $list
+perl tools/harness.pl "${JOBS:-$(nproc)}" --exec tools/test-one.sh $list
+status=$?
+[ -z "$outermost" ] || tools/results.sh "$TEST_RESULTS" || status=1
+exit $status

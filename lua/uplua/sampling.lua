@@ -58,6 +58,12 @@ local function place(name, what)
   return (core.event.in_threads(what) and "each thread of the target, " or each_cpu() .. (what.no_idle and " that is not idle, " or ", ")) .. often
 end
 
+-- The least period of a clock, in nanoseconds, that the kernel permits.
+local function shortest_period()
+  local most = core.event.max_rate()
+  return math.max(SHORTEST, most > 0 and math.ceil(1e9 / most) or 0)
+end
+
 -- perf(name, period, handler): HANDLER runs at one in PERIOD of the events NAME; with { hertz = N } instead of PERIOD about N times a second, for
 -- which the kernel adapts the period. A clock's period is in nanoseconds. Raises what is wrong with the arguments.
 function sampling.perf(name, period, given, handler)
@@ -75,10 +81,8 @@ function sampling.perf(name, period, given, handler)
     if type(period) ~= "number" or period ~= math.floor(period) or period < 1 or period > 2 ^ 53 then
       error(("perf %s: the second argument is the period, 1 for each event, or { hertz = N }; not %s"):format(name, tostring(period)), 2)
     end
-    local most = core.event.max_rate()
-    local shortest = math.max(SHORTEST, most > 0 and 1e9 / most or 0)
-    if what.clock and period < shortest then
-      error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s"):format(name, text.thousands(math.ceil(shortest))), 2)
+    if what.clock and period < shortest_period() then
+      error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s"):format(name, text.thousands(shortest_period())), 2)
     end
     what.period = period
   end
@@ -91,9 +95,8 @@ function sampling.interval(period, given, handler)
   given, handler = arguments(given, handler)
   local seconds, message = text.parse_duration(period)
   if not seconds then error("interval: " .. message, 2) end
-  local most = core.event.max_rate()
-  if seconds * 1e9 < math.max(SHORTEST, most > 0 and 1e9 / most or 0) then
-    error(("interval %s: that is too short; in a kernel's timer %s is the least"):format(tostring(period), text.seconds(math.max(SHORTEST / 1e9, 1 / most))), 2)
+  if seconds * 1e9 < shortest_period() then
+    error(("interval %s: that is too short; in a kernel's timer %s is the least"):format(tostring(period), text.seconds(shortest_period() / 1e9)), 2)
   end
   setup.check("interval", tostring(period), given, handler)
   local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = math.floor(seconds * 1e9 + 0.5), once = true }

@@ -33,6 +33,13 @@ like() {
     esac
 }
 
+# skip REASON: what comes next is not asked here; REASON is what this environment lacks. One that says "package NAME" is a failure in CI where
+# `make deps` installs that package.
+skip() {
+    checks=$((checks + 1))
+    echo "ok $checks # SKIP $1"
+}
+
 # run COMMAND...: sets $status, $out and $err
 run() {
     "$@" >"$D/out" 2>"$D/err"

@@ -107,7 +107,9 @@ r = not few and run("--follow SCRIPT -- $program", 0)
 if r then check(r, { 8 }, "--follow") end
 for _, name in ipairs(r and names or {}) do is(told(r, name, NOTHING), 1, "… of which is said what it means to " .. name) end
 
-for _, option in ipairs(few and {} or { "--comm $NAME-1", "--cgroup /none" }) do
+local cgroup = not few and target.cgroup()
+if cgroup then os.execute("rmdir " .. cgroup) end
+for _, option in ipairs(few and {} or { "--comm $NAME-1", cgroup and "--cgroup " .. cgroup }) do
   r = run(option .. " SCRIPT -- $program", 0, { "on_call", "on_fault" })
   is(told(r, "on_call", NOTHING) + told(r, "on_fault", NOTHING), 2, option:match "%S+" .. ": what is said")
 end

@@ -16,7 +16,8 @@ local KPROBES = exists "/sys/bus/event_source/devices/kprobe/type"
 -- Prints "KIND hits processes threads sum-of-I" for each kind, and how many samples there were by threads that hit nothing else.
 local path = target.folder() .. "-narrowed.lua"
 local file = assert(io.open(path, "w"))
-file:write [[
+file:write("local HERTZ = ", target.hertz(499), [[
+
 local up = require "uplua"
 local sets = {}
 for word in arg[1]:gmatch "[^,]+" do sets[word] = true end
@@ -48,7 +49,7 @@ if sets.events then
   up.perf("page-faults", 1, function(e)
     if e.addr >= FIRST and e.addr < FIRST + 409 * 4096 then seen(e, "perf", (e.addr - FIRST) / 4096) end
   end)
-  up.profile(499, function(e) samples[{ e.pid, e.tid }]:inc() end)
+  up.profile(HERTZ, function(e) samples[{ e.pid, e.tid }]:inc() end)
 end
 if sets.watch then up.watch(PROGRAM .. ":watched", "w", 8, function(e) seen(e, "watch", 0) end) end
 up.after(0, function() io.stderr:write "tracing\n" end)
@@ -69,7 +70,7 @@ up.at_exit(function()
   end
   if sets.events then print("samples", all > 0, others) end
 end)
-]]
+]])
 file:close()
 
 -- Runs uplua OPTIONS, with the probes SETS, beside the program ($program), behind FIRST, a command of the shell, and another that does the same ($stranger).
@@ -139,10 +140,7 @@ if not few then check(beside(WATCHED .. ",threads", "--comm $NAME-2 SCRIPT -- $p
 check(beside(ALL .. ",threads", "--follow --comm $NAME-2 --comm $NAME-3 SCRIPT -- $program"), ALL, 2, 4, "--follow and --comm")
 
 -- A cgroup, where one can be made: what the processes in it do, by whomever they were started.
-local cgroup = not few and target.shell([[
-  for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-    [ -e $root/cgroup.controllers ] && mkdir $root/uplua-narrowed-$$ 2>/dev/null && echo $root/uplua-narrowed-$$ >"$D/out" && exit 0
-  done]]).out:match "%S+"
+local cgroup = not few and target.cgroup()
 if cgroup then
   local enter = ("echo $BASHPID >%s/cgroup.procs"):format(cgroup)
   check(beside(ALL, ("--cgroup %s SCRIPT"):format(cgroup), enter), ALL, 2, 2 * THREADS, "--cgroup")

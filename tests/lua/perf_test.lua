@@ -129,11 +129,24 @@ refused('perf("page-faults", { herz = 1 }, function() end)', "it has no 'herz'",
 refused('perf("page-faults", { hertz = 0 }, function() end)', "hertz is how often a second, a number from 1 to 1000000, not 0", "0 Hz")
 refused('perf("page-faults", 1)', "%-e:1: perf page%-faults: the last argument is the handler, a function", "no handler")
 refused('perf(1, 1, function() end)', "the first argument is the event's name", "no name")
-refused('perf("cpu-clock", 1000, function() end)', "perf cpu%-clock: its period is in nanoseconds, and this kernel permits none below 10,000", "a clock's period that is too short")
+-- The least period of a clock follows from the most samples a second, which the kernel may lower meanwhile.
+local LEAST_NS = 10000
+local function least() return math.max(LEAST_NS, math.ceil(1e9 / target.max_hertz())) end
+local NS = { ns = 1, us = 1e3, ms = 1e6 }
+local function refused_below_least(code, pattern, what)
+  if tap.fewer(false, true) then return end
+  local before = least()
+  local said, unit = target.uplua(("-e '%s' -- true"):format(code)).err:match(pattern)
+  local ns = said and tonumber((said:gsub(",", ""))) * (NS[unit] or 1)
+  ok(ns and ns >= 0.99 * before and ns <= 1.01 * least(), ("%s: %s ns is the least"):format(what, tostring(ns)))
+end
+refused_below_least('perf("cpu-clock", 1000, function() end)', "perf cpu%-clock: its period is in nanoseconds, and this kernel permits none below ([%d,]+)()",
+                    "a clock's period that is too short")
 refused('perf("nosuch/event/", 1, function() end)', "this machine has no PMU nosuch; it has .*software", "an unknown PMU")
 refused('n = count() perf("page-faults", 1, function(e) n[e.arg0]:inc() end)', "the event of a perf has no field 'arg0'; it has time, .*addr", "e.arg0")
 refused('interval("1x", function() end)', "%-e:1: interval: '1x' is not a duration", "no duration")
-refused('interval("1us", function() end)', "%-e:1: interval 1us: that is too short; in a kernel's timer 10.0 us is the least", "too short an interval")
+refused_below_least('interval("1us", function() end)', "%-e:1: interval 1us: that is too short; in a kernel's timer ([%d.]+) (%a+) is the least",
+                    "too short an interval")
 refused('n = count() interval("1s", function(e) n[e.pid]:inc() end)', "the event of an interval has no field 'pid'; it has time, cpu, probe", "an interval has no process")
 local counters = target.shell [[ls /sys/bus/event_source/devices/cpu/type >"$D/out" 2>/dev/null]].out ~= ""
 if not counters then
@@ -141,7 +154,7 @@ if not counters then
           "%-e:1: perf cache%-misses: this machine has no hardware counters, as most virtual ones; there are .*cpu%-clock.*page%-faults", "no hardware counters")
   refused('perf("r1a2", 1000, function() end)', "no hardware counters", "… a raw event")
 end
-local most = tonumber(io.open("/proc/sys/kernel/perf_event_max_sample_rate"):read "*l")
+local most = target.max_hertz()
 refused(('n = count() perf("page-faults", { hertz = %d }, function(e) n:inc() end)'):format(most + 1), "cannot sample %d+ times a second", "too often for the kernel")
 
 run = target.uplua [[--explain -e 'n = count() perf("page-faults", 100, function(e) n[e.addr]:inc() end) interval("1s", function(e) n[1]:inc() end)' -- true]]

@@ -136,13 +136,17 @@ for declare, what in pairs {
   is(run.status, 1, "… is an error")
 end
 
+local separate = target.shell "unshare -m true" -- fails in a chroot, where / is no mount point
+
 -- /proc/PID/exe opens the program that runs, whatever its name leads to by now: in the whole machine and of that process.
 for _, case in ipairs {
   { 'rm "$D/a/program"', "that was deleted" },
   { 'mv "$D/a/other" "$D/a/program"', "that was replaced" },
   { "", "of another mount namespace", 'unshare -m sh -c \'mount -t tmpfs none "$D/a" && cp build/targets/sites "$D/a/program" && exec "$D/a/program" wait\'' },
 } do
-  for _, of in ipairs { "", "-- $program" } do
+  local possible = not case[3] or separate.status == 0
+  if not possible then tap.skip("no mount namespace can be made here: " .. separate.noise) end
+  for _, of in ipairs(possible and { "", "-- $program" } or {}) do
     run = target.shell(([[
       set -m
       export D

@@ -22,7 +22,7 @@ local SCRIPTS = {
   { "systrace", "", near = { "--fialed", "--failed" }, value = "--strings N", spec = "--call %s", name = true, path = true },
   { "stat", "%s", near = { "--cuont", "--count" }, value = "--interval TIME", spec = "%s" },
   { "top", "%s", near = { "--intervall", "--interval" }, value = "--sum EXPR", spec = "%s", expressions = { "--key", "--sum" }, name = true },
-  { "profile", "-F 997 -b thread", near = { "--herz", "--hertz" }, value = "--by WHAT", name = true, stacks = true },
+  { "profile", ("-F %d -b thread"):format(target.hertz(997)), near = { "--herz", "--hertz" }, value = "--by WHAT", name = true, stacks = true },
   { "offcputime", "", near = { "--blocket", "--blocked" }, value = "--min TIME", name = true, stacks = true },
   { "runqlat", "-p -H", near = { "--by-prozess", "--by-process" }, value = "--top N" },
   { "execsnoop", "-x", near = { "--exit", "--exits" }, value = "--name TEXT" },
@@ -126,7 +126,7 @@ for _, arguments in ipairs {
 end
 
 -- What is printed at the end, when the reader has gone before: head has, once the pipe that it makes is told of.
-for _, arguments in ipairs { "stackcount.lua %s", "profile.lua -F 997", "offcputime.lua" } do
+for _, arguments in ipairs { "stackcount.lua %s", ("profile.lua -F %d"):format(target.hertz(997)), "offcputime.lua" } do
   run = target.shell(([[
     mkfifo "$D/gone"
     { cat "$D/gone" >/dev/null; ./uplua scripts/%s -- %s 100 2>"$D/err" </dev/null; echo $? >"$D/target"; } | { exec <&-; : >"$D/gone"; }

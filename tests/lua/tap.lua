@@ -35,15 +35,36 @@ function tap.like(got, pattern, name)
   return good
 end
 
+-- Says that what comes next is not asked here, and why: REASON is what this environment lacks. One that says "package NAME" is a failure in
+-- CI where `make deps` installs that package.
+function tap.skip(reason)
+  count = count + 1
+  print(("ok %d # SKIP %s"):format(count, (reason:gsub("%s+$", ""):gsub("\n", "; "))))
+end
+
+-- Ends the test: what is left of it, or all of it, is skipped for that REASON.
+function tap.skip_rest(reason)
+  if count == 0 then
+    print("1..0 # SKIP " .. reason)
+    os.exit(0)
+  end
+  tap.skip(reason)
+  tap.done_testing()
+end
+
+-- Whether a PROGRAM of Debian's package PACKAGE is there; otherwise what needs it is skipped.
+function tap.has(program, package)
+  if os.execute(("PATH=$PATH:/usr/sbin; command -v %s >/dev/null"):format(program)) == 0 then return true end
+  tap.skip(("there is no %s here (package %s)"):format(program, package or program))
+  return false
+end
+
 -- Ends a test that needs a C compiler where there is none, as in the machine of tests/vm: what is left of it is skipped. Otherwise
 -- returns the compiler's name.
 function tap.compiler()
   local cc = os.getenv "CC" or "cc"
   if os.execute(("command -v %s >/dev/null"):format(cc)) == 0 then return cc end
-  print(count > 0 and ("ok %d # SKIP there is no %s"):format(count + 1, cc) or "1..0 # SKIP there is no " .. cc)
-  if count == 0 then os.exit(0) end
-  count = count + 1
-  tap.done_testing()
+  tap.skip_rest(("there is no %s here (package gcc)"):format(cc))
 end
 
 -- MANY, or FEW where $UPLUA_FEWER asks for no more than it takes to prove the same: on a machine that is emulated.

@@ -43,6 +43,12 @@ function target.has(feature)
   error("no such feature: " .. feature, 2)
 end
 
+-- The most samples a second that the kernel permits. It lowers that itself where taking them costs too much, as on a busy machine.
+function target.max_hertz() return require "uplua.core".event.max_rate() end
+
+-- WANTED samples a second, or fewer where the kernel might not permit as many any more.
+function target.hertz(wanted) return math.min(wanted, math.ceil(target.max_hertz() / 2)) end
+
 -- For scripts: waits until the target, $program, has said a word, and until uplua, $uplua, traces.
 local FUNCTIONS = [[
 until_said() { until grep -q "$1" "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done; }
@@ -81,13 +87,17 @@ function target.script(text, arguments)
   return run
 end
 
--- Makes a cgroup, which the caller removes: its folder, or nil where none can be made.
+-- Makes a cgroup, which the caller removes: its folder, or nil where none can be made, which is said as a skipped check.
 function target.cgroup()
-  return target.shell([[
+  local made = target.shell([[
     for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
-      [ -e $root/cgroup.controllers ] && mkdir $root/uplua-test-$$ 2>/dev/null && echo $root/uplua-test-$$ >"$D/out" && exit 0
-    done
-    exit 0]]).out:match "%S+"
+      [ -e $root/cgroup.controllers ] && mkdir $root/uplua-test-$$ && echo $root/uplua-test-$$ >"$D/out" && exit 0
+    done]])
+  local cgroup = made.out:match "%S+"
+  if not cgroup then
+    require "tap".skip("no cgroup can be made: " .. (made.noise ~= "" and made.noise or "no cgroup2 is mounted at /sys/fs/cgroup"))
+  end
+  return cgroup
 end
 
 -- Starts COMMAND, which prints "ready" and waits for a byte on its standard input; runs ./uplua ARGUMENTS -- its PID; once that says

@@ -201,10 +201,11 @@ end
 -- there are one, or what the kernel's compiler has made of it.
 local sampled = target.folder() .. "-sampled.lua"
 file = assert(io.open(sampled, "w"))
-file:write [[
+file:write("local HERTZ = ", target.hertz(1999), [[
+
 local up = require "uplua"
 local stacks = up.count()
-up.profile(1999, function(e) stacks[e:ustack()]:inc() end)
+up.profile(HERTZ, function(e) stacks[e:ustack()]:inc() end)
 local function is_inside(frame) return frame ~= nil and frame.module == "[vdso]" end
 up.every(0.02, function()
   local inside = 0
@@ -221,7 +222,7 @@ up.at_exit(function()
     if names[1] == "vdso" then print(table.concat(names, " ")) end
   end
 end)
-]]
+]])
 file:close()
 for _, program in ipairs(tap.fewer({ "./build/targets/chain", "./build/targets/chain-clang" }, { "./build/targets/chain" })) do
   for kind, calls in pairs { clocked = 23, late = 101 } do
