@@ -10,6 +10,8 @@
 # make test-browser  opens flame graphs in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, and BPF objects, under libFuzzer
 # make test-vm    boots Debian's kernels 6.1 and 6.12 in qemu, and runs there the tests that ask something of the kernel
+# make test-fresh   README's two commands in new Debian roots: a bare one, and one with other allocators, C libraries and compilers
+# make test-load N=50 TESTS="tests/lua/x_test.lua …" LOAD=8   runs each of these N times, while LOAD programs more want the CPUs
 # make ARCH=aarch64   builds for another CPU, with Debian's packages for it, into build/aarch64; test-vm boots that, too
 # make install DESTDIR= PREFIX=/usr/local    make clean
 
@@ -217,6 +219,18 @@ test-vm:
 	@$(MAKE) --no-print-directory tests
 	@ARCH=$(ARCH) tests/vm/run
 
+# Installs debootstrap, and takes half an hour: no part of `make test`. What is committed is what is tested.
+.PHONY: test-fresh
+test-fresh:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install fresh
+	@tests/fresh/run
+
+LOAD ?= 8
+.PHONY: test-load
+test-load: N ?= 50
+test-load: tests
+	@BUILD=build tools/test-load.sh $(N) $(LOAD) $(TESTS)
+
 # What needs a browser: no part of `make test`.
 .PHONY: test-browser
 test-browser:
@@ -242,10 +256,10 @@ demo: deps
 	@$(MAKE) --no-print-directory demo-programs
 	@examples/demo.sh
 
-N    ?= 10000
 SEED ?= 1
 # 500 to a process, which keeps the maps of all its programs open.
 .PHONY: fuzz-compiler
+fuzz-compiler: N ?= 10000
 fuzz-compiler: uplua
 	@end=$$(($(SEED) + $(N))); seq $(SEED) 500 $$((end - 1)) | xargs -P "$$(nproc)" -I @ \
 	    sh -c "./uplua tests/reference/fuzz.lua \$$(($$end - @ < 500 ? $$end - @ : 500)) @"

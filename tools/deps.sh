@@ -3,7 +3,7 @@
 # tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` and `make test-neighbours`
 #                         compare with,
 #                         `install vm` also what `make test-vm` boots another kernel with, `install browser`, `install debugger`
-#                         and `install long` what `make test-browser`, `make test-debugger` and `make test-long` need; `check aarch64` and `install vm-aarch64` ask what
+#                         `install long` and `install fresh` what `make test-browser` and the others so named need; `check aarch64` and `install vm-aarch64` ask what
 #                         builds with ARCH=aarch64 need, and what boots such a machine
 # tools/deps.sh packages  names those that `install` installs where they are missing
 # Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X. "f X": the file X.
@@ -47,6 +47,7 @@ END
     [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \
         sqlite3 sqlite3 postgresql psql git git openssl openssl procps pgrep
     [ "$for_what" != long ] || printf '%s cmd %s\n' redis-server redis-server redis-tools redis-benchmark postgresql psql
+    [ "$for_what" != fresh ] || echo "debootstrap f /usr/sbin/debootstrap"
     [ "$for_what" != browser ] || echo "chromium cmd chromium"
     case $for_what in
     *aarch64*) printf '%s cmd %s\n' gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc g++-aarch64-linux-gnu aarch64-linux-gnu-g++ ;;

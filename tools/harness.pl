@@ -10,11 +10,10 @@ use strict;
 use warnings;
 use TAP::Harness;
 
-my $jobs = shift @ARGV;
-my %options = (jobs => $jobs, timer => 1, color => -t STDOUT ? 1 : 0);
+my %options = (jobs => shift @ARGV, color => -t STDOUT ? 1 : 0);
 if (@ARGV && $ARGV[0] eq '--exec') {
     shift @ARGV;
-    $options{exec} = [shift @ARGV];
+    @options{'exec', 'timer'} = ([shift @ARGV], 1);
 }
 
 my %installed;
@@ -26,7 +25,7 @@ my ($passed, @failed, @skipped) = 0;
 
 sub skip {
     my ($test, $reason) = @_;
-    if ($reason =~ /\bpackage (\S+)/ && $installed{$1}) {
+    if ($reason =~ /\bpackage ([\w.+-]+)/ && $installed{$1}) {
         push @failed, "$test: skipped for want of the package $1, which \`make deps\` installs";
     } else {
         push @skipped, "$test\t$reason";

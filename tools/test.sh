@@ -5,24 +5,11 @@
 # CPUs, or $JOBS: they wait for the kernel more than they compute, and none depends on what else the machine does. The last line is
 # "N passed, N failed, N skipped"; what failed, and what was skipped and why, stands above it.
 set -u
-BUILD=${BUILD:-build}
+export BUILD="${BUILD:-build}"
 
 if [ $# = 0 ]; then
     set -- tests/c/*_test.c tests/lua/*_test.lua tests/cli/*_test.sh
 fi
-
-list=
-for test in "$@"; do
-    [ -e "$test" ] || continue
-    name=$test
-    case $test in
-    *.c) name=$BUILD/tests/$(basename "$test" .c) ;;
-    esac
-    list="$list $name"
-    if grep -qE '(u(ret)?probe|usdt) *[({"]|probe_attach|mallocleak|compiler_compile' "$test"; then
-        list="$list $name@older"
-    fi
-done
 
 outermost=
 if [ -z "${TEST_RESULTS:-}" ]; then
@@ -31,8 +18,8 @@ if [ -z "${TEST_RESULTS:-}" ]; then
     trap 'rm -f "$TEST_RESULTS"' EXIT
     outermost=yes
 fi
-# shellcheck disable=SC2086
-perl tools/harness.pl "${JOBS:-$(nproc)}" --exec tools/test-one.sh $list
+# shellcheck disable=SC2046
+perl tools/harness.pl "${JOBS:-$(nproc)}" --exec tools/test-one.sh $(tools/test-names.sh "$@")
 status=$?
 [ -z "$outermost" ] || tools/results.sh "$TEST_RESULTS" || status=1
 exit $status

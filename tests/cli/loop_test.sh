@@ -174,6 +174,7 @@ ok 'whose command never began' [ ! -e "$D/third.pid" ]
 piped 'at_exit(function() for i = 1, 1e5 do print(i) end io.stderr:write "end\n" end)' -- true
 is "$status $out $err" '141 1 end' 'a report is finished'
 
+if has_terminal; then
 "$pty" "$uplua" -e 'at_exit(function() print "report" end)' -- sh "$D/server" >"$D/out" <<'END'
 < up
 ^C
@@ -188,5 +189,6 @@ report' 'Ctrl-C at a terminal'
 ^C
 END
 is $? 130 'Ctrl-C twice in a compiled endless loop'
+fi
 
 done_testing

@@ -1,6 +1,7 @@
 # The prompt: statements and expressions, several lines, live callbacks, errors, history.
 . tests/cli/tap.sh
 
+has_terminal || { done_testing; exit; }
 export HOME="$D/home"
 mkdir "$HOME"
 

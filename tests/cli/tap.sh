@@ -40,6 +40,11 @@ skip() {
     echo "ok $checks # SKIP $1"
 }
 
+# has_terminal: whether one can be opened, which needs a devpts at /dev/pts; if not, that is said as a skipped check
+has_terminal() {
+    "$pty" true </dev/null >"$D/out" 2>"$D/err" || { skip "no terminal can be opened: $(cat "$D/err")"; false; }
+}
+
 # run COMMAND...: sets $status, $out and $err
 run() {
     "$@" >"$D/out" 2>"$D/err"

@@ -141,7 +141,7 @@ end
 local WHOLE = { trace = true, stackcount = true, funcslower = true, systrace = true, stat = true, profile = true, offcputime = true, execsnoop = true, opensnoop = true }
 local on_terminal = { { "argdist", "%s -v 'e.arg0'" }, { "syscalls", "-p -e" } }
 for _, s in ipairs(SCRIPTS) do on_terminal[#on_terminal + 1] = s end
-for _, s in ipairs(on_terminal) do
+for _, s in ipairs(target.has_terminal() and on_terminal or {}) do
   run = target.shell(([[
     cat >"$D/s" <<'END'
 stty rows 40 cols 20; ./uplua scripts/%s.lua %s -- %s 100; echo $? >"$D/target"

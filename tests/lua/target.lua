@@ -100,6 +100,13 @@ function target.cgroup()
   return cgroup
 end
 
+-- Whether a terminal can be opened, which needs a devpts at /dev/pts; if not, that is said as a skipped check.
+function target.has_terminal()
+  local try = target.shell "build/targets/pty true </dev/null"
+  if try.status ~= 0 then require "tap".skip("no terminal can be opened: " .. try.noise) end
+  return try.status == 0
+end
+
 -- Starts COMMAND, which prints "ready" and waits for a byte on its standard input; runs ./uplua ARGUMENTS -- its PID; once that says
 -- that it traces, gives the byte, waits until COMMAND has printed another line, and sends uplua SIGINT (ENDS true: ends
 -- the command instead).

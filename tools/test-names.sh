@@ -1,0 +1,14 @@
+#!/bin/sh
+# tools/test-names.sh TEST…   prints for each test what tools/test-one.sh calls it, and NAME@older for those that run a second time
+BUILD=${BUILD:-build}
+for test; do
+    [ -e "$test" ] || continue
+    name=$test
+    case $test in
+    *.c) name=$BUILD/tests/$(basename "$test" .c) ;;
+    esac
+    echo "$name"
+    if grep -qE '(u(ret)?probe|usdt) *[({"]|probe_attach|mallocleak|compiler_compile' "$test"; then
+        echo "$name@older"
+    fi
+done
