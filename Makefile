@@ -77,7 +77,7 @@ EXAMPLES_C  := $(wildcard examples/*.c)
 OBJECTS     := $(C_FILES:src/%.c=$(BUILD)/%.o) $(S_FILES:src/%.S=$(BUILD)/%.o)
 LIBRARY     := $(BUILD)/libuplua.a
 LUA_OBJECTS := $(LUA_FILES:lua/%.lua=$(OUT)/modules/%.o)
-TESTS       := $(TEST_FILES:tests/c/%.c=$(BUILD)/tests/%)
+C_TESTS     := $(TEST_FILES:tests/c/%.c=$(BUILD)/tests/%)
 TARGETS     := $(TARGETS_C:tests/targets/%.c=$(OUT)/targets/%)
 EXAMPLES    := $(EXAMPLES_C:examples/%.c=$(OUT)/examples/%)
 
@@ -182,7 +182,7 @@ $(OUT)/examples/%: examples/%.c $(wildcard examples/*.h) | $(CHECKED)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	    -pthread -o $@ $<
 
-tests: $(UPLUA) $(TESTS) $(TARGETS) $(EXAMPLES)
+tests: $(UPLUA) $(C_TESTS) $(TARGETS) $(EXAMPLES)
 
 test: deps
 	@$(MAKE) --no-print-directory check
@@ -210,7 +210,7 @@ asan: | $(CHECKED)
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' asan-tests
 
 .PHONY: asan-tests
-asan-tests: $(TESTS)
+asan-tests: $(C_TESTS)
 	@BUILD=$(BUILD) tools/test.sh $(TEST_FILES)
 
 # Fetches qemu and a kernel: no part of `make test`.
@@ -296,7 +296,7 @@ lint: | $(CHECKED)
 	done
 
 .PHONY: lint-objects
-lint-objects: $(OBJECTS) $(TESTS)
+lint-objects: $(OBJECTS) $(C_TESTS)
 
 install: uplua
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/uplua/scripts $(DESTDIR)$(PREFIX)/share/doc/uplua
@@ -307,4 +307,4 @@ install: uplua
 clean:
 	rm -rf build uplua
 
--include $(OBJECTS:.o=.d) $(TESTS:=.d) $(TARGETS:=.d)
+-include $(OBJECTS:.o=.d) $(C_TESTS:=.d) $(TARGETS:=.d)
