@@ -77,6 +77,16 @@ local function get(o, key, level)
   return seen(s, s.key and ffi.string(s.key_bytes, s.map.key_size) or "", s.operations.value(s, total))
 end
 
+-- Those aggregations that handlers have added to, and that the script has not looked at: a list.
+function aggregate.unread()
+  local list = {}
+  for _, o in ipairs(object.all) do
+    local s = state_of(o)
+    if s.operations and s.map and not rawget(o, "read") and tostring(o) ~= s.operations.empty then list[#list + 1] = o end
+  end
+  return list
+end
+
 local methods = {}
 
 -- The total: of KEY, or of an unkeyed aggregation.

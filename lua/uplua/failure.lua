@@ -49,12 +49,20 @@ local function of_expression(text)
   end
 end
 
+-- TEXT with what to write where it says that one of uplua's functions is not there: in a file they are fields of a table.
+local function with_remedy(text)
+  local name = text:match "attempt to call global '([%w_]+)' %(a nil value%)" or text:match "'([%w_]+)' is nil when the handler is compiled: there is no"
+  if not (name and getmetatable(require "uplua").names[name]) then return text end
+  return (text:gsub("\n", function() return (': say up.%s, of local up = require "uplua"\n'):format(name) end, 1))
+end
+
 -- The handler for xpcall: turns any error into the text for the user.
 function failure.trace(err)
   local text = tostring(err)
   if getmetatable(err) == Mistake then return text end
   local of_user = of_expression(text)
   if of_user then return of_user end
+  text = with_remedy(text .. "\n"):sub(1, -2)
   if type(err) == "table" and not (getmetatable(err) or {}).__tostring then text = "an error without a message (a table)" end
   local frames, first = {}, nil
   local positioned = false -- by Lua itself or by error(text): the text begins with the place of one of the functions

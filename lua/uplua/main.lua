@@ -94,8 +94,9 @@ local function on_signal(number, from_terminal)
   end
 end
 
--- Globals that hold shared objects at which the script never looked: printed, in the order in which they were made.
-local function print_globals()
+-- What the script never looked at: globals that hold shared objects, and other aggregations that handlers have filled, since nobody else would
+-- ever see these. Printed in the order in which they were made.
+local function print_unread()
   local names, objects = {}, {}
   for name, value in pairs(_G) do
     if type(name) == "string" and type(value) == "table" and rawget(value, "kind") and rawget(value, "id")
@@ -103,6 +104,9 @@ local function print_globals()
       if not names[value] then objects[#objects + 1] = value end
       if not names[value] or name < names[value] then names[value] = name end
     end
+  end
+  for _, value in ipairs(loaded "aggregate" and loaded "aggregate".unread() or {}) do
+    if not names[value] then objects[#objects + 1], names[value] = value, rawget(value, "name") or rawget(value, "kind") end
   end
   table.sort(objects, function(a, b) return rawget(a, "id") < rawget(b, "id") end)
   for _, value in ipairs(objects) do
@@ -130,7 +134,7 @@ local function report()
   if ring then try(ring.drain) end
   if output then try(output.drain) end
   loop.run_exits()
-  try(print_globals)
+  try(print_unread)
   if setup then try(require "uplua.unmapped".finish) end
   if setup and require "uplua.waiting".finish() and (target.status() or 0) == 0 then loop.status = loop.status or 1 end
   if setup then try(function() print_lost(setup.ledger()) end) end

@@ -2,7 +2,7 @@
  * Aggregations: what the kernel keeps of them, and how a handler adds to them. Values are per CPU, and every update of a word is
  * one atomic operation, so that handlers that interrupt each other lose nothing.
  *
- * count is a word that is added to, sum one with another for what passes its end. The other kinds keep extremes, which, unlike a sum, do not tell afterwards what they
+ * count and sum are a word that is added to, with another one for what passes its end. The other kinds keep extremes, which, unlike a sum, do not tell afterwards what they
  * have been raised by since a certain moment. They are kept twice, under keys that end in a suffix: a turn, 0 or 1, that the
  * script changes when it takes what there is. Handlers find the turn in the object's counters `uplua_turns`. The suffix also
  * says which stretch of its buckets a large histogram's value lies in: suffix = 2 * stretch + turn.
@@ -51,7 +51,7 @@ uint64_t aggregate_stretches(const struct shared *object)
 static uint32_t value_words(const struct shared *object)
 {
     if (is_sum(object))
-        return object->kind == OBJECT_COUNT ? 1 : SUM_WORDS;
+        return SUM_WORDS;
     uint64_t count = bucket_count(object);
     return DISTRIBUTION_WORDS + (uint32_t)(count > STRETCH ? STRETCH : count);
 }
@@ -202,9 +202,9 @@ void aggregate_lower(struct lower *lower, struct value *value)
     struct operand entry = key_bytes(object)
                                ? element(lower, object, key_address(lower, object, key, bucket), done)
                                : share_only_element(lower, object, done);
-    if (object->kind == OBJECT_COUNT) {
+    if (is_sum(object) && !object->amounts) {
         machine_add_atomic(program, BPF_DW, entry, 0, v);
-    } else if (object->kind == OBJECT_SUM) {
+    } else if (is_sum(object)) {
         call_for(lower, object, "uplua_sum_add", (struct operand[]){ entry, v }, 2);
     } else if (object->kind == OBJECT_HIST) {
         call_for(lower, object, "uplua_hist_add", (struct operand[]){ entry, v }, 2);

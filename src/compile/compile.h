@@ -80,6 +80,7 @@ struct shared {
     char spill_name[16]; /* of an aggregation: the map for keys that MAP_NAME has no memory for; "" if there is none */
     int turn; /* of an aggregation: index of its word in the object's counters `uplua_turns` (compile/aggregate.c), -1 if it has none */
     uint32_t map_type, map_flags; /* BPF_MAP_TYPE_*, BPF_F_* */
+    bool amounts; /* of a count or sum: handlers add more than 1 at a time, so that it may come to the end of 64 bits */
     bool used; /* in the last setup compiled */
     bool keyed;
     struct type key, value; /* TYPE_NONE where there is none */

@@ -4,6 +4,7 @@
 
 #include "compile/build.h"
 #include "compile/fold.h"
+#include "compile/held.h"
 
 bool build_is_object(const struct value *value)
 {
@@ -186,6 +187,9 @@ struct value *build_index(struct build *build, struct value *base, struct value 
     if (base->op == IR_CELL) {
         if (named(field_name(key), (const char *const[]){ "inc", "add", NULL }))
             return method(build, base, field_name(key));
+        if (!field_name(key))
+            build_fail(build, "'%s' has one key: for two write %s[{ a, b }]", held_name(build->compiler->objects[base->object]),
+                       held_name(build->compiler->objects[base->object]));
         build_fail(build, "an aggregation's element can only be added to in a handler: :inc() or :add(value)");
     }
     if (base->op == IR_CONSTANT) {

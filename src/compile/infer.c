@@ -83,7 +83,12 @@ static void join_value(struct inference *inference, const struct value *user, st
 static void join_added(struct inference *inference, const struct value *user, struct type type)
 {
     struct shared *object = inference->compiler->objects[user->object];
-    if (!inference->final || type.kind == TYPE_NONE || object->kind == OBJECT_COUNT || (type.kind != TYPE_U64 && type.bits > 0))
+    const struct value *amount = ir_value(user->args[0]);
+    bool by_one = amount->op == IR_CONSTANT && amount->constant.kind == CAPTURED_NUMBER && amount->constant.number == 1;
+    if (!inference->final || type.kind == TYPE_NONE)
+        return;
+    object->amounts |= !by_one;
+    if (type.kind != TYPE_U64 && type.bits > 0)
         return;
     if (type.kind == TYPE_NUM)
         type.kind = TYPE_I64;
@@ -190,10 +195,21 @@ static struct type arithmetic(struct inference *inference, const struct value *v
             result.kind = type.kind;
     }
     bool exact = value->op == IR_ADD || value->op == IR_SUB || value->op == IR_MUL || value->op == IR_NEG;
-    if (inference->final && all_numbers && !exact && value->op != IR_CAST)
-        compile_fail(inference->compiler, value->position,
-                     "in Lua this could be a fraction or differ in sign; make one operand an integer: up.i64(x)");
+    if (inference->final && all_numbers && !exact && !(value->op == IR_MOD && ir_is_natural(value)))
+        refuse_arithmetic(inference->compiler, value);
     return result;
+}
+
+/* Refuses m[a][b] with a computed b, where m[a] is no pointer. */
+static void fail_second_key(struct inference *inference, const struct value *user)
+{
+    const struct value *base = ir_value(user->args[0]);
+    while (base->op == IR_PRESENT)
+        base = ir_value(base->args[0]);
+    if (base->op != IR_MAP_GET || !(user->op == IR_GET_ELEMENT || (user->op == IR_SET_FIELD && user->arg_count > 2)))
+        return;
+    const char *name = held_name(inference->compiler->objects[base->object]);
+    compile_fail(inference->compiler, user->position, "'%s' has one key: for two write %s[{ a, b }]", name, name);
 }
 
 static struct record *record(struct inference *inference, const struct value *user, struct value *base)
@@ -202,6 +218,8 @@ static struct record *record(struct inference *inference, const struct value *us
     if (type.kind == TYPE_RECORD)
         return record_of(type.record);
     if (type.kind == TYPE_NONE || type.kind == TYPE_NIL) {
+        if (inference->final)
+            fail_second_key(inference, user);
         if (inference->final)
             compile_fail(inference->compiler, user->position, "%s a value that is always nil%s", user->op == IR_EMIT ? "emits" : "indexes",
                          ir_value(base)->op == IR_MAP_GET ? ": nothing ever stores into that map" : "");
@@ -213,11 +231,13 @@ static struct record *record(struct inference *inference, const struct value *us
     if (user->op == IR_EMIT)
         compile_fail(inference->compiler, user->position, "a ring takes records: r:emit { name = value }, not %s",
                      describe(inference, base));
+    fail_second_key(inference, user);
     compile_fail(inference->compiler, user->position, "%s has no fields", describe(inference, base));
 }
 
 static _Noreturn void fail_computed_name(struct inference *inference, const struct value *user)
 {
+    fail_second_key(inference, user);
     compile_fail(inference->compiler, user->position,
                  "a record's fields have constant names; for keys computed in the handler use a map: up.hash()");
 }

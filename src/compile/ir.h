@@ -169,6 +169,8 @@ void ir_connect(struct block *from, struct block *to, struct function *function)
 void ir_remove(struct value *value);
 /* LuaJIT gives a shift the type of what is shifted; all other operations are unsigned where one operand is. */
 bool ir_is_shift(enum ir_op op);
+/* True if VALUE is a Lua number that can be shown to be whole and not negative (natural.c). */
+bool ir_is_natural(const struct value *value);
 /* A division that may be by zero has an effect: each time it is counted in the ledger. */
 bool ir_may_divide_by_zero(const struct value *value);
 bool ir_has_effect(const struct value *value);
@@ -187,6 +189,8 @@ bool ir_dominates(const struct block *a, const struct block *b);
 void ir_print(struct function *function);
 /* Refuses VALUE at POSITION if it is an aggregation's element: handlers only add to these. */
 void refuse_reading(struct compiler *compiler, const struct position *position, struct value *value);
+/* Refuses the operation VALUE on Lua numbers, which might be another one in Lua. */
+_Noreturn void refuse_arithmetic(struct compiler *compiler, const struct value *value);
 /* What VALUE is, for messages, in ARENA: "an integer", "a table of the script". */
 const char *ir_describe(struct arena *arena, const struct value *value);
 /* Aborts where an invariant does not hold. */

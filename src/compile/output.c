@@ -4,6 +4,7 @@
  * format asks of its arguments is checked here, when the handler is compiled.
  */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compile/build.h"
@@ -20,10 +21,22 @@ static bool is_word(struct type type)
     return type_is_number(type) || type.kind == TYPE_POINTER;
 }
 
+/* True for a char *; what is no text prints as the address that it is. */
+static bool leads_to_text(struct compiler *compiler, const struct position *position, struct type type)
+{
+    if (type.ctype->kind != CTYPE_POINTER)
+        return false;
+    const struct ctype *element = ctype_element(compiler, position, type.ctype);
+    return element->kind == CTYPE_INTEGER && abs(element->bits) == 8;
+}
+
 static void check_argument(struct compiler *compiler, const struct position *position, char conversion, size_t number,
                            const struct value *value)
 {
     struct type type = value->type;
+    if (conversion == 's' && type.kind == TYPE_POINTER && leads_to_text(compiler, position, type))
+        compile_fail(compiler, position, "printf: argument %zu is %s, an address: up.str(p) is the text there", number,
+                     ir_describe(&compiler->arena, value));
     if (conversion == 's' || (wants_number(conversion) ? is_word(type) : type.kind == TYPE_STRING))
         return;
     compile_fail(compiler, position, "printf: %%%c needs %s, argument %zu is %s", conversion,

@@ -160,5 +160,24 @@ for _, case in ipairs {
   like(refused.err, "%-e:3: " .. case[2], case[1])
   is(refused.status, 1, "… with status 1")
 end
+
+-- What nobody has looked at is printed: a global, and another aggregation that was filled.
+run = target.script([[
+local up = require "uplua"
+local filled, by_key, kept, empty, read, state = up.count(), { sizes = up.hist() }, up.max(), up.sum(), up.count(), up.hash()
+seen = up.sum()
+up.uprobe("./build/targets/calls:add3", function(e)
+  filled:inc() by_key.sizes[e.arg0 % 1]:add(5) kept:add(e.arg0) read:inc() seen:add(e.arg0) state[1] = e.arg0
+  if e.arg0 > 100 then empty:add(1) end
+end)
+up.at_exit(function() print("kept " .. read:get() .. " " .. kept:take():get()) end)]], "-- ./build/targets/calls 1")
+is(run.out:match "kept.*", [[kept 23 22
+filled: 23
+sizes:
+0
+  [4, 8)  23  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  count 23, avg 5, min 5, max 5
+seen: 253
+]], "locals that were filled and never read are printed as globals are, and no others")
 target.done()
 tap.done_testing()

@@ -9,17 +9,17 @@ local i64 = kernel.scalar "i64"
 local n = count.count()
 is(n:get(), 0, "an unbound count reads 0")
 is(tostring(n), "0", "and prints so")
-local fd = kernel.map("percpu_array", 4, 8, 1)
+local fd = kernel.map("percpu_array", 4, 16, 1)
 n:bind { fd = fd, type = "percpu_array", max = 1, value = i64 }
 is(n:get(), 0, "a count starts at 0")
-kernel.update(fd, 0, kernel.per_cpu({ 23 }, { 101 }))
+kernel.update(fd, 0, kernel.per_cpu({ 23, 0 }, { 101, 0 }))
 local all = kernel.cpus > 1 and 124 or 23
 is(n:get(), all, "the total is over all CPUs")
 local taken = n:take()
 is(taken:get(), all, "a take returns it")
 is(tostring(taken), tostring(all), "and prints as a number")
 is(n:get(), 0, "the count starts anew")
-kernel.update(fd, 0, kernel.per_cpu({ 30 }, { 101 }))
+kernel.update(fd, 0, kernel.per_cpu({ 30, 0 }, { 101, 0 }))
 is(n:get(), 7, "and has what was added since")
 is(taken:get(), all, "which the view does not see")
 n:clear()
@@ -32,7 +32,7 @@ like(message, "inc%(%) is for handlers", "inc in a script says where it belongs"
 -- Keyed.
 local key = kernel.record { { 1, kernel.scalar("string", 16) }, { 2, i64 } }
 local calls = count.count { max = 23 }
-fd = kernel.map("percpu_hash", key.size, 8, 23)
+fd = kernel.map("percpu_hash", key.size, 16, 23)
 calls:bind { fd = fd, type = "percpu_hash", max = 23, key = key, value = i64 }
 local function comm(name)
   local ffi = require "ffi"
@@ -42,7 +42,7 @@ local function comm(name)
 end
 local function add(name, number, value)
   local low, high = comm(name)
-  kernel.update(fd, { low, high, number }, kernel.per_cpu { value })
+  kernel.update(fd, { low, high, number }, kernel.per_cpu { value, 0 })
 end
 add("git", 1, 5)
 add("redis-server", 2, 1204551)
@@ -80,14 +80,25 @@ like(message, "is keyed", "a keyed count needs a key")
 good, message = pcall(function() calls.x = 1 end)
 like(message, "written by handlers only", "a script cannot assign")
 
--- Sums wrap as the kernel's, and keep 64 bits.
+-- Sums are exact up to 64 bits, and beyond rounded.
 local sum = count.sum()
-fd = kernel.map("percpu_array", 4, 8, 1)
+fd = kernel.map("percpu_array", 4, 16, 1)
 sum:bind { fd = fd, type = "percpu_array", max = 1, value = i64 }
-kernel.update(fd, 0, kernel.per_cpu { 9007199254740995LL })
+kernel.update(fd, 0, kernel.per_cpu { 9007199254740995LL, 0 })
 ok(sum:get() == 9007199254740995LL, "a sum beyond 2^53 is exact")
 is(tostring(sum), "9,007,199,254,740,995", "and prints so")
 sum:take()
-kernel.update(fd, 0, kernel.per_cpu { 9007199254740990LL })
+kernel.update(fd, 0, kernel.per_cpu { 9007199254740990LL, 0 })
 is(sum:get(), -5, "a sum may shrink after a take")
+kernel.update(fd, 0, kernel.per_cpu { -5, 0 })
+sum:take()
+kernel.update(fd, 0, kernel.per_cpu { 5, 1 })
+is(sum:get(), 2 ^ 64 + 10, "a sum has no end at 64 bits: what is added behind a take, too")
+kernel.update(fd, 0, kernel.per_cpu { -5, 0 })
+is(sum:get(), 0, "and comes back")
+local unsigned = count.sum()
+fd = kernel.map("percpu_array", 4, 16, 1)
+unsigned:bind { fd = fd, type = "percpu_array", max = 1, value = kernel.scalar "u64" }
+kernel.update(fd, 0, kernel.per_cpu { -5, 0 })
+ok(unsigned:get() == 0xfffffffffffffffbULL, "unsigned ones end at 2^64")
 tap.done_testing()

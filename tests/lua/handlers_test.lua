@@ -8,6 +8,13 @@ local target = require "target"
 local cases = {
   { "a count without keys", [[local n = up.count() up.uprobe(ADD3, function(e) n:inc() end)]], "n:get()", "23" },
   { "a sum of an argument", [[local n = up.sum() up.uprobe(ADD3, function(e) n:add(e.arg1) end)]], "n:get()", "506" },
+  { "a Lua number goes on past 2^53 as an integer", [[local m = up.hash() up.uprobe(ADD3, function(e)
+      local n = 9007199254740990 for i = 1, 5 do n = n + 1 end m[1] = n
+    end)]], "m[1]", "9007199254740995LL" },
+  { "remainders of Lua numbers that are not negative", [[local n = up.count() up.uprobe(ADD3, function(e)
+      for i = 0, 7 do n[i % 3]:inc() end for i = 7, 0, -2 do n[10 + i % 3]:inc() end
+      local k = 4 while k < 9 do k = k + 2 n[20 + (k + 1) % 4 % 3]:inc() end n[30 + #e.comm % 4]:inc()
+    end)]], "n[0], n[1], n[2], n[10], n[11], n[12], n[20], n[21], n[31]", "69 69 46 23 46 23 46 23 23" },
   { "a count by key", [[local n = up.count() up.uprobe(ADD3, function(e) n[e.arg0 % 2]:inc() end)]], "n[0], n[1]", "12 11" },
   { "a count by constant string", [[local n = up.count() up.uprobe(ADD3, function(e) n.all:inc() n["x y"]:inc() end)]],
     "n.all, n['x y']", "23 23" },

@@ -49,6 +49,25 @@ local cases = {
     "on Lua numbers this bit operation has 32 bits in Lua, and another result than with the 64 of a handler: write up.i64(1)" },
   { [[m[1] = bit.rshift(-1, 1)]],
     "on Lua numbers this bit operation has 32 bits in Lua, and another result than with the 64 of a handler: write up.i64(-1)" },
+  { [[for i = 0, 3 do m[1] = bit.lshift(1, i) end]],
+    "on Lua numbers bit.lshift has 32 bits in Lua, and 64 in a handler: write bit.lshift(up.i64(1), n)" },
+  { [[for i = 0, 3 do m[1] = bit.band(i, 5) end]],
+    "on Lua numbers bit.band has 32 bits in Lua, and 64 in a handler: write bit.band(up.i64(i), 5)" },
+  { [[for i = 0, 3 do m[1] = bit.bnot(i) end]], "on Lua numbers bit.bnot has 32 bits in Lua, and 64 in a handler: write bit.bnot(up.i64(i))" },
+  { [[for i = 0, 3 do m[1] = i / 2 end]], "a fraction in Lua: up.i64(i) / 2 cuts it off" },
+  { [[for i = -1, 3 do m[1] = i % 3 end]],
+    "% of a Lua number that may be negative, or by one that may be 0, has another result in Lua: write up.i64(i) % 3" },
+  { [[for i = 3, -1, -1 do m[1] = i % 3 end]],
+    "% of a Lua number that may be negative, or by one that may be 0, has another result in Lua: write up.i64(i) % 3" },
+  { [[for i = 0, 3 do m[1] = 7 % i end]],
+    "% of a Lua number that may be negative, or by one that may be 0, has another result in Lua: write up.i64(7) % n" },
+  { [[n[e.arg0][e.arg1]:inc()]], "'n' has one key: for two write n[{ a, b }]" },
+  { [[h[1][e.arg1]:add(1)]], "'h' has one key: for two write h[{ a, b }]" },
+  { [[m[e.arg0][e.arg1] = 1]], "'m' has one key: for two write m[{ a, b }]" },
+  { [[m[1] = 2 m[2] = m[e.arg0][e.arg1] ]], "'m' has one key: for two write m[{ a, b }]" },
+  { [[m[1] = { x = 1 } m[1][e.arg0] = 2]], "'m' has one key: for two write m[{ a, b }]" },
+  { [[up.printf("%s", up.cast("char **", e.arg0)[0])]], "printf: argument 2 is a 'char *', an address: up.str(p) is the text there" },
+  { [[printf("x")]], "'printf' is nil when the handler is compiled: there is no such function: say up.printf, of local up = require \"uplua\"" },
   { [[m[1] = bit.bswap(3)]], "bit.bswap of a Lua number swaps 4 bytes in Lua, and 8 in a handler: write up.i64(x)" },
   { [[m[1] = e.arg0 ^ 2]], "'^' on values of the kernel is not available in a handler; multiply" },
   { [[m[1] = bit.tohex(e.arg0)]], [[a handler cannot call bit.tohex: up.printf("%x", x) prints it]] },
@@ -132,5 +151,10 @@ end)
   local want = case[2]:find("FILE", 1, true) and case[2] or "FILE:4: " .. case[2]
   tap.is(run.err, "uplua: " .. want:gsub("FILE", path) .. "\n", case[1])
 end
+
+local outside = target.script("local up = require 'uplua'\nlocal n = count()", "")
+tap.like(outside.err, "script.lua:2: attempt to call global 'count' %(a nil value%): say up.count, of local up = require \"uplua\"\n", "in a file without up.")
+outside = target.script("nobody()", "")
+tap.like(outside.err, "script.lua:1: attempt to call global 'nobody' %(a nil value%)\n", "what is no function of uplua's")
 target.done()
 tap.done_testing()

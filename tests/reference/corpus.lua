@@ -26,7 +26,12 @@ corpus.cases = {
   { "a count without keys", "n:inc()" },
   { "a count by integer, string, boolean and tuple",
     "n[e.arg0]:inc() c[{ e.comm, e.arg1 % 3 }]:inc() s[e.arg0 > 3]:add(e.arg1) hk.text:add(e.arg0)" },
-  { "a sum wraps", "s:add(e.arg3) s:add(e.arg4)" },
+  { "a sum of large numbers", "s:add(e.arg3) s:add(e.arg4)" },
+  { "unsigned values", "s:add(up.u64(e.arg3)) l:add(up.u64(e.arg4)) d[1]:add(up.u64(e.arg5)) st[1]:add(up.u64(e.arg6)) low[1]:add(up.u64(e.arg7))" ..
+    " high:add(up.u64(e.arg8)) h:add(up.u64(e.arg9)) hk[e.arg0 > 3]:add(up.u64(e.arg3))" },
+  { "remainders of counters", [[
+    for i = 0, 9 do n[i % 3]:inc() end for i = 9, 2, -3 do n[i % 4]:inc() end for i = 5, 9 do n[(i + 3) % 7 % 2]:inc() end
+    local k = 0 while k < 9 do n[k % 5]:inc() if e.arg0 > 3 then k = k + 1 else k = k + 2 end end n[#e.comm % 3]:inc()]] },
   { "a histogram of all sizes", "h:add(e.arg0) h:add(e.arg2) h:add(e.arg3) hk[e.arg1]:add(e.arg4)" },
   { "linear and precise histograms", "l:add(e.arg0) l:add(e.arg2) d[e.arg1 % 3]:add(e.arg3) d[7]:add(e.arg2 / 3)" },
   { "minimum, maximum, statistics", "low[e.arg0 % 3]:add(e.arg2) high:add(e.arg0) high:add(e.arg4) st[e.comm]:add(e.arg3)" },

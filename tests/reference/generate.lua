@@ -95,6 +95,8 @@ function expr.num(scope, depth)
     { 1, function() return ("(- %s)"):format(variable(scope, "num") or "3") end },
     { 1, function() return pick { "(12 / 4)", "(-7 % 3)", "(7 % -3)", "(2 ^ 10)", "bit.band(13, 7)", "bit.lshift(3, 4)" } end },
     { 1, function() return "#" .. (variable(scope, "str") or pick(STRINGS)) end },
+    { 1, function() return ("(%s %% %s)"):format(variable(scope, "nat") or "7", pick { "3", "2", "10", "1" }) end },
+    { 0.5, function() return ("((#%s + %s) %% 5)"):format(variable(scope, "str") or pick(STRINGS), pick { "3", "0" }) end },
   })
 end
 
@@ -320,14 +322,17 @@ end
 
 statement["for"] = function(scope)
   local name = fresh(scope, "i")
-  local integer = chance(0.3)
+  local integer, natural = chance(0.3), false
   local range
-  if integer then
+  if not integer and chance(0.3) then
+    natural, range = true, chance(0.5) and ("%d, %d, %d"):format(random(0, 3), random(0, 6), pick { 1, 2, 3 }) or
+      ("%d, %d, %d"):format(random(0, 6), random(0, 3), pick { -1, -2 })
+  elseif integer then
     range = ("1, bit.band(%s, 7)"):format(expr.i64(scope, 1))
   else
     range = ("%d, %d, %d"):format(random(-3, 3), random(-3, 6), pick { 1, 2, 1, -1, 3 })
   end
-  local body = loop_body(scope, function(inner) declare(inner, name, integer and "i64" or "num", { constant = true }) end)
+  local body = loop_body(scope, function(inner) declare(inner, name, integer and "i64" or natural and "nat" or "num", { constant = true }) end)
   return { head = ("for %s = %s do"):format(name, range), blocks = { body }, joints = {}, tail = "end" }
 end
 

@@ -1,0 +1,74 @@
+/*
+ * Lua numbers that can be shown to be whole and not negative, so that % is the same for them in Lua and for integers: literals, lengths, counters
+ * of loops that begin there and count up, or down to such a number, and what is added up from these.
+ *
+ * A handler's loops make up to 2^16 rounds of fewer than 2^17 operations, so that what begins below 2^52 and grows by no more than 2^19 at a
+ * time stays below 2^53, where Lua's numbers are whole.
+ */
+#include "compile/fold.h"
+
+enum { DEEPEST = 32 };
+
+struct seen {
+    const struct value *phis[DEEPEST];
+    size_t count;
+};
+
+static bool is_natural(struct value *value, struct seen *seen);
+
+static bool is_constant(const struct value *value, double least, double most)
+{
+    return value->op == IR_CONSTANT && value->constant.kind == CAPTURED_NUMBER && value->constant.number >= least &&
+           value->constant.number <= most && value->constant.number == (double)(int64_t)value->constant.number;
+}
+
+/* The counter of a for loop: it runs from where it begins to where it ends. */
+static bool counts_down(const struct value *phi)
+{
+    return phi->bounds[0] && is_constant(ir_value(phi->bounds[0]), 0, 0x1p52) && is_constant(ir_value(phi->bounds[1]), -0x1p19, -1) &&
+           is_constant(ir_value(phi->args[0]), 0, 0x1p52);
+}
+
+/* What comes back from its own rounds is natural if it begins so. */
+static bool is_natural_phi(const struct value *phi, struct seen *seen)
+{
+    for (size_t i = 0; i < seen->count; i++)
+        if (seen->phis[i] == phi)
+            return true;
+    if (seen->count == DEEPEST)
+        return false;
+    seen->phis[seen->count++] = phi;
+    if (counts_down(phi))
+        return true;
+    for (size_t i = 0; i < phi->arg_count; i++)
+        if (!is_natural(ir_value(phi->args[i]), seen))
+            return false;
+    return true;
+}
+
+static bool is_natural(struct value *value, struct seen *seen)
+{
+    if (value->type.kind != TYPE_NUM || value->type.optional)
+        return false;
+    switch (value->op) {
+    case IR_CONSTANT:
+        return is_constant(value, 0, 0x1p52);
+    case IR_LENGTH:
+        return true;
+    case IR_PHI:
+        return is_natural_phi(value, seen);
+    case IR_ADD: {
+        struct value *a = ir_value(value->args[0]), *b = ir_value(value->args[1]);
+        return is_constant(b, 0, 0x1p19) ? is_natural(a, seen) : is_constant(a, 0, 0x1p19) && is_natural(b, seen);
+    }
+    case IR_MOD:
+        return is_constant(ir_value(value->args[1]), 1, 0x1p52) && is_natural(ir_value(value->args[0]), seen);
+    default:
+        return false;
+    }
+}
+
+bool ir_is_natural(const struct value *value)
+{
+    return is_natural((struct value *)value, &(struct seen){ 0 });
+}
