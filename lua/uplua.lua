@@ -17,6 +17,7 @@ local home = {
   probe = "probe", retprobe = "probe", expression = "probe", list = "list",
   syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall", error_name = "syscall",
   object = "guest",
+  probe_cost = "cost",
   site = "setup", defines = "setup", modules_defining = "setup",
 
   -- addresses and names

@@ -67,3 +67,8 @@ up.report(options.interval, function()
     up.printf("%s\n", taken)
   end
 end)
+
+up.at_exit(function()
+  local net = up.probe_cost()
+  if net then up.printf("Times of functions are %s.\n", net) end
+end)

@@ -5,7 +5,7 @@ funclatency: how long do functions take?
 
 measures each call of the functions, from entry to return, and prints at the end the number of calls and the percentiles,
 those first in which most time was spent. Times are of the clock: what a function waits for counts. A function's time
-includes that of those that it calls.
+includes that of those that it calls, and of their probes; what its own take is taken off, and told at the end.
 
   -c, --by-caller        by function and caller
   -p, --by-process       by process and function
@@ -68,4 +68,9 @@ up.report(options.interval, function()
       up.printf("\n%s%s, ns\n%s\n", row.func, row.caller and " from " .. row.caller or row.comm and " in " .. up.escape(row.comm) or "", row.histogram)
     end
   end
+end)
+
+up.at_exit(function()
+  local net = up.probe_cost()
+  if net then up.printf("Times of functions are %s.\n", net) end
 end)

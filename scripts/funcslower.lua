@@ -31,3 +31,8 @@ trace.each(options, { returns = true, min = options.min * 1e9, where = options.w
 end)
 
 up.printf("%-15s  %-15s %7s %9s  %s\n", "Time", "Process", "TID", "Took", "Call")
+
+up.at_exit(function()
+  local net = up.probe_cost()
+  if net then up.printf("Times of functions are %s.\n", net) end
+end)

@@ -77,3 +77,8 @@ end)
 up.at_exit(function()
   if tables ~= options.count then report() end
 end)
+
+up.at_exit(function()
+  local net = up.probe_cost()
+  if net then up.printf("Times of functions are %s.\n", net) end
+end)

@@ -32,3 +32,8 @@ trace.each(options, { returns = options["return"], where = options.where, stack 
 end)
 
 up.printf("%-15s  %-15s %7s  %s\n", "Time", "Process", "TID", "Event")
+
+up.at_exit(function()
+  local net = up.probe_cost()
+  if net then up.printf("Times of functions are %s.\n", net) end
+end)

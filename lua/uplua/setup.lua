@@ -351,11 +351,15 @@ end
 -- To be called once for the BPF object GUEST, whose programs are to be attached: commit() calls guest:load(), which returns a list for attach_all.
 function setup.bring(guest) guests[#guests + 1] = guest end
 
+-- What probes take, where handlers take it off e.elapsed.
+local COSTS = "uplua_costs"
+
 -- Compiles and loads PROBES, and tells shared objects of their maps. Returns a list for attach_all.
 local function load_handlers(probes, description)
-  local loaded, programs, objects = compiler:load(description)
+  local loaded, programs, objects, link, unknown = compiler:load(description)
   timing.mark "loaded"
   setups[#setups + 1] = loaded
+  if loaded:address(COSTS) then require "uplua.cost".keep(loaded, link, unknown) end
   output.watch(loaded)
   capture.keep()
   loop.check = check_captured
@@ -463,6 +467,8 @@ function setup.close()
   settle(false)
   local entries, others = {}, {}
   for _, link in ipairs(attached) do table.insert(of_entries[link] and entries or others, link) end
+  local cost = package.loaded["uplua.cost"]
+  for _, link in ipairs(cost and cost.close() or {}) do others[#others + 1] = link end
   core.probe.close(others)
   core.probe.close(entries)
   timing.mark "detached"

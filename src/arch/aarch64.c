@@ -172,4 +172,28 @@ const char *arch_library_folder(void)
     return "aarch64-linux-gnu";
 }
 
+/* --- functions that do nothing --- */
+
+#define EMPTY(name, first, rest) \
+    void name(void); \
+    __asm__(".pushsection .text\n.p2align 4\n.hidden " #name "\n.globl " #name "\n.type " #name ", %function\n" #name ":\n" first rest \
+            "ret\n.size " #name ", . - " #name "\n.popsection\n")
+EMPTY(arch_empty_stepped, "mov x0, x0\n", "");
+EMPTY(arch_empty_emulated, "b 1f\n", "1:\n");
+
+uintptr_t arch_empty(unsigned number, unsigned *exit)
+{
+    *exit = 4;
+    return (uintptr_t)(number == 1 ? arch_empty_emulated : arch_empty_stepped);
+}
+
+/* By calls to fixed places: where those by a register must lead to an instruction that says so, these functions have none. */
+void arch_call_empty(unsigned number)
+{
+    if (number == 1)
+        arch_empty_emulated();
+    else
+        arch_empty_stepped();
+}
+
 #endif

@@ -183,4 +183,30 @@ const char *arch_library_folder(void)
     return "x86_64-linux-gnu";
 }
 
+/* --- functions that do nothing --- */
+
+#define EMPTY(name, first, rest) \
+    void name(void); \
+    __asm__(".pushsection .text\n.p2align 4\n.hidden " #name "\n.globl " #name "\n.type " #name ", %function\n" #name ":\n" first rest \
+            "ret\n.size " #name ", . - " #name "\n.popsection\n")
+EMPTY(arch_empty_stepped, "xor %eax, %eax\n", "");
+EMPTY(arch_empty_emulated, "push %rbp\n", "pop %rbp\n");
+EMPTY(arch_empty_replaced, "nopl 0(%rax, %rax, 1)\n", "");
+
+uintptr_t arch_empty(unsigned number, unsigned *exit)
+{
+    *exit = number == 2 ? 5 : 2;
+    return (uintptr_t)(number == 0 ? arch_empty_stepped : number == 1 ? arch_empty_emulated : arch_empty_replaced);
+}
+
+void arch_call_empty(unsigned number)
+{
+    if (number == 0)
+        arch_empty_stepped();
+    else if (number == 1)
+        arch_empty_emulated();
+    else
+        arch_empty_replaced();
+}
+
 #endif

@@ -88,7 +88,8 @@ void calls_save(struct lower *lower, int64_t done, int64_t failed)
     struct program *program = lower->program;
     struct operand *values = arena_allocate(program->arena, (lower->saved_count + 1) * sizeof *values);
     for (size_t i = 0; i < lower->saved_count; i++)
-        values[i] = probe_entry_value(lower, lower->saved[i].event);
+        if (lower->saved[i].event->source != EVENT_ELAPSED)
+            values[i] = probe_entry_value(lower, lower->saved[i].event);
     struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_stack_pointer());
     struct operand task = this_task(program);
     struct machine_block *too_deep = expect_return(lower, task, failed);
@@ -110,7 +111,9 @@ void calls_save(struct lower *lower, int64_t done, int64_t failed)
     lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST), too_deep);
     struct operand base = values_of(lower, kept, number);
     for (size_t i = 0; i < lower->saved_count; i++)
-        machine_store(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i, values[i]);
+        if (lower->saved[i].event->source != EVENT_ELAPSED)
+            machine_store(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i, values[i]);
+    probe_save_time(lower, base, sizeof(struct calls));
     machine_exit(program, done);
 }
 

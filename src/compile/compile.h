@@ -141,6 +141,13 @@ enum handler_kind probe_kind_find(const char *name);
 /* The program that an object has for the raw tracepoint sched_process_exit where return handlers keep calls in their threads (calls.c). */
 #define CALLS_END_PROGRAM "uplua_threads_end"
 
+/*
+ * The counters of an object with what a call of a function that does nothing takes by its probes, in ns: by the way in which its return is seen
+ * (enum cost_way of probe/cost.h), COST_ENTRIES each, by enum entry of probe/probe.h.
+ */
+#define COST_COUNTERS "uplua_costs"
+enum { COST_ENTRIES = 4 };
+
 /* A handler. The caller fills the first part; the compiler the rest. */
 struct handler {
     enum handler_kind kind;
@@ -161,12 +168,14 @@ struct handler {
     bool of_go;           /* the function is Go's: its arguments are elsewhere, and a return handler runs at its return instructions */
     bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */
     int slid;             /* … and is so many bytes behind it; -1: its cookie has that (sys/cookie.h) */
+    int entry;            /* of a program's function: its sites' enum entry (probe/probe.h); -1: the cookie has that */
 
     /* Programs of the object to attach; "" where there is none. Each is also its ELF section's last part. */
     char program[32];       /* of the handler itself */
     char entry_program[32]; /* of a return handler that needs values of the entry and has no session to do both */
     bool session;           /* attach PROGRAM as a session */
     char names_map[16];     /* that names_fill has to fill; "": none */
+    bool net;               /* it takes what a probe costs off e.elapsed: COST_COUNTERS are to be filled */
 };
 
 struct compile_options {

@@ -133,6 +133,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     compiler->exits = false;
     compiler->calls = NULL;
     compiler->calls_count = 0;
+    compiler->net = false;
     for (size_t i = 0; i < count; i++) {
         stop_if_asked(compiler);
         functions[i] = (struct function){ .compiler = compiler, .arena = &compiler->arena, .handler = &handlers[i],
@@ -164,6 +165,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     add_counters(compiler, "uplua_ledger", compiler->ledger_count);
     add_counters(compiler, "uplua_exited", compiler->exits);
     add_counters(compiler, "uplua_turns", compiler->turns);
+    add_counters(compiler, COST_COUNTERS, compiler->net ? 2 * COST_ENTRIES : 0);
     add_counters(compiler, "uplua_zeros", ZERO_WORDS);
 }
 

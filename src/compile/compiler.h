@@ -28,6 +28,7 @@ struct compiler {
     bool exits;    /* a handler of this setup may end the run */
     uint32_t scratch_size; /* bytes of the largest handler's scratch memory; 0: none needs any */
     unsigned turns; /* words of the counters `uplua_turns` */
+    bool net;       /* a handler wants COST_COUNTERS */
 };
 
 /* Ends the compilation at POSITION (or NULL) where STATUS, what adding to the object has returned, is an error. */

@@ -109,7 +109,6 @@ void filter_lower(struct lower *lower, int64_t ignored)
     const struct compile_options *options = lower->function->options;
     const struct shared *followed = object_numbered(lower->compiler, options->followed);
     const struct shared *cgroups = object_numbered(lower->compiler, options->cgroups);
-    lower->context = machine_context(program);
     lower->pid_tgid = machine_call_pure(program, BPF_FUNC_get_current_pid_tgid, NULL, 0);
     lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
     if (handler->unfiltered || probe_kind_of(handler->kind)->of_nobody)

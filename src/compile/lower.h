@@ -50,6 +50,7 @@ struct lower {
     size_t phi_count;
     struct saved *saved;
     size_t saved_count;
+    struct operand returned; /* the time at which the return half began, where the handler asks for e.elapsed */
     struct fatal_losses fatal[2][2]; /* by the program's result, and whether scratch memory has to be given back */
 };
 
@@ -234,6 +235,11 @@ void calls_end_threads(struct compiler *compiler, const struct compile_options *
 
 /* What EVENT, one of the entry, is there. */
 struct operand probe_entry_value(struct lower *lower, const struct event_field *event);
+/*
+ * At the entry, behind all else: stores the time, where the handler asks for e.elapsed, at its place among the saved words at BASE + OFFSET. What a
+ * program does behind that counts for the function that it is put on.
+ */
+void probe_save_time(struct lower *lower, struct operand base, int64_t offset);
 
 /* The values that the entry half must save, into lower->saved. */
 void probe_find_saved(struct lower *lower);

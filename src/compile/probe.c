@@ -105,14 +105,64 @@ static struct operand context_word(struct lower *lower, int offset, const char *
 
 struct operand probe_entry_value(struct lower *lower, const struct event_field *event)
 {
-    if (event->source == EVENT_ELAPSED)
-        return machine_call_pure(lower->program, BPF_FUNC_ktime_get_ns, NULL, 0);
     if (event->source == EVENT_GIVEN)
         return argument_word(lower, event->argument);
     if (event->source == EVENT_CALL) /* behind the record's head, and behind the registers: at the same place */
         return machine_load(lower->program, BPF_W, lower->context, 8);
     int (*argument)(unsigned) = lower->function->handler->of_go ? arch_go_argument : kind_of(lower)->argument;
     return context_word(lower, argument(event->number), event->name);
+}
+
+static struct operand now(struct lower *lower)
+{
+    return machine_call_pure(lower->program, BPF_FUNC_ktime_get_ns, NULL, 0);
+}
+
+void probe_save_time(struct lower *lower, struct operand base, int64_t offset)
+{
+    for (size_t i = 0; i < lower->saved_count; i++)
+        if (lower->saved[i].event->source == EVENT_ELAPSED)
+            machine_store(lower->program, BPF_DW, base, offset + 8 * (int64_t)i, now(lower));
+}
+
+/* At the return, before all else, so that what the program itself does does not count for the function. */
+static void note_return(struct lower *lower)
+{
+    lower->returned = now(lower);
+}
+
+/* Whether what the probes take is measured, and off e.elapsed: at programs' functions. What kprobes and tracepoints take is much less. */
+static bool is_net(const struct lower *lower)
+{
+    return lower->function->handler->kind == HANDLER_RETURN;
+}
+
+/* What the probes themselves take between entry and return. */
+static struct operand cost(struct lower *lower)
+{
+    struct program *program = lower->program;
+    const struct handler *handler = lower->function->handler;
+    struct operand costs = machine_copy(program, operand_data(COST_COUNTERS, is_at_exit(lower) ? 8 * COST_ENTRIES : 0));
+    if (handler->entry >= 0)
+        return machine_load(program, BPF_DW, costs, 8 * (int64_t)handler->entry);
+    struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
+    struct operand entry = machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_ENTRY_SHIFT));
+    entry = machine_alu(program, BPF_AND, entry, operand_immediate(COOKIE_ENTRY_MASK));
+    entry = machine_alu(program, BPF_LSH, entry, operand_immediate(3));
+    return machine_load(program, BPF_DW, machine_alu(program, BPF_ADD, costs, entry), 0);
+}
+
+/* e.elapsed of what began at BEGAN: never below 0. */
+static struct operand elapsed(struct lower *lower, struct operand began)
+{
+    struct program *program = lower->program;
+    struct operand took = machine_alu(program, BPF_SUB, lower->returned, began);
+    if (!is_net(lower))
+        return took;
+    lower->compiler->net = lower->function->handler->net = true;
+    took = machine_alu(program, BPF_SUB, took, cost(lower));
+    struct operand negative = machine_alu(program, BPF_ARSH, took, operand_immediate(63)); /* all ones, or none */
+    return machine_alu(program, BPF_AND, took, machine_alu(program, BPF_XOR, negative, operand_immediate(-1)));
 }
 
 static struct operand read_user(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
@@ -201,9 +251,13 @@ static void save_in_map(struct lower *lower)
     struct slot *values = program_slot(program, saved_size(lower));
     if (!lower->saved_count)
         machine_store(program, BPF_DW, operand_slot(values, 0), 0, operand_immediate(0));
-    for (size_t i = 0; i < lower->saved_count; i++)
+    bool timed = false;
+    for (size_t i = 0; i < lower->saved_count; i++) {
+        bool of_time = lower->saved[i].event->source == EVENT_ELAPSED;
+        timed |= of_time;
         machine_store(program, BPF_DW, operand_slot(values, 0), 8 * (int64_t)i,
-                      probe_entry_value(lower, lower->saved[i].event));
+                      of_time ? operand_immediate(0) : probe_entry_value(lower, lower->saved[i].event));
+    }
     struct operand args[] = { operand_map(pending_map(lower)), key, operand_slot(values, 0), operand_immediate(BPF_ANY) };
     struct operand result = machine_call(program, BPF_FUNC_map_update_elem, args, 4);
     struct machine_block *saved = machine_block(program);
@@ -212,13 +266,18 @@ static void save_in_map(struct lower *lower)
                                                               lower->function->handler->probe, MAX_PENDING_CALLS));
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), saved, lower_loss(lower, entry, NULL, 0));
     machine_place(program, saved);
+    if (timed) { /* last of all, since what comes behind counts for the function */
+        struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
+        lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), filter_ignore(lower, 0));
+        probe_save_time(lower, found, 0);
+    }
     machine_exit(program, 0);
 }
 
 static void recover_from_map(struct lower *lower)
 {
     struct program *program = lower->program;
-    struct operand key = call_key(lower, arch_return_pops());
+    struct operand key = call_key(lower, is_at_exit(lower) ? 0 : arch_return_pops());
     struct operand args[] = { operand_map(pending_map(lower)), key };
     struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
     unsigned entry = ledger_add(lower->compiler, arena_format(program->arena, "%s: return of a call whose entry was not seen",
@@ -240,8 +299,11 @@ static void session(struct lower *lower)
     struct machine_block *at_return = machine_block(program), *at_entry = machine_block(program);
     machine_branch(program, BPF_JSET, returns, operand_immediate(1), at_return, at_entry); /* a bool: the low byte counts */
     machine_place(program, at_entry);
+    filter_lower(lower, 1); /* 1: it needs no return */
     calls_save(lower, 0, 1);
     machine_place(program, at_return);
+    note_return(lower);
+    filter_lower(lower, 0);
     calls_recover(lower);
 }
 
@@ -287,12 +349,17 @@ void probe_prologue(struct lower *lower)
     lower->program->of_kernel = is_of_kernel(lower);
     lower->program->target = is_called_by_function(lower) ? handler->symbol : NULL;
     lower->program->position = lower->function->position;
-    filter_lower(lower, handler->session ? 1 : 0); /* 1: a session needs no return */
+    lower->context = machine_context(lower->program);
+    if (handler->session) {
+        session(lower);
+        return;
+    }
+    if (is_return(lower))
+        note_return(lower);
+    filter_lower(lower, 0);
     if (handler->raw && !is_return(lower))
         syscall_expect_native(lower);
-    if (handler->session)
-        session(lower);
-    else if (is_return(lower) && is_system_call(lower))
+    if (is_return(lower) && is_system_call(lower))
         syscall_recover(lower);
     else if (keeps_calls(lower) && keeps_in_map(lower))
         recover_from_map(lower);
@@ -313,6 +380,7 @@ struct program *probe_entry_half(struct lower *lower)
                                  of_call ? 0 : attach_type_of(lower, kind));
     lower->program->of_kernel = is_of_kernel(lower);
     lower->program->position = lower->function->position;
+    lower->context = machine_context(lower->program);
     filter_lower(lower, 0);
     if (handler->raw)
         syscall_expect_native(lower);
@@ -426,13 +494,12 @@ void probe_event_field(struct lower *lower, struct value *value)
         if (value->type.kind == TYPE_POINTER)
             place->present = place->value;
         if (event->source == EVENT_ELAPSED)
-            place->value = machine_alu(program, BPF_SUB,
-                                       machine_call_pure(program, BPF_FUNC_ktime_get_ns, NULL, 0), place->value);
+            place->value = elapsed(lower, place->value);
         return;
     }
     switch (event->source) {
     case EVENT_TIME:
-        place->value = machine_call_pure(program, BPF_FUNC_ktime_get_ns, NULL, 0);
+        place->value = now(lower);
         break;
     case EVENT_PID:
         place->value = lower->tgid;

@@ -66,13 +66,16 @@ void syscall_save(struct lower *lower)
     struct program *program = lower->program;
     struct operand *values = arena_allocate(program->arena, (lower->saved_count + 1) * sizeof *values);
     for (size_t i = 0; i < lower->saved_count; i++)
-        values[i] = probe_entry_value(lower, lower->saved[i].event);
+        if (lower->saved[i].event->source != EVENT_ELAPSED)
+            values[i] = probe_entry_value(lower, lower->saved[i].event);
     struct operand kept = storage(lower, BPF_LOCAL_STORAGE_GET_F_CREATE);
     const char *cause = arena_format(program->arena, "%s: no memory for a call: not seen", lower->function->handler->probe);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
     machine_store(program, BPF_DW, kept, IN_CALL, operand_immediate(1));
     for (size_t i = 0; i < lower->saved_count; i++)
-        machine_store(program, BPF_DW, kept, VALUES + 8 * (int64_t)i, values[i]);
+        if (lower->saved[i].event->source != EVENT_ELAPSED)
+            machine_store(program, BPF_DW, kept, VALUES + 8 * (int64_t)i, values[i]);
+    probe_save_time(lower, kept, VALUES);
     machine_exit(program, 0);
 }
 

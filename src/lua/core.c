@@ -12,6 +12,7 @@ static const luaL_Reg objects[] = {
     { "probe", probe_open_lua },
     { "readline", readline_open_lua },
     { "setup", setup_open_lua },
+    { "cost", cost_open_lua },
     { "symbols", symbols_open_lua },
     { "system", system_open_lua },
     { "target", target_open_lua },

@@ -23,6 +23,7 @@ int loop_open_lua(lua_State *L);
 int probe_open_lua(lua_State *L);
 int readline_open_lua(lua_State *L);
 int setup_open_lua(lua_State *L);
+int cost_open_lua(lua_State *L);
 int symbols_open_lua(lua_State *L);
 int system_open_lua(lua_State *L);
 int target_open_lua(lua_State *L);

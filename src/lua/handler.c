@@ -105,6 +105,16 @@ static void read_arguments(lua_State *L, int index, struct arena *arena, struct 
     lua_pop(L, 1);
 }
 
+/* The kind of entry that all of SITES have; -1: they differ, or it is not known yet. */
+static int entry_of(const struct sites *sites)
+{
+    int entry = sites && sites->count ? (int)sites->items[0].entry : -1;
+    for (size_t i = 1; sites && i < sites->count; i++)
+        if ((int)sites->items[i].entry != entry)
+            entry = -1;
+    return entry;
+}
+
 struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size_t *count)
 {
     *count = lua_objlen(L, index);
@@ -131,6 +141,7 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         read_arguments(L, lua_gettop(L), arena, handler);
         lua_getfield(L, -1, "functions"); /* handler functions */
         handler->sites = sites_at(L, -1);
+        handler->entry = entry_of(handler->sites);
         lua_pop(L, 1);
         lua_pop(L, 1);
     }

@@ -6,10 +6,13 @@
 #include "compile/compile.h"
 #include "compile/library.h"
 #include "lua/core.h"
+#include "lua/cost.h"
 #include "lua/environment.h"
 #include "lua/explain.h"
 #include "lua/handler.h"
 #include "lua/layout.h"
+#include "lua/link.h"
+#include "probe/cost.h"
 #include "probe/kernel.h"
 #include "probe/probe.h"
 #include "sys/btf.h"
@@ -419,21 +422,26 @@ static int reuse_maps(lua_State *L, int index, struct object *object)
 
 /*
  * compiler:load{ handlers = { { kind, probe, symbol, names, at_entry, slid, handle }, … }, pids = {…}, … (read_filter), returns = boolean, explained = boolean, reuse = { [map] = fd } }
- * → loaded, handlers, objects
+ * → loaded, handlers, objects, link (of what measures the probes' cost, if anything does; core.cost), why that could not be measured (or nil)
  */
 static int compiler_load(lua_State *L)
 {
     struct lua_compiler *self = check_compiler(L);
     struct lua_loaded *result = new_loaded(L); /* … loaded, owned before anything can fail */
-    struct error err = { 0 };
+    struct error err = { 0 }, unknown = { 0 };
     size_t count;
     struct handler *handlers = compile_handlers(L, self, result, &count);
     int status = reuse_maps(L, 2, result->object);
     if (status || (status = object_join(result->object, "uplua_ustack")))
         return luaL_error(L, "cannot make the BPF object: %s", strerror(-status));
     lua_settop(L, 3);
-    if (object_load(result->object, bpf_library, bpf_library_size, &result->loaded, &err))
+    struct probe_link **link = link_push(L); /* … loaded link */
+    struct cost_run *costs = cost_begin_for(handlers, count);
+    int code = object_load(result->object, bpf_library, bpf_library_size, &result->loaded, &err);
+    cost_finish(costs, link, &unknown);
+    if (code)
         return core_raise(L, &err);
+    cost_write(result->loaded);
     for (size_t i = 0; i < count; i++)
         if (names_fill(&handlers[i], result->loaded))
             return luaL_error(L, "cannot write the names of the functions of %s", handlers[i].probe);
@@ -442,7 +450,10 @@ static int compiler_load(lua_State *L)
     result->object = NULL;
     push_objects(L, self->compiler, result->loaded);
     compiler_freeze(self->compiler);
-    return 3;
+    lua_pushvalue(L, 4);
+    lua_remove(L, 4); /* … loaded handlers objects link */
+    lua_pushstring(L, *unknown.text ? unknown.text : NULL);
+    return 5;
 }
 
 /* compiler:compile(description, path): loads nothing, writes the object to PATH unless that is nil; → its contents (lua/explain.h) */
@@ -485,6 +496,15 @@ static int loaded_threads_end(lua_State *L)
         return 0;
     lua_pushinteger(L, fd);
     return 1;
+}
+
+/* loaded:tell_costs(): has handlers take what is known now of what probes take off their times */
+static int loaded_tell_costs(lua_State *L)
+{
+    struct lua_loaded *self = check_loaded(L);
+    if (self->loaded)
+        cost_write(self->loaded);
+    return 0;
 }
 
 /* loaded:counters(name) → the counters of the handlers or of the library, from 0; nil where it has none */
@@ -574,7 +594,7 @@ int setup_open_lua(lua_State *L)
     };
     static const luaL_Reg loaded_methods[] = {
         { "map", loaded_map },       { "counters", loaded_values }, { "address", loaded_address },
-        { "causes", loaded_causes }, { "threads_end", loaded_threads_end }, { NULL, NULL },
+        { "causes", loaded_causes }, { "threads_end", loaded_threads_end }, { "tell_costs", loaded_tell_costs }, { NULL, NULL },
     };
     core_new_class(L, COMPILER, compiler_methods, compiler_gc);
     core_new_class(L, LOADED, loaded_methods, loaded_gc);

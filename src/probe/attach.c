@@ -80,7 +80,7 @@ static int failed(int code, const struct site *site, struct error *err)
 
 static uint64_t cookie_of(const struct attach *attach, const struct site *site)
 {
-    return attach->cookie | (uint64_t)site->slid << COOKIE_SLID_SHIFT |
+    return attach->cookie | (uint64_t)site->slid << COOKIE_SLID_SHIFT | (uint64_t)site->entry << COOKIE_ENTRY_SHIFT |
            (uint64_t)(site - attach->sites) << COOKIE_SITE_SHIFT;
 }
 

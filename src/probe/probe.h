@@ -13,6 +13,14 @@
 #include "probe/target.h"
 #include "sys/error.h"
 
+/* How the kernel gets past the instruction that a probe stands on, which decides what the probe costs. */
+enum entry {
+    ENTRY_STEPPED,  /* it has the CPU execute a copy, and trap again */
+    ENTRY_EMULATED, /* it does itself what the instruction does */
+    ENTRY_REPLACED, /* it may put a call in its place (Linux 6.18) */
+    ENTRIES,
+};
+
 /* One place in one binary. */
 struct site {
     char *path;       /* what the kernel opens, e.g. /proc/4242/root/usr/lib/x86_64-linux-gnu/libc.so.6 */
@@ -25,6 +33,7 @@ struct site {
     uint64_t size;    /* of the function; 0: not known */
     bool jumped_to;   /* it begins what is not called but jumped to, with a frame that is under way */
     unsigned slid;    /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
+    enum entry entry; /* of an exit: that of its function's entry. Known from slide_sites on */
     uint64_t semaphore; /* file offset of a 16-bit counter that the kernel keeps above 0 in processes that are traced; 0: none */
     bool unwound;     /* a return probe: exceptions may pass through the code of its file, and meet the probe's return address */
     bool of_go;       /* in a program of Go, whose functions are called in another way than C's */
@@ -77,7 +86,7 @@ int probe_resolve_all(const char *const *specs, size_t count, const struct targe
 void probe_sites_free(struct sites *sites);
 /* Drops those of SITES for which KEPT, of as many, has false. */
 void probe_sites_keep(struct sites *sites, const bool *kept);
-/* Moves those of SITES that are functions' entries (probe/slide.h). 0 or -ENOMEM. */
+/* Moves those of SITES that are functions' entries (probe/slide.h), and finds out what they cost. 0 or -ENOMEM. */
 int slide_sites(struct site *sites, size_t count, enum slide slide, struct error *err);
 
 /*

@@ -12,6 +12,7 @@ enum {
     BEFORE = 4096,         /* … without one near: decoding falls into step long before so many bytes are over */
     AFTER = 160,           /* bytes behind the function: from there it is jumped into over a short distance */
     CHUNK = 1 << 20,
+    LONGEST = 16, /* bytes of an instruction, and more */
 };
 
 #define PRICE "its first instruction is stepped, at ten times the price"
@@ -291,6 +292,24 @@ static int confirm(const struct file *file, const struct arch_code *arch, struct
     return result;
 }
 
+/* How the kernel gets past the instruction of SITE. */
+static enum entry entry_of(const struct binary *binary, const struct site *site)
+{
+    uint8_t code[LONGEST];
+    struct arch_instruction instruction;
+    if (!arch_code()->decode(code, binary_read(binary, site->offset, code, sizeof code), &instruction))
+        return ENTRY_STEPPED;
+    return instruction.replaced ? ENTRY_REPLACED : instruction.emulated ? ENTRY_EMULATED : ENTRY_STEPPED;
+}
+
+/* SITES are of one file, each function's entry before its exits. */
+static void find_entries(const struct binary *binary, struct site *sites, size_t count)
+{
+    enum entry last = ENTRY_STEPPED;
+    for (size_t i = 0; i < count; i++)
+        sites[i].entry = last = sites[i].is_exit ? last : entry_of(binary, &sites[i]);
+}
+
 /* SITES are of one file. */
 static int slide_in_file(struct file *file, struct site *sites, size_t count, enum slide slide)
 {
@@ -335,6 +354,7 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, struct error
             continue; /* gone: the attach will tell */
         file.binary = binary;
         result = slide_in_file(&file, sites + i, n, slide);
+        find_entries(binary, sites + i, n);
         free(file.symbols);
         binary_close(binary);
     }

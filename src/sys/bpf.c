@@ -2,7 +2,9 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -69,6 +71,67 @@ enum { NOTHING_COUNT = sizeof nothing / sizeof *nothing };
 int bpf_probe_program(uint32_t attach_type)
 {
     return load_kprobe(attach_type, 0, nothing, NOTHING_COUNT);
+}
+
+/* An array of one element of SIZE bytes, which is mapped at *MEMORY: a descriptor, or -errno. */
+static int mapped_array(uint32_t size, void **memory)
+{
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.map_type = BPF_MAP_TYPE_ARRAY;
+    attr.key_size = sizeof(uint32_t);
+    attr.value_size = size;
+    attr.max_entries = 1;
+    attr.map_flags = BPF_F_MMAPABLE;
+    int map = bpf(BPF_MAP_CREATE, &attr, sizeof attr);
+    if (map < 0)
+        return map;
+    *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+    if (*memory != MAP_FAILED)
+        return map;
+    int code = -errno;
+    close(map);
+    return code;
+}
+
+int bpf_clock_program(uint32_t attach_type, pid_t pid, struct clock_log **log)
+{
+    void *memory;
+    int map = mapped_array(sizeof **log, &memory);
+    if (map < 0)
+        return map;
+    const struct bpf_insn instructions[] = {
+        {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ktime_get_ns},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_6, .src_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_get_current_pid_tgid},
+        {.code = BPF_ALU64 | BPF_RSH | BPF_K, .dst_reg = BPF_REG_0, .imm = 32},
+        {.code = BPF_JMP | BPF_JNE | BPF_K, .dst_reg = BPF_REG_0, .off = 10, .imm = pid},
+        {.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = BPF_REG_1, .src_reg = BPF_PSEUDO_MAP_VALUE, .imm = map},
+        {.code = 0},
+        {.code = BPF_LDX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_2, .src_reg = BPF_REG_1}, /* count */
+        {.code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = BPF_REG_3, .src_reg = BPF_REG_2},
+        {.code = BPF_ALU64 | BPF_ADD | BPF_K, .dst_reg = BPF_REG_3, .imm = 1},
+        {.code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_3},
+        {.code = BPF_JMP | BPF_JGE | BPF_K, .dst_reg = BPF_REG_2, .off = 3, .imm = CLOCK_LOG_TIMES},
+        {.code = BPF_ALU64 | BPF_LSH | BPF_K, .dst_reg = BPF_REG_2, .imm = 3},
+        {.code = BPF_ALU64 | BPF_ADD | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_2},
+        {.code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_6, .off = offsetof(struct clock_log, times)},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+        {.code = BPF_JMP | BPF_EXIT},
+    };
+    int program = load_kprobe(attach_type, 0, instructions, sizeof instructions / sizeof *instructions);
+    close(map); /* the program keeps it, and the mapping */
+    if (program < 0)
+        munmap(memory, sizeof **log);
+    else
+        *log = memory;
+    return program;
+}
+
+void clock_log_free(struct clock_log *log)
+{
+    if (log)
+        munmap(log, sizeof *log);
 }
 
 int bpf_try_sleepable(void)

@@ -33,6 +33,20 @@ enum { TEST_RUN_WORDS = 12 };
  */
 int bpf_test_run(int program, const uint64_t words[TEST_RUN_WORDS], uint32_t *result);
 
+/* When the program of bpf_clock_program ran: so often, and the first times of these, CLOCK_MONOTONIC in ns. */
+enum { CLOCK_LOG_TIMES = 511 };
+struct clock_log {
+    uint64_t count;
+    uint64_t times[CLOCK_LOG_TIMES];
+};
+
+/*
+ * A program of type kprobe and ATTACH_TYPE that notes in *LOG when it runs for process PID, its first look being at the clock: a descriptor, or
+ * -errno. *LOG is mapped, and undone by clock_log_free.
+ */
+int bpf_clock_program(uint32_t attach_type, pid_t pid, struct clock_log **log);
+void clock_log_free(struct clock_log *log);
+
 struct uprobe_multi {
     uint32_t attach_type; /* the program's */
     const char *path;

@@ -43,7 +43,7 @@ end
 local out, err = trace [[
 local n, jumps, alone, stacks = up.count(), up.count(), up.count(), up.count()
 up.uretprobe(G .. "go_signed", function(e)
-  n[{ e.ret == e.arg0 - 1, e.ret < 0, e.elapsed > 0, e.caller ~= 0 }]:inc()
+  n[{ e.ret == e.arg0 - 1, e.ret < 0, e.elapsed >= 0, e.caller ~= 0 }]:inc()
   stacks[e:ustack(1)]:inc()
 end)
 up.uretprobe(G .. "go_sum", function(e) alone:inc() end)

@@ -62,15 +62,21 @@ like(on_shop("argdist", "-r " .. SHOP .. ":deliver -v e.ret -w 'e.arg1 == 3'"), 
 like(on_shop("argdist", SHOP .. ":deliver -k '{ e.comm, e.arg1 > 1 }'"), "\nshop, false +150\nshop, true +63\n$", "a tuple")
 
 -- funclatency, funcslower
+local NET = "\nTimes of functions are net of the probe's own %d[^\n]* us %(± %d+%.%d us%)%.\n$"
 out = on_shop("funclatency", SHOP .. ":deliver " .. SHOP .. ":sell")
 like(out, "^Function  Calls +p50 +p90 +p99 +p99.9 +p99.99 +Longest +Total\n", "latencies")
 like(out, "\ndeliver +213  ", "of all calls")
 like(out, "\nsell +101  ", "of each function")
+like(out, NET, "… and what they are net of")
 like(on_shop("funclatency", "-c -H " .. SHOP .. ":sell"), "\nsell +main%+0x%x+ +101  .*\n\nsell from main%+0x%x+, ns\n.*count 101, ", "by caller, with histograms")
 out = on_shop("funcslower", "--min 0 -w 'e.arg1 == 3' " .. SHOP .. ":deliver")
-is(lines(out), 22, "all calls, since none is too fast")
+is(lines(out), 23, "all calls, since none is too fast")
+like(out, NET, "… and what their times are net of")
 like(out, "\n%d%d:%d%d:%d%d%.%d+  shop +%d+ +%S+ %Ss  deliver%(street=\"[%a ]+\", stops=3%) = [01]\n", "a call")
-is(lines(on_shop("funcslower", "--min 1h " .. SHOP .. ":deliver")), 1, "none that took an hour")
+is(lines(on_shop("funcslower", "--min 1h " .. SHOP .. ":deliver")), 2, "none that took an hour")
+like(on_shop("trace", "-r " .. SHOP .. ":sell"), NET, "trace says it")
+like(on_shop("argdist", "-r -v e.elapsed " .. SHOP .. ":sell"), NET, "argdist does")
+ok(not on_shop("argdist", "-r -v e.ret " .. SHOP .. ":sell"):find "Times of", "… where it shows times")
 
 -- syscalls
 out = on_shop("syscalls", "-e")

@@ -1,0 +1,54 @@
+-- What the probes of a function take between its entry and its return, which e.elapsed is net of: measured at the start, and now and then again.
+local core = require "uplua.core"
+local loop = require "uplua.loop"
+local text = require "uplua.text"
+
+local cost = {}
+
+local PERIOD = 1 -- seconds
+
+local setups, links = {}, {} -- whose handlers want to know; what measures
+
+-- Measures anew, since what else the machine does makes a difference, and tells the handlers.
+local function again()
+  core.cost.again()
+  for _, loaded in ipairs(setups) do loaded:tell_costs() end
+end
+
+local timer
+
+-- Keeps what LOADED, a setup whose handlers want to know, was measured by: LINK. UNKNOWN: why it could not be measured, or nil.
+function cost.keep(loaded, link, unknown)
+  setups[#setups + 1], links[#links + 1] = loaded, link
+  if unknown then
+    loop.warn("e.elapsed includes what the probes themselves take, which could not be measured: " .. unknown)
+  else
+    timer = timer or loop.every(PERIOD, again)
+  end
+end
+
+-- Ends that: the links that are to be closed.
+function cost.close()
+  if timer then timer:cancel() end
+  local closed = links
+  setups, links, timer = {}, {}, nil
+  return closed
+end
+
+local function microseconds(ns) return ("%.1f us"):format(ns / 1000) end
+
+-- probe_cost(): what e.elapsed of functions is net of, as a text for reports, "net of the probe's own 1.1 us (± 0.1 us)", and as a list of { entry =
+-- "emulated" | "stepped" | "replaced" (how the kernel gets past the function's first instruction), exits = true where probes stand on return
+-- instructions, ns, low, high }: the median, and between which eight of ten measurements lay. nil where no handler asks for e.elapsed of a function.
+function cost.probe_cost()
+  local known = core.cost.known()
+  if #known == 0 then return nil end
+  local words = {}
+  for i, one in ipairs(known) do
+    words[i] = ("%s (± %s)"):format(microseconds(one.ns), microseconds(math.max(one.ns - one.low, one.high - one.ns, 50)))
+  end
+  local last = table.remove(words)
+  return "net of the probe's own " .. (#words > 0 and table.concat(words, ", ") .. " or " or "") .. last, known
+end
+
+return cost

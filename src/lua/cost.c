@@ -1,0 +1,75 @@
+/* core.cost: what probes take between a function's entry and its return. */
+#include "lua/cost.h"
+
+#include <lauxlib.h>
+
+#include "lua/core.h"
+#include "probe/cost.h"
+
+struct cost_run *cost_begin_for(const struct handler *handlers, size_t count)
+{
+    unsigned wanted = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct sites *sites = handlers[i].net ? handlers[i].sites : NULL;
+        for (size_t s = 0; sites && s < sites->count; s++)
+            wanted |= COST_BIT(handlers[i].of_go ? COST_OF_EXIT : COST_OF_RETURN, sites->items[s].entry);
+    }
+    return cost_begin(wanted);
+}
+
+void cost_write(const struct loaded *loaded)
+{
+    size_t count = 0;
+    volatile uint64_t *counters = loaded_counters(loaded, COST_COUNTERS, &count);
+    for (size_t i = 0; counters && i < count; i++) {
+        const struct cost *cost = i % COST_ENTRIES < ENTRIES ? cost_of((enum cost_way)(i / COST_ENTRIES), (enum entry)(i % COST_ENTRIES)) : NULL;
+        counters[i] = cost ? cost->ns : 0;
+    }
+}
+
+/* cost.again(): measures anew; loaded:costs() tells the handlers */
+static int cost_again_lua(lua_State *L)
+{
+    (void)L;
+    cost_again();
+    return 0;
+}
+
+static void set(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushnumber(L, (lua_Number)value);
+    lua_setfield(L, -2, name);
+}
+
+/*
+ * cost.known() → { { entry = "stepped" | "emulated" | "replaced", exits = true where probes stand on return instructions, ns, low, high }, … }, as
+ * struct cost has it
+ */
+static int cost_known(lua_State *L)
+{
+    static const char *const names[] = { [ENTRY_STEPPED] = "stepped", [ENTRY_EMULATED] = "emulated", [ENTRY_REPLACED] = "replaced" };
+    lua_newtable(L);
+    for (unsigned i = 0; i < COST_WAYS * ENTRIES; i++) {
+        const struct cost *cost = cost_of((enum cost_way)(i / ENTRIES), (enum entry)(i % ENTRIES));
+        if (!cost)
+            continue;
+        lua_createtable(L, 0, 5); /* list one */
+        lua_pushstring(L, names[i % ENTRIES]);
+        lua_setfield(L, -2, "entry");
+        lua_pushboolean(L, i / ENTRIES == COST_OF_EXIT);
+        lua_setfield(L, -2, "exits");
+        set(L, "ns", cost->ns);
+        set(L, "low", cost->low);
+        set(L, "high", cost->high);
+        lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+    }
+    return 1;
+}
+
+int cost_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = { { "again", cost_again_lua }, { "known", cost_known }, { NULL, NULL } };
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}

@@ -1,0 +1,16 @@
+/* What probes take, for the handlers that take it off e.elapsed (probe/cost.h). */
+#ifndef UPLUA_LUA_COST_H
+#define UPLUA_LUA_COST_H
+
+#include <stddef.h>
+
+#include "compile/compile.h"
+
+struct cost_run;
+
+/* Begins to measure what the COUNT HANDLERS want to know, while they are loaded: for cost_finish. NULL: nothing. */
+struct cost_run *cost_begin_for(const struct handler *handlers, size_t count);
+/* Tells the handlers in LOADED. */
+void cost_write(const struct loaded *loaded);
+
+#endif

@@ -1,0 +1,278 @@
+#include "probe/cost.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "probe/link.h"
+#include "sys/bpf.h"
+#include "sys/feature.h"
+#include "sys/perf.h"
+
+enum {
+    CALLS = 101, CALLS_AGAIN = 31, /* of which the median counts */
+    FIRST_CALLS = 7, /* that do not count: the kernel has yet to get memory for the thread's probes */
+    STACK_SIZE = 64 << 10,
+};
+_Static_assert(2 * (CALLS + FIRST_CALLS) <= CLOCK_LOG_TIMES, "all times of one kind find room");
+
+/* Our own file, as the kernel opens it. */
+#define OWN_FILE "/proc/self/exe"
+
+struct cost_run {
+    unsigned wanted;
+    bool multi, session;
+    pid_t filter; /* of links: this process, where the kernel filters by processes; else 0 */
+    struct clock_log *logs[COST_WAYS];
+    struct probe_link *link;
+    int code;
+    pthread_t thread;
+    bool in_thread;
+};
+
+/* What is known, and where the probes note their times. */
+static struct {
+    struct cost cost;
+    struct clock_log *log; /* NULL: it is not known */
+} kinds[COST_WAYS][ENTRIES];
+
+/* --- where the functions are --- */
+
+struct search {
+    uintptr_t address;
+    uint64_t offset;
+};
+
+/* dl_iterate_phdr names the program itself first. */
+static int find_in_program(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct search *search = context;
+    uintptr_t address = search->address - info->dlpi_addr;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && address >= segment->p_vaddr && address - segment->p_vaddr < segment->p_filesz)
+            search->offset = address - segment->p_vaddr + segment->p_offset;
+    }
+    return 1;
+}
+
+/* The offset in our file of the function for ENTRY, and of its return instruction. */
+static uint64_t offset_of(enum entry entry, uint64_t *exit)
+{
+    unsigned distance;
+    struct search search = {.address = arch_empty(entry, &distance)};
+    dl_iterate_phdr(find_in_program, &search);
+    *exit = search.offset + distance;
+    return search.offset;
+}
+
+/* --- the probes --- */
+
+/* Whether one program is called at the entry and at the return. */
+static bool is_session(const struct cost_run *run, enum cost_way way)
+{
+    return way == COST_OF_RETURN && run->session;
+}
+
+static uint32_t attach_type(const struct cost_run *run, enum cost_way way)
+{
+    return is_session(run, way) ? ATTACH_TYPE_UPROBE_SESSION : run->multi ? ATTACH_TYPE_UPROBE_MULTI : 0;
+}
+
+static int keep(struct cost_run *run, int fd)
+{
+    return fd < 0 ? fd : link_keep(run->link, fd);
+}
+
+/* Runs PROGRAM, of the WAY, at COUNT places of our file, as handlers' programs are run. */
+static int attach(struct cost_run *run, enum cost_way way, int program, const uint64_t *offsets, uint32_t count, bool at_return)
+{
+    if (run->multi) {
+        struct uprobe_multi probe = {
+            .attach_type = attach_type(run, way),
+            .path = OWN_FILE,
+            .offsets = offsets,
+            .count = count,
+            .at_return = at_return,
+            .pid = run->filter,
+        };
+        return keep(run, uprobe_multi_link(program, &probe));
+    }
+    int code = 0;
+    for (uint32_t i = 0; i < count && !code; i++) {
+        struct perf_uprobe probe = {.path = OWN_FILE, .offset = offsets[i], .at_return = at_return, .pid = getpid()};
+        code = keep(run, perf_uprobe_attach(program, &probe));
+    }
+    return code;
+}
+
+static bool is_wanted(const struct cost_run *run, enum cost_way way, unsigned entry)
+{
+    return run->wanted & COST_BIT(way, entry);
+}
+
+/* The same at the functions that the WAY is wanted of. */
+static int attach_functions(struct cost_run *run, enum cost_way way, int program)
+{
+    uint64_t offsets[2 * ENTRIES], exit;
+    uint32_t count = 0;
+    for (unsigned entry = 0; entry < ENTRIES; entry++) {
+        if (!is_wanted(run, way, entry))
+            continue;
+        offsets[count++] = offset_of((enum entry)entry, &exit);
+        if (way == COST_OF_EXIT)
+            offsets[count++] = exit;
+    }
+    if (!count)
+        return 0;
+    int code = attach(run, way, program, offsets, count, false);
+    return !code && way == COST_OF_RETURN && !run->session ? attach(run, way, program, offsets, count, true) : code;
+}
+
+static void *attach_all(void *context)
+{
+    struct cost_run *run = context;
+    for (unsigned way = 0; way < COST_WAYS && !run->code; way++) {
+        int program = bpf_clock_program(attach_type(run, way), getpid(), &run->logs[way]);
+        run->code = program < 0 ? program : attach_functions(run, way, program);
+        if (program >= 0)
+            close(program); /* the links keep it */
+    }
+    return NULL;
+}
+
+/* --- measuring --- */
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/*
+ * Calls the function for ENTRY COUNT times and some. Before each call the kernel does something else, as it does in programs that are traced: in a
+ * loop of nothing but these calls its code would be nearer to the CPU than it ever is there.
+ */
+static void call(enum entry entry, size_t count)
+{
+    char text[512];
+    int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    for (size_t i = 0; i < FIRST_CALLS + count; i++) {
+        ssize_t ignored = file < 0 ? 0 : pread(file, text, sizeof text, 0);
+        (void)ignored;
+        arch_call_empty(entry);
+    }
+    if (file >= 0)
+        close(file);
+}
+
+/* Measures what COUNT calls take, by what their probes note in LOG, and puts it into *COST. 0, or -ENODATA: they note something else. */
+static int measure(enum entry entry, struct clock_log *log, size_t count, struct cost *cost)
+{
+    uint64_t took[CALLS];
+    log->count = 0;
+    call(entry, count);
+    if (log->count != 2 * (FIRST_CALLS + count))
+        return -ENODATA;
+    const uint64_t *times = log->times + (size_t)2 * FIRST_CALLS;
+    for (size_t i = 0; i < count; i++)
+        took[i] = times[2 * i + 1] - times[2 * i];
+    qsort(took, count, sizeof *took, by_number);
+    uint64_t low = took[count / 10], high = took[count - 1 - count / 10];
+    bool first = !cost->high;
+    cost->ns = took[count / 2];
+    cost->low = first || low < cost->low ? low : cost->low;
+    cost->high = high > cost->high ? high : cost->high;
+    return 0;
+}
+
+void cost_again(void)
+{
+    for (unsigned way = 0; way < COST_WAYS; way++)
+        for (unsigned entry = 0; entry < ENTRIES; entry++)
+            if (kinds[way][entry].log)
+                measure((enum entry)entry, kinds[way][entry].log, CALLS_AGAIN, &kinds[way][entry].cost);
+}
+
+/* Has a thread attach, to which no signal goes; without one it is done here. */
+static void start(struct cost_run *run)
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes) == 0) {
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        pthread_attr_setstacksize(&attributes, STACK_SIZE);
+        run->in_thread = pthread_create(&run->thread, &attributes, attach_all, run) == 0;
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        pthread_attr_destroy(&attributes);
+    }
+    if (!run->in_thread)
+        attach_all(run);
+}
+
+struct cost_run *cost_begin(unsigned wanted)
+{
+    for (unsigned way = 0; way < COST_WAYS; way++)
+        for (unsigned entry = 0; entry < ENTRIES; entry++)
+            if (kinds[way][entry].log)
+                wanted &= ~COST_BIT(way, entry);
+    struct cost_run *run = wanted ? calloc(1, sizeof *run) : NULL;
+    if (run)
+        run->link = calloc(1, sizeof *run->link);
+    if (!run || !run->link) {
+        free(run);
+        return NULL;
+    }
+    run->wanted = wanted;
+    run->multi = feature_available(FEATURE_UPROBE_MULTI);
+    run->session = feature_available(FEATURE_SESSION);
+    run->filter = run->multi && uprobe_multi_filters_process() ? getpid() : 0;
+    start(run);
+    return run;
+}
+
+int cost_finish(struct cost_run *run, struct probe_link **link, struct error *err)
+{
+    struct cost costs[COST_WAYS][ENTRIES] = {0};
+    *link = NULL;
+    if (!run)
+        return 0;
+    if (run->in_thread)
+        pthread_join(run->thread, NULL);
+    int code = run->code;
+    for (unsigned way = 0; way < COST_WAYS; way++)
+        for (unsigned entry = 0; entry < ENTRIES && !code; entry++)
+            if (is_wanted(run, way, entry))
+                code = measure((enum entry)entry, run->logs[way], CALLS, &costs[way][entry]);
+    for (unsigned way = 0; way < COST_WAYS; way++) {
+        bool used = false;
+        for (unsigned entry = 0; entry < ENTRIES && !code; entry++) {
+            if (!is_wanted(run, way, entry))
+                continue;
+            kinds[way][entry].cost = costs[way][entry];
+            kinds[way][entry].log = run->logs[way]; /* which stays */
+            used = true;
+        }
+        if (!used)
+            clock_log_free(run->logs[way]);
+    }
+    if (code)
+        probe_detach(run->link);
+    else
+        *link = run->link;
+    free(run);
+    return code ? error_set(err, code, "%s", strerror(-code)) : 0;
+}
+
+const struct cost *cost_of(enum cost_way way, enum entry entry)
+{
+    return kinds[way][entry].log ? &kinds[way][entry].cost : NULL;
+}
