@@ -21,13 +21,14 @@ local function choose(choices, ...)
   return choices[#choices][2](...)
 end
 
--- What handlers work on. Keys: i an integer, s a string, t a tuple of both, b a boolean.
+-- What handlers work on. Keys: i an integer, s a string, t a tuple of both, b a boolean. In what has a u behind it there are only unsigned values.
 generate.objects = [[
 local mi, ms, mt, mb, mstr = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }
 local mr, mq, full, per = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 4 }, up.percpu_hash { max = 64 }
 local c, ci, ct, cb, s, si, ss = up.count(), up.count { max = 64 }, up.count { max = 64 }, up.count { max = 64 }, up.sum(), up.sum { max = 64 }, up.sum { max = 64 }
 local h, hs, l, d, st, lo, hi = up.hist(), up.hist { max = 64 }, up.lhist(-20, 100, 15), up.hdr(2, { max = 64 }), up.stats { max = 64 },
   up.min(), up.max { max = 64 }
+local mu = up.hash { max = 64 }
 local su, sku, hu, lu, du, stu, lou, hiu = up.sum(), up.sum { max = 64 }, up.hist { max = 64 }, up.lhist(-20, 100, 15), up.hdr(2), up.stats(),
   up.min { max = 64 }, up.max()
 local v, w, r = up.var(3), up.var(-9), up.ring { size = "256K" }
@@ -36,7 +37,7 @@ mi:set(1, 5) mi:set(-1, 9223372036854775807LL) ms:set("uplua", 7) mstr:set(2, "t
 mt:set({ 1, "a" }, 3) mr:set(2, { a = 5, b = -1, s = "of the script", o = 3, sub = { x = 9, y = true } })
 ]]
 generate.names = { "mi", "ms", "mt", "mb", "mstr", "mr", "mq", "full", "per", "c", "ci", "ct", "cb", "s", "si", "ss", "h", "hs", "l", "d", "st", "lo",
-  "hi", "su", "sku", "hu", "lu", "du", "stu", "lou", "hiu", "v", "w", "r", "vs", "vb", "vn", "vi", "vu" }
+  "hi", "mu", "su", "sku", "hu", "lu", "du", "stu", "lou", "hiu", "v", "w", "r", "vs", "vb", "vn", "vi", "vu" }
 
 local MEMORY = 0x30000000 -- world.memory
 
@@ -405,6 +406,7 @@ end
 
 function statement.unsigned(scope)
   return { choose {
+    { 2, function() return ("mu[%s] = %s"):format(key(scope, 2), unsigned(scope)) end },
     { 2, function() return ("su:add(%s)"):format(unsigned(scope)) end },
     { 1, function() return ("sku[%s]:add(%s)"):format(key(scope, 2), unsigned(scope)) end },
     { 1, function() return ("hu[%s]:add(%s)"):format(small(scope, 1), unsigned(scope)) end },

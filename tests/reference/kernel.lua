@@ -80,7 +80,8 @@ local function read(o)
     until seen == 0
   elseif MAPS[kind] then
     for key, value in o:pairs() do
-      found.entries[world.show(plain(key))] = { value = plain(type(value) == "table" and value[0] or value) }
+      value = plain(type(value) == "table" and value[0] or value)
+      found.entries[world.show(plain(key))] = { value = value, given = value }
     end
   elseif object.state(o).key then
     found.total = world.new_total()

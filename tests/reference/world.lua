@@ -63,11 +63,11 @@ function world:set(map, key, value)
   if value == nil then
     if entry then map.entries[show(key)], map.size = nil, map.size - 1 end
   elseif entry then
-    map.entries[show(key)] = { key = entry.key, value = stored(value) }
+    map.entries[show(key)] = { key = entry.key, value = stored(value), given = value }
   elseif map.size >= map.max then
     self:count "full"
   else
-    map.entries[show(key)], map.size = { key = stored(key), value = stored(value) }, map.size + 1
+    map.entries[show(key)], map.size = { key = stored(key), value = stored(value), given = value }, map.size + 1
   end
 end
 
@@ -267,7 +267,7 @@ function world:snapshot(objects)
   for name, o in pairs(objects) do
     local total = rawget(o, "total")
     for key, entry in pairs(rawget(o, "entries") or {}) do
-      put("%s[%s] = %s", name, key, total and show_total(o, entry.value) or show(entry.value))
+      put("%s[%s] = %s", name, key, total and show_total(o, entry.value) or name:find "u$" and show_value(entry.given) or show(entry.value))
     end
     if total and show_total(o, total) ~= show_total(o, new_total()) then put("%s = %s", name, show_total(o, total)) end
     if o.kind == "var" then put("%s = %s", name, show(o.value)) end
