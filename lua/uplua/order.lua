@@ -17,7 +17,11 @@ local function rank(v)
   return RANK[kind] or 5
 end
 
+-- True for a number that no 64-bit integer holds.
+local function is_huge(x) return type(x) == "number" and math.abs(x) >= 2 ^ 63 end
+
 local function less_number(a, b)
+  if is_huge(a) or is_huge(b) then return tonumber(a) < tonumber(b) end
   local signed_a, signed_b = istype(int64, a), istype(int64, b)
   -- int64_t against uint64_t compares as unsigned, which would put -1 last.
   if type(a) == "cdata" and type(b) == "cdata" and signed_a ~= signed_b then

@@ -7,11 +7,11 @@
  */
 #include "compile/fold.h"
 
-enum { DEEPEST = 32 };
+enum { MOST_PHIS = 32, DEEPEST = 256 };
 
 struct seen {
-    const struct value *phis[DEEPEST];
-    size_t count;
+    const struct value *phis[MOST_PHIS];
+    size_t count, depth;
 };
 
 static bool is_natural(struct value *value, struct seen *seen);
@@ -35,7 +35,7 @@ static bool is_natural_phi(const struct value *phi, struct seen *seen)
     for (size_t i = 0; i < seen->count; i++)
         if (seen->phis[i] == phi)
             return true;
-    if (seen->count == DEEPEST)
+    if (seen->count == MOST_PHIS)
         return false;
     seen->phis[seen->count++] = phi;
     if (counts_down(phi))
@@ -48,7 +48,7 @@ static bool is_natural_phi(const struct value *phi, struct seen *seen)
 
 static bool is_natural(struct value *value, struct seen *seen)
 {
-    if (value->type.kind != TYPE_NUM || value->type.optional)
+    if (value->type.kind != TYPE_NUM || value->type.optional || seen->depth++ == DEEPEST)
         return false;
     switch (value->op) {
     case IR_CONSTANT:

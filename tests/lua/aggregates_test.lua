@@ -96,6 +96,12 @@ local cases = {
       s:add(0x4000000000000000LL) u:add(up.u64(e.arg0 - e.arg0) + 0x600000000000000ULL) t:add(-0x4000000000000000LL) k[e.arg0 % 2]:add(0xf000000000000000ULL)
     end)]], "s:get() / 2 ^ 62, u, t.sum / 2 ^ 62, t.avg / 2 ^ 62, k[0] / 2 ^ 60, list(k)",
     "23 9,943,947,977,234,055,168 -23 -1 180 0=2.0752587082923e+20 1=1.9023204826013e+20" },
+  { "the order of sums beyond 2^63", [[local k, u = up.sum(), up.stats()
+    up.uprobe(ADD3, function(e)
+      local large = 0x2000000000000000LL
+      k[e.arg0 % 4]:add(e.arg0 % 4 == 0 and large or e.arg0 % 4 == 1 and -large or e.arg0 % 4 == 2 and 0x100000000000000LL or 1LL)
+      u[e.arg0 % 2]:add(up.u64(e.arg0 % 2 == 0 and large or large / 8))
+    end)]], "list(k), list(u, 'sum')", "0=1.3835058055282e+19 2=432345564227567616LL 3=5 1=-1.3835058055282e+19 0=2.7670116110564e+19 1=3170534137668829184ULL" },
   { "percentiles at both ends", [[local h, l = up.hist(), up.lhist(0, 1000, 100)
     up.uprobe(ADD3, function(e) h:add(e.arg0 * e.arg0 * 1000 + 10) l:add(e.arg0 * e.arg0 * 10) end)]],
     "h:percentile(0), h:percentile(4), h:percentile(100), l:percentile(43), l:percentile(48), select(2, l:percentile(48)), l:percentile(100)",
@@ -138,7 +144,8 @@ is(run.err, [[uplua: not everything was seen:
   1 × a sum of 'l' is beyond 64 bits: rounded
   1 × a sum of 'd' is beyond 64 bits: rounded
   1 × a sum of 't' is beyond 64 bits: rounded
-  2 × a sum of 'k' is beyond 64 bits: rounded
+  4 × a sum of 'k' is beyond 64 bits: rounded
+  1 × a sum of 'u' is beyond 64 bits: rounded
 ]], "nothing is lost, and sums that are rounded are said to be")
 
 -- What is wrong is said at the line that says it.
