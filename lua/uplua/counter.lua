@@ -89,7 +89,7 @@ local OPTIONS = { cgroup = "string", cpus = "boolean", children = "boolean" }
 
 -- counter(event | { event, … }, [options]): counts from now on, a command from its start on: in the target's threads, without a target on all CPUs. Several events
 -- are one group, which is counted at the same times. Options: cpus = true (each CPU, whoever runs there), cgroup = "/sys/fs/cgroup/…" (its processes), children = true (those
--- that the target starts, too). Raises what is wrong with the arguments, and what cannot be counted.
+-- that the target starts, or has started, too). Raises what is wrong with the arguments, and what cannot be counted.
 function counter.counter(what, given)
   local names = type(what) == "table" and what or { what }
   if #names == 0 then error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2) end

@@ -115,7 +115,7 @@ int counter_open(const struct event *events, size_t count, const struct target *
     if (options->cgroup && cgroup < 0)
         code = error_set(err, -errno, "no cgroup %s: %s", options->cgroup, strerror(errno));
     else if (counter->threads)
-        code = threads_open(target, open_thread, close_all, counter);
+        code = threads_open(target, counter->children, open_thread, close_all, counter);
     else
         code = open_cpus(counter, cgroup);
     if (cgroup >= 0)

@@ -13,7 +13,7 @@ struct counter;
 struct counter_options {
     const char *cgroup; /* folder of a cgroup whose processes alone are counted, on all CPUs; or NULL */
     bool cpus;          /* on each CPU, for the whole machine, even if there is a target */
-    bool children;      /* the processes that the target starts, too */
+    bool children;      /* the processes that the target starts, or has started, too, and what these start */
 };
 
 /*

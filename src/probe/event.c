@@ -30,7 +30,7 @@ bool event_in_threads(const struct event *event, const struct target *target)
     if (event->once || event->some || is_clock(event) || !target->count || target->follow)
         return false;
     struct threads threads;
-    if (threads_list(target, &threads))
+    if (threads_list(target, false, &threads))
         return false;
     size_t count = threads.count;
     threads_free(&threads);
@@ -120,7 +120,7 @@ static int attach_threads(int program, const struct event *event, const struct t
 {
     struct attach attach = {.program = program, .attr = event->attr, .link = link, .first = link->count};
     attach.attr.inherit = attach.attr.inherit_thread = !target->tid_count; /* by threads that come later */
-    return threads_open(target, attach_thread, detach_threads, &attach);
+    return threads_open(target, false, attach_thread, detach_threads, &attach);
 }
 
 int event_add(int program_fd, const struct event *event, const struct target *target, struct probe_link *link,

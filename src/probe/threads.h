@@ -1,4 +1,4 @@
-/* The threads of the target's processes, for what the kernel counts by thread. */
+/* The threads of the target's processes, and of those that these have started, for what the kernel counts by thread. */
 #ifndef UPLUA_PROBE_THREADS_H
 #define UPLUA_PROBE_THREADS_H
 
@@ -13,19 +13,22 @@ struct threads {
     size_t count, capacity;
 };
 
-/* The threads that TARGET's processes have now, into *THREADS, freed by threads_free. 0 or -ENOMEM. */
-int threads_list(const struct target *target, struct threads *threads);
+/*
+ * The threads that TARGET's processes have now, and with CHILDREN those of the processes that these have started, and so on; into *THREADS, freed
+ * by threads_free. 0 or -errno.
+ */
+int threads_list(const struct target *target, bool children, struct threads *threads);
 void threads_free(struct threads *threads);
 /* True if ID is among THREADS. */
 bool threads_has(const struct threads *threads, pid_t id);
 
 /*
- * Calls OPEN, which has what is opened inherited by the threads that its thread creates, for each thread of TARGET. Whether a thread that
- * was created meanwhile has inherited depends on whether its creator had it by then, which nobody tells: so that it is
+ * Calls OPEN, which has what is opened inherited by the threads that its thread creates, with CHILDREN by the processes, too, for each thread of
+ * threads_list. Whether a thread that was created meanwhile has inherited depends on whether its creator had it by then, which nobody tells: so that it is
  * neither counted twice nor missed, UNDO closes all and they are opened anew until no thread was created. 0; what OPEN returned, but -ESRCH:
  * the thread has exited; -EAGAIN: threads come all the time. After an error nothing is open.
  */
-int threads_open(const struct target *target, int (*open)(pid_t thread, void *context), void (*undo)(void *context),
+int threads_open(const struct target *target, bool children, int (*open)(pid_t thread, void *context), void (*undo)(void *context),
                  void *context);
 
 #endif

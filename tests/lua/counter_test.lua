@@ -56,6 +56,20 @@ end
 ok(children "" < PAGES * REGIONS, "what a shell starts is not counted")
 ok(children ", { children = true }" >= 2 * PAGES * REGIONS, "with children = true it is")
 
+-- A shell whose child is there already, and waits.
+local function running(options)
+  return target.attached(("sh -c '%s pages wait; true'"):format(PROGRAM), options .. [[ -e '
+    local c, n = counter "page-faults", count()
+    perf("page-faults", 1, function(e) n:inc() end)
+    after(0, function() io.stderr:write "tracing\n" end)
+    at_exit(function() print("read", (c:read()), n:get()) end)']], true).out:match "read\t(%d+)\t(%d+)"
+end
+c, n = running ""
+ok(c and tonumber(c) < PAGES * REGIONS, "a child that a process has already is not counted")
+c, n = running "--follow"
+ok(c and tonumber(c) >= PAGES * REGIONS, ("with --follow it is: %s faults"):format(tostring(c)))
+is(c, n, "as many as a handler sees")
+
 run = target.uplua [[-e '
   local clock, threads, taken = counter("cpu-clock", { cpus = true }), counter "task-clock", 0
   every(0.1, function() taken = taken + clock:take() end)
