@@ -41,9 +41,16 @@ local blocked_only = options.blocked
 local function stack_of(e) return e:stack() end
 if options.user then function stack_of(e) return e:ustack() end end
 
--- A thread that could run, but another one was given the CPU, has a state of 0; the kernel adds a flag where it was in the middle of its work.
+-- A thread that could run, but another one was given the CPU, has a state of 0; the kernel adds a flag where it was in the middle of its work. One that
+-- has ended does not come back: its number is another's then.
+local DEAD = 0x80 -- TASK_DEAD of include/linux/sched.h
+local function counts(e)
+  local state = bit.band(e.args.prev_state, 0xff)
+  return state ~= DEAD and (not blocked_only or state ~= 0)
+end
+
 up.rawtracepoint("sched_switch", function(e)
-  if e.tid ~= 0 and (not blocked_only or bit.band(e.args.prev_state, 0xff) ~= 0) then
+  if e.tid ~= 0 and counts(e) then
     away[e.tid] = { since = e.time, comm = e.comm, stack = stack_of(e) }
   end
 end)
@@ -60,6 +67,7 @@ up.rawtracepoint("sched_switch", { all = true }, function(e)
     end
     away[next] = nil
   end
+  if not counts(e) then away[e.tid] = nil end -- where the switch back from its last wait was not told
 end)
 
 up.at_exit(function()

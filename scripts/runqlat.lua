@@ -34,11 +34,15 @@ local waited = up.hdr(2)
 local function key(comm, pid) return 0 end
 if options.by_process then function key(comm, pid) return { comm, pid } end end
 
+-- The state of the thread that leaves the CPU: 0 where it could run. One that has ended does not come back: its number is another's then.
+local DEAD = 0x80 -- TASK_DEAD of include/linux/sched.h
+local function state(e) return bit.band(e.args.prev_state, 0xff) end
+
 up.rawtracepoint("sched_switch", function(e)
   if e.tid ~= 0 then
-    if bit.band(e.args.prev_state, 0xff) == 0 then
+    if state(e) == 0 then
       ready[e.tid] = { since = e.time, pid = e.pid }
-    else
+    elseif state(e) ~= DEAD then
       asleep[e.tid] = e.pid
     end
   end
@@ -60,6 +64,9 @@ up.rawtracepoint("sched_switch", { all = true }, function(e)
   if r then
     waited[key(next.comm, r.pid)]:add(e.time - r.since)
     ready[next.pid] = nil
+  end
+  if state(e) == DEAD then
+    asleep[e.tid], ready[e.tid] = nil, nil
   end
 end)
 

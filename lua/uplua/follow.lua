@@ -11,25 +11,38 @@ local follow = {}
 
 local MOST = 65536 -- processes at one time
 local CLONE_THREAD = 0x10000
+local WITHIN = target.birth_within()
 
-local followed -- process → true; made with the first setup
+local followed -- process → when it began; made with the first setup
+
+-- Whether BORN, a time in the list, stands for the process that began at BIRTH, as target.birth has it.
+local function is_same(born, birth)
+  local later = tonumber(born) - birth
+  return later >= 0 and later < WITHIN
+end
 
 -- Declares what keeps the list, with the target's processes on it. Returns it.
 function follow.begin()
-  followed = followed or hash.hash { max = MOST }
-  tracepoint.unfiltered("task_newtask", function(e)
-    if bit.band(e.args.clone_flags, CLONE_THREAD) ~= 0 then return end
-    if followed[e.pid] then
-      followed[e.args.task.pid] = true
-    else
-      followed[e.args.task.pid] = nil -- a number that is given away again, of a process whose end went unseen
-    end
+  followed = followed or hash.hash { max = MOST, key = "i64", value = "u64" }
+  tracepoint.of_processes("task_newtask", function(e)
+    if bit.band(e.args.clone_flags, CLONE_THREAD) == 0 then followed[e.args.task.pid] = e.args.task.start_boottime end
   end)
-  -- Not yet at its exit, where other handlers may still want to know it. The kernel says it from whatever process runs by then, and of some no
-  -- program is told (on virtual machines whose first process is their supervisor's, its threads): see follow.pids.
-  tracepoint.unfiltered("sched_process_free", function(e) followed[e.args.p.pid] = nil end)
-  for _, pid in ipairs(target.pids()) do followed:set(pid, true) end
+  -- Not yet at its exit, where other handlers may still want to know it; by now its number may have been given away again. The kernel says it from
+  -- whatever process runs by then, and of some no program is told (on virtual machines whose first process is their supervisor's, its threads): see
+  -- follow.pids.
+  tracepoint.unfiltered("sched_process_free", function(e)
+    local born = followed[e.args.p.pid]
+    if born and e.args.p.start_boottime - born < WITHIN then followed[e.args.p.pid] = nil end
+  end)
+  local births = target.births()
+  for i, pid in ipairs(target.pids()) do followed:set(pid, births[i]) end
   return followed
+end
+
+-- Whether the process PID that began at BIRTH is on the list; without that, any of this number.
+function follow.has(pid, birth)
+  local born = followed:get(pid)
+  return born ~= nil and (not birth or is_same(born, birth))
 end
 
 -- Adds the descendants that the target has already. What they start from now on the kernel adds; what they have started by then is found by
@@ -41,8 +54,9 @@ function follow.add_descendants()
     new = false
     local parents = target.parents()
     for pid, parent in pairs(parents) do
-      if followed:get(parent) and not followed:get(pid) then
-        followed:set(pid, true)
+      local birth = followed:get(parent) and follow.has(parent, target.birth(parent)) and target.birth(pid)
+      if birth and not follow.has(pid, birth) then
+        followed:set(pid, birth)
         added[pid], new = true, true
       end
     end
@@ -56,10 +70,14 @@ end
 -- The processes that are traced, and exist: { pid, … }. Those whose end the kernel did not tell leave its list.
 function follow.pids()
   local listed, pids = {}, {}
-  for pid in followed:pairs() do listed[#listed + 1] = pid end
-  local existing = target.parents() -- read after the list: what is missing here is gone
-  for _, pid in ipairs(listed) do
-    if existing[pid] then pids[#pids + 1] = pid else followed:delete(pid) end
+  for pid, born in followed:pairs() do listed[tonumber(pid)] = born end
+  for pid, born in pairs(listed) do
+    local birth = target.birth(pid) -- asked after the list: what is missing here is gone
+    if birth and is_same(born, birth) then
+      pids[#pids + 1] = pid
+    elseif followed:get(pid) == born then -- not that of a process that has got the number since
+      followed:delete(pid)
+    end
   end
   return pids
 end

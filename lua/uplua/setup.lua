@@ -191,7 +191,7 @@ end
 
 -- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
 -- --explain in their place, arguments, what e.args has, as below, or functions, the sites of functions that debug information tells it of, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
--- mapped, true if the target must have mapped its files by then, unfiltered, true if it is for whoever is traced, waits, true if it is only compiled as yet,
+-- mapped, true if the target must have mapped its files by then, unfiltered, true if it is for whoever is traced, of_processes, true if only the process is asked for, waits, true if it is only compiled as yet,
 -- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 --
 -- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean", "pointer" (bits,
@@ -266,6 +266,7 @@ local function describe(probes)
       kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil, at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
       raw = probe.raw, value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, functions = probe.functions, of_go = probe.of_go, unfiltered = probe.unfiltered,
+      of_processes = probe.of_processes,
     }
   end
   local description = who.describe()

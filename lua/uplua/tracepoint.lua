@@ -171,9 +171,10 @@ end
 -- What the kernel's code gives the raw tracepoint SPEC: a list of arguments (setup.lua). Raises that there is none.
 function tracepoint.raw_arguments(spec) return raw_arguments((find_raw(spec))) end
 
-local function declare_raw(spec, name, found, handler, unfiltered)
+local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
   setup.declare {
     kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler, passed_over = true, arguments = raw_arguments(found), unfiltered = unfiltered,
+    of_processes = of_processes,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
       local attached, result = pcall(core.kernel.attach_rawtracepoint, program.fd, name)
@@ -201,6 +202,12 @@ end
 function tracepoint.unfiltered(name, handler)
   local found = find_raw(name)
   declare_raw(name, name, found, handler, true)
+end
+
+-- The same: HANDLER runs in the processes that are traced, whatever holds for their threads.
+function tracepoint.of_processes(name, handler)
+  local found = find_raw(name)
+  declare_raw(name, name, found, handler, false, true)
 end
 
 return tracepoint

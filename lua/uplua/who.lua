@@ -24,19 +24,23 @@ function who.is_open() return options.follow or #core.target.pids() == 0 end
 
 -- True if process PID is traced, as far as that is a matter of processes.
 function who.traces(pid)
-  if followed then return followed:get(pid) ~= nil end
   local pids = core.target.pids()
-  for _, one in ipairs(pids) do
-    if one == pid then return true end
+  if #pids == 0 then return true end
+  -- One that is gone may have been traced: it cannot be asked any more whether its number was given away again.
+  local birth = core.target.birth(pid)
+  if followed then return require "uplua.follow".has(pid, birth) end
+  local births = #core.target.tids() == 0 and core.target.births() or {}
+  for i, one in ipairs(pids) do
+    if one == pid then return not birth or not births[i] or birth == births[i] end
   end
-  return #pids == 0
+  return false
 end
 
 -- What the compiler needs to know of it (src/lua/setup.c, read_filter).
 function who.describe()
   local pids = core.target.pids()
   return {
-    pids = pids, tids = core.target.tids(), comms = options.comms, followed = followed and rawget(followed, "id"),
+    pids = pids, tids = core.target.tids(), births = core.target.births(), comms = options.comms, followed = followed and rawget(followed, "id"),
     cgroups = cgroups and rawget(cgroups, "id"), cgroup_level = level,
     except = #pids == 0 and not options.self and core.system.pid() or nil,
   }

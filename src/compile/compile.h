@@ -162,6 +162,7 @@ struct handler {
     bool arguments_known;      /* they have been */
     bool raw;             /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
     bool unfiltered;      /* runs whoever is traced: uplua's own */
+    bool of_processes;    /* runs in the processes that are traced, whatever holds for their threads: uplua's own, too */
     bool user_memory;     /* of a kind with KERNEL_MEMORY: here addresses lead to the process's */
     int result_bits;      /* so many of e.ret count, negative if signed; 0: all */
     unsigned value_bits;  /* of a watched place that is read or written; 0: it is executed */
@@ -185,6 +186,8 @@ struct compile_options {
     size_t followed;          /* the shared object, numbered from 1, whose keys are the processes that are traced instead of PIDS; 0: none */
     const pid_t *tids;        /* only these threads; none: all */
     size_t tid_count;
+    const uint64_t *births;   /* when the TIDS, or without these the PIDS, began: see procstat_birth. FOLLOWED has it as its values */
+    uint32_t task_leader, task_birth; /* byte offsets of task_struct's group_leader and start_boottime; 0: not known */
     size_t cgroups;           /* the shared object, numbered from 1, with the ids of cgroups at CGROUP_LEVEL: only what runs below these; 0: none */
     int cgroup_level;         /* as in bpf_get_current_ancestor_cgroup_id: 0 is the root */
     const char *const *comms; /* only threads of these names; "redis*" means all that begin so; none: all */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compile/lower.h"
+#include "sys/procstat.h"
 
 enum { COMM_SIZE = 16 }; /* TASK_COMM_LEN, with the NUL */
 
@@ -37,28 +38,72 @@ struct machine_block *filter_ignore(struct lower *lower, int64_t ignored)
     return other;
 }
 
-/* Goes on where NUMBER is one of the COUNT NUMBERS. */
-static void expect_one_of(struct lower *lower, struct operand number, const pid_t *numbers, size_t count, int64_t ignored)
+/*
+ * Goes to TRACED where the thread, or unless OF_THREAD its process, is the one that began at BIRTH, to OTHER if not: numbers are given away
+ * again. The kernel's clone and, for a thread that executes a program, its exec see to it that no two have had both in common.
+ */
+static void expect_birth(struct lower *lower, bool of_thread, struct operand birth, struct machine_block *traced, struct machine_block *other)
 {
+    const struct compile_options *options = lower->function->options;
+    struct program *program = lower->program;
+    if (!options->task_birth) {
+        machine_jump(program, traced);
+        return;
+    }
+    struct operand task = machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
+    if (!of_thread)
+        task = machine_load(program, BPF_DW, task, options->task_leader);
+    struct operand age = machine_alu(program, BPF_SUB, machine_load(program, BPF_DW, task, options->task_birth), birth);
+    machine_branch(program, BPF_JLT, age, operand_immediate(PROCSTAT_BIRTH_WITHIN), traced, other);
+}
+
+/* VALUE in a register, whatever its size. */
+static struct operand constant(struct program *program, uint64_t value)
+{
+    struct operand number = operand_immediate((int64_t)value);
+    return machine_alu(program, BPF_MOV, number, number);
+}
+
+/* Goes on where NUMBER is one of the COUNT NUMBERS; OF_THREADS: they are those of threads, and the options' births are theirs. */
+static void expect_one_of(struct lower *lower, struct operand number, const pid_t *numbers, size_t count, bool of_threads, int64_t ignored)
+{
+    const struct compile_options *options = lower->function->options;
+    const uint64_t *births = of_threads == (options->tid_count > 0) ? options->births : NULL;
     struct program *program = lower->program;
     struct machine_block *traced = machine_block(program), *other = machine_block(program);
     other->cold = true;
     for (size_t i = 0; i < count; i++) {
         struct machine_block *next = i + 1 < count ? machine_block(program) : other;
-        machine_branch(program, BPF_JEQ, number, operand_immediate(numbers[i]), traced, next);
+        struct machine_block *found = births ? machine_block(program) : traced;
+        machine_branch(program, BPF_JEQ, number, operand_immediate(numbers[i]), found, next);
+        if (births) {
+            machine_place(program, found);
+            expect_birth(lower, of_threads, constant(program, births[i]), traced, other);
+        }
         machine_place(program, next);
     }
     machine_exit(program, ignored);
     machine_place(program, traced);
 }
 
-/* Goes on where MAP has an element for the 64-bit NUMBER. */
-static void expect_element(struct lower *lower, const struct shared *map, struct operand number, int64_t ignored)
+/* Goes on where MAP has an element for the 64-bit NUMBER. Returns where that is. */
+static struct operand expect_element(struct lower *lower, const struct shared *map, struct operand number, int64_t ignored)
 {
     struct slot *key = program_slot(lower->program, 8);
     machine_store(lower->program, BPF_DW, operand_slot(key, 0), 0, number);
     struct operand found = share_lookup(lower, map->map_name, operand_slot(key, 0));
     lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), filter_ignore(lower, ignored));
+    return found;
+}
+
+/* Goes on where the process is in the map FOLLOWED, as it began. */
+static void expect_followed(struct lower *lower, const struct shared *followed, int64_t ignored)
+{
+    struct program *program = lower->program;
+    struct operand birth = machine_load(program, BPF_DW, expect_element(lower, followed, lower->tgid, ignored), 0);
+    struct machine_block *traced = machine_block(program);
+    expect_birth(lower, false, birth, traced, filter_ignore(lower, ignored));
+    machine_place(program, traced);
 }
 
 /* Goes on where the bytes at NAME begin with the SIZE bytes of WANTED; to OTHERWISE if not. */
@@ -74,7 +119,7 @@ static void expect_bytes(struct lower *lower, struct slot *name, const char *wan
             struct operand is = machine_load(program, pieces[i].code, operand_slot(name, 0), (int64_t)at);
             struct operand number = operand_immediate((int64_t)bytes);
             if ((int64_t)bytes != (int32_t)bytes)
-                number = machine_alu(program, BPF_MOV, number, number);
+                number = constant(program, bytes);
             lower_continue_if(lower, BPF_JEQ, is, number, otherwise);
         }
 }
@@ -114,13 +159,15 @@ void filter_lower(struct lower *lower, int64_t ignored)
     if (handler->unfiltered || probe_kind_of(handler->kind)->of_nobody)
         return;
     if (followed)
-        expect_element(lower, followed, lower->tgid, ignored);
+        expect_followed(lower, followed, ignored);
     else if (options->pid_count)
-        expect_one_of(lower, lower->tgid, options->pids, options->pid_count, ignored);
+        expect_one_of(lower, lower->tgid, options->pids, options->pid_count, false, ignored);
     else if (options->except)
         lower_continue_if(lower, BPF_JNE, lower->tgid, operand_immediate(options->except), filter_ignore(lower, ignored));
+    if (handler->of_processes)
+        return;
     if (options->tid_count)
-        expect_one_of(lower, machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid), options->tids, options->tid_count, ignored);
+        expect_one_of(lower, machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid), options->tids, options->tid_count, true, ignored);
     if (cgroups) {
         struct operand level = operand_immediate(options->cgroup_level);
         expect_element(lower, cgroups, machine_call_pure(program, BPF_FUNC_get_current_ancestor_cgroup_id, &level, 1), ignored);

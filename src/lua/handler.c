@@ -136,6 +136,7 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->result_bits = (int)core_number_field(L, lua_gettop(L), "result_bits");
         handler->raw = boolean_field(L, lua_gettop(L), "raw");
         handler->unfiltered = boolean_field(L, lua_gettop(L), "unfiltered");
+        handler->of_processes = boolean_field(L, lua_gettop(L), "of_processes");
         handler->user_memory = boolean_field(L, lua_gettop(L), "user_memory");
         handler->function = (int)core_number_field(L, lua_gettop(L), "handle");
         read_arguments(L, lua_gettop(L), arena, handler);

@@ -147,6 +147,21 @@ static const pid_t *read_pids(lua_State *L, const char *name, struct arena *aren
     return pids;
 }
 
+/* The same of times. */
+static const uint64_t *read_births(lua_State *L, struct arena *arena)
+{
+    lua_getfield(L, 2, "births"); /* list */
+    size_t count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
+    uint64_t *births = arena_allocate(arena, (count + 1) * sizeof *births);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -1, (int)i + 1);
+        births[i] = (uint64_t)lua_tonumber(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return births;
+}
+
 /* The same of strings. */
 static const char *const *read_strings(lua_State *L, const char *name, struct arena *arena, size_t *count)
 {
@@ -162,7 +177,7 @@ static const char *const *read_strings(lua_State *L, const char *name, struct ar
     return strings;
 }
 
-/* Who is traced: { pids, except, followed, tids, cgroups, cgroup_level, comms } of the table at 2. */
+/* Who is traced: { pids, except, followed, tids, births, cgroups, cgroup_level, comms } of the table at 2. */
 static void read_filter(lua_State *L, struct arena *arena, struct compile_options *options)
 {
     options->pids = read_pids(L, "pids", arena, &options->pid_count);
@@ -172,6 +187,17 @@ static void read_filter(lua_State *L, struct arena *arena, struct compile_option
     options->followed = (size_t)core_number_field(L, 2, "followed");
     options->cgroups = (size_t)core_number_field(L, 2, "cgroups");
     options->cgroup_level = (int)core_number_field(L, 2, "cgroup_level");
+    options->births = read_births(L, arena);
+}
+
+/* Where the kernel keeps when a process began; EXPLAINED: anywhere, the same for all kernels. */
+static void find_births(struct compile_options *options, bool explained)
+{
+    struct kernel_field fields[] = { { "task_struct", "group_leader", 1024 }, { "task_struct", "start_boottime", 1280 } };
+    if (!explained && kernel_btf_fields(fields, sizeof fields / sizeof *fields))
+        return;
+    options->task_leader = fields[0].offset;
+    options->task_birth = fields[1].offset;
 }
 
 /* 1 where this kernel has no function NAME: the code is for another one then, to be looked at (UPLUA_WITH). */
@@ -225,6 +251,8 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
     lua_getfield(L, 2, "explained"); /* returns explained */
     if (returns)
         find_returns(&options, lua_toboolean(L, -1));
+    if (options.pid_count || options.followed)
+        find_births(&options, lua_toboolean(L, -1));
     lua_pop(L, 2);
     return options;
 }

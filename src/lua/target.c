@@ -10,6 +10,7 @@
 #include "lua/core.h"
 #include "probe/process.h"
 #include "sys/pidfd.h"
+#include "sys/procstat.h"
 
 static const char type_name[] = "uplua.target";
 
@@ -177,6 +178,36 @@ static int lua_target_tids(lua_State *L)
     return push_ids(L, target->tids, target->tid_count);
 }
 
+/* births() → { ns, ... } of the threads, where there are some, else of the processes: see procstat_birth */
+static int lua_target_births(lua_State *L)
+{
+    const struct target *target = lua_target(L);
+    size_t count = target->tid_count ? target->tid_count : target->count;
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_pushnumber(L, (lua_Number)target->births[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+/* birth(pid) → the same of any process; nil where it is gone */
+static int lua_target_birth(lua_State *L)
+{
+    uint64_t birth;
+    if (!procstat_birth((pid_t)luaL_checkinteger(L, 1), &birth))
+        return 0;
+    lua_pushnumber(L, (lua_Number)birth);
+    return 1;
+}
+
+/* birth_within() → ns: by how much a process may have begun later than birth says */
+static int lua_target_birth_within(lua_State *L)
+{
+    lua_pushinteger(L, PROCSTAT_BIRTH_WITHIN);
+    return 1;
+}
+
 /* pidfds() → { fd, ... }, each readable once its process, or its thread, has exited */
 static int lua_target_pidfds(lua_State *L)
 {
@@ -236,6 +267,7 @@ int target_open_lua(lua_State *L)
         { "pids", lua_target_pids },       { "pidfds", lua_target_pidfds }, { "command", lua_target_command },
         { "status", lua_target_status },   { "signal", lua_target_signal }, { "close", lua_target_close },
         { "attach_threads", lua_target_attach_threads }, { "tids", lua_target_tids },
+        { "births", lua_target_births },   { "birth", lua_target_birth }, { "birth_within", lua_target_birth_within },
         { "follow", lua_target_follow },   { "parents", lua_target_parents }, { "watch", lua_target_watch },
         { "unwatch", lua_target_unwatch },
         { "hold", lua_target_hold },       { "go", lua_target_go },         { "waits", lua_target_waits },

@@ -1,6 +1,7 @@
 #include "probe/target.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "probe/process.h"
 #include "sys/capability.h"
 #include "sys/pidfd.h"
+#include "sys/procstat.h"
 
 void target_init(struct target *target)
 {
@@ -21,12 +23,23 @@ void target_init(struct target *target)
     target->status = -1;
 }
 
+/*
+ * Into *BIRTH when PID, of which FD is the descriptor, began. A descriptor does not keep the number from being given away again, but only once it has
+ * exited: so what was read is its own, unless FD tells that.
+ */
+static int read_birth(pid_t pid, int fd, uint64_t *birth, struct error *err)
+{
+    struct pollfd exit = {.fd = fd, .events = POLLIN};
+    if (!procstat_birth(pid, birth) || poll(&exit, 1, 0) > 0)
+        return error_set(err, -ESRCH, "%d has just exited", (int)pid);
+    return 0;
+}
+
 static int add_process(struct target *target, pid_t pid, struct error *err)
 {
     for (size_t i = 0; i < target->count; i++)
         if (target->pids[i] == pid)
             return 0;
-    /* The descriptor first: what is then read under /proc/PID is of the process that it holds, or an error. */
     int fd = pid > 0 ? pidfd_open_process(pid) : -ESRCH;
     int result = process_check(pid, err);
     if (result < 0) {
@@ -38,6 +51,11 @@ static int add_process(struct target *target, pid_t pid, struct error *err)
         return error_set(err, fd, "no process %d", (int)pid);
     if (fd < 0)
         return error_set(err, fd, "cannot watch process %d: %s", (int)pid, strerror(-fd));
+    result = read_birth(pid, fd, &target->births[target->pidfd_count], err);
+    if (result < 0) {
+        close(fd);
+        return result;
+    }
     target->pids[target->count++] = pid;
     target->pidfds[target->pidfd_count++] = fd;
     return 0;
@@ -50,7 +68,8 @@ int target_attach(struct target *target, const pid_t *pids, size_t count, struct
         return 0;
     target->pids = calloc(count, sizeof *target->pids);
     target->pidfds = calloc(count, sizeof *target->pidfds);
-    int result = target->pids && target->pidfds ? 0 : error_set(err, -ENOMEM, "out of memory");
+    target->births = calloc(count, sizeof *target->births);
+    int result = target->pids && target->pidfds && target->births ? 0 : error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; result == 0 && i < count; i++)
         result = add_process(target, pids[i], err);
     if (result < 0)
@@ -75,6 +94,11 @@ static int add_thread(struct target *target, pid_t tid, struct error *err)
         fd = pidfd_open_process(pid);
     if (fd < 0)
         return error_set(err, fd, "cannot watch thread %d: %s", (int)tid, strerror(-fd));
+    result = read_birth(tid, fd, &target->births[target->pidfd_count], err);
+    if (result < 0) {
+        close(fd);
+        return result;
+    }
     target->tids[target->tid_count++] = tid;
     target->pidfds[target->pidfd_count++] = fd;
     for (size_t i = 0; i < target->count; i++)
@@ -90,7 +114,8 @@ int target_attach_threads(struct target *target, const pid_t *tids, size_t count
     target->pids = calloc(count, sizeof *target->pids);
     target->tids = calloc(count, sizeof *target->tids);
     target->pidfds = calloc(count, sizeof *target->pidfds);
-    int result = target->pids && target->tids && target->pidfds ? 0 : error_set(err, -ENOMEM, "out of memory");
+    target->births = calloc(count, sizeof *target->births);
+    int result = target->pids && target->tids && target->pidfds && target->births ? 0 : error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; result == 0 && i < count; i++)
         result = add_thread(target, tids[i], err);
     if (result < 0)
@@ -109,7 +134,8 @@ int target_start(struct target *target, char *const argv[], struct error *err)
         goto fail;
     target->pids = calloc(1, sizeof *target->pids);
     target->pidfds = calloc(1, sizeof *target->pidfds);
-    if (!target->pids || !target->pidfds) {
+    target->births = calloc(1, sizeof *target->births);
+    if (!target->pids || !target->pidfds || !target->births) {
         result = error_set(err, -ENOMEM, "out of memory");
         goto fail;
     }
@@ -124,7 +150,9 @@ int target_start(struct target *target, char *const argv[], struct error *err)
     }
     target->pidfds[0] = fd;
     target->count = target->pidfd_count = 1;
-    return 0;
+    result = read_birth(target->pids[0], fd, &target->births[0], err);
+    if (result == 0)
+        return 0;
 fail:
     target_close(target);
     return result;
@@ -220,6 +248,7 @@ void target_close(struct target *target)
     free(target->pids);
     free(target->tids);
     free(target->pidfds);
+    free(target->births);
     free(target->program);
     target_init(target);
 }
