@@ -200,6 +200,7 @@ end
 
 local function run_prompt(options)
   if not try(open_target, options) then return 1 end
+  if options.command and not try(target.set_apart) then return 1 end -- Ctrl-C is for the line that is typed
   script.restrict_loading()
   script.set_module_path(nil)
   arg = options.arguments
