@@ -242,7 +242,7 @@ return function(argv)
   end
   if options.info then return try(require "uplua.info".print, options.json) and 0 or 1 end
   if options.unwind_info then
-    return try(require "uplua.unwind_info", options.unwind_info, options.script) and 0 or 1
+    return try(require "uplua.unwind_info", options.unwind_info, options.script, options.arguments[1]) and 0 or 1
   end
   if options.list then return list(options) end
   if options.symbolize then
