@@ -70,10 +70,11 @@ end
 local function execute(chunk)
   local ok, message = xpcall(function() show(chunk()) end, failure.trace)
   local setup = package.loaded["uplua.setup"]
-  if ok and setup then
+  if ok then
     ok, message = xpcall(function()
-      setup.commit()
-      if setup.attached() then setup.release() end
+      if setup then setup.commit() end
+      loop.run_starts()
+      if setup and setup.attached() then setup.release() end
     end, failure.trace)
   end
   if ok then return end
