@@ -72,6 +72,8 @@ struct variable {
     uint8_t slot;
 };
 
+enum { MOST_SLOTS = 250 }; /* of a function: LuaJIT's LJ_MAX_SLOTS */
+
 struct bytecode {
     const char *file; /* what Lua's messages call the source: "script.lua", "-e", "[string \"local x…\"]" */
     int first_line, line_count;

@@ -240,6 +240,8 @@ const char *bytecode_check(const struct bytecode *function)
 {
     if (!function->instruction_count)
         return "a function has no instructions";
+    if (function->frame_size > MOST_SLOTS)
+        return "a function has more slots than LuaJIT makes";
     if (function->parameters > function->frame_size)
         return "a function has more parameters than slots";
     for (size_t pc = 0; pc < function->instruction_count; pc++) {
