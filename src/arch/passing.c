@@ -70,6 +70,8 @@ static struct passed next_x86_64(struct passing *passing, const struct passing_t
     for (unsigned i = 0; i < words; i++)
         floats += is_float(type, i);
     unsigned integers = words - floats;
+    if (passing->splits_wide && !type->aggregate && integers == 2 && passing->integers + integers > X86_64_INTEGERS)
+        return unknown(passing);
     if (passing->integers + integers > X86_64_INTEGERS || passing->floats + floats > FLOATS)
         return on_stack(passing, type);
     struct passed passed = {.in = !floats ? PASSED_INTEGERS : !integers ? PASSED_FLOATS : PASSED_MIXED, .first = passing->integers,
@@ -118,13 +120,17 @@ struct passing passing_begin(uint16_t machine, const struct passing_type *result
     /* Who calls says where a result is to be put that registers cannot hold: on aarch64 in a register of its own. */
     if (machine == EM_X86_64 && result && result->aggregate && (result->by_address || is_memory_x86_64(result)))
         passing.integers = 1;
+    else if (machine == EM_X86_64 && result)
+        passing.lost = result->doubtful;
     return passing;
 }
 
 struct passed passing_next(struct passing *passing, const struct passing_type *type)
 {
     static const struct passing_type address = {.size = 8, .leaves = {{.size = 8}}, .leaf_count = 1};
-    if (passing->lost || !type->size || (type->aggregate && !type->leaf_count && !type->by_address))
+    if (!passing->lost && passing->machine == EM_X86_64 && type->empty)
+        return (struct passed){.in = PASSED_NOT};
+    if (passing->lost || !type->size || type->doubtful || (type->aggregate && !type->leaf_count && !type->by_address))
         return unknown(passing);
     struct passed passed = passing->machine == EM_X86_64 ? next_x86_64(passing, type->by_address ? &address : type)
                                                          : next_aarch64(passing, type->by_address ? &address : type);

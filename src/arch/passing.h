@@ -17,6 +17,8 @@ struct passing_type {
     uint64_t size; /* bytes */
     bool aggregate; /* a struct or union */
     bool by_address; /* C++ passes its address instead */
+    bool doubtful;   /* or may do so */
+    bool empty; /* C++'s class without members */
     bool x87; /* x86_64's long double, also as a field */
     /* The numbers and addresses that it consists of; more than there is room for make it too large for registers. */
     struct passing_leaf {
@@ -32,11 +34,12 @@ struct passing {
     uint16_t machine; /* EM_X86_64, EM_AARCH64 */
     unsigned integers, floats; /* registers taken */
     uint64_t stack; /* bytes */
+    bool splits_wide; /* an integer of 128 bits that registers cannot hold as a whole is passed as each compiler likes: clang before 18 splits it */
     bool lost; /* a parameter was none that is known here: nothing can be said of those behind it */
 };
 
 struct passed {
-    enum { PASSED_INTEGERS, PASSED_FLOATS, PASSED_MIXED, PASSED_STACK, PASSED_ADDRESS, PASSED_UNKNOWN } in;
+    enum { PASSED_INTEGERS, PASSED_FLOATS, PASSED_MIXED, PASSED_STACK, PASSED_ADDRESS, PASSED_NOT, PASSED_UNKNOWN } in;
     unsigned first, count; /* of INTEGERS and of an ADDRESS, which an integer register has: the registers, numbered as e.argN */
     uint64_t offset; /* of STACK: bytes above the stack pointer at the entry */
 };

@@ -27,7 +27,7 @@ int debug_open(const struct binary *binary, const char *text, const char *purpos
         from = debug;
     if (binary_open_common(from, &common))
         common = NULL;
-    int result = debuginfo_open(debuginfo, binary_elf(from), common ? binary_elf(common) : NULL);
+    int result = debuginfo_open(debuginfo, binary_elf(from), common ? binary_elf(common) : NULL, true);
     binary_close(common);
     binary_close(debug);
     if (result == -ENODATA)

@@ -269,13 +269,13 @@ bool debuginfo_is_in(const struct elffile *elf)
     return dwarfcopy_is_possible(elf);
 }
 
-int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common)
+int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common, bool with_locations)
 {
     struct debuginfo *debuginfo = calloc(1, sizeof *debuginfo);
     if (!debuginfo)
         return -ENOMEM;
-    int rc = dwarfcopy_open(&debuginfo->own, elf);
-    if (!rc && common && !dwarfcopy_open(&debuginfo->common, common))
+    int rc = dwarfcopy_open(&debuginfo->own, elf, with_locations);
+    if (!rc && common && !dwarfcopy_open(&debuginfo->common, common, false))
         dwarf_setalt(debuginfo->own.dwarf, debuginfo->common.dwarf);
     debuginfo->budget = debuginfo->own.whole;
     debuginfo->memory = MAX_MEMORY;
@@ -449,7 +449,7 @@ size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct pl
     return count == 1 && !places[0].file && !places[0].function ? 0 : count;
 }
 
-/* --- for sym/debugtypes.c --- */
+/* --- for those who read entries themselves --- */
 
 bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, uint64_t *entry)
 {
@@ -471,6 +471,15 @@ bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, uint64_t 
 struct Dwarf *debuginfo_dwarf(struct debuginfo *debuginfo)
 {
     return debuginfo->own.dwarf;
+}
+
+struct bytes debuginfo_section(const struct debuginfo *debuginfo, enum debuginfo_section section)
+{
+    static const uint8_t nothing[1];
+    const struct dwarfcopy *own = &debuginfo->own;
+    const struct dwarfcost_section *wanted = section == DEBUGINFO_ENTRIES ? &own->cost.info : section == DEBUGINFO_LISTS ? &own->lists
+                                             : section == DEBUGINFO_OLD_LISTS ? &own->old_lists : &own->addresses;
+    return bytes_of(wanted->bytes ? wanted->bytes : nothing, wanted->bytes ? wanted->size : 0);
 }
 
 /* --- from lines to addresses --- */

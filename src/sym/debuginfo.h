@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "sym/elffile.h"
+#include "unwind/bytes.h"
 
 struct debuginfo;
 
@@ -25,10 +26,10 @@ struct place {
 bool debuginfo_is_in(const struct elffile *elf);
 
 /*
- * Reads the debug information of ELF, and of COMMON, which it shares with other files, or NULL. Neither is needed any
- * more then. 0, -ENODATA: it has none, -EFBIG, -ENOMEM.
+ * Reads the debug information of ELF, and of COMMON, which it shares with other files, or NULL, WITH_LOCATIONS (sym/location.h) or without.
+ * Neither file is needed any more then. 0, -ENODATA: it has none, -EFBIG, -ENOMEM.
  */
-int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common);
+int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common, bool with_locations);
 void debuginfo_free(struct debuginfo *debuginfo);
 
 /* How many of its units, among those that were asked for so far, have a line table that is not read: damaged, or too large (dwarfcost.h). */
@@ -52,5 +53,8 @@ size_t debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsign
 bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, uint64_t *entry);
 /* libdw's handle (Dwarf *), which DEBUGINFO owns. */
 struct Dwarf *debuginfo_dwarf(struct debuginfo *debuginfo);
+/* The sections of entries, of lists of locations of DWARF 5 and of those before, and of the addresses by number; DEBUGINFO's. Empty where the file has none. */
+enum debuginfo_section { DEBUGINFO_ENTRIES, DEBUGINFO_LISTS, DEBUGINFO_OLD_LISTS, DEBUGINFO_ADDRESSES };
+struct bytes debuginfo_section(const struct debuginfo *debuginfo, enum debuginfo_section section);
 
 #endif

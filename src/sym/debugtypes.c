@@ -5,16 +5,16 @@
 #include "sym/debugtypes.h"
 
 #include <dwarf.h>
-#include <elfutils/libdw.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/debugentry.h"
+
 enum {
-    DEEPEST = 32,        /* of names for names, and of structs in structs */
+    DEEPEST = DEBUGENTRY_DEEPEST, /* of names for names, and of structs in structs */
     MAX_TYPES = 1 << 20, /* that are asked for in one run */
-    MAX_ENTRIES = 1 << 27, /* that one question passes, of a file of which siblings go in circles: about two seconds */
 };
 
 /* By number - 1. */
@@ -24,51 +24,6 @@ static struct type {
     bool undefined;     /* its definition has been looked for in vain */
 } *types;
 static size_t type_count;
-
-static uint32_t entries_left; /* of this question */
-static int depth_of_questions; /* that are asked to answer it: types of elements, of fields … */
-
-/* Begins a question, which ends with depth_of_questions--; false: there are too many inside each other. */
-static bool begin_question(void)
-{
-    if (depth_of_questions >= DEEPEST)
-        return false;
-    if (!depth_of_questions++)
-        entries_left = MAX_ENTRIES;
-    return true;
-}
-
-/* Goes on to the next entry beside ENTRY; false: there is none. */
-static bool next_beside(Dwarf_Die *entry)
-{
-    if (!entries_left)
-        return false;
-    entries_left--;
-    return dwarf_siblingof(entry, entry) == 0;
-}
-
-static bool attribute_of(Dwarf_Die *entry, unsigned name, Dwarf_Attribute *attribute)
-{
-    return dwarf_attr(entry, name, attribute) != NULL;
-}
-
-static bool number_of(Dwarf_Die *entry, unsigned name, Dwarf_Word *number)
-{
-    Dwarf_Attribute attribute;
-    return attribute_of(entry, name, &attribute) && !dwarf_formudata(&attribute, number);
-}
-
-/* The entry that attribute NAME of ENTRY refers to. */
-static bool referred(Dwarf_Die *entry, unsigned name, Dwarf_Die *result)
-{
-    Dwarf_Attribute attribute;
-    return attribute_of(entry, name, &attribute) && dwarf_formref_die(&attribute, result);
-}
-
-static bool is_structure(int tag)
-{
-    return tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_class_type;
-}
 
 static bool is_other_name(int tag)
 {
@@ -90,9 +45,9 @@ static bool are_same(Dwarf_Die *a, Dwarf_Die *b)
         return true;
     const char *one = dwarf_diename(a), *other = dwarf_diename(b);
     Dwarf_Word size = 0, other_size = 0, line = 0, other_line = 0;
-    bool sized = number_of(a, DW_AT_byte_size, &size) && number_of(b, DW_AT_byte_size, &other_size);
-    number_of(a, DW_AT_decl_line, &line);
-    number_of(b, DW_AT_decl_line, &other_line);
+    bool sized = debugentry_number(a, DW_AT_byte_size, &size) && debugentry_number(b, DW_AT_byte_size, &other_size);
+    debugentry_number(a, DW_AT_decl_line, &line);
+    debugentry_number(b, DW_AT_decl_line, &other_line);
     return one && other && dwarf_tag(a) == dwarf_tag(b) && !strcmp(one, other) && sized && size == other_size && line == other_line &&
            dwarf_cu_getdwarf(a->cu) == dwarf_cu_getdwarf(b->cu);
 }
@@ -115,14 +70,13 @@ static uint32_t number_for(Dwarf_Die *entry, unsigned dimension)
     return (uint32_t)type_count;
 }
 
-/* The number of the type that ENTRY, a pointer, a field, a variable …, has; 0: none, which is void. */
-static uint32_t type_of(Dwarf_Die *entry)
+uint32_t debugtype_of(Dwarf_Die *entry)
 {
     Dwarf_Die at = *entry, next;
     for (int depth = 0; depth < DEEPEST; depth++) {
-        if (referred(&at, DW_AT_type, &next))
+        if (debugentry_referred(&at, DW_AT_type, &next))
             return number_for(&next, 0);
-        if (!referred(&at, DW_AT_abstract_origin, &next) && !referred(&at, DW_AT_specification, &next))
+        if (!debugentry_referred(&at, DW_AT_abstract_origin, &next) && !debugentry_referred(&at, DW_AT_specification, &next))
             return 0;
         at = next;
     }
@@ -152,27 +106,26 @@ static bool find_definition(Dwarf_Die *declaration, Dwarf_Die *result)
         do {
             if (defines(result, tag, name))
                 return true;
-        } while (next_beside(result));
+        } while (debugentry_next(result));
     }
     return false;
 }
 
-/* The entry of the type NUMBER without its other names, declarations replaced by what they declare; false: it is void. */
-static bool resolve(uint32_t number, Dwarf_Die *entry)
+bool debugtype_entry(uint32_t number, Dwarf_Die *entry)
 {
     if (!number || number > type_count)
         return false;
     *entry = types[number - 1].entry;
     for (int depth = 0; is_other_name(dwarf_tag(entry)) && depth < DEEPEST; depth++) {
         Dwarf_Die next;
-        if (!referred(entry, DW_AT_type, &next))
+        if (!debugentry_referred(entry, DW_AT_type, &next))
             return false;
         *entry = next;
     }
     Dwarf_Die definition;
-    if (!is_structure(dwarf_tag(entry)) || !dwarf_hasattr(entry, DW_AT_declaration) || types[number - 1].undefined)
+    if (!debugentry_is_structure(dwarf_tag(entry)) || !dwarf_hasattr(entry, DW_AT_declaration) || types[number - 1].undefined)
         return true;
-    if (referred(entry, DW_AT_signature, &definition) || find_definition(entry, &definition))
+    if (debugentry_referred(entry, DW_AT_signature, &definition) || find_definition(entry, &definition))
         types[number - 1].entry = *entry = definition;
     else
         types[number - 1].undefined = true;
@@ -184,7 +137,7 @@ static bool resolve(uint32_t number, Dwarf_Die *entry)
 static void get_number(Dwarf_Die *entry, struct debugtype *result)
 {
     Dwarf_Word encoding = 0;
-    number_of(entry, DW_AT_encoding, &encoding);
+    debugentry_number(entry, DW_AT_encoding, &encoding);
     bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
     bool is_integer = is_signed || encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char || encoding == DW_ATE_UTF ||
                       encoding == DW_ATE_address;
@@ -207,9 +160,9 @@ static bool has_negative(Dwarf_Die *entry)
     do {
         Dwarf_Attribute attribute;
         Dwarf_Sword number;
-        if (attribute_of(&value, DW_AT_const_value, &attribute) && !dwarf_formsdata(&attribute, &number) && number < 0)
+        if (debugentry_attribute(&value, DW_AT_const_value, &attribute) && !dwarf_formsdata(&attribute, &number) && number < 0)
             return true;
-    } while (next_beside(&value));
+    } while (debugentry_next(&value));
     return false;
 }
 
@@ -217,15 +170,15 @@ static void get_enum(Dwarf_Die *entry, struct debugtype *result)
 {
     struct debugtype underlying = {0};
     Dwarf_Word encoding;
-    uint32_t number = type_of(entry);
+    uint32_t number = debugtype_of(entry);
     Dwarf_Die base;
-    if (number && resolve(number, &base) && dwarf_tag(&base) == DW_TAG_base_type && !debugtype_get(number, &underlying)) {
+    if (number && debugtype_entry(number, &base) && dwarf_tag(&base) == DW_TAG_base_type && !debugtype_get(number, &underlying)) {
         *result = underlying;
         return;
     }
     if (result->size != 1 && result->size != 2 && result->size != 4 && result->size != 8)
         return;
-    bool is_signed = number_of(entry, DW_AT_encoding, &encoding) ? encoding == DW_ATE_signed : has_negative(entry);
+    bool is_signed = debugentry_number(entry, DW_AT_encoding, &encoding) ? encoding == DW_ATE_signed : has_negative(entry);
     result->kind = DEBUGTYPE_INTEGER;
     result->bits = (int)(is_signed ? -8 * (int64_t)result->size : 8 * (int64_t)result->size);
 }
@@ -234,9 +187,9 @@ static void get_enum(Dwarf_Die *entry, struct debugtype *result)
 static uint64_t count_of(Dwarf_Die *dimension)
 {
     Dwarf_Word count;
-    if (number_of(dimension, DW_AT_count, &count))
+    if (debugentry_number(dimension, DW_AT_count, &count))
         return count;
-    return number_of(dimension, DW_AT_upper_bound, &count) && count < UINT32_MAX ? count + 1 : 0;
+    return debugentry_number(dimension, DW_AT_upper_bound, &count) && count < UINT32_MAX ? count + 1 : 0;
 }
 
 /* An array of arrays is one entry with several dimensions: its elements are the same entry from the next dimension on. */
@@ -249,10 +202,10 @@ static void get_array(Dwarf_Die *entry, unsigned dimension, struct debugtype *re
         do {
             if (dwarf_tag(&child) == DW_TAG_subrange_type && dimensions++ == dimension)
                 result->count = count_of(&child);
-        } while (dimensions < DEEPEST && next_beside(&child));
+        } while (dimensions < DEEPEST && debugentry_next(&child));
     if (dimensions <= dimension)
         return;
-    result->element = dimensions > dimension + 1 ? number_for(entry, dimension + 1) : type_of(entry);
+    result->element = dimensions > dimension + 1 ? number_for(entry, dimension + 1) : debugtype_of(entry);
     if (debugtype_get(result->element, &element))
         return;
     result->kind = DEBUGTYPE_ARRAY;
@@ -262,17 +215,17 @@ static void get_array(Dwarf_Die *entry, unsigned dimension, struct debugtype *re
 int debugtype_get(uint32_t number, struct debugtype *result)
 {
     Dwarf_Die entry;
-    Dwarf_Word size, convention;
+    Dwarf_Word size;
     *result = (struct debugtype){0};
     if (number > type_count)
         return -ENOENT;
-    if (!begin_question())
+    if (!debugentry_begin())
         return -ELOOP;
-    bool is_void = !resolve(number, &entry);
+    bool is_void = !debugtype_entry(number, &entry);
     int tag = is_void ? 0 : dwarf_tag(&entry);
     if (is_void)
         result->kind = DEBUGTYPE_VOID;
-    else if (number_of(&entry, DW_AT_byte_size, &size))
+    else if (debugentry_number(&entry, DW_AT_byte_size, &size))
         result->size = size;
     if (tag == DW_TAG_base_type) {
         get_number(&entry, result);
@@ -281,14 +234,13 @@ int debugtype_get(uint32_t number, struct debugtype *result)
     } else if (is_pointer(tag)) {
         result->kind = DEBUGTYPE_POINTER;
         result->size = sizeof(void *);
-        result->element = type_of(&entry);
+        result->element = debugtype_of(&entry);
     } else if (tag == DW_TAG_array_type) {
         get_array(&entry, types[number - 1].dimension, result);
-    } else if (is_structure(tag) && !dwarf_hasattr(&entry, DW_AT_declaration)) {
+    } else if (debugentry_is_structure(tag) && !dwarf_hasattr(&entry, DW_AT_declaration)) {
         result->kind = DEBUGTYPE_STRUCT;
-        result->by_address = number_of(&entry, DW_AT_calling_convention, &convention) && convention == DW_CC_pass_by_reference;
     }
-    depth_of_questions--;
+    debugentry_end();
     return 0;
 }
 
@@ -329,7 +281,7 @@ const char *debugtype_name(uint32_t number, char text[DEBUGTYPE_NAME])
             memmove(stars + 1, stars, count++), stars[0] = tag == DW_TAG_pointer_type ? '*' : '&';
         else if (!is_other_name(tag) || tag == DW_TAG_typedef)
             break;
-        number = type_of(&entry);
+        number = debugtype_of(&entry);
     }
     const char *name = number ? dwarf_diename(&entry) : "void";
     int tag = number ? dwarf_tag(&entry) : 0;
@@ -348,18 +300,18 @@ static bool place_member(Dwarf_Die *entry, uint64_t base, uint32_t type_number, 
     Dwarf_Word bytes = 0, bits = 0, at = 0, storage;
     Dwarf_Attribute attribute;
     *field = (struct debugfield){.type = type_number};
-    if (attribute_of(entry, DW_AT_data_member_location, &attribute) && dwarf_formudata(&attribute, &bytes)) {
+    if (debugentry_attribute(entry, DW_AT_data_member_location, &attribute) && dwarf_formudata(&attribute, &bytes)) {
         Dwarf_Op *operations;
         size_t count;
         if (dwarf_getlocation(&attribute, &operations, &count) || count != 1 || operations->atom != DW_OP_plus_uconst)
             return false;
         bytes = operations->number;
     }
-    if (number_of(entry, DW_AT_bit_size, &bits) && bits && bits <= 64) {
-        if (number_of(entry, DW_AT_data_bit_offset, &at)) {
+    if (debugentry_number(entry, DW_AT_bit_size, &bits) && bits && bits <= 64) {
+        if (debugentry_number(entry, DW_AT_data_bit_offset, &at)) {
             at += 8 * bytes;
-        } else if (number_of(entry, DW_AT_bit_offset, &at)) { /* from the highest bit of where it is stored (DWARF 2 and 3) */
-            if (!number_of(entry, DW_AT_byte_size, &storage))
+        } else if (debugentry_number(entry, DW_AT_bit_offset, &at)) { /* from the highest bit of where it is stored (DWARF 2 and 3) */
+            if (!debugentry_number(entry, DW_AT_byte_size, &storage))
                 storage = debugtype_get(type_number, &type) ? 0 : type.size;
             if (storage > 8 || at + bits > 8 * storage)
                 return false;
@@ -392,16 +344,16 @@ static int walk_fields(Dwarf_Die *structure, uint64_t base, int depth, struct wa
         int tag = dwarf_tag(&entry);
         /* Static members of classes are declarations, in DWARF 5 variables. */
         if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || dwarf_hasattr(&entry, DW_AT_external) ||
-            !place_member(&entry, base, type_of(&entry), &field))
+            !place_member(&entry, base, debugtype_of(&entry), &field))
             continue;
         const char *name = dwarf_diename(&entry);
         if (name && tag == DW_TAG_member) {
             field.name = name;
             result = walk->visit(&field, walk->context);
-        } else if (resolve(field.type, &inner) && is_structure(dwarf_tag(&inner))) {
+        } else if (debugtype_entry(field.type, &inner) && debugentry_is_structure(dwarf_tag(&inner))) {
             result = walk_fields(&inner, field.offset, depth + 1, walk);
         }
-    } while (!result && next_beside(&entry));
+    } while (!result && debugentry_next(&entry));
     return result;
 }
 
@@ -409,11 +361,11 @@ int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *fiel
 {
     Dwarf_Die structure;
     int result = -ENOENT;
-    if (!begin_question())
+    if (!debugentry_begin())
         return -ELOOP;
-    if (resolve(number, &structure) && is_structure(dwarf_tag(&structure)))
+    if (debugtype_entry(number, &structure) && debugentry_is_structure(dwarf_tag(&structure)))
         result = walk_fields(&structure, 0, 0, &(struct walk){.visit = visit, .context = context});
-    depth_of_questions--;
+    debugentry_end();
     return result;
 }
 
@@ -437,70 +389,6 @@ int debugtype_field(uint32_t number, const char *name, struct debugfield *result
     return found > 0 ? 0 : found < 0 ? found : -ENOENT;
 }
 
-/* --- functions --- */
-
-/* The language of UNIT where its functions are not called as C's are. */
-static const char *foreign_language(Dwarf_Die *unit)
-{
-    switch (dwarf_srclang(unit)) {
-    case DW_LANG_Go:
-        return "Go";
-    case DW_LANG_Rust:
-        return "Rust";
-    case DW_LANG_Swift:
-        return "Swift";
-    case DW_LANG_OCaml:
-        return "OCaml";
-    case DW_LANG_Haskell:
-        return "Haskell";
-    case DW_LANG_Mips_Assembler: /* any CPU's; it says nothing of parameters */
-        return "assembly language";
-    default:
-        return NULL;
-    }
-}
-
-int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debugfunction *result)
-{
-    Dwarf_Die entry, origin, unit;
-    Dwarf_Word convention;
-    *result = (struct debugfunction){0};
-    if (!debuginfo_function(debuginfo, address, &result->entry) ||
-        !dwarf_offdie(debuginfo_dwarf(debuginfo), result->entry, &entry))
-        return -ENOENT;
-    result->own_convention = number_of(&entry, DW_AT_calling_convention, &convention) && convention == DW_CC_nocall;
-    /* The instance of a function that is inlined elsewhere lacks parameters that it has no use for: the function itself has them. */
-    for (int depth = 0; referred(&entry, DW_AT_abstract_origin, &origin) && depth < DEEPEST; depth++)
-        entry = origin;
-    result->entry = dwarf_dieoffset(&entry);
-    result->result = type_of(&entry);
-    if (dwarf_diecu(&entry, &unit, NULL, NULL))
-        result->foreign = foreign_language(&unit);
-    return 0;
-}
-
-int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunction *function, unsigned number,
-                            struct debugfield *result)
-{
-    Dwarf_Die entry, child, origin;
-    unsigned passed = 0;
-    entries_left = MAX_ENTRIES;
-    if (!dwarf_offdie(debuginfo_dwarf(debuginfo), function->entry, &entry))
-        return -ENOENT;
-    if (dwarf_child(&entry, &child))
-        return -ERANGE;
-    do {
-        if (dwarf_tag(&child) != DW_TAG_formal_parameter || passed++ < number)
-            continue;
-        const char *name = dwarf_diename(&child);
-        if (!name && referred(&child, DW_AT_abstract_origin, &origin))
-            name = dwarf_diename(&origin);
-        *result = (struct debugfield){.name = name ? name : "", .type = type_of(&child)};
-        return 0;
-    } while (next_beside(&child));
-    return -ERANGE;
-}
-
 /* --- variables --- */
 
 struct variable_search {
@@ -516,7 +404,7 @@ static bool lies_at(Dwarf_Die *variable, uint64_t address)
     Dwarf_Attribute attribute;
     Dwarf_Op *operations;
     size_t count;
-    return attribute_of(variable, DW_AT_location, &attribute) && !dwarf_getlocation(&attribute, &operations, &count) && count == 1 &&
+    return debugentry_attribute(variable, DW_AT_location, &attribute) && !dwarf_getlocation(&attribute, &operations, &count) && count == 1 &&
            operations->atom == DW_OP_addr && operations->number == address;
 }
 
@@ -533,7 +421,7 @@ static void search_variables(Dwarf_Die *parent, int depth, struct variable_searc
         if (tag != DW_TAG_variable || search->exact)
             continue;
         const char *name = dwarf_diename(&entry);
-        if (!name && referred(&entry, DW_AT_specification, &declared))
+        if (!name && debugentry_referred(&entry, DW_AT_specification, &declared))
             name = dwarf_diename(&declared);
         search->exact = lies_at(&entry, search->address);
         bool named = name && !strcmp(name, search->name) && dwarf_hasattr(&entry, DW_AT_location);
@@ -541,7 +429,7 @@ static void search_variables(Dwarf_Die *parent, int depth, struct variable_searc
             search->found = entry;
             search->any = true;
         }
-    } while (!search->exact && next_beside(&entry));
+    } while (!search->exact && debugentry_next(&entry));
 }
 
 int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t address, uint32_t *type)
@@ -549,13 +437,14 @@ int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t a
     struct variable_search search = {.name = name, .address = address};
     Dwarf_CU *cu = NULL;
     Dwarf_Die unit;
-    entries_left = MAX_ENTRIES;
+    if (!debugentry_begin())
+        return -ELOOP;
     while (!search.exact && !dwarf_get_units(debuginfo_dwarf(debuginfo), cu, &cu, NULL, NULL, &unit, NULL))
         search_variables(&unit, 0, &search);
-    if (!search.any)
-        return -ENOENT;
-    *type = type_of(&search.found);
-    return 0;
+    if (search.any)
+        *type = debugtype_of(&search.found);
+    debugentry_end();
+    return search.any ? 0 : -ENOENT;
 }
 
 void debugtypes_forget(void)

@@ -1,5 +1,5 @@
 /*
- * Types, functions and variables as the DWARF of programs describes them. Types go by numbers, which stay the same for as long as the
+ * Types and variables as the DWARF of programs describes them. Types go by numbers, which stay the same for as long as the
  * process lives, as the debuginfo that they come from has to: equal types of one file have one number where they have a name. All return
  * 0 or a negative errno; -ENOENT: there is none of that name.
  */
@@ -28,7 +28,6 @@ struct debugtype {
     int bits;         /* of an integer: 8 … 128, negative if signed */
     uint64_t count;   /* of an array: elements; 0: not declared */
     uint32_t element; /* what a pointer leads to, or an array consists of */
-    bool by_address;  /* of a struct: C++ passes the address of one instead */
 };
 
 enum { DEBUGTYPE_NAME = 192 };
@@ -52,19 +51,6 @@ int debugtype_field(uint32_t number, const char *name, struct debugfield *result
  * returned. Unnamed members that are no structs are left out.
  */
 int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *field, void *context), void *context);
-
-/* A function, as its parameters need it. */
-struct debugfunction {
-    uint64_t entry;     /* where it stands in .debug_info */
-    uint32_t result;    /* its type; 0: void */
-    const char *foreign; /* the language that it is written in, where that has a calling convention of its own; or NULL. Static */
-    bool own_convention; /* the compiler says that it is not called as others are */
-};
-/* The function of DEBUGINFO whose code has ADDRESS. */
-int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debugfunction *result);
-/* Parameter NUMBER, from 0, of FUNCTION: OFFSET and bits are 0; "" where it has no name. -ERANGE behind the last. */
-int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunction *function, unsigned number,
-                            struct debugfield *result);
 
 /*
  * The type of the variable NAME, which lies at ADDRESS; where only variables at other addresses have the name, or at addresses that are not

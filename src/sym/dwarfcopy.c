@@ -7,15 +7,16 @@
 #define MAX_DEBUG (UINT64_C(1) << 30) /* bytes of a file's debug sections, uncompressed; gcc's own cc1 has 300 MB */
 
 /* The sections that libdw reads; old compressed ones are called .zdebug_info and so on. */
-static bool is_wanted(const struct elffile *elf, const Elf64_Shdr *section)
+static bool is_wanted(const struct elffile *elf, const Elf64_Shdr *section, bool with_locations)
 {
-    static const char *const names[] = {"info",        "abbrev", "line",     "line_str", "str",
-                                        "str_offsets", "ranges", "rnglists", "addr",     "types"};
+    static const char *const names[] = {"info",   "abbrev",   "line", "line_str", "str",     "str_offsets",
+                                        "ranges", "rnglists", "addr", "types",    "loclists", "loc"};
+    size_t count = sizeof names / sizeof *names - (with_locations ? 0 : 2);
     if (section->sh_type == SHT_NOBITS || section->sh_name >= elf->section_names_size)
         return false;
     const char *name = elf->section_names + section->sh_name;
     size_t prefix = !strncmp(name, ".debug_", 7) ? 7 : !strncmp(name, ".zdebug_", 8) ? 8 : 0;
-    for (size_t i = 0; prefix && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; prefix && i < count; i++)
         if (!strcmp(name + prefix, names[i]))
             return true;
     return false;
@@ -26,7 +27,7 @@ bool dwarfcopy_is_possible(const struct elffile *elf)
     const Elf64_Shdr *section = elffile_section(elf, SHT_NULL, ".debug_info");
     if (!section)
         section = elffile_section(elf, SHT_NULL, ".zdebug_info");
-    return section && is_wanted(elf, section);
+    return section && is_wanted(elf, section, false);
 }
 
 /* How large SECTION, which begins at BYTES, is when it is uncompressed. */
@@ -51,12 +52,12 @@ static uint64_t whole_size(const Elf64_Shdr *section, const unsigned char *bytes
 }
 
 /* Copies what libdw needs of ELF into one file in memory: header, contents, names of sections, table of sections. */
-static int copy_sections(struct dwarfcopy *copy, const struct elffile *elf, size_t *size)
+static int copy_sections(struct dwarfcopy *copy, const struct elffile *elf, bool with_locations, size_t *size)
 {
     uint64_t total = sizeof(Elf64_Ehdr);
     size_t count = 2; /* the empty section and the one of the names */
     for (size_t i = 0; i < elf->section_count; i++) {
-        if (!is_wanted(elf, &elf->sections[i]))
+        if (!is_wanted(elf, &elf->sections[i], with_locations))
             continue;
         if (elf->sections[i].sh_size > MAX_DEBUG)
             return -EFBIG;
@@ -94,7 +95,7 @@ static int copy_sections(struct dwarfcopy *copy, const struct elffile *elf, size
     size_t next = 2;
     for (size_t i = 0; i < elf->section_count; i++) {
         const Elf64_Shdr *from = &elf->sections[i];
-        if (!is_wanted(elf, from))
+        if (!is_wanted(elf, from, with_locations))
             continue;
         int rc = elffile_read(elf, from->sh_offset, copy->bytes + at, (size_t)from->sh_size);
         if (rc)
@@ -123,6 +124,7 @@ static void find_sections(struct dwarfcopy *copy)
     } wanted[] = {
         {"info", &copy->cost.info}, {"types", &copy->cost.types},       {"abbrev", &copy->cost.abbrev},
         {"line", &copy->cost.line}, {"line_str", &copy->cost.line_str}, {"str", &copy->cost.str},
+        {"loclists", &copy->lists}, {"loc", &copy->old_lists},          {"addr", &copy->addresses},
     };
     Elf_Scn *scn = NULL;
     while ((scn = elf_nextscn(copy->elf, scn))) {
@@ -136,10 +138,10 @@ static void find_sections(struct dwarfcopy *copy)
     }
 }
 
-int dwarfcopy_open(struct dwarfcopy *copy, const struct elffile *elf)
+int dwarfcopy_open(struct dwarfcopy *copy, const struct elffile *elf, bool with_locations)
 {
     size_t size = 0;
-    int rc = copy_sections(copy, elf, &size);
+    int rc = copy_sections(copy, elf, with_locations, &size);
     if (rc)
         return rc;
     elf_version(EV_CURRENT);

@@ -20,16 +20,17 @@ struct dwarfcopy {
     Dwarf *dwarf;
     uint64_t whole; /* bytes of its sections, uncompressed */
     struct dwarfcost cost;
+    struct dwarfcost_section lists, old_lists, addresses; /* of locations: of DWARF 5, of those before, and what both count in */
 };
 
 /* True if ELF has debug information of its own. */
 bool dwarfcopy_is_possible(const struct elffile *elf);
 
 /*
- * Has libdw open a copy of ELF's debug information. 0, -ENODATA: it has none, -EFBIG, -ENOMEM; closed by dwarfcopy_close in
+ * Has libdw open a copy of ELF's debug information, WITH_LOCATIONS or without where its variables are. 0, -ENODATA: it has none, -EFBIG, -ENOMEM; closed by dwarfcopy_close in
  * any case.
  */
-int dwarfcopy_open(struct dwarfcopy *copy, const struct elffile *elf);
+int dwarfcopy_open(struct dwarfcopy *copy, const struct elffile *elf, bool with_locations);
 void dwarfcopy_close(struct dwarfcopy *copy);
 
 #endif

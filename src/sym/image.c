@@ -252,9 +252,9 @@ static void open_debuginfo(struct image *image, const struct elffile *elf)
     struct elffile common;
     int rc, fd = debugfile_open_common(elf, &image->search);
     if (fd >= 0 && !elffile_open(&common, fd))
-        rc = debuginfo_open(&image->debuginfo, elf, &common);
+        rc = debuginfo_open(&image->debuginfo, elf, &common, false);
     else
-        rc = debuginfo_open(&image->debuginfo, elf, NULL);
+        rc = debuginfo_open(&image->debuginfo, elf, NULL, false);
     image->debuginfo_too_large = rc == -EFBIG;
     if (fd >= 0) {
         elffile_close(&common);

@@ -53,7 +53,7 @@ static int places_of(bool *file, size_t *unread)
     *file = false;
     *unread = 0;
     if (fd >= 0 && !elffile_open(&elf, fd)) {
-        if (!debuginfo_open(&debuginfo, &elf, NULL)) {
+        if (!debuginfo_open(&debuginfo, &elf, NULL, false)) {
             unsigned nearest;
             debuginfo_find_line(debuginfo, "other.c", 23, NULL, NULL, &nearest); /* asks each unit for its files */
             count = (int)debuginfo_lookup(debuginfo, 0x1010, places, 4);

@@ -27,7 +27,7 @@ static unsigned look_for_lines(const char *name)
     int fd = open(in_dir(name), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         exit(2);
-    if (!elffile_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL)) {
+    if (!elffile_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL, false)) {
         for (int i = 0; i < LOOKUPS; i++) {
             struct place places[16];
             found += debuginfo_lookup(debuginfo, (uint64_t)random() % 0x180000, places, 16) > 0;

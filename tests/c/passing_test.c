@@ -18,13 +18,15 @@ static const struct passing_type byte = NUMBER(1), word = NUMBER(4), number = NU
     large = { .size = 24, .aggregate = true, .leaves = { { 0, 8, false }, { 8, 8, false }, { 16, 8, false } }, .leaf_count = 3 },
     packed = { .size = 9, .aggregate = true, .leaves = { { 0, 1, false }, { 1, 8, false } }, .leaf_count = 2 },
     object = { .size = 8, .aggregate = true, .by_address = true, .leaves = { { 0, 8, false } }, .leaf_count = 1 },
-    empty = { .size = 1, .aggregate = true };
+    opaque = { .size = 4, .aggregate = true },
+    empty = { .size = 1, .aggregate = true, .empty = true },
+    doubtful = { .size = 4, .aggregate = true, .doubtful = true, .leaves = { { 0, 4, false } }, .leaf_count = 1 };
 
-enum { MOST = 11, I = PASSED_INTEGERS, F = PASSED_FLOATS, M = PASSED_MIXED, S = PASSED_STACK, A = PASSED_ADDRESS, U = PASSED_UNKNOWN };
+enum { MOST = 11, I = PASSED_INTEGERS, F = PASSED_FLOATS, M = PASSED_MIXED, S = PASSED_STACK, A = PASSED_ADDRESS, SPLITS = 1 << 16, U = PASSED_UNKNOWN, N = PASSED_NOT };
 
 static const struct {
     const char *text;
-    uint16_t machine;
+    uint32_t machine;
     const struct passing_type *result, *types[MOST + 1];
     struct { int in, where; } want[MOST]; /* WHERE: the first register, or bytes above the stack pointer */
 } cases[] = {
@@ -41,7 +43,14 @@ static const struct {
     { "the place of a large result", EM_X86_64, &large, { &number }, { { I, 1 } } },
     { "the result is small", EM_X86_64, &pair, { &number }, { { I, 0 } } },
     { "objects of C++", EM_X86_64, &object, { &object, &number }, { { A, 1 }, { I, 2 } } },
-    { "behind what is not known", EM_X86_64, NULL, { &number, &empty, &number }, { { I, 0 }, { U, 0 }, { U, 0 } } },
+    { "behind what is not known", EM_X86_64, NULL, { &number, &opaque, &number }, { { I, 0 }, { U, 0 }, { U, 0 } } },
+    { "objects without members", EM_X86_64, NULL, { &number, &empty, &number }, { { I, 0 }, { N, 0 }, { I, 1 } } },
+    { "objects of which nobody knows how they are passed", EM_X86_64, NULL, { &number, &doubtful, &number }, { { I, 0 }, { U, 0 }, { U, 0 } } },
+    { "behind the place of a result that there may be", EM_X86_64, &doubtful, { &number }, { { U, 0 } } },
+    { "128 bits that the last register does not hold", EM_X86_64, NULL, { &word, &word, &word, &word, &word, &wide, &word, &word },
+      { { I, 0 }, { I, 1 }, { I, 2 }, { I, 3 }, { I, 4 }, { S, 8 }, { I, 5 }, { S, 24 } } },
+    { "the same where compilers differ", EM_X86_64 | SPLITS, NULL, { &word, &wide, &word, &word, &wide, &word },
+      { { I, 0 }, { I, 1 }, { I, 3 }, { I, 4 }, { U, 0 }, { U, 0 } } },
     { "integers", EM_AARCH64, NULL, { &byte, &word, &number, &number, &number, &number, &number, &number, &byte, &number },
       { { I, 0 }, { I, 1 }, { I, 2 }, { I, 3 }, { I, 4 }, { I, 5 }, { I, 6 }, { I, 7 }, { S, 0 }, { S, 8 } } },
     { "structs", EM_AARCH64, NULL, { &pair, &small, &mixed, &large, &number }, { { I, 0 }, { I, 2 }, { I, 3 }, { A, 5 }, { I, 6 } } },
@@ -58,7 +67,8 @@ static const struct {
 int main(void)
 {
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-        struct passing passing = passing_begin(cases[c].machine, cases[c].result);
+        struct passing passing = passing_begin((uint16_t)cases[c].machine, cases[c].result);
+        passing.splits_wide = cases[c].machine & SPLITS;
         bool good = true;
         for (size_t i = 0; cases[c].types[i]; i++) {
             struct passed passed = passing_next(&passing, cases[c].types[i]);
@@ -69,7 +79,7 @@ int main(void)
             good = false;
             fprintf(stderr, "# parameter %zu: in %d at %d, want %d at %d\n", i, in, where, cases[c].want[i].in, cases[c].want[i].where);
         }
-        ok(good, "%s: %s", cases[c].machine == EM_X86_64 ? "x86_64" : "aarch64", cases[c].text);
+        ok(good, "%s: %s", (uint16_t)cases[c].machine == EM_X86_64 ? "x86_64" : "aarch64", cases[c].text);
     }
     return done_testing();
 }

@@ -1,6 +1,9 @@
 /* DWARF in any ELF file, as libdw reads it from the copy that it is given. */
 #include "sym/debuginfo.h"
+#include "sym/debugclass.h"
+#include "sym/debugfunction.h"
 #include "sym/debugtypes.h"
+#include "sym/location.h"
 #include "fuzz.h"
 
 static int look(const struct debugfield *field, void *depth)
@@ -20,12 +23,17 @@ static int look(const struct debugfield *field, void *depth)
 static void ask_for_types(struct debuginfo *debuginfo)
 {
     struct debugfunction function;
-    struct debugfield parameter;
+    struct debugparameter parameter;
+    struct location location;
     uint32_t type;
     int depth = 3;
     for (uint64_t at = 0x1000; at < 0x1400; at += 13)
-        for (unsigned i = 0; i < 4 && !debugfunction_at(debuginfo, at, &function) && !debugfunction_parameter(debuginfo, &function, i, &parameter); i++)
-            look(&parameter, &depth);
+        for (unsigned i = 0; i < 4 && !debugfunction_at(debuginfo, at, &function) && !debugfunction_parameter(debuginfo, &function, i, &parameter); i++) {
+            look(&(struct debugfield){.type = parameter.type}, &depth);
+            debugclass_passing(parameter.type);
+            if (parameter.instance)
+                location_find(debuginfo, parameter.instance, function.instance, at, i % 2, &location);
+        }
     if (!debugvariable_find(debuginfo, "config", 0x4000, &type))
         look(&(struct debugfield){.type = type}, &depth);
 }
@@ -37,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct debuginfo *debuginfo;
     struct place places[16];
     int fd = fuzz_file(data, size, &stat);
-    if (!elffile_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL)) {
+    if (!elffile_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL, true)) {
         for (uint64_t at = 0x1000; at < 0x1400; at += 13)
             debuginfo_lookup(debuginfo, at, places, 16);
         ask_for_types(debuginfo);

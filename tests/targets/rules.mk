@@ -1,9 +1,10 @@
 # Programs to trace that are made in another way than tests/targets/NAME.c → build/targets/NAME.
-TARGETS := $(filter-out $(OUT)/targets/lib%,$(TARGETS)) $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/dropped,$(TARGETS)) $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/unwound \
            $(addprefix $(OUT)/targets/,unwound-static unwound-static-stripped unwound-static-pie-stripped sites-static-stripped) $(OUT)/targets/pads $(OUT)/targets/pads-clang \
+           $(addprefix $(OUT)/targets/,passed-gcc-O0 passed-gcc-O2 passed-clang-O0 passed-clang-O2 dropped-gcc dropped-gcc-4 dropped-clang dropped-clang-4) \
            $(OUT)/targets/typed-clang $(OUT)/targets/typed-split $(OUT)/targets/typed-plain \
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
@@ -108,6 +109,25 @@ $(OUT)/targets/pads-clang: tests/targets/pads.cc tests/targets/noinline.h | $(CH
 $(OUT)/targets/typed-clang: tests/targets/typed.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CLANG) $(CHAIN_FLAGS) -gdwarf-4 -o $@ $<
+
+# How parameters are passed depends on the compiler and on what it optimises, and where debug information has them on its version.
+PASSED_FLAGS := -std=c++17 -Wall -Wextra $(PROTECT)
+
+$(addprefix $(OUT)/targets/passed-gcc-,O0 O2): $(OUT)/targets/passed-gcc-%: tests/targets/passed.cc | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) $(PASSED_FLAGS) -$* -g -o $@ $<
+
+$(addprefix $(OUT)/targets/passed-clang-,O0 O2): $(OUT)/targets/passed-clang-%: tests/targets/passed.cc | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -$* -g -o $@ $<
+
+$(OUT)/targets/dropped-gcc $(OUT)/targets/dropped-gcc-4: tests/targets/dropped.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -Wall -Wextra $(PROTECT) -O2 -g $(if $(filter %-4,$@),-gdwarf-4) -o $@ $<
+
+$(OUT)/targets/dropped-clang $(OUT)/targets/dropped-clang-4: tests/targets/dropped.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CLANG) -std=gnu11 -Wall -Wextra $(PROTECT) -O2 -g $(if $(filter %-4,$@),-gdwarf-4) -o $@ $<
 
 $(OUT)/targets/libchain.so: tests/targets/libchain.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)

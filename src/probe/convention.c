@@ -1,0 +1,87 @@
+#include "probe/convention.h"
+
+#include <string.h>
+
+#include "sym/debugclass.h"
+#include "sym/debugtypes.h"
+
+enum { DEEPEST = 16 };
+
+/* What a struct consists of, as far as has been seen. */
+struct leaves {
+    struct passing_type *type;
+    uint64_t base;
+    int depth;
+    bool unknown; /* one of them is nothing that is known here: a complex number, a vector */
+};
+
+static void add_leaves(struct leaves *leaves, uint32_t number);
+
+static int visit_field(const struct debugfield *field, void *context)
+{
+    struct leaves *leaves = context;
+    struct leaves inner = {leaves->type, leaves->base + field->offset, leaves->depth, false};
+    add_leaves(&inner, field->type);
+    leaves->unknown |= inner.unknown;
+    return leaves->type->leaf_count > PASSING_LEAVES;
+}
+
+static void add_leaf(struct passing_type *type, uint64_t offset, unsigned size, bool floating)
+{
+    for (size_t i = 0; i < type->leaf_count && i < PASSING_LEAVES; i++) /* of a union, or bits of one number */
+        if (type->leaves[i].offset == offset && type->leaves[i].size == size && type->leaves[i].floating == floating)
+            return;
+    if (type->leaf_count < PASSING_LEAVES)
+        type->leaves[type->leaf_count] = (struct passing_leaf){offset, size, floating};
+    type->leaf_count++;
+}
+
+static void add_leaves(struct leaves *leaves, uint32_t number)
+{
+    struct debugtype type;
+    char name[DEBUGTYPE_NAME];
+    if (debugtype_get(number, &type) || leaves->depth == DEEPEST || leaves->type->leaf_count > PASSING_LEAVES)
+        return;
+    struct leaves inner = {leaves->type, leaves->base, leaves->depth + 1, false};
+    if (type.kind == DEBUGTYPE_STRUCT) {
+        debugtype_fields(number, visit_field, &inner);
+    } else if (type.kind == DEBUGTYPE_ARRAY) {
+        struct debugtype element;
+        for (uint64_t i = 0; i < type.count && i <= PASSING_LEAVES && !debugtype_get(type.element, &element); i++) {
+            inner.base = leaves->base + i * element.size;
+            add_leaves(&inner, type.element);
+        }
+    } else {
+        bool floating = type.kind == DEBUGTYPE_FLOAT;
+        leaves->type->x87 |= floating && type.size == 16 && !strcmp(debugtype_name(number, name), "long double");
+        leaves->unknown |= type.kind == DEBUGTYPE_OTHER || type.kind == DEBUGTYPE_VOID;
+        add_leaf(leaves->type, leaves->base, (unsigned)type.size, floating);
+    }
+    leaves->unknown |= inner.unknown;
+}
+
+struct passing_type convention_type(uint32_t number)
+{
+    struct passing_type passing = {0};
+    struct debugtype type = {0};
+    debugtype_get(number, &type);
+    if (type.kind == DEBUGTYPE_OTHER || type.kind == DEBUGTYPE_VOID || type.kind == DEBUGTYPE_ARRAY)
+        return passing;
+    struct leaves leaves = {.type = &passing};
+    passing.size = type.size;
+    passing.aggregate = type.kind == DEBUGTYPE_STRUCT;
+    if (passing.aggregate) {
+        enum class_passing class = debugclass_passing(number);
+        passing.by_address = class == CLASS_BY_ADDRESS;
+        passing.doubtful = class == CLASS_DOUBTFUL;
+    }
+    add_leaves(&leaves, number);
+    passing.empty = passing.aggregate && !passing.leaf_count && !passing.by_address && !passing.doubtful && type.size <= 16;
+    if (leaves.unknown) {
+        passing = (struct passing_type){0};
+    } else if (passing.leaf_count > PASSING_LEAVES) { /* more than 16 bytes have, unless a union has many names for the same */
+        passing.leaf_count = 0;
+        passing.size = passing.size > 16 ? passing.size : 0;
+    }
+    return passing;
+}

@@ -1,0 +1,374 @@
+#include "probe/parameter.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "probe/convention.h"
+#include "sym/debugtypes.h"
+#include "sym/location.h"
+
+enum { MAX_PARAMETERS = 255 };
+
+/* A parameter, and what is known of its place when the function is entered. */
+struct parameter {
+    struct debugparameter debug;
+    struct debugtype type;
+    struct passed passed; /* by the calling convention */
+    enum found {          /* by debug information */
+        FOUND_NOT,      /* it has none: optimised away, WHY */
+        FOUND_LATER,    /* where it is once the prologue has run: the calling convention has to tell */
+        FOUND_CONSTANT, /* it is NUMBER there, which need not be what the caller passed */
+        FOUND_REGISTER, /* OFFSET bytes into the context */
+        FOUND_MEMORY,   /* NUMBER bytes from what is OFFSET bytes into the context */
+        FOUND_COMPUTED, /* from what is OFFSET bytes into the context */
+    } found;
+    int offset;
+    int64_t number;
+    const char *why;
+};
+
+struct parameters {
+    struct debuginfo *debuginfo;
+    const struct debugfunction *function;
+    const char *name;
+    struct parameter *items;
+    size_t count;
+    bool at_return;
+    const char *unconventional; /* why the calling convention tells nothing; NULL: it does. Static */
+    struct arena *arena;
+};
+
+/* --- by debug information --- */
+
+static int context_offset(unsigned dwarf_register)
+{
+    return dwarf_register < 32 ? arch_register(arch_dwarf_register(arch_elf_machine(), (int)dwarf_register)) : -1;
+}
+
+static bool is_argument_register(int offset)
+{
+    for (unsigned i = 0; i < ARCH_MAX_ARGUMENTS; i++)
+        if (offset >= 0 && arch_argument(i) == offset)
+            return true;
+    return false;
+}
+
+static void found_not(struct parameter *parameter, const char *why)
+{
+    parameter->found = FOUND_NOT;
+    parameter->why = why;
+}
+
+/* At the entry the frame is no more than the caller's part of it: arguments on the stack, above the return address. */
+static void found_in_frame(struct parameter *parameter, int64_t offset)
+{
+    parameter->found = offset >= 0 ? FOUND_MEMORY : FOUND_LATER;
+    parameter->offset = arch_stack_pointer();
+    parameter->number = offset + arch_return_pops();
+}
+
+/* RANGED: the place is that of the entry; else of the whole function, which compilers vouch for only once the prologue has run. */
+static void found_in_memory(struct parameter *parameter, const struct location_number *address, bool ranged)
+{
+    int offset = address->base == LOCATION_REGISTER ? context_offset(address->reg) : -1;
+    if (address->bits < 64 || address->loads > 1) {
+        found_not(parameter, "its address is computed in a way that is not understood");
+    } else if (address->loads) { /* its address is in the frame: an object that is passed by address */
+        parameter->found = FOUND_LATER;
+    } else if (address->base == LOCATION_FRAME) {
+        found_in_frame(parameter, address->offset);
+    } else if (offset == arch_stack_pointer() && ranged) {
+        found_in_frame(parameter, address->offset - arch_return_pops());
+    } else if (offset == arch_stack_pointer() || offset == arch_frame_pointer()) {
+        parameter->found = FOUND_LATER;
+    } else if (is_argument_register(offset)) {
+        parameter->found = FOUND_MEMORY;
+        parameter->offset = offset;
+        parameter->number = address->offset;
+    } else {
+        found_not(parameter, "the debug information has it where a probe at the entry does not find it");
+    }
+}
+
+static void found_number(struct parameter *parameter, const struct location_number *number)
+{
+    bool plain = !number->loads && number->base == LOCATION_REGISTER;
+    int offset = plain ? context_offset(number->reg) : -1;
+    parameter->offset = offset;
+    parameter->number = number->offset;
+    if (number->base == LOCATION_ZERO && !number->loads)
+        parameter->found = FOUND_CONSTANT;
+    else if (is_argument_register(offset))
+        parameter->found = number->offset || number->bits < 8 * parameter->type.size ? FOUND_COMPUTED : FOUND_REGISTER;
+    else
+        found_not(parameter, "the debug information computes it in a way that is not understood");
+}
+
+static void found_piece(struct parameter *parameter, const struct location_piece *piece, bool ranged)
+{
+    switch (piece->kind) {
+    case LOCATION_MISSING:
+        found_not(parameter, piece->why);
+        break;
+    case LOCATION_IN_REGISTER:
+        parameter->offset = context_offset(piece->number.reg);
+        /* Of the whole function, it may be one that the prologue copies it to. */
+        parameter->found = is_argument_register(parameter->offset) || (ranged && parameter->offset >= 0) ? FOUND_REGISTER : FOUND_LATER;
+        break;
+    case LOCATION_IN_MEMORY:
+        found_in_memory(parameter, &piece->number, ranged);
+        break;
+    case LOCATION_IS_NUMBER:
+        found_number(parameter, &piece->number);
+        break;
+    case LOCATION_IS_BYTES:
+        found_not(parameter, "the compiler has replaced it by a constant");
+        break;
+    }
+}
+
+static void find_place(const struct parameters *all, struct parameter *parameter)
+{
+    struct location location;
+    int code = -ENODATA;
+    if (parameter->debug.instance)
+        code = location_find(all->debuginfo, parameter->debug.instance, all->function->instance, all->function->address, true, &location);
+    if (code == -ENODATA || code == -ERANGE)
+        found_not(parameter, "the compiler has optimised it away: by the debug information nothing holds it when the function is entered");
+    else if (code)
+        found_not(parameter, "its debug information is damaged");
+    else if (all->function->compiler == COMPILER_GCC_UNOPTIMISED) /* also registers are those behind the prologue */
+        parameter->found = FOUND_LATER;
+    else
+        found_piece(parameter, &location.pieces[0], location.ranged);
+}
+
+/* --- by the calling convention --- */
+
+/* gcc's name for a function that it has made of another one, with parameters left out, split or replaced. */
+static bool is_variant(const char *name)
+{
+    static const char *const marks[] = {".isra.", ".constprop.", ".part.", ".specialized."};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (strstr(name, marks[i]))
+            return true;
+    return false;
+}
+
+/* An object that is passed by address says so by where it is, which is more than can be said of its class. */
+static void correct_class(const struct parameters *all, const struct parameter *parameter, struct passing_type *type)
+{
+    struct location location;
+    bool unknown = !type->aggregate && !type->size; /* a class that is defined elsewhere */
+    if ((!type->doubtful && !unknown) || !parameter->debug.instance ||
+        location_find(all->debuginfo, parameter->debug.instance, all->function->instance, all->function->address, true, &location) ||
+        location.count != 1 || location.pieces[0].kind != LOCATION_IN_MEMORY)
+        return;
+    const struct location_number *address = &location.pieces[0].number;
+    bool by_frame = address->base == LOCATION_FRAME || context_offset(address->reg) == arch_stack_pointer() ||
+                    context_offset(address->reg) == arch_frame_pointer();
+    bool by_register = address->base == LOCATION_REGISTER && is_argument_register(context_offset(address->reg)) && !address->offset;
+    bool by_address = address->loads == (by_register ? 0 : 1);
+    if ((!by_frame && !by_register) || (unknown && !by_address))
+        return;
+    type->doubtful = false;
+    type->by_address = by_address;
+    if (unknown)
+        *type = (struct passing_type){.size = 8, .aggregate = true, .by_address = true};
+}
+
+static void count_through(struct parameters *all)
+{
+    struct passing_type result = convention_type(all->function->result);
+    struct passing passing = passing_begin(arch_elf_machine(), all->function->result ? &result : NULL);
+    passing.splits_wide = all->function->compiler != COMPILER_GCC && all->function->compiler != COMPILER_GCC_UNOPTIMISED;
+    for (size_t i = 0; i < all->count; i++) {
+        struct passing_type type = convention_type(all->items[i].debug.type);
+        correct_class(all, &all->items[i], &type);
+        all->items[i].passed = passing_next(&passing, &type);
+    }
+}
+
+/* True if debug information has PARAMETER elsewhere than the calling convention. */
+static bool is_contradicted(const struct parameter *parameter)
+{
+    const struct passed *passed = &parameter->passed;
+    bool in_register = passed->in == PASSED_INTEGERS || passed->in == PASSED_ADDRESS;
+    if (parameter->found == FOUND_REGISTER || parameter->found == FOUND_COMPUTED)
+        return !in_register || arch_argument(passed->first) != parameter->offset;
+    if (parameter->found == FOUND_MEMORY && parameter->offset == arch_stack_pointer())
+        return passed->in != PASSED_STACK || (int64_t)passed->offset != parameter->number;
+    if (parameter->found == FOUND_MEMORY)
+        return passed->in != PASSED_ADDRESS || arch_argument(passed->first) != parameter->offset;
+    return false;
+}
+
+static const char *why_unconventional(const struct parameters *all)
+{
+    if (all->function->own_convention)
+        return "the function is called in a way of its own";
+    if (is_variant(all->name))
+        return "the compiler has made this function from the one in the source, and may pass it in another way";
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->items[i].passed.in != PASSED_UNKNOWN && is_contradicted(&all->items[i]))
+            return "the compiler passes this function's parameters in another way than others'";
+        bool dropped = all->items[i].found == FOUND_NOT || all->items[i].found == FOUND_CONSTANT;
+        if (dropped && !all->function->external)
+            return "the compiler has left out some of this function's parameters, and may pass it in another way";
+    }
+    return NULL;
+}
+
+/* --- what handlers get --- */
+
+static void nowhere(struct argument *argument, struct arena *arena, const char *why)
+{
+    argument->place = ARGUMENT_NOWHERE;
+    argument->type = arena_string(arena, why, strlen(why));
+}
+
+static void in_register(struct argument *argument, int offset)
+{
+    argument->place = ARGUMENT_CONTEXT;
+    argument->offset = offset;
+}
+
+static void in_memory(const struct parameters *all, struct argument *argument, int base, int64_t offset)
+{
+    argument->place = ARGUMENT_MEMORY;
+    argument->base = (uint32_t)base;
+    argument->offset = offset;
+    if (all->at_return && base == arch_stack_pointer())
+        nowhere(argument, all->arena, "it is passed on the stack, where a uprobe finds it, but not the function's return");
+    else if (all->at_return)
+        nowhere(argument, all->arena, "it is in memory, where a uprobe finds it, but not the function's return");
+}
+
+/* Sets where ARGUMENT is by the calling convention; UNPLACED tells why it is not there otherwise. */
+static void by_convention(const struct parameters *all, const struct parameter *parameter, struct argument *argument)
+{
+    const struct passed *passed = &parameter->passed;
+    if (all->unconventional)
+        nowhere(argument, all->arena, all->unconventional);
+    else if (passed->in == PASSED_INTEGERS)
+        in_register(argument, arch_argument(passed->first));
+    else if (passed->in == PASSED_STACK)
+        in_memory(all, argument, arch_stack_pointer(), (int64_t)passed->offset);
+    else
+        nowhere(argument, all->arena, "it, or one before it, is of a type for which it is not known where it is passed");
+}
+
+static void by_constant(const struct parameters *all, const struct parameter *parameter, struct argument *argument)
+{
+    nowhere(argument, all->arena, arena_format(all->arena, "the function's code has %lld in its place, and the debug information does not say whether "
+                                               "that is what callers pass", (long long)parameter->number));
+}
+
+/* Sets where ARGUMENT, a number or an address, is found. */
+static void place(const struct parameters *all, const struct parameter *parameter, struct argument *argument)
+{
+    switch (parameter->found) {
+    case FOUND_NOT:
+        nowhere(argument, all->arena, parameter->why);
+        break;
+    case FOUND_CONSTANT:
+        by_constant(all, parameter, argument);
+        break;
+    case FOUND_REGISTER:
+        in_register(argument, parameter->offset);
+        break;
+    case FOUND_MEMORY:
+        in_memory(all, argument, parameter->offset, parameter->number);
+        break;
+    case FOUND_LATER:
+    case FOUND_COMPUTED:
+        by_convention(all, parameter, argument);
+        break;
+    }
+}
+
+/* Why a struct that is passed by value is not there. */
+static const char *explain_value(const struct parameters *all, const struct parameter *parameter, const char *type)
+{
+    const struct passed *passed = &parameter->passed;
+    unsigned long long size = parameter->type.size;
+    if (all->unconventional || passed->in == PASSED_UNKNOWN)
+        return arena_format(all->arena, "it is a '%s' passed by value", type);
+    if (passed->in == PASSED_NOT)
+        return arena_format(all->arena, "it is a '%s', which has no members", type);
+    if (passed->in == PASSED_ADDRESS)
+        return arena_format(all->arena, "it is a '%s' passed by value, as the address e.arg%u of a copy", type, passed->first);
+    if (passed->in == PASSED_INTEGERS && passed->count == 1)
+        return arena_format(all->arena, "it is a '%s' of %llu bytes passed by value, which are e.arg%u", type, size, passed->first);
+    if (passed->in == PASSED_INTEGERS)
+        return arena_format(all->arena, "it is a '%s' of %llu bytes passed by value, which are e.arg%u and e.arg%u", type, size, passed->first,
+                            passed->first + 1);
+    return arena_format(all->arena, "it is a '%s' of %llu bytes passed by value, %s", type, size,
+                        passed->in == PASSED_STACK ? "on the stack" : "in registers for floating-point numbers");
+}
+
+static struct argument argument_of(const struct parameters *all, const struct parameter *parameter)
+{
+    const char *own_name = parameter->debug.name;
+    struct argument argument = {.name = *own_name ? arena_string(all->arena, own_name, strlen(own_name)) : NULL};
+    char name[DEBUGTYPE_NAME];
+    debugtype_name(parameter->debug.type, name);
+    argument.type = arena_string(all->arena, name, strlen(name));
+    argument.bits = parameter->type.bits;
+    switch (parameter->type.kind) {
+    case DEBUGTYPE_INTEGER:
+    case DEBUGTYPE_BOOLEAN:
+        argument.kind = parameter->type.kind == DEBUGTYPE_BOOLEAN ? ARGUMENT_BOOLEAN : ARGUMENT_INTEGER;
+        if (parameter->type.size > 8)
+            nowhere(&argument, all->arena, arena_format(all->arena, "it is a '%s' of 128 bits, which handlers cannot compute with", name));
+        else
+            place(all, parameter, &argument);
+        break;
+    case DEBUGTYPE_POINTER:
+        argument.kind = ARGUMENT_POINTER;
+        argument.bits = 64;
+        argument.debug = parameter->debug.type;
+        place(all, parameter, &argument);
+        break;
+    case DEBUGTYPE_STRUCT:
+        nowhere(&argument, all->arena, explain_value(all, parameter, name));
+        break;
+    default:
+        nowhere(&argument, all->arena, arena_format(all->arena, "it is a '%s', which handlers cannot compute with", name));
+    }
+    return argument;
+}
+
+/* --- all of a function --- */
+
+static int list(struct parameters *all)
+{
+    for (all->count = 0; all->count < MAX_PARAMETERS; all->count++) {
+        struct parameter *parameter = &all->items[all->count];
+        *parameter = (struct parameter){0};
+        int code = debugfunction_parameter(all->debuginfo, all->function, (unsigned)all->count, &parameter->debug);
+        if (code)
+            return code == -ERANGE ? 0 : code;
+        debugtype_get(parameter->debug.type, &parameter->type);
+        find_place(all, parameter);
+    }
+    return 0;
+}
+
+int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *function, const char *name, bool at_return, struct arena *arena,
+                  struct argument **arguments, size_t *count)
+{
+    struct parameters all = {.debuginfo = debuginfo, .function = function, .name = name, .at_return = at_return, .arena = arena};
+    all.items = arena_allocate(arena, MAX_PARAMETERS * sizeof *all.items);
+    int code = list(&all);
+    if (code)
+        return code;
+    count_through(&all);
+    all.unconventional = why_unconventional(&all);
+    *count = all.count;
+    *arguments = arena_allocate(arena, (all.count + 1) * sizeof **arguments);
+    for (size_t i = 0; i < all.count; i++)
+        (*arguments)[i] = argument_of(&all, &all.items[i]);
+    return 0;
+}

@@ -1,0 +1,36 @@
+/*
+ * libdw's entries, for the files of src/sym that read them. What a file says is not to be trusted: references and siblings may go in
+ * circles, so that each way along them has an end. Who goes along some asks a question: it passes a bounded number of entries.
+ */
+#ifndef UPLUA_SYM_DEBUGENTRY_H
+#define UPLUA_SYM_DEBUGENTRY_H
+
+#include <elfutils/libdw.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { DEBUGENTRY_DEEPEST = 32 }; /* references one after the other, and entries inside each other */
+
+/* Begins a question, which debugentry_end() ends; questions may be asked to answer one. False: there are too many inside each other. */
+bool debugentry_begin(void);
+void debugentry_end(void);
+/* Goes on to the next entry beside ENTRY; false: there is none, or the question has passed too many. */
+bool debugentry_next(Dwarf_Die *entry);
+
+/* The attribute NAME of ENTRY itself; false: there is none. */
+bool debugentry_attribute(Dwarf_Die *entry, unsigned name, Dwarf_Attribute *attribute);
+/* The same as a number. */
+bool debugentry_number(Dwarf_Die *entry, unsigned name, Dwarf_Word *number);
+/* True if ENTRY has the attribute NAME, and it is not false. */
+bool debugentry_flag(Dwarf_Die *entry, unsigned name);
+/* The entry that attribute NAME of ENTRY refers to. */
+bool debugentry_referred(Dwarf_Die *entry, unsigned name, Dwarf_Die *result);
+/* True for a struct, union or class. */
+bool debugentry_is_structure(int tag);
+
+/* The number (sym/debugtypes.h) of the type that ENTRY, a pointer, a field, a variable …, has; 0: none, which is void. */
+uint32_t debugtype_of(Dwarf_Die *entry);
+/* The entry of the type NUMBER without its other names, declarations replaced by what they declare; false: it is void. */
+bool debugtype_entry(uint32_t number, Dwarf_Die *entry);
+
+#endif

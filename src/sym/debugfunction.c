@@ -1,0 +1,163 @@
+#include "sym/debugfunction.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "sym/debugentry.h"
+
+enum { DEEPEST = DEBUGENTRY_DEEPEST };
+
+/* --- the function --- */
+
+/* The language of UNIT where its functions are not called as C's are. */
+static const char *foreign_language(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_Go:
+        return "Go";
+    case DW_LANG_Rust:
+        return "Rust";
+    case DW_LANG_Swift:
+        return "Swift";
+    case DW_LANG_OCaml:
+        return "OCaml";
+    case DW_LANG_Haskell:
+        return "Haskell";
+    case DW_LANG_Mips_Assembler: /* any CPU's; it says nothing of parameters */
+        return "assembly language";
+    default:
+        return NULL;
+    }
+}
+
+/* gcc writes its options into what it calls itself: "GNU C17 12.2.0 -mtune=generic -g -O2"; the last -O counts. */
+static enum debugfunction_compiler compiler_of(Dwarf_Die *unit)
+{
+    Dwarf_Attribute attribute;
+    const char *producer = debugentry_attribute(unit, DW_AT_producer, &attribute) ? dwarf_formstring(&attribute) : NULL;
+    if (producer && strstr(producer, "clang"))
+        return COMPILER_CLANG;
+    if (!producer || strncmp(producer, "GNU ", 4) != 0)
+        return COMPILER_OTHER;
+    const char *level = NULL;
+    for (const char *at = producer; (at = strstr(at, " -O")); at += 3)
+        level = at + 3;
+    bool unoptimised = level ? *level == '0' : strstr(producer, " -m") != NULL; /* -mtune= is always there where options are */
+    return unoptimised ? COMPILER_GCC_UNOPTIMISED : COMPILER_GCC;
+}
+
+/* Where the code of ENTRY, some of which is at ADDRESS, is entered: compilers begin with that part, where there are several. */
+static uint64_t begin_of(Dwarf_Die *entry, uint64_t address)
+{
+    Dwarf_Addr start, base, end;
+    if (!dwarf_entrypc(entry, &start) || dwarf_ranges(entry, 0, &base, &start, &end) > 0)
+        return start;
+    return address;
+}
+
+int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debugfunction *result)
+{
+    Dwarf_Die entry, origin, unit;
+    Dwarf_Word convention;
+    *result = (struct debugfunction){0};
+    if (!debuginfo_function(debuginfo, address, &result->instance) ||
+        !dwarf_offdie(debuginfo_dwarf(debuginfo), result->instance, &entry))
+        return -ENOENT;
+    result->own_convention = debugentry_number(&entry, DW_AT_calling_convention, &convention) && convention != DW_CC_normal;
+    result->address = begin_of(&entry, address);
+    if (dwarf_diecu(&entry, &unit, NULL, NULL))
+        result->compiler = compiler_of(&unit);
+    /* The instance of a function that is inlined elsewhere lacks parameters that it has no use for: the function itself has them. */
+    for (int depth = 0; debugentry_referred(&entry, DW_AT_abstract_origin, &origin) && depth < DEEPEST; depth++) {
+        if (dwarf_cu_getdwarf(origin.cu) != debuginfo_dwarf(debuginfo)) /* the file that it shares with others */
+            break;
+        entry = origin;
+    }
+    result->entry = dwarf_dieoffset(&entry);
+    result->result = debugtype_of(&entry);
+    if (dwarf_diecu(&entry, &unit, NULL, NULL))
+        result->foreign = foreign_language(&unit);
+    for (int depth = 0; !result->external && depth < DEEPEST; depth++) {
+        result->external = debugentry_flag(&entry, DW_AT_external);
+        if (!debugentry_referred(&entry, DW_AT_specification, &origin))
+            break;
+        entry = origin;
+    }
+    return 0;
+}
+
+/* --- its parameters --- */
+
+/* The parameter of the instance ENTRY that is an instance of PARAMETER; false: it lacks that. */
+static bool find_instance(Dwarf_Die *entry, const Dwarf_Die *parameter, Dwarf_Die *result)
+{
+    if (dwarf_child(entry, result))
+        return false;
+    do {
+        Dwarf_Die at = *result;
+        int tag = dwarf_tag(&at);
+        if (tag != DW_TAG_formal_parameter && tag != DW_TAG_variable) /* gcc makes variables of those that a clone lacks */
+            continue;
+        for (int depth = 0; depth < DEEPEST && at.addr != parameter->addr; depth++) {
+            Dwarf_Die origin;
+            if (!debugentry_referred(&at, DW_AT_abstract_origin, &origin))
+                break;
+            at = origin;
+        }
+        if (at.addr == parameter->addr)
+            return true;
+    } while (debugentry_next(result));
+    return false;
+}
+
+static const char *name_of(Dwarf_Die *entry)
+{
+    const char *name = dwarf_diename(entry);
+    Dwarf_Die origin;
+    if (!name && debugentry_referred(entry, DW_AT_abstract_origin, &origin))
+        name = dwarf_diename(&origin);
+    return name ? name : "";
+}
+
+/*
+ * True if PARAMETER, the FIRST or not, is one that the compiler would add, and has not: to a destructor gcc adds whether a whole object is
+ * destroyed, which it makes two functions of.
+ */
+static bool is_left_out(Dwarf_Die *parameter, bool first, Dwarf_Die *instance)
+{
+    return !first && debugentry_flag(parameter, DW_AT_artificial) &&
+           !(instance && (dwarf_hasattr(instance, DW_AT_location) || dwarf_hasattr(instance, DW_AT_const_value)));
+}
+
+static int find_parameter(Dwarf_Die *function, Dwarf_Die *instance, unsigned number, struct debugparameter *result)
+{
+    Dwarf_Die entry, own;
+    unsigned listed = 0, passed = 0;
+    if (dwarf_child(function, &entry))
+        return -ERANGE;
+    do {
+        if (dwarf_tag(&entry) != DW_TAG_formal_parameter)
+            continue;
+        bool has_own = find_instance(instance, &entry, &own);
+        if (is_left_out(&entry, !listed++, has_own ? &own : NULL) || passed++ < number)
+            continue;
+        *result = (struct debugparameter){name_of(&entry), debugtype_of(&entry), has_own ? dwarf_dieoffset(&own) : 0};
+        return 0;
+    } while (debugentry_next(&entry));
+    return -ERANGE;
+}
+
+int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunction *function, unsigned number,
+                            struct debugparameter *result)
+{
+    Dwarf_Die entry, instance;
+    if (!dwarf_offdie(debuginfo_dwarf(debuginfo), function->entry, &entry) ||
+        !dwarf_offdie(debuginfo_dwarf(debuginfo), function->instance, &instance))
+        return -ENOENT;
+    if (!debugentry_begin())
+        return -ELOOP;
+    int code = find_parameter(&entry, &instance, number, result);
+    debugentry_end();
+    return code;
+}

@@ -1,0 +1,109 @@
+-- e.args has what callers pass, however compilers pass it and whatever they drop; and says why where it cannot be had. Each function of tests/targets/passed.cc
+-- and dropped.c by two compilers, as they optimise and as they do not.
+local tap = require "tap"
+local target = require "target"
+local is, like = tap.is, tap.like
+local x86 = jit.arch == "x64"
+
+-- Runs BINARY under a probe of all functions that SPECS name; returns their calls, sorted, without types and addresses.
+local function calls_of(binary, specs)
+  local words = {}
+  for i, spec in ipairs(specs) do words[i] = ("%q"):format("uprobe:./build/targets/" .. binary .. ":" .. spec) end
+  local run = target.uplua(([[-e 'local calls = {}
+    require "uplua.trace".each({ %s }, {}, function(event) calls[#calls + 1] = event.call end)
+    at_exit(function() print(table.concat(calls, "\n")) end)' -- ./build/targets/%s]]):format(table.concat(words, ", "), binary))
+  is(run.err, "", binary .. ": nothing is lost")
+  local lines = {}
+  for line in run.out:gmatch "[^\n]+" do lines[#lines + 1] = line:gsub("0x%x+", "ADDRESS") end
+  table.sort(lines)
+  return lines
+end
+
+-- --- C++ ---
+
+local letter = x86 and -1 or 255 -- char has no sign on aarch64
+local PASSED = {
+  small = "s=?, a=12", two = "s=?, a=12", mixed = "s=?, a=12, b=13", floats = "s=?, a=12", large = "s=?, a=12", empty = "arg0=?, a=12", packed = "s=?, a=12",
+  copied = "s=?, a=12", destroyed = "s=?, a=12", defaulted = "s=?, a=12", moved = "s=?, a=12", member = "s=?, a=12", derived = "s=?, a=12", owner = "p=?, a=12",
+  wide = "w=?, a=12", wide_second = "x=1, w=?, a=12, b=13", wide_sixth = "c=1, d=2, e=3, f=4, g=5, w=?, a=12, b=13",
+  two_sixth = "c=1, d=2, e=3, f=4, g=5, s=?, a=12, b=13", reals = "x=?, a=12, y=?, b=13",
+  narrow = ("c=%d, u=200, f=true, s=-4, t=60000, e=-3, b=200"):format(letter), taken = "x=1, a=12, b=13",
+  give_large = "a=12", give_copied = "a=12", give_fixed = "a=12", give_defaulted = "a=12", give_small = "a=12", give_short = "a=12", give_real = "a=12", give_shared = "a=12",
+  ["Shop::find"] = "this=ADDRESS, a=12", ["Shop::sell"] = "this=ADDRESS, p=?, a=12", ["Virtual::~Virtual"] = "this=ADDRESS",
+}
+
+-- The same, but for what OTHER has.
+local function passed(binary, other)
+  local seen = {}
+  for _, line in ipairs(calls_of(binary, { "passed::*" })) do
+    local name, arguments = line:match "^passed::([%w_:~]+)%b().-%((.*)%)$"
+    if name then seen[name] = arguments end
+  end
+  for name, arguments in pairs(PASSED) do is(seen[name], other[name] or arguments, binary .. ": " .. name) end
+end
+
+-- gcc gives the clones of Shop's functions no `this`. How clang splits 128 bits, it says only of what it has not optimised away.
+local split = x86 and { wide_sixth = "c=1, d=2, e=3, f=4, g=5, w=?, a=?, b=?" } or {}
+passed("passed-gcc-O0", {})
+passed("passed-gcc-O2", { ["Shop::find"] = "this=?, a=12", ["Shop::sell"] = "this=?, p=?, a=12" })
+passed("passed-clang-O0", split)
+passed("passed-clang-O2", split)
+
+-- --- what is dropped ---
+
+local DROPPED = {
+  "unused_first(unused=?, i=%d, j=%d)", "read_only(p=ADDRESS, j=%2$d)", "half(p=?, seven=?, j=%2$d)", "changed(i=?, j=%2$d)", "taken(unused=?, i=%d, j=%d)",
+  "external(i=%d, unused=777, j=%d)", "counted_up(i=%d, j=%d)", "replaced(i=%d, j=%d)", "tenth(a=0, b=1, c=2, d=3, e=4, f=5, g=%3$d, h=7, i=%1$d, j=%2$d)",
+}
+
+local function dropped(binary, other)
+  local want = {}
+  for _, form in ipairs(DROPPED) do
+    form = other[form:match "^[%w_]+"] or form
+    for i = 0, 4 do
+      local line = form:gsub("%%1%$d", i):gsub("%%2%$d", 100 + i):gsub("%%3%$d", 0 - i):gsub("%%d", i, 1):gsub("%%d", 100 + i)
+      want[#want + 1] = line
+    end
+  end
+  table.sort(want)
+  local specs = {}
+  for i, form in ipairs(DROPPED) do specs[i] = form:match "^[%w_]+" .. "*" end
+  local lines = calls_of(binary, specs)
+  for i, line in ipairs(lines) do lines[i] = line:gsub("^([%w_]+)[%w.]*%(", "%1(") end
+  is(table.concat(lines, "\n"), table.concat(want, "\n"), "… every call with what is passed")
+end
+
+local by_clang = { external = "external(i=%d, unused=?, j=%d)", replaced = "replaced(i=?, j=%2$d)" }
+dropped("dropped-gcc", {})
+dropped("dropped-gcc-4", {})
+dropped("dropped-clang", by_clang)
+dropped("dropped-clang-4", by_clang)
+
+-- --- why ---
+
+local function refused(binary, spec, argument, want)
+  local code = ('n = hash() probe("uprobe:./build/targets/%s:%s", function(e) n[e.args.%s] = 1 end)'):format(binary, spec, argument)
+  like(target.uplua("--explain -e " .. target.quote(code)).err, "^uplua: %-e:1: the argument '" .. argument .. "' of .* cannot be read in a handler: " .. want,
+       binary .. ": " .. spec .. "'s " .. argument)
+end
+refused("dropped-clang", "external", "unused", "the compiler has optimised it away: by the debug information nothing holds it when the function is entered")
+refused("dropped-clang", "half", "seven", "the function's code has 7 in its place, and the debug information does not say whether that is what callers pass")
+refused("passed-gcc-O0", "passed::copied*", "s", "it is a 'struct Copied' passed by value, as the address e.arg0 of a copy")
+refused("passed-gcc-O0", "passed::Shop::sell*", "p", "it is a 'class shared_ptr<int>' passed by value, as the address e.arg1 of a copy")
+refused("passed-gcc-O0", "passed::moved*", "s", "it is a 'struct Moved' of 4 bytes passed by value, which are e.arg0")
+
+-- --- what many functions return ---
+
+local function returned(binary, pattern)
+  local run = target.uplua(("scripts/trace.lua --return %s:'%s' -- %s"):format(binary, pattern, binary))
+  is(run.status, 0, "returns of " .. pattern)
+  return run.out
+end
+local out = returned("./build/targets/passed-gcc-O2", "passed::*")
+like(out, "give_short%(int%)%(a=12%) = %-30000 %(", "of a pattern of more than 16 functions each result is of its type")
+like(out, "give_real%(int%)%(a=12%) = %? %(", "… and no register is shown where that does not have it")
+like(out, "narrow%b()%(c=%S+, u=200, f=true, s=%-4, t=60000, e=%-3, b=%?%) %(", "… and nothing for void")
+out = returned("./build/targets/passed-gcc-O0", "*")
+like(out, "give_short%(int%)%(arg0=0xc, .-%) = raw 0x%x+ %(", "of more than 64, with different parameters, all are raw, and say so")
+target.done()
+tap.done_testing()
