@@ -25,7 +25,7 @@ local trace = {}
 
 local OPTIONS = { "returns", "min", "where", "stack", "size" }
 local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
-local MOST_FUNCTIONS = 16    -- of a spec, of which each gets a probe of its own, for its own arguments
+local MOST_FUNCTIONS = 64    -- of a spec, of which each gets a probe of its own, for its own arguments
 
 local function as_hex(value) return text.format("%#x", value) end
 local function as_address(value) return value == nil and "NULL" or as_hex(value) end
@@ -49,6 +49,9 @@ local function field_of(argument, source, of_call, returns)
   local pointer = argument.source and argument.source:find "%*$"
   return { name = argument.name, source = source, show = pointer and as_hex or as_integer }
 end
+
+-- What a register holds, of which nobody knows how many bits count, and how.
+local function as_raw(value) return "raw " .. as_hex(ffi.cast("uint64_t", value)) end
 
 -- How what a function returns is shown, RESULT (sites:result, kernel.result); nil where nobody knows what that is; false: it returns nothing.
 local function show_of_result(result)
@@ -106,17 +109,29 @@ local function parameter_fields(parameters)
   return fields
 end
 
+-- True where all of PARAMETERS, of COUNT functions, are where handlers can read them, or one function is all there is: several may have one in
+-- different places.
+local function is_whole(parameters, count)
+  for _, parameter in ipairs(parameters) do
+    if count > 1 and parameter.place == "nowhere" then return false end
+  end
+  return true
+end
+
 -- The same of the functions that REST, the spec of a uprobe, names: with their arguments by name, and what they return by its type, where debug
 -- information has them and they are the same, or the functions are few.
 local function function_parts(spec, rest, returns)
   local numbered = { { probe = spec, fields = numbered_fields(FUNCTION_ARGUMENTS) } }
   local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
   if not ok or not sites then return numbered end -- the probe tells why, or waits for the library
-  numbered[1].show = returns and show_of_result((sites:result()))
+  local list_of_sites, result = sites:list(), returns and sites:result()
+  numbered[1].show = returns and (result and show_of_result(result) or #list_of_sites > 1 and as_raw or nil)
   local parameters = sites:parameters(returns)
-  if parameters and (not returns or sites:result()) then return { { probe = spec, fields = parameter_fields(parameters), show = numbered[1].show } } end
+  if parameters and is_whole(parameters, #list_of_sites) and (not returns or result) then
+    return { { probe = spec, fields = parameter_fields(parameters), show = numbered[1].show } }
+  end
   local parts, seen, named = {}, {}, false
-  for _, site in ipairs(sites:list()) do
+  for _, site in ipairs(list_of_sites) do
     local one = ("%s:%s"):format(site.path, site["function"])
     if not seen[one] then
       if #parts == MOST_FUNCTIONS then return numbered end
