@@ -1,0 +1,45 @@
+# compare.py NAME GDB UPLUA   counts what both print of the arguments of a program's functions (gdb.py, values.lua), and lists what differs.
+import sys
+from collections import Counter
+
+name, gdb_file, uplua_file = sys.argv[1:]
+
+
+def key_of(words):
+    return int(words[0], 16), words[2]
+
+
+ours, refused = {}, {}
+for line in open(uplua_file):
+    words = line.rstrip("\n").split(" ", 3)
+    if words[1] == "refused":
+        refused[key_of(words)] = words[3]
+    else:
+        ours.setdefault(key_of(words), {})[int(words[1])] = int(words[3]) & (1 << 64) - 1
+printed, other, optimised = {}, set(), set()
+for line in open(gdb_file):
+    words = line.split()
+    key = key_of(words)
+    if words[3] == "other":
+        other.add(key)
+    elif words[3] == "optimised":
+        optimised.add(key)
+    else:
+        printed.setdefault(key, {})[int(words[1])] = int(words[3]) & (1 << 64) - 1
+
+equal, different, reasons, more = 0, [], Counter(), 0
+for key, values in printed.items():
+    if key not in ours:
+        reasons[refused.get(key) or refused.get((key[0], "*")) or "not printed, without a reason"] += 1
+    elif all(ours[key].get(call) == value for call, value in values.items()):
+        equal += 1
+    else:
+        different.append((key, values, ours[key]))
+more = sum(1 for key in ours if key in optimised and key not in printed)
+count = len(printed)
+print("%-24s %6d %6d %6.1f %% %6d %6d %6d %6d" % (name, count, equal, 100.0 * equal / max(count, 1), len(different), sum(reasons.values()), len(other), more))
+for (address, parameter), values, own in different:
+    print("#   %x %s: gdb %s, uplua %s" % (address, parameter, sorted(values.items()), sorted(own.items())))
+for reason, times in reasons.most_common():
+    print("#   %d: %s" % (times, reason))
+sys.exit(1 if different or reasons["not printed, without a reason"] or count < 10 else 0)
