@@ -74,17 +74,20 @@ local function get(o, key, level)
     total = s.operations.keeping.find(s)
   end
   if total == nil then return s.operations.zero(s) end
-  return seen(s, s.key and ffi.string(s.key_bytes, s.map.key_size) or "", s.operations.value(s, total))
+  return seen(s, ffi.string(s.key_bytes, s.suffix or s.map.key_size), s.operations.value(s, total))
 end
 
--- Those aggregations that handlers have added to, and that the script has not looked at: a list.
+-- Those aggregations that handlers have added to, and that the script has not looked at: object → as it prints.
 function aggregate.unread()
-  local list = {}
+  local texts = {}
   for _, o in ipairs(object.all) do
     local s = state_of(o)
-    if s.operations and s.map and not rawget(o, "read") and tostring(o) ~= s.operations.empty then list[#list + 1] = o end
+    if s.operations and s.map and not rawget(o, "read") then
+      local text = tostring(o)
+      if text ~= s.operations.empty then texts[o] = text end
+    end
   end
-  return list
+  return texts
 end
 
 local methods = {}

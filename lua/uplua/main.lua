@@ -105,12 +105,13 @@ local function print_unread()
       if not names[value] or name < names[value] then names[value] = name end
     end
   end
-  for _, value in ipairs(loaded "aggregate" and loaded "aggregate".unread() or {}) do
+  local texts = loaded "aggregate" and loaded "aggregate".unread() or {}
+  for value in pairs(texts) do
     if not names[value] then objects[#objects + 1], names[value] = value, rawget(value, "name") or rawget(value, "kind") end
   end
   table.sort(objects, function(a, b) return rawget(a, "id") < rawget(b, "id") end)
   for _, value in ipairs(objects) do
-    local shown = tostring(value)
+    local shown = texts[value] or tostring(value)
     print(names[value] .. ":" .. (shown:find("\n") and "\n" or " ") .. shown)
   end
   for _, named in ipairs(loaded "counter" and require "uplua.counter".unread(_G) or {}) do

@@ -2,7 +2,6 @@
 -- up.uprobe(spec, handler) and up.uretprobe(spec, handler) declare; commit() compiles all handlers together, loads and attaches them.
 local ffi     = require "ffi"
 local core    = require "uplua.core"
-local aggregate = require "uplua.aggregate"
 local capture = require "uplua.capture"
 local changed = require "uplua.changed"
 local claims  = require "uplua.claims"
@@ -508,8 +507,9 @@ function setup.ledger()
       for i, text in pairs(texts) do add(text, lost and lost[i] or 0) end
     end
   end
-  for _, o in ipairs(object.all) do
-    add(("a sum of '%s' is beyond 64 bits: rounded"):format(rawget(o, "name") or rawget(o, "kind")), object.state(o).rounded and aggregate.rounded(o) or 0)
+  local aggregate = package.loaded["uplua.aggregate"]
+  for _, o in ipairs(aggregate and object.all or {}) do
+    add(("a sum of '%s' is beyond 64 bits: rounded"):format(rawget(o, "name") or rawget(o, "kind")), aggregate.rounded(o))
   end
   for _, o in ipairs(object.guests) do
     add(("%s: records that are shorter than their type"):format(o.name), object.state(o).unknown or 0)

@@ -102,7 +102,7 @@ int lookup_address(const struct binary *binary, const struct spec *spec, struct 
     if (!result && !around.name)
         result = note_record(binary, &around);
     if (result < 0)
-        error_set(err, result, "out of memory");
+        error_set(err, result, "%s: %s", spec->text, strerror(-result));
     else if (!around.start)
         result = error_set(err, -EINVAL, "%s: it is not known which function of %s that is in, so not whether an instruction starts there",
                            spec->text, file);

@@ -356,7 +356,7 @@ static int search_modules(const struct wanted *wanted, const struct modules *mod
             error_set(err, result, "%s: these are more than %d probes with different arguments, or %d places; name fewer",
                       wanted->text, MAX_PROBES, MAX_SITES);
         else if (result < 0)
-            error_set(err, result, "out of memory");
+            error_set(err, result, "%s: %s", wanted->text, strerror(-result));
         binary_close(search.debug);
         binary_close(binary);
     }
