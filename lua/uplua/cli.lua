@@ -84,6 +84,18 @@ local function parse_cpus(list)
   return cpus
 end
 
+-- Raises it where CPUS names one that does not run, which would be 0 without a word.
+local function check_cpus(cpus, list)
+  local file = io.open "/sys/devices/system/cpu/online"
+  local online = file and file:read "*l"
+  if file then file:close() end
+  local runs = {}
+  for _, cpu in ipairs(online and parse_cpus(online) or cpus) do runs[cpu] = true end
+  for _, cpu in ipairs(cpus) do
+    if not runs[cpu] then wrong("--cpu %s: there is no CPU %d, or it is offline; these are online: %s", list, cpu, online) end
+  end
+end
+
 -- Splits a command as a shell would: spaces separate, quotes and backslashes keep together. Nothing is expanded.
 function cli.words(command)
   local words, word, quote, i = {}, nil, nil, 1
@@ -153,6 +165,7 @@ local known = {
   ["--cpu"]      = { value = "LIST", set = function(options, list)
     options.cpus = parse_cpus(list)
     if not options.cpus then wrong("--cpu needs CPUs, as in --cpu 0 or --cpu 0,2-3; got '%s'", list) end
+    check_cpus(options.cpus, list)
   end },
   ["--duration"] = { value = "TIME", set = function(options, value)
     local seconds, message = text.parse_duration(value)

@@ -13,11 +13,17 @@ local default_path = package.path
 --   ~/.local/share/uplua/scripts, under the same condition
 --   what `make install` installed, beside the binary: bin/../share/uplua/scripts
 --   the source tree's scripts, beside the binary
--- Entries that are not absolute would depend on the current folder, and are left out.
+-- Entries that are not absolute would depend on the current folder, and are left out, which is said once.
+local told = {}
 function script.folders()
   local folders = {}
   for folder in (system.environment "UPLUA_PATH" or ""):gmatch("[^:]+") do
-    if folder:find("^/") then folders[#folders + 1] = folder end
+    if folder:find("^/") then
+      folders[#folders + 1] = folder
+    elseif not told[folder] then
+      told[folder] = true
+      require "uplua.failure".report(("UPLUA_PATH: '%s' is left out: only absolute folders are searched"):format(text.escape(folder)))
+    end
   end
   local home = system.environment "HOME"
   if home and home:find("^/") then folders[#folders + 1] = home .. "/.local/share/uplua/scripts" end

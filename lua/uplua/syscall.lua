@@ -86,7 +86,8 @@ function syscall.names(kind, pattern)
   if not ok and #names == 0 then
     -- The message speaks of the tracepoint; the user has named a call.
     local one, message = pcall(core.tracepoint.find, ENTER .. pattern)
-    if one or not message:find "no such tracepoint" then error(("%s %s: %s"):format(kind, pattern, message), 0) end
+    if one then message = found end -- it is there: it is the match that has failed
+    if not message:find "no such tracepoint" then error(("%s %s: %s"):format(kind, pattern, message), 0) end
     local close = message:match "; did you mean .*$" or ""
     error(("%s %s: the kernel has no such system call%s"):format(kind, pattern, (close:gsub("sys_enter_", ""):gsub("sys_exit_", ""):gsub("[%w_]+", NAMES))), 0)
   end

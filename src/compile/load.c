@@ -18,6 +18,7 @@
 #include "compile/load_error.h"
 #include "compile/object_parts.h"
 #include "compile/reach.h"
+#include "sys/descriptors.h"
 #include "sys/namespace.h"
 
 struct loaded {
@@ -202,6 +203,20 @@ static int map_counters(struct loaded *loaded)
     return 0;
 }
 
+/* So many files have to be open at a time for what OPENED makes, and as few as libbpf asks the kernel with. */
+static int expect_descriptors(const struct bpf_object *opened, struct error *err)
+{
+    enum { QUESTIONS = 4 };
+    size_t count = QUESTIONS;
+    struct bpf_map *map;
+    struct bpf_program *program;
+    bpf_object__for_each_map(map, opened)
+        count += bpf_map__autocreate(map);
+    bpf_object__for_each_program(program, opened)
+        count += bpf_program__autoload(program);
+    return descriptors_expect(count, "the handlers", err);
+}
+
 static int load(const struct object *object, const void *library, size_t library_size, const void *bytes, size_t size,
                 struct loaded *loaded, struct error *err)
 {
@@ -216,8 +231,11 @@ static int load(const struct object *object, const void *library, size_t library
         load_error_explain(err, code, object, &log, NULL, 0);
     if (!code && object_needs_library(object))
         reach_unused_maps(object, library, library_size, leave_out_map, loaded->object);
-    if (!code && !(code = prepare(object, loaded->object, err)) && (code = bpf_object__load(loaded->object)) &&
-        !cancel_check(err)) /* the kernel, too, gives up where a signal comes */
+    if (!code)
+        code = prepare(object, loaded->object, err);
+    if (!code)
+        code = expect_descriptors(loaded->object, err);
+    if (!code && (code = bpf_object__load(loaded->object)) && !cancel_check(err)) /* the kernel, too, gives up where a signal comes */
         load_error_explain(err, code, object, &log, bytes, size);
     cancel_end(handler);
     load_log_close(&log);
@@ -238,7 +256,10 @@ int object_load(const struct object *object, const void *library, size_t library
         return error_set(err, -ENOMEM, "cannot load the BPF object: out of memory");
     void *bytes;
     size_t size;
-    int code = object_link(object, library, library_size, &bytes, &size, err);
+    enum { LINKED = 5 }; /* files, and libbpf's own */
+    int code = descriptors_expect(LINKED, "the handlers", err);
+    if (!code)
+        code = object_link(object, library, library_size, &bytes, &size, err);
     if (!code) {
         load_error_capture();
         code = load(object, library, library_size, bytes, size, loaded, err);

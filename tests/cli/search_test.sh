@@ -26,6 +26,7 @@ UPLUA_PATH="relative:$D/path" run "$installed" shipped.lua
 is "$out" path 'UPLUA_PATH comes first'
 UPLUA_PATH=. run "$installed" shipped.lua
 is "$out" home 'its relative entries are left out'
+is "$err" "uplua: UPLUA_PATH: '.' is left out: only absolute folders are searched" '… and named'
 run "$installed" only_here
 like "$err" '*did you mean only_here.lua?' 'a missing .lua'
 
