@@ -65,8 +65,8 @@ end
 
 os.execute("rm -rf " .. D)
 -- Too few descriptors are no fault of the kernel's, nor of the handler's.
-run = target.shell([[(ulimit -n 20 && ./uplua -e 'n = count() uprobe("./build/targets/calls:add3", function(e) n[e:ustack()]:inc() end)' -- true) >"$D/out" 2>"$D/err"]])
-like(run.err, "^uplua: too many open files: the handlers need %d+ more, and of the 20 that are allowed %d+ are left: raise `ulimit %-n`\n$", "too few open files")
+local run = target.shell([[(ulimit -n 20 && ./uplua -e 'n = count() uprobe("./build/targets/calls:add3", function(e) n[e:ustack()]:inc() end)' -- true) >"$D/out" 2>"$D/err"]])
+tap.like(run.err, "^uplua: too many open files: the handlers need %d+ more, and of the 20 that are allowed %d+ are left: raise `ulimit %-n`\n$", "too few open files")
 is(run.status, 1, "… with its status")
 
 target.done()
