@@ -83,16 +83,24 @@ local function reach(one)
   end
 end
 
+-- The first of NAMES that the file at PATH defines; nil: none.
+local function defined(path, names)
+  for _, name in ipairs(names) do
+    if core.module.file_defines(path, { name }) then return name end
+  end
+end
+
 -- The same for those who want to know which modules define a function.
 local function offer(entry, one)
   local path = reach(one)
   if not path and not is_there(one.pid) then return lose(entry, one) end
   entry.known[one.file] = true
   -- What no path leads to is code that a program has made for itself.
-  if not path or not core.probe.file_defines(path, entry.spec) then return end
+  if not path or not core.module.file_defines(path, entry.names) then return end
   if is_over(one.pid) then return lose(entry, one) end
-  local name = ("process %d has loaded %s, which defines %s"):format(one.pid, text.escape(one.path), entry.spec)
-  local ok, sites = pcall(core.probe.resolve, { path .. ":" .. entry.spec })
+  local first = defined(path, entry.names)
+  local name = ("process %d has loaded %s, which defines %s"):format(one.pid, text.escape(one.path), first)
+  local ok, sites = pcall(core.probe.resolve, { path .. ":" .. first })
   if not ok or sites:files()[1] ~= one.file then
     return loop.warn(("%s and is not probed: %s"):format(name, ok and "its path leads to another file here" or sites))
   end
@@ -163,16 +171,17 @@ function waiting.add(entry)
   end
 end
 
--- The paths of the target's modules that define the function NAME themselves. later(path), if given, is called for each that a process of the target maps
--- later: the probes that it declares are attached.
-function waiting.modules_defining(name, later)
+-- The paths of the target's modules that define one of the functions NAMES themselves, a name or a list. later(path), if given, is called for each that a
+-- process of the target maps later: the probes that it declares are attached.
+function waiting.modules_defining(names, later)
+  if type(names) == "string" then names = { names } end
   if later and waiting.can() then watch(ANY) end
-  local paths = core.probe.modules_defining(name)
+  local paths = core.module.defining(names)
   if later and waiting.can() then
-    local entry = { kind = "modules_defining", spec = name, name = ANY, known = {}, lost = 0, later = later }
+    local entry = { kind = "modules_defining", spec = names[1], names = names, name = ANY, known = {}, lost = 0, later = later }
     for _, path in ipairs(paths) do
-      local ok, sites = pcall(core.probe.resolve, { path .. ":" .. name })
-      for _, file in ipairs(ok and sites:files() or {}) do entry.known[file] = true end
+      local ok, files = pcall(function() return core.probe.resolve({ path .. ":" .. next(core.module.offsets(path, names)) }):files() end)
+      for _, file in ipairs(ok and files or {}) do entry.known[file] = true end
     end
     entries[#entries + 1] = entry
   end

@@ -9,6 +9,7 @@ static const luaL_Reg objects[] = {
     { "guest", guest_open_lua },
     { "kernel", kernel_open_lua },
     { "loop", loop_open_lua },
+    { "module", module_open_lua },
     { "probe", probe_open_lua },
     { "readline", readline_open_lua },
     { "setup", setup_open_lua },

@@ -20,6 +20,7 @@ int event_open_lua(lua_State *L);
 int guest_open_lua(lua_State *L);
 int kernel_open_lua(lua_State *L);
 int loop_open_lua(lua_State *L);
+int module_open_lua(lua_State *L);
 int probe_open_lua(lua_State *L);
 int readline_open_lua(lua_State *L);
 int setup_open_lua(lua_State *L);

@@ -511,31 +511,6 @@ static int probe_static(lua_State *L)
     return 1;
 }
 
-/* probe.modules_defining(function) → { path, … } of the target's modules that define FUNCTION themselves */
-static int probe_modules(lua_State *L)
-{
-    struct error err = { 0 };
-    char **paths = NULL;
-    size_t count = 0;
-    if (probe_modules_defining(luaL_checkstring(L, 1), lua_target(L), &paths, &count, &err))
-        return core_raise(L, &err);
-    lua_createtable(L, (int)count, 0);
-    for (size_t i = 0; i < count; i++) {
-        lua_pushstring(L, paths[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-        free(paths[i]);
-    }
-    free(paths);
-    return 1;
-}
-
-/* probe.file_defines(path, function) → whether the program or library at PATH defines FUNCTION itself */
-static int probe_defines(lua_State *L)
-{
-    lua_pushboolean(L, probe_file_defines(luaL_checkstring(L, 1), luaL_checkstring(L, 2)));
-    return 1;
-}
-
 /* probe.test_run(program, words): runs a handler of kind "testrun" once on the 12 WORDS, a string of 96 bytes */
 static int probe_test_run(lua_State *L)
 {
@@ -578,8 +553,7 @@ int probe_open_lua(lua_State *L)
         { "misses", probe_misses },               { "filters", probe_filters_lua },
         { "attach_trampoline", probe_attach_trampoline },
         { "argument_offsets", probe_argument_offsets },
-        { "close", probe_close },         { "modules_defining", probe_modules },
-        { "file_defines", probe_defines }, { "static_command", probe_static }, { "test_run", probe_test_run },
+        { "close", probe_close }, { "static_command", probe_static }, { "test_run", probe_test_run },
         { "address", probe_address_lua }, { "variable", probe_variable },
         { "watch", probe_watch },         { "watcher", probe_watcher },       { "forget", probe_forget },
         { NULL, NULL },

@@ -515,11 +515,55 @@ out:
     return result;
 }
 
-bool lookup_defines(const struct binary *binary, const char *name)
+struct wanted {
+    const char *name;
+    int64_t *offset; /* where the answer goes */
+    unsigned rank;   /* of what was found: the highest counts */
+};
+
+struct offsets {
+    const struct binary *binary;
+    struct wanted *wanted; /* by name */
+    size_t count;
+};
+
+static int by_name(const void *a, const void *b)
 {
-    struct spec spec = {.function = (char *)name};
-    struct search search = {.binary = binary, .spec = &spec};
-    bool found = binary_functions(binary, collect, &search) == 0 && search.count > 0;
-    search_free(&search);
-    return found;
+    return strcmp(((const struct wanted *)a)->name, ((const struct wanted *)b)->name);
+}
+
+static int compare_name(const void *key, const void *element)
+{
+    const struct function *function = key;
+    const char *name = ((const struct wanted *)element)->name;
+    int order = strncmp(function->name, name, function->name_length);
+    return order ? order : -(name[function->name_length] != '\0');
+}
+
+static int find_offset(const struct function *function, void *context)
+{
+    struct offsets *search = context;
+    struct wanted *wanted = bsearch(function, search->wanted, search->count, sizeof *wanted, compare_name);
+    unsigned rank = function->old ? 1 : function->global ? 3 : 2;
+    uint64_t offset;
+    if (wanted && rank > wanted->rank && !function->data && binary_offset(search->binary, function->address, &offset) == 0) {
+        *wanted->offset = (int64_t)offset;
+        wanted->rank = rank;
+    }
+    return 0;
+}
+
+int lookup_offsets(const struct binary *binary, const char *const *names, size_t count, int64_t *offsets)
+{
+    struct offsets search = {.binary = binary, .wanted = calloc(count + 1, sizeof *search.wanted), .count = count};
+    if (!search.wanted)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        offsets[i] = -1;
+        search.wanted[i] = (struct wanted){.name = names[i], .offset = &offsets[i]};
+    }
+    qsort(search.wanted, count, sizeof *search.wanted, by_name);
+    int result = binary_functions(binary, find_offset, &search);
+    free(search.wanted);
+    return result;
 }

@@ -52,7 +52,10 @@ int lookup_address(const struct binary *binary, const struct spec *spec, struct 
  */
 int lookup_check_entry(const struct binary *binary, const char *text, struct site_list *list, struct error *err);
 
-/* True if BINARY itself exports or contains code for the function NAME. */
-bool lookup_defines(const struct binary *binary, const char *name);
+/*
+ * Sets each of the COUNT OFFSETS to where in the file BINARY, which exports or contains code for it, has the function of that of NAMES; -1: it has
+ * none. Of several versions it is the one that programs are linked against, of several functions the global one. 0 or -errno.
+ */
+int lookup_offsets(const struct binary *binary, const char *const *names, size_t count, int64_t *offsets);
 
 #endif

@@ -91,13 +91,18 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, struct error
 
 /*
  * The modules of TARGET (mapped executables and libraries, without duplicates; for a command its DT_NEEDED closure) that define
- * the function NAME themselves, as module names usable in a spec ("/usr/lib/…/libc.so.6:malloc" resolves).
+ * one of the NAME_COUNT functions NAMES themselves, as module names usable in a spec ("/usr/lib/…/libc.so.6:malloc" resolves).
  * *PATHS is one malloc'd array of malloc'd strings.
  */
-int probe_modules_defining(const char *name, const struct target *target, char ***paths, size_t *count,
+int probe_modules_defining(const char *const *names, size_t name_count, const struct target *target, char ***paths, size_t *count,
                            struct error *err);
 /* Whether the file at PATH is such a module. */
-bool probe_file_defines(const char *path, const char *name);
+bool probe_file_defines(const char *path, const char *const *names, size_t count);
+/*
+ * Sets each of the COUNT OFFSETS to where in the file MODULE, named as in a spec, the function of that of NAMES begins; -1: it defines none. 0 or
+ * -errno.
+ */
+int probe_offsets(const char *module, const char *const *names, size_t count, const struct target *target, int64_t *offsets, struct error *err);
 
 /* The file's name, malloc'd, of TARGET's program where that is a command's and carries its libraries in itself; NULL: it does not. */
 char *probe_static_command(const struct target *target);

@@ -499,26 +499,53 @@ int resolve_all(const struct target *target, bool linked, struct modules *module
     return result;
 }
 
-static bool defines(const struct module *module, const char *name)
+/* Sets OFFSETS as lookup_offsets does. -ENOEXEC: MODULE is no ELF file, as executable mappings of JIT caches and of wine are. */
+static int module_offsets(const struct module *module, const char *const *names, size_t count, int64_t *offsets)
 {
     struct binary *binary;
     if (binary_open(module, &binary, NULL) < 0)
-        return false; /* executable mappings of what is no ELF file: JIT caches, wine */
-    bool found = lookup_defines(binary, name);
+        return -ENOEXEC;
+    int result = lookup_offsets(binary, names, count, offsets);
     binary_close(binary);
+    return result;
+}
+
+static bool defines(const struct module *module, const char *const *names, size_t count)
+{
+    int64_t *offsets = calloc(count + 1, sizeof *offsets);
+    bool found = false;
+    if (offsets && module_offsets(module, names, count, offsets) == 0)
+        for (size_t i = 0; i < count && !found; i++)
+            found = offsets[i] >= 0;
+    free(offsets);
     return found;
 }
 
-bool probe_file_defines(const char *path, const char *name)
+bool probe_file_defines(const char *path, const char *const *names, size_t count)
 {
-    return defines(&(struct module){.path = (char *)path, .name = (char *)path}, name);
+    return defines(&(struct module){.path = (char *)path, .name = (char *)path}, names, count);
 }
 
-/* Appends to PATHS the names of those of MODULES that define NAME. */
-static int add_defining(const char *name, const struct modules *modules, char **paths, size_t *count)
+int probe_offsets(const char *module, const char *const *names, size_t count, const struct target *target, int64_t *offsets, struct error *err)
+{
+    struct spec spec = {.text = (char *)module, .binary = (char *)module};
+    struct modules found = {0};
+    int result = resolve_binaries(&spec, target, &found, err);
+    for (size_t i = 0; i < count; i++)
+        offsets[i] = -1;
+    if (result == 0 && found.count && (result = module_offsets(&found.items[0], names, count, offsets)) < 0)
+        error_set(err, result, "%s: cannot read its symbols: %s", module, strerror(-result));
+    if (result < 0)
+        resolve_make_printable(err);
+    modules_free(&found);
+    return result;
+}
+
+/* Appends to PATHS the names of those of MODULES that define one of NAMES. */
+static int add_defining(const char *const *names, size_t name_count, const struct modules *modules, char **paths, size_t *count)
 {
     for (size_t i = 0; i < modules->count; i++) {
-        if (!defines(&modules->items[i], name))
+        if (!defines(&modules->items[i], names, name_count))
             continue;
         paths[*count] = strdup(modules->items[i].name);
         if (!paths[*count])
@@ -528,7 +555,7 @@ static int add_defining(const char *name, const struct modules *modules, char **
     return 0;
 }
 
-int probe_modules_defining(const char *name, const struct target *target, char ***paths, size_t *count,
+int probe_modules_defining(const char *const *names, size_t name_count, const struct target *target, char ***paths, size_t *count,
                            struct error *err)
 {
     int result = 0;
@@ -542,7 +569,7 @@ int probe_modules_defining(const char *name, const struct target *target, char *
         result = resolve_all(target, linked, &modules, err);
         if (result == 0) {
             *paths = calloc(modules.count + 1, sizeof **paths);
-            result = *paths ? add_defining(name, &modules, *paths, count) : -ENOMEM;
+            result = *paths ? add_defining(names, name_count, &modules, *paths, count) : -ENOMEM;
             if (result < 0)
                 error_set(err, result, "out of memory");
         }

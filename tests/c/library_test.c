@@ -125,7 +125,7 @@ static void test_standard(void)
     is_str(count == 1 ? sites->module : NULL, mapped, "is the same file");
     sites_free(sites, count);
     char **paths;
-    is_int(probe_modules_defining("malloc", &machine, &paths, &count, &err), 0, "what defines malloc on the machine");
+    is_int(probe_modules_defining((const char *const[]){"malloc"}, 1, &machine, &paths, &count, &err), 0, "what defines malloc on the machine");
     ok(count == 1 && !strcmp(paths[0], mapped), "is the C library");
     for (size_t i = 0; i < count; i++)
         free(paths[i]);

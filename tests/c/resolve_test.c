@@ -315,14 +315,14 @@ static void test_defining(void)
     char **paths;
     size_t count;
     target_attach(&target, &program.pid, 1, &err);
-    is_int(probe_modules_defining("target_one", &target, &paths, &count, &err), 0,
+    is_int(probe_modules_defining((const char *const[]){"target_one"}, 1, &target, &paths, &count, &err), 0,
            "the modules that define a function");
     is_int((int64_t)count, 1, "are one");
     is_str(count ? paths[0] : NULL, in_dir("pie"), "the program itself");
     for (size_t i = 0; i < count; i++)
         free(paths[i]);
     free(paths);
-    is_int(probe_modules_defining("puts", &target, &paths, &count, &err), 0, "of one that it imports");
+    is_int(probe_modules_defining((const char *const[]){"puts"}, 1, &target, &paths, &count, &err), 0, "of one that it imports");
     ok(count == 1 && strstr(paths[0], "libc"), "the library, not the program that calls it");
     for (size_t i = 0; i < count; i++)
         free(paths[i]);

@@ -1,0 +1,82 @@
+/* module: which of the target's programs and libraries define functions. */
+#include <lauxlib.h>
+#include <stdlib.h>
+
+#include "lua/core.h"
+#include "lua/target.h"
+#include "probe/probe.h"
+
+/* The list of names at INDEX, in userdata that is pushed. */
+static const char **read_names(lua_State *L, int index, size_t *count)
+{
+    luaL_checktype(L, index, LUA_TTABLE);
+    *count = lua_objlen(L, index);
+    const char **names = lua_newuserdata(L, (*count + 1) * sizeof *names);
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, index, (int)i + 1);
+        names[i] = luaL_checkstring(L, -1); /* which the list keeps */
+        lua_pop(L, 1);
+    }
+    return names;
+}
+
+/* module.defining({ function, … }) → { path, … } of the target's modules that define one of them themselves; raises the reason */
+static int module_defining(lua_State *L)
+{
+    struct error err = { 0 };
+    char **paths = NULL;
+    size_t name_count, count = 0;
+    const char **names = read_names(L, 1, &name_count);
+    if (probe_modules_defining(names, name_count, lua_target(L), &paths, &count, &err))
+        return core_raise(L, &err);
+    lua_createtable(L, (int)count, 0);
+    for (size_t i = 0; i < count; i++) {
+        lua_pushstring(L, paths[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+        free(paths[i]);
+    }
+    free(paths);
+    return 1;
+}
+
+/* module.file_defines(path, { function, … }) → whether the program or library at PATH defines one of them itself */
+static int module_file_defines(lua_State *L)
+{
+    size_t count;
+    const char **names = read_names(L, 2, &count);
+    lua_pushboolean(L, probe_file_defines(luaL_checkstring(L, 1), names, count));
+    return 1;
+}
+
+/*
+ * module.offsets(path, { function, … }) → { function = offset }: where in its file each of those functions begins that the module PATH of the target
+ * defines; raises the reason
+ */
+static int module_offsets(lua_State *L)
+{
+    struct error err = { 0 };
+    size_t count;
+    const char *path = luaL_checkstring(L, 1);
+    const char **names = read_names(L, 2, &count);
+    int64_t *offsets = lua_newuserdata(L, (count + 1) * sizeof *offsets);
+    if (probe_offsets(path, names, count, lua_target(L), offsets, &err))
+        return core_raise(L, &err);
+    lua_newtable(L);
+    for (size_t i = 0; i < count; i++) {
+        if (offsets[i] < 0)
+            continue;
+        lua_pushnumber(L, (lua_Number)offsets[i]); /* of a file: below 2^53 */
+        lua_setfield(L, -2, names[i]);
+    }
+    return 1;
+}
+
+int module_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        { "defining", module_defining }, { "file_defines", module_file_defines }, { "offsets", module_offsets }, { NULL, NULL },
+    };
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}
