@@ -102,11 +102,11 @@ function setup.result_bits(result)
 end
 
 -- CLAIM: to the places of the list that they are of (uplua.claims).
-local function declare_at(kind, name, handler, sites, typed, claim)
+local function declare_at(kind, name, handler, sites, given, claim)
   if not claim:sites(sites, kind) then return end
   local list, skipped = sites:list()
   warn_skipped(kind, name, skipped)
-  setup.warn_unwound(kind, name, list)
+  if given.throws ~= false then setup.warn_unwound(kind, name, list) end
   for _, site in ipairs(list) do
     if site.of_go ~= list[1].of_go then
       error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own"):format(kind, name,
@@ -114,14 +114,14 @@ local function declare_at(kind, name, handler, sites, typed, claim)
     end
   end
   setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go, skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites),
-                  result_bits = typed and setup.result_bits((sites:result())) }
+                  result_bits = given.typed and setup.result_bits((sites:result())) }
 end
 
 -- True if what HANDLER becomes has to do with where its probe is: arguments by name.
 local function needs_place(handler) return string.dump(handler):find("args", 1, true) ~= nil end
 
 -- Has SPEC probed, too, in files that the target maps later. SITES: where it is probed by now; nil and ABSENT, the reason: nowhere.
-local function wait_for(kind, spec, handler, resolve, sites, absent, typed, taken)
+local function wait_for(kind, spec, handler, resolve, sites, absent, given, taken)
   local claim = claims.new(taken)
   waiting.add {
     kind = kind, spec = spec, absent = absent, files = sites and sites:files(),
@@ -129,7 +129,7 @@ local function wait_for(kind, spec, handler, resolve, sites, absent, typed, take
       local found, none = resolve({ text }, pid)
       return found, none or found:files()
     end,
-    declare = function(found) declare_at(kind, spec, handler, found, typed, claim) end,
+    declare = function(found) declare_at(kind, spec, handler, found, given, claim) end,
   }
   -- What is wrong with the handler is told now, and the types of what it shares with others are known.
   if absent and not needs_place(handler) then
@@ -138,34 +138,34 @@ local function wait_for(kind, spec, handler, resolve, sites, absent, typed, take
 end
 
 -- Those of SPECS of libraries that the target has not loaded are waited for; the others are declared.
-local function declare_some(kind, specs, handler, resolve, typed, taken)
+local function declare_some(kind, specs, handler, resolve, given, taken)
   local there = {}
   for _, spec in ipairs(specs) do
     local sites, absent = resolve { spec }
     if sites then
       there[#there + 1] = spec
     elseif waiting.library(spec) then
-      wait_for(kind, spec, handler, resolve, nil, absent, typed, taken)
+      wait_for(kind, spec, handler, resolve, nil, absent, given, taken)
     else
       error(kind .. " " .. absent, 0)
     end
   end
-  if #there > 0 then declare_at(kind, table.concat(there, ", "), handler, (resolve(there)), typed, claims.new(taken)) end
+  if #there > 0 then declare_at(kind, table.concat(there, ", "), handler, (resolve(there)), given, claims.new(taken)) end
 end
 
 -- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come later waited for.
-local function declare_resolved(kind, specs, handler, resolve, typed)
+local function declare_resolved(kind, specs, handler, resolve, given)
   waiting.begin(specs)
   local sites, absent = resolve(specs)
   local taken = claims.taken()
   if not sites then
-    if waiting.can() then return declare_some(kind, specs, handler, resolve, typed, taken) end
+    if waiting.can() then return declare_some(kind, specs, handler, resolve, given, taken) end
     error(kind .. " " .. absent, 0)
   end
   for _, spec in ipairs(waiting.can() and specs or {}) do
-    if waiting.name(spec) then wait_for(kind, spec, handler, resolve, sites, nil, typed, taken) end
+    if waiting.name(spec) then wait_for(kind, spec, handler, resolve, sites, nil, given, taken) end
   end
-  declare_at(kind, table.concat(specs, ", "), handler, sites, typed, claims.new(taken))
+  declare_at(kind, table.concat(specs, ", "), handler, sites, given, claims.new(taken))
   unmapped.expect(kind, specs)
 end
 
@@ -176,7 +176,7 @@ local function declare(kind, spec, given, handler)
     if type(specs[i]) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"; or it is a list of such names", 3) end
   end
   local name = table.concat(specs, ", ")
-  setup.check(kind, name, given, handler, 3, { slide = true, typed = kind == "uretprobe" })
+  setup.check(kind, name, given, handler, 3, { slide = true, typed = kind == "uretprobe", throws = kind == "uretprobe" })
   local slide = SLIDES[given.slide == nil or given.slide]
   if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
   local function resolve(which, pid)
@@ -184,7 +184,7 @@ local function declare(kind, spec, given, handler)
     if not ok then error(kind .. " " .. sites, 0) end
     return sites, absent
   end
-  local ok, message = pcall(declare_resolved, kind, specs, handler, resolve, given.typed)
+  local ok, message = pcall(declare_resolved, kind, specs, handler, resolve, given)
   if not ok then error(message, 3) end
 end
 
@@ -208,7 +208,7 @@ end
 function setup.uprobe(spec, given, handler) declare("uprobe", spec, given, handler) end
 
 -- uretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to the integer that debug
--- information says the function returns.
+-- information says the function returns; throws = false, no exception leaves the function, and no warning of them is needed.
 function setup.uretprobe(spec, given, handler) declare("uretprobe", spec, given, handler) end
 
 -- The sites of SPEC in the target: { { path, module, ["function"], offset, inside }, … }, or nil and the reason.
