@@ -23,16 +23,18 @@ exits, or after count reports.
            handle_request+0x6a
            main+0x8f
 
-What counts: malloc, calloc, realloc, reallocarray, posix_memalign, aligned_alloc, memalign, valloc, pvalloc, free and
-cfree of every module of the target that defines malloc itself. A realloc that succeeds is one free and one allocation.
-Bytes are what the program asked for. Where one of these functions calls another, only the outermost counts. What was
-allocated before uplua was there is not counted.
+What counts: malloc, calloc, realloc, posix_memalign, free and their kin, C++'s operators new and delete, and what
+jemalloc, tcmalloc and mimalloc have besides, in every module of the target that brings an allocator along. A realloc that
+succeeds is one free and one allocation. Bytes are what the program asked for. Where one of these functions calls another,
+only the outermost counts. What was allocated before uplua was there is not counted.
 --]=]
-local up   = require "uplua"
-local bit  = require "bit"
-local core = require "uplua.core"
-local file = require "uplua.file"
-local text = require "uplua.text"
+local up        = require "uplua"
+local bit       = require "bit"
+local allocator = require "uplua.allocator"
+local core      = require "uplua.core"
+local file      = require "uplua.file"
+local space     = require "uplua.space"
+local text      = require "uplua.text"
 
 local options = up.args {
   "mallocleak.lua [options] [interval [count]] -- PID... or COMMAND",
@@ -68,22 +70,24 @@ local pids = core.target.pids()
 
 -- Objects that handlers and report share ------------------------------------------------------------------------------
 
-local live        = up.hash { max = options.max } -- address → block
-local moving      = up.hash { max = 16384 }       -- thread → block that a realloc under way may free
+local live        = up.hash { max = options.max } -- key of an address → block
+local moving      = up.hash { max = 16384 }       -- key of a thread → block that a realloc under way may free
 local inside      = up.hash { max = 16384 }       -- thread → depth of allocator functions that call each other
 local under_way   = up.var(0)                     -- sum of these depths: 0 saves the others a lookup
 local counting    = up.var(core.target.command() and 1 or 0) -- 1 while all probes are there; a command waits for them
 local allocations = up.count()
 local frees       = up.count()
 local old_frees   = up.count()                    -- of blocks that are not in live
-local executed    = up.hash()                     -- process → when it executed another program: what it held before is gone
+local copy_frees  = up.count()                    -- of blocks that a process has from the one that it forked away from
+
+space.track()
 
 -- Handlers: which blocks are followed ---------------------------------------------------------------------------------
 
--- The key of a block. Processes have their own addresses, so that several need their pid in it.
-local function key(e, address) return address end
-if #pids > 1 then
-  function key(e, address) return { e.pid, address } end
+-- The key of an address, or of a thread. Processes have their own addresses.
+local function key(e, number) return number end
+if space.several() then
+  function key(e, number) return { space.of(e), number } end
 end
 
 local function follow(e, address, bytes)
@@ -145,9 +149,28 @@ local function alone(e)
   return under_way:get() == 0 or not inside[e.tid]
 end
 
+-- A thread that is killed in an allocator function leaves its number to others.
+up.rawtracepoint("sched_process_exit", function(e)
+  local depth = inside[e.tid]
+  if depth then
+    under_way:add(-depth)
+    inside[e.tid] = nil
+  end
+end)
+
+local function never() return false end
+
 -- Handlers: the functions ---------------------------------------------------------------------------------------------
 
--- BYTES gives the size that was asked for, OUTERMOST is alone or leave.
+-- A free of a block of which nobody knows where it comes from.
+local function frees_unknown(e) old_frees:inc() end
+if space.several() then
+  function frees_unknown(e)
+    if space.is_copy(space.of(e)) then copy_frees:inc() else old_frees:inc() end
+  end
+end
+
+-- BYTES gives the size that was asked for (uplua.allocator), OUTERMOST is alone or leave.
 local function allocates(bytes, outermost)
   return function(e)
     if counting:get() ~= 0 and outermost(e) and e.ret ~= 0 then allocated(e, e.ret, bytes(e)) end
@@ -155,25 +178,25 @@ local function allocates(bytes, outermost)
 end
 
 -- posix_memalign(void **block, size_t alignment, size_t bytes) returns an errno.
-local function allocates_to_pointer(outermost)
+local function allocates_to_pointer(bytes, outermost)
   return function(e)
     if counting:get() ~= 0 and outermost(e) and up.i32(e.ret) == 0 then
-      allocated(e, up.i64(up.read_u64(e.arg0)), e.arg2)
+      allocated(e, up.i64(up.read_u64(e.arg0)), bytes(e))
     end
   end
 end
 
 -- OUTERMOST is alone or enter; OWN tells whether the allocator itself calls: when a thread ends, glibc frees once more
 -- what the thread's cache of freed blocks holds.
-local function releases(outermost, own)
+local function releases(block, outermost, own)
   return function(e)
-    if counting:get() ~= 0 and outermost(e) and e.arg0 ~= 0 then
-      if live[key(e, e.arg0)] then
-        live[key(e, e.arg0)] = nil
+    if counting:get() ~= 0 and outermost(e) and block(e) ~= 0 then
+      if live[key(e, block(e))] then
+        live[key(e, block(e))] = nil
         frees:inc()
       elseif not own(e) then
         frees:inc()
-        old_frees:inc()
+        frees_unknown(e)
       end
     end
   end
@@ -189,93 +212,77 @@ end
 
 -- Before realloc returns, another thread may already be given the old block's address: so the old block is put aside
 -- at entry, and put back if the call failed.
-local function reallocates_from(e)
-  if counting:get() ~= 0 and enter(e) then
-    local old = live[key(e, e.arg0)]
-    if old then
-      moving[e.tid] = up.copy(old)
-      live[key(e, e.arg0)] = nil
+local function reallocates_from(block)
+  return function(e)
+    if counting:get() ~= 0 and enter(e) then
+      local old = live[key(e, block(e))]
+      if old then
+        moving[key(e, e.tid)] = up.copy(old)
+        live[key(e, block(e))] = nil
+      end
     end
   end
 end
 
--- The block that realloc was given is free, if it was given any.
-local function moved(e)
-  if e.arg0 ~= 0 then
+-- The block that realloc was given, at ADDRESS, is free, if it was given any.
+local function moved(e, address)
+  if address ~= 0 then
     frees:inc()
-    if not moving[e.tid] then old_frees:inc() end
+    if not moving[key(e, e.tid)] then frees_unknown(e) end
   end
 end
 
--- BYTES gives the new size, EMPTY is true if that is 0: then the C library's realloc frees the block and returns NULL.
-local function reallocates_to(bytes, empty)
+local function returned(e) return e.ret end
+
+local function reallocates_to(row)
+  local block, bytes, to, lost = row.block, row.bytes, row.to or returned, row.lost or never
   return function(e)
     if counting:get() ~= 0 and leave(e) then
-      if e.ret ~= 0 then
-        moved(e)
-        allocated(e, e.ret, bytes(e))
-      elseif empty(e) then
-        moved(e)
+      if to(e) ~= 0 then
+        moved(e, block(e))
+        allocated(e, to(e), bytes(e))
+      elseif lost(e) then
+        moved(e, block(e))
       else
-        local old = moving[e.tid]
-        if old then live[key(e, e.arg0)] = up.copy(old) end
+        local old = moving[key(e, e.tid)]
+        if old then live[key(e, block(e))] = up.copy(old) end
       end
-      moving[e.tid] = nil
+      moving[key(e, e.tid)] = nil
     end
   end
 end
-
-up.rawtracepoint("sched_process_exec", function(e) executed[e.pid] = e.time end)
 
 -- Probes --------------------------------------------------------------------------------------------------------------
 
-local function first(e) return e.arg0 end
-local function second(e) return e.arg1 end
-local function product(e) return e.arg0 * e.arg1 end
-
 local follow_module -- function(module): declares its probes
-local modules = up.modules_defining("malloc", function(module) follow_module(module) end)
+local came_later = false -- a module with an allocator
+local modules = up.modules_defining(allocator.signs, function(module)
+  came_later = true
+  follow_module(module)
+end)
 if #modules == 0 then
   error("nothing in the target defines malloc: it uses no allocator in C, or is linked statically and stripped", 0)
 end
 
+-- True if one of FUNCTIONS (allocator.in_module) is of FAMILY.
+local function has(functions, family)
+  for _, names in ipairs(functions) do
+    if #names[family] > 0 then return true end
+  end
+  return false
+end
+
 -- glibc's realloc calls its malloc and free, its other functions call none of these. Other libraries, and one
 -- allocator on top of another, may call any from any: then every function tells when it begins and ends. So do those of modules that come later.
-local simple = #modules == 1 and up.defines(modules[1] .. ":gnu_get_libc_version")
+local simple = #modules == 1 and up.defines(modules[1] .. ":gnu_get_libc_version") and not has(allocator.in_module(modules[1]), "own")
 
-local seen = {}
-
--- True if SPEC exists under a name that has no probe yet.
-local function is_new(spec)
-  if not up.defines(spec) then return false end
-  local site = up.site(spec)
-  local place = site.path .. "@" .. tostring(site.offset)
-  if seen[place] then return false end
-  seen[place] = true
-  return true
-end
-
-local function probe(spec, at_entry, at_return)
-  if not is_new(spec) then return end
-  if at_entry then up.uprobe(spec, at_entry) end
-  if at_return then up.uretprobe(spec, at_return) end
-end
-
-local NAMES = {
-  "malloc", "calloc", "memalign", "aligned_alloc", "valloc", "pvalloc", "posix_memalign", "realloc", "reallocarray",
-  "free", "cfree",
-}
-
--- A function of the event of MODULE's free: true if its caller lies between the first and the last of the module's allocator
--- functions.
-local function called_from_within(module)
-  local low, high = math.huge, 0
-  for _, name in ipairs(NAMES) do
-    local site = up.site(module .. ":" .. name)
-    local offset = site and tonumber(site.offset)
-    if offset then low, high = math.min(low, offset), math.max(high, offset) end
+-- A function of the event of a module's free: true if its caller lies between the first and the last of the C library's of FUNCTIONS, which begin at OFFSETS.
+local function called_from_within(functions, offsets)
+  local low, high, free = math.huge, 0, offsets.free
+  for _, names in ipairs(functions) do
+    for _, name in ipairs(names.c) do low, high = math.min(low, offsets[name]), math.max(high, offsets[name]) end
   end
-  local free = tonumber(up.site(module .. ":free").offset)
+  if not free then return never end
   low, high = low - free, high - free
   return function(e)
     local distance = up.i64(e.caller) - up.i64(e.ip)
@@ -283,29 +290,43 @@ local function called_from_within(module)
   end
 end
 
+-- The handlers at entry and return, either may be nil, of the functions of ROW.
+local function handlers_of(row, own)
+  local outermost, begins = simple and alone or leave, not simple and enters or nil
+  if row.does == "allocates" then return begins, allocates(row.bytes, outermost) end
+  if row.does == "allocates to" then return begins, allocates_to_pointer(row.bytes, outermost) end
+  if row.does == "reallocates" then return reallocates_from(row.block), reallocates_to(row) end
+  return releases(row.block, simple and alone or enter, own), not simple and leaves or nil
+end
+
+-- C++'s operators are the allocator's where the same module defines malloc: elsewhere, as in libstdc++, they call that. So do they in a program that has
+-- glibc's malloc and libstdc++'s operators in itself.
+local function families_of(offsets)
+  if simple then return { "c" } end
+  return offsets.malloc and { "c", "cxx", "own" } or { "own" }
+end
+
 function follow_module(module)
-  local begins    = not simple and enters or nil
-  local outermost = simple and alone or leave
-  local function allocator(name, handler) probe(module .. ":" .. name, begins, handler) end
-
-  allocator("malloc", allocates(first, outermost))
-  allocator("calloc", allocates(product, outermost))
-  allocator("memalign", allocates(second, outermost))
-  allocator("aligned_alloc", allocates(second, outermost))
-  allocator("valloc", allocates(first, outermost))
-  allocator("pvalloc", allocates(first, outermost))
-  allocator("posix_memalign", allocates_to_pointer(outermost))
-
-  local function realloc(name, bytes, empty)
-    probe(module .. ":" .. name, reallocates_from, reallocates_to(bytes, empty))
+  local functions, others, offsets = allocator.in_module(module)
+  local families, own = families_of(offsets), called_from_within(functions, offsets)
+  local throws = false
+  for _, names in ipairs(functions) do
+    local specs = {}
+    for _, family in ipairs(families) do
+      for _, name in ipairs(names[family]) do specs[#specs + 1] = module .. ":" .. name end
+    end
+    local at_entry, at_return = handlers_of(names.row, own)
+    if #specs > 0 and at_entry then up.uprobe(specs, at_entry) end
+    if #specs > 0 and at_return then up.uretprobe(specs, { throws = false }, at_return) end
+    throws = throws or #specs > 0 and names.row.throws and core.probe.resolve(specs, nil, true):list()[1].unwound
   end
-
-  realloc("realloc", second, function(e) return e.arg1 == 0 end)
-  realloc("reallocarray", function(e) return e.arg1 * e.arg2 end, function(e) return e.arg1 == 0 or e.arg2 == 0 end)
-
-  local own = called_from_within(module)
-  for _, name in ipairs { "free", "cfree" } do
-    probe(module .. ":" .. name, releases(simple and alone or enter, own), not simple and leaves or nil)
+  local name = text.escape(module:match "[^/]*$")
+  if throws then
+    io.stderr:write("mallocleak: a program that catches the std::bad_alloc of ", name, "'s operator new ends instead, while that is traced\n")
+  end
+  if #others > 0 then
+    io.stderr:write(("mallocleak: %s also has %s: what these allocate or free themselves is not followed\n"):format(
+      name, table.concat(others, ", ")))
   end
 end
 
@@ -319,15 +340,14 @@ local reports = 0
 
 local thousands, plural = text.thousands, text.plural
 
--- Adds the blocks of MAP to HELD: stack → { bytes, blocks, oldest and newest (times of allocation) }. Returns how many are gone, with the program
--- that their process has executed another one from.
-local function add_blocks(map, held, latest)
-  local since, gone = {}, 0
-  for pid, at in executed:pairs() do since[pid] = at end
+-- Adds the blocks of MAP that are from LATEST or before to HELD: stack → { bytes, blocks, oldest and newest (times of allocation) }. Adds to SUM how many
+-- are younger, how many are gone with the program that their process has executed another one from, and what is held by address space.
+local function add_blocks(map, held, latest, sum)
+  local left, spaces = space.left(), sum.spaces
   for key, block in map:pairs() do
-    local at = block.at
-    if at < (since[#pids > 1 and map == live and key[1] or pids[1]] or 0) then
-      gone = gone + 1
+    local at, of = block.at, space.several() and tonumber(key[1]) or pids[1]
+    if at < (left[of] or 0) then
+      sum.gone = sum.gone + 1
     elseif at <= latest then
       local h = held[block.stack]
       if h then
@@ -337,9 +357,12 @@ local function add_blocks(map, held, latest)
       else
         held[block.stack] = { bytes = block.bytes, blocks = 1, oldest = at, newest = at }
       end
+      spaces[of] = spaces[of] or { bytes = 0, blocks = 0, of = of }
+      spaces[of].bytes, spaces[of].blocks = spaces[of].bytes + block.bytes, spaces[of].blocks + 1
+    elseif at <= sum.now then
+      sum.young.bytes, sum.young.blocks = sum.young.bytes + block.bytes, sum.young.blocks + 1
     end
   end
-  return gone
 end
 
 local function merge(into, h)
@@ -348,12 +371,28 @@ local function merge(into, h)
   if h.newest > into.newest then into.newest = h.newest end
 end
 
--- What is held at NOW: a list by stack, stacks with equal names as one, the most bytes first; the sum of all; and how many
--- blocks are gone.
+-- The most bytes first.
+local function by_size(a, b)
+  if a.bytes ~= b.bytes then return a.bytes > b.bytes end
+  if a.blocks ~= b.blocks then return a.blocks > b.blocks end
+  return a.name < b.name
+end
+
+-- The address spaces of SUM as a list, as large as they are estimated to be.
+local function list_spaces(sum)
+  local list = {}
+  for of, h in pairs(sum.spaces) do
+    list[#list + 1] = { bytes = h.bytes * options.sample, blocks = h.blocks * options.sample, name = space.name(of) }
+  end
+  table.sort(list, by_size)
+  return list
+end
+
+-- What is held at NOW: a list by stack, stacks with equal names as one, the most bytes first; and the sum of all.
 local function held_by_stack(now)
   local held, by_name, list = {}, {}, {}
-  local sum = { bytes = 0, blocks = 0, oldest = now, newest = 0 }
-  local gone = add_blocks(live, held, now - options.older * 1e9) + add_blocks(moving, held, now - options.older * 1e9)
+  local sum = { now = now, bytes = 0, blocks = 0, oldest = now, newest = 0, gone = 0, young = { bytes = 0, blocks = 0 }, spaces = {} }
+  for _, map in ipairs { live, moving } do add_blocks(map, held, now - options.older * 1e9, sum) end
   for stack, h in pairs(held) do
     h.bytes, h.blocks = h.bytes * options.sample, h.blocks * options.sample
     merge(sum, h)
@@ -365,12 +404,8 @@ local function held_by_stack(now)
       list[#list + 1] = h
     end
   end
-  table.sort(list, function(a, b)
-    if a.bytes ~= b.bytes then return a.bytes > b.bytes end
-    if a.blocks ~= b.blocks then return a.blocks > b.blocks end
-    return a.name < b.name
-  end)
-  return list, sum, gone * options.sample
+  table.sort(list, by_size)
+  return list, sum
 end
 
 local function seconds_between(from, to) return text.seconds(tonumber(to - from) / 1e9) end
@@ -430,8 +465,27 @@ local function print_rest(list, n)
   end
 end
 
+-- What each process holds, where there are several that hold something.
+local function print_spaces(list)
+  local shown = options.top == 0 and #list or math.min(options.top, #list)
+  for i = 1, #list > 1 and shown or 0 do
+    up.printf("      %s in %s: %s\n", plural(list[i].bytes, "byte"), plural(list[i].blocks, "block"), text.escape(list[i].name))
+  end
+  if shown < #list then up.printf("      and %s\n", plural(#list - shown, "more process", "more processes")) end
+end
+
+-- What the total does not have.
+local function print_left_out(sum)
+  local young, gone = sum.young, sum.gone * options.sample
+  if young.blocks > 0 then
+    up.printf("   left out: %s in %s that are younger than %s\n", plural(young.bytes * options.sample, "byte"),
+      plural(young.blocks * options.sample, "block"), text.seconds(options.older))
+  end
+  if gone > 0 then up.printf("   %s gone with the program that executed this one\n", plural(gone, "block")) end
+end
+
 local function print_report(now)
-  local list, sum, gone = held_by_stack(now)
+  local list, sum = held_by_stack(now)
   local shown = options.top == 0 and #list or math.min(options.top, #list)
   if reports > 0 then up.printf("\n") end
   reports = reports + 1
@@ -448,15 +502,41 @@ local function print_report(now)
   print_rest(list, shown)
   up.printf("   total %s in %s from %s\n", plural(sum.bytes, "byte"), plural(sum.blocks, "block"),
     plural(#list, "stack"))
-  if gone > 0 then up.printf("   %s gone with the program that executed this one\n", plural(gone, "block")) end
+  print_spaces(list_spaces(sum))
+  print_left_out(sum)
   return list
 end
 
--- Where only some blocks are followed, nobody knows what the other frees were of.
-local function print_old_frees()
-  local old = old_frees:get()
-  if old > 0 and not filtered and options.sample == 1 then
-    up.printf("   %s of blocks that were there before\n", plural(old, "free"))
+-- How many blocks found no room in live.
+local function without_room()
+  for _, entry in ipairs(require "uplua.setup".ledger()) do
+    if entry[1]:find "^'live' is full" then return entry[2] end
+  end
+  return 0
+end
+
+-- Whose blocks the other frees were of: all that it may be. Where only some blocks are followed, nobody knows. A command had no block before, but of an
+-- allocator that came later.
+local function print_other_frees()
+  if filtered or options.sample > 1 then return end
+  local full, whose = without_room() > 0, {}
+  if full then whose[1] = "found no room (--max)" end
+  if space.sharing() > 0 then whose[#whose + 1] = "are of a process that was not followed" end
+  if #whose == 0 or came_later or not core.target.command() then table.insert(whose, 1, "were there before") end
+  local old, copied = old_frees:get(), copy_frees:get()
+  if old > 0 then up.printf("   %s of blocks that %s\n", plural(old, "free"), table.concat(whose, ", or ")) end
+  if copied > 0 then
+    up.printf("   %s of copies that forked processes have of blocks of their parents%s\n", plural(copied, "free"),
+      full and ", or of blocks that found no room (--max)" or "")
+  end
+end
+
+-- Processes whose calls are missing, since they share memory that is not theirs alone.
+local function print_sharing()
+  local count = space.sharing()
+  if count > 0 then
+    up.printf("   %s not followed: what %s allocated and freed in this memory is missing (--follow has it)\n",
+      plural(count, "process that shares this memory was", "processes that share this memory were"), count == 1 and "it has" or "they have")
   end
 end
 
@@ -471,8 +551,9 @@ end
 local stopped
 
 up.after(0, function()
+  space.settle()
+  started = core.target.command() and space.began() or up.now()
   counting:set(1)
-  started = up.now()
   io.stderr:write("mallocleak: tracing ", text.escape(target_name), "; Ctrl-C ends\n")
 end)
 
@@ -487,7 +568,9 @@ up.at_stop(function()
 end)
 
 up.at_exit(function()
+  started = core.target.command() and space.began() or started
   local list = print_report(stopped)
-  print_old_frees()
+  print_other_frees()
+  print_sharing()
   if options.folded then write_folded(list) end
 end)

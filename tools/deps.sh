@@ -42,6 +42,9 @@ python3             f   /usr/bin/python3.11
 dwz                 cmd dwz
 bpftool             f   /usr/sbin/bpftool
 libc6-dbg           f   /usr/share/doc/libc6-dbg
+libjemalloc2        f   /usr/share/doc/libjemalloc2
+libtcmalloc-minimal4 f  /usr/share/doc/libtcmalloc-minimal4
+libmimalloc2.0      f   /usr/share/doc/libmimalloc2.0
 END
     [ "$for_what" != bench ] || printf '%s cmd %s\n' bpftrace bpftrace strace strace linux-perf perf
     [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \

@@ -32,7 +32,7 @@ local SCRIPTS = {
 
 -- What uplua may say: at the end how much it did not see, and before what is to be known of jemalloc, which redis-server uses. Not more.
 local function is_honest(text)
-  local rest = ("\n" .. text):gsub("\nmallocleak: tracing [^\n]*", ""):gsub("\nuplua: uretprobe [^\n]* has code for exceptions: [^\n]*", ""):gsub("^\n", "")
+  local rest = ("\n" .. text):gsub("\nmallocleak: tracing [^\n]*", ""):gsub("\nmallocleak: [^\n]* std::bad_alloc [^\n]*", ""):gsub("^\n", "")
   rest = rest:gsub("uplua: not everything was seen:\n", ""):gsub("  [%d,]+ × [^\n]*\n", "")
   return rest == "" or rest
 end

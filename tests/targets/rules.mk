@@ -1,4 +1,12 @@
 # Programs to trace that are made in another way than tests/targets/NAME.c → build/targets/NAME.
+
+# Allocators that are installed: their files, and their names.
+allocator_file = $(wildcard $(shell $(CC) -print-file-name=lib$(1)))
+JEMALLOC   := $(call allocator_file,jemalloc.so.2)
+TCMALLOC   := $(call allocator_file,tcmalloc_minimal.so.4)
+MIMALLOC   := $(call allocator_file,mimalloc.so.2)
+ALLOCATORS := $(if $(JEMALLOC),jemalloc) $(if $(TCMALLOC),tcmalloc) $(if $(MIMALLOC),mimalloc)
+
 TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/dropped,$(TARGETS)) $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
@@ -9,7 +17,8 @@ TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/dropped,$(TARGETS)) $
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
-           $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so)
+           $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
+           $(OUT)/targets/allocators $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
 	@mkdir -p $(@D)
@@ -85,6 +94,19 @@ $(OUT)/targets/chain-musl-clang: $(CHAIN_FILES) tests/targets/noinline.h | $(CHE
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CLANG) $(CHAIN_FLAGS) -nostdlibinc -isystem $(INCLUDES)/$(ARCH)-linux-musl -fPIC -c -o $@.o $< && \
 	    $(MUSL_CC) $(CHAIN_FLAGS) -o $@ $@.o tests/targets/chain_frames.S
+
+ALLOCATORS_FLAGS := -std=c++17 -O1 -g -Wall -Wextra -fno-builtin -fsized-deallocation -fno-omit-frame-pointer -fno-optimize-sibling-calls
+
+$(OUT)/targets/allocators: tests/targets/allocators.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$<) $(CXX) $(ALLOCATORS_FLAGS) -o $@ $<
+
+$(OUT)/targets/allocators-jemalloc: LINKED := $(JEMALLOC)
+$(OUT)/targets/allocators-tcmalloc: LINKED := $(TCMALLOC)
+$(OUT)/targets/allocators-mimalloc: LINKED := $(MIMALLOC)
+$(ALLOCATORS:%=$(OUT)/targets/allocators-%): tests/targets/allocators.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) $(ALLOCATORS_FLAGS) -o $@ $< -Wl,--no-as-needed $(LINKED)
 
 $(OUT)/targets/throws: tests/targets/throws.cc | $(CHECKED)
 	@mkdir -p $(@D)

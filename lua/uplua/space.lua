@@ -1,0 +1,181 @@
+-- Address spaces: whose memory a traced process works on. Processes that share it, as one that vfork has made does until it executes a program, are in one;
+-- a process that forks away has one of its own, with copies of what its parent has; whoever executes a program gets a new one.
+local ffi        = require "ffi"
+local bit        = require "bit"
+local capture    = require "uplua.capture"
+local core       = require "uplua.core"
+local count      = require "uplua.count"
+local hash       = require "uplua.hash"
+local loop       = require "uplua.loop"
+local options    = require "uplua.options"
+local syscall    = require "uplua.syscall"
+local tracepoint = require "uplua.tracepoint"
+local var        = require "uplua.var"
+
+local space = {}
+
+local CLONE_VM, CLONE_VFORK, CLONE_THREAD = 0x100, 0x4000, 0x10000
+
+-- An address space is a number: the process with which it began, whether it began as a copy, and when, in units of 4 ms, so that a process id which
+-- is given away again does not make the same one. Of a process that was there before it is the process alone. It is below 2^53, a Lua number.
+local PIDS = 2 ^ 22 -- more than the kernel gives away (PID_MAX_LIMIT of its include/linux/threads.h)
+local COPY, UNIT = PIDS, 2 * PIDS
+local UNITS = 2 ^ 29 -- 26 days
+local MOST = 65536   -- processes at one time, as --follow has them
+
+local began   = var.var(0)               -- when the first traced process executed a program
+local sharing = count.count()            -- processes that share a traced one's memory, and are not traced
+local left    = hash.hash { max = MOST } -- address space → when the last process left it by executing a program
+local shared_before = 0 -- of these, those that were there before
+local entered, sharers, names -- process → address space; address space → processes on it beside the first; → its process's name
+
+-- True if processes of several address spaces may be traced: of one alone, all is its.
+function space.several() return options.follow or #core.target.pids() > 1 end
+
+-- The address space that process PID begins at the event E.
+local begun = capture.inlined(function(e, pid, copy) return e.time / 2 ^ 22 % UNITS * UNIT + copy + pid end)
+
+-- In handlers: the address space of the event's process.
+space.of = capture.inlined(function(e) return entered[e.pid] or e.pid end)
+
+-- In handlers: true if the address space OF began as a copy of another one.
+space.is_copy = capture.inlined(function(of) return bit.band(of, COPY) ~= 0 end)
+
+local function process_of(of) return tonumber(bit.band(of, PIDS - 1)) end
+
+-- In handlers: a process leaves the address space OF. True if it was the last one.
+local leave = capture.inlined(function(of)
+  local others = sharers[of]
+  if not others or others < 1 then return true end
+  sharers[of] = sharers[of] - 1
+  return false
+end)
+
+local function executes(e)
+  if began:get() == 0 then began:set(e.time) end
+  local of = space.of(e)
+  if leave(of) then left[of] = e.time end
+  local new = begun(e, e.pid, 0)
+  if new <= of and bit.band(of, PIDS - 1) == e.pid then new = of - bit.band(of, COPY) + UNIT end -- the same unit of time
+  entered[e.pid] = new
+  names[new] = e.comm
+end
+
+local function starts_process(e)
+  if bit.band(e.args.clone_flags, CLONE_THREAD) ~= 0 then return end
+  local child, of = e.args.task.pid, space.of(e)
+  if bit.band(e.args.clone_flags, CLONE_VM) ~= 0 then
+    entered[child] = of
+    sharers[of] = (sharers[of] or 0) + 1
+  else
+    local new = begun(e, child, COPY)
+    entered[child] = new
+    names[new] = e.comm
+  end
+end
+
+-- The last of the process's threads ends: the kernel has counted it down already.
+local function ends(e)
+  if e.args.p.signal.live.counter ~= 0 then return end
+  local of = space.of(e)
+  if leave(of) then names[of] = e.args.p.group_leader.comm end
+  entered[e.pid] = nil
+end
+
+-- What posix_spawn, system and popen make executes a program and touches no memory before: they are told by the signals, all of which are blocked
+-- meanwhile, but the two that cannot be.
+local ALL_BLOCKED = 0xfffffffffffbfeffULL
+
+local function starts_untraced(e)
+  local flags = e.args.clone_flags
+  if bit.band(flags, CLONE_VM) == 0 or bit.band(flags, CLONE_THREAD) ~= 0 then return end
+  if bit.band(flags, CLONE_VFORK) ~= 0 and e.args.task.blocked.sig[0] == ALL_BLOCKED then return end
+  sharing:inc()
+end
+
+ffi.cdef 'long uplua_syscall(long number, ...) __asm__("syscall");'
+local KCMP_VM = 1 -- linux/kcmp.h
+
+local function share(a, b)
+  local number, word = syscall.syscall_number("kcmp"), ffi.typeof("long")
+  return ffi.C.uplua_syscall(number, word(a), word(b), word(KCMP_VM), word(0), word(0)) == 0
+end
+
+-- Has the processes PIDS that share their memory be in one address space.
+local function unite(pids)
+  local firsts = {}
+  for _, pid in ipairs(pids) do
+    local first
+    for _, other in ipairs(firsts) do
+      if not first and share(pid, other) then first = other end
+    end
+    if first then
+      entered:set(pid, first)
+      sharers:set(first, (sharers:get(first) or 0) + 1)
+    else
+      firsts[#firsts + 1] = pid
+    end
+  end
+end
+
+-- How many children of the processes PIDS share their memory, and are none of them.
+local function count_untraced(pids)
+  local traced, found = {}, 0
+  for _, pid in ipairs(pids) do traced[pid] = true end
+  for pid, parent in pairs(core.target.parents()) do
+    if traced[parent] and not traced[pid] and share(pid, parent) then found = found + 1 end
+  end
+  return found
+end
+
+-- To be called once the probes are attached: finds out which of the processes that were there before share their memory.
+function space.settle()
+  if core.target.command() then return end
+  if space.several() then unite(options.follow and require "uplua.follow".pids() or core.target.pids()) end
+  if not options.follow then shared_before = count_untraced(core.target.pids()) end
+end
+
+-- Declares what keeps track of the traced processes' address spaces. To be called once, before the handlers are declared that ask for them.
+function space.track()
+  if not space.several() then
+    tracepoint.rawtracepoint("sched_process_exec", function(e)
+      if began:get() == 0 then began:set(e.time) end
+      left[e.pid] = e.time
+    end)
+    tracepoint.rawtracepoint("task_newtask", starts_untraced)
+    return
+  end
+  entered, sharers = hash.hash { max = MOST, key = "i64", value = "i64" }, hash.hash { max = MOST, key = "i64", value = "i64" }
+  names = hash.hash { max = MOST }
+  tracepoint.rawtracepoint("sched_process_exec", executes)
+  tracepoint.rawtracepoint("sched_process_exit", ends)
+  tracepoint.rawtracepoint("task_newtask", options.follow and starts_process or starts_untraced)
+end
+
+-- When the command that is the target began, in ns; nil where that is not known.
+function space.began()
+  local at = began:get()
+  return at ~= 0 and at or nil
+end
+
+-- { address space = when the last process left it, with all that it held, by executing a program, … }
+function space.left()
+  local times = {}
+  for of, at in left:pairs() do times[tonumber(of)] = at end
+  return times
+end
+
+-- How many processes have shared the memory of a traced one and are not traced.
+function space.sharing() return sharing:get() + shared_before end
+
+-- "make (pid 4242)", of the process with which the address space OF began.
+function space.name(of)
+  local pid = process_of(of)
+  local name = names and names:get(of)
+  local file = not name and io.open(("/proc/%d/comm"):format(pid))
+  name = name or file and file:read "*l" or "?"
+  if file then file:close() end
+  return ("%s (pid %d)"):format(name, pid)
+end
+
+return space
