@@ -439,8 +439,32 @@ static void test_no_kernel_types(void)
     elf_end(elf);
 }
 
+/* So that no name of a user's is one of ours. */
+static void test_symbols(void)
+{
+    unsigned count = 0;
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_memory((char *)bpf_library, bpf_library_size);
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        const Elf64_Shdr *header = elf64_getshdr(section);
+        const Elf_Data *data = header->sh_type == SHT_SYMTAB ? elf_getdata(section, NULL) : NULL;
+        for (size_t i = 0; data && i < data->d_size / sizeof(Elf64_Sym); i++) {
+            const Elf64_Sym *symbol = (const Elf64_Sym *)data->d_buf + i;
+            const char *name = elf_strptr(elf, header->sh_link, symbol->st_name);
+            if (ELF64_ST_BIND(symbol->st_info) == STB_LOCAL || !strcmp(name, "_license"))
+                continue;
+            count++;
+            if (strncmp(name, "uplua_", 6))
+                ok(false, "the library's %s is called uplua_…", name);
+        }
+    }
+    elf_end(elf);
+    ok(count > 23, "the library's %u symbols are called uplua_…", count);
+}
+
 int main(void)
 {
+    test_symbols();
     test_map_and_counters();
     test_histogram();
     test_function(false);
