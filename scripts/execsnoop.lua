@@ -23,7 +23,7 @@ local options = up.args {
   arguments = 0,
 }
 
-local MOST, LONGEST = 20, 256
+local MOST, LONGEST, PATH = 20, 256, 4096 -- arguments; bytes of a part of one, and of a path
 local events = up.ring { size = "4M" }
 
 -- A process ends with the last of its threads. Its status is what its parent waits for (wait_task_zombie in the kernel's kernel/exit.c).
@@ -49,7 +49,7 @@ up.rawtracepoint("sched_process_exec", function(e)
 end)
 
 up.sysreturn({ "execve", "execveat" }, function(e)
-  if e.ret < 0 then events:emit { failed = e.time, pid = e.pid, comm = e.comm, ret = e.ret, path = up.str(e.args.filename, LONGEST) } end
+  if e.ret < 0 then events:emit { failed = e.time, pid = e.pid, comm = e.comm, ret = e.ret, path = up.str(e.args.filename, PATH) } end
 end)
 
 if options.exits then

@@ -20,13 +20,17 @@ local options = up.args {
   arguments = 0,
 }
 
-local LONGEST = 256 -- bytes of a path
+local SHORT, LONGEST = 256, 4096 -- bytes of a path: most need no more than the first, and the kernel opens none that is longer than the second
 local opened = up.ring { size = "4M" }
 local failed_only = options.failed
 
 local function tell(e)
-  if not failed_only or e.ret < 0 then
+  if failed_only and e.ret >= 0 then return end
+  local path = up.str(e.args.filename, SHORT)
+  if path and #path == SHORT - 1 then
     opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed, path = up.str(e.args.filename, LONGEST) }
+  else
+    opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed, path = path }
   end
 end
 

@@ -101,8 +101,12 @@ end)
 function call.emitter(ring, set, options)
   local up = require "uplua"
   options = options or {}
-  local size, id, with_stack, plans = (options.strings or 64) + 1, options.id or 0, options.stack or false, up.array { max = MOST }
-  for number, of in pairs(set) do plans[number] = plan_of(of) end
+  local strings = options.strings or 64
+  local size, id, with_stack, plans = strings + 1, options.id or 0, options.stack or false, up.array { max = MOST }
+  for number, of in pairs(set) do
+    plans[number] = plan_of(of)
+    of.strings = strings
+  end
   local beyond = set[MOST] and 256 or 0
   return capture.inlined(function(e)
     local plan = plans[e.nr] or beyond
@@ -122,11 +126,11 @@ function call.emitter(ring, set, options)
   end)
 end
 
--- VALUE, read at an argument of the call NAME, as a text in quotes. Of it only so many bytes as belong to the call: what it has put there, if the
--- argument is not CONSTANT, or COUNT, its third argument.
-function call.quoted(name, constant, value, ret, count)
-  local bytes = WRITTEN[name] and not constant and ret or GIVEN[name] and count
-  if bytes then value = value:sub(1, math.max(0, tonumber(bytes))) end
+-- VALUE, read at an argument of the call NAME, as a text in quotes: STRINGS bytes of it at most, and "…" behind them where there were more. Of these
+-- only so many as belong to the call: what it has put there, if the argument is not CONSTANT, or COUNT, its third argument.
+function call.quoted(name, constant, value, strings, ret, count)
+  local bytes = tonumber(WRITTEN[name] and not constant and ret or GIVEN[name] and count)
+  if bytes and (bytes <= strings or #value <= strings) then value = value:sub(1, math.max(0, bytes)) end
   return '"' .. text.escape(value):gsub('"', '\\"') .. '"'
 end
 
@@ -139,7 +143,7 @@ function call.texts(of, record)
     local value
     if argument.text then value, field = record[field], "second" end
     values[i] = value or record[REGISTERS[i]]
-    texts[i] = value and call.quoted(of.name, argument.constant, value, record.ret, record.a3) or argument.show(values[i])
+    texts[i] = value and call.quoted(of.name, argument.constant, value, of.strings, record.ret, record.a3) or argument.show(values[i])
   end
   return texts, values
 end

@@ -246,6 +246,21 @@ end
 -- What stands for the kernel's trampoline where code is only looked at, so that it is the same on each machine.
 local ANY_TRAMPOLINE = "0xffffffff81000000"
 
+local LONGEST_NAME = 127 -- bytes of e.func where there are several (src/compile/names.c)
+
+-- Warns that e.func of PROBE is the same for several of NAMES.
+local function check_names(probe, names)
+  local seen, same = {}, 0
+  for _, name in ipairs(names) do
+    local short = #name > LONGEST_NAME and name:sub(1, LONGEST_NAME)
+    if short and (seen[short] or name) ~= name then same = same + 1 end
+    if short then seen[short] = name end
+  end
+  if same == 0 or options.explain then return end
+  loop.warn(("%s %s: e.func does not tell %d of the functions from others, whose names are the same in their first %d bytes"):format(probe.kind, probe.spec,
+            same, LONGEST_NAME))
+end
+
 -- What the compiler needs to know of PROBES.
 local function describe(probes)
   local handlers, returns, trampoline = {}, false, nil
@@ -259,6 +274,7 @@ local function describe(probes)
       names[n] = site.name or site["function"]
       differ = differ or names[n] ~= names[1]
     end
+    if differ then check_names(probe, names) end
     returns = returns or probe.kind == "uretprobe"
     trampoline = trampoline or probe.trampoline
     handlers[i] = {

@@ -25,13 +25,15 @@ local trace = {}
 
 local OPTIONS = { "returns", "min", "where", "stack", "size" }
 local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
+local STRINGS = 127          -- bytes that are shown of a text
+local READ = ("up.str(%%s, %d)"):format(STRINGS + 1)
 local MOST_FUNCTIONS = 64    -- of a spec, of which each gets a probe of its own, for its own arguments
 
 local function as_hex(value) return text.format("%#x", value) end
 local function as_address(value) return value == nil and "NULL" or as_hex(value) end
 local function as_unsigned(value) return text.integer(value < 0 and ffi.cast("uint64_t", ffi.cast("int64_t", value)) or value) end
 local function as_integer(value) return text.integer(value) end
-local function as_string(value) return call.quoted(nil, nil, value) end
+local function as_string(value) return call.quoted(nil, nil, value, STRINGS) end
 
 -- How the handler gets an argument and how it is shown: { name, source = an expression, show }; nil for what a line has no room for. OF_CALL: of a
 -- system call.
@@ -42,8 +44,8 @@ local function field_of(argument, source, of_call, returns)
   if not argument.type:find "^[iu]%d+$" then return nil end
   if of_text and returns then
     local constant = argument.source:find "^const" ~= nil
-    local function show(value, record) return call.quoted(record.name, constant, value, record.ret, record.a3) end
-    return { name = argument.name, source = ("up.str(%s, 128)"):format(source), show = show, otherwise = source }
+    local function show(value, record) return call.quoted(record.name, constant, value, STRINGS, record.ret, record.a3) end
+    return { name = argument.name, source = READ:format(source), show = show, otherwise = source }
   end
   if of_call then return { name = argument.name, source = source, show = call.show_of(argument) } end
   local pointer = argument.source and argument.source:find "%*$"
@@ -97,7 +99,7 @@ local function parameter_field(parameter, index)
   if parameter.kind == "pointer" then
     field.show, field.null = as_address, true -- a pointer that is NULL reads as nil
     if not parameter.kernel and parameter.type:gsub("const ", "") == "char *" then
-      field.source, field.otherwise, field.show = ("up.str(%s, 128)"):format(source), source, as_string
+      field.source, field.otherwise, field.show = READ:format(source), source, as_string
     end
   end
   return field

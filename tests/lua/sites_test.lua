@@ -51,6 +51,11 @@ counts("first, true\t23\nplain, false\t101", "and with s:starts", "uprobe", [[{ 
 counts("x\t1", "in a loop", "uprobe", [[{ S .. "main", S .. "ns::Klass::g" }]], [["x"]],
   [[for i = 1, 3 do if i == 2 and e.func == "main" then n.x:inc() end end if true then return end]])
 
+local long = target.uplua("-e 'n = count() uprobe(\"./build/targets/texts:thirty*\", function(e) n[e.func]:inc() end)' -- ./build/targets/texts")
+tap.like(long.out, "^n: thirty_two_[%l_]+…  2\n$", "names that are longer than e.func")
+tap.is(long.err, "uplua: uprobe ./build/targets/texts:thirty*: e.func does not tell 1 of the functions from others, whose names are the same in their first 127 bytes\n",
+  "… are said to be the same to it")
+
 -- Functions of the kernel that one of several probes has (uplua.claims), where it shows their names.
 local claims = require "uplua.claims"
 local functions = core.probe.resolve_kernel "vfs_*"
