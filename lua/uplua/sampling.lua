@@ -9,9 +9,36 @@ local sampling = {}
 
 local MOST = 1000000 -- a second; the kernel's own limit is lower
 local SHORTEST = 10000 -- ns that a clock can wait: perf_swevent_hrtimer()
-local SOFTWARE, CPU_CLOCK = 1, 0 -- PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK
+local SOFTWARE, CPU_CLOCK, TASK_CLOCK = 1, 0, 1 -- PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK
+
+local throttled = {} -- what the kernel may throttle: { name, hertz or nil: as often as the CPU's counter has it, most = what the kernel permitted }
+
+-- Keeps in mind that the kernel throttles it once it permits fewer samples, as it does where it finds that taking them takes it too long
+-- (perf_sample_event_took). It throttles clocks and what the CPU's counters count, and no other event of the software's.
+local function remember(name, what)
+  local hertz = what.hertz or what.period and 1e9 / what.period
+  if what.type ~= SOFTWARE then
+    hertz = what.hertz
+  elseif what.config > TASK_CLOCK then
+    return
+  end
+  throttled[#throttled + 1] = { name = name, hertz = hertz, most = core.event.max_rate() }
+end
+
+-- For the ledger: { { text, count }, … } of what the kernel has begun to throttle since.
+function sampling.lost()
+  local list, most = {}, core.event.max_rate()
+  for _, one in ipairs(throttled) do
+    if most < one.most and (one.hertz or math.huge) > most then
+      list[#list + 1] = { ("%s: throttled: the kernel permits only %s samples a second meanwhile, to save time (sysctl kernel.perf_event_max_sample_rate)")
+        :format(one.name, text.thousands(most)), 1 }
+    end
+  end
+  return list
+end
 
 local function declare(kind, spec, what, where, handler)
+  remember(kind .. " " .. spec, what)
   setup.declare {
     kind = kind, spec = spec, sites = {}, where = where, handler = handler,
     mapped = kind == "profile", -- before its first instruction a command is still uplua: nothing to be sampled

@@ -535,6 +535,8 @@ function setup.ledger()
   for _, entry in ipairs(stack and stack.lost() or {}) do add(entry[1], entry[2]) end
   local frame = package.loaded["uplua.frame"]
   for _, entry in ipairs(frame and frame.unread() or {}) do add(entry[1], entry[2]) end
+  local sampling = package.loaded["uplua.sampling"]
+  for _, entry in ipairs(sampling and sampling.lost() or {}) do add(entry[1], entry[2]) end
   for _, entry in ipairs(waiting.lost()) do add(entry[1], entry[2]) end
   local list = {}
   for i, text in ipairs(order) do list[i] = { text, counts[text] } end

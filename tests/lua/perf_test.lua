@@ -158,6 +158,17 @@ end
 local most = target.max_hertz()
 refused(('n = count() perf("page-faults", { hertz = %d }, function(e) n:inc() end)'):format(most + 1), "cannot sample %d+ times a second", "too often for the kernel")
 
+-- Lowering it is the kernel's own doing, and would hit all other tests: a run is told that it was.
+local function lowered_to(most, code)
+  return target.uplua(([[-e 'n = count() %s
+    after(0.1, function() local event = require "uplua.core".event local permitted = event.max_rate() function event.max_rate() return permitted - %d end exit() end)
+    at_exit(function() n:get() end)']]):format(code, target.max_hertz() - most)).err
+end
+is(lowered_to(500, 'interval("1ms", function() n:inc() end) profile(99, function() n:inc() end) perf("page-faults", 1, function() n:inc() end)'),
+   [[uplua: not everything was seen:
+  1 × interval 1ms: throttled: the kernel permits only 500 samples a second meanwhile, to save time (sysctl kernel.perf_event_max_sample_rate)
+]], "what the kernel throttles is told, and nothing else")
+is(lowered_to(1001, 'interval("1ms", function() n:inc() end)'), "", "… where it can have been")
 run = target.uplua [[--explain -e 'n = count() perf("page-faults", 100, function(e) n[e.addr]:inc() end) interval("1s", function(e) n[1]:inc() end)' -- true]]
 like(run.out, "perf page%-faults\n  at       each thread of the target, at one in 100 of its page%-faults", "--explain: a target's threads")
 like(run.out, "interval 1s\n  at       one CPU, every 1.0 s, idle or not", "… a timer")
