@@ -264,17 +264,13 @@ if #modules == 0 then
   error("nothing in the target defines malloc: it uses no allocator in C, or is linked statically and stripped", 0)
 end
 
--- True if one of FUNCTIONS (allocator.in_module) is of FAMILY.
-local function has(functions, family)
-  for _, names in ipairs(functions) do
-    if #names[family] > 0 then return true end
-  end
-  return false
-end
-
 -- glibc's realloc calls its malloc and free, its other functions call none of these. Other libraries, and one
 -- allocator on top of another, may call any from any: then every function tells when it begins and ends. So do those of modules that come later.
-local simple = #modules == 1 and up.defines(modules[1] .. ":gnu_get_libc_version") and not has(allocator.in_module(modules[1]), "own")
+local simple = false
+if #modules == 1 then
+  local functions, _, offsets = allocator.in_module(modules[1])
+  simple = allocator.is_glibc(functions, offsets)
+end
 
 -- A function of the event of a module's free: true if its caller lies between the first and the last of the C library's of FUNCTIONS, which begin at OFFSETS.
 local function called_from_within(functions, offsets)

@@ -116,9 +116,13 @@ allocator.signs = {
   "malloc", "mallocx", "je_malloc", "je_mallocx", "_rjem_malloc", "_rjem_mallocx", "tc_malloc", "mi_malloc", "mi_malloc_aligned",
 }
 
+-- What glibc's allocator is known by: in its shared library, and in a program that has it in itself.
+local GLIBC = { "gnu_get_libc_version", "_int_malloc" }
+
 local FAMILIES = { "c", "cxx", "own" }
 
 local others, all = {}, {}
+for _, name in ipairs(GLIBC) do all[#all + 1] = name end
 for name in OTHERS:gmatch "%S+" do others[#others + 1], all[#all + 1] = name, name end
 for _, row in ipairs(ROWS) do
   for _, part in ipairs { "block", "bytes", "lost", "to" } do
@@ -129,6 +133,14 @@ for _, row in ipairs(ROWS) do
     for name in (row[family] or ""):gmatch "%S+" do names[#names + 1], all[#all + 1] = name, name end
     row[family] = names
   end
+end
+
+-- is_glibc(functions, offsets): whether what in_module has returned is glibc's allocator, and no other one is in the module.
+function allocator.is_glibc(functions, offsets)
+  for _, names in ipairs(functions) do
+    if #names.own > 0 then return false end
+  end
+  return (offsets[GLIBC[1]] or offsets[GLIBC[2]]) ~= nil
 end
 
 -- in_module(module): what MODULE of the target, named as in a spec, defines of the table: a list of { row =, family = its names there, … }, of several names

@@ -88,6 +88,13 @@ local function is_exact(report, want, what)
   is(report.bytes, want.bytes, what .. ": bytes held")
 end
 
+-- The seconds of "1.3 ms".
+local UNITS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1 }
+local function seconds(text)
+  local n, unit = text:match "^([%d.]+) (%a+)$"
+  return n * UNITS[unit]
+end
+
 for i = 1, RUNS do
   local what = "a command, run " .. i
   local run = target.uplua "mallocleak.lua --top 0 -- build/targets/leak"
@@ -95,6 +102,9 @@ for i = 1, RUNS do
   is_leak_truth(report, what)
   is(report.allocations and report.allocations - report.frees, report.blocks, what .. ": the sums agree")
   is(report.before, nil, what .. ": nothing is from before")
+  local whole, oldest = run.out:match "mallocleak: [^,]+, ([^,]+),", 0
+  for age in run.out:gmatch "oldest ([%d.]+ %a+)" do oldest = math.max(oldest, seconds(age)) end
+  ok(oldest > 0 and oldest <= seconds(whole) * 1.01, what .. ": no block is older than the run")
 end
 
 for i = 1, tap.fewer(3, 0) do
@@ -326,9 +336,9 @@ for _, case in ipairs {
   end
 end
 
-do
-  local what = "operators of libstdc++"
-  local run = target.attached("build/targets/allocators wait", "mallocleak.lua --top 0")
+for _, program in ipairs { "allocators", "allocators-static" } do
+  local what = "operators of libstdc++ in " .. program
+  local run = target.attached(("build/targets/%s wait"):format(program), "mallocleak.lua --top 0")
   local report = single(run, what)
   is_held(report, "keep_new()", 101000, 101, what)
   is_exact(report, truth(run.target), what)
@@ -346,10 +356,22 @@ for _, mode in ipairs { "clone", "vfork" } do
   local report = single(target.uplua("--follow mallocleak.lua -- build/targets/spaces " .. mode), what)
   is(report.bytes .. " " .. report.allocations .. " " .. report.frees, "0 202 202", what .. ": one memory")
   is(report.before, nil, what .. ": nothing is from before")
-  what = mode .. ", not followed"
-  local run = target.uplua("mallocleak.lua -- build/targets/spaces " .. mode)
+end
+
+do
+  local what = "vfork, not followed"
+  local run = target.uplua "mallocleak.lua -- build/targets/spaces vfork"
   like(run.out, "\n   101 frees of blocks that are of a process that was not followed\n   1 process that shares this memory was not followed: [^\n]* is missing",
     what .. ": is told")
+end
+
+do
+  local what = "memory that is shared already"
+  local report = parse(target.attached("build/targets/spaces before", "--follow mallocleak.lua").out)[1] or {}
+  is(report.bytes, 0, what .. ", followed: is one")
+  is(report.allocations and report.allocations .. " " .. report.frees, "202 202", what .. ", followed: calls of both")
+  like(target.attached("build/targets/spaces before", "mallocleak.lua").out, "\n   1 process that shares this memory was not followed: ",
+    what .. ", not followed: is told")
 end
 
 do
@@ -365,21 +387,6 @@ do
   is(table.concat(report.processes, "; "), "1,983,499 bytes in 810 blocks: spaces; 307,000 bytes in 307 blocks: spaces", what .. ": each by itself")
   is(report.copies .. " " .. report.gone, "503 11", what .. ": frees of copies, and blocks of who executes another program")
   is(report.allocations - report.frees + report.copies - report.gone, report.blocks, what .. ": the sums agree")
-end
-
--- The seconds of "1.3 ms".
-local UNITS = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1 }
-local function seconds(text)
-  local n, unit = text:match "^([%d.]+) (%a+)$"
-  return n * UNITS[unit]
-end
-
-do
-  local what = "ages"
-  local run = target.uplua "mallocleak.lua --top 0 -- build/targets/leak"
-  local whole, oldest = run.out:match "mallocleak: [^,]+, ([^,]+),", 0
-  for age in run.out:gmatch "oldest ([%d.]+ %a+)" do oldest = math.max(oldest, seconds(age)) end
-  ok(oldest > 0 and oldest <= seconds(whole) * 1.01, what .. ": no block is older than the run")
 end
 
 do

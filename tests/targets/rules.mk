@@ -18,7 +18,7 @@ TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/dropped,$(TARGETS)) $
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
-           $(OUT)/targets/allocators $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
+           $(OUT)/targets/allocators $(OUT)/targets/allocators-static $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
 	@mkdir -p $(@D)
@@ -101,10 +101,11 @@ $(OUT)/targets/allocators: tests/targets/allocators.cc tests/targets/noinline.h 
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) $(ALLOCATORS_FLAGS) -o $@ $<
 
+$(OUT)/targets/allocators-static: LINKED := -static
 $(OUT)/targets/allocators-jemalloc: LINKED := $(JEMALLOC)
 $(OUT)/targets/allocators-tcmalloc: LINKED := $(TCMALLOC)
 $(OUT)/targets/allocators-mimalloc: LINKED := $(MIMALLOC)
-$(ALLOCATORS:%=$(OUT)/targets/allocators-%): tests/targets/allocators.cc tests/targets/noinline.h | $(CHECKED)
+$(OUT)/targets/allocators-static $(ALLOCATORS:%=$(OUT)/targets/allocators-%): tests/targets/allocators.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$@) $(CXX) $(ALLOCATORS_FLAGS) -o $@ $< -Wl,--no-as-needed $(LINKED)
 

@@ -3,6 +3,7 @@
  *
  *   spaces clone   a child in the same memory allocates blocks that the parent frees, and frees some of the parent's: nothing is held
  *   spaces vfork   the same by vfork
+ *   spaces before  the same by a child that is there when "ready" is printed; a byte begins it
  *   spaces fork    a child frees its copies of the parent's blocks; a second one allocates, at the same addresses as the parent; a third one allocates
  *                  and executes another program
  *   spaces spawn   posix_spawn, which shares the memory until a program is executed, and touches nothing
@@ -41,6 +42,39 @@ NOINLINE int work_in_shared_memory(void *unused)
     allocate(childs, BLOCKS, 64);
     release(blocks, BLOCKS);
     return 0;
+}
+
+static void wait_byte(void)
+{
+    char byte;
+
+    if (read(0, &byte, 1) < 0)
+        _exit(1);
+}
+
+static int work_when_told(void *told)
+{
+    char byte;
+
+    return read(*(int *)told, &byte, 1) == 1 ? work_in_shared_memory(NULL) : 1;
+}
+
+static void share_before(void)
+{
+    static char stack[65536] __attribute__((aligned(16)));
+    int told[2];
+    pid_t child = pipe(told) == 0 ? clone(work_when_told, stack + sizeof stack, CLONE_VM | SIGCHLD, told) : -1;
+
+    setvbuf(stdout, NULL, _IONBF, 0);
+    printf("ready %d\n", (int)getpid());
+    wait_byte();
+    allocate(blocks, BLOCKS, 32);
+    if (child < 0 || write(told[1], "x", 1) != 1)
+        _exit(1);
+    waitpid(child, NULL, 0);
+    release(childs, BLOCKS);
+    printf("done\n");
+    wait_byte();
 }
 
 static void share(int with_vfork)
@@ -104,6 +138,8 @@ int main(int argc, char **argv)
         return 1;
     if (!strcmp(mode, "clone") || !strcmp(mode, "vfork"))
         share(!strcmp(mode, "vfork"));
+    else if (!strcmp(mode, "before"))
+        share_before();
     else if (!strcmp(mode, "fork"))
         copy(self);
     else if (!strcmp(mode, "spawn"))
