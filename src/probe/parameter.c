@@ -31,7 +31,6 @@ struct parameter {
 struct parameters {
     struct debuginfo *debuginfo;
     const struct debugfunction *function;
-    const char *name;
     struct parameter *items;
     size_t count;
     bool at_return;
@@ -146,16 +145,6 @@ static void find_place(const struct parameters *all, struct parameter *parameter
 
 /* --- by the calling convention --- */
 
-/* gcc's name for a function that it has made of another one, with parameters left out, split or replaced. */
-static bool is_variant(const char *name)
-{
-    static const char *const marks[] = {".isra.", ".constprop.", ".part.", ".specialized."};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (strstr(name, marks[i]))
-            return true;
-    return false;
-}
-
 /* An object that is passed by address says so by where it is, which is more than can be said of its class. */
 static void correct_class(const struct parameters *all, const struct parameter *parameter, struct passing_type *type)
 {
@@ -208,7 +197,7 @@ static const char *why_unconventional(const struct parameters *all)
 {
     if (all->function->own_convention)
         return "the function is called in a way of its own";
-    if (is_variant(all->name))
+    if (all->function->variant)
         return "the compiler has made this function from the one in the source, and may pass it in another way";
     for (size_t i = 0; i < all->count; i++) {
         if (all->items[i].passed.in != PASSED_UNKNOWN && is_contradicted(&all->items[i]))
@@ -356,10 +345,9 @@ static int list(struct parameters *all)
     return 0;
 }
 
-int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *function, const char *name, bool at_return, struct arena *arena,
-                  struct argument **arguments, size_t *count)
+int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *function, bool at_return, struct arena *arena, struct argument **arguments, size_t *count)
 {
-    struct parameters all = {.debuginfo = debuginfo, .function = function, .name = name, .at_return = at_return, .arena = arena};
+    struct parameters all = {.debuginfo = debuginfo, .function = function, .at_return = at_return, .arena = arena};
     all.items = arena_allocate(arena, MAX_PARAMETERS * sizeof *all.items);
     int code = list(&all);
     if (code)

@@ -11,10 +11,9 @@
 #include "sym/debugfunction.h"
 
 /*
- * The parameters of FUNCTION, which the symbol table calls NAME, for a handler at its entry, or AT_RETURN: *ARGUMENTS and *COUNT, in ARENA;
- * those that cannot be had have the place ARGUMENT_NOWHERE, and the reason as their type. 0, or -errno where the debug information is damaged.
+ * The parameters of FUNCTION for a handler at its entry, or AT_RETURN: *ARGUMENTS and *COUNT, in ARENA; those that cannot be had have the place
+ * ARGUMENT_NOWHERE, and the reason as their type. 0, or -errno where the debug information is damaged.
  */
-int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *function, const char *name, bool at_return, struct arena *arena,
-                  struct argument **arguments, size_t *count);
+int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *function, bool at_return, struct arena *arena, struct argument **arguments, size_t *count);
 
 #endif

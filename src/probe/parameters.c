@@ -32,6 +32,42 @@ static struct argument result_of(uint32_t number, struct arena *arena)
 
 /* --- one function --- */
 
+/* A compiler's name for a function that it has made of another one, with parameters left out, split or replaced. */
+static bool is_variant(const char *name, size_t length)
+{
+    static const char *const marks[] = {".isra.", ".constprop.", ".part.", ".specialized."};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (memmem(name, length, marks[i], strlen(marks[i])))
+            return true;
+    return false;
+}
+
+/* What the symbols at a function's address say of it. */
+struct symbols {
+    uint64_t address;
+    bool any, global, plain;
+};
+
+static int add_symbol(const struct function *symbol, void *context)
+{
+    struct symbols *symbols = context;
+    if (!symbol->typed || symbol->address != symbols->address)
+        return 0;
+    symbols->any = true;
+    symbols->global |= symbol->global;
+    symbols->plain |= !is_variant(symbol->name, symbol->name_length);
+    return 0;
+}
+
+/* The linker's optimiser makes functions local that the source lets others call, and then drops their parameters, too. */
+static void ask_symbols(const struct binary *binary, const struct site *site, struct debugfunction *function)
+{
+    struct symbols symbols = {.address = function->address};
+    binary_functions(binary, add_symbol, &symbols);
+    function->external &= symbols.global || !symbols.any;
+    function->variant = symbols.any ? !symbols.plain : is_variant(site->function, strlen(site->function));
+}
+
 static int check(const struct site *site, const struct debugfunction *function, struct error *err)
 {
     if (function->foreign)
@@ -51,11 +87,10 @@ struct wanted {
     struct argument *returned;
 };
 
-static int read_wanted(struct debuginfo *debuginfo, const struct debugfunction *function, const char *name, const struct wanted *wanted,
-                       struct arena *arena)
+static int read_wanted(struct debuginfo *debuginfo, const struct debugfunction *function, const struct wanted *wanted, struct arena *arena)
 {
     if (wanted->arguments)
-        return parameters_of(debuginfo, function, name, wanted->at_return, arena, wanted->arguments, wanted->count);
+        return parameters_of(debuginfo, function, wanted->at_return, arena, wanted->arguments, wanted->count);
     *wanted->returned = result_of(function->result, arena);
     return 0;
 }
@@ -78,7 +113,9 @@ static int find_of_site(const struct site *site, const struct wanted *wanted, st
                            site->function, site->module);
     if (!result)
         result = check(site, &function, err);
-    if (!result && read_wanted(debuginfo, &function, site->function, wanted, arena))
+    if (!result)
+        ask_symbols(binary, site, &function);
+    if (!result && read_wanted(debuginfo, &function, wanted, arena))
         result = error_set(err, -EINVAL, "%s: the debug information of %s is damaged", site->function, site->module);
     binary_close(binary);
     return result;

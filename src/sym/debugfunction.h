@@ -19,6 +19,7 @@ struct debugfunction {
     const char *foreign; /* the language that it is written in, where that has a calling convention of its own; or NULL */
     bool own_convention; /* the compiler says that it is not called as others are */
     bool external;       /* other files may call it */
+    bool variant;        /* the compiler has made it of the source's, and gave it another name; false until someone looks at that */
     enum debugfunction_compiler {
         COMPILER_OTHER,
         COMPILER_GCC,

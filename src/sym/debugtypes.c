@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "sym/debugentry.h"
+#include "sym/location.h"
+#include "unwind/bytes.h"
 
 enum {
     DEEPEST = DEBUGENTRY_DEEPEST, /* of names for names, and of structs in structs */
@@ -301,11 +303,13 @@ static bool place_member(Dwarf_Die *entry, uint64_t base, uint32_t type_number, 
     Dwarf_Attribute attribute;
     *field = (struct debugfield){.type = type_number};
     if (debugentry_attribute(entry, DW_AT_data_member_location, &attribute) && dwarf_formudata(&attribute, &bytes)) {
-        Dwarf_Op *operations;
-        size_t count;
-        if (dwarf_getlocation(&attribute, &operations, &count) || count != 1 || operations->atom != DW_OP_plus_uconst)
+        Dwarf_Block block; /* DWARF 2: DW_OP_plus_uconst and a number */
+        if (dwarf_formblock(&attribute, &block) || block.length < 2 || block.data[0] != DW_OP_plus_uconst)
             return false;
-        bytes = operations->number;
+        struct bytes number = bytes_of(block.data + 1, block.length - 1);
+        bytes = bytes_uleb(&number);
+        if (number.failed || bytes_left(&number))
+            return false;
     }
     if (debugentry_number(entry, DW_AT_bit_size, &bits) && bits && bits <= 64) {
         if (debugentry_number(entry, DW_AT_data_bit_offset, &at)) {
@@ -392,6 +396,7 @@ int debugtype_field(uint32_t number, const char *name, struct debugfield *result
 /* --- variables --- */
 
 struct variable_search {
+    struct debuginfo *debuginfo;
     const char *name;
     uint64_t address;
     Dwarf_Die found;
@@ -399,13 +404,17 @@ struct variable_search {
 };
 
 /* True if VARIABLE lies at ADDRESS, which is told only where that is fixed. */
-static bool lies_at(Dwarf_Die *variable, uint64_t address)
+static bool lies_at(struct debuginfo *debuginfo, Dwarf_Die *variable, uint64_t address)
 {
     Dwarf_Attribute attribute;
-    Dwarf_Op *operations;
-    size_t count;
-    return debugentry_attribute(variable, DW_AT_location, &attribute) && !dwarf_getlocation(&attribute, &operations, &count) && count == 1 &&
-           operations->atom == DW_OP_addr && operations->number == address;
+    Dwarf_Block block;
+    struct location location;
+    Dwarf_Off entry = dwarf_dieoffset(variable);
+    bool fixed = debugentry_attribute(variable, DW_AT_location, &attribute) && !dwarf_formblock(&attribute, &block);
+    if (!fixed || location_find(debuginfo, entry, entry, 0, false, &location) || location.count != 1 || location.pieces[0].kind != LOCATION_IN_MEMORY)
+        return false;
+    const struct location_number *number = &location.pieces[0].number;
+    return number->base == LOCATION_FILE && !number->loads && (uint64_t)number->offset == address;
 }
 
 /* Looks at the variables below PARENT: its own, those of its namespaces, and the static ones of its functions. */
@@ -423,7 +432,7 @@ static void search_variables(Dwarf_Die *parent, int depth, struct variable_searc
         const char *name = dwarf_diename(&entry);
         if (!name && debugentry_referred(&entry, DW_AT_specification, &declared))
             name = dwarf_diename(&declared);
-        search->exact = lies_at(&entry, search->address);
+        search->exact = lies_at(search->debuginfo, &entry, search->address);
         bool named = name && !strcmp(name, search->name) && dwarf_hasattr(&entry, DW_AT_location);
         if (search->exact || (named && !search->any)) {
             search->found = entry;
@@ -434,7 +443,7 @@ static void search_variables(Dwarf_Die *parent, int depth, struct variable_searc
 
 int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t address, uint32_t *type)
 {
-    struct variable_search search = {.name = name, .address = address};
+    struct variable_search search = {.debuginfo = debuginfo, .name = name, .address = address};
     Dwarf_CU *cu = NULL;
     Dwarf_Die unit;
     if (!debugentry_begin())

@@ -1,3 +1,4 @@
+.testctrl prng_seed 1
 create table customers(id integer primary key, name text not null, city text collate nocase, balance real default 0);
 create table orders(id integer primary key, customer integer references customers(id) on delete cascade, pieces int check (pieces > 0), at text);
 create index orders_by_customer on orders(customer, pieces desc);
