@@ -26,6 +26,7 @@ struct parameter {
     int offset;
     int64_t number;
     const char *why;
+    bool ranged; /* debug information says so of the entry, not of the whole function */
 };
 
 struct parameters {
@@ -141,6 +142,7 @@ static void find_place(const struct parameters *all, struct parameter *parameter
         parameter->found = FOUND_LATER;
     else
         found_piece(parameter, &location.pieces[0], location.ranged);
+    parameter->ranged = !code && location.ranged;
 }
 
 /* --- by the calling convention --- */
@@ -207,6 +209,16 @@ static const char *why_unconventional(const struct parameters *all)
             return "the compiler has left out some of this function's parameters, and may pass it in another way";
     }
     return NULL;
+}
+
+/*
+ * gcc changes how a function is called only in variants. So another register in the whole of one that is none is where it keeps a parameter once the prologue
+ * has run, without a word of before (-fno-var-tracking).
+ */
+static bool is_of_later(const struct parameters *all, const struct parameter *parameter)
+{
+    return all->function->compiler == COMPILER_GCC && !all->function->variant && !parameter->ranged && parameter->found == FOUND_REGISTER &&
+           parameter->passed.in != PASSED_UNKNOWN && is_contradicted(parameter);
 }
 
 /* --- what handlers get --- */
@@ -353,6 +365,9 @@ int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *funct
     if (code)
         return code;
     count_through(&all);
+    for (size_t i = 0; i < all.count; i++)
+        if (is_of_later(&all, &all.items[i]))
+            all.items[i].found = FOUND_LATER;
     all.unconventional = why_unconventional(&all);
     *count = all.count;
     *arguments = arena_allocate(arena, (all.count + 1) * sizeof **arguments);
