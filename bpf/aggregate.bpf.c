@@ -76,8 +76,11 @@ __noinline unsigned long uplua_hdr_bucket_unsigned(unsigned long v, unsigned lon
 static __always_inline void add_to_sum(struct sum *sum, __u64 v, bool is_unsigned)
 {
     __u64 before = __sync_fetch_and_add(&sum->low, v), after = before + v;
-    if (is_unsigned ? after < v : (__s64)((before ^ after) & (v ^ after)) < 0)
-        __sync_fetch_and_add(&sum->wraps, is_unsigned || (__s64)v > 0 ? 1 : -1);
+    __s64 wraps = is_unsigned && v & SIGN ? 1 : 0; /* such a V is 2^64 more than what low takes it for */
+    if ((before ^ after) & (v ^ after) & SIGN)
+        wraps += v & SIGN ? -1 : 1;
+    if (wraps)
+        __sync_fetch_and_add(&sum->wraps, wraps);
 }
 
 /* Adds V to SUM. Returns 0. */

@@ -4,9 +4,9 @@
 
 #include <linux/types.h>
 
-/* What was added up is low + 2^64 * wraps, where low is signed or not, as the values are. */
+/* What was added up is low + 2^64 * wraps. */
 struct sum {
-    __u64 low;
+    __s64 low;
     __s64 wraps;
 };
 

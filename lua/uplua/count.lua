@@ -12,7 +12,7 @@ local count = {}
 local operations = {
   keeping = baseline,
   empty = "0",
-  merge = function(s, p, cpus, stride) return wide.merged(p, cpus, stride, s.unsigned) end,
+  merge = function(_, p, cpus, stride) return wide.merged(p, cpus, stride) end,
   join = function(a, b)
     wide.add(a, b)
     return a
@@ -22,7 +22,7 @@ local operations = {
     wide.subtract(rest, earlier)
     if not wide.is_zero(rest) then return rest end
   end,
-  value = function(s, total) return wide.value(total, s.unsigned) end,
+  value = function(_, total) return wide.value(total) end,
   zero = function() return 0 end,
 }
 

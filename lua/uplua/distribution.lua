@@ -35,7 +35,7 @@ local function merge(s, p, cpus, stride)
   local part = new(count)
   for cpu = 0, cpus - 1 do
     local copy = ffi.cast(pointer, p + cpu * stride)
-    wide.merge(part.sum, copy.sum, s.unsigned)
+    wide.merge(part.sum, copy.sum)
     if copy.max > part.max then part.max = copy.max end
     if copy.min > part.min then part.min = copy.min end
     for i = 0, count - 1 do part.buckets[i] = part.buckets[i] + copy.buckets[i] end
@@ -88,7 +88,7 @@ function distribution.sum_up(s, total, found)
       end
     end
   end
-  local result = { count = count, sum = wide.value(sum, s.unsigned) }
+  local result = { count = count, sum = wide.value(sum) }
   if count == 0 then return result end
   result.avg = tonumber(result.sum) / count
   local highest, lowest = maximum(max, s.unsigned), minimum(min, s.unsigned)

@@ -1,4 +1,4 @@
--- Sums of more than 64 bits: the struct sum of bpf/aggregate.h, low + 2^64 * wraps, as low + 2^64 * high, where low is unsigned.
+-- Sums of more than 64 bits: the struct sum of bpf/aggregate.h, low + 2^64 * wraps with a signed low, as low + 2^64 * high, where low is unsigned.
 local ffi = require "ffi"
 
 ffi.cdef "struct uplua_sum { uint64_t low; int64_t high; };"
@@ -16,18 +16,16 @@ function wide.plain(x)
   return x
 end
 
--- Adds COPY, of the kernel's, to SUM. UNSIGNED: the values were.
-function wide.merge(sum, copy, unsigned)
-  local high = copy.high
-  if not unsigned and copy.low >= SIGN then high = high - 1 end
+-- Adds COPY, of the kernel's, to SUM.
+function wide.merge(sum, copy)
   sum.low = sum.low + copy.low
-  sum.high = sum.high + high + (sum.low < copy.low and 1 or 0)
+  sum.high = sum.high + copy.high - (copy.low >= SIGN and 1 or 0) + (sum.low < copy.low and 1 or 0)
 end
 
 -- The sum at address P and so many STRIDEs behind it, of all CPUs.
-function wide.merged(p, cpus, stride, unsigned)
+function wide.merged(p, cpus, stride)
   local sum = wide.sum()
-  for cpu = 0, cpus - 1 do wide.merge(sum, ffi.cast(pointer, p + cpu * stride), unsigned) end
+  for cpu = 0, cpus - 1 do wide.merge(sum, ffi.cast(pointer, p + cpu * stride)) end
   return sum
 end
 
@@ -44,10 +42,10 @@ end
 
 function wide.is_zero(sum) return sum.low == 0 and sum.high == 0 end
 
--- SUM as the script sees it: exact, or rounded to a number where 64 bits have no room for it.
-function wide.value(sum, unsigned)
-  if unsigned and sum.high == 0 then return wide.plain(sum.low) end
-  if not unsigned and sum.high == (sum.low >= SIGN and -1 or 0) then return wide.plain(ffi.cast(int64, sum.low)) end
+-- SUM as the script sees it: exact, or rounded to a number where 64 bits, signed or not, have no room for it.
+function wide.value(sum)
+  if sum.high == 0 then return wide.plain(sum.low < SIGN and ffi.cast(int64, sum.low) or sum.low) end
+  if sum.high == -1 and sum.low >= SIGN then return wide.plain(ffi.cast(int64, sum.low)) end
   return tonumber(sum.high) * 2 ^ 64 + tonumber(sum.low)
 end
 

@@ -102,11 +102,10 @@ int aggregate_declare(const struct shared *object, struct object *result)
 
 /* --- updates --- */
 
-/* Calls the function NAME of bpf/aggregate.bpf.c, or its twin for unsigned values, ARGS. */
-static struct operand call_for(struct lower *lower, const struct shared *object, const char *name, const struct operand *args,
-                               size_t count)
+/* Calls the function NAME of bpf/aggregate.bpf.c, or its twin for values of TYPE, where that is unsigned. */
+static struct operand call_for(struct lower *lower, struct type type, const char *name, const struct operand *args, size_t count)
 {
-    if (object->value.kind == TYPE_U64)
+    if (type.kind == TYPE_U64)
         name = arena_format(lower->program->arena, "%s_unsigned", name);
     return machine_call_library(lower->program, name, args, count);
 }
@@ -117,11 +116,11 @@ static struct operand bucket_of(struct lower *lower, const struct shared *object
     const struct buckets *buckets = &object->buckets;
     switch (object->kind) {
     case OBJECT_LHIST:
-        return call_for(lower, object, "uplua_linear_bucket",
+        return call_for(lower, object->value, "uplua_linear_bucket",
                         (struct operand[]){ v, operand_immediate(buckets->low), operand_immediate((int64_t)buckets->step),
                                             operand_immediate((int64_t)buckets->count) }, 4);
     case OBJECT_HDR:
-        return call_for(lower, object, "uplua_hdr_bucket", (struct operand[]){ v, operand_immediate(buckets->bits) }, 2);
+        return call_for(lower, object->value, "uplua_hdr_bucket", (struct operand[]){ v, operand_immediate(buckets->bits) }, 2);
     default:
         return operand_immediate(0);
     }
@@ -205,12 +204,12 @@ void aggregate_lower(struct lower *lower, struct value *value)
     if (is_sum(object) && !object->amounts) {
         machine_add_atomic(program, BPF_DW, entry, 0, v);
     } else if (is_sum(object)) {
-        call_for(lower, object, "uplua_sum_add", (struct operand[]){ entry, v }, 2);
+        call_for(lower, ir_value(value->args[0])->type, "uplua_sum_add", (struct operand[]){ entry, v }, 2);
     } else if (object->kind == OBJECT_HIST) {
-        call_for(lower, object, "uplua_hist_add", (struct operand[]){ entry, v }, 2);
+        call_for(lower, object->value, "uplua_hist_add", (struct operand[]){ entry, v }, 2);
     } else {
         count_in_bucket(lower, object, entry, bucket, done);
-        call_for(lower, object, "uplua_distribute", (struct operand[]){ entry, v }, 2);
+        call_for(lower, object->value, "uplua_distribute", (struct operand[]){ entry, v }, 2);
     }
     machine_jump(program, done);
     machine_place(program, done);

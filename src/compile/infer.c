@@ -79,7 +79,10 @@ static void join_value(struct inference *inference, const struct value *user, st
     inference->changed |= agree_value(inference->compiler, user->position, object, type);
 }
 
-/* What is added to an aggregation is unsigned or not, as one; of what is not, numbers known to be neither negative nor large go with both. */
+/*
+ * What is added to an aggregation that has an order is unsigned or not, as one; of what is not, numbers known to be neither negative nor large
+ * go with both. Sums take either.
+ */
 static void join_added(struct inference *inference, const struct value *user, struct type type)
 {
     struct shared *object = inference->compiler->objects[user->object];
@@ -88,7 +91,7 @@ static void join_added(struct inference *inference, const struct value *user, st
     if (!inference->final || type.kind == TYPE_NONE)
         return;
     object->amounts |= !by_one;
-    if (type.kind != TYPE_U64 && type.bits > 0)
+    if (object->kind == OBJECT_COUNT || object->kind == OBJECT_SUM || (type.kind != TYPE_U64 && type.bits > 0))
         return;
     if (type.kind == TYPE_NUM)
         type.kind = TYPE_I64;

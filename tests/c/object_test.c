@@ -268,7 +268,7 @@ static void test_histogram(void)
         bpf_prog_test_run_opts(fd, &options);
         bpf_map_lookup_elem(map, &key, &hist);
         int64_t max = (int64_t)(hist.all.max ^ 1ull << 63), min = (int64_t)(~hist.all.min ^ 1ull << 63);
-        ok(hist.buckets[cases[i].bucket] == 1 && (int64_t)hist.all.sum.low == cases[i].value && max == cases[i].value &&
+        ok(hist.buckets[cases[i].bucket] == 1 && hist.all.sum.low == cases[i].value && max == cases[i].value &&
                min == cases[i].value, "hist: %lld is in bucket %u", (long long)cases[i].value, cases[i].bucket);
     }
     static const int64_t several[] = {23, -101, 7, 4096};
@@ -280,7 +280,7 @@ static void test_histogram(void)
     bpf_map_lookup_elem(map, &key, &hist);
     is_int((int64_t)(hist.all.max ^ 1ull << 63), 4096, "hist: the largest value");
     is_int((int64_t)(~hist.all.min ^ 1ull << 63), -101, "hist: the smallest value");
-    is_int((int64_t)hist.all.sum.low, 23 - 101 + 7 + 4096, "hist: the sum");
+    is_int(hist.all.sum.low, 23 - 101 + 7 + 4096, "hist: the sum");
     size_t count;
     volatile uint64_t *lost = loaded_counters(loaded, "uplua_aggregate_lost", &count);
     ok(lost && !*lost, "hist: nothing lost");

@@ -152,14 +152,18 @@ sums:bind { fd = fd, turn = turn }
 local wrapped = added { 2 ^ 62, 2 ^ 62, 2 ^ 62 }
 wrapped.wraps = 1
 store(fd, nil, wrapped)
-is(sums.sum, 3 * 2 ^ 62, "a sum that has wrapped is not negative")
+ok(sums.sum == 0xc000000000000000ULL, "a sum that has wrapped is not negative, and is exact up to 2^64")
 is(sums.avg, 2 ^ 62, "nor is the average")
-is(aggregate.rounded(sums), 1, "and the ledger is told that it is rounded")
+is(aggregate.rounded(sums), 0, "nothing is rounded")
+wrapped.wraps = 2
+store(fd, nil, wrapped)
+is(sums.sum, 7 * 2 ^ 62, "beyond it is rounded")
+is(aggregate.rounded(sums), 1, "which the ledger is told")
 wrapped.sum, wrapped.wraps = -5, 0
 store(fd, nil, wrapped)
 is(sums.sum, -5, "a small negative one is exact")
 if kernel.cpus > 1 then
   store(fd, nil, added { 2 ^ 62, 2 ^ 61 }, added { 2 ^ 62 })
-  is(sums.sum, 5 * 2 ^ 61, "no CPU's sum has wrapped, and the total does not")
+  ok(sums.sum == 0xa000000000000000ULL, "no CPU's sum has wrapped, and the total does not")
 end
 tap.done_testing()

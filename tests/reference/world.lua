@@ -97,10 +97,8 @@ local function show_sum(total)
   if total.sum then return show_value(total.sum) end
   local low = total.parts[2] % 2 ^ 32
   local high = total.parts[1] + (total.parts[2] - low) / 2 ^ 32
-  local integer = total.unsigned and uint64 or int64
-  if high < (total.unsigned and 0 or -2 ^ 31) or high >= (total.unsigned and 2 ^ 32 or 2 ^ 31) then
-    return ("about %.12g"):format(high * 2 ^ 32 + low)
-  end
+  if high < -2 ^ 31 or high >= 2 ^ 32 then return ("about %.12g"):format(high * 2 ^ 32 + low) end
+  local integer = high < 0 and int64 or uint64
   return show_value(integer(high) * integer(2 ^ 32) + integer(low))
 end
 
@@ -139,7 +137,6 @@ end
 
 local function add_to_total(o, total, v)
   if not istype(uint64, v) then v = numbers.i64(v) end
-  total.unsigned = total.unsigned or istype(uint64, v)
   total.count = total.count + 1
   add_to_sum(total.parts, v)
   if not total.min or is_less(v, total.min) then total.min = v end
