@@ -58,7 +58,7 @@ struct {
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __uint(max_entries, UNWIND_FILES);
     __type(key, struct unwind_inode);
-    __type(value, __u32);
+    __type(value, struct unwind_known);
 } uplua_unwind_files SEC(".maps");
 
 struct {
@@ -225,6 +225,14 @@ struct place {
     __u64 table, offset;
 };
 
+/* True if the file of INODE, a struct inode, is still the one that KNOWN is about. */
+static __always_inline int is_unchanged(struct unwind_kernel *kernel, __u64 inode, const struct unwind_known *known)
+{
+    return !kernel->inode_seconds ||
+           (kernel_word(inode + kernel->inode_seconds) == known->changed_seconds &&
+            (kernel_word(inode + kernel->inode_nanoseconds) & UNWIND_NANOSECONDS) == known->changed_nanoseconds);
+}
+
 enum found { FOUND, NO_FILE, NO_CODE };
 
 /*
@@ -258,14 +266,14 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
         .inode = kernel_word(inode + kernel->inode_number),
         .device = kernel_word(kernel_word(inode + kernel->inode_super) + kernel->super_device),
     };
-    __u32 *number = bpf_map_lookup_elem(&uplua_unwind_files, &file);
-    if (!number)
+    struct unwind_known *known = bpf_map_lookup_elem(&uplua_unwind_files, &file);
+    if (!known || !is_unchanged(kernel, inode, known))
         return NO_FILE;
     __u64 start = kernel_word(area + kernel->area_start), size = kernel_word(area + kernel->area_end) - start;
     __u64 offset = kernel_word(area + kernel->area_offset) << kernel->page_shift;
     if (address - start >= size) /* changed just now */
         return NO_FILE;
-    place->table = *number;
+    place->table = known->table;
     place->offset = address - start + offset;
     __u64 at = __sync_fetch_and_add(&early->count, 1);
     OPAQUE(at);

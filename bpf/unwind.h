@@ -104,15 +104,22 @@ struct unwind_process {
 #define UNWIND_PROCESSES 16384
 
 /*
- * Tables by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. 0: the file has
- * none.
+ * Tables by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. An inode is given
+ * to another file once its own is gone, and a file can be written to, which the time of its last change tells.
  */
 #define UNWIND_FILES UNWIND_TABLES
+#define UNWIND_NANOSECONDS 0x3fffffff /* the kernel keeps flags above them (Linux 6.13) */
 
 struct unwind_inode {
     __u64 inode;
     __u32 device; /* major << 20 | minor, as the kernel keeps it */
     __u32 padding;
+};
+
+struct unwind_known {
+    __u32 table;               /* number; 0: the file has none */
+    __u32 changed_nanoseconds; /* the time of its last change … */
+    __u64 changed_seconds;
 };
 
 /*
@@ -145,6 +152,7 @@ struct unwind_kernel {
     __u32 task_space;                                   /* struct task_struct: mm */
     __u32 file_inode;                                   /* struct file: f_inode */
     __u32 inode_number, inode_super;                    /* struct inode: i_ino, i_sb */
+    __u32 inode_seconds, inode_nanoseconds;             /* the same: the time of its last change; 0: not known */
     __u32 super_device;                                 /* struct super_block: s_dev */
     /*
      * struct task_struct: utask; struct uprobe_task: return_instances; struct return_instance: stack, orig_ret_vaddr,

@@ -452,6 +452,7 @@ waiting.commit = setup.commit
 -- from its first call on, whoever holds its mappings meanwhile (others' probes in the same library do).
 function setup.release()
   waiting.release()
+  if next(unwinding) then require "uplua.stack".settle() end
   local list = late
   late = {}
   local walked = next(unwinding) and not who.is_open()

@@ -13,9 +13,11 @@
 local ffi   = require "ffi"
 local bit   = require "bit"
 local core  = require "uplua.core"
+local foresee = require "uplua.foresee"
 local frame = require "uplua.frame"
 local loop  = require "uplua.loop"
 local map   = require "uplua.map"
+local options = require "uplua.options"
 local text  = require "uplua.text"
 
 ffi.cdef [[
@@ -373,13 +375,32 @@ stack.TABLES = {
   "uplua_unwind_early", "uplua_unwind_wanted",
 }
 
+local BEFORE = 0.02 -- seconds of CPU time at most for tables of what the command will only execute later
+
+-- Makes the tables of PROGRAMS, from number FROM on: those of the first one now, of the others as long as it does not take long; what is
+-- left beside the target.
+local function add_programs(programs, from)
+  local start = os.clock()
+  for i = from, #programs do
+    if i > from and os.clock() - start > BEFORE then return loop.after(0, function() add_programs(programs, i) end) end
+    unwinder:add_program(programs[i])
+  end
+end
+
 -- From now on the kernel gets unwind tables for the processes that are followed, in MAPS (name → fd, which stay open);
 -- EVERYBODY: for those in which a handler takes a stack. COMMAND: the program that is still to be executed. To be called before
 -- follow().
 function stack.unwind(maps, everybody, command)
   unwinder = core.unwind.new(names(), maps, everybody)
-  if command then unwinder:add_program(command) end
+  if everybody or command or options.follow then unwinder:recall() end
+  if command then add_programs(foresee.programs(options.command), 1) end
   loop.watch(unwinder:fd(), function() unwinder:update() end)
+  loop.at_exit(function() unwinder:update() end) -- what was executed last is kept for the next run, too
+end
+
+-- To be called before a command begins: waits for tables that are under way, for a moment.
+function stack.settle()
+  if unwinder then unwinder:await() end
 end
 
 -- What was lost of it, for the ledger: { { text, count }, … }.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lua/core.h"
+#include "probe/command.h"
 #include "probe/process.h"
 #include "sys/pidfd.h"
 #include "sys/procstat.h"
@@ -228,6 +229,18 @@ static int lua_target_command(lua_State *L)
     return 1;
 }
 
+/* find(name) → path of the executable file that NAME stands for, by $PATH where it has no slash; nil where there is none */
+static int lua_target_find(lua_State *L)
+{
+    char *path;
+    struct error err;
+    if (command_find(luaL_checkstring(L, 1), &path, &err))
+        return 0;
+    lua_pushstring(L, path);
+    free(path);
+    return 1;
+}
+
 /* status() → exit status of the command, or nil while it runs and where there is none */
 static int lua_target_status(lua_State *L)
 {
@@ -269,7 +282,7 @@ int target_open_lua(lua_State *L)
         { "attach_threads", lua_target_attach_threads }, { "tids", lua_target_tids },
         { "births", lua_target_births },   { "birth", lua_target_birth }, { "birth_within", lua_target_birth_within },
         { "follow", lua_target_follow },   { "parents", lua_target_parents }, { "watch", lua_target_watch },
-        { "unwatch", lua_target_unwatch },
+        { "unwatch", lua_target_unwatch }, { "find", lua_target_find },
         { "hold", lua_target_hold },       { "go", lua_target_go },         { "waits", lua_target_waits },
         { NULL, NULL },
     };

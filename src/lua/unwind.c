@@ -172,6 +172,20 @@ static int unwinder_add_program(lua_State *L)
     return 0;
 }
 
+/* unwinder:recall(): begins to load the tables that earlier runs have left */
+static int unwinder_recall_lua(lua_State *L)
+{
+    unwinder_recall(check_unwinder(L));
+    return 0;
+}
+
+/* unwinder:await(): waits until that is done, but not for long */
+static int unwinder_await_lua(lua_State *L)
+{
+    unwinder_await(check_unwinder(L));
+    return 0;
+}
+
 /* unwinder:update(): loads what the kernel has asked for */
 static int unwinder_update_lua(lua_State *L)
 {
@@ -193,7 +207,7 @@ static int unwinder_counts_lua(lua_State *L)
 int unwind_open_lua(lua_State *L)
 {
     static const luaL_Reg unwinder_methods[] = {
-        {"fd", unwinder_fd_lua}, {"add_program", unwinder_add_program},
+        {"fd", unwinder_fd_lua}, {"add_program", unwinder_add_program}, {"recall", unwinder_recall_lua}, {"await", unwinder_await_lua},
         {"update", unwinder_update_lua}, {"counts", unwinder_counts_lua}, {NULL, NULL},
     };
     static const luaL_Reg methods[] = {

@@ -99,6 +99,17 @@ static void reopen(struct image *image)
         image_unpin(image);
 }
 
+/* Reads the headers of the open file, unless it has been written to since IMAGE was made. */
+static int open_headers(const struct image *image, struct elffile *elf)
+{
+    int rc = elffile_open(elf, image->fd);
+    if (!rc && !image_is(image, &elf->stat)) {
+        elffile_close(elf);
+        rc = -ESTALE;
+    }
+    return rc;
+}
+
 int image_read(struct image *image,
                int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search), void *context)
 {
@@ -108,7 +119,7 @@ int image_read(struct image *image,
     if (image->fd < 0)
         return -ENOENT;
     struct elffile elf;
-    int rc = elffile_open(&elf, image->fd);
+    int rc = open_headers(image, &elf);
     if (!rc) {
         rc = fn(context, &elf, &image->search);
         elffile_close(&elf);
@@ -179,7 +190,7 @@ static void parse(struct image *image)
     if (image->fd < 0)
         return;
     struct elffile elf;
-    if (!elffile_open(&elf, image->fd)) {
+    if (!open_headers(image, &elf)) {
         if (symtab_load(&image->symtab, &elf, SHT_SYMTAB)) {
             image->symtab = debug_symtab(image, &elf);
             if (!image->symtab) {
@@ -295,7 +306,7 @@ static void load_debuginfo(struct image *image)
         return;
     }
     reopen(image);
-    if (image->fd >= 0 && !elffile_open(&elf, image->fd)) {
+    if (image->fd >= 0 && !open_headers(image, &elf)) {
         read_debuginfo(image, &elf, 0);
         elffile_close(&elf);
     }

@@ -45,7 +45,7 @@ struct symbols {
     bool any_made;  /* code that a process made has been named */
     uint64_t next_look, renamings;
     struct symbols_lost lost;
-    void (*watch)(void *context, pid_t pid, const struct maps *maps);
+    void (*watch)(void *context, pid_t pid, const struct maps *maps, bool exited);
     void *watch_context;
     pid_t *changed; /* processes of which whoever watches is still to be told */
     size_t changed_count, changed_capacity;
@@ -138,7 +138,7 @@ static void tell(struct symbols *symbols, struct process *process)
 {
     process->changed = false;
     if (symbols->watch)
-        symbols->watch(symbols->watch_context, process->pid, process->exited ? NULL : &process->maps);
+        symbols->watch(symbols->watch_context, process->pid, &process->maps, process->exited);
 }
 
 /* To be told once all that has happened is known. */
@@ -166,7 +166,7 @@ static void tell_changes(struct symbols *symbols)
         if (process && process->changed)
             tell(symbols, process);
         else if (!process && symbols->watch) /* forgotten already */
-            symbols->watch(symbols->watch_context, symbols->changed[i], NULL);
+            symbols->watch(symbols->watch_context, symbols->changed[i], NULL, true);
     }
     symbols->changed_count = 0;
 }
@@ -358,18 +358,19 @@ void symbols_update(struct symbols *symbols)
     tell_changes(symbols);
 }
 
-void symbols_watch(struct symbols *symbols, void (*changed)(void *context, pid_t pid, const struct maps *maps),
+void symbols_watch(struct symbols *symbols, void (*changed)(void *context, pid_t pid, const struct maps *maps, bool exited),
                    void *context)
 {
     symbols->watch = changed;
     symbols->watch_context = context;
 }
 
-const struct maps *symbols_mappings(struct symbols *symbols, pid_t pid)
+const struct maps *symbols_mappings(struct symbols *symbols, pid_t pid, bool *exited)
 {
     struct process *process = processes_get(&symbols->processes, pid);
     if (process && !process->maps.count)
         process_read(symbols, process);
+    *exited = process && process->exited;
     return process && process->maps.count ? &process->maps : NULL;
 }
 

@@ -51,14 +51,18 @@ int symbols_follow_fd(const struct symbols *symbols);
 void symbols_update(struct symbols *symbols);
 
 /*
- * Calls changed(context, pid, maps) whenever the mappings of a process that is followed have changed, with NULL once it
- * has exited: during symbols_update and whenever mappings are read. CHANGED may be NULL: nobody watches then.
+ * Calls changed(context, pid, maps, exited) whenever the mappings of a process that is followed have changed, or it has exited, with those
+ * that it had, or NULL where they are forgotten: during symbols_update and whenever mappings are read. CHANGED may be NULL: nobody watches
+ * then.
  */
-void symbols_watch(struct symbols *symbols, void (*changed)(void *context, pid_t pid, const struct maps *maps),
+void symbols_watch(struct symbols *symbols, void (*changed)(void *context, pid_t pid, const struct maps *maps, bool exited),
                    void *context);
 
-/* The mappings of PID, read now if they are not known; NULL where they cannot be. Valid until the next call. */
-const struct maps *symbols_mappings(struct symbols *symbols, pid_t pid);
+/*
+ * The mappings of PID, read now if they are not known, or those that it had until it *EXITED; NULL where they cannot be read. Valid until the
+ * next call.
+ */
+const struct maps *symbols_mappings(struct symbols *symbols, pid_t pid, bool *exited);
 
 /* Reads the mappings of PID again, unless that was done a moment ago. */
 void symbols_read(struct symbols *symbols, pid_t pid);

@@ -16,7 +16,7 @@ struct kernel_field {
 
 /*
  * Fills in the offsets of COUNT fields; members of anonymous structures inside count as the structure's own. 0 or a negative
- * errno: -ENOENT where one of them does not exist in this kernel.
+ * errno: -ENOENT where one of them does not exist in this kernel; its offset is UINT32_MAX, and those of the others are filled in.
  */
 int kernel_btf_fields(struct kernel_field *fields, size_t count);
 

@@ -11,10 +11,8 @@
 #include <unistd.h>
 
 enum {
-    FEWEST_ROWS = 4096, /* of which a table is built in 0.5 ms, and read in 0.06 */
     MOST_FILES = 1024,
-    NAME_SIZE = 2 * ELFFILE_BUILD_ID_MAX + 1 + 16 + 1,
-    USED_EVERY = 24 * 60 * 60, /* seconds: how exact the time of the last use is */
+        USED_EVERY = 24 * 60 * 60, /* seconds: how exact the time of the last use is */
     ABANDONED = 60,            /* seconds after which a file that is not finished will never be */
 };
 #define MOST_BYTES (INT64_C(64) << 20) /* of all files */
@@ -25,7 +23,7 @@ struct header {
     char magic[8];
     uint64_t checksum; /* of all that follows */
     uint64_t version;
-    uint64_t device, inode, size, modified[2], changed[2]; /* of the ELF file */
+    struct unwind_identity file;
     uint64_t start;
     uint32_t block_count, row_count, function_count, damaged, unknown, rule_count;
 };
@@ -85,17 +83,20 @@ static uint64_t checksum(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-static struct header header_of(const struct elffile *elf)
+struct unwind_identity unwind_identity_of(const struct stat *stat)
 {
-    const struct stat *stat = &elf->stat;
-    struct header header = {
-        .version = VERSION,
+    return (struct unwind_identity){
         .device = stat->st_dev,
         .inode = stat->st_ino,
         .size = (uint64_t)stat->st_size,
         .modified = {(uint64_t)stat->st_mtim.tv_sec, (uint64_t)stat->st_mtim.tv_nsec},
         .changed = {(uint64_t)stat->st_ctim.tv_sec, (uint64_t)stat->st_ctim.tv_nsec},
     };
+}
+
+static struct header header_of(const struct elffile *elf)
+{
+    struct header header = {.version = VERSION, .file = unwind_identity_of(&elf->stat)};
     memcpy(header.magic, magic, sizeof magic);
     return header;
 }
@@ -103,13 +104,13 @@ static struct header header_of(const struct elffile *elf)
 /* What all files have in common in which a table of the same ELF file is. */
 enum { IDENTITY = offsetof(struct header, version), IDENTITY_SIZE = offsetof(struct header, start) - IDENTITY };
 
-static void name_of(const struct elffile *elf, const struct header *header, char name[static NAME_SIZE])
+static void name_of(const struct elffile *elf, const struct header *header, char name[static UNWIND_CACHE_NAME])
 {
     uint8_t id[ELFFILE_BUILD_ID_MAX];
     size_t length = elffile_build_id(elf, id);
     for (size_t i = 0; i < length; i++)
         snprintf(name + 2 * i, 3, "%02x", id[i]);
-    snprintf(name + 2 * length, NAME_SIZE - 2 * length, "-%016llx",
+    snprintf(name + 2 * length, UNWIND_CACHE_NAME - 2 * length, "-%016llx",
              (unsigned long long)checksum(0, (const char *)header + IDENTITY, IDENTITY_SIZE));
 }
 
@@ -179,7 +180,49 @@ static bool read_table(int fd, const struct header *header, uint64_t *rules, str
            checksum_of(header, rules, table) == header->checksum;
 }
 
-/* Puts off its being thrown away. */
+/* Opens the file NAME of the folder and reads its header; -1 where it is none of ours. */
+static int open_entry(int cache, const char *name, struct header *header)
+{
+    int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && is_ours(fd, S_IFREG) && read_all(fd, header, sizeof *header, 0) &&
+        !memcmp(header->magic, magic, sizeof magic) && header->version == VERSION && header->rule_count <= RULE_NUMBERS)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The table of FD, which begins with HEADER, with the numbers of RULES; false where it is damaged. */
+static bool read_entry(int fd, const struct header *header, struct unwind_rules *rules, struct unwind_table *table)
+{
+    uint64_t *own = malloc((header->rule_count + 1) * sizeof *own);
+    uint16_t *numbers = malloc((header->rule_count + 1) * sizeof *numbers);
+    *table = (struct unwind_table){0};
+    bool good = own && numbers && read_table(fd, header, own, table);
+    for (uint32_t i = 0; good && i < header->rule_count; i++)
+        numbers[i] = (uint16_t)unwind_rules_number(rules, own[i]);
+    good = good && renumber(table, numbers, header->rule_count);
+    if (!good)
+        unwind_table_free(table);
+    free(numbers);
+    free(own);
+    return good;
+}
+
+bool unwind_cache_read(int cache, const char *name, struct unwind_rules *rules, struct unwind_identity *identity,
+                       struct unwind_table *table)
+{
+    struct header header;
+    int fd = open_entry(cache, name, &header);
+    if (fd < 0)
+        return false;
+    bool good = read_entry(fd, &header, rules, table);
+    *identity = header.file;
+    close(fd);
+    return good;
+}
+
+/* Puts off that FD is thrown away. */
 static void note_use(int fd)
 {
     struct stat stat;
@@ -189,50 +232,41 @@ static void note_use(int fd)
 
 bool unwind_cache_load(int cache, const struct elffile *elf, struct unwind_rules *rules, struct unwind_table *table)
 {
-    char name[NAME_SIZE];
+    char name[UNWIND_CACHE_NAME];
     struct header wanted = header_of(elf), header;
     name_of(elf, &wanted, name);
-    int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = open_entry(cache, name, &header);
     if (fd < 0)
         return false;
-    uint64_t *own = malloc(RULE_NUMBERS * sizeof *own);
-    uint16_t *numbers = malloc(RULE_NUMBERS * sizeof *numbers);
-    *table = (struct unwind_table){0};
-    bool good = own && numbers && is_ours(fd, S_IFREG) && read_all(fd, &header, sizeof header, 0) &&
-                !memcmp(header.magic, wanted.magic, sizeof wanted.magic) &&
-                !memcmp((char *)&header + IDENTITY, (char *)&wanted + IDENTITY, IDENTITY_SIZE) &&
-                read_table(fd, &header, own, table);
-    for (uint32_t i = 0; good && i < header.rule_count; i++)
-        numbers[i] = (uint16_t)unwind_rules_number(rules, own[i]);
-    good = good && renumber(table, numbers, header.rule_count);
+    bool good = !memcmp((char *)&header + IDENTITY, (char *)&wanted + IDENTITY, IDENTITY_SIZE) &&
+                read_entry(fd, &header, rules, table);
     if (good)
         note_use(fd);
-    else
-        unwind_table_free(table);
-    free(numbers);
-    free(own);
     close(fd);
     return good;
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------------- */
+void unwind_cache_note(int cache, const char *name)
+{
+    int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0) {
+        note_use(fd);
+        close(fd);
+    }
+}
 
-struct entry {
-    char name[NAME_SIZE];
-    int64_t size;
-    struct timespec used;
-};
+/* --- writing --------------------------------------------------------------------------------------------------------- */
 
 static int compare_use(const void *a, const void *b)
 {
-    const struct timespec *x = &((const struct entry *)a)->used, *y = &((const struct entry *)b)->used;
+    const struct timespec *x = &((const struct unwind_cached *)a)->used, *y = &((const struct unwind_cached *)b)->used;
     if (x->tv_sec != y->tv_sec)
         return x->tv_sec < y->tv_sec ? -1 : 1;
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
 /* The files of the folder; those that a writer has left unfinished, or are too many to list, are removed. */
-static size_t list_files(int cache, struct entry *entries, size_t room)
+static size_t list_files(int cache, struct unwind_cached *entries, size_t room)
 {
     int fd = openat(cache, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = fd < 0 ? NULL : fdopendir(fd);
@@ -244,10 +278,10 @@ static size_t list_files(int cache, struct entry *entries, size_t room)
         if (fstatat(cache, found->d_name, &stat, AT_SYMLINK_NOFOLLOW) || !S_ISREG(stat.st_mode))
             continue;
         bool unfinished = found->d_name[0] == '.', abandoned = time(NULL) - stat.st_mtim.tv_sec > ABANDONED;
-        if ((unfinished && abandoned) || count == room || strlen(found->d_name) >= NAME_SIZE) {
+        if ((unfinished && abandoned) || count == room || strlen(found->d_name) >= UNWIND_CACHE_NAME) {
             unlinkat(cache, found->d_name, 0);
         } else if (!unfinished) {
-            struct entry *entry = &entries[count++];
+            struct unwind_cached *entry = &entries[count++];
             strcpy(entry->name, found->d_name);
             entry->size = stat.st_size;
             entry->used = stat.st_mtim;
@@ -261,7 +295,7 @@ static size_t list_files(int cache, struct entry *entries, size_t room)
 /* Removes what was not used for longest until there is room for one file of SIZE bytes. */
 static void make_room(int cache, int64_t size)
 {
-    struct entry *entries = malloc(MOST_FILES * sizeof *entries);
+    struct unwind_cached *entries = malloc(MOST_FILES * sizeof *entries);
     if (!entries)
         return;
     size_t count = list_files(cache, entries, MOST_FILES - 1);
@@ -274,6 +308,27 @@ static void make_room(int cache, int64_t size)
         if (!unlinkat(cache, entries[i].name, 0))
             bytes -= entries[i].size;
     free(entries);
+}
+
+static int compare_size(const void *a, const void *b)
+{
+    const struct unwind_cached *x = a, *y = b;
+    return (x->size > y->size) - (x->size < y->size);
+}
+
+size_t unwind_cache_list(int cache, int64_t bytes, struct unwind_cached **list)
+{
+    struct unwind_cached *files = *list = malloc(MOST_FILES * sizeof *files);
+    size_t count = files ? list_files(cache, files, MOST_FILES) : 0, kept = 0;
+    if (count)
+        qsort(files, count, sizeof *files, compare_use);
+    for (size_t i = count; i-- > 0 && bytes >= files[i].size; kept++)
+        bytes -= files[i].size;
+    if (kept) {
+        memmove(files, files + count - kept, kept * sizeof *files);
+        qsort(files, kept, sizeof *files, compare_size);
+    }
+    return kept;
 }
 
 static bool write_all(int fd, const void *bytes, size_t size)
@@ -304,9 +359,9 @@ void unwind_cache_store(int cache, const struct elffile *elf, const struct unwin
                         const struct unwind_table *table)
 {
     /* What a debug file says, or does not say yet, changes with that file; with all numbers given away, rules are missing. */
-    if (table->row_count < FEWEST_ROWS || table->searched || rules->count == RULE_NUMBERS)
+    if (table->searched || rules->count == RULE_NUMBERS)
         return;
-    char name[NAME_SIZE];
+    char name[UNWIND_CACHE_NAME];
     struct header header = header_of(elf);
     name_of(elf, &header, name);
     size_t chunks_size = unwind_table_chunks(table) * sizeof *table->chunks;

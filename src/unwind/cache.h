@@ -8,7 +8,25 @@
 #ifndef UPLUA_UNWIND_CACHE_H
 #define UPLUA_UNWIND_CACHE_H
 
+#include <time.h>
+
 #include "unwind/table.h"
+
+/* What tells a file from all others: device, inode number, size in bytes, times (seconds and nanoseconds). */
+struct unwind_identity {
+    uint64_t device, inode, size, modified[2], changed[2];
+};
+
+struct unwind_identity unwind_identity_of(const struct stat *stat);
+
+enum { UNWIND_CACHE_NAME = 2 * ELFFILE_BUILD_ID_MAX + 1 + 16 + 1 }; /* bytes of a file's name in the folder, with its NUL */
+
+/* A file of the folder. */
+struct unwind_cached {
+    char name[UNWIND_CACHE_NAME];
+    int64_t size; /* bytes */
+    struct timespec used;
+};
 
 /*
  * A descriptor of the folder, which is made if need be: $UPLUA_CACHE; without that /var/cache/uplua for root, else
@@ -21,8 +39,24 @@ int unwind_cache_open(void);
 bool unwind_cache_load(int cache, const struct elffile *elf, struct unwind_rules *rules, struct unwind_table *table);
 
 /*
- * Keeps TABLE of ELF in the folder CACHE if that pays; what was not used for longest makes room. A failure is silent: the
- * table will be built again.
+ * The files of the folder CACHE that were used last, as many as have BYTES together, the small ones first, in *LIST, which the caller
+ * frees: their number.
+ */
+size_t unwind_cache_list(int cache, int64_t bytes, struct unwind_cached **list);
+
+/*
+ * The table of the folder's file NAME with the numbers of RULES, and in *IDENTITY whose it is; false where it is none. The caller frees
+ * the table.
+ */
+bool unwind_cache_read(int cache, const char *name, struct unwind_rules *rules, struct unwind_identity *identity,
+                       struct unwind_table *table);
+
+/* The file NAME of the folder CACHE, which was read by its name, was used. */
+void unwind_cache_note(int cache, const char *name);
+
+/*
+ * Keeps TABLE of ELF in the folder CACHE; what was not used for longest makes room. A failure is silent: the table will be
+ * built again.
  */
 void unwind_cache_store(int cache, const struct elffile *elf, const struct unwind_rules *rules,
                         const struct unwind_table *table);

@@ -9,12 +9,18 @@
 
 enum { SMALLEST = 1 << 12 }; /* chunks: tables that come later share slabs of 256 KiB */
 
+/* The last slab will not be written to any more. */
+static void unmap_last(struct slabs *slabs)
+{
+    if (slabs->count)
+        munmap(slabs->items[slabs->count - 1].chunks, slabs->items[slabs->count - 1].count * sizeof(struct unwind_chunk));
+}
+
 void slabs_free(struct slabs *slabs)
 {
-    for (size_t i = 0; i < slabs->count; i++) {
-        munmap(slabs->items[i].chunks, slabs->items[i].count * sizeof(struct unwind_chunk));
+    unmap_last(slabs);
+    for (size_t i = 0; i < slabs->count; i++)
         close(slabs->items[i].fd);
-    }
     slabs->count = 0;
 }
 
@@ -40,6 +46,7 @@ int slabs_reserve(struct slabs *slabs, size_t count)
         close(fd);
         return rc;
     }
+    unmap_last(slabs);
     slabs->items[number].fd = fd;
     slabs->items[number].chunks = chunks;
     slabs->items[number].count = count;

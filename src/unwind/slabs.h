@@ -1,5 +1,5 @@
 /*
- * Room for unwind tables in the kernel: arrays of chunks, that an array of maps holds and that are mapped here for
+ * Room for unwind tables in the kernel: arrays of chunks, that an array of maps holds. The last one is mapped here for
  * writing.
  */
 #ifndef UPLUA_UNWIND_SLABS_H
@@ -14,7 +14,7 @@ struct slabs {
     int map; /* the array of maps, borrowed */
     struct {
         int fd;
-        struct unwind_chunk *chunks;
+        struct unwind_chunk *chunks; /* of the last slab */
         size_t count, used;
     } items[UNWIND_SLABS];
     size_t count;

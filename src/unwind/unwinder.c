@@ -7,6 +7,9 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,11 +24,28 @@
 #include "unwind/slabs.h"
 #include "unwind/table.h"
 
+enum {
+    RECALLED_BYTES = 8 << 20, /* of tables that earlier runs have left */
+    RECALL_PATIENCE = 100 * 1000 * 1000, /* ns at most that a command waits for them; all take 10 ms of a CPU */
+};
+
+/* A file as the kernel's half will find it. */
+struct file {
+    uint64_t device, inode; /* as mappings have them */
+    uint64_t changed[2];
+};
+
 /* A table that is built and not yet in the kernel. */
 struct pending {
     struct unwind_table table;
-    struct image *image;
-    uint64_t device, inode; /* as mappings have them */
+    struct image *image; /* NULL: nobody has mapped it yet */
+    struct file file;
+};
+
+/* A file whose table comes from an earlier run. */
+struct recalled {
+    struct unwind_identity identity;
+    uint32_t number; /* of the table; 0: there is none */
 };
 
 struct unwinder {
@@ -42,12 +62,20 @@ struct unwinder {
     struct ring_buffer *wanted;
     struct unwind_kernel kernel;
     uint32_t generation;
-    pid_t *pids; /* those that the kernel knows, ascending */
+    pid_t *pids; /* those that the kernel knows, or has asked for, ascending */
     size_t pid_count, pid_capacity;
     struct unwind_process process; /* in the making */
     struct pending pending[UNWIND_MAPPINGS];
     size_t pending_count;
+    struct unwind_cached *cached; /* what is to be recalled … */
+    struct recalled *recalled;    /* … and what was: by the same index */
+    size_t cached_count, recalled_count;
     struct unwinder_counts counts;
+    /* The thread that recalls, and the lock of whatever tables are: rules, places, slabs, pending, recalled, counts. */
+    pthread_t thread;
+    pthread_mutex_t lock;
+    bool recalls; /* the thread is to be joined */
+    atomic_bool stops;
 };
 
 static size_t position(const struct unwinder *unwinder, pid_t pid)
@@ -117,32 +145,54 @@ static int build(void *context, const struct elffile *elf, const struct debugfil
     if (unwinder->cache >= 0 && unwind_cache_load(unwinder->cache, elf, &unwinder->rules, table))
         return 0;
     int rc = unwind_table_build(table, elf, search, &unwinder->rules, NULL);
-    if (!rc && unwinder->cache >= 0)
+    if (!rc && unwinder->cache >= 0 && elf->stat.st_nlink) /* neither deleted nor a copy of the vDSO */
         unwind_cache_store(unwinder->cache, elf, &unwinder->rules, table);
     return rc;
 }
 
-/* The table NUMBER is found by its file too; 0: the file has none. */
-static void write_file(const struct unwinder *unwinder, uint64_t device, uint64_t inode, uint32_t number)
+/* The table NUMBER is found by its FILE too; 0: the file has none. */
+static void write_file(const struct unwinder *unwinder, const struct file *file, uint32_t number)
 {
-    struct unwind_inode file = {.inode = inode, .device = major(device) << 20 | minor(device)};
-    if (inode)
-        bpf_map_update_elem(unwinder->maps.files, &file, &number, BPF_ANY);
+    struct unwind_inode key = {.inode = file->inode, .device = major(file->device) << 20 | minor(file->device)};
+    struct unwind_known value = {
+        .table = number,
+        .changed_seconds = file->changed[0],
+        .changed_nanoseconds = (uint32_t)file->changed[1],
+    };
+    if (file->inode)
+        bpf_map_update_elem(unwinder->maps.files, &key, &value, BPF_ANY);
+}
+
+/* The table of the file of IDENTITY that an earlier run has left; NULL: there is none. */
+static const struct recalled *find_recalled(const struct unwinder *unwinder, const struct unwind_identity *identity)
+{
+    for (size_t i = 0; i < unwinder->recalled_count; i++)
+        if (unwinder->recalled[i].number && !memcmp(&unwinder->recalled[i].identity, identity, sizeof *identity))
+            return &unwinder->recalled[i];
+    return NULL;
 }
 
 static void build_table(struct unwinder *unwinder, struct image *image, uint64_t device, uint64_t inode)
 {
     if (!image || image_table(image) || unwinder->pending_count == UNWIND_MAPPINGS)
         return;
+    struct unwind_identity identity = unwind_identity_of(image_stat(image));
+    struct file file = {device, inode, {identity.changed[0], identity.changed[1]}};
+    const struct recalled *recalled = find_recalled(unwinder, &identity);
+    if (recalled) {
+        image_set_table(image, (int)recalled->number);
+        write_file(unwinder, &file, recalled->number);
+        unwind_cache_note(unwinder->cache, unwinder->cached[recalled - unwinder->recalled].name);
+        return;
+    }
     image_set_table(image, -1);
     if (image_read(image, build, unwinder)) {
-        write_file(unwinder, device, inode, 0);
+        write_file(unwinder, &file, 0);
         return;
     }
     struct pending *pending = &unwinder->pending[unwinder->pending_count++];
     pending->image = image;
-    pending->device = device;
-    pending->inode = inode;
+    pending->file = file;
 }
 
 /* Writes the tables that were built, and the rules that they use, into the kernel's maps. */
@@ -161,8 +211,9 @@ static void write_tables(struct unwinder *unwinder)
             place->slab = slabs_add(&unwinder->slabs, table->chunks, unwind_table_chunks(table), &place->first);
             place->start_block = (uint32_t)(table->start >> UNWIND_BLOCK_SHIFT);
             place->block_count = table->block_count;
-            image_set_table(unwinder->pending[i].image, (int)unwinder->place_count);
-            write_file(unwinder, unwinder->pending[i].device, unwinder->pending[i].inode, unwinder->place_count);
+            if (unwinder->pending[i].image)
+                image_set_table(unwinder->pending[i].image, (int)unwinder->place_count);
+            write_file(unwinder, &unwinder->pending[i].file, unwinder->place_count);
             unwinder->counts.tables++;
             unwinder->counts.rows += table->row_count;
             unwinder->counts.bytes += unwind_table_chunks(table) * sizeof *table->chunks;
@@ -216,12 +267,21 @@ static int write_process(const struct unwinder *unwinder, pid_t pid)
     return rc;
 }
 
-static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
+/* Makes the tables of all that MAPS has or had: what a process executed for a moment the next one executes again. */
+static void build_tables(struct unwinder *unwinder, const struct maps *maps)
 {
+    pthread_mutex_lock(&unwinder->lock);
     for (size_t i = 0; i < maps->count; i++)
-        if (maps->items[i].executable && !maps->items[i].gone)
+        if (maps->items[i].executable)
             build_table(unwinder, maps->items[i].image, maps->items[i].device, maps->items[i].inode);
     write_tables(unwinder);
+    pthread_mutex_unlock(&unwinder->lock);
+}
+
+static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
+{
+    build_tables(unwinder, maps);
+    pthread_mutex_lock(&unwinder->lock);
     size_t count = list_mappings(unwinder, maps, false);
     if (count > UNWIND_MAPPINGS)
         count = list_mappings(unwinder, maps, true);
@@ -230,34 +290,102 @@ static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
     int rc = write_process(unwinder, pid);
     /* What more there is the kernel's half finds by itself, file by file, where it knows its own kernel. */
     unwinder->counts.failures += rc != 0 || (count > UNWIND_MAPPINGS && !unwinder->kernel.file_inode);
+    pthread_mutex_unlock(&unwinder->lock);
     write_change(unwinder);
     if (!rc)
         remember(unwinder, pid);
 }
 
+static void recall(struct unwinder *unwinder, const char *name, struct recalled *recalled)
+{
+    struct pending *pending = &unwinder->pending[unwinder->pending_count];
+    struct unwind_identity *identity = &recalled->identity;
+    if (!unwind_cache_read(unwinder->cache, name, &unwinder->rules, identity, &pending->table))
+        return;
+    pending->image = NULL;
+    pending->file = (struct file){identity->device, identity->inode, {identity->changed[0], identity->changed[1]}};
+    unwinder->pending_count++;
+    uint32_t before = unwinder->place_count;
+    write_tables(unwinder);
+    recalled->number = unwinder->place_count > before ? unwinder->place_count : 0;
+}
+
+/* A thread: loads what earlier runs have left, one file after the other. */
+static void *recall_all(void *context)
+{
+    struct unwinder *unwinder = context;
+    for (size_t i = 0; i < unwinder->cached_count && !atomic_load(&unwinder->stops); i++) {
+        pthread_mutex_lock(&unwinder->lock);
+        recall(unwinder, unwinder->cached[i].name, &unwinder->recalled[i]);
+        unwinder->recalled_count = i + 1;
+        pthread_mutex_unlock(&unwinder->lock);
+    }
+    return NULL;
+}
+
+void unwinder_recall(struct unwinder *unwinder)
+{
+    /* Where the kernel's half cannot tell a file from another one that has its inode now, it waits for whoever maps it. */
+    if (unwinder->cache < 0 || unwinder->recalled || !unwinder->kernel.inode_seconds)
+        return;
+    unwinder->cached_count = unwind_cache_list(unwinder->cache, RECALLED_BYTES, &unwinder->cached);
+    unwinder->recalled = calloc(unwinder->cached_count + 1, sizeof *unwinder->recalled);
+    if (!unwinder->recalled || !unwinder->cached_count)
+        return;
+    sigset_t all, before; /* signals are for the first thread */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    unwinder->recalls = pthread_create(&unwinder->thread, NULL, recall_all, unwinder) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void unwinder_await(struct unwinder *unwinder)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += RECALL_PATIENCE;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    if (unwinder->recalls && !pthread_timedjoin_np(unwinder->thread, NULL, &until))
+        unwinder->recalls = false;
+}
+
 void unwinder_add_file(struct unwinder *unwinder, const char *path)
 {
     struct image *image = symbols_keep_file(unwinder->symbols, path);
+    pthread_mutex_lock(&unwinder->lock);
     if (image)
         build_table(unwinder, image, image_stat(image)->st_dev, image_stat(image)->st_ino);
     write_tables(unwinder);
+    pthread_mutex_unlock(&unwinder->lock);
 }
 
-/* The mappings of PID are now MAPS; NULL: it has exited. */
-static void on_change(void *context, pid_t pid, const struct maps *maps)
+/* The mappings of PID are now MAPS, or were that until it EXITED. */
+static void on_change(void *context, pid_t pid, const struct maps *maps, bool exited)
 {
     struct unwinder *unwinder = context;
-    if (!maps)
-        forget(unwinder, pid);
-    else if (!unwinder->everybody || is_loaded(unwinder, pid))
+    if (unwinder->everybody && !is_loaded(unwinder, pid))
+        return;
+    if (!exited)
         load(unwinder, pid, maps);
+    else if (maps)
+        build_tables(unwinder, maps);
+    if (exited)
+        forget(unwinder, pid);
 }
 
 static void load_now(struct unwinder *unwinder, pid_t pid)
 {
-    const struct maps *maps = symbols_mappings(unwinder->symbols, pid);
-    if (maps && !is_loaded(unwinder, pid)) /* reading them may have done it */
+    bool exited;
+    const struct maps *maps = symbols_mappings(unwinder->symbols, pid, &exited);
+    if (maps && exited)
+        build_tables(unwinder, maps);
+    else if (maps && !is_loaded(unwinder, pid)) /* reading them may have done it */
         load(unwinder, pid, maps);
+    else if (!maps)
+        remember(unwinder, pid); /* it is over, and what it had mapped is still to be reported */
 }
 
 static int on_wanted(void *context, void *data, size_t size)
@@ -285,15 +413,31 @@ void unwinder_update(struct unwinder *unwinder)
     ring_buffer__consume(unwinder->wanted);
 }
 
-struct unwinder_counts unwinder_counts(const struct unwinder *unwinder)
+struct unwinder_counts unwinder_counts(struct unwinder *unwinder)
 {
-    return unwinder->counts;
+    pthread_mutex_lock(&unwinder->lock);
+    struct unwinder_counts counts = unwinder->counts;
+    pthread_mutex_unlock(&unwinder->lock);
+    return counts;
 }
 
 static void *map_array(int fd, size_t size)
 {
     void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+/* Where the time of an inode's last change is: CHANGED are the names that it had, the newest first. */
+static void write_times(struct unwind_kernel *kernel, const struct kernel_field changed[static 4])
+{
+    const struct kernel_field *whole = changed[2].offset != UINT32_MAX ? &changed[2] : &changed[3]; /* a struct timespec64 */
+    if (changed[0].offset != UINT32_MAX && changed[1].offset != UINT32_MAX) {
+        kernel->inode_seconds = changed[0].offset;
+        kernel->inode_nanoseconds = changed[1].offset;
+    } else if (whole->offset != UINT32_MAX) {
+        kernel->inode_seconds = whole->offset;
+        kernel->inode_nanoseconds = whole->offset + (uint32_t)sizeof(uint64_t);
+    }
 }
 
 /*
@@ -330,6 +474,10 @@ static void write_kernel(struct unwinder *unwinder)
         {"mm_struct", "uprobes_state", 0},
         {"uprobes_state", "xol_area", 0},
         {"xol_area", "vaddr", 0},
+        {"inode", "i_ctime_sec", 0}, /* since Linux 6.11 */
+        {"inode", "i_ctime_nsec", 0},
+        {"inode", "__i_ctime", 0}, /* since 6.6 */
+        {"inode", "i_ctime", 0},
     };
     uint32_t root, state, area, address;
     uint32_t *const places[] = {
@@ -340,9 +488,17 @@ static void write_kernel(struct unwinder *unwinder)
         &kernel->task_uprobes, &kernel->uprobes_returns, &kernel->return_stack,   &kernel->return_original,
         &kernel->return_next,  &state,                   &area,                   &address,
     };
+    const struct kernel_field *changed = fields + sizeof places / sizeof *places;
     int rc = kernel_btf_fields(fields, sizeof fields / sizeof *fields);
-    for (size_t i = 0; !rc && i < sizeof fields / sizeof *fields; i++)
+    if (rc == -ENOENT) { /* one of the last four is missing at least */
+        rc = 0;
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+            rc = fields[i].offset == UINT32_MAX ? -ENOENT : rc;
+    }
+    for (size_t i = 0; !rc && i < sizeof places / sizeof *places; i++)
         *places[i] = fields[i].offset;
+    if (!rc)
+        write_times(kernel, changed);
     kernel->space_areas += rc ? 0 : root;
     kernel->trampoline = rc ? 0 : TRAMPOLINE_FIELDS(kernel->task_space, state + area, address);
     write_change(unwinder);
@@ -357,6 +513,7 @@ int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct
         *result = NULL;
         return error_set(err, -ENOMEM, "unwind tables: out of memory");
     }
+    pthread_mutex_init(&unwinder->lock, NULL);
     unwinder->symbols = symbols;
     unwinder->maps = *maps;
     unwinder->everybody = everybody;
@@ -381,6 +538,10 @@ void unwinder_free(struct unwinder *unwinder)
     if (!unwinder)
         return;
     symbols_watch(unwinder->symbols, NULL, NULL);
+    atomic_store(&unwinder->stops, true);
+    if (unwinder->recalls)
+        pthread_join(unwinder->thread, NULL);
+    pthread_mutex_destroy(&unwinder->lock);
     ring_buffer__free(unwinder->wanted);
     slabs_free(&unwinder->slabs);
     if (unwinder->kernel_rules)
@@ -388,6 +549,8 @@ void unwinder_free(struct unwinder *unwinder)
     if (unwinder->places)
         munmap(unwinder->places, UNWIND_TABLES * sizeof *unwinder->places);
     unwind_rules_free(&unwinder->rules);
+    free(unwinder->recalled);
+    free(unwinder->cached);
     if (unwinder->cache >= 0)
         close(unwinder->cache);
     free(unwinder->pids);

@@ -28,6 +28,14 @@ int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct
                  struct error *err);
 void unwinder_free(struct unwinder *unwinder);
 
+/*
+ * Begins to load, in a thread, the tables that earlier runs have left (unwind/cache.h), so that a process that maps one of their files has it
+ * from the beginning: for runs that see processes which are not known yet. Once.
+ */
+void unwinder_recall(struct unwinder *unwinder);
+/* Waits until that is done, for 100 ms at most. */
+void unwinder_await(struct unwinder *unwinder);
+
 /* Makes the table of the file PATH of our own root, so that a process that maps it has it from the beginning. */
 void unwinder_add_file(struct unwinder *unwinder, const char *path);
 
@@ -41,6 +49,6 @@ struct unwinder_counts {
     uint64_t failures;            /* tables and processes for which the kernel had no room */
 };
 /* The counts now. */
-struct unwinder_counts unwinder_counts(const struct unwinder *unwinder);
+struct unwinder_counts unwinder_counts(struct unwinder *unwinder);
 
 #endif

@@ -211,6 +211,48 @@ static void test_room(int cache)
     ok(!has(".1-abandoned"), "and what was never finished");
 }
 
+/* By its name in the folder, before anybody has opened the library. */
+static bool reads(int cache, const char *name, struct unwind_identity *identity)
+{
+    struct unwind_rules rules;
+    struct unwind_table table;
+    unwind_rules_init(&rules);
+    bool found = unwind_cache_read(cache, name, &rules, identity, &table);
+    if (found)
+        unwind_table_free(&table);
+    unwind_rules_free(&rules);
+    return found;
+}
+
+static void test_list(int cache)
+{
+    struct unwind_cached *list;
+    struct unwind_identity identity, wanted = unwind_identity_of(&elf.stat);
+    char path[PATH_MAX];
+    find_file(path);
+    if (is_int((intmax_t)unwind_cache_list(cache, 64 << 20, &list), 1, "the folder's only file is listed")) {
+        ok(reads(cache, list->name, &identity) && !memcmp(&identity, &wanted, sizeof wanted), "and says whose table it is");
+        chmod(path, 0606);
+        ok(!reads(cache, list->name, &identity), "but not if others can write it");
+        chmod(path, 0600);
+    }
+    free(list);
+    is_int((intmax_t)unwind_cache_list(cache, 4096, &list), 0, "a limit of bytes");
+    free(list);
+    make_file("small-4", 101, 3000);
+    make_file("smaller-5", 23, 1000);
+    size_t count = unwind_cache_list(cache, 64 << 20, &list);
+    ok(count == 3 && !strcmp(list[0].name, "smaller-5") && !strcmp(list[1].name, "small-4"), "the small ones come first");
+    ok(!reads(cache, "small-4", &identity), "what is no table is not read");
+    int64_t both = count == 3 ? list[2].size + 101 : 0;
+    free(list);
+    count = unwind_cache_list(cache, both, &list);
+    ok(count == 2 && !strcmp(list[0].name, "small-4"), "and what was not used for longest is left out");
+    free(list);
+    unlinkat(cache, "small-4", 0);
+    unlinkat(cache, "smaller-5", 0);
+}
+
 /* The same bytes in another file: a table of the same build id, but perhaps not of the same code. */
 static void test_identity(int cache)
 {
@@ -243,6 +285,7 @@ int main(void)
     test_damage(cache);
     test_owner(cache);
     test_identity(cache);
+    test_list(cache);
     test_room(cache);
     elffile_close(&elf);
     close(fd);

@@ -215,7 +215,10 @@ is(tostring(symbols), "symbols (closed)", "symbols close")
 ok(not pcall(symbols.lookup, symbols, pid, 1), "and are not used then")
 
 local new, watch = core.unwind.new, loop.watch
-core.unwind.new = function() return { fd = function() return 7 end, counts = function() return 1, 2, 3, 23 end } end
+local function nothing() end
+core.unwind.new = function()
+  return { fd = function() return 7 end, counts = function() return 1, 2, 3, 23 end, recall = nothing, update = nothing }
+end
 loop.watch = function() end
 stack.unwind({}, true)
 core.unwind.new, loop.watch = new, watch

@@ -1,0 +1,81 @@
+-- Stacks of what a command executes: whole from the first call on, of programs that the command line names, or that an earlier run has seen.
+local tap = require "tap"
+local target = require "target"
+local is, ok = tap.is, tap.ok
+
+local PROGRAMS = 23
+
+local path = target.folder() .. "-qsort.lua"
+local file = assert(io.open(path, "w"))
+file:write [[
+local up = require "uplua"
+local stacks = up.count()
+up.uprobe("libc:qsort", function(e) stacks[e:ustack()]:inc() end)
+up.at_exit(function()
+  local lines = {}
+  for s, count in stacks:pairs() do
+    local line = s:text { offsets = false, one_line = " " }
+    if line:find "^qsort sorted main .*_start$" then line = "whole" end
+    lines[line] = (lines[line] or 0) + count
+  end
+  for line, count in pairs(lines) do print(count, line) end
+end)
+]]
+file:close()
+
+-- 23 copies of a program, which nobody has seen before, run by a script that no command line names; SCRIPT goes on.
+local function run(script)
+  return target.shell(([[
+    trap 'rm -rf "$D/files"' EXIT
+    mkdir "$D/files"
+    export UPLUA_CACHE=$D/files/cache LC_ALL=C
+    for i in $(seq %d); do cp build/targets/chain "$D/files/$i"; done
+    trace() { ./uplua --follow %s -- "$@" >"$D/out" 2>"$D/err"; }
+    ]]):format(PROGRAMS, path) .. script)
+end
+
+-- Each runs for a few milliseconds at most.
+local each = run [[
+  echo 'for i in "$1"/[0-9]*; do "$i" sorted; done' >"$D/files/script"
+  trace sh "$D/files/script" "$D/files"
+  trace sh "$D/files/script" "$D/files"]]
+is(each.out, PROGRAMS .. "\twhole\n", "programs that an earlier run has seen")
+is(each.err, "", "and nothing is missing")
+
+for _, command in ipairs { [[env "$D/files/1" sorted]], [[sh -c "$D/files/1 sorted; true"]], [["$D/files/script"]] } do
+  local named = run([[
+    printf '#!%s/files/1 sorted\n' "$D" >"$D/files/script"
+    chmod +x "$D/files/script"
+    UPLUA_CACHE=
+    trace ]] .. command)
+  is(named.out, "1\twhole\n", command .. ": a program that the command line leads to")
+  is(named.err, "", "and nothing is missing")
+end
+
+-- The same inode, another program: its stack is whole or says that it is not, by what the kernel knows of the file at that moment.
+local changed = run [[
+  echo '"$1" sorted; sleep 0.2; cat build/targets/chain-bare-pointers >"$1"; "$1" sorted' >"$D/files/script"
+  UPLUA_CACHE= trace sh "$D/files/script" "$D/files/1"]]
+local total, wrong = 0, nil
+for count, line in changed.out:gmatch "(%d+)\t([^\n]*)\n" do
+  total = total + count
+  -- The file has no names any more for what it was.
+  local whole = line == "whole" or line:find "^qsort 1%+%S+ 1%+%S+ __libc_start_call_main __libc_start_main 1%+%S+$"
+  if not whole and line ~= "qsort sorted [mapping not known]" then wrong = line end
+end
+is(total, 2, "a file that is written to while it is known")
+is(wrong, nil, "is not taken for what it was")
+
+-- What is in the folder is believed only where nobody else can have written it.
+local foreign = run [[
+  trace "$D/files/1" sorted
+  chmod 666 "$D/files/cache"/*
+  before=$(stat -c %i "$D/files/cache"/* | sort)
+  trace "$D/files/1" sorted
+  ls "$D/files/cache" | grep -c . >"$D/target"]]
+is(foreign.out, "1\twhole\n", "tables that others could have written are made anew")
+ok(tonumber(foreign.target) > 0, "and kept")
+
+os.remove(path)
+target.done()
+tap.done_testing()
