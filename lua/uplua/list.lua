@@ -61,9 +61,12 @@ local function usdt_entries(probes)
 end
 
 local function list_usdt(rest)
-  local probes = core.usdt.list(parse_usdt(rest))
-  if #probes == 0 then error(("usdt%s: there are no such USDT probes"):format(rest == "" and "" or ":" .. rest), 0) end
-  return usdt_entries(probes)
+  local ok, probes = pcall(function() return core.usdt.list(parse_usdt(rest)) end)
+  if ok and #probes > 0 then return usdt_entries(probes) end
+  local taken, found = pcall(core.usdt.find, rest) -- what a probe takes, BINARY:NAME and PROVIDER:NAME of the target's
+  if taken and found then return usdt_entries(found) end
+  if not ok then error(probes, 0) end
+  error(("usdt%s: there are no such USDT probes"):format(rest == "" and "" or ":" .. rest), 0)
 end
 
 -- uprobe:BINARY:FUNCTION, as in a probe's spec: what of it can be probed, where each probe would stand, and what is left out

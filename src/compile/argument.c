@@ -127,7 +127,7 @@ static _Noreturn void fail_unknown(struct build *build, const char *name)
     suggest_init(&suggest, name);
     for (size_t i = 0; i < handler->argument_count; i++) {
         const char *other = handler->arguments[i].name;
-        if (!other)
+        if (!other || handler->arguments[i].place == ARGUMENT_NOWHERE)
             continue;
         suggest_offer(&suggest, other, strlen(other));
         list = arena_format(build->arena, "%s%s%s", list, *list ? ", " : "; it has ", other);

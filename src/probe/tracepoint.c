@@ -49,11 +49,17 @@ static int visit_name(const char *name, void *context)
     return walk->visit(walk->system, name, walk->context);
 }
 
+/* What the kernel's own tracers write is described beside the tracepoints, but no program runs there. */
+static bool is_record(const char *system)
+{
+    return !strcmp(system, "ftrace");
+}
+
 static int visit_system(const char *system, void *context)
 {
     struct walk *walk = context;
     char path[MAX_NAME + 16];
-    if (snprintf(path, sizeof path, "events/%s", system) >= (int)sizeof path)
+    if (is_record(system) || snprintf(path, sizeof path, "events/%s", system) >= (int)sizeof path)
         return 0;
     walk->system = system;
     tracefs_list(path, visit_name, walk, NULL); /* gone by now: then it has none */
@@ -202,6 +208,8 @@ int tracepoint_find(const char *spec, struct tracepoint **result, struct error *
     *result = NULL;
     if (split(spec, system, name) < 0)
         return fail_form(spec, err);
+    if (is_record(system))
+        return error_set(err, -EINVAL, "%s: it is what a tracer of the kernel's writes, and no program runs there", spec);
     snprintf(path, sizeof path, "events/%s/%s/format", system, name);
     int code = tracefs_read(path, &text, err);
     if (code == -ENOENT || code == -ENOTDIR)

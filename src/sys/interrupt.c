@@ -22,7 +22,7 @@ static const int64_t same_request_ns = 100 * 1000 * 1000;
  * that has had no two seconds of a CPU for itself yet, where others leave it none; one that has not had them in ten waits for something. The
  * hint and the end are counted from the break, and come where it did not help.
  */
-enum { TICK_US = 500 * 1000, TICKS_TO_BREAK = 4, TICKS_TO_BREAK_IDLE = 20, TICKS_TO_HINT = 2, TICKS_TO_END = 6 };
+enum { TICK_US = 500 * 1000, TICKS_TO_BREAK = 4, TICKS_TO_BREAK_IDLE = 20, TICKS_TO_HINT = 2, TICKS_TO_END = 6, REPORT_SECONDS = 3 };
 static const int64_t busy_ns = INT64_C(1800) * 1000 * 1000; /* nearly all of two seconds */
 
 static struct {
@@ -39,6 +39,13 @@ static int64_t now_ns(clockid_t clock)
     struct timespec t;
     clock_gettime(clock, &t);
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+/* Of the report: how long it may compute until the hint. Zero: for ever. */
+static void set_report_seconds(int seconds)
+{
+    struct itimerval timer = { { 0, 0 }, { seconds, 0 } };
+    setitimer(ITIMER_PROF, &timer, NULL);
 }
 
 static void set_ticks(int microseconds)
@@ -78,12 +85,22 @@ static void on_request(int signal, siginfo_t *info, void *context)
     errno = saved;
 }
 
+static const char hint[] = "uplua: still busy; Ctrl-C again ends at once\n";
+
+static void on_report(int signal)
+{
+    (void)signal;
+    int saved = errno;
+    if (interrupt.taken && interrupt.signal == SIGINT && write(STDERR_FILENO, hint, sizeof hint - 1) < 0)
+        set_report_seconds(0);
+    errno = saved;
+}
+
 static void on_tick(int signal)
 {
     (void)signal;
     if (!interrupt.signal)
         return; /* somebody else's SIGALRM */
-    static const char hint[] = "uplua: still busy; Ctrl-C again ends at once\n";
     int saved = errno;
     int ticks = ++interrupt.ticks;
     bool busy = ticks >= TICKS_TO_BREAK && now_ns(CLOCK_PROCESS_CPUTIME_ID) - interrupt.used_at >= busy_ns;
@@ -125,6 +142,8 @@ int interrupt_open(void (*busy)(void), struct error *err)
     tick.sa_flags = SA_RESTART;
     tick.sa_handler = on_tick;
     sigaction(SIGALRM, &tick, NULL);
+    tick.sa_handler = on_report;
+    sigaction(SIGPROF, &tick, NULL);
 
     static const int requests[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
     for (unsigned i = 0; i < sizeof requests / sizeof requests[0]; i++) {
@@ -151,6 +170,7 @@ void interrupt_take(void)
 {
     set_ticks(0);
     interrupt.taken = 1;
+    set_report_seconds(interrupt.signal == SIGINT ? REPORT_SECONDS : 0);
     uint64_t count;
     if (read(interrupt.fd, &count, sizeof count) < 0)
         return; /* EAGAIN: taken before */
@@ -159,6 +179,7 @@ void interrupt_take(void)
 void interrupt_forget(void)
 {
     interrupt_take();
+    set_report_seconds(0);
     interrupt.signal = interrupt.taken = 0;
 }
 

@@ -29,7 +29,10 @@ int interrupt_fd(void);
  */
 int interrupt_signal(bool *from_terminal);
 
-/* The run is about to end, or has seen the signal: BUSY is not called any more; the next signal ends the process. */
+/*
+ * The run is about to end, or has seen the signal: BUSY is not called any more; the next signal ends the process, which whoever has pressed Ctrl-C is told
+ * after three seconds of computing.
+ */
 void interrupt_take(void);
 
 /* The signal has been dealt with and the session goes on (the prompt): the next one is a first one again. */

@@ -2,6 +2,8 @@
 #include "sys/interrupt.h"
 
 #include <signal.h>
+#include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,6 +72,24 @@ static void second(void)
     pause_ms(150);
     raise(SIGINT);
     _exit(97);
+}
+
+/* A report that computes is told of; what it computes is not waited for here. */
+static void report(void)
+{
+    struct itimerval timer;
+    char text[100] = "";
+    int pipes[2];
+    expect(pipe(pipes) == 0 && dup2(pipes[1], STDERR_FILENO) >= 0);
+    interrupt_take();
+    expect(getitimer(ITIMER_PROF, &timer) == 0 && !timer.it_value.tv_sec && !timer.it_value.tv_usec);
+    raise(SIGINT);
+    interrupt_take();
+    expect(getitimer(ITIMER_PROF, &timer) == 0 && timer.it_value.tv_sec >= 2);
+    raise(SIGPROF);
+    expect(read(pipes[0], text, sizeof text - 1) > 0 && strstr(text, "Ctrl-C again ends at once"));
+    interrupt_forget();
+    expect(getitimer(ITIMER_PROF, &timer) == 0 && !timer.it_value.tv_sec && !timer.it_value.tv_usec);
 }
 
 static void second_after_taken(void)
@@ -143,6 +163,7 @@ int main(void)
     is_int(status_of(first), 0, "a first signal wakes the loop, once");
     is_int(status_of(second), 128 + SIGINT, "the second ends the process");
     is_int(status_of(second_after_taken), 128 + SIGTERM, "also when the first was taken, and is another");
+    is_int(status_of(report), 0, "after Ctrl-C a report that goes on computing is told of, with how to end it");
     is_int(status_of(twice_at_once), 0, "two within a tenth of a second are one");
     is_int(status_of(forgotten), 0, "after forget every signal is a first one");
     is_int(status_of(unanswered), 0, "busy is called once, after two seconds of computing");

@@ -110,6 +110,26 @@ is(#facts.kinds > 10 and facts.features[1].name, "uprobe_multi", "--info")
 run = target.uplua [[-e 'package.cpath = "" require "uplua.json".encode {}']]
 like(run.err, "JSON needs the Lua library cjson: the package lua%-cjson", "without the library")
 
+-- What a probe takes is listed: BINARY:NAME, BINARY::NAME, and PROVIDER:NAME of the target's.
+local SOLD = "^usdt:/%S+/build/examples/shop:shop:sold\n$"
+for _, spec in ipairs { ":sold", "::sold", ":so*", ":shop", ":shop:sold", ":shop:s*", "" } do
+  like(target.uplua(("--list 'usdt:./build/examples/shop%s'"):format(spec)).out, SOLD, "usdt:FILE" .. spec)
+end
+like(target.uplua("--list usdt:shop:sold -- ./build/examples/shop").out, SOLD, "usdt:PROVIDER:NAME -- COMMAND")
+like(target.uplua("scripts/usdt.lua list ./build/examples/shop:sold").out, "^usdt:/%S+/build/examples/shop:shop:sold\n    1 × arg0", "the same by usdt.lua")
+
+-- Records of the kernel's tracers are no tracepoints.
+ok(not target.uplua("--list 'tracepoint:*'").out:find "tracepoint:ftrace:", "tracepoints that cannot be attached are not listed")
+like(target.uplua [[-e 'tracepoint("ftrace:print", function(e) printf("%s", e.args.buf) end)']].err,
+     "tracepoint ftrace:print: it is what a tracer of the kernel's writes, and no program runs there", "… and refused")
+local arguments = require "uplua.tracepoint".arguments {
+  { name = "buf", type = "char[]", offset = 16, size = 0, element = 1, count = 0, where = "here" },
+  { name = "args", type = "unsigned long[]", offset = 16, size = 0, element = 8, count = 0, where = "here" },
+}
+is(arguments[1].place .. " " .. arguments[2].place, "nowhere nowhere", "arrays whose length nobody tells are not read")
+is(target.uplua [[-e 'tracepoint("sched:sched_process_exit", function(e) printf("%d", e.args.nope) end)']].err:find "common_", nil,
+   "what is refused is not what a tracepoint has")
+
 for _, case in ipairs {
   { "uprobe", 2, "needs functions, as in %-%-list 'uprobe:libc:mal%*'" },
   { "uprobe:libc:maloc", 1, "libc:maloc: no such function in %S+; did you mean malloc%?" },
