@@ -14,7 +14,7 @@ struct target {
     size_t count;
     pid_t *tids; /* the only threads of these processes that are traced; NULL: all */
     size_t tid_count;
-    uint64_t *births; /* of the threads, where there are some, else of the processes: see procstat_birth */
+    uint64_t *births; /* of the threads, where there are some, else of the processes: see procstat_birth; NULL: they live */
     bool follow;   /* their children are traced, too, and so on: who that is, the kernel knows (lua/uplua/follow.lua) */
     bool command;  /* pids[0] is a child that waits for target_release */
     char *program; /* the command's resolved executable, else NULL */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "probe/process.h"
+#include "sys/procstat.h"
 
 enum { ATTEMPTS = 5 };
 
@@ -40,6 +41,13 @@ static int add_process(struct threads *threads, pid_t pid)
     return result;
 }
 
+/* False where the number ID of TARGET's process, or thread, I stands for another one by now. */
+static bool is_still(const struct target *target, size_t i, pid_t id)
+{
+    uint64_t birth;
+    return !target->births || (procstat_birth(id, &birth) && birth == target->births[i]);
+}
+
 struct family {
     struct threads members; /* processes */
     bool grown;
@@ -71,9 +79,11 @@ int threads_list(const struct target *target, bool children, struct threads *thr
     *threads = (struct threads){0};
     int result = 0;
     for (size_t i = 0; i < target->tid_count && result == 0; i++)
-        result = add(threads, target->tids[i]);
+        if (is_still(target, i, target->tids[i]))
+            result = add(threads, target->tids[i]);
     for (size_t i = 0; i < target->count && !target->tid_count && result == 0; i++)
-        result = add(&family.members, target->pids[i]);
+        if (is_still(target, i, target->pids[i]))
+            result = add(&family.members, target->pids[i]);
     if (children && !target->tid_count && result == 0)
         result = add_descendants(&family);
     for (size_t i = 0; i < family.members.count && result == 0; i++)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "probe/target.h"
+#include "probe/threads.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/uplua-target-XXXXXX";
@@ -246,6 +247,30 @@ static void test_inheritance(void)
     ok(highest <= 3, "and no descriptor of uplua (the highest is %d, of the listed folder)", highest);
 }
 
+/* A number says whose threads are counted only together with when the process began. */
+static void test_threads(void)
+{
+    struct target target;
+    struct threads threads;
+    struct error err = {0};
+    pid_t own = getpid();
+    is_int(target_attach(&target, &own, 1, &err), 0, "this process is the target: %s", err.text);
+    is_int(threads_list(&target, false, &threads), 0, "its threads");
+    ok(threads_has(&threads, own), "with the first");
+    threads_free(&threads);
+    target.births[0] += 10 * 1000 * 1000 * 128ull; /* 1.28 s later, by whole ticks */
+    is_int(threads_list(&target, true, &threads), 0, "those of an earlier one with its number");
+    is_int((int64_t)threads.count, 0, "are gone");
+    threads_free(&threads);
+    target_close(&target);
+    is_int(target_attach_threads(&target, &own, 1, &err), 0, "its first thread is the target: %s", err.text);
+    target.births[0] += 10 * 1000 * 1000 * 128ull;
+    is_int(threads_list(&target, false, &threads), 0, "an earlier thread with its number");
+    is_int((int64_t)threads.count, 0, "is gone");
+    threads_free(&threads);
+    target_close(&target);
+}
+
 int main(void)
 {
     syscall(SYS_close_range, 3, ~0U, 0); /* what the test was started with */
@@ -255,6 +280,7 @@ int main(void)
     test_unreleased();
     test_inheritance();
     test_attach();
+    test_threads();
     char command[64];
     snprintf(command, sizeof command, "rm -rf %s", dir);
     ok(system(command) == 0, "cleaned up");
