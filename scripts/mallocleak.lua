@@ -67,6 +67,8 @@ if options.folded then -- what cannot be written is better known before the run
 end
 
 local pids = core.target.pids()
+local given = require "uplua.options"
+local narrowed = given.tids or given.comms or given.cgroup -- threads of one memory may be traced and others not
 
 -- Objects that handlers and report share ------------------------------------------------------------------------------
 
@@ -518,6 +520,7 @@ local function print_other_frees()
   local full, whose = without_room() > 0, {}
   if full then whose[1] = "found no room (--max)" end
   if space.sharing() > 0 then whose[#whose + 1] = "are of a process that was not followed" end
+  if narrowed then whose[#whose + 1] = "are of a thread that is not traced" end
   if #whose == 0 or came_later or not core.target.command() then table.insert(whose, 1, "were there before") end
   local old, copied = old_frees:get(), copy_frees:get()
   if old > 0 then up.printf("   %s of blocks that %s\n", plural(old, "free"), table.concat(whose, ", or ")) end
@@ -534,6 +537,10 @@ local function print_sharing()
     up.printf("   %s not followed: what %s allocated and freed in this memory is missing (--follow has it)\n",
       plural(count, "process that shares this memory was", "processes that share this memory were"), count == 1 and "it has" or "they have")
   end
+end
+
+local function print_narrowed()
+  if narrowed then up.printf("   what threads that --tid, --comm or --cgroup leaves out have allocated and freed is missing\n") end
 end
 
 -- One line per list of names, outermost first: the format of flamegraph.pl, speedscope and others.
@@ -568,5 +575,6 @@ up.at_exit(function()
   local list = print_report(stopped)
   print_other_frees()
   print_sharing()
+  print_narrowed()
   if options.folded then write_folded(list) end
 end)

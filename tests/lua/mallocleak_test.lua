@@ -197,6 +197,9 @@ do
   is(report.blocks, 0, what .. ": younger blocks are not shown")
   like(run.out, "\n   left out: 51,672 bytes in 30 blocks that are younger than 60 min 0 s\n", what .. ": but named")
   is(report.allocations, truth(run.target).allocations, what .. ": but counted")
+  what = "--comm"
+  run = target.attached("build/targets/leak middle", "--comm nobody mallocleak.lua")
+  like(run.out, "\n   what threads that %-%-tid, %-%-comm or %-%-cgroup leaves out have allocated and freed is missing\n$", what .. ": what is missing is told")
   what = "--top 1"
   report = single(target.attached("build/targets/leak wait", "mallocleak.lua --top 1"), what)
   is(#report.stacks, 1, what .. ": one stack")
@@ -374,10 +377,11 @@ do
     what .. ", not followed: is told")
 end
 
-do
-  local what = "posix_spawn"
-  local run = target.uplua "mallocleak.lua -- build/targets/spaces spawn"
-  ok(not run.out:find "shares", what .. ": touches no memory")
+for _, option in ipairs { "", "--follow" } do
+  local what = "posix_spawn " .. option
+  local run = target.uplua(option .. " mallocleak.lua -- build/targets/spaces spawn")
+  is(single(run, what).bytes, 11000, what .. ": the parent's blocks stay")
+  ok(not run.out:find "shares" and not run.out:find "gone", what .. ": the child has not touched them")
 end
 
 do

@@ -161,7 +161,7 @@ NOINLINE void pass_tcmalloc()
     tc_free(use(tc_malloc(77)));
     tc_cfree(use(tc_malloc(78)));
     tc_free_sized(use(tc_malloc(79)), 79);
-    tc_delete(use(tc_malloc(80)));
+    tc_delete(use(tc_new(80)));
 }
 
 NOINLINE void work()

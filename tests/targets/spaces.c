@@ -6,7 +6,7 @@
  *   spaces before  the same by a child that is there when "ready" is printed; a byte begins it
  *   spaces fork    a child frees its copies of the parent's blocks; a second one allocates, at the same addresses as the parent; a third one allocates
  *                  and executes another program
- *   spaces spawn   posix_spawn, which shares the memory until a program is executed, and touches nothing
+ *   spaces spawn   allocates, and calls posix_spawn, whose child shares the memory until it executes a program, and touches nothing
  */
 #define _GNU_SOURCE
 #include <sched.h>
@@ -125,6 +125,7 @@ static void spawn(char *self)
     char *const words[] = {self, "none", NULL};
     pid_t child;
 
+    allocate(blocks, EXECUTED, LATER_BYTES);
     if (posix_spawn(&child, self, NULL, NULL, words, NULL) == 0)
         waitpid(child, NULL, 0);
 }
