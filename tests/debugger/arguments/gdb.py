@@ -1,6 +1,6 @@
 # What gdb prints of the arguments of each function of a program: at its breakpoint, for the first HITS calls of each.
 #   ARGUMENTS=… INPUT=FILE FUNCTIONS=FILE HITS=3 RESULT=FILE gdb -nx -batch -x gdb.py PROGRAM
-# FUNCTIONS has an address, a type and a symbol a line, as nm prints them. Lines of RESULT: FUNCTION'S-ADDRESS CALL NAME VALUE, VALUE a number, "optimised" or "other", what is no number.
+# FUNCTIONS has an address, a size, a type and a symbol a line, as nm -S prints them. Lines of RESULT: FUNCTION'S-ADDRESS CALL NAME VALUE, VALUE a number, "optimised" or "other", what is no number.
 import os
 import gdb
 
@@ -28,34 +28,24 @@ def text_of(value):
 class Entry(gdb.Breakpoint):
     def stop(self):
         calls[self.address] = calls.get(self.address, 0) + 1
-        entered.add(self.address)
-        self.enabled = calls[self.address] < hits
+        self.enabled = calls[self.address] <= hits
+        (entered.add if self.enabled else entered.discard)(self.address)
         return False
 
 
-# Behind the prologue, where a loop may come back to, and where gdb also stops in what a function is inlined into: neither is a call.
+# Where gdb stops for a function's name: at its entry, or behind the prologue. That place may be in a loop, so that one call comes there often, or not
+# at all.
 class Function(gdb.Breakpoint):
     def stop(self):
-        frame = gdb.selected_frame()
-        while frame.type() == gdb.INLINE_FRAME:
-            frame = frame.older()
-        start = function_of(frame, addresses[self.symbol])
-        if start in entered:
-            entered.remove(start)
+        if self.address in entered:
+            entered.remove(self.address)
+            frame = gdb.selected_frame()
+            while frame.type() == gdb.INLINE_FRAME:
+                frame = frame.older()
             for name, value in arguments_of(frame):
-                result.write("%x %d %s %s\n" % (start, calls[start], name, value))
-            self.enabled = any(calls.get(own, 0) < hits for own in addresses[self.symbol])
+                result.write("%x %d %s %s\n" % (self.address, calls[self.address], name, value))
+            self.enabled = calls[self.address] < hits
         return False
-
-
-# Which of the addresses OWN the function of FRAME begins at; None: at none.
-def function_of(frame, own):
-    block = frame.block()
-    while block.function is None:
-        block = block.superblock
-    if block.start in own or len(own) > 1:
-        return block.start
-    return own[0] if own[0] in entered else None
 
 
 def arguments_of(frame):
@@ -65,19 +55,26 @@ def arguments_of(frame):
     return [(symbol.name, text_of(symbol.value(frame))) for symbol in block if symbol.is_argument and symbol.name]
 
 
+# A name means also where the function is inlined.
+def place_of(name, address, size):
+    named = gdb.Breakpoint("-qualified " + name, internal=True)
+    places = [location.address for location in named.locations if address <= location.address < address + size]
+    named.delete()
+    return min(places, default=None)
+
+
 gdb.execute("set pagination off")
 gdb.execute("set confirm off")
 gdb.execute("set exec-wrapper env -i")
 gdb.execute("set breakpoint pending off")
 gdb.execute("set print inferior-events off")
-addresses = {}
 for line in open(os.environ["FUNCTIONS"]):
-    addresses.setdefault(line.split()[2], []).append(int(line.split()[0], 16))
-for name in addresses:
-    for address in addresses[name]:
-        Entry("*%#x" % address, internal=True).address = address
+    address, size, kind, name = line.split()
     try:
-        Function("-qualified " + name, internal=True).symbol = name
+        place = place_of(name, int(address, 16), int(size, 16))
+        if place:
+            Entry("*0x%s" % address, internal=True).address = int(address, 16)
+            Function("*%#x" % place, internal=True).address = int(address, 16)
     except gdb.error:
         pass
 gdb.execute("run %s < %s > /dev/null 2>&1" % (os.environ["ARGUMENTS"], os.environ["INPUT"]))
