@@ -15,8 +15,9 @@ tracepoint:'sched:*', syscall:'open*', usdt:./app:shop:'*'.
 
   $ uplua funccount.lua 'libc:pthread_mutex_*' -- redis-server
 --]=]
-local up   = require "uplua"
-local view = require "uplua.view"
+local up    = require "uplua"
+local probe = require "uplua.probe"
+local view  = require "uplua.view"
 
 local options = up.args {
   "funccount.lua [options] SPEC ... [-- PID ... or COMMAND]",
@@ -28,13 +29,17 @@ if #options == 0 then up.wrong "which functions? Give specs, such as 'libc:str*'
 
 local calls = up.count()
 
-local function by_function(e) calls[e.func]:inc() end
-local function by_process(e) calls[{ e.comm, e.pid, e.func }]:inc() end
+local several = probe.ambiguous(options)
+
+local function count(e) calls[e.func]:inc() end
+if several then function count(e) calls[{ e.func, e.probe }]:inc() end end
+if options.by_process then function count(e) calls[{ e.func, e.comm, e.pid }]:inc() end end
+if options.by_process and several then function count(e) calls[{ e.func, e.comm, e.pid, e.probe }]:inc() end end
 
 for _, spec in ipairs(options) do
   if spec == "syscall:*" then up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart" end
 end
-up.probe(options, options.by_process and by_process or by_function)
+up.probe(options, count)
 
 local counts = view.new {
   options.by_process and { "comm", "Process" },
@@ -47,7 +52,11 @@ local counts = view.new {
 up.report(options.interval, function()
   local rows = {}
   for key, n in calls:take():pairs() do
-    rows[#rows + 1] = options.by_process and { comm = key[1], pid = key[2], func = key[3], calls = n } or { func = key, calls = n }
+    local row = { func = key, calls = n }
+    if options.by_process then row.func, row.comm, row.pid = key[1], key[2], key[3] end
+    if several then row.func, row.probe = key[1], key[options.by_process and 4 or 2] end
+    rows[#rows + 1] = row
   end
+  if several then probe.name_apart(rows, options) end
   counts:print(rows)
 end)

@@ -17,8 +17,9 @@ A spec is libc:malloc, 'libc:str*', syscall:openat, kprobe:vfs_read. Calls that 
 
   $ uplua funclatency.lua 'libc:f*sync' -- postgres
 --]=]
-local up   = require "uplua"
-local view = require "uplua.view"
+local up    = require "uplua"
+local probe = require "uplua.probe"
+local view  = require "uplua.view"
 
 local options = up.args {
   "funclatency.lua [options] SPEC ... [-- PID ... or COMMAND]",
@@ -33,9 +34,14 @@ if options.by_caller and options.by_process then up.wrong "--by-caller and --by-
 
 local took = up.hdr(2)
 
+local several = probe.ambiguous(options)
+
 local function measure(e) took[e.func]:add(e.elapsed) end
 if options.by_caller then function measure(e) took[{ e.func, e:ustack(1) }]:add(e.elapsed) end end
 if options.by_process then function measure(e) took[{ e.func, e.comm, e.pid }]:add(e.elapsed) end end
+if several then function measure(e) took[{ e.func, e.probe }]:add(e.elapsed) end end
+if several and options.by_caller then function measure(e) took[{ e.func, e:ustack(1), e.probe }]:add(e.elapsed) end end
+if several and options.by_process then function measure(e) took[{ e.func, e.comm, e.pid, e.probe }]:add(e.elapsed) end end
 
 for _, spec in ipairs(options) do
   if spec == "syscall:*" then up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart" end
@@ -61,8 +67,10 @@ up.report(options.interval, function()
     for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9, p9999 = 99.99 } do row[name] = h:percentile(p) end
     if options.by_caller then row.func, row.caller = key[1], caller_of(key[2]) end
     if options.by_process then row.func, row.comm, row.pid = key[1], key[2], key[3] end
+    if several then row.func, row.probe = key[1], key[options.by_process and 4 or options.by_caller and 3 or 2] end
     rows[#rows + 1] = row
   end
+  if several then probe.name_apart(rows, options) end
   for _, row in ipairs(latencies:print(rows)) do
     if options.histogram then
       up.printf("\n%s%s, ns\n%s\n", row.func, row.caller and " from " .. row.caller or row.comm and " in " .. up.escape(row.comm) or "", row.histogram)

@@ -82,6 +82,44 @@ function probe.probe(spec, ...) return declare("probe", spec, false, ...) end
 -- known, e.elapsed and the entry's arguments. Tracepoints and USDT probes have none, which is raised.
 function probe.retprobe(spec, ...) return declare("retprobe", spec, true, ...) end
 
+-- Where the functions of SPEC are: its kind, and its binary if it has one.
+local function origin_of(spec)
+  local kind, rest = parse(spec)
+  return kind:find "^u" and ("%s:%s"):format(kind, rest:match "^[^:@]*") or kind
+end
+
+-- ambiguous(specs): true if functions of one name, e.func, may be several, since SPECS are of several kinds or binaries: e.probe tells them apart.
+function probe.ambiguous(specs)
+  for _, spec in ipairs(specs) do
+    if origin_of(spec) ~= origin_of(specs[1]) then return true end
+  end
+  return false
+end
+
+-- What of SPECS has declared the probe whose e.probe is TEXT: of a pattern of system calls or tracepoints each by itself, "syscall:openat".
+local function spec_of(text_of_probe, specs)
+  local kinds = {}
+  for _, spec in ipairs(specs) do
+    local kind, rest = parse(spec)
+    if rest == text_of_probe then return spec end
+    if rest:find "[*?[]" and not kind:find "^u" then kinds[#kinds + 1] = kind end
+  end
+  return #kinds == 1 and ("%s:%s"):format(kinds[1], text_of_probe) or text_of_probe
+end
+
+-- name_apart(rows, specs): where several of ROWS, { func = e.func, probe = e.probe, … }, have the same func and are of different probes, func becomes
+-- "write (syscall:write)", by SPECS, which up.probe was given.
+function probe.name_apart(rows, specs)
+  local probes = {} -- of each name; false: several
+  for _, row in ipairs(rows) do
+    local known = probes[row.func]
+    probes[row.func] = (known == nil or known == row.probe) and row.probe
+  end
+  for _, row in ipairs(rows) do
+    if probes[row.func] == false then row.func = ("%s (%s)"):format(row.func, spec_of(row.probe, specs)) end
+  end
+end
+
 -- What an expression is wrapped in, so that what is wrong with its value is wrong in it, and not where the script uses it. A line of its own:
 -- what closes the expression here cannot be closed by it.
 local MEANT = {

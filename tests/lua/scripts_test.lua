@@ -36,6 +36,16 @@ is(select(2, on_shop("funcslower", "--min 0 -w 'e.arg1 == 3'" .. TWICE):gsub("  
 local once = on_shop("funccount", "tracepoint:raw_syscalls:sys_enter"):match "(%d+)\n$"
 like(on_shop("top", "-i 60 -k e.pid syscall:exit_group 'syscall:*' tracepoint:raw_syscalls:sys_enter"), "  " .. once .. " hits of 1 in ", "what all system calls have")
 
+-- Functions that have a name in common are rows of their own.
+like(on_shop("funccount", "libc:write 'syscall:wri*'"), "^Function +Calls\nwrite %(libc:write%) +1\nwrite %(syscall:write%) +1\n$", "one name of two functions")
+like(on_shop("funccount", "-p libc:write syscall:write " .. SHOP .. ":sell"),
+     "\nshop +%d+  sell +101\nshop +%d+  write %(libc:write%) +1\nshop +%d+  write %(syscall:write%) +1\n$", "… by process")
+for option, columns in pairs { [""] = "", ["-c"] = " +%S+", ["-p"] = " +shop +%d+" } do
+  local rows = on_shop("funclatency", option .. " libc:write syscall:write")
+  like(rows, "\nwrite %(libc:write%)" .. columns .. " +1 ", "funclatency.lua " .. option)
+  like(rows, "\nwrite %(syscall:write%)" .. columns .. " +1 ", "… of both")
+end
+
 -- stackcount
 local path = os.tmpname()
 local out = on_shop("stackcount", "-n 1 --folded " .. path .. " " .. SHOP .. ":deliver")
