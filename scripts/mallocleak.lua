@@ -266,15 +266,17 @@ if #modules == 0 then
   error("nothing in the target defines malloc: it uses no allocator in C, or is linked statically and stripped", 0)
 end
 
--- glibc's realloc calls its malloc and free, its other functions call none of these. Other libraries, and one
--- allocator on top of another, may call any from any: then every function tells when it begins and ends. So do those of modules that come later.
+-- glibc's realloc calls its malloc and free, its other functions call none of these. Other libraries, and one allocator
+-- on top of another, may call any from any: then every function tells when it begins and ends. So do those of modules
+-- that come later.
 local simple = false
 if #modules == 1 then
   local functions, _, offsets = allocator.in_module(modules[1])
   simple = allocator.is_glibc(functions, offsets)
 end
 
--- A function of the event of a module's free: true if its caller lies between the first and the last of the C library's of FUNCTIONS, which begin at OFFSETS.
+-- A function of the event of a module's free: true if its caller lies between the first and the last of the C library's
+-- of FUNCTIONS, which begin at OFFSETS.
 local function called_from_within(functions, offsets)
   local low, high, free = math.huge, 0, offsets.free
   for _, names in ipairs(functions) do
@@ -297,8 +299,8 @@ local function handlers_of(row, own)
   return releases(row.block, simple and alone or enter, own), not simple and leaves or nil
 end
 
--- C++'s operators are the allocator's where the same module defines malloc: elsewhere, as in libstdc++, they call that. So do they in a program that has
--- glibc's malloc and libstdc++'s operators in itself.
+-- C++'s operators are the allocator's where the same module defines malloc: elsewhere, as in libstdc++, they call that.
+-- So do they in a program that has glibc's malloc and libstdc++'s operators in itself.
 local function families_of(offsets)
   if simple then return { "c" } end
   return offsets.malloc and { "c", "cxx", "own" } or { "own" }
@@ -320,7 +322,8 @@ function follow_module(module)
   end
   local name = text.escape(module:match "[^/]*$")
   if throws then
-    io.stderr:write("mallocleak: a program that catches the std::bad_alloc of ", name, "'s operator new ends instead, while that is traced\n")
+    io.stderr:write("mallocleak: a program that catches the std::bad_alloc of ", name,
+      "'s operator new ends instead, while that is traced\n")
   end
   if #others > 0 then
     io.stderr:write(("mallocleak: %s also has %s: what these allocate or free themselves is not followed\n"):format(
@@ -338,8 +341,9 @@ local reports = 0
 
 local thousands, plural = text.thousands, text.plural
 
--- Adds the blocks of MAP that are from LATEST or before to HELD: stack → { bytes, blocks, oldest and newest (times of allocation) }. Adds to SUM how many
--- are younger, how many are gone with the program that their process has executed another one from, and what is held by address space.
+-- Adds the blocks of MAP that are from LATEST or before to HELD: stack → { bytes, blocks, oldest and newest (times of
+-- allocation) }. Adds to SUM how many are younger, how many are gone with the program that their process has executed
+-- another one from, and what is held by address space.
 local function add_blocks(map, held, latest, sum)
   local left, spaces = space.left(), sum.spaces
   for key, block in map:pairs() do
@@ -389,7 +393,8 @@ end
 -- What is held at NOW: a list by stack, stacks with equal names as one, the most bytes first; and the sum of all.
 local function held_by_stack(now)
   local held, by_name, list = {}, {}, {}
-  local sum = { now = now, bytes = 0, blocks = 0, oldest = now, newest = 0, gone = 0, young = { bytes = 0, blocks = 0 }, spaces = {} }
+  local sum = { now = now, bytes = 0, blocks = 0, oldest = now, newest = 0, gone = 0, spaces = {} }
+  sum.young = { bytes = 0, blocks = 0 }
   for _, map in ipairs { live, moving } do add_blocks(map, held, now - options.older * 1e9, sum) end
   for stack, h in pairs(held) do
     h.bytes, h.blocks = h.bytes * options.sample, h.blocks * options.sample
@@ -467,7 +472,8 @@ end
 local function print_spaces(list)
   local shown = options.top == 0 and #list or math.min(options.top, #list)
   for i = 1, #list > 1 and shown or 0 do
-    up.printf("      %s in %s: %s\n", plural(list[i].bytes, "byte"), plural(list[i].blocks, "block"), text.escape(list[i].name))
+    local one = list[i]
+    up.printf("      %s in %s: %s\n", plural(one.bytes, "byte"), plural(one.blocks, "block"), text.escape(one.name))
   end
   if shown < #list then up.printf("      and %s\n", plural(#list - shown, "more process", "more processes")) end
 end
@@ -513,8 +519,8 @@ local function without_room()
   return 0
 end
 
--- Whose blocks the other frees were of: all that it may be. Where only some blocks are followed, nobody knows. A command had no block before, but of an
--- allocator that came later.
+-- Whose blocks the other frees were of: all that it may be. Where only some blocks are followed, nobody knows. A
+-- command had no block before, but of an allocator that came later.
 local function print_other_frees()
   if filtered or options.sample > 1 then return end
   local full, whose = without_room() > 0, {}
@@ -535,12 +541,14 @@ local function print_sharing()
   local count = space.sharing()
   if count > 0 then
     up.printf("   %s not followed: what %s allocated and freed in this memory is missing (--follow has it)\n",
-      plural(count, "process that shares this memory was", "processes that share this memory were"), count == 1 and "it has" or "they have")
+      plural(count, "process that shares this memory was", "processes that share this memory were"),
+      count == 1 and "it has" or "they have")
   end
 end
 
 local function print_narrowed()
-  if narrowed then up.printf("   what threads that --tid, --comm or --cgroup leaves out have allocated and freed is missing\n") end
+  if not narrowed then return end
+  up.printf("   what threads that --tid, --comm or --cgroup leaves out have allocated and freed is missing\n")
 end
 
 -- One line per list of names, outermost first: the format of flamegraph.pl, speedscope and others.

@@ -1,5 +1,6 @@
--- Address spaces: whose memory a traced process works on. Processes that share it, as one that vfork has made does until it executes a program, are in one;
--- a process that forks away has one of its own, with copies of what its parent has; whoever executes a program gets a new one.
+-- Address spaces: whose memory a traced process works on. Processes that share it, as one that vfork has made does
+-- until it executes a program, are in one; a process that forks away has one of its own, with copies of what its parent
+-- has; whoever executes a program gets a new one.
 local ffi        = require "ffi"
 local bit        = require "bit"
 local capture    = require "uplua.capture"
@@ -16,8 +17,9 @@ local space = {}
 
 local CLONE_VM, CLONE_VFORK, CLONE_THREAD = 0x100, 0x4000, 0x10000
 
--- An address space is a number: the process with which it began, whether it began as a copy, and when, in units of 4 ms, so that a process id which
--- is given away again does not make the same one. Of a process that was there before it is the process alone. It is below 2^53, a Lua number.
+-- An address space is a number: the process with which it began, whether it began as a copy, and when, in units of 4
+-- ms, so that a process id which is given away again does not make the same one. Of a process that was there before it
+-- is the process alone. It is below 2^53, a Lua number.
 local PIDS = 2 ^ 22 -- more than the kernel gives away (PID_MAX_LIMIT of its include/linux/threads.h)
 local COPY, UNIT = PIDS, 2 * PIDS
 local UNITS = 2 ^ 29 -- 26 days
@@ -27,7 +29,8 @@ local began   = var.var(0)               -- when the first traced process execut
 local sharing = count.count()            -- processes that share a traced one's memory, and are not traced
 local left    = hash.hash { max = MOST } -- address space → when the last process left it by executing a program
 local shared_before = 0 -- of these, those that were there before
-local entered, sharers, names -- process → address space; address space → processes on it beside the first; → its process's name
+-- Process → address space; address space → processes on it beside the first; address space → its process's name.
+local entered, sharers, names
 
 -- True if processes of several address spaces may be traced: of one alone, all is its.
 function space.several() return options.follow or #core.target.pids() > 1 end
@@ -56,7 +59,8 @@ local function executes(e)
   local of = space.of(e)
   if leave(of) then left[of] = e.time end
   local new = begun(e, e.pid, 0)
-  if new <= of and bit.band(of, PIDS - 1) == e.pid then new = of - bit.band(of, COPY) + UNIT end -- the same unit of time
+  local same = bit.band(of, PIDS - 1) == e.pid
+  if same and new <= of then new = of - bit.band(of, COPY) + UNIT end -- begun in the same unit of time
   entered[e.pid] = new
   names[new] = e.comm
 end
@@ -82,8 +86,8 @@ local function ends(e)
   entered[e.pid] = nil
 end
 
--- What posix_spawn, system and popen make executes a program and touches no memory before: they are told by the signals, all of which are blocked
--- meanwhile, but the two that cannot be.
+-- What posix_spawn, system and popen make executes a program and touches no memory before: they are told by the
+-- signals, all of which are blocked meanwhile, but the two that cannot be.
 local ALL_BLOCKED = 0xfffffffffffbfeffULL
 
 local function starts_untraced(e)
@@ -128,14 +132,16 @@ local function count_untraced(pids)
   return found
 end
 
--- To be called once the probes are attached: finds out which of the processes that were there before share their memory.
+-- To be called once the probes are attached: finds out which of the processes that were there before share their
+-- memory.
 function space.settle()
   if core.target.command() then return end
   if space.several() then unite(options.follow and require "uplua.follow".pids() or core.target.pids()) end
   if not options.follow then shared_before = count_untraced(core.target.pids()) end
 end
 
--- Declares what keeps track of the traced processes' address spaces. To be called once, before the handlers are declared that ask for them.
+-- Declares what keeps track of the traced processes' address spaces. To be called once, before the handlers are
+-- declared that ask for them.
 function space.track()
   if not space.several() then
     tracepoint.rawtracepoint("sched_process_exec", function(e)
@@ -145,7 +151,8 @@ function space.track()
     tracepoint.rawtracepoint("task_newtask", starts_untraced)
     return
   end
-  entered, sharers = hash.hash { max = MOST, key = "i64", value = "i64" }, hash.hash { max = MOST, key = "i64", value = "i64" }
+  entered = hash.hash { max = MOST, key = "i64", value = "i64" }
+  sharers = hash.hash { max = MOST, key = "i64", value = "i64" }
   names = hash.hash { max = MOST }
   tracepoint.rawtracepoint("sched_process_exec", executes)
   tracepoint.rawtracepoint("sched_process_exit", ends)

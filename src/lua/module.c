@@ -20,7 +20,7 @@ static const char **read_names(lua_State *L, int index, size_t *count)
     return names;
 }
 
-/* module.defining({ function, … }) → { path, … } of the target's modules that define one of them themselves; raises the reason */
+/* module.defining({ function, … }) → { path, … } of the target's modules that define one themselves; raises the reason */
 static int module_defining(lua_State *L)
 {
     struct error err = { 0 };
@@ -49,8 +49,8 @@ static int module_file_defines(lua_State *L)
 }
 
 /*
- * module.offsets(path, { function, … }) → { function = offset }: where in its file each of those functions begins that the module PATH of the target
- * defines; raises the reason
+ * module.offsets(path, { function, … }) → { function = offset }: where in its file each of those functions begins that
+ * the module PATH of the target defines; raises the reason
  */
 static int module_offsets(lua_State *L)
 {
@@ -74,7 +74,10 @@ static int module_offsets(lua_State *L)
 int module_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "defining", module_defining }, { "file_defines", module_file_defines }, { "offsets", module_offsets }, { NULL, NULL },
+        { "defining", module_defining },
+        { "file_defines", module_file_defines },
+        { "offsets", module_offsets },
+        { NULL, NULL },
     };
     lua_newtable(L);
     luaL_register(L, NULL, functions);

@@ -1,6 +1,6 @@
 /*
- * Blocks by all forms of C++'s operators new and delete, and by what the allocator that the program runs with has besides: functions of jemalloc,
- * mimalloc and tcmalloc. keep_… hold their blocks to the end, pass_… free theirs.
+ * Blocks by all forms of C++'s operators new and delete, and by what the allocator that the program runs with has
+ * besides: functions of jemalloc, mimalloc and tcmalloc. keep_… hold their blocks to the end, pass_… free theirs.
  *
  *   allocators wait     prints "ready", waits for a byte, works, prints what it has done, and waits for another one
  *   allocators          works
@@ -81,14 +81,18 @@ OWN size_t xallocx(void *, size_t, size_t, int);
 OWN void dallocx(void *, int), sdallocx(void *, size_t, int);
 
 OWN void *mi_malloc(size_t), *mi_zalloc(size_t), *mi_new(size_t), *mi_heap_get_default(void);
-OWN void *mi_calloc(size_t, size_t), *mi_mallocn(size_t, size_t), *mi_malloc_aligned(size_t, size_t), *mi_memalign(size_t, size_t);
-OWN void *mi_new_n(size_t, size_t), *mi_realloc(void *, size_t), *mi_recalloc(void *, size_t, size_t), *mi_expand(void *, size_t);
-OWN void *mi_heap_malloc(void *, size_t), *mi_heap_calloc(void *, size_t, size_t), *mi_heap_realloc(void *, void *, size_t);
+OWN void *mi_calloc(size_t, size_t), *mi_mallocn(size_t, size_t), *mi_malloc_aligned(size_t, size_t);
+OWN void *mi_memalign(size_t, size_t);
+OWN void *mi_new_n(size_t, size_t), *mi_realloc(void *, size_t), *mi_recalloc(void *, size_t, size_t);
+OWN void *mi_expand(void *, size_t);
+OWN void *mi_heap_malloc(void *, size_t), *mi_heap_calloc(void *, size_t, size_t);
+OWN void *mi_heap_realloc(void *, void *, size_t);
 OWN char *mi_strdup(const char *), *mi_strndup(const char *, size_t);
 OWN int mi_posix_memalign(void **, size_t, size_t);
 OWN void mi_free(void *), mi_free_size(void *, size_t), mi_free_aligned(void *, size_t);
 
-OWN void *tc_malloc(size_t), *tc_malloc_skip_new_handler(size_t), *tc_new(size_t), *tc_memalign(size_t, size_t), *tc_calloc(size_t, size_t);
+OWN void *tc_malloc(size_t), *tc_malloc_skip_new_handler(size_t), *tc_new(size_t);
+OWN void *tc_memalign(size_t, size_t), *tc_calloc(size_t, size_t);
 OWN void *tc_realloc(void *, size_t);
 OWN void tc_free(void *), tc_cfree(void *), tc_free_sized(void *, size_t), tc_delete(void *);
 }

@@ -1,6 +1,7 @@
 /*
- * An allocator whose functions have jemalloc's names with the prefix under which Rust programs link it in: they stand on the C library's here, so
- * that one call of the program is two of functions that allocate. The file defines no malloc itself.
+ * An allocator whose functions have jemalloc's names with the prefix under which Rust programs link it in: they stand
+ * on the C library's here, so that one call of the program is two of functions that allocate. The file defines no
+ * malloc itself.
  */
 #include <stdlib.h>
 

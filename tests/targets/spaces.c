@@ -1,12 +1,14 @@
 /*
  * Processes that share memory, and some that have copies of it. The parent prints what it holds itself at its end.
  *
- *   spaces clone   a child in the same memory allocates blocks that the parent frees, and frees some of the parent's: nothing is held
+ *   spaces clone   a child in the same memory allocates blocks that the parent frees, and frees some of the parent's:
+ *                  nothing is held
  *   spaces vfork   the same by vfork
  *   spaces before  the same by a child that is there when "ready" is printed; a byte begins it
- *   spaces fork    a child frees its copies of the parent's blocks; a second one allocates, at the same addresses as the parent; a third one allocates
- *                  and executes another program
- *   spaces spawn   allocates, and calls posix_spawn, whose child shares the memory until it executes a program, and touches nothing
+ *   spaces fork    a child frees its copies of the parent's blocks; a second one allocates, at the same addresses as the
+ *                  parent; a third one allocates and executes another program
+ *   spaces spawn   allocates, and calls posix_spawn, whose child shares the memory until it executes a program, and
+ *                  touches nothing
  */
 #define _GNU_SOURCE
 #include <sched.h>
