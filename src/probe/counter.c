@@ -123,7 +123,7 @@ int counter_open(const struct event *events, size_t count, const struct target *
     if (!code && !counter->place_count)
         code = error_set(err, -ESRCH, "the process has exited");
     else if (code == -EAGAIN)
-        error_set(err, code, "the process creates threads all the time, so that it cannot be said which are counted");
+        error_set(err, code, "%s all the time, so that it cannot be said which are counted", counter->children ? "processes or threads are created" : "the process creates threads");
     else if (code == -EBADF || (code == -EINVAL && options->cgroup))
         error_set(err, code, "%s is no cgroup that this kernel counts by", options->cgroup ? options->cgroup : "it");
     else if (code == -ENOENT && cgroup >= 0 && is_counted(&events[counter->failed])) /* cgroup_propagate_control() was never called */
