@@ -458,12 +458,12 @@ local function print_line(h)
   up.printf("%15s %11s  %s\n", thousands(h.bytes), thousands(h.blocks), one_line(h.stack, 50))
 end
 
--- How much more there is than the first N of LIST.
-local function print_rest(list, n)
+-- How much more there is than the first N of LIST, whose elements are called ONE and MANY.
+local function print_rest(list, n, indent, one, many)
   local bytes, blocks = 0, 0
   for i = n + 1, #list do bytes, blocks = bytes + list[i].bytes, blocks + list[i].blocks end
   if #list > n then
-    up.printf("   and %s with %s in %s\n", plural(#list - n, "more stack"), plural(bytes, "byte"),
+    up.printf("%sand %s with %s in %s\n", indent, plural(#list - n, one, many), plural(bytes, "byte"),
       plural(blocks, "block"))
   end
 end
@@ -475,7 +475,7 @@ local function print_spaces(list)
     local one = list[i]
     up.printf("      %s in %s: %s\n", plural(one.bytes, "byte"), plural(one.blocks, "block"), text.escape(one.name))
   end
-  if shown < #list then up.printf("      and %s\n", plural(#list - shown, "more process", "more processes")) end
+  print_rest(list, shown, "      ", "more process", "more processes")
 end
 
 -- What the total does not have.
@@ -503,7 +503,7 @@ local function print_report(now)
     if options.combined_only then print_line(list[i]) else print_stack(list[i], now) end
   end
   if options.combined_only and shown > 0 then up.printf("\n") end
-  print_rest(list, shown)
+  print_rest(list, shown, "   ", "more stack")
   up.printf("   total %s in %s from %s\n", plural(sum.bytes, "byte"), plural(sum.blocks, "block"),
     plural(#list, "stack"))
   print_spaces(list_spaces(sum))

@@ -24,7 +24,7 @@ local function parse(text)
       table.insert(report.stacks, stack)
     elseif line:find "^         %S" then
       table.insert(stack.frames, (line:match "^%s+(.-)%+0x%x+$"))
-    elseif line:find "more stack" then
+    elseif line:find "^   and %S+ more stack" then
       report.more = line
     elseif line:find "there before" then
       report.before = number(line:match "[%d,]+")
@@ -382,6 +382,12 @@ for _, option in ipairs { "", "--follow" } do
   local run = target.uplua(option .. " mallocleak.lua -- build/targets/spaces spawn")
   is(single(run, what).bytes, 11000, what .. ": the parent's blocks stay")
   ok(not run.out:find "shares" and not run.out:find "gone", what .. ": the child has not touched them")
+end
+
+do
+  local what = "processes, --top 1"
+  like(target.uplua("--follow mallocleak.lua --top 1 -- build/targets/spaces fork").out,
+    ": spaces %(pid %d+%)\n      and 1 more process with 307,000 bytes in 307 blocks\n", what .. ": the rest is told")
 end
 
 do
