@@ -19,6 +19,7 @@ terminal, a prompt. A script name without a slash is looked up among the install
       --cgroup PATTERN  traces only what runs in these cgroups or below, as in --cgroup 'system.slice/nginx*'
       --comm NAME       traces only threads of this name; 'NAME*': all that begin so; may be repeated
       --cpu LIST        samples and counts on these CPUs only, as in --cpu 0,2-3
+      --returns instructions    sees the returns of functions at their return instructions: for programs that switch stacks
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
@@ -164,6 +165,10 @@ local known = {
     options.cpus = parse_cpus(list)
     if not options.cpus then wrong("--cpu needs CPUs, as in --cpu 0 or --cpu 0,2-3; got '%s'", list) end
     check_cpus(options.cpus, list)
+  end },
+  ["--returns"]  = { value = "instructions", set = function(options, value)
+    if value ~= "instructions" and value ~= "address" then wrong("--returns is instructions or address; got '%s'", value) end
+    options.returns = value
   end },
   ["--duration"] = { value = "TIME", set = function(options, value)
     local seconds, message = text.parse_duration(value)

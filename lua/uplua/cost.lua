@@ -7,19 +7,16 @@ local cost = {}
 
 local PERIOD = 1 -- seconds
 
-local setups, links = {}, {} -- whose handlers want to know; what measures
+local counters, links = {}, {} -- of the handlers that want to know; what measures
 
 -- Measures anew, since what else the machine does makes a difference, and tells the handlers.
-local function again()
-  core.cost.again()
-  for _, loaded in ipairs(setups) do loaded:tell_costs() end
-end
+local function again() core.cost.again(unpack(counters)) end
 
 local timer
 
--- Keeps what LOADED, a setup whose handlers want to know, was measured by: LINK. UNKNOWN: why it could not be measured, or nil.
-function cost.keep(loaded, link, unknown)
-  setups[#setups + 1], links[#links + 1] = loaded, link
+-- Keeps what was measured by, LINK, for handlers that want to know and have it in COUNTERS (loaded:address). UNKNOWN: why it could not be measured, or nil.
+function cost.keep(address, link, unknown)
+  counters[#counters + 1], links[#links + 1] = address, link
   if unknown then
     loop.warn("e.elapsed includes what the probes themselves take, which could not be measured: " .. unknown)
   else
@@ -31,7 +28,7 @@ end
 function cost.close()
   if timer then timer:cancel() end
   local closed = links
-  setups, links, timer = {}, {}, nil
+  counters, links, timer = {}, {}, nil
   return closed
 end
 

@@ -194,7 +194,7 @@ local function of_functions(kind)
     if not slide then fail(o, 'slide is true, false or "lossy"') end
     local cookie = number_option(o, given, "cookie", 0, 65535) or 0
     local sites = attach_one(o, program, spec, program.kind, core.probe.resolve, spec, slide, kind ~= "entry")
-    require("uplua.setup").warn_unwound(("object %s: program %s, %s"):format(o.path, program.name, program.kind), spec, (sites:list()))
+    require("uplua.leaving").note((sites:list()))
     return function(fd)
       warn_of_others(o, program, core.probe.filters(kind))
       return { attach_one(o, program, spec, program.kind, core.probe.attach, kind, fd, cookie, sites) }

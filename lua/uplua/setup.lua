@@ -5,6 +5,7 @@ local core    = require "uplua.core"
 local capture = require "uplua.capture"
 local changed = require "uplua.changed"
 local claims  = require "uplua.claims"
+local leaving = require "uplua.leaving"
 local loop    = require "uplua.loop"
 local object  = require "uplua.object"
 local options = require "uplua.options"
@@ -43,7 +44,7 @@ local function attach_function(sites)
     end
     -- The entry half first: a return whose entry was not seen would be counted as lost.
     if program.entry_fd then at("entry", program.entry_fd, program.entry_cookie) end
-    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or probe.of_go and "exit" or "return"
+    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or (probe.of_go or probe.by_instruction) and "exit" or "return"
     at(kind, program.fd, program.cookie)
     if refused ~= "" then
       loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s"):format(probe.kind, probe.spec, refused))
@@ -72,6 +73,9 @@ end
 -- Where the probe of a function's entry may slide to (probe/slide.h), by the option `slide`.
 local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
 
+-- How the return of a function is seen, by the option `returns`: the kernel replaces the return address, or at its return instructions.
+local RETURNS = { address = true, instructions = true }
+
 -- Warns of what the patterns of a probe mean and leave out; --explain lists it.
 local function warn_skipped(kind, name, skipped)
   local reasons, counts = {}, {}
@@ -82,17 +86,6 @@ local function warn_skipped(kind, name, skipped)
   for i, why in ipairs(reasons) do reasons[i] = ("%d: %s"):format(counts[why], why) end
   if #reasons == 0 or options.explain then return end
   loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s"):format(kind, name, #skipped, table.concat(reasons, "\n  ")))
-end
-
--- Warns of return probes at the sites of LIST that exceptions may meet.
-function setup.warn_unwound(kind, name, list)
-  local count, one = 0, nil
-  for _, site in ipairs(list) do
-    if site.unwound then count, one = count + 1, one or site end
-  end
-  if count == 0 then return end
-  loop.warn(("%s %s: %s has code for exceptions: one that passes through %s while its return is probed ends the program"):format(kind, name,
-            text.escape(one.module), count == 1 and text.escape(one.name) or ("one of %d functions"):format(count)))
 end
 
 -- How many bits of e.ret count of functions that return RESULT (sites:result), negative if signed: 0 where all of them do, or nobody knows.
@@ -106,14 +99,15 @@ local function declare_at(kind, name, handler, sites, given, claim)
   if not claim:sites(sites, kind) then return end
   local list, skipped = sites:list()
   warn_skipped(kind, name, skipped)
-  if given.throws ~= false then setup.warn_unwound(kind, name, list) end
+  leaving.note(list)
   for _, site in ipairs(list) do
     if site.of_go ~= list[1].of_go then
       error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own"):format(kind, name,
         list[1]["function"], site["function"]), 0)
     end
   end
-  setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go, skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites),
+  setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go, by_instruction = given.returns == "instructions",
+                  skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites),
                   result_bits = given.typed and setup.result_bits((sites:result())) }
 end
 
@@ -176,11 +170,15 @@ local function declare(kind, spec, given, handler)
     if type(specs[i]) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"; or it is a list of such names", 3) end
   end
   local name = table.concat(specs, ", ")
-  setup.check(kind, name, given, handler, 3, { slide = true, typed = kind == "uretprobe", throws = kind == "uretprobe" })
+  setup.check(kind, name, given, handler, 3, { slide = true, typed = kind == "uretprobe", returns = kind == "uretprobe", throws = kind == "uretprobe" })
   local slide = SLIDES[given.slide == nil or given.slide]
   if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
+  local returns = kind == "uretprobe" and (given.returns or options.returns or "address")
+  if returns and not RETURNS[returns] then error(kind .. ': returns is "address" or "instructions"', 3) end
+  if returns == "address" and given.throws == false then returns = "surely" end
+  given = { typed = given.typed, returns = returns }
   local function resolve(which, pid)
-    local ok, sites, absent = pcall(core.probe.resolve, which, slide, kind == "uretprobe", pid)
+    local ok, sites, absent = pcall(core.probe.resolve, which, slide, returns, pid)
     if not ok then error(kind .. " " .. sites, 0) end
     return sites, absent
   end
@@ -280,8 +278,8 @@ local function describe(probes)
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil, at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
-      raw = probe.raw, value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, functions = probe.functions, of_go = probe.of_go, unfiltered = probe.unfiltered,
-      of_processes = probe.of_processes,
+      raw = probe.raw, value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, functions = probe.functions, of_go = probe.of_go,
+      by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
     }
   end
   local description = who.describe()
@@ -375,7 +373,8 @@ local function load_handlers(probes, description)
   local loaded, programs, objects, link, unknown = compiler:load(description)
   timing.mark "loaded"
   setups[#setups + 1] = loaded
-  if loaded:address(COSTS) then require "uplua.cost".keep(loaded, link, unknown) end
+  local costs = loaded:address(COSTS)
+  if costs then require "uplua.cost".keep(costs, link, unknown) end
   output.watch(loaded)
   capture.keep()
   loop.check = check_captured
@@ -416,6 +415,7 @@ function setup.commit()
   local probes, brought = pending, guests
   local list = {}
   pending, guests = {}, {}
+  leaving.tell()
   if #probes > 0 then
     compiler = compiler or core.setup.new()
     capture.begin()

@@ -20,6 +20,7 @@ struct arch_instruction {
     bool conditional; /* a jump on a condition */
     bool returns;     /* from the function */
     bool indirect;    /* a jump to where a register or a table says: maybe into the same function */
+    bool calls;       /* another function, and comes back */
     bool direct;      /* a jump or call to a fixed place: */
     int64_t target;   /* bytes from the instruction's first */
 };

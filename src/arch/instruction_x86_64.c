@@ -167,6 +167,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
         .conditional = instruction.meta.category == ZYDIS_CATEGORY_COND_BR,
         .returns = instruction.mnemonic == ZYDIS_MNEMONIC_RET,
         .indirect = is_indirect(&instruction, operands),
+        .calls = instruction.mnemonic == ZYDIS_MNEMONIC_CALL,
         .direct = instruction.raw.imm[0].is_relative,
     };
     if (result->direct)

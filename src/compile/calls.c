@@ -113,7 +113,7 @@ void calls_save(struct lower *lower, int64_t done, int64_t failed)
     for (size_t i = 0; i < lower->saved_count; i++)
         if (lower->saved[i].event->source != EVENT_ELAPSED)
             machine_store(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i, values[i]);
-    probe_save_time(lower, base, sizeof(struct calls));
+    elapsed_begin(lower, base, sizeof(struct calls));
     machine_exit(program, done);
 }
 

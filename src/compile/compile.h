@@ -167,6 +167,7 @@ struct handler {
     int result_bits;      /* so many of e.ret count, negative if signed; 0: all */
     unsigned value_bits;  /* of a watched place that is read or written; 0: it is executed */
     bool of_go;           /* the function is Go's: its arguments are elsewhere, and a return handler runs at its return instructions */
+    bool by_instruction;  /* a return handler runs at return instructions, as Go's do */
     bool at_entry;        /* the site stands for a function's entry: the return address is not yet below a frame … */
     int slid;             /* … and is so many bytes behind it; -1: its cookie has that (sys/cookie.h) */
     int entry;            /* of a program's function: its sites' enum entry (probe/probe.h); -1: the cookie has that */

@@ -231,15 +231,22 @@ int calls_declare(struct lower *lower, struct object *result);
 /* Adds the program CALLS_END_PROGRAM where any handler's calls are kept: it counts those that a thread ends in. */
 void calls_end_threads(struct compiler *compiler, const struct compile_options *options);
 
-/* --- probe.c --- */
+/* --- elapsed.c --- */
 
-/* What EVENT, one of the entry, is there. */
-struct operand probe_entry_value(struct lower *lower, const struct event_field *event);
 /*
  * At the entry, behind all else: stores the time, where the handler asks for e.elapsed, at its place among the saved words at BASE + OFFSET. What a
  * program does behind that counts for the function that it is put on.
  */
-void probe_save_time(struct lower *lower, struct operand base, int64_t offset);
+void elapsed_begin(struct lower *lower, struct operand base, int64_t offset);
+/* At the return, before all else, so that what the program itself does does not count either: notes the time. */
+void elapsed_end(struct lower *lower);
+/* e.elapsed of what began at BEGAN, never below 0. AT_EXIT: the probe stands on the return instruction. */
+struct operand elapsed_value(struct lower *lower, struct operand began, bool at_exit);
+
+/* --- probe.c --- */
+
+/* What EVENT, one of the entry, is there. */
+struct operand probe_entry_value(struct lower *lower, const struct event_field *event);
 
 /* The values that the entry half must save, into lower->saved. */
 void probe_find_saved(struct lower *lower);

@@ -49,6 +49,13 @@ static uint32_t program_type(const struct lower *lower)
     return lower->function->handler->raw ? BPF_PROG_TYPE_RAW_TRACEPOINT : kind_of(lower)->program_type;
 }
 
+/* Whether the handler runs at a return instruction: the function has not returned yet. */
+static bool is_at_exit(const struct lower *lower)
+{
+    const struct handler *handler = lower->function->handler;
+    return is_return(lower) && (handler->of_go || handler->by_instruction);
+}
+
 /*
  * Whether there is something to do at the entry for the return: to leave what the handler asks for; at a function in any case to count the
  * returns that the kernel leaves out, since it follows only so many calls at a time; at a system call so that none is seen that began before
@@ -56,19 +63,13 @@ static uint32_t program_type(const struct lower *lower)
  */
 static bool keeps_calls(const struct lower *lower)
 {
-    return is_return(lower) && !is_called_by_function(lower) && (lower->saved_count || !lower->function->handler->of_go);
+    return is_return(lower) && !is_called_by_function(lower) && (lower->saved_count || !is_at_exit(lower));
 }
 
 /* Whether it leaves that in a map of pending calls. */
 static bool keeps_in_map(const struct lower *lower)
 {
-    return is_of_kernel(lower) || lower->function->handler->of_go;
-}
-
-/* Whether the handler runs at a return instruction: the function has not returned yet. */
-static bool is_at_exit(const struct lower *lower)
-{
-    return is_return(lower) && lower->function->handler->of_go;
+    return is_of_kernel(lower) || is_at_exit(lower);
 }
 
 static const char *pending_map(struct lower *lower)
@@ -113,58 +114,6 @@ struct operand probe_entry_value(struct lower *lower, const struct event_field *
     return context_word(lower, argument(event->number), event->name);
 }
 
-static struct operand now(struct lower *lower)
-{
-    return machine_call_pure(lower->program, BPF_FUNC_ktime_get_ns, NULL, 0);
-}
-
-void probe_save_time(struct lower *lower, struct operand base, int64_t offset)
-{
-    for (size_t i = 0; i < lower->saved_count; i++)
-        if (lower->saved[i].event->source == EVENT_ELAPSED)
-            machine_store(lower->program, BPF_DW, base, offset + 8 * (int64_t)i, now(lower));
-}
-
-/* At the return, before all else, so that what the program itself does does not count for the function. */
-static void note_return(struct lower *lower)
-{
-    lower->returned = now(lower);
-}
-
-/* Whether what the probes take is measured, and off e.elapsed: at programs' functions. What kprobes and tracepoints take is much less. */
-static bool is_net(const struct lower *lower)
-{
-    return lower->function->handler->kind == HANDLER_RETURN;
-}
-
-/* What the probes themselves take between entry and return. */
-static struct operand cost(struct lower *lower)
-{
-    struct program *program = lower->program;
-    const struct handler *handler = lower->function->handler;
-    struct operand costs = machine_copy(program, operand_data(COST_COUNTERS, is_at_exit(lower) ? 8 * COST_ENTRIES : 0));
-    if (handler->entry >= 0)
-        return machine_load(program, BPF_DW, costs, 8 * (int64_t)handler->entry);
-    struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
-    struct operand entry = machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_ENTRY_SHIFT));
-    entry = machine_alu(program, BPF_AND, entry, operand_immediate(COOKIE_ENTRY_MASK));
-    entry = machine_alu(program, BPF_LSH, entry, operand_immediate(3));
-    return machine_load(program, BPF_DW, machine_alu(program, BPF_ADD, costs, entry), 0);
-}
-
-/* e.elapsed of what began at BEGAN: never below 0. */
-static struct operand elapsed(struct lower *lower, struct operand began)
-{
-    struct program *program = lower->program;
-    struct operand took = machine_alu(program, BPF_SUB, lower->returned, began);
-    if (!is_net(lower))
-        return took;
-    lower->compiler->net = lower->function->handler->net = true;
-    took = machine_alu(program, BPF_SUB, took, cost(lower));
-    struct operand negative = machine_alu(program, BPF_ARSH, took, operand_immediate(63)); /* all ones, or none */
-    return machine_alu(program, BPF_AND, took, machine_alu(program, BPF_XOR, negative, operand_immediate(-1)));
-}
-
 static struct operand read_user(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
 {
     struct operand args[] = { operand_slot(to, 0), operand_immediate(size), address };
@@ -201,7 +150,8 @@ static struct operand call_key(struct lower *lower, int64_t popped)
     struct operand pointer = context_word(lower, arch_stack_pointer(), "the stack pointer");
     if (popped)
         pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(popped));
-    machine_store(program, BPF_DW, operand_slot(key, 0), 0, lower->pid_tgid);
+    /* On stacks that a program switches between, another thread may go on with a call. */
+    machine_store(program, BPF_DW, operand_slot(key, 0), 0, is_at_exit(lower) ? lower->tgid : lower->pid_tgid);
     machine_store(program, BPF_DW, operand_slot(key, 0), 8, pointer);
     return operand_slot(key, 0);
 }
@@ -241,6 +191,23 @@ static void expect_return(struct lower *lower)
     lower_continue_if(lower, BPF_JEQ, back, expected, lower_loss(lower, entry, NULL, 0));
 }
 
+/*
+ * Counts a call that began where the one with KEY begins, and is still waited for: it was left by another way than its return instructions, or
+ * that one would not be there.
+ */
+static void count_left(struct lower *lower, struct operand key)
+{
+    struct program *program = lower->program;
+    struct operand args[] = { operand_map(pending_map(lower)), key };
+    struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
+    const char *cause = arena_format(program->arena, "%s: calls left by longjmp, an exception, a jump to another function or the like: return not seen",
+                                     lower->function->handler->probe);
+    struct machine_block *next = machine_block(program);
+    struct machine_block *left = lower_loss(lower, ledger_add(lower->compiler, cause), next, 0);
+    machine_branch(program, BPF_JEQ, found, operand_immediate(0), next, left);
+    machine_place(program, next);
+}
+
 /* Puts what the return needs into the map of pending calls; ends the program. */
 static void save_in_map(struct lower *lower)
 {
@@ -248,6 +215,8 @@ static void save_in_map(struct lower *lower)
     if (is_of_kernel(lower))
         expect_return(lower);
     struct operand key = call_key(lower, 0);
+    if (lower->function->handler->by_instruction)
+        count_left(lower, key);
     struct slot *values = program_slot(program, saved_size(lower));
     if (!lower->saved_count)
         machine_store(program, BPF_DW, operand_slot(values, 0), 0, operand_immediate(0));
@@ -269,7 +238,7 @@ static void save_in_map(struct lower *lower)
     if (timed) { /* last of all, since what comes behind counts for the function */
         struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
         lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), filter_ignore(lower, 0));
-        probe_save_time(lower, found, 0);
+        elapsed_begin(lower, found, 0);
     }
     machine_exit(program, 0);
 }
@@ -302,7 +271,7 @@ static void session(struct lower *lower)
     filter_lower(lower, 1); /* 1: it needs no return */
     calls_save(lower, 0, 1);
     machine_place(program, at_return);
-    note_return(lower);
+    elapsed_end(lower);
     filter_lower(lower, 0);
     calls_recover(lower);
 }
@@ -355,7 +324,7 @@ void probe_prologue(struct lower *lower)
         return;
     }
     if (is_return(lower))
-        note_return(lower);
+        elapsed_end(lower);
     filter_lower(lower, 0);
     if (handler->raw && !is_return(lower))
         syscall_expect_native(lower);
@@ -494,12 +463,12 @@ void probe_event_field(struct lower *lower, struct value *value)
         if (value->type.kind == TYPE_POINTER)
             place->present = place->value;
         if (event->source == EVENT_ELAPSED)
-            place->value = elapsed(lower, place->value);
+            place->value = elapsed_value(lower, place->value, is_at_exit(lower));
         return;
     }
     switch (event->source) {
     case EVENT_TIME:
-        place->value = now(lower);
+        place->value = machine_call_pure(program, BPF_FUNC_ktime_get_ns, NULL, 0);
         break;
     case EVENT_PID:
         place->value = lower->tgid;

@@ -75,7 +75,7 @@ void syscall_save(struct lower *lower)
     for (size_t i = 0; i < lower->saved_count; i++)
         if (lower->saved[i].event->source != EVENT_ELAPSED)
             machine_store(program, BPF_DW, kept, VALUES + 8 * (int64_t)i, values[i]);
-    probe_save_time(lower, kept, VALUES);
+    elapsed_begin(lower, kept, VALUES);
     machine_exit(program, 0);
 }
 

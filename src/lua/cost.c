@@ -12,26 +12,26 @@ struct cost_run *cost_begin_for(const struct handler *handlers, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct sites *sites = handlers[i].net ? handlers[i].sites : NULL;
         for (size_t s = 0; sites && s < sites->count; s++)
-            wanted |= COST_BIT(handlers[i].of_go ? COST_OF_EXIT : COST_OF_RETURN, sites->items[s].entry);
+            wanted |= COST_BIT(handlers[i].of_go || handlers[i].by_instruction ? COST_OF_EXIT : COST_OF_RETURN, sites->items[s].entry);
     }
     return cost_begin(wanted);
 }
 
-void cost_write(const struct loaded *loaded)
+void cost_write(volatile uint64_t *counters)
 {
-    size_t count = 0;
-    volatile uint64_t *counters = loaded_counters(loaded, COST_COUNTERS, &count);
-    for (size_t i = 0; counters && i < count; i++) {
-        const struct cost *cost = i % COST_ENTRIES < ENTRIES ? cost_of((enum cost_way)(i / COST_ENTRIES), (enum entry)(i % COST_ENTRIES)) : NULL;
-        counters[i] = cost ? cost->ns : 0;
-    }
+    for (unsigned way = 0; way < COST_WAYS && counters; way++)
+        for (unsigned entry = 0; entry < ENTRIES; entry++) {
+            const struct cost *cost = cost_of((enum cost_way)way, (enum entry)entry);
+            counters[way * COST_ENTRIES + entry] = cost ? cost->ns : 0;
+        }
 }
 
-/* cost.again(): measures anew; loaded:costs() tells the handlers */
+/* cost.again(counters …): measures anew, and tells the handlers that have these (loaded:address) */
 static int cost_again_lua(lua_State *L)
 {
-    (void)L;
     cost_again();
+    for (int i = 1; i <= lua_gettop(L); i++)
+        cost_write(lua_touserdata(L, i));
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #define UPLUA_LUA_COST_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "compile/compile.h"
 
@@ -10,7 +11,7 @@ struct cost_run;
 
 /* Begins to measure what the COUNT HANDLERS want to know, while they are loaded: for cost_finish. NULL: nothing. */
 struct cost_run *cost_begin_for(const struct handler *handlers, size_t count);
-/* Tells the handlers in LOADED. */
-void cost_write(const struct loaded *loaded);
+/* Tells the handlers that have the COUNTERS (COST_COUNTERS); NULL: none. */
+void cost_write(volatile uint64_t *counters);
 
 #endif

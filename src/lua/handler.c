@@ -131,6 +131,7 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         read_names(L, handler, arena);
         handler->at_entry = boolean_field(L, lua_gettop(L), "at_entry");
         handler->of_go = boolean_field(L, lua_gettop(L), "of_go");
+        handler->by_instruction = boolean_field(L, lua_gettop(L), "by_instruction");
         handler->slid = (int)core_number_field(L, lua_gettop(L), "slid");
         handler->value_bits = (unsigned)core_number_field(L, lua_gettop(L), "value_bits");
         handler->result_bits = (int)core_number_field(L, lua_gettop(L), "result_bits");

@@ -84,21 +84,23 @@ static const char **read_specs(lua_State *L, int index, size_t *count)
 }
 
 /*
- * probe.resolve(spec | { spec, … } [, "off" | "exact" | "lossy" [, at_return [, pid]]]) → sites, which slide as told; nil and a text where the
- * target has not loaded such a library (yet); raises the reason where there is none. PID: as if that were the target
+ * probe.resolve(spec | { spec, … } [, "off" | "exact" | "lossy" [, returns [, pid]]]) → sites, which slide as told; nil and a text where the
+ * target has not loaded such a library (yet); raises the reason where there is none. PID: as if that were the target. RETURNS: true, or one of the ways
  */
 static int probe_resolve_lua(lua_State *L)
 {
     static const char *const slides[] = { "off", "exact", "lossy", NULL };
     int slide = lua_isnoneornil(L, 2) ? -1 : luaL_checkoption(L, 2, NULL, slides);
-    bool at_return = lua_toboolean(L, 3);
+    static const char *const ways[] = { "address", "surely", "instructions", NULL }; /* enum returns */
+    bool named = lua_type(L, 3) == LUA_TSTRING;
+    enum returns returns = (enum returns)(named ? RETURNS_BY_ADDRESS + luaL_checkoption(L, 3, NULL, ways) : lua_toboolean(L, 3));
     pid_t pid = (pid_t)luaL_optinteger(L, 4, 0);
     const struct target process = { .pids = &pid, .count = 1 };
     size_t count;
     const char **specs = read_specs(L, 1, &count);
     struct lua_sites *self = new_object(L, sizeof *self, SITES);
     struct error err = { 0 };
-    int result = probe_resolve_all(specs, count, pid ? &process : lua_target(L), at_return, &self->sites, &err);
+    int result = probe_resolve_all(specs, count, pid ? &process : lua_target(L), returns, &self->sites, &err);
     if (result == -ENXIO)
         return core_absent(L, &err);
     if (result)
@@ -137,7 +139,7 @@ static void set_string(lua_State *L, const char *name, const char *value)
 
 /*
  * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid, why,
- * jumped_to, unwound, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that is not probed
+ * jumped_to, unwound, switches, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that is not probed
  */
 static int sites_list(lua_State *L)
 {
@@ -161,6 +163,7 @@ static int sites_list(lua_State *L)
         lua_setfield(L, -2, "jumped_to");
         lua_pushboolean(L, site->unwound);
         lua_setfield(L, -2, "unwound");
+        set_string(L, "switches", site->switches);
         lua_pushboolean(L, site->of_go);
         lua_setfield(L, -2, "of_go");
         lua_pushboolean(L, site->is_exit);

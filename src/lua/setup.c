@@ -457,7 +457,7 @@ static int compiler_load(lua_State *L)
     struct lua_compiler *self = check_compiler(L);
     struct lua_loaded *result = new_loaded(L); /* … loaded, owned before anything can fail */
     struct error err = { 0 }, unknown = { 0 };
-    size_t count;
+    size_t count, words = 0;
     struct handler *handlers = compile_handlers(L, self, result, &count);
     int status = reuse_maps(L, 2, result->object);
     if (status || (status = object_join(result->object, "uplua_ustack")))
@@ -469,7 +469,7 @@ static int compiler_load(lua_State *L)
     cost_finish(costs, link, &unknown);
     if (code)
         return core_raise(L, &err);
-    cost_write(result->loaded);
+    cost_write(loaded_counters(result->loaded, COST_COUNTERS, &words));
     for (size_t i = 0; i < count; i++)
         if (names_fill(&handlers[i], result->loaded))
             return luaL_error(L, "cannot write the names of the functions of %s", handlers[i].probe);
@@ -524,15 +524,6 @@ static int loaded_threads_end(lua_State *L)
         return 0;
     lua_pushinteger(L, fd);
     return 1;
-}
-
-/* loaded:tell_costs(): has handlers take what is known now of what probes take off their times */
-static int loaded_tell_costs(lua_State *L)
-{
-    struct lua_loaded *self = check_loaded(L);
-    if (self->loaded)
-        cost_write(self->loaded);
-    return 0;
 }
 
 /* loaded:counters(name) → the counters of the handlers or of the library, from 0; nil where it has none */
@@ -622,7 +613,7 @@ int setup_open_lua(lua_State *L)
     };
     static const luaL_Reg loaded_methods[] = {
         { "map", loaded_map },       { "counters", loaded_values }, { "address", loaded_address },
-        { "causes", loaded_causes }, { "threads_end", loaded_threads_end }, { "tell_costs", loaded_tell_costs }, { NULL, NULL },
+        { "causes", loaded_causes }, { "threads_end", loaded_threads_end }, { NULL, NULL },
     };
     core_new_class(L, COMPILER, compiler_methods, compiler_gc);
     core_new_class(L, LOADED, loaded_methods, loaded_gc);

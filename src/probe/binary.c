@@ -217,6 +217,11 @@ static bool catches(const struct binary *binary)
     return found;
 }
 
+bool binary_has_name(const struct binary *binary, const char *name)
+{
+    return has_name(binary, SHT_DYNSYM, name) || has_name(binary, SHT_SYMTAB, name);
+}
+
 bool binary_unwinds(const struct binary *binary)
 {
     if (is_nameless(binary))

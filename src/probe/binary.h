@@ -43,6 +43,9 @@ bool binary_is_go(const struct binary *binary);
  */
 bool binary_unwinds(const struct binary *binary);
 
+/* Whether a symbol of BINARY, imported or defined, is called NAME. */
+bool binary_has_name(const struct binary *binary, const char *name);
+
 /* A function's symbol. */
 struct function {
     const char *name; /* NAME_LENGTH characters, without "@VERSION"; gone after the visit */

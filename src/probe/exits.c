@@ -10,11 +10,19 @@ enum { MAX_SIZE = 4 << 20 }; /* of a function; no compiler's is larger */
 
 static const char unsized[] = "the function's length is not known, so not where it returns";
 static const char unreadable[] = "its code cannot be decoded, so it is not known where it returns";
+static const char elsewhere[] = "it may jump to code outside of it, and return there: not all its returns would be seen";
 static const char never[] = "it has no return instruction: it ends the program or jumps to another function";
 
-bool exits_wanted(const struct binary *binary)
+bool exits_wanted(const struct binary *binary, const struct site_list *list)
 {
-    return binary_is_go(binary);
+    return list->by_instruction || binary_is_go(binary);
+}
+
+/* Whether INSTRUCTION, AT bytes into a function of SIZE bytes, jumps out of it. */
+static bool leaves(const struct arch_instruction *instruction, uint64_t at, uint64_t size)
+{
+    uint64_t target = at + (uint64_t)instruction->target;
+    return instruction->direct && !instruction->calls && target >= size;
 }
 
 /* Appends a site for each return instruction in CODE, that of ENTRY. */
@@ -35,6 +43,10 @@ static int append_all(struct site_list *list, const struct site *entry, const ui
         exit.is_exit = true;
         if (instruction.returns && lookup_add(list, &exit) < 0)
             return -ENOMEM;
+        if (!entry->of_go && leaves(&instruction, at, entry->size)) {
+            *why = elsewhere;
+            return 0;
+        }
         any |= instruction.returns;
         at += instruction.length;
     }

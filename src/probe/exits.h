@@ -1,14 +1,14 @@
 /*
  * The instructions that a function returns by, for probes there: where a return probe, which replaces the return address, cannot be. Go's runtime
- * reads return addresses and moves stacks.
+ * reads return addresses and moves stacks; other programs go on on another stack, or throw exceptions.
  */
 #ifndef UPLUA_PROBE_EXITS_H
 #define UPLUA_PROBE_EXITS_H
 
 #include "probe/lookup.h"
 
-/* True if functions of BINARY get probes at their return instructions in the place of return probes. */
-bool exits_wanted(const struct binary *binary);
+/* True if functions of BINARY get probes at their return instructions for LIST, in the place of return probes. */
+bool exits_wanted(const struct binary *binary, const struct site_list *list);
 
 /*
  * Appends to LIST the return instructions of the function whose entry is LIST's last site, in BINARY, and says that they are exits. *WHY: NULL, or

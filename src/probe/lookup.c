@@ -461,7 +461,7 @@ static int append(const struct search *search, const struct match *match, const 
         return result;
     if (match->ifunc && !spec->pattern)
         return refuse_ifunc(search, debug, err);
-    const char *denied = probe_denied(match->name, list->at_return);
+    const char *denied = probe_denied(match->name, list->at_return && !list->by_instruction);
     const char *why = spec->pattern ? unfit(search, match, denied) : NULL;
     if (why)
         return lookup_skip(list, match->name, why) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
@@ -472,7 +472,7 @@ static int append(const struct search *search, const struct match *match, const 
                            err);
     if (!result && !spec->offset && strstr(match->name, ".cold"))
         result = lookup_check_entry(search->binary, spec->text, list, err);
-    return !result && list->at_return && exits_wanted(search->binary) ? append_exits(search, match, list, err) : result;
+    return !result && list->at_return && exits_wanted(search->binary, list) ? append_exits(search, match, list, err) : result;
 }
 
 /* Collects what the spec means, in the binary or in its separate debug file, which is opened then. */

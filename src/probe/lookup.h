@@ -11,7 +11,9 @@ struct site_list {
     size_t count, capacity;
     struct skipped *skipped;
     size_t skipped_count;
-    bool at_return; /* they are for return probes */
+    bool at_return; /* they are for return probes … */
+    bool by_instruction; /* … on return instructions; else: */
+    bool may_be_left;    /* it is to be told by which other ways the functions may be left */
     const struct target *target;
     bool chosen; /* implementations of indirect functions are among them, which may be there by their own names too */
 };

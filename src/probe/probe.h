@@ -36,6 +36,7 @@ struct site {
     enum entry entry; /* of an exit: that of its function's entry. Known from slide_sites on */
     uint64_t semaphore; /* file offset of a 16-bit counter that the kernel keeps above 0 in processes that are traced; 0: none */
     bool unwound;     /* a return probe: exceptions may pass through the code of its file, and meet the probe's return address */
+    const char *switches; /* a return probe: the function by which its program goes on on another stack, which a call left that way does not survive. Static */
     bool of_go;       /* in a program of Go, whose functions are called in another way than C's */
     bool is_exit;     /* one of the instructions that the function returns by (probe/exits.h) */
     const char *why;  /* it stands there, for people; NULL: nothing to say. Static */
@@ -76,12 +77,20 @@ struct sites {
     size_t skipped_count;
 };
 
+/* Where probes see the returns of functions. */
+enum returns {
+    RETURNS_NOT_SEEN,
+    RETURNS_BY_ADDRESS,     /* the kernel replaces the return address; of Go's functions, which do not survive that, as the next */
+    RETURNS_FOR_SURE,       /* the same, and nobody has to know by which other ways they may be left */
+    RETURNS_BY_INSTRUCTION, /* at their return instructions, which become sites too (probe/exits.h) */
+};
+
 /*
- * The same for the COUNT specs SPECS together: what several of them mean is one site. AT_RETURN: they are for return probes, which some
- * functions do not survive; these are refused, or left out where a pattern means them (probe/deny.h). More than MAX_SITES are refused. -ENXIO: see resolve.h.
+ * The same for the COUNT specs SPECS together: what several of them mean is one site. RETURNS: what they are for. Some functions do not survive
+ * return probes; these are refused, or left out where a pattern means them (probe/deny.h). More than MAX_SITES are refused. -ENXIO: see resolve.h.
  * The caller frees with probe_sites_free, unless it fails.
  */
-int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, bool at_return, struct sites *sites,
+int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, enum returns returns, struct sites *sites,
                       struct error *err);
 void probe_sites_free(struct sites *sites);
 /* Drops those of SITES for which KEPT, of as many, has false. */

@@ -7,12 +7,14 @@
 #include <sys/stat.h>
 
 #include "probe/command.h"
+#include "probe/exits.h"
 #include "probe/library.h"
 #include "probe/lookup.h"
 #include "probe/probe.h"
 #include "probe/resolve.h"
 #include "probe/script.h"
 #include "probe/suggest.h"
+#include "probe/switches.h"
 
 /* Where a target's binaries are. */
 struct place {
@@ -312,6 +314,17 @@ void resolve_make_printable(struct error *err)
     }
 }
 
+/* Notes by which ways functions of BINARY, whose sites are those of LIST from FIRST on, may be left that no return probe survives. */
+static void note_ways_out(const struct binary *binary, const struct target *target, struct site_list *list, size_t first)
+{
+    bool unwound = binary_unwinds(binary);
+    const char *switches = switches_stacks(binary, target);
+    for (size_t i = first; i < list->count; i++) {
+        list->items[i].unwound = unwound;
+        list->items[i].switches = switches;
+    }
+}
+
 static int resolve_one(const char *text, const struct target *target, struct site_list *list, struct error *err)
 {
     struct modules found = {0};
@@ -330,9 +343,8 @@ static int resolve_one(const char *text, const struct target *target, struct sit
         }
         size_t first = list->count;
         result = lookup_sites(binary, &spec, list, err);
-        bool unwound = result == 0 && list->at_return && list->count > first && !binary_is_go(binary) && binary_unwinds(binary);
-        for (; unwound && first < list->count; first++)
-            list->items[first].unwound = true;
+        if (result == 0 && list->may_be_left && list->count > first && !exits_wanted(binary, list))
+            note_ways_out(binary, target, list, first);
         binary_close(binary);
     }
     if (result == 0 && list->count > MAX_SITES)
@@ -434,10 +446,15 @@ void probe_sites_keep(struct sites *sites, const bool *kept)
     sites->count = count;
 }
 
-int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, bool at_return, struct sites *sites,
+int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, enum returns returns, struct sites *sites,
                       struct error *err)
 {
-    struct site_list list = {.at_return = at_return, .target = target};
+    struct site_list list = {
+        .at_return = returns != RETURNS_NOT_SEEN,
+        .by_instruction = returns == RETURNS_BY_INSTRUCTION,
+        .may_be_left = returns == RETURNS_BY_ADDRESS,
+        .target = target,
+    };
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++)
         result = resolve_one(specs[i], target, &list, err);
@@ -454,7 +471,7 @@ int probe_resolve_all(const char *const *specs, size_t count, const struct targe
 int probe_resolve(const char *spec, const struct target *target, struct site **sites, size_t *count, struct error *err)
 {
     struct sites all;
-    int result = probe_resolve_all(&spec, 1, target, false, &all, err);
+    int result = probe_resolve_all(&spec, 1, target, RETURNS_NOT_SEEN, &all, err);
     *sites = all.items;
     *count = all.count;
     all.items = NULL;

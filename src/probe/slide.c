@@ -319,7 +319,7 @@ static int slide_in_file(struct file *file, struct site *sites, size_t count, en
     if (file->symbol_count)
         qsort(file->symbols, file->symbol_count, sizeof *file->symbols, by_number);
     for (size_t i = 0; i < count && result == 0; i++) {
-        if (sites[i].inside || sites[i].of_go)
+        if (sites[i].inside || sites[i].of_go || sites[i].is_exit)
             continue; /* somebody wants it to be just there; or its arguments are in other registers than are looked at */
         struct slider *slider = &sliders.items[sliders.count++];
         size_t next = symbols_up_to(file, sites[i].address); /* another symbol is another entry */

@@ -76,6 +76,7 @@ end
 
 check("emulated", "", "functions of 0, 1, 10 and 100 us whose first instruction is emulated")
 check("stepped", "", "… stepped")
+check("emulated", '{ returns = "instructions" },', "… and with a probe on the return instruction")
 
 target.done()
 tap.done_testing()

@@ -2,7 +2,7 @@
 -- them, where one function jumps to another. What is not seen is counted.
 local tap = require "tap"
 local target = require "target"
-local is = tap.is
+local is, like = tap.is, tap.like
 
 local F = "./build/targets/returns:"
 local COMMAND = "./build/targets/returns"
@@ -100,8 +100,33 @@ end)
 ]], ":64\ttrue", ":37 " .. DEEP)
 check("threads that end in a call", pairs_of('F .. "last"', "e.ret == 7 and e.arg0 == 0"), "last\ttrue\t101", "23 " .. ENDED)
 
+-- Functions that are left by going on on another stack: return probes end the program, probes on return instructions do not.
+local SWITCHES = 'uplua: coroutines or its libraries switch stacks (swapcontext): a call left so, its return probed, ends the program; returns = "instructions" or --returns is safe\n'
+local function coroutines(given, options)
+  return target.uplua(([[%s -e 'n, C = count(), "./build/targets/coroutines:"
+    uretprobe({ C .. "before", C .. "yields", C .. "after" }, { %s }, function(e)
+      n[{ e.func, e.ret == e.arg0 or e.ret == 100 * e.arg0, e.elapsed >= 0, e.caller ~= 0 }]:inc()
+    end)' -- ./build/targets/coroutines]]):format(options or "", given))
+end
+local ALL = "sum 4307\nn:\nbefore, true, true, true  1,000\nyields, true, true, true     46\nafter, true, true, true   1,007\n"
+local SORTED = sorted(ALL)
+local r = coroutines ""
+is(r.status, 128 + 4, "a call that goes on on another stack while its return is probed ends the program")
+is(r.err:match "^[^\n]*\n", SWITCHES, "… which was said before, in one line")
+for given, options in pairs { ['returns = "instructions"'] = "", ['slide = false'] = "--returns instructions" } do
+  r = coroutines(given, options)
+  is(sorted(r.out), SORTED, given .. " " .. options .. ": each call is seen on whichever stack it is")
+  is(r.err, "", "… the program lives, none is lost, nothing is to be warned of")
+end
+r = target.uplua [[-e 'uretprobe("./build/targets/coroutines:passes", { returns = "instructions" }, function(e) end)' -- true]]
+like(r.err, "coroutines:passes: it may jump to code outside of it, and return there: not all its returns would be seen\n", "a function that ends in a jump is refused")
+r = target.uplua [[-e 'uretprobe("./build/targets/coroutines:after", { returns = "never" }, function(e) end)' -- true]]
+like(r.err, 'uretprobe: returns is "address" or "instructions"\n', "another option")
+r = target.uplua [[-e 'uretprobe("libc:puts", function(e) end)' -- true]]
+is(r.err, "", "the C library, which has swapcontext for others, is none that switches")
+
 -- A program that goes on while entries and returns are attached one after the other, a place at a time on older kernels, and detached.
-local r = target.shell [[
+r = target.shell [[
   ./build/targets/ticker >"$D/target" &
   program=$!
   until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done

@@ -12,9 +12,12 @@ NOINLINE void thrower(int i)
     throw i;
 }
 
+/* So that nobody knows that middle does not go on behind it. */
+static void (*volatile throws)(int) = thrower;
+
 NOINLINE int middle(int i)
 {
-    thrower(i);
+    throws(i);
     return i + 1;
 }
 
