@@ -31,7 +31,7 @@ local home = {
   str = "builtin", kstr = "builtin", cast = "builtin",
 
   -- the run
-  every = "loop", after = "loop", at_stop = "loop", at_exit = "loop", exit = "loop", report = "report",
+  every = "loop", after = "loop", at_start = "loop", at_stop = "loop", at_exit = "loop", exit = "loop", report = "report",
 
   -- text
   printf = "text", clock = "text", now = "text", duration = "text", seconds = "text", thousands = "text", plural = "text",

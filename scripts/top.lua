@@ -3,7 +3,8 @@ top: who does it most, right now?
 
   uplua top.lua [options] SPEC ... [-- PID ... or COMMAND]
 
-prints each second who hit the probes most often, in place on a terminal.
+prints each second who hit the probes most often, in place on a terminal. What comes behind the last whole second is left
+out, unless there is no whole one.
 
   -k, --key EXPR         rows by the value of EXPR, a Lua expression of the event e, such as 'e.func' or 'up.str(e.arg0)'
                          (default: the process, e.comm and e.pid)
@@ -54,9 +55,10 @@ local busiest = view.new {
   by = sum and "sum" or "hits", top = options.top,
 }
 
-local tables, since = 0, up.now()
+local tables, since = 0, nil
 
-local function report()
+-- Prints who has hit the probes since the last table; PARTIAL: an interval is not over.
+local function report(partial)
   local now = up.now()
   local seconds, rows, all, added = tonumber(now - since) / 1e9, {}, 0, sum and sums:take()
   since = now
@@ -66,16 +68,24 @@ local function report()
     if options.key then row.key = k else row.comm, row.pid = k[1], k[2] end
     rows[#rows + 1] = row
   end
-  busiest:refresh(rows, ("%s  %s of %d in %s"):format(up.clock(now), up.plural(all, "hit"), #rows, up.seconds(seconds)))
-  tables = tables + 1
+  busiest:refresh(rows, ("%s  %s of %d in %s%s"):format(up.clock(now), up.plural(all, "hit"), #rows, up.seconds(seconds), partial and ", where it ended" or ""))
 end
+
+-- What they have hit while some were still missing is of no interval.
+up.at_start(function()
+  hits:take()
+  if sum then sums:take() end
+  since = up.now()
+end)
 
 up.every(options.interval, function()
   report()
+  tables = tables + 1
   if tables == options.count then up.exit() end
 end)
-up.at_exit(function()
-  if tables ~= options.count then report() end
+
+up.at_stop(function()
+  if since and tables == 0 then report(true) end
 end)
 
 up.at_exit(function()

@@ -135,6 +135,8 @@ local function add_code(options, code)
 end
 
 -- Each option: what it does with its value; `flag` has none.
+local NO_ADDRESSES = "--symbolize needs a PID and addresses, as in --symbolize 4242 0x7f3a1c29ef04"
+
 local known = {
   ["--execute"]  = { value = "CODE", set = add_code },
   ["--pid"]      = { value = "PID", set = function(options, word)
@@ -185,7 +187,7 @@ local known = {
   ["--verbose"]  = { set = function(options) options.verbose = true end },
   ["--symbolize"] = { value = "PID", set = function(options, word)
     local pids = parse_pids(word, {})
-    if not pids or #pids ~= 1 then wrong("--symbolize needs a PID and addresses, as in --symbolize 4242 0x7f3a1c29ef04") end
+    if not pids or #pids ~= 1 then wrong(NO_ADDRESSES) end
     options.symbolize = pids[1]
   end },
   ["--unwind-info"] = { value = "FILE", set = function(options, file) options.unwind_info = file end },
@@ -237,6 +239,7 @@ end
 -- What fits together only once all is known.
 local function check(options)
   if options.follow and options.tids then wrong("--follow is for processes, not for threads: give -p instead of --tid") end
+  if options.symbolize and not options.script then wrong(NO_ADDRESSES) end
   if options.follow and not options.pids and not options.command then wrong("--follow needs a target: PIDs or a command") end
 end
 

@@ -9,6 +9,9 @@ local counter = {}
 local Counter = {}
 Counter.__index = Counter
 
+local all = setmetatable({}, { __mode = "v" }) -- those that are in use
+local made = 0
+
 -- What VALUE would be if a counter had been free all the time, and the share of the time that one was: of the nanoseconds ENABLED those RUNNING. nil, 0
 -- where there never was one.
 function counter.scale(value, enabled, running)
@@ -17,21 +20,42 @@ function counter.scale(value, enabled, running)
   return value * (enabled / running), running / enabled
 end
 
--- The sums over all places of what NOW says beyond BEFORE: a list of counts by event, the least share of the time, and, by place, the same lists.
+-- The sum of an event, the share of the time that it was counted in the place where that was least, and its counts by place: of PLACES, { { value, enabled,
+-- running } beyond what they were before, … }. What was never counted in one place is taken to have been as frequent there as in the others; nil: it was counted in none.
+local function sum_of(places)
+  local sum, least, enabled, counted, counts = 0, 1, 0, 0, {}
+  for i, place in ipairs(places) do
+    local value, share = counter.scale(place[1], place[2], place[3])
+    counts[i] = value and math.floor(value + 0.5)
+    sum, least, enabled = sum + (value or 0), math.min(least, share), enabled + place[2]
+    if value then counted = counted + place[2] end
+  end
+  if counted == 0 and enabled > 0 then return nil, 0, counts end
+  if counted < enabled then sum = sum * (enabled / counted) end
+  return math.floor(sum + 0.5), least, counts
+end
+
+local NOTHING, NONE = {}, { 0, 0, 0 }
+
+-- What NOW says beyond BEFORE: a list of sums by event, the least share of the time, and, by place, lists of counts. What is no exact number is noted.
 local function sums(self, now, before)
   local total, least, places = {}, 1, {}
-  for _, place in ipairs(now) do
-    local counts, last = {}, before[place[1]]
-    for i = 1, #self.names do
-      local c, b = place[i + 1], last and last[i + 1] or { 0, 0, 0 }
-      local value, share = counter.scale(c[1] - b[1], c[2] - b[2], c[3] - b[3])
-      counts[i] = value and math.floor(value + 0.5)
-      total[i] = (total[i] or 0) + (value or 0)
-      least = math.min(least, share)
+  for _, place in ipairs(now) do places[place[1]] = {} end
+  for i = 1, #self.names do
+    local counted = {}
+    for n, place in ipairs(now) do
+      local c, b = place[i + 1], (before[place[1]] or NOTHING)[i + 1] or NONE
+      counted[n] = { c[1] - b[1], c[2] - b[2], c[3] - b[3] }
     end
-    places[place[1]] = counts
+    local share, counts
+    total[i], share, counts = sum_of(counted)
+    least = math.min(least, share)
+    for n, place in ipairs(now) do places[place[1]][i] = counts[n] end
   end
-  for i = 1, #self.names do total[i] = math.floor((total[i] or 0) + 0.5) end
+  if least < 1 then
+    self.scaled, self.least = self.scaled + 1, math.min(self.least, least)
+  end
+  self.looked = true
   return total, least, places
 end
 
@@ -49,16 +73,19 @@ local function by_place(list)
   return places
 end
 
+-- What it says now, or, once the run is over, what it said at its end.
+local function reading(self) return self.final or self.core:read() end
+
 -- c:read() → what was counted since the beginning: a number, or { [event] = number } of a group; and the share of the time, 1 at best, that the
--- CPU had counters free for it: the numbers are scaled up for the rest.
+-- CPU had counters free for it: the numbers are scaled up for the rest. nil where it had none at all.
 function Counter:read()
-  local total, share = sums(self, self.core:read(), {})
+  local total, share = sums(self, reading(self), self.began)
   return shape(self, total), share
 end
 
 -- c:take() → the same since the last take, or the beginning.
 function Counter:take()
-  local now = self.core:read()
+  local now = reading(self)
   local total, share = sums(self, now, self.taken)
   self.taken = by_place(now)
   return shape(self, total), share
@@ -67,22 +94,73 @@ end
 -- c:places() → the same as read by place: { [CPU] = … }, or { [thread] = … } where there is a target. A thread's include those of the threads that it has created
 -- since.
 function Counter:places()
-  local _, _, places = sums(self, self.core:read(), {})
+  local _, _, places = sums(self, reading(self), self.began)
   local shaped = {}
   for place, counts in pairs(places) do shaped[place] = shape(self, counts) end
   return shaped
 end
 
--- c:close() ends it.
-function Counter:close() self.core:close() end
+-- c:clear() begins anew.
+function Counter:clear()
+  self.began = by_place(reading(self))
+  self.taken = self.began
+end
+
+-- c:close() ends it: what was counted so far can still be read.
+function Counter:close()
+  self.final = reading(self)
+  self.core:close()
+end
+
+-- What is said of a number that was counted for a SHARE of the time: " (82.3 %)", as perf does; "" where it is exact.
+function counter.share(share) return share < 1 and (" (%.1f %%)"):format(math.min(99.9, 100 * share)) or "" end
 
 function Counter:__tostring()
-  local total, share = sums(self, self.core:read(), {})
+  local total, share = sums(self, reading(self), self.began)
   local lines = {}
   for i, name in ipairs(self.names) do
-    lines[i] = ("%15s  %s%s"):format(text.thousands(total[i]), name, share < 0.995 and (" (counted %.0f %% of the time)"):format(share * 100) or "")
+    lines[i] = ("%15s  %s%s"):format(total[i] and text.thousands(total[i]) or "not counted", name, counter.share(share))
   end
   return table.concat(lines, "\n")
+end
+
+-- True while there are counters that count.
+function counter.counts()
+  for _, each in pairs(all) do
+    if not each.final then return true end
+  end
+  return false
+end
+
+-- Those of TABLE's values that are counters: a list of { name, counter } in the order in which they were made, without those at which the script has looked.
+function counter.unread(values)
+  local names, list = {}, {}
+  for name, value in pairs(values) do
+    if type(name) == "string" and getmetatable(value) == Counter and not value.looked then
+      if not names[value] or name < names[value] then names[value] = name end
+    end
+  end
+  for value, name in pairs(names) do list[#list + 1] = { name, value } end
+  table.sort(list, function(a, b) return a[2].number < b[2].number end)
+  return list
+end
+
+-- To be called when the run is over: what is read from then on is what was counted until then.
+function counter.finish()
+  for _, each in pairs(all) do each.final = reading(each) end
+end
+
+-- For the ledger: { { text, count }, … }, what was read of counters for which the CPU had no room all the time.
+function counter.lost()
+  local list = {}
+  for number = 1, made do
+    local each = all[number]
+    if each and each.scaled > 0 then
+      list[#list + 1] = { ("counter %s: numbers that are estimates, since the CPU had counters free for it only %.1f %% of the time"):format(
+        table.concat(each.names, ", "), math.min(99.9, 100 * each.least)), each.scaled }
+    end
+  end
+  return list
 end
 
 local OPTIONS = { cgroup = "string", cpus = "boolean", children = "boolean" }
@@ -115,7 +193,9 @@ function counter.counter(what, given)
   if not ok then error(("counter %s: %s"):format(table.concat(names, ", "), result), 2) end
   local copy = {}
   for i, name in ipairs(names) do copy[i] = name end
-  return setmetatable({ core = result, names = copy, group = type(what) == "table", taken = {} }, Counter)
+  made = made + 1
+  all[made] = setmetatable({ core = result, names = copy, group = type(what) == "table", began = {}, taken = {}, number = made, scaled = 0, least = 1 }, Counter)
+  return all[made]
 end
 
 return counter

@@ -8,7 +8,7 @@ local loop = {
   stopping = nil, -- why the run ends: "exit", "signal", "error", "time", or what stop() was given
 }
 
-local watchers, timers, stops, exits = {}, {}, {}, {} -- fd → function; { at, period, fn }; functions; functions
+local watchers, timers, starts, stops, exits = {}, {}, {}, {}, {} -- fd → function; { at, period, fn }; functions …
 local running = false
 
 -- What happens when a callback fails; the prompt replaces it. Otherwise the run ends.
@@ -63,6 +63,12 @@ function loop.every(duration, fn) return add_timer(duration, fn, true) end
 
 -- after(duration, fn): calls fn once.
 function loop.after(duration, fn) return add_timer(duration, fn, false) end
+
+-- at_start(fn): calls fn once the probes are attached, before a command begins: what they have counted until then was while others were still missing.
+function loop.at_start(fn)
+  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  starts[#starts + 1] = fn
+end
 
 -- at_stop(fn): calls fn when the run ends, while all probes are still there. They are detached in no order: a script whose
 -- handlers depend on each other switches them off here, by a var that they read.
@@ -178,14 +184,20 @@ function loop.start()
   for i = 1, #timers do timers[i].at = timers[i].at or now + timers[i].delay end
 end
 
--- run([seconds]): until somebody calls stop or exit, the time is over, or there is nothing left to wait for.
+-- run([seconds]): until somebody calls stop or exit, the time is over, or, without one, there is nothing left to wait for.
 function loop.run(seconds)
   loop.start()
   local deadline = seconds and core.now() + seconds
-  while not loop.stopping and not idle() do
+  while not loop.stopping and (deadline or not idle()) do
     loop.step(deadline and math.max(deadline - core.now(), 0))
     if deadline and core.now() >= deadline then loop.stop("time") end
   end
+end
+
+-- Calls the at_start functions.
+function loop.run_starts()
+  for i = 1, #starts do loop.call(starts[i]) end
+  starts = {}
 end
 
 function loop.run_stops()

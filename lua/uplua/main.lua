@@ -114,6 +114,9 @@ local function print_unread()
     local shown = texts[value] or tostring(value)
     print(names[value] .. ":" .. (shown:find("\n") and "\n" or " ") .. shown)
   end
+  for _, named in ipairs(loaded "counter" and require "uplua.counter".unread(_G) or {}) do
+    print(named[1] .. ":\n" .. tostring(named[2]))
+  end
 end
 
 -- What was lost, by cause; silence means that the numbers are exact.
@@ -128,8 +131,9 @@ end
 
 -- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
 local function report()
-  local setup, ring, output = loaded "setup", loaded "ring", loaded "output"
+  local setup, ring, output, counter = loaded "setup", loaded "ring", loaded "output", loaded "counter"
   loop.run_stops()
+  if counter then try(counter.finish) end
   loop.check()
   if setup then try(setup.close) end
   if ring then try(ring.drain) end
@@ -138,7 +142,11 @@ local function report()
   try(print_unread)
   if setup then try(require "uplua.unmapped".finish) end
   if setup and require "uplua.waiting".finish() and (target.status() or 0) == 0 then loop.status = loop.status or 1 end
-  if setup then try(function() print_lost(setup.ledger()) end) end
+  try(function()
+    local lost = setup and setup.ledger() or {}
+    for _, entry in ipairs(counter and counter.lost() or {}) do lost[#lost + 1] = entry end
+    print_lost(lost)
+  end)
   io.stdout:flush()
 end
 
@@ -146,6 +154,7 @@ end
 local function commit()
   local setup = loaded "setup"
   if setup then setup.commit() end
+  loop.run_starts()
   loop.flush()
   if setup then
     setup.release()
@@ -181,7 +190,7 @@ local function run_script(options)
   if not try(open_target, options) then return 1 end
 
   loop.interrupted = on_signal
-  function loop.has_probes() return loaded "setup" ~= nil end
+  function loop.has_probes() return loaded "setup" ~= nil or (loaded "counter" and loaded "counter".counts()) end
   if not try(chunk, unpack(arg)) then return failed() end
   local compile_only = options.emit or options.explain
   if not loop.stopping and not core.loop.signal() and not compile_only then
@@ -201,6 +210,7 @@ end
 
 local function run_prompt(options)
   if not try(open_target, options) then return 1 end
+  if options.command and not try(target.set_apart) then return 1 end -- Ctrl-C is for the line that is typed
   script.restrict_loading()
   script.set_module_path(nil)
   arg = options.arguments
@@ -242,7 +252,7 @@ return function(argv)
   end
   if options.info then return try(require "uplua.info".print, options.json) and 0 or 1 end
   if options.unwind_info then
-    return try(require "uplua.unwind_info", options.unwind_info, options.script) and 0 or 1
+    return try(require "uplua.unwind_info", options.unwind_info, options.script, options.arguments[1]) and 0 or 1
   end
   if options.list then return list(options) end
   if options.symbolize then

@@ -4,17 +4,40 @@ local core     = require "uplua.core"
 local failure  = require "uplua.failure"
 local loop     = require "uplua.loop"
 local readline = core.readline
+local text     = require "uplua.text"
 local target   = core.target
 
-local SIGINT = 2
-local STDIN  = 0
+local SIGHUP, SIGINT = 1, 2
+local STDIN          = 0
 
 local prompt = {}
 
 local pending -- the lines of a statement that is not complete yet
 local ended = false
 
-local function say(message) io.stdout:write("uplua: ", message, "\n") end
+-- The text of VALUE, which often is the target's and must not drive the terminal: control characters are escaped, except for newlines and
+-- tabs, and the cells of up.heat.
+local function harmless(value)
+  local shown, parts, at = tostring(value), {}, 1
+  repeat
+    local first, last = shown:find("\27%[48;5;%d+m \27%[0m", at)
+    parts[#parts + 1] = text.escape(shown:sub(at, first and first - 1 or -1), "\n\t")
+    if first then
+      parts[#parts + 1] = shown:sub(first, last)
+      at = last + 1
+    end
+  until not first
+  return table.concat(parts)
+end
+
+-- What `print` is in a session.
+local function print_harmless(...)
+  local parts = {}
+  for i = 1, select("#", ...) do parts[i] = harmless((select(i, ...))) end
+  io.stdout:write(table.concat(parts, "\t"), "\n")
+end
+
+local function say(message) io.stdout:write("uplua: ", harmless(message), "\n") end
 
 local function history_file()
   local home = core.system.environment "HOME"
@@ -47,10 +70,11 @@ end
 local function execute(chunk)
   local ok, message = xpcall(function() show(chunk()) end, failure.trace)
   local setup = package.loaded["uplua.setup"]
-  if ok and setup then
+  if ok then
     ok, message = xpcall(function()
-      setup.commit()
-      if setup.attached() then setup.release() end
+      if setup then setup.commit() end
+      loop.run_starts()
+      if setup and setup.attached() then setup.release() end
     end, failure.trace)
   end
   if ok then return end
@@ -88,10 +112,11 @@ local function on_input()
   if not loop.stopping then edit() end
 end
 
--- Ctrl-C drops the line; other signals end the session.
+-- Ctrl-C drops the line; other signals end the session. A terminal that is closed tells its foreground alone: the command is told by us.
 local function on_signal(number)
   if number ~= SIGINT then
     core.loop.take()
+    if number == SIGHUP and target.command() and not target.status() then target.signal(SIGHUP) end
     loop.status = loop.status or 128 + number
     return loop.stop("signal")
   end
@@ -139,6 +164,7 @@ end
 -- run(seconds or nil, watch_target): until the end of input, exit() or the end of the time. watch_target(fn) calls fn when
 -- the target has exited.
 function prompt.run(seconds, watch_target)
+  print = print_harmless
   readline.open(history_file(), complete)
   loop.failed, loop.warn = say, say
   loop.flush = readline.flush

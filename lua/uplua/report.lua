@@ -5,18 +5,25 @@ local text = require "uplua.text"
 local report = {}
 
 -- report(period, fn): calls fn for the report, as up.at_exit does; with a PERIOD (seconds, or "5s"; false or nil: none) each so often, too,
--- and then each report stands under the time, parted by an empty line.
+-- and then each report stands under the time, parted by an empty line; that of the end, when a period has only begun, with what it is of.
 function report.report(period, fn)
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
   if not period then return loop.at_exit(fn) end
-  local first = true
+  local first, since, rest = true, nil, ""
   local function timed()
-    text.printf(first and "%s\n" or "\n%s\n", text.clock(text.now()))
+    text.printf(first and "%s%s\n" or "\n%s%s\n", text.clock(text.now()), rest)
     first = false
     fn()
   end
+  loop.at_start(function() since = text.now() end)
+  loop.at_stop(function()
+    if since then rest = (", the last %s"):format(text.seconds(tonumber(text.now() - since) / 1e9)) end
+  end)
   loop.at_exit(timed)
-  return loop.every(period, timed)
+  return loop.every(period, function()
+    since = text.now()
+    timed()
+  end)
 end
 
 return report

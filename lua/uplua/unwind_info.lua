@@ -21,8 +21,9 @@ end
 
 local function hex(address) return ("0x%x"):format(address) end
 
--- Prints the table of the file PATH; with ADDRESS (a text: an ELF address) only what holds there. Raises what is wrong.
-return function(path, address)
+-- Prints the table of the file PATH; with ADDRESS (a text: an ELF address) only what holds there. Raises what is wrong; OTHER is one too many.
+return function(path, address, other)
+  if other then error(("--unwind-info: '%s' is one argument too many; it takes one address"):format(other), 0) end
   local file = core.unwind.open(path)
   if address then
     local number = tonumber(address)

@@ -118,6 +118,17 @@ static int lua_target_start(lua_State *L)
     return 0;
 }
 
+/* set_apart(): neither Ctrl-C at the terminal nor its input reach the command, which waits still */
+static int lua_target_set_apart(lua_State *L)
+{
+    struct target *target = lua_target(L);
+    struct error err;
+    luaL_argcheck(L, target->command, 1, "no command");
+    if (target_set_apart(target, &err) < 0)
+        return core_raise(L, &err);
+    return 0;
+}
+
 /* release(): the command begins */
 static int lua_target_release(lua_State *L)
 {
@@ -276,7 +287,8 @@ static int lua_target_collect(lua_State *L)
 int target_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "attach", lua_target_attach },   { "start", lua_target_start },   { "release", lua_target_release },
+        { "attach", lua_target_attach },   { "start", lua_target_start },   { "set_apart", lua_target_set_apart },
+        { "release", lua_target_release },
         { "pids", lua_target_pids },       { "pidfds", lua_target_pidfds }, { "command", lua_target_command },
         { "status", lua_target_status },   { "signal", lua_target_signal }, { "close", lua_target_close },
         { "attach_threads", lua_target_attach_threads }, { "tids", lua_target_tids },

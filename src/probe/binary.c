@@ -56,6 +56,8 @@ static const char *unreadable(const char *path, int code)
 {
     if (code == -ENOENT && process_exited(path))
         return "the process has exited";
+    if (code == -EINVAL)
+        return "it is not a regular file";
     if (code != -ENOEXEC)
         return strerror(-code);
     unsigned char ident[EI_NIDENT] = {0};

@@ -1,6 +1,7 @@
 #include "probe/command.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <paths.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -95,6 +96,16 @@ int command_find(const char *name, char **path, struct error *err)
     return error_set(err, -ENOENT, "%s: command not found", name);
 }
 
+/* A command with a process group of its own is not the terminal's foreground, and would be stopped where it reads from there. */
+static void leave_terminal(void)
+{
+    if (getpgrp() != getpid() || tcgetpgrp(STDIN_FILENO) < 0)
+        return;
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0)
+        dup2(nothing, STDIN_FILENO);
+}
+
 /* In the child; only async-signal-safe calls. */
 _Noreturn static void wait_and_execute(const char *path, char *const argv[], char *const shell_argv[], int control)
 {
@@ -107,6 +118,7 @@ _Noreturn static void wait_and_execute(const char *path, char *const argv[], cha
     } while (n < 0 && errno == EINTR);
     if (n != 1)
         _exit(127);
+    leave_terminal();
     execve(path, argv, environ);
     int result = errno;
     if (result == ENOEXEC) {
@@ -155,6 +167,11 @@ int command_fork(const char *path, char *const argv[], pid_t *pid, int *control,
 out:
     free(shell_argv);
     return result;
+}
+
+int command_set_apart(pid_t pid)
+{
+    return setpgid(pid, pid) < 0 ? -errno : 0;
 }
 
 int command_release(int control)

@@ -59,7 +59,8 @@ static int open_place(struct counter *counter, int place, pid_t pid, int cpu, bo
         attr.exclude_idle = 0; /* a clock that is counted is wall time */
         attr.inherit = counter->threads && !counter->alone;
         attr.inherit_thread = attr.inherit && !counter->children;
-        attr.disabled = attr.enable_on_exec = counter->command;
+        attr.enable_on_exec = counter->command;
+        attr.disabled = counter->command || (i == 0 && counter->count > 1);
         fds[i] = perf_count_open(&attr, pid, cpu, i > 0 ? fds[0] : -1, in_cgroup);
         if (fds[i] < 0) {
             result = fds[i];
@@ -68,6 +69,17 @@ static int open_place(struct counter *counter, int place, pid_t pid, int cpu, bo
                 close(fds[i]);
             return result;
         }
+    }
+    /*
+     * A group begins as a whole: what joins one that counts already is not counted before the kernel takes up the group anew, which on a CPU may
+     * never be (seen with clocks, 6.18). So perf does it.
+     */
+    result = counter->count > 1 && !counter->command ? perf_count_enable(fds[0]) : 0;
+    if (result) {
+        counter->failed = 0;
+        for (size_t i = 0; i < counter->count; i++)
+            close(fds[i]);
+        return result;
     }
     counter->places[counter->place_count++] = place;
     return 0;

@@ -158,6 +158,12 @@ fail:
     return result;
 }
 
+int target_set_apart(struct target *target, struct error *err)
+{
+    int result = command_set_apart(target->pids[0]);
+    return result < 0 ? error_set(err, result, "cannot give %s a process group: %s", target->program, strerror(-result)) : 0;
+}
+
 int target_release(struct target *target, struct error *err)
 {
     if (target->release_fd < 0)

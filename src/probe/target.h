@@ -42,6 +42,8 @@ int target_attach_threads(struct target *target, const pid_t *tids, size_t count
  * "nosuch: command not found".
  */
 int target_start(struct target *target, char *const argv[], struct error *err);
+/* Puts the command, which has to wait still, out of reach of the terminal's Ctrl-C and input: see command_set_apart. */
+int target_set_apart(struct target *target, struct error *err);
 /* Lets the child execute the command. Returns 0, or the child's execve failure. */
 int target_release(struct target *target, struct error *err);
 

@@ -174,7 +174,7 @@ int elffile_open_path(int root, const char *path)
     if (handle < 0)
         return -errno;
     struct stat stat;
-    int fd = -ENOENT;
+    int fd = -EINVAL;
     if (!fstat(handle, &stat) && S_ISREG(stat.st_mode)) {
         char self[32];
         snprintf(self, sizeof self, "/proc/self/fd/%d", handle);

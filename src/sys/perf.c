@@ -147,6 +147,11 @@ int perf_count_open(const struct perf_event_attr *event, pid_t pid, int cpu, int
     return fd < 0 ? -errno : fd;
 }
 
+int perf_count_enable(int fd)
+{
+    return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
+}
+
 int perf_count_read(int fd, struct perf_count *count)
 {
     ssize_t size = read(fd, count, sizeof *count);

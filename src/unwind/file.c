@@ -10,7 +10,7 @@ int unwind_file_open(struct unwind_file *file, const char *path, struct error *e
     *file = (struct unwind_file){0};
     int fd = elffile_open_path(-1, path);
     if (fd < 0)
-        return error_set(err, fd, "%s: %s", path, strerror(-fd));
+        return error_set(err, fd, "%s: %s", path, fd == -EINVAL ? "it is not a regular file" : strerror(-fd));
     file->fd = fd;
     int rc = elffile_open(&file->elf, fd);
     if (rc)

@@ -83,6 +83,46 @@ session 'Ctrl-C drops the line, also of several' <<'END'
 END
 is "$status" 0 'and the session goes on'
 
+session 'Ctrl-C drops the line, and leaves the command alone' -- sh -c "cat; while [ ! -e $D/go ]; do sleep 0.02; done; exit 7" <<END
+< is ready
+< >
+> n = count() uprobe("libc:free", function(e) n:inc() end)
+< >
+- 41 +
+^C
+< ^C
+> repeat until n:get() > 0
+< >
+> file = io.open("$D/go", "w") file:close()
+< the target has exited
+^D
+END
+is "$status" 7 'which reads nothing from the terminal, and ends by itself'
+rm -f "$D/go"
+
+session 'what a target chose does not drive the terminal' -- "$PWD/build/targets/hostile" <<'END'
+< is ready
+< >
+> r, found = ring(), {}
+< >
+> r:each(function(ev) found[#found + 1] = ev.path end)
+< >
+> uprobe("./build/targets/hostile:touch", function(e) r:emit { path = str(e.arg0) } end)
+< the target has exited
+> found[1], "shown"
+< shown
+> print(found[1], "printed")
+< printed
+> error(found[1] .. "raised", 0)
+< raised
+> "\27[48;5;226m \27[0m\27[7m", "colours"
+< colours
+^D
+END
+is "$(grep -cF '/nowhere/\x1b[7m\xff<&' "$D/out")" 3 'values and errors are escaped'
+ok 'nothing of it comes through' [ "$(grep -cF "$(printf '\033[7m')" "$D/out")" = 0 ]
+ok 'a heat map keeps its colours' grep -qF "$(printf '\033[48;5;226m \033[0m\\x1b[7m')" "$D/out"
+
 session 'Ctrl-C interrupts a line that does not return' <<'END'
 < >
 > jit.off()

@@ -48,6 +48,48 @@ run = target.uplua [[-e 'c = counter "task-clock" at_exit(function() print("ns",
 local used, ns = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ns\t(%d+)")
 ok(ns > 0.9e6 * used and ns < 1.1e6 * used, ("its CPU time: %.0f ms of %d"):format(ns / 1e6, used))
 
+-- Nothing but a counter, and no target: the run lasts until it is stopped, and what nobody has read is printed.
+run = target.uplua "--duration 0.3 -e 'c = counter(\"cpu-clock\") d = c e = counter { \"page-faults\", \"cpu-clock\" }'"
+local clock, faults, again = run.out:match "^c:\n +([%d,]+)  cpu%-clock\ne:\n +([%d,]+)  page%-faults\n +([%d,]+)  cpu%-clock\n$"
+ok(clock and tonumber((clock:gsub(",", ""))) >= 0.3e9 and tonumber((again:gsub(",", ""))) >= 0.29e9, "counters print at the end: " .. tostring(clock) .. " ns, " .. tostring(faults))
+is(run.err, "", "… exactly: nothing was scaled, in a group neither")
+run = target.uplua "--duration 0.3 -e 'c = counter(\"cpu-clock\") at_exit(function() print((c:read())) end)'"
+ok(tonumber(run.out) and tonumber(run.out) >= 0.3e9, "… unless the script has looked")
+local began = tonumber(io.popen "date +%s%N":read "*l")
+run = target.uplua "--duration 0.3 -e ''"
+ok(tonumber(io.popen "date +%s%N":read "*l") - began >= 0.3e9 and run.status == 0, "--duration is obeyed where there is nothing to wait for")
+run = target.shell [[
+  set -m
+  ./uplua -e 'c = counter "page-faults" after(0, function() io.stderr:write "tracing\n" end)' >"$D/out" 2>"$D/err" & uplua=$!
+  until_traces
+  sleep 0.2
+  kill -INT $uplua || exit 97
+  wait $uplua]]
+is(run.status, 0, "without --duration until Ctrl-C")
+run = target.uplua [[--duration 0.1 -e '
+  local c = counter "cpu-clock"
+  at_exit(function()
+    local n, t = c:read(), up.now()
+    while up.now() - t < 2e7 do end
+    print(n == c:read(), n == c:take())
+  end)']]
+is(run.out, "true\ttrue\n", "what is read behind the end is of the end")
+run = target.uplua [[-e '
+  local c = counter "cpu-clock"
+  local function works(ns) local t = up.now() while up.now() - t < ns do end end
+  works(5e7)
+  after(0, function()
+    local n = c:read()
+    c:clear()
+    local m = c:read()
+    works(1e7)
+    c:close()
+    local closed = c:read()
+    print(m < n - 4e7, closed >= 1e7, closed == c:read())
+    exit()
+  end)']]
+is(run.out, "true\ttrue\ttrue\n", "clear begins anew, and what was counted until close can be read")
+
 local function children(options)
   local got = target.uplua(([[-e 'c = counter("page-faults"%s) at_exit(function() print("n", (c:read())) end)' -- sh -c "%s pages >/dev/null; %s pages >/dev/null; true"]])
     :format(options, PROGRAM, PROGRAM))
@@ -86,6 +128,39 @@ local pipe = io.popen "grep -c ^processor /proc/cpuinfo"
 local cpus = pipe:read "*l"
 pipe:close()
 is(run.out:match "cpus\t(.-)\n", cpus .. "\ttrue\ttrue\t1", "each CPU, what is taken adds up, and the one thread of the target")
+
+-- A CPU with fewer counters than events, as the kernel tells of it: value, ns enabled, ns running of an event in two places, at each reading.
+run = target.script([[
+  local up, core = require "uplua", require "uplua.core"
+  local readings, at = {
+    { { 1, { 300, 1000, 750 } }, { 2, { 600, 1000, 1000 } } },  -- 400 and 600
+    { { 1, { 300, 2000, 750 } }, { 2, { 1200, 2000, 2000 } } }, -- unknown and 600: there 600, too
+    { { 1, { 300, 3000, 750 } }, { 2, { 1200, 3000, 2000 } } }, -- unknown
+    { { 1, { 303, 3001, 751 } }, { 2, { 1203, 3001, 2001 } } }, -- 3 and 3
+  }, 0
+  function core.event.count()
+    return { read = function() at = math.min(at + 1, #readings) return readings[at] end, close = function() end }
+  end
+  c = up.counter "page-faults"
+  for i = 1, 4 do print(c:take()) end
+  print(c:read())
+  c.looked = false
+  up.exit()
+]], "")
+local sum, least = math.floor(303 * 3001 / 751 + 1203 * 3001 / 2001 + 0.5), 751 / 3001
+is(run.out, ("1000\t0.75\n1200\t0\nnil\t0\n6\t1\n%d\t%.14g\nc:\n          3,015  page-faults (25.0 %%)\n"):format(sum, least), "what is scaled, and by how much")
+is(run.err, "uplua: not everything was seen:\n  5 × counter page-faults: numbers that are estimates, since the CPU had counters free for it only 0.0 % of the time\n",
+   "… which the ledger has, too")
+run = target.script([[
+  local core, at = require "uplua.core", 0
+  function core.event.count()
+    return { read = function() at = at + 1 return { { 0, { 75 * at, 100 * at, 75 * at } } } end, close = function() end }
+  end
+  arg[0] = "stat.lua"
+  dofile "scripts/stat.lua"
+]], "-c 2 -i 0.05 perf:page-faults:u")
+like(run.out, "^Time +page%-faults:u\n%S+ +100 %(75.0 %%%)\n%S+ +100 %(75.0 %%%)\nSum +200 %(75.0 %%%)\n$", "stat.lua shows the share as perf does")
+like(run.err, "× counter page%-faults:u: numbers that are estimates, since the CPU had counters free for it only 75.0 %% of the time\n$", "… and the ledger")
 
 -- A cgroup, where one can be made.
 local cgroup = target.cgroup()

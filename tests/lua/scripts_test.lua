@@ -105,16 +105,40 @@ for name, what in pairs {
   local reports, times = 0, 0
   for line in out:gmatch "[^\n]+" do
     if line:find "Calls" or line:find "Hits" then reports = reports + 1 end
-    if line:find "^%d%d:%d%d:%d%d%.%d+$" then times = times + 1 end
+    if line:find "^%d%d:%d%d:%d%d%.%d+$" or line:find "^%d%d:%d%d:%d%d%.%d+, the last [%d.]+ %ls$" then times = times + 1 end
   end
   ok(times >= 1 and reports == times, ("%s: %d reports, %d times"):format(name, reports, times))
+  is(select(2, out:gsub(", the last [%d.]+ %ls\n", "")), 1, name .. ": that of the end is of a part")
 end
 
 -- stat, top
 out = on_shop("stat", "-i 60 " .. SHOP .. ":deliver " .. SHOP .. ":sell usdt:" .. SHOP .. ":shop:sold perf:page-faults")
-like(out, "^Time +deliver +sell +sold +page%-faults\n%S+ +213 +101 +86 +%d+\nSum +213 +101 +86 +%d+\n$", "counts of an interval, and sums")
+like(out, "^Time +deliver +sell +sold +page%-faults\n%S+ +213 +101 +86 +%d+  in [%d.]+ [mu]s\nSum +213 +101 +86 +%d+\n$", "counts of a part of an interval, and sums")
+out = on_shop("stat", ("perf:page-faults:u '%s:*' 'usdt:%s:shop:*' syscall:'*' %s:deliver perf:page-faults"):format(SHOP, SHOP, SHOP))
+like(out, "^Time +page%-faults:u +%./build/examples/shop:%*  +shop:%*  +syscall:%*  +deliver  +page%-faults\n", "titles that tell columns apart")
+for interval in ("0.1 0.13"):gmatch "%S+" do -- the last line is of a part, if there is anything to tell of it: no line is of none
+  out = target.uplua(("--duration 0.5 scripts/stat.lua -i %s usdt:%s:shop:sold perf:cpu-clock"):format(interval, SHOP)).out
+  local all, whole, part = 0, 0, 0
+  for clock, rest in out:gmatch "\n%d%d:%d%d:[%d.]+ +0 +([%d,]+)([^\n]*)" do
+    all = all + tonumber((clock:gsub(",", "")))
+    if rest == "" then whole = whole + 1 else part = rest:find "^  in [%d.]+ %ls$" and part + 1 or 99 end
+  end
+  ok(whole >= 1 and part == 1, ("stat.lua -i %s: %d whole intervals, %d parts"):format(interval, whole, part))
+  is(all, tonumber((out:match "\nSum +0 +([%d,]+)\n$":gsub(",", ""))), "… which add up to the sum")
+end
 out = on_shop("top", "-i 60 -k e.arg1 -s e.arg0*0+1 " .. SHOP .. ":deliver")
-like(out, "^%S+  213 hits of 4 in %S+ %S+\ne.arg1  Hits  Per second  e.arg0%*0%+1\n0 +86 +[%d,]+ +86\n1 +64 ", "a table by key, with sums")
+like(out, "^%S+  213 hits of 4 in %S+ [mu]s, where it ended\ne.arg1  Hits  Per second  e.arg0%*0%+1\n0 +86 +[%d,]+ +86\n1 +64 ", "a table by key, with sums")
+
+-- Rates are of the time between the attaching of the last probe and the end of the first.
+run = target.shell [[
+  build/targets/ticker >/dev/null & program=$!
+  UPLUA_TIMING=1 ./uplua --duration 0.3 -p $program scripts/top.lua -i 60 -k e.func 'build/targets/ticker:*' >"$D/out" 2>"$D/err"
+  kill $program
+]]
+local attached, detach = run.err:match "attached (%S+)\n", run.err:match "detach (%S+)\n"
+local n, ms, rate = run.out:match "  (%d+) hits? of 1 in ([%d.]+) ms, where it ended\n.*\nstep +%d+ +(%d+)\n"
+ok(ms and tonumber(ms) >= 300 and tonumber(ms) < 1000 * (detach - attached) + 0.1, ("top.lua: %s ms of %.1f"):format(ms, 1000 * (detach - attached)))
+ok(ms and math.abs(rate - n / ms * 1000) <= 1, ("%s hits are %s a second"):format(n, rate))
 
 -- profile
 local HERTZ = target.hertz(997)

@@ -91,6 +91,9 @@ run = target.shell [[
 like(run.out, "^0x%x+  malloc%+0x7 %(/.*/libc%.so%.6%)", "with function and file")
 is(target.uplua("--symbolize 4194303 1").err, "uplua: mappings of process 4194303: No such process\n", "no process, no names")
 is(target.uplua("--symbolize 1x 1").status, 2, "a process is a number")
+run = target.shell [[./uplua --symbolize $$ >"$D/out" 2>"$D/err"]]
+is(run.status, 2, "a process without addresses")
+tap.like(run.err, "^uplua: %-%-symbolize needs a PID and addresses, as in %-%-symbolize 4242 0x7f3a1c29ef04\nusage: ", "… asks for nothing")
 run = target.shell [[./uplua --symbolize $$ main >"$D/out" 2>"$D/err"]]
 is(run.err, "uplua: --symbolize: 'main' is no address\n", "a name is no address")
 

@@ -26,7 +26,16 @@ run = target.uplua "--unwind-info build/targets/calls main"
 is(run.err, "uplua: --unwind-info: 'main' is no address\n", "a name is no address")
 run = target.uplua "--unwind-info /etc/passwd"
 is(run.err, "uplua: /etc/passwd: no ELF file of this machine\n", "a text has no table")
-run = target.uplua "--unwind-info /dev/null"
-is(run.err, "uplua: /dev/null: No such file or directory\n", "a device is not opened")
+local fifo = target.folder() .. "-fifo"
+os.execute("mkfifo " .. fifo)
+for _, path in ipairs { "/dev/null", "/dev/zero", "tests", fifo } do
+  run = target.uplua("--unwind-info " .. path)
+  is(run.status .. " " .. run.err, ("1 uplua: %s: it is not a regular file\n"):format(path), "what is no file is not opened: " .. path)
+end
+os.remove(fifo)
+run = target.uplua "--unwind-info /nope"
+is(run.err, "uplua: /nope: No such file or directory\n", "what is not there")
+run = target.uplua "--unwind-info build/targets/calls 1 2"
+is(run.status .. " " .. run.err, "1 uplua: --unwind-info: '2' is one argument too many; it takes one address\n", "one address")
 
 tap.done_testing()
