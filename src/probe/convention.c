@@ -76,10 +76,12 @@ struct passing_type convention_type(uint32_t number)
         passing.doubtful = class == CLASS_DOUBTFUL;
     }
     add_leaves(&leaves, number);
-    passing.empty = passing.aggregate && !passing.leaf_count && !passing.by_address && !passing.doubtful && type.size <= 16;
+    passing.empty =
+        passing.aggregate && !passing.leaf_count && !passing.by_address && !passing.doubtful && type.size <= 16;
     if (leaves.unknown) {
         passing = (struct passing_type){0};
-    } else if (passing.leaf_count > PASSING_LEAVES) { /* more than 16 bytes have, unless a union has many names for the same */
+    } else if (passing.leaf_count >
+               PASSING_LEAVES) { /* more than 16 bytes have, unless a union has many names for the same */
         passing.leaf_count = 0;
         passing.size = passing.size > 16 ? passing.size : 0;
     }

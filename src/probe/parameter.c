@@ -10,19 +10,21 @@
 
 enum { MAX_PARAMETERS = 255 };
 
-/* A parameter, and what is known of its place when the function is entered. */
+/* What debug information says of a parameter's place when the function is entered. */
+enum found {
+    FOUND_NOT,      /* it has none: optimised away, WHY */
+    FOUND_LATER,    /* where it is once the prologue has run: the calling convention has to tell */
+    FOUND_CONSTANT, /* it is NUMBER there, which need not be what the caller passed */
+    FOUND_REGISTER, /* OFFSET bytes into the context */
+    FOUND_MEMORY,   /* NUMBER bytes from what is OFFSET bytes into the context */
+    FOUND_COMPUTED, /* from what is OFFSET bytes into the context */
+};
+
 struct parameter {
     struct debugparameter debug;
     struct debugtype type;
     struct passed passed; /* by the calling convention */
-    enum found {          /* by debug information */
-        FOUND_NOT,      /* it has none: optimised away, WHY */
-        FOUND_LATER,    /* where it is once the prologue has run: the calling convention has to tell */
-        FOUND_CONSTANT, /* it is NUMBER there, which need not be what the caller passed */
-        FOUND_REGISTER, /* OFFSET bytes into the context */
-        FOUND_MEMORY,   /* NUMBER bytes from what is OFFSET bytes into the context */
-        FOUND_COMPUTED, /* from what is OFFSET bytes into the context */
-    } found;
+    enum found found;     /* by debug information */
     int offset;
     int64_t number;
     const char *why;
@@ -68,7 +70,8 @@ static void found_in_frame(struct parameter *parameter, int64_t offset)
     parameter->number = offset + arch_return_pops();
 }
 
-/* RANGED: the place is that of the entry; else of the whole function, which compilers vouch for only once the prologue has run. */
+/* RANGED: the place is that of the entry; else of the whole function, which compilers vouch for only once the prologue
+ * has run. */
 static void found_in_memory(struct parameter *parameter, const struct location_number *address, bool ranged)
 {
     int offset = address->base == LOCATION_REGISTER ? context_offset(address->reg) : -1;
@@ -114,7 +117,9 @@ static void found_piece(struct parameter *parameter, const struct location_piece
     case LOCATION_IN_REGISTER:
         parameter->offset = context_offset(piece->number.reg);
         /* Of the whole function, it may be one that the prologue copies it to. */
-        parameter->found = is_argument_register(parameter->offset) || (ranged && parameter->offset >= 0) ? FOUND_REGISTER : FOUND_LATER;
+        parameter->found = is_argument_register(parameter->offset) || (ranged && parameter->offset >= 0)
+                               ? FOUND_REGISTER
+                               : FOUND_LATER;
         break;
     case LOCATION_IN_MEMORY:
         found_in_memory(parameter, &piece->number, ranged);
@@ -133,9 +138,11 @@ static void find_place(const struct parameters *all, struct parameter *parameter
     struct location location;
     int code = -ENODATA;
     if (parameter->debug.instance)
-        code = location_find(all->debuginfo, parameter->debug.instance, all->function->instance, all->function->address, true, &location);
+        code = location_find(all->debuginfo, parameter->debug.instance, all->function->instance, all->function->address,
+                             true, &location);
     if (code == -ENODATA || code == -ERANGE)
-        found_not(parameter, "the compiler has optimised it away: by the debug information nothing holds it when the function is entered");
+        found_not(parameter, "the compiler has optimised it away: by the debug information nothing holds it when the "
+                             "function is entered");
     else if (code)
         found_not(parameter, "its debug information is damaged");
     else if (all->function->compiler == COMPILER_GCC_UNOPTIMISED) /* also registers are those behind the prologue */
@@ -153,13 +160,15 @@ static void correct_class(const struct parameters *all, const struct parameter *
     struct location location;
     bool unknown = !type->aggregate && !type->size; /* a class that is defined elsewhere */
     if ((!type->doubtful && !unknown) || !parameter->debug.instance ||
-        location_find(all->debuginfo, parameter->debug.instance, all->function->instance, all->function->address, true, &location) ||
+        location_find(all->debuginfo, parameter->debug.instance, all->function->instance, all->function->address, true,
+                      &location) ||
         location.count != 1 || location.pieces[0].kind != LOCATION_IN_MEMORY)
         return;
     const struct location_number *address = &location.pieces[0].number;
     bool by_frame = address->base == LOCATION_FRAME || context_offset(address->reg) == arch_stack_pointer() ||
                     context_offset(address->reg) == arch_frame_pointer();
-    bool by_register = address->base == LOCATION_REGISTER && is_argument_register(context_offset(address->reg)) && !address->offset;
+    bool by_register =
+        address->base == LOCATION_REGISTER && is_argument_register(context_offset(address->reg)) && !address->offset;
     bool by_address = address->loads == (by_register ? 0 : 1);
     if ((!by_frame && !by_register) || (unknown && !by_address))
         return;
@@ -173,7 +182,8 @@ static void count_through(struct parameters *all)
 {
     struct passing_type result = convention_type(all->function->result);
     struct passing passing = passing_begin(arch_elf_machine(), all->function->result ? &result : NULL);
-    passing.splits_wide = all->function->compiler != COMPILER_GCC && all->function->compiler != COMPILER_GCC_UNOPTIMISED;
+    passing.splits_wide =
+        all->function->compiler != COMPILER_GCC && all->function->compiler != COMPILER_GCC_UNOPTIMISED;
     for (size_t i = 0; i < all->count; i++) {
         struct passing_type type = convention_type(all->items[i].debug.type);
         correct_class(all, &all->items[i], &type);
@@ -212,13 +222,13 @@ static const char *why_unconventional(const struct parameters *all)
 }
 
 /*
- * gcc changes how a function is called only in variants. So another register in the whole of one that is none is where it keeps a parameter once the prologue
- * has run, without a word of before (-fno-var-tracking).
+ * gcc changes how a function is called only in variants. So another register in the whole of one that is none is where
+ * it keeps a parameter once the prologue has run, without a word of before (-fno-var-tracking).
  */
 static bool is_of_later(const struct parameters *all, const struct parameter *parameter)
 {
-    return all->function->compiler == COMPILER_GCC && !all->function->variant && !parameter->ranged && parameter->found == FOUND_REGISTER &&
-           parameter->passed.in != PASSED_UNKNOWN && is_contradicted(parameter);
+    return all->function->compiler == COMPILER_GCC && !all->function->variant && !parameter->ranged &&
+           parameter->found == FOUND_REGISTER && parameter->passed.in != PASSED_UNKNOWN && is_contradicted(parameter);
 }
 
 /* --- what handlers get --- */
@@ -241,7 +251,8 @@ static void in_memory(const struct parameters *all, struct argument *argument, i
     argument->base = (uint32_t)base;
     argument->offset = offset;
     if (all->at_return && base == arch_stack_pointer())
-        nowhere(argument, all->arena, "it is passed on the stack, where a uprobe finds it, but not the function's return");
+        nowhere(argument, all->arena,
+                "it is passed on the stack, where a uprobe finds it, but not the function's return");
     else if (all->at_return)
         nowhere(argument, all->arena, "it is in memory, where a uprobe finds it, but not the function's return");
 }
@@ -257,13 +268,17 @@ static void by_convention(const struct parameters *all, const struct parameter *
     else if (passed->in == PASSED_STACK)
         in_memory(all, argument, arch_stack_pointer(), (int64_t)passed->offset);
     else
-        nowhere(argument, all->arena, "it, or one before it, is of a type for which it is not known where it is passed");
+        nowhere(argument, all->arena,
+                "it, or one before it, is of a type for which it is not known where it is passed");
 }
 
 static void by_constant(const struct parameters *all, const struct parameter *parameter, struct argument *argument)
 {
-    nowhere(argument, all->arena, arena_format(all->arena, "the function's code has %lld in its place, and the debug information does not say whether "
-                                               "that is what callers pass", (long long)parameter->number));
+    nowhere(argument, all->arena,
+            arena_format(all->arena,
+                         "the function's code has %lld in its place, and the debug information does not say whether "
+                         "that is what callers pass",
+                         (long long)parameter->number));
 }
 
 /* Sets where ARGUMENT, a number or an address, is found. */
@@ -299,12 +314,14 @@ static const char *explain_value(const struct parameters *all, const struct para
     if (passed->in == PASSED_NOT)
         return arena_format(all->arena, "it is a '%s', which has no members", type);
     if (passed->in == PASSED_ADDRESS)
-        return arena_format(all->arena, "it is a '%s' passed by value, as the address e.arg%u of a copy", type, passed->first);
+        return arena_format(all->arena, "it is a '%s' passed by value, as the address e.arg%u of a copy", type,
+                            passed->first);
     if (passed->in == PASSED_INTEGERS && passed->count == 1)
-        return arena_format(all->arena, "it is a '%s' of %llu bytes passed by value, which are e.arg%u", type, size, passed->first);
+        return arena_format(all->arena, "it is a '%s' of %llu bytes passed by value, which are e.arg%u", type, size,
+                            passed->first);
     if (passed->in == PASSED_INTEGERS)
-        return arena_format(all->arena, "it is a '%s' of %llu bytes passed by value, which are e.arg%u and e.arg%u", type, size, passed->first,
-                            passed->first + 1);
+        return arena_format(all->arena, "it is a '%s' of %llu bytes passed by value, which are e.arg%u and e.arg%u",
+                            type, size, passed->first, passed->first + 1);
     return arena_format(all->arena, "it is a '%s' of %llu bytes passed by value, %s", type, size,
                         passed->in == PASSED_STACK ? "on the stack" : "in registers for floating-point numbers");
 }
@@ -322,7 +339,8 @@ static struct argument argument_of(const struct parameters *all, const struct pa
     case DEBUGTYPE_BOOLEAN:
         argument.kind = parameter->type.kind == DEBUGTYPE_BOOLEAN ? ARGUMENT_BOOLEAN : ARGUMENT_INTEGER;
         if (parameter->type.size > 8)
-            nowhere(&argument, all->arena, arena_format(all->arena, "it is a '%s' of 128 bits, which handlers cannot compute with", name));
+            nowhere(&argument, all->arena,
+                    arena_format(all->arena, "it is a '%s' of 128 bits, which handlers cannot compute with", name));
         else
             place(all, parameter, &argument);
         break;
@@ -336,7 +354,8 @@ static struct argument argument_of(const struct parameters *all, const struct pa
         nowhere(&argument, all->arena, explain_value(all, parameter, name));
         break;
     default:
-        nowhere(&argument, all->arena, arena_format(all->arena, "it is a '%s', which handlers cannot compute with", name));
+        nowhere(&argument, all->arena,
+                arena_format(all->arena, "it is a '%s', which handlers cannot compute with", name));
     }
     return argument;
 }
@@ -357,7 +376,8 @@ static int list(struct parameters *all)
     return 0;
 }
 
-int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *function, bool at_return, struct arena *arena, struct argument **arguments, size_t *count)
+int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *function, bool at_return,
+                  struct arena *arena, struct argument **arguments, size_t *count)
 {
     struct parameters all = {.debuginfo = debuginfo, .function = function, .at_return = at_return, .arena = arena};
     all.items = arena_allocate(arena, MAX_PARAMETERS * sizeof *all.items);

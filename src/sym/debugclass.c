@@ -63,7 +63,8 @@ static bool is_written(Dwarf_Die *entry)
            !(debugentry_number(entry, DW_AT_defaulted, &defaulted) && defaulted == DW_DEFAULTED_in_class);
 }
 
-/* The tag of the reference to the class that the only parameter of FUNCTION, beside those that the compiler adds, is; 0: it is none. */
+/* The tag of the reference to the class that the only parameter of FUNCTION, beside those that the compiler adds, is;
+ * 0: it is none. */
 static int reference_taken(const struct special *special, Dwarf_Die *function)
 {
     Dwarf_Die entry, type;
@@ -77,9 +78,12 @@ static int reference_taken(const struct special *special, Dwarf_Die *function)
         if (count++ || !debugentry_referred(&entry, DW_AT_type, &type))
             return 0;
         tag = dwarf_tag(&type);
-        if ((tag != DW_TAG_reference_type && tag != DW_TAG_rvalue_reference_type) || !debugentry_referred(&type, DW_AT_type, &type))
+        if ((tag != DW_TAG_reference_type && tag != DW_TAG_rvalue_reference_type) ||
+            !debugentry_referred(&type, DW_AT_type, &type))
             return 0;
-        for (int depth = 0; depth < DEBUGENTRY_DEEPEST && (dwarf_tag(&type) == DW_TAG_const_type || dwarf_tag(&type) == DW_TAG_volatile_type); depth++)
+        for (int depth = 0; depth < DEBUGENTRY_DEEPEST &&
+                            (dwarf_tag(&type) == DW_TAG_const_type || dwarf_tag(&type) == DW_TAG_volatile_type);
+             depth++)
             if (!debugentry_referred(&type, DW_AT_type, &type))
                 return 0;
         const char *name = dwarf_diename(&type);
@@ -107,7 +111,8 @@ static void add_function(struct special *special, Dwarf_Die *function)
         add_written(special, function);
     else if (!strcmp(name, "operator="))
         special->moves |= reference_taken(special, function) == DW_TAG_rvalue_reference_type;
-    else if (strlen(name) == special->length && !strncmp(name, special->name, special->length) && reference_taken(special, function)) {
+    else if (strlen(name) == special->length && !strncmp(name, special->name, special->length) &&
+             reference_taken(special, function)) {
         special->copies++;
         if (debugentry_flag(function, DW_AT_deleted))
             special->deleted++;
@@ -124,15 +129,18 @@ static enum class_passing passing_of_part(Dwarf_Die *entry, int depth)
     Dwarf_Die type = *entry;
     for (int i = 0; i < DEBUGENTRY_DEEPEST && debugentry_referred(&type, DW_AT_type, &type); i++) {
         int tag = dwarf_tag(&type);
-        if (tag == DW_TAG_array_type || tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type)
+        if (tag == DW_TAG_array_type || tag == DW_TAG_typedef || tag == DW_TAG_const_type ||
+            tag == DW_TAG_volatile_type)
             continue;
         if (!debugentry_is_structure(tag))
             break;
         uint32_t number = debugtype_of(entry); /* where it is only declared here, its definition is elsewhere */
         struct debugtype array;
-        while (depth < DEBUGENTRY_DEEPEST && !debugtype_get(number, &array) && array.kind == DEBUGTYPE_ARRAY && array.element != number)
+        while (depth < DEBUGENTRY_DEEPEST && !debugtype_get(number, &array) && array.kind == DEBUGTYPE_ARRAY &&
+               array.element != number)
             number = array.element, depth++;
-        return debugtype_entry(number, &type) && !dwarf_hasattr(&type, DW_AT_declaration) ? passing_of(&type, depth + 1) : CLASS_DOUBTFUL;
+        return debugtype_entry(number, &type) && !dwarf_hasattr(&type, DW_AT_declaration) ? passing_of(&type, depth + 1)
+                                                                                          : CLASS_DOUBTFUL;
     }
     return CLASS_BY_VALUE;
 }
@@ -152,7 +160,8 @@ static void add_child(struct special *special, Dwarf_Die *entry, int depth)
         name = dwarf_diename(entry);
         if (name && !strncmp(name, "_vptr", 5))
             special->passing = CLASS_BY_ADDRESS;
-        else if (!dwarf_hasattr(entry, DW_AT_external) && !dwarf_hasattr(entry, DW_AT_declaration)) /* static members are no part of it */
+        else if (!dwarf_hasattr(entry, DW_AT_external) &&
+                 !dwarf_hasattr(entry, DW_AT_declaration)) /* static members are no part of it */
             special->passing = worse(special->passing, passing_of_part(entry, depth));
         break;
     case DW_TAG_subprogram:
@@ -174,7 +183,8 @@ static enum class_passing passing_of(Dwarf_Die *structure, int depth)
     classes_left--;
     if (!is_cpp(&unit) || dwarf_child(structure, &entry))
         return CLASS_BY_VALUE;
-    struct special special = {.structure = structure, .name = dwarf_diename(structure), .doubtful = !tells_defaults(&unit)};
+    struct special special = {
+        .structure = structure, .name = dwarf_diename(structure), .doubtful = !tells_defaults(&unit)};
     special.length = special.name ? strcspn(special.name, "<") : 0;
     do {
         add_child(&special, &entry, depth);

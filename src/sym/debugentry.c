@@ -2,9 +2,11 @@
 
 #include <dwarf.h>
 
-enum { MAX_ENTRIES = 1 << 27 }; /* that one question passes, of a file of which siblings go in circles: about two seconds */
+enum {
+    MAX_ENTRIES = 1 << 27
+}; /* that one question passes, of a file of which siblings go in circles: about two seconds */
 
-static uint32_t entries_left; /* of this question */
+static uint32_t entries_left;  /* of this question */
 static int depth_of_questions; /* that are asked to answer it: types of elements, of fields … */
 
 bool debugentry_begin(void)

@@ -1,6 +1,7 @@
 /*
- * libdw's entries, for the files of src/sym that read them. What a file says is not to be trusted: references and siblings may go in
- * circles, so that each way along them has an end. Who goes along some asks a question: it passes a bounded number of entries.
+ * libdw's entries, for the files of src/sym that read them. What a file says is not to be trusted: references and
+ * siblings may go in circles, so that each way along them has an end. Who goes along some asks a question: it passes a
+ * bounded number of entries.
  */
 #ifndef UPLUA_SYM_DEBUGENTRY_H
 #define UPLUA_SYM_DEBUGENTRY_H
@@ -11,7 +12,8 @@
 
 enum { DEBUGENTRY_DEEPEST = 32 }; /* references one after the other, and entries inside each other */
 
-/* Begins a question, which debugentry_end() ends; questions may be asked to answer one. False: there are too many inside each other. */
+/* Begins a question, which debugentry_end() ends; questions may be asked to answer one. False: there are too many
+ * inside each other. */
 bool debugentry_begin(void);
 void debugentry_end(void);
 /* Goes on to the next entry beside ENTRY; false: there is none, or the question has passed too many. */
@@ -28,9 +30,9 @@ bool debugentry_referred(Dwarf_Die *entry, unsigned name, Dwarf_Die *result);
 /* True for a struct, union or class. */
 bool debugentry_is_structure(int tag);
 
-/* The number (sym/debugtypes.h) of the type that ENTRY, a pointer, a field, a variable …, has; 0: none, which is void. */
+/* The number (sym/debugtypes.h) of the type that ENTRY, a pointer, a field, a variable …, has; 0: none, so void. */
 uint32_t debugtype_of(Dwarf_Die *entry);
-/* The entry of the type NUMBER without its other names, declarations replaced by what they declare; false: it is void. */
+/* The entry of the type NUMBER without its other names, a declaration replaced by what it declares; false: void. */
 bool debugtype_entry(uint32_t number, Dwarf_Die *entry);
 
 #endif

@@ -43,11 +43,13 @@ static enum debugfunction_compiler compiler_of(Dwarf_Die *unit)
     const char *level = NULL;
     for (const char *at = producer; (at = strstr(at, " -O")); at += 3)
         level = at + 3;
-    bool unoptimised = level ? *level == '0' : strstr(producer, " -m") != NULL; /* -mtune= is always there where options are */
+    bool unoptimised =
+        level ? *level == '0' : strstr(producer, " -m") != NULL; /* -mtune= is always there where options are */
     return unoptimised ? COMPILER_GCC_UNOPTIMISED : COMPILER_GCC;
 }
 
-/* Where the code of ENTRY, some of which is at ADDRESS, is entered: compilers begin with that part, where there are several. */
+/* Where the code of ENTRY, some of which is at ADDRESS, is entered: compilers begin with that part, where there are
+ * several. */
 static uint64_t begin_of(Dwarf_Die *entry, uint64_t address)
 {
     Dwarf_Addr start, base, end;
@@ -64,11 +66,13 @@ int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debug
     if (!debuginfo_function(debuginfo, address, &result->instance) ||
         !dwarf_offdie(debuginfo_dwarf(debuginfo), result->instance, &entry))
         return -ENOENT;
-    result->own_convention = debugentry_number(&entry, DW_AT_calling_convention, &convention) && convention != DW_CC_normal;
+    result->own_convention =
+        debugentry_number(&entry, DW_AT_calling_convention, &convention) && convention != DW_CC_normal;
     result->address = begin_of(&entry, address);
     if (dwarf_diecu(&entry, &unit, NULL, NULL))
         result->compiler = compiler_of(&unit);
-    /* The instance of a function that is inlined elsewhere lacks parameters that it has no use for: the function itself has them. */
+    /* The instance of a function that is inlined elsewhere lacks parameters that it has no use for: the function itself
+     * has them. */
     for (int depth = 0; debugentry_referred(&entry, DW_AT_abstract_origin, &origin) && depth < DEEPEST; depth++) {
         if (dwarf_cu_getdwarf(origin.cu) != debuginfo_dwarf(debuginfo)) /* the file that it shares with others */
             break;
@@ -97,7 +101,8 @@ static bool find_instance(Dwarf_Die *entry, const Dwarf_Die *parameter, Dwarf_Di
     do {
         Dwarf_Die at = *result;
         int tag = dwarf_tag(&at);
-        if (tag != DW_TAG_formal_parameter && tag != DW_TAG_variable) /* gcc makes variables of those that a clone lacks */
+        if (tag != DW_TAG_formal_parameter &&
+            tag != DW_TAG_variable) /* gcc makes variables of those that a clone lacks */
             continue;
         for (int depth = 0; depth < DEEPEST && at.addr != parameter->addr; depth++) {
             Dwarf_Die origin;
@@ -121,8 +126,8 @@ static const char *name_of(Dwarf_Die *entry)
 }
 
 /*
- * True if PARAMETER, the FIRST or not, is one that the compiler would add, and has not: to a destructor gcc adds whether a whole object is
- * destroyed, which it makes two functions of.
+ * True if PARAMETER, the FIRST or not, is one that the compiler would add, and has not: to a destructor gcc adds
+ * whether a whole object is destroyed, which it makes two functions of.
  */
 static bool is_left_out(Dwarf_Die *parameter, bool first, Dwarf_Die *instance)
 {

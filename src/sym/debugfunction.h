@@ -1,6 +1,6 @@
 /*
- * Functions as the DWARF of programs describes them. One that is inlined, cloned or split has an entry for what the source has and one for each
- * instance with code, which need not have all of its parameters.
+ * Functions as the DWARF of programs describes them. One that is inlined, cloned or split has an entry for what the
+ * source has and one for each instance with code, which need not have all of its parameters.
  */
 #ifndef UPLUA_SYM_DEBUGFUNCTION_H
 #define UPLUA_SYM_DEBUGFUNCTION_H
@@ -12,18 +12,18 @@
 
 /* A function with code, as its parameters need it. Texts are static. */
 struct debugfunction {
-    uint64_t entry;      /* where the source's function stands in .debug_info, … */
-    uint64_t instance;   /* … and this code of it */
-    uint64_t address;    /* where the code begins, an ELF address */
-    uint32_t result;     /* its type (sym/debugtypes.h); 0: void */
-    const char *foreign; /* the language that it is written in, where that has a calling convention of its own; or NULL */
+    uint64_t entry;    /* where the source's function stands in .debug_info, … */
+    uint64_t instance; /* … and this code of it */
+    uint64_t address;  /* where the code begins, an ELF address */
+    uint32_t result;   /* its type (sym/debugtypes.h); 0: void */
+    const char *foreign; /* its language, where that has a calling convention of its own; or NULL */
     bool own_convention; /* the compiler says that it is not called as others are */
     bool external;       /* other files may call it */
-    bool variant;        /* the compiler has made it of the source's, and gave it another name; false until someone looks at that */
+    bool variant;  /* the compiler has made it of the source's and named it so; false until someone looks at that */
     enum debugfunction_compiler {
         COMPILER_OTHER,
         COMPILER_GCC,
-        COMPILER_GCC_UNOPTIMISED, /* says so: without -O. Then parameters are not in their places before the prologue has run */
+        COMPILER_GCC_UNOPTIMISED, /* says so: then parameters are in their places once the prologue has run */
         COMPILER_CLANG,
     } compiler;
 };
@@ -36,8 +36,8 @@ struct debugparameter {
     uint64_t instance; /* where in .debug_info the instance says where it is; 0: the instance lacks it */
 };
 /*
- * Parameter NUMBER, from 0, of FUNCTION: those of the source, and those that the compiler has added and passes. 0, -ERANGE behind the last, or
- * another -errno.
+ * Parameter NUMBER, from 0, of FUNCTION: those of the source, and those that the compiler has added and passes. 0,
+ * -ERANGE behind the last, or another -errno.
  */
 int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunction *function, unsigned number,
                             struct debugparameter *result);

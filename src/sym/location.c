@@ -1,6 +1,6 @@
 /*
- * Lists and expressions are read here, from their bytes, since libdw would allocate 32 bytes for each of them before anybody knows how many there
- * are. An expression has no loop: what jumps is not understood.
+ * Lists and expressions are read here, from their bytes, since libdw would allocate 32 bytes for each of them before
+ * anybody knows how many there are. An expression has no loop: what jumps is not understood.
  */
 #include "sym/location.h"
 
@@ -30,7 +30,8 @@ struct context {
     unsigned version, offset_size; /* of the unit */
 };
 
-static int find_expression(struct context *context, Dwarf_Die *entry, unsigned name, struct bytes *expression, bool *ranged);
+static int find_expression(struct context *context, Dwarf_Die *entry, unsigned name, struct bytes *expression,
+                           bool *ranged);
 
 /* --- expressions --- */
 
@@ -153,7 +154,8 @@ static void convert(struct machine *machine, uint64_t offset)
     if (!offset) {
         push(machine, number);
     } else if (!dwarf_offdie(debuginfo_dwarf(machine->context->debuginfo), start + offset, &type) ||
-               !debugentry_number(&type, DW_AT_byte_size, &size) || !debugentry_number(&type, DW_AT_encoding, &encoding) || size - 1 > 7) {
+               !debugentry_number(&type, DW_AT_byte_size, &size) ||
+               !debugentry_number(&type, DW_AT_encoding, &encoding) || size - 1 > 7) {
         machine->why = not_understood;
     } else if (size == 8 || number.bits < 8 * size) {
         push(machine, number);
@@ -175,7 +177,8 @@ static void entry_value(struct machine *machine)
     if (inner.failed || bytes_left(&inner) || reg > UINT16_MAX || (operation != DW_OP_regx && reg > 31))
         machine->why = not_understood;
     else
-        push(machine, number_of(machine->context->at_entry ? LOCATION_REGISTER : LOCATION_ENTRY_REGISTER, (unsigned)reg, 0));
+        push(machine,
+             number_of(machine->context->at_entry ? LOCATION_REGISTER : LOCATION_ENTRY_REGISTER, (unsigned)reg, 0));
 }
 
 static void evaluate(struct context *context, struct bytes expression, struct location *result);
@@ -188,7 +191,8 @@ static void push_frame(struct machine *machine, int64_t offset)
     struct bytes expression;
     bool ranged;
     inner.function = NULL;
-    if (!machine->context->function || find_expression(&inner, machine->context->function, DW_AT_frame_base, &expression, &ranged)) {
+    if (!machine->context->function ||
+        find_expression(&inner, machine->context->function, DW_AT_frame_base, &expression, &ranged)) {
         machine->why = not_understood;
         return;
     }
@@ -266,7 +270,8 @@ static bool is_of_registers(struct machine *machine, unsigned operation)
         say(machine, LOCATION_IN_REGISTER, number_of(LOCATION_REGISTER, operation - DW_OP_reg0, 0));
     } else if (operation == DW_OP_regx) {
         uint64_t reg = bytes_uleb(&machine->at);
-        say(machine, LOCATION_IN_REGISTER, number_of(LOCATION_REGISTER, reg > UINT16_MAX ? UINT16_MAX : (unsigned)reg, 0));
+        say(machine, LOCATION_IN_REGISTER,
+            number_of(LOCATION_REGISTER, reg > UINT16_MAX ? UINT16_MAX : (unsigned)reg, 0));
     } else if (operation == DW_OP_fbreg) {
         push_frame(machine, bytes_sleb(&machine->at));
     } else if (operation == DW_OP_call_frame_cfa) {
@@ -490,7 +495,8 @@ static bool next_of_four(struct list *list, struct bytes *expression)
 static int search_list(struct context *context, uint64_t offset, struct bytes *expression)
 {
     bool five = context->version >= 5;
-    struct list list = {.context = context, .at = debuginfo_section(context->debuginfo, five ? DEBUGINFO_LISTS : DEBUGINFO_OLD_LISTS)};
+    struct list list = {.context = context,
+                        .at = debuginfo_section(context->debuginfo, five ? DEBUGINFO_LISTS : DEBUGINFO_OLD_LISTS)};
     Dwarf_Addr base;
     struct bytes found;
     if (offset >= bytes_left(&list.at))
@@ -508,7 +514,7 @@ static int search_list(struct context *context, uint64_t offset, struct bytes *e
     return list.at.failed ? -EINVAL : -ERANGE;
 }
 
-/* Where in its section the list begins that ATTRIBUTE names by its number among the unit's. */
+/* Where the list begins that ATTRIBUTE names by its number among the unit's. */
 static bool numbered_list(struct context *context, const Dwarf_Attribute *attribute, uint64_t *offset)
 {
     struct bytes section = debuginfo_section(context->debuginfo, DEBUGINFO_LISTS);
@@ -516,7 +522,7 @@ static bool numbered_list(struct context *context, const Dwarf_Attribute *attrib
     Dwarf_Word base;
     if (!debugentry_number(&context->unit, DW_AT_loclists_base, &base))
         base = context->offset_size == 8 ? 20 : 12; /* behind the header of the only table */
-    if (attribute->valp < entries.at || attribute->valp >= entries.end) /* libdw's versions differ in what they make of it */
+    if (attribute->valp < entries.at || attribute->valp >= entries.end) /* libdw's versions differ here */
         return false;
     bytes_take(&entries, (uint64_t)(attribute->valp - entries.at));
     uint64_t number = bytes_uleb(&entries);
@@ -530,7 +536,8 @@ static bool numbered_list(struct context *context, const Dwarf_Attribute *attrib
 /* --- both --- */
 
 /* The expression for where ENTRY is, by its attribute NAME. */
-static int find_expression(struct context *context, Dwarf_Die *entry, unsigned name, struct bytes *expression, bool *ranged)
+static int find_expression(struct context *context, Dwarf_Die *entry, unsigned name, struct bytes *expression,
+                           bool *ranged)
 {
     Dwarf_Attribute attribute;
     Dwarf_Block block;
@@ -578,7 +585,8 @@ int location_find(struct debuginfo *debuginfo, uint64_t variable, uint64_t funct
     struct bytes expression;
     *result = (struct location){0};
     if (!dwarf_offdie(dwarf, variable, &entry) || !dwarf_offdie(dwarf, function, &function_entry) ||
-        !dwarf_cu_die(entry.cu, &context.unit, &version, NULL, &address_size, &offset_size, NULL, NULL) || address_size != 8)
+        !dwarf_cu_die(entry.cu, &context.unit, &version, NULL, &address_size, &offset_size, NULL, NULL) ||
+        address_size != 8)
         return -EINVAL;
     context.version = version;
     context.offset_size = offset_size;

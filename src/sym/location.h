@@ -1,7 +1,8 @@
 /*
- * Where the DWARF of a program says that a variable or a parameter is while its code is at an address: by DW_AT_location, which is one expression
- * for all of the variable's scope or a list of them by address, or DW_AT_const_value ("DWARF Debugging Information Format Version 5", 2.5, 2.6;
- * of version 4 also GNU's operations). Nothing is read of a process: registers stay symbols, and so does the canonical frame address.
+ * Where the DWARF of a program says that a variable or a parameter is while its code is at an address: by
+ * DW_AT_location, which is one expression for all of the variable's scope or a list of them by address, or
+ * DW_AT_const_value ("DWARF Debugging Information Format Version 5", 2.5, 2.6; of version 4 also GNU's operations).
+ * Nothing is read of a process: registers stay symbols, and so does the canonical frame address.
  */
 #ifndef UPLUA_SYM_LOCATION_H
 #define UPLUA_SYM_LOCATION_H
@@ -14,7 +15,8 @@
 
 enum { LOCATION_PIECES = 8, LOCATION_LOADS = 2 };
 
-/* A number that is known once the program runs: what BASE has, plus OFFSET; LOADS times the word there is read, and AFTER[i] added. */
+/* A number that is known once the program runs: what BASE has, plus OFFSET; LOADS times the word there is read, and
+ * AFTER[i] added. */
 struct location_number {
     enum location_base {
         LOCATION_ZERO,           /* nothing: OFFSET is the number */
@@ -33,7 +35,7 @@ struct location_number {
 /* A part of a variable, from its lowest address on. */
 struct location_piece {
     enum location_kind {
-        LOCATION_MISSING,  /* nothing has it: WHY */
+        LOCATION_MISSING,     /* nothing has it: WHY */
         LOCATION_IN_REGISTER, /* NUMBER.reg */
         LOCATION_IN_MEMORY,   /* at the address NUMBER */
         LOCATION_IS_NUMBER,   /* it is NUMBER */
@@ -49,14 +51,14 @@ struct location {
     struct location_piece pieces[LOCATION_PIECES];
     size_t count;
     bool constant; /* by DW_AT_const_value, for all of its scope */
-    bool ranged;   /* by a list; else for all of its scope, but for the first instructions, where compilers do not say when it is there */
+    bool ranged;   /* by a list; else for all of its scope, but perhaps not for the function's first instructions */
 };
 
 /*
- * Where the variable that stands at VARIABLE of .debug_info is when the code is at the ELF address ADDRESS, in the function that stands at
- * FUNCTION, itself not inlined. AT_ENTRY: as the function is entered, before the first of its source's statements, of which some may have no
- * code. 0; -ENODATA: nothing says where, it was optimised away; -ERANGE: it is nowhere at this address; -EINVAL: the debug information is
- * damaged.
+ * Where the variable that stands at VARIABLE of .debug_info is when the code is at the ELF address ADDRESS, in the
+ * function that stands at FUNCTION, itself not inlined. AT_ENTRY: as the function is entered, before the first of its
+ * source's statements, of which some may have no code. 0; -ENODATA: nothing says where, it was optimised away; -ERANGE:
+ * it is nowhere at this address; -EINVAL: the debug information is damaged.
  */
 int location_find(struct debuginfo *debuginfo, uint64_t variable, uint64_t function, uint64_t address, bool at_entry,
                   struct location *result);
