@@ -197,9 +197,7 @@ like(run.err:gsub(WARNING, ""), "^uplua: " .. BEGIN .. "its BTF has no type 'str
 
 local text = assert(io.open "doc/api.md"):read "*a"
 local source = text:match "\n```c\n(.-)\n```"
-if os.execute "command -v clang >/dev/null" ~= 0 then
-  print "# no clang: the manual's example is not compiled"
-else
+if tap.has "clang" then
   local name = target.folder() .. "-deliver"
   local out = assert(io.open(name .. ".bpf.c", "w"))
   out:write(source, "\n")
