@@ -188,9 +188,10 @@ tests: $(UPLUA) $(C_TESTS) $(TARGETS) $(EXAMPLES)
 test: deps
 	@$(MAKE) --no-print-directory check
 
-# Each stage runs, whatever became of the one before; the last line has the numbers of all.
+# Each stage runs, whatever became of the one before; the last line has the numbers of all. The sanitized tests look into what the first builds.
 check:
-	@tools/stages.sh sanitizers '$(MAKE) $(PARALLEL) --no-print-directory asan' suite '$(MAKE) $(PARALLEL) --no-print-directory suite'
+	@tools/stages.sh build '$(MAKE) $(PARALLEL) --no-print-directory tests' sanitizers '$(MAKE) $(PARALLEL) --no-print-directory asan' \
+	    suite '$(MAKE) --no-print-directory suite'
 
 .PHONY: suite
 suite: tests
