@@ -127,7 +127,11 @@ local function function_parts(spec, rest, returns)
   local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
   if not ok or not sites then return numbered end -- the probe tells why, or waits for the library
   local list_of_sites, result = sites:list(), returns and sites:result()
-  numbered[1].show = returns and (result and show_of_result(result) or #list_of_sites > 1 and as_raw or nil)
+  if result then
+    numbered[1].show = show_of_result(result) -- false: of void there is nothing to show
+  elseif returns and #list_of_sites > 1 then
+    numbered[1].show = as_raw
+  end
   local parameters = sites:parameters(returns)
   if parameters and is_whole(parameters, #list_of_sites) and (not returns or result) then
     return { { probe = spec, fields = parameter_fields(parameters), show = numbered[1].show } }
