@@ -1,7 +1,7 @@
--- What the probes of a function take between its entry and its return, which e.elapsed is net of: measured at the start, and now and then again.
+-- What the probes of a function take between its entry and its return, which e.elapsed is net of: measured at the
+-- start, and now and then again.
 local core = require "uplua.core"
 local loop = require "uplua.loop"
-local text = require "uplua.text"
 
 local cost = {}
 
@@ -14,7 +14,8 @@ local function again() core.cost.again(unpack(counters)) end
 
 local timer
 
--- Keeps what was measured by, LINK, for handlers that want to know and have it in COUNTERS (loaded:address). UNKNOWN: why it could not be measured, or nil.
+-- Keeps what was measured by, LINK, for handlers that want to know and have it in COUNTERS (loaded:address). UNKNOWN:
+-- why it could not be measured, or nil.
 function cost.keep(address, link, unknown)
   counters[#counters + 1], links[#links + 1] = address, link
   if unknown then
@@ -34,15 +35,17 @@ end
 
 local function microseconds(ns) return ("%.1f us"):format(ns / 1000) end
 
--- probe_cost(): what e.elapsed of functions is net of, as a text for reports, "net of the probe's own 1.1 us (± 0.1 us)", and as a list of { entry =
--- "emulated" | "stepped" | "replaced" (how the kernel gets past the function's first instruction), exits = true where probes stand on return
--- instructions, ns, low, high }: the median, and between which eight of ten measurements lay. nil where no handler asks for e.elapsed of a function.
+-- probe_cost(): what e.elapsed of functions is net of, as a text for reports, "net of the probe's own 1.1 us (± 0.1
+-- us)", and as a list of { entry = "emulated" | "stepped" | "replaced" (how the kernel gets past the function's first
+-- instruction), exits = true where probes stand on return instructions, ns, low, high }: the median, and between which
+-- eight of ten measurements lay. nil where no handler asks for e.elapsed of a function.
 function cost.probe_cost()
   local known = core.cost.known()
   if #known == 0 then return nil end
   local words = {}
   for i, one in ipairs(known) do
-    words[i] = ("%s (± %s)"):format(microseconds(one.ns), microseconds(math.max(one.ns - one.low, one.high - one.ns, 50)))
+    local error = math.max(one.ns - one.low, one.high - one.ns, 50) -- what is shown as 0.1
+    words[i] = ("%s (± %s)"):format(microseconds(one.ns), microseconds(error))
   end
   local last = table.remove(words)
   return "net of the probe's own " .. (#words > 0 and table.concat(words, ", ") .. " or " or "") .. last, known

@@ -1,5 +1,5 @@
--- Ways in which a function may be left that no return probe survives: an exception that passes through it, and going on on another stack. They are
--- told beforehand, in one line each for all probes that are attached together.
+-- Ways in which a function may be left that no return probe survives: an exception that passes through it, and going
+-- on on another stack. They are told beforehand, in one line each for all probes that are attached together.
 local loop = require "uplua.loop"
 local text = require "uplua.text"
 
@@ -9,8 +9,13 @@ local MOST = 3 -- files that a line names
 
 -- What is to be told, and of which files it has been: { files in order, known as keys }.
 local ways = {
-  unwound = { says = "%s %s code for exceptions: one that passes through a function whose return is probed ends the program" },
-  switches = { says = "%s or its libraries switch stacks (%s): a call left so, its return probed, ends the program; returns = \"instructions\" or --returns is safe" },
+  unwound = {
+    says = "%s %s code for exceptions: one that passes through a function whose return is probed ends the program",
+  },
+  switches = {
+    says = "%s or its libraries switch stacks (%s): a call left so, its return probed, ends the program; "
+      .. 'returns = "instructions" or --returns is safe',
+  },
 }
 for _, way in pairs(ways) do way.new, way.known = {}, {} end
 
@@ -37,7 +42,9 @@ end
 -- Tells what was noted and has not been told.
 function leaving.tell()
   local unwound, switches = ways.unwound, ways.switches
-  if #unwound.new > 0 then loop.warn(unwound.says:format(names_of(unwound.new), #unwound.new > 1 and "have" or "has")) end
+  if #unwound.new > 0 then
+    loop.warn(unwound.says:format(names_of(unwound.new), #unwound.new > 1 and "have" or "has"))
+  end
   if #switches.new > 0 then loop.warn(switches.says:format(names_of(switches.new), switches.by)) end
   unwound.new, switches.new = {}, {}
 end

@@ -176,8 +176,8 @@ const char *arch_library_folder(void)
 
 #define EMPTY(name, first, rest) \
     void name(void); \
-    __asm__(".pushsection .text\n.p2align 4\n.hidden " #name "\n.globl " #name "\n.type " #name ", %function\n" #name ":\n" first rest \
-            "ret\n.size " #name ", . - " #name "\n.popsection\n")
+    __asm__(".pushsection .text\n.p2align 4\n.hidden " #name "\n.globl " #name "\n.type " #name ", %function\n" \
+            #name ":\n" first rest "ret\n.size " #name ", . - " #name "\n.popsection\n")
 EMPTY(arch_empty_stepped, "mov x0, x0\n", "");
 EMPTY(arch_empty_emulated, "b 1f\n", "1:\n");
 

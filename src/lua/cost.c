@@ -10,9 +10,10 @@ struct cost_run *cost_begin_for(const struct handler *handlers, size_t count)
 {
     unsigned wanted = 0;
     for (size_t i = 0; i < count; i++) {
+        bool at_exit = handlers[i].of_go || handlers[i].by_instruction;
         const struct sites *sites = handlers[i].net ? handlers[i].sites : NULL;
         for (size_t s = 0; sites && s < sites->count; s++)
-            wanted |= COST_BIT(handlers[i].of_go || handlers[i].by_instruction ? COST_OF_EXIT : COST_OF_RETURN, sites->items[s].entry);
+            wanted |= COST_BIT(at_exit ? COST_OF_EXIT : COST_OF_RETURN, sites->items[s].entry);
     }
     return cost_begin(wanted);
 }
@@ -42,12 +43,14 @@ static void set(lua_State *L, const char *name, uint64_t value)
 }
 
 /*
- * cost.known() → { { entry = "stepped" | "emulated" | "replaced", exits = true where probes stand on return instructions, ns, low, high }, … }, as
- * struct cost has it
+ * cost.known() → { { entry = "stepped" | "emulated" | "replaced", exits = true where probes stand on return
+ * instructions, ns, low, high }, … }, as struct cost has it
  */
 static int cost_known(lua_State *L)
 {
-    static const char *const names[] = { [ENTRY_STEPPED] = "stepped", [ENTRY_EMULATED] = "emulated", [ENTRY_REPLACED] = "replaced" };
+    static const char *const names[] = {
+        [ENTRY_STEPPED] = "stepped", [ENTRY_EMULATED] = "emulated", [ENTRY_REPLACED] = "replaced",
+    };
     lua_newtable(L);
     for (unsigned i = 0; i < COST_WAYS * ENTRIES; i++) {
         const struct cost *cost = cost_of((enum cost_way)(i / ENTRIES), (enum entry)(i % ENTRIES));

@@ -92,7 +92,8 @@ static int keep(struct cost_run *run, int fd)
 }
 
 /* Runs PROGRAM, of the WAY, at COUNT places of our file, as handlers' programs are run. */
-static int attach(struct cost_run *run, enum cost_way way, int program, const uint64_t *offsets, uint32_t count, bool at_return)
+static int attach(struct cost_run *run, enum cost_way way, int program, const uint64_t *offsets, uint32_t count,
+                  bool at_return)
 {
     if (run->multi) {
         struct uprobe_multi probe = {
@@ -157,8 +158,9 @@ static int by_number(const void *a, const void *b)
 }
 
 /*
- * Calls the function for ENTRY COUNT times and some. Before each call the kernel does something else, as it does in programs that are traced: in a
- * loop of nothing but these calls its code would be nearer to the CPU than it ever is there.
+ * Calls the function for ENTRY COUNT times and some. Before each call the kernel does something else, as it does in
+ * programs that are traced: in a loop of nothing but these calls its code would be nearer to the CPU than it ever is
+ * there.
  */
 static void call(enum entry entry, size_t count)
 {
@@ -173,7 +175,10 @@ static void call(enum entry entry, size_t count)
         close(file);
 }
 
-/* Measures what COUNT calls take, by what their probes note in LOG, and puts it into *COST. 0, or -ENODATA: they note something else. */
+/*
+ * Measures what COUNT calls take, by what their probes note in LOG, and puts it into *COST. 0, or -ENODATA: they note
+ * something else.
+ */
 static int measure(enum entry entry, struct clock_log *log, size_t count, struct cost *cost)
 {
     uint64_t took[CALLS];

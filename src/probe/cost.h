@@ -1,7 +1,8 @@
 /*
- * What a function's probes take between its entry and its return: the time from when the program at the entry has looked at the clock, last of
- * all, to when that at the return looks at it, first of all. In between the kernel gets past the first instruction, and comes by a trap to the
- * return. It is measured on functions of uplua's own that do nothing, by a program that only notes the time.
+ * What a function's probes take between its entry and its return: the time from when the program at the entry has
+ * looked at the clock, last of all, to when that at the return looks at it, first of all. In between the kernel gets
+ * past the first instruction, and comes by a trap to the return. It is measured on functions of uplua's own that do
+ * nothing, by a program that only notes the time.
  */
 #ifndef UPLUA_PROBE_COST_H
 #define UPLUA_PROBE_COST_H
@@ -18,7 +19,10 @@ enum cost_way {
     COST_WAYS,
 };
 
-/* In ns: the median when it was measured last, and of all times that it was the smallest 10th and the largest 90th percentile. */
+/*
+ * In ns: the median when it was measured last, and of all times that it was the smallest 10th and the largest 90th
+ * percentile.
+ */
 struct cost {
     uint64_t ns, low, high;
 };
@@ -29,13 +33,13 @@ struct cost {
 struct cost_run;
 
 /*
- * Sets the probes for those of WANTED (COST_BIT) that are not known yet, in a thread of its own, since the kernel takes its time; NULL where all are
- * known, or there is no memory.
+ * Sets the probes for those of WANTED (COST_BIT) that are not known yet, in a thread of its own, since the kernel
+ * takes its time; NULL where all are known, or there is no memory.
  */
 struct cost_run *cost_begin(unsigned wanted);
 /*
- * Waits for the probes of RUN, measures, and frees it. 0, and in *LINK what is attached, for the caller to detach: until then cost_again measures
- * anew. Or -errno and ERR; *LINK is NULL then, as it is without a RUN.
+ * Waits for the probes of RUN, measures, and frees it. 0, and in *LINK what is attached, for the caller to detach:
+ * until then cost_again measures anew. Or -errno and ERR; *LINK is NULL then, as it is without a RUN.
  */
 int cost_finish(struct cost_run *run, struct probe_link **link, struct error *err);
 /* Measures what is known anew, in less than a millisecond or two: what else the machine does makes a difference. */

@@ -1,7 +1,8 @@
 /*
- * Programs whose functions are left by going on on another stack, as coroutines do. The kernel follows returns by a list for each thread, innermost
- * first, and by the stack pointer; a return on one stack of a call that is not the innermost, since another began on another stack, ends the
- * program by SIGILL (kernel/events/uprobes.c, uprobe_handle_trampoline).
+ * Programs whose functions are left by going on on another stack, as coroutines do. The kernel follows returns by a
+ * list for each thread, innermost first, and by the stack pointer; a return on one stack of a call that is not the
+ * innermost, since another began on another stack, ends the program by SIGILL (kernel/events/uprobes.c,
+ * uprobe_handle_trampoline).
  */
 #ifndef UPLUA_PROBE_SWITCHES_H
 #define UPLUA_PROBE_SWITCHES_H
@@ -10,8 +11,8 @@
 #include "probe/target.h"
 
 /*
- * The function by which BINARY, or what TARGET has mapped or its command is linked with, or without a target what BINARY is linked with, may go on
- * on another stack; NULL: none of those that are known. Static.
+ * The function by which BINARY, or what TARGET has mapped or its command is linked with, or without a target what
+ * BINARY is linked with, may go on on another stack; NULL: none of those that are known. Static.
  */
 const char *switches_stacks(const struct binary *binary, const struct target *target);
 

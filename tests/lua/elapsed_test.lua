@@ -1,11 +1,12 @@
--- e.elapsed is the time that the function took, without what its probes take: compared with what the function's own looks at the clock say, where
--- the kernel emulates its first instruction and where it steps it.
+-- e.elapsed is the time that the function took, without what its probes take: compared with what the function's own
+-- looks at the clock say, where the kernel emulates its first instruction and where it steps it.
 local tap = require "tap"
 local target = require "target"
 
 local EMULATED = os.getenv "UPLUA_FEWER" -- the machine: what a trap takes differs more there
 local ATTEMPTS = 4 -- on a busy machine a stepped instruction takes 9 us now and 14 us a moment later
-local SPREAD = EMULATED and math.huge or 300 -- ns between the 10th and the 90th percentile, on a machine that is steady enough to judge by
+-- ns between the 10th and the 90th percentile, on a machine that is steady enough to judge by
+local SPREAD = EMULATED and math.huge or 300
 
 local CODE = [[
 local up, core = require "uplua", require "uplua.core"
@@ -34,7 +35,8 @@ up.at_exit(function()
 end)
 ]]
 
--- One run of the target with a probe on FUNCTION: what differs, "" if nothing, by how much equal calls differed, in ns, and what the script was told.
+-- One run of the target with a probe on FUNCTION: what differs, "" if nothing, by how much equal calls differed, in
+-- ns, and what the script was told.
 local function attempt(fn, options)
   local path = target.folder() .. "-elapsed.lua"
   local file = assert(io.open(path, "w"))

@@ -1,7 +1,7 @@
 /*
- * A function that is left by going on on another stack, and comes back to it: `before` is called 1,000 times, then `yields` 23 times on each of
- * two stacks, in turn, and `after` 1,000 times. Each returns what it was given, `yields` 100 times that; the sum is printed. `passes` jumps to
- * `after` at its end, 7 times more.
+ * A function that is left by going on on another stack, and comes back to it: `before` is called 1,000 times, then
+ * `yields` 23 times on each of two stacks, in turn, and `after` 1,000 times. Each returns what it was given, `yields`
+ * 100 times that; the sum is printed. `passes` jumps to `after` at its end, 7 times more.
  */
 #include <stdio.h>
 #include <ucontext.h>
@@ -37,9 +37,11 @@ NOINLINE long yields(long number)
 /* As compilers make it of `return after(x)`. */
 long passes(long x);
 #if defined(__x86_64__)
-__asm__(".text\n.globl passes\n.type passes, @function\npasses:\ntest %rdi, %rdi\njne after\nret\n.size passes, . - passes\n");
+__asm__(".text\n.globl passes\n.type passes, @function\npasses:\n"
+        "test %rdi, %rdi\njne after\nret\n.size passes, . - passes\n");
 #else
-__asm__(".text\n.globl passes\n.type passes, %function\npasses:\ncbz x0, 1f\nb after\n1: ret\n.size passes, . - passes\n");
+__asm__(".text\n.globl passes\n.type passes, %function\npasses:\n"
+        "cbz x0, 1f\nb after\n1: ret\n.size passes, . - passes\n");
 #endif
 
 static void run(int number)

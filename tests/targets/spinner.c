@@ -4,7 +4,8 @@
  *   emulated(ns)  whose first instruction the kernel emulates under a probe,
  *   stepped(ns)   whose first instruction it steps,
  *
- * 201 times with 0, 1,000, 10,000 and 100,000, in turn; they return how many ns passed between their first and their last look at the clock.
+ * 201 times with 0, 1,000, 10,000 and 100,000, in turn; they return how many ns passed between their first and their
+ * last look at the clock.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -33,7 +34,8 @@ uint64_t emulated(uint64_t ns);
 uint64_t stepped(uint64_t ns);
 
 #define FUNCTION(name, code) \
-    __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", %function\n" #name ":\n" code ".size " #name ", . - " #name "\n")
+    __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", %function\n" #name ":\n" code \
+            ".size " #name ", . - " #name "\n")
 #if defined(__x86_64__)
 FUNCTION(emulated, "push %rbp\ncall spin\npop %rbp\nret\n");
 FUNCTION(stepped, "sub $8, %rsp\ncall spin\nadd $8, %rsp\nret\n");
