@@ -17,6 +17,7 @@ struct unwind_identity {
     uint64_t device, inode, size, modified[2], changed[2];
 };
 
+/* Of the file that STAT describes. */
 struct unwind_identity unwind_identity_of(const struct stat *stat);
 
 enum { UNWIND_CACHE_NAME = 2 * ELFFILE_BUILD_ID_MAX + 1 + 16 + 1 }; /* bytes of a file's name in the folder, with its NUL */
