@@ -61,11 +61,14 @@ void image_free(struct image *image)
     free(image);
 }
 
-bool image_is(const struct image *image, const struct stat *stat)
+bool image_is(struct image *image, const struct stat *stat)
 {
-    const struct stat *own = &image->stat;
-    return own->st_ino == stat->st_ino && own->st_dev == stat->st_dev && own->st_size == stat->st_size &&
-           own->st_mtim.tv_sec == stat->st_mtim.tv_sec && own->st_mtim.tv_nsec == stat->st_mtim.tv_nsec;
+    struct stat *own = &image->stat;
+    bool same = own->st_ino == stat->st_ino && own->st_dev == stat->st_dev && own->st_size == stat->st_size &&
+                own->st_mtim.tv_sec == stat->st_mtim.tv_sec && own->st_mtim.tv_nsec == stat->st_mtim.tv_nsec;
+    if (same)
+        own->st_ctim = stat->st_ctim; /* another link changes it, too */
+    return same;
 }
 
 bool image_is_pinned(const struct image *image)
@@ -73,7 +76,7 @@ bool image_is_pinned(const struct image *image)
     return image->fd >= 0;
 }
 
-bool image_is_current(const struct image *image)
+bool image_is_current(struct image *image)
 {
     struct stat stat;
     return image->fd >= 0 && !fstat(image->fd, &stat) && image_is(image, &stat);
@@ -100,7 +103,7 @@ static void reopen(struct image *image)
 }
 
 /* Reads the headers of the open file, unless it has been written to since IMAGE was made. */
-static int open_headers(const struct image *image, struct elffile *elf)
+static int open_headers(struct image *image, struct elffile *elf)
 {
     int rc = elffile_open(elf, image->fd);
     if (!rc && !image_is(image, &elf->stat)) {

@@ -20,12 +20,12 @@ struct image *image_new(int fd, const struct stat *stat, const struct debugfile_
 void image_free(struct image *image);
 
 /* True if STAT describes the very file, unchanged, that IMAGE was made from. */
-bool image_is(const struct image *image, const struct stat *stat);
+bool image_is(struct image *image, const struct stat *stat);
 
 /* True if IMAGE holds the file open, so that it stays there and its inode number is given to no other file. */
 bool image_is_pinned(const struct image *image);
 /* True if the open file has not been written to since IMAGE was made. */
-bool image_is_current(const struct image *image);
+bool image_is_current(struct image *image);
 /* Closes the file. It is opened again by its path when it is parsed, and used if it is still the same. */
 void image_unpin(struct image *image);
 /* True if the file can be found again by its path. */
@@ -38,7 +38,7 @@ bool image_has_path(const struct image *image);
 int image_read(struct image *image,
                int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search), void *context);
 
-/* What stat says of the file. */
+/* What stat says of the file; the time of its last change as it was when that was asked for last. */
 const struct stat *image_stat(const struct image *image);
 
 /* A number that the unwinder keeps with the file: 0 at first. */

@@ -174,10 +174,15 @@ static const struct recalled *find_recalled(const struct unwinder *unwinder, con
 
 static void build_table(struct unwinder *unwinder, struct image *image, uint64_t device, uint64_t inode)
 {
-    if (!image || image_table(image) || unwinder->pending_count == UNWIND_MAPPINGS)
+    if (!image || unwinder->pending_count == UNWIND_MAPPINGS)
         return;
     struct unwind_identity identity = unwind_identity_of(image_stat(image));
     struct file file = {device, inode, {identity.changed[0], identity.changed[1]}};
+    int known = image_table(image);
+    if (known) { /* its last change may be a new one: of its links, its owner */
+        write_file(unwinder, &file, known > 0 ? (uint32_t)known : 0);
+        return;
+    }
     const struct recalled *recalled = find_recalled(unwinder, &identity);
     if (recalled) {
         image_set_table(image, (int)recalled->number);
