@@ -42,8 +42,11 @@ class Function(gdb.Breakpoint):
             frame = gdb.selected_frame()
             while frame.type() == gdb.INLINE_FRAME:
                 frame = frame.older()
-            for name, value in arguments_of(frame):
-                result.write("%x %d %s %s\n" % (self.address, calls[self.address], name, value))
+            try:
+                for name, value in arguments_of(frame):
+                    result.write("%x %d %s %s\n" % (self.address, calls[self.address], name, value))
+            except RuntimeError:  # what gdb finds no block for it prints no arguments of
+                pass
             self.enabled = calls[self.address] < hits
         return False
 
