@@ -15,6 +15,7 @@ local text    = require "uplua.text"
 
 local call = {}
 
+local STRINGS = 64 -- bytes of a text that are taken, where nobody asks for another number
 local MOST = 1024 -- the numbers of calls are below that: the newest has 469 (Linux 6.18)
 local GONE = { execve = true, execveat = true } -- when these return, the memory of the program that called is no more
 local WRITTEN = { read = true, pread64 = true, readlink = true, readlinkat = true, getrandom = true } -- they return how many bytes they have put there
@@ -48,7 +49,7 @@ end
 
 -- The call NAME of ARGUMENTS, as up.list has them.
 local function known(name, arguments)
-  local of, texts = { name = name, arguments = {} }, 0
+  local of, texts = { name = name, arguments = {}, strings = STRINGS }, 0
   for i, argument in ipairs(arguments) do
     local is_text = argument.source:find "char %*$" ~= nil and texts < 2 and not GONE[name]
     if is_text then texts = texts + 1 end
@@ -59,7 +60,7 @@ end
 
 -- One that is newer than the names that uplua knows, or without a tracepoint.
 local function unknown(number)
-  local of = { name = syscall.syscall_name(number), arguments = {} }
+  local of = { name = syscall.syscall_name(number), arguments = {}, strings = STRINGS }
   for i = 1, 6 do of.arguments[i] = { name = "arg" .. i - 1, show = show_pointer } end
   return of
 end
@@ -101,7 +102,7 @@ end)
 function call.emitter(ring, set, options)
   local up = require "uplua"
   options = options or {}
-  local strings = options.strings or 64
+  local strings = options.strings or STRINGS
   local size, id, with_stack, plans = strings + 1, options.id or 0, options.stack or false, up.array { max = MOST }
   for number, of in pairs(set) do
     plans[number] = plan_of(of)

@@ -157,7 +157,7 @@ if not few and os.execute "command -v taskset >/dev/null" == 0 then
   check(beside("events,threads", "--cpu 0 --follow --comm $NAME-3 SCRIPT -- $program", PINNED), "events", 2, 2, "--cpu, --follow and --comm")
   if exists "/sys/devices/system/cpu/cpu1/topology/core_id" then
     local run = beside("events", "--cpu 1 --follow SCRIPT -- $program", PINNED)
-    is(run.out .. run.err, "samples\tfalse\t0\ntracing\n", "--cpu: another one")
+    is(run.out .. run.err, "samples\tfalse\t0\nsums: (empty)\ntracing\n", "--cpu: another one")
   end
 end
 
