@@ -96,38 +96,44 @@ int command_find(const char *name, char **path, struct error *err)
     return error_set(err, -ENOENT, "%s: command not found", name);
 }
 
+/* What the child is told by a byte. */
+enum { STAND_APART = 'a', EXECUTE = 'x' };
+
 /* A command with a process group of its own is not the terminal's foreground, and would be stopped where it reads from there. */
-static void leave_terminal(void)
+static int stand_apart(void)
 {
-    if (getpgrp() != getpid() || tcgetpgrp(STDIN_FILENO) < 0)
-        return;
+    if (setpgid(0, 0) < 0)
+        return -errno;
+    if (tcgetpgrp(STDIN_FILENO) < 0)
+        return 0;
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (nothing >= 0)
-        dup2(nothing, STDIN_FILENO);
+    return nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ? -errno : 0;
 }
 
-/* In the child; only async-signal-safe calls. */
+/* In the child; only async-signal-safe calls. It makes none between EXECUTE and the execve: its probes would see them. */
 _Noreturn static void wait_and_execute(const char *path, char *const argv[], char *const shell_argv[], int control)
 {
     extern char **environ;
     restore_signals();
     char go;
     ssize_t n;
-    do {
-        n = read(control, &go, 1);
-    } while (n < 0 && errno == EINTR);
-    if (n != 1)
-        _exit(127);
-    leave_terminal();
+    while ((n = read(control, &go, 1)) != 1 || go != EXECUTE) {
+        if (n == 1) {
+            int result = stand_apart();
+            send(control, &result, sizeof result, MSG_NOSIGNAL);
+        } else if (n == 0 || errno != EINTR) {
+            _exit(127);
+        }
+    }
     execve(path, argv, environ);
-    int result = errno;
-    if (result == ENOEXEC) {
+    int result = -errno;
+    if (result == -ENOEXEC) {
         /* A script without #!, which shells and execvp run by the shell. */
         execve(_PATH_BSHELL, shell_argv, environ);
-        result = errno;
+        result = -errno;
     }
     send(control, &result, sizeof result, MSG_NOSIGNAL);
-    _exit(result == ENOENT ? 127 : 126);
+    _exit(result == -ENOENT ? 127 : 126);
 }
 
 int command_fork(const char *path, char *const argv[], pid_t *pid, int *control, struct error *err)
@@ -169,20 +175,25 @@ out:
     return result;
 }
 
-int command_set_apart(pid_t pid)
+/* Tells the child at CONTROL to do WHAT: the number that it answers, 0 where it closes its end instead. */
+static int tell(int control, char what)
 {
-    return setpgid(pid, pid) < 0 ? -errno : 0;
-}
-
-int command_release(int control)
-{
-    if (send(control, "", 1, MSG_NOSIGNAL) < 0)
+    if (send(control, &what, 1, MSG_NOSIGNAL) < 0)
         return errno == EPIPE || errno == ECONNRESET ? 0 : -errno; /* it was killed: its status tells */
     int result = 0;
     ssize_t n;
     do {
         n = recv(control, &result, sizeof result, MSG_WAITALL);
     } while (n < 0 && errno == EINTR);
-    /* Nothing comes where execve succeeded, which closes the child's end. */
-    return n == (ssize_t)sizeof result ? -result : 0;
+    return n == (ssize_t)sizeof result ? result : 0;
+}
+
+int command_set_apart(int control)
+{
+    return tell(control, STAND_APART);
+}
+
+int command_release(int control)
+{
+    return tell(control, EXECUTE); /* an execve that succeeds closes the child's end */
 }

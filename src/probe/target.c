@@ -160,7 +160,7 @@ fail:
 
 int target_set_apart(struct target *target, struct error *err)
 {
-    int result = command_set_apart(target->pids[0]);
+    int result = command_set_apart(target->release_fd);
     return result < 0 ? error_set(err, result, "cannot give %s a process group: %s", target->program, strerror(-result)) : 0;
 }
 

@@ -109,14 +109,18 @@ session 'what a target chose does not drive the terminal' -- "$PWD/build/targets
 < >
 > uprobe("./build/targets/hostile:touch", function(e) r:emit { path = str(e.arg0) } end)
 < the target has exited
-> found[1], "shown"
+> found[1], "sho" .. "wn"
 < shown
-> print(found[1], "printed")
+< >
+> print(found[1], "prin" .. "ted")
 < printed
-> error(found[1] .. "raised", 0)
+< >
+> error(found[1] .. "rai" .. "sed", 0)
 < raised
-> "\27[48;5;226m \27[0m\27[7m", "colours"
+< >
+> "\27[48;5;226m \27[0m\27[7m", "col" .. "ours"
 < colours
+< >
 ^D
 END
 is "$(grep -cF '/nowhere/\x1b[7m\xff<&' "$D/out")" 3 'values and errors are escaped'

@@ -71,7 +71,7 @@ if shown then
     n = count() uprobe("libc:malloc", function(e) n:inc() end)
     every(0.3, function()
       for line in io.lines "/proc/kallsyms" do
-        local digits, name = line:match "^(ffff%x+) t (bpf_prog_%x+_handler_?%w*)%s+%[bpf%]$"
+        local digits, name = line:match "^(ffff%x+) t (bpf_prog_%x+_uplua_handler%w*)%s+%[bpf%]$"
         if digits then
           local f = symbol(0, tonumber(digits:sub(1, 8), 16) * 2ULL ^ 32 + tonumber(digits:sub(9), 16) + 1)
           if f.symbol == name and f.module == "[bpf]" and f.offset == 1 then print "named" exit() end

@@ -51,7 +51,9 @@ is(records[1].at, HIGH, "a record's field")
 is(records[1].n, NEGATIVE, "… and another one")
 is(records[1].low, 0x81000001, "… of 32 bits")
 is(array[1], HIGH, "an array")
-is(cells:get(1)[1] or 0, HIGH, "a CPU's own value")
+local own
+for _, value in pairs(cells:get(1)) do own = value ~= 0 and value or own end
+is(own, HIGH, "a CPU's own value")
 for key in keys:pairs() do is(key, HIGH, "a key") end
 is(keys[HIGH], 1, "… by which it is found")
 for key in tuples:pairs() do

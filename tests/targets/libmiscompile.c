@@ -16,7 +16,7 @@ static void spoil(const union bpf_attr *attr)
 {
     struct bpf_insn *instructions = (struct bpf_insn *)(uintptr_t)attr->insns;
 
-    if (strncmp(attr->prog_name, "handler", 7) != 0)
+    if (strncmp(attr->prog_name, "uplua_handler", 13) != 0)
         return;
     for (unsigned i = 0; i < attr->insn_cnt; i++)
         if (instructions[i].code == (BPF_JMP | BPF_CALL) && !instructions[i].src_reg && instructions[i].imm == BPF_FUNC_map_lookup_elem)
