@@ -168,7 +168,8 @@ if cgroup then
   local count = ([[-e '
     local c = counter("page-faults", { cgroup = arg[1] })
     os.execute(("echo $$ >%%s/cgroup.procs; exec ./build/targets/faults pages"):format(arg[1]))
-    print("n", (c:read()))' %s]]):format(cgroup)
+    print("n", (c:read()))
+    exit()' %s]]):format(cgroup)
   run = target.uplua(count)
   local remedy = run.err:match "counter page%-faults: this kernel counts in no cgroup as long as no controller has been switched on; `(.-)` does that"
   if remedy then -- no systemd has been here
