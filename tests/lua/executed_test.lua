@@ -42,7 +42,13 @@ local each = run [[
 is(each.out, PROGRAMS .. "\twhole\n", "programs that an earlier run has seen")
 is(each.err, "", "and nothing is missing")
 
-for _, command in ipairs { [[env "$D/files/1" sorted]], [[sh -c "$D/files/1 sorted; true"]], [["$D/files/script"]] } do
+-- Their tables are made for 20 ms at most, in which an emulated CPU makes none that is as large as libc's.
+local NAMED = { [[env "$D/files/1" sorted]], [[sh -c "$D/files/1 sorted; true"]], [["$D/files/script"]] }
+if os.getenv "UPLUA_FEWER" then
+  NAMED = {}
+  tap.skip "what a command line names has no tables in time on an emulated CPU"
+end
+for _, command in ipairs(NAMED) do
   local named = run([[
     printf '#!%s/files/1 sorted\n' "$D" >"$D/files/script"
     chmod +x "$D/files/script"
@@ -61,7 +67,7 @@ for count, line in changed.out:gmatch "(%d+)\t([^\n]*)\n" do
   total = total + count
   -- The file has no names any more for what it was.
   local whole = line == "whole" or line:find "^qsort 1%+%S+ 1%+%S+ __libc_start_call_main __libc_start_main 1%+%S+$"
-  if not whole and line ~= "qsort sorted [mapping not known]" then wrong = line end
+  if not whole and not line:find "%[mapping not known%]$" then wrong = line end
 end
 is(total, 2, "a file that is written to while it is known")
 is(wrong, nil, "is not taken for what it was")
