@@ -95,6 +95,8 @@ if cgroup then
   like(target.uplua(("--cgroup %s/../x -e 'uprobe(\"libc:free\", function() end)'"):format(cgroup:match "[^/]*$")).err,
        "write the path from the root of the hierarchy on", "a path with ..")
   like(target.uplua "--cgroup / -e 'uprobe(\"libc:free\", function() end)'".err, "that is the root, where everybody is", "the root")
+  like(target.uplua "--cgroup a,b -e 'uprobe(\"libc:free\", function() end)'".err,
+       "%-%-cgroup a,b: there is no such cgroup; it is one path, and a pattern means several", "a list of cgroups")
 end
 
 local shown = target.uplua [[--comm 'alph*' --explain -e 'uprobe("libc:free", function() end)' -- true]].out
@@ -112,7 +114,6 @@ refused("--tid x -e 'print(1)'", "%-%-tid needs threads, as in %-%-tid 4242", "a
 refused("--tid 4194304 -e 'print(1)'", "no thread 4194304", "a thread that is not there", 1)
 refused("--tid 1 -p 1 -e 'print(1)'", "more than one target", "threads and processes", 2)
 refused("--cgroup a --cgroup b -e 'print(1)'", "%-%-cgroup is given twice", "two patterns", 2)
-refused("--cgroup a,b -e 'uprobe(\"libc:free\", function() end)'", "%-%-cgroup a,b: there is no such cgroup; it is one path, and a pattern means several", "a list of cgroups", 1)
 refused("--comm a -e 'counter \"page-faults\"' -- true", "counter: the kernel counts without asking for the threads' names", "a counter of names", 1)
 refused("--cgroup a -e 'counter \"page-faults\"' -- true", "counter: %-%-cgroup is for handlers", "a counter of cgroups", 1)
 
