@@ -452,6 +452,8 @@ waiting.commit = setup.commit
 -- from its first call on, whoever holds its mappings meanwhile (others' probes in the same library do).
 function setup.release()
   waiting.release()
+  local stack = package.loaded["uplua.stack"]
+  if stack and core.target.waits() then stack.begin() end
   if next(unwinding) then require "uplua.stack".settle() end
   local list = late
   late = {}
@@ -488,6 +490,8 @@ function setup.close()
   for _, link in ipairs(cost and cost.close() or {}) do others[#others + 1] = link end
   core.probe.close(others)
   core.probe.close(entries)
+  local stack = package.loaded["uplua.stack"]
+  if stack then stack.unfollow() end
   timing.mark "detached"
   attached, of_entries = {}, {}
 end

@@ -51,6 +51,7 @@ local set_state, state_of = debug.setfenv, debug.getfenv -- object → { id, pid
 local names = frame.symbols
 local symbols       -- the same by FFI
 local unwinder      -- uplua.core's; nil until handlers use stacks
+local followed      -- the descriptor of the records of what processes map
 
 -- What the kernel has of a stack, valid until the next call, and how many frames; nil where it is not there, because the store was
 -- full or no stack could be taken: the ledger has counted it.
@@ -362,12 +363,26 @@ function stack.follow(pids, command)
   if command then symbols:keep_file(command) end
   local fd = symbols:follow(pids, command ~= nil)
   if not fd then return end
+  followed = fd
   loop.watch(fd, stack.update)
   if #pids == 0 then loop.after(0, stack.update) end -- reads what runs already; not now, when probes are about to be attached
 end
 
 -- Reads what the processes that are followed have mapped since.
 function stack.update() names():update() end
+
+-- To be called before the command begins that is the target: what could not be recorded until then was not its.
+function stack.begin()
+  if followed then names():begin() end
+end
+
+-- To be called once all probes are detached: what is mapped from then on is in no stack.
+function stack.unfollow()
+  if not followed then return end
+  loop.unwatch(followed)
+  names():unfollow()
+  followed = nil
+end
 
 -- The library's maps that unwind tables go to.
 stack.TABLES = {

@@ -4,24 +4,26 @@
 #include <errno.h>
 
 #include "sys/interrupt.h"
+#include "sys/mmap_events.h"
 
 int cancel_check(struct error *err)
 {
     return interrupt_signal(NULL) ? error_set(err, -EINTR, "interrupted: the probes were not attached") : 0;
 }
 
-static int give_up(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
+static int between_programs(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
 {
     (void)program;
     (void)options;
     (void)cookie;
+    mmap_events_keep(); /* the verifier may take its time */
     return interrupt_signal(NULL) ? -EINTR : 0;
 }
 
 /* The programs' sections have names of ours, which libbpf leaves to the handler of all that it does not know. */
 int cancel_begin(void)
 {
-    LIBBPF_OPTS(libbpf_prog_handler_opts, options, .prog_prepare_load_fn = give_up);
+    LIBBPF_OPTS(libbpf_prog_handler_opts, options, .prog_prepare_load_fn = between_programs);
     return libbpf_register_prog_handler(NULL, BPF_PROG_TYPE_UNSPEC, (enum bpf_attach_type)0, &options);
 }
 

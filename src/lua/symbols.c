@@ -79,6 +79,20 @@ static int lua_symbols_follow(lua_State *L)
     return 1;
 }
 
+/* symbols:begin(): the program that is followed is about to begin: what was lost so far concerns nobody */
+static int lua_symbols_begin(lua_State *L)
+{
+    symbols_begin(lua_symbols(L, 1));
+    return 0;
+}
+
+/* symbols:unfollow(): takes in what was recorded, and records no more; closes the descriptor */
+static int lua_symbols_unfollow(lua_State *L)
+{
+    symbols_unfollow(lua_symbols(L, 1));
+    return 0;
+}
+
 /* symbols:update(): takes in what was recorded */
 static int lua_symbols_update(lua_State *L)
 {
@@ -255,6 +269,8 @@ int symbols_open_lua(lua_State *L)
         {"places", lua_symbols_places},
         {"pointer", lua_symbols_pointer},
         {"follow", lua_symbols_follow},
+        {"begin", lua_symbols_begin},
+        {"unfollow", lua_symbols_unfollow},
         {"update", lua_symbols_update},
         {"keep_file", lua_symbols_keep_file},
         {"lost", lua_symbols_lost},

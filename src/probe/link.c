@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "probe/detach.h"
+#include "sys/mmap_events.h"
 
 int link_keep(struct probe_link *link, int fd)
 {
+    mmap_events_keep(); /* the next attachment may take its time, too */
     if (link->count == link->capacity) {
         size_t capacity = link->capacity ? link->capacity * 2 : 4;
         int *fds = realloc(link->fds, capacity * sizeof *fds);

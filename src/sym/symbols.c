@@ -45,6 +45,7 @@ struct symbols {
     bool any_made;  /* code that a process made has been named */
     uint64_t next_look, renamings;
     struct symbols_lost lost;
+    uint64_t lost_before; /* records of EVENTS that concern nobody */
     void (*watch)(void *context, pid_t pid, const struct maps *maps, bool exited);
     void *watch_context;
     pid_t *changed; /* processes of which whoever watches is still to be told */
@@ -244,6 +245,21 @@ int symbols_follow(struct symbols *symbols, const pid_t *pids, size_t count, boo
     return rc;
 }
 
+void symbols_begin(struct symbols *symbols)
+{
+    symbols_update(symbols);
+    if (symbols->events)
+        symbols->lost_before = mmap_events_lost(symbols->events);
+}
+
+void symbols_unfollow(struct symbols *symbols)
+{
+    symbols_update(symbols);
+    symbols->lost.records = symbols_lost(symbols).records;
+    mmap_events_close(symbols->events);
+    symbols->events = NULL;
+}
+
 int symbols_follow_fd(const struct symbols *symbols)
 {
     return symbols->events ? mmap_events_fd(symbols->events) : -1;
@@ -385,7 +401,7 @@ struct symbols_lost symbols_lost(const struct symbols *symbols)
 {
     struct symbols_lost lost = symbols->lost;
     if (symbols->events)
-        lost.records += mmap_events_lost(symbols->events);
+        lost.records += mmap_events_lost(symbols->events) - symbols->lost_before;
     return lost;
 }
 

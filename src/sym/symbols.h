@@ -44,6 +44,15 @@ int symbols_add_process(struct symbols *symbols, pid_t pid);
  */
 int symbols_follow(struct symbols *symbols, const pid_t *pids, size_t count, bool execute);
 
+/*
+ * Takes in what has been recorded. To be called before the one program that is followed begins: what has not been recorded so far
+ * concerns nobody, and does not count as lost.
+ */
+void symbols_begin(struct symbols *symbols);
+
+/* Takes in what has been recorded, and records no more: what is mapped from now on concerns nobody. The descriptor is closed. */
+void symbols_unfollow(struct symbols *symbols);
+
 /* A descriptor that is readable when symbols_update has something to do; -1 where nothing is followed. */
 int symbols_follow_fd(const struct symbols *symbols);
 

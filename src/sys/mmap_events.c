@@ -5,6 +5,9 @@
  * Order: records carry a time, and the rings are merged by it. A record may become visible in one ring after the ring
  * was looked at, and one that it caused (the mappings of a child that was forked there) in another ring before that is.
  * So the clock is read first, and only what is older than that is handed out: what caused it is then visible too.
+ *
+ * The kernel's rings are small, and nobody may have the time to deal with what is in them. So records go from there to
+ * memory of ours first, also while probes are attached or detached, and are handed out from there.
  */
 #include "sys/mmap_events.h"
 
@@ -25,14 +28,14 @@
 
 enum {
     /*
-     * Bytes per CPU, a power of two and of pages. A CPU that does nothing but compile writes 200 KB a second, and
-     * nobody reads them while probes are attached or detached: on a machine with far too much to do, for seconds.
+     * Bytes per CPU, a power of two and of pages. A CPU that does nothing but compile writes 200 KB a second, one that
+     * starts short programs 600 KB, and on a machine with far too much to do uplua may have to wait for a turn of its own.
      */
     RING_MAX = 1024 * 1024,
     RING_MIN = 64 * 1024,
     RINGS_MAX = 16 * 1024 * 1024, /* of all CPUs, where RING_MIN allows it */
+    KEPT_MAX = 16,                /* times as much may wait in memory: then records stay in the ring */
     WAKEUP = 1,                   /* bytes: at once, since a library may be called as soon as it is mapped */
-    MAX_RECORD = 1 << 16,         /* perf_event_header.size has 16 bits */
     MOVES_MAX = 100,              /* to another CPU, between two system calls: even one is rare */
     TRAILER = 16,                 /* what sample_id_all appends: u32 pid, tid; u64 time */
 };
@@ -42,8 +45,9 @@ struct ring {
     struct perf_event_mmap_page *page;
     const unsigned char *data;
     size_t size;
-    uint64_t tail, head; /* during a drain: what is still to be read */
-    uint64_t lost;       /* by the records that say so */
+    unsigned char *kept; /* records that were in the ring before those that are there now: bytes BEGIN to END, room for CAPACITY */
+    size_t begin, end, capacity;
+    uint64_t lost; /* by the records that say so */
 };
 
 struct mmap_events {
@@ -53,8 +57,10 @@ struct mmap_events {
     bool counts_lost; /* PERF_FORMAT_LOST */
     size_t count;
     struct ring *rings;
-    _Alignas(8) unsigned char record[MAX_RECORD + 1]; /* a copy of the current one, and a NUL */
+    struct mmap_events *next; /* of OPENED */
 };
+
+static _Thread_local struct mmap_events *opened; /* all that this thread has opened */
 
 static int event_open(struct mmap_events *events, int cpu)
 {
@@ -90,10 +96,12 @@ static int ring_open(struct mmap_events *events, int cpu)
         return fd;
     struct epoll_event wanted = {.events = EPOLLIN, .data.fd = fd};
     void *page = mmap(NULL, events->page_size + events->ring_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (page == MAP_FAILED || epoll_ctl(events->epoll, EPOLL_CTL_ADD, fd, &wanted)) {
+    unsigned char *kept = malloc(events->ring_size);
+    if (page == MAP_FAILED || !kept || epoll_ctl(events->epoll, EPOLL_CTL_ADD, fd, &wanted)) {
         int rc = -errno;
         if (page != MAP_FAILED)
             munmap(page, events->page_size + events->ring_size);
+        free(kept);
         close(fd);
         return rc;
     }
@@ -103,6 +111,8 @@ static int ring_open(struct mmap_events *events, int cpu)
         .page = page,
         .data = (unsigned char *)page + events->page_size,
         .size = events->ring_size,
+        .kept = kept,
+        .capacity = events->ring_size,
     };
     return 0;
 }
@@ -153,6 +163,8 @@ int mmap_events_open(bool processes, struct mmap_events **result)
         mmap_events_close(events);
         return rc ? rc : -ENODEV;
     }
+    events->next = opened;
+    opened = events;
     *result = events;
     return 0;
 }
@@ -161,8 +173,15 @@ void mmap_events_close(struct mmap_events *events)
 {
     if (!events)
         return;
+    for (struct mmap_events **at = &opened; *at; at = &(*at)->next) {
+        if (*at == events) {
+            *at = events->next;
+            break;
+        }
+    }
     for (size_t i = 0; i < events->count; i++) {
         munmap(events->rings[i].page, events->page_size + events->ring_size);
+        free(events->rings[i].kept);
         close(events->rings[i].fd);
     }
     if (events->epoll >= 0)
@@ -190,27 +209,66 @@ uint64_t mmap_events_lost(const struct mmap_events *events)
     return lost;
 }
 
-/* Copies SIZE bytes at position AT, which may wrap around. */
-static void ring_copy(const struct ring *ring, uint64_t at, void *to, size_t size)
+/* Room for SIZE bytes more behind what RING has kept; false if that cannot be had. */
+static bool make_room(struct ring *ring, size_t size)
 {
-    size_t begin = (size_t)(at & (ring->size - 1)), first = ring->size - begin;
-    if (first > size)
-        first = size;
-    memcpy(to, ring->data + begin, first);
-    memcpy((char *)to + first, ring->data, size - first);
+    if (ring->begin) {
+        memmove(ring->kept, ring->kept + ring->begin, ring->end - ring->begin);
+        ring->end -= ring->begin;
+        ring->begin = 0;
+    }
+    size_t capacity = ring->capacity;
+    while (capacity - ring->end < size)
+        capacity *= 2;
+    if (capacity == ring->capacity)
+        return true;
+    unsigned char *kept = capacity > KEPT_MAX * ring->size ? NULL : realloc(ring->kept, capacity);
+    if (!kept)
+        return false;
+    ring->kept = kept;
+    ring->capacity = capacity;
+    return true;
 }
 
-/* The header and time of the next record; false at the end. Sizes are multiples of 8, so that neither wraps. */
+/* Moves what is in the ring to what is kept, which has room for all of it if it is empty. */
+static void ring_take(struct ring *ring)
+{
+    uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE), tail = ring->page->data_tail;
+    size_t size = (size_t)(head - tail), at = (size_t)(tail & (ring->size - 1)), first = ring->size - at;
+    if (!size || size > ring->size || (ring->capacity - ring->end < size && !make_room(ring, size)))
+        return;
+    if (first > size)
+        first = size;
+    memcpy(ring->kept + ring->end, ring->data + at, first);
+    memcpy(ring->kept + ring->end + first, ring->data, size - first);
+    ring->end += size;
+    __atomic_store_n(&ring->page->data_tail, head, __ATOMIC_RELEASE);
+}
+
+void mmap_events_keep(void)
+{
+    for (struct mmap_events *events = opened; events; events = events->next)
+        for (size_t i = 0; i < events->count; i++)
+            ring_take(&events->rings[i]);
+}
+
+/* The header and time of the next record; false at the end. */
 static bool ring_peek(struct ring *ring, struct perf_event_header *header, uint64_t *when)
 {
-    if (ring->head - ring->tail < sizeof *header + TRAILER)
+    if (ring->begin == ring->end) {
+        ring->begin = ring->end = 0;
+        ring_take(ring);
+    }
+    size_t left = ring->end - ring->begin;
+    const unsigned char *record = ring->kept + ring->begin;
+    if (left < sizeof *header + TRAILER)
         return false;
-    ring_copy(ring, ring->tail, header, sizeof *header);
-    if (header->size < sizeof *header + TRAILER || header->size > ring->head - ring->tail) {
-        ring->tail = ring->head; /* no record of ours */
+    memcpy(header, record, sizeof *header);
+    if (header->size < sizeof *header + TRAILER || header->size > left) {
+        ring->begin = ring->end; /* no record of ours */
         return false;
     }
-    ring_copy(ring, ring->tail + header->size - sizeof *when, when, sizeof *when);
+    memcpy(when, record + header->size - sizeof *when, sizeof *when);
     return true;
 }
 
@@ -284,15 +342,8 @@ size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, c
     struct timespec clock;
     clock_gettime(CLOCK_MONOTONIC, &clock);
     uint64_t now = (uint64_t)clock.tv_sec * UINT64_C(1000000000) + (uint64_t)clock.tv_nsec;
-    bool any = false;
-    for (size_t i = 0; i < events->count; i++) {
-        struct ring *ring = &events->rings[i];
-        ring->head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
-        ring->tail = ring->page->data_tail;
-        any |= ring->head != ring->tail;
-    }
     size_t count = 0;
-    while (any) {
+    for (;;) {
         struct ring *next = NULL;
         struct perf_event_header header, first = {0};
         uint64_t when, earliest = now;
@@ -305,19 +356,17 @@ size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, c
             }
         }
         if (!next)
-            break;
-        ring_copy(next, next->tail, events->record, first.size);
+            return count;
+        unsigned char *record = next->kept + next->begin;
         size_t size = first.size - sizeof first - TRAILER;
-        events->record[first.size - TRAILER] = '\0'; /* ends the path, whatever it is */
+        record[first.size - TRAILER] = '\0'; /* ends the path, whatever it is */
         struct mmap_event event = {.time = earliest};
-        if (decode(next, &first, events->record + sizeof first, size, &event)) {
+        bool ours = decode(next, &first, record + sizeof first, size, &event);
+        if (ours)
             fn(context, &event);
-            count++;
-        }
-        next->tail += first.size;
-        __atomic_store_n(&next->page->data_tail, next->tail, __ATOMIC_RELEASE);
+        count += ours;
+        next->begin += first.size;
     }
-    return count;
 }
 
 /* The record of our mapping that begins at .start; its path is not kept. */
