@@ -52,6 +52,7 @@ local names = frame.symbols
 local symbols       -- the same by FFI
 local unwinder      -- uplua.core's; nil until handlers use stacks
 local followed      -- the descriptor of the records of what processes map
+local foreseen      -- paths of the programs that the command will execute
 
 -- What the kernel has of a stack, valid until the next call, and how many frames; nil where it is not there, because the store was
 -- full or no stack could be taken: the ledger has counted it.
@@ -408,14 +409,17 @@ end
 function stack.unwind(maps, everybody, command)
   unwinder = core.unwind.new(names(), maps, everybody)
   if everybody or command or options.follow then unwinder:recall() end
-  if command then add_programs(foresee.programs(options.command), 1) end
+  foreseen = command and foresee.programs(options.command) or {}
   loop.watch(unwinder:fd(), function() unwinder:update() end)
   loop.at_exit(function() unwinder:update() end) -- what was executed last is kept for the next run, too
 end
 
--- To be called before a command begins: waits for tables that are under way, for a moment.
+-- To be called before a command begins: waits for tables that are under way, for a moment, and makes those of its
+-- programs that are not among them.
 function stack.settle()
-  if unwinder then unwinder:await() end
+  if not unwinder then return end
+  unwinder:await()
+  add_programs(foreseen, 1)
 end
 
 -- What was lost of it, for the ledger: { { text, count }, … }.

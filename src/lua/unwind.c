@@ -166,7 +166,6 @@ static int unwinder_add_program(lua_State *L)
     if (resolved)
         library_closure("", resolved, true, &modules);
     free(resolved);
-    unwinder_await(unwinder); /* most of them are among what is recalled: they are not to be read twice */
     for (size_t i = 0; i < modules.count; i++)
         unwinder_add_file(unwinder, modules.items[i].path);
     modules_free(&modules);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@ enum {
     ABANDONED = 60,            /* seconds after which a file that is not finished will never be */
 };
 #define MOST_BYTES (INT64_C(64) << 20) /* of all files */
-#define VERSION 3                      /* of the format, of bpf/unwind.h's rules and chunks, and of what makes rules */
+#define VERSION 4                      /* of the format, of bpf/unwind.h's rules and chunks, and of what makes rules */
 
 /* How a file begins; its rules and chunks follow, whose rows have the numbers of these rules. */
 struct header {
@@ -32,11 +33,10 @@ static const char magic[8] = "uplua u";
 
 /* --- the folder ------------------------------------------------------------------------------------------------------ */
 
-/* True if nobody but us can write to it. */
-static bool is_ours(int fd, mode_t kind)
+/* True if nobody but us can write to FD, which is of this KIND. */
+static bool is_ours(int fd, mode_t kind, struct stat *stat)
 {
-    struct stat stat;
-    return !fstat(fd, &stat) && (stat.st_mode & S_IFMT) == kind && stat.st_uid == geteuid() && !(stat.st_mode & 022);
+    return !fstat(fd, stat) && (stat->st_mode & S_IFMT) == kind && stat->st_uid == geteuid() && !(stat->st_mode & 022);
 }
 
 static bool folder_path(char *path, size_t size)
@@ -57,11 +57,12 @@ static bool folder_path(char *path, size_t size)
 int unwind_cache_open(void)
 {
     char path[PATH_MAX];
+    struct stat stat;
     if (!folder_path(path, sizeof path))
         return -1;
     mkdir(path, 0700);
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && !is_ours(fd, S_IFDIR)) {
+    if (fd >= 0 && !is_ours(fd, S_IFDIR, &stat)) {
         close(fd);
         return -1;
     }
@@ -70,16 +71,32 @@ int unwind_cache_open(void)
 
 /* --- one file -------------------------------------------------------------------------------------------------------- */
 
-/* SIZE is a multiple of 8: a hash for accidents, not for attacks, which the folder's owner keeps away. */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
+}
+
+/*
+ * SIZE is a multiple of 8: a hash for accidents, not for attacks, which the folder's owner keeps away. Lanes do not wait
+ * for each other's multiplications.
+ */
 static uint64_t checksum(uint64_t hash, const void *bytes, size_t size)
 {
-    const uint8_t *at = bytes;
-    for (size_t i = 0; i < size; i += 8) {
-        uint64_t word;
-        memcpy(&word, at + i, sizeof word);
-        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
+    enum { LANES = 8 };
+    const uint8_t *at = bytes, *end = at + size;
+    uint64_t lanes[LANES] = {0}, word;
+    for (; end - at >= (ptrdiff_t)sizeof lanes; at += sizeof lanes)
+        for (size_t i = 0; i < LANES; i++) {
+            memcpy(&word, at + i * sizeof word, sizeof word);
+            lanes[i] = mix(lanes[i], word);
+        }
+    for (; at < end; at += sizeof word) {
+        memcpy(&word, at, sizeof word);
+        hash = mix(hash, word);
     }
+    for (size_t i = 0; i < LANES; i++)
+        hash = mix(hash, lanes[i]);
     return hash;
 }
 
@@ -122,101 +139,132 @@ static uint64_t checksum_of(const struct header *header, const uint64_t *rules, 
     return checksum(hash, table->chunks, unwind_table_chunks(table) * sizeof *table->chunks);
 }
 
-static bool read_all(int fd, void *bytes, size_t size, off_t offset)
+static uint32_t offset_of(const struct unwind_table *table, uint32_t number)
 {
-    return pread(fd, bytes, size, offset) == (ssize_t)size;
+    return UNWIND_ROW_OFFSET(unwind_table_read(table, number));
+}
+
+/* How many rows of TABLE begin a block and not behind the row before them; UINT32_MAX where its index is none. */
+static uint32_t count_descents(const struct unwind_table *table)
+{
+    uint32_t first, after = unwind_table_before(table, 0), count = 0;
+    if (after || !unwind_table_before(table, 1) || offset_of(table, 0))
+        return UINT32_MAX;
+    for (uint32_t block = 0; block < table->block_count; block++) {
+        first = after;
+        after = unwind_table_before(table, block + 1);
+        if (after < first || after > table->row_count)
+            return UINT32_MAX;
+        if (first && first < after)
+            count += offset_of(table, first) <= offset_of(table, first - 1);
+    }
+    return after == table->row_count ? count : UINT32_MAX;
+}
+
+/* What renumber() has seen of a table's rows. */
+struct seen {
+    uint32_t last;     /* offset */
+    uint32_t descents; /* rows that did not begin behind the one before them */
+    uint32_t largest;  /* number of a rule */
+};
+
+static inline void renumber_chunk(struct unwind_chunk *chunk, uint32_t rows,
+                                  const uint16_t numbers[static RULE_NUMBERS], struct seen *seen)
+{
+    uint8_t *at = chunk->rows;
+    for (uint32_t i = 0; i < rows; i++, at += UNWIND_ROW_SIZE) {
+        uint32_t row;
+        memcpy(&row, at, sizeof row);
+        uint32_t rule = UNWIND_ROW_RULE(row), offset = UNWIND_ROW_OFFSET(row);
+        seen->descents += offset <= seen->last;
+        seen->last = offset;
+        seen->largest = rule > seen->largest ? rule : seen->largest;
+        uint16_t low = (uint16_t)(row - rule + numbers[rule]); /* has the whole rule */
+        memcpy(at, &low, sizeof low);
+    }
 }
 
 /*
- * Gives each row of TABLE instead of its rule's number N the number numbers[N]. False where N is not below COUNT, or the index
- * is none, or rows do not ascend in each block: a search would find none.
+ * Gives each row of TABLE instead of its rule's number N the number numbers[N]. False where N is not below COUNT, or the
+ * index is none, or rows do not ascend in each block, so that a search would find none: then more rows do not begin behind
+ * the one before them than those that begin a block. This way no row needs a branch, which takes a third of the time.
  */
-static bool renumber(struct unwind_table *table, const uint16_t *numbers, uint32_t count)
+static bool renumber(struct unwind_table *table, const uint16_t numbers[static RULE_NUMBERS], uint32_t count)
 {
-    uint8_t *at = table->chunks[UNWIND_INDEX_CHUNKS(table->block_count)].rows;
-    uint32_t after = unwind_table_before(table, 0), inside = 0;
-    bool good = !after && unwind_table_before(table, 1) && unwind_table_before(table, table->block_count) == table->row_count;
-    for (uint32_t block = 0; good && block < table->block_count; block++) {
-        uint32_t first = after, least = 0; /* offset */
-        after = unwind_table_before(table, block + 1);
-        if (after < first || after > table->row_count)
-            return false;
-        for (uint32_t i = first; i < after; i++) {
-            uint32_t row = (uint32_t)(at[0] | at[1] << 8 | at[2] << 16), rule = UNWIND_ROW_RULE(row);
-            if (rule >= count || UNWIND_ROW_OFFSET(row) < least || (!i && UNWIND_ROW_OFFSET(row)))
-                return false;
-            least = UNWIND_ROW_OFFSET(row) + 1;
-            row += numbers[rule] - rule;
-            at[0] = (uint8_t)row;
-            at[1] = (uint8_t)(row >> 8);
-            at[2] = (uint8_t)(row >> 16);
-            inside = inside == UNWIND_CHUNK_ROWS - 1 ? 0 : inside + 1;
-            at += inside ? UNWIND_ROW_SIZE : UNWIND_ROW_SIZE + 1; /* a chunk ends with an unused byte */
-        }
-    }
-    return good;
+    struct unwind_chunk *chunk = table->chunks + UNWIND_INDEX_CHUNKS(table->block_count);
+    struct seen seen = {.last = 0};
+    uint32_t descents = count_descents(table), rows = table->row_count;
+    if (descents == UINT32_MAX)
+        return false;
+    for (; rows > UNWIND_CHUNK_ROWS; rows -= UNWIND_CHUNK_ROWS)
+        renumber_chunk(chunk++, UNWIND_CHUNK_ROWS, numbers, &seen);
+    renumber_chunk(chunk, rows, numbers, &seen);
+    return seen.descents == descents + 1 && seen.largest < count; /* the first row begins at 0, which is not behind 0 */
 }
 
-/* Reads what follows HEADER in FD, which has exactly that. RULES has room for all there can be. */
-static bool read_table(int fd, const struct header *header, uint64_t *rules, struct unwind_table *table)
+/*
+ * Reads what follows HEADER in FD, a file of SIZE bytes, which has exactly that: rules, for all of which RULES has room,
+ * and the chunks of TABLE, which have room for SIZE bytes.
+ */
+static bool read_table(int fd, size_t size, const struct header *header, uint64_t *rules, struct unwind_table *table)
 {
-    struct stat stat;
-    *table = (struct unwind_table){.start = header->start,
-                                   .block_count = header->block_count,
-                                   .row_count = header->row_count,
-                                   .function_count = header->function_count,
-                                   .damaged = header->damaged,
-                                   .unknown = header->unknown};
-    if (header->rule_count > RULE_NUMBERS || !table->block_count || table->block_count > UNWIND_MAX_BLOCKS ||
-        !table->row_count || table->row_count > UNWIND_MAX_ROWS)
+    table->start = header->start;
+    table->block_count = header->block_count;
+    table->row_count = header->row_count;
+    table->function_count = header->function_count;
+    table->damaged = header->damaged;
+    table->unknown = header->unknown;
+    if (!table->block_count || table->block_count > UNWIND_MAX_BLOCKS || !table->row_count ||
+        table->row_count > UNWIND_MAX_ROWS)
         return false;
-    size_t rules_size = header->rule_count * sizeof *rules,
-           chunks_size = unwind_table_chunks(table) * sizeof *table->chunks;
-    if (fstat(fd, &stat) || (uint64_t)stat.st_size != sizeof *header + rules_size + chunks_size)
-        return false;
-    table->chunks = malloc(chunks_size);
-    return table->chunks && read_all(fd, rules, rules_size, sizeof *header) &&
-           read_all(fd, table->chunks, chunks_size, (off_t)(sizeof *header + rules_size)) &&
+    struct iovec parts[] = {{rules, header->rule_count * sizeof *rules},
+                            {table->chunks, unwind_table_chunks(table) * sizeof *table->chunks}};
+    return size == sizeof *header + parts[0].iov_len + parts[1].iov_len &&
+           preadv(fd, parts, 2, sizeof *header) == (ssize_t)(size - sizeof *header) &&
            checksum_of(header, rules, table) == header->checksum;
 }
 
-/* Opens the file NAME of the folder and reads its header; -1 where it is none of ours. */
-static int open_entry(int cache, const char *name, struct header *header)
+/* Opens the file NAME of the folder and reads its header and its size in bytes; -1 where it is none of ours. */
+static int open_entry(int cache, const char *name, struct header *header, size_t *size)
 {
+    struct stat stat;
     int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && is_ours(fd, S_IFREG) && read_all(fd, header, sizeof *header, 0) &&
-        !memcmp(header->magic, magic, sizeof magic) && header->version == VERSION && header->rule_count <= RULE_NUMBERS)
+    if (fd >= 0 && is_ours(fd, S_IFREG, &stat) && pread(fd, header, sizeof *header, 0) == sizeof *header &&
+        !memcmp(header->magic, magic, sizeof magic) && header->version == VERSION &&
+        header->rule_count <= RULE_NUMBERS) {
+        *size = (size_t)stat.st_size;
         return fd;
+    }
     if (fd >= 0)
         close(fd);
     return -1;
 }
 
-/* The table of FD, which begins with HEADER, with the numbers of RULES; false where it is damaged. */
-static bool read_entry(int fd, const struct header *header, struct unwind_rules *rules, struct unwind_table *table)
+/* The table of FD, of SIZE bytes, which begins with HEADER, with the numbers of RULES; false where it is damaged. */
+static bool read_entry(int fd, size_t size, const struct header *header, struct unwind_rules *rules,
+                       struct unwind_table *table)
 {
     uint64_t *own = malloc((header->rule_count + 1) * sizeof *own);
-    uint16_t *numbers = malloc((header->rule_count + 1) * sizeof *numbers);
-    *table = (struct unwind_table){0};
-    bool good = own && numbers && read_table(fd, header, own, table);
+    uint16_t *numbers = calloc(RULE_NUMBERS, sizeof *numbers);
+    bool good = own && numbers && read_table(fd, size, header, own, table);
     for (uint32_t i = 0; good && i < header->rule_count; i++)
         numbers[i] = (uint16_t)unwind_rules_number(rules, own[i]);
     good = good && renumber(table, numbers, header->rule_count);
-    if (!good)
-        unwind_table_free(table);
     free(numbers);
     free(own);
     return good;
 }
 
-bool unwind_cache_read(int cache, const char *name, struct unwind_rules *rules, struct unwind_identity *identity,
-                       struct unwind_table *table)
+bool unwind_cache_read(int cache, const struct unwind_cached *entry, struct unwind_rules *rules,
+                       struct unwind_chunk *chunks, struct unwind_identity *identity, struct unwind_table *table)
 {
     struct header header;
-    int fd = open_entry(cache, name, &header);
+    size_t size;
+    int fd = open_entry(cache, entry->name, &header, &size);
     if (fd < 0)
         return false;
-    bool good = read_entry(fd, &header, rules, table);
+    *table = (struct unwind_table){.chunks = chunks};
+    bool good = size <= (size_t)entry->size && read_entry(fd, size, &header, rules, table);
     *identity = header.file;
     close(fd);
     return good;
@@ -234,14 +282,18 @@ bool unwind_cache_load(int cache, const struct elffile *elf, struct unwind_rules
 {
     char name[UNWIND_CACHE_NAME];
     struct header wanted = header_of(elf), header;
+    size_t size;
     name_of(elf, &wanted, name);
-    int fd = open_entry(cache, name, &header);
+    int fd = open_entry(cache, name, &header, &size);
     if (fd < 0)
         return false;
-    bool good = !memcmp((char *)&header + IDENTITY, (char *)&wanted + IDENTITY, IDENTITY_SIZE) &&
-                read_entry(fd, &header, rules, table);
+    bool good = !memcmp((char *)&header + IDENTITY, (char *)&wanted + IDENTITY, IDENTITY_SIZE);
+    *table = (struct unwind_table){.chunks = good ? malloc(size) : NULL};
+    good = table->chunks && read_entry(fd, size, &header, rules, table);
     if (good)
         note_use(fd);
+    else
+        unwind_table_free(table);
     close(fd);
     return good;
 }

@@ -46,11 +46,11 @@ bool unwind_cache_load(int cache, const struct elffile *elf, struct unwind_rules
 size_t unwind_cache_list(int cache, int64_t bytes, struct unwind_cached **list);
 
 /*
- * The table of the folder's file NAME with the numbers of RULES, and in *IDENTITY whose it is; false where it is none. The caller frees
- * the table.
+ * The table of the folder's file ENTRY with the numbers of RULES, and in *IDENTITY whose it is; false where it is none.
+ * The table's chunks are put into CHUNKS, the caller's, which have room for entry->size bytes.
  */
-bool unwind_cache_read(int cache, const char *name, struct unwind_rules *rules, struct unwind_identity *identity,
-                       struct unwind_table *table);
+bool unwind_cache_read(int cache, const struct unwind_cached *entry, struct unwind_rules *rules,
+                       struct unwind_chunk *chunks, struct unwind_identity *identity, struct unwind_table *table);
 
 /* The file NAME of the folder CACHE, which was read by its name, was used. */
 void unwind_cache_note(int cache, const char *name);

@@ -55,12 +55,15 @@ int slabs_reserve(struct slabs *slabs, size_t count)
     return 0;
 }
 
-uint32_t slabs_add(struct slabs *slabs, const struct unwind_chunk *chunks, size_t count, uint32_t *first)
+struct unwind_chunk *slabs_room(const struct slabs *slabs)
+{
+    return slabs->items[slabs->count - 1].chunks + slabs->items[slabs->count - 1].used;
+}
+
+uint32_t slabs_take(struct slabs *slabs, size_t count, uint32_t *first)
 {
     uint32_t number = (uint32_t)slabs->count - 1;
-    size_t used = slabs->items[number].used;
-    memcpy(slabs->items[number].chunks + used, chunks, count * sizeof *chunks);
-    slabs->items[number].used = used + count;
-    *first = (uint32_t)used;
+    *first = (uint32_t)slabs->items[number].used;
+    slabs->items[number].used += count;
     return number;
 }

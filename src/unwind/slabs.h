@@ -22,13 +22,16 @@ struct slabs {
 
 void slabs_free(struct slabs *slabs);
 
-/* Makes sure that tables of COUNT chunks in all find room in one slab. 0 or -errno: -ENOSPC with too many slabs. */
+/*
+ * Makes sure that tables of COUNT chunks in all find room in one slab. 0 or -errno: -ENOSPC with too many slabs. A new
+ * slab takes 5 to 15 ms, in which the kernel waits for programs that use what it replaces (maybe_wait_bpf_programs).
+ */
 int slabs_reserve(struct slabs *slabs, size_t count);
 
-/*
- * Copies COUNT chunks into the last slab, which has been reserved: its number, and in *FIRST the index of the first
- * chunk.
- */
-uint32_t slabs_add(struct slabs *slabs, const struct unwind_chunk *chunks, size_t count, uint32_t *first);
+/* Where the next chunks go, for as many as have been reserved. */
+struct unwind_chunk *slabs_room(const struct slabs *slabs);
+
+/* COUNT chunks were put there: the slab's number, and in *FIRST the index of the first chunk. */
+uint32_t slabs_take(struct slabs *slabs, size_t count, uint32_t *first);
 
 #endif

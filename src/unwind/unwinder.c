@@ -26,7 +26,8 @@
 
 enum {
     RECALLED_BYTES = 8 << 20, /* of tables that earlier runs have left */
-    RECALL_PATIENCE = 100 * 1000 * 1000, /* ns at most that a command waits for them; all take 10 ms of a CPU */
+    RECALL_PATIENCE = 100 * 1000 * 1000, /* ns at most that a command waits for them; all take 7 ms of a CPU */
+    SPARE_CHUNKS = 1 << 11,              /* in their slab, for tables that this run makes */
 };
 
 /* A file as the kernel's half will find it. */
@@ -38,7 +39,7 @@ struct file {
 /* A table that is built and not yet in the kernel. */
 struct pending {
     struct unwind_table table;
-    struct image *image; /* NULL: nobody has mapped it yet */
+    struct image *image;
     struct file file;
 };
 
@@ -200,6 +201,24 @@ static void build_table(struct unwinder *unwinder, struct image *image, uint64_t
     pending->file = file;
 }
 
+/* TABLE, whose chunks stand at the beginning of the slabs' room, is FILE's from now on. Its number; 0: none is left. */
+static uint32_t write_table(struct unwinder *unwinder, const struct unwind_table *table, const struct file *file)
+{
+    if (unwinder->place_count + 1 == UNWIND_TABLES)
+        return 0;
+    for (; unwinder->rules_written < unwinder->rules.count; unwinder->rules_written++)
+        unwinder->kernel_rules[unwinder->rules_written] = unwinder->rules.items[unwinder->rules_written];
+    struct unwind_place *place = &unwinder->places[++unwinder->place_count];
+    place->slab = slabs_take(&unwinder->slabs, unwind_table_chunks(table), &place->first);
+    place->start_block = (uint32_t)(table->start >> UNWIND_BLOCK_SHIFT);
+    place->block_count = table->block_count;
+    write_file(unwinder, file, unwinder->place_count);
+    unwinder->counts.tables++;
+    unwinder->counts.rows += table->row_count;
+    unwinder->counts.bytes += unwind_table_chunks(table) * sizeof *table->chunks;
+    return unwinder->place_count;
+}
+
 /* Writes the tables that were built, and the rules that they use, into the kernel's maps. */
 static void write_tables(struct unwinder *unwinder)
 {
@@ -207,25 +226,19 @@ static void write_tables(struct unwinder *unwinder)
     for (size_t i = 0; i < unwinder->pending_count; i++)
         chunks += unwind_table_chunks(&unwinder->pending[i].table);
     int rc = chunks ? slabs_reserve(&unwinder->slabs, chunks) : 0;
-    for (; unwinder->rules_written < unwinder->rules.count; unwinder->rules_written++)
-        unwinder->kernel_rules[unwinder->rules_written] = unwinder->rules.items[unwinder->rules_written];
     for (size_t i = 0; i < unwinder->pending_count; i++) {
-        struct unwind_table *table = &unwinder->pending[i].table;
-        if (!rc && unwinder->place_count + 1 < UNWIND_TABLES) {
-            struct unwind_place *place = &unwinder->places[++unwinder->place_count];
-            place->slab = slabs_add(&unwinder->slabs, table->chunks, unwind_table_chunks(table), &place->first);
-            place->start_block = (uint32_t)(table->start >> UNWIND_BLOCK_SHIFT);
-            place->block_count = table->block_count;
-            if (unwinder->pending[i].image)
-                image_set_table(unwinder->pending[i].image, (int)unwinder->place_count);
-            write_file(unwinder, &unwinder->pending[i].file, unwinder->place_count);
-            unwinder->counts.tables++;
-            unwinder->counts.rows += table->row_count;
-            unwinder->counts.bytes += unwind_table_chunks(table) * sizeof *table->chunks;
-        } else {
-            unwinder->counts.failures++;
+        struct pending *pending = &unwinder->pending[i];
+        uint32_t number = 0;
+        if (!rc) {
+            memcpy(slabs_room(&unwinder->slabs), pending->table.chunks,
+                   unwind_table_chunks(&pending->table) * sizeof *pending->table.chunks);
+            number = write_table(unwinder, &pending->table, &pending->file);
         }
-        unwind_table_free(table);
+        if (number)
+            image_set_table(pending->image, (int)number);
+        else
+            unwinder->counts.failures++;
+        unwind_table_free(&pending->table);
     }
     unwinder->pending_count = 0;
 }
@@ -301,27 +314,39 @@ static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
         remember(unwinder, pid);
 }
 
-static void recall(struct unwinder *unwinder, const char *name, struct recalled *recalled)
+/* How many chunks the table in ENTRY has at most. */
+static size_t chunks_in(const struct unwind_cached *entry)
 {
-    struct pending *pending = &unwinder->pending[unwinder->pending_count];
-    struct unwind_identity *identity = &recalled->identity;
-    if (!unwind_cache_read(unwinder->cache, name, &unwinder->rules, identity, &pending->table))
-        return;
-    pending->image = NULL;
-    pending->file = (struct file){identity->device, identity->inode, {identity->changed[0], identity->changed[1]}};
-    unwinder->pending_count++;
-    uint32_t before = unwinder->place_count;
-    write_tables(unwinder);
-    recalled->number = unwinder->place_count > before ? unwinder->place_count : 0;
+    return (size_t)entry->size / sizeof(struct unwind_chunk) + 1;
 }
 
-/* A thread: loads what earlier runs have left, one file after the other. */
+/* Loads the table of ENTRY, for which there is room in the slabs. */
+static void recall(struct unwinder *unwinder, const struct unwind_cached *entry, struct recalled *recalled)
+{
+    struct unwind_identity *identity = &recalled->identity;
+    struct unwind_table table;
+    if (!unwind_cache_read(unwinder->cache, entry, &unwinder->rules, slabs_room(&unwinder->slabs), identity, &table))
+        return;
+    struct file file = {identity->device, identity->inode, {identity->changed[0], identity->changed[1]}};
+    recalled->number = write_table(unwinder, &table, &file);
+}
+
+/* A thread: loads what earlier runs have left, one file after the other, into one slab. */
 static void *recall_all(void *context)
 {
     struct unwinder *unwinder = context;
-    for (size_t i = 0; i < unwinder->cached_count && !atomic_load(&unwinder->stops); i++) {
+    size_t left = 0;
+    for (size_t i = 0; i < unwinder->cached_count; i++)
+        left += chunks_in(&unwinder->cached[i]);
+    pthread_mutex_lock(&unwinder->lock);
+    int rc = slabs_reserve(&unwinder->slabs, left + SPARE_CHUNKS);
+    pthread_mutex_unlock(&unwinder->lock);
+    for (size_t i = 0; !rc && i < unwinder->cached_count && !atomic_load(&unwinder->stops); i++) {
         pthread_mutex_lock(&unwinder->lock);
-        recall(unwinder, unwinder->cached[i].name, &unwinder->recalled[i]);
+        rc = slabs_reserve(&unwinder->slabs, left); /* there is room still, unless others have taken it */
+        if (!rc)
+            recall(unwinder, &unwinder->cached[i], &unwinder->recalled[i]);
+        left -= chunks_in(&unwinder->cached[i]);
         unwinder->recalled_count = i + 1;
         pthread_mutex_unlock(&unwinder->lock);
     }

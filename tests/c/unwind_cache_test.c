@@ -64,17 +64,25 @@ static bool loads(int cache)
     return found;
 }
 
-/* As the file has it: of all behind its first 16 bytes. */
-static uint64_t checksum(const uint8_t *bytes, size_t size)
+/* What is added to a sum of SIZE bytes: eight lanes of words, then what is left of them, then the lanes. */
+static uint64_t add_up(uint64_t hash, const uint8_t *bytes, size_t size)
 {
-    uint64_t hash = 0;
-    for (size_t i = 16; i < size; i += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + i, sizeof word);
-        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
+    uint64_t lanes[8] = {0};
+    for (size_t i = 0; i < size / 8 + 8; i++) {
+        uint64_t word, *sum = i < size / 64 * 8 ? &lanes[i % 8] : &hash;
+        memcpy(&word, i < size / 8 ? bytes + i * 8 : (uint8_t *)&lanes[i - size / 8], sizeof word);
+        *sum = (*sum ^ word) * UINT64_C(0xff51afd7ed558ccd);
+        *sum ^= *sum >> 32;
     }
     return hash;
+}
+
+/* As the file has it: of its header behind the first 16 bytes, of the rules, of the chunks. */
+static uint64_t checksum(const uint8_t *bytes, size_t size, uint32_t rule_count)
+{
+    size_t rules_size = rule_count * 8 < size - 112 ? rule_count * 8 : size - 112;
+    uint64_t hash = add_up(add_up(0, bytes + 16, 96), bytes + 112, rules_size);
+    return add_up(hash, bytes + 112 + rules_size, size - 112 - rules_size);
 }
 
 static void test_same(int cache)
@@ -132,15 +140,22 @@ static void test_damage(int cache)
     memcpy(&block_count, bytes + 88, 4);
     memcpy(&rule_count, bytes + 108, 4);
     size_t index = 112 + rule_count * 8, rows = index + UNWIND_INDEX_CHUNKS(block_count) * sizeof(struct unwind_chunk);
+    /* Row 1, in the block of row 0, begins where that begins; the last row has a rule that is none. */
+    uint32_t row_count, first, last;
+    memcpy(&row_count, bytes + 92, 4);
+    size_t end = rows + (row_count - 1) / 21 * 64 + (row_count - 1) % 21 * 3;
+    memcpy(&first, bytes + rows + 3, 4);
+    memcpy(&last, bytes + end, 4);
     const struct {
         size_t at;
         uint32_t value;
     } lies[] = {{88, 0}, {88, UINT32_MAX}, {92, 0}, {92, UINT32_MAX}, {92, 23}, {108, 0}, {108, RULE_NUMBERS + 1},
-                {index, 1}, {index + 4, 0}, {index + 4, UINT32_MAX}, {rows, RULE_NUMBERS - 1}, {rows, 1 << 14}};
+                {index, 1}, {index + 4, 0}, {index + 4, UINT32_MAX}, {rows, RULE_NUMBERS - 1}, {rows, 1 << 14},
+                {rows + 3, first & 0xff003fff}, {end, last | (RULE_NUMBERS - 1)}};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         memcpy(copy, bytes, size);
         memcpy(copy + lies[i].at, &lies[i].value, 4);
-        uint64_t sum = checksum(copy, size);
+        uint64_t sum = checksum(copy, size, lies[i].at == 108 ? lies[i].value : rule_count);
         memcpy(copy + 8, &sum, sizeof sum);
         write_file(path, copy, size);
         ok(!loads(cache), "byte %zu as %u is not believed", lies[i].at, lies[i].value);
@@ -211,16 +226,16 @@ static void test_room(int cache)
     ok(!has(".1-abandoned"), "and what was never finished");
 }
 
-/* By its name in the folder, before anybody has opened the library. */
-static bool reads(int cache, const char *name, struct unwind_identity *identity)
+/* ENTRY of the folder, before anybody has opened the library. */
+static bool reads(int cache, const struct unwind_cached *entry, struct unwind_identity *identity)
 {
     struct unwind_rules rules;
     struct unwind_table table;
+    struct unwind_chunk *chunks = malloc((size_t)entry->size);
     unwind_rules_init(&rules);
-    bool found = unwind_cache_read(cache, name, &rules, identity, &table);
-    if (found)
-        unwind_table_free(&table);
+    bool found = unwind_cache_read(cache, entry, &rules, chunks, identity, &table) && table.chunks == chunks;
     unwind_rules_free(&rules);
+    free(chunks);
     return found;
 }
 
@@ -231,10 +246,12 @@ static void test_list(int cache)
     char path[PATH_MAX];
     find_file(path);
     if (is_int((intmax_t)unwind_cache_list(cache, 64 << 20, &list), 1, "the folder's only file is listed")) {
-        ok(reads(cache, list->name, &identity) && !memcmp(&identity, &wanted, sizeof wanted), "and says whose table it is");
+        ok(reads(cache, list, &identity) && !memcmp(&identity, &wanted, sizeof wanted), "and says whose table it is");
         chmod(path, 0606);
-        ok(!reads(cache, list->name, &identity), "but not if others can write it");
+        ok(!reads(cache, list, &identity), "but not if others can write it");
         chmod(path, 0600);
+        list->size--;
+        ok(!reads(cache, list, &identity), "nor one that has grown since: there is no room for it");
     }
     free(list);
     is_int((intmax_t)unwind_cache_list(cache, 4096, &list), 0, "a limit of bytes");
@@ -243,7 +260,7 @@ static void test_list(int cache)
     make_file("smaller-5", 23, 1000);
     size_t count = unwind_cache_list(cache, 64 << 20, &list);
     ok(count == 3 && !strcmp(list[0].name, "smaller-5") && !strcmp(list[1].name, "small-4"), "the small ones come first");
-    ok(!reads(cache, "small-4", &identity), "what is no table is not read");
+    ok(count && !reads(cache, &list[1], &identity), "what is no table is not read");
     int64_t both = count == 3 ? list[2].size + 101 : 0;
     free(list);
     count = unwind_cache_list(cache, both, &list);
