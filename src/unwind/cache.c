@@ -168,20 +168,21 @@ struct seen {
     uint32_t largest;  /* number of a rule */
 };
 
-static inline void renumber_chunk(struct unwind_chunk *chunk, uint32_t rows,
-                                  const uint16_t numbers[static RULE_NUMBERS], struct seen *seen)
+static inline struct seen renumber_chunk(struct unwind_chunk *chunk, uint32_t rows,
+                                         const uint16_t numbers[static RULE_NUMBERS], struct seen seen)
 {
     uint8_t *at = chunk->rows;
     for (uint32_t i = 0; i < rows; i++, at += UNWIND_ROW_SIZE) {
         uint32_t row;
         memcpy(&row, at, sizeof row);
         uint32_t rule = UNWIND_ROW_RULE(row), offset = UNWIND_ROW_OFFSET(row);
-        seen->descents += offset <= seen->last;
-        seen->last = offset;
-        seen->largest = rule > seen->largest ? rule : seen->largest;
+        seen.descents += offset <= seen.last;
+        seen.last = offset;
+        seen.largest = rule > seen.largest ? rule : seen.largest;
         uint16_t low = (uint16_t)(row - rule + numbers[rule]); /* has the whole rule */
         memcpy(at, &low, sizeof low);
     }
+    return seen;
 }
 
 /*
@@ -197,8 +198,8 @@ static bool renumber(struct unwind_table *table, const uint16_t numbers[static R
     if (descents == UINT32_MAX)
         return false;
     for (; rows > UNWIND_CHUNK_ROWS; rows -= UNWIND_CHUNK_ROWS)
-        renumber_chunk(chunk++, UNWIND_CHUNK_ROWS, numbers, &seen);
-    renumber_chunk(chunk, rows, numbers, &seen);
+        seen = renumber_chunk(chunk++, UNWIND_CHUNK_ROWS, numbers, seen);
+    seen = renumber_chunk(chunk, rows, numbers, seen);
     return seen.descents == descents + 1 && seen.largest < count; /* the first row begins at 0, which is not behind 0 */
 }
 

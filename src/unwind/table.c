@@ -159,23 +159,10 @@ static void add_functions(struct builder *builder, const struct call_frames *fra
     }
 }
 
-static uint8_t *row_at(const struct unwind_table *table, uint32_t number)
-{
-    struct unwind_chunk *rows = table->chunks + UNWIND_INDEX_CHUNKS(table->block_count);
-    return &rows[number / UNWIND_CHUNK_ROWS].rows[number % UNWIND_CHUNK_ROWS * UNWIND_ROW_SIZE];
-}
-
-uint32_t unwind_table_read(const struct unwind_table *table, uint32_t number)
-{
-    uint32_t row = 0;
-    memcpy(&row, row_at(table, number), UNWIND_ROW_SIZE);
-    return row;
-}
-
 static void write_row(struct unwind_table *table, uint32_t number, uint64_t offset, uint32_t rule)
 {
     uint32_t row = UNWIND_ROW(offset, rule);
-    memcpy(row_at(table, number), &row, UNWIND_ROW_SIZE);
+    memcpy(unwind_table_place(table, number), &row, UNWIND_ROW_SIZE);
 }
 
 static void write_before(struct unwind_table *table, uint64_t block, uint32_t count)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sym/debugfile.h"
 #include "sym/elffile.h"
@@ -52,8 +53,20 @@ static inline uint32_t unwind_table_before(const struct unwind_table *table, uin
     return table->chunks[block / UNWIND_CHUNK_WORDS].words[block % UNWIND_CHUNK_WORDS];
 }
 
+/* Where row NUMBER is. */
+static inline uint8_t *unwind_table_place(const struct unwind_table *table, uint32_t number)
+{
+    struct unwind_chunk *rows = table->chunks + UNWIND_INDEX_CHUNKS(table->block_count);
+    return &rows[number / UNWIND_CHUNK_ROWS].rows[number % UNWIND_CHUNK_ROWS * UNWIND_ROW_SIZE];
+}
+
 /* Row NUMBER as it is kept: UNWIND_ROW(offset, rule). */
-uint32_t unwind_table_read(const struct unwind_table *table, uint32_t number);
+static inline uint32_t unwind_table_read(const struct unwind_table *table, uint32_t number)
+{
+    uint32_t row = 0;
+    memcpy(&row, unwind_table_place(table, number), UNWIND_ROW_SIZE);
+    return row;
+}
 
 /* The number of the rule that holds at OFFSET in the file. */
 uint32_t unwind_table_find(const struct unwind_table *table, uint64_t offset);
