@@ -1,6 +1,7 @@
 # make            builds ./uplua             make test     installs what is missing, builds, runs all tests
 # make V=1        shows the commands         make demo     the same, then finds a leak in a program of its own
 # make deps       installs what is missing   make bench    measures uplua beside bpftrace and C
+# make bench-followed N=20   the stacks of what commands execute: how many are incomplete, and what they cost
 # make test-long  the tests that take minutes because they compare more
 # make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
 # make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
@@ -289,7 +290,12 @@ bench:
 	@tests/bench/sampling
 	@tests/bench/scripts
 
-.PHONY: demo-programs bench-programs
+# Stacks of what commands execute, with and without tables of earlier runs: about ten minutes.
+bench-followed: N ?= 20
+bench-followed: uplua build/bench/measure
+	@tests/bench/followed $(N)
+
+.PHONY: demo-programs bench-programs bench-followed
 demo-programs: uplua $(EXAMPLES)
 	@:
 bench-programs: uplua $(TARGETS) $(EXAMPLES) $(BENCH)

@@ -455,6 +455,7 @@ function setup.release()
   local stack = package.loaded["uplua.stack"]
   if stack and core.target.waits() then stack.begin() end
   if next(unwinding) then require "uplua.stack".settle() end
+  timing.mark "settled"
   local list = late
   late = {}
   local walked = next(unwinding) and not who.is_open()
