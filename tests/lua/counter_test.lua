@@ -49,20 +49,20 @@ local used, ns = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "n
 ok(ns > 0.9e6 * used and ns < 1.1e6 * used, ("its CPU time: %.0f ms of %d"):format(ns / 1e6, used))
 
 -- Nothing but a counter, and no target: the run lasts until it is stopped, and what nobody has read is printed.
-run = target.uplua "--duration 0.3 -e 'c = counter(\"cpu-clock\") d = c e = counter { \"page-faults\", \"cpu-clock\" }'"
+run = target.uplua "--duration 0.1 -e 'c = counter(\"cpu-clock\") d = c e = counter { \"page-faults\", \"cpu-clock\" }'"
 local clock, faults, again = run.out:match "^c:\n +([%d,]+)  cpu%-clock\ne:\n +([%d,]+)  page%-faults\n +([%d,]+)  cpu%-clock\n$"
-ok(clock and tonumber((clock:gsub(",", ""))) >= 0.3e9 and tonumber((again:gsub(",", ""))) >= 0.29e9, "counters print at the end: " .. tostring(clock) .. " ns, " .. tostring(faults))
+ok(clock and tonumber((clock:gsub(",", ""))) >= 0.1e9 and tonumber((again:gsub(",", ""))) >= 0.09e9, "counters print at the end: " .. tostring(clock) .. " ns, " .. tostring(faults))
 is(run.err, "", "… exactly: nothing was scaled, in a group neither")
-run = target.uplua "--duration 0.3 -e 'c = counter(\"cpu-clock\") at_exit(function() print((c:read())) end)'"
-ok(tonumber(run.out) and tonumber(run.out) >= 0.3e9, "… unless the script has looked")
+run = target.uplua "--duration 0.1 -e 'c = counter(\"cpu-clock\") at_exit(function() print((c:read())) end)'"
+ok(tonumber(run.out) and tonumber(run.out) >= 0.1e9, "… unless the script has looked")
 local began = tonumber(io.popen "date +%s%N":read "*l")
-run = target.uplua "--duration 0.3 -e ''"
-ok(tonumber(io.popen "date +%s%N":read "*l") - began >= 0.3e9 and run.status == 0, "--duration is obeyed where there is nothing to wait for")
+run = target.uplua "--duration 0.1 -e ''"
+ok(tonumber(io.popen "date +%s%N":read "*l") - began >= 0.1e9 and run.status == 0, "--duration is obeyed where there is nothing to wait for")
 run = target.shell [[
   set -m
   ./uplua -e 'c = counter "page-faults" after(0, function() io.stderr:write "tracing\n" end)' >"$D/out" 2>"$D/err" & uplua=$!
   until_traces
-  sleep 0.2
+  sleep 0.1
   kill -INT $uplua || exit 97
   wait $uplua]]
 is(run.status, 0, "without --duration until Ctrl-C")

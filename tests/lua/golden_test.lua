@@ -1,5 +1,6 @@
 -- Every handler of the scripts, the examples and the manual: how many instructions and bytes of stack it takes, compared with
 -- tests/golden/handlers.txt, so that a change of the generated code is seen in review.
+-- Runs once: it says itself which kernels the code is for.
 local examples = require "examples"
 local golden = require "golden"
 local tap = require "tap"

@@ -175,6 +175,12 @@ do
   is_exact(report, truth(run.target), what)
 end
 
+-- The rest depends on no feature of the kernel either; where each function is attached to by itself, a run takes seconds.
+if not target.has "uprobe_multi" then
+  target.done()
+  tap.done_testing()
+end
+
 do
   local what = "a stripped program"
   local run = target.uplua "mallocleak.lua --top 2 -- build/targets/leak-stripped"
@@ -303,12 +309,6 @@ for _, case in ipairs {
   local run = target.uplua(case[1])
   is(run.status, case[2], case[1] .. ": exit status")
   like(run.err, case[3], case[1] .. ": message")
-end
-
--- The rest depends on no feature of the kernel either; where each function is attached to by itself, it takes long.
-if not target.has "uprobe_multi" then
-  target.done()
-  tap.done_testing()
 end
 
 -- The path of the shared library NAME; nil where it is not installed.

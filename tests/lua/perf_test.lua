@@ -1,4 +1,5 @@
 -- Events that the kernel counts, and its timer: how often they run a handler, and what they say.
+-- Runs once: no older kernel has other ways for events; profile_test takes stacks in them on such.
 local tap = require "tap"
 local target = require "target"
 local ok, is, like = tap.ok, tap.is, tap.like

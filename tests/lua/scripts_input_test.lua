@@ -1,5 +1,6 @@
 -- All scripts on bad input: options that there are not, values that are missing, probes that match nothing, expressions that do not compile,
 -- readers that go away, narrow terminals, and a target whose names are made to drive the terminal (tests/targets/hostile.c).
+-- Runs once: what is printed and refused here depends on no way to set probes; scripts_test has the scripts' handlers on older kernels.
 local tap    = require "tap"
 local target = require "target"
 local text   = require "uplua.text"

@@ -115,7 +115,7 @@ tap.ok(#sites > 1500 and #skipped > 5, -- where libc comes without its local sym
    ("%d sites, %d left out"):format(#sites, #skipped))
 
 -- Without links for many places each is an event, which the kernel takes 20 ms to set and longer to let go: fewer then.
-local MANY = not target.has "uprobe_multi" and [["libc:__mem*", "libc:*longjmp*"]] or [["libc:*"]]
+local MANY = not target.has "uprobe_multi" and [["libc:__memc*", "libc:*longjmp*"]] or [["libc:*"]]
 out, err = trace(([[
 local n = up.count()
 up.uprobe({ MANY, S .. "*" }, function(e) n[e.func]:inc() end)
