@@ -54,6 +54,7 @@ struct mmap_events {
     int epoll;
     size_t page_size, ring_size;
     bool processes;   /* their beginnings and ends, too */
+    bool own;         /* of this process alone */
     bool counts_lost; /* PERF_FORMAT_LOST */
     size_t count;
     struct ring *rings;
@@ -80,11 +81,13 @@ static int event_open(struct mmap_events *events, int cpu)
     attr.watermark = 1;
     attr.wakeup_watermark = WAKEUP;
     attr.read_format = events->counts_lost ? PERF_FORMAT_LOST : 0;
-    int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    attr.inherit = events->own; /* by threads that come later */
+    pid_t pid = events->own ? 0 : -1;
+    int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     if (fd < 0 && errno == EINVAL && events->counts_lost) { /* before Linux 6.0 */
         events->counts_lost = false;
         attr.read_format = 0;
-        fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+        fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
     }
     return fd < 0 ? -errno : fd;
 }
@@ -142,18 +145,21 @@ static int events_new(bool processes, size_t count, size_t size, struct mmap_eve
     return 0;
 }
 
-int mmap_events_open(bool processes, struct mmap_events **result)
+static int cpu_count(void)
 {
     long configured = sysconf(_SC_NPROCESSORS_CONF);
-    int cpus = configured > 0 ? (int)configured : 1;
-    size_t size = RING_MAX;
-    while (size > RING_MIN && size * (size_t)cpus > RINGS_MAX)
-        size /= 2;
+    return configured > 0 ? (int)configured : 1;
+}
+
+static int open_all(bool processes, bool own, size_t size, struct mmap_events **result)
+{
+    int cpus = cpu_count();
     struct mmap_events *events;
     *result = NULL;
     int rc = events_new(processes, (size_t)cpus, size, &events);
     if (rc)
         return rc;
+    events->own = own;
     for (int cpu = 0; cpu < cpus && !rc; cpu++) {
         rc = ring_open(events, cpu);
         if (rc == -ENODEV) /* this CPU is offline */
@@ -167,6 +173,19 @@ int mmap_events_open(bool processes, struct mmap_events **result)
     opened = events;
     *result = events;
     return 0;
+}
+
+int mmap_events_open(bool processes, struct mmap_events **result)
+{
+    size_t size = RING_MAX;
+    while (size > RING_MIN && size * (size_t)cpu_count() > RINGS_MAX)
+        size /= 2;
+    return open_all(processes, false, size, result);
+}
+
+int mmap_events_open_own(size_t size, struct mmap_events **result)
+{
+    return open_all(true, true, size, result);
 }
 
 void mmap_events_close(struct mmap_events *events)

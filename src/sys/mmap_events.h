@@ -33,6 +33,12 @@ struct mmap_events;
 
 /* Starts to record mappings, and with PROCESSES the other kinds. 0, or -errno: -EACCES without CAP_PERFMON, -ENOENT where the kernel has no perf events. */
 int mmap_events_open(bool processes, struct mmap_events **events);
+
+/*
+ * The same of all kinds, but of this process alone, in buffers of SIZE bytes for each CPU, a power of two and of pages: for tests, which fill
+ * them. With mappings of the whole machine they would fill those of others who record them.
+ */
+int mmap_events_open_own(size_t size, struct mmap_events **events);
 void mmap_events_close(struct mmap_events *events); /* NULL is fine */
 
 /* A descriptor that poll and epoll find readable when there is something to drain. Owned by EVENTS. */

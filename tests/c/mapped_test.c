@@ -20,7 +20,7 @@
 enum { RINGS_MAX = 1024, NAME = 249, RECORD = 360 /* bytes of one with that name */, PATIENCE = 10 /* seconds */ };
 
 static long page_size;
-static size_t ring_size; /* bytes of each CPU's ring */
+static size_t ring_size; /* bytes of each CPU's ring, which has what this process maps */
 static struct perf_event_mmap_page *rings[RINGS_MAX];
 static size_t ring_count;
 
@@ -112,7 +112,7 @@ static void check(struct mmap_events *events, bool whole, const char *what)
 static struct mmap_events *begin(void)
 {
     struct mmap_events *events;
-    if (mmap_events_open(true, &events))
+    if (mmap_events_open_own((size_t)page_size * 4, &events))
         exit(98);
     find_rings();
     made = 0;
