@@ -1,6 +1,13 @@
 -- The programs that a command line will execute, as far as its words tell: `env python3 x.py`, `sh -c 'make && ls'`, a script's `#!`.
--- What else it executes is not known before; and a word that is only taken for a program costs some time, no more.
+-- What else it executes is not known before, but for what gcc does; and a word that is only taken for a program costs some time, no more.
+local ffi  = require "ffi"
 local core = require "uplua.core"
+
+ffi.cdef [[
+struct uplua_glob { size_t count; char **paths; size_t reserved; int flags; void *functions[5]; }; // glob_t of glibc
+int glob(const char *pattern, int flags, int (*on_error)(const char *path, int error), struct uplua_glob *found);
+void globfree(struct uplua_glob *found);
+]]
 
 local foresee = {}
 
@@ -8,6 +15,12 @@ local MOST = 32 -- programs, of one line
 local SHELLS = { sh = true, bash = true, dash = true, ksh = true, zsh = true, busybox = true, ash = true }
 local BEFORE_COMMANDS = { ["do"] = true, ["then"] = true, ["else"] = true, ["if"] = true, ["while"] = true, ["until"] = true, ["!"] = true,
                           ["{"] = true, ["exec"] = true, ["time"] = true, ["env"] = true, ["nice"] = true, ["sudo"] = true, ["xargs"] = true }
+
+-- What programs of these names execute that no command line names, as names and patterns of glob(7). Nothing takes as long to make
+-- tables of as a compiler proper, which is over before that is done.
+local CC  = { "/usr/lib/gcc/*/*/cc1", "/usr/libexec/gcc/*/*/cc1", "as" }
+local CXX = { "/usr/lib/gcc/*/*/cc1plus", "/usr/libexec/gcc/*/*/cc1plus", "as" }
+local EXECUTED = { make = { "cc" }, gmake = { "cc" }, cc = CC, gcc = CC, ["c++"] = CXX, ["g++"] = CXX }
 
 local function basename(path) return path:match "[^/]*$" end
 
@@ -33,6 +46,17 @@ local function interpreter_of(path)
   return words
 end
 
+-- The paths that PATTERN stands for; itself where it is a name.
+local function expand(pattern)
+  if not pattern:find "/" then return { pattern } end
+  local found, paths = ffi.new "struct uplua_glob", {}
+  if ffi.C.glob(pattern, 0, nil, found) == 0 then
+    for i = 1, tonumber(found.count) do paths[i] = ffi.string(found.paths[i - 1]) end
+  end
+  ffi.C.globfree(found)
+  return paths
+end
+
 local add
 
 -- Adds the programs of WORDS, of which the first is executed and others may be.
@@ -53,11 +77,14 @@ function add(list, word)
   list[path] = true
   list[#list + 1] = path
   add_words(list, interpreter_of(path))
+  for _, pattern in ipairs(list.children and EXECUTED[basename(path)] or {}) do
+    for _, executed in ipairs(expand(pattern)) do add(list, executed) end
+  end
 end
 
--- The paths of the programs of the command line ARGV, { "env", "python3", … }.
-function foresee.programs(argv)
-  local list = {}
+-- The paths of the programs of the command line ARGV, { "env", "python3", … }; CHILDREN: those of processes that these start, too.
+function foresee.programs(argv, children)
+  local list = { children = children }
   add_words(list, argv)
   return list
 end

@@ -409,7 +409,7 @@ end
 function stack.unwind(maps, everybody, command)
   unwinder = core.unwind.new(names(), maps, everybody)
   if everybody or command or options.follow then unwinder:recall() end
-  foreseen = command and foresee.programs(options.command) or {}
+  foreseen = command and foresee.programs(options.command, everybody or options.follow) or {}
   loop.watch(unwinder:fd(), function() unwinder:update() end)
   loop.at_exit(function() unwinder:update() end) -- what was executed last is kept for the next run, too
 end

@@ -1,6 +1,7 @@
 -- Stacks of what a command executes: whole from the first call on, of programs that the command line names, or that an earlier run has seen.
 local tap = require "tap"
 local target = require "target"
+local foresee = require "uplua.foresee"
 local is, ok = tap.is, tap.ok
 
 local PROGRAMS = 23
@@ -56,6 +57,23 @@ for _, command in ipairs(NAMED) do
     trace ]] .. command)
   is(named.out, "1\twhole\n", command .. ": a program that the command line leads to")
   is(named.err, "", "and nothing is missing")
+end
+
+-- What gcc executes no command line names, and it has no tables in time unless it is known.
+local pipe = io.popen "cc -print-prog-name=cc1 2>&1"
+local compiler = pipe:read "*l" or ""
+pipe:close()
+if compiler:find "^/" then
+  local function leads_to_compiler(argv, children)
+    for _, program in ipairs(foresee.programs(argv, children)) do
+      if program == compiler then return true end
+    end
+    return false
+  end
+  is(leads_to_compiler({ "sh", "-c", "cd . && make -s" }, true), true, "make leads to the compiler proper")
+  is(leads_to_compiler({ "make", "-s" }, false), false, "but not where its children are not traced")
+else
+  tap.skip "what gcc executes: cc is none"
 end
 
 -- The same inode, another program: its stack is whole or says that it is not, by what the kernel knows of the file at that moment.
