@@ -236,14 +236,16 @@ static __always_inline struct scratch *prepare(long ip, long sp, long fp, long l
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
     __u64 changes = uplua_unwind_changes();
     if (!sp || scratch->tag + 1 <= 1 || scratch->stack.tgid != tgid || scratch->changes != changes) {
-        __u64 generation = sp ? uplua_unwind_generation() : -1; /* 0: a thread of the kernel's */
+        __u64 program = uplua_unwind_program();
+        __u64 generation = sp ? uplua_unwind_generation(program) : -1; /* 0: a thread of the kernel's */
         scratch->tag = generation + 1 <= 1 ? generation : mix(generation, 0);
         scratch->changes = changes;
+        scratch->stack.program = program;
     }
     scratch->back = scratch->guessed = scratch->count = 0;
     scratch->end = STACK_UNREADABLE;
     scratch->stack.tgid = tgid;
-    scratch->hash = mix(tgid, 0);
+    scratch->hash = mix(tgid, scratch->stack.program);
     __u64 filled = uplua_stack_fill(scratch, sp, WORD);
     if (depth & AT_ENTRY) { /* needs no table */
         scratch->stack.frames[0] = ip;
@@ -439,6 +441,7 @@ static __always_inline long finish_kernel(struct scratch *scratch, __u64 count, 
 {
     __u64 hash = uplua_stack_hash(scratch, count, own);
     scratch->stack.tgid = 0;
+    scratch->stack.program = 0;
     scratch->stack.count = count;
     scratch->stack.end = STACK_WHOLE;
     __u64 id = id_of(hash);
@@ -487,7 +490,7 @@ long uplua_stack_join(long kernel, long user)
     struct scratch *scratch = acquire();
     if (!scratch)
         return STACK_UNKNOWN;
-    scratch->tag = 0; /* no walk was made for this process */
+    scratch->tag = scratch->stack.program = 0; /* no walk was made for this process */
     scratch->stack.tgid = bpf_get_current_pid_tgid() >> 32;
     scratch->stack.count = 2;
     scratch->stack.end = STACK_JOINED;

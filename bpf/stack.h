@@ -22,6 +22,7 @@ struct stack {
     __u32 tgid;                 /* 0: the kernel's stack */
     __u16 count;                /* frames[0 … count - 1]; what lies behind is undefined */
     __u16 end;                  /* enum stack_end */
+    __u64 program;              /* which one the process executed: since when, ns; 0: the kernel's stack (bpf/walk.h) */
     __u64 frames[STACK_FRAMES]; /* [0] is where the probe stands, the others are return addresses */
 };
 
@@ -36,6 +37,7 @@ struct stack {
 #define STACK_LOST_NO_TABLE 4   /* stacks that ended as the enum's names say */
 #define STACK_LOST_UNMAPPED 5
 #define STACK_LOST_UNREADABLE 6
-#define STACK_LOST_COUNT 7
+#define STACK_LOST_PROGRAM 7    /* programs that processes executed and that could not be noted */
+#define STACK_LOST_COUNT 8
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "arch.h"
 #include "area.h"
-#include "stack.h"
+#include "climb.h"
 #include "unwind.h"
 #include "walk.h"
 
@@ -63,6 +63,7 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
     __uint(max_entries, 1);
     __type(key, __u32);
     __type(value, struct unwind_kernel);
@@ -75,6 +76,15 @@ struct {
     __type(key, __u32);
     __type(value, struct unwind_early);
 } uplua_unwind_early SEC(".maps");
+
+/* When processes last executed a program: the time of uplua_unwind_program, for those that have since there are stacks. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, UNWIND_EXECUTED);
+    __type(key, __u32);
+    __type(value, __u64);
+} uplua_unwind_executed SEC(".maps");
 
 /* Process ids whose mappings the user side should look at. */
 struct {
@@ -110,11 +120,49 @@ long uplua_unwind_code_mask(void)
     return kernel ? kernel->code_mask : 0;
 }
 
-long uplua_unwind_generation(void)
+long uplua_unwind_program(void)
+{
+    __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    __u64 *executed = bpf_map_lookup_elem(&uplua_unwind_executed, &tgid), began = 0;
+    if (kernel && kernel->task_leader)
+        began = kernel_word(kernel_word((__u64)bpf_get_current_task() + kernel->task_leader) + kernel->task_start);
+    return executed && *executed > began ? *executed : began; /* an earlier one is of a process that had the number before */
+}
+
+/* To be called where the kernel has executed a program for the current process, which has run nothing of it yet. */
+__hidden long uplua_unwind_executes(void)
+{
+    __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
+    __u64 now = bpf_ktime_get_ns();
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    if (bpf_map_update_elem(&uplua_unwind_executed, &tgid, &now, BPF_ANY))
+        lose(STACK_LOST_PROGRAM);
+    if (kernel)
+        __sync_fetch_and_add(&kernel->changes, 1);
+    return 0;
+}
+
+/* To be called at the end of each thread: at the last one's there will be no more stacks of the process. */
+__hidden long uplua_unwind_exits(void)
+{
+    __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    if (!kernel || !kernel->task_leader)
+        return 0;
+    __u64 signal = kernel_word((__u64)bpf_get_current_task() + kernel->task_signal);
+    if ((__u32)kernel_word(signal + kernel->signal_live))
+        return 0;
+    bpf_map_delete_elem(&uplua_unwind_executed, &tgid);
+    __sync_fetch_and_add(&kernel->changes, 1);
+    return 0;
+}
+
+long uplua_unwind_generation(long program)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
     struct unwind_process *process = process_of(tgid);
-    if (process)
+    if (process && process->known >= (__u64)program)
         return process->generation;
     struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
     if (!kernel || !kernel->listening)
@@ -207,15 +255,16 @@ static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
 
 static struct unwind_early nothing; /* all zeros */
 
-/* What is known early of the process TGID; a stale account of an earlier program begins anew. */
-static __always_inline struct unwind_early *early_of(__u32 tgid, __u64 space)
+/* What is known early of the process TGID; an account of an earlier program begins anew. */
+static __always_inline struct unwind_early *early_of(__u32 tgid)
 {
+    __u64 program = uplua_unwind_program();
     struct unwind_early *early = bpf_map_lookup_elem(&uplua_unwind_early, &tgid);
-    if (!early || early->space != space) {
+    if (!early || early->program != program) {
         bpf_map_update_elem(&uplua_unwind_early, &tgid, &nothing, BPF_ANY);
         early = bpf_map_lookup_elem(&uplua_unwind_early, &tgid);
         if (early)
-            early->space = space;
+            early->program = program;
     }
     return early;
 }
@@ -242,7 +291,7 @@ enum found { FOUND, NO_FILE, NO_CODE };
 static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel, struct place *place)
 {
     __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space), i = 0;
-    struct unwind_early *early = early_of(tgid, space);
+    struct unwind_early *early = early_of(tgid);
     if (!early)
         return NO_FILE;
     while (i < UNWIND_RANGES && address - early->ranges[i].start >= early->ranges[i].size)
@@ -308,10 +357,11 @@ static __always_inline int place_by_mapping(struct unwind_process *process, __u6
     return inside >> UNWIND_PAGE_SHIFT < mapping->pages;
 }
 
-static __always_inline __u64 find_rule(__u64 address)
+/* TAG 0: what is known of the process, if anything, is about an earlier program. */
+static __always_inline __u64 find_rule(__u64 tag, __u64 address)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
-    struct unwind_process *process = process_of(tgid);
+    struct unwind_process *process = tag ? process_of(tgid) : 0;
     struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
     struct place place;
     if (!process || !place_by_mapping(process, address, &place)) {
@@ -348,7 +398,7 @@ long uplua_unwind_rule(struct rule_cache *cache, long tag, long link)
 {
     if (!cache || uplua_unwind_is_trampoline(link)) /* whose call is not known */
         return RULE_BY_FRAME_POINTER;
-    __u64 rule = find_rule(link - 1);
+    __u64 rule = find_rule(tag, link - 1);
     if (rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(link))
         rule = RULE_SIGNAL;
     if (!is_plain(rule))

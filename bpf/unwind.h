@@ -96,12 +96,14 @@ struct unwind_mapping {
 };
 
 struct unwind_process {
+    __u64 known;      /* ns, CLOCK_MONOTONIC: all that happened before is in the mappings */
     __u32 generation; /* a number that no earlier state of a process has; never 0 */
     __u32 asked;      /* milliseconds: when its mappings were asked for last, because an address lay in none */
     struct unwind_mapping mappings[UNWIND_MAPPINGS]; /* by ascending start */
 };
 
 #define UNWIND_PROCESSES 16384
+#define UNWIND_EXECUTED 65536 /* processes at one time that have executed a program */
 
 /*
  * Tables by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. An inode is given
@@ -135,7 +137,7 @@ struct unwind_range {
 };
 
 struct unwind_early {
-    __u64 space; /* the address space that it is about: exec makes a new one */
+    __u64 program; /* what it is about: uplua_unwind_program's */
     __u64 count; /* ranges begun; may exceed UNWIND_RANGES */
     struct unwind_range ranges[UNWIND_RANGES];
 };
@@ -143,13 +145,15 @@ struct unwind_early {
 /* What differs by kernel: offsets in its structures, in bytes, all 0 where they are not known. */
 struct unwind_kernel {
     __u64 code_mask; /* arch_code_mask */
+    __u64 changes;   /* of what is in unwind_process, and of the programs that processes execute: both halves count */
     __u32 listening; /* 1: there is a user half, which makes tables */
-    __u32 changes;   /* of what is in unwind_process */
     /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file, vm_flags, vm_mm */
     __u32 area_start, area_end, area_offset, area_file, area_flags, area_space;
     __u32 space_areas; /* struct mm_struct: mm_mt.ma_root, a tree of areas */
     __u32 node_pivots, node_slots, gap_node_slots; /* struct maple_range_64: pivot, slot; struct maple_arange_64: slot */
     __u32 task_space;                                   /* struct task_struct: mm */
+    __u32 task_leader, task_start, task_signal;         /* the same: group_leader, start_time, signal */
+    __u32 signal_live;                                  /* struct signal_struct: live */
     __u32 file_inode;                                   /* struct file: f_inode */
     __u32 inode_number, inode_super;                    /* struct inode: i_ino, i_sb */
     __u32 inode_seconds, inode_nanoseconds;             /* the same: the time of its last change; 0: not known */

@@ -115,10 +115,16 @@ long uplua_unwind_changes(void);
 long uplua_unwind_code_mask(void);
 
 /*
- * What the current process's mappings are known by: changes with them. 0: they are not known, and have been asked for;
- * -1: nobody makes tables.
+ * Which program the current process executes, as the time since when, in ns of CLOCK_MONOTONIC: since the end of its
+ * execve, or since the process began. No other process that has its number, before or later, has the same.
  */
-long uplua_unwind_generation(void);
+long uplua_unwind_program(void);
+
+/*
+ * What the mappings of the current process, which executes PROGRAM, are known by: changes with them. 0: they are not
+ * known, or those of an earlier program are, and have been asked for; -1: nobody makes tables.
+ */
+long uplua_unwind_generation(long program);
 
 /*
  * The rule for the current process's code before the return address LINK: one of unwind.h's except RULE_PLT, or one

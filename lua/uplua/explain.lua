@@ -109,8 +109,14 @@ local function add_code(lines, program)
   end
 end
 
--- What stands for the probe of the program that no handler has.
-local THREADS_END = { kind = "rawtracepoint", spec = "sched_process_exit", where = "the end of a thread, to count the calls of return handlers that it is in", sites = {} }
+local function own(spec, where) return { kind = "rawtracepoint", spec = spec, where = where, sites = {} } end
+
+-- What stands for the probes of the programs that no handler has, by their names.
+local OWN = {
+  uplua_threads_end = own("sched_process_exit", "the end of a thread, to count the calls of return handlers that it is in"),
+  uplua_executes = own("sched_process_exec", "the begin of a program, so that stacks are walked and named by what it maps"),
+  uplua_exits = own("sched_process_exit", "the end of a process, whose number may be given to another one"),
+}
 
 local function add_program(lines, program, probe)
   local where = part_of(program, probe)
@@ -157,7 +163,7 @@ end
 function explain.report(compiled, probes)
   local lines = {}
   add_kernel(lines)
-  for _, program in ipairs(compiled.programs) do add_program(lines, program, probes[program.handler] or THREADS_END) end
+  for _, program in ipairs(compiled.programs) do add_program(lines, program, probes[program.handler] or OWN[program.name]) end
   add_maps(lines, compiled.maps)
   return table.concat(lines, "\n"):gsub("\n+$", "") .. "\n"
 end

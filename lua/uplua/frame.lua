@@ -88,10 +88,11 @@ function frame.copy(one)
   return setmetatable(copy, meta)
 end
 
--- The frames of the addresses RAW (a string of 64-bit integers, the innermost first) in process PID.
-function frame.resolve(pid, raw)
+-- The frames of the addresses RAW (a string of 64-bit integers, the innermost first) in process PID while it executed PROGRAM, as
+-- stacks have it (a string of one such integer); nil: the last one that had something there.
+function frame.resolve(pid, raw, program)
   local list = {}
-  local found = frame.symbols():resolve(pid, raw)
+  local found = frame.symbols():resolve(pid, raw, program)
   local address = ffi.cast(words, raw)
   for i = 1, #raw / 8 do
     list[i] = setmetatable({
@@ -106,8 +107,8 @@ function frame.resolve(pid, raw)
 end
 
 -- Adds to WHOLE the frame ONE, number I of RAW in process PID, with file and line, and before it the functions that were inlined there.
-local function add_with_lines(whole, one, pid, raw, i)
-  local places = frame.symbols():places(pid, raw, i)
+local function add_with_lines(whole, one, pid, raw, i, program)
+  local places = frame.symbols():places(pid, raw, i, program)
   for at = 1, #places, 3 do
     local copy = frame.copy(one)
     copy.file, copy.line = places[at + 1] or nil, places[at + 2] ~= 0 and places[at + 2] or nil
@@ -122,16 +123,16 @@ local function add_with_lines(whole, one, pid, raw, i)
 end
 
 -- LIST, the frames of RAW in process PID, with file and line, and with the inlined functions as frames of their own.
-function frame.with_lines(list, pid, raw)
+function frame.with_lines(list, pid, raw, program)
   local whole = {}
-  for i, one in ipairs(list) do add_with_lines(whole, one, pid, raw, i) end
+  for i, one in ipairs(list) do add_with_lines(whole, one, pid, raw, i, program) end
   return whole
 end
 
 -- The functions of the last frame of RAW alone: the inlined ones, then the function proper.
-function frame.last_with_lines(pid, raw)
-  local list, functions = frame.resolve(pid, raw), {}
-  add_with_lines(functions, list[#list], pid, raw, #list)
+function frame.last_with_lines(pid, raw, program)
+  local list, functions = frame.resolve(pid, raw, program), {}
+  add_with_lines(functions, list[#list], pid, raw, #list, program)
   return functions
 end
 

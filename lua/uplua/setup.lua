@@ -321,10 +321,14 @@ local function keep_passed_over(probe, program)
   for _, fd in ipairs { program.fd, program.entry_fd } do passed_over[#passed_over + 1] = { fd, text } end
 end
 
--- Counts the calls that threads end in.
-local THREADS_END = {
-  attach = function(_, program, link) link(core.kernel.attach_rawtracepoint(program.fd, "sched_process_exit")) end,
-}
+-- A probe that is no handler's: the program NAME, which the compiler has added where handlers need it, at the raw tracepoint EVENT.
+local function own(name, event)
+  return { name = name, attach = function(_, program, link) link(core.kernel.attach_rawtracepoint(program.fd, event)) end }
+end
+
+local THREADS_END = own("uplua_threads_end", "sched_process_exit") -- counts the calls that threads end in
+-- Stacks of a process that has executed another program. The ends of processes are seen before any of them is noted.
+local EXECUTED = { own("uplua_exits", "sched_process_exit"), own("uplua_executes", "sched_process_exec") }
 
 -- While the entries and the returns of calls are not attached both, calls do not pair; WHETHER that counts is told to the kernel (bpf/calls.h).
 local function settle(whether)
@@ -368,6 +372,12 @@ function setup.bring(guest) guests[#guests + 1] = guest end
 -- What probes take, where handlers take it off e.elapsed.
 local COSTS = "uplua_costs"
 
+-- Adds to LIST, which attach_all takes, a PROBE that is no handler's, if LOADED has its program.
+local function add_own(list, loaded, probe)
+  local fd = loaded:program(probe.name)
+  if fd then list[#list + 1] = { probe, { fd = fd } } end
+end
+
 -- Compiles and loads PROBES, and tells shared objects of their maps. Returns a list for attach_all.
 local function load_handlers(probes, description)
   local loaded, programs, objects, link, unknown = compiler:load(description)
@@ -385,7 +395,7 @@ local function load_handlers(probes, description)
     if not rawget(o, "name") then rawset(o, "name", found.name or false) end
     o:bind(found)
   end
-  local stacks = loaded:map "uplua_stacks"
+  local stacks, list = loaded:map "uplua_stacks", {}
   if stacks then
     local stack = require "uplua.stack"
     stack.bind(stacks)
@@ -396,11 +406,11 @@ local function load_handlers(probes, description)
     if walked and not next(unwinding) then
       for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
       stack.unwind(unwinding, who.is_open(), core.target.command())
+      for _, probe in ipairs(EXECUTED) do add_own(list, loaded, probe) end
     end
     stack.follow(who.is_open() and {} or description.pids, core.target.command())
   end
-  local list, threads_end = {}, loaded:threads_end()
-  if threads_end then list[1] = { THREADS_END, { fd = threads_end } } end
+  add_own(list, loaded, THREADS_END)
   for i, probe in ipairs(probes) do
     keep_passed_over(probe, programs[i])
     if not probe.waits then list[#list + 1] = { probe, programs[i] } end
@@ -507,6 +517,7 @@ local LIBRARY = {
     "stack incomplete: a frame's code has no unwind table and no frame pointer",
     "stack incomplete: a frame's mapping was not known",
     "stack incomplete: its memory could not be read",
+    "program that a process has executed not noted: its stacks may be walked and named by an earlier one's files",
   },
   uplua_aggregate_lost = { [0] = "smallest or largest value of an aggregation not updated" },
 }

@@ -21,19 +21,21 @@ local options = require "uplua.options"
 local text  = require "uplua.text"
 
 ffi.cdef [[
-struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t frames[]; };
+struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t program, frames[]; };
 struct symbols;
 void symbols_update(struct symbols *symbols);
 uint64_t symbols_renamings(struct symbols *symbols);
-const char *symbols_fold(struct symbols *symbols, int pid, const uint64_t *frames, size_t count, size_t *length);
+const char *symbols_fold(struct symbols *symbols, int pid, uint64_t program, const uint64_t *frames, size_t count, size_t *length);
 ]]
 
-local HEADER = ffi.sizeof "uint32_t" * 2
+local HEADER = ffi.offsetof("struct uplua_stack", "frames")
 local INDENT = "     "
 
 local u64       = ffi.typeof "uint64_t"
 local view_type = ffi.typeof "const struct uplua_stack *"
 local words     = ffi.typeof "const uint64_t *"
+local bytes     = ffi.typeof "const char *"
+local PROGRAM   = ffi.offsetof("struct uplua_stack", "program")
 local key       = ffi.new "uint64_t[1]"
 local length    = ffi.new "size_t[1]"
 local C         = ffi.C
@@ -47,7 +49,7 @@ local meta      = getmetatable(prototype)
 local sources = {}  -- { fd, map, value, room (frames) }, the last bound first
 local objects = {}  -- upper half of the id → object
 local others  = {}  -- where that has another lower half: upper half → lower half → object
-local set_state, state_of = debug.setfenv, debug.getfenv -- object → { id, pid, ending, raw (its frames, u64 each), list, lines, text, folded, renamings }
+local set_state, state_of = debug.setfenv, debug.getfenv -- object → { id, pid, program (since when the process executed it, a u64), ending, raw (its frames, u64 each), list, lines, text, folded, renamings }
 local names = frame.symbols
 local symbols       -- the same by FFI
 local unwinder      -- uplua.core's; nil until handlers use stacks
@@ -78,12 +80,14 @@ local function load(state)
   if not found then return false end
   state.pid, state.ending = found.tgid, found.end_
   if found.end_ ~= JOINED then
+    state.program = ffi.string(ffi.cast(bytes, found) + PROGRAM, 8)
     state.raw = ffi.string(found.frames, count * 8)
     return true
   end
   local kernel, user = { id = found.frames[0] }, { id = found.frames[1] }
   load(kernel)
   state.ending = load(user) and user.ending or NOT_KEPT
+  state.program = user.program
   state.raw = (kernel.raw or "") .. (user.raw or "")
   return true
 end
@@ -101,7 +105,7 @@ local function resolve(state)
   refresh(state)
   if not state.list then
     if not load(state) then return {} end
-    state.list = frame.resolve(state.pid, state.raw)
+    state.list = frame.resolve(state.pid, state.raw, state.program)
   end
   return state.list
 end
@@ -109,7 +113,7 @@ end
 -- The same with files, lines and inlined functions.
 local function resolve_lines(state)
   local list = resolve(state)
-  if state.raw and not state.lines then state.lines = frame.with_lines(list, state.pid, state.raw) end
+  if state.raw and not state.lines then state.lines = frame.with_lines(list, state.pid, state.raw, state.program) end
   return state.lines or list
 end
 
@@ -199,9 +203,10 @@ function methods:folded()
   local state = state_of(self)
   refresh(state)
   if state.folded then return state.folded end
-  local pid, frames, count = state.pid, nil, nil
+  local pid, program, frames, count = state.pid, 0ULL, nil, nil
   if state.raw then
     frames, count = ffi.cast(words, state.raw), #state.raw / 8
+    if state.program then program = ffi.cast(words, state.program)[0] end
   else -- of a million stacks only the text is kept
     local found
     found, count = find(state)
@@ -212,11 +217,11 @@ function methods:folded()
       state.folded = below .. (below ~= "" and above ~= "" and ";" or "") .. above
       return state.folded
     end
-    pid, frames = found.tgid, found.frames
+    pid, program, frames = found.tgid, found.program, found.frames
   end
   if count == 0 then return "" end
   C.symbols_update(symbols)
-  local text_at = C.symbols_fold(symbols, pid, frames, count, length)
+  local text_at = C.symbols_fold(symbols, pid, program, frames, count, length)
   state.folded = ffi.string(text_at, length[0])
   return state.folded
 end
@@ -277,7 +282,7 @@ end
 local function new_object(id, low)
   local s = newproxy(prototype)
   -- With all fields at once: there may be a million stacks.
-  set_state(s, { id = id, low = low, pid = nil, ending = nil, raw = nil, list = nil, text = nil, folded = nil, renamings = nil })
+  set_state(s, { id = id, low = low, pid = nil, program = nil, ending = nil, raw = nil, list = nil, text = nil, folded = nil, renamings = nil })
   return s
 end
 
@@ -308,7 +313,7 @@ end
 
 -- What is at frame I of STATE, which RETURNS (its address is a return address) or stands there.
 local function functions_at(state, i, returns)
-  return frame.last_with_lines(state.pid, state.raw:sub(returns and 8 * i - 15 or 8 * i - 7, 8 * i))
+  return frame.last_with_lines(state.pid, state.raw:sub(returns and 8 * i - 15 or 8 * i - 7, 8 * i), state.program)
 end
 
 local found_functions = {}
@@ -325,15 +330,21 @@ function stack.functions(s, known)
     of_process = {}
     known[state.pid] = of_process
   end
+  local program = state.program or ""
+  local of_program = of_process[program]
+  if not of_program then
+    of_program = {}
+    of_process[program] = of_program
+  end
   local above -- the upper half of the address before
   for i = 1, count do
     local high, low = tonumber(bit.rshift(address[i - 1], 32)), tonumber(bit.band(address[i - 1], 0xffffffffULL))
     -- As src/sym/fold.c has it: the first frame stands where it is, and so does the program's below the kernel's.
     local returns = i > 1 and high + low > 0 and (high >= KERNEL_HALF or above < KERNEL_HALF)
-    local half = of_process[high + 0.5] -- no integer, which would make an array part
+    local half = of_program[high + 0.5] -- no integer, which would make an array part
     if not half then
       half = {}
-      of_process[high + 0.5] = half
+      of_program[high + 0.5] = half
     end
     local key = returns and low + 0.5 or low + 0.25
     local functions = half[key]
@@ -388,7 +399,7 @@ end
 -- The library's maps that unwind tables go to.
 stack.TABLES = {
   "uplua_unwind_slabs", "uplua_unwind_tables", "uplua_unwind_rules", "uplua_unwind_process", "uplua_unwind_files", "uplua_unwind_kernel",
-  "uplua_unwind_early", "uplua_unwind_wanted",
+  "uplua_unwind_early", "uplua_unwind_executed", "uplua_unwind_wanted",
 }
 
 local BEFORE = 0.02 -- seconds of CPU time at most for tables of what the command will only execute later

@@ -140,6 +140,9 @@ enum handler_kind probe_kind_find(const char *name);
 
 /* The program that an object has for the raw tracepoint sched_process_exit where return handlers keep calls in their threads (calls.c). */
 #define CALLS_END_PROGRAM "uplua_threads_end"
+/* Those for sched_process_exec and sched_process_exit where handlers take stacks of processes (executed.c). */
+#define EXECUTED_PROGRAM "uplua_executes"
+#define EXECUTED_END_PROGRAM "uplua_exits"
 
 /*
  * The counters of an object with what a call of a function that does nothing takes by its probes, in ns: by the way in which its return is seen

@@ -134,6 +134,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     compiler->calls = NULL;
     compiler->calls_count = 0;
     compiler->net = false;
+    compiler->walks = NULL;
     for (size_t i = 0; i < count; i++) {
         stop_if_asked(compiler);
         functions[i] = (struct function){ .compiler = compiler, .arena = &compiler->arena, .handler = &handlers[i],
@@ -160,6 +161,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
         pass_lower(&functions[i], compiler->result);
     }
     calls_end_threads(compiler, options);
+    executed_note(compiler, options);
     compile_expect(compiler, NULL, share_declare(compiler, compiler->result));
     compile_expect(compiler, NULL, scratch_declare(compiler, compiler->result));
     add_counters(compiler, "uplua_ledger", compiler->ledger_count);

@@ -29,6 +29,7 @@ struct compiler {
     uint32_t scratch_size; /* bytes of the largest handler's scratch memory; 0: none needs any */
     unsigned turns; /* words of the counters `uplua_turns` */
     bool net;       /* a handler wants COST_COUNTERS */
+    const struct position *walks; /* of a handler that takes stacks of processes; NULL: none does */
 };
 
 /* Ends the compilation at POSITION (or NULL) where STATUS, what adding to the object has returned, is an error. */

@@ -231,6 +231,11 @@ int calls_declare(struct lower *lower, struct object *result);
 /* Adds the program CALLS_END_PROGRAM where any handler's calls are kept: it counts those that a thread ends in. */
 void calls_end_threads(struct compiler *compiler, const struct compile_options *options);
 
+/* --- executed.c --- */
+
+/* Adds the programs EXECUTED_PROGRAM and EXECUTED_END_PROGRAM where any handler takes stacks of processes. */
+void executed_note(struct compiler *compiler, const struct compile_options *options);
+
 /* --- elapsed.c --- */
 
 /*

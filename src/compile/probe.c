@@ -541,6 +541,8 @@ void probe_stack(struct lower *lower, struct value *value)
                        : kind_of(lower)->registers == REGISTERS_THREAD ? "uplua_ustack_thread" : "uplua_ustack_sampled";
     if (of_user && !feature_available(FEATURE_MAY_GOTO))
         name = arena_format(lower->program->arena, "%s_older", name);
+    if (of_user)
+        lower->compiler->walks = lower->function->position;
     lower_place(lower, value)->value = machine_call_library(lower->program, name, args, (of_user ? of_probe : fired) ? 3 : 2);
 }
 

@@ -68,6 +68,7 @@ static void push_program(lua_State *L, const struct object_program *program, con
         lua_pushboolean(L, handlers[i].session);
         lua_setfield(L, -2, "session");
     }
+    set_string(L, "name", program->name);
     set_integer(L, "stack", program->stack_size);
     set_integer(L, "scratch", program->scratch_size);
     set_integer(L, "count", program->instruction_count);

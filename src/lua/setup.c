@@ -515,11 +515,11 @@ static int loaded_map(lua_State *L)
     return 1;
 }
 
-/* loaded:threads_end() → descriptor of the program for the ends of threads, or nil */
-static int loaded_threads_end(lua_State *L)
+/* loaded:program(name) → descriptor of the program that is no handler's, or nil */
+static int loaded_program(lua_State *L)
 {
     struct lua_loaded *self = check_loaded(L);
-    int fd = self->loaded ? loaded_program_fd(self->loaded, CALLS_END_PROGRAM) : -1;
+    int fd = self->loaded ? loaded_program_fd(self->loaded, luaL_checkstring(L, 2)) : -1;
     if (fd < 0)
         return 0;
     lua_pushinteger(L, fd);
@@ -613,7 +613,7 @@ int setup_open_lua(lua_State *L)
     };
     static const luaL_Reg loaded_methods[] = {
         { "map", loaded_map },       { "counters", loaded_values }, { "address", loaded_address },
-        { "causes", loaded_causes }, { "threads_end", loaded_threads_end }, { NULL, NULL },
+        { "causes", loaded_causes }, { "program", loaded_program }, { NULL, NULL },
     };
     core_new_class(L, COMPILER, compiler_methods, compiler_gc);
     core_new_class(L, LOADED, loaded_methods, loaded_gc);

@@ -171,7 +171,7 @@ static int lua_symbols_lookup(lua_State *L)
         address = (uint64_t)number;
     }
     struct symbol symbol;
-    symbols_lookup(symbols, pid, address, &symbol);
+    symbols_lookup(symbols, pid, 0, address, &symbol);
     push_text_or_nil(L, symbol.function);
     push_text_or_nil(L, symbol.module);
     lua_pushnumber(L, (lua_Number)symbol.offset);
@@ -188,8 +188,20 @@ static const uint64_t *check_frames(lua_State *L, int index, int *count)
     return frames;
 }
 
+/* Argument INDEX: which program the process executed (symbols_lookup), a string of one native u64; 0 where it is none. */
+static uint64_t check_program(lua_State *L, int index)
+{
+    uint64_t program = 0;
+    size_t size;
+    const char *bytes = luaL_optlstring(L, index, NULL, &size);
+    luaL_argcheck(L, !bytes || size == sizeof program, index, "not a time");
+    if (bytes)
+        memcpy(&program, bytes, sizeof program);
+    return program;
+}
+
 /*
- * symbols:resolve(pid, frames: string of native u64, innermost first) → { function | false, module | false, offset, … }
+ * symbols:resolve(pid, frames: string of native u64, innermost first [, program]) → { function | false, module | false, offset, … }
  *
  * Three values per frame.
  */
@@ -199,11 +211,12 @@ static int lua_symbols_resolve(lua_State *L)
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     int count;
     const uint64_t *frames = check_frames(L, 3, &count);
+    uint64_t program = check_program(L, 4);
     symbols_update(symbols); /* the process may have loaded what it calls there a moment ago */
     lua_createtable(L, count * 3, 0);
     for (int i = 0; i < count; i++) {
         struct symbol symbol;
-        symbols_lookup_frame(symbols, pid, frames, (size_t)i, &symbol);
+        symbols_lookup_frame(symbols, pid, program, frames, (size_t)i, &symbol);
         push_text(L, symbol.function);
         lua_rawseti(L, -2, i * 3 + 1);
         push_text(L, symbol.module);
@@ -215,7 +228,7 @@ static int lua_symbols_resolve(lua_State *L)
 }
 
 /*
- * symbols:places(pid, frames: string of native u64, frame: from 1) → { function | false, file | false, line | 0, … }
+ * symbols:places(pid, frames: string of native u64, frame: from 1 [, program]) → { function | false, file | false, line | 0, … }
  *
  * Three values per place in the source: the innermost inlined function of the frame first, last the function proper.
  */
@@ -228,10 +241,11 @@ static int lua_symbols_places(lua_State *L)
     const uint64_t *frames = check_frames(L, 3, &count);
     int number = (int)luaL_checkinteger(L, 4);
     luaL_argcheck(L, number >= 1 && number <= count, 4, "no such frame");
+    uint64_t program = check_program(L, 5);
     struct place places[MAX_PLACES];
     struct symbol symbol;
-    uint64_t address = symbols_lookup_frame(symbols, pid, frames, (size_t)number - 1, &symbol);
-    size_t found = symbols_places(symbols, pid, address, places, MAX_PLACES);
+    uint64_t address = symbols_lookup_frame(symbols, pid, program, frames, (size_t)number - 1, &symbol);
+    size_t found = symbols_places(symbols, pid, program, address, places, MAX_PLACES);
     lua_createtable(L, (int)found * 3, 0);
     for (size_t i = 0; i < found; i++) {
         push_text(L, places[i].function);

@@ -13,7 +13,7 @@ enum { KNOWN_BITS = 14 };
 /* A frame whose function is known: stacks share most of theirs. */
 struct known {
     const struct symbols *symbols;
-    uint64_t address, generation; /* 0: nothing */
+    uint64_t address, program, generation; /* 0: nothing */
     pid_t pid;
     uint32_t length;
     const char *function;
@@ -27,13 +27,13 @@ static uint64_t back_of(const uint64_t *frames, size_t number)
     return kernel_has(frames[number]) || !kernel_has(frames[number - 1]);
 }
 
-uint64_t symbols_lookup_frame(struct symbols *symbols, pid_t pid, const uint64_t *frames, size_t number,
+uint64_t symbols_lookup_frame(struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t number,
                               struct symbol *result)
 {
     uint64_t back = back_of(frames, number);
-    symbols_lookup(symbols, pid, frames[number] - back, result);
+    symbols_lookup(symbols, pid, program, frames[number] - back, result);
     if (back && !result->function) {
-        symbols_lookup(symbols, pid, frames[number], result);
+        symbols_lookup(symbols, pid, program, frames[number], result);
         back = 0;
     }
     result->offset += back;
@@ -106,11 +106,11 @@ static struct known *known_slot(pid_t pid, uint64_t address)
 }
 
 /* Adds frame NUMBER. */
-static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, const uint64_t *frames, size_t number)
+static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t number)
 {
     uint64_t place = frames[number] - back_of(frames, number);
     struct known *known = known_slot(pid, place);
-    if (known && known->address == place && known->pid == pid && known->generation == symbols_generation(symbols) &&
+    if (known && known->address == place && known->pid == pid && known->program == program && known->generation == symbols_generation(symbols) &&
         known->symbols == symbols) {
         if (text_reserve(text, known->length)) {
             memcpy(text->bytes + text->used, known->function, known->length);
@@ -119,12 +119,13 @@ static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, co
         return;
     }
     struct symbol symbol;
-    uint64_t named = symbols_lookup_frame(symbols, pid, frames, number, &symbol);
+    uint64_t named = symbols_lookup_frame(symbols, pid, program, frames, number, &symbol);
     text_add_frame(text, &symbol, frames[number]);
     if (known && symbol.function && !symbol.kernel && named == place && !strchr(symbol.function, ';'))
         *known = (struct known){
             .symbols = symbols,
             .address = place,
+            .program = program,
             .generation = symbols_generation(symbols),
             .pid = pid,
             .length = (uint32_t)strlen(symbol.function),
@@ -132,12 +133,12 @@ static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, co
         };
 }
 
-const char *symbols_fold(struct symbols *symbols, pid_t pid, const uint64_t *frames, size_t count, size_t *length)
+const char *symbols_fold(struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t count, size_t *length)
 {
     static struct text text; /* stacks are folded by the million */
     text.used = 0;
     for (size_t i = count; i-- > 0;) {
-        fold_frame(&text, symbols, pid, frames, i);
+        fold_frame(&text, symbols, pid, program, frames, i);
         if (i && text_reserve(&text, 1))
             text.bytes[text.used++] = ';';
     }

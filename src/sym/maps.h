@@ -28,6 +28,7 @@ struct mapping {
 struct maps {
     struct mapping *items; /* by ascending address, none overlaps another */
     size_t count, capacity;
+    uint64_t known; /* ns, CLOCK_MONOTONIC: all that happened before is in it; the symbol cache's, too */
 };
 
 /*

@@ -15,11 +15,15 @@
 enum {
     MAX_EXITED = 8192, /* processes that have exited: 2.5 KiB each, measured */
     MAX_ROOTS = 256,   /* descriptors */
+    MAX_EARLIER = 64,  /* programs of one process */
 };
 
 static void process_free(struct process *process)
 {
     maps_free(&process->maps);
+    for (size_t i = 0; i < process->earlier_count; i++)
+        maps_free(&process->earlier[i].maps);
+    free(process->earlier);
     perfmap_free(process->perfmap);
     free(process);
 }
@@ -100,11 +104,12 @@ static void forget_old(struct processes *processes)
     processes->last = NULL;
 }
 
-void processes_exit(struct processes *processes, struct process *process)
+void processes_exit(struct processes *processes, struct process *process, uint64_t time)
 {
     if (process->exited)
         return;
     process->exited = true;
+    process->exit_time = time;
     process->exit_number = processes->exits++;
     processes->exited_count += !process->kept;
     if (processes->exited_count > MAX_EXITED)
@@ -120,6 +125,51 @@ void processes_revive(struct processes *processes, struct process *process)
     perfmap_free(process->perfmap);
     process->perfmap = NULL;
     processes->exited_count -= !process->kept;
+    processes_execute(process, process->exit_time);
+}
+
+static void forget_earliest(struct process *process)
+{
+    process->forgotten = process->earlier[0].ended;
+    maps_free(&process->earlier[0].maps);
+    process->earlier_count--;
+    memmove(process->earlier, process->earlier + 1, process->earlier_count * sizeof *process->earlier);
+}
+
+int processes_execute(struct process *process, uint64_t time)
+{
+    process->programs++;
+    process->last = NULL;
+    if (!process->maps.count)
+        return 0;
+    struct maps maps = process->maps;
+    process->maps = (struct maps){0};
+    if (process->earlier_count == MAX_EARLIER)
+        forget_earliest(process);
+    struct earlier *earlier = realloc(process->earlier, (process->earlier_count + 1) * sizeof *earlier);
+    if (!earlier) {
+        process->forgotten = time;
+        maps_free(&maps);
+        return -ENOMEM;
+    }
+    process->earlier = earlier;
+    earlier[process->earlier_count++] = (struct earlier){.ended = time, .maps = maps, .root = process->root};
+    return 0;
+}
+
+struct maps *processes_maps(struct process *process, uint64_t program, const struct root **root)
+{
+    *root = process->root;
+    if (!program)
+        return &process->maps;
+    if (program < process->forgotten)
+        return NULL;
+    for (size_t i = 0; i < process->earlier_count; i++)
+        if (program < process->earlier[i].ended) {
+            *root = process->earlier[i].root;
+            return &process->earlier[i].maps;
+        }
+    return &process->maps;
 }
 
 static bool same_root(const struct root *a, const struct root *b)

@@ -19,9 +19,22 @@ struct root {
     char *path; /* as we see it; "" where it is the root of another mount namespace */
 };
 
+/* What a process mapped until it executed another program, or until its number was given away again. */
+struct earlier {
+    uint64_t ended; /* ns, CLOCK_MONOTONIC */
+    struct maps maps;
+    const struct root *root;
+    bool told; /* whoever watches knows of it */
+};
+
 struct process {
     pid_t pid;
-    struct maps maps;
+    struct maps maps; /* of the program that it executes now */
+    struct earlier *earlier; /* by time */
+    size_t earlier_count;
+    uint64_t forgotten;  /* when the last one ended of those that were too many; 0: none were */
+    uint64_t exit_time;  /* ns, CLOCK_MONOTONIC */
+    uint32_t programs;   /* how many have been seen to begin */
     struct mapping *last;    /* where the last address was found */
     const struct root *root; /* NULL: ours */
     struct perfmap *perfmap; /* names of code made as it runs; NULL until they are asked for */
@@ -51,10 +64,22 @@ struct process *processes_find(struct processes *processes, pid_t pid);
 /* The same, created without mappings where it is not known; NULL without memory. */
 struct process *processes_get(struct processes *processes, pid_t pid);
 
-/* Notes that PROCESS has exited. Of very many such processes the first are forgotten, and with them PROCESS perhaps. */
-void processes_exit(struct processes *processes, struct process *process);
+/* Notes that PROCESS has exited at TIME. Of very many such processes the first are forgotten, and with them PROCESS perhaps. */
+void processes_exit(struct processes *processes, struct process *process, uint64_t time);
 /* Notes that it has not: the number stands for a new process. */
 void processes_revive(struct processes *processes, struct process *process);
+
+/*
+ * Notes that what PROCESS has mapped so far, unless it is nothing, was another program's, which ended at TIME. 0 or
+ * -ENOMEM: then it is forgotten.
+ */
+int processes_execute(struct process *process, uint64_t time);
+
+/*
+ * The mappings that PROCESS had while it executed PROGRAM (symbols_lookup), and in *ROOT its root directory then; NULL
+ * where they are forgotten.
+ */
+struct maps *processes_maps(struct process *process, uint64_t program, const struct root **root);
 
 /* Finds out the root directory of PROCESS, its user and when it began, if it lives. */
 void processes_read_identity(struct processes *processes, struct process *process);

@@ -7,8 +7,9 @@
  * library loaded since: the mappings are then read again, but not more often than costs a twentieth of the time,
  * because a walk along broken frame pointers yields such addresses by the thousand.
  *
- * Stacks carry no time. So the newest mapping of an address counts, and one that is gone stays until another takes its
- * place: through dlclose, through exec, and through the end of a process whose number is given away again.
+ * A stack says which program its process executed: what was mapped by an earlier one, or by an earlier process of the same
+ * number, is kept by itself. It does not say when it was taken. So of one program the newest mapping of an address counts, and
+ * one that is gone stays until another takes its place: through dlclose.
  */
 #include "sym/symbols.h"
 
@@ -43,11 +44,13 @@ struct symbols {
     bool everybody; /* all processes are followed, not only the known ones and their children */
     bool unread;    /* the mappings that they had before have not been read */
     bool any_made;  /* code that a process made has been named */
+    bool over;      /* nothing is recorded any more */
     uint64_t next_look, renamings;
     struct symbols_lost lost;
     uint64_t lost_before; /* records of EVENTS that concern nobody */
-    void (*watch)(void *context, pid_t pid, const struct maps *maps, bool exited);
+    symbols_watcher *watch;
     void *watch_context;
+    uint64_t drained; /* ns: all records that were made before have been taken in */
     pid_t *changed; /* processes of which whoever watches is still to be told */
     size_t changed_count, changed_capacity;
 };
@@ -105,19 +108,19 @@ static const char *intern(struct symbols *symbols, const char *text)
 }
 
 /*
- * The path of MAPPING as the process sees it: without its root, where it was read in ours, and without " (deleted)".
+ * The path of MAPPING as a process with ROOT sees it: without that, where it was read in ours, and without " (deleted)".
  * COPY has PATH_MAX bytes.
  */
-static const char *path_inside(const struct process *process, const struct mapping *mapping, char *copy)
+static const char *path_inside(const struct root *root, const struct mapping *mapping, char *copy)
 {
     static const char deleted[] = " (deleted)";
-    const char *path = mapping->path, *above = process->root && !mapping->time ? process->root->path : "";
-    size_t length = strlen(path), root = strlen(above), tail = sizeof deleted - 1;
+    const char *path = mapping->path, *above = root && !mapping->time ? root->path : "";
+    size_t length = strlen(path), outside = strlen(above), tail = sizeof deleted - 1;
     if (path[0] != '/' || length >= PATH_MAX)
         return path;
-    if (root && !strncmp(path, above, root) && path[root] == '/') {
-        path += root;
-        length -= root;
+    if (outside && !strncmp(path, above, outside) && path[outside] == '/') {
+        path += outside;
+        length -= outside;
     }
     memcpy(copy, path, length + 1);
     if (length > tail && !strcmp(copy + length - tail, deleted))
@@ -125,21 +128,25 @@ static const char *path_inside(const struct process *process, const struct mappi
     return copy;
 }
 
-static void mapping_open(struct symbols *symbols, const struct process *process, struct mapping *mapping)
+/* Opens the file of MAPPING, which the process PID has now, or, 0, one had whose root directory was ROOT. */
+static void mapping_open(struct symbols *symbols, pid_t pid, const struct root *root, struct mapping *mapping)
 {
     char copy[PATH_MAX];
-    struct file_owner owner = {
-        .pid = process->exited ? 0 : process->pid,
-        .root = process->root ? process->root->fd : -1,
-    };
-    files_open(&symbols->files, &owner, mapping, mapping->path ? path_inside(process, mapping, copy) : NULL);
+    struct file_owner owner = {.pid = pid, .root = root ? root->fd : -1};
+    files_open(&symbols->files, &owner, mapping, mapping->path ? path_inside(root, mapping, copy) : NULL);
 }
 
 static void tell(struct symbols *symbols, struct process *process)
 {
     process->changed = false;
+    for (size_t i = 0; i < process->earlier_count; i++) {
+        struct earlier *earlier = &process->earlier[i];
+        if (symbols->watch && !earlier->told)
+            symbols->watch(symbols->watch_context, process->pid, &earlier->maps, SYMBOLS_EXECUTED);
+        earlier->told = true;
+    }
     if (symbols->watch)
-        symbols->watch(symbols->watch_context, process->pid, &process->maps, process->exited);
+        symbols->watch(symbols->watch_context, process->pid, &process->maps, process->exited ? SYMBOLS_EXITED : SYMBOLS_MAPPED);
 }
 
 /* To be told once all that has happened is known. */
@@ -164,12 +171,43 @@ static void tell_changes(struct symbols *symbols)
 {
     for (size_t i = 0; i < symbols->changed_count; i++) {
         struct process *process = processes_find(&symbols->processes, symbols->changed[i]);
+        if (process && process->maps.known < symbols->drained)
+            process->maps.known = symbols->drained;
         if (process && process->changed)
             tell(symbols, process);
         else if (!process && symbols->watch) /* forgotten already */
-            symbols->watch(symbols->watch_context, symbols->changed[i], NULL, true);
+            symbols->watch(symbols->watch_context, symbols->changed[i], NULL, SYMBOLS_EXITED);
     }
     symbols->changed_count = 0;
+}
+
+static void on_event(void *context, const struct mmap_event *event);
+
+/* Takes in all records that have been made before now. */
+static void drain(struct symbols *symbols)
+{
+    uint64_t now = now_ns();
+    if (symbols->events)
+        mmap_events_drain(symbols->events, on_event, symbols);
+    symbols->drained = now;
+}
+
+/*
+ * Reads what PROCESS maps now, beginning at *BEGIN. If records tell that it has executed a program before or meanwhile, what was
+ * known is that of the earlier one, and what was read may be of both: it is read again.
+ */
+static int maps_read_whole(struct symbols *symbols, struct process *process, struct maps *maps, uint64_t *begin)
+{
+    enum { TRIES = 4 };
+    for (int i = 1;; i++) {
+        *begin = now_ns();
+        int rc = maps_read(maps, process->pid);
+        uint32_t programs = process->programs;
+        drain(symbols);
+        if (rc || process->programs == programs || i == TRIES)
+            return rc;
+        maps_free(maps);
+    }
 }
 
 /* Brings PROCESS's mappings up to date. 0 or -errno: then it keeps those it had. */
@@ -177,9 +215,9 @@ static int process_read(struct symbols *symbols, struct process *process)
 {
     if (process->exited)
         return -ESRCH;
-    uint64_t begin = now_ns();
+    uint64_t begin;
     struct maps maps;
-    int rc = maps_read(&maps, process->pid);
+    int rc = maps_read_whole(symbols, process, &maps, &begin);
     if (!rc) {
         processes_read_identity(&symbols->processes, process);
         rc = maps_merge(&maps, &process->maps);
@@ -187,16 +225,18 @@ static int process_read(struct symbols *symbols, struct process *process)
             maps_free(&maps);
         } else {
             process->maps = maps;
+            process->maps.known = begin;
             process->last = NULL;
             symbols->generation++;
             for (size_t i = 0; i < maps.count; i++)
                 if (maps.items[i].executable && !maps.items[i].tried)
-                    mapping_open(symbols, process, &maps.items[i]);
+                    mapping_open(symbols, process->exited ? 0 : process->pid, process->root, &maps.items[i]);
             tell(symbols, process);
         }
     }
     uint64_t end = now_ns(), pause = (end - begin) * REREAD_SHARE;
     process->next_reading = end + (pause > REREAD_PAUSE ? pause : REREAD_PAUSE);
+    tell_changes(symbols);
     return rc;
 }
 
@@ -235,6 +275,7 @@ int symbols_follow(struct symbols *symbols, const pid_t *pids, size_t count, boo
 {
     /* First the records, then what there is: nothing falls between. */
     int rc = symbols->events ? 0 : mmap_events_open(true, &symbols->events);
+    symbols->over = false;
     for (size_t i = 0; i < count; i++) {
         struct process *process = process_keep(symbols, pids[i]);
         if (process && !execute)
@@ -258,6 +299,7 @@ void symbols_unfollow(struct symbols *symbols)
     symbols->lost.records = symbols_lost(symbols).records;
     mmap_events_close(symbols->events);
     symbols->events = NULL;
+    symbols->over = true;
 }
 
 int symbols_follow_fd(const struct symbols *symbols)
@@ -287,32 +329,35 @@ static int on_map(struct symbols *symbols, struct process *process, const struct
     process->last = NULL;
     int rc = maps_add(&process->maps, &mapping, &added);
     if (!rc && !added->tried)
-        mapping_open(symbols, process, added);
+        mapping_open(symbols, process->exited ? 0 : process->pid, process->root, added);
     tell_later(symbols, process);
     return rc;
 }
 
-static int on_fork(struct symbols *symbols, struct process *parent, pid_t pid)
+static int on_fork(struct symbols *symbols, struct process *parent, pid_t pid, uint64_t time)
 {
     struct process *child = processes_get(&symbols->processes, pid);
     if (!child)
         return -ENOMEM;
+    if (!child->exited && child->maps.known > time) /* they were read since then */
+        return 0;
     processes_revive(&symbols->processes, child);
+    int rc = processes_execute(child, time); /* the end of an earlier process was not seen */
     child->root = parent ? parent->root : NULL;
-    child->last = NULL;
-    int rc = parent ? maps_copy(&child->maps, &parent->maps) : 0;
+    if (!rc && parent)
+        rc = maps_copy(&child->maps, &parent->maps);
     tell_later(symbols, child);
     return rc;
 }
 
 /* The mappings stay known, for stacks that were taken before. */
-static void on_exec(struct symbols *symbols, struct process *process)
+static int on_exec(struct symbols *symbols, struct process *process, uint64_t time)
 {
+    int rc = processes_execute(process, time);
     process->inner_pid = 0;
     processes_read_identity(&symbols->processes, process); /* perhaps another one, as a container begins */
-    for (size_t i = 0; i < process->maps.count; i++)
-        process->maps.items[i].gone = true;
     tell_later(symbols, process);
+    return rc;
 }
 
 static void on_event(void *context, const struct mmap_event *event)
@@ -335,15 +380,15 @@ static void on_event(void *context, const struct mmap_event *event)
         break;
     case MMAP_EVENT_EXEC:
         if (process)
-            on_exec(symbols, process);
+            rc = on_exec(symbols, process, event->time);
         break;
     case MMAP_EVENT_FORK:
-        rc = on_fork(symbols, process, event->pid);
+        rc = on_fork(symbols, process, event->pid, event->time);
         break;
     case MMAP_EVENT_EXIT:
         if (process) {
             tell_later(symbols, process);
-            processes_exit(&symbols->processes, process);
+            processes_exit(&symbols->processes, process, event->time);
         }
         break;
     }
@@ -369,25 +414,25 @@ void symbols_update(struct symbols *symbols)
         symbols->unread = false;
         read_everybody(symbols);
     }
-    if (symbols->events)
-        mmap_events_drain(symbols->events, on_event, symbols);
+    drain(symbols);
     tell_changes(symbols);
 }
 
-void symbols_watch(struct symbols *symbols, void (*changed)(void *context, pid_t pid, const struct maps *maps, bool exited),
-                   void *context)
+void symbols_watch(struct symbols *symbols, symbols_watcher *changed, void *context)
 {
     symbols->watch = changed;
     symbols->watch_context = context;
 }
 
-const struct maps *symbols_mappings(struct symbols *symbols, pid_t pid, bool *exited)
+void symbols_tell(struct symbols *symbols, pid_t pid)
 {
     struct process *process = processes_get(&symbols->processes, pid);
+    for (size_t i = 0; process && i < process->earlier_count; i++)
+        process->earlier[i].told = false;
     if (process && !process->maps.count)
         process_read(symbols, process);
-    *exited = process && process->exited;
-    return process && process->maps.count ? &process->maps : NULL;
+    else if (process)
+        tell(symbols, process);
 }
 
 void symbols_read(struct symbols *symbols, pid_t pid)
@@ -421,18 +466,50 @@ uint64_t symbols_generation(const struct symbols *symbols)
 }
 
 /* The mapping of ADDRESS; read again where there is none, or one that holds no code and may be out of date. */
-static struct mapping *find(struct symbols *symbols, struct process *process, uint64_t address)
+static struct mapping *find_now(struct symbols *symbols, struct process *process, uint64_t program, uint64_t address)
 {
     struct mapping *mapping = process->last;
     if (mapping && address >= mapping->start && address < mapping->end)
         return mapping;
     mapping = maps_find(&process->maps, address);
-    if ((!mapping || !mapping->executable) && now_ns() >= process->next_reading) {
+    bool whole = program && symbols->over && process->maps.count; /* what it maps now may be yet another program's */
+    if ((!mapping || !mapping->executable) && !whole && now_ns() >= process->next_reading) {
         process_read(symbols, process);
         mapping = maps_find(&process->maps, address);
     }
     process->last = mapping && mapping->executable ? mapping : NULL;
     return mapping;
+}
+
+/* Where an address was looked for: the mappings, and the process's root directory then. */
+struct found {
+    struct mapping *mapping; /* NULL: nothing was mapped there */
+    const struct root *root;
+    bool now;     /* it still is, as far as is known */
+    bool nothing; /* is known of the program that was meant */
+};
+
+/* Finds ADDRESS in PROCESS, which may be NULL, while it executed PROGRAM; 0: in the last one that had something there. */
+static struct found find(struct symbols *symbols, struct process *process, uint64_t program, uint64_t address)
+{
+    struct found found = {.now = true, .nothing = true};
+    struct maps *maps = process ? processes_maps(process, program, &found.root) : NULL;
+    uint32_t programs = process ? process->programs : 0;
+    if (maps == &process->maps) {
+        found.mapping = find_now(symbols, process, program, address);
+        if (process->programs != programs) /* mappings were read again, and it executes another one now */
+            maps = processes_maps(process, program, &found.root);
+    }
+    if (maps && maps != &process->maps) {
+        found.mapping = maps_find(maps, address);
+        found.now = false;
+    }
+    found.nothing = !maps || !maps->count;
+    for (size_t i = maps && !program ? process->earlier_count : 0; !found.mapping && i-- > 0;)
+        found = (struct found){.mapping = maps_find(&process->earlier[i].maps, address), .root = process->earlier[i].root};
+    if (found.mapping && !found.mapping->tried)
+        mapping_open(symbols, found.now && !process->exited ? process->pid : 0, found.root, found.mapping);
+    return found;
 }
 
 static int lookup_kernel(struct symbols *symbols, uint64_t address, struct symbol *result)
@@ -458,22 +535,21 @@ static void lookup_made(struct symbols *symbols, struct process *process, uint64
     result->offset = offset;
 }
 
-int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct symbol *result)
+int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct symbol *result)
 {
     *result = (struct symbol){.offset = address};
     if (kernel_has(address))
         return lookup_kernel(symbols, address, result);
     struct process *process = processes_get(&symbols->processes, pid);
-    struct mapping *mapping = process ? find(symbols, process, address) : NULL;
+    struct found found = find(symbols, process, program, address);
+    struct mapping *mapping = found.mapping;
     if (!mapping) {
-        symbols->lost.frames += !process || !process->maps.count;
+        symbols->lost.frames += found.nothing;
         return -ENOENT;
     }
-    if (!mapping->tried)
-        mapping_open(symbols, process, mapping);
     if (!mapping->module) {
         char copy[PATH_MAX];
-        mapping->module = mapping->path ? intern(symbols, path_inside(process, mapping, copy)) : "[anon]";
+        mapping->module = mapping->path ? intern(symbols, path_inside(found.root, mapping, copy)) : "[anon]";
     }
     result->module = mapping->module;
     result->offset = address - mapping->start;
@@ -481,20 +557,18 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct 
         result->offset += mapping->offset;
     if (mapping->image)
         result->function = image_lookup(mapping->image, result->offset, mapping->executable, &result->offset);
-    if (!result->function && made_is(mapping))
+    if (!result->function && found.now && made_is(mapping))
         lookup_made(symbols, process, address, result);
     return 0;
 }
 
-size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t address, struct place *places, size_t room)
+size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct place *places,
+                      size_t room)
 {
-    struct process *process = kernel_has(address) ? NULL : processes_get(&symbols->processes, pid);
-    struct mapping *mapping = process ? find(symbols, process, address) : NULL;
-    if (!mapping)
+    if (kernel_has(address))
         return 0;
-    if (!mapping->tried)
-        mapping_open(symbols, process, mapping);
-    if (!mapping->image)
+    struct mapping *mapping = find(symbols, processes_get(&symbols->processes, pid), program, address).mapping;
+    if (!mapping || !mapping->image)
         return 0;
     uint64_t offset = address - mapping->start + (mapping->inode ? mapping->offset : 0);
     return image_places(mapping->image, offset, mapping->executable, places, room);

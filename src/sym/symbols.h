@@ -59,19 +59,21 @@ int symbols_follow_fd(const struct symbols *symbols);
 /* Takes in what the followed processes have mapped: before lookups, and often enough that no record is lost. */
 void symbols_update(struct symbols *symbols);
 
-/*
- * Calls changed(context, pid, maps, exited) whenever the mappings of a process that is followed have changed, or it has exited, with those
- * that it had, or NULL where they are forgotten: during symbols_update and whenever mappings are read. CHANGED may be NULL: nobody watches
- * then.
- */
-void symbols_watch(struct symbols *symbols, void (*changed)(void *context, pid_t pid, const struct maps *maps, bool exited),
-                   void *context);
+enum symbols_change {
+    SYMBOLS_MAPPED,   /* this is what the process maps now */
+    SYMBOLS_EXECUTED, /* it was what it mapped before it executed another program, what that one maps is told next */
+    SYMBOLS_EXITED,   /* it was what it mapped when it exited; NULL: that is forgotten */
+};
+typedef void symbols_watcher(void *context, pid_t pid, const struct maps *maps, enum symbols_change change);
 
 /*
- * The mappings of PID, read now if they are not known, or those that it had until it *EXITED; NULL where they cannot be read. Valid until the
- * next call.
+ * Calls changed(context, pid, maps, change) whenever the mappings of a process that is followed have changed, or it has exited:
+ * during symbols_update and whenever mappings are read. CHANGED may be NULL: nobody watches then.
  */
-const struct maps *symbols_mappings(struct symbols *symbols, pid_t pid, bool *exited);
+void symbols_watch(struct symbols *symbols, symbols_watcher *changed, void *context);
+
+/* Tells whoever watches of all that is known of PID, which is read now if nothing is. */
+void symbols_tell(struct symbols *symbols, pid_t pid);
 
 /* Reads the mappings of PID again, unless that was done a moment ago. */
 void symbols_read(struct symbols *symbols, pid_t pid);
@@ -107,19 +109,21 @@ struct symbols_lost symbols_lost(const struct symbols *symbols);
 void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, const char *module, size_t units), void *context);
 
 /*
- * Names ADDRESS of process PID in *RESULT. Always fills it; returns 0, or -ENOENT where not even a mapping is known.
+ * Names ADDRESS of process PID in *RESULT. PROGRAM: the time since when the process executed the program that is meant, as
+ * stacks have it (uplua_unwind_program of bpf/walk.h), or 0: the last one that had something at ADDRESS. Always fills it; returns 0, or -ENOENT where not even a mapping is known.
  * Functions come from the file's .symtab, a separate debug file (build id, debuglink with its CRC), else .dynsym and
  * MiniDebugInfo; "malloc@plt" from its stubs; of code that no file has, from what the process says of it. An
  * address of the kernel's half is named by /proc/kallsyms whatever PID is; -ENOENT where that does not know it.
  */
-int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t address, struct symbol *result);
+int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct symbol *result);
 
 /*
- * The places in the source of ADDRESS of process PID, at most ROOM: the innermost inlined function first, last the
+ * The places in the source of ADDRESS of process PID and PROGRAM, as above, at most ROOM: the innermost inlined function first, last the
  * function that symbols_lookup names. How many there are: 0 where the file has no debug information (of its own, or a
  * separate debug file). The first address of a file takes as long as its debug information is large, a later one
  * microseconds.
  */
-size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t address, struct place *places, size_t room);
+size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct place *places,
+                      size_t room);
 
 #endif

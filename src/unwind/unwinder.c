@@ -61,7 +61,7 @@ struct unwinder {
     uint32_t place_count;        /* 0 stands for none */
     struct slabs slabs;
     struct ring_buffer *wanted;
-    struct unwind_kernel kernel;
+    struct unwind_kernel *kernel; /* the map, mapped */
     uint32_t generation;
     pid_t *pids; /* those that the kernel knows, or has asked for, ascending */
     size_t pid_count, pid_capacity;
@@ -119,9 +119,7 @@ static void remember(struct unwinder *unwinder, pid_t pid)
 /* To be called behind each change of the map of processes: the kernel's half looks into it again. */
 static void write_change(struct unwinder *unwinder)
 {
-    uint32_t key = 0;
-    unwinder->kernel.changes++;
-    bpf_map_update_elem(unwinder->maps.kernel, &key, &unwinder->kernel, BPF_ANY);
+    __atomic_fetch_add(&unwinder->kernel->changes, 1, __ATOMIC_SEQ_CST);
 }
 
 static void forget(struct unwinder *unwinder, pid_t pid)
@@ -303,11 +301,12 @@ static void load(struct unwinder *unwinder, pid_t pid, const struct maps *maps)
     size_t count = list_mappings(unwinder, maps, false);
     if (count > UNWIND_MAPPINGS)
         count = list_mappings(unwinder, maps, true);
+    unwinder->process.known = maps->known;
     unwinder->process.generation = ++unwinder->generation;
     unwinder->process.asked = 0;
     int rc = write_process(unwinder, pid);
     /* What more there is the kernel's half finds by itself, file by file, where it knows its own kernel. */
-    unwinder->counts.failures += rc != 0 || (count > UNWIND_MAPPINGS && !unwinder->kernel.file_inode);
+    unwinder->counts.failures += rc != 0 || (count > UNWIND_MAPPINGS && !unwinder->kernel->file_inode);
     pthread_mutex_unlock(&unwinder->lock);
     write_change(unwinder);
     if (!rc)
@@ -356,7 +355,7 @@ static void *recall_all(void *context)
 void unwinder_recall(struct unwinder *unwinder)
 {
     /* Where the kernel's half cannot tell a file from another one that has its inode now, it waits for whoever maps it. */
-    if (unwinder->cache < 0 || unwinder->recalled || !unwinder->kernel.inode_seconds)
+    if (unwinder->cache < 0 || unwinder->recalled || !unwinder->kernel->inode_seconds)
         return;
     unwinder->cached_count = unwind_cache_list(unwinder->cache, RECALLED_BYTES, &unwinder->cached);
     unwinder->recalled = calloc(unwinder->cached_count + 1, sizeof *unwinder->recalled);
@@ -392,30 +391,17 @@ void unwinder_add_file(struct unwinder *unwinder, const char *path)
     pthread_mutex_unlock(&unwinder->lock);
 }
 
-/* The mappings of PID are now MAPS, or were that until it EXITED. */
-static void on_change(void *context, pid_t pid, const struct maps *maps, bool exited)
+static void on_change(void *context, pid_t pid, const struct maps *maps, enum symbols_change change)
 {
     struct unwinder *unwinder = context;
     if (unwinder->everybody && !is_loaded(unwinder, pid))
         return;
-    if (!exited)
+    if (change == SYMBOLS_MAPPED)
         load(unwinder, pid, maps);
     else if (maps)
         build_tables(unwinder, maps);
-    if (exited)
+    if (change == SYMBOLS_EXITED)
         forget(unwinder, pid);
-}
-
-static void load_now(struct unwinder *unwinder, pid_t pid)
-{
-    bool exited;
-    const struct maps *maps = symbols_mappings(unwinder->symbols, pid, &exited);
-    if (maps && exited)
-        build_tables(unwinder, maps);
-    else if (maps && !is_loaded(unwinder, pid)) /* reading them may have done it */
-        load(unwinder, pid, maps);
-    else if (!maps)
-        remember(unwinder, pid); /* it is over, and what it had mapped is still to be reported */
 }
 
 static int on_wanted(void *context, void *data, size_t size)
@@ -424,10 +410,12 @@ static int on_wanted(void *context, void *data, size_t size)
     if (size >= sizeof pid) {
         memcpy(&pid, data, sizeof pid);
         struct unwinder *unwinder = context;
-        if (is_loaded(unwinder, (pid_t)pid))
+        if (is_loaded(unwinder, (pid_t)pid)) {
             symbols_read(unwinder->symbols, (pid_t)pid);
-        else
-            load_now(unwinder, (pid_t)pid);
+        } else {
+            remember(unwinder, (pid_t)pid);
+            symbols_tell(unwinder->symbols, (pid_t)pid);
+        }
     }
     return 0;
 }
@@ -475,7 +463,7 @@ static void write_times(struct unwind_kernel *kernel, const struct kernel_field 
  */
 static void write_kernel(struct unwinder *unwinder)
 {
-    struct unwind_kernel *kernel = &unwinder->kernel;
+    struct unwind_kernel *kernel = unwinder->kernel;
     kernel->code_mask = arch_code_mask();
     kernel->listening = 1;
     kernel->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
@@ -496,6 +484,10 @@ static void write_kernel(struct unwinder *unwinder)
         {"inode", "i_sb", 0},
         {"super_block", "s_dev", 0},
         {"task_struct", "mm", 0},
+        {"task_struct", "group_leader", 0},
+        {"task_struct", "start_time", 0},
+        {"task_struct", "signal", 0},
+        {"signal_struct", "live", 0},
         {"task_struct", "utask", 0},
         {"uprobe_task", "return_instances", 0},
         {"return_instance", "stack", 0},
@@ -515,6 +507,7 @@ static void write_kernel(struct unwinder *unwinder)
         &kernel->area_flags,   &kernel->area_space,      &kernel->space_areas,    &root,
         &kernel->node_pivots,  &kernel->node_slots,      &kernel->gap_node_slots, &kernel->file_inode,
         &kernel->inode_number, &kernel->inode_super,     &kernel->super_device,   &kernel->task_space,
+        &kernel->task_leader,  &kernel->task_start,      &kernel->task_signal,    &kernel->signal_live,
         &kernel->task_uprobes, &kernel->uprobes_returns, &kernel->return_stack,   &kernel->return_original,
         &kernel->return_next,  &state,                   &area,                   &address,
     };
@@ -551,8 +544,9 @@ int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct
     unwinder->slabs.map = maps->slabs;
     unwinder->kernel_rules = map_array(maps->rules, RULE_NUMBERS * sizeof *unwinder->kernel_rules);
     unwinder->places = map_array(maps->tables, UNWIND_TABLES * sizeof *unwinder->places);
+    unwinder->kernel = map_array(maps->kernel, sizeof *unwinder->kernel);
     unwinder->wanted = ring_buffer__new(maps->wanted, on_wanted, unwinder, NULL);
-    if (!unwinder->kernel_rules || !unwinder->places || !unwinder->wanted) {
+    if (!unwinder->kernel_rules || !unwinder->places || !unwinder->kernel || !unwinder->wanted) {
         int rc = -errno;
         unwinder_free(unwinder);
         *result = NULL;
@@ -578,6 +572,8 @@ void unwinder_free(struct unwinder *unwinder)
         munmap(unwinder->kernel_rules, RULE_NUMBERS * sizeof *unwinder->kernel_rules);
     if (unwinder->places)
         munmap(unwinder->places, UNWIND_TABLES * sizeof *unwinder->places);
+    if (unwinder->kernel)
+        munmap(unwinder->kernel, sizeof *unwinder->kernel);
     unwind_rules_free(&unwinder->rules);
     free(unwinder->recalled);
     free(unwinder->cached);

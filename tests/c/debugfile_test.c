@@ -14,7 +14,7 @@ static void expect_main(const char *name, const char *debug_root, const char *wa
         if (!strcmp(known[i].name, "main"))
             address = known[i].address;
     struct symbol symbol;
-    symbols_lookup(symbols, program.pid, base_of(program.pid, path) + address + 5, &symbol);
+    symbols_lookup(symbols, program.pid, 0, base_of(program.pid, path) + address + 5, &symbol);
     is_str(symbol.function, want, "%s", what);
     is_int((int64_t)symbol.offset, (int64_t)(want ? 5 : address + 5), "%s: the offset", what);
     if (want)

@@ -66,7 +66,7 @@ static void check(struct symbols *symbols, size_t count, bool named, const char 
     symbols_update(symbols);
     for (size_t i = 0; i < said_count; i++) {
         struct symbol symbol;
-        symbols_lookup(symbols, said[i].pid, said[i].address, &symbol);
+        symbols_lookup(symbols, said[i].pid, 0, said[i].address, &symbol);
         bool library = !strcmp(said[i].name, "getpid");
         if (named || library)
             right += symbol.function && strstr(symbol.function, said[i].name) && symbol.offset == 0;

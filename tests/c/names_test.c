@@ -158,7 +158,7 @@ static void name_is(struct symbols *symbols, pid_t pid, uint64_t address, const 
                     const char *what)
 {
     struct symbol symbol;
-    symbols_lookup(symbols, pid, address, &symbol);
+    symbols_lookup(symbols, pid, 0, address, &symbol);
     is_str(symbol.function, name, "%s", what);
     if (name)
         is_int((int64_t)symbol.offset, (int64_t)offset, "%s: its offset", what);
@@ -300,7 +300,7 @@ static void test_namespaces(void)
     for (size_t i = 0; i < known_count; i++)
         if (!strcmp(known[i].name, "main")) {
             name_is(symbols, pid, known[i].address + 1, "main", 1, "a program that only it sees has names");
-            symbols_lookup(symbols, pid, known[i].address, &symbol);
+            symbols_lookup(symbols, pid, 0, known[i].address, &symbol);
             is_str(symbol.module, "/tmp/inside", "and the path that it sees");
         }
     kill(pid, SIGKILL);

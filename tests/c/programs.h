@@ -149,7 +149,7 @@ static inline void compare(struct symbols *symbols, pid_t pid, uint64_t load, un
         const struct known *k = &known[(size_t)random() % known_count];
         uint64_t address = k->address + (uint64_t)random() % k->size;
         struct symbol symbol;
-        symbols_lookup(symbols, pid, load + address, &symbol);
+        symbols_lookup(symbols, pid, 0, load + address, &symbol);
         if (!nm_agrees(address, symbol.function, symbol.offset) && wrong++ < 5)
             fprintf(stderr, "#   %s: %#" PRIx64 " is %s+%#" PRIx64 " in %s, nm has %s\n", what, address,
                     symbol.function ? symbol.function : "(unknown)", symbol.offset, symbol.module, k->name);

@@ -53,7 +53,7 @@ static void test_libc(void)
     unsigned compared = 0, equal = 0;
     for (int i = 0; pipe && i < COUNT && fscanf(pipe, "%199s", want[i]) == 1; i++) {
         struct symbol symbol;
-        symbols_lookup(symbols, getpid(), base + addresses[i], &symbol);
+        symbols_lookup(symbols, getpid(), 0, base + addresses[i], &symbol);
         bool alias = false, there = false; /* DWARF may have another of the names that share the address */
         char whole[256];
         snprintf(whole, sizeof whole, "%.*s", symbol.function ? (int)strcspn(symbol.function, ".") : 0,
@@ -177,14 +177,14 @@ static void test_speed(void)
         addresses[i] = known[(size_t)random() % known_count].address;
     struct symbol symbol;
     for (size_t i = 0; i < 1024; i++)
-        symbols_lookup(symbols, program.pid, addresses[i], &symbol);
+        symbols_lookup(symbols, program.pid, 0, addresses[i], &symbol);
     double begin = seconds();
     for (int i = 0; i < WARM; i++)
-        symbols_lookup(symbols, program.pid, addresses[i & 1023], &symbol);
+        symbols_lookup(symbols, program.pid, 0, addresses[i & 1023], &symbol);
     double warm = seconds() - begin;
     begin = seconds();
     for (int i = 0; i < GARBAGE; i++)
-        symbols_lookup(symbols, program.pid, UINT64_C(0x100000000000) + (uint64_t)i * 4096, &symbol);
+        symbols_lookup(symbols, program.pid, 0, UINT64_C(0x100000000000) + (uint64_t)i * 4096, &symbol);
     double garbage = seconds() - begin;
     printf("# %.1f million warm lookups a second; %.2f us per unknown address\n", WARM / warm / 1e6,
            garbage / GARBAGE * 1e6);

@@ -25,23 +25,23 @@ static void test_layouts(void)
         struct symbol symbol;
         for (size_t k = 0; k < known_count; k++) {
             if (!strcmp(known[k].name, "alias_of_two")) {
-                symbols_lookup(symbols, program.pid, load + known[k].address, &symbol);
+                symbols_lookup(symbols, program.pid, 0, load + known[k].address, &symbol);
                 is_str(symbol.function, "global_two", "of a weak and a global alias the global one counts");
                 is_str(symbol.module, path, "the module is the file's path");
             }
             if (!strcmp(known[k].name, "plain")) {
-                symbols_lookup(symbols, program.pid, load + known[k].address, &symbol);
+                symbols_lookup(symbols, program.pid, 0, load + known[k].address, &symbol);
                 is_str(symbol.function, "plain", "of two names the one without underscores counts");
             }
             if (!strcmp(known[k].name, "sized")) {
-                symbols_lookup(symbols, program.pid, load + known[k].address + 1, &symbol);
+                symbols_lookup(symbols, program.pid, 0, load + known[k].address + 1, &symbol);
                 is_str(symbol.function, "sized", "a label inside a function does not hide it");
-                symbols_lookup(symbols, program.pid, load + known[k].address - 1, &symbol);
+                symbols_lookup(symbols, program.pid, 0, load + known[k].address - 1, &symbol);
                 is_str(symbol.function, "unsized", "a symbol without a size goes up to the next");
                 is_int((int64_t)symbol.offset, 1, "and its offset is right");
             }
         }
-        is_int(symbols_lookup(symbols, program.pid, 0x1000, &symbol), -ENOENT, "an address of no mapping is unknown");
+        is_int(symbols_lookup(symbols, program.pid, 0, 0x1000, &symbol), -ENOENT, "an address of no mapping is unknown");
         ok(!symbol.function && !symbol.module && symbol.offset == 0x1000, "and stays as it is");
         stop(&program);
         compare(symbols, program.pid, load, 300, "after the exit");
@@ -66,7 +66,7 @@ static void test_gone_files(void)
     shell("rm deleted");
     struct symbols *symbols = symbols_new();
     compare(symbols, program.pid, base, 50, "a deleted program");
-    symbols_lookup(symbols, program.pid, base + known[0].address, &symbol);
+    symbols_lookup(symbols, program.pid, 0, base + known[0].address, &symbol);
     is_str(symbol.module, in_dir("deleted"), "its module has the plain path");
     stop(&program);
 
@@ -104,7 +104,7 @@ static void test_exec(void)
     uint64_t before = base_of(program.pid, "libc.so.6");
     struct symbol was, is;
     uint64_t inside = before + 0x80000; /* in libc's code, wherever it is mapped */
-    symbols_lookup(symbols, program.pid, inside, &was);
+    symbols_lookup(symbols, program.pid, 0, inside, &was);
     char line[6];
     ok(write(program.in, "x\n", 2) == 2 && read(program.out, line, 6) == 6, "a process executes another program");
     read_nm(in_dir("pie"), "");
@@ -112,7 +112,7 @@ static void test_exec(void)
     compare(symbols, program.pid, base_of(program.pid, "/pie"), 50, "after exec");
     if (base_of(program.pid, "libc.so.6") == before)
         inside = 0; /* no randomisation here: nothing to tell apart */
-    symbols_lookup(symbols, program.pid, inside, &is);
+    symbols_lookup(symbols, program.pid, 0, inside, &is);
     ok(!inside || (was.module && is.module == was.module && is.offset == was.offset),
        "addresses of the program before exec keep their names");
     stop(&program);
@@ -129,7 +129,7 @@ static void test_other_root(void)
     read_nm(in_dir("static"), "");
     compare(symbols, program.pid, 0, 100, "a program in another root");
     struct symbol symbol;
-    symbols_lookup(symbols, program.pid, known[0].address, &symbol);
+    symbols_lookup(symbols, program.pid, 0, known[0].address, &symbol);
     is_str(symbol.module, "/inside", "its module is the path that it sees itself");
     stop(&program);
     symbols_free(symbols);
@@ -151,7 +151,7 @@ static void test_cplusplus(void)
     struct symbol symbol = {0};
     for (size_t i = 0; i < known_count; i++)
         if (!strcmp(known[i].name, "_ZN4shop4Till3addEiPKc"))
-            symbols_lookup(symbols, program.pid, known[i].address + 3, &symbol);
+            symbols_lookup(symbols, program.pid, 0, known[i].address + 3, &symbol);
     is_str(symbol.function, "shop::Till::add(int, char const*)", "C++ names are demangled");
     stop(&program);
     symbols_free(symbols);
@@ -172,7 +172,7 @@ static void test_hostile_names(void)
     bool found = false, escaped = true;
     for (uint64_t at = 0; at < 0x3000; at++) {
         struct symbol symbol;
-        symbols_lookup(symbols, program.pid, base + at, &symbol);
+        symbols_lookup(symbols, program.pid, 0, base + at, &symbol);
         found |= symbol.function && !strcmp(symbol.function, "evil\\x1b[31m\\x0aname");
         escaped &= symbol.module && strstr(symbol.module, "evil\\x1b[2J.so") && !strchr(symbol.module, '\x1b');
     }
@@ -190,7 +190,7 @@ static void test_vdso(void)
     bool module = true;
     for (uint64_t at = 0; at < 0x1000; at += 16) {
         struct symbol symbol;
-        symbols_lookup(symbols, getpid(), base + at, &symbol);
+        symbols_lookup(symbols, getpid(), 0, base + at, &symbol);
         named += symbol.function && strstr(symbol.function, "gettime") != NULL;
         module &= symbol.module && !strcmp(symbol.module, "[vdso]");
     }

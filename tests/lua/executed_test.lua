@@ -103,3 +103,40 @@ ok(tonumber(foreign.target) > 0, "and kept")
 os.remove(path)
 target.done()
 tap.done_testing()
+
+-- A program takes the place of another one at the same addresses, and runs to its end while nobody can tell of it: uplua is stopped.
+local stacks = target.folder() .. "-getppid.lua"
+file = assert(io.open(stacks, "w"))
+file:write [[
+local up = require "uplua"
+local stacks = up.count()
+up.tracepoint("syscalls:sys_enter_getppid", function(e) stacks[e:ustack()]:inc() end)
+up.at_exit(function()
+  for s, count in stacks:pairs() do
+    print(count, (s:text { offsets = false, one_line = " " }:gsub("main .*_start$", "main … _start")))
+  end
+end)
+]]
+file:close()
+local rooms = target.shell(([[
+  export UPLUA_CACHE=$D/cache ROOMS_NEXT=build/targets/rooms-large
+  mkfifo "$D/fifo"
+  run() {
+    rm -f "$D/printed"
+    ./uplua %s -- build/targets/rooms-small "$D/fifo" >"$D/printed" 2>"$D/err" & uplua=$!
+    until target=$(head -n 1 "$D/printed" 2>/dev/null | grep .); do sleep 0.01; done
+    kill -STOP $uplua
+    : >"$D/fifo"
+    until grep -q '^State:.Z' "/proc/$target/status"; do sleep 0.01; done
+    kill -CONT $uplua
+    wait $uplua
+    tail -n +2 "$D/printed" | sort >>"$D/out"
+    echo >>"$D/out"
+  }
+  run
+  grep -c '23 × stack incomplete: a frame.s mapping was not known' "$D/err" >>"$D/out"
+  run]]):format(stacks))
+local SMALL, LARGE = "23\tsyscall three two one main … _start\n", "23\tsyscall drei zwei eins main … _start\n"
+is(rooms.out, SMALL .. "23\tsyscall [mapping not known]\n\n1\n" .. SMALL .. LARGE .. "\n",
+  "stacks of a program that takes another one's place are walked by its own tables, or not at all, and have its own names")
+is(rooms.err, "", "and of the one that an earlier run has seen nothing is missing")

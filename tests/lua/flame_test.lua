@@ -66,10 +66,10 @@ is(describe(flame.svg { [{ "a", "b" }] = 2 ^ 53, [{ "a", 5 }] = 0.5 }), "all 900
    "large numbers and small ones, labels that are numbers")
 
 -- Keys with stacks: labels, then programs' stacks, then the kernel's, each in the key's order.
-local fd = kernel.map("hash", 8, 8 + 8 * 127, 23)
+local fd = kernel.map("hash", 8, 16 + 8 * 127, 23)
 local function put(id, tgid, ending, ...)
-  local words = { tgid + 2 ^ 32 * select("#", ...) + 2 ^ 48 * ending, ... }
-  for i = #words + 1, 128 do words[i] = 0 end
+  local words = { tgid + 2 ^ 32 * select("#", ...) + 2 ^ 48 * ending, 0, ... } -- of no known program
+  for i = #words + 1, 129 do words[i] = 0 end
   kernel.update(fd, id, words)
 end
 local function address(f) return ffi.cast("uint64_t", ffi.cast("void *", f)) end

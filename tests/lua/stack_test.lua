@@ -15,11 +15,11 @@ local pid = C.getpid()
 local function address(f) return ffi.cast("uint64_t", ffi.cast("void *", f)) end
 
 local FRAMES = 127
-local fd = kernel.map("hash", 8, 8 + 8 * FRAMES, 101)
+local fd = kernel.map("hash", 8, 16 + 8 * FRAMES, 101)
 
 local function put(id, ...)
-  local words = { pid + 2 ^ 32 * select("#", ...), ... }
-  for i = #words + 1, FRAMES + 1 do words[i] = 0 end
+  local words = { pid + 2 ^ 32 * select("#", ...), 0, ... } -- of no known program
+  for i = #words + 1, FRAMES + 2 do words[i] = 0 end
   kernel.update(fd, id, words)
 end
 
@@ -86,8 +86,8 @@ is(stack.intern(31):frames()[1].kernel, true, "a kernel's frame says so")
 -- A joined stack: the kernel's, and the program's below it (STACK_JOINED of bpf/stack.h).
 local JOINED, NO_TABLE = 5, 1
 local function put_raw(id, tgid, ending, ...)
-  local words = { tgid + 2 ^ 32 * select("#", ...) + 2 ^ 48 * ending, ... }
-  for i = #words + 1, FRAMES + 1 do words[i] = 0 end
+  local words = { tgid + 2 ^ 32 * select("#", ...) + 2 ^ 48 * ending, 0, ... } -- of no known program
+  for i = #words + 1, FRAMES + 2 do words[i] = 0 end
   kernel.update(fd, id, words)
 end
 local IN_KERNEL = 0xffffffff81000100ULL

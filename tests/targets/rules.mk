@@ -7,7 +7,7 @@ TCMALLOC   := $(call allocator_file,tcmalloc_minimal.so.4)
 MIMALLOC   := $(call allocator_file,mimalloc.so.2)
 ALLOCATORS := $(if $(JEMALLOC),jemalloc) $(if $(TCMALLOC),tcmalloc) $(if $(MIMALLOC),mimalloc)
 
-TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/dropped,$(TARGETS)) $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/dropped $(OUT)/targets/rooms,$(TARGETS)) $(OUT)/targets/rooms-small $(OUT)/targets/rooms-large $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/unwound \
@@ -50,6 +50,11 @@ $(OUT)/targets/allocator-glibc: tests/targets/allocator.c | $(CHECKED)
 $(OUT)/targets/sites-static: tests/targets/sites.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -static -o $@ $<
+
+$(OUT)/targets/rooms-large: SIZE := -DLARGE
+$(OUT)/targets/rooms-small $(OUT)/targets/rooms-large: tests/targets/rooms.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fomit-frame-pointer -static -no-pie $(SIZE) -o $@ $<
 
 $(OUT)/targets/hostile-static: tests/targets/hostile.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
