@@ -181,6 +181,8 @@ int maps_add(struct maps *maps, const struct mapping *mapping, struct mapping **
     if (first < maps->count && same(&maps->items[first], mapping)) {
         struct mapping *there = &maps->items[first];
         if (!there->time || there->generation == mapping->generation) {
+            /* If its process exited when only the list of mappings was read, the file is found by its path now. */
+            there->tried &= there->time || there->image;
             there->generation = mapping->generation;
             there->time = mapping->time;
             there->gone = mapping->gone;
