@@ -93,7 +93,7 @@ end
 -- A parameter of a function. What handlers cannot read, such as a double, is in no record.
 local function parameter_field(parameter, index)
   local name = parameter.name or "arg" .. index - 1
-  local source = parameter.name and parameter.place ~= "nowhere" and "e.args." .. name
+  local source = parameter.name and parameter.place ~= "nowhere" and ("e.args[%q]"):format(name) -- "rest#0" is one, too
   local field = { name = name, source = source, show = parameter.bits == 64 and as_unsigned or as_integer }
   if parameter.kind == "boolean" then field.show = tostring end
   if parameter.kind == "pointer" then

@@ -28,9 +28,20 @@ static bool is_packed(const struct passing_type *type)
     return false;
 }
 
+/* True if TYPE would lie elsewhere if it were aligned to more than its numbers are: its size is then a multiple of that. */
+static bool is_perhaps_moved(const struct passing *passing, const struct passing_type *type)
+{
+    uint64_t most = type->size & -type->size;
+    return type->aggregate && most >= 16 && alignment_of(type) < 16 && passing->stack % most;
+}
+
 static struct passed on_stack(struct passing *passing, const struct passing_type *type)
 {
     uint64_t return_address = passing->machine == EM_X86_64 ? 8 : 0;
+    if (passing->machine == EM_X86_64 && is_perhaps_moved(passing, type))
+        passing->stack_lost = true;
+    if (passing->stack_lost)
+        return (struct passed){.in = PASSED_UNKNOWN};
     passing->stack = round_up(passing->stack, alignment_of(type) == 16 ? 16 : 8);
     struct passed passed = {.in = PASSED_STACK, .offset = return_address + passing->stack};
     passing->stack += round_up(type->size, 8);
@@ -53,6 +64,12 @@ static bool is_float(const struct passing_type *type, unsigned number)
             !type->leaves[i].floating)
             return false;
     return true;
+}
+
+/* A long double and a struct of one are returned in a register of the x87 alike. */
+static bool is_x87_alone(const struct passing_type *type)
+{
+    return type->x87 && type->size == 16 && type->leaf_count == 1;
 }
 
 /* True if registers cannot hold it, however many there are. */
@@ -118,10 +135,12 @@ struct passing passing_begin(uint16_t machine, const struct passing_type *result
 {
     struct passing passing = {.machine = machine};
     /* Who calls says where a result is to be put that registers cannot hold: on aarch64 in a register of its own. */
-    if (machine == EM_X86_64 && result && result->aggregate && (result->by_address || is_memory_x86_64(result)))
+    if (machine != EM_X86_64 || !result || result->empty)
+        return passing;
+    if (result->doubtful || !result->size)
+        passing.lost = true;
+    else if (result->aggregate && (result->by_address || (is_memory_x86_64(result) && !is_x87_alone(result))))
         passing.integers = 1;
-    else if (machine == EM_X86_64 && result)
-        passing.lost = result->doubtful;
     return passing;
 }
 

@@ -36,6 +36,7 @@ struct passing {
     uint64_t stack; /* bytes */
     bool splits_wide; /* an integer of 128 bits that registers cannot hold as a whole is passed as each compiler likes: clang before 18 splits it */
     bool lost; /* a parameter was none that is known here: nothing can be said of those behind it */
+    bool stack_lost; /* the same of those behind it that are on the stack */
 };
 
 struct passed {
@@ -44,7 +45,8 @@ struct passed {
     uint64_t offset; /* of STACK: bytes above the stack pointer at the entry */
 };
 
-/* Begins with the parameters of a function for MACHINE that returns RESULT; NULL: nothing. */
+/* Begins with the parameters of a function for MACHINE that returns RESULT; NULL: nothing. It is lost from the start where it is not known
+ * whether an address for the result is passed before them. */
 struct passing passing_begin(uint16_t machine, const struct passing_type *result);
 /* Where the next parameter, of TYPE, is. */
 struct passed passing_next(struct passing *passing, const struct passing_type *type);

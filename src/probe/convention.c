@@ -1,7 +1,5 @@
 #include "probe/convention.h"
 
-#include <string.h>
-
 #include "sym/debugclass.h"
 #include "sym/debugtypes.h"
 
@@ -12,7 +10,7 @@ struct leaves {
     struct passing_type *type;
     uint64_t base;
     int depth;
-    bool unknown; /* one of them is nothing that is known here: a complex number, a vector */
+    bool unknown; /* one of them is nothing that is known here: a vector */
 };
 
 static void add_leaves(struct leaves *leaves, uint32_t number);
@@ -36,15 +34,27 @@ static void add_leaf(struct passing_type *type, uint64_t offset, unsigned size, 
     type->leaf_count++;
 }
 
+static void add_number(struct leaves *leaves, const struct debugtype *type)
+{
+    bool two = type->complex || (type->member && type->size > 8);
+    unsigned size = (unsigned)(two ? type->size / 2 : type->size);
+    /* A complex number of two long doubles is returned in other ways than one of two __float128. */
+    leaves->unknown |= type->kind == DEBUGTYPE_VOID || (type->complex && type->size > 16) ||
+                       (type->kind == DEBUGTYPE_OTHER && !type->complex && !type->member);
+    for (unsigned i = 0; i < (two ? 2 : 1); i++)
+        add_leaf(leaves->type, leaves->base + i * size, size, type->kind == DEBUGTYPE_FLOAT || type->complex);
+}
+
 static void add_leaves(struct leaves *leaves, uint32_t number)
 {
     struct debugtype type;
-    char name[DEBUGTYPE_NAME];
     if (debugtype_get(number, &type) || leaves->depth == DEEPEST || leaves->type->leaf_count > PASSING_LEAVES)
         return;
     struct leaves inner = {leaves->type, leaves->base, leaves->depth + 1, false};
     if (type.kind == DEBUGTYPE_STRUCT) {
         debugtype_fields(number, visit_field, &inner);
+    } else if (type.vector) {
+        leaves->unknown = true; /* registers of which sizes hold it depends on the CPU that it is compiled for */
     } else if (type.kind == DEBUGTYPE_ARRAY) {
         struct debugtype element;
         for (uint64_t i = 0; i < type.count && i <= PASSING_LEAVES && !debugtype_get(type.element, &element); i++) {
@@ -52,12 +62,18 @@ static void add_leaves(struct leaves *leaves, uint32_t number)
             add_leaves(&inner, type.element);
         }
     } else {
-        bool floating = type.kind == DEBUGTYPE_FLOAT;
-        leaves->type->x87 |= floating && type.size == 16 && !strcmp(debugtype_name(number, name), "long double");
-        leaves->unknown |= type.kind == DEBUGTYPE_OTHER || type.kind == DEBUGTYPE_VOID;
-        add_leaf(leaves->type, leaves->base, (unsigned)type.size, floating);
+        leaves->type->x87 |= type.extended;
+        add_number(leaves, &type);
     }
     leaves->unknown |= inner.unknown;
+}
+
+/* Registers hold a vector of 16 bytes on each CPU. */
+static struct passing_type vector_type(const struct debugtype *type)
+{
+    if (type->size != 16)
+        return (struct passing_type){0};
+    return (struct passing_type){.size = 16, .leaves = {{0, 16, true}}, .leaf_count = 1};
 }
 
 struct passing_type convention_type(uint32_t number)
@@ -65,19 +81,20 @@ struct passing_type convention_type(uint32_t number)
     struct passing_type passing = {0};
     struct debugtype type = {0};
     debugtype_get(number, &type);
-    if (type.kind == DEBUGTYPE_OTHER || type.kind == DEBUGTYPE_VOID || type.kind == DEBUGTYPE_ARRAY)
-        return passing;
+    if (type.kind == DEBUGTYPE_VOID || type.kind == DEBUGTYPE_ARRAY)
+        return type.vector ? vector_type(&type) : passing;
     struct leaves leaves = {.type = &passing};
     passing.size = type.size;
-    passing.aggregate = type.kind == DEBUGTYPE_STRUCT;
-    if (passing.aggregate) {
+    passing.aggregate = type.kind == DEBUGTYPE_STRUCT || type.complex || type.member;
+    if (type.kind == DEBUGTYPE_STRUCT) {
         enum class_passing class = debugclass_passing(number);
         passing.by_address = class == CLASS_BY_ADDRESS;
         passing.doubtful = class == CLASS_DOUBTFUL;
     }
+    if (passing.by_address) /* whatever it consists of */
+        return passing;
     add_leaves(&leaves, number);
-    passing.empty =
-        passing.aggregate && !passing.leaf_count && !passing.by_address && !passing.doubtful && type.size <= 16;
+    passing.empty = passing.aggregate && !passing.leaf_count && !passing.doubtful && type.size <= 16;
     if (leaves.unknown) {
         passing = (struct passing_type){0};
     } else if (passing.leaf_count >

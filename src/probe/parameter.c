@@ -37,6 +37,8 @@ struct parameters {
     struct parameter *items;
     size_t count;
     bool at_return;
+    const char *unreturned; /* nothing says how the result is returned, so that it may have the first argument's place:
+                               why; or NULL */
     const char *unconventional; /* why the calling convention tells nothing; NULL: it does. Static */
     struct arena *arena;
 };
@@ -180,8 +182,17 @@ static void correct_class(const struct parameters *all, const struct parameter *
 
 static void count_through(struct parameters *all)
 {
+    struct debugtype returned = {0};
+    char name[DEBUGTYPE_NAME];
+    debugtype_get(all->function->result, &returned);
     struct passing_type result = convention_type(all->function->result);
-    struct passing passing = passing_begin(arch_elf_machine(), all->function->result ? &result : NULL);
+    struct passing passing = passing_begin(arch_elf_machine(), returned.kind == DEBUGTYPE_VOID ? NULL : &result);
+    if (passing.lost)
+        all->unreturned =
+            arena_format(all->arena,
+                         "the function returns a '%s', of which the debug information does not say whether an address "
+                         "for it is passed before the arguments",
+                         debugtype_name(all->function->result, name));
     passing.splits_wide =
         all->function->compiler != COMPILER_GCC && all->function->compiler != COMPILER_GCC_UNOPTIMISED;
     for (size_t i = 0; i < all->count; i++) {
@@ -267,6 +278,8 @@ static void by_convention(const struct parameters *all, const struct parameter *
         in_register(argument, arch_argument(passed->first));
     else if (passed->in == PASSED_STACK)
         in_memory(all, argument, arch_stack_pointer(), (int64_t)passed->offset);
+    else if (all->unreturned)
+        nowhere(argument, all->arena, all->unreturned);
     else
         nowhere(argument, all->arena,
                 "it, or one before it, is of a type for which it is not known where it is passed");
@@ -326,10 +339,24 @@ static const char *explain_value(const struct parameters *all, const struct para
                         passed->in == PASSED_STACK ? "on the stack" : "in registers for floating-point numbers");
 }
 
+/* clang gives each parameter of a template's pack the pack's name: they are numbered as gcc does, "rest#0", "rest#1".
+ */
+static const char *name_of(const struct parameters *all, const struct parameter *parameter)
+{
+    const char *name = parameter->debug.name;
+    unsigned count = 0, number = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        number = &all->items[i] == parameter ? count : number;
+        count += !strcmp(all->items[i].debug.name, name);
+    }
+    if (!*name)
+        return NULL;
+    return count > 1 ? arena_format(all->arena, "%s#%u", name, number) : arena_string(all->arena, name, strlen(name));
+}
+
 static struct argument argument_of(const struct parameters *all, const struct parameter *parameter)
 {
-    const char *own_name = parameter->debug.name;
-    struct argument argument = {.name = *own_name ? arena_string(all->arena, own_name, strlen(own_name)) : NULL};
+    struct argument argument = {.name = name_of(all, parameter)};
     char name[DEBUGTYPE_NAME];
     debugtype_name(parameter->debug.type, name);
     argument.type = arena_string(all->arena, name, strlen(name));

@@ -93,13 +93,51 @@ int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debug
 
 /* --- its parameters --- */
 
+/* The children of a function one after the other, among them those of gcc's packs (a template's "T... rest"). */
+struct children {
+    Dwarf_Die entry;
+    Dwarf_Die pack; /* that ENTRY is in, … */
+    bool inside;    /* … if it is in one */
+};
+
+/* Goes into a pack; into the next entry behind it where it has nothing. */
+static bool enter_packs(struct children *children)
+{
+    while (dwarf_tag(&children->entry) == DW_TAG_GNU_formal_parameter_pack) {
+        children->pack = children->entry;
+        children->inside = dwarf_child(&children->pack, &children->entry) == 0;
+        if (children->inside)
+            return true;
+        children->entry = children->pack;
+        if (!debugentry_next(&children->entry))
+            return false;
+    }
+    return true;
+}
+
+static bool first_child(Dwarf_Die *function, struct children *children)
+{
+    children->inside = false;
+    return dwarf_child(function, &children->entry) == 0 && enter_packs(children);
+}
+
+static bool next_child(struct children *children)
+{
+    if (debugentry_next(&children->entry))
+        return children->inside || enter_packs(children);
+    if (!children->inside)
+        return false;
+    children->inside = false;
+    children->entry = children->pack;
+    return debugentry_next(&children->entry) && enter_packs(children);
+}
+
 /* The parameter of the instance ENTRY that is an instance of PARAMETER; false: it lacks that. */
 static bool find_instance(Dwarf_Die *entry, const Dwarf_Die *parameter, Dwarf_Die *result)
 {
-    if (dwarf_child(entry, result))
-        return false;
-    do {
-        Dwarf_Die at = *result;
+    struct children children;
+    for (bool more = first_child(entry, &children); more; more = next_child(&children)) {
+        Dwarf_Die at = *result = children.entry;
         int tag = dwarf_tag(&at);
         if (tag != DW_TAG_formal_parameter &&
             tag != DW_TAG_variable) /* gcc makes variables of those that a clone lacks */
@@ -112,7 +150,7 @@ static bool find_instance(Dwarf_Die *entry, const Dwarf_Die *parameter, Dwarf_Di
         }
         if (at.addr == parameter->addr)
             return true;
-    } while (debugentry_next(result));
+    }
     return false;
 }
 
@@ -137,19 +175,18 @@ static bool is_left_out(Dwarf_Die *parameter, bool first, Dwarf_Die *instance)
 
 static int find_parameter(Dwarf_Die *function, Dwarf_Die *instance, unsigned number, struct debugparameter *result)
 {
-    Dwarf_Die entry, own;
+    struct children children;
     unsigned listed = 0, passed = 0;
-    if (dwarf_child(function, &entry))
-        return -ERANGE;
-    do {
-        if (dwarf_tag(&entry) != DW_TAG_formal_parameter)
+    for (bool more = first_child(function, &children); more; more = next_child(&children)) {
+        Dwarf_Die *entry = &children.entry, own;
+        if (dwarf_tag(entry) != DW_TAG_formal_parameter)
             continue;
-        bool has_own = find_instance(instance, &entry, &own);
-        if (is_left_out(&entry, !listed++, has_own ? &own : NULL) || passed++ < number)
+        bool has_own = find_instance(instance, entry, &own);
+        if (is_left_out(entry, !listed++, has_own ? &own : NULL) || passed++ < number)
             continue;
-        *result = (struct debugparameter){name_of(&entry), debugtype_of(&entry), has_own ? dwarf_dieoffset(&own) : 0};
+        *result = (struct debugparameter){name_of(entry), debugtype_of(entry), has_own ? dwarf_dieoffset(&own) : 0};
         return 0;
-    } while (debugentry_next(&entry));
+    }
     return -ERANGE;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/debugdefinition.h"
 #include "sym/debugentry.h"
 #include "sym/location.h"
 #include "unwind/bytes.h"
@@ -85,34 +86,6 @@ uint32_t debugtype_of(Dwarf_Die *entry)
     return 0;
 }
 
-/* --- definitions --- */
-
-/* True if CANDIDATE defines what DECLARATION, of TAG, declares by NAME. */
-static bool defines(Dwarf_Die *candidate, int tag, const char *name)
-{
-    const char *other = dwarf_tag(candidate) == tag ? dwarf_diename(candidate) : NULL;
-    return other && !strcmp(other, name) && !dwarf_hasattr(candidate, DW_AT_declaration);
-}
-
-/* Looks for the definition of DECLARATION in the other units of its file. */
-static bool find_definition(Dwarf_Die *declaration, Dwarf_Die *result)
-{
-    Dwarf *dwarf = dwarf_cu_getdwarf(declaration->cu);
-    const char *name = dwarf_diename(declaration);
-    int tag = dwarf_tag(declaration);
-    Dwarf_CU *cu = NULL;
-    Dwarf_Die unit;
-    while (name && !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL)) {
-        if (dwarf_child(&unit, result))
-            continue;
-        do {
-            if (defines(result, tag, name))
-                return true;
-        } while (debugentry_next(result));
-    }
-    return false;
-}
-
 bool debugtype_entry(uint32_t number, Dwarf_Die *entry)
 {
     if (!number || number > type_count)
@@ -127,7 +100,7 @@ bool debugtype_entry(uint32_t number, Dwarf_Die *entry)
     Dwarf_Die definition;
     if (!debugentry_is_structure(dwarf_tag(entry)) || !dwarf_hasattr(entry, DW_AT_declaration) || types[number - 1].undefined)
         return true;
-    if (debugentry_referred(entry, DW_AT_signature, &definition) || find_definition(entry, &definition))
+    if (debugentry_referred(entry, DW_AT_signature, &definition) || debugdefinition_find(entry, &definition))
         types[number - 1].entry = *entry = definition;
     else
         types[number - 1].undefined = true;
@@ -140,6 +113,7 @@ static void get_number(Dwarf_Die *entry, struct debugtype *result)
 {
     Dwarf_Word encoding = 0;
     debugentry_number(entry, DW_AT_encoding, &encoding);
+    const char *name = dwarf_diename(entry);
     bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
     bool is_integer = is_signed || encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char || encoding == DW_ATE_UTF ||
                       encoding == DW_ATE_address;
@@ -151,6 +125,26 @@ static void get_number(Dwarf_Die *entry, struct debugtype *result)
     else if ((is_integer || encoding == DW_ATE_boolean) && has_width)
         result->kind = DEBUGTYPE_INTEGER;
     result->bits = (int)(is_signed ? -8 * (int64_t)result->size : 8 * (int64_t)result->size);
+    result->complex = encoding == DW_ATE_complex_float;
+    result->extended = result->kind == DEBUGTYPE_FLOAT && result->size == 16 && name && /* __float128 has that size, too */
+                       (!strcmp(name, "long double") || !strcmp(name, "_Float64x") || !strcmp(name, "__float80"));
+}
+
+/* A pointer to a function that is a member has a second word, what is added to `this` ("Itanium C++ ABI", 2.3). */
+static void get_member_pointer(Dwarf_Die *entry, struct debugtype *result)
+{
+    Dwarf_Die to;
+    uint32_t number = debugtype_of(entry);
+    if (!number || !debugtype_entry(number, &to))
+        return;
+    result->member = true;
+    result->size = dwarf_tag(&to) == DW_TAG_subroutine_type ? 2 * sizeof(void *) : sizeof(void *);
+}
+
+static bool is_null(Dwarf_Die *entry, int tag)
+{
+    const char *name = tag == DW_TAG_unspecified_type ? dwarf_diename(entry) : NULL;
+    return name && !strcmp(name, "decltype(nullptr)");
 }
 
 /* Whether one of the values of the enum ENTRY is negative: compilers before DWARF 3 and some after it say no more. */
@@ -233,12 +227,15 @@ int debugtype_get(uint32_t number, struct debugtype *result)
         get_number(&entry, result);
     } else if (tag == DW_TAG_enumeration_type) {
         get_enum(&entry, result);
-    } else if (is_pointer(tag)) {
+    } else if (is_pointer(tag) || is_null(&entry, tag)) {
         result->kind = DEBUGTYPE_POINTER;
         result->size = sizeof(void *);
         result->element = debugtype_of(&entry);
+    } else if (tag == DW_TAG_ptr_to_member_type) {
+        get_member_pointer(&entry, result);
     } else if (tag == DW_TAG_array_type) {
         get_array(&entry, types[number - 1].dimension, result);
+        result->vector = debugentry_flag(&entry, DW_AT_GNU_vector);
     } else if (debugentry_is_structure(tag) && !dwarf_hasattr(&entry, DW_AT_declaration)) {
         result->kind = DEBUGTYPE_STRUCT;
     }

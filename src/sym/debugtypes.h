@@ -28,6 +28,11 @@ struct debugtype {
     int bits;         /* of an integer: 8 … 128, negative if signed */
     uint64_t count;   /* of an array: elements; 0: not declared */
     uint32_t element; /* what a pointer leads to, or an array consists of */
+    /* What calling conventions ask besides: */
+    bool extended; /* a float of x86's 80 bits */
+    bool complex;  /* OTHER: two floating-point numbers of half the size each */
+    bool member;   /* OTHER: C++'s pointer to a member, which is one word or two */
+    bool vector;   /* an array that a register holds as a whole */
 };
 
 enum { DEBUGTYPE_NAME = 192 };

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "passed.h"
+
 #define NOINLINE __attribute__((noinline))
 
 namespace passed {
@@ -82,7 +84,51 @@ static void call()
 
 } // namespace passed
 
+/* What is rarer, in a namespace of its own, since not all functions of a pattern are compared. */
+namespace rare {
+
+using passed::use;
+
+struct Vector { int words __attribute__((vector_size(16))); };
+typedef long double Real;
+struct Pair { int x, y; };
+struct Extended { Real x; };
+struct alignas(16) Aligned { long words[4]; };
+struct Three { long words[3]; };
+struct Pointing { void (Elsewhere::*call)(int); long v; Pointing() : call(), v(0) {} Pointing(const Pointing &other) : call(other.call), v(other.v) {} };
+template <class... T> struct Pack { static NOINLINE void rest(T... some, int b) { passed::use((some + ...) + b); } };
+template <class... T> NOINLINE void behind(T... some, int b) { use((some + ...) + b); }
+
+NOINLINE void vector(Vector v, int a) { use(v.words[0] + a); }
+NOINLINE void vector_alone(int v __attribute__((vector_size(16))), int a) { use(v[0] + a); }
+NOINLINE void aligned(Three t, Aligned s, int a, int c, int d, int e, int f, int g, int b) { use(t.words[0] + s.words[0] + a + c + d + e + f + g + b); }
+NOINLINE void extended(Real x, int a, int c, int d, int e, int f, int g, int b) { use((long)x + a + c + d + e + f + g + b); }
+NOINLINE void complex(_Complex double x, int a) { use((long)__real__ x + a); }
+NOINLINE void to_member(int Pair::*p, int a) { use(Pair{1, 2}.*p + a); }
+NOINLINE void to_function(void (Elsewhere::*p)(int), int a) { use((p != nullptr) + a); }
+NOINLINE void nothing(std::nullptr_t n, int a) { use((n == nullptr) + a); }
+NOINLINE void nowhere(Nowhere s, int a) { use(s.v + a); }
+NOINLINE void elsewhere(Elsewhere s, int a) { use(s.v + a); }
+NOINLINE Extended give_extended(int a) { use(a); return {1}; }
+NOINLINE Real give_long(int a) { use(a); return 1; }
+NOINLINE _Complex double give_complex(int a) { use(a); return 1; }
+NOINLINE Pointing give_pointing(int a) { use(a); return Pointing(); }
+NOINLINE int Pair::*give_member(int a) { use(a); return &Pair::y; }
+NOINLINE Nowhere give_nowhere(int a) { use(a); return Nowhere(a); }
+NOINLINE Elsewhere give_elsewhere(int a) { use(a); return Elsewhere(a); }
+
+static void call()
+{
+    vector(Vector{}, 12), vector_alone(Vector{}.words, 12), aligned({}, {}, 12, 1, 2, 3, 4, 5, 13), extended(1, 12, 1, 2, 3, 4, 5, 13), complex(1, 12);
+    to_member(&Pair::y, 12), to_function(&Elsewhere::take, 12), nothing(nullptr, 12), nowhere(Nowhere(1), 12), elsewhere(Elsewhere(1), 12), Pack<int, long>::rest(1, 2, 13), Pack<int>::rest(1, 13), behind<int, long>(1, 2, 13);
+    use((long)give_extended(12).x + (long)give_long(12) + (long)__real__ give_complex(12) + (give_pointing(12).v) + Pair{1, 2}.*give_member(12));
+    use(give_nowhere(12).v + give_elsewhere(12).v);
+}
+
+} // namespace rare
+
 int main()
 {
     passed::call();
+    rare::call();
 }

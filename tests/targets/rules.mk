@@ -139,15 +139,16 @@ $(OUT)/targets/typed-clang: tests/targets/typed.c tests/targets/noinline.h | $(C
 	$(call say,CC,$<) $(CLANG) $(CHAIN_FLAGS) -gdwarf-4 -o $@ $<
 
 # How parameters are passed depends on the compiler and on what it optimises, and where debug information has them on its version.
+PASSED_FILES := tests/targets/passed.cc tests/targets/passed_elsewhere.cc
 PASSED_FLAGS := -std=c++17 -Wall -Wextra $(PROTECT)
 
-$(addprefix $(OUT)/targets/passed-gcc-,O0 O2): $(OUT)/targets/passed-gcc-%: tests/targets/passed.cc | $(CHECKED)
+$(addprefix $(OUT)/targets/passed-gcc-,O0 O2): $(OUT)/targets/passed-gcc-%: $(PASSED_FILES) tests/targets/passed_nowhere.cc tests/targets/passed.h | $(CHECKED)
 	@mkdir -p $(@D)
-	$(call say,CXX,$@) $(CXX) $(PASSED_FLAGS) -$* -g -o $@ $<
+	$(call say,CXX,$@) $(CXX) $(PASSED_FLAGS) -c -o $@.o tests/targets/passed_nowhere.cc && $(CXX) $(PASSED_FLAGS) -$* -g -o $@ $(PASSED_FILES) $@.o
 
-$(addprefix $(OUT)/targets/passed-clang-,O0 O2): $(OUT)/targets/passed-clang-%: tests/targets/passed.cc | $(CHECKED)
+$(addprefix $(OUT)/targets/passed-clang-,O0 O2): $(OUT)/targets/passed-clang-%: $(PASSED_FILES) tests/targets/passed_nowhere.cc tests/targets/passed.h | $(CHECKED)
 	@mkdir -p $(@D)
-	$(call say,CXX,$@) $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -$* -g -o $@ $<
+	$(call say,CXX,$@) $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -c -o $@.o tests/targets/passed_nowhere.cc && $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -$* -g -o $@ $(PASSED_FILES) $@.o
 
 $(OUT)/targets/dropped-gcc $(OUT)/targets/dropped-gcc-4: tests/targets/dropped.c | $(CHECKED)
 	@mkdir -p $(@D)

@@ -1,0 +1,9 @@
+#include "passed.h"
+
+namespace rare {
+
+Nowhere::Nowhere(int n) : v(n) {}
+Nowhere::Nowhere(const Nowhere &other) : v(other.v) {}
+Nowhere::~Nowhere() { v = 0; }
+
+} // namespace rare
