@@ -15,7 +15,7 @@ for line in open(uplua_file):
     if words[1] == "refused":
         refused[key_of(words)] = words[3]
     else:
-        ours.setdefault(key_of(words), {})[int(words[1])] = int(words[3]) & (1 << 64) - 1
+        ours.setdefault(key_of(words), {})[words[1]] = int(words[3]) & (1 << 64) - 1
 printed, other, optimised = {}, set(), set()
 for line in open(gdb_file):
     words = line.split()
@@ -25,7 +25,7 @@ for line in open(gdb_file):
     elif words[3] == "optimised":
         optimised.add(key)
     else:
-        printed.setdefault(key, {})[int(words[1])] = int(words[3]) & (1 << 64) - 1
+        printed.setdefault(key, {})[words[1]] = int(words[3]) & (1 << 64) - 1
 
 equal, different, reasons, more = 0, [], Counter(), 0
 for key, values in printed.items():

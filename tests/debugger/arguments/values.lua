@@ -1,7 +1,7 @@
 -- What e.args has of the arguments of functions of a program, for the first HITS calls of each.
 --   uplua values.lua PROGRAM HITS FIRST LAST FUNCTIONS RESULT -- COMMAND
 -- FUNCTIONS has one address a line, of which those from FIRST to LAST get a probe. Lines appended to RESULT: ADDRESS CALL NAME VALUE; and
--- "ADDRESS refused NAME REASON".
+-- "ADDRESS refused NAME REASON". CALL is as gdb.py has it.
 local up = require "uplua"
 local core = require "uplua.core"
 
@@ -15,9 +15,11 @@ local function handler_of(id, parameters)
   for i, name in ipairs(parameters) do fields[i] = (", a%d = e.args[%q]"):format(i, name) end
   local source = ([[local ring, seen = ...
     return function(e)
-      local n = (seen[%d] or 0) + 1
-      seen[%d] = n
-      if n <= %d then ring:emit { id = %d, n = n%s } end
+      local thread = 1
+      if e.tid ~= e.pid then thread = 2 end
+      local n = (seen[{ %d, thread }] or 0) + 1
+      seen[{ %d, thread }] = n
+      if n <= %d then ring:emit { id = %d, thread = thread, n = n%s } end
     end]]):format(id, id, hits, id, table.concat(fields))
   return assert(loadstring(source))(ring, seen)
 end
@@ -58,7 +60,7 @@ end
 ring:each(function(record)
   local of = functions[tonumber(record.id)]
   for i, name in ipairs(of.names) do
-    result:write(("%s %d %s %s\n"):format(of.address, tonumber(record.n), name, (number(record["a" .. i]))))
+    result:write(("%s %d.%d %s %s\n"):format(of.address, tonumber(record.thread), tonumber(record.n), name, (number(record["a" .. i]))))
   end
 end)
 up.at_exit(function() result:close() end)
