@@ -209,8 +209,11 @@ static __always_inline int take_frame(struct scratch *scratch, struct rule_cache
     if (rule == RULE_BY_FRAME_POINTER && !uplua_unwind_is_trampoline(link))
         rule = uplua_stack_by_code(scratch, cache, link);
 #endif
-    __u64 before = at->hash;
+    __u64 before = at->hash, ip = at->ip;
+    if (!scratch->back && at->count)
+        at->ip |= STACK_INTERRUPTED;
     keep_frame(scratch, at);
+    at->ip = ip;
     scratch->count = at->count;
     long more = uplua_stack_climb(scratch, rule);
     __u64 count = at->count, hash = at->hash;

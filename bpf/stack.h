@@ -5,6 +5,11 @@
 #include <linux/types.h>
 
 #define STACK_FRAMES 127
+/*
+ * Added to the address of a frame that was interrupted by a signal: it made no call, so that the address is no return
+ * address, behind the call. The kernel's addresses have it, too, and the bit above.
+ */
+#define STACK_INTERRUPTED (1ull << 62)
 #define STACK_ENTRIES 65536
 #define STACK_RESERVE 256
 
@@ -23,7 +28,7 @@ struct stack {
     __u16 count;                /* frames[0 … count - 1]; what lies behind is undefined */
     __u16 end;                  /* enum stack_end */
     __u64 program;              /* which one the process executed: since when, ns; 0: the kernel's stack (bpf/walk.h) */
-    __u64 frames[STACK_FRAMES]; /* [0] is where the probe stands, the others are return addresses */
+    __u64 frames[STACK_FRAMES]; /* [0] is where the probe stands, the others are return addresses but for STACK_INTERRUPTED */
 };
 
 /* The id where no stack could be taken: never in the map. Ids of stacks are neither 0 nor 1. */

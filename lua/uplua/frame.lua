@@ -53,6 +53,11 @@ local function plain(address)
   return address < 2 ^ 53 and tonumber(address) or address
 end
 
+-- The address that FRAME, one of a stack's, stands for: that of one that was interrupted is marked (STACK_INTERRUPTED of bpf/stack.h).
+local function address_of(frame)
+  return frame < KERNEL and bit.band(frame, bit.bnot(2ULL ^ 62)) or frame
+end
+
 -- The last part of a path.
 function frame.basename(path)
   return path:match "[^/]+$" or path
@@ -96,7 +101,7 @@ function frame.resolve(pid, raw, program)
   local address = ffi.cast(words, raw)
   for i = 1, #raw / 8 do
     list[i] = setmetatable({
-      address = plain(address[i - 1]),
+      address = plain(address_of(address[i - 1])),
       symbol  = found[3 * i - 2] or nil,
       module  = found[3 * i - 1] or nil,
       offset  = found[3 * i],

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../bpf/stack.h"
 #include "sym/kernel.h"
 
 enum { KNOWN_BITS = 14 };
@@ -19,10 +20,16 @@ struct known {
     const char *function;
 };
 
+/* The address that FRAME stands for. */
+static uint64_t address_of(uint64_t frame)
+{
+    return kernel_has(frame) ? frame : frame & ~STACK_INTERRUPTED;
+}
+
 /* 1 where frame NUMBER is a return address, so that its call lies before it. */
 static uint64_t back_of(const uint64_t *frames, size_t number)
 {
-    if (!number || !frames[number])
+    if (!number || !frames[number] || address_of(frames[number]) != frames[number])
         return 0;
     return kernel_has(frames[number]) || !kernel_has(frames[number - 1]);
 }
@@ -30,14 +37,14 @@ static uint64_t back_of(const uint64_t *frames, size_t number)
 uint64_t symbols_lookup_frame(struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t number,
                               struct symbol *result)
 {
-    uint64_t back = back_of(frames, number);
-    symbols_lookup(symbols, pid, program, frames[number] - back, result);
+    uint64_t back = back_of(frames, number), address = address_of(frames[number]);
+    symbols_lookup(symbols, pid, program, address - back, result);
     if (back && !result->function) {
-        symbols_lookup(symbols, pid, program, frames[number], result);
+        symbols_lookup(symbols, pid, program, address, result);
         back = 0;
     }
     result->offset += back;
-    return frames[number] - back;
+    return address - back;
 }
 
 /* A text that grows. */
@@ -108,7 +115,7 @@ static struct known *known_slot(pid_t pid, uint64_t address)
 /* Adds frame NUMBER. */
 static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t number)
 {
-    uint64_t place = frames[number] - back_of(frames, number);
+    uint64_t address = address_of(frames[number]), place = address - back_of(frames, number);
     struct known *known = known_slot(pid, place);
     if (known && known->address == place && known->pid == pid && known->program == program && known->generation == symbols_generation(symbols) &&
         known->symbols == symbols) {
@@ -120,7 +127,7 @@ static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, ui
     }
     struct symbol symbol;
     uint64_t named = symbols_lookup_frame(symbols, pid, program, frames, number, &symbol);
-    text_add_frame(text, &symbol, frames[number]);
+    text_add_frame(text, &symbol, address);
     if (known && symbol.function && !symbol.kernel && named == place && !strchr(symbol.function, ';'))
         *known = (struct known){
             .symbols = symbols,

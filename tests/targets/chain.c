@@ -2,7 +2,8 @@
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
  *   chain KIND    shallow (23 calls), deep (101), tail, variable, aligned, expression, saved, held, handler, null (a call of address 0,
- *                 whose SIGSEGV is handled), data (the same, of a place that holds no code), lost (a return to where no call stood before), sorted,
+ *                 whose SIGSEGV is handled), data (the same, of a place that holds no code), first (of a function's
+ *                 first instruction), lost (a return to where no call stood before), sorted,
  *                 thread, generated, unframed, library, mappings, contended, clocked (asks for the time below 23 calls, again and again
  *                 from "ready" on, until it is killed), late (below 101)
  *
@@ -209,6 +210,16 @@ NOINLINE long data(void)
     return sink;
 }
 
+void take(const long *place);
+
+/* What is interrupted is at its function's first byte, and no call was made there. */
+NOINLINE long first(void)
+{
+    handle_faults();
+    take(NULL);
+    return sink;
+}
+
 /* What it returns to it has made up: what is above on the stack is no return address. */
 NOINLINE long lost(void)
 {
@@ -373,7 +384,7 @@ int main(int argc, char **argv)
         long (*run)(void);
     } kinds[] = {{"shallow", shallow},       {"deep", deep},   {"variable", variable}, {"aligned", aligned}, {"tail", tail},
                  {"expression", expression}, {"saved", saved}, {"held", held},         {"handler", handler},
-                 {"null", null},             {"data", data},     {"lost", lost},
+                 {"null", null},             {"data", data},     {"first", first},   {"lost", lost},
                  {"sorted", sorted},         {"thread", thread}, {"generated", generated}, {"unframed", unframed},
                  {"clocked", clocked},       {"late", late}};
     const char *kind = argc > 1 ? argv[1] : "";

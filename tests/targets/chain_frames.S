@@ -5,6 +5,8 @@
  *   saves         also the places of the caller's frame pointer and return address are expressions; the frame pointer
  *                 holds something else during the call
  *   holds         the same, said by expressions for the registers' values
+ *
+ *   take          calls nothing: its first instruction reads from the address that is its argument
  */
     .text
 
@@ -75,6 +77,11 @@
     restore_frame
     end holds
 
+    begin take
+    movq (%rdi), %rax
+    ret
+    end take
+
 #else
 
     .macro enter
@@ -120,6 +127,11 @@
     bl mark
     leave_frame
     end holds
+
+    begin take
+    ldr x0, [x0]
+    ret
+    end take
 
 #endif
 
