@@ -41,6 +41,55 @@ static bool is_pointer(int tag)
 
 /* --- numbers --- */
 
+/* True for what makes a struct what it is: its parts, and the functions that are written. Instances of templates are only where they are used. */
+static bool is_of_structure(Dwarf_Die *entry)
+{
+    int tag = dwarf_tag(entry);
+    const char *name = dwarf_diename(entry);
+    return tag == DW_TAG_member || tag == DW_TAG_inheritance ||
+           (tag == DW_TAG_subprogram && name && !strchr(name, '<') && !debugentry_flag(entry, DW_AT_artificial));
+}
+
+static bool next_of_structure(Dwarf_Die *entry)
+{
+    while (!is_of_structure(entry))
+        if (!debugentry_next(entry))
+            return false;
+    return true;
+}
+
+static bool have_same_name(Dwarf_Die *a, Dwarf_Die *b)
+{
+    const char *one = dwarf_diename(a), *other = dwarf_diename(b);
+    return one && other ? !strcmp(one, other) : one == other;
+}
+
+/* True if the parts A and B of two structs lie at the same place, and their types are called the same. */
+static bool are_same_parts(Dwarf_Die *a, Dwarf_Die *b)
+{
+    Dwarf_Die type, other_type;
+    Dwarf_Word offset = 0, other_offset = 0;
+    debugentry_number(a, DW_AT_data_member_location, &offset);
+    debugentry_number(b, DW_AT_data_member_location, &other_offset);
+    bool typed = debugentry_referred(a, DW_AT_type, &type), other_typed = debugentry_referred(b, DW_AT_type, &other_type);
+    return dwarf_tag(a) == dwarf_tag(b) && have_same_name(a, b) && offset == other_offset && typed == other_typed &&
+           (!typed || (dwarf_tag(&type) == dwarf_tag(&other_type) && have_same_name(&type, &other_type)));
+}
+
+/* C, and C++'s unnamed namespaces, may have a struct of one name, size and line in two files that differs in what is in it. */
+static bool have_same_parts(Dwarf_Die *a, Dwarf_Die *b)
+{
+    Dwarf_Die one, other;
+    bool more = !dwarf_child(a, &one) && next_of_structure(&one), other_more = !dwarf_child(b, &other) && next_of_structure(&other);
+    while (more && other_more) {
+        if (!are_same_parts(&one, &other))
+            return false;
+        more = debugentry_next(&one) && next_of_structure(&one);
+        other_more = debugentry_next(&other) && next_of_structure(&other);
+    }
+    return more == other_more;
+}
+
 /* True if A and B are one and the same type: a named struct, union, enum, typedef or number of one file, seen in two of its units. */
 static bool are_same(Dwarf_Die *a, Dwarf_Die *b)
 {
@@ -51,8 +100,16 @@ static bool are_same(Dwarf_Die *a, Dwarf_Die *b)
     bool sized = debugentry_number(a, DW_AT_byte_size, &size) && debugentry_number(b, DW_AT_byte_size, &other_size);
     debugentry_number(a, DW_AT_decl_line, &line);
     debugentry_number(b, DW_AT_decl_line, &other_line);
-    return one && other && dwarf_tag(a) == dwarf_tag(b) && !strcmp(one, other) && sized && size == other_size && line == other_line &&
-           dwarf_cu_getdwarf(a->cu) == dwarf_cu_getdwarf(b->cu);
+    if (!one || !other || dwarf_tag(a) != dwarf_tag(b) || strcmp(one, other) != 0 || !sized || size != other_size || line != other_line ||
+        dwarf_cu_getdwarf(a->cu) != dwarf_cu_getdwarf(b->cu))
+        return false;
+    if (!debugentry_is_structure(dwarf_tag(a)))
+        return true;
+    if (!debugentry_begin())
+        return false;
+    bool same = have_same_parts(a, b);
+    debugentry_end();
+    return same;
 }
 
 /* The number of ENTRY, a type, of an array without its first DIMENSION dimensions; 0 where there is no memory. */

@@ -31,7 +31,7 @@ local PASSED = {
   give_large = "a=12", give_copied = "a=12", give_fixed = "a=12", give_defaulted = "a=12", give_small = "a=12", give_short = "a=12", give_real = "a=12", give_shared = "a=12",
   vector_alone = "v=?, a=12", extended = "x=?, a=12, c=1, d=2, e=3, f=4, g=5, b=13", complex = "x=?, a=12", to_member = "p=?, a=12", to_function = "p=?, a=12",
   nothing = "n=NULL, a=12", nowhere = "s=?, a=12", elsewhere = "s=?, a=12", ["Pack<int>::rest"] = "some=1, b=13", ["behind<int, long>"] = "some#0=1, some#1=2, b=13", ["Pack<int, long>::rest"] = "some#0=1, some#1=2, b=13",
-  give_extended = "a=12", give_long = "a=12", give_complex = "a=12", give_pointing = "a=12", give_member = "a=12", give_nowhere = "a=12", give_elsewhere = "a=12",
+  give_extended = "a=12", give_long = "a=12", give_complex = "a=12", give_pointing = "a=12", give_member = "a=12", give_nowhere = "a=12", give_elsewhere = "a=12", give_twin = "a=12", give_other_twin = "a=12",
   vector = "v=?, a=12", aligned = "t=?, s=?, a=12, c=1, d=2, e=3, f=4, g=5, b=13",
   ["Shop::find"] = "this=ADDRESS, a=12", ["Shop::sell"] = "this=ADDRESS, p=?, a=12", ["Virtual::~Virtual"] = "this=ADDRESS",
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 
+#define TWIN int v; explicit Twin(int n) : v(n) {} Twin(const Twin &other) : v(other.v) {}
 #include "passed.h"
 
 #define NOINLINE __attribute__((noinline))
@@ -115,6 +116,7 @@ NOINLINE _Complex double give_complex(int a) { use(a); return 1; }
 NOINLINE Pointing give_pointing(int a) { use(a); return Pointing(); }
 NOINLINE int Pair::*give_member(int a) { use(a); return &Pair::y; }
 NOINLINE Nowhere give_nowhere(int a) { use(a); return Nowhere(a); }
+NOINLINE static Twin give_twin(int a) { use(a); return Twin(a); }
 NOINLINE Elsewhere give_elsewhere(int a) { use(a); return Elsewhere(a); }
 
 static void call()
@@ -123,6 +125,9 @@ static void call()
     to_member(&Pair::y, 12), to_function(&Elsewhere::take, 12), nothing(nullptr, 12), nowhere(Nowhere(1), 12), elsewhere(Elsewhere(1), 12), Pack<int, long>::rest(1, 2, 13), Pack<int>::rest(1, 13), behind<int, long>(1, 2, 13);
     use((long)give_extended(12).x + (long)give_long(12) + (long)__real__ give_complex(12) + (give_pointing(12).v) + Pair{1, 2}.*give_member(12));
     use(give_nowhere(12).v + give_elsewhere(12).v);
+    volatile int unknown = 12; /* else compilers would leave the parameter out */
+    use(give_twin(unknown).v);
+    call_elsewhere(unknown, 1);
 }
 
 } // namespace rare

@@ -21,6 +21,15 @@ public:
     int v;
 };
 
+/* Two files have one of their own, of one name, size and line. */
+#ifdef TWIN
+namespace {
+struct Twin { TWIN };
+}
+#endif
+
+void call_elsewhere(int n, int unused);
+
 } // namespace rare
 
 #endif
