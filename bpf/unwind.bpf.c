@@ -158,6 +158,32 @@ __hidden long uplua_unwind_exits(void)
     return 0;
 }
 
+static struct unwind_early nothing; /* all zeros */
+
+/* What is known early of the process TGID, which executes PROGRAM; an account of an earlier program begins anew. */
+static __always_inline struct unwind_early *early_of(__u32 tgid, __u64 program)
+{
+    struct unwind_early *early = bpf_map_lookup_elem(&uplua_unwind_early, &tgid);
+    if (!early || early->program != program) {
+        bpf_map_update_elem(&uplua_unwind_early, &tgid, &nothing, BPF_ANY);
+        early = bpf_map_lookup_elem(&uplua_unwind_early, &tgid);
+        if (early)
+            early->program = program;
+    }
+    return early;
+}
+
+/* True once in PAUSE milliseconds, of which *ASKED keeps the last time. */
+static __always_inline int may_ask(__u32 *asked)
+{
+    enum { PAUSE = 16 };
+    __u32 now = bpf_ktime_get_ns() >> 20;
+    if (now - *asked < PAUSE)
+        return 0;
+    *asked = now;
+    return 1;
+}
+
 long uplua_unwind_generation(long program)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
@@ -167,19 +193,18 @@ long uplua_unwind_generation(long program)
     struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
     if (!kernel || !kernel->listening)
         return -1;
-    want(tgid);
+    /* Most processes are over before there is an answer: one question for all their stacks. */
+    struct unwind_early *early = kernel->file_inode ? early_of(tgid, program) : 0;
+    if (!early || may_ask(&early->asked))
+        want(tgid);
     return 0;
 }
 
 /* Asks for the mappings of PROCESS once more, but not at each of a thousand wrong addresses. */
 static __always_inline void want_again(struct unwind_process *process, __u32 tgid)
 {
-    enum { PAUSE = 16 };
-    __u32 now = bpf_ktime_get_ns() >> 20;
-    if (now - process->asked < PAUSE)
-        return;
-    process->asked = now;
-    want(tgid);
+    if (may_ask(&process->asked))
+        want(tgid);
 }
 
 /* Word INDEX of the chunks from FIRST on, in *RESULT; 0 where SLAB does not have it. */
@@ -253,22 +278,6 @@ static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
     return rule;
 }
 
-static struct unwind_early nothing; /* all zeros */
-
-/* What is known early of the process TGID; an account of an earlier program begins anew. */
-static __always_inline struct unwind_early *early_of(__u32 tgid)
-{
-    __u64 program = uplua_unwind_program();
-    struct unwind_early *early = bpf_map_lookup_elem(&uplua_unwind_early, &tgid);
-    if (!early || early->program != program) {
-        bpf_map_update_elem(&uplua_unwind_early, &tgid, &nothing, BPF_ANY);
-        early = bpf_map_lookup_elem(&uplua_unwind_early, &tgid);
-        if (early)
-            early->program = program;
-    }
-    return early;
-}
-
 /* Where an address is in a file; TABLE 0: code that has no table. */
 struct place {
     __u64 table, offset;
@@ -291,7 +300,7 @@ enum found { FOUND, NO_FILE, NO_CODE };
 static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel, struct place *place)
 {
     __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space), i = 0;
-    struct unwind_early *early = early_of(tgid);
+    struct unwind_early *early = early_of(tgid, uplua_unwind_program());
     if (!early)
         return NO_FILE;
     while (i < UNWIND_RANGES && address - early->ranges[i].start >= early->ranges[i].size)

@@ -139,6 +139,8 @@ struct unwind_range {
 struct unwind_early {
     __u64 program; /* what it is about: uplua_unwind_program's */
     __u64 count; /* ranges begun; may exceed UNWIND_RANGES */
+    __u32 asked; /* milliseconds: when the process's mappings were asked for last */
+    __u32 padding;
     struct unwind_range ranges[UNWIND_RANGES];
 };
 

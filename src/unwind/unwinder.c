@@ -28,12 +28,19 @@ enum {
     RECALLED_BYTES = 8 << 20, /* of tables that earlier runs have left */
     RECALL_PATIENCE = 100 * 1000 * 1000, /* ns at most that a command waits for them; all take 7 ms of a CPU */
     SPARE_CHUNKS = 1 << 11,              /* in their slab, for tables that this run makes */
+    WRITTEN = 256,                       /* files, by their inode numbers */
 };
 
 /* A file as the kernel's half will find it. */
 struct file {
     uint64_t device, inode; /* as mappings have them */
     uint64_t changed[2];
+};
+
+/* What the kernel's half was told last of a file: each process that maps it would tell the same. */
+struct written {
+    struct file file; /* inode 0: of none */
+    uint32_t number;
 };
 
 /* A table that is built and not yet in the kernel. */
@@ -68,11 +75,12 @@ struct unwinder {
     struct unwind_process process; /* in the making */
     struct pending pending[UNWIND_MAPPINGS];
     size_t pending_count;
+    struct written written[WRITTEN];
     struct unwind_cached *cached; /* what is to be recalled … */
     struct recalled *recalled;    /* … and what was: by the same index */
     size_t cached_count, recalled_count;
     struct unwinder_counts counts;
-    /* The thread that recalls, and the lock of whatever tables are: rules, places, slabs, pending, recalled, counts. */
+    /* The thread that recalls, and the lock of whatever tables are: rules, places, slabs, pending, written, recalled, counts. */
     pthread_t thread;
     pthread_mutex_t lock;
     bool recalls; /* the thread is to be joined */
@@ -127,9 +135,9 @@ static void forget(struct unwinder *unwinder, pid_t pid)
     if (!is_loaded(unwinder, pid))
         return;
     uint32_t key = (uint32_t)pid;
-    bpf_map_delete_elem(unwinder->maps.process, &key);
     bpf_map_delete_elem(unwinder->maps.early, &key);
-    write_change(unwinder);
+    if (!bpf_map_delete_elem(unwinder->maps.process, &key))
+        write_change(unwinder);
     size_t at = position(unwinder, pid);
     unwinder->pid_count--;
     memmove(unwinder->pids + at, unwinder->pids + at + 1, (unwinder->pid_count - at) * sizeof pid);
@@ -150,16 +158,19 @@ static int build(void *context, const struct elffile *elf, const struct debugfil
 }
 
 /* The table NUMBER is found by its FILE too; 0: the file has none. */
-static void write_file(const struct unwinder *unwinder, const struct file *file, uint32_t number)
+static void write_file(struct unwinder *unwinder, const struct file *file, uint32_t number)
 {
+    struct written *written = &unwinder->written[file->inode % WRITTEN];
+    if (!file->inode || (written->number == number && !memcmp(&written->file, file, sizeof *file)))
+        return;
     struct unwind_inode key = {.inode = file->inode, .device = major(file->device) << 20 | minor(file->device)};
     struct unwind_known value = {
         .table = number,
         .changed_seconds = file->changed[0],
         .changed_nanoseconds = (uint32_t)file->changed[1],
     };
-    if (file->inode)
-        bpf_map_update_elem(unwinder->maps.files, &key, &value, BPF_ANY);
+    if (!bpf_map_update_elem(unwinder->maps.files, &key, &value, BPF_ANY))
+        *written = (struct written){*file, number};
 }
 
 /* The table of the file of IDENTITY that an earlier run has left; NULL: there is none. */

@@ -88,6 +88,17 @@ is(stacks, 2 * CHILDREN + 1, "a stack for each process")
 is(whole, 2 * CHILDREN, "which have names, of processes that are gone by now")
 is(run.err, "", "and are complete")
 
+-- A process that has few stacks and is soon over costs few calls of the kernel, which are its share of uplua's own time.
+local PROGRAMS, MOST = 100, 20
+run = target.uplua([[--follow -e 'calls = count() syscall("bpf", function() calls:inc() end)
+  at_exit(function() print("calls", calls:get()) calls:clear() end)' -- ./uplua --follow -e 's = count()
+  syscall({ "openat", "mmap" }, function(e) s[e:ustack()]:inc() end)
+  at_exit(function() local n = 0 for _, count in s:pairs() do n = n + count end print("stacks", n) s:clear() end)' -- \
+  sh -c 'for i in $(seq ]] .. PROGRAMS .. [[); do /bin/true; done']])
+local taken, calls = tonumber(run.out:match "stacks\t(%d+)"), tonumber(run.out:match "calls\t(%d+)")
+ok(taken and taken >= 5 * PROGRAMS, "programs that are soon over have stacks: " .. run.out .. run.err)
+ok(calls and calls < MOST * PROGRAMS, "… and uplua asks the kernel for little in between")
+
 like(target.uplua("--follow --explain -e " .. uprobes() .. " -- true").out, "maps     followed", "--explain shows the look-up")
 
 local function refused(arguments, want, what, status)
