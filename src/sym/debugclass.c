@@ -29,21 +29,6 @@ static enum class_passing worse(enum class_passing a, enum class_passing b)
     return a == CLASS_DOUBTFUL ? a : b;
 }
 
-static bool is_cpp(Dwarf_Die *unit)
-{
-    switch (dwarf_srclang(unit)) {
-    case DW_LANG_C_plus_plus:
-    case DW_LANG_C_plus_plus_03:
-    case DW_LANG_C_plus_plus_11:
-    case DW_LANG_C_plus_plus_14:
-    case 0x2b: /* DW_LANG_C_plus_plus_17 and _20, which libdw does not know */
-    case 0x2c:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* gcc 8 was the first to write down what is = default: "GNU C++17 12.2.0 -g". */
 static bool tells_defaults(Dwarf_Die *unit)
 {
@@ -181,7 +166,7 @@ static enum class_passing passing_of(Dwarf_Die *structure, int depth)
     if (depth >= DEBUGENTRY_DEEPEST || !classes_left || !dwarf_diecu(structure, &unit, NULL, NULL))
         return CLASS_DOUBTFUL;
     classes_left--;
-    if (!is_cpp(&unit) || dwarf_child(structure, &entry))
+    if (!debugentry_is_cpp(&unit) || dwarf_child(structure, &entry))
         return CLASS_BY_VALUE;
     struct special special = {
         .structure = structure, .name = dwarf_diename(structure), .doubtful = !tells_defaults(&unit)};

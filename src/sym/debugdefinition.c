@@ -90,11 +90,19 @@ bool debugdefinition_find(Dwarf_Die *declaration, Dwarf_Die *result)
     Dwarf *dwarf = dwarf_cu_getdwarf(declaration->cu);
     struct path path;
     Dwarf_CU *cu = NULL;
-    Dwarf_Die unit;
-    if (!find_path(declaration, &path))
+    Dwarf_Die unit, other;
+    bool found = false;
+    if (!find_path(declaration, &path) || !dwarf_diecu(declaration, &unit, NULL, NULL))
         return false;
-    while (!dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL))
-        if (find_below(&unit, &path, 0, result))
-            return true;
-    return false;
+    bool unique = debugentry_is_cpp(&unit);
+    while (!dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &unit, NULL)) {
+        if (!find_below(&unit, &path, 0, found ? &other : result))
+            continue;
+        if (found && !debugtype_same(result, &other))
+            return false;
+        found = true;
+        if (unique)
+            break;
+    }
+    return found;
 }

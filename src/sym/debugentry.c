@@ -59,3 +59,18 @@ bool debugentry_is_structure(int tag)
 {
     return tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_class_type;
 }
+
+bool debugentry_is_cpp(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+    case 0x2b: /* DW_LANG_C_plus_plus_17 and _20, which libdw does not know */
+    case 0x2c:
+        return true;
+    default:
+        return false;
+    }
+}

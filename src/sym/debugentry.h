@@ -29,10 +29,15 @@ bool debugentry_flag(Dwarf_Die *entry, unsigned name);
 bool debugentry_referred(Dwarf_Die *entry, unsigned name, Dwarf_Die *result);
 /* True for a struct, union or class. */
 bool debugentry_is_structure(int tag);
+/* True if UNIT is of C++, in which a name means the same type in all units. */
+bool debugentry_is_cpp(Dwarf_Die *unit);
 
 /* The number (sym/debugtypes.h) of the type that ENTRY, a pointer, a field, a variable …, has; 0: none, so void. */
 uint32_t debugtype_of(Dwarf_Die *entry);
 /* The entry of the type NUMBER without its other names, a declaration replaced by what it declares; false: void. */
 bool debugtype_entry(uint32_t number, Dwarf_Die *entry);
+/* True if A and B are one and the same type: a named struct, union, enum, typedef or number of one file, seen in two of
+ * its units. */
+bool debugtype_same(Dwarf_Die *a, Dwarf_Die *b);
 
 #endif

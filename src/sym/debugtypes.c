@@ -90,8 +90,7 @@ static bool have_same_parts(Dwarf_Die *a, Dwarf_Die *b)
     return more == other_more;
 }
 
-/* True if A and B are one and the same type: a named struct, union, enum, typedef or number of one file, seen in two of its units. */
-static bool are_same(Dwarf_Die *a, Dwarf_Die *b)
+bool debugtype_same(Dwarf_Die *a, Dwarf_Die *b)
 {
     if (a->addr == b->addr)
         return true;
@@ -116,7 +115,7 @@ static bool are_same(Dwarf_Die *a, Dwarf_Die *b)
 static uint32_t number_for(Dwarf_Die *entry, unsigned dimension)
 {
     for (size_t i = 0; i < type_count; i++)
-        if (types[i].dimension == dimension && are_same(&types[i].entry, entry))
+        if (types[i].dimension == dimension && debugtype_same(&types[i].entry, entry))
             return (uint32_t)i + 1;
     if (type_count >= MAX_TYPES)
         return 0;

@@ -123,5 +123,33 @@ like(out, "give_real%(int%)%(a=12%) = %? %(", "… and no register is shown wher
 like(out, "narrow%b()%(c=%S+, u=200, f=true, s=%-4, t=60000, e=%-3, b=%?%) %(", "… and nothing for void")
 out = returned("./build/targets/passed-gcc-O0", "*")
 like(out, "give_short%(int%)%(arg0=0xc, .-%) = raw 0x%x+ %(", "of more than 64, with different parameters, all are raw, and say so")
+
+-- --- a struct that its file only declares ---
+
+-- Where two other files define it in two ways, as C may, nothing says which of them is meant.
+local FILES = {
+  user = "struct node; long get(struct node *n); struct node *make(void);\n__attribute__((noinline)) long use(struct node *n) { return get(n); }\n"
+    .. "int main(void) { return use(make()) != 42; }",
+  maker = "struct node { long key, more; };\nlong get(struct node *n) { return n->key; }\nstruct node *make(void) { static struct node n = { 42, 7 }; return &n; }",
+  other = "struct node { int more, key; };\nlong other(struct node *n) { return n->key; }",
+}
+local folder, CC = target.folder() .. "-declared", tap.compiler()
+os.execute("mkdir " .. folder)
+
+local function declared(program, files)
+  for i, name in ipairs(files) do
+    files[i] = folder .. "/" .. name .. ".c"
+    local file = assert(io.open(files[i], "w"))
+    file:write(FILES[name], "\n")
+    file:close()
+  end
+  program = folder .. "/" .. program
+  is(os.execute(("%s -std=gnu11 -O1 -g -o %s %s"):format(CC, program, table.concat(files, " "))), 0, "built: " .. #files .. " files")
+  return target.uplua(("-e 'probe(\"uprobe:%s:use\", function(e) printf(\"%%d\\n\", e.args.n.key) end)' -- %s"):format(program, program))
+end
+is(declared("one", { "user", "maker" }).out, "42\n", "a struct that another file defines")
+like(declared("two", { "user", "other", "maker" }).err, "what a 'struct node %*' leads to is not defined", "… and that two define in two ways")
+os.execute("rm -rf " .. folder)
+
 target.done()
 tap.done_testing()
