@@ -166,7 +166,7 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     machine_place(program, missing);
     struct operand args[] = { operand_map(object->map_name), operand_map(object->spill_name), key,
                               operand_data("uplua_zeros", 0) };
-    struct operand second = machine_call_library(program, "uplua_insert", args, 4);
+    struct operand second = machine_call_library(program, is_sum(object) ? "uplua_insert_sum" : "uplua_insert", args, 4);
     machine_branch(program, BPF_JNE, second, operand_immediate(0), made,
                    lower_loss(lower, share_full(lower, object), done, 0));
     machine_place(program, made);

@@ -186,5 +186,33 @@ sizes:
   count 23, avg 5, min 5, max 5
 seen: 253
 ]], "locals that were filled and never read are printed as globals are, and no others")
+-- Elements per CPU are dear to make: keys that come once have none, those that come often do. ROOM: not more keys than that, wherever they are kept.
+run = target.script([[
+local up = require "uplua"
+local object = require "uplua.object"
+local ROOM = 1009
+local once, often, added, few = up.count(), up.count(), up.sum(), up.count { max = ROOM }
+up.uprobe("./build/targets/updates:step", function(e)
+  once[e.arg0]:inc()
+  often[bit.band(e.arg0, 7)]:inc()
+  added[bit.band(e.arg0, 7)]:add(e.arg0)
+  few[e.arg0]:inc()
+end)
+local function per_cpu(o) return tonumber(object.state(o).map:read().count) end
+up.at_exit(function()
+  local keys, wrong, hits, sum = 0, 0, 0, 0
+  for _, n in once:pairs() do
+    keys = keys + 1
+    if n ~= 1 then wrong = wrong + 1 end
+  end
+  for _, n in often:pairs() do hits = hits + n end
+  for _, n in added:pairs() do sum = sum + n end
+  print(keys, wrong, hits, sum, few:size() <= ROOM + 128 and few:size() >= ROOM)
+  print(per_cpu(once), per_cpu(often), per_cpu(added))
+  for _, o in ipairs { once, often, added, few } do o:clear() end
+end)]], "-- ./build/targets/updates 4 20011")
+local found = run.out:gsub("updates %d+\n", "")
+is(found, ("20011\t0\t20011\t%d\ttrue\n0\t8\t8\n"):format(20011 * 20010 / 2), "keys that come once, and keys that come often")
+
 target.done()
 tap.done_testing()
