@@ -42,10 +42,13 @@ local function attach_function(sites)
       link(result)
       refused = refused or table.concat(result:refused(), ", ")
     end
-    -- The entry half first: a return whose entry was not seen would be counted as lost.
+    local by_instruction = probe.kind == "uretprobe" and (probe.of_go or probe.by_instruction)
+    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or by_instruction and "exit" or "return"
+    -- Of programs at one instruction the kernel runs the last one first: where a function's first instruction is its
+    -- last one, too, the entry has to be seen before the return.
+    if by_instruction then at(kind, program.fd, program.cookie) end
     if program.entry_fd then at("entry", program.entry_fd, program.entry_cookie) end
-    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or (probe.of_go or probe.by_instruction) and "exit" or "return"
-    at(kind, program.fd, program.cookie)
+    if not by_instruction then at(kind, program.fd, program.cookie) end
     if refused ~= "" then
       loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s"):format(probe.kind, probe.spec, refused))
     end

@@ -358,11 +358,13 @@ static int resolve_one(const char *text, const struct target *target, struct sit
     return result;
 }
 
+/* A function's first instruction may be one that it returns by, too: its entry stands before that exit. */
 static int by_place(const void *a, const void *b)
 {
     const struct site *x = a, *y = b;
     int order = strcmp(x->path, y->path);
-    return order ? order : (x->offset > y->offset) - (x->offset < y->offset);
+    order = order ? order : (x->offset > y->offset) - (x->offset < y->offset);
+    return order ? order : x->is_exit - y->is_exit;
 }
 
 static void site_free(struct site *site)

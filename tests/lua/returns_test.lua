@@ -104,11 +104,11 @@ check("threads that end in a call", pairs_of('F .. "last"', "e.ret == 7 and e.ar
 local SWITCHES = 'uplua: coroutines or its libraries switch stacks (swapcontext): a call left so, its return probed, ends the program; returns = "instructions" or --returns is safe\n'
 local function coroutines(given, options)
   return target.uplua(([[%s -e 'n, C = count(), "./build/targets/coroutines:"
-    uretprobe({ C .. "before", C .. "yields", C .. "after" }, { %s }, function(e)
-      n[{ e.func, e.ret == e.arg0 or e.ret == 100 * e.arg0, e.elapsed >= 0, e.caller ~= 0 }]:inc()
+    uretprobe({ C .. "before", C .. "yields", C .. "after", C .. "returns" }, { %s }, function(e)
+      n[{ e.func, e.ret == e.arg0 or e.ret == 100 * e.arg0 or e.func == "returns", e.elapsed >= 0, e.caller ~= 0 }]:inc()
     end)' -- ./build/targets/coroutines]]):format(options or "", given))
 end
-local ALL = "sum 4307\nn:\nbefore, true, true, true  1,000\nyields, true, true, true     46\nafter, true, true, true   1,007\n"
+local ALL = "sum 4307\nn:\nbefore, true, true, true   1,000\nyields, true, true, true      46\nafter, true, true, true    1,007\nreturns, true, true, true    101\n"
 local SORTED = sorted(ALL)
 local r = coroutines ""
 is(r.status, 128 + 4, "a call that goes on on another stack while its return is probed ends the program")

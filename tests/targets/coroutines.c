@@ -1,14 +1,15 @@
 /*
  * A function that is left by going on on another stack, and comes back to it: `before` is called 1,000 times, then
  * `yields` 23 times on each of two stacks, in turn, and `after` 1,000 times. Each returns what it was given, `yields`
- * 100 times that; the sum is printed. `passes` jumps to `after` at its end, 7 times more.
+ * 100 times that; the sum is printed. `passes` jumps to `after` at its end, 7 times more; `returns`, whose first instruction is
+ * its last one, is called 101 times.
  */
 #include <stdio.h>
 #include <ucontext.h>
 
 #include "noinline.h"
 
-enum { CALLS = 1000, TURNS = 23, JUMPS = 7, STACK = 65536 };
+enum { CALLS = 1000, TURNS = 23, JUMPS = 7, RETURNS = 101, STACK = 65536 };
 
 static ucontext_t program, contexts[2];
 static char stacks[2][STACK];
@@ -44,6 +45,9 @@ __asm__(".text\n.globl passes\n.type passes, %function\npasses:\n"
         "cbz x0, 1f\nb after\n1: ret\n.size passes, . - passes\n");
 #endif
 
+long returns(long x);
+__asm__(".text\n.globl returns\n.type returns, %function\nreturns:\nret\n.size returns, . - returns\n");
+
 static void run(int number)
 {
     for (int i = 0; i < TURNS; i++)
@@ -77,6 +81,8 @@ int main(void)
         sum += after(1);
     for (int i = 0; i < JUMPS; i++)
         sum += passes(1);
+    for (int i = 0; i < RETURNS; i++)
+        returns(1);
     printf("sum %ld\n", sum);
     return 0;
 }
