@@ -17,6 +17,7 @@ struct arch_instruction {
     bool emulated;    /* a probe on it costs no single step: the kernel does itself what it does */
     bool push;        /* it puts a register on the stack, as the beginning of a function does once */
     bool harmless;    /* once it has run, a handler sees what it would have seen before: its registers, the stack and memory; and it surely ends */
+    bool landing_pad; /* marks where calls and jumps may lead to, and does nothing else: endbr64, bti */
     bool conditional; /* a jump on a condition */
     bool returns;     /* from the function */
     bool indirect;    /* a jump to where a register or a table says: maybe into the same function */

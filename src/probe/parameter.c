@@ -135,13 +135,26 @@ static void found_piece(struct parameter *parameter, const struct location_piece
     }
 }
 
+/*
+ * Where PARAMETER is when its function is entered. Clang has locations begin behind a landing pad, which changes nothing.
+ * As location_find.
+ */
+static int find_at_entry(const struct parameters *all, const struct parameter *parameter, struct location *location)
+{
+    const struct debugfunction *function = all->function;
+    int code = location_find(all->debuginfo, parameter->debug.instance, function->instance, function->address, true, location);
+    if (function->landing && (code == -ENODATA || code == -ERANGE))
+        code = location_find(all->debuginfo, parameter->debug.instance, function->instance,
+                             function->address + function->landing, true, location);
+    return code;
+}
+
 static void find_place(const struct parameters *all, struct parameter *parameter)
 {
     struct location location;
     int code = -ENODATA;
     if (parameter->debug.instance)
-        code = location_find(all->debuginfo, parameter->debug.instance, all->function->instance, all->function->address,
-                             true, &location);
+        code = find_at_entry(all, parameter, &location);
     if (code == -ENODATA || code == -ERANGE)
         found_not(parameter, "the compiler has optimised it away: by the debug information nothing holds it when the "
                              "function is entered");
@@ -162,8 +175,7 @@ static void correct_class(const struct parameters *all, const struct parameter *
     struct location location;
     bool unknown = !type->aggregate && !type->size; /* a class that is defined elsewhere */
     if ((!type->doubtful && !unknown) || !parameter->debug.instance ||
-        location_find(all->debuginfo, parameter->debug.instance, all->function->instance, all->function->address, true,
-                      &location) ||
+        find_at_entry(all, parameter, &location) ||
         location.count != 1 || location.pieces[0].kind != LOCATION_IN_MEMORY)
         return;
     const struct location_number *address = &location.pieces[0].number;

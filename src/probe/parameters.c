@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "arch/instruction.h"
 #include "probe/debug.h"
 #include "probe/parameter.h"
 #include "sym/debugtypes.h"
@@ -68,6 +69,18 @@ static void ask_symbols(const struct binary *binary, const struct site *site, st
     function->variant = symbols.any ? !symbols.plain : is_variant(site->function, strlen(site->function));
 }
 
+/* Where control flow is protected, functions begin with an instruction that only marks that. */
+static void ask_code(const struct binary *binary, struct debugfunction *function)
+{
+    const struct arch_code *arch = arch_code();
+    struct arch_instruction instruction;
+    uint8_t code[16];
+    uint64_t offset;
+    if (binary_offset(binary, function->address, &offset) == 0 &&
+        arch->decode(code, binary_read(binary, offset, code, sizeof code), &instruction) && instruction.landing_pad)
+        function->landing = instruction.length;
+}
+
 static int check(const struct site *site, const struct debugfunction *function, struct error *err)
 {
     if (function->foreign)
@@ -113,8 +126,10 @@ static int find_of_site(const struct site *site, const struct wanted *wanted, st
                            site->function, site->module);
     if (!result)
         result = check(site, &function, err);
-    if (!result)
+    if (!result) {
         ask_symbols(binary, site, &function);
+        ask_code(binary, &function);
+    }
     if (!result && read_wanted(debuginfo, &function, wanted, arena))
         result = error_set(err, -EINVAL, "%s: the debug information of %s is damaged", site->function, site->module);
     binary_close(binary);

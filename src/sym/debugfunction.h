@@ -14,7 +14,8 @@
 struct debugfunction {
     uint64_t entry;    /* where the source's function stands in .debug_info, … */
     uint64_t instance; /* … and this code of it */
-    uint64_t address;  /* where the code begins, an ELF address */
+    uint64_t address;  /* where the code begins, an ELF address … */
+    uint32_t landing;  /* … with so many bytes that only mark that calls may lead there; 0 until someone looks at that */
     uint32_t result;   /* its type (sym/debugtypes.h); 0: void */
     const char *foreign; /* its language, where that has a calling convention of its own; or NULL */
     bool own_convention; /* the compiler says that it is not called as others are */

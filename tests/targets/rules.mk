@@ -136,7 +136,7 @@ $(OUT)/targets/pads-clang: tests/targets/pads.cc tests/targets/noinline.h | $(CH
 
 $(OUT)/targets/typed-clang: tests/targets/typed.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CLANG) $(CHAIN_FLAGS) -gdwarf-4 -o $@ $<
+	$(call say,CC,$<) $(CLANG) $(CHAIN_FLAGS) $(if $(filter x86_64,$(ARCH)),-fcf-protection) -gdwarf-4 -o $@ $<
 
 # How parameters are passed depends on the compiler and on what it optimises, and where debug information has them on its version.
 PASSED_FILES := tests/targets/passed.cc tests/targets/passed_elsewhere.cc
