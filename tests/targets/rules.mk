@@ -76,7 +76,7 @@ $(OUT)/targets/chain: $(CHAIN_FILES) tests/targets/noinline.h | $(CHECKED)
 
 $(OUT)/targets/chain-clang: $(CHAIN_FILES) tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
-	$(call say,CC,$<) $(CLANG) $(CHAIN_FLAGS) -o $@ $(CHAIN_FILES) -ldl
+	$(call say,CC,$<) $(CLANG) $(CHAIN_FLAGS) -Wl,-z,noseparate-code -o $@ $(CHAIN_FILES) -ldl
 
 $(OUT)/targets/chain-static-pie: $(CHAIN_FILES) tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
