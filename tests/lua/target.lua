@@ -120,7 +120,7 @@ function target.attached(command, arguments, ends)
     until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
     ./uplua %s -- $program >"$D/out" 2>"$D/err" 7>&- &
     uplua=$!
-    for i in $(seq 1000); do grep -q tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
+    for i in $(seq 6000); do grep -q tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
     printf x >&7
     for i in $(seq 1000); do [ $(wc -l <"$D/target") -gt 1 ] && break; sleep 0.01; done
     %s
@@ -141,7 +141,7 @@ function target.at_work(command, arguments, seconds)
     sleep 0.1
     ./uplua %s -- $program >"$D/out" 2>"$D/err" &
     uplua=$!
-    for i in $(seq 1000); do grep -q tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
+    for i in $(seq 6000); do grep -q tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
     sleep %s
     kill -INT $uplua
     wait $uplua
