@@ -133,6 +133,9 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     __u64 rule = number;
     if (!scratch)
         return 0;
+    /* A program whose code comes first in its file is mapped as a whole for a moment, as code, and so reported. */
+    if (!scratch->back && RULE_KIND(rule) == RULE_UNKNOWN && rule != RULE_UNMAPPED && !uplua_unwind_is_code(scratch->ip))
+        rule = RULE_NO_CODE;
     /* Where nothing can be executed, nothing was: what called that, or jumped there, has its return address where a call leaves it. */
     __u64 called = rule == RULE_NO_CODE && !scratch->back;
     if (called)

@@ -366,18 +366,6 @@ static __always_inline int place_by_mapping(struct unwind_process *process, __u6
     return inside >> UNWIND_PAGE_SHIFT < mapping->pages;
 }
 
-/* 1 if the kernel has ADDRESS of the current process in an area whose contents can be executed, or cannot be asked; else 0. */
-__noinline long uplua_unwind_is_code(long address)
-{
-    __u32 none = 0;
-    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
-    if (!kernel || !kernel->file_inode)
-        return 1;
-    __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space);
-    __u64 area = find_area(kernel, space, address);
-    return area && kernel_word(area + kernel->area_flags) & AREA_EXECUTABLE;
-}
-
 /* TAG 0: what is known of the process, if anything, is about an earlier program. */
 static __always_inline __u64 find_rule(__u64 tag, __u64 address)
 {
@@ -394,9 +382,7 @@ static __always_inline __u64 find_rule(__u64 tag, __u64 address)
         if (found != FOUND)
             return found == NO_CODE ? RULE_NO_CODE : RULE_UNMAPPED;
     }
-    __u64 rule = rule_in(place.table, address, place.offset);
-    /* A program whose code comes first in its file is mapped as a whole for a moment, as code, and so reported. */
-    return rule == RULE_BY_FRAME_POINTER && !uplua_unwind_is_code(address) ? RULE_NO_CODE : rule;
+    return rule_in(place.table, address, place.offset);
 }
 
 /*
@@ -429,6 +415,17 @@ long uplua_unwind_rule(struct rule_cache *cache, long tag, long link)
     if (rule != RULE_UNMAPPED && rule != RULE_NO_CODE)
         keep_rule(cache, tag, link, rule);
     return rule;
+}
+
+long uplua_unwind_is_code(long address)
+{
+    __u32 none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    if (!kernel || !kernel->file_inode)
+        return 1;
+    __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space);
+    __u64 area = find_area(kernel, space, address);
+    return area && kernel_word(area + kernel->area_flags) & AREA_EXECUTABLE;
 }
 
 /* The calls that return probes wait for are a list, the innermost first. */

@@ -133,6 +133,9 @@ long uplua_unwind_generation(long program);
  */
 long uplua_unwind_rule(struct rule_cache *cache, long tag, long link);
 
+/* 1 if the kernel has ADDRESS of the current process in an area whose contents can be executed, or cannot be asked; else 0. */
+long uplua_unwind_is_code(long address);
+
 /* 1 if ADDRESS is where the current process's functions return to while return probes wait for them (trampoline.h), else 0. */
 long uplua_unwind_is_trampoline(long address);
 
