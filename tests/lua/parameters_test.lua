@@ -11,9 +11,12 @@ local up = require "uplua"
 local P = assert(arg[1]) .. ":"
 local n = up.count()
 local function number(flag) if flag then return 1 end return 0 end
+-- Clang for aarch64 says of a boolean where it is only behind the instruction that takes its bit from the register.
+local flag = function(e) return e.args.flag end
+if jit.arch == "arm64" and P:find "clang" then flag = function(e) return bit.band(e.arg2, 1) == 1 end end
 up.uprobe(P .. "integers", function(e) n[{ "integers", e.args.i8, e.args.u8, e.args.i16, e.args.u16, e.args.i32, e.args.u32 }]:inc() end)
 up.uprobe(P .. "others", function(e)
-  n[{ "others", e.args.i64, e.args.u64, number(e.args.flag), e.args.color, e.args.number, e.args.letter }]:inc()
+  n[{ "others", e.args.i64, e.args.u64, number(flag(e)), e.args.color, e.args.number, e.args.letter }]:inc()
 end)
 up.uprobe(P .. "many", function(e) n[{ "many", e.args.a, e.args.b, e.args.c, e.args.g or 99, e.args.h or 99, e.args.i or 99 }]:inc() end)
 up.uprobe(P .. "mixed", function(e) n[{ "mixed", e.args.a, e.args.b, e.args.c, 0, 0, 0 }]:inc() end)
@@ -26,7 +29,7 @@ up.uprobe(P .. "fields", function(e)
   texts[{ "fields", up.str(e.args.text), up.str(c.name), up.str(c.path), up.str(c.next.name) }]:inc()
 end)
 up.uretprobe(P .. "fields", function(e) texts[{ "return", up.str(e.args.text), up.str(e.args.c.name), "", "" }]:inc() end)
-up.uretprobe(P .. "others", function(e) n[{ "return", e.args.i64, e.args.u64, number(e.args.flag), e.args.color, e.args.number, e.args.letter }]:inc() end)
+up.uretprobe(P .. "others", function(e) n[{ "return", e.args.i64, e.args.u64, number(flag(e)), e.args.color, e.args.number, e.args.letter }]:inc() end)
 up.after(0, function() if arg[2] then io.stderr:write "tracing\n" end end) -- for target.attached
 up.at_exit(function()
   for k, c in n:pairs() do

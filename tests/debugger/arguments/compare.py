@@ -1,4 +1,5 @@
 # compare.py NAME GDB UPLUA   counts what both print of the arguments of a program's functions (gdb.py, values.lua), and lists what differs.
+import re
 import sys
 from collections import Counter
 
@@ -26,6 +27,15 @@ for line in open(gdb_file):
         optimised.add(key)
     else:
         printed.setdefault(key, {})[words[1]] = int(words[3]) & (1 << 64) - 1
+
+# gcc may list a parameter once more, for a part of the function that it has inlined again: of one name, gdb numbers them.
+for address, parameter in [key for key in printed if key[1].endswith("#0")]:
+    base = parameter[:-2]
+    again = [key for key in printed if key[0] == address and re.fullmatch(re.escape(base) + "#[0-9]+", key[1])]
+    if (address, base) in ours and all(printed[key] == printed[(address, parameter)] for key in again):
+        printed[(address, base)] = printed[(address, parameter)]
+        for key in again:
+            del printed[key]
 
 equal, different, reasons, more = 0, [], Counter(), 0
 for key, values in printed.items():

@@ -101,11 +101,14 @@ def behind_frame(address, size):
 # Where the parameters of the function at ADDRESS are read, whose name gdb takes for PLACE; None: nowhere.
 # - Without -O they are in their places from the function's second line on. Where the line table has no second one, as of many destructors, gdb takes the
 #   entry, or what its own look at the code takes for the prologue's end, which is before the stores.
-# - With -O, PLACE may be behind a branch and in a loop, where a parameter may have been changed; or it is the entry, where what clang's debug
+# - What gcc says with -O holds from the entry on; behind it, it is early by the store that puts a parameter on the stack.
+# - What clang says with -O: PLACE may be behind a branch and in a loop, where a parameter may have been changed; or it is the entry, where what clang's debug
 #   information counts from the stack pointer is not there yet.
 def place_to_read(address, size, place):
     if os.environ["LEVEL"] == "0":
         return place if place != address and gdb.find_pc_line(place).pc == place else None
+    if os.environ["COMPILER"] == "gcc":
+        return address
     return place if place != address and place in straight(address, size) else behind_frame(address, size)
 
 
