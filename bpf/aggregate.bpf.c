@@ -2,8 +2,9 @@
  * Updates of aggregations. Values are per CPU, but a handler may be interrupted by another one on the same CPU: every
  * update is atomic all the same.
  *
- * The functions that are not hidden are global to the verifier, which goes through them once in a program and not at each call, with any
- * memory of the size of their argument's type: all but uplua_insert and uplua_insert_sum, as Linux 6.1 takes no maps there. They are not to be inlined.
+ * The functions that are not hidden are global to the verifier, which goes through them once in a program and not at
+ * each call, with any memory of the size of their argument's type: all but uplua_insert and uplua_insert_sum, as
+ * Linux 6.1 takes no maps there. They are not to be inlined.
  */
 #include <linux/bpf.h>
 #include <linux/errno.h>
@@ -22,7 +23,7 @@ static __always_inline __u64 log2_floor(__u64 v)
 {
     __u64 result = 0, step;
 #define STEP(bits)                                                                                                     \
-    step = (__u64)(((1ull << (bits)) - 1 - v) >> 63) << __builtin_ctz(bits); /* bits, if v has a bit above them */      \
+    step = (__u64)(((1ull << (bits)) - 1 - v) >> 63) << __builtin_ctz(bits); /* bits, if v has a bit above them */     \
     v >>= step;                                                                                                        \
     result += step
     /* v is below 2^63, so that the sign of the difference is its comparison. */
@@ -36,7 +37,8 @@ static __always_inline __u64 log2_floor(__u64 v)
     return result;
 }
 
-/* The bucket of V in an lhist of COUNT buckets of STEP from LOW on: 0 for what is below, COUNT + 1 for what is above. */
+/* The bucket of V in an lhist of COUNT buckets of STEP from LOW on: 0 for what is below, COUNT + 1 for what is
+ * above. */
 __noinline unsigned long uplua_linear_bucket(long v, long low, unsigned long step, unsigned long count)
 {
     if (v < low)
@@ -46,14 +48,15 @@ __noinline unsigned long uplua_linear_bucket(long v, long low, unsigned long ste
 }
 
 /* The same of an unsigned V. The buckets end below 2^63. */
-__noinline unsigned long uplua_linear_bucket_unsigned(unsigned long v, long low, unsigned long step, unsigned long count)
+__noinline unsigned long uplua_linear_bucket_unsigned(unsigned long v, long low, unsigned long step,
+                                                      unsigned long count)
 {
     return v & SIGN ? count + 1 : uplua_linear_bucket((long)v, low, step, count);
 }
 
 /*
- * The bucket of V in an hdr with 2^BITS buckets to each power of two, and twice as many of width 1 at the beginning; the last one is for
- * negative values. Source: HdrHistogram's countsArrayIndex, with a lowest discernible value of 1.
+ * The bucket of V in an hdr with 2^BITS buckets to each power of two, and twice as many of width 1 at the beginning;
+ * the last one is for negative values. Source: HdrHistogram's countsArrayIndex, with a lowest discernible value of 1.
  */
 __noinline unsigned long uplua_hdr_bucket(long v, unsigned long bits)
 {
@@ -72,7 +75,8 @@ __noinline unsigned long uplua_hdr_bucket_unsigned(unsigned long v, unsigned lon
     return (scale << bits) + (v >> scale);
 }
 
-/* Adds V to SUM. The two words together are exact: an addition that passes the end of the first one is counted in the second. */
+/* Adds V to SUM. The two words together are exact: an addition that passes the end of the first one is counted in the
+ * second. */
 static __always_inline void add_to_sum(struct sum *sum, __u64 v, bool is_unsigned)
 {
     __u64 before = __sync_fetch_and_add(&sum->low, v), after = before + v;
@@ -173,10 +177,10 @@ __noinline long uplua_hist_add_unsigned(struct hist *hist, unsigned long v)
 }
 
 /*
- * The element KEY of MAP, per CPU, which was not there a moment ago: made from ZEROS. Its memory cannot always be had at once: the
- * kernel's allocator of such values sleeps, what it has ready is soon used up by a burst of new keys, and the map's lock
- * may be held by what the handler has interrupted. The element is then made in SPILL, which all CPUs share. NULL if MAP
- * is full, or if there is no memory at all.
+ * The element KEY of MAP, per CPU, which was not there a moment ago: made from ZEROS. Its memory cannot always be had
+ * at once: the kernel's allocator of such values sleeps, what it has ready is soon used up by a burst of new keys, and
+ * the map's lock may be held by what the handler has interrupted. The element is then made in SPILL, which all CPUs
+ * share. NULL if MAP is full, or if there is no memory at all.
  */
 __hidden void *uplua_insert(void *map, void *spill, const void *key, const void *zeros)
 {
@@ -192,8 +196,9 @@ __hidden void *uplua_insert(void *map, void *spill, const void *key, const void 
 
 /*
  * The same of a count or sum, of which most keys come a few times only: those of stacks and of processes. A new element
- * per CPU takes 3 to 15 us, a shared one 0.5. So each key begins in SPILL. Where it is looked for there, it gets an element
- * in MAP one time in 64: what comes often is soon counted per CPU. SPILL has all keys, and is full when there are too many.
+ * per CPU takes 3 to 15 us, a shared one 0.5. So each key begins in SPILL. Where it is looked for there, it gets an
+ * element in MAP one time in 64: what comes often is soon counted per CPU. SPILL has all keys, and is full when there
+ * are too many.
  */
 __hidden void *uplua_insert_sum(void *map, void *spill, const void *key, const void *zeros)
 {

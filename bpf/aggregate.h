@@ -11,8 +11,9 @@ struct sum {
 };
 
 /*
- * min, max, stats and the histograms: what all values add up to, and behind it, in a word for each bucket, how many of them lie there. The
- * largest and the smallest value are kept as unsigned maxima, biased so that 0 is the least of all: an extreme that no value has raised yet.
+ * min, max, stats and the histograms: what all values add up to, and behind it, in a word for each bucket, how many of
+ * them lie there. The largest and the smallest value are kept as unsigned maxima, biased so that 0 is the least of all:
+ * an extreme that no value has raised yet.
  */
 struct distribution {
     struct sum sum;
@@ -32,7 +33,8 @@ struct hist {
 #define STRETCH_BITS 7
 #define STRETCH (1 << STRETCH_BITS)
 
-/* Index of `uplua_aggregate_lost`: a new largest or smallest value gave up against others. Sums and buckets are never lost. */
+/* Index of `uplua_aggregate_lost`: a new largest or smallest value gave up against others. Sums and buckets are never
+ * lost. */
 #define AGGREGATE_LOST_EXTREME 0
 #define AGGREGATE_LOST_COUNT 1
 

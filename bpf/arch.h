@@ -1,4 +1,5 @@
-/* What differs by CPU for the BPF library: where a probe's context keeps the user's registers, and what an address is. */
+/* What differs by CPU for the BPF library: where a probe's context keeps the user's registers, and what an address
+ * is. */
 #ifndef UPLUA_BPF_ARCH_H
 #define UPLUA_BPF_ARCH_H
 
@@ -27,7 +28,7 @@
 #define SIGNAL_TRAMPOLINE 0x0f0000000fc0c748ull /* its code begins with: mov $15, %rax; syscall */
 /* CODE, eight bytes, ends with a call: e8 and a distance, or ff /2 with a register or a place in memory. */
 #define CODE_BYTE(code, back) ((code) >> (64 - 8 * (back)) & 255)
-#define ENDS_WITH_FF_2(code, size) (CODE_BYTE(code, size) == 0xff && (CODE_BYTE(code, (size) - 1) & 0x38) == 0x10)
+#define ENDS_WITH_FF_2(code, size) (CODE_BYTE(code, size) == 0xff && (CODE_BYTE(code, (size)-1) & 0x38) == 0x10)
 #define ENDS_WITH_CALL(code)                                                                                           \
     (CODE_BYTE(code, 5) == 0xe8 || ENDS_WITH_FF_2(code, 2) || ENDS_WITH_FF_2(code, 3) || ENDS_WITH_FF_2(code, 4) ||    \
      ENDS_WITH_FF_2(code, 6) || ENDS_WITH_FF_2(code, 7))

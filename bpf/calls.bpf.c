@@ -1,7 +1,8 @@
 /*
- * Which entry a return belongs to. Calls nest, so what a return ends is the innermost call; but some never return: longjmp and exceptions leave
- * several at once. Those lie below the stack pointer of what happens next in their thread, as the kernel tells them, too (arch_uretprobe_is_alive).
- * The functions are global to the verifier, as in aggregate.bpf.c.
+ * Which entry a return belongs to. Calls nest, so what a return ends is the innermost call; but some never return:
+ * longjmp and exceptions leave several at once. Those lie below the stack pointer of what happens next in their thread,
+ * as the kernel tells them, too (arch_uretprobe_is_alive). The functions are global to the verifier, as in
+ * aggregate.bpf.c.
  */
 #include <linux/bpf.h>
 
@@ -11,7 +12,8 @@
 #include "calls.h"
 #include "trampoline.h"
 
-/* Not 0 while entries and returns are attached: what does not pair before and after is not counted. Written by the script's side. */
+/* Not 0 while entries and returns are attached: what does not pair before and after is not counted. Written by the
+ * script's side. */
 volatile __u64 uplua_calls_settled[1];
 
 /* A value that the verifier takes for any: so it need not follow each number of calls by itself. */
@@ -21,8 +23,8 @@ static __always_inline __u64 count_of(const struct calls *calls)
 }
 
 /*
- * True if the call that begins at SP takes the place of another one: it was jumped to at that one's end, and returns for both. LINK: the
- * return address, where a register has it. FIELDS: TRAMPOLINE_FIELDS.
+ * True if the call that begins at SP takes the place of another one: it was jumped to at that one's end, and returns
+ * for both. LINK: the return address, where a register has it. FIELDS: TRAMPOLINE_FIELDS.
  */
 static __always_inline int is_tail_call(__u64 link, __u64 sp, __u64 fields)
 {
@@ -65,7 +67,8 @@ __noinline long uplua_call_begin(struct calls *calls, long sp, long link, long f
     if (!calls)
         return CALLS_DEEPEST;
     __u64 count = count_of(calls);
-    int again = count && pointer_of(calls->stack_pointers[(count - 1) % CALLS_DEEPEST]) == (__u64)sp && is_tail_call((__u64)link, (__u64)sp, (__u64)fields);
+    int again = count && pointer_of(calls->stack_pointers[(count - 1) % CALLS_DEEPEST]) == (__u64)sp &&
+                is_tail_call((__u64)link, (__u64)sp, (__u64)fields);
     long forgotten = forget(calls, (__u64)sp, !again) << CALLS_NUMBER_BITS;
     count = count_of(calls);
     if (count >= CALLS_DEEPEST)
@@ -75,7 +78,8 @@ __noinline long uplua_call_begin(struct calls *calls, long sp, long link, long f
     return forgotten | (long)(count % CALLS_DEEPEST);
 }
 
-/* The call that began at SP returns: its number, which is free from here on. CALLS_DEEPEST: there is none; CALLS_DETACHED: nor need there be. */
+/* The call that began at SP returns: its number, which is free from here on. CALLS_DEEPEST: there is none;
+ * CALLS_DETACHED: nor need there be. */
 __noinline long uplua_call_end(struct calls *calls, long sp)
 {
     if (!calls)

@@ -1,10 +1,12 @@
-/* A thread's calls of traced functions between entry and return, as both sides see them: what calls.bpf.c works on, in the thread's storage. */
+/* A thread's calls of traced functions between entry and return, as both sides see them: what calls.bpf.c works on, in
+ * the thread's storage. */
 #ifndef UPLUA_BPF_CALLS_H
 #define UPLUA_BPF_CALLS_H
 
 #include <linux/types.h>
 
-/* The kernel follows no more returns of a thread at one time (include/linux/uprobes.h, MAX_URETPROBE_DEPTH, since Linux 3.10). */
+/* The kernel follows no more returns of a thread at one time (include/linux/uprobes.h, MAX_URETPROBE_DEPTH, since
+ * Linux 3.10). */
 #define CALLS_DEEPEST 64
 
 struct calls {
@@ -13,14 +15,14 @@ struct calls {
 };
 
 /*
- * Set in the stack pointer of a call that began before uplua_calls_settled: where entries and returns are attached one after the other, the kernel may
- * not follow its return yet.
+ * Set in the stack pointer of a call that began before uplua_calls_settled: where entries and returns are attached one
+ * after the other, the kernel may not follow its return yet.
  */
 #define CALLS_UNSETTLED 1
 
 /*
- * What uplua_call_begin and uplua_call_end return: the call's number, or CALLS_DEEPEST, or CALLS_DETACHED, and above these bits how many were
- * forgotten.
+ * What uplua_call_begin and uplua_call_end return: the call's number, or CALLS_DEEPEST, or CALLS_DETACHED, and above
+ * these bits how many were forgotten.
  */
 #define CALLS_NUMBER_BITS 8
 #define CALLS_DETACHED (CALLS_DEEPEST + 1)

@@ -1,4 +1,5 @@
-/* The steps of the stack walk that take longer: to the next window, and over frames that the loop in stack.bpf.c leaves. */
+/* The steps of the stack walk that take longer: to the next window, and over frames that the loop in stack.bpf.c
+ * leaves. */
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
@@ -7,9 +8,9 @@
 #include "climb.h"
 
 enum {
-    USUAL_WINDOW = 2048, /* of a stack whose top is not known */
+    USUAL_WINDOW = 2048,     /* of a stack whose top is not known */
     LARGEST_STACK = 1 << 18, /* whose top is believed to be known */
-    PAGE = 4096, /* the smallest unit that a read can fail in */
+    PAGE = 4096,             /* the smallest unit that a read can fail in */
     LOWEST_CODE = 4096,
 };
 
@@ -56,7 +57,8 @@ static __always_inline __u64 peek(__u64 address)
 
 #if !RETURN_ADDRESS_ON_STACK
 struct search {
-    struct epilogue *way; /* in a map, where the verifier takes every number for unknown: it looks at one round for all */
+    /* in a map, where the verifier takes every number for unknown: it looks at one round for all */
+    struct epilogue *way;
 };
 
 /* Takes the next instruction of the way that leads to an epilogue. What cannot be read is none. */
@@ -98,7 +100,8 @@ long uplua_stack_special(struct scratch *scratch, long number)
         scratch->fp = peek(sp + SIGNAL_FRAME_POINTER);
         scratch->sp = peek(sp + SIGNAL_STACK_POINTER);
 #if !RETURN_ADDRESS_ON_STACK
-        scratch->link = CODE_ADDRESS(peek(sp + SIGNAL_LINK), scratch->code_mask); /* a leaf function may have been interrupted */
+        /* a leaf function may have been interrupted */
+        scratch->link = CODE_ADDRESS(peek(sp + SIGNAL_LINK), scratch->code_mask);
 #endif
         scratch->back = 0;
         scratch->size = 0;
@@ -134,9 +137,11 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     if (!scratch)
         return 0;
     /* A program whose code comes first in its file is mapped as a whole for a moment, as code, and so reported. */
-    if (!scratch->back && RULE_KIND(rule) == RULE_UNKNOWN && rule != RULE_UNMAPPED && !uplua_unwind_is_code(scratch->ip))
+    if (!scratch->back && RULE_KIND(rule) == RULE_UNKNOWN && rule != RULE_UNMAPPED &&
+        !uplua_unwind_is_code(scratch->ip))
         rule = RULE_NO_CODE;
-    /* Where nothing can be executed, nothing was: what called that, or jumped there, has its return address where a call leaves it. */
+    /* Where nothing can be executed, nothing was: what called that, or jumped there, has its return address where a
+     * call leaves it. */
     __u64 called = rule == RULE_NO_CODE && !scratch->back;
     if (called)
         rule = RULE_CALLED;
@@ -159,7 +164,8 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     __u64 link = cfa + RULE_LINK(rule), frame = RULE_FRAME(rule) ? cfa + RULE_FRAME(rule) : link;
     __u64 link_at = link - scratch->start, frame_at = frame - scratch->start;
     if (link_at >= scratch->size || frame_at >= scratch->size) {
-        if (!uplua_stack_fill(scratch, link < frame ? link : frame, WORD + (link < frame ? frame - link : link - frame)))
+        if (!uplua_stack_fill(scratch, link < frame ? link : frame,
+                              WORD + (link < frame ? frame - link : link - frame)))
             return 0;
         link_at = link - scratch->start;
         frame_at = frame - scratch->start;

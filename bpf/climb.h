@@ -17,15 +17,17 @@ enum {
 /* One walk. */
 struct scratch {
     __u64 busy;
-    __u64 ip, sp, fp; /* of the frame at work; SP lies behind the return address that IP is */
-    __u64 back;       /* 1: IP is a return address: the call before it counts; 0: it is where the frame stands */
-    __u64 link;       /* the link register, where that may hold a return address */
-    __u64 code_mask;  /* struct unwind_kernel's, where return addresses are signed */
+    __u64 ip, sp, fp;  /* of the frame at work; SP lies behind the return address that IP is */
+    __u64 back;        /* 1: IP is a return address: the call before it counts; 0: it is where the frame stands */
+    __u64 link;        /* the link register, where that may hold a return address */
+    __u64 code_mask;   /* struct unwind_kernel's, where return addresses are signed */
     __u64 start, size; /* the window holds SIZE bytes of the user's memory from START on */
     __u64 top;         /* where the last walk ended, which mostly was the same stack's */
-    __u64 tag;         /* of the process's mappings; 0: they are unknown; -1: there are no tables at all; kept for the next walk … */
-    __u64 changes;     /* … as long as this is uplua_unwind_changes */
-    __u64 guessed;     /* the number of the frame that was found by a frame pointer that may be none; 0 stands for none */
+    /* of the process's mappings; 0: they are unknown; -1: there are no tables at all; kept for the next walk … */
+    __u64 tag;
+    __u64 changes; /* … as long as this is uplua_unwind_changes */
+    /* the number of the frame that was found by a frame pointer that may be none; 0 stands for none */
+    __u64 guessed;
     __u64 count, limit, hash;
     __u64 end; /* enum stack_end */
     __u64 zero;
@@ -50,8 +52,8 @@ static __always_inline void lose(int cause)
 }
 
 /*
- * Reads the window from ADDRESS on, LEAST bytes or more; false if nothing can be read. It ends with the page if the next
- * one is missing.
+ * Reads the window from ADDRESS on, LEAST bytes or more; false if nothing can be read. It ends with the page if the
+ * next one is missing.
  */
 long uplua_stack_fill(struct scratch *scratch, long address, long least);
 
@@ -62,16 +64,18 @@ long uplua_stack_fill(struct scratch *scratch, long address, long least);
 long uplua_stack_climb(struct scratch *scratch, long number);
 
 /*
- * How many of the COUNT frames of the kernel in SCRATCH stand before the one that has fired the tracepoint: its callees, and where RAW is not 0 the
- * program's own before those.
+ * How many of the COUNT frames of the kernel in SCRATCH stand before the one that has fired the tracepoint: its
+ * callees, and where RAW is not 0 the program's own before those.
  */
 long uplua_stack_own(struct scratch *scratch, long count, long raw);
 
-/* Puts what the address of the frame at work stands for, which is mostly itself, in its place. 0: it stands for the end of the walk. */
+/* Puts what the address of the frame at work stands for, which is mostly itself, in its place. 0: it stands for the end
+ * of the walk. */
 long uplua_stack_odd(struct scratch *scratch);
 
 #if !RETURN_ADDRESS_ON_STACK
-/* The rule of the code before the return address LINK, of which no table says one, by the code behind it; RULE_ODD where that says none. */
+/* The rule of the code before the return address LINK, of which no table says one, by the code behind it; RULE_ODD
+ * where that says none. */
 long uplua_stack_by_code(struct scratch *scratch, struct rule_cache *cache, long link);
 #endif
 

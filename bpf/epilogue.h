@@ -1,14 +1,17 @@
 /*
- * The rule of a frame whose code has no call frame information, by that code itself, where all instructions have four bytes (aarch64).
+ * The rule of a frame whose code has no call frame information, by that code itself, where all instructions have four
+ * bytes (aarch64).
  *
- * What is found at the frame pointer there may be an outer function's: a function that keeps none leaves its caller's return address
- * anywhere in its frame, or in the link register. But before a function returns it puts all back: from where it stands, some way leads
- * through its code to an epilogue, which says where the return address is, where the caller's frame pointer, and how far the stack pointer
- * goes. It is followed over calls and past conditional branches; one that comes back or leaves the function (a call that never returns has
- * the next function behind it) is none, and the first branches are tried, each once. What does not lead to a return is no rule:
- * rather no caller than a wrong one.
+ * What is found at the frame pointer there may be an outer function's: a function that keeps none leaves its caller's
+ * return address anywhere in its frame, or in the link register. But before a function returns it puts all back: from
+ * where it stands, some way leads through its code to an epilogue, which says where the return address is, where the
+ * caller's frame pointer, and how far the stack pointer goes. It is followed over calls and past conditional branches;
+ * one that comes back or leaves the function (a call that never returns has the next function behind it) is none, and
+ * the first branches are tried, each once. What does not lead to a return is no rule: rather no caller than a wrong
+ * one.
  *
- * (Arm Architecture Reference Manual, C4.1: the encodings. AAPCS64, 6.1.1 and 6.2.2: x29, x30 and sp are a caller's own at its return.)
+ * (Arm Architecture Reference Manual, C4.1: the encodings. AAPCS64, 6.1.1 and 6.2.2: x29, x30 and sp are a caller's own
+ * at its return.)
  */
 #ifndef UPLUA_BPF_EPILOGUE_H
 #define UPLUA_BPF_EPILOGUE_H
@@ -19,7 +22,7 @@
 #include "walk.h"
 
 enum {
-    EPILOGUE_STEPS = 2048,  /* instructions, of all ways together */
+    EPILOGUE_STEPS = 2048, /* instructions, of all ways together */
     EPILOGUE_RETURNS = 4,
     EPILOGUE_BRANCHES = 16, /* that are tried */
     CODE_FRAME = 29,        /* registers by their number, which is DWARF's too */
@@ -41,13 +44,15 @@ enum epilogue_saved {
 };
 
 struct epilogue {
-    __u64 start; /* where the frame stands: behind a call where it is divisible by 4, 1 behind any instruction that is next otherwise */
-    __u64 at;    /* the next instruction */
-    struct epilogue_value sp, fp;             /* what the registers have there */
+    /* where the frame stands: behind a call where it is divisible by 4, 1 behind any instruction that is next
+     * otherwise */
+    __u64 start;
+    __u64 at;                                /* the next instruction */
+    struct epilogue_value sp, fp;            /* what the registers have there */
     struct epilogue_value link_at, frame_at; /* where what the caller had in x30 and x29 was read */
-    __u32 link, frame;                        /* enum epilogue_saved */
-    __u32 returns; /* jumps back */
-    __u32 branches, taken;                    /* conditional ones until here; the one that is not passed, 0: none */
+    __u32 link, frame;                       /* enum epilogue_saved */
+    __u32 returns;                           /* jumps back */
+    __u32 branches, taken;                   /* conditional ones until here; the one that is not passed, 0: none */
 };
 
 enum epilogue_step { EPILOGUE_ON, EPILOGUE_END, EPILOGUE_LOST };
@@ -131,8 +136,10 @@ static __always_inline int epilogue_load(struct epilogue *way, __u32 number, str
     return again ? EPILOGUE_LOST : EPILOGUE_ON;
 }
 
-/* A load or store of one or two registers, of WIDTH bytes each, at OFFSET from register BASE, which WRITTEN (1 before, 2 after) changes. */
-static __always_inline int epilogue_memory(struct epilogue *way, __u32 code, int pair, int load, int width, __s32 offset, int written)
+/* A load or store of one or two registers, of WIDTH bytes each, at OFFSET from register BASE, which WRITTEN (1 before,
+ * 2 after) changes. */
+static __always_inline int epilogue_memory(struct epilogue *way, __u32 code, int pair, int load, int width,
+                                           __s32 offset, int written)
 {
     __u32 number = code_bits(code, 5, 5), first = code_bits(code, 0, 5), second = code_bits(code, 10, 5);
     struct epilogue_value base = epilogue_register(way, number), at = base;
@@ -155,7 +162,8 @@ static __always_inline int epilogue_memory(struct epilogue *way, __u32 code, int
 /* LDP, STP and their like; width 0: of registers for floating point. */
 static __always_inline int epilogue_pair(struct epilogue *way, __u32 code)
 {
-    int size = code_bits(code, 30, 2), vector = code_bits(code, 26, 1), mode = code_bits(code, 23, 2); /* 1: after, 3: before */
+    /* 1: after, 3: before */
+    int size = code_bits(code, 30, 2), vector = code_bits(code, 26, 1), mode = code_bits(code, 23, 2);
     int width = vector ? 4 << size : size == 2 ? 8 : 4;
     return epilogue_memory(way, code, 1, code_bits(code, 22, 1), vector ? 0 : width, code_signed(code, 15, 7) * width,
                            mode == 1 ? 2 : mode == 3);
@@ -164,11 +172,15 @@ static __always_inline int epilogue_pair(struct epilogue *way, __u32 code)
 /* LDR, STR and their like, with an offset of 9 bits, or one of 12 that is scaled. */
 static __always_inline int epilogue_single(struct epilogue *way, __u32 code)
 {
-    int size = code_bits(code, 30, 2), vector = code_bits(code, 26, 1), scaled = code_bits(code, 24, 1), mode = code_bits(code, 10, 2);
+    int size = code_bits(code, 30, 2), vector = code_bits(code, 26, 1), scaled = code_bits(code, 24, 1),
+        mode = code_bits(code, 10, 2);
     __s32 offset = scaled ? (__s32)code_bits(code, 10, 12) << size : code_signed(code, 12, 9);
     if (!scaled && code_bits(code, 21, 1)) /* by a register, atomic */
         return epilogue_memory(way, code, 0, 1, vector ? 0 : 4, 0, 0);
-    return epilogue_memory(way, code, 0, code_bits(code, 22, 2) != 0, vector ? 0 : 1 << size, offset, scaled ? 0 : mode == 1 ? 2 : mode == 3);
+    return epilogue_memory(way, code, 0, code_bits(code, 22, 2) != 0, vector ? 0 : 1 << size, offset,
+                           scaled      ? 0
+                           : mode == 1 ? 2
+                                       : mode == 3);
 }
 
 /* ADD and SUB of a constant to sp or x29, and whatever else gives a register a value. */
@@ -186,7 +198,8 @@ static __always_inline int epilogue_compute(struct epilogue *way, __u32 code)
     return epilogue_set(way, to, value, (code & 0x1f800000) == 0x12000000 || (code & 0x3fe00000) == 0x0b200000);
 }
 
-/* A jump by DISTANCE instructions, if it is one that is taken: back only where nothing else leads on, as often as there may be ways. */
+/* A jump by DISTANCE instructions, if it is one that is taken: back only where nothing else leads on, as often as there
+ * may be ways. */
 static __always_inline int epilogue_jump(struct epilogue *way, __s64 distance, int conditional)
 {
     if (distance <= 0 && (conditional || ++way->returns > EPILOGUE_RETURNS))
@@ -212,13 +225,16 @@ static __always_inline int epilogue_branch(struct epilogue *way, __u32 code)
     }
     if (code == 0xd65f03c0 || code == 0xd65f0bff || code == 0xd65f0fff) /* RET, RETAA, RETAB */
         return way->link == SAVED_IN_MEMORY ? EPILOGUE_LOST : EPILOGUE_END;
-    if ((code & 0xfffffc1f) == 0xd61f0000) { /* BR: the same as B above; in a stub of the procedure linkage table by x16 or x17 */
+    /* BR: the same as B above; in a stub of the procedure linkage table by x16 or x17 */
+    if ((code & 0xfffffc1f) == 0xd61f0000) {
         int stub = way->link == SAVED_UNDECIDED && code_bits(code, 6, 4) == 8;
         return way->link == SAVED_READ || stub ? EPILOGUE_END : EPILOGUE_LOST;
     }
-    if ((code & 0xffffffbf) == 0xd503233f || (code & 0xffffff7f) == 0xd503245f) /* PACIASP, PACIBSP, BTI c, BTI jc: here one begins */
+    if ((code & 0xffffffbf) == 0xd503233f ||
+        (code & 0xffffff7f) == 0xd503245f) /* PACIASP, PACIBSP, BTI c, BTI jc: here one begins */
         return way->at == (way->start & ~3ull) + 4 && way->start & 3 ? EPILOGUE_ON : EPILOGUE_LOST;
-    return code >> 24 == 0xd5 || (code & 0xffe0001f) == 0xd4000001 ? EPILOGUE_ON : EPILOGUE_LOST; /* SVC; what is left: BRK */
+    /* SVC; what is left: BRK */
+    return code >> 24 == 0xd5 || (code & 0xffe0001f) == 0xd4000001 ? EPILOGUE_ON : EPILOGUE_LOST;
 }
 
 /* Takes the instruction CODE, which is the next one. */
@@ -226,17 +242,29 @@ static __always_inline int epilogue_step(struct epilogue *way, __u32 code)
 {
     way->at += 4;
     switch (code_bits(code, 25, 4)) {
-    case 8: case 9: return epilogue_compute(way, code); /* with a constant */
-    case 5: case 13: return epilogue_compute(way, code);
-    case 10: case 11: return epilogue_branch(way, code);
-    case 4: case 6: case 12: case 14:
+    case 8:
+    case 9:
+        return epilogue_compute(way, code); /* with a constant */
+    case 5:
+    case 13:
+        return epilogue_compute(way, code);
+    case 10:
+    case 11:
+        return epilogue_branch(way, code);
+    case 4:
+    case 6:
+    case 12:
+    case 14:
         if ((code & 0x3a000000) == 0x28000000)
             return epilogue_pair(way, code);
         if ((code & 0x3a000000) == 0x38000000)
             return epilogue_single(way, code);
         return epilogue_set(way, code_bits(code, 0, 5), (struct epilogue_value){0, 0}, 0);
-    case 7: case 15: return EPILOGUE_ON; /* floating point */
-    default: return EPILOGUE_LOST;       /* no instruction, or an extension's */
+    case 7:
+    case 15:
+        return EPILOGUE_ON; /* floating point */
+    default:
+        return EPILOGUE_LOST; /* no instruction, or an extension's */
     }
 }
 

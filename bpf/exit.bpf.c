@@ -4,8 +4,8 @@
 #include <bpf/bpf_helpers.h>
 
 /*
- * The first of all handlers makes *WORD, which is 0, its STATUS (not 0), and wakes up who reads RING: a record that is given up
- * again does, and is no event. Where the ring is full, its reader is awake.
+ * The first of all handlers makes *WORD, which is 0, its STATUS (not 0), and wakes up who reads RING: a record that is
+ * given up again does, and is no event. Where the ring is full, its reader is awake.
  */
 __hidden long uplua_exit(void *word, void *ring, long status)
 {

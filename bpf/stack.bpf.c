@@ -1,7 +1,7 @@
 /*
- * User stacks: walked by unwind tables, where those are missing by frame pointers, kept once each in `uplua_stacks`, and
- * named by a 64-bit hash of their process and frames. A handler gets the id; the script side reads the frames when it
- * prints.
+ * User stacks: walked by unwind tables, where those are missing by frame pointers, kept once each in `uplua_stacks`,
+ * and named by a 64-bit hash of their process and frames. A handler gets the id; the script side reads the frames when
+ * it prints.
  *
  * Speed: the stack's memory is read in one piece, up to where the last walk ended (window_size), where reading every
  * frame by itself costs 60 ns a frame. The rules of code addresses are kept in a cache, and so are the ids of stacks
@@ -10,9 +10,9 @@
  * memory, its rule and its return address, since each says where the next is.
  *
  * The verifier: uplua_ustack needs the context and is therefore hidden, which means verified again for each call, and
- * short. The walk is a global function of numbers, which is verified once in a program. It begins with numbers from a map's
- * value, where every number is unknown to the verifier, so that it goes through one round of the loop for all; with known
- * ones the same costs 330,000 instructions.
+ * short. The walk is a global function of numbers, which is verified once in a program. It begins with numbers from a
+ * map's value, where every number is unknown to the verifier, so that it goes through one round of the loop for all;
+ * with known ones the same costs 330,000 instructions.
  */
 #include <linux/bpf.h>
 
@@ -24,10 +24,10 @@
 #include "walk.h"
 
 enum {
-    SLOTS = 4, /* probes that can be under way at once on one CPU */
-    ROUND = 8, /* frames per callback of bpf_loop, which costs as much as two */
+    SLOTS = 4,          /* probes that can be under way at once on one CPU */
+    ROUND = 8,          /* frames per callback of bpf_loop, which costs as much as two */
     AT_ENTRY = 1 << 16, /* beside a depth */
-    EXISTS = -17, /* EEXIST */
+    EXISTS = -17,       /* EEXIST */
 };
 
 struct {
@@ -337,7 +337,8 @@ static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
 long uplua_stack_walk_older(long ip, long sp, long fp, long link, long depth)
 {
     __u32 none = 0;
-    struct walk walk = {.scratch = prepare(ip, sp, fp, link, depth), .cache = bpf_map_lookup_elem(&uplua_stack_rules, &none)};
+    struct walk walk = {.scratch = prepare(ip, sp, fp, link, depth),
+                        .cache = bpf_map_lookup_elem(&uplua_stack_rules, &none)};
     if (!walk.scratch || !walk.cache)
         return STACK_UNKNOWN;
     bpf_loop(STACK_FRAMES / ROUND + 1, walk_round, &walk, 0);
@@ -352,14 +353,16 @@ struct registers {
 /* The registers that a context begins with. */
 static __always_inline struct registers registers_of(void *ctx)
 {
-    struct registers at = {CONTEXT_INSTRUCTION(ctx), CONTEXT_STACK_POINTER(ctx), CONTEXT_FRAME_POINTER(ctx), CONTEXT_LINK(ctx)};
+    struct registers at = {CONTEXT_INSTRUCTION(ctx), CONTEXT_STACK_POINTER(ctx), CONTEXT_FRAME_POINTER(ctx),
+                           CONTEXT_LINK(ctx)};
     OPAQUE(at.ip);
     OPAQUE(at.sp);
     OPAQUE(at.fp);
     return at;
 }
 
-/* The user's registers, as the thread had them when it entered the kernel; a thread of the kernel's own has zeros there. */
+/* The user's registers, as the thread had them when it entered the kernel; a thread of the kernel's own has zeros
+ * there. */
 static __always_inline struct registers saved_registers(void)
 {
     struct registers at = {0};
@@ -374,8 +377,8 @@ static __always_inline struct registers saved_registers(void)
 }
 
 /*
- * The user's registers, where CTX begins with those of what was interrupted; if that is the kernel, those with which the thread
- * has entered it.
+ * The user's registers, where CTX begins with those of what was interrupted; if that is the kernel, those with which
+ * the thread has entered it.
  */
 static __always_inline struct registers user_registers_of(void *ctx)
 {
@@ -384,16 +387,16 @@ static __always_inline struct registers user_registers_of(void *ctx)
 }
 
 #define WALK(walk, at, depth, at_entry)                                                                                \
-    walk((at).ip - ((at_entry) ? (at_entry) - 1 : 0), (at).sp, (at).fp, (at).link,                                                                         \
+    walk((at).ip - ((at_entry) ? (at_entry)-1 : 0), (at).sp, (at).fp, (at).link,                                       \
          ((depth) < 0 || (depth) > STACK_FRAMES ? 0 : (depth)) | ((at_entry) ? AT_ENTRY : 0))
 
 /*
  * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0
- * or less: as many as the store holds. AT_ENTRY: the probe stands for a function's entry, where the return address is not yet
- * below a frame of its own, and AT_ENTRY - 1 bytes behind it (src/probe/slide.h); 0: elsewhere. Never 0.
+ * or less: as many as the store holds. AT_ENTRY: the probe stands for a function's entry, where the return address is
+ * not yet below a frame of its own, and AT_ENTRY - 1 bytes behind it (src/probe/slide.h); 0: elsewhere. Never 0.
  *
- * _sampled: the same, where CTX is the context of a sample; _thread: where the context has no registers: a tracepoint's.
- * All three with OLDER behind their names go by the walk for kernels without may_goto.
+ * _sampled: the same, where CTX is the context of a sample; _thread: where the context has no registers: a
+ * tracepoint's. All three with OLDER behind their names go by the walk for kernels without may_goto.
  */
 #define DEFINE_USTACKS(older)                                                                                          \
     __hidden long uplua_ustack##older(void *ctx, long depth, long at_entry)                                            \
@@ -467,7 +470,8 @@ __hidden long uplua_kstack(void *ctx, long depth)
     return finish_kernel(scratch, take_kernel(ctx, scratch, depth), 0);
 }
 
-/* The same at a tracepoint, from where the kernel fired it. RAW: 1 where its frames stand behind those of the program, else 0. */
+/* The same at a tracepoint, from where the kernel fired it. RAW: 1 where its frames stand behind those of the program,
+ * else 0. */
 __hidden long uplua_kstack_fired(void *ctx, long depth, long raw)
 {
     struct scratch *scratch = acquire();
@@ -481,8 +485,8 @@ __hidden long uplua_kstack_fired(void *ctx, long depth, long raw)
 }
 
 /*
- * The id of the stack that is the kernel's, KERNEL, and below it the user's, USER: ids both. The user's own where the kernel's has no
- * frames or could not be taken.
+ * The id of the stack that is the kernel's, KERNEL, and below it the user's, USER: ids both. The user's own where the
+ * kernel's has no frames or could not be taken.
  */
 long uplua_stack_join(long kernel, long user)
 {

@@ -1,4 +1,5 @@
-/* The stack store, as both sides see it: the map `uplua_stacks`, and `uplua_stacks_reserve` beside it, from a 64-bit id to a struct stack. */
+/* The stack store, as both sides see it: the map `uplua_stacks`, and `uplua_stacks_reserve` beside it, from a 64-bit id
+ * to a struct stack. */
 #ifndef UPLUA_BPF_STACK_H
 #define UPLUA_BPF_STACK_H
 
@@ -24,25 +25,26 @@ enum stack_end {
 };
 
 struct stack {
-    __u32 tgid;                 /* 0: the kernel's stack */
-    __u16 count;                /* frames[0 … count - 1]; what lies behind is undefined */
-    __u16 end;                  /* enum stack_end */
-    __u64 program;              /* which one the process executed: since when, ns; 0: the kernel's stack (bpf/walk.h) */
-    __u64 frames[STACK_FRAMES]; /* [0] is where the probe stands, the others are return addresses but for STACK_INTERRUPTED */
+    __u32 tgid;    /* 0: the kernel's stack */
+    __u16 count;   /* frames[0 … count - 1]; what lies behind is undefined */
+    __u16 end;     /* enum stack_end */
+    __u64 program; /* which one the process executed: since when, ns; 0: the kernel's stack (bpf/walk.h) */
+    /* [0] is where the probe stands, the others are return addresses but for STACK_INTERRUPTED */
+    __u64 frames[STACK_FRAMES];
 };
 
 /* The id where no stack could be taken: never in the map. Ids of stacks are neither 0 nor 1. */
 #define STACK_UNKNOWN 1
 
 /* Indices of `uplua_stack_lost`: how often, by cause. */
-#define STACK_LOST_FULL 0  /* the store is full (or memory is out): the id stands for frames that nobody knows */
-#define STACK_LOST_BUSY 1  /* other probes that were interrupted hold all scratch buffers of the CPU: STACK_UNKNOWN */
-#define STACK_LOST_DEPTH 2 /* cut at STACK_FRAMES although no smaller depth was asked for */
+#define STACK_LOST_FULL 0   /* the store is full (or memory is out): the id stands for frames that nobody knows */
+#define STACK_LOST_BUSY 1   /* other probes that were interrupted hold all scratch buffers of the CPU: STACK_UNKNOWN */
+#define STACK_LOST_DEPTH 2  /* cut at STACK_FRAMES although no smaller depth was asked for */
 #define STACK_LOST_RETURN 3 /* a frame's return address is hidden by a return probe's trampoline */
-#define STACK_LOST_NO_TABLE 4   /* stacks that ended as the enum's names say */
+#define STACK_LOST_NO_TABLE 4 /* stacks that ended as the enum's names say */
 #define STACK_LOST_UNMAPPED 5
 #define STACK_LOST_UNREADABLE 6
-#define STACK_LOST_PROGRAM 7    /* programs that processes executed and that could not be noted */
+#define STACK_LOST_PROGRAM 7 /* programs that processes executed and that could not be noted */
 #define STACK_LOST_COUNT 8
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The kernel's [uprobes] code, to which functions return whose return a probe waits for. The kernel maps it into a process where the first such
- * function begins: at the highest page of user space, unless something else is there, as the stack is in a program without randomized addresses.
+ * The kernel's [uprobes] code, to which functions return whose return a probe waits for. The kernel maps it into a
+ * process where the first such function begins: at the highest page of user space, unless something else is there, as
+ * the stack is in a program without randomized addresses.
  */
 #ifndef UPLUA_BPF_TRAMPOLINE_H
 #define UPLUA_BPF_TRAMPOLINE_H
@@ -8,8 +9,9 @@
 #include <linux/types.h>
 
 /*
- * Three offsets as one number, 0 where they are not known, or too large: SPACE in struct task_struct: mm; AREA in struct mm_struct: uprobes_state, and
- * there xol_area; ADDRESS in struct xol_area: vaddr (kernel/events/uprobes.c, since Linux 3.10).
+ * Three offsets as one number, 0 where they are not known, or too large: SPACE in struct task_struct: mm; AREA in
+ * struct mm_struct: uprobes_state, and there xol_area; ADDRESS in struct xol_area: vaddr (kernel/events/uprobes.c,
+ * since Linux 3.10).
  */
 #define TRAMPOLINE_FIELDS(space, area, address)                                                                        \
     (((space) | (area) | (address)) >> 16 ? 0 : (__u64)(space) | (__u64)(area) << 16 | (__u64)(address) << 32)
@@ -28,8 +30,8 @@ static __always_inline __u64 kernel_word(__u64 address)
 }
 
 /*
- * True if ADDRESS is where such functions of the current process return to; FIELDS: as above. A thread that fork has just made has their returns to wait for before
- * it has the code, which it then gets where its parent has it.
+ * True if ADDRESS is where such functions of the current process return to; FIELDS: as above. A thread that fork has
+ * just made has their returns to wait for before it has the code, which it then gets where its parent has it.
  */
 static __always_inline int is_trampoline(__u64 address, __u64 fields)
 {

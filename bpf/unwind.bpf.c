@@ -77,7 +77,8 @@ struct {
     __type(value, struct unwind_early);
 } uplua_unwind_early SEC(".maps");
 
-/* When processes last executed a program: the time of uplua_unwind_program, for those that have since there are stacks. */
+/* When processes last executed a program: the time of uplua_unwind_program, for those that have since there are
+ * stacks. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -127,7 +128,8 @@ long uplua_unwind_program(void)
     __u64 *executed = bpf_map_lookup_elem(&uplua_unwind_executed, &tgid), began = 0;
     if (kernel && kernel->task_leader)
         began = kernel_word(kernel_word((__u64)bpf_get_current_task() + kernel->task_leader) + kernel->task_start);
-    return executed && *executed > began ? *executed : began; /* an earlier one is of a process that had the number before */
+    /* an earlier one is of a process that had the number before */
+    return executed && *executed > began ? *executed : began;
 }
 
 /* To be called where the kernel has executed a program for the current process, which has run nothing of it yet. */
@@ -297,7 +299,8 @@ enum found { FOUND, NO_FILE, NO_CODE };
  * Finds PLACE of the code at ADDRESS in a mapping that nobody has reported yet: in a process that has just begun, or a
  * library that has just been loaded. NO_FILE: its file is not known; NO_CODE: nothing there can be executed.
  */
-static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel, struct place *place)
+static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel,
+                                                struct place *place)
 {
     __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space), i = 0;
     struct unwind_early *early = early_of(tgid, uplua_unwind_program());

@@ -21,16 +21,18 @@
 #include "trampoline.h"
 
 enum rule_kind {
-    RULE_UNKNOWN,      /* in tables 0 as a whole: no call frame information, or none that a rule can express */
-    RULE_END,          /* as a whole 1: the outermost frame */
-    RULE_REGISTER,     /* CFA = base + offset */
-    RULE_PLT,          /* CFA = sp + 8, and 8 more once (pc & 15) >= offset: a lazily bound entry has pushed its number */
-    RULE_DEREF,        /* CFA = *(base + offset) + addend */
-    RULE_DEREF_BASE,   /* the same; the caller's frame pointer is saved at base + …, not CFA + …: gcc's realigned stacks */
-    RULE_SIGNAL,       /* the frame in which the kernel called a signal handler: registers are in its ucontext */
+    RULE_UNKNOWN,  /* in tables 0 as a whole: no call frame information, or none that a rule can express */
+    RULE_END,      /* as a whole 1: the outermost frame */
+    RULE_REGISTER, /* CFA = base + offset */
+    /* CFA = sp + 8, and 8 more once (pc & 15) >= offset: a lazily bound entry has pushed its number */
+    RULE_PLT,
+    RULE_DEREF, /* CFA = *(base + offset) + addend */
+    /* the same; the caller's frame pointer is saved at base + …, not CFA + …: gcc's realigned stacks */
+    RULE_DEREF_BASE,
+    RULE_SIGNAL, /* the frame in which the kernel called a signal handler: registers are in its ucontext */
 };
 
-#define RULE_KIND(rule) ((int)((rule) & 7))
+#define RULE_KIND(rule) ((int)((rule)&7))
 #define RULE_BASE(rule) ((int)((rule) >> 3 & 31))
 #define RULE_LINK(rule) (((__s64)((__u64)(rule) << 40) >> 48) * 8)
 #define RULE_FRAME(rule) (((__s64)((__u64)(rule) << 24) >> 48) * 8)
@@ -47,8 +49,8 @@ enum rule_kind {
 /*
  * A table covers BLOCK bytes of a file at a time. It consists of chunks. The first ones have words: for each block the
  * number of rows before it, and the number of all rows. The others have the rows, 21 each, of 3 bytes each: the rule's
- * number in the low 14 bits, above it the offset in its block. The first row stands at the beginning of the first block,
- * so that each offset has a row that holds.
+ * number in the low 14 bits, above it the offset in its block. The first row stands at the beginning of the first
+ * block, so that each offset has a row that holds.
  */
 #define UNWIND_BLOCK_SHIFT 10
 #define UNWIND_ROW(offset, rule) (((__u32)(offset) & ((1 << UNWIND_BLOCK_SHIFT) - 1)) << 14 | (rule))
@@ -67,9 +69,10 @@ struct unwind_chunk {
 };
 
 /* The chunk of row NUMBER, as a division by UNWIND_CHUNK_ROWS that costs a multiplication; exact below 2^24. */
-#define UNWIND_ROW_CHUNK(number) ((__u32)((__u64)(number) * 51130564 >> 30))
+#define UNWIND_ROW_CHUNK(number) ((__u32)((__u64)(number)*51130564 >> 30))
 
-/* Tables are kept in slabs, arrays of chunks: one is made for all that is known at first, others as processes appear. */
+/* Tables are kept in slabs, arrays of chunks: one is made for all that is known at first, others as processes
+ * appear. */
 #define UNWIND_SLABS 256
 
 /* Where a table is: its number is the index into `unwind_tables`. 0 stands for none. */
@@ -89,7 +92,8 @@ struct unwind_place {
 #define UNWIND_NO_START (~0ull >> 1)
 
 struct unwind_mapping {
-    __u64 start;         /* below UNWIND_NO_START, which stands behind the last: starts are compared as signed numbers */
+    /* below UNWIND_NO_START, which stands behind the last: starts are compared as signed numbers */
+    __u64 start;
     __u32 pages, offset; /* size, and where in the file it begins, in pages of 4 KiB */
     __u32 table;         /* number; 0: no table */
     __u32 padding;
@@ -106,8 +110,8 @@ struct unwind_process {
 #define UNWIND_EXECUTED 65536 /* processes at one time that have executed a program */
 
 /*
- * Tables by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. An inode is given
- * to another file once its own is gone, and a file can be written to, which the time of its last change tells.
+ * Tables by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. An inode is
+ * given to another file once its own is gone, and a file can be written to, which the time of its last change tells.
  */
 #define UNWIND_FILES UNWIND_TABLES
 #define UNWIND_NANOSECONDS 0x3fffffff /* the kernel keeps flags above them (Linux 6.13) */
@@ -138,8 +142,8 @@ struct unwind_range {
 
 struct unwind_early {
     __u64 program; /* what it is about: uplua_unwind_program's */
-    __u64 count; /* ranges begun; may exceed UNWIND_RANGES */
-    __u32 asked; /* milliseconds: when the process's mappings were asked for last */
+    __u64 count;   /* ranges begun; may exceed UNWIND_RANGES */
+    __u32 asked;   /* milliseconds: when the process's mappings were asked for last */
     __u32 padding;
     struct unwind_range ranges[UNWIND_RANGES];
 };
@@ -152,14 +156,15 @@ struct unwind_kernel {
     /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file, vm_flags, vm_mm */
     __u32 area_start, area_end, area_offset, area_file, area_flags, area_space;
     __u32 space_areas; /* struct mm_struct: mm_mt.ma_root, a tree of areas */
-    __u32 node_pivots, node_slots, gap_node_slots; /* struct maple_range_64: pivot, slot; struct maple_arange_64: slot */
-    __u32 task_space;                                   /* struct task_struct: mm */
-    __u32 task_leader, task_start, task_signal;         /* the same: group_leader, start_time, signal */
-    __u32 signal_live;                                  /* struct signal_struct: live */
-    __u32 file_inode;                                   /* struct file: f_inode */
-    __u32 inode_number, inode_super;                    /* struct inode: i_ino, i_sb */
-    __u32 inode_seconds, inode_nanoseconds;             /* the same: the time of its last change; 0: not known */
-    __u32 super_device;                                 /* struct super_block: s_dev */
+    /* struct maple_range_64: pivot, slot; struct maple_arange_64: slot */
+    __u32 node_pivots, node_slots, gap_node_slots;
+    __u32 task_space;                           /* struct task_struct: mm */
+    __u32 task_leader, task_start, task_signal; /* the same: group_leader, start_time, signal */
+    __u32 signal_live;                          /* struct signal_struct: live */
+    __u32 file_inode;                           /* struct file: f_inode */
+    __u32 inode_number, inode_super;            /* struct inode: i_ino, i_sb */
+    __u32 inode_seconds, inode_nanoseconds;     /* the same: the time of its last change; 0: not known */
+    __u32 super_device;                         /* struct super_block: s_dev */
     /*
      * struct task_struct: utask; struct uprobe_task: return_instances; struct return_instance: stack, orig_ret_vaddr,
      * next

@@ -8,13 +8,14 @@
 /* Keeps the compiler from telling the verifier less than it knows, or from moving a bound check behind an address. */
 #define OPAQUE(x) asm volatile("" : "+r"(x))
 
-/* Goes to LABEL once the kernel finds that a loop has gone on for long enough (Linux 6.9); clang has known it since 19. */
+/* Goes to LABEL once the kernel finds that a loop has gone on for long enough (Linux 6.9); clang has known it since
+ * 19. */
 #define MAY_GOTO(label)                                                                                                \
     asm volatile goto("1: .byte 0xe5; .byte 0; .long ((%l[" #label "] - 1b - 8) / 8) & 0xffff; .short 0" : : : : label)
 
 #define RULE(kind, base, offset, frame, link)                                                                          \
     ((__u64)(kind) | (base) << 3 | (__u64)((link) / 8 & 0xffff) << 8 | (__u64)((frame) / 8 & 0xffff) << 24 |           \
-     (__u64)((offset) & 0x7fffff) << 40)
+     (__u64)((offset)&0x7fffff) << 40)
 
 /*
  * Plain rules are what nearly all code has: the CFA lies above the stack pointer, the return address at PLAIN_LINK from
@@ -27,12 +28,12 @@
 #define BY_FRAME_POINTER_MASK (RULE_ODD | 0xffffff)
 #define PLAIN_LINK(rule) (-8ll)
 #define HAS_PLAIN_LINK(rule) (RULE_LINK(rule) == PLAIN_LINK(rule))
-#define IS_BY_FRAME_POINTER(rule) (((rule) & BY_FRAME_POINTER_MASK) == BY_FRAME_POINTER)
+#define IS_BY_FRAME_POINTER(rule) (((rule)&BY_FRAME_POINTER_MASK) == BY_FRAME_POINTER)
 #else
 #define BY_FRAME_POINTER_MASK (RULE_ODD | 0xff)
 #define PLAIN_LINK(rule) RULE_LINK(rule)
 #define HAS_PLAIN_LINK(rule) (PLAIN_LINK(rule) < 0) /* 0: it is in the link register */
-#define IS_BY_FRAME_POINTER(rule) (((rule) & BY_FRAME_POINTER_MASK) == BY_FRAME_POINTER && HAS_PLAIN_LINK(rule))
+#define IS_BY_FRAME_POINTER(rule) (((rule)&BY_FRAME_POINTER_MASK) == BY_FRAME_POINTER && HAS_PLAIN_LINK(rule))
 #endif
 #define BY_FRAME_POINTER (RULE_ODD | (RULE(RULE_REGISTER, DWARF_FRAME_POINTER, 0, 0, -8) & BY_FRAME_POINTER_MASK))
 
@@ -133,10 +134,12 @@ long uplua_unwind_generation(long program);
  */
 long uplua_unwind_rule(struct rule_cache *cache, long tag, long link);
 
-/* 1 if the kernel has ADDRESS of the current process in an area whose contents can be executed, or cannot be asked; else 0. */
+/* 1 if the kernel has ADDRESS of the current process in an area whose contents can be executed, or cannot be asked;
+ * else 0. */
 long uplua_unwind_is_code(long address);
 
-/* 1 if ADDRESS is where the current process's functions return to while return probes wait for them (trampoline.h), else 0. */
+/* 1 if ADDRESS is where the current process's functions return to while return probes wait for them (trampoline.h),
+ * else 0. */
 long uplua_unwind_is_trampoline(long address);
 
 /*

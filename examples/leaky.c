@@ -1,6 +1,6 @@
 /*
- * A small server with a leak, for `make demo`: it answers requests from a cache of sessions. An expired session is taken
- * off its list, but only its name is freed: the session itself and its buffer stay. It serves for 12 seconds, or
+ * A small server with a leak, for `make demo`: it answers requests from a cache of sessions. An expired session is
+ * taken off its list, but only its name is freed: the session itself and its buffer stay. It serves for 12 seconds, or
  * for the seconds given as argument.
  */
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /*
- * The program that the manual's examples trace: a shop in which 23 customers give 101 orders, the same ones in every run.
+ * The program that the manual's examples trace: a shop in which 23 customers give 101 orders, the same ones in every
+ * run.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,8 +17,8 @@ struct address {
 struct order {
     struct order *previous; /* of the same customer */
     long id;
-    unsigned price;   /* in cents, of one piece */
-    short discount;   /* in cents; below 0 it is a charge */
+    unsigned price; /* in cents, of one piece */
+    short discount; /* in cents; below 0 it is a charge */
     unsigned char parcels[3];
     unsigned express : 1, weight : 7;
     struct address to;
@@ -80,7 +81,8 @@ int main(void)
         strcpy(order->article, articles[i % 4]);
         int price = sell(order, customer, i % 7);
         if (price > 0) {
-            __asm__ volatile(USDT("shop", "sold", "-8@%0 8@%1 -4@%2")::"nor"(order->id), "nor"(order->article), "nor"(price));
+            __asm__ volatile(USDT("shop", "sold", "-8@%0 8@%1 -4@%2")::"nor"(order->id), "nor"(order->article),
+                             "nor"(price));
             receipts ^= checksum(order->article, strlen(order->article));
             deliver(order->to.street, i % 4);
             income += price;

@@ -3,15 +3,16 @@
  *
  *   __asm__ volatile(USDT("app", "request", "-4@%0 8@%1")::"nor"(length), "nor"(path));
  *
- * puts a nop there and a note into .note.stapsdt that says where it is and where its arguments are: so many bytes each, negative if signed,
- * "f" for a fraction, in whatever register, memory or constant the compiler chooses. USDT_GUARDED also names an unsigned short, in the
- * section .probes, that tracers keep above 0: what only they need can be computed behind `if (app_request_semaphore)`.
+ * puts a nop there and a note into .note.stapsdt that says where it is and where its arguments are: so many bytes each,
+ * negative if signed, "f" for a fraction, in whatever register, memory or constant the compiler chooses. USDT_GUARDED
+ * also names an unsigned short, in the section .probes, that tracers keep above 0: what only they need can be computed
+ * behind `if (app_request_semaphore)`.
  */
 #ifndef USDT_H
 #define USDT_H
 
 #define USDT(provider, name, arguments) USDT_GUARDED(provider, name, "0", arguments)
-#define USDT_GUARDED(provider, name, semaphore, arguments)                                                                     \
+#define USDT_GUARDED(provider, name, semaphore, arguments)                                                             \
     "990: nop\n"                                                                                                       \
     ".pushsection .note.stapsdt, \"\", \"note\"\n"                                                                     \
     ".balign 4\n"                                                                                                      \

@@ -113,8 +113,9 @@ int arch_return_address(void)
 }
 
 /*
- * Signatures are in the bits from the size of user space to 54, beside bits that are never looked at (kernel: ptrauth_user_pac_mask). The
- * size is how the kernel was built and started; xpaclri knows it, which takes the signature off x30. To a CPU that signs nothing it is a nop.
+ * Signatures are in the bits from the size of user space to 54, beside bits that are never looked at (kernel:
+ * ptrauth_user_pac_mask). The size is how the kernel was built and started; xpaclri knows it, which takes the signature
+ * off x30. To a CPU that signs nothing it is a nop.
  */
 uint64_t arch_code_mask(void)
 {
@@ -174,10 +175,10 @@ const char *arch_library_folder(void)
 
 /* --- functions that do nothing --- */
 
-#define EMPTY(name, first, rest) \
-    void name(void); \
-    __asm__(".pushsection .text\n.p2align 4\n.hidden " #name "\n.globl " #name "\n.type " #name ", %function\n" \
-            #name ":\n" first rest "ret\n.size " #name ", . - " #name "\n.popsection\n")
+#define EMPTY(name, first, rest)                                                                                       \
+    void name(void);                                                                                                   \
+    __asm__(".pushsection .text\n.p2align 4\n.hidden " #name "\n.globl " #name "\n.type " #name ", %function\n" #name  \
+            ":\n" first rest "ret\n.size " #name ", . - " #name "\n.popsection\n")
 EMPTY(arch_empty_stepped, "mov x0, x0\n", "");
 EMPTY(arch_empty_emulated, "b 1f\n", "1:\n");
 
@@ -187,7 +188,8 @@ uintptr_t arch_empty(unsigned number, unsigned *exit)
     return (uintptr_t)(number == 1 ? arch_empty_emulated : arch_empty_stepped);
 }
 
-/* By calls to fixed places: where those by a register must lead to an instruction that says so, these functions have none. */
+/* By calls to fixed places: where those by a register must lead to an instruction that says so, these functions have
+ * none. */
 void arch_call_empty(unsigned number)
 {
     if (number == 1)

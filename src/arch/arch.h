@@ -1,4 +1,5 @@
-/* What differs by CPU, for the compiler and the probes: where a probe's context (struct pt_regs, on aarch64 struct user_pt_regs) keeps what. */
+/* What differs by CPU, for the compiler and the probes: where a probe's context (struct pt_regs, on aarch64 struct
+ * user_pt_regs) keeps what. */
 #ifndef UPLUA_ARCH_ARCH_H
 #define UPLUA_ARCH_ARCH_H
 
@@ -12,12 +13,14 @@ enum { ARCH_MAX_ARGUMENTS = 8 };
 
 /* Byte offset in the context of integer argument N at a function's entry; -1 where it is not in a register. */
 int arch_argument(unsigned n);
-/* The same of Go's functions (ABIInternal, Go 1.17), and where these have the goroutine: struct g, which begins with its stack's bounds. */
+/* The same of Go's functions (ABIInternal, Go 1.17), and where these have the goroutine: struct g, which begins with
+ * its stack's bounds. */
 int arch_go_argument(unsigned n);
 int arch_goroutine(void);
 /* Byte offset in the registers with which a system call enters the kernel of its argument N, of 6. */
 int arch_syscall_argument(unsigned n);
-/* In the kernel's struct thread_info, the flag of a thread that is in a call of the 32-bit interface: the byte offset of its word, and the bit. */
+/* In the kernel's struct thread_info, the flag of a thread that is in a call of the 32-bit interface: the byte offset
+ * of its word, and the bit. */
 int arch_compat_word(void);
 uint32_t arch_compat_flag(void);
 /* Byte offsets in the context of the return value, stack pointer, instruction pointer and frame pointer. */
@@ -40,7 +43,8 @@ int arch_return_pops(void);
 int arch_breakpoint_size(void);
 /* Byte offset in the context of the register that holds the return address at entry; -1: it is at [stack pointer]. */
 int arch_return_address(void);
-/* The bits of an address of code in a register or on the stack that are the address; the others may hold its signature. */
+/* The bits of an address of code in a register or on the stack that are the address; the others may hold its
+ * signature. */
 uint64_t arch_code_mask(void);
 /* Byte offset of register NAME ("rdi", "x0"), or -1. */
 int arch_register(const char *name);
@@ -49,7 +53,8 @@ int arch_register(const char *name);
 struct arch_unwind {
     uint8_t stack_pointer, frame_pointer, return_address; /* their DWARF numbers */
     bool return_address_saved; /* by each call, below the CFA; else it is in its register at first */
-    /* Bytes from the stack pointer of a signal's trampoline to the registers in its ucontext; 0: not in call frame information */
+    /* Bytes from the stack pointer of a signal's trampoline to the registers in its ucontext; 0: not in call frame
+     * information */
     int signal_stack_pointer, signal_frame_pointer, signal_instruction_pointer;
 };
 /* The same as bpf/arch.h has it, of files with the e_machine MACHINE; NULL: neither x86_64 nor aarch64. Static. */
@@ -61,12 +66,14 @@ const char *arch_dwarf_register(uint16_t machine, int number);
 uint16_t arch_elf_machine(void);
 uint32_t arch_relocation_indirect(void);
 
-/* True if OFFSET is the start of an instruction when CODE (SIZE bytes, a function's first) is decoded from its start. */
+/* True if OFFSET is the start of an instruction when CODE (SIZE bytes, a function's first) is decoded from its
+ * start. */
 bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset);
 
 /*
- * Functions that do nothing, to measure what probes on them take; their code lies in this program's file. NUMBER: as enum entry of probe/probe.h
- * says of their first instructions. The address of its code, and bytes to its return instruction in *EXIT; then a call of it.
+ * Functions that do nothing, to measure what probes on them take; their code lies in this program's file. NUMBER: as
+ * enum entry of probe/probe.h says of their first instructions. The address of its code, and bytes to its return
+ * instruction in *EXIT; then a call of it.
  */
 uintptr_t arch_empty(unsigned number, unsigned *exit);
 void arch_call_empty(unsigned number);

@@ -5,7 +5,8 @@
 
 const struct arch_unwind *arch_unwind(uint16_t machine)
 {
-    /* System V ABI for AMD64, figure 3.36. struct rt_sigframe's ucontext, once the handler has popped its return address. */
+    /* System V ABI for AMD64, figure 3.36. struct rt_sigframe's ucontext, once the handler has popped its return
+     * address. */
     static const struct arch_unwind x86_64 = {
         .stack_pointer = 7,
         .frame_pointer = 6,

@@ -40,7 +40,8 @@ static void find_target(uint32_t word, struct arch_instruction *result)
     }
 }
 
-/* What arch/arm64/kernel/probes/decode-insn.c simulates, beside jumps to fixed places. (The nop too, but only since 6.14.) */
+/* What arch/arm64/kernel/probes/decode-insn.c simulates, beside jumps to fixed places. (The nop too, but only
+ * since 6.14.) */
 static bool is_simulated(uint32_t word)
 {
     static const struct encoding list[] = {
@@ -65,8 +66,9 @@ static bool is_steppable_hint(uint32_t word)
 }
 
 /*
- * Loads relative to the pc. The kernel simulated those into general registers as if its own memory were meant (until 6.12 and its stable
- * predecessors, which refuse them: CVE-2024-50099); those into vector registers it steps out of line, where another literal lies.
+ * Loads relative to the pc. The kernel simulated those into general registers as if its own memory were meant
+ * (until 6.12 and its stable predecessors, which refuse them: CVE-2024-50099); those into vector registers it steps out
+ * of line, where another literal lies.
  */
 static bool is_literal(uint32_t word)
 {
@@ -128,9 +130,9 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     result->harmless = is_harmless(word);
     result->refused = is_refused(word) || is_literal(word);
     result->mistaken = is_literal(word) ? "the kernel does not load this constant from where it lies" : NULL;
-    result->landing_pad = (word & 0xffffff3f) == 0xd503241f; /* bti */
+    result->landing_pad = (word & 0xffffff3f) == 0xd503241f;                                  /* bti */
     result->returns = (word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff; /* ret, retaa and retab */
-    result->calls = (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
+    result->calls = (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;   /* bl, blr */
     result->indirect = (word & 0xfffffc1f) == 0xd61f0000;
     return true;
 }

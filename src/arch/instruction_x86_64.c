@@ -14,9 +14,10 @@ static const ZydisDecoder *decoder(void)
 }
 
 /*
- * What arch/x86/kernel/uprobes.c emulates: branch_setup_xol_ops (call, jmp and jcc to a fixed place, the nop of one byte) since Linux 3.16,
- * push_setup_xol_ops (of a register, with no prefix but REX.B) since 4.16. Nops of more bytes are emulated since 6.18 only, and one of
- * five is replaced there by a call that overwrites the red zone, so they are not taken.
+ * What arch/x86/kernel/uprobes.c emulates: branch_setup_xol_ops (call, jmp and jcc to a fixed place, the nop of one
+ * byte) since Linux 3.16, push_setup_xol_ops (of a register, with no prefix but REX.B) since 4.16. Nops of more bytes
+ * are emulated since 6.18 only, and one of five is replaced there by a call that overwrites the red zone, so they are
+ * not taken.
  */
 static bool is_emulated(const uint8_t *code, const ZydisDecodedInstruction *instruction)
 {
@@ -38,7 +39,8 @@ static bool is_emulated(const uint8_t *code, const ZydisDecodedInstruction *inst
     }
 }
 
-/* Registers that no handler sees and no caller gets back: rax, r10, r11, the flags, and those of vectors, which probes do not have. */
+/* Registers that no handler sees and no caller gets back: rax, r10, r11, the flags, and those of vectors, which probes
+ * do not have. */
 static bool may_change(ZydisRegister name)
 {
     switch (ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name)) {
@@ -48,12 +50,14 @@ static bool may_change(ZydisRegister name)
         return true;
     default: {
         ZydisRegisterClass class = ZydisRegisterGetClass(name);
-        return class == ZYDIS_REGCLASS_FLAGS || class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM || class == ZYDIS_REGCLASS_ZMM;
+        return class == ZYDIS_REGCLASS_FLAGS || class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM ||
+               class == ZYDIS_REGCLASS_ZMM;
     }
     }
 }
 
-/* Reading there cannot fault, so that no call ends before the probe: the stack, the program's own data, and the thread's. */
+/* Reading there cannot fault, so that no call ends before the probe: the stack, the program's own data, and the
+ * thread's. */
 static bool may_read(const ZydisDecodedOperand *operand)
 {
     if (operand->mem.index != ZYDIS_REGISTER_NONE)
@@ -113,26 +117,30 @@ static bool is_indirect(const ZydisDecodedInstruction *instruction, const ZydisD
 }
 
 /*
- * What uprobe_init_insn does not take: prefixes (is_prefix_bad: a locked instruction cannot be stepped elsewhere), and what good_insns_64 does
- * not have. The kernel looks the opcode of a VEX or EVEX instruction up there too, as if it were one of a single byte: vmovd is refused as outs.
+ * What uprobe_init_insn does not take: prefixes (is_prefix_bad: a locked instruction cannot be stepped elsewhere), and
+ * what good_insns_64 does not have. The kernel looks the opcode of a VEX or EVEX instruction up there too, as if it
+ * were one of a single byte: vmovd is refused as outs.
  */
 static bool is_refused(const ZydisDecodedInstruction *instruction)
 {
-    static const uint8_t bad_opcodes[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f, 0x60, 0x61, 0x62,
-                                          0x6c, 0x6d, 0x6e, 0x6f, 0x82, 0x9a, 0xc4, 0xc5, 0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd5,
-                                          0xd6, 0xe4, 0xe5, 0xe6, 0xe7, 0xea, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb};
-    const ZydisInstructionAttributes bad = ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_SEGMENT_CS | ZYDIS_ATTRIB_HAS_SEGMENT_DS |
-                                           ZYDIS_ATTRIB_HAS_SEGMENT_ES | ZYDIS_ATTRIB_HAS_SEGMENT_SS | ZYDIS_ATTRIB_IS_PRIVILEGED;
+    static const uint8_t bad_opcodes[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f,
+                                          0x60, 0x61, 0x62, 0x6c, 0x6d, 0x6e, 0x6f, 0x82, 0x9a, 0xc4, 0xc5,
+                                          0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd5, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7,
+                                          0xea, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb};
+    const ZydisInstructionAttributes bad = ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_SEGMENT_CS |
+                                           ZYDIS_ATTRIB_HAS_SEGMENT_DS | ZYDIS_ATTRIB_HAS_SEGMENT_ES |
+                                           ZYDIS_ATTRIB_HAS_SEGMENT_SS | ZYDIS_ATTRIB_IS_PRIVILEGED;
     if (instruction->attributes & bad || instruction->meta.category == ZYDIS_CATEGORY_INTERRUPT)
         return true;
-    return instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY && memchr(bad_opcodes, instruction->opcode, sizeof bad_opcodes);
+    return instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+           memchr(bad_opcodes, instruction->opcode, sizeof bad_opcodes);
 }
 
 /*
  * What the kernel steps or emulates as another instruction than it is: uprobe_init_insn, branch_setup_xol_ops and
- * arch_uprobe_analyze_insn look at the opcode's first byte, which for a VEX or EVEX instruction is not that of the instructions they mean.
- * So vmovdqu to memory (7f), vpor (eb) and vzeroupper (77) are jumps that lead to what follows: they are skipped (Linux 3.16 to 6.18,
- * measured). vfmadd132ss (9d) is popf, and vcmpps (c2) a return.
+ * arch_uprobe_analyze_insn look at the opcode's first byte, which for a VEX or EVEX instruction is not that of the
+ * instructions they mean. So vmovdqu to memory (7f), vpor (eb) and vzeroupper (77) are jumps that lead to what follows:
+ * they are skipped (Linux 3.16 to 6.18, measured). vfmadd132ss (9d) is popf, and vcmpps (c2) a return.
  */
 static bool is_mistaken(const ZydisDecodedInstruction *instruction)
 {
@@ -141,12 +149,13 @@ static bool is_mistaken(const ZydisDecodedInstruction *instruction)
            ((instruction->opcode & 0xf0) == 0x70 || memchr(opcodes, instruction->opcode, sizeof opcodes));
 }
 
-/* What can_optimize takes, since Linux 6.18: nops of five bytes. `lea 0(%rsi),%rsi` is one to insn_is_nop of later versions. */
+/* What can_optimize takes, since Linux 6.18: nops of five bytes. `lea 0(%rsi),%rsi` is one to insn_is_nop of later
+ * versions. */
 static bool is_replaced(const ZydisDecodedInstruction *instruction)
 {
-    return instruction->length == 5 &&
-           (instruction->mnemonic == ZYDIS_MNEMONIC_NOP ||
-            (instruction->mnemonic == ZYDIS_MNEMONIC_LEA && instruction->raw.disp.size && !instruction->raw.disp.value));
+    return instruction->length == 5 && (instruction->mnemonic == ZYDIS_MNEMONIC_NOP ||
+                                        (instruction->mnemonic == ZYDIS_MNEMONIC_LEA && instruction->raw.disp.size &&
+                                         !instruction->raw.disp.value));
 }
 
 static bool decode(const uint8_t *code, size_t size, struct arch_instruction *result)
@@ -187,7 +196,8 @@ static void far_targets(const uint8_t *code, size_t size, uint64_t address, uint
                         void (*visit)(uint64_t, void *), void *context)
 {
     for (size_t at = 1; at + 4 <= size; at++) {
-        bool one = (code[at - 1] & 0xfe) == 0xe8, two = at >= 2 && code[at - 2] == 0x0f && (code[at - 1] & 0xf0) == 0x80;
+        bool one = (code[at - 1] & 0xfe) == 0xe8,
+             two = at >= 2 && code[at - 2] == 0x0f && (code[at - 1] & 0xf0) == 0x80;
         if (!one && !two)
             continue;
         int32_t distance;

@@ -28,7 +28,8 @@ static bool is_packed(const struct passing_type *type)
     return false;
 }
 
-/* True if TYPE would lie elsewhere if it were aligned to more than its numbers are: its size is then a multiple of that. */
+/* True if TYPE would lie elsewhere if it were aligned to more than its numbers are: its size is then a multiple of
+ * that. */
 static bool is_perhaps_moved(const struct passing *passing, const struct passing_type *type)
 {
     uint64_t most = type->size & -type->size;
@@ -91,7 +92,10 @@ static struct passed next_x86_64(struct passing *passing, const struct passing_t
         return unknown(passing);
     if (passing->integers + integers > X86_64_INTEGERS || passing->floats + floats > FLOATS)
         return on_stack(passing, type);
-    struct passed passed = {.in = !floats ? PASSED_INTEGERS : !integers ? PASSED_FLOATS : PASSED_MIXED, .first = passing->integers,
+    struct passed passed = {.in = !floats     ? PASSED_INTEGERS
+                                  : !integers ? PASSED_FLOATS
+                                              : PASSED_MIXED,
+                            .first = passing->integers,
                             .count = integers};
     passing->integers += integers;
     passing->floats += floats;
@@ -124,7 +128,8 @@ static struct passed next_aarch64(struct passing *passing, const struct passing_
         passing->integers = AARCH64_INTEGERS;
         return on_stack(passing, by_address ? &(struct passing_type){.size = 8} : type);
     }
-    struct passed passed = {.in = by_address ? PASSED_ADDRESS : PASSED_INTEGERS, .first = passing->integers, .count = words};
+    struct passed passed = {
+        .in = by_address ? PASSED_ADDRESS : PASSED_INTEGERS, .first = passing->integers, .count = words};
     passing->integers += words;
     return passed;
 }

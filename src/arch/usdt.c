@@ -103,7 +103,7 @@ struct usdt_operand usdt_parse(uint16_t machine, const char *text)
     bool is_float;
     const char *rest = strlen(text) > USDT_MAX_OPERAND ? NULL : parse_size(text, &operand, &is_float);
     bool known = rest && (machine == EM_X86_64 ? usdt_parse_x86_64(rest, &operand)
-                          : machine == EM_AARCH64 && usdt_parse_aarch64(rest, &operand));
+                                               : machine == EM_AARCH64 && usdt_parse_aarch64(rest, &operand));
     if (!known) {
         usdt_nowhere(&operand, "the program's note describes it in a way that uplua does not understand");
     } else if (is_float) {

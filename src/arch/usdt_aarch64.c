@@ -18,7 +18,8 @@ static bool parse_register(const char **at, int *number, int *bits)
     static const struct {
         const char *name;
         int number, bits;
-    } others[] = {{"sp", SP, 64}, {"wsp", SP, 32}, {"xzr", ZERO, 64}, {"wzr", ZERO, 32}, {"fp", 29, 64}, {"lr", 30, 64}};
+    } others[] = {{"sp", SP, 64},    {"wsp", SP, 32}, {"xzr", ZERO, 64},
+                  {"wzr", ZERO, 32}, {"fp", 29, 64},  {"lr", 30, 64}};
     const char *name = *at;
     size_t length = 0;
     while (isalnum((unsigned char)name[length]))

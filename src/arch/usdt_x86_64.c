@@ -4,15 +4,29 @@
 
 #include "arch/usdt.h"
 
-/* In the order of struct pt_regs (arch/x86/include/asm/ptrace.h), eight bytes each: the register and its lower parts. */
+/* In the order of struct pt_regs (arch/x86/include/asm/ptrace.h), eight bytes each: the register and its lower
+ * parts. */
 static const char *const names[][4] = {
-    {"r15", "r15d", "r15w", "r15b"}, {"r14", "r14d", "r14w", "r14b"}, {"r13", "r13d", "r13w", "r13b"},
-    {"r12", "r12d", "r12w", "r12b"}, {"rbp", "ebp", "bp", "bpl"},     {"rbx", "ebx", "bx", "bl"},
-    {"r11", "r11d", "r11w", "r11b"}, {"r10", "r10d", "r10w", "r10b"}, {"r9", "r9d", "r9w", "r9b"},
-    {"r8", "r8d", "r8w", "r8b"},     {"rax", "eax", "ax", "al"},      {"rcx", "ecx", "cx", "cl"},
-    {"rdx", "edx", "dx", "dl"},      {"rsi", "esi", "si", "sil"},     {"rdi", "edi", "di", "dil"},
-    {NULL},                          {"rip", "eip", "ip", NULL},      {NULL},
-    {NULL},                          {"rsp", "esp", "sp", "spl"},
+    {"r15", "r15d", "r15w", "r15b"},
+    {"r14", "r14d", "r14w", "r14b"},
+    {"r13", "r13d", "r13w", "r13b"},
+    {"r12", "r12d", "r12w", "r12b"},
+    {"rbp", "ebp", "bp", "bpl"},
+    {"rbx", "ebx", "bx", "bl"},
+    {"r11", "r11d", "r11w", "r11b"},
+    {"r10", "r10d", "r10w", "r10b"},
+    {"r9", "r9d", "r9w", "r9b"},
+    {"r8", "r8d", "r8w", "r8b"},
+    {"rax", "eax", "ax", "al"},
+    {"rcx", "ecx", "cx", "cl"},
+    {"rdx", "edx", "dx", "dl"},
+    {"rsi", "esi", "si", "sil"},
+    {"rdi", "edi", "di", "dil"},
+    {NULL},
+    {"rip", "eip", "ip", NULL},
+    {NULL},
+    {NULL},
+    {"rsp", "esp", "sp", "spl"},
 };
 enum { REGISTERS = sizeof names / sizeof *names };
 
@@ -50,8 +64,8 @@ static bool parse_register(const char **at, int *offset, int *bits)
 
 static bool is_vector(const char *text)
 {
-    return !strncmp(text, "%xmm", 4) || !strncmp(text, "%ymm", 4) || !strncmp(text, "%zmm", 4) || !strncmp(text, "%mm", 3) ||
-           !strncmp(text, "%st", 3) || !strncmp(text, "%k", 2);
+    return !strncmp(text, "%xmm", 4) || !strncmp(text, "%ymm", 4) || !strncmp(text, "%zmm", 4) ||
+           !strncmp(text, "%mm", 3) || !strncmp(text, "%st", 3) || !strncmp(text, "%k", 2);
 }
 
 /* A register that an address is made of. */

@@ -185,10 +185,10 @@ const char *arch_library_folder(void)
 
 /* --- functions that do nothing --- */
 
-#define EMPTY(name, first, rest) \
-    void name(void); \
-    __asm__(".pushsection .text\n.p2align 4\n.hidden " #name "\n.globl " #name "\n.type " #name ", %function\n" \
-            #name ":\n" first rest "ret\n.size " #name ", . - " #name "\n.popsection\n")
+#define EMPTY(name, first, rest)                                                                                       \
+    void name(void);                                                                                                   \
+    __asm__(".pushsection .text\n.p2align 4\n.hidden " #name "\n.globl " #name "\n.type " #name ", %function\n" #name  \
+            ":\n" first rest "ret\n.size " #name ", . - " #name "\n.popsection\n")
 EMPTY(arch_empty_stepped, "xor %eax, %eax\n", "");
 EMPTY(arch_empty_emulated, "push %rbp\n", "pop %rbp\n");
 EMPTY(arch_empty_replaced, "nopl 0(%rax, %rax, 1)\n", "");

@@ -37,9 +37,8 @@ static void find_field(struct compiler *compiler, const struct value *value, con
     access->shift = field.first_bit;
     set_number(access, field.type, field.bits);
     if (field.type->kind == CTYPE_OTHER)
-        compile_fail(compiler, value->position,
-                     "the field '%s' of '%s' is a %s, which handlers cannot compute with", value->name, record->name,
-                     field.type->name);
+        compile_fail(compiler, value->position, "the field '%s' of '%s' is a %s, which handlers cannot compute with",
+                     value->name, record->name, field.type->name);
 }
 
 /* BASE[index] */
@@ -71,8 +70,8 @@ static void find_element(struct compiler *compiler, const struct value *value, c
 static bool is_text(const struct ctype *type)
 {
     enum { MAX_TEXT = 4095 };
-    return type->kind == CTYPE_ARRAY && type->count > 1 && type->count <= MAX_TEXT &&
-           type->size == type->count && !strncmp(type->name, "char [", 6);
+    return type->kind == CTYPE_ARRAY && type->count > 1 && type->count <= MAX_TEXT && type->size == type->count &&
+           !strncmp(type->name, "char [", 6);
 }
 
 /* What VALUE is another name for, behind tests for nil and where their ways meet again. */
@@ -124,15 +123,17 @@ struct type access_infer(struct compiler *compiler, struct value *value)
     }
     const struct ctype *found = value->access->type;
     if (value->access->is_text) /* the last byte of a buffer is no text */
-        return (struct type){ .kind = TYPE_STRING, .optional = true, .capacity = (uint32_t)(found->size + 8) & ~7u };
-    struct type type = { .kind = TYPE_I64, .optional = true };
+        return (struct type){.kind = TYPE_STRING, .optional = true, .capacity = (uint32_t)(found->size + 8) & ~7u};
+    struct type type = {.kind = TYPE_I64, .optional = true};
     if (found->kind == CTYPE_BOOLEAN)
         type.kind = TYPE_BOOLEAN;
     else if (found->kind == CTYPE_INTEGER)
-        type = (struct type){ .kind = value->access->bits == 64 ? TYPE_U64 : TYPE_I64, .optional = true,
-                              .bits = (int8_t)(value->access->bits > -64 && value->access->bits < 64 ? value->access->bits : 0) };
+        type = (struct type){
+            .kind = value->access->bits == 64 ? TYPE_U64 : TYPE_I64,
+            .optional = true,
+            .bits = (int8_t)(value->access->bits > -64 && value->access->bits < 64 ? value->access->bits : 0)};
     else
-        type = (struct type){ .kind = TYPE_POINTER, .optional = true, .ctype = found, .kernel = base.kernel };
+        type = (struct type){.kind = TYPE_POINTER, .optional = true, .ctype = found, .kernel = base.kernel};
     if (is_place(found)) /* nothing is read */
         type.optional = base.optional || value->access->bound;
     return type;

@@ -17,12 +17,12 @@ struct access {
     const struct ctype *type; /* of what lies there */
     int64_t offset;           /* bytes; with an index, STRIDE times that in addition */
     uint64_t stride;
-    uint64_t bound; /* the index is below; 0: not declared */
-    const char *array; /* "int [4]": of BOUND, for messages */
-    int bits;  /* of a number: negative if signed */
-    int shift; /* of a bitfield: its lowest bit in the byte at OFFSET */
-    bool is_text;        /* an array of char, read as a string */
-    struct value *place; /* of IS_TEXT: the array itself, where somebody wants that */
+    uint64_t bound;        /* the index is below; 0: not declared */
+    const char *array;     /* "int [4]": of BOUND, for messages */
+    int bits;              /* of a number: negative if signed */
+    int shift;             /* of a bitfield: its lowest bit in the byte at OFFSET */
+    bool is_text;          /* an array of char, read as a string */
+    struct value *place;   /* of IS_TEXT: the array itself, where somebody wants that */
     struct window *window; /* NULL: nothing else that is read lies close by */
 };
 

@@ -1,18 +1,26 @@
 /*
- * Aggregations: what the kernel keeps of them, and how a handler adds to them. Values are per CPU, and every update of a word is
- * one atomic operation, so that handlers that interrupt each other lose nothing.
+ * Aggregations: what the kernel keeps of them, and how a handler adds to them. Values are per CPU, and every update of
+ * a word is one atomic operation, so that handlers that interrupt each other lose nothing.
  *
- * count and sum are a word that is added to, with another one for what passes its end. The other kinds keep extremes, which, unlike a sum, do not tell afterwards what they
- * have been raised by since a certain moment. They are kept twice, under keys that end in a suffix: a turn, 0 or 1, that the
- * script changes when it takes what there is. Handlers find the turn in the object's counters `uplua_turns`. The suffix also
- * says which stretch of its buckets a large histogram's value lies in: suffix = 2 * stretch + turn.
+ * count and sum are a word that is added to, with another one for what passes its end. The other kinds keep extremes,
+ * which, unlike a sum, do not tell afterwards what they have been raised by since a certain moment. They are kept
+ * twice, under keys that end in a suffix: a turn, 0 or 1, that the script changes when it takes what there is. Handlers
+ * find the turn in the object's counters `uplua_turns`. The suffix also says which stretch of its buckets a large
+ * histogram's value lies in: suffix = 2 * stretch + turn.
  */
 #include <stdio.h>
 
 #include "compile/lower.h"
 
 /* As in bpf/aggregate.h. */
-enum { SUM_WORDS = 2, DISTRIBUTION_WORDS = 4, LOG2_BUCKETS = 66, STRETCH_BITS = 7, STRETCH = 1 << STRETCH_BITS, SUFFIX_BYTES = 8 };
+enum {
+    SUM_WORDS = 2,
+    DISTRIBUTION_WORDS = 4,
+    LOG2_BUCKETS = 66,
+    STRETCH_BITS = 7,
+    STRETCH = 1 << STRETCH_BITS,
+    SUFFIX_BYTES = 8
+};
 
 _Static_assert(DISTRIBUTION_WORDS + STRETCH <= ZERO_WORDS, "a new element is made from zeros");
 
@@ -36,7 +44,7 @@ static uint64_t bucket_count(const struct shared *object)
         return LOG2_BUCKETS;
     case OBJECT_LHIST:
         return object->buckets.count + 2; /* below and above */
-    case OBJECT_HDR: /* of HdrHistogram, and one for negative values */
+    case OBJECT_HDR:                      /* of HdrHistogram, and one for negative values */
         return ((uint64_t)(65 - object->buckets.bits) << object->buckets.bits) + 1;
     default:
         return 1;
@@ -103,7 +111,8 @@ int aggregate_declare(const struct shared *object, struct object *result)
 /* --- updates --- */
 
 /* Calls the function NAME of bpf/aggregate.bpf.c, or its twin for values of TYPE, where that is unsigned. */
-static struct operand call_for(struct lower *lower, struct type type, const char *name, const struct operand *args, size_t count)
+static struct operand call_for(struct lower *lower, struct type type, const char *name, const struct operand *args,
+                               size_t count)
 {
     if (type.kind == TYPE_U64)
         name = arena_format(lower->program->arena, "%s_unsigned", name);
@@ -117,10 +126,13 @@ static struct operand bucket_of(struct lower *lower, const struct shared *object
     switch (object->kind) {
     case OBJECT_LHIST:
         return call_for(lower, object->value, "uplua_linear_bucket",
-                        (struct operand[]){ v, operand_immediate(buckets->low), operand_immediate((int64_t)buckets->step),
-                                            operand_immediate((int64_t)buckets->count) }, 4);
+                        (struct operand[]){v, operand_immediate(buckets->low),
+                                           operand_immediate((int64_t)buckets->step),
+                                           operand_immediate((int64_t)buckets->count)},
+                        4);
     case OBJECT_HDR:
-        return call_for(lower, object->value, "uplua_hdr_bucket", (struct operand[]){ v, operand_immediate(buckets->bits) }, 2);
+        return call_for(lower, object->value, "uplua_hdr_bucket",
+                        (struct operand[]){v, operand_immediate(buckets->bits)}, 2);
     default:
         return operand_immediate(0);
     }
@@ -151,7 +163,8 @@ static struct operand key_address(struct lower *lower, const struct shared *obje
     return operand_slot(slot, 0);
 }
 
-/* Goes on in a new block with the address of the element KEY, which is made where there is none; if it cannot be, with DONE. */
+/* Goes on in a new block with the address of the element KEY, which is made where there is none; if it cannot be, with
+ * DONE. */
 static struct operand element(struct lower *lower, const struct shared *object, struct operand key,
                               struct machine_block *done)
 {
@@ -164,9 +177,10 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     machine_jump(program, found);
     missing->cold = made->cold = true;
     machine_place(program, missing);
-    struct operand args[] = { operand_map(object->map_name), operand_map(object->spill_name), key,
-                              operand_data("uplua_zeros", 0) };
-    struct operand second = machine_call_library(program, is_sum(object) ? "uplua_insert_sum" : "uplua_insert", args, 4);
+    struct operand args[] = {operand_map(object->map_name), operand_map(object->spill_name), key,
+                             operand_data("uplua_zeros", 0)};
+    struct operand second =
+        machine_call_library(program, is_sum(object) ? "uplua_insert_sum" : "uplua_insert", args, 4);
     machine_branch(program, BPF_JNE, second, operand_immediate(0), made,
                    lower_loss(lower, share_full(lower, object), done, 0));
     machine_place(program, made);
@@ -176,8 +190,8 @@ static struct operand element(struct lower *lower, const struct shared *object, 
 }
 
 /* Counts a value in BUCKET of the element ENTRY. The verifier is shown that it is there. */
-static void count_in_bucket(struct lower *lower, const struct shared *object, struct operand entry, struct operand bucket,
-                            struct machine_block *done)
+static void count_in_bucket(struct lower *lower, const struct shared *object, struct operand entry,
+                            struct operand bucket, struct machine_block *done)
 {
     struct program *program = lower->program;
     struct operand one = operand_immediate(1);
@@ -187,7 +201,8 @@ static void count_in_bucket(struct lower *lower, const struct shared *object, st
         bucket = machine_alu(program, BPF_AND, bucket, operand_immediate(STRETCH - 1));
     else
         lower_continue_if(lower, BPF_JLT, bucket, operand_immediate((int64_t)bucket_count(object)), done);
-    struct operand at = machine_alu(program, BPF_ADD, entry, machine_alu(program, BPF_LSH, bucket, operand_immediate(3)));
+    struct operand at =
+        machine_alu(program, BPF_ADD, entry, machine_alu(program, BPF_LSH, bucket, operand_immediate(3)));
     machine_add_atomic(program, BPF_DW, at, 8 * DISTRIBUTION_WORDS, one);
 }
 
@@ -198,18 +213,17 @@ void aggregate_lower(struct lower *lower, struct value *value)
     struct operand v = lower_number(lower, value->args[0]), bucket = bucket_of(lower, object, v);
     struct value *key = value->arg_count > 1 ? value->args[1] : NULL;
     struct machine_block *done = machine_block(program);
-    struct operand entry = key_bytes(object)
-                               ? element(lower, object, key_address(lower, object, key, bucket), done)
-                               : share_only_element(lower, object, done);
+    struct operand entry = key_bytes(object) ? element(lower, object, key_address(lower, object, key, bucket), done)
+                                             : share_only_element(lower, object, done);
     if (is_sum(object) && !object->amounts) {
         machine_add_atomic(program, BPF_DW, entry, 0, v);
     } else if (is_sum(object)) {
-        call_for(lower, ir_value(value->args[0])->type, "uplua_sum_add", (struct operand[]){ entry, v }, 2);
+        call_for(lower, ir_value(value->args[0])->type, "uplua_sum_add", (struct operand[]){entry, v}, 2);
     } else if (object->kind == OBJECT_HIST) {
-        call_for(lower, object->value, "uplua_hist_add", (struct operand[]){ entry, v }, 2);
+        call_for(lower, object->value, "uplua_hist_add", (struct operand[]){entry, v}, 2);
     } else {
         count_in_bucket(lower, object, entry, bucket, done);
-        call_for(lower, object->value, "uplua_distribute", (struct operand[]){ entry, v }, 2);
+        call_for(lower, object->value, "uplua_distribute", (struct operand[]){entry, v}, 2);
     }
     machine_jump(program, done);
     machine_place(program, done);

@@ -56,13 +56,14 @@ static _Noreturn void fail_fields(struct compiler *compiler, const struct positi
                                   const char *whose)
 {
     struct arena *arena = &compiler->arena;
-    struct side side = { conflict->field.type, conflict->field.at, false };
-    struct side other = { conflict->other.type, conflict->other.at, false };
+    struct side side = {conflict->field.type, conflict->field.at, false};
+    struct side other = {conflict->other.type, conflict->other.at, false};
     if (conflict->field.type.kind == TYPE_NONE)
         compile_fail(compiler, at, "the records of %s have no field '%s', which this one has", whose,
                      label(arena, &conflict->other));
-    compile_fail(compiler, at, "the field '%s' of the records of %s is %s, and %s%s", label(arena, &conflict->field), whose,
-                 show(arena, &other, side.type), show(arena, &side, other.type), remedy(arena, conflict->other.type, conflict->field.type));
+    compile_fail(compiler, at, "the field '%s' of the records of %s is %s, and %s%s", label(arena, &conflict->field),
+                 whose, show(arena, &other, side.type), show(arena, &side, other.type),
+                 remedy(arena, conflict->other.type, conflict->field.type));
 }
 
 static _Noreturn void fail_object(struct compiler *compiler, const struct position *at, const struct shared *object,
@@ -76,12 +77,14 @@ static _Noreturn void fail_object(struct compiler *compiler, const struct positi
             fail_fields(compiler, at, conflict, whose);
     }
     if (object->kind == OBJECT_ARRAY && *what == 'k')
-        compile_fail(compiler, at, "%s is an array: its keys are integers from 0 on, not %s", whose, type_name(arena, from));
+        compile_fail(compiler, at, "%s is an array: its keys are integers from 0 on, not %s", whose,
+                     type_name(arena, from));
     if (object->kind == OBJECT_VAR)
-        compile_fail(compiler, at, "the var %s was made for %s, and is set to %s here%s", whose, type_name(arena, before.type),
-                     type_name(arena, from), remedy(arena, from, before.type));
+        compile_fail(compiler, at, "the var %s was made for %s, and is set to %s here%s", whose,
+                     type_name(arena, before.type), type_name(arena, from), remedy(arena, from, before.type));
     if (object_is_aggregate(object) && *what == 'v')
-        compile_fail(compiler, at, "what is added to %s is %s here, and %s: convert one of them, by up.u64(x) or up.i64(x)", whose,
+        compile_fail(compiler, at,
+                     "what is added to %s is %s here, and %s: convert one of them, by up.u64(x) or up.i64(x)", whose,
                      type_name(arena, from), show(arena, &before, from));
     compile_fail(compiler, at, "the %s of %s is %s here, and %s%s", what, whose, name_of(arena, from, before.type),
                  show(arena, &before, from), remedy(arena, from, before.type));
@@ -96,7 +99,7 @@ static bool agree(struct compiler *compiler, const struct position *at, struct s
     from.optional = false;
     if (!slot->declared)
         from.bits = 0;
-    struct side before = { *slot, *slot_at, object->fd >= 0 };
+    struct side before = {*slot, *slot_at, object->fd >= 0};
     bool changed = false;
     if (!type_join(&compiler->arena, slot, from, &changed) || (object->fd >= 0 && type_is_wider(*slot, before.type))) {
         *slot = before.type;
@@ -123,7 +126,7 @@ bool agree_field(struct compiler *compiler, const struct value *set, struct reco
 {
     struct arena *arena = &compiler->arena;
     const struct field *field = record_field(shape, set->name, (int)set->number);
-    struct field before = field ? *field : (struct field){ .name = set->name, .index = (int)set->number };
+    struct field before = field ? *field : (struct field){.name = set->name, .index = (int)set->number};
     bool changed = false;
     if (record_join_field(arena, shape, set->name, (int)set->number, from, &changed)) {
         struct field *joined = record_field(shape, set->name, (int)set->number);
@@ -135,7 +138,7 @@ bool agree_field(struct compiler *compiler, const struct value *set, struct reco
     if (before.type.kind == TYPE_NONE)
         compile_fail(compiler, set->position, "the records %s have no field '%s'",
                      shape->declared ? "declared for this" : "already loaded", label(arena, &before));
-    struct side side = { before.type, before.at, shape->frozen };
+    struct side side = {before.type, before.at, shape->frozen};
     compile_fail(compiler, set->position, "the field '%s' is %s here, and %s%s", label(arena, &before),
                  name_of(arena, from, before.type), show(arena, &side, from), remedy(arena, from, before.type));
 }

@@ -4,7 +4,8 @@
 
 #include "compile/ir.h"
 
-/* OBJECT gets a key, or a value, of type FROM at AT. True if its type was widened; a disagreement ends the compilation. */
+/* OBJECT gets a key, or a value, of type FROM at AT. True if its type was widened; a disagreement ends the
+ * compilation. */
 bool agree_key(struct compiler *compiler, const struct position *at, struct shared *object, struct type from);
 bool agree_value(struct compiler *compiler, const struct position *at, struct shared *object, struct type from);
 /* The same of the field that SET (IR_SET_FIELD) stores into records of SHAPE. */

@@ -1,7 +1,8 @@
 /*
- * Registers for a program: linear scan over live intervals (M. Poletto, V. Sarkar, Linear Scan Register Allocation, TOPLAS 1999).
- * What lives across a call must be in r6–r9, since calls clobber r0–r5. What finds no register is spilled: stored
- * behind its definition and loaded before each use through short-lived registers (spill.c); then the scan starts again.
+ * Registers for a program: linear scan over live intervals (M. Poletto, V. Sarkar, Linear Scan Register Allocation,
+ * TOPLAS 1999). What lives across a call must be in r6–r9, since calls clobber r0–r5. What finds no register is
+ * spilled: stored behind its definition and loaded before each use through short-lived registers (spill.c); then the
+ * scan starts again.
  */
 #include "compile/machine.h"
 
@@ -94,7 +95,8 @@ static void compute_intervals(struct program *program)
                 extend(i->result, definition, definition);
             /* `result = a op b` writes the result before it reads b, an exchange before it reads a. */
             int late = i->at + 1;
-            if (i->op == M_ALU && !(i->a.kind == OPERAND_REGISTER && i->b.kind == OPERAND_REGISTER && i->a.reg == i->b.reg))
+            if (i->op == M_ALU &&
+                !(i->a.kind == OPERAND_REGISTER && i->b.kind == OPERAND_REGISTER && i->a.reg == i->b.reg))
                 extend_use(&i->b, &late);
             if (i->op == M_EXCHANGE)
                 extend_use(&i->a, &late);
@@ -160,7 +162,7 @@ static int choose_for_phi(const struct reg *reg, struct reg *const *holders)
 static int choose(const struct reg *reg, struct reg *const *holders, int registers)
 {
     const struct reg *from = reg->hint_from;
-    int wanted[] = { choose_for_phi(reg, holders), from ? from->number : -1, reg->hint };
+    int wanted[] = {choose_for_phi(reg, holders), from ? from->number : -1, reg->hint};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (is_free(reg, holders, wanted[i]))
             return wanted[i];
@@ -176,7 +178,7 @@ static int choose(const struct reg *reg, struct reg *const *holders, int registe
 static size_t scan(struct program *program)
 {
     struct reg **sorted = arena_allocate(program->arena, (program->register_count + 1) * sizeof *sorted);
-    struct reg *holders[REGISTERS] = { NULL };
+    struct reg *holders[REGISTERS] = {NULL};
     size_t count = 0, spilled = 0;
     for (struct reg *reg = program->registers; reg; reg = reg->next)
         if (reg->end >= 0 && !reg->spilled)
@@ -194,7 +196,8 @@ static size_t scan(struct program *program)
                 if (allowed(reg, n) && !holders[n]->tiny && (!victim || holders[n]->end > victim->end))
                     victim = holders[n];
             if (!victim)
-                compile_fail(program->compiler, reg->definition->position, "no register is left for this expression: split it");
+                compile_fail(program->compiler, reg->definition->position,
+                             "no register is left for this expression: split it");
             victim->spilled = program_slot(program, 8);
             spilled++;
             if (victim == reg)

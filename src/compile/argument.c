@@ -28,12 +28,13 @@ static const struct ctype *ctype_of_argument(struct build *build, const struct a
 
 static struct type integer_type(int bits)
 {
-    return (struct type){ .kind = bits == 64 ? TYPE_U64 : TYPE_I64, .bits = (int8_t)(bits > -64 && bits < 64 ? bits : 0) };
+    return (struct type){.kind = bits == 64 ? TYPE_U64 : TYPE_I64,
+                         .bits = (int8_t)(bits > -64 && bits < 64 ? bits : 0)};
 }
 
 static struct type type_of(struct build *build, const struct argument *argument)
 {
-    struct type type = { 0 };
+    struct type type = {0};
     switch (argument->kind) {
     case ARGUMENT_INTEGER:
         type = integer_type(argument->bits);
@@ -46,11 +47,13 @@ static struct type type_of(struct build *build, const struct argument *argument)
         type.capacity = (argument->size + (argument->place == ARGUMENT_CONTEXT ? 8 : 7)) & ~7u;
         break;
     case ARGUMENT_POINTER:
-        type = (struct type){ .kind = TYPE_POINTER, .optional = true, .ctype = ctype_of_argument(build, argument),
-                              .kernel = argument->kernel };
+        type = (struct type){.kind = TYPE_POINTER,
+                             .optional = true,
+                             .ctype = ctype_of_argument(build, argument),
+                             .kernel = argument->kernel};
         break;
     case ARGUMENT_ARRAY: /* lies in the context, which is the kernel's */
-        type = (struct type){ .kind = TYPE_POINTER, .ctype = ctype_of_argument(build, argument), .kernel = true };
+        type = (struct type){.kind = TYPE_POINTER, .ctype = ctype_of_argument(build, argument), .kernel = true};
         break;
     }
     if (type.kind == TYPE_POINTER && !type.ctype)
@@ -86,11 +89,12 @@ void argument_prepare(struct build *build)
     list_arguments(function);
 }
 
-/* Has the arguments of a program's functions looked for in its debug information, which takes a while: not before one is asked for. */
+/* Has the arguments of a program's functions looked for in its debug information, which takes a while: not before one
+ * is asked for. */
 static void find_parameters(struct build *build)
 {
     struct handler *handler = build->function->handler;
-    struct error err = { 0 };
+    struct error err = {0};
     if (!handler->sites || handler->arguments_known)
         return;
     handler->arguments_known = true;
@@ -113,7 +117,9 @@ void argument_refuse(struct build *build, const char *name)
 {
     const struct handler *handler = build->function->handler;
     if (!strncmp(name, "arg", 3) && name[3] && !name[3 + strspn(name + 3, "0123456789")])
-        build_fail(build, handler->argument_count ? "%s %s has %zu arguments, which begin with e.arg0" : "%s %s has no arguments",
+        build_fail(build,
+                   handler->argument_count ? "%s %s has %zu arguments, which begin with e.arg0"
+                                           : "%s %s has no arguments",
                    probe_kind_of(handler->kind)->name, handler->probe, handler->argument_count);
 }
 
@@ -143,8 +149,9 @@ struct value *argument_value(struct build *build, const struct event_field *fiel
 {
     const struct argument *argument = field->argument;
     if (argument->place == ARGUMENT_NOWHERE)
-        build_fail(build, "the %s '%s' of %s cannot be read in a handler: %s", probe_kind_of(build->function->handler->kind)->arguments,
-                   field->name, build->function->handler->probe, argument->type);
+        build_fail(build, "the %s '%s' of %s cannot be read in a handler: %s",
+                   probe_kind_of(build->function->handler->kind)->arguments, field->name,
+                   build->function->handler->probe, argument->type);
     struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
     value->event = field;
     value->name = field->name;
@@ -171,7 +178,8 @@ static struct operand context_address(struct lower *lower, int64_t offset)
     return offset ? machine_alu(lower->program, BPF_ADD, lower->context, operand_immediate(offset)) : lower->context;
 }
 
-/* Where the bytes of a __data_loc or __rel_loc lie: its word holds their offset in the low half and their number in the high one. */
+/* Where the bytes of a __data_loc or __rel_loc lie: its word holds their offset in the low half and their number in the
+ * high one. */
 static struct operand dynamic_address(struct lower *lower, const struct argument *argument)
 {
     struct program *program = lower->program;
@@ -181,12 +189,13 @@ static struct operand dynamic_address(struct lower *lower, const struct argument
     return machine_alu(program, BPF_ADD, base, offset);
 }
 
-/* ADDRESS, in the context, as a number: the verifier lets nobody multiply the address of a context, or add what it knows nothing of. */
+/* ADDRESS, in the context, as a number: the verifier lets nobody multiply the address of a context, or add what it
+ * knows nothing of. */
 static struct operand as_number(struct lower *lower, struct operand address)
 {
     struct program *program = lower->program;
     struct slot *from = program_slot(program, 8), *to = program_slot(program, 8);
-    struct operand args[] = { operand_slot(to, 0), operand_immediate(8), operand_slot(from, 0) };
+    struct operand args[] = {operand_slot(to, 0), operand_immediate(8), operand_slot(from, 0)};
     machine_store(program, BPF_DW, operand_slot(from, 0), 0, address);
     machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
     return machine_load(program, BPF_DW, operand_slot(to, 0), 0);
@@ -210,7 +219,7 @@ static struct operand load_context(struct lower *lower, const struct argument *a
         return read_loaded(lower, access, lower->context, argument->offset);
     /* Loads of a context are aligned. */
     struct slot *slot = program_slot(lower->program, 8);
-    struct operand args[] = { operand_slot(slot, 0), operand_immediate(bytes), context_address(lower, argument->offset) };
+    struct operand args[] = {operand_slot(slot, 0), operand_immediate(bytes), context_address(lower, argument->offset)};
     machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
     machine_call(lower->program, BPF_FUNC_probe_read_kernel, args, 3);
     return read_loaded(lower, access, operand_slot(slot, 0), 0);
@@ -223,15 +232,15 @@ static struct operand load_register(struct lower *lower, const struct argument *
     struct operand registers = machine_load(program, BPF_DW, lower->context, argument->base);
     if (argument->offset)
         registers = machine_alu(program, BPF_ADD, registers, operand_immediate(argument->offset));
-    struct operand args[] = { operand_slot(slot, 0), operand_immediate(8), registers };
+    struct operand args[] = {operand_slot(slot, 0), operand_immediate(8), registers};
     machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
     return read_loaded(lower, access, operand_slot(slot, 0), 0);
 }
 
 struct operand argument_word(struct lower *lower, const struct argument *argument)
 {
-    static const struct ctype boolean = { .kind = CTYPE_BOOLEAN };
-    struct access access = { .bits = argument->bits, .type = argument->kind == ARGUMENT_BOOLEAN ? &boolean : NULL };
+    static const struct ctype boolean = {.kind = CTYPE_BOOLEAN};
+    struct access access = {.bits = argument->bits, .type = argument->kind == ARGUMENT_BOOLEAN ? &boolean : NULL};
     if (argument->place == ARGUMENT_CONSTANT)
         return operand_immediate((int64_t)argument->number);
     if (argument->place == ARGUMENT_REGISTERS)
@@ -246,7 +255,8 @@ static void read_memory(struct lower *lower, struct value *value)
     if (argument->offset)
         address = machine_alu(lower->program, BPF_ADD, address, operand_immediate(argument->offset));
     if (argument->index_bits) {
-        struct operand index = read_loaded(lower, &(struct access){ .bits = argument->index_bits }, lower->context, argument->index);
+        struct operand index =
+            read_loaded(lower, &(struct access){.bits = argument->index_bits}, lower->context, argument->index);
         if (argument->shift)
             index = machine_alu(lower->program, BPF_LSH, index, operand_immediate(argument->shift));
         address = machine_alu(lower->program, BPF_ADD, address, index);

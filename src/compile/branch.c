@@ -1,5 +1,5 @@
-/* Branches: what is known on each of the two ways; those on constants are decided here, so that code behind a captured `false` is not even
- * looked at. */
+/* Branches: what is known on each of the two ways; those on constants are decided here, so that code behind a captured
+ * `false` is not even looked at. */
 #include "compile/build.h"
 
 #include "compile/fold.h"
@@ -73,7 +73,7 @@ static void branch(struct build *build, struct value *condition, uint32_t if_tru
 
 void build_branch(struct build *build, struct value *condition, uint32_t if_true, uint32_t if_false)
 {
-    branch(build, condition, if_true, (struct knowledge){ 0 }, if_false, (struct knowledge){ 0 });
+    branch(build, condition, if_true, (struct knowledge){0}, if_false, (struct knowledge){0});
 }
 
 /* The instruction behind a comparison is the JMP that is taken where it holds; returns its target. */
@@ -91,18 +91,18 @@ struct value *build_comparison(struct build *build, enum ir_op op, struct value 
     int known = fold_compare(op, a, b);
     if (known >= 0)
         return ir_boolean(build->function, known);
-    return build_value(build, op, (struct value *[]){ a, b }, 2);
+    return build_value(build, op, (struct value *[]){a, b}, 2);
 }
 
 void build_compare(struct build *build, enum ir_op op, struct value *a, struct value *b, bool negated)
 {
     uint32_t yes = taken(build), no = build->pc + 2;
     struct value *condition = build_comparison(build, op, a, b);
-    struct knowledge equal = { 0 }, unequal = { 0 };
+    struct knowledge equal = {0}, unequal = {0};
     struct value *nil = ir_nil(build->function);
     if (op == IR_EQ && (a == nil || b == nil)) {
-        equal = (struct knowledge){ a == nil ? b : a, IR_ABSENT, -1 };
-        unequal = (struct knowledge){ a == nil ? b : a, IR_PRESENT, -1 };
+        equal = (struct knowledge){a == nil ? b : a, IR_ABSENT, -1};
+        unequal = (struct knowledge){a == nil ? b : a, IR_PRESENT, -1};
     }
     branch(build, condition, negated ? no : yes, equal, negated ? yes : no, unequal);
 }
@@ -115,14 +115,16 @@ static bool decides_slot(const struct instruction *instruction, unsigned slot)
 }
 
 /*
- * True if SLOT, tested where it jumps to YES, is the result there: `c and a or b` tests a for what it is in Lua; that it is always true
- * is no mistake. B comes into the same slot just before, where it may be a test itself: one of the same slot in `a = c and (d and a or a) or a`.
+ * True if SLOT, tested where it jumps to YES, is the result there: `c and a or b` tests a for what it is in Lua; that
+ * it is always true is no mistake. B comes into the same slot just before, where it may be a test itself: one of the
+ * same slot in `a = c and (d and a or a) or a`.
  */
 static bool goes_on(const struct build *build, uint32_t yes, unsigned slot)
 {
     const struct instruction *instructions = build->frame->bytecode->instructions;
-    return yes > build->pc && (build_writes(&instructions[yes - 1], slot) ||
-                               (yes > 1 && instructions[yes - 1].op == BYTECODE_JMP && decides_slot(&instructions[yes - 2], slot)));
+    return yes > build->pc &&
+           (build_writes(&instructions[yes - 1], slot) ||
+            (yes > 1 && instructions[yes - 1].op == BYTECODE_JMP && decides_slot(&instructions[yes - 2], slot)));
 }
 
 void build_test(struct build *build, const struct instruction *instruction, bool jump_if_true, bool copy)
@@ -131,11 +133,10 @@ void build_test(struct build *build, const struct instruction *instruction, bool
     refuse_reading(build->compiler, build->position, value);
     uint32_t yes = taken(build), no = build->pc + 2;
     int known = fold_truth(value);
-    struct value *condition =
-        known >= 0 ? ir_boolean(build->function, known) : build_value(build, IR_TRUTH, &value, 1);
+    struct value *condition = known >= 0 ? ir_boolean(build->function, known) : build_value(build, IR_TRUTH, &value, 1);
     condition->goes_on = copy || yes == no || goes_on(build, yes, instruction->d);
     int slot = copy ? instruction->a : -1;
-    struct knowledge truthy = { value, IR_PRESENT, jump_if_true ? slot : -1 };
-    struct knowledge falsy = { value, IR_ABSENT, jump_if_true ? -1 : slot };
+    struct knowledge truthy = {value, IR_PRESENT, jump_if_true ? slot : -1};
+    struct knowledge falsy = {value, IR_ABSENT, jump_if_true ? -1 : slot};
     branch(build, condition, jump_if_true ? yes : no, truthy, jump_if_true ? no : yes, falsy);
 }

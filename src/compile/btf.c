@@ -17,7 +17,8 @@ struct types {
     const struct btf *library;
     struct btf *btf;
     int failure; /* the first negative result of libbpf's adders */
-    /* ids: int, unsigned, unsigned long long, void *; a program's int (*)(void *), a function's int (*)(unsigned, void *) */
+    /* ids: int, unsigned, unsigned long long, void *; a program's int (*)(void *), a function's int (*)(unsigned, void
+     * *) */
     int integer, u32, u64, pointer, program, function;
 };
 
@@ -32,7 +33,10 @@ static int note(struct types *types, int result)
 static int add_map(struct types *types, const struct object_map *map)
 {
     bool typed = map->type == BPF_MAP_TYPE_TASK_STORAGE; /* the kernel wants to know what the key and the value are */
-    const struct { const char *name; uint32_t number; } members[] = {
+    const struct {
+        const char *name;
+        uint32_t number;
+    } members[] = {
         {"type", map->type},
         {typed ? "key" : "key_size", map->key_size},
         {typed ? "value" : "value_size", map->value_size},
@@ -100,14 +104,16 @@ static void add_variables(struct types *types)
 {
     for (size_t i = 0; i < types->object->variable_count; i++) {
         const struct object_variable *variable = &types->object->variables[i];
-        int array = note(types, btf__add_array(types->btf, types->integer, types->u64, variable->size / sizeof(uint64_t)));
+        int array =
+            note(types, btf__add_array(types->btf, types->integer, types->u64, variable->size / sizeof(uint64_t)));
         int id = note(types, btf__add_var(types->btf, variable->name, BTF_VAR_GLOBAL_ALLOCATED, array));
         note(types, btf__add_datasec(types->btf, variable->section, variable->size));
         note(types, btf__add_datasec_var_info(types->btf, id, 0, variable->size));
     }
 }
 
-/* The id of a type that stands for type ID of the library; the linker compares the kinds of both, and the names of structs. */
+/* The id of a type that stands for type ID of the library; the linker compares the kinds of both, and the names of
+ * structs. */
 static int add_library_type(struct types *types, uint32_t id)
 {
     const struct btf_type *type = btf__type_by_id(types->library, id);
@@ -248,7 +254,8 @@ static void *make_extension(struct types *types, uint32_t *size)
     uint32_t section_head = 8; /* name, number of records */
     uint32_t functions_size = 4, lines_size = 0;
     for (const struct object_program *program = object->programs; program < end; program++) {
-        functions_size += (is_first_in_section(object, program) ? section_head : 0) + (uint32_t)sizeof(struct bpf_func_info);
+        functions_size +=
+            (is_first_in_section(object, program) ? section_head : 0) + (uint32_t)sizeof(struct bpf_func_info);
         if (has_lines(object, program))
             lines_size += (lines_size ? 0 : 4) + section_head;
         lines_size += (uint32_t)(program->line_count * sizeof(struct bpf_line_info));
@@ -297,8 +304,9 @@ int object_types(const struct object *object, const struct btf *library, struct 
     note(&types, btf__add_func_param(types.btf, "index", types.u32));
     note(&types, btf__add_func_param(types.btf, "frame", types.pointer));
     for (size_t i = 0; i < object->program_count; i++)
-        note(&types, btf__add_func(types.btf, object->programs[i].name, BTF_FUNC_GLOBAL,
-                                   object->programs[i].section || object->programs[i].joint ? types.program : types.function));
+        note(&types,
+             btf__add_func(types.btf, object->programs[i].name, BTF_FUNC_GLOBAL,
+                           object->programs[i].section || object->programs[i].joint ? types.program : types.function));
     add_maps(&types);
     add_counters(&types);
     add_variables(&types);

@@ -1,6 +1,6 @@
 /*
- * Bytecode → SSA. Each basic block of the bytecode becomes a block, in an order that is topological apart from the jumps back
- * to a loop's header. Calls of Lua functions are inlined (call.c): their blocks stand between the caller's.
+ * Bytecode → SSA. Each basic block of the bytecode becomes a block, in an order that is topological apart from the
+ * jumps back to a loop's header. Calls of Lua functions are inlined (call.c): their blocks stand between the caller's.
  */
 #include "compile/build.h"
 
@@ -22,16 +22,16 @@ static uint32_t jump_target(const struct build *build, const struct instruction 
 
 static struct value *constant(struct build *build, const struct constant *from)
 {
-    struct captured captured = { .kind = CAPTURED_NIL };
+    struct captured captured = {.kind = CAPTURED_NIL};
     switch (from->kind) {
     case CONSTANT_NIL:
         break;
     case CONSTANT_FALSE:
     case CONSTANT_TRUE:
-        captured = (struct captured){ .kind = CAPTURED_BOOLEAN, .boolean = from->kind == CONSTANT_TRUE };
+        captured = (struct captured){.kind = CAPTURED_BOOLEAN, .boolean = from->kind == CONSTANT_TRUE};
         break;
     case CONSTANT_NUMBER:
-        captured = (struct captured){ .kind = CAPTURED_NUMBER, .number = from->number };
+        captured = (struct captured){.kind = CAPTURED_NUMBER, .number = from->number};
         break;
     case CONSTANT_I64:
     case CONSTANT_U64:
@@ -74,14 +74,13 @@ static struct value *primitive(struct build *build, unsigned number)
 static void arithmetic(struct build *build, unsigned slot, enum ir_op op, struct value *a, struct value *b)
 {
     struct value *folded = fold_arithmetic(build->function, op, 0, a, b, build->position);
-    build_write(build, slot,
-                folded ? folded : build_value(build, op, (struct value *[]){ a, b }, b ? 2 : 1));
+    build_write(build, slot, folded ? folded : build_value(build, op, (struct value *[]){a, b}, b ? 2 : 1));
 }
 
 /* The operator of ADDVN … MODVV: three groups of five. */
 static enum ir_op operator_of(enum bytecode_op op, enum bytecode_op first)
 {
-    static const enum ir_op operators[] = { IR_ADD, IR_SUB, IR_MUL, IR_DIV, IR_MOD };
+    static const enum ir_op operators[] = {IR_ADD, IR_SUB, IR_MUL, IR_DIV, IR_MOD};
     return operators[op - first];
 }
 
@@ -151,7 +150,7 @@ static void set_tuple(struct build *build, struct value *record, int64_t index, 
 struct value *build_record(struct build *build)
 {
     struct value *record = build_value(build, IR_RECORD, NULL, 0);
-    record->type = (struct type){ .kind = TYPE_RECORD, .record = record_new(build->arena) };
+    record->type = (struct type){.kind = TYPE_RECORD, .record = record_new(build->arena)};
     return record;
 }
 
@@ -175,7 +174,8 @@ static void record_from_template(struct build *build, const struct instruction *
 const char *build_field_name(struct build *build, const struct value *base, const struct value *key, const char *name)
 {
     bool of_script = base->op == IR_CONSTANT && base->constant.kind == CAPTURED_TABLE && name;
-    return of_script ? arena_format(build->arena, "%s.%s", name, key->constant.string.bytes) : key->constant.string.bytes;
+    return of_script ? arena_format(build->arena, "%s.%s", name, key->constant.string.bytes)
+                     : key->constant.string.bytes;
 }
 
 void build_use_captured(struct build *build, const char *name)
@@ -225,7 +225,8 @@ static void start_for(struct build *build, const struct instruction *instruction
         build_fail(build, "this loop never has a second round: write its body without the loop");
     loop->position = build->position;
     build_start_loop(build, loop);
-    struct value *index = build_read(build, base), *stop = build_read(build, base + 1), *step = build_read(build, base + 2);
+    struct value *index = build_read(build, base), *stop = build_read(build, base + 1),
+                 *step = build_read(build, base + 2);
     index->bounds[0] = stop;
     index->bounds[1] = step;
     build_write(build, base + 3, index);
@@ -263,7 +264,8 @@ static _Noreturn void refuse_assignment(struct build *build, const struct instru
         name = constant_at(build, instruction->d)->constant.string.bytes;
     else if (instruction->a < bytecode->upvalue_count)
         name = bytecode->upvalues[instruction->a].name;
-    build_fail(build, "a handler cannot assign to '%s', a variable outside of it; use %s = up.var(0) and %s:set(x)", name, name, name);
+    build_fail(build, "a handler cannot assign to '%s', a variable outside of it; use %s = up.var(0) and %s:set(x)",
+               name, name, name);
 }
 
 static _Noreturn void refuse(struct build *build, enum bytecode_op op)
@@ -275,7 +277,9 @@ static _Noreturn void refuse(struct build *build, enum bytecode_op op)
         build_fail(build, "'...' is not available in a handler; name the parameters");
     case BYTECODE_POW:
         build_fail(build, "'^' on values of the kernel is not available in a handler; multiply");
-    case BYTECODE_ITERC: case BYTECODE_ITERN: case BYTECODE_ISNEXT:
+    case BYTECODE_ITERC:
+    case BYTECODE_ITERN:
+    case BYTECODE_ISNEXT:
         build_fail(build, "a handler cannot use the generic for; iterate in user space, with m:pairs()");
     default:
         build_fail(build, "a handler cannot do this (bytecode %s)", bytecode_op_name(op));
@@ -322,14 +326,15 @@ static void negate(struct build *build, const struct instruction *instruction)
 /* Constants are joined when the handler is compiled; a string that is made at run time would have no bound. */
 static void concatenate(struct build *build, unsigned slot, unsigned first, unsigned last)
 {
-    struct captured joined = { .kind = CAPTURED_STRING, .string = { "", 0 } };
+    struct captured joined = {.kind = CAPTURED_STRING, .string = {"", 0}};
     for (unsigned i = first; i <= last; i++) {
         const struct value *part = build_read(build, i);
         if (part->op != IR_CONSTANT || part->constant.kind != CAPTURED_STRING)
             build_fail(build, "a handler cannot build strings; emit the parts and join them in the ring's callback");
         size_t length = joined.string.length + part->constant.string.length;
         if (length >= MAX_STRING) /* or a few lines would ask for gigabytes */
-            build_fail(build, "a string of %zu bytes is too long for a handler, where up to %d fit", length, MAX_STRING - 1);
+            build_fail(build, "a string of %zu bytes is too long for a handler, where up to %d fit", length,
+                       MAX_STRING - 1);
         char *bytes = arena_allocate(build->arena, length + 1);
         memcpy(bytes, joined.string.bytes, joined.string.length);
         memcpy(bytes + joined.string.length, part->constant.string.bytes, part->constant.string.length);
@@ -351,8 +356,8 @@ static void length(struct build *build, unsigned slot, struct value *value)
 
 static void index_or_assign(struct build *build, const struct instruction *instruction)
 {
-    bool assigns = instruction->op == BYTECODE_TSETV || instruction->op == BYTECODE_TSETS ||
-                   instruction->op == BYTECODE_TSETB;
+    bool assigns =
+        instruction->op == BYTECODE_TSETV || instruction->op == BYTECODE_TSETS || instruction->op == BYTECODE_TSETB;
     struct value *key;
     if (instruction->op == BYTECODE_TGETS || instruction->op == BYTECODE_TSETS)
         key = constant_at(build, instruction->c);
@@ -403,7 +408,11 @@ static void translate(struct build *build, const struct instruction *instruction
     case BYTECODE_IST:
     case BYTECODE_ISF:
         return build_test(build, instruction, op == BYTECODE_IST, false);
-    case BYTECODE_MOV: case BYTECODE_KSTR: case BYTECODE_KCDATA: case BYTECODE_KSHORT: case BYTECODE_KNUM:
+    case BYTECODE_MOV:
+    case BYTECODE_KSTR:
+    case BYTECODE_KCDATA:
+    case BYTECODE_KSHORT:
+    case BYTECODE_KNUM:
     case BYTECODE_KPRI:
         return load(build, instruction);
     case BYTECODE_KNIL:
@@ -418,15 +427,32 @@ static void translate(struct build *build, const struct instruction *instruction
         return length(build, a, build_read(build, d));
     case BYTECODE_UNM:
         return arithmetic(build, a, IR_NEG, build_read(build, d), NULL);
-    case BYTECODE_ADDVN: case BYTECODE_SUBVN: case BYTECODE_MULVN: case BYTECODE_DIVVN: case BYTECODE_MODVN:
+    case BYTECODE_ADDVN:
+    case BYTECODE_SUBVN:
+    case BYTECODE_MULVN:
+    case BYTECODE_DIVVN:
+    case BYTECODE_MODVN:
         return arithmetic(build, a, operator_of(op, BYTECODE_ADDVN), build_read(build, b), number_at(build, c));
-    case BYTECODE_ADDNV: case BYTECODE_SUBNV: case BYTECODE_MULNV: case BYTECODE_DIVNV: case BYTECODE_MODNV:
+    case BYTECODE_ADDNV:
+    case BYTECODE_SUBNV:
+    case BYTECODE_MULNV:
+    case BYTECODE_DIVNV:
+    case BYTECODE_MODNV:
         return arithmetic(build, a, operator_of(op, BYTECODE_ADDNV), number_at(build, c), build_read(build, b));
-    case BYTECODE_ADDVV: case BYTECODE_SUBVV: case BYTECODE_MULVV: case BYTECODE_DIVVV: case BYTECODE_MODVV:
+    case BYTECODE_ADDVV:
+    case BYTECODE_SUBVV:
+    case BYTECODE_MULVV:
+    case BYTECODE_DIVVV:
+    case BYTECODE_MODVV:
         return arithmetic(build, a, operator_of(op, BYTECODE_ADDVV), build_read(build, b), build_read(build, c));
     case BYTECODE_BNOT:
         return arithmetic(build, a, IR_BNOT, build_read(build, d), NULL);
-    case BYTECODE_BAND: case BYTECODE_BOR: case BYTECODE_BXOR: case BYTECODE_BSHL: case BYTECODE_BSHR: case BYTECODE_BSAR:
+    case BYTECODE_BAND:
+    case BYTECODE_BOR:
+    case BYTECODE_BXOR:
+    case BYTECODE_BSHL:
+    case BYTECODE_BSHR:
+    case BYTECODE_BSAR:
         return arithmetic(build, a, IR_AND + (op - BYTECODE_BAND), build_read(build, b), build_read(build, c));
     case BYTECODE_UGET:
     case BYTECODE_GGET:
@@ -435,8 +461,12 @@ static void translate(struct build *build, const struct instruction *instruction
         return build_write(build, a, build_record(build));
     case BYTECODE_TDUP:
         return record_from_template(build, instruction);
-    case BYTECODE_TGETV: case BYTECODE_TGETS: case BYTECODE_TGETB:
-    case BYTECODE_TSETV: case BYTECODE_TSETS: case BYTECODE_TSETB:
+    case BYTECODE_TGETV:
+    case BYTECODE_TGETS:
+    case BYTECODE_TGETB:
+    case BYTECODE_TSETV:
+    case BYTECODE_TSETS:
+    case BYTECODE_TSETB:
         return index_or_assign(build, instruction);
     case BYTECODE_TSETM: {
         /* The table is at A - 1; D is a number whose low 32 bits are the first index. */
@@ -447,11 +477,16 @@ static void translate(struct build *build, const struct instruction *instruction
             set_tuple(build, build_read(build, a - 1), (int64_t)((uint32_t)bits + i), build->frame->multiple[i]);
         return;
     }
-    case BYTECODE_CALL: case BYTECODE_CALLM: case BYTECODE_CALLT: case BYTECODE_CALLMT:
+    case BYTECODE_CALL:
+    case BYTECODE_CALLM:
+    case BYTECODE_CALLT:
+    case BYTECODE_CALLMT:
         return call(build, instruction);
     case BYTECODE_RET0:
         return return_values(build, NULL, 0);
-    case BYTECODE_RET1: case BYTECODE_RET: case BYTECODE_RETM: {
+    case BYTECODE_RET1:
+    case BYTECODE_RET:
+    case BYTECODE_RETM: {
         struct value **values = gather(build, a, op == BYTECODE_RETM ? d : d - 1, op == BYTECODE_RETM, &count);
         return return_values(build, values, count);
     }
@@ -466,7 +501,10 @@ static void translate(struct build *build, const struct instruction *instruction
     case BYTECODE_UCLO:
         return build_jump(build, jump_target(build, instruction));
     case BYTECODE_GSET:
-    case BYTECODE_USETV: case BYTECODE_USETS: case BYTECODE_USETN: case BYTECODE_USETP:
+    case BYTECODE_USETV:
+    case BYTECODE_USETS:
+    case BYTECODE_USETN:
+    case BYTECODE_USETP:
         refuse_assignment(build, instruction);
     default:
         refuse(build, op);
@@ -484,7 +522,7 @@ void build_frame(struct build *build)
         if (!build->position || build->position->line != instruction->line || build->position->file != file ||
             build->position->caller != frame->called_from) {
             struct position *position = arena_allocate(build->arena, sizeof *position);
-            *position = (struct position){ file, instruction->line, frame->called_from };
+            *position = (struct position){file, instruction->line, frame->called_from};
             build->position = position;
         }
         if (frame->leaders[build->pc]) {
@@ -539,20 +577,20 @@ static void mark_initialisers(struct function *function)
 void pass_build(struct function *function)
 {
     struct compiler *compiler = function->compiler;
-    struct error err = { 0 };
+    struct error err = {0};
     const struct bytecode *bytecode =
         compiler->environment.bytecode(compiler->environment.context, function->handler->function, &err);
     if (!bytecode)
         compile_fail(compiler, NULL, "%s: %s", function->handler->probe, err.text);
-    struct frame frame = { .function = function->handler->function, .bytecode = bytecode };
+    struct frame frame = {.function = function->handler->function, .bytecode = bytecode};
     size_t size = bytecode->instruction_count + 1;
     frame.starts = arena_allocate(function->arena, size * sizeof *frame.starts);
     frame.leaders = arena_allocate(function->arena, size * sizeof *frame.leaders);
     frame.loops = arena_allocate(function->arena, size * sizeof *frame.loops);
     frame.names = arena_allocate(function->arena, 258 * sizeof *frame.names);
-    struct build build = { .function = function, .compiler = compiler, .arena = function->arena, .frame = &frame };
+    struct build build = {.function = function, .compiler = compiler, .arena = function->arena, .frame = &frame};
     struct position *position = arena_allocate(function->arena, sizeof *position);
-    *position = (struct position){ bytecode->file, bytecode->first_line, NULL };
+    *position = (struct position){bytecode->file, bytecode->first_line, NULL};
     function->position = position;
     function->event = ir_append(function, NULL, IR_EVENT, NULL, NULL, 0);
     function->event->type.kind = TYPE_STATIC;

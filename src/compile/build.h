@@ -1,5 +1,5 @@
-/* The state of the pass that turns bytecode into SSA; shared by build.c (instructions), branch.c, slots.c (variables), loops.c,
- * index.c (t[k]) and call.c (f(x)). */
+/* The state of the pass that turns bytecode into SSA; shared by build.c (instructions), branch.c, slots.c (variables),
+ * loops.c, index.c (t[k]) and call.c (f(x)). */
 #ifndef UPLUA_COMPILE_BUILD_H
 #define UPLUA_COMPILE_BUILD_H
 
@@ -9,14 +9,14 @@ enum { MAX_INLINE_DEPTH = 64, MAX_VALUES = 100000, MAX_RESULTS = 250 };
 
 /* A loop of the bytecode: what the jumps back to one place enclose. */
 struct loop {
-    uint32_t first, last;  /* pcs: the place that is jumped back to, and the last such jump */
-    const struct loop *outer; /* around it, perhaps in a caller */
-    bool numeric;          /* FORI stands before it … */
+    uint32_t first, last;            /* pcs: the place that is jumped back to, and the last such jump */
+    const struct loop *outer;        /* around it, perhaps in a caller */
+    bool numeric;                    /* FORI stands before it … */
     const struct position *position; /* … there */
-    bool marked;           /* LOOP says where a round begins */
-    bool written[256];     /* slots that a round may change */
-    struct block *header;  /* NULL until it is built */
-    struct value *phis[256]; /* of the header, by slot */
+    bool marked;                     /* LOOP says where a round begins */
+    bool written[256];               /* slots that a round may change */
+    struct block *header;            /* NULL until it is built */
+    struct value *phis[256];         /* of the header, by slot */
 };
 
 /* One activation of a Lua function: the handler, or a function inlined into it. */
@@ -34,7 +34,7 @@ struct frame {
     struct result {
         struct value **values;
         size_t count;
-    } *results; /* of each return, in the order of the continuation's predecessors */
+    } * results; /* of each return, in the order of the continuation's predecessors */
     size_t result_count;
     struct value **multiple; /* the last call's results where their number is open (CALLM, RETM, TSETM) */
     size_t multiple_count;
@@ -45,7 +45,7 @@ struct build {
     struct compiler *compiler;
     struct arena *arena;
     struct frame *frame;
-    struct block *block; /* where values are appended; NULL: unreachable */
+    struct block *block;     /* where values are appended; NULL: unreachable */
     const struct loop *loop; /* the innermost one there */
     uint32_t pc;
     const struct position *position;
@@ -81,7 +81,8 @@ void build_jump(struct build *build, uint32_t target);
 struct value *build_comparison(struct build *build, enum ir_op op, struct value *a, struct value *b);
 /* Ends the current block by a branch on CONDITION to the bytecode at IF_TRUE or IF_FALSE. */
 void build_branch(struct build *build, struct value *condition, uint32_t if_true, uint32_t if_false);
-/* Ends it by a comparison (IR_EQ, IR_LT, IR_LE), whose JMP is the next instruction: taken where it holds, or does not if NEGATED. */
+/* Ends it by a comparison (IR_EQ, IR_LT, IR_LE), whose JMP is the next instruction: taken where it holds, or does not
+ * if NEGATED. */
 void build_compare(struct build *build, enum ir_op op, struct value *a, struct value *b, bool negated);
 /* Ends it by a test of Lua's truth, with the JMP behind it; COPY: the value tested is stored on the way that jumps. */
 void build_test(struct build *build, const struct instruction *instruction, bool jump_if_true, bool copy);
@@ -118,7 +119,8 @@ void build_printf(struct build *build, struct value **args, size_t count);
 /* exit([code]): ends the run, and the handler here: nothing follows in the current block. */
 void build_exit(struct build *build, struct value **args, size_t count);
 
-/* Refuses the call of the function that Lua or uplua calls NAME ("math.max", "up.every"), with what to write instead. */
+/* Refuses the call of the function that Lua or uplua calls NAME ("math.max", "up.every"), with what to write
+ * instead. */
 _Noreturn void build_refuse_call(struct build *build, const char *name);
 /* Refuses the call of a string's method NAME; ARGS begins with the string. */
 _Noreturn void build_refuse_method(struct build *build, const char *name, struct value *const *args, size_t count);

@@ -71,9 +71,10 @@ static void read_lines(struct dump *dump, struct bytecode *function)
  */
 static void read_variables(struct dump *dump, struct bytecode *function)
 {
-    static const char *const internal[] = {"",           "(for index)", "(for limit)",   "(for step)", "(for generator)",
-                                           "(for state)", "(for control)"};
-    function->variables = dump_allocate(dump, dump_left(dump) / 3, sizeof *function->variables); /* name, start, length */
+    static const char *const internal[] = {
+        "", "(for index)", "(for limit)", "(for step)", "(for generator)", "(for state)", "(for control)"};
+    /* name, start, length */
+    function->variables = dump_allocate(dump, dump_left(dump) / 3, sizeof *function->variables);
     uint32_t alive[MAX_SLOTS]; /* the end of each live variable, by slot */
     size_t alive_count = 0;
     uint32_t start = 0;
@@ -199,11 +200,13 @@ static void read_functions(struct dump *dump)
 
 static int refuse_stripped(struct error *err)
 {
-    return error_set(err, -ENODATA, "cannot compile the function: it has no line numbers and names (a stripped chunk); "
+    return error_set(err, -ENODATA,
+                     "cannot compile the function: it has no line numbers and names (a stripped chunk); "
                      "load it from source");
 }
 
-/* What CHUNK, as given to lua_load, is called in messages (lj_debug.c, lj_debug_shortname): of a text its first line. */
+/* What CHUNK, as given to lua_load, is called in messages (lj_debug.c, lj_debug_shortname): of a text its first
+ * line. */
 static const char *file_name(struct dump *dump, const char *chunk)
 {
     enum { MAX_WHOLE = 48, MAX_CUT = 45 };
@@ -227,15 +230,19 @@ static int read_header(struct dump *dump, struct error *err)
         return error_set(err, -EBADMSG, "cannot compile the function: its dump is not LuaJIT bytecode");
     unsigned version = dump_byte(dump);
     if (version != DUMP_VERSION)
-        return error_set(err, -ENOTSUP, "cannot compile the function: its dump has format version %u, uplua knows %d "
-                         "(LuaJIT 2.1); build uplua with the LuaJIT it runs with", version, DUMP_VERSION);
+        return error_set(err, -ENOTSUP,
+                         "cannot compile the function: its dump has format version %u, uplua knows %d "
+                         "(LuaJIT 2.1); build uplua with the LuaJIT it runs with",
+                         version, DUMP_VERSION);
     uint32_t flags = dump_uleb(dump);
     if ((__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) != !!(flags & DUMP_BIG_ENDIAN))
-        return error_set(err, -ENOTSUP, "cannot compile the function: its dump comes from a machine of the other byte order");
+        return error_set(err, -ENOTSUP,
+                         "cannot compile the function: its dump comes from a machine of the other byte order");
     if (flags & DUMP_STRIPPED)
         return refuse_stripped(err);
     if (!(flags & DUMP_TWO_SLOT_FRAMES))
-        return error_set(err, -ENOTSUP, "cannot compile the function: its LuaJIT was built without LJ_GC64, whose frames "
+        return error_set(err, -ENOTSUP,
+                         "cannot compile the function: its LuaJIT was built without LJ_GC64, whose frames "
                          "differ; use one with it (the default since 2.1)");
     if (flags & ~(uint32_t)(DUMP_BIG_ENDIAN | DUMP_FFI | DUMP_TWO_SLOT_FRAMES | DUMP_BIT_OPERATORS))
         return error_set(err, -ENOTSUP, "cannot compile the function: its dump has unknown flags %#x", flags);

@@ -45,7 +45,10 @@ struct constant {
         double number;
         int64_t i64;
         uint64_t u64;
-        struct { const char *bytes; size_t length; } string;
+        struct {
+            const char *bytes;
+            size_t length;
+        } string;
         struct bytecode *child;
         struct constant_table *table;
     };
@@ -56,7 +59,9 @@ struct constant_table {
     size_t array_size;
     struct constant *array;
     size_t pair_count;
-    struct { struct constant key, value; } *pairs;
+    struct {
+        struct constant key, value;
+    } * pairs;
 };
 
 struct instruction {
@@ -67,7 +72,7 @@ struct instruction {
 };
 
 struct variable {
-    const char *name; /* of a local, "(for index)" and the like for LuaJIT's own */
+    const char *name;    /* of a local, "(for index)" and the like for LuaJIT's own */
     uint32_t start, end; /* alive while start <= pc < end, pc counted as in INSTRUCTIONS */
     uint8_t slot;
 };
@@ -85,7 +90,10 @@ struct bytecode {
     struct constant *constants; /* GC constants, indexed by operand D of KSTR, TGETS (c), FNEW … */
     size_t number_count;
     struct constant *numbers; /* indexed by operand D of KNUM, ADDVN (c) …: CONSTANT_NUMBER */
-    struct { bool local, immutable; const char *name; } *upvalues;
+    struct {
+        bool local, immutable;
+        const char *name;
+    } * upvalues;
     size_t variable_count;
     struct variable *variables;
 };

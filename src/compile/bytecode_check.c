@@ -5,13 +5,13 @@
 /* What an operand means. Source: BCDEF in LuaJIT's lj_bc.h. */
 enum mode {
     NONE,
-    SLOT,     /* of the frame */
+    SLOT, /* of the frame */
     UPVALUE,
-    STRING,   /* GC constants of one kind each */
+    STRING, /* GC constants of one kind each */
     CDATA,
     TABLE,
     FUNCTION,
-    NUMBER,   /* number constant */
+    NUMBER,    /* number constant */
     PRIMITIVE, /* 0 nil, 1 false, 2 true */
     LITERAL,
     JUMP,
@@ -20,16 +20,37 @@ enum mode {
 /* An instruction has either B and C or D. RUN is how many slots are used one after the other, see slots_used. */
 struct format {
     enum mode a, b, c, d;
-    enum run { RUN_NONE, RUN_A_TO_D, RUN_B_TO_C, RUN_CALL, RUN_OPEN_CALL, RUN_TAIL_CALL, RUN_OPEN_TAIL_CALL, RUN_ITERATE,
-        RUN_RETURN, RUN_OPEN_RETURN, RUN_VARARG, RUN_LOOP } run;
+    enum run {
+        RUN_NONE,
+        RUN_A_TO_D,
+        RUN_B_TO_C,
+        RUN_CALL,
+        RUN_OPEN_CALL,
+        RUN_TAIL_CALL,
+        RUN_OPEN_TAIL_CALL,
+        RUN_ITERATE,
+        RUN_RETURN,
+        RUN_OPEN_RETURN,
+        RUN_VARARG,
+        RUN_LOOP
+    } run;
     bool condition;  /* the next instruction is the JMP that it decides on */
     bool terminator; /* the next instruction is not run after it */
     bool known;
 };
 
-#define AD(...) {.known = true, __VA_ARGS__}
-#define IF(mode_a, mode_d) {.known = true, .condition = true, .a = mode_a, .d = mode_d}
-#define ABC(mode_a, mode_b, mode_c) {.known = true, .a = mode_a, .b = mode_b, .c = mode_c}
+#define AD(...)                                                                                                        \
+    {                                                                                                                  \
+        .known = true, __VA_ARGS__                                                                                     \
+    }
+#define IF(mode_a, mode_d)                                                                                             \
+    {                                                                                                                  \
+        .known = true, .condition = true, .a = mode_a, .d = mode_d                                                     \
+    }
+#define ABC(mode_a, mode_b, mode_c)                                                                                    \
+    {                                                                                                                  \
+        .known = true, .a = mode_a, .b = mode_b, .c = mode_c                                                           \
+    }
 
 static const struct format formats[BYTECODE_KNOWN] = {
     [BYTECODE_ISLT] = IF(SLOT, SLOT),
@@ -181,7 +202,7 @@ static bool slots_used(const struct instruction *instruction, enum run run, int 
         *first = b;
         *last = c;
         return c > b;
-    case RUN_CALL: /* the function at A, its frame's second slot, C - 1 arguments; B - 1 results from A on */
+    case RUN_CALL:      /* the function at A, its frame's second slot, C - 1 arguments; B - 1 results from A on */
     case RUN_OPEN_CALL: /* C arguments, and all results of the last call */
         *last = a + (run == RUN_CALL ? c : c + 1);
         if (b >= 2 && a + b - 2 > *last)
@@ -225,7 +246,8 @@ static const char *check_instruction(const struct bytecode *function, size_t pc)
         !operand_is_valid(function, pc, format->d, instruction->d))
         return "an operand names what is not there";
     int first, last;
-    if (format->run && (!slots_used(instruction, format->run, &first, &last) || first < 0 || last >= function->frame_size))
+    if (format->run &&
+        (!slots_used(instruction, format->run, &first, &last) || first < 0 || last >= function->frame_size))
         return "an instruction uses slots outside its frame";
     if (instruction->op == BYTECODE_TSETM && !instruction->a)
         return "an instruction uses slots outside its frame"; /* its table is at A - 1 */

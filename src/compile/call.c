@@ -7,7 +7,7 @@
 static void inline_function(struct build *build, int function, struct value **args, size_t arg_count, int wanted,
                             struct value ***results, size_t *count)
 {
-    struct error err = { 0 };
+    struct error err = {0};
     const struct environment *environment = &build->compiler->environment;
     const struct bytecode *bytecode = environment->bytecode(environment->context, function, &err);
     if (!bytecode)
@@ -67,8 +67,8 @@ static void inline_function(struct build *build, int function, struct value **ar
     *count = wanted >= 0 ? (size_t)wanted : frame->results[0].count;
     for (size_t i = 0; i < frame->result_count && wanted < 0; i++)
         if (frame->results[i].count != *count)
-            build_fail(build, "the function returns now %zu, now %zu values: in a handler their number is fixed here", *count,
-                       frame->results[i].count);
+            build_fail(build, "the function returns now %zu, now %zu values: in a handler their number is fixed here",
+                       *count, frame->results[i].count);
     *results = arena_allocate(build->arena, (*count + 1) * sizeof **results);
     for (size_t i = 0; i < *count; i++) {
         struct value *first = NULL;
@@ -82,8 +82,8 @@ static void inline_function(struct build *build, int function, struct value **ar
         if (!same) {
             struct value *phi = ir_phi(build->function, build->block, position);
             for (size_t j = 0; j < frame->result_count; j++)
-                phi->args[j] = i < frame->results[j].count ? ir_value(frame->results[j].values[i])
-                                                           : ir_nil(build->function);
+                phi->args[j] =
+                    i < frame->results[j].count ? ir_value(frame->results[j].values[i]) : ir_nil(build->function);
             first = phi;
         }
         (*results)[i] = first;
@@ -93,8 +93,11 @@ static void inline_function(struct build *build, int function, struct value **ar
 /* "i32" → -32, "u8" → 8; 0 for other names. */
 static int64_t integer_type(const char *name)
 {
-    static const struct { const char *name; int64_t bits; } types[] = {
-        { "i8", -8 }, { "i16", -16 }, { "i32", -32 }, { "i64", -64 }, { "u8", 8 }, { "u16", 16 }, { "u32", 32 }, { "u64", 64 },
+    static const struct {
+        const char *name;
+        int64_t bits;
+    } types[] = {
+        {"i8", -8}, {"i16", -16}, {"i32", -32}, {"i64", -64}, {"u8", 8}, {"u16", 16}, {"u32", 32}, {"u64", 64},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (!strcmp(types[i].name, name))
@@ -107,7 +110,7 @@ static struct value *arithmetic(struct build *build, enum ir_op op, int64_t numb
     struct value *value = fold_arithmetic(build->function, op, number, a, b, build->position);
     if (value)
         return value;
-    value = build_value(build, op, (struct value *[]){ a, b }, b ? 2 : 1);
+    value = build_value(build, op, (struct value *[]){a, b}, b ? 2 : 1);
     value->number = number;
     return value;
 }
@@ -128,10 +131,10 @@ static struct value *swap_bytes(struct build *build, struct value *x)
 {
     if (x->op == IR_CONSTANT && x->constant.kind == CAPTURED_NUMBER)
         build_fail(build, "bit.bswap of a Lua number swaps 4 bytes in Lua, and 8 in a handler: write up.i64(x)");
-    static const uint64_t masks[] = { 0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff };
+    static const uint64_t masks[] = {0x00ff00ff00ff00ff, 0x0000ffff0000ffff, 0x00000000ffffffff};
     for (int i = 0; i < 3; i++) {
         struct value *width = ir_number(build->function, 8 << i);
-        struct value *mask = ir_constant(build->function, &(struct captured){ .kind = CAPTURED_I64, .u64 = masks[i] });
+        struct value *mask = ir_constant(build->function, &(struct captured){.kind = CAPTURED_I64, .u64 = masks[i]});
         struct value *high = arithmetic(build, IR_AND, 0, arithmetic(build, IR_SHR, 0, x, width), mask);
         struct value *low = arithmetic(build, IR_SHL, 0, arithmetic(build, IR_AND, 0, x, mask), width);
         x = arithmetic(build, IR_OR, 0, high, low);
@@ -141,9 +144,12 @@ static struct value *swap_bytes(struct build *build, struct value *x)
 
 static struct value *call_bit(struct build *build, const char *name, struct value **args, size_t count)
 {
-    static const struct { const char *name; enum ir_op op; } operations[] = {
-        { "band", IR_AND }, { "bor", IR_OR }, { "bxor", IR_XOR }, { "lshift", IR_SHL }, { "rshift", IR_SHR },
-        { "arshift", IR_SAR }, { "bnot", IR_BNOT },
+    static const struct {
+        const char *name;
+        enum ir_op op;
+    } operations[] = {
+        {"band", IR_AND},   {"bor", IR_OR},      {"bxor", IR_XOR},  {"lshift", IR_SHL},
+        {"rshift", IR_SHR}, {"arshift", IR_SAR}, {"bnot", IR_BNOT},
     };
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         enum ir_op op = operations[i].op;
@@ -221,11 +227,14 @@ static struct value *call_cast(struct build *build, struct value **args, size_t 
     if (type->kind == CTYPE_INTEGER)
         return arithmetic(build, IR_CAST, type->bits, args[1], NULL);
     if (type->kind != CTYPE_POINTER)
-        build_fail(build, "up.cast makes pointers and integers, no '%s': up.cast(\"%s *\", address) is what lies at one",
+        build_fail(build,
+                   "up.cast makes pointers and integers, no '%s': up.cast(\"%s *\", address) is what lies at one",
                    type->name, type->name);
     struct value *value = build_value(build, IR_POINTER, &args[1], 1);
-    value->type = (struct type){ .kind = TYPE_POINTER, .optional = true, .ctype = type,
-                                 .kernel = handler_reads_kernel(build->function->handler) };
+    value->type = (struct type){.kind = TYPE_POINTER,
+                                .optional = true,
+                                .ctype = type,
+                                .kernel = handler_reads_kernel(build->function->handler)};
     return value;
 }
 
@@ -281,7 +290,7 @@ static struct value *call_aggregate(struct build *build, struct value *receiver,
     expect_arguments(build, increments ? ":inc()" : ":add(value)", count, increments ? 0 : 1);
     struct value *delta = increments ? ir_number(build->function, 1) : args[0];
     struct value *value = build_value(
-        build, IR_AGGREGATE, (struct value *[]){ delta, keyed ? ir_value(receiver->args[0]) : NULL }, keyed ? 2 : 1);
+        build, IR_AGGREGATE, (struct value *[]){delta, keyed ? ir_value(receiver->args[0]) : NULL}, keyed ? 2 : 1);
     value->object = number;
     return ir_nil(build->function);
 }
@@ -300,7 +309,7 @@ static struct value *call_stack(struct build *build, const char *name, struct va
     if (!joined || probe_kind_of(build->function->handler->kind)->registers == REGISTERS_USER)
         return stack;
     struct value *kernel = build_value(build, IR_KSTACK, NULL, 0);
-    return build_value(build, IR_STACK, (struct value *[]){ kernel, stack }, 2);
+    return build_value(build, IR_STACK, (struct value *[]){kernel, stack}, 2);
 }
 
 static struct value *call_method(struct build *build, struct value *callee, struct value **args, size_t count)
@@ -321,7 +330,10 @@ static struct value *call_method(struct build *build, struct value *callee, stru
     switch (object->kind) {
     case OBJECT_VAR:
         expect_arguments(build, name, count, strcmp(name, "get") ? 1 : 0);
-        value = build_value(build, !strcmp(name, "get") ? IR_VAR_GET : !strcmp(name, "set") ? IR_VAR_SET : IR_VAR_ADD,
+        value = build_value(build,
+                            !strcmp(name, "get")   ? IR_VAR_GET
+                            : !strcmp(name, "set") ? IR_VAR_SET
+                                                   : IR_VAR_ADD,
                             args, count);
         break;
     case OBJECT_RING:
@@ -344,7 +356,8 @@ static void refuse_member(struct build *build, const struct value *callee)
     enum object_kind kind = build->compiler->objects[callee->object]->kind;
     if (callee->op == IR_MAP_GET)
         build_fail(build, "a map has no :%s() in a handler: m[key] reads it, m[key] = value writes it", name);
-    build_fail(build, "%s has no :%s(); a handler adds to it by %s", kind == OBJECT_COUNT ? "a count" : "this aggregation", name,
+    build_fail(build, "%s has no :%s(); a handler adds to it by %s",
+               kind == OBJECT_COUNT ? "a count" : "this aggregation", name,
                kind == OBJECT_COUNT || kind == OBJECT_SUM ? ":inc() and :add(value)" : ":add(value)");
 }
 

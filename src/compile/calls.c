@@ -1,9 +1,10 @@
 /*
- * What the entry of a traced program's function leaves for the handler at its return: in the kernel's storage of the thread, which goes when the
- * thread does, as a stack of the calls that it is in (bpf/calls.bpf.c). It has those calls whose return the kernel follows, no others, so that the
- * innermost is the one that returns. What never returns is counted: calls that the kernel does not follow, being in too many already, those
- * left by longjmp when the next call or return in the thread shows it, and those that a thread ends in. For a handler that wants nothing of the
- * entry nothing is kept: the entry only counts the first.
+ * What the entry of a traced program's function leaves for the handler at its return: in the kernel's storage of the
+ * thread, which goes when the thread does, as a stack of the calls that it is in (bpf/calls.bpf.c). It has those calls
+ * whose return the kernel follows, no others, so that the innermost is the one that returns. What never returns is
+ * counted: calls that the kernel does not follow, being in too many already, those left by longjmp when the next call
+ * or return in the thread shows it, and those that a thread ends in. For a handler that wants nothing of the entry
+ * nothing is kept: the entry only counts the first.
  */
 #include <string.h>
 
@@ -22,7 +23,7 @@ static const char *storage_map(struct lower *lower)
 /* The storage MAP of the thread TASK, made where there is none if FLAGS say so; 0 where it could not. */
 static struct operand storage(struct program *program, const char *map, struct operand task, int64_t flags)
 {
-    struct operand args[] = { operand_map(map), task, operand_immediate(0), operand_immediate(flags) };
+    struct operand args[] = {operand_map(map), task, operand_immediate(0), operand_immediate(flags)};
     return machine_call(program, BPF_FUNC_task_storage_get, args, 4);
 }
 
@@ -34,7 +35,8 @@ static struct operand this_task(struct program *program)
 /* The ledger's entry for what happened to a call. */
 static unsigned entry_for(struct lower *lower, const char *what)
 {
-    return ledger_add(lower->compiler, arena_format(lower->program->arena, "%s: %s", lower->function->handler->probe, what));
+    return ledger_add(lower->compiler,
+                      arena_format(lower->program->arena, "%s: %s", lower->function->handler->probe, what));
 }
 
 /* Adds NUMBER to entry ENTRY of the ledger, if it is not 0. */
@@ -44,7 +46,8 @@ static void count_if_any(struct program *program, struct operand number, unsigne
     any->cold = true;
     machine_branch(program, BPF_JEQ, number, operand_immediate(0), next, any);
     machine_place(program, any);
-    machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data("uplua_ledger", 8 * (int64_t)entry)), 0, number);
+    machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data("uplua_ledger", 8 * (int64_t)entry)), 0,
+                       number);
     machine_jump(program, next);
     machine_place(program, next);
 }
@@ -66,8 +69,8 @@ static struct operand values_of(struct lower *lower, struct operand kept, struct
 }
 
 /*
- * Ends the program, and counts the loss, where the kernel is in as many calls as it follows: it decides by the same number as soon as all
- * programs have run (kernel/events/uprobes.c, prepare_uretprobe).
+ * Ends the program, and counts the loss, where the kernel is in as many calls as it follows: it decides by the same
+ * number as soon as all programs have run (kernel/events/uprobes.c, prepare_uretprobe).
  */
 static struct machine_block *expect_return(struct lower *lower, struct operand task, int64_t failed)
 {
@@ -104,7 +107,7 @@ void calls_save(struct lower *lower, int64_t done, int64_t failed)
     if (arch_return_address() >= 0)
         link = machine_load(program, BPF_DW, lower->context, arch_return_address());
     struct operand fields = operand_immediate((int64_t)lower->function->options->trampoline_fields);
-    struct operand args[] = { kept, pointer, link, machine_alu(program, BPF_MOV, fields, fields) };
+    struct operand args[] = {kept, pointer, link, machine_alu(program, BPF_MOV, fields, fields)};
     struct operand result = machine_call_library(program, "uplua_call_begin", args, 4);
     count_forgotten(lower, result);
     struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
@@ -118,7 +121,8 @@ void calls_save(struct lower *lower, int64_t done, int64_t failed)
 }
 
 /* A block that goes on to UNKNOWN unless NUMBER says that the entry is not attached any more. */
-static struct machine_block *unknown_unless_detached(struct program *program, struct operand number, struct machine_block *unknown)
+static struct machine_block *unknown_unless_detached(struct program *program, struct operand number,
+                                                     struct machine_block *unknown)
 {
     struct machine_block *none = machine_block(program), *detached = machine_block(program), *before = program->block;
     none->cold = detached->cold = true;
@@ -137,14 +141,16 @@ void calls_recover(struct lower *lower)
         return;
     struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_stack_pointer());
     pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(arch_return_pops()));
-    struct machine_block *unknown = lower_loss(lower, entry_for(lower, "return of a call whose entry was not seen"), NULL, 0);
+    struct machine_block *unknown =
+        lower_loss(lower, entry_for(lower, "return of a call whose entry was not seen"), NULL, 0);
     struct operand kept = storage(program, storage_map(lower), this_task(program), 0);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), unknown);
-    struct operand args[] = { kept, pointer };
+    struct operand args[] = {kept, pointer};
     struct operand result = machine_call_library(program, "uplua_call_end", args, 2);
     count_forgotten(lower, result);
     struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
-    lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST), unknown_unless_detached(program, number, unknown));
+    lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST),
+                      unknown_unless_detached(program, number, unknown));
     struct operand base = values_of(lower, kept, number);
     for (size_t i = 0; i < lower->saved_count; i++)
         lower->saved[i].value = machine_load(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i);
@@ -162,14 +168,15 @@ int calls_declare(struct lower *lower, struct object *result)
         .position = lower->function->position,
         .ended = entry_for(lower, "calls that never returned: their threads ended in them"),
     };
-    return object_add_map(result, &(struct object_map){
-                                      .name = storage,
-                                      .type = BPF_MAP_TYPE_TASK_STORAGE,
-                                      .key_size = 4,
-                                      .value_size = (uint32_t)(sizeof(struct calls) + CALLS_DEEPEST * 8 * lower->saved_count),
-                                      .flags = BPF_F_NO_PREALLOC,
-                                      .reuse_fd = -1,
-                                  });
+    return object_add_map(result,
+                          &(struct object_map){
+                              .name = storage,
+                              .type = BPF_MAP_TYPE_TASK_STORAGE,
+                              .key_size = 4,
+                              .value_size = (uint32_t)(sizeof(struct calls) + CALLS_DEEPEST * 8 * lower->saved_count),
+                              .flags = BPF_F_NO_PREALLOC,
+                              .reuse_fd = -1,
+                          });
 }
 
 void calls_end_threads(struct compiler *compiler, const struct compile_options *options)

@@ -1,11 +1,13 @@
 /*
- * Where a record in a handler would mean something else than in Lua, it is refused. A record that was read from a map is a
- * reference: once the handler assigns to that map or deletes from it, another CPU may be given the entry, so it dies there. A record
- * that was stored has been copied: writing to the local afterwards would not change what was stored.
+ * Where a record in a handler would mean something else than in Lua, it is refused. A record that was read from a map
+ * is a reference: once the handler assigns to that map or deletes from it, another CPU may be given the entry, so it
+ * dies there. A record that was stored has been copied: writing to the local afterwards would not change what was
+ * stored.
  *
- * Both are followed along all ways through the handler, as facts about names: a record has several where it goes through branches and
- * into the next round of a loop, and so have its parts. Reading or making a record makes its name a new one, with neither fact;
- * other names have the facts of what they name. So a loop may carry what one round has read into the next, as long as that lives.
+ * Both are followed along all ways through the handler, as facts about names: a record has several where it goes
+ * through branches and into the next round of a loop, and so have its parts. Reading or making a record makes its name
+ * a new one, with neither fact; other names have the facts of what they name. So a loop may carry what one round has
+ * read into the next, as long as that lives.
  */
 #include <string.h>
 
@@ -14,13 +16,13 @@
 /* One run of the checks over a function. Sets of names are bits by their numbers. */
 struct check {
     struct function *function;
-    struct value **names;    /* all values that are records */
+    struct value **names; /* all values that are records */
     size_t name_count;
-    size_t words;            /* of a set of names */
-    unsigned *numbers;       /* by value id: of the name, from 1 on */
-    struct value **found;    /* what find_names has found: */
+    size_t words;         /* of a set of names */
+    unsigned *numbers;    /* by value id: of the name, from 1 on */
+    struct value **found; /* what find_names has found: */
     size_t found_count;
-    struct value **endings;  /* what a reference or the right to write to a record ends with */
+    struct value **endings; /* what a reference or the right to write to a record ends with */
     size_t ending_count;
     uint64_t **of_map;       /* by object: all names of references into that map */
     uint64_t **of_store;     /* by value id: all names of the record that it stores */
@@ -90,8 +92,8 @@ static void find_names(struct check *check, uint64_t *set, struct value *record)
 /* True if USE looks into the record or hands it on; tests for nil and other names for it do not. */
 static bool uses_record(const struct value *use)
 {
-    return use->op != IR_PRESENT && use->op != IR_ABSENT && use->op != IR_TRUTH && use->op != IR_EQ && use->op != IR_NOT &&
-           use->op != IR_BRANCH;
+    return use->op != IR_PRESENT && use->op != IR_ABSENT && use->op != IR_TRUTH && use->op != IR_EQ &&
+           use->op != IR_NOT && use->op != IR_BRANCH;
 }
 
 /* --- what ends what --- */
@@ -148,7 +150,8 @@ static void find_endings(struct check *check)
     for (const struct block *block = function->entry; block; block = block->following)
         for (struct value *value = block->first; value; value = value->next)
             if (check->of_store[value->id] || (writes_map(value) && check->of_map[value->object])) {
-                check->endings = arena_grow(function->arena, check->endings, check->ending_count, sizeof *check->endings);
+                check->endings =
+                    arena_grow(function->arena, check->endings, check->ending_count, sizeof *check->endings);
                 check->endings[check->ending_count++] = value;
             }
 }
@@ -183,7 +186,8 @@ static bool is_misused(const struct check *check, const struct value *use)
     return use->op == IR_SET_FIELD && has(check, check->stored, use->args[0]);
 }
 
-/* Goes through BLOCK, where ONLY ends something (NULL: all endings do). Returns what uses a record as it must not be used, or NULL. */
+/* Goes through BLOCK, where ONLY ends something (NULL: all endings do). Returns what uses a record as it must not be
+ * used, or NULL. */
 static const struct value *go_through(struct check *check, const struct block *block, const struct value *only)
 {
     for (const struct value *value = block->first; value; value = value->next) {
@@ -251,13 +255,16 @@ static _Noreturn void refuse(struct check *check, const struct value *use, const
         if (has(check, check->dead, use->args[i]))
             reference = find_reference(check, use->args[i], ending->object);
     if (!reference)
-        compile_fail(compiler, use->position,
-                     "this record was stored at line %d, which copied it: write to it before that, or to where it is stored",
-                     ending->position->line);
+        compile_fail(
+            compiler, use->position,
+            "this record was stored at line %d, which copied it: write to it before that, or to where it is stored",
+            ending->position->line);
     const char *map = compiler->objects[ending->object]->name ? compiler->objects[ending->object]->name : "the map";
-    compile_fail(compiler, use->position,
-                 "this record was read from '%s' at line %d, and '%s' has been assigned to since, at line %d: take what "
-                 "you need before that, or keep up.copy(record)", map, reference->position->line, map, ending->position->line);
+    compile_fail(
+        compiler, use->position,
+        "this record was read from '%s' at line %d, and '%s' has been assigned to since, at line %d: take what "
+        "you need before that, or keep up.copy(record)",
+        map, reference->position->line, map, ending->position->line);
 }
 
 static void number_names(struct check *check)
@@ -277,7 +284,7 @@ static void number_names(struct check *check)
 
 void pass_check(struct function *function)
 {
-    struct check check = { .function = function };
+    struct check check = {.function = function};
     ir_dominators(function);
     ir_find_users(function);
     number_names(&check);

@@ -96,8 +96,7 @@ unsigned ledger_add(struct compiler *compiler, const char *cause)
     for (size_t i = 0; i < compiler->ledger_count; i++)
         if (!strcmp(compiler->ledger[i].cause, cause))
             return (unsigned)i;
-    compiler->ledger =
-        arena_grow(&compiler->arena, compiler->ledger, compiler->ledger_count, sizeof *compiler->ledger);
+    compiler->ledger = arena_grow(&compiler->arena, compiler->ledger, compiler->ledger_count, sizeof *compiler->ledger);
     compiler->ledger[compiler->ledger_count].cause = cause;
     return (unsigned)compiler->ledger_count++;
 }
@@ -113,8 +112,10 @@ void compile_expect(struct compiler *compiler, const struct position *position, 
     if (status == -ENOMEM)
         exhausted(compiler);
     if (status)
-        compile_fail(compiler, position, "cannot make the BPF object: %s: this is a bug of uplua: please report it with the script",
-                     status == -EINVAL ? "a part of it has a name that is taken, or is none of what an object can have" : strerror(-status));
+        compile_fail(compiler, position,
+                     "cannot make the BPF object: %s: this is a bug of uplua: please report it with the script",
+                     status == -EINVAL ? "a part of it has a name that is taken, or is none of what an object can have"
+                                       : strerror(-status));
 }
 
 static void add_counters(struct compiler *compiler, const char *name, size_t count)
@@ -137,8 +138,11 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     compiler->walks = NULL;
     for (size_t i = 0; i < count; i++) {
         stop_if_asked(compiler);
-        functions[i] = (struct function){ .compiler = compiler, .arena = &compiler->arena, .handler = &handlers[i],
-                                          .options = options, .handler_number = i };
+        functions[i] = (struct function){.compiler = compiler,
+                                         .arena = &compiler->arena,
+                                         .handler = &handlers[i],
+                                         .options = options,
+                                         .handler_number = i};
         pass_build(&functions[i]);
 #ifdef UPLUA_CHECK
         ir_check(&functions[i]);
@@ -172,8 +176,8 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
 }
 
 int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t count,
-                     const struct compile_options *options, struct object **result,
-                     const struct ledger_entry **ledger, size_t *ledger_count, struct error *err)
+                     const struct compile_options *options, struct object **result, const struct ledger_entry **ledger,
+                     size_t *ledger_count, struct error *err)
 {
     compiler->error = err;
     compiler->ledger = NULL;

@@ -20,15 +20,15 @@ struct compiler {
     struct ledger_entry *ledger;
     size_t ledger_count;
     struct kept_calls {
-        const char *storage; /* the map */
-        unsigned ended;      /* entry of the ledger for those that threads end in */
+        const char *storage;             /* the map */
+        unsigned ended;                  /* entry of the ledger for those that threads end in */
         const struct position *position; /* of the handler */
-    } *calls;                /* of this setup's return handlers */
+    } * calls;                           /* of this setup's return handlers */
     size_t calls_count;
-    bool exits;    /* a handler of this setup may end the run */
-    uint32_t scratch_size; /* bytes of the largest handler's scratch memory; 0: none needs any */
-    unsigned turns; /* words of the counters `uplua_turns` */
-    bool net;       /* a handler wants COST_COUNTERS */
+    bool exits;                   /* a handler of this setup may end the run */
+    uint32_t scratch_size;        /* bytes of the largest handler's scratch memory; 0: none needs any */
+    unsigned turns;               /* words of the counters `uplua_turns` */
+    bool net;                     /* a handler wants COST_COUNTERS */
     const struct position *walks; /* of a handler that takes stacks of processes; NULL: none does */
 };
 

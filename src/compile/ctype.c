@@ -19,8 +19,7 @@ const struct ctype *ctype_of(struct compiler *compiler, int handle)
     for (size_t i = 0; i < compiler->ctype_count; i++)
         if (compiler->ctypes[i]->handle == handle)
             return compiler->ctypes[i];
-    compiler->ctypes =
-        arena_grow(&compiler->arena, compiler->ctypes, compiler->ctype_count, sizeof *compiler->ctypes);
+    compiler->ctypes = arena_grow(&compiler->arena, compiler->ctypes, compiler->ctype_count, sizeof *compiler->ctypes);
     struct ctype *type = arena_allocate(&compiler->arena, sizeof *type);
     void *context;
     source_of(compiler, handle, &context)->describe(context, handle, type);
@@ -40,9 +39,10 @@ static int parse(struct compiler *compiler, const char *declaration, bool kernel
     return other ? other : handle;
 }
 
-const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration, bool kernel)
+const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration,
+                                bool kernel)
 {
-    struct error err = { 0 };
+    struct error err = {0};
     int handle = parse(compiler, declaration, kernel, &err);
     if (!handle)
         compile_fail(compiler, position, "up.cast(\"%s\"): %s", declaration, err.text);
@@ -51,14 +51,14 @@ const struct ctype *ctype_parse(struct compiler *compiler, const struct position
 
 const struct ctype *ctype_find(struct compiler *compiler, const char *declaration)
 {
-    struct error err = { 0 };
+    struct error err = {0};
     int handle = parse(compiler, declaration, false, &err);
     return handle ? ctype_of(compiler, handle) : NULL;
 }
 
 const struct ctype *ctype_element(struct compiler *compiler, const struct position *position, const struct ctype *type)
 {
-    struct error err = { 0 };
+    struct error err = {0};
     void *context;
     int handle = source_of(compiler, type->handle, &context)->element(context, type->handle, &err);
     if (handle)
@@ -67,7 +67,8 @@ const struct ctype *ctype_element(struct compiler *compiler, const struct positi
         compile_fail(compiler, position, "a 'void *' does not say what it leads to: up.cast(\"struct … *\", p) does");
     if (strstr(type->name, "(*)("))
         compile_fail(compiler, position, "a '%s' leads to code; its address is up.u64(p)", type->name);
-    compile_fail(compiler, position, "what a '%s' leads to is not defined%s: give its definition to ffi.cdef", type->name,
+    compile_fail(compiler, position, "what a '%s' leads to is not defined%s: give its definition to ffi.cdef",
+                 type->name,
                  type->handle >= KERNEL_CTYPES  ? " in the kernel's BTF"
                  : type->handle >= DEBUG_CTYPES ? " in the program's debug information"
                                                 : "");
@@ -76,8 +77,8 @@ const struct ctype *ctype_element(struct compiler *compiler, const struct positi
 struct ctype_field ctype_field(struct compiler *compiler, const struct position *position, const struct ctype *type,
                                const char *name)
 {
-    struct error err = { 0 };
-    struct ctype_field field = { 0 };
+    struct error err = {0};
+    struct ctype_field field = {0};
     void *context;
     int handle = source_of(compiler, type->handle, &context)->field(context, type->handle, name, &field, &err);
     if (!handle && *err.text)

@@ -1,7 +1,7 @@
 /*
- * C types that the script has declared (ffi.cdef), for up.cast, and the kernel's own (kernel_ctype.h). LuaJIT's FFI knows the
- * former; lua/uplua/ctype.lua asks it.
- * const and volatile make no difference: equal types are one struct ctype.
+ * C types that the script has declared (ffi.cdef), for up.cast, and the kernel's own (kernel_ctype.h). LuaJIT's FFI
+ * knows the former; lua/uplua/ctype.lua asks it. const and volatile make no difference: equal types are one struct
+ * ctype.
  */
 #ifndef UPLUA_COMPILE_CTYPE_H
 #define UPLUA_COMPILE_CTYPE_H
@@ -12,7 +12,7 @@
 #include "sys/error.h"
 
 enum ctype_kind {
-    CTYPE_OTHER, /* what handlers cannot compute with: double, complex, C++ references */
+    CTYPE_OTHER,   /* what handlers cannot compute with: double, complex, C++ references */
     CTYPE_INTEGER, /* enums too */
     CTYPE_BOOLEAN,
     CTYPE_POINTER,
@@ -32,7 +32,7 @@ struct ctype {
 /* A field of a struct or union. */
 struct ctype_field {
     const struct ctype *type;
-    uint64_t offset; /* bytes */
+    uint64_t offset;     /* bytes */
     int first_bit, bits; /* of a bitfield: where it starts in the byte at OFFSET, how many; BITS is 0 for others */
 };
 
@@ -54,10 +54,11 @@ struct position;
 /* The type of HANDLE; it lives as long as the compiler. */
 const struct ctype *ctype_of(struct compiler *compiler, int handle);
 /*
- * The type that DECLARATION names, as the script has declared it, or else, if KERNEL, as the kernel has; fails at POSITION where it names
- * none.
+ * The type that DECLARATION names, as the script has declared it, or else, if KERNEL, as the kernel has; fails at
+ * POSITION where it names none.
  */
-const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration, bool kernel);
+const struct ctype *ctype_parse(struct compiler *compiler, const struct position *position, const char *declaration,
+                                bool kernel);
 /* The same; NULL where it names none. */
 const struct ctype *ctype_find(struct compiler *compiler, const char *declaration);
 /* What TYPE, a pointer or an array, leads to or consists of; fails where that is nothing that can be read. */

@@ -6,7 +6,8 @@
 #include "compile/kernel_ctype.h"
 #include "sym/debugtypes.h"
 
-/* A handle is a type's number and how many pointers lead to it: each unit of a program has pointers of its own to one struct. */
+/* A handle is a type's number and how many pointers lead to it: each unit of a program has pointers of its own to one
+ * struct. */
 enum { POINTERS = 4, MAX_NUMBER = (KERNEL_CTYPES - DEBUG_CTYPES) / POINTERS };
 
 static int handle_of(uint32_t number, unsigned pointers)
@@ -44,17 +45,19 @@ static int parse(void *context, const char *declaration, struct error *err)
 static void describe(void *context, int handle, struct ctype *result)
 {
     static const enum ctype_kind kinds[] = {
-        [DEBUGTYPE_OTHER] = CTYPE_OTHER,     [DEBUGTYPE_VOID] = CTYPE_OTHER,       [DEBUGTYPE_INTEGER] = CTYPE_INTEGER,
-        [DEBUGTYPE_BOOLEAN] = CTYPE_BOOLEAN, [DEBUGTYPE_FLOAT] = CTYPE_OTHER,      [DEBUGTYPE_POINTER] = CTYPE_POINTER,
+        [DEBUGTYPE_OTHER] = CTYPE_OTHER,     [DEBUGTYPE_VOID] = CTYPE_OTHER,    [DEBUGTYPE_INTEGER] = CTYPE_INTEGER,
+        [DEBUGTYPE_BOOLEAN] = CTYPE_BOOLEAN, [DEBUGTYPE_FLOAT] = CTYPE_OTHER,   [DEBUGTYPE_POINTER] = CTYPE_POINTER,
         [DEBUGTYPE_ARRAY] = CTYPE_ARRAY,     [DEBUGTYPE_STRUCT] = CTYPE_STRUCT,
     };
     struct compiler *compiler = context;
     char name[DEBUGTYPE_NAME];
-    struct debugtype type = { 0 };
+    struct debugtype type = {0};
     unsigned pointers = pointers_of(handle);
     debugtype_get(number_of(handle), &type);
     debugtype_name(number_of(handle), name);
-    result->kind = pointers ? CTYPE_POINTER : type.size > 8 && type.kind == DEBUGTYPE_INTEGER ? CTYPE_OTHER : kinds[type.kind];
+    result->kind = pointers                                          ? CTYPE_POINTER
+                   : type.size > 8 && type.kind == DEBUGTYPE_INTEGER ? CTYPE_OTHER
+                                                                     : kinds[type.kind];
     result->size = pointers ? sizeof(void *) : type.size;
     result->bits = pointers || result->kind == CTYPE_OTHER ? 0 : type.bits;
     result->count = pointers ? 0 : type.count;
@@ -78,7 +81,7 @@ static int element(void *context, int handle, struct error *err)
 
 static int field(void *context, int handle, const char *name, struct ctype_field *result, struct error *err)
 {
-    struct debugfield found = { 0 };
+    struct debugfield found = {0};
     (void)context;
     (void)err;
     if (pointers_of(handle) || debugtype_field(number_of(handle), name, &found))
@@ -89,4 +92,4 @@ static int field(void *context, int handle, const char *name, struct ctype_field
     return handle_of(found.type, 0);
 }
 
-const struct ctype_source debug_ctypes = { parse, describe, element, field };
+const struct ctype_source debug_ctypes = {parse, describe, element, field};

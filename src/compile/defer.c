@@ -1,7 +1,7 @@
 /*
- * `local d = depth[e.tid]; if d then … end`: what a map holds is loaded on the way on which it is there, if nothing else wants it and
- * nothing happens in between. Otherwise it is loaded at once, where it has to be asked first whether it is there, and asked again
- * where the handler does.
+ * `local d = depth[e.tid]; if d then … end`: what a map holds is loaded on the way on which it is there, if nothing
+ * else wants it and nothing happens in between. Otherwise it is loaded at once, where it has to be asked first whether
+ * it is there, and asked again where the handler does.
  */
 #include "compile/compiler.h"
 
@@ -57,8 +57,8 @@ void pass_defer(struct function *function)
         for (struct value *value = block->first; value; value = value->next) {
             const struct users *of = &users[value->id];
             /* Who asks for a boolean or a pointer asks for its value too; a record is a reference anyway. */
-            if (value->op != IR_MAP_GET || value->type.kind < TYPE_NUM || value->type.kind > TYPE_STACK || of->several ||
-                value->uses != of->tests + (of->present != NULL))
+            if (value->op != IR_MAP_GET || value->type.kind < TYPE_NUM || value->type.kind > TYPE_STACK ||
+                of->several || value->uses != of->tests + (of->present != NULL))
                 continue;
             value->deferred = !of->present || ir_is_soon(value, of->present);
         }

@@ -26,7 +26,7 @@ static void unknown(const struct place *place)
 const char *disassemble_helper(int32_t number)
 {
 #define NAME(name, ...) [BPF_FUNC_##name] = #name
-    static const char *const names[] = { __BPF_FUNC_MAPPER(NAME) };
+    static const char *const names[] = {__BPF_FUNC_MAPPER(NAME)};
 #undef NAME
     return number > 0 && (size_t)number < sizeof names / sizeof *names ? names[number] : NULL;
 }
@@ -34,9 +34,9 @@ const char *disassemble_helper(int32_t number)
 /* --- arithmetic --- */
 
 static const char *const alu_operators[16] = {
-    [BPF_ADD >> 4] = "+=",  [BPF_SUB >> 4] = "-=",  [BPF_MUL >> 4] = "*=", [BPF_DIV >> 4] = "/=",
-    [BPF_OR >> 4] = "|=",   [BPF_AND >> 4] = "&=",  [BPF_LSH >> 4] = "<<=", [BPF_RSH >> 4] = ">>=",
-    [BPF_MOD >> 4] = "%=",  [BPF_XOR >> 4] = "^=",  [BPF_MOV >> 4] = "=",   [BPF_ARSH >> 4] = "s>>=",
+    [BPF_ADD >> 4] = "+=", [BPF_SUB >> 4] = "-=", [BPF_MUL >> 4] = "*=",  [BPF_DIV >> 4] = "/=",
+    [BPF_OR >> 4] = "|=",  [BPF_AND >> 4] = "&=", [BPF_LSH >> 4] = "<<=", [BPF_RSH >> 4] = ">>=",
+    [BPF_MOD >> 4] = "%=", [BPF_XOR >> 4] = "^=", [BPF_MOV >> 4] = "=",   [BPF_ARSH >> 4] = "s>>=",
 };
 
 static void byte_order(const struct place *place)
@@ -51,7 +51,7 @@ static void arithmetic(const struct place *place)
     const struct bpf_insn *i = place->instruction;
     char r = BPF_CLASS(i->code) == BPF_ALU64 ? 'r' : 'w';
     uint8_t operation = BPF_OP(i->code);
-    const char *operator = alu_operators[operation >> 4], *sign = "", *cast = "";
+    const char *operator= alu_operators[operation >> 4], *sign = "", *cast = "";
     if (operation == BPF_END)
         return byte_order(place);
     if (operation == BPF_NEG)
@@ -72,8 +72,8 @@ static void arithmetic(const struct place *place)
 
 static const char *size_name(uint8_t code)
 {
-    static const char *const names[] = { [BPF_W >> 3] = "u32", [BPF_H >> 3] = "u16", [BPF_B >> 3] = "u8",
-                                         [BPF_DW >> 3] = "u64" };
+    static const char *const names[] = {
+        [BPF_W >> 3] = "u32", [BPF_H >> 3] = "u16", [BPF_B >> 3] = "u8", [BPF_DW >> 3] = "u64"};
     return names[BPF_SIZE(code) >> 3];
 }
 
@@ -171,8 +171,8 @@ static void call(const struct place *place)
 static void jump(const struct place *place)
 {
     static const char *const comparisons[16] = {
-        [BPF_JEQ >> 4] = "==", [BPF_JNE >> 4] = "!=",  [BPF_JGT >> 4] = ">",   [BPF_JGE >> 4] = ">=",
-        [BPF_JLT >> 4] = "<",  [BPF_JLE >> 4] = "<=",  [BPF_JSGT >> 4] = "s>", [BPF_JSGE >> 4] = "s>=",
+        [BPF_JEQ >> 4] = "==",  [BPF_JNE >> 4] = "!=",   [BPF_JGT >> 4] = ">",   [BPF_JGE >> 4] = ">=",
+        [BPF_JLT >> 4] = "<",   [BPF_JLE >> 4] = "<=",   [BPF_JSGT >> 4] = "s>", [BPF_JSGE >> 4] = "s>=",
         [BPF_JSLT >> 4] = "s<", [BPF_JSLE >> 4] = "s<=", [BPF_JSET >> 4] = "&",
     };
     const struct bpf_insn *i = place->instruction;
@@ -209,16 +209,17 @@ static const struct object_reference *find_reference(const struct object_program
         else
             high = middle;
     }
-    return low < program->reference_count && program->references[low].instruction == at ? &program->references[low] : NULL;
+    return low < program->reference_count && program->references[low].instruction == at ? &program->references[low]
+                                                                                        : NULL;
 }
 
 size_t disassemble(const struct object_program *program, size_t at, char *text, size_t size)
 {
     static void (*const classes[8])(const struct place *) = {
-        [BPF_LD] = constant,   [BPF_LDX] = memory, [BPF_ST] = memory,   [BPF_STX] = memory,
-        [BPF_ALU] = arithmetic, [BPF_JMP] = jump,  [BPF_JMP32] = jump,  [BPF_ALU64] = arithmetic,
+        [BPF_LD] = constant,    [BPF_LDX] = memory, [BPF_ST] = memory,  [BPF_STX] = memory,
+        [BPF_ALU] = arithmetic, [BPF_JMP] = jump,   [BPF_JMP32] = jump, [BPF_ALU64] = arithmetic,
     };
-    struct place place = { .instruction = &program->instructions[at], .at = at, .text = text, .size = size };
+    struct place place = {.instruction = &program->instructions[at], .at = at, .text = text, .size = size};
     bool wide = place.instruction->code == (BPF_LD | BPF_IMM | BPF_DW) && at + 1 < program->instruction_count;
     place.reference = find_reference(program, at);
     if (!wide && BPF_CLASS(place.instruction->code) == BPF_LD)

@@ -5,9 +5,10 @@
 #include "compile/object.h"
 
 /*
- * Writes instruction AT of PROGRAM to TEXT (SIZE bytes; 96 are enough for names of 40), such as "r1 = *(u64 *)(r6 + 112)". Maps,
- * counters and functions that the program refers to have their names; a jump shows its distance and the instruction it leads to:
- * "goto +5 <41>". Returns how many places of the program the instruction takes: 1, or 2 for a 64-bit constant.
+ * Writes instruction AT of PROGRAM to TEXT (SIZE bytes; 96 are enough for names of 40), such as "r1 = *(u64 *)(r6 +
+ * 112)". Maps, counters and functions that the program refers to have their names; a jump shows its distance and the
+ * instruction it leads to: "goto +5 <41>". Returns how many places of the program the instruction takes: 1, or 2 for a
+ * 64-bit constant.
  */
 size_t disassemble(const struct object_program *program, size_t at, char *text, size_t size);
 

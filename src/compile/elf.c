@@ -26,7 +26,10 @@ struct writer {
     struct bytes *relocations; /* of each program; those of a function are kept with the first function's */
     struct bytes text;         /* all functions */
     size_t *sections;          /* of each program */
-    struct { const char *name; uint32_t symbol; } *externs;
+    struct {
+        const char *name;
+        uint32_t symbol;
+    } * externs;
     size_t extern_count;
 };
 
@@ -163,8 +166,12 @@ static size_t add_functions(struct writer *writer)
                    object->programs[i].instruction_count * sizeof(struct bpf_insn));
     if (!writer->text.size)
         return 0;
-    return add_section(writer, &(struct section){.name = ".text", .type = SHT_PROGBITS,
-        .flags = SHF_ALLOC | SHF_EXECINSTR, .data = writer->text.data, .size = writer->text.size, .align = 8});
+    return add_section(writer, &(struct section){.name = ".text",
+                                                 .type = SHT_PROGBITS,
+                                                 .flags = SHF_ALLOC | SHF_EXECINSTR,
+                                                 .data = writer->text.data,
+                                                 .size = writer->text.size,
+                                                 .align = 8});
 }
 
 static void add_programs(struct writer *writer)
@@ -174,11 +181,15 @@ static void add_programs(struct writer *writer)
         const struct object_program *program = &writer->object->programs[i];
         size_t size = program->instruction_count * sizeof(struct bpf_insn), section = functions;
         if (program->section)
-            section = add_section(writer, &(struct section){.name = program->section, .type = SHT_PROGBITS,
-                .flags = SHF_ALLOC | SHF_EXECINSTR, .data = program->instructions, .size = size, .align = 8});
+            section = add_section(writer, &(struct section){.name = program->section,
+                                                            .type = SHT_PROGBITS,
+                                                            .flags = SHF_ALLOC | SHF_EXECINSTR,
+                                                            .data = program->instructions,
+                                                            .size = size,
+                                                            .align = 8});
         writer->sections[i] = section;
-        uint32_t symbol = add_symbol(writer, program->name, STT_FUNC, section,
-                                     object_offset(writer->object, program), size);
+        uint32_t symbol =
+            add_symbol(writer, program->name, STT_FUNC, section, object_offset(writer->object, program), size);
         writer->program_symbols[i] = symbol;
         if (!program->section && !writer->failure)
             ((Elf64_Sym *)(void *)writer->symbols.data)[symbol].st_other = STV_HIDDEN;
@@ -191,11 +202,15 @@ static void add_maps(struct writer *writer, const void *zeroes)
     const struct object *object = writer->object;
     if (!object->map_count)
         return;
-    size_t section = add_section(writer, &(struct section){.name = ".maps", .type = SHT_PROGBITS,
-        .flags = SHF_ALLOC | SHF_WRITE, .data = zeroes, .size = object->map_count * MAP_DEFINITION_SIZE, .align = 8});
+    size_t section = add_section(writer, &(struct section){.name = ".maps",
+                                                           .type = SHT_PROGBITS,
+                                                           .flags = SHF_ALLOC | SHF_WRITE,
+                                                           .data = zeroes,
+                                                           .size = object->map_count * MAP_DEFINITION_SIZE,
+                                                           .align = 8});
     for (size_t i = 0; i < object->map_count; i++)
-        writer->map_symbols[i] = add_symbol(writer, object->maps[i].name, STT_OBJECT, section, i * MAP_DEFINITION_SIZE,
-                                            MAP_DEFINITION_SIZE);
+        writer->map_symbols[i] =
+            add_symbol(writer, object->maps[i].name, STT_OBJECT, section, i * MAP_DEFINITION_SIZE, MAP_DEFINITION_SIZE);
 }
 
 static void add_counters(struct writer *writer)
@@ -203,11 +218,14 @@ static void add_counters(struct writer *writer)
     const struct object *object = writer->object;
     if (!object->counters_count)
         return;
-    size_t section = add_section(writer, &(struct section){.name = ".bss", .type = SHT_NOBITS,
-        .flags = SHF_ALLOC | SHF_WRITE, .size = object->bss_size, .align = 8});
+    size_t section = add_section(
+        writer,
+        &(struct section){
+            .name = ".bss", .type = SHT_NOBITS, .flags = SHF_ALLOC | SHF_WRITE, .size = object->bss_size, .align = 8});
     for (size_t i = 0; i < object->counters_count; i++)
-        writer->counters_symbols[i] = add_symbol(writer, object->counters[i].name, STT_OBJECT, section,
-            object->counters[i].offset, object->counters[i].count * sizeof(uint64_t));
+        writer->counters_symbols[i] =
+            add_symbol(writer, object->counters[i].name, STT_OBJECT, section, object->counters[i].offset,
+                       object->counters[i].count * sizeof(uint64_t));
 }
 
 static void add_variables(struct writer *writer)
@@ -215,8 +233,12 @@ static void add_variables(struct writer *writer)
     static const uint64_t zeros[MAX_VARIABLE_SIZE / sizeof(uint64_t)];
     for (size_t i = 0; i < writer->object->variable_count; i++) {
         const struct object_variable *variable = &writer->object->variables[i];
-        size_t section = add_section(writer, &(struct section){.name = variable->section, .type = SHT_PROGBITS,
-            .flags = SHF_ALLOC | SHF_WRITE, .data = zeros, .size = variable->size, .align = 8});
+        size_t section = add_section(writer, &(struct section){.name = variable->section,
+                                                               .type = SHT_PROGBITS,
+                                                               .flags = SHF_ALLOC | SHF_WRITE,
+                                                               .data = zeros,
+                                                               .size = variable->size,
+                                                               .align = 8});
         writer->variable_symbols[i] = add_symbol(writer, variable->name, STT_OBJECT, section, 0, variable->size);
     }
 }
@@ -235,8 +257,10 @@ static void collect_relocations(struct writer *writer, struct error *err)
                 continue;
             uint32_t symbol = referenced_symbol(writer, reference);
             if (!symbol && !writer->failure)
-                writer->failure = error_set(err, -ENOENT, "program %s refers to %s, which its object lacks: this is a "
-                                            "bug of uplua", program->name, reference->symbol);
+                writer->failure = error_set(err, -ENOENT,
+                                            "program %s refers to %s, which its object lacks: this is a "
+                                            "bug of uplua",
+                                            program->name, reference->symbol);
             bool call = reference->kind == REFERENCE_LIBRARY || reference->kind == REFERENCE_CALL;
             Elf64_Rel relocation = {
                 .r_offset = object_offset(writer->object, program) + reference->instruction * sizeof(struct bpf_insn),
@@ -254,9 +278,15 @@ static void add_relocations(struct writer *writer, size_t symbol_section)
             continue;
         char name[256];
         snprintf(name, sizeof name, ".rel%s", object_section(&writer->object->programs[i]));
-        add_section(writer, &(struct section){.name = name, .type = SHT_REL, .flags = SHF_INFO_LINK, .data = writer->relocations[i].data,
-            .size = writer->relocations[i].size, .align = 8, .entry_size = sizeof(Elf64_Rel),
-            .link = (uint32_t)symbol_section, .info = (uint32_t)writer->sections[i]});
+        add_section(writer, &(struct section){.name = name,
+                                              .type = SHT_REL,
+                                              .flags = SHF_INFO_LINK,
+                                              .data = writer->relocations[i].data,
+                                              .size = writer->relocations[i].size,
+                                              .align = 8,
+                                              .entry_size = sizeof(Elf64_Rel),
+                                              .link = (uint32_t)symbol_section,
+                                              .info = (uint32_t)writer->sections[i]});
     }
 }
 
@@ -268,9 +298,11 @@ static void add_types(struct writer *writer, const struct btf *types, const void
         writer->failure = -ENOMEM;
         return;
     }
-    add_section(writer, &(struct section){.name = ".BTF", .type = SHT_PROGBITS, .data = data, .size = size, .align = 4});
-    add_section(writer, &(struct section){.name = ".BTF.ext", .type = SHT_PROGBITS, .data = extension,
-        .size = extension_size, .align = 4});
+    add_section(writer,
+                &(struct section){.name = ".BTF", .type = SHT_PROGBITS, .data = data, .size = size, .align = 4});
+    add_section(writer,
+                &(struct section){
+                    .name = ".BTF.ext", .type = SHT_PROGBITS, .data = extension, .size = extension_size, .align = 4});
 }
 
 /* The string table comes last, since every section adds its name. */
@@ -302,12 +334,20 @@ static void write_sections(struct writer *writer, const struct btf *types, const
     add_counters(writer);
     add_variables(writer);
     collect_relocations(writer, err);
-    add_section(writer, &(struct section){.name = "license", .type = SHT_PROGBITS, .flags = SHF_ALLOC | SHF_WRITE,
-        .data = "GPL", .size = 4, .align = 1});
+    add_section(writer, &(struct section){.name = "license",
+                                          .type = SHT_PROGBITS,
+                                          .flags = SHF_ALLOC | SHF_WRITE,
+                                          .data = "GPL",
+                                          .size = 4,
+                                          .align = 1});
     add_types(writer, types, extension, extension_size);
-    size_t symbol_section = add_section(writer, &(struct section){.name = ".symtab", .type = SHT_SYMTAB,
-        .data = writer->symbols.data, .size = writer->symbols.size, .align = 8, .entry_size = sizeof(Elf64_Sym),
-        .info = 1}); /* the first global symbol */
+    size_t symbol_section = add_section(writer, &(struct section){.name = ".symtab",
+                                                                  .type = SHT_SYMTAB,
+                                                                  .data = writer->symbols.data,
+                                                                  .size = writer->symbols.size,
+                                                                  .align = 8,
+                                                                  .entry_size = sizeof(Elf64_Sym),
+                                                                  .info = 1}); /* the first global symbol */
     add_relocations(writer, symbol_section);
     add_strings(writer, symbol_section);
     if (!writer->failure && elf_update(writer->elf, ELF_C_WRITE) < 0)

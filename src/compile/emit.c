@@ -6,7 +6,7 @@
 
 enum {
     MAX_MOVES = 64,
-    MAY_GOTO = 0xe0, /* BPF_JCOND with source 0: Linux 6.9 */
+    MAY_GOTO = 0xe0,          /* BPF_JCOND with source 0: Linux 6.9 */
     CALLER_FRAME = BPF_REG_9, /* in a function: the frame of the program (resume.c) */
 };
 
@@ -28,7 +28,7 @@ struct emit {
     size_t line_count;
     struct jump *jumps;
     size_t jump_count;
-    const struct position *position; /* of the last line entry */
+    const struct position *position;    /* of the last line entry */
     struct machine_block ends[RESULTS]; /* stand for the place of the last end with each result */
 };
 
@@ -44,21 +44,20 @@ static void put_reference(struct emit *emit, enum reference_kind kind, const cha
 {
     emit->references =
         arena_grow(emit->program->arena, emit->references, emit->reference_count, sizeof *emit->references);
-    emit->references[emit->reference_count++] = (struct object_reference){ (uint32_t)emit->count, kind, symbol };
+    emit->references[emit->reference_count++] = (struct object_reference){(uint32_t)emit->count, kind, symbol};
 }
 
 /* What refers to a map or to counters looks like a constant, as clang writes it: libbpf marks it when it relocates. */
 static void put_wide(struct emit *emit, int number, int64_t value)
 {
-    put(emit, (struct bpf_insn){ .code = BPF_LD | BPF_IMM | BPF_DW,
-                                 .dst_reg = (uint8_t)number & 15,
-                                 .imm = (int32_t)value });
-    put(emit, (struct bpf_insn){ .imm = (int32_t)(value >> 32) });
+    put(emit,
+        (struct bpf_insn){.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = (uint8_t)number & 15, .imm = (int32_t)value});
+    put(emit, (struct bpf_insn){.imm = (int32_t)(value >> 32)});
 }
 
 static void put_alu(struct emit *emit, uint8_t code, bool wide, int to, const struct operand *operand)
 {
-    struct bpf_insn instruction = { .code = code | (wide ? BPF_ALU64 : BPF_ALU), .dst_reg = (uint8_t)to & 15 };
+    struct bpf_insn instruction = {.code = code | (wide ? BPF_ALU64 : BPF_ALU), .dst_reg = (uint8_t)to & 15};
     if (operand->kind == OPERAND_REGISTER) {
         instruction.code |= BPF_X;
         instruction.src_reg = (uint8_t)operand->reg->number & 15;
@@ -81,9 +80,8 @@ static bool holds_already(const struct emit *emit, int to, int from)
 static void put_register_move(struct emit *emit, int to, int from)
 {
     if (to != from && !holds_already(emit, to, from))
-        put(emit, (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_X,
-                                     .dst_reg = (uint8_t)to & 15,
-                                     .src_reg = (uint8_t)from & 15 });
+        put(emit, (struct bpf_insn){
+                      .code = BPF_ALU64 | BPF_MOV | BPF_X, .dst_reg = (uint8_t)to & 15, .src_reg = (uint8_t)from & 15});
 }
 
 /* The register that SLOT's offset counts from. */
@@ -101,7 +99,7 @@ static void put_move(struct emit *emit, int to, const struct operand *from)
     case OPERAND_NONE:
     case OPERAND_IMMEDIATE:
         if (from->number == (int32_t)from->number)
-            put_alu(emit, BPF_MOV, true, to, &(struct operand){ .kind = OPERAND_IMMEDIATE, .number = from->number });
+            put_alu(emit, BPF_MOV, true, to, &(struct operand){.kind = OPERAND_IMMEDIATE, .number = from->number});
         else
             put_wide(emit, to, from->number);
         break;
@@ -130,11 +128,11 @@ static void put_move(struct emit *emit, int to, const struct operand *from)
 static void put_memory(struct emit *emit, uint8_t class, uint8_t mode, uint8_t size, int to, int from, int64_t offset,
                        int32_t immediate)
 {
-    put(emit, (struct bpf_insn){ .code = class | mode | size,
-                                 .dst_reg = (uint8_t)to & 15,
-                                 .src_reg = (uint8_t)from & 15,
-                                 .off = (int16_t)offset,
-                                 .imm = immediate });
+    put(emit, (struct bpf_insn){.code = class | mode | size,
+                                .dst_reg = (uint8_t)to & 15,
+                                .src_reg = (uint8_t)from & 15,
+                                .off = (int16_t)offset,
+                                .imm = immediate});
 }
 
 /* The register and offset of an address operand. */
@@ -172,7 +170,8 @@ static void put_one(struct emit *emit, struct move *move)
     move->done = true;
 }
 
-/* Registers first, each when nothing needs its old value any more; a cycle goes through memory. Then what needs no register. */
+/* Registers first, each when nothing needs its old value any more; a cycle goes through memory. Then what needs no
+ * register. */
 static void put_moves(struct emit *emit, struct move *moves, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -218,7 +217,7 @@ static void put_phi_moves(struct emit *emit, const struct machine_block *block)
     for (struct machine_instruction *phi = next->first; phi && phi->op == M_PHI; phi = phi->next) {
         if (count == MAX_MOVES)
             compile_fail(emit->program->compiler, phi->position, "more than %d variables change on one way", MAX_MOVES);
-        moves[count++] = (struct move){ .to = phi->result->number, .from = phi->args[from] };
+        moves[count++] = (struct move){.to = phi->result->number, .from = phi->args[from]};
     }
     put_moves(emit, moves, count);
 }
@@ -227,9 +226,9 @@ static void put_call(struct emit *emit, const struct machine_instruction *i)
 {
     struct move moves[MAX_CALL_ARGUMENTS];
     for (size_t n = 0; n < i->arg_count; n++)
-        moves[n] = (struct move){ .to = (int)n + 1, .from = i->args[n] };
+        moves[n] = (struct move){.to = (int)n + 1, .from = i->args[n]};
     put_moves(emit, moves, i->arg_count);
-    struct bpf_insn call = { .code = BPF_JMP | BPF_CALL, .imm = i->number };
+    struct bpf_insn call = {.code = BPF_JMP | BPF_CALL, .imm = i->number};
     if (i->callee == CALL_LIBRARY) {
         put_reference(emit, REFERENCE_LIBRARY, i->symbol);
         call.src_reg = BPF_PSEUDO_CALL;
@@ -247,8 +246,8 @@ static void put_call(struct emit *emit, const struct machine_instruction *i)
 
 static uint8_t inverse(uint8_t code)
 {
-    static const uint8_t pairs[][2] = { { BPF_JEQ, BPF_JNE }, { BPF_JLT, BPF_JGE }, { BPF_JLE, BPF_JGT },
-                                        { BPF_JSLT, BPF_JSGE }, { BPF_JSLE, BPF_JSGT } };
+    static const uint8_t pairs[][2] = {
+        {BPF_JEQ, BPF_JNE}, {BPF_JLT, BPF_JGE}, {BPF_JLE, BPF_JGT}, {BPF_JSLT, BPF_JSGE}, {BPF_JSLE, BPF_JSGT}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         for (int side = 0; side < 2; side++)
             if (pairs[i][side] == code)
@@ -260,8 +259,8 @@ static void put_jump(struct emit *emit, uint8_t code, const struct machine_instr
                      const struct machine_block *to)
 {
     emit->jumps = arena_grow(emit->program->arena, emit->jumps, emit->jump_count, sizeof *emit->jumps);
-    emit->jumps[emit->jump_count++] = (struct jump){ emit->count, to };
-    struct bpf_insn jump = { .code = BPF_JMP | code };
+    emit->jumps[emit->jump_count++] = (struct jump){emit->count, to};
+    struct bpf_insn jump = {.code = BPF_JMP | code};
     if (branch) {
         jump.dst_reg = (uint8_t)branch->a.reg->number & 15;
         if (branch->b.kind == OPERAND_REGISTER) {
@@ -290,7 +289,7 @@ static void put_end(struct emit *emit, const struct machine_instruction *end, co
         if (result >= 0)
             emit->ends[result].emitted_at = (int)emit->count;
         put_move(emit, BPF_REG_0, &end->a);
-        put(emit, (struct bpf_insn){ .code = BPF_JMP | BPF_EXIT });
+        put(emit, (struct bpf_insn){.code = BPF_JMP | BPF_EXIT});
     } else if (end->op == M_JUMP) {
         put_phi_moves(emit, end->block);
         if (next[0] != following)
@@ -364,10 +363,10 @@ static void put_instruction(struct emit *emit, const struct machine_instruction 
 
 static void put_line(struct emit *emit, const struct position *position)
 {
-    if (!position || position == emit->position || (emit->position && position->line == emit->position->line &&
-                                                    position->file == emit->position->file))
+    if (!position || position == emit->position ||
+        (emit->position && position->line == emit->position->line && position->file == emit->position->file))
         return;
-    struct object_line line = { (uint32_t)emit->count, position->file, position->line, "" };
+    struct object_line line = {(uint32_t)emit->count, position->file, position->line, ""};
     if (emit->options->source_line)
         line.text = emit->options->source_line(emit->options->context, position->file, position->line);
     emit->position = position;
@@ -386,8 +385,8 @@ static bool only_ends(const struct machine_block *block)
 }
 
 /*
- * One place will do for all ways that only end the program with a result: the end of a block that does something before, if there is
- * one off the cold paths, for which emit->ends[result] stands; else a block that only ends.
+ * One place will do for all ways that only end the program with a result: the end of a block that does something
+ * before, if there is one off the cold paths, for which emit->ends[result] stands; else a block that only ends.
  */
 static void find_ends(struct emit *emit, struct machine_block *ends[RESULTS])
 {
@@ -425,7 +424,7 @@ static bool moves_nothing(const struct machine_block *block)
 /* Branches whose ways lead to the same place become jumps. */
 static void shorten_ways(struct emit *emit)
 {
-    struct machine_block *ends[RESULTS] = { NULL };
+    struct machine_block *ends[RESULTS] = {NULL};
     find_ends(emit, ends);
     for (struct machine_block *block = emit->program->entry; block; block = block->following) {
         bool joins = block->last->op == M_BRANCH;
@@ -473,9 +472,10 @@ static struct machine_block **order_blocks(struct emit *emit)
 }
 
 /*
- * The kernel looks at the clock in every 65,535th may_goto of a run (Linux 6.15 and later). Where it has given the program a stack of its
- * own, which it does from 64 bytes on, it takes the time from another stack, and may end the loop there or write to it (seen on 6.18,
- * x86). Programs that call others by bpf_tail_call are given none: this one seems to. Nothing of this is left when it runs.
+ * The kernel looks at the clock in every 65,535th may_goto of a run (Linux 6.15 and later). Where it has given the
+ * program a stack of its own, which it does from 64 bytes on, it takes the time from another stack, and may end the
+ * loop there or write to it (seen on 6.18, x86). Programs that call others by bpf_tail_call are given none: this one
+ * seems to. Nothing of this is left when it runs.
  */
 static void refuse_private_stack(struct emit *emit)
 {
@@ -483,14 +483,14 @@ static void refuse_private_stack(struct emit *emit)
     const struct program *program = emit->program;
     if (program->by_rounds || program->budget <= ROUNDS_WITHOUT_CLOCK || program->stack_size < SHARED_STACK)
         return;
-    put(emit, (struct bpf_insn){ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0 });
-    put(emit, (struct bpf_insn){ .code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 1 });
-    put(emit, (struct bpf_insn){ .code = BPF_JMP | BPF_CALL, .imm = BPF_TAIL_CALL });
+    put(emit, (struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0});
+    put(emit, (struct bpf_insn){.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 1});
+    put(emit, (struct bpf_insn){.code = BPF_JMP | BPF_CALL, .imm = BPF_TAIL_CALL});
 }
 
 static const struct position *first_position(struct program *program)
 {
-    static const struct position unknown = { "uplua", 1, NULL };
+    static const struct position unknown = {"uplua", 1, NULL};
     for (struct machine_block *block = program->entry; block; block = block->following)
         for (struct machine_instruction *i = block->first; i; i = i->next)
             if (i->position)
@@ -501,7 +501,7 @@ static const struct position *first_position(struct program *program)
 void pass_emit(struct program *program, struct object *object, const struct compile_options *options,
                const char *section)
 {
-    struct emit emit = { .program = program, .options = options };
+    struct emit emit = {.program = program, .options = options};
     struct machine_block **order = order_blocks(&emit);
     for (int result = 0; result < RESULTS; result++)
         emit.ends[result].emitted_at = -1;
@@ -522,8 +522,10 @@ void pass_emit(struct program *program, struct object *object, const struct comp
         int64_t distance = jump->to->emitted_at - (int64_t)jump->instruction - 1;
         if (distance != (int16_t)distance)
             compile_fail(program->compiler, program->position,
-                         "the handler is too long: a jump in its %zu instructions spans more than the kernel's 32,767; split it into "
-                         "several probes", emit.count);
+                         "the handler is too long: a jump in its %zu instructions spans more than the kernel's 32,767; "
+                         "split it into "
+                         "several probes",
+                         emit.count);
         emit.code[jump->instruction].off = (int16_t)distance;
     }
     while (emit.line_count && emit.lines[emit.line_count - 1].instruction >= emit.count)

@@ -36,7 +36,10 @@ struct captured {
         int64_t i64;
         uint64_t u64;
         int handle;
-        struct { const char *bytes; size_t length; } string; /* lives as long as the compilation */
+        struct {
+            const char *bytes;
+            size_t length;
+        } string; /* lives as long as the compilation */
     };
 };
 
@@ -48,11 +51,12 @@ struct environment {
     struct captured (*global)(void *context, int function, const char *name, size_t length);
     /* TABLE[KEY]; nil where absent. Does not run metamethods of tables other than uplua's own. */
     struct captured (*field)(void *context, int table, const struct captured *key);
-    /* The decoded bytecode of FUNCTION, owned by the environment; NULL with ERR filled for a C function and the like. */
+    /* The decoded bytecode of FUNCTION, owned by the environment; NULL with ERR filled for a C function and the
+     * like. */
     const struct bytecode *(*bytecode)(void *context, int function, struct error *err);
     /*
-     * The handler uses what upvalue, global or field has given last, at FILE:LINE, where it is called NAME ("limit", "config.limit"):
-     * the user should hear of it if the script changes it later. NULL: nobody wants to know.
+     * The handler uses what upvalue, global or field has given last, at FILE:LINE, where it is called NAME ("limit",
+     * "config.limit"): the user should hear of it if the script changes it later. NULL: nobody wants to know.
      */
     void (*used)(void *context, const char *name, const char *file, int line);
     const struct ctype_source *ctypes; /* its functions take the same context */

@@ -1,6 +1,6 @@
 /*
- * Who is traced: the test in front of a handler that ends it for all others. What the run was given, PIDs, threads, names, cgroups, has to hold
- * all together; of several of a sort one is enough.
+ * Who is traced: the test in front of a handler that ends it for all others. What the run was given, PIDs, threads,
+ * names, cgroups, has to hold all together; of several of a sort one is enough.
  */
 #include <string.h>
 
@@ -39,10 +39,12 @@ struct machine_block *filter_ignore(struct lower *lower, int64_t ignored)
 }
 
 /*
- * Goes to TRACED where the thread, or unless OF_THREAD its process, is the one that began at BIRTH, to OTHER if not: numbers are given away
- * again. The kernel's clone and, for a thread that executes a program, its exec see to it that no two have had both in common.
+ * Goes to TRACED where the thread, or unless OF_THREAD its process, is the one that began at BIRTH, to OTHER if not:
+ * numbers are given away again. The kernel's clone and, for a thread that executes a program, its exec see to it that
+ * no two have had both in common.
  */
-static void expect_birth(struct lower *lower, bool of_thread, struct operand birth, struct machine_block *traced, struct machine_block *other)
+static void expect_birth(struct lower *lower, bool of_thread, struct operand birth, struct machine_block *traced,
+                         struct machine_block *other)
 {
     const struct compile_options *options = lower->function->options;
     struct program *program = lower->program;
@@ -64,8 +66,10 @@ static struct operand constant(struct program *program, uint64_t value)
     return machine_alu(program, BPF_MOV, number, number);
 }
 
-/* Goes on where NUMBER is one of the COUNT NUMBERS; OF_THREADS: they are those of threads, and the options' births are theirs. */
-static void expect_one_of(struct lower *lower, struct operand number, const pid_t *numbers, size_t count, bool of_threads, int64_t ignored)
+/* Goes on where NUMBER is one of the COUNT NUMBERS; OF_THREADS: they are those of threads, and the options' births are
+ * theirs. */
+static void expect_one_of(struct lower *lower, struct operand number, const pid_t *numbers, size_t count,
+                          bool of_threads, int64_t ignored)
 {
     const struct compile_options *options = lower->function->options;
     const uint64_t *births = of_threads == (options->tid_count > 0) ? options->births : NULL;
@@ -87,7 +91,8 @@ static void expect_one_of(struct lower *lower, struct operand number, const pid_
 }
 
 /* Goes on where MAP has an element for the 64-bit NUMBER. Returns where that is. */
-static struct operand expect_element(struct lower *lower, const struct shared *map, struct operand number, int64_t ignored)
+static struct operand expect_element(struct lower *lower, const struct shared *map, struct operand number,
+                                     int64_t ignored)
 {
     struct slot *key = program_slot(lower->program, 8);
     machine_store(lower->program, BPF_DW, operand_slot(key, 0), 0, number);
@@ -107,9 +112,13 @@ static void expect_followed(struct lower *lower, const struct shared *followed, 
 }
 
 /* Goes on where the bytes at NAME begin with the SIZE bytes of WANTED; to OTHERWISE if not. */
-static void expect_bytes(struct lower *lower, struct slot *name, const char *wanted, size_t size, struct machine_block *otherwise)
+static void expect_bytes(struct lower *lower, struct slot *name, const char *wanted, size_t size,
+                         struct machine_block *otherwise)
 {
-    static const struct { size_t size; uint8_t code; } pieces[] = { { 8, BPF_DW }, { 4, BPF_W }, { 2, BPF_H }, { 1, BPF_B } };
+    static const struct {
+        size_t size;
+        uint8_t code;
+    } pieces[] = {{8, BPF_DW}, {4, BPF_W}, {2, BPF_H}, {1, BPF_B}};
     struct program *program = lower->program;
     size_t at = 0;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
@@ -131,7 +140,7 @@ static void expect_name(struct lower *lower, const struct compile_options *optio
     struct slot *name = program_slot(program, COMM_SIZE);
     for (int i = 0; i < COMM_SIZE; i += 8) /* where the helper fails, it writes nothing */
         machine_store(program, BPF_DW, operand_slot(name, 0), i, operand_immediate(0));
-    struct operand args[] = { operand_slot(name, 0), operand_immediate(COMM_SIZE) };
+    struct operand args[] = {operand_slot(name, 0), operand_immediate(COMM_SIZE)};
     machine_call(program, BPF_FUNC_get_current_comm, args, 2);
     struct machine_block *traced = machine_block(program), *other = filter_ignore(lower, ignored);
     for (size_t i = 0; i < options->comm_count; i++) {
@@ -163,14 +172,17 @@ void filter_lower(struct lower *lower, int64_t ignored)
     else if (options->pid_count)
         expect_one_of(lower, lower->tgid, options->pids, options->pid_count, false, ignored);
     else if (options->except)
-        lower_continue_if(lower, BPF_JNE, lower->tgid, operand_immediate(options->except), filter_ignore(lower, ignored));
+        lower_continue_if(lower, BPF_JNE, lower->tgid, operand_immediate(options->except),
+                          filter_ignore(lower, ignored));
     if (handler->of_processes)
         return;
     if (options->tid_count)
-        expect_one_of(lower, machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid), options->tids, options->tid_count, true, ignored);
+        expect_one_of(lower, machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid), options->tids,
+                      options->tid_count, true, ignored);
     if (cgroups) {
         struct operand level = operand_immediate(options->cgroup_level);
-        expect_element(lower, cgroups, machine_call_pure(program, BPF_FUNC_get_current_ancestor_cgroup_id, &level, 1), ignored);
+        expect_element(lower, cgroups, machine_call_pure(program, BPF_FUNC_get_current_ancestor_cgroup_id, &level, 1),
+                       ignored);
     }
     if (options->comm_count)
         expect_name(lower, options, ignored);

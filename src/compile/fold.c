@@ -7,9 +7,8 @@
 
 bool fold_is_number(const struct value *value)
 {
-    return value->op == IR_CONSTANT &&
-           (value->constant.kind == CAPTURED_NUMBER || value->constant.kind == CAPTURED_I64 ||
-            value->constant.kind == CAPTURED_U64);
+    return value->op == IR_CONSTANT && (value->constant.kind == CAPTURED_NUMBER ||
+                                        value->constant.kind == CAPTURED_I64 || value->constant.kind == CAPTURED_U64);
 }
 
 int64_t fold_integer(struct function *function, const struct value *value, const struct position *position)
@@ -22,14 +21,15 @@ int64_t fold_integer(struct function *function, const struct value *value, const
         compile_fail(function->compiler, position,
                      "%.17g is too large for a Lua number in a handler: write it as an LL or ULL literal", number);
     if (number != trunc(number))
-        compile_fail(function->compiler, position, "%.14g is not an integer: handlers compute with integers; up.i64(a) / b cuts the fraction off", number);
+        compile_fail(function->compiler, position,
+                     "%.14g is not an integer: handlers compute with integers; up.i64(a) / b cuts the fraction off",
+                     number);
     return (int64_t)number;
 }
 
 static struct value *integer(struct function *function, bool is_unsigned, uint64_t bits)
 {
-    return ir_constant(function,
-                       &(struct captured){ .kind = is_unsigned ? CAPTURED_U64 : CAPTURED_I64, .u64 = bits });
+    return ir_constant(function, &(struct captured){.kind = is_unsigned ? CAPTURED_U64 : CAPTURED_I64, .u64 = bits});
 }
 
 static int64_t narrowed(int64_t number, uint64_t bits)
@@ -57,8 +57,8 @@ static struct value *numbers(struct function *function, enum ir_op op, double a,
         double result = op == IR_DIV ? a / b : a - floor(a / b) * b;
         if (result != trunc(result) || isinf(result))
             compile_fail(function->compiler, position,
-                         "%.14g %s %.14g is not an integer in Lua: write up.i64(%.14g) %s %.14g for integer arithmetic", a,
-                         op == IR_DIV ? "/" : "%", b, a, op == IR_DIV ? "/" : "%", b);
+                         "%.14g %s %.14g is not an integer in Lua: write up.i64(%.14g) %s %.14g for integer arithmetic",
+                         a, op == IR_DIV ? "/" : "%", b, a, op == IR_DIV ? "/" : "%", b);
         return ir_number(function, result);
     }
     default:
@@ -107,7 +107,8 @@ static struct value *integers(struct function *function, enum ir_op op, bool is_
 }
 
 /* bit.* on two Lua numbers has 32 bits in Lua: refused where 64 would give something else. */
-static struct value *bits(struct function *function, enum ir_op op, int64_t a, int64_t b, const struct position *position)
+static struct value *bits(struct function *function, enum ir_op op, int64_t a, int64_t b,
+                          const struct position *position)
 {
     uint32_t x = (uint32_t)a, y = (uint32_t)b, result;
     switch (op) {
@@ -124,8 +125,10 @@ static struct value *bits(struct function *function, enum ir_op op, int64_t a, i
         result = (uint32_t)integers(function, op, false, x, y)->constant.u64;
     }
     if (integers(function, op, false, (uint64_t)a, (uint64_t)b)->constant.i64 != (int32_t)result)
-        compile_fail(function->compiler, position, "on Lua numbers this bit operation has 32 bits in Lua, and another result than with the "
-                     "64 of a handler: write up.i64(%lld)", (long long)a);
+        compile_fail(function->compiler, position,
+                     "on Lua numbers this bit operation has 32 bits in Lua, and another result than with the "
+                     "64 of a handler: write up.i64(%lld)",
+                     (long long)a);
     return ir_number(function, (int32_t)result);
 }
 
@@ -160,13 +163,11 @@ int fold_compare(enum ir_op op, const struct value *a, const struct value *b)
     const struct captured *x = &a->constant, *y = &b->constant;
     if (fold_is_number(a) && fold_is_number(b)) {
         if (x->kind == CAPTURED_NUMBER && y->kind == CAPTURED_NUMBER)
-            return op == IR_EQ ? x->number == y->number
-                   : op == IR_LT ? x->number < y->number : x->number <= y->number;
+            return op == IR_EQ ? x->number == y->number : op == IR_LT ? x->number < y->number : x->number <= y->number;
         int64_t i = x->kind == CAPTURED_NUMBER ? (int64_t)x->number : x->i64;
         int64_t j = y->kind == CAPTURED_NUMBER ? (int64_t)y->number : y->i64;
         if (x->kind == CAPTURED_U64 || y->kind == CAPTURED_U64)
-            return op == IR_EQ ? i == j
-                   : op == IR_LT ? (uint64_t)i < (uint64_t)j : (uint64_t)i <= (uint64_t)j;
+            return op == IR_EQ ? i == j : op == IR_LT ? (uint64_t)i < (uint64_t)j : (uint64_t)i <= (uint64_t)j;
         return op == IR_EQ ? i == j : op == IR_LT ? i < j : i <= j;
     }
     if (op != IR_EQ)
@@ -184,6 +185,8 @@ int fold_truth(const struct value *value)
         const struct captured *constant = &value->constant;
         return !(constant->kind == CAPTURED_NIL || (constant->kind == CAPTURED_BOOLEAN && !constant->boolean));
     }
-    return value->op == IR_EVENT || value->op == IR_ARGUMENTS || value->op == IR_METHOD ||
-            value->op == IR_CELL || value->op == IR_RECORD ? 1 : -1;
+    return value->op == IR_EVENT || value->op == IR_ARGUMENTS || value->op == IR_METHOD || value->op == IR_CELL ||
+                   value->op == IR_RECORD
+               ? 1
+               : -1;
 }

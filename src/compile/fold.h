@@ -7,9 +7,9 @@
 /* True if VALUE is a constant of LuaJIT's number or 64-bit integer kinds. */
 bool fold_is_number(const struct value *value);
 /*
- * OP (IR_ADD … IR_BNOT, IR_CAST with NUMBER) on constants: the resulting constant, or NULL where the operation must run (an operand
- * is not constant, or the result is an error that has to be counted at run time). Two Lua numbers compute as doubles, as
- * in Lua; with a 64-bit operand as LuaJIT's cdata arithmetic.
+ * OP (IR_ADD … IR_BNOT, IR_CAST with NUMBER) on constants: the resulting constant, or NULL where the operation must run
+ * (an operand is not constant, or the result is an error that has to be counted at run time). Two Lua numbers compute
+ * as doubles, as in Lua; with a 64-bit operand as LuaJIT's cdata arithmetic.
  */
 struct value *fold_arithmetic(struct function *function, enum ir_op op, int64_t number, struct value *a,
                               struct value *b, const struct position *position);

@@ -1,7 +1,8 @@
 /*
- * Where the pieces of the stack frame lie. Pieces that are never alive together share their bytes: a piece is alive from the first to
- * the last instruction that names it, or uses an address in it that a register holds, and to the end of each loop that it comes into
- * alive. One whose address goes through a phi or into memory is alive everywhere; so is one that rounds find by (resume.c).
+ * Where the pieces of the stack frame lie. Pieces that are never alive together share their bytes: a piece is alive
+ * from the first to the last instruction that names it, or uses an address in it that a register holds, and to the end
+ * of each loop that it comes into alive. One whose address goes through a phi or into memory is alive everywhere; so is
+ * one that rounds find by (resume.c).
  */
 #include "compile/machine.h"
 
@@ -11,11 +12,12 @@
 #include "sys/feature.h"
 
 enum {
-    ALL_BYTES = 512,     /* of a program and the functions that it calls, each rounded up to a multiple of … */
+    ALL_BYTES = 512, /* of a program and the functions that it calls, each rounded up to a multiple of … */
     FRAME_UNIT = 32,
     FRAME_BYTES = 496,   /* of a program alone: the kernel adds the count and time of may_goto */
     LIBRARY_BYTES = 128, /* of which the functions of bpf/ take so much, but for … */
-    /* … the program that joins handlers (join.c) 32, uplua_ustack 32, uplua_stack_walk 96, uplua_unwind_rule 128, on_area 32 … */
+    /* … the program that joins handlers (join.c) 32, uplua_ustack 32, uplua_stack_walk 96, uplua_unwind_rule 128,
+       on_area 32 … */
     WALK_BYTES = 320,
     WALK_OLDER_BYTES = WALK_BYTES + 64, /* … and walk_round 64 */
 };
@@ -30,8 +32,9 @@ static void extend(struct slot *slot, int start, int end)
 
 static void mention(const struct operand *operand, int at, bool escapes)
 {
-    struct slot *slot = operand->kind == OPERAND_FRAME ? operand->slot
-                        : operand->kind == OPERAND_REGISTER && escapes ? operand->reg->points_into : NULL;
+    struct slot *slot = operand->kind == OPERAND_FRAME                 ? operand->slot
+                        : operand->kind == OPERAND_REGISTER && escapes ? operand->reg->points_into
+                                                                       : NULL;
     if (!slot)
         return;
     bool everywhere = escapes || slot->pointer || slot->lasting;
@@ -44,8 +47,9 @@ static void follow_address(struct machine_instruction *i)
     if (i->op != M_COPY && i->op != M_ALU)
         return;
     mention(&i->b, i->at, true);
-    i->result->points_into = i->a.kind == OPERAND_FRAME ? i->a.slot
-                             : i->a.kind == OPERAND_REGISTER ? i->a.reg->points_into : NULL;
+    i->result->points_into = i->a.kind == OPERAND_FRAME      ? i->a.slot
+                             : i->a.kind == OPERAND_REGISTER ? i->a.reg->points_into
+                                                             : NULL;
 }
 
 static void find_lives(struct program *program)

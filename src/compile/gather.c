@@ -1,7 +1,7 @@
 /*
- * Fields that lie close to each other are read by one call, where the first of them is read: of eight fields, that halves
- * the time that the handler takes. Where the call fails, perhaps because the last of them lies on a page that is not there,
- * each is read by itself, so that nothing is lost that could be read.
+ * Fields that lie close to each other are read by one call, where the first of them is read: of eight fields, that
+ * halves the time that the handler takes. Where the call fails, perhaps because the last of them lies on a page that is
+ * not there, each is read by itself, so that nothing is lost that could be read.
  */
 #include "compile/access.h"
 
@@ -64,7 +64,7 @@ void pass_gather(struct function *function)
             }
             int64_t offset = value->access->offset;
             found = arena_allocate(function->arena, sizeof *found);
-            *found = (struct window){ value, offset & ~INT64_C(7), offset + access_bytes(value->access) };
+            *found = (struct window){value, offset & ~INT64_C(7), offset + access_bytes(value->access)};
             windows = arena_grow(function->arena, windows, count, sizeof *windows);
             windows[count++] = found;
         }

@@ -15,7 +15,7 @@
 #include "sys/feature.h"
 
 enum { SECTIONS = 2 };
-static const char *const writable[SECTIONS] = { ".data", ".bss" };
+static const char *const writable[SECTIONS] = {".data", ".bss"};
 
 struct guest {
     char *path;
@@ -58,11 +58,11 @@ static int check_file(const char *path, struct error *err)
 static void clean_maps(struct bpf_object *object)
 {
     struct bpf_map *map;
-    bpf_object__for_each_map(map, object)
-        if (bpf_map__type(map) == BPF_MAP_TYPE_RINGBUF) {
-            bpf_map__set_key_size(map, 0);
-            bpf_map__set_value_size(map, 0);
-        }
+    bpf_object__for_each_map(map, object) if (bpf_map__type(map) == BPF_MAP_TYPE_RINGBUF)
+    {
+        bpf_map__set_key_size(map, 0);
+        bpf_map__set_value_size(map, 0);
+    }
 }
 
 int guest_open(const char *path, struct guest **result, struct error *err)
@@ -125,7 +125,8 @@ static int map_sections(struct guest *guest, struct error *err)
         size_t size = (bpf_map__value_size(map) + page - 1) / page * page;
         void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
         if (bytes == MAP_FAILED)
-            return error_set(err, -errno, "object %s: cannot map its variables in %s: %s", guest->path, writable[i], strerror(errno));
+            return error_set(err, -errno, "object %s: cannot map its variables in %s: %s", guest->path, writable[i],
+                             strerror(errno));
         guest->sections[i].bytes = bytes;
         guest->sections[i].size = size;
     }

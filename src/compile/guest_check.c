@@ -1,7 +1,7 @@
 /*
- * libbpf 1.1 follows names, numbers of types and numbers of symbols without asking whether they lead anywhere (later ones check the types:
- * btf_sanity_check): an object whose references were damaged would end uplua. Checked here are references only; what they mean is libbpf's and
- * the kernel's to judge.
+ * libbpf 1.1 follows names, numbers of types and numbers of symbols without asking whether they lead anywhere (later
+ * ones check the types: btf_sanity_check): an object whose references were damaged would end uplua. Checked here are
+ * references only; what they mean is libbpf's and the kernel's to judge.
  */
 #include "compile/guest_check.h"
 
@@ -25,7 +25,7 @@ struct bytes {
 
 static struct bytes read_section(const struct elffile *elf, const Elf64_Shdr *section)
 {
-    struct bytes bytes = { 0 };
+    struct bytes bytes = {0};
     if (section->sh_type == SHT_NOBITS || section->sh_size > (uint64_t)elf->stat.st_size)
         return bytes;
     bytes.at = malloc(section->sh_size + 1);
@@ -35,7 +35,7 @@ static struct bytes read_section(const struct elffile *elf, const Elf64_Shdr *se
         return bytes;
     }
     free(bytes.at);
-    return (struct bytes){ 0 };
+    return (struct bytes){0};
 }
 
 /* --- sections and symbols --- */
@@ -51,7 +51,8 @@ static bool check_symbols(const struct elffile *elf, const Elf64_Shdr *section)
     const Elf64_Sym *list = (const Elf64_Sym *)symbols.at;
     bool good = is_table(section, sizeof *list) && symbols.at && names.at && names.size && !names.at[names.size - 1];
     for (size_t i = 0; good && i < symbols.size / sizeof *list; i++)
-        good = list[i].st_name < names.size && (list[i].st_shndx < elf->section_count || list[i].st_shndx >= SHN_LORESERVE);
+        good = list[i].st_name < names.size &&
+               (list[i].st_shndx < elf->section_count || list[i].st_shndx >= SHN_LORESERVE);
     free(symbols.at);
     free(names.at);
     return good;
@@ -60,7 +61,8 @@ static bool check_symbols(const struct elffile *elf, const Elf64_Shdr *section)
 static bool check_relocations(const struct elffile *elf, const Elf64_Shdr *section)
 {
     const Elf64_Shdr *symbols = &elf->sections[section->sh_link];
-    if (!is_table(section, sizeof(Elf64_Rel)) || section->sh_info >= elf->section_count || symbols->sh_type != SHT_SYMTAB)
+    if (!is_table(section, sizeof(Elf64_Rel)) || section->sh_info >= elf->section_count ||
+        symbols->sh_type != SHT_SYMTAB)
         return false;
     struct bytes relocations = read_section(elf, section);
     const Elf64_Rel *list = (const Elf64_Rel *)relocations.at;
@@ -79,8 +81,8 @@ static bool check_sections(const struct elffile *elf)
         const Elf64_Shdr *section = &elf->sections[i];
         uint64_t end;
         if (section->sh_name >= elf->section_names_size || section->sh_link >= elf->section_count ||
-            (section->sh_type != SHT_NOBITS && (__builtin_add_overflow(section->sh_offset, section->sh_size, &end) ||
-                                                end > (uint64_t)elf->stat.st_size)))
+            (section->sh_type != SHT_NOBITS &&
+             (__builtin_add_overflow(section->sh_offset, section->sh_size, &end) || end > (uint64_t)elf->stat.st_size)))
             return false;
         if (section->sh_type == SHT_SYMTAB && (tables++ || !check_symbols(elf, section)))
             return false;
@@ -94,7 +96,7 @@ static bool check_sections(const struct elffile *elf)
 
 struct types {
     struct btf_header header;
-    const uint32_t *words; /* of all types */
+    const uint32_t *words;        /* of all types */
     const struct btf_type **list; /* by number; 0: void */
     uint32_t count;
     const char *strings;
@@ -105,16 +107,29 @@ static int words_behind(const struct btf_type *type)
 {
     int count = (int)BTF_INFO_VLEN(type->info);
     switch (BTF_INFO_KIND(type->info)) {
-    case BTF_KIND_INT: case BTF_KIND_VAR: case BTF_KIND_DECL_TAG:
+    case BTF_KIND_INT:
+    case BTF_KIND_VAR:
+    case BTF_KIND_DECL_TAG:
         return 1;
     case BTF_KIND_ARRAY:
         return 3;
-    case BTF_KIND_STRUCT: case BTF_KIND_UNION: case BTF_KIND_DATASEC: case BTF_KIND_ENUM64:
+    case BTF_KIND_STRUCT:
+    case BTF_KIND_UNION:
+    case BTF_KIND_DATASEC:
+    case BTF_KIND_ENUM64:
         return 3 * count;
-    case BTF_KIND_ENUM: case BTF_KIND_FUNC_PROTO:
+    case BTF_KIND_ENUM:
+    case BTF_KIND_FUNC_PROTO:
         return 2 * count;
-    case BTF_KIND_PTR: case BTF_KIND_FWD: case BTF_KIND_TYPEDEF: case BTF_KIND_VOLATILE: case BTF_KIND_CONST: case BTF_KIND_RESTRICT: case BTF_KIND_FUNC:
-    case BTF_KIND_FLOAT: case BTF_KIND_TYPE_TAG:
+    case BTF_KIND_PTR:
+    case BTF_KIND_FWD:
+    case BTF_KIND_TYPEDEF:
+    case BTF_KIND_VOLATILE:
+    case BTF_KIND_CONST:
+    case BTF_KIND_RESTRICT:
+    case BTF_KIND_FUNC:
+    case BTF_KIND_FLOAT:
+    case BTF_KIND_TYPE_TAG:
         return 0;
     default:
         return -1;
@@ -167,14 +182,22 @@ static bool check_type(const struct types *types, const struct btf_type *type)
     if (!is_name(types, type->name_off))
         return false;
     switch (BTF_INFO_KIND(type->info)) {
-    case BTF_KIND_PTR: case BTF_KIND_TYPEDEF: case BTF_KIND_VOLATILE: case BTF_KIND_CONST: case BTF_KIND_RESTRICT: case BTF_KIND_TYPE_TAG:
-    case BTF_KIND_VAR: case BTF_KIND_DECL_TAG:
+    case BTF_KIND_PTR:
+    case BTF_KIND_TYPEDEF:
+    case BTF_KIND_VOLATILE:
+    case BTF_KIND_CONST:
+    case BTF_KIND_RESTRICT:
+    case BTF_KIND_TYPE_TAG:
+    case BTF_KIND_VAR:
+    case BTF_KIND_DECL_TAG:
         return is_type(types, type->type);
     case BTF_KIND_FUNC:
-        return is_type(types, type->type) && BTF_INFO_KIND(types->list[type->type] ? types->list[type->type]->info : 0) == BTF_KIND_FUNC_PROTO;
+        return is_type(types, type->type) &&
+               BTF_INFO_KIND(types->list[type->type] ? types->list[type->type]->info : 0) == BTF_KIND_FUNC_PROTO;
     case BTF_KIND_ARRAY:
         return check_words(types, type, "tt-", 1);
-    case BTF_KIND_STRUCT: case BTF_KIND_UNION:
+    case BTF_KIND_STRUCT:
+    case BTF_KIND_UNION:
         return check_words(types, type, "nt-", count);
     case BTF_KIND_ENUM:
         return check_words(types, type, "n-", count);
@@ -189,11 +212,17 @@ static bool check_type(const struct types *types, const struct btf_type *type)
     }
 }
 
-/* The type that TYPE, under another name or with a qualifier, or an array of such, stands for; NULL: it stands for itself. */
+/* The type that TYPE, under another name or with a qualifier, or an array of such, stands for; NULL: it stands for
+ * itself. */
 static const struct btf_type *behind(const struct types *types, const struct btf_type *type)
 {
     switch (BTF_INFO_KIND(type->info)) {
-    case BTF_KIND_TYPEDEF: case BTF_KIND_VOLATILE: case BTF_KIND_CONST: case BTF_KIND_RESTRICT: case BTF_KIND_TYPE_TAG: case BTF_KIND_VAR:
+    case BTF_KIND_TYPEDEF:
+    case BTF_KIND_VOLATILE:
+    case BTF_KIND_CONST:
+    case BTF_KIND_RESTRICT:
+    case BTF_KIND_TYPE_TAG:
+    case BTF_KIND_VAR:
         return types->list[type->type];
     case BTF_KIND_ARRAY:
         return types->list[((const struct btf_array *)(type + 1))->type];
@@ -222,15 +251,15 @@ static bool check_btf(const struct elffile *elf)
     if (!section)
         return true;
     struct bytes bytes = read_section(elf, section);
-    struct types types = { 0 };
+    struct types types = {0};
     const struct btf_header *header = &types.header;
     bool good = bytes.size >= sizeof *header;
     if (good) {
         memcpy(&types.header, bytes.at, sizeof types.header);
         uint64_t body = header->hdr_len;
-        good = header->magic == BTF_MAGIC && body >= sizeof *header && body % 4 == 0 && header->type_off % 4 == 0 && header->type_len % 4 == 0 &&
-               body + header->type_off + header->type_len <= bytes.size && header->str_len > 0 &&
-               body + header->str_off + header->str_len <= bytes.size;
+        good = header->magic == BTF_MAGIC && body >= sizeof *header && body % 4 == 0 && header->type_off % 4 == 0 &&
+               header->type_len % 4 == 0 && body + header->type_off + header->type_len <= bytes.size &&
+               header->str_len > 0 && body + header->str_off + header->str_len <= bytes.size;
     }
     if (good) {
         types.words = (const uint32_t *)(bytes.at + header->hdr_len + header->type_off);

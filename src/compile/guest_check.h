@@ -1,4 +1,5 @@
-/* Whether somebody else's BPF object is sound enough to be handed to libbpf, which trusts what its sections and its BTF refer to. */
+/* Whether somebody else's BPF object is sound enough to be handed to libbpf, which trusts what its sections and its BTF
+ * refer to. */
 #ifndef UPLUA_COMPILE_GUEST_CHECK_H
 #define UPLUA_COMPILE_GUEST_CHECK_H
 

@@ -5,7 +5,8 @@ const char *held_name(const struct shared *object)
     return object->name ? object->name : "a shared object";
 }
 
-/* The types of a loaded object are what they were; of a new one, what is declared, what the script has written and what the kind says. */
+/* The types of a loaded object are what they were; of a new one, what is declared, what the script has written and what
+ * the kind says. */
 static void start_object(struct arena *arena, struct shared *object)
 {
     if (object->fd >= 0)
@@ -13,9 +14,9 @@ static void start_object(struct arena *arena, struct shared *object)
     object->key = object->declared_key.kind ? object->declared_key : type_copy(arena, object->given_key);
     object->value = object->declared_value.kind ? object->declared_value : type_copy(arena, object->given_value);
     if (object->kind == OBJECT_ARRAY)
-        object->key = (struct type){ .kind = TYPE_I64 };
+        object->key = (struct type){.kind = TYPE_I64};
     if (object->kind == OBJECT_VAR && object->value.kind == TYPE_NONE)
-        object->value = (struct type){ .kind = TYPE_I64 };
+        object->value = (struct type){.kind = TYPE_I64};
     object->keyed = object->key.kind != TYPE_NONE;
     object->key_at = object->declared_key.kind ? NULL : object->given_key_at;
     object->value_at = object->declared_value.kind ? NULL : object->given_value_at;
@@ -46,11 +47,12 @@ static void lay_out(struct compiler *compiler, struct shared *object, struct typ
 {
     if (type->kind == TYPE_RECORD && !record_layout(type->record))
         compile_fail(compiler, object->value_at ? object->value_at : object->key_at,
-                     "the %s of '%s' contains itself, or has more than 64 fields that may be nil", what, held_name(object));
+                     "the %s of '%s' contains itself, or has more than 64 fields that may be nil", what,
+                     held_name(object));
     if (object->used && type->kind != TYPE_NONE && type_size(*type) > MAX_RECORD)
         compile_fail(compiler, object->value_at ? object->value_at : object->key_at,
-                     "a %s of '%s' takes %u bytes, with what the script has stored there; handlers can have %d", what, held_name(object),
-                     type_size(*type), MAX_RECORD);
+                     "a %s of '%s' takes %u bytes, with what the script has stored there; handlers can have %d", what,
+                     held_name(object), type_size(*type), MAX_RECORD);
 }
 
 void held_lay_out(struct compiler *compiler)

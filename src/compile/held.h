@@ -1,4 +1,5 @@
-/* What shared objects hold: the types of their keys and values, before handlers use them and after (infer.c widens them in between). */
+/* What shared objects hold: the types of their keys and values, before handlers use them and after (infer.c widens them
+ * in between). */
 #ifndef UPLUA_COMPILE_HELD_H
 #define UPLUA_COMPILE_HELD_H
 
@@ -13,8 +14,8 @@ const char *held_name(const struct shared *object);
 void held_start(struct compiler *compiler);
 
 /*
- * Those objects of the kinds FIRST to LAST of whose values no handler has told more than that something is added to them hold integers,
- * which are 0 at first. Returns whether there are such.
+ * Those objects of the kinds FIRST to LAST of whose values no handler has told more than that something is added to
+ * them hold integers, which are 0 at first. Returns whether there are such.
  */
 bool held_assume_integers(struct compiler *compiler, enum object_kind first, enum object_kind last);
 

@@ -76,7 +76,7 @@ static struct value *index_event(struct build *build, struct value *event, const
     enum handler_kind kind = build->function->handler->kind;
     if (!name)
         build_fail(build, "the event's fields have names that are known when the handler is compiled");
-    if (named(name, (const char *const[]){ "stack", "ustack", "kstack", NULL }) && probe_kind_of(kind)->registers)
+    if (named(name, (const char *const[]){"stack", "ustack", "kstack", NULL}) && probe_kind_of(kind)->registers)
         return method(build, event, name);
     if (probe_kind_of(kind)->arguments && !strcmp(name, "args"))
         return build->function->arguments;
@@ -85,9 +85,9 @@ static struct value *index_event(struct build *build, struct value *event, const
         return argument_value(build, numbered);
     if (probe_kind_of(kind)->numbered && !strcmp(name, "nargs"))
         return ir_number(build->function, (double)build->function->handler->argument_count);
-    if (named(name, (const char *const[]){ "args", "reg", NULL }))
-        build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name,
-                   probe_kind_of(kind)->name, event_field_list(build->arena, kind));
+    if (named(name, (const char *const[]){"args", "reg", NULL}))
+        build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name, probe_kind_of(kind)->name,
+                   event_field_list(build->arena, kind));
     const struct event_field *field = event_field_find(name, kind);
     bool entry = kind == HANDLER_ENTRY || kind == HANDLER_KERNEL_ENTRY || kind == HANDLER_FENTRY;
     enum handler_kind at_return = entry ? kind + 1 : kind;
@@ -103,10 +103,11 @@ static struct value *index_event(struct build *build, struct value *event, const
                    event_field_list(build->arena, kind));
     const struct handler *handler = build->function->handler;
     if (field->source == EVENT_FUNC && handler->raw)
-        build_fail(build, "which call it is, is a number in the kernel: e.nr; up.syscall_name(nr) is its name in the script");
+        build_fail(build,
+                   "which call it is, is a number in the kernel: e.nr; up.syscall_name(nr) is its name in the script");
     if (field->source == EVENT_PROBE || (field->source == EVENT_FUNC && !handler->names)) {
         const char *text = field->source == EVENT_PROBE ? handler->probe : handler->symbol;
-        struct captured captured = { .kind = CAPTURED_STRING };
+        struct captured captured = {.kind = CAPTURED_STRING};
         captured.string.bytes = text;
         captured.string.length = strlen(text);
         return ir_constant(build->function, &captured);
@@ -128,12 +129,12 @@ static struct value *index_event(struct build *build, struct value *event, const
 
 static struct value *index_object(struct build *build, struct value *base, struct value *key, const char *called)
 {
-    static const char *const script_methods[] = { "get", "set", "delete", "pairs", "size", "clear", "top", "take", "percentile",
-                                                  NULL };
+    static const char *const script_methods[] = {"get",   "set", "delete", "pairs",      "size",
+                                                 "clear", "top", "take",   "percentile", NULL};
     struct shared *object = object_of(build, base);
     const char *name = field_name(key);
     if (object_is_aggregate(object)) {
-        if (named(name, (const char *const[]){ "inc", "add", NULL }))
+        if (named(name, (const char *const[]){"inc", "add", NULL}))
             return method(build, base, name);
         if (named(name, script_methods))
             build_fail(build, "'%s:%s' is for the script side: a handler only adds to an aggregation",
@@ -144,15 +145,16 @@ static struct value *index_object(struct build *build, struct value *base, struc
         return cell;
     }
     if (object->kind == OBJECT_VAR || object->kind == OBJECT_RING) {
-        const char *const *methods = object->kind == OBJECT_VAR ? (const char *const[]){ "get", "set", "add", NULL }
-                                                                : (const char *const[]){ "emit", NULL };
+        const char *const *methods = object->kind == OBJECT_VAR ? (const char *const[]){"get", "set", "add", NULL}
+                                                                : (const char *const[]){"emit", NULL};
         if (named(name, methods))
             return method(build, base, name);
-        build_fail(build, "a handler can only %s", object->kind == OBJECT_VAR ? ":get(), :set(x) and :add(n) a var"
-                                                                             : ":emit { … } into a ring");
+        build_fail(build, "a handler can only %s",
+                   object->kind == OBJECT_VAR ? ":get(), :set(x) and :add(n) a var" : ":emit { … } into a ring");
     }
     if (named(name, script_methods))
-        build_fail(build, "'%s:%s' is for the script side: in a handler write %s[key], %s[key] = value or %s[key] = nil",
+        build_fail(build,
+                   "'%s:%s' is for the script side: in a handler write %s[key], %s[key] = value or %s[key] = nil",
                    called ? called : "m", name, called ? called : "m", called ? called : "m", called ? called : "m");
     struct value *value = build_value(build, IR_MAP_GET, &key, 1);
     value->object = (unsigned)base->constant.handle;
@@ -172,7 +174,8 @@ static void set_field_name(struct build *build, struct value *value, const struc
     if (value->name)
         return;
     if (!fold_is_number(key))
-        build_fail(build, "a record's fields have constant names; for keys computed in the handler use a map: up.hash()");
+        build_fail(build,
+                   "a record's fields have constant names; for keys computed in the handler use a map: up.hash()");
     value->number = fold_integer(build->function, key, build->position);
 }
 
@@ -185,17 +188,19 @@ struct value *build_index(struct build *build, struct value *base, struct value 
     if (build_is_object(base))
         return index_object(build, base, key, name);
     if (base->op == IR_CELL) {
-        if (named(field_name(key), (const char *const[]){ "inc", "add", NULL }))
+        if (named(field_name(key), (const char *const[]){"inc", "add", NULL}))
             return method(build, base, field_name(key));
         if (!field_name(key))
-            build_fail(build, "'%s' has one key: for two write %s[{ a, b }]", held_name(build->compiler->objects[base->object]),
+            build_fail(build, "'%s' has one key: for two write %s[{ a, b }]",
+                       held_name(build->compiler->objects[base->object]),
                        held_name(build->compiler->objects[base->object]));
         build_fail(build, "an aggregation's element can only be added to in a handler: :inc() or :add(value)");
     }
     if (base->op == IR_CONSTANT) {
         if (base->constant.kind == CAPTURED_TABLE) {
             if (key->op != IR_CONSTANT)
-                build_fail(build, "a table of the script is constant in a handler: its keys too; use up.hash() for a lookup");
+                build_fail(build,
+                           "a table of the script is constant in a handler: its keys too; use up.hash() for a lookup");
             struct captured captured = build->compiler->environment.field(build->compiler->environment.context,
                                                                           base->constant.handle, &key->constant);
             struct value *value = ir_constant(build->function, &captured);
@@ -211,7 +216,7 @@ struct value *build_index(struct build *build, struct value *base, struct value 
         build_fail(build, "'%s' cannot be indexed in a handler", name ? name : "?");
     }
     if (key->op != IR_CONSTANT) /* of a pointer, which is known when its type is */
-        return build_value(build, IR_GET_ELEMENT, (struct value *[]){ base, key }, 2);
+        return build_value(build, IR_GET_ELEMENT, (struct value *[]){base, key}, 2);
     struct value *value = build_value(build, IR_GET_FIELD, &base, 1);
     set_field_name(build, value, key);
     return value;
@@ -226,8 +231,8 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
         bool deletes = value == ir_nil(build->function);
         if (deletes && object->kind == OBJECT_ARRAY)
             build_fail(build, "an array's entries cannot be deleted; set '%s' to 0 there", name ? name : "it");
-        struct value *set = build_value(build, deletes ? IR_MAP_DELETE : IR_MAP_SET,
-                                        (struct value *[]){ key, value }, deletes ? 1 : 2);
+        struct value *set =
+            build_value(build, deletes ? IR_MAP_DELETE : IR_MAP_SET, (struct value *[]){key, value}, deletes ? 1 : 2);
         set->object = (unsigned)base->constant.handle;
         return;
     }
@@ -237,14 +242,17 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
         fail_nil(build, name);
     if (base->op == IR_CONSTANT && base->constant.kind == CAPTURED_TABLE && field_name(key)) {
         const char *field = build_field_name(build, base, key, name);
-        build_fail(build, "a handler cannot assign to '%s' in a table of the script; use %s = up.var(0) and %s:set(x), or up.hash() for a "
-                   "table", field, field, field);
+        build_fail(build,
+                   "a handler cannot assign to '%s' in a table of the script; use %s = up.var(0) and %s:set(x), or "
+                   "up.hash() for a "
+                   "table",
+                   field, field, field);
     }
     if (!base->block)
         build_fail(build, "a handler cannot change '%s', which belongs to the script; use up.var() or up.hash()",
                    name ? name : "?");
     bool computed = key->op != IR_CONSTANT; /* refused when the type of the base is known */
-    struct value *set = build_value(build, IR_SET_FIELD, (struct value *[]){ base, value, key }, computed ? 3 : 2);
+    struct value *set = build_value(build, IR_SET_FIELD, (struct value *[]){base, value, key}, computed ? 3 : 2);
     if (!computed)
         set_field_name(build, set, key);
 }

@@ -1,7 +1,7 @@
 /*
- * A type for each value, over all handlers of a setup at once: what one handler stores into a map another reads. Types only
- * widen (nil and T become T or nil; a Lua number and an integer become an integer), so the passes over the values end.
- * What conflicts is reported with both places.
+ * A type for each value, over all handlers of a setup at once: what one handler stores into a map another reads. Types
+ * only widen (nil and T become T or nil; a Lua number and an integer become an integer), so the passes over the values
+ * end. What conflicts is reported with both places.
  */
 #include <string.h>
 
@@ -40,7 +40,8 @@ static struct type stored(struct inference *inference, const struct value *user,
     struct type type = ir_value(value)->type;
     if (type.kind == TYPE_STATIC) {
         refuse_reading(inference->compiler, user->position, value);
-        compile_fail(inference->compiler, user->position, "%s cannot be stored %s by a handler", describe(inference, value), where);
+        compile_fail(inference->compiler, user->position, "%s cannot be stored %s by a handler",
+                     describe(inference, value), where);
     }
     if (access_is_place(type))
         compile_fail(inference->compiler, user->position,
@@ -54,7 +55,7 @@ static void join_key(struct inference *inference, const struct value *user, stru
     struct shared *object = inference->compiler->objects[user->object];
     struct type type = stored(inference, user, key, "as a key");
     if (type.kind == TYPE_POINTER) /* its address, so that up.u64(p) is the same key */
-        type = (struct type){ .kind = TYPE_I64, .sign = type.sign, .optional = type.optional };
+        type = (struct type){.kind = TYPE_I64, .sign = type.sign, .optional = type.optional};
     if (inference->final && (type.kind == TYPE_NIL || type.kind == TYPE_NONE))
         compile_fail(inference->compiler, user->position, "the key of '%s' is always nil here", held_name(object));
     if (!object->keyed && object->fd >= 0)
@@ -68,20 +69,22 @@ static void join_value(struct inference *inference, const struct value *user, st
     struct shared *object = inference->compiler->objects[user->object];
     struct type type = stored(inference, user, value, "in a map");
     if (object->kind == OBJECT_ARRAY && type.optional)
-        compile_fail(inference->compiler, user->position,
-                     "%s may be nil, which an array's entries never are: test the value before, or give a default with `or`",
-                     describe(inference, value));
+        compile_fail(
+            inference->compiler, user->position,
+            "%s may be nil, which an array's entries never are: test the value before, or give a default with `or`",
+            describe(inference, value));
     const struct captured *text = ir_value(value)->op == IR_CONSTANT ? &ir_value(value)->constant : NULL;
     if (text && text->kind == CAPTURED_STRING && object->value.declared && object->value.kind == TYPE_STRING &&
         text->string.length >= object->value.capacity)
-        compile_fail(inference->compiler, user->position, "'%s' is longer than the %u bytes that are declared for the value of '%s'",
-                     text->string.bytes, object->value.capacity - 1, held_name(object));
+        compile_fail(inference->compiler, user->position,
+                     "'%s' is longer than the %u bytes that are declared for the value of '%s'", text->string.bytes,
+                     object->value.capacity - 1, held_name(object));
     inference->changed |= agree_value(inference->compiler, user->position, object, type);
 }
 
 /*
- * What is added to an aggregation that has an order is unsigned or not, as one; of what is not, numbers known to be neither negative nor large
- * go with both. Sums take either.
+ * What is added to an aggregation that has an order is unsigned or not, as one; of what is not, numbers known to be
+ * neither negative nor large go with both. Sums take either.
  */
 static void join_added(struct inference *inference, const struct value *user, struct type type)
 {
@@ -107,15 +110,18 @@ static struct type number(struct inference *inference, const struct value *user,
     if (type.kind == TYPE_NONE || type.kind == TYPE_NIL) {
         if (inference->final)
             compile_fail(inference->compiler, user->position, "arithmetic or comparison on a value that is always nil");
-        return (struct type){ .kind = TYPE_NONE };
+        return (struct type){.kind = TYPE_NONE};
     }
     if (type.kind == TYPE_STRING && (user->op == IR_LT || user->op == IR_LE))
-        compile_fail(inference->compiler, user->position,
-                     "strings have no order in a handler: compare them with ==, ~= or s:starts(prefix), and sort in user space");
+        compile_fail(
+            inference->compiler, user->position,
+            "strings have no order in a handler: compare them with ==, ~= or s:starts(prefix), and sort in user space");
     refuse_reading(inference->compiler, user->position, operand);
     if (user->op == IR_VAR_ADD || user->op == IR_AGGREGATE)
-        compile_fail(inference->compiler, user->position, ":add(value) takes an integer, not %s", describe(inference, operand));
-    compile_fail(inference->compiler, user->position, "arithmetic or order comparison on %s%s", describe(inference, operand),
+        compile_fail(inference->compiler, user->position, ":add(value) takes an integer, not %s",
+                     describe(inference, operand));
+    compile_fail(inference->compiler, user->position, "arithmetic or order comparison on %s%s",
+                 describe(inference, operand),
                  type.kind == TYPE_POINTER ? "; index it, as in p[1], or compute with its address: up.u64(p)" : "");
 }
 
@@ -135,7 +141,8 @@ static const char *function_name(struct inference *inference, const struct value
     case IR_STRING:
         return is_signed ? "up.kstr" : "up.str";
     default:
-        return arena_format(inference->arena, "up.%s%c%d", user->op == IR_READ ? "read_" : "", is_signed ? 'i' : 'u', bits);
+        return arena_format(inference->arena, "up.%s%c%d", user->op == IR_READ ? "read_" : "", is_signed ? 'i' : 'u',
+                            bits);
     }
 }
 
@@ -178,14 +185,14 @@ static void check_constants(struct inference *inference, const struct value *use
                          "a string with a NUL byte cannot be used in a handler, where it would end there");
         if (arg->constant.string.length >= MAX_STRING)
             compile_fail(inference->compiler, user->position,
-                         "a string of %zu bytes is too long for a handler, where up to %d fit", arg->constant.string.length,
-                         MAX_STRING - 1);
+                         "a string of %zu bytes is too long for a handler, where up to %d fit",
+                         arg->constant.string.length, MAX_STRING - 1);
     }
 }
 
 static struct type arithmetic(struct inference *inference, const struct value *value)
 {
-    struct type result = { .kind = TYPE_NUM };
+    struct type result = {.kind = TYPE_NUM};
     bool all_numbers = true;
     for (size_t i = 0; i < value->arg_count; i++) {
         struct type type = number(inference, value, value->args[i]);
@@ -224,7 +231,8 @@ static struct record *record(struct inference *inference, const struct value *us
         if (inference->final)
             fail_second_key(inference, user);
         if (inference->final)
-            compile_fail(inference->compiler, user->position, "%s a value that is always nil%s", user->op == IR_EMIT ? "emits" : "indexes",
+            compile_fail(inference->compiler, user->position, "%s a value that is always nil%s",
+                         user->op == IR_EMIT ? "emits" : "indexes",
                          ir_value(base)->op == IR_MAP_GET ? ": nothing ever stores into that map" : "");
         return NULL;
     }
@@ -253,7 +261,7 @@ static struct type element_type(struct inference *inference, struct value *value
     if (is_pointer(value->args[0]))
         return access_infer(inference->compiler, value);
     if (!record(inference, value, value->args[0]))
-        return (struct type){ 0 };
+        return (struct type){0};
     fail_computed_name(inference, value);
 }
 
@@ -261,7 +269,7 @@ static struct type field_type(struct inference *inference, const struct value *v
 {
     struct record *shape = record(inference, value, value->args[0]);
     struct field *field = shape ? record_field(shape, value->name, (int)value->number) : NULL;
-    return field ? type_read(field->type) : (struct type){ .kind = inference->final ? TYPE_NIL : TYPE_NONE };
+    return field ? type_read(field->type) : (struct type){.kind = inference->final ? TYPE_NIL : TYPE_NONE};
 }
 
 static void set_field(struct inference *inference, struct value *value)
@@ -289,7 +297,8 @@ static void constructor(struct inference *inference, struct value *value)
         for (size_t n = 0; n < value->user_count && !set; n++) {
             const struct value *use = value->users[n];
             set = use->op == IR_SET_FIELD && use->initialises && use->args[0] == value &&
-                  (field->name ? use->name && !strcmp(use->name, field->name) : !use->name && use->number == field->index);
+                  (field->name ? use->name && !strcmp(use->name, field->name)
+                               : !use->name && use->number == field->index);
         }
         if (set)
             continue;
@@ -319,12 +328,13 @@ static struct type compare_equal(struct inference *inference, const struct value
         bool comparable = a.kind == b.kind || (type_is_number(a) && type_is_number(b));
         if (!comparable)
             compile_fail(inference->compiler, value->position, "compares %s with %s: they are never equal%s",
-                         describe(inference, value->args[0]), describe(inference, value->args[1]), comparable_with(a, b));
+                         describe(inference, value->args[0]), describe(inference, value->args[1]),
+                         comparable_with(a, b));
         if (a.kind == TYPE_RECORD || a.kind == TYPE_STATIC)
             compile_fail(inference->compiler, value->position, "%s cannot be compared in a handler; compare fields",
                          a.kind == TYPE_RECORD ? "records" : "functions and shared objects");
     }
-    return (struct type){ .kind = TYPE_BOOLEAN };
+    return (struct type){.kind = TYPE_BOOLEAN};
 }
 
 static struct type truth(struct inference *inference, const struct value *value)
@@ -333,17 +343,18 @@ static struct type truth(struct inference *inference, const struct value *value)
     struct type type = tested->type;
     /* What has been tested before may be tested again; what a function is given may be nil in other calls. */
     bool given = tested->position && tested->position->caller != value->position->caller;
-    if (inference->final && type.kind > TYPE_BOOLEAN && !type.optional && tested->op != IR_PRESENT && !value->goes_on && !given)
-        compile_fail(inference->compiler, value->position,
-                     "this condition is always true: %s is never nil or false%s", name_of(inference, type),
-                     type_is_number(type) ? "; did you mean ~= 0?" : "");
-    return (struct type){ .kind = TYPE_BOOLEAN };
+    if (inference->final && type.kind > TYPE_BOOLEAN && !type.optional && tested->op != IR_PRESENT && !value->goes_on &&
+        !given)
+        compile_fail(inference->compiler, value->position, "this condition is always true: %s is never nil or false%s",
+                     name_of(inference, type), type_is_number(type) ? "; did you mean ~= 0?" : "");
+    return (struct type){.kind = TYPE_BOOLEAN};
 }
 
-/* In memory a pointer and an integer may share a place, in a variable not: they are indexed and compared differently. */
+/* In memory a pointer and an integer may share a place, in a variable not: they are indexed and compared
+ * differently. */
 static void check_pointers(struct inference *inference, const struct value *phi)
 {
-    struct type first = { 0 };
+    struct type first = {0};
     for (size_t i = 0; i < phi->arg_count; i++) {
         struct type type = ir_value(phi->args[i])->type;
         bool both = first.kind == TYPE_POINTER && type.kind == TYPE_POINTER;
@@ -368,9 +379,10 @@ static struct type phi(struct inference *inference, struct value *value)
             compile_fail(inference->compiler, value->position, "a variable is %s on one way to here and %s on another",
                          name_of(inference, type), name_of(inference, from));
         if (type.kind == TYPE_STATIC)
-            compile_fail(inference->compiler, value->position,
-                         "a variable holds different functions, tables or shared objects on the ways to here: which one it is "
-                         "has to be known when the handler is compiled");
+            compile_fail(
+                inference->compiler, value->position,
+                "a variable holds different functions, tables or shared objects on the ways to here: which one it is "
+                "has to be known when the handler is compiled");
     }
     bool counts_nums = value->bounds[0] && ir_value(value->args[0])->type.kind == TYPE_NUM;
     for (size_t i = 0; i < 2 && counts_nums; i++) {
@@ -392,10 +404,9 @@ static void emit(struct inference *inference, struct value *value)
             value->number = (int64_t)i;
             return;
         }
-    object->variants =
-        arena_grow(inference->arena, object->variants, object->variant_count, sizeof *object->variants);
+    object->variants = arena_grow(inference->arena, object->variants, object->variant_count, sizeof *object->variants);
     value->number = (int64_t)object->variant_count;
-    object->variants[object->variant_count++] = (struct variant){ shape, value->print };
+    object->variants[object->variant_count++] = (struct variant){shape, value->print};
 }
 
 /* Memory of 8 and 16 bits has no atomic addition. */
@@ -406,13 +417,15 @@ static void check_var_add(struct inference *inference, const struct value *value
                      object->value.kind == TYPE_BOOLEAN ? "a boolean" : "a string");
     if (type_size(object->value) < 4)
         compile_fail(inference->compiler, value->position,
-                     "'%s' has too few bits for an addition that loses nothing: declare it as u32 or i64", held_name(object));
+                     "'%s' has too few bits for an addition that loses nothing: declare it as u32 or i64",
+                     held_name(object));
 }
 
 /* An integer of so many BITS, negative if signed. */
 static struct type integer_of(int64_t bits)
 {
-    return (struct type){ .kind = bits == 64 ? TYPE_U64 : TYPE_I64, .bits = (int8_t)(bits < 64 && bits > -64 ? bits : 0) };
+    return (struct type){.kind = bits == 64 ? TYPE_U64 : TYPE_I64,
+                         .bits = (int8_t)(bits < 64 && bits > -64 ? bits : 0)};
 }
 
 static struct type infer(struct inference *inference, struct value *value)
@@ -428,16 +441,28 @@ static struct type infer(struct inference *inference, struct value *value)
         return present(ir_value(value->args[0])->type);
     case IR_ABSENT:
         type = ir_value(value->args[0])->type;
-        /* Where a value is nil that never is, as in `true and x or f(x)`, control never comes: anything is right there. */
+        /* Where a value is nil that never is, as in `true and x or f(x)`, control never comes: anything is right
+         * there. */
         if (type.kind != TYPE_BOOLEAN && (type.optional || type.kind == TYPE_STATIC))
-            return (struct type){ .kind = TYPE_NIL };
+            return (struct type){.kind = TYPE_NIL};
         return type;
     case IR_USTACK:
     case IR_KSTACK:
     case IR_STACK:
-        return (struct type){ .kind = TYPE_STACK };
-    case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
-    case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT:
+        return (struct type){.kind = TYPE_STACK};
+    case IR_ADD:
+    case IR_SUB:
+    case IR_MUL:
+    case IR_DIV:
+    case IR_MOD:
+    case IR_NEG:
+    case IR_AND:
+    case IR_OR:
+    case IR_XOR:
+    case IR_SHL:
+    case IR_SHR:
+    case IR_SAR:
+    case IR_BNOT:
         return arithmetic(inference, value);
     case IR_CAST:
         address(inference, value);
@@ -449,15 +474,16 @@ static struct type infer(struct inference *inference, struct value *value)
         return type;
     case IR_STRING:
         address(inference, value);
-        return (struct type){ .kind = TYPE_STRING, .optional = true,
-                              .capacity = ((uint32_t)(value->number < 0 ? -value->number : value->number) + 7) & ~7u };
+        return (struct type){.kind = TYPE_STRING,
+                             .optional = true,
+                             .capacity = ((uint32_t)(value->number < 0 ? -value->number : value->number) + 7) & ~7u};
     case IR_LENGTH:
         string(inference, value, value->args[0], "the length operator '#'");
-        return (struct type){ .kind = TYPE_NUM };
+        return (struct type){.kind = TYPE_NUM};
     case IR_STARTS:
         string(inference, value, value->args[0], ":starts(prefix)");
         string(inference, value, value->args[1], ":starts(prefix)");
-        return (struct type){ .kind = TYPE_BOOLEAN };
+        return (struct type){.kind = TYPE_BOOLEAN};
     case IR_POINTER:
         address(inference, value);
         return value->type;
@@ -465,7 +491,7 @@ static struct type infer(struct inference *inference, struct value *value)
     case IR_LE:
         number(inference, value, value->args[0]);
         number(inference, value, value->args[1]);
-        return (struct type){ .kind = TYPE_BOOLEAN };
+        return (struct type){.kind = TYPE_BOOLEAN};
     case IR_EQ:
         return compare_equal(inference, value);
     case IR_NOT:
@@ -518,7 +544,7 @@ static struct type infer(struct inference *inference, struct value *value)
         return value->type;
     case IR_EMIT:
         emit(inference, value);
-        return (struct type){ .kind = TYPE_BOOLEAN };
+        return (struct type){.kind = TYPE_BOOLEAN};
     default:
         return value->type;
     }
@@ -560,7 +586,7 @@ static void settle(struct inference *inference, struct function *functions, size
 void pass_infer(struct function *functions, size_t count)
 {
     struct compiler *compiler = functions->compiler;
-    struct inference inference = { .compiler = compiler, .arena = &compiler->arena };
+    struct inference inference = {.compiler = compiler, .arena = &compiler->arena};
     held_start(compiler);
     for (size_t i = 0; i < count; i++) {
         ir_drop_unused(&functions[i], is_not_a_name);

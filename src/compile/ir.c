@@ -98,19 +98,20 @@ static struct type constant_type(const struct captured *constant)
 {
     switch (constant->kind) {
     case CAPTURED_NIL:
-        return (struct type){ .kind = TYPE_NIL };
+        return (struct type){.kind = TYPE_NIL};
     case CAPTURED_BOOLEAN:
-        return (struct type){ .kind = TYPE_BOOLEAN };
+        return (struct type){.kind = TYPE_BOOLEAN};
     case CAPTURED_NUMBER: /* one that is no integer is refused where it is used */
-        return (struct type){ .kind = TYPE_NUM, .bits = fabs(constant->number) <= 0x1p53 ? type_bits((int64_t)constant->number) : 0 };
+        return (struct type){.kind = TYPE_NUM,
+                             .bits = fabs(constant->number) <= 0x1p53 ? type_bits((int64_t)constant->number) : 0};
     case CAPTURED_I64:
-        return (struct type){ .kind = TYPE_I64, .bits = type_bits(constant->i64) };
+        return (struct type){.kind = TYPE_I64, .bits = type_bits(constant->i64)};
     case CAPTURED_U64:
-        return (struct type){ .kind = TYPE_U64, .bits = constant->u64 >> 62 ? 0 : type_bits(constant->i64) };
+        return (struct type){.kind = TYPE_U64, .bits = constant->u64 >> 62 ? 0 : type_bits(constant->i64)};
     case CAPTURED_STRING: /* with its NUL, in whole words */
-        return (struct type){ .kind = TYPE_STRING, .capacity = (uint32_t)(constant->string.length + 8) & ~7u };
+        return (struct type){.kind = TYPE_STRING, .capacity = (uint32_t)(constant->string.length + 8) & ~7u};
     default:
-        return (struct type){ .kind = TYPE_STATIC };
+        return (struct type){.kind = TYPE_STATIC};
     }
 }
 
@@ -129,17 +130,17 @@ struct value *ir_constant(struct function *function, const struct captured *cons
 
 struct value *ir_number(struct function *function, double number)
 {
-    return ir_constant(function, &(struct captured){ .kind = CAPTURED_NUMBER, .number = number });
+    return ir_constant(function, &(struct captured){.kind = CAPTURED_NUMBER, .number = number});
 }
 
 struct value *ir_nil(struct function *function)
 {
-    return ir_constant(function, &(struct captured){ .kind = CAPTURED_NIL });
+    return ir_constant(function, &(struct captured){.kind = CAPTURED_NIL});
 }
 
 struct value *ir_boolean(struct function *function, bool boolean)
 {
-    return ir_constant(function, &(struct captured){ .kind = CAPTURED_BOOLEAN, .boolean = boolean });
+    return ir_constant(function, &(struct captured){.kind = CAPTURED_BOOLEAN, .boolean = boolean});
 }
 
 struct block *ir_block(struct function *function)
@@ -152,8 +153,7 @@ struct block *ir_block(struct function *function)
 void ir_connect(struct block *from, struct block *to, struct function *function)
 {
     from->next[from->next_count++] = to;
-    to->predecessors =
-        arena_grow(function->arena, to->predecessors, to->predecessor_count, sizeof *to->predecessors);
+    to->predecessors = arena_grow(function->arena, to->predecessors, to->predecessor_count, sizeof *to->predecessors);
     to->predecessors[to->predecessor_count++] = from;
 }
 
@@ -202,9 +202,24 @@ bool ir_has_effect(const struct value *value)
     case IR_RETURN:
         return true;
     /* Without an effect of their own, but they end the handler where an operand is nil, as Lua's error would. */
-    case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
-    case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT:
-    case IR_CAST: case IR_LT: case IR_LE: case IR_LENGTH: case IR_STARTS:
+    case IR_ADD:
+    case IR_SUB:
+    case IR_MUL:
+    case IR_DIV:
+    case IR_MOD:
+    case IR_NEG:
+    case IR_AND:
+    case IR_OR:
+    case IR_XOR:
+    case IR_SHL:
+    case IR_SHR:
+    case IR_SAR:
+    case IR_BNOT:
+    case IR_CAST:
+    case IR_LT:
+    case IR_LE:
+    case IR_LENGTH:
+    case IR_STARTS:
         for (size_t i = 0; i < value->arg_count; i++)
             if (ir_value(value->args[i])->type.optional)
                 return true;
@@ -378,7 +393,8 @@ void ir_dominators(struct function *function)
     /* In this order one pass is enough: what jumps back to a header is dominated by it. */
     for (struct block *block = function->entry; block; block = block->following) {
         block->dominator = NULL;
-        for (size_t i = block->predecessor_count; i-- > 0;) { /* the last first: from there it is one way up to all others */
+        /* the last first: from there it is one way up to all others */
+        for (size_t i = block->predecessor_count; i-- > 0;) {
             struct block *from = block->predecessors[i];
             if (from->order < block->order)
                 block->dominator = block->dominator ? common_dominator(block->dominator, from) : from;
@@ -423,19 +439,61 @@ const char *ir_describe(struct arena *arena, const struct value *value)
 }
 
 static const char *const op_names[] = {
-    [IR_CONSTANT] = "constant", [IR_EVENT] = "event", [IR_ARGUMENTS] = "arguments",
-    [IR_CELL] = "cell", [IR_METHOD] = "method", [IR_PHI] = "phi",
-    [IR_PRESENT] = "present", [IR_ABSENT] = "absent", [IR_EVENT_FIELD] = "event_field", [IR_USTACK] = "ustack",
-    [IR_KSTACK] = "kstack", [IR_STACK] = "stack",
-    [IR_ADD] = "add", [IR_SUB] = "sub", [IR_MUL] = "mul", [IR_DIV] = "div", [IR_MOD] = "mod", [IR_NEG] = "neg",
-    [IR_AND] = "and", [IR_OR] = "or", [IR_XOR] = "xor", [IR_SHL] = "shl", [IR_SHR] = "shr", [IR_SAR] = "sar",
-    [IR_BNOT] = "bnot", [IR_CAST] = "cast", [IR_EQ] = "eq", [IR_LT] = "lt", [IR_LE] = "le", [IR_NOT] = "not",
-    [IR_TRUTH] = "truth", [IR_READ] = "read", [IR_STRING] = "string", [IR_LENGTH] = "length", [IR_STARTS] = "starts",
-    [IR_POINTER] = "pointer", [IR_RECORD] = "record", [IR_GET_FIELD] = "get_field", [IR_GET_ELEMENT] = "get_element",
-    [IR_SET_FIELD] = "set_field", [IR_COPY] = "copy", [IR_MAP_GET] = "map_get", [IR_MAP_SET] = "map_set",
-    [IR_MAP_DELETE] = "map_delete", [IR_MAP_ADD] = "map_add", [IR_FIELD_ADD] = "field_add",
-    [IR_AGGREGATE] = "aggregate", [IR_VAR_GET] = "var_get", [IR_VAR_SET] = "var_set", [IR_VAR_ADD] = "var_add",
-    [IR_EMIT] = "emit", [IR_EXIT] = "exit", [IR_LOOP] = "loop", [IR_JUMP] = "jump", [IR_BRANCH] = "branch",
+    [IR_CONSTANT] = "constant",
+    [IR_EVENT] = "event",
+    [IR_ARGUMENTS] = "arguments",
+    [IR_CELL] = "cell",
+    [IR_METHOD] = "method",
+    [IR_PHI] = "phi",
+    [IR_PRESENT] = "present",
+    [IR_ABSENT] = "absent",
+    [IR_EVENT_FIELD] = "event_field",
+    [IR_USTACK] = "ustack",
+    [IR_KSTACK] = "kstack",
+    [IR_STACK] = "stack",
+    [IR_ADD] = "add",
+    [IR_SUB] = "sub",
+    [IR_MUL] = "mul",
+    [IR_DIV] = "div",
+    [IR_MOD] = "mod",
+    [IR_NEG] = "neg",
+    [IR_AND] = "and",
+    [IR_OR] = "or",
+    [IR_XOR] = "xor",
+    [IR_SHL] = "shl",
+    [IR_SHR] = "shr",
+    [IR_SAR] = "sar",
+    [IR_BNOT] = "bnot",
+    [IR_CAST] = "cast",
+    [IR_EQ] = "eq",
+    [IR_LT] = "lt",
+    [IR_LE] = "le",
+    [IR_NOT] = "not",
+    [IR_TRUTH] = "truth",
+    [IR_READ] = "read",
+    [IR_STRING] = "string",
+    [IR_LENGTH] = "length",
+    [IR_STARTS] = "starts",
+    [IR_POINTER] = "pointer",
+    [IR_RECORD] = "record",
+    [IR_GET_FIELD] = "get_field",
+    [IR_GET_ELEMENT] = "get_element",
+    [IR_SET_FIELD] = "set_field",
+    [IR_COPY] = "copy",
+    [IR_MAP_GET] = "map_get",
+    [IR_MAP_SET] = "map_set",
+    [IR_MAP_DELETE] = "map_delete",
+    [IR_MAP_ADD] = "map_add",
+    [IR_FIELD_ADD] = "field_add",
+    [IR_AGGREGATE] = "aggregate",
+    [IR_VAR_GET] = "var_get",
+    [IR_VAR_SET] = "var_set",
+    [IR_VAR_ADD] = "var_add",
+    [IR_EMIT] = "emit",
+    [IR_EXIT] = "exit",
+    [IR_LOOP] = "loop",
+    [IR_JUMP] = "jump",
+    [IR_BRANCH] = "branch",
     [IR_RETURN] = "return",
 };
 

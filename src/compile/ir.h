@@ -1,6 +1,6 @@
 /*
- * A handler in SSA form, in Lua's terms: a value is what a Lua expression has, typed after infer.c; an operation with an
- * effect stands in its block's list in program order. Invariants (checked by ir_check in test builds):
+ * A handler in SSA form, in Lua's terms: a value is what a Lua expression has, typed after infer.c; an operation with
+ * an effect stands in its block's list in program order. Invariants (checked by ir_check in test builds):
  *  - every argument is defined in a block that dominates its use (for a phi: that dominates the matching predecessor);
  *  - a phi has one argument for each predecessor, in their order, and stands before all other values of its block;
  *  - each block but the entry has a predecessor and ends in exactly one of jump, branch, return;
@@ -13,46 +13,62 @@
 #include "compile/compile.h"
 
 enum ir_op {
-    IR_CONSTANT, /* .constant */
-    IR_EVENT,    /* the handler's parameter */
+    IR_CONSTANT,  /* .constant */
+    IR_EVENT,     /* the handler's parameter */
     IR_ARGUMENTS, /* e.args */
-    IR_CELL,     /* args: key; .object: an aggregation's element, such as n[key] */
-    IR_METHOD,   /* args: receiver; .name: bound, as in receiver:name() */
+    IR_CELL,      /* args: key; .object: an aggregation's element, such as n[key] */
+    IR_METHOD,    /* args: receiver; .name: bound, as in receiver:name() */
     IR_PHI,
-    IR_PRESENT,  /* args: value; the same value where it is known not to be nil */
-    IR_ABSENT,   /* args: value; the same value where it is known to be nil or false */
+    IR_PRESENT, /* args: value; the same value where it is known not to be nil */
+    IR_ABSENT,  /* args: value; the same value where it is known to be nil or false */
 
     IR_EVENT_FIELD, /* .name, .event */
-    IR_USTACK, IR_KSTACK, /* .number: depth */
-    IR_STACK, /* args: the kernel's stack, the user's; the one below the other */
-    IR_ADD, IR_SUB, IR_MUL, IR_DIV, IR_MOD, IR_NEG,
-    IR_AND, IR_OR, IR_XOR, IR_SHL, IR_SHR, IR_SAR, IR_BNOT,
-    IR_CAST,        /* args: value; .number: bits, negative if signed */
-    IR_EQ, IR_LT, IR_LE, /* boolean */
-    IR_NOT,         /* args: value; boolean, Lua's truth */
-    IR_TRUTH,       /* args: value; boolean, Lua's truth */
-    IR_READ,        /* args: address; .number: bits, negative if signed; nil if unreadable */
-    IR_STRING,      /* args: address; .number: bytes with the NUL, negative in the kernel's memory; nil if unreadable */
-    IR_LENGTH,      /* args: string; a num */
-    IR_STARTS,      /* args: string, prefix; boolean */
-    IR_POINTER,     /* args: address; .type.ctype: what up.cast makes of it; nil if 0 */
+    IR_USTACK,
+    IR_KSTACK, /* .number: depth */
+    IR_STACK,  /* args: the kernel's stack, the user's; the one below the other */
+    IR_ADD,
+    IR_SUB,
+    IR_MUL,
+    IR_DIV,
+    IR_MOD,
+    IR_NEG,
+    IR_AND,
+    IR_OR,
+    IR_XOR,
+    IR_SHL,
+    IR_SHR,
+    IR_SAR,
+    IR_BNOT,
+    IR_CAST, /* args: value; .number: bits, negative if signed */
+    IR_EQ,
+    IR_LT,
+    IR_LE,      /* boolean */
+    IR_NOT,     /* args: value; boolean, Lua's truth */
+    IR_TRUTH,   /* args: value; boolean, Lua's truth */
+    IR_READ,    /* args: address; .number: bits, negative if signed; nil if unreadable */
+    IR_STRING,  /* args: address; .number: bytes with the NUL, negative in the kernel's memory; nil if unreadable */
+    IR_LENGTH,  /* args: string; a num */
+    IR_STARTS,  /* args: string, prefix; boolean */
+    IR_POINTER, /* args: address; .type.ctype: what up.cast makes of it; nil if 0 */
 
-    IR_RECORD,    /* a new record; its shape is .type.record */
-    IR_GET_FIELD, /* args: record or pointer; .name or .number (tuple, element); .access: of a pointer */
+    IR_RECORD,      /* a new record; its shape is .type.record */
+    IR_GET_FIELD,   /* args: record or pointer; .name or .number (tuple, element); .access: of a pointer */
     IR_GET_ELEMENT, /* args: pointer, index; .access */
-    IR_SET_FIELD, /* args: record, value; a key that is computed, to be refused */
-    IR_COPY,      /* args: record; up.copy */
+    IR_SET_FIELD,   /* args: record, value; a key that is computed, to be refused */
+    IR_COPY,        /* args: record; up.copy */
 
     IR_MAP_GET,    /* args: key; .object; nil if absent */
     IR_MAP_SET,    /* args: key, value */
     IR_MAP_DELETE, /* args: key */
-    IR_MAP_ADD,    /* args: key, delta, and the read just before, if its entry is to be used; .number: 1 if an absent entry is
-                      inserted, 0 if it is an error */
-    IR_FIELD_ADD,  /* args: record, delta; field as IR_GET_FIELD: one atomic add in place */
-    IR_AGGREGATE,  /* args: value, key or none; .object: count, sum, hist */
-    IR_VAR_GET, IR_VAR_SET, IR_VAR_ADD, /* args: none or value; .object */
-    IR_EMIT,       /* args: record, then what must not be nil; .object; .number: variant; .print; boolean */
-    IR_EXIT,       /* args: status or none; .object: ends the run; the handler's end follows */
+    IR_MAP_ADD, /* args: key, delta, and the read just before, if its entry is to be used; .number: 1 if an absent entry
+                   is inserted, 0 if it is an error */
+    IR_FIELD_ADD, /* args: record, delta; field as IR_GET_FIELD: one atomic add in place */
+    IR_AGGREGATE, /* args: value, key or none; .object: count, sum, hist */
+    IR_VAR_GET,
+    IR_VAR_SET,
+    IR_VAR_ADD, /* args: none or value; .object */
+    IR_EMIT,    /* args: record, then what must not be nil; .object; .number: variant; .print; boolean */
+    IR_EXIT,    /* args: status or none; .object: ends the run; the handler's end follows */
 
     IR_LOOP,   /* a round of a loop: counts against the handler's budget; each way back to a header passes one */
     IR_JUMP,   /* .block->next[0] */
@@ -69,22 +85,25 @@ struct value {
     struct value **args;
     size_t arg_count;
     const struct position *position;
-    const char *name;  /* of a field or method; a tuple's field has NULL and .number */
+    const char *name; /* of a field or method; a tuple's field has NULL and .number */
     int64_t number;
     unsigned object;
     struct captured constant;
     const struct event_field *event;
-    struct value *bounds[2]; /* of the IR_PHI that counts a for loop: where it ends, and the step; an integer there makes the counter one */
-    struct print *print; /* of an IR_EMIT that printf stands for, else NULL */
+    /* of the IR_PHI that counts a for loop: where it ends, and the step; an integer there makes the counter one */
+    struct value *bounds[2];
+    struct print *print;   /* of an IR_EMIT that printf stands for, else NULL */
     struct access *access; /* what a pointer is asked for (access.h), once its type is known */
-    bool deferred;    /* IR_MAP_GET: its value is loaded by the one IR_PRESENT of it; everybody else only asks whether it is there */
+    /* IR_MAP_GET: its value is loaded by the one IR_PRESENT of it; everybody else only asks whether it is there */
+    bool deferred;
     bool goes_on;     /* IR_TRUTH: what is tested is the result on one way, as in `a or b` */
     bool initialises; /* IR_SET_FIELD: the first to set a field of a fresh record that nothing has seen yet */
     unsigned uses;    /* counted by ir_count_uses */
-    unsigned at;      /* ir_find_users: its place in the function; and the values that take it as an argument, each as often */
+    /* ir_find_users: its place in the function; and the values that take it as an argument, each as often */
+    unsigned at;
     struct value **users;
     size_t user_count;
-    bool marked;      /* wanted, while ir_drop_unused looks */
+    bool marked;        /* wanted, while ir_drop_unused looks */
     struct value *same; /* replaced by this one: use ir_value() */
 };
 
@@ -105,7 +124,8 @@ struct block {
     /* Dominator tree (ir_dominators). */
     struct block *dominator;
     unsigned order;
-    unsigned first_below, count_below, placed_below; /* the blocks that it dominates, itself included, have numbers in a row */
+    /* the blocks that it dominates, itself included, have numbers in a row */
+    unsigned first_below, count_below, placed_below;
     bool reachable;
 };
 
@@ -120,7 +140,7 @@ struct function {
     unsigned block_count, value_count;
     struct value *event, *arguments;
     struct event_field *given; /* the handler's arguments, as fields of its event */
-    struct value **constants; /* one value per distinct constant */
+    struct value **constants;  /* one value per distinct constant */
     size_t constant_count;
     size_t handler_number; /* in the setup */
 };
@@ -132,11 +152,29 @@ struct event_field {
     struct type type;
     bool of_entry; /* in a return handler: saved by the entry half */
     enum event_source {
-        EVENT_TIME, EVENT_PID, EVENT_TID, EVENT_UID, EVENT_GID, EVENT_CPU, EVENT_COMM, EVENT_CGROUP,
-        EVENT_PROBE, EVENT_FUNC, EVENT_ARGUMENT, EVENT_GIVEN, EVENT_RETURN, EVENT_ELAPSED, EVENT_IP, EVENT_STACK_POINTER, EVENT_CALLER,
-        EVENT_PERIOD, EVENT_ADDRESS, EVENT_CALL, EVENT_VALUE,
+        EVENT_TIME,
+        EVENT_PID,
+        EVENT_TID,
+        EVENT_UID,
+        EVENT_GID,
+        EVENT_CPU,
+        EVENT_COMM,
+        EVENT_CGROUP,
+        EVENT_PROBE,
+        EVENT_FUNC,
+        EVENT_ARGUMENT,
+        EVENT_GIVEN,
+        EVENT_RETURN,
+        EVENT_ELAPSED,
+        EVENT_IP,
+        EVENT_STACK_POINTER,
+        EVENT_CALLER,
+        EVENT_PERIOD,
+        EVENT_ADDRESS,
+        EVENT_CALL,
+        EVENT_VALUE,
     } source;
-    unsigned number; /* EVENT_ARGUMENT: which */
+    unsigned number;                 /* EVENT_ARGUMENT: which */
     const struct argument *argument; /* EVENT_GIVEN: by the probe */
 };
 /* The field NAME of events of KIND; NULL if there is none. */
@@ -178,8 +216,8 @@ void ir_count_uses(struct function *function);
 /* Fills the values' users and places, which hold until something is changed; and counts uses. */
 void ir_find_users(struct function *function);
 /*
- * Takes out what no root needs, directly or not; a write to a fresh record is needed where the record is. Returns whether
- * there was anything.
+ * Takes out what no root needs, directly or not; a write to a fresh record is needed where the record is. Returns
+ * whether there was anything.
  */
 bool ir_drop_unused(struct function *function, bool (*is_root)(const struct value *value));
 /* Fills the blocks' dominators and order; drops unreachable blocks. */
@@ -204,7 +242,8 @@ void pass_build(struct function *function);
 void pass_infer(struct function *functions, size_t count); /* over all handlers of the setup */
 void pass_check(struct function *function);
 void pass_optimise(struct function *function);
-/* Parts of it. True if so little happens between FROM and TO that what the one finds in a map is as good to the other (optimise.c). */
+/* Parts of it. True if so little happens between FROM and TO that what the one finds in a map is as good to the other
+ * (optimise.c). */
 bool ir_is_soon(const struct value *from, const struct value *to);
 /* thread.c; returns whether it has changed anything. */
 bool pass_thread(struct function *function);

@@ -1,11 +1,13 @@
 /*
- * The verifier looks at the functions of the library once more for each program that calls them; at the stack walk, that takes as long as
- * all else of a script. Programs that walk stacks and are attached in the same way are therefore loaded as one, which calls
- * the handler whose number is the attach cookie:
+ * The verifier looks at the functions of the library once more for each program that calls them; at the stack walk,
+ * that takes as long as all else of a script. Programs that walk stacks and are attached in the same way are therefore
+ * loaded as one, which calls the handler whose number is the attach cookie:
  *
- *     r6 = ctx; r0 = bpf_get_attach_cookie(ctx) & 0xffff; if (r0 == 1) return first(r6); if (r0 == 2) return second(r6); … return 0
+ *     r6 = ctx; r0 = bpf_get_attach_cookie(ctx) & 0xffff; if (r0 == 1) return first(r6); if (r0 == 2) return
+ * second(r6); … return 0
  *
- * A hit pays 5 ns for it, of 300 and more that a stack costs. Links have cookies since Linux 5.15, those of uprobes too.
+ * A hit pays 5 ns for it, of 300 and more that a stack costs. Links have cookies since Linux 5.15, those of uprobes
+ * too.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +17,8 @@
 #include "compile/object_parts.h"
 #include "sys/cookie.h"
 
-#define INSTRUCTION(op, d, s, o, i) ((struct bpf_insn){.code = (op), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
+#define INSTRUCTION(op, d, s, o, i)                                                                                    \
+    ((struct bpf_insn){.code = (op), .dst_reg = (d), .src_reg = (s), .off = (o), .imm = (i)})
 
 enum {
     PROLOGUE = 3, /* instructions before the first handler is chosen */
@@ -56,8 +59,15 @@ static int add_joint(struct object *object, const size_t *members, size_t count)
     if (status)
         goto out;
     struct object_program joint = {
-        .name = name, .section = section, .type = first->type, .attach_type = first->attach_type,
-        .instructions = code, .references = references, .reference_count = count, .lines = &line, .line_count = 1,
+        .name = name,
+        .section = section,
+        .type = first->type,
+        .attach_type = first->attach_type,
+        .instructions = code,
+        .references = references,
+        .reference_count = count,
+        .lines = &line,
+        .line_count = 1,
     };
     *at++ = INSTRUCTION(BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_6, BPF_REG_1, 0, 0);
     *at++ = INSTRUCTION(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_attach_cookie);

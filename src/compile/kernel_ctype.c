@@ -61,13 +61,13 @@ static int parse(void *context, const char *declaration, struct error *err)
 static void describe(void *context, int handle, struct ctype *result)
 {
     static const enum ctype_kind kinds[] = {
-        [KERNEL_OTHER] = CTYPE_OTHER,     [KERNEL_VOID] = CTYPE_OTHER,       [KERNEL_INTEGER] = CTYPE_INTEGER,
+        [KERNEL_OTHER] = CTYPE_OTHER,     [KERNEL_VOID] = CTYPE_OTHER,      [KERNEL_INTEGER] = CTYPE_INTEGER,
         [KERNEL_BOOLEAN] = CTYPE_BOOLEAN, [KERNEL_POINTER] = CTYPE_POINTER, [KERNEL_ARRAY] = CTYPE_ARRAY,
         [KERNEL_STRUCT] = CTYPE_STRUCT,
     };
     struct compiler *compiler = context;
     char name[KERNEL_TYPE_NAME];
-    struct kernel_type type = { 0 };
+    struct kernel_type type = {0};
     unsigned pointers = pointers_of(handle);
     kernel_type_get(id_of(handle), &type);
     kernel_type_name(id_of(handle), name);
@@ -88,13 +88,14 @@ static int element(void *context, int handle, struct error *err)
     if (!pointers && (kernel_type_get(id, &type) || type.kind != KERNEL_ARRAY))
         return 0;
     int found = pointers ? handle_of(id, pointers - 1) : handle_of(type.element, 0);
-    bool is_defined = !kernel_type_get(id_of(found ? found : handle), &type) && type.kind != KERNEL_OTHER && type.kind != KERNEL_VOID;
+    bool is_defined =
+        !kernel_type_get(id_of(found ? found : handle), &type) && type.kind != KERNEL_OTHER && type.kind != KERNEL_VOID;
     return found && (pointers_of(found) || is_defined) ? found : 0;
 }
 
 static int field(void *context, int handle, const char *name, struct ctype_field *result, struct error *err)
 {
-    struct kernel_member member = { 0 };
+    struct kernel_member member = {0};
     (void)context;
     (void)err;
     if (pointers_of(handle) || kernel_type_member(id_of(handle), name, &member))
@@ -105,4 +106,4 @@ static int field(void *context, int handle, const char *name, struct ctype_field
     return handle_of(member.type, 0);
 }
 
-const struct ctype_source kernel_ctypes = { parse, describe, element, field };
+const struct ctype_source kernel_ctypes = {parse, describe, element, field};

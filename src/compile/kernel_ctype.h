@@ -1,4 +1,5 @@
-/* C types that the kernel's BTF knows, beside those that the script has declared: another source behind struct ctype. */
+/* C types that the kernel's BTF knows, beside those that the script has declared: another source behind struct
+ * ctype. */
 #ifndef UPLUA_COMPILE_KERNEL_CTYPE_H
 #define UPLUA_COMPILE_KERNEL_CTYPE_H
 

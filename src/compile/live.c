@@ -1,4 +1,5 @@
-/* Which registers are wanted behind the block that sets them: sets of bits, by data flow from the last block to the first. */
+/* Which registers are wanted behind the block that sets them: sets of bits, by data flow from the last block to the
+ * first. */
 #include "compile/machine.h"
 
 #include <string.h>
@@ -56,8 +57,9 @@ static void find_leaving(struct program *program)
     for (struct reg *reg = program->registers; reg; reg = reg->next)
         reg->live = 0;
     for (struct machine_block *block = program->entry; block; block = block->following)
-        for (struct machine_instruction *i = block->first; i; i = i->next) /* a phi wants its values in the blocks before */
-            machine_visit(i, note_leaving, &(struct leaving){ program, i->op == M_PHI ? NULL : block });
+        for (struct machine_instruction *i = block->first; i;
+             i = i->next) /* a phi wants its values in the blocks before */
+            machine_visit(i, note_leaving, &(struct leaving){program, i->op == M_PHI ? NULL : block});
 }
 
 static bool find_live_in(struct machine_block *block, uint64_t *live, size_t words)

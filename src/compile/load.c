@@ -172,8 +172,10 @@ static int prepare(const struct object *object, struct bpf_object *opened, struc
             bpf_program__set_expected_attach_type(found, program->attach_type) ||
             (program->target && bpf_program__set_attach_target(found, 0, program->target)) ||
             (program->flags && bpf_program__set_flags(found, bpf_program__flags(found) | program->flags)))
-            return error_set(err, -EINVAL, "cannot load the BPF object: program %s got lost in linking: this is a bug "
-                             "of uplua", program->name);
+            return error_set(err, -EINVAL,
+                             "cannot load the BPF object: program %s got lost in linking: this is a bug "
+                             "of uplua",
+                             program->name);
     }
     int code = 0;
     for (size_t i = 0; i < object->map_count && !code; i++)
@@ -210,10 +212,8 @@ static int expect_descriptors(const struct bpf_object *opened, struct error *err
     size_t count = QUESTIONS;
     struct bpf_map *map;
     struct bpf_program *program;
-    bpf_object__for_each_map(map, opened)
-        count += bpf_map__autocreate(map);
-    bpf_object__for_each_program(program, opened)
-        count += bpf_program__autoload(program);
+    bpf_object__for_each_map(map, opened) count += bpf_map__autocreate(map);
+    bpf_object__for_each_program(program, opened) count += bpf_program__autoload(program);
     return descriptors_expect(count, "the handlers", err);
 }
 
@@ -235,7 +235,8 @@ static int load(const struct object *object, const void *library, size_t library
         code = prepare(object, loaded->object, err);
     if (!code)
         code = expect_descriptors(loaded->object, err);
-    if (!code && (code = bpf_object__load(loaded->object)) && !cancel_check(err)) /* the kernel, too, gives up where a signal comes */
+    if (!code && (code = bpf_object__load(loaded->object)) &&
+        !cancel_check(err)) /* the kernel, too, gives up where a signal comes */
         load_error_explain(err, code, object, &log, bytes, size);
     cancel_end(handler);
     load_log_close(&log);

@@ -15,8 +15,8 @@
 #include "sys/capability.h"
 
 enum {
-    LOG_SIZE = 8 << 20,  /* a million instructions' log is longer; kernels since 6.4 keep its end */
-    QUOTE_LENGTH = 200,  /* of a source line */
+    LOG_SIZE = 8 << 20, /* a million instructions' log is longer; kernels since 6.4 keep its end */
+    QUOTE_LENGTH = 200, /* of a source line */
 };
 
 /* libbpf's last warning. Its print function is global, and so is this. */
@@ -58,7 +58,8 @@ static const char *because(void)
 
 int load_error_link(struct error *err, int code)
 {
-    return error_set(err, code, "cannot link the BPF object%s (%s): this is a bug of uplua", because(), strerror(-code));
+    return error_set(err, code, "cannot link the BPF object%s (%s): this is a bug of uplua", because(),
+                     strerror(-code));
 }
 
 void load_log_open(struct load_log *log)
@@ -159,7 +160,8 @@ static bool find_source(const char *log, struct source *source)
     return false;
 }
 
-/* The first line of the program that libbpf complains of: the log of a million instructions has lost the only one of a short handler. */
+/* The first line of the program that libbpf complains of: the log of a million instructions has lost the only one of a
+ * short handler. */
 static bool first_source(const struct object *object, struct source *source)
 {
     char name[64];
@@ -176,7 +178,8 @@ static bool first_source(const struct object *object, struct source *source)
     return false;
 }
 
-/* True if the kernel says that LINE is where SOURCE is: it tells the text, and the file without its folder, or since Linux 6.8 only. */
+/* True if the kernel says that LINE is where SOURCE is: it tells the text, and the file without its folder, or since
+ * Linux 6.8 only. */
 static bool is_line(const struct object_line *line, const struct source *source)
 {
     const char *text = line->text + strspn(line->text, " \t"), *slash = strrchr(line->file, '/');
@@ -184,7 +187,8 @@ static bool is_line(const struct object_line *line, const struct source *source)
         return false;
     char place[QUOTE_LENGTH];
     int length = snprintf(place, sizeof place, "%s:%d", slash ? slash + 1 : line->file, line->line);
-    return !source->place.length || (source->place.length == (size_t)length && !memcmp(source->place.start, place, (size_t)length));
+    return !source->place.length ||
+           (source->place.length == (size_t)length && !memcmp(source->place.start, place, (size_t)length));
 }
 
 /* Where SOURCE is in OBJECT, as "FILE:LINE"; what the kernel says of that where nothing is found. */
@@ -218,15 +222,16 @@ static void keep_object(char *path, size_t path_size, const void *bytes, size_t 
 }
 
 /*
- * Which of the verifier's limits a handler has met (BPF_COMPLEXITY_LIMIT_INSNS and BPF_COMPLEXITY_LIMIT_JMP_SEQ in kernel/bpf/verifier.c);
- * NULL: none. Before Linux 6.4 a log that is full ends it, before it can say so.
+ * Which of the verifier's limits a handler has met (BPF_COMPLEXITY_LIMIT_INSNS and BPF_COMPLEXITY_LIMIT_JMP_SEQ in
+ * kernel/bpf/verifier.c); NULL: none. Before Linux 6.4 a log that is full ends it, before it can say so.
  */
 static const char *find_limit(int code, struct span reason)
 {
     static const struct limit {
         const char *said, *meaning;
     } limits[] = {
-        {"program is too large. Processed", "looks at 1,000,000 instructions over all ways through a handler: each decision on what was read "
+        {"program is too large. Processed",
+         "looks at 1,000,000 instructions over all ways through a handler: each decision on what was read "
          "before it doubles these"},
         {"jumps is too complex", "can have 8,192 branches before it whose other way it has still to look at"},
     };
@@ -251,12 +256,17 @@ static int explain_refusal(struct error *err, int code, const struct object *obj
     }
     const char *limit = find_limit(code, reason);
     if (limit)
-        return error_set(err, code, "%s: here the handler becomes too complex for the kernel's verifier, which %s; make it shorter, "
-                         "or split it into two probes", where, limit);
+        return error_set(
+            err, code,
+            "%s: here the handler becomes too complex for the kernel's verifier, which %s; make it shorter, "
+            "or split it into two probes",
+            where, limit);
     char path[256];
     keep_object(path, sizeof path, bytes, size);
-    return error_set(err, code, "%s: the kernel's verifier refuses the compiled handler: %.*s\nThis is a bug of uplua: "
-                     "please report it%s%s", where, reason.length > 400 ? 400 : (int)reason.length, reason.start,
+    return error_set(err, code,
+                     "%s: the kernel's verifier refuses the compiled handler: %.*s\nThis is a bug of uplua: "
+                     "please report it%s%s",
+                     where, reason.length > 400 ? 400 : (int)reason.length, reason.start,
                      *path ? " with the script and " : " with the script", path);
 }
 
@@ -264,8 +274,10 @@ static int explain_permission(struct error *err, int code)
 {
     const char *missing = capability_missing();
     if (missing)
-        return error_set(err, code, "cannot load BPF programs: this process lacks %s; run as root or with sudo", missing);
-    return error_set(err, code, "cannot load BPF programs: the kernel forbids it in spite of all capabilities (lockdown, "
+        return error_set(err, code, "cannot load BPF programs: this process lacks %s; run as root or with sudo",
+                         missing);
+    return error_set(err, code,
+                     "cannot load BPF programs: the kernel forbids it in spite of all capabilities (lockdown, "
                      "a security module, or a container's seccomp filter)");
 }
 
@@ -303,10 +315,14 @@ int load_error_guest(struct error *err, int code, const char *path, const struct
         return explain_permission(err, code);
     if (refused) {
         struct span end = log_end(log->text);
-        return error_set(err, code, "object %s: the kernel's verifier refuses the program %s:\n%.*s", path, name, (int)end.length, end.start);
+        return error_set(err, code, "object %s: the kernel's verifier refuses the program %s:\n%.*s", path, name,
+                         (int)end.length, end.start);
     }
     if (strstr(warning, "kernel BTF") || strstr(warning, "vmlinux BTF") || strstr(warning, "target BTF"))
-        return error_set(err, code, "object %s: it refers to types of the kernel (CO-RE), and this kernel has no BTF that they could be found in "
-                         "(CONFIG_DEBUG_INFO_BTF)%s", path, because());
+        return error_set(err, code,
+                         "object %s: it refers to types of the kernel (CO-RE), and this kernel has no BTF that they "
+                         "could be found in "
+                         "(CONFIG_DEBUG_INFO_BTF)%s",
+                         path, because());
     return error_set(err, code, "object %s: it cannot be loaded%s (%s)", path, because(), strerror(-code));
 }

@@ -31,7 +31,8 @@ int load_error_link(struct error *err, int code);
 int load_error_explain(struct error *err, int code, const struct object *object, const struct load_log *log,
                        const void *bytes, size_t size);
 
-/* bpf_object__open_file or bpf_object__load of somebody else's object PATH failed with CODE: shows the end of what the verifier said. */
+/* bpf_object__open_file or bpf_object__load of somebody else's object PATH failed with CODE: shows the end of what the
+ * verifier said. */
 int load_error_guest(struct error *err, int code, const char *path, const struct load_log *log);
 
 #endif

@@ -1,4 +1,5 @@
-/* The loops of a function's bytecode, found before it is translated: where jumps lead back to, and what a round may change. */
+/* The loops of a function's bytecode, found before it is translated: where jumps lead back to, and what a round may
+ * change. */
 #include "compile/build.h"
 
 /* Marks in WRITTEN the slots that INSTRUCTION sets. */
@@ -6,24 +7,61 @@ static void mark_written(const struct instruction *instruction, bool *written)
 {
     unsigned a = instruction->a, last = a;
     switch (instruction->op) {
-    case BYTECODE_ISTC: case BYTECODE_ISFC: case BYTECODE_MOV: case BYTECODE_NOT: case BYTECODE_UNM: case BYTECODE_LEN:
-    case BYTECODE_ADDVN: case BYTECODE_SUBVN: case BYTECODE_MULVN: case BYTECODE_DIVVN: case BYTECODE_MODVN:
-    case BYTECODE_ADDNV: case BYTECODE_SUBNV: case BYTECODE_MULNV: case BYTECODE_DIVNV: case BYTECODE_MODNV:
-    case BYTECODE_ADDVV: case BYTECODE_SUBVV: case BYTECODE_MULVV: case BYTECODE_DIVVV: case BYTECODE_MODVV:
-    case BYTECODE_BNOT: case BYTECODE_BAND: case BYTECODE_BOR: case BYTECODE_BXOR: case BYTECODE_BSHL:
-    case BYTECODE_BSHR: case BYTECODE_BSAR: case BYTECODE_POW: case BYTECODE_CAT: case BYTECODE_KSTR: case BYTECODE_KCDATA: case BYTECODE_KSHORT:
-    case BYTECODE_KNUM: case BYTECODE_KPRI: case BYTECODE_UGET: case BYTECODE_GGET: case BYTECODE_TNEW:
-    case BYTECODE_TDUP: case BYTECODE_TGETV: case BYTECODE_TGETS: case BYTECODE_TGETB: case BYTECODE_FNEW:
+    case BYTECODE_ISTC:
+    case BYTECODE_ISFC:
+    case BYTECODE_MOV:
+    case BYTECODE_NOT:
+    case BYTECODE_UNM:
+    case BYTECODE_LEN:
+    case BYTECODE_ADDVN:
+    case BYTECODE_SUBVN:
+    case BYTECODE_MULVN:
+    case BYTECODE_DIVVN:
+    case BYTECODE_MODVN:
+    case BYTECODE_ADDNV:
+    case BYTECODE_SUBNV:
+    case BYTECODE_MULNV:
+    case BYTECODE_DIVNV:
+    case BYTECODE_MODNV:
+    case BYTECODE_ADDVV:
+    case BYTECODE_SUBVV:
+    case BYTECODE_MULVV:
+    case BYTECODE_DIVVV:
+    case BYTECODE_MODVV:
+    case BYTECODE_BNOT:
+    case BYTECODE_BAND:
+    case BYTECODE_BOR:
+    case BYTECODE_BXOR:
+    case BYTECODE_BSHL:
+    case BYTECODE_BSHR:
+    case BYTECODE_BSAR:
+    case BYTECODE_POW:
+    case BYTECODE_CAT:
+    case BYTECODE_KSTR:
+    case BYTECODE_KCDATA:
+    case BYTECODE_KSHORT:
+    case BYTECODE_KNUM:
+    case BYTECODE_KPRI:
+    case BYTECODE_UGET:
+    case BYTECODE_GGET:
+    case BYTECODE_TNEW:
+    case BYTECODE_TDUP:
+    case BYTECODE_TGETV:
+    case BYTECODE_TGETS:
+    case BYTECODE_TGETB:
+    case BYTECODE_FNEW:
         break;
     case BYTECODE_KNIL:
         last = instruction->d;
         break;
-    case BYTECODE_CALL: case BYTECODE_CALLM:
+    case BYTECODE_CALL:
+    case BYTECODE_CALLM:
         last = instruction->b ? a + instruction->b - 2u : 255;
         if (instruction->b == 1)
             return;
         break;
-    case BYTECODE_FORI: case BYTECODE_FORL:
+    case BYTECODE_FORI:
+    case BYTECODE_FORL:
         written[a + 3 < 256 ? a + 3 : 255] = true;
         break;
     default:
@@ -35,7 +73,7 @@ static void mark_written(const struct instruction *instruction, bool *written)
 
 bool build_writes(const struct instruction *instruction, unsigned slot)
 {
-    bool written[256] = { false };
+    bool written[256] = {false};
     mark_written(instruction, written);
     return slot < 256 && written[slot];
 }

@@ -1,6 +1,6 @@
 /*
- * IR → machine operations. An optional value is two operands: itself and whether it is present; numbers are 0 where absent, so that
- * comparisons need no branch. Blocks that only count a loss stand behind the rest.
+ * IR → machine operations. An optional value is two operands: itself and whether it is present; numbers are 0 where
+ * absent, so that comparisons need no branch. Blocks that only count a loss stand behind the rest.
  */
 #include "compile/lower.h"
 
@@ -94,7 +94,7 @@ void lower_fatal_losses(struct lower *lower)
             machine_add_atomic(program, BPF_DW, operand_register(counter->result), 0, operand_immediate(1));
             program->has_scratch = scratch;
             machine_exit(program, result);
-            *fatal = (struct fatal_losses){ 0 };
+            *fatal = (struct fatal_losses){0};
         }
     program->has_scratch = has_scratch;
 }
@@ -156,7 +156,7 @@ static struct operand divide(struct lower *lower, const struct value *value, str
     if (b.kind != OPERAND_IMMEDIATE)
         divisor = magnitude(program, b, &b_sign);
     else if (b.number < 0) {
-        divisor = operand_immediate((int64_t)-(uint64_t)b.number);
+        divisor = operand_immediate((int64_t) - (uint64_t)b.number);
         b_sign = operand_immediate(-1);
     }
     struct operand result = machine_alu(program, code, dividend, divisor), sign = a_sign;
@@ -199,7 +199,7 @@ static void arithmetic(struct lower *lower, struct value *value)
     struct operand a = lower_number(lower, value->args[0]), result;
     struct operand b = value->arg_count > 1 ? lower_number(lower, value->args[1]) : operand_immediate(0);
     static const uint8_t codes[] = {
-        [IR_ADD] = BPF_ADD, [IR_SUB] = BPF_SUB, [IR_MUL] = BPF_MUL, [IR_AND] = BPF_AND, [IR_OR] = BPF_OR,
+        [IR_ADD] = BPF_ADD, [IR_SUB] = BPF_SUB, [IR_MUL] = BPF_MUL, [IR_AND] = BPF_AND,  [IR_OR] = BPF_OR,
         [IR_XOR] = BPF_XOR, [IR_SHL] = BPF_LSH, [IR_SHR] = BPF_RSH, [IR_SAR] = BPF_ARSH,
     };
     switch (value->op) {
@@ -344,8 +344,9 @@ static void negation(struct lower *lower, struct value *value)
 /* --- loops --- */
 
 /*
- * One budget for all loops of a run (handlers.md), a round counted where it begins; the count starts from memory, so that the verifier
- * takes it for any number. The kernel's own bound (may_goto) is larger; where it has none, see resume.c.
+ * One budget for all loops of a run (handlers.md), a round counted where it begins; the count starts from memory, so
+ * that the verifier takes it for any number. The kernel's own bound (may_goto) is larger; where it has none, see
+ * resume.c.
  */
 static void start_budget(struct lower *lower)
 {
@@ -366,10 +367,11 @@ static void count_round(struct lower *lower)
 {
     struct program *program = lower->program;
     struct operand rounds = operand_slot(lower->rounds, 0);
-    struct operand count = machine_alu(program, BPF_ADD, machine_load(program, BPF_DW, rounds, 0), operand_immediate(1));
+    struct operand count =
+        machine_alu(program, BPF_ADD, machine_load(program, BPF_DW, rounds, 0), operand_immediate(1));
     machine_store(program, BPF_DW, rounds, 0, count);
-    const char *cause = arena_format(program->arena, "handler ended: its loops ran %u,%03u rounds", program->budget / 1000,
-                                     program->budget % 1000);
+    const char *cause = arena_format(program->arena, "handler ended: its loops ran %u,%03u rounds",
+                                     program->budget / 1000, program->budget % 1000);
     struct machine_block *enough = lower_loss(lower, lower_ledger(lower, cause), NULL, 0);
     lower_continue_if(lower, BPF_JLE, veil_in_loop(lower, count), operand_immediate(program->budget), enough);
     if (program->by_rounds)
@@ -411,7 +413,7 @@ static void value_lower(struct lower *lower, struct value *value)
         *lower_place(lower, value) = *lower_place(lower, value->args[0]);
         if (share_defers(lower, ir_value(value->args[0])))
             *lower_place(lower, value) = share_load(lower, ir_value(value->args[0]));
-        lower_place(lower, value)->present = (struct operand){ 0 };
+        lower_place(lower, value)->present = (struct operand){0};
         if (value->type.kind == TYPE_RECORD)
             lower_place(lower, value)->value = lower_not_nil(lower, lower_place(lower, value)->value);
         return;
@@ -436,12 +438,28 @@ static void value_lower(struct lower *lower, struct value *value)
     case IR_STARTS:
         return string_starts(lower, value);
     case IR_POINTER:
-        lower_place(lower, value)->value = lower_place(lower, value)->present = lower_place(lower, value->args[0])->value;
+        lower_place(lower, value)->value = lower_place(lower, value)->present =
+            lower_place(lower, value->args[0])->value;
         return;
-    case IR_ADD: case IR_SUB: case IR_MUL: case IR_DIV: case IR_MOD: case IR_NEG:
-    case IR_AND: case IR_OR: case IR_XOR: case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST:
+    case IR_ADD:
+    case IR_SUB:
+    case IR_MUL:
+    case IR_DIV:
+    case IR_MOD:
+    case IR_NEG:
+    case IR_AND:
+    case IR_OR:
+    case IR_XOR:
+    case IR_SHL:
+    case IR_SHR:
+    case IR_SAR:
+    case IR_BNOT:
+    case IR_CAST:
         return arithmetic(lower, value);
-    case IR_EQ: case IR_LT: case IR_LE: case IR_TRUTH:
+    case IR_EQ:
+    case IR_LT:
+    case IR_LE:
+    case IR_TRUTH:
         return; /* where they are branched on */
     case IR_NOT:
         return negation(lower, value);
@@ -460,7 +478,8 @@ static void value_lower(struct lower *lower, struct value *value)
         return count_round(lower);
     case IR_JUMP:
         lower->last[value->block->id] = program->block;
-        program->block->leads_back = value->block->next[0]->is_header && value->block->next[0]->predecessors[0] != value->block;
+        program->block->leads_back =
+            value->block->next[0]->is_header && value->block->next[0]->predecessors[0] != value->block;
         return machine_jump(program, block_of(lower, value->block->next[0]));
     case IR_BRANCH:
         return condition(lower, value->args[0], block_of(lower, value->block->next[0]),
@@ -529,7 +548,7 @@ static struct program *lower_function(struct lower *lower, struct function *func
 void pass_lower(struct function *function, struct object *result)
 {
     struct lower lower;
-    struct scratch scratch = { 0 };
+    struct scratch scratch = {0};
     ir_find_users(function);
     struct program *program = lower_function(&lower, function, NULL);
     for (uint32_t excess; (excess = pass_allocate(program)) > 0;) {
@@ -540,7 +559,8 @@ void pass_lower(struct function *function, struct object *result)
     emit(program, function, result);
     struct program *entry = probe_entry_half(&lower);
     if (entry && pass_allocate(entry))
-        compile_fail(entry->compiler, entry->position, "the entry of %s saves more than the stack holds", function->handler->probe);
+        compile_fail(entry->compiler, entry->position, "the entry of %s saves more than the stack holds",
+                     function->handler->probe);
     if (entry)
         emit(entry, function, result);
 }

@@ -7,15 +7,15 @@
 
 /* Where an IR value is at run time. */
 struct place {
-    struct operand value;   /* number, boolean (0, 1), id: the value, 0 where absent; string, record: its address */
-    struct operand present; /* non-zero if the value is not nil; OPERAND_NONE: it never is */
-    struct operand entry;   /* of a read from a map: the address of what was found, or 0 */
-    uint32_t capacity;      /* of a string's buffer */
-    struct slot *header;    /* of a fresh record for a ring: its slot, which starts 8 bytes before the record */
-    struct slot *in_memory; /* a number that has been stored for a call by address … */
+    struct operand value;    /* number, boolean (0, 1), id: the value, 0 where absent; string, record: its address */
+    struct operand present;  /* non-zero if the value is not nil; OPERAND_NONE: it never is */
+    struct operand entry;    /* of a read from a map: the address of what was found, or 0 */
+    uint32_t capacity;       /* of a string's buffer */
+    struct slot *header;     /* of a fresh record for a ring: its slot, which starts 8 bytes before the record */
+    struct slot *in_memory;  /* a number that has been stored for a call by address … */
     struct block *stored_in; /* … in this block */
-    struct slot *window;    /* of an access that fetches others' bytes too: these … */
-    struct operand fetched; /* … and whether they are there, 1 or 0 */
+    struct slot *window;     /* of an access that fetches others' bytes too: these … */
+    struct operand fetched;  /* … and whether they are there, 1 or 0 */
 };
 
 /* A value that the entry half saves for the return handler. */
@@ -35,22 +35,22 @@ struct lower {
     struct function *function;
     struct compiler *compiler;
     struct program *program;
-    struct place *places; /* by IR value id */
+    struct place *places;         /* by IR value id */
     struct machine_block **first; /* by IR block id: where it starts … */
     struct machine_block **last;  /* … and the block that jumps out of it, where it ends in a jump */
-    struct block *block; /* being lowered */
+    struct block *block;          /* being lowered */
     struct operand context, pid_tgid, tgid;
     struct slot *zero_key;
     struct block *zero_stored_in; /* the last block that has stored it */
-    bool *veiled;          /* by IR value id (veil.c); NULL: none */
-    bool veils_loops;      /* loops as a whole; and … */
-    bool in_loop;          /* … what is lowered now is in one of these */
-    struct slot *rounds;   /* the rounds of all loops so far */
-    struct pending_phi *phis; /* whose arguments are set when all blocks are there */
+    bool *veiled;                 /* by IR value id (veil.c); NULL: none */
+    bool veils_loops;             /* loops as a whole; and … */
+    bool in_loop;                 /* … what is lowered now is in one of these */
+    struct slot *rounds;          /* the rounds of all loops so far */
+    struct pending_phi *phis;     /* whose arguments are set when all blocks are there */
     size_t phi_count;
     struct saved *saved;
     size_t saved_count;
-    struct operand returned; /* the time at which the return half began, where the handler asks for e.elapsed */
+    struct operand returned;         /* the time at which the return half began, where the handler asks for e.elapsed */
     struct fatal_losses fatal[2][2]; /* by the program's result, and whether scratch memory has to be given back */
 };
 
@@ -116,10 +116,12 @@ struct operand string_address(struct lower *lower, struct value *value, uint32_t
 void string_equal(struct lower *lower, struct value *a, struct value *b, struct machine_block *yes,
                   struct machine_block *no);
 void string_read(struct lower *lower, struct value *value);
-/* An array of SIZE chars at ADDRESS, in the KERNEL's memory or the process's, into BUFFER, which is zero: all that stands before a NUL. Then goes on in DONE. */
+/* An array of SIZE chars at ADDRESS, in the KERNEL's memory or the process's, into BUFFER, which is zero: all that
+ * stands before a NUL. Then goes on in DONE. */
 void string_read_array(struct lower *lower, struct value *value, struct slot *buffer, uint32_t size,
                        struct operand address, bool kernel, struct machine_block *done);
-/* The string VALUE, which is there, from SIZE bytes at ADDRESS in the kernel's memory: an array, or a text of which no more is taken. */
+/* The string VALUE, which is there, from SIZE bytes at ADDRESS in the kernel's memory: an array, or a text of which no
+ * more is taken. */
 void string_read_kernel(struct lower *lower, struct value *value, uint32_t size, bool is_array, struct operand address);
 void string_length(struct lower *lower, struct value *value);
 void string_starts(struct lower *lower, struct value *value);
@@ -195,8 +197,8 @@ struct operand argument_word(struct lower *lower, const struct argument *argumen
 /* --- syscall.c --- */
 
 /*
- * At the entry: goes on where the call is one of this CPU's 64-bit interface: another one's numbers and registers mean other things, and the kernel's own
- * tracepoints of single calls leave those out, too. Those are counted in the ledger.
+ * At the entry: goes on where the call is one of this CPU's 64-bit interface: another one's numbers and registers mean
+ * other things, and the kernel's own tracepoints of single calls leave those out, too. Those are counted in the ledger.
  */
 void syscall_expect_native(struct lower *lower);
 /* In the entry half: keeps the saved values for the exit, and ends the program. */
@@ -210,7 +212,8 @@ int syscall_declare(struct lower *lower, struct object *result);
 
 /* Marks the shared objects that filters read as used. */
 void filter_use(struct compiler *compiler, const struct compile_options *options);
-/* At the program's start: ends it with IGNORED where what runs is not traced. Sets CONTEXT, PID_TGID and TGID of LOWER. */
+/* At the program's start: ends it with IGNORED where what runs is not traced. Sets CONTEXT, PID_TGID and TGID of
+ * LOWER. */
 void filter_lower(struct lower *lower, int64_t ignored);
 /* A block that ends the program with IGNORED. */
 struct machine_block *filter_ignore(struct lower *lower, int64_t ignored);
@@ -218,11 +221,12 @@ struct machine_block *filter_ignore(struct lower *lower, int64_t ignored);
 /* --- calls.c --- */
 
 /*
- * At the entry: goes on where the call is one of this CPU's 64-bit interface: another one's numbers and registers mean other things, and the kernel's own
- * tracepoints of single calls leave those out, too. Those are counted in the ledger.
+ * At the entry: goes on where the call is one of this CPU's 64-bit interface: another one's numbers and registers mean
+ * other things, and the kernel's own tracepoints of single calls leave those out, too. Those are counted in the ledger.
  */
 void syscall_expect_native(struct lower *lower);
-/* In the entry half: keeps the saved values for the return, and ends the program with DONE, or FAILED where its return will not be seen. */
+/* In the entry half: keeps the saved values for the return, and ends the program with DONE, or FAILED where its return
+ * will not be seen. */
 void calls_save(struct lower *lower, int64_t done, int64_t failed);
 /* At the return: goes on where its entry has been seen, with the saved values. */
 void calls_recover(struct lower *lower);
@@ -239,8 +243,8 @@ void executed_note(struct compiler *compiler, const struct compile_options *opti
 /* --- elapsed.c --- */
 
 /*
- * At the entry, behind all else: stores the time, where the handler asks for e.elapsed, at its place among the saved words at BASE + OFFSET. What a
- * program does behind that counts for the function that it is put on.
+ * At the entry, behind all else: stores the time, where the handler asks for e.elapsed, at its place among the saved
+ * words at BASE + OFFSET. What a program does behind that counts for the function that it is put on.
  */
 void elapsed_begin(struct lower *lower, struct operand base, int64_t offset);
 /* At the return, before all else, so that what the program itself does does not count either: notes the time. */
@@ -262,7 +266,8 @@ void probe_declare(struct lower *lower, struct object *result);
 /* The program of the entry half, where it is one of its own; NULL otherwise. */
 struct program *probe_entry_half(struct lower *lower);
 void probe_event_field(struct lower *lower, struct value *value);
-/* The word that HELPER (bpf_get_func_arg, with the argument's NUMBER, or bpf_get_func_ret) stores for a handler that a function itself calls. */
+/* The word that HELPER (bpf_get_func_arg, with the argument's NUMBER, or bpf_get_func_ret) stores for a handler that a
+ * function itself calls. */
 struct operand probe_call_for_word(struct lower *lower, int32_t helper, const struct operand *number);
 void probe_stack(struct lower *lower, struct value *value);
 void probe_joined_stack(struct lower *lower, struct value *value);

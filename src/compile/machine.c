@@ -16,32 +16,32 @@ struct program *program_new(struct compiler *compiler, const char *name, uint32_
 
 struct operand operand_immediate(int64_t number)
 {
-    return (struct operand){ .kind = OPERAND_IMMEDIATE, .number = number };
+    return (struct operand){.kind = OPERAND_IMMEDIATE, .number = number};
 }
 
 struct operand operand_register(struct reg *reg)
 {
-    return (struct operand){ .kind = OPERAND_REGISTER, .reg = reg };
+    return (struct operand){.kind = OPERAND_REGISTER, .reg = reg};
 }
 
 struct operand operand_slot(struct slot *slot, int64_t offset)
 {
-    return (struct operand){ .kind = OPERAND_FRAME, .slot = slot, .number = offset };
+    return (struct operand){.kind = OPERAND_FRAME, .slot = slot, .number = offset};
 }
 
 struct operand operand_map(const char *name)
 {
-    return (struct operand){ .kind = OPERAND_MAP, .symbol = name };
+    return (struct operand){.kind = OPERAND_MAP, .symbol = name};
 }
 
 struct operand operand_data(const char *name, int64_t offset)
 {
-    return (struct operand){ .kind = OPERAND_DATA, .symbol = name, .number = offset };
+    return (struct operand){.kind = OPERAND_DATA, .symbol = name, .number = offset};
 }
 
 struct operand operand_function(const char *name)
 {
-    return (struct operand){ .kind = OPERAND_FUNCTION, .symbol = name };
+    return (struct operand){.kind = OPERAND_FUNCTION, .symbol = name};
 }
 
 struct slot *program_slot(struct program *program, uint32_t size)
@@ -112,7 +112,8 @@ static struct operand load(struct program *program, uint8_t size, struct operand
     return operand_register(instruction->result);
 }
 
-/* Where memory at BASE begins and how far behind: scratch memory is reached through a register, loaded once between two calls. */
+/* Where memory at BASE begins and how far behind: scratch memory is reached through a register, loaded once between two
+ * calls. */
 static struct operand memory_base(struct program *program, struct operand base, int64_t *offset)
 {
     if (base.kind != OPERAND_FRAME || !base.slot->moved)
@@ -175,7 +176,8 @@ void machine_store(struct program *program, uint8_t size, struct operand base, i
     instruction->b = value;
 }
 
-void machine_add_atomic(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value)
+void machine_add_atomic(struct program *program, uint8_t size, struct operand base, int64_t offset,
+                        struct operand value)
 {
     base = memory_base(program, base, &offset);
     struct machine_instruction *instruction = append(program, M_ADD_ATOMIC, false);
@@ -222,8 +224,7 @@ struct operand machine_call_pure(struct program *program, int32_t helper, const 
     return result;
 }
 
-struct operand machine_call_library(struct program *program, const char *name, const struct operand *args,
-                                    size_t count)
+struct operand machine_call_library(struct program *program, const char *name, const struct operand *args, size_t count)
 {
     struct machine_instruction *instruction = call(program, args, count);
     instruction->callee = CALL_LIBRARY;
@@ -269,8 +270,7 @@ static void connect(struct program *program, struct machine_block *to)
 {
     struct machine_block *from = program->block;
     from->next[from->next_count++] = to;
-    to->predecessors =
-        arena_grow(program->arena, to->predecessors, to->predecessor_count, sizeof *to->predecessors);
+    to->predecessors = arena_grow(program->arena, to->predecessors, to->predecessor_count, sizeof *to->predecessors);
     to->predecessors[to->predecessor_count++] = from;
 }
 

@@ -1,6 +1,6 @@
 /*
- * A program in terms of the BPF machine: instructions on an unlimited number of registers, each assigned once. lower.c makes
- * it from the IR, allocate.c maps its registers to r0–r9 and the frame, emit.c writes the instructions.
+ * A program in terms of the BPF machine: instructions on an unlimited number of registers, each assigned once. lower.c
+ * makes it from the IR, allocate.c maps its registers to r0–r9 and the frame, emit.c writes the instructions.
  */
 #ifndef UPLUA_COMPILE_MACHINE_H
 #define UPLUA_COMPILE_MACHINE_H
@@ -10,28 +10,28 @@
 #include "compile/compiler.h"
 
 enum machine_op {
-    M_CONTEXT, /* result = the program's argument; first in the program */
-    M_COPY,    /* result = a: any operand */
-    M_ALU,     /* result = a CODE b; CODE is BPF_ADD …, WIDE: 64 bits, else the low 32, zero-extended */
-    M_LOAD,    /* result = *(SIZE *)(a + offset), zero-extended; SIZE is BPF_B … BPF_DW */
-    M_STORE,   /* *(SIZE *)(a + offset) = b */
+    M_CONTEXT,    /* result = the program's argument; first in the program */
+    M_COPY,       /* result = a: any operand */
+    M_ALU,        /* result = a CODE b; CODE is BPF_ADD …, WIDE: 64 bits, else the low 32, zero-extended */
+    M_LOAD,       /* result = *(SIZE *)(a + offset), zero-extended; SIZE is BPF_B … BPF_DW */
+    M_STORE,      /* *(SIZE *)(a + offset) = b */
     M_ADD_ATOMIC, /* the same, += b; SIZE is BPF_W or BPF_DW */
     M_EXCHANGE,   /* result = *(u64 *)(a + offset), which becomes b, at once */
-    M_CALL,    /* result = function(args…) */
-    M_PHI,     /* result = args[i] when entered from predecessor i */
+    M_CALL,       /* result = function(args…) */
+    M_PHI,        /* result = args[i] when entered from predecessor i */
     M_JUMP,
-    M_BRANCH,  /* to next[0] if a CODE b (BPF_JEQ …), else to next[1] */
+    M_BRANCH,   /* to next[0] if a CODE b (BPF_JEQ …), else to next[1] */
     M_MAY_GOTO, /* to next[0], or to next[1] when the kernel says that the program has looped enough */
-    M_EXIT,    /* return a */
+    M_EXIT,     /* return a */
 };
 
 enum operand_kind {
     OPERAND_NONE,
     OPERAND_REGISTER,
     OPERAND_IMMEDIATE,
-    OPERAND_FRAME, /* the address NUMBER bytes into SLOT: of the stack (machine_address) */
-    OPERAND_MAP,   /* the map called SYMBOL */
-    OPERAND_DATA,  /* the address NUMBER bytes into the counters called SYMBOL */
+    OPERAND_FRAME,    /* the address NUMBER bytes into SLOT: of the stack (machine_address) */
+    OPERAND_MAP,      /* the map called SYMBOL */
+    OPERAND_DATA,     /* the address NUMBER bytes into the counters called SYMBOL */
     OPERAND_FUNCTION, /* the address of the function called SYMBOL, for a helper that calls it */
 };
 
@@ -89,7 +89,7 @@ struct machine_instruction {
     enum { CALL_HELPER, CALL_LIBRARY, CALL_KERNEL } callee;
     int32_t number;
     const char *symbol;
-    bool pure; /* a call that may be left out if nobody wants its result */
+    bool pure;            /* a call that may be left out if nobody wants its result */
     struct operand *args; /* M_CALL, M_PHI */
     size_t arg_count;
     const struct position *position;
@@ -100,7 +100,7 @@ struct machine_instruction {
 
 struct machine_block {
     unsigned id;
-    bool cold; /* placed behind the rest */
+    bool cold;       /* placed behind the rest */
     bool leads_back; /* it ends in a jump back to a loop's header */
     struct machine_instruction *first, *last;
     struct machine_block **predecessors;
@@ -109,12 +109,13 @@ struct machine_block {
     unsigned next_count;
     struct machine_block *following;
     struct machine_block *resumes; /* resume.c: it ends one round; the next begins in this block */
-    uint64_t *live_in, *live_out; /* bit sets over program->live, while allocating */
+    uint64_t *live_in, *live_out;  /* bit sets over program->live, while allocating */
     int start, end;
     int emitted_at; /* index of the first BPF instruction */
 };
 
-/* What of a handler's slots lies in scratch memory, by number: the offset there, 0 for those on the stack (scratch.c). */
+/* What of a handler's slots lies in scratch memory, by number: the offset there, 0 for those on the stack
+ * (scratch.c). */
 struct scratch {
     int *offsets;
     unsigned count;
@@ -126,25 +127,26 @@ struct program {
     struct arena *arena;
     const char *name;
     uint32_t type, attach_type; /* as in BPF_PROG_LOAD */
-    const char *target; /* the kernel's function that a program of BPF_PROG_TYPE_TRACING is for */
-    bool of_kernel; /* at functions of the kernel */
-    bool sleepable; /* it reads memory that may have to be brought in */
+    const char *target;         /* the kernel's function that a program of BPF_PROG_TYPE_TRACING is for */
+    bool of_kernel;             /* at functions of the kernel */
+    bool sleepable;             /* it reads memory that may have to be brought in */
     struct machine_block *entry, *last;
     struct slot *slots;
-    unsigned slot_count, lowered_slots;  /* lowered: without those of spilled registers */
-    const struct scratch *scratch;       /* what is not on the stack; NULL: nothing */
-    struct slot *scratch_at;             /* where the address of the scratch memory is kept; slots made before are needed before */
+    unsigned slot_count, lowered_slots; /* lowered: without those of spilled registers */
+    const struct scratch *scratch;      /* what is not on the stack; NULL: nothing */
+    /* where the address of the scratch memory is kept; slots made before are needed before */
+    struct slot *scratch_at;
     bool has_scratch;                    /* from here on */
     struct operand scratch_address;      /* in a register … */
     struct machine_block *scratch_block; /* … in this block, until the next call */
     struct reg *registers;
     unsigned register_count, block_count;
-    int spare; /* offset of a word for emit.c */
+    int spare;           /* offset of a word for emit.c */
     uint32_t stack_size; /* bytes of the frame that are used */
-    int end;     /* of the last instruction, while allocating */
-    struct reg **live; /* registers that more than one block wants, while allocating */
+    int end;             /* of the last instruction, while allocating */
+    struct reg **live;   /* registers that more than one block wants, while allocating */
     unsigned live_count;
-    bool early;  /* what is spilled now are not the last registers to be */
+    bool early; /* what is spilled now are not the last registers to be */
     /* Loops where the kernel has no may_goto (resume.c). */
     bool by_rounds;             /* they are compiled that way */
     unsigned budget;            /* rounds of all loops in one run */
@@ -159,7 +161,8 @@ struct program {
     const struct position *position;
 };
 
-/* An empty program with its entry block; TYPE and ATTACH_TYPE as in BPF_PROG_LOAD. Lives in the compiler's arena, as all below. */
+/* An empty program with its entry block; TYPE and ATTACH_TYPE as in BPF_PROG_LOAD. Lives in the compiler's arena, as
+ * all below. */
 struct program *program_new(struct compiler *compiler, const char *name, uint32_t type, uint32_t attach_type);
 /* Operands of each kind; OFFSET and NUMBER in bytes. */
 struct operand operand_immediate(int64_t number);
@@ -182,7 +185,8 @@ struct operand machine_alu32(struct program *program, uint8_t code, struct opera
 struct operand machine_copy(struct program *program, struct operand a);
 struct operand machine_load(struct program *program, uint8_t size, struct operand base, int64_t offset);
 void machine_store(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value);
-void machine_add_atomic(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value);
+void machine_add_atomic(struct program *program, uint8_t size, struct operand base, int64_t offset,
+                        struct operand value);
 struct operand machine_call(struct program *program, int32_t helper, const struct operand *args, size_t count);
 struct operand machine_call_pure(struct program *program, int32_t helper, const struct operand *args, size_t count);
 struct operand machine_call_library(struct program *program, const char *name, const struct operand *args,
@@ -208,17 +212,18 @@ struct operand machine_address(struct program *program, struct operand address);
 /* Gives the scratch memory back: machine_exit does. */
 void scratch_release(struct program *program);
 /*
- * Moves slots of PROGRAM, laid out and EXCESS bytes too large for the stack, to scratch memory: adds them to *SCRATCH, with which the
- * handler is to be lowered again. Fails where that is not enough.
+ * Moves slots of PROGRAM, laid out and EXCESS bytes too large for the stack, to scratch memory: adds them to *SCRATCH,
+ * with which the handler is to be lowered again. Fails where that is not enough.
  */
 void scratch_move(struct program *program, struct scratch *scratch, uint32_t excess);
 
 /*
- * The passes behind the lowering. pass_allocate returns by how many bytes the stack is too small; 0: the program is ready for
- * pass_emit. Otherwise scratch_move decides what goes to scratch memory, and the program has to be made anew.
+ * The passes behind the lowering. pass_allocate returns by how many bytes the stack is too small; 0: the program is
+ * ready for pass_emit. Otherwise scratch_move decides what goes to scratch memory, and the program has to be made anew.
  */
 uint32_t pass_allocate(struct program *program);
-/* Gives the pieces on the stack their places; the instructions are numbered. Returns by how many bytes they do not fit. */
+/* Gives the pieces on the stack their places; the instructions are numbered. Returns by how many bytes they do not
+ * fit. */
 uint32_t frame_lay_out(struct program *program);
 /* Gives the pieces that were moved to scratch memory their places there, from byte START on. Returns where they end. */
 uint32_t frame_lay_out_moved(struct program *program, uint32_t start);
@@ -239,11 +244,12 @@ void machine_unlink(struct machine_instruction *instruction);
 void program_tidy(struct program *program);
 /* Fills the blocks' live_in and live_out. */
 void program_find_live(struct program *program);
-/* Gives each instruction operands of the kinds that BPF takes there: registers, 32-bit constants, addresses in the frame. */
+/* Gives each instruction operands of the kinds that BPF takes there: registers, 32-bit constants, addresses in the
+ * frame. */
 void program_legalise(struct program *program);
 /*
- * Registers with .spilled live in the frame from here on: stored where they are set, loaded where they are used. EARLY: before
- * the others have theirs, so that what is loaded may be spilled again.
+ * Registers with .spilled live in the frame from here on: stored where they are set, loaded where they are used. EARLY:
+ * before the others have theirs, so that what is loaded may be spilled again.
  */
 void program_spill(struct program *program, bool early);
 

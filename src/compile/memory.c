@@ -20,7 +20,8 @@ uint8_t memory_size(struct type type)
 void memory_put(struct lower *lower, uint8_t size, struct operand base, int64_t offset, struct operand value)
 {
     bool is_followed = base.kind == OPERAND_REGISTER || (base.kind == OPERAND_FRAME && !base.slot->moved);
-    machine_store(lower->program, size, base, offset, lower->veils_loops && is_followed ? veil_number(lower, value) : value);
+    machine_store(lower->program, size, base, offset,
+                  lower->veils_loops && is_followed ? veil_number(lower, value) : value);
 }
 
 void memory_zero(struct lower *lower, struct operand to, int64_t offset, uint32_t size)
@@ -56,10 +57,11 @@ void memory_store(struct lower *lower, struct operand base, int64_t offset, stru
 struct place memory_load(struct lower *lower, struct operand base, int64_t offset, struct type type)
 {
     struct program *program = lower->program;
-    struct place place = { 0 };
+    struct place place = {0};
     if (type.kind == TYPE_RECORD) {
         place.value = base.kind == OPERAND_FRAME ? operand_slot(base.slot, base.number + offset)
-                      : offset ? machine_alu(program, BPF_ADD, base, operand_immediate(offset)) : lower_not_nil(lower, base);
+                      : offset                   ? machine_alu(program, BPF_ADD, base, operand_immediate(offset))
+                                                 : lower_not_nil(lower, base);
     } else if (type.kind == TYPE_STRING) {
         /* A copy: what the map holds may change, a string does not. */
         struct slot *slot = program_slot(program, type.capacity);

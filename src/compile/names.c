@@ -1,6 +1,6 @@
 /*
- * e.func of a handler with several sites: the cookie has the site's number, and an array the names by that. A name is a string as
- * string.c describes them, with the mark where it is cut.
+ * e.func of a handler with several sites: the cookie has the site's number, and an array the names by that. A name is a
+ * string as string.c describes them, with the mark where it is cut.
  */
 #include <bpf/bpf.h>
 #include <string.h>
@@ -24,14 +24,15 @@ void names_declare(struct lower *lower, struct object *result)
     const struct handler *handler = lower->function->handler;
     if (!*handler->names_map)
         return;
-    compile_expect(lower->compiler, lower->function->position, object_add_map(result, &(struct object_map){
-                                                                                  .name = handler->names_map,
-                                                                                  .type = BPF_MAP_TYPE_ARRAY,
-                                                                                  .key_size = 4,
-                                                                                  .value_size = names_capacity(handler),
-                                                                                  .max_entries = (uint32_t)handler->name_count,
-                                                                                  .reuse_fd = -1,
-                                                                              }));
+    compile_expect(lower->compiler, lower->function->position,
+                   object_add_map(result, &(struct object_map){
+                                              .name = handler->names_map,
+                                              .type = BPF_MAP_TYPE_ARRAY,
+                                              .key_size = 4,
+                                              .value_size = names_capacity(handler),
+                                              .max_entries = (uint32_t)handler->name_count,
+                                              .reuse_fd = -1,
+                                          }));
 }
 
 struct operand names_read(struct lower *lower)
@@ -45,9 +46,10 @@ struct operand names_read(struct lower *lower)
     struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
     machine_store(program, BPF_DW, operand_slot(number, 0), 0,
                   machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_SITE_SHIFT)));
-    struct operand args[] = { operand_map(handler->names_map), operand_slot(number, 0) };
+    struct operand args[] = {operand_map(handler->names_map), operand_slot(number, 0)};
     struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
-    unsigned entry = ledger_add(lower->compiler, arena_format(program->arena, "%s: hit at a place that is not known", handler->probe));
+    unsigned entry = ledger_add(lower->compiler,
+                                arena_format(program->arena, "%s: hit at a place that is not known", handler->probe));
     lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), lower_loss(lower, entry, NULL, 0));
     memory_copy(lower, operand_slot(text, 0), 0, found, 0, capacity);
     return operand_slot(text, 0);

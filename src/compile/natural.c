@@ -1,9 +1,10 @@
 /*
- * Lua numbers that can be shown to be whole and not negative, so that % is the same for them in Lua and for integers: literals, lengths, counters
- * of loops that begin there and count up, or down to such a number, and what is added up from these.
+ * Lua numbers that can be shown to be whole and not negative, so that % is the same for them in Lua and for integers:
+ * literals, lengths, counters of loops that begin there and count up, or down to such a number, and what is added up
+ * from these.
  *
- * A handler's loops make up to 2^16 rounds of fewer than 2^17 operations, so that what begins below 2^52 and grows by no more than 2^19 at a
- * time stays below 2^53, where Lua's numbers are whole.
+ * A handler's loops make up to 2^16 rounds of fewer than 2^17 operations, so that what begins below 2^52 and grows by
+ * no more than 2^19 at a time stays below 2^53, where Lua's numbers are whole.
  */
 #include "compile/fold.h"
 
@@ -25,8 +26,8 @@ static bool is_constant(const struct value *value, double least, double most)
 /* The counter of a for loop: it runs from where it begins to where it ends. */
 static bool counts_down(const struct value *phi)
 {
-    return phi->bounds[0] && is_constant(ir_value(phi->bounds[0]), 0, 0x1p52) && is_constant(ir_value(phi->bounds[1]), -0x1p19, -1) &&
-           is_constant(ir_value(phi->args[0]), 0, 0x1p52);
+    return phi->bounds[0] && is_constant(ir_value(phi->bounds[0]), 0, 0x1p52) &&
+           is_constant(ir_value(phi->bounds[1]), -0x1p19, -1) && is_constant(ir_value(phi->args[0]), 0, 0x1p52);
 }
 
 /* What comes back from its own rounds is natural if it begins so. */
@@ -70,5 +71,5 @@ static bool is_natural(struct value *value, struct seen *seen)
 
 bool ir_is_natural(const struct value *value)
 {
-    return is_natural((struct value *)value, &(struct seen){ 0 });
+    return is_natural((struct value *)value, &(struct seen){0});
 }

@@ -131,9 +131,9 @@ int object_add_program(struct object *object, const struct object_program *progr
     copy.name = keep_string(object, program->name);
     copy.section = program->section ? keep_string(object, program->section) : NULL;
     copy.target = program->target ? keep_string(object, program->target) : NULL;
-    copy.instructions =
-        keep(object, program->instructions, program->instruction_count * sizeof *program->instructions);
-    if (!references || !lines || !copy.name || (program->section && !copy.section) || (program->target && !copy.target) || !copy.instructions)
+    copy.instructions = keep(object, program->instructions, program->instruction_count * sizeof *program->instructions);
+    if (!references || !lines || !copy.name || (program->section && !copy.section) ||
+        (program->target && !copy.target) || !copy.instructions)
         return -ENOMEM;
     for (size_t i = 0; i < program->reference_count; i++)
         if (!(references[i].symbol = keep_string(object, references[i].symbol)))

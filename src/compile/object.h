@@ -17,7 +17,8 @@ enum reference_kind {
     REFERENCE_DATA,    /* ld_imm64 of an address inside counters or a variable: symbol = its name, the offset is in the
                           instruction's imm */
     REFERENCE_LIBRARY, /* call of a function of bpf/: symbol = its name */
-    REFERENCE_KERNEL,  /* call of a function of the kernel, whose BTF id the instruction has: symbol = its name, for people */
+    /* call of a function of the kernel, whose BTF id the instruction has: symbol = its name, for people */
+    REFERENCE_KERNEL,
     REFERENCE_FUNCTION, /* ld_imm64 of a function of this object, as a callback: symbol = its name */
     REFERENCE_CALL,     /* call of a function of this object: symbol = its name */
 };
@@ -36,13 +37,15 @@ struct object_line {
 };
 
 struct object_program {
-    const char *name;    /* a C identifier, unique */
-    const char *section; /* ELF section, unique per program, such as "handler/h3"; NULL: a function, which only programs of
-                            the object refer to, as a callback `int f(unsigned, void *)`: its type and flags do not matter */
+    const char *name; /* a C identifier, unique */
+    const char
+        *section; /* ELF section, unique per program, such as "handler/h3"; NULL: a function, which only programs of
+                     the object refer to, as a callback `int f(unsigned, void *)`: its type and flags do not matter */
     uint32_t type, attach_type; /* BPF_PROG_TYPE_*, expected attach type (0, 48 uprobe_multi, 57 session) */
     const char *target;         /* of BPF_PROG_TYPE_TRACING: the kernel's function that it is for; NULL otherwise */
     uint32_t flags;             /* BPF_F_SLEEPABLE or 0 */
-    bool of_kernel;             /* attached to functions of the kernel: of another sort than those to functions of programs */
+    /* attached to functions of the kernel: of another sort than those to functions of programs */
+    bool of_kernel;
     const struct bpf_insn *instructions;
     size_t instruction_count;
     const struct object_reference *references;
@@ -52,7 +55,8 @@ struct object_program {
     uint32_t stack_size;   /* bytes of its own frame that it uses; for people */
     uint32_t scratch_size; /* bytes of memory that it has beside the stack; for people */
 
-    /* Set by object_join: it has become a function, `int f(void *ctx)`, of the program JOINT, which runs it for links of COOKIE. */
+    /* Set by object_join: it has become a function, `int f(void *ctx)`, of the program JOINT, which runs it for links
+     * of COOKIE. */
     const char *joint;
     uint64_t cookie;
 };
@@ -85,15 +89,16 @@ int object_add_map(struct object *object, const struct object_map *map);
 int object_add_counters(struct object *object, const char *name, size_t count);
 
 /*
- * SIZE zeros (up to MAX_VARIABLE_SIZE, in whole words) named NAME, at most 15 characters, that programs address without a call. They are a
- * map of their own, an array of one element that user space can map: REUSE_FD if that exists already, as in struct object_map.
+ * SIZE zeros (up to MAX_VARIABLE_SIZE, in whole words) named NAME, at most 15 characters, that programs address without
+ * a call. They are a map of their own, an array of one element that user space can map: REUSE_FD if that exists
+ * already, as in struct object_map.
  */
 enum { MAX_VARIABLE_SIZE = 4096 };
 int object_add_variable(struct object *object, const char *name, uint32_t size, int reuse_fd);
 
 /*
- * The library's map NAME ("uplua_stacks") exists already, from an earlier setup of the prompt: use FD instead of creating it.
- * Harmless where the object does not use the library.
+ * The library's map NAME ("uplua_stacks") exists already, from an earlier setup of the prompt: use FD instead of
+ * creating it. Harmless where the object does not use the library.
  */
 int object_reuse_map(struct object *object, const char *name, int fd);
 
@@ -109,8 +114,8 @@ int object_save(const struct object *object, const void *library, size_t library
                 struct error *err);
 
 /*
- * Makes one program of those that call a function of the library whose name begins with FUNCTION and that are attached alike, so that the kernel verifies it once: each has to be
- * attached as its JOINT, with its COOKIE. 0 or -ENOMEM.
+ * Makes one program of those that call a function of the library whose name begins with FUNCTION and that are attached
+ * alike, so that the kernel verifies it once: each has to be attached as its JOINT, with its COOKIE. 0 or -ENOMEM.
  */
 int object_join(struct object *object, const char *function);
 

@@ -14,7 +14,7 @@ struct object_counters {
 
 struct object_variable {
     const char *name, *section; /* ".data.NAME": libbpf makes a map of each such section */
-    uint32_t size; /* a multiple of 8 */
+    uint32_t size;              /* a multiple of 8 */
     int reuse_fd;
 };
 
@@ -54,7 +54,8 @@ uint32_t object_offset(const struct object *object, const struct object_program 
 /* Every map is described by as many pointers as its struct in .maps has members. */
 enum { MAP_DEFINITION_SIZE = 5 * 8 };
 
-/* Writes OBJECT alone as an ELF file into the empty file FD. LIBRARY: the library's types, NULL where it is not needed. */
+/* Writes OBJECT alone as an ELF file into the empty file FD. LIBRARY: the library's types, NULL where it is not
+ * needed. */
 int object_write(const struct object *object, const struct btf *library, int fd, struct error *err);
 
 /*

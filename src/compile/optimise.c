@@ -1,6 +1,6 @@
 /*
- * What the generated code need not do: fields of the event read twice, read-modify-write sequences that are one atomic add
- * (which also makes them lossless, as handlers.md promises), values that nobody uses, branches around nothing.
+ * What the generated code need not do: fields of the event read twice, read-modify-write sequences that are one atomic
+ * add (which also makes them lossless, as handlers.md promises), values that nobody uses, branches around nothing.
  */
 #include <string.h>
 
@@ -19,14 +19,38 @@ static void replace(struct value *value, struct value *by)
 static bool is_pure(const struct value *value)
 {
     switch (value->op) {
-    case IR_EVENT_FIELD: case IR_USTACK: case IR_KSTACK: case IR_STACK: case IR_PRESENT: case IR_ABSENT: case IR_EQ: case IR_TRUTH: case IR_NOT:
-    case IR_ADD: case IR_SUB: case IR_MUL: case IR_NEG: case IR_AND: case IR_OR: case IR_XOR:
-    case IR_SHL: case IR_SHR: case IR_SAR: case IR_BNOT: case IR_CAST: case IR_LT: case IR_LE: case IR_LENGTH:
-    case IR_STARTS: case IR_POINTER:
+    case IR_EVENT_FIELD:
+    case IR_USTACK:
+    case IR_KSTACK:
+    case IR_STACK:
+    case IR_PRESENT:
+    case IR_ABSENT:
+    case IR_EQ:
+    case IR_TRUTH:
+    case IR_NOT:
+    case IR_ADD:
+    case IR_SUB:
+    case IR_MUL:
+    case IR_NEG:
+    case IR_AND:
+    case IR_OR:
+    case IR_XOR:
+    case IR_SHL:
+    case IR_SHR:
+    case IR_SAR:
+    case IR_BNOT:
+    case IR_CAST:
+    case IR_LT:
+    case IR_LE:
+    case IR_LENGTH:
+    case IR_STARTS:
+    case IR_POINTER:
         return true;
-    case IR_GET_FIELD: case IR_GET_ELEMENT:
+    case IR_GET_FIELD:
+    case IR_GET_ELEMENT:
         return value->access;
-    case IR_DIV: case IR_MOD:
+    case IR_DIV:
+    case IR_MOD:
         return !ir_may_divide_by_zero(value);
     default:
         return false;
@@ -169,7 +193,7 @@ static void merge_equal_values(struct function *function)
     size_t size = 64;
     while (size < function->value_count)
         size *= 2;
-    struct seen seen = { .mask = size - 1 };
+    struct seen seen = {.mask = size - 1};
     seen.first = arena_allocate(function->arena, size * sizeof *seen.first);
     seen.last = arena_allocate(function->arena, size * sizeof *seen.last);
     seen.next = arena_allocate(function->arena, function->value_count * sizeof *seen.next);
@@ -195,8 +219,8 @@ static bool is_zero(const struct value *value)
 }
 
 /*
- * SUM is OPERAND + x or OPERAND − x for an operand that MATCHES accepts: returns x (negated: in NEGATED), and the operand
- * in *OPERAND.
+ * SUM is OPERAND + x or OPERAND − x for an operand that MATCHES accepts: returns x (negated: in NEGATED), and the
+ * operand in *OPERAND.
  */
 static struct value *addend(struct value *sum, bool (*matches)(struct value *operand), struct value **operand,
                             bool *negated)
@@ -272,8 +296,8 @@ bool ir_is_soon(const struct value *from, const struct value *to)
 }
 
 /*
- * What SET stores into memory of TYPE before it is cut to the memory's width: an addition there is cut by itself. NULL: there is no
- * atomic addition of that width.
+ * What SET stores into memory of TYPE before it is cut to the memory's width: an addition there is cut by itself. NULL:
+ * there is no atomic addition of that width.
  */
 static struct value *uncut(struct value *set, struct type type)
 {
@@ -300,7 +324,7 @@ static void add_in_map(struct function *function, struct value *set)
     set->op = IR_MAP_ADD;
     set->number = or_zero;
     if (ir_is_soon(read, set)) {
-        struct value *args[] = { read->args[0], set->args[1], ir_value(operand)->op == IR_PRESENT ? operand : read };
+        struct value *args[] = {read->args[0], set->args[1], ir_value(operand)->op == IR_PRESENT ? operand : read};
         set->args = arena_allocate(function->arena, sizeof args);
         memcpy(set->args, args, sizeof args);
         set->arg_count = 3;
@@ -372,7 +396,8 @@ static void copy_directly(struct function *function)
 
 /* --- what nobody needs --- */
 
-/* Where control goes when it enters BLOCK, which does nothing: its successor, if that has no phis to tell ways apart. */
+/* Where control goes when it enters BLOCK, which does nothing: its successor, if that has no phis to tell ways
+ * apart. */
 static struct block *beyond(struct block *block)
 {
     while (block->first->op == IR_JUMP && block->next[0]->first->op != IR_PHI)

@@ -1,7 +1,7 @@
 /*
- * printf and exit: what a handler says to the script. The arguments of printf travel as a tuple through the ring of OBJECT_OUTPUT; the
- * text is made in user space (lua/uplua/output.lua), by the rules of Lua's string.format. Constants do not travel. What a
- * format asks of its arguments is checked here, when the handler is compiled.
+ * printf and exit: what a handler says to the script. The arguments of printf travel as a tuple through the ring of
+ * OBJECT_OUTPUT; the text is made in user space (lua/uplua/output.lua), by the rules of Lua's string.format. Constants
+ * do not travel. What a format asks of its arguments is checked here, when the handler is compiled.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -60,8 +60,11 @@ static size_t conversion_at(struct build *build, const char *format, size_t leng
     *letter = at < length ? format[at] : '\0';
     bool percent = *letter == '%' && at == start + 1;
     if (widest > 2 || !*letter || !(percent || wants_number(*letter) || *letter == 's' || *letter == 'q'))
-        build_fail(build, "printf: '%.*s' is no conversion; there are %%s, %%q, %%d, %%u, %%x, %%o, %%c, %%f, %%e, %%g and %%%%, "
-                   "with widths of two digits", (int)(at < length ? at + 1 - start : length - start), format + start);
+        build_fail(
+            build,
+            "printf: '%.*s' is no conversion; there are %%s, %%q, %%d, %%u, %%x, %%o, %%c, %%f, %%e, %%g and %%%%, "
+            "with widths of two digits",
+            (int)(at < length ? at + 1 - start : length - start), format + start);
     return at + 1;
 }
 
@@ -119,7 +122,8 @@ void build_printf(struct build *build, struct value **args, size_t count)
         struct print_argument *argument = &print->args[i];
         struct value *value = argument->value = args[i + 1];
         if (value->type.kind == TYPE_STATIC)
-            build_fail(build, "printf: argument %zu is %s; a handler prints integers, strings, booleans, stacks and records",
+            build_fail(build,
+                       "printf: argument %zu is %s; a handler prints integers, strings, booleans, stacks and records",
                        i + 2, ir_describe(build->arena, value));
         if (value->op == IR_CONSTANT && !is_cdata(&value->constant)) {
             argument->constant = &value->constant;

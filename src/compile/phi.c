@@ -1,6 +1,7 @@
 /*
- * Phis of the IR → phis of the machine: one for the value, one for whether it is there; strings have a buffer of their own, which each way
- * fills. Arguments come last of all, when the blocks that they come from are there; what moves them stands at the end of these.
+ * Phis of the IR → phis of the machine: one for the value, one for whether it is there; strings have a buffer of their
+ * own, which each way fills. Arguments come last of all, when the blocks that they come from are there; what moves them
+ * stands at the end of these.
  */
 #include "compile/lower.h"
 
@@ -8,8 +9,9 @@ struct pending_phi {
     struct value *value;
     struct machine_block *block;
     struct machine_instruction *values, *presence; /* PRESENCE: NULL if the value is never nil */
-    struct slot *text; /* of a string: the phi's own buffer */
-    struct slot **kept; /* by argument: a copy of what another string phi of the loop had in the round before, or NULL */
+    struct slot *text;                             /* of a string: the phi's own buffer */
+    /* by argument: a copy of what another string phi of the loop had in the round before, or NULL */
+    struct slot **kept;
 };
 
 /* The instruction that ends BLOCK, taken out so that others can be put before it. */
@@ -35,7 +37,7 @@ static void copy_string_at_end(struct lower *lower, struct machine_block *block,
                                uint32_t capacity)
 {
     struct machine_instruction *end = reopen(lower, block);
-    memory_store(lower, operand_slot(text, 0), 0, (struct type){ .kind = TYPE_STRING, .capacity = capacity }, value);
+    memory_store(lower, operand_slot(text, 0), 0, (struct type){.kind = TYPE_STRING, .capacity = capacity}, value);
     close_again(block, end);
 }
 
@@ -47,8 +49,8 @@ static void copy_kept_at_end(struct lower *lower, struct machine_block *block, s
 }
 
 /*
- * NUMBER as the verifier must see it when a round of a loop begins with it: as any number, related to no other. It would
- * otherwise follow the rounds one by one, each with ranges of its own, and never find that it has seen them all.
+ * NUMBER as the verifier must see it when a round of a loop begins with it: as any number, related to no other. It
+ * would otherwise follow the rounds one by one, each with ranges of its own, and never find that it has seen them all.
  */
 static struct operand any_number_at_end(struct lower *lower, struct machine_block *block, struct operand number)
 {
@@ -69,7 +71,7 @@ static struct operand address_at_end(struct lower *lower, struct machine_block *
 void phi_lower(struct lower *lower, struct value *value)
 {
     struct place *place = lower_place(lower, value);
-    struct pending_phi pending = { .value = value, .block = lower->first[lower->block->id] };
+    struct pending_phi pending = {.value = value, .block = lower->first[lower->block->id]};
     if (value->type.kind == TYPE_STRING) {
         pending.text = program_slot(lower->program, value->type.capacity);
         place->value = operand_slot(pending.text, 0);
@@ -79,7 +81,7 @@ void phi_lower(struct lower *lower, struct value *value)
         place->value = operand_register(pending.values->result);
     }
     if (value->type.kind == TYPE_POINTER) {
-        place->present = value->type.optional ? place->value : (struct operand){ 0 };
+        place->present = value->type.optional ? place->value : (struct operand){0};
     } else if (value->type.optional) {
         pending.presence = machine_phi(lower->program, pending.block);
         place->present = operand_register(pending.presence->result);
@@ -115,7 +117,8 @@ static bool is_overwritten(const struct lower *lower, const struct pending_phi *
     return false;
 }
 
-/* `a, b = b, a`: before any string of a loop gets the value for its next round, those are copied that another one is to get. */
+/* `a, b = b, a`: before any string of a loop gets the value for its next round, those are copied that another one is to
+ * get. */
 static void keep_strings(struct lower *lower, struct pending_phi *phi)
 {
     struct machine_block *here = lower->program->block;
@@ -153,7 +156,8 @@ static void set_arguments(struct lower *lower, struct pending_phi *phi)
         struct operand present = place->present.kind ? place->present : operand_immediate(1), value = place->value;
         if (value.kind == OPERAND_FRAME && value.slot->moved)
             value = address_at_end(lower, from, value);
-        bool begins_round = phi->value->block->is_header && lower->rounds; /* a loop whose body is never entered has no rounds */
+        /* a loop whose body is never entered has no rounds */
+        bool begins_round = phi->value->block->is_header && lower->rounds;
         if (begins_round && phi->values && phi->value->type.kind != TYPE_RECORD)
             value = any_number_at_end(lower, from, value);
         if (begins_round && phi->presence && present.kind == OPERAND_IMMEDIATE && phi->value->type.kind != TYPE_RECORD)
@@ -189,7 +193,8 @@ static void use_same(struct operand *operand, void *context)
         operand->reg = operand->reg->same;
 }
 
-/* A reference is present where it is not 0: one phi is enough for both, and tells the verifier which pointer was tested. */
+/* A reference is present where it is not 0: one phi is enough for both, and tells the verifier which pointer was
+ * tested. */
 static void merge_presence(struct lower *lower)
 {
     bool changed, any = false;

@@ -1,7 +1,8 @@
 /*
- * What a handler sees of its probe: the event's fields, and for a return handler what the entry of the function left for it (calls.c, of
- * system calls syscall.c). At functions of the kernel and of Go that is an entry of a map keyed by thread or goroutine and stack pointer, which
- * tells nested and recursive calls apart, and interrupts, which have stacks of their own.
+ * What a handler sees of its probe: the event's fields, and for a return handler what the entry of the function left
+ * for it (calls.c, of system calls syscall.c). At functions of the kernel and of Go that is an entry of a map keyed by
+ * thread or goroutine and stack pointer, which tells nested and recursive calls apart, and interrupts, which have
+ * stacks of their own.
  */
 #include <string.h>
 
@@ -57,9 +58,9 @@ static bool is_at_exit(const struct lower *lower)
 }
 
 /*
- * Whether there is something to do at the entry for the return: to leave what the handler asks for; at a function in any case to count the
- * returns that the kernel leaves out, since it follows only so many calls at a time; at a system call so that none is seen that began before
- * it was traced.
+ * Whether there is something to do at the entry for the return: to leave what the handler asks for; at a function in
+ * any case to count the returns that the kernel leaves out, since it follows only so many calls at a time; at a system
+ * call so that none is seen that began before it was traced.
  */
 static bool keeps_calls(const struct lower *lower)
 {
@@ -92,7 +93,7 @@ void probe_find_saved(struct lower *lower)
             if (known)
                 continue;
             lower->saved = arena_grow(function->arena, lower->saved, lower->saved_count, sizeof *lower->saved);
-            lower->saved[lower->saved_count++] = (struct saved){ .event = value->event };
+            lower->saved[lower->saved_count++] = (struct saved){.event = value->event};
         }
 }
 
@@ -116,13 +117,14 @@ struct operand probe_entry_value(struct lower *lower, const struct event_field *
 
 static struct operand read_user(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
 {
-    struct operand args[] = { operand_slot(to, 0), operand_immediate(size), address };
+    struct operand args[] = {operand_slot(to, 0), operand_immediate(size), address};
     return machine_call(lower->program, BPF_FUNC_probe_read_user, args, 3);
 }
 
 /*
- * The goroutine, which several threads work on in turn, and how far from the end of its stack its stack pointer is: the same at the entry and at
- * the return instruction, also where the stack was moved in between, and another one in each nested call.
+ * The goroutine, which several threads work on in turn, and how far from the end of its stack its stack pointer is: the
+ * same at the entry and at the return instruction, also where the stack was moved in between, and another one in each
+ * nested call.
  */
 static struct operand goroutine_key(struct lower *lower)
 {
@@ -133,14 +135,16 @@ static struct operand goroutine_key(struct lower *lower)
     struct operand pointer = context_word(lower, arch_stack_pointer(), "the stack pointer");
     machine_store(program, BPF_DW, operand_slot(high, 0), 0, operand_immediate(0));
     read_user(lower, high, 8, machine_alu(program, BPF_ADD, goroutine, operand_immediate(STACK_HIGH)));
-    struct operand left = machine_alu(program, BPF_SUB, machine_load(program, BPF_DW, operand_slot(high, 0), 0), pointer);
+    struct operand left =
+        machine_alu(program, BPF_SUB, machine_load(program, BPF_DW, operand_slot(high, 0), 0), pointer);
     machine_store(program, BPF_DW, operand_slot(key, 0), 0, lower->tgid);
     machine_store(program, BPF_DW, operand_slot(key, 0), 8, goroutine);
     machine_store(program, BPF_DW, operand_slot(key, 0), 16, left);
     return operand_slot(key, 0);
 }
 
-/* What tells a pending call of the kernel or of Go from others: for the kernel's, thread and stack pointer at the entry, POPPED bytes ago. */
+/* What tells a pending call of the kernel or of Go from others: for the kernel's, thread and stack pointer at the
+ * entry, POPPED bytes ago. */
 static struct operand call_key(struct lower *lower, int64_t popped)
 {
     if (lower->function->handler->of_go)
@@ -163,9 +167,10 @@ static uint32_t saved_size(const struct lower *lower)
 }
 
 /*
- * At the entry of a function of the kernel: ends the program, and counts the loss, where the kernel has not put its trampoline in the place
- * of the address that the function returns to, since it follows no more calls. It has by now where it would: of several probes at one
- * place the last that was attached comes first (kernel/kprobes.c, add_new_kprobe), and the return half is attached after this one.
+ * At the entry of a function of the kernel: ends the program, and counts the loss, where the kernel has not put its
+ * trampoline in the place of the address that the function returns to, since it follows no more calls. It has by now
+ * where it would: of several probes at one place the last that was attached comes first (kernel/kprobes.c,
+ * add_new_kprobe), and the return half is attached after this one.
  */
 static void expect_return(struct lower *lower)
 {
@@ -179,29 +184,33 @@ static void expect_return(struct lower *lower)
     } else {
         struct slot *slot = program_slot(program, 8);
         machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-        struct operand args[] = { operand_slot(slot, 0), operand_immediate(8),
-                                  context_word(lower, arch_stack_pointer(), "the stack pointer") };
+        struct operand args[] = {operand_slot(slot, 0), operand_immediate(8),
+                                 context_word(lower, arch_stack_pointer(), "the stack pointer")};
         machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
         back = machine_load(program, BPF_DW, operand_slot(slot, 0), 0);
     }
-    unsigned entry = ledger_add(lower->compiler, arena_format(program->arena,
-                                                              "%s: return not seen: more calls at one time than the kernel follows",
-                                                              lower->function->handler->probe));
-    struct operand expected = machine_alu(program, BPF_MOV, operand_immediate((int64_t)trampoline), operand_immediate((int64_t)trampoline));
+    unsigned entry =
+        ledger_add(lower->compiler,
+                   arena_format(program->arena, "%s: return not seen: more calls at one time than the kernel follows",
+                                lower->function->handler->probe));
+    struct operand expected =
+        machine_alu(program, BPF_MOV, operand_immediate((int64_t)trampoline), operand_immediate((int64_t)trampoline));
     lower_continue_if(lower, BPF_JEQ, back, expected, lower_loss(lower, entry, NULL, 0));
 }
 
 /*
- * Counts a call that began where the one with KEY begins, and is still waited for: it was left by another way than its return instructions, or
- * that one would not be there.
+ * Counts a call that began where the one with KEY begins, and is still waited for: it was left by another way than its
+ * return instructions, or that one would not be there.
  */
 static void count_left(struct lower *lower, struct operand key)
 {
     struct program *program = lower->program;
-    struct operand args[] = { operand_map(pending_map(lower)), key };
+    struct operand args[] = {operand_map(pending_map(lower)), key};
     struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
-    const char *cause = arena_format(program->arena, "%s: calls left by longjmp, an exception, a jump to another function or the like: return not seen",
-                                     lower->function->handler->probe);
+    const char *cause =
+        arena_format(program->arena,
+                     "%s: calls left by longjmp, an exception, a jump to another function or the like: return not seen",
+                     lower->function->handler->probe);
     struct machine_block *next = machine_block(program);
     struct machine_block *left = lower_loss(lower, ledger_add(lower->compiler, cause), next, 0);
     machine_branch(program, BPF_JEQ, found, operand_immediate(0), next, left);
@@ -227,12 +236,12 @@ static void save_in_map(struct lower *lower)
         machine_store(program, BPF_DW, operand_slot(values, 0), 8 * (int64_t)i,
                       of_time ? operand_immediate(0) : probe_entry_value(lower, lower->saved[i].event));
     }
-    struct operand args[] = { operand_map(pending_map(lower)), key, operand_slot(values, 0), operand_immediate(BPF_ANY) };
+    struct operand args[] = {operand_map(pending_map(lower)), key, operand_slot(values, 0), operand_immediate(BPF_ANY)};
     struct operand result = machine_call(program, BPF_FUNC_map_update_elem, args, 4);
     struct machine_block *saved = machine_block(program);
-    unsigned entry = ledger_add(lower->compiler, arena_format(program->arena,
-                                                              "%s: more than %d calls at one time: return not seen",
-                                                              lower->function->handler->probe, MAX_PENDING_CALLS));
+    unsigned entry =
+        ledger_add(lower->compiler, arena_format(program->arena, "%s: more than %d calls at one time: return not seen",
+                                                 lower->function->handler->probe, MAX_PENDING_CALLS));
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), saved, lower_loss(lower, entry, NULL, 0));
     machine_place(program, saved);
     if (timed) { /* last of all, since what comes behind counts for the function */
@@ -247,10 +256,11 @@ static void recover_from_map(struct lower *lower)
 {
     struct program *program = lower->program;
     struct operand key = call_key(lower, is_at_exit(lower) ? 0 : arch_return_pops());
-    struct operand args[] = { operand_map(pending_map(lower)), key };
+    struct operand args[] = {operand_map(pending_map(lower)), key};
     struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
-    unsigned entry = ledger_add(lower->compiler, arena_format(program->arena, "%s: return of a call whose entry was not seen",
-                                                              lower->function->handler->probe));
+    unsigned entry =
+        ledger_add(lower->compiler, arena_format(program->arena, "%s: return of a call whose entry was not seen",
+                                                 lower->function->handler->probe));
     lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), lower_loss(lower, entry, NULL, 0));
     for (size_t i = 0; i < lower->saved_count; i++)
         lower->saved[i].value = machine_load(program, BPF_DW, found, 8 * (int64_t)i);
@@ -266,7 +276,8 @@ static void session(struct lower *lower)
     struct operand returns =
         machine_call_kernel(program, "bpf_session_is_return", options->session_is_return, &lower->context, 1);
     struct machine_block *at_return = machine_block(program), *at_entry = machine_block(program);
-    machine_branch(program, BPF_JSET, returns, operand_immediate(1), at_return, at_entry); /* a bool: the low byte counts */
+    /* a bool: the low byte counts */
+    machine_branch(program, BPF_JSET, returns, operand_immediate(1), at_return, at_entry);
     machine_place(program, at_entry);
     filter_lower(lower, 1); /* 1: it needs no return */
     calls_save(lower, 0, 1);
@@ -278,15 +289,16 @@ static void session(struct lower *lower)
 
 static int pending_declare(struct lower *lower, struct object *result)
 {
-    return object_add_map(result, &(struct object_map){
-                                      .name = pending_map(lower),
-                                      .type = BPF_MAP_TYPE_HASH,
-                                      .key_size = lower->function->handler->of_go ? GOROUTINE_KEY_SIZE : KERNEL_KEY_SIZE,
-                                      .value_size = saved_size(lower),
-                                      .max_entries = MAX_PENDING_CALLS,
-                                      .flags = BPF_F_NO_PREALLOC,
-                                      .reuse_fd = -1,
-                                  });
+    return object_add_map(result,
+                          &(struct object_map){
+                              .name = pending_map(lower),
+                              .type = BPF_MAP_TYPE_HASH,
+                              .key_size = lower->function->handler->of_go ? GOROUTINE_KEY_SIZE : KERNEL_KEY_SIZE,
+                              .value_size = saved_size(lower),
+                              .max_entries = MAX_PENDING_CALLS,
+                              .flags = BPF_F_NO_PREALLOC,
+                              .reuse_fd = -1,
+                          });
 }
 
 void probe_declare(struct lower *lower, struct object *result)
@@ -295,14 +307,16 @@ void probe_declare(struct lower *lower, struct object *result)
     if (!keeps_calls(lower))
         return;
     int status = is_system_call(lower) ? syscall_declare(lower, result)
-                 : keeps_in_map(lower) ? pending_declare(lower, result) : calls_declare(lower, result);
+                 : keeps_in_map(lower) ? pending_declare(lower, result)
+                                       : calls_declare(lower, result);
     compile_expect(lower->compiler, lower->function->position, status);
 }
 
 /* The expected attach type of a program of KIND. Links of many kprobes stand at functions' entries alone. */
 static uint32_t attach_type_of(const struct lower *lower, enum handler_kind kind)
 {
-    return is_of_kernel(lower) && !lower->function->handler->at_entry ? 0 : lower->function->options->attach_types[kind];
+    return is_of_kernel(lower) && !lower->function->handler->at_entry ? 0
+                                                                      : lower->function->options->attach_types[kind];
 }
 
 void probe_prologue(struct lower *lower)
@@ -310,7 +324,8 @@ void probe_prologue(struct lower *lower)
     struct handler *handler = lower->function->handler;
     const struct compile_options *options = lower->function->options;
     struct arena *arena = lower->function->arena;
-    handler->session = lower->saved_count && options->session_is_return && !keeps_in_map(lower) && !is_system_call(lower);
+    handler->session =
+        lower->saved_count && options->session_is_return && !keeps_in_map(lower) && !is_system_call(lower);
     const char *name = arena_format(arena, "uplua_handler%zu", lower->function->handler_number);
     memcpy(handler->program, name, strlen(name) + 1);
     uint32_t attach_type = handler->session ? options->session_attach_type : attach_type_of(lower, handler->kind);
@@ -345,8 +360,9 @@ struct program *probe_entry_half(struct lower *lower)
     memcpy(handler->entry_program, name, strlen(name) + 1);
     bool of_call = is_return(lower) && is_system_call(lower);
     enum handler_kind kind = is_of_kernel(lower) ? HANDLER_KERNEL_RETURN : HANDLER_ENTRY;
-    lower->program = program_new(lower->compiler, name, of_call ? program_type(lower) : probe_kind_of(kind)->program_type,
-                                 of_call ? 0 : attach_type_of(lower, kind));
+    lower->program =
+        program_new(lower->compiler, name, of_call ? program_type(lower) : probe_kind_of(kind)->program_type,
+                    of_call ? 0 : attach_type_of(lower, kind));
     lower->program->of_kernel = is_of_kernel(lower);
     lower->program->position = lower->function->position;
     lower->context = machine_context(lower->program);
@@ -401,7 +417,8 @@ static struct operand instruction(struct lower *lower)
     return machine_alu(lower->program, BPF_SUB, at, slid(lower));
 }
 
-/* What the walk up the stack wants to know of where it begins: 0, or for a function's entry 1 and how far the probe slid. */
+/* What the walk up the stack wants to know of where it begins: 0, or for a function's entry 1 and how far the probe
+ * slid. */
 static struct operand entry_of_stack(struct lower *lower)
 {
     const struct handler *handler = lower->function->handler;
@@ -419,7 +436,7 @@ struct operand probe_call_for_word(struct lower *lower, int32_t helper, const st
     struct program *program = lower->program;
     struct slot *slot = program_slot(program, 8);
     machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    struct operand args[3] = { lower->context };
+    struct operand args[3] = {lower->context};
     size_t count = 1;
     if (number)
         args[count++] = *number;
@@ -441,12 +458,12 @@ static struct operand comm(struct lower *lower)
 {
     struct slot *slot = program_slot(lower->program, 16);
     /*
-     * Equal names must be equal in all 16 bytes. Most kernels pad with zeros to the buffer's size, but some, such as 6.1,
-     * copy by strscpy, which leaves what is behind the word with the NUL as it was: so that is zero.
+     * Equal names must be equal in all 16 bytes. Most kernels pad with zeros to the buffer's size, but some, such
+     * as 6.1, copy by strscpy, which leaves what is behind the word with the NUL as it was: so that is zero.
      */
     for (int i = 0; i < 16; i += 8)
         machine_store(lower->program, BPF_DW, operand_slot(slot, 0), i, operand_immediate(0));
-    struct operand args[] = { operand_slot(slot, 0), operand_immediate(16) };
+    struct operand args[] = {operand_slot(slot, 0), operand_immediate(16)};
     machine_call(lower->program, BPF_FUNC_get_current_comm, args, 2);
     return operand_slot(slot, 0);
 }
@@ -501,8 +518,12 @@ void probe_event_field(struct lower *lower, struct value *value)
         argument_lower(lower, value);
         break;
     case EVENT_RETURN:
-        place->value = is_called_by_function(lower) ? probe_call_for_word(lower, BPF_FUNC_get_func_ret, NULL)
-                       : context_word(lower, is_system_call(lower) ? (lower->function->handler->raw ? 8 : 16) : arch_return_value(), "e.ret");
+        place->value =
+            is_called_by_function(lower)
+                ? probe_call_for_word(lower, BPF_FUNC_get_func_ret, NULL)
+                : context_word(lower,
+                               is_system_call(lower) ? (lower->function->handler->raw ? 8 : 16) : arch_return_value(),
+                               "e.ret");
         break;
     case EVENT_IP:
         place->value = is_of_kernel(lower) || is_called_by_function(lower) ? kernel_ip(lower) : instruction(lower);
@@ -536,18 +557,21 @@ void probe_stack(struct lower *lower, struct value *value)
     uint32_t type = program_type(lower);
     bool of_raw = type == BPF_PROG_TYPE_RAW_TRACEPOINT, fired = of_raw || type == BPF_PROG_TYPE_TRACEPOINT;
     struct operand third = of_user ? entry_of_stack(lower) : operand_immediate(of_raw);
-    struct operand args[] = { lower->context, operand_immediate(value->number), third };
-    const char *name = !of_user ? fired ? "uplua_kstack_fired" : "uplua_kstack" : of_probe ? "uplua_ustack"
-                       : kind_of(lower)->registers == REGISTERS_THREAD ? "uplua_ustack_thread" : "uplua_ustack_sampled";
+    struct operand args[] = {lower->context, operand_immediate(value->number), third};
+    const char *name = !of_user                                        ? fired ? "uplua_kstack_fired" : "uplua_kstack"
+                       : of_probe                                      ? "uplua_ustack"
+                       : kind_of(lower)->registers == REGISTERS_THREAD ? "uplua_ustack_thread"
+                                                                       : "uplua_ustack_sampled";
     if (of_user && !feature_available(FEATURE_MAY_GOTO))
         name = arena_format(lower->program->arena, "%s_older", name);
     if (of_user)
         lower->compiler->walks = lower->function->position;
-    lower_place(lower, value)->value = machine_call_library(lower->program, name, args, (of_user ? of_probe : fired) ? 3 : 2);
+    lower_place(lower, value)->value =
+        machine_call_library(lower->program, name, args, (of_user ? of_probe : fired) ? 3 : 2);
 }
 
 void probe_joined_stack(struct lower *lower, struct value *value)
 {
-    struct operand args[] = { lower_place(lower, value->args[0])->value, lower_place(lower, value->args[1])->value };
+    struct operand args[] = {lower_place(lower, value->args[0])->value, lower_place(lower, value->args[1])->value};
     lower_place(lower, value)->value = machine_call_library(lower->program, "uplua_stack_join", args, 2);
 }

@@ -7,12 +7,14 @@
  * Copies SIZE bytes at ADDRESS to SLOT; the result is 0 if they could be read. Where the probe may sleep (uprobes:
  * Linux 6.0), pages that the process has not touched yet are brought in.
  */
-static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32_t size, struct operand address, bool kernel)
+static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32_t size, struct operand address,
+                                  bool kernel)
 {
     const struct probe_kind *kind = probe_kind_of(lower->function->handler->kind);
-    int32_t helper = kernel ? BPF_FUNC_probe_read_kernel
-                     : kind->sleeps ? BPF_FUNC_copy_from_user : BPF_FUNC_probe_read_user;
-    struct operand args[] = { operand_slot(slot, 0), operand_immediate(size), address };
+    int32_t helper = kernel         ? BPF_FUNC_probe_read_kernel
+                     : kind->sleeps ? BPF_FUNC_copy_from_user
+                                    : BPF_FUNC_probe_read_user;
+    struct operand args[] = {operand_slot(slot, 0), operand_immediate(size), address};
     lower->program->sleepable |= helper == BPF_FUNC_copy_from_user;
     return machine_call(lower->program, helper, args, 3);
 }
@@ -24,7 +26,8 @@ struct operand read_loaded(struct lower *lower, const struct access *access, str
     uint8_t size = bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
     struct operand word = machine_load(program, size, base, offset);
     bool is_byte = width == 8 && bytes == 1;
-    if (access->type && access->type->kind == CTYPE_BOOLEAN && is_byte) { /* any value but 0: the negative has the sign */
+    /* any value but 0: the negative has the sign */
+    if (access->type && access->type->kind == CTYPE_BOOLEAN && is_byte) {
         word = machine_alu(program, BPF_SUB, operand_immediate(0), word);
         return machine_alu(program, BPF_RSH, word, operand_immediate(63));
     }
@@ -95,8 +98,8 @@ static void settle(struct lower *lower, struct value *value, const struct ways *
 
 void read_at(struct lower *lower, struct value *value, struct operand address, int bits, bool kernel)
 {
-    struct access access = { .bits = bits };
-    struct ways ways = { .join = machine_block(lower->program) };
+    struct access access = {.bits = bits};
+    struct ways ways = {.join = machine_block(lower->program)};
     arrive(lower, &ways, read_number(lower, &access, address, kernel, ways.join));
     settle(lower, value, &ways);
 }
@@ -149,7 +152,7 @@ static void fetch(struct lower *lower, struct value *value)
     const struct window *window = value->access->window;
     uint32_t size = (uint32_t)(window->end - window->start);
     struct place *place = lower_place(lower, value);
-    struct ways ways = { .join = machine_block(lower->program) };
+    struct ways ways = {.join = machine_block(lower->program)};
     place->window = program_slot(lower->program, size);
     struct operand address = address_of(lower, value, window->start, ways.join, false);
     struct operand result = copy_memory(lower, place->window, size, address, leads_into_kernel(value));
@@ -191,7 +194,7 @@ static void read_string(struct lower *lower, struct value *value)
 void read_access(struct lower *lower, struct value *value)
 {
     const struct access *access = value->access;
-    struct ways ways = { .join = machine_block(lower->program) };
+    struct ways ways = {.join = machine_block(lower->program)};
     if (value->arg_count > 1)
         lower_require(lower, lower_place(lower, value->args[1]), "arithmetic or comparison on nil");
     if (access->is_text)

@@ -6,9 +6,11 @@
 
 struct access;
 
-/* VALUE is the number of so many BITS, negative if signed, at ADDRESS in the KERNEL's memory or the process's; nil if unreadable. */
+/* VALUE is the number of so many BITS, negative if signed, at ADDRESS in the KERNEL's memory or the process's; nil if
+ * unreadable. */
 void read_at(struct lower *lower, struct value *value, struct operand address, int bits, bool kernel);
-/* The number that ACCESS finds in the bytes at BASE + OFFSET, which a load reaches; of an odd count of bytes, zeros are behind them. */
+/* The number that ACCESS finds in the bytes at BASE + OFFSET, which a load reaches; of an odd count of bytes, zeros are
+ * behind them. */
 struct operand read_loaded(struct lower *lower, const struct access *access, struct operand base, int64_t offset);
 /* up.read_u32(address) and its kin. */
 void read_address(struct lower *lower, struct value *value);

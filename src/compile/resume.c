@@ -1,18 +1,18 @@
 /*
- * Loops for kernels without may_goto (before Linux 6.9): bpf_loop calls a function again and again. The handler becomes that
- * function, f(index, frame). It runs to the next jump back to a loop's header; there it notes the header's number in `resume`
- * and returns 0, and its next call goes on from that header. Leaving the handler returns 1. So any nest of loops is one
- * bpf_loop, and entering a loop costs nothing. What is needed across a jump back lives in the program's frame, as if spilled: the
- * records, strings and keys, and the values that are alive at a header.
+ * Loops for kernels without may_goto (before Linux 6.9): bpf_loop calls a function again and again. The handler becomes
+ * that function, f(index, frame). It runs to the next jump back to a loop's header; there it notes the header's number
+ * in `resume` and returns 0, and its next call goes on from that header. Leaving the handler returns 1. So any nest of
+ * loops is one bpf_loop, and entering a loop costs nothing. What is needed across a jump back lives in the program's
+ * frame, as if spilled: the records, strings and keys, and the values that are alive at a header.
  *
  * What kernels before 6.7 verify of it: one call of the function, with the frame as it is at the first. So all must be
- * in that state that may ever be: otherwise the verifier takes branches for impossible, and removes them. Hence the program first
- * clears the frame by a helper that fails: zeros, in which the verifier sees any bytes. Later kernels verify calls until nothing
- * new comes up: so each call begins with a helper that might write to the frame, for all that the verifier can tell, and it
- * sees any bytes again. Pointers it must see as pointers:
+ * in that state that may ever be: otherwise the verifier takes branches for impossible, and removes them. Hence the
+ * program first clears the frame by a helper that fails: zeros, in which the verifier sees any bytes. Later kernels
+ * verify calls until nothing new comes up: so each call begins with a helper that might write to the frame, for all
+ * that the verifier can tell, and it sees any bytes again. Pointers it must see as pointers:
  *  - the context, and whatever else the program has before the handler begins, it stores itself;
- *  - where a reference into a map will be, it stores the result of looking up some key, which may be nil or not; where one that was
- *    found not to be nil (machine_copy behind the test), the address of other data;
+ *  - where a reference into a map will be, it stores the result of looking up some key, which may be nil or not; where
+ * one that was found not to be nil (machine_copy behind the test), the address of other data;
  *  - the address of a piece of the frame is refused: which piece it is must be known.
  * Pointers have bytes of their own, at the frame's top, which the helpers leave alone.
  */
@@ -24,8 +24,8 @@ struct resume {
     struct program *program;
     struct machine_block **headers; /* number I + 1 */
     size_t header_count;
-    struct slot *number;  /* of the header to go on from; 0: the handler's start */
-    bool *in_body;        /* by block id */
+    struct slot *number; /* of the header to go on from; 0: the handler's start */
+    bool *in_body;       /* by block id */
     unsigned register_count;
     struct reg **registers;   /* by id */
     struct reg **outside;     /* by id: what stands in the function for a register that the program has set before */
@@ -87,11 +87,11 @@ static struct pointer pointer_of(const struct resume *resume, const struct opera
     case OPERAND_REGISTER:
         return resume->pointers[operand->reg->id];
     case OPERAND_FRAME:
-        return (struct pointer){ .kind = POINTER_FRAME };
+        return (struct pointer){.kind = POINTER_FRAME};
     case OPERAND_DATA:
-        return (struct pointer){ .kind = POINTER_SURE };
+        return (struct pointer){.kind = POINTER_SURE};
     default:
-        return (struct pointer){ .kind = POINTER_NONE };
+        return (struct pointer){.kind = POINTER_NONE};
     }
 }
 
@@ -108,11 +108,11 @@ static struct pointer either(struct pointer a, struct pointer b)
 
 static struct pointer result_of(const struct resume *resume, const struct machine_instruction *i)
 {
-    struct pointer result = { .kind = POINTER_NONE };
+    struct pointer result = {.kind = POINTER_NONE};
     switch (i->op) {
     case M_CALL:
         if (i->callee == CALL_HELPER && i->number == BPF_FUNC_map_lookup_elem)
-            result = (struct pointer){ POINTER_MAYBE, i };
+            result = (struct pointer){POINTER_MAYBE, i};
         break;
     case M_COPY: /* behind a test */
     case M_ALU:
@@ -164,7 +164,8 @@ static void keep_in_body(struct resume *resume, struct reg *reg)
     struct pointer pointer = resume->pointers[reg->id];
     if (pointer.kind == POINTER_FRAME)
         compile_fail(resume->program->compiler, reg->definition->position,
-                     "which of several records this is cannot be kept over the rounds of a loop on kernels before Linux 6.9; set the "
+                     "which of several records this is cannot be kept over the rounds of a loop on kernels before "
+                     "Linux 6.9; set the "
                      "fields of one record instead");
     keep(resume, reg)->pointer = pointer.kind == POINTER_MAYBE || pointer.kind == POINTER_SURE;
 }
@@ -243,12 +244,13 @@ static void forget_frame(struct resume *resume, struct program *rounds)
     machine_place(rounds, never);
     machine_exit(rounds, 1);
     machine_place(rounds, on);
-    machine_call(rounds, BPF_FUNC_probe_read_user, (struct operand[]){ frame, zero, frame }, 3);
+    machine_call(rounds, BPF_FUNC_probe_read_user, (struct operand[]){frame, zero, frame}, 3);
 }
 
 /*
- * The function begins by going where the last round ended. The verifier follows the last way first, then the one before: this order
- * shows it each loop first as the rounds see it, with any numbers, and then that what comes from before is nothing new.
+ * The function begins by going where the last round ended. The verifier follows the last way first, then the one
+ * before: this order shows it each loop first as the rounds see it, with any numbers, and then that what comes from
+ * before is nothing new.
  */
 static void dispatch(struct resume *resume, struct program *rounds)
 {
@@ -311,11 +313,12 @@ static struct program *make_function(struct resume *resume)
     return rounds;
 }
 
-/* Zeros, of which the verifier knows nothing: the frame's own address is none of user memory, so that reading from it fails. */
+/* Zeros, of which the verifier knows nothing: the frame's own address is none of user memory, so that reading from it
+ * fails. */
 static void clear_frame(struct program *program)
 {
     struct operand frame = operand_slot(program->numbers, 0);
-    struct operand args[] = { frame, operand_immediate(0), frame };
+    struct operand args[] = {frame, operand_immediate(0), frame};
     program->clears_frame = machine_call(program, BPF_FUNC_probe_read_user, args, 3).reg->definition;
 }
 
@@ -338,7 +341,7 @@ static void store_pointer(struct resume *resume, const struct reg *reg)
     struct operand stored;
     if (pointer.kind == POINTER_MAYBE) {
         struct slot *key = program_slot(program, key_size(resume, pointer.lookup)); /* cleared with the frame */
-        struct operand args[] = { pointer.lookup->args[0], operand_slot(key, 0) };
+        struct operand args[] = {pointer.lookup->args[0], operand_slot(key, 0)};
         stored = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
     } else {
         stored = machine_copy(program, operand_data("uplua_zeros", 0));
@@ -363,15 +366,15 @@ static void call_function(struct resume *resume, struct machine_block *end)
             store_pointer(resume, reg);
     }
     /* The budget ends the handler sooner: every jump back ends a round that was counted. */
-    struct operand args[] = { operand_immediate(program->budget + 1), operand_function(program->rounds->name),
-                              operand_slot(frame, 0), operand_immediate(0) };
+    struct operand args[] = {operand_immediate(program->budget + 1), operand_function(program->rounds->name),
+                             operand_slot(frame, 0), operand_immediate(0)};
     machine_call(program, BPF_FUNC_loop, args, 4);
     machine_exit(program, 0);
 }
 
 void pass_resume(struct program *program)
 {
-    struct resume resume = { .program = program, .register_count = program->register_count };
+    struct resume resume = {.program = program, .register_count = program->register_count};
     resume.in_body = arena_allocate(program->arena, program->block_count * sizeof *resume.in_body);
     resume.registers = arena_allocate(program->arena, resume.register_count * sizeof *resume.registers);
     resume.outside = arena_allocate(program->arena, resume.register_count * sizeof *resume.outside);

@@ -1,13 +1,15 @@
 /*
- * Memory for what does not fit on the stack. A handler that needs more than the kernel gives has its largest records, strings and
- * keys in a piece of the array `scratch` instead, for as long as it runs.
+ * Memory for what does not fit on the stack. A handler that needs more than the kernel gives has its largest records,
+ * strings and keys in a piece of the array `scratch` instead, for as long as it runs.
  *
- * Programs can be interrupted by others on their CPU, and those that may sleep give it to other threads: a piece is claimed by an atomic
- * exchange of its first word, and given back on every way out of the program (machine_exit). Each CPU has PIECES of
- * its own; a program stays on its CPU, also where it sleeps, so that only programs of one CPU meet at a piece.
+ * Programs can be interrupted by others on their CPU, and those that may sleep give it to other threads: a piece is
+ * claimed by an atomic exchange of its first word, and given back on every way out of the program (machine_exit). Each
+ * CPU has PIECES of its own; a program stays on its CPU, also where it sleeps, so that only programs of one CPU meet at
+ * a piece.
  *
- * What has to move is known when registers are allocated and the frame is laid out. The handler is then lowered once more, which makes the
- * same slots in the same order; those that moved are now reached through an address that is kept in the frame.
+ * What has to move is known when registers are allocated and the frame is laid out. The handler is then lowered once
+ * more, which makes the same slots in the same order; those that moved are now reached through an address that is kept
+ * in the frame.
  */
 #include <bpf/libbpf.h>
 
@@ -47,8 +49,10 @@ void scratch_move(struct program *program, struct scratch *scratch, uint32_t exc
         struct slot *slot = find_largest(program);
         if (!slot)
             compile_fail(program->compiler, program->position,
-                         "the handler keeps too many values at one time: they need %u bytes of stack more than there are; use fewer locals, "
-                         "or end their lives earlier", excess);
+                         "the handler keeps too many values at one time: they need %u bytes of stack more than there "
+                         "are; use fewer locals, "
+                         "or end their lives earlier",
+                         excess);
         slot->moved = true;
         wanted = wanted > slot->size ? wanted - slot->size : 0;
         if (!wanted) {
@@ -61,8 +65,10 @@ void scratch_move(struct program *program, struct scratch *scratch, uint32_t exc
     if (scratch->size > MAX_RECORD) {
         const struct slot *widest = find_widest(program);
         compile_fail(program->compiler, widest->position,
-                     "the handler needs %u bytes at one time for its records, strings and keys, of %d that there are: use fewer or "
-                     "shorter ones; the largest, of %u bytes, is made here", scratch->size, MAX_RECORD, widest->size);
+                     "the handler needs %u bytes at one time for its records, strings and keys, of %d that there are: "
+                     "use fewer or "
+                     "shorter ones; the largest, of %u bytes, is made here",
+                     scratch->size, MAX_RECORD, widest->size);
     }
     int *offsets = arena_allocate(program->arena, program->lowered_slots * sizeof *offsets);
     for (const struct slot *slot = program->slots; slot; slot = slot->next)
@@ -75,12 +81,12 @@ void scratch_move(struct program *program, struct scratch *scratch, uint32_t exc
 }
 
 /* Tries piece NUMBER, an operand; goes on where it is taken. Returns its address in the block that jumps to CLAIMED. */
-static struct operand try_piece(struct lower *lower, struct slot *key, struct operand number, struct machine_block *none,
-                                struct machine_block *claimed)
+static struct operand try_piece(struct lower *lower, struct slot *key, struct operand number,
+                                struct machine_block *none, struct machine_block *claimed)
 {
     struct program *program = lower->program;
     machine_store(program, BPF_DW, operand_slot(key, 0), 0, number);
-    struct operand args[] = { operand_map("uplua_scratch"), operand_slot(key, 0) };
+    struct operand args[] = {operand_map("uplua_scratch"), operand_slot(key, 0)};
     struct operand piece = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
     lower_continue_if(lower, BPF_JNE, piece, operand_immediate(0), none);
     struct operand was_taken = machine_exchange(program, piece, 0, operand_immediate(1));
@@ -100,12 +106,14 @@ void scratch_claim(struct lower *lower)
     program->scratch_at = program_slot(program, 8);
     if (!program->scratch)
         return;
-    unsigned entry = ledger_add(lower->compiler, "handler not run: others on its CPU were using the memory for large records and strings");
+    unsigned entry = ledger_add(
+        lower->compiler, "handler not run: others on its CPU were using the memory for large records and strings");
     struct machine_block *none = lower_loss(lower, entry, NULL, 0), *claimed = machine_block(program);
     struct operand cpu = machine_call_pure(program, BPF_FUNC_get_smp_processor_id, NULL, 0), pieces[PIECES];
     struct operand first = machine_alu(program, BPF_MUL, cpu, operand_immediate(PIECES));
     for (int i = 0; i < PIECES; i++)
-        pieces[i] = try_piece(lower, key, i ? machine_alu(program, BPF_ADD, first, operand_immediate(i)) : first, none, claimed);
+        pieces[i] = try_piece(lower, key, i ? machine_alu(program, BPF_ADD, first, operand_immediate(i)) : first, none,
+                              claimed);
     machine_jump(program, none);
     machine_place(program, claimed);
     struct machine_instruction *phi = machine_phi(program, claimed);

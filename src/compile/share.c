@@ -1,4 +1,5 @@
-/* Maps, vars and rings: the kernel objects behind them, and the operations of a handler on them. Aggregations are in aggregate.c. */
+/* Maps, vars and rings: the kernel objects behind them, and the operations of a handler on them. Aggregations are in
+ * aggregate.c. */
 #include "compile/lower.h"
 
 #include <ctype.h>
@@ -17,7 +18,8 @@ const char *share_name(const struct shared *object)
 
 /* --- what the kernel is asked to make --- */
 
-/* True if a map may be called NAME. The object's other symbols, and those of the library that is linked to it, are called uplua_…. */
+/* True if a map may be called NAME. The object's other symbols, and those of the library that is linked to it, are
+ * called uplua_…. */
 static bool is_map_name(const struct compiler *compiler, const char *name)
 {
     if (!strncmp(name, "uplua_", strlen("uplua_")))
@@ -57,8 +59,14 @@ static void describe(struct compiler *compiler, struct shared *object, size_t nu
     case OBJECT_ARRAY:
         object->map_type = BPF_MAP_TYPE_ARRAY;
         break;
-    case OBJECT_COUNT: case OBJECT_SUM: case OBJECT_MIN: case OBJECT_MAX: case OBJECT_STATS: case OBJECT_HIST:
-    case OBJECT_LHIST: case OBJECT_HDR:
+    case OBJECT_COUNT:
+    case OBJECT_SUM:
+    case OBJECT_MIN:
+    case OBJECT_MAX:
+    case OBJECT_STATS:
+    case OBJECT_HIST:
+    case OBJECT_LHIST:
+    case OBJECT_HDR:
         aggregate_describe(compiler, object, number);
         break;
     case OBJECT_VAR:
@@ -132,14 +140,14 @@ int share_declare(struct compiler *compiler, struct object *result)
 static struct operand call(struct lower *lower, int32_t helper, const struct shared *object, struct operand key,
                            struct operand value, struct operand flags)
 {
-    struct operand args[] = { operand_map(object->map_name), key, value, flags };
+    struct operand args[] = {operand_map(object->map_name), key, value, flags};
     size_t count = flags.kind ? 4 : value.kind ? 3 : 2;
     return machine_call(lower->program, helper, args, count);
 }
 
 struct operand share_lookup(struct lower *lower, const char *map, struct operand key)
 {
-    struct operand args[] = { operand_map(map), key };
+    struct operand args[] = {operand_map(map), key};
     return machine_call(lower->program, BPF_FUNC_map_lookup_elem, args, 2);
 }
 
@@ -167,7 +175,8 @@ static struct operand array_lookup(struct lower *lower, const struct shared *obj
     struct machine_block *outside = machine_block(program), *join = machine_block(program);
     struct operand index = lower_place(lower, key)->value, address = key_address(lower, key, object);
     lower_continue_if(lower, BPF_JLT, index, operand_immediate((int64_t)object->max), outside);
-    struct operand entry = lookup(lower, object, address); /* the kernel reads the index's lower half, which lies first */
+    /* the kernel reads the index's lower half, which lies first */
+    struct operand entry = lookup(lower, object, address);
     machine_jump(program, join);
     machine_place(program, outside);
     machine_jump(program, join);
@@ -232,8 +241,8 @@ static void map_delete(struct lower *lower, struct value *value)
 {
     struct shared *object = object_of(lower, value);
     if (!is_empty_map(object)) /* deleting what is not there is no loss */
-        call(lower, BPF_FUNC_map_delete_elem, object, key_address(lower, value->args[0], object), (struct operand){ 0 },
-             (struct operand){ 0 });
+        call(lower, BPF_FUNC_map_delete_elem, object, key_address(lower, value->args[0], object), (struct operand){0},
+             (struct operand){0});
 }
 
 static unsigned outside(struct lower *lower, const struct shared *object)
@@ -272,18 +281,18 @@ static void map_set(struct lower *lower, struct value *value)
                    lower_loss(lower, share_full(lower, object), join, 0));
     if (from->present.kind) {
         machine_place(program, absent);
-        call(lower, BPF_FUNC_map_delete_elem, object, key, (struct operand){ 0 }, (struct operand){ 0 });
+        call(lower, BPF_FUNC_map_delete_elem, object, key, (struct operand){0}, (struct operand){0});
         machine_jump(program, join);
     }
     machine_place(program, join);
 }
 
 /*
- * Goes on in a new block with the address of the element KEY, of which FIRST is what a lookup found; where it is absent it is inserted with
- * the number INITIAL, and control goes to DONE.
+ * Goes on in a new block with the address of the element KEY, of which FIRST is what a lookup found; where it is absent
+ * it is inserted with the number INITIAL, and control goes to DONE.
  */
-static struct operand element(struct lower *lower, const struct shared *object, struct operand key, struct operand first,
-                              struct operand initial, struct machine_block *done)
+static struct operand element(struct lower *lower, const struct shared *object, struct operand key,
+                              struct operand first, struct operand initial, struct machine_block *done)
 {
     struct program *program = lower->program;
     struct slot *value = program_slot(program, 8);
@@ -322,14 +331,15 @@ static void map_add(struct lower *lower, struct value *value)
     struct operand first = read ? lower_place(lower, read)->entry : entry_of(lower, object, value->args[0]);
     if (!value->number || there) {
         if (!there)
-            lower_require(lower, &(struct place){ .present = first }, "arithmetic or comparison on nil");
+            lower_require(lower, &(struct place){.present = first}, "arithmetic or comparison on nil");
         machine_add_atomic(program, size, first, 0, delta);
         return;
     }
     struct machine_block *done = machine_block(program);
     struct operand entry = first;
     if (is_array)
-        lower_continue_if(lower, BPF_JNE, first, operand_immediate(0), lower_loss(lower, outside(lower, object), done, 0));
+        lower_continue_if(lower, BPF_JNE, first, operand_immediate(0),
+                          lower_loss(lower, outside(lower, object), done, 0));
     else
         entry = element(lower, object, key_address(lower, value->args[0], object), first, delta, done);
     machine_add_atomic(program, size, entry, 0, delta);
@@ -369,8 +379,9 @@ static void variable(struct lower *lower, struct value *value)
 static unsigned ring_full(struct lower *lower, const struct shared *object)
 {
     if (object->kind == OBJECT_OUTPUT)
-        return lower_ledger(lower, arena_format(lower->program->arena, "printf: its ring of %llu bytes is full: text lost",
-                                                (unsigned long long)object->max));
+        return lower_ledger(lower,
+                            arena_format(lower->program->arena, "printf: its ring of %llu bytes is full: text lost",
+                                         (unsigned long long)object->max));
     return lower_ledger(lower, arena_format(lower->program->arena, "the ring '%s' is full (size = %llu): event lost",
                                             share_name(object), (unsigned long long)object->max));
 }
@@ -391,8 +402,8 @@ static void emit(struct lower *lower, struct value *value)
         memory_copy(lower, operand_slot(slot, 0), 8, record->value, 0, size);
     }
     machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(value->number));
-    struct operand args[] = { operand_map(object->map_name), operand_slot(slot, 0), operand_immediate(size + 8),
-                              operand_immediate(0) };
+    struct operand args[] = {operand_map(object->map_name), operand_slot(slot, 0), operand_immediate(size + 8),
+                             operand_immediate(0)};
     struct operand result = machine_call(program, BPF_FUNC_ringbuf_output, args, 4);
     struct machine_block *done = machine_block(program);
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), done,
@@ -424,7 +435,7 @@ static void end_run(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
     struct operand word = machine_alu(program, BPF_ADD, exit_status(lower, value), operand_immediate(1));
-    struct operand args[] = { operand_data("uplua_exited", 0), operand_map(object_of(lower, value)->map_name), word };
+    struct operand args[] = {operand_data("uplua_exited", 0), operand_map(object_of(lower, value)->map_name), word};
     machine_call_library(program, "uplua_exit", args, 3);
 }
 

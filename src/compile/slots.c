@@ -1,8 +1,8 @@
 /*
- * What a slot of the Lua frame holds where: looked up through the predecessors, with a phi where they differ (M. Braun et al.,
- * Simple and Efficient Construction of Static Single Assignment Form, CC 2013). All predecessors are complete when a block is
- * built, but for the headers of loops: a header has a phi for each slot that a round may change, which gets an argument more
- * with every jump back.
+ * What a slot of the Lua frame holds where: looked up through the predecessors, with a phi where they differ (M. Braun
+ * et al., Simple and Efficient Construction of Static Single Assignment Form, CC 2013). All predecessors are complete
+ * when a block is built, but for the headers of loops: a header has a phi for each slot that a round may change, which
+ * gets an argument more with every jump back.
  */
 #include "compile/build.h"
 
@@ -80,7 +80,8 @@ struct block *build_new_block(struct build *build)
 {
     struct block *block = ir_block(build->function);
     block->frame = build->frame;
-    block->slots = arena_allocate(build->arena, ((size_t)build->frame->bytecode->frame_size + 2) * sizeof *block->slots);
+    block->slots =
+        arena_allocate(build->arena, ((size_t)build->frame->bytecode->frame_size + 2) * sizeof *block->slots);
     return block;
 }
 

@@ -1,6 +1,6 @@
 /*
- * Moves operands to where an instruction takes them: constants and addresses into registers, registers that found no place into the frame
- * and back. What this needs are short-lived registers, which cannot be spilled again.
+ * Moves operands to where an instruction takes them: constants and addresses into registers, registers that found no
+ * place into the frame and back. What this needs are short-lived registers, which cannot be spilled again.
  */
 #include "compile/machine.h"
 
@@ -48,8 +48,8 @@ static void to_register(struct program *program, struct machine_instruction *at,
 /* The comparison that says of b and a what CODE says of a and b; 0 where there is none. */
 static uint8_t mirrored(uint8_t code)
 {
-    static const uint8_t pairs[][2] = { { BPF_JEQ, BPF_JEQ }, { BPF_JNE, BPF_JNE }, { BPF_JLT, BPF_JGT },
-                                        { BPF_JLE, BPF_JGE }, { BPF_JSLT, BPF_JSGT }, { BPF_JSLE, BPF_JSGE } };
+    static const uint8_t pairs[][2] = {{BPF_JEQ, BPF_JEQ}, {BPF_JNE, BPF_JNE},   {BPF_JLT, BPF_JGT},
+                                       {BPF_JLE, BPF_JGE}, {BPF_JSLT, BPF_JSGT}, {BPF_JSLE, BPF_JSGE}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i][0] == code)
             return pairs[i][1];
@@ -59,8 +59,8 @@ static uint8_t mirrored(uint8_t code)
 /* Constants stand on the right, where the instruction holds them. */
 static void put_constant_right(struct machine_instruction *i)
 {
-    bool commutes = i->op == M_ALU && (i->code == BPF_ADD || i->code == BPF_MUL || i->code == BPF_AND || i->code == BPF_OR ||
-                                       i->code == BPF_XOR);
+    bool commutes = i->op == M_ALU && (i->code == BPF_ADD || i->code == BPF_MUL || i->code == BPF_AND ||
+                                       i->code == BPF_OR || i->code == BPF_XOR);
     uint8_t code = i->op == M_BRANCH ? mirrored(i->code) : commutes ? i->code : 0;
     if (i->a.kind != OPERAND_IMMEDIATE || i->b.kind != OPERAND_REGISTER || !(code || commutes))
         return;
@@ -103,7 +103,8 @@ static void reload_operand(struct operand *operand, void *context)
     *operand = operand_register(load->result);
 }
 
-static void store_before(struct program *program, struct machine_instruction *at, struct slot *slot, struct operand value)
+static void store_before(struct program *program, struct machine_instruction *at, struct slot *slot,
+                         struct operand value)
 {
     struct machine_instruction *store = insert_before(program, at, M_STORE);
     store->a = operand_slot(slot, 0);
@@ -114,7 +115,7 @@ static void store_before(struct program *program, struct machine_instruction *at
 
 static void spill_instruction(struct program *program, struct machine_instruction *i)
 {
-    machine_visit(i, reload_operand, &(struct reload){ program, i });
+    machine_visit(i, reload_operand, &(struct reload){program, i});
     if (!i->result || !i->result->spilled)
         return;
     struct slot *slot = i->result->spilled;
@@ -140,13 +141,13 @@ static void spill_phis(struct program *program, struct machine_block *block)
     for (struct machine_instruction *phi = block->first; phi && phi->op == M_PHI; phi = phi->next)
         for (size_t n = 0; n < phi->arg_count; n++)
             if (!phi->result->spilled || is_overwritten(block, &phi->args[n]))
-                reload_operand(&phi->args[n], &(struct reload){ program, block->predecessors[n]->last });
+                reload_operand(&phi->args[n], &(struct reload){program, block->predecessors[n]->last});
     for (struct machine_instruction *phi = block->first; phi && phi->op == M_PHI; phi = next) {
         next = phi->next;
         if (!phi->result->spilled)
             continue;
         for (size_t n = 0; n < phi->arg_count; n++) {
-            reload_operand(&phi->args[n], &(struct reload){ program, block->predecessors[n]->last });
+            reload_operand(&phi->args[n], &(struct reload){program, block->predecessors[n]->last});
             store_before(program, block->predecessors[n]->last, phi->result->spilled, phi->args[n]);
         }
         machine_unlink(phi);

@@ -1,7 +1,8 @@
 /*
- * Strings: buffers of a fixed capacity, in whole words. Behind the text all bytes are zero, so that equal strings are equal byte by
- * byte, as keys too. The last byte is no text: it is 1 where the text was cut. A cut string therefore equals no whole one, and the
- * script side can tell; when it comes into a larger buffer, the mark moves to that one's end.
+ * Strings: buffers of a fixed capacity, in whole words. Behind the text all bytes are zero, so that equal strings are
+ * equal byte by byte, as keys too. The last byte is no text: it is 1 where the text was cut. A cut string therefore
+ * equals no whole one, and the script side can tell; when it comes into a larger buffer, the mark moves to that one's
+ * end.
  *
  * The last byte of a word is its highest: the CPUs that uplua knows are little-endian.
  */
@@ -53,13 +54,16 @@ static void store_constant(struct lower *lower, struct operand to, int64_t offse
     }
 }
 
-/* What lies at FROM into a smaller buffer, as only declared memory is: it is cut if a byte comes where the mark goes, or was before. */
-static void store_cut(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity, const struct place *from)
+/* What lies at FROM into a smaller buffer, as only declared memory is: it is cut if a byte comes where the mark goes,
+ * or was before. */
+static void store_cut(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity,
+                      const struct place *from)
 {
     struct program *program = lower->program;
     struct operand word = machine_load(program, BPF_DW, from->value, capacity - 8);
     struct operand end = machine_load(program, BPF_B, from->value, from->capacity - 1);
-    struct operand more = machine_alu(program, BPF_OR, machine_alu(program, BPF_RSH, word, operand_immediate(TEXT_BITS)), end);
+    struct operand more =
+        machine_alu(program, BPF_OR, machine_alu(program, BPF_RSH, word, operand_immediate(TEXT_BITS)), end);
     /* 1 to 255 → 1, 0 → 0 */
     struct operand cut = machine_alu(program, BPF_RSH, machine_alu(program, BPF_ADD, more, operand_immediate(255)),
                                      operand_immediate(8));
@@ -124,7 +128,8 @@ static void equal_constant(struct lower *lower, const struct place *place, const
     for (uint32_t i = 0; i < end; i += 8)
         continue_if_equal(lower, machine_load(program, BPF_DW, place->value, i), constant_word(constant, i), no);
     if (end < place->capacity)
-        continue_if_equal(lower, machine_load(program, BPF_DW, place->value, place->capacity - 8), operand_immediate(0), no);
+        continue_if_equal(lower, machine_load(program, BPF_DW, place->value, place->capacity - 8), operand_immediate(0),
+                          no);
 }
 
 void string_equal(struct lower *lower, struct value *a, struct value *b, struct machine_block *yes,
@@ -149,8 +154,10 @@ void string_equal(struct lower *lower, struct value *a, struct value *b, struct 
     }
     uint32_t last = x->capacity - 8;
     for (uint32_t i = 0; i < last; i += 8)
-        continue_if_equal(lower, machine_load(program, BPF_DW, x->value, i), machine_load(program, BPF_DW, y->value, i), no);
-    struct operand word = machine_load(program, BPF_DW, x->value, last), other = machine_load(program, BPF_DW, y->value, last);
+        continue_if_equal(lower, machine_load(program, BPF_DW, x->value, i), machine_load(program, BPF_DW, y->value, i),
+                          no);
+    struct operand word = machine_load(program, BPF_DW, x->value, last),
+                   other = machine_load(program, BPF_DW, y->value, last);
     if (x->capacity == y->capacity) {
         continue_if_equal(lower, word, other, no);
     } else {
@@ -180,12 +187,14 @@ static void starts_with_constant(struct lower *lower, const struct place *place,
     /* Only the first REST bytes count: the others are shifted out. */
     int64_t shift = 64 - 8 * (int64_t)rest;
     struct operand word = machine_load(program, BPF_DW, place->value, length - rest);
-    struct operand wanted = operand_immediate((int64_t)((uint64_t)constant_word(constant, length - rest).number << shift));
+    struct operand wanted =
+        operand_immediate((int64_t)((uint64_t)constant_word(constant, length - rest).number << shift));
     continue_if_equal(lower, machine_alu(program, BPF_LSH, word, operand_immediate(shift)), wanted, no);
 }
 
 /* 0x80 in each byte of WORD that is not 0: a byte carries into its highest bit, never beyond. */
-static struct operand nonzero_bytes(struct program *program, struct operand word, struct operand low, struct operand high)
+static struct operand nonzero_bytes(struct program *program, struct operand word, struct operand low,
+                                    struct operand high)
 {
     struct operand carried = machine_alu(program, BPF_ADD, machine_alu(program, BPF_AND, word, low), low);
     return machine_alu(program, BPF_AND, machine_alu(program, BPF_OR, carried, word), high);
@@ -198,8 +207,10 @@ static struct operand text_word(struct program *program, const struct place *pla
     return offset + 8 < place->capacity ? word : text_of(program, word);
 }
 
-/* Goes on where the text at PLACE begins with that at PREFIX: where no byte of the prefix differs, as long as it lasts. */
-static void starts_with(struct lower *lower, const struct place *place, const struct place *prefix, struct machine_block *no)
+/* Goes on where the text at PLACE begins with that at PREFIX: where no byte of the prefix differs, as long as it
+ * lasts. */
+static void starts_with(struct lower *lower, const struct place *place, const struct place *prefix,
+                        struct machine_block *no)
 {
     struct program *program = lower->program;
     struct operand low = machine_copy(program, operand_immediate(0x7f7f7f7f7f7f7f7f));
@@ -246,10 +257,12 @@ void string_starts(struct lower *lower, struct value *value)
 static struct operand is_text(struct program *program, struct operand base, int64_t offset)
 {
     struct operand byte = machine_load(program, BPF_B, base, offset);
-    return machine_alu(program, BPF_RSH, machine_alu(program, BPF_ADD, byte, operand_immediate(255)), operand_immediate(8));
+    return machine_alu(program, BPF_RSH, machine_alu(program, BPF_ADD, byte, operand_immediate(255)),
+                       operand_immediate(8));
 }
 
-/* Text, then zeros: the place where they meet is halved in, without branches, which the verifier would follow each by itself. */
+/* Text, then zeros: the place where they meet is halved in, without branches, which the verifier would follow each by
+ * itself. */
 void string_length(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
@@ -274,8 +287,8 @@ struct reading {
     struct operand buffer; /* of the frame */
     uint32_t size, capacity;
     struct operand address;
-    bool is_array; /* of SIZE bytes, of which all may be text */
-    int32_t read_text, read_bytes; /* helpers */
+    bool is_array;                     /* of SIZE bytes, of which all may be text */
+    int32_t read_text, read_bytes;     /* helpers */
     struct machine_block *read, *lost; /* where it goes on when the text is there, and when it cannot be read */
 };
 
@@ -287,7 +300,7 @@ static struct operand buffer_at(const struct reading *reading, uint32_t offset)
 static struct operand read_call(const struct reading *reading, int32_t helper, uint32_t to, uint32_t size,
                                 struct operand address)
 {
-    struct operand args[] = { buffer_at(reading, to), operand_immediate(size), address };
+    struct operand args[] = {buffer_at(reading, to), operand_immediate(size), address};
     return machine_call(reading->lower->program, helper, args, 3);
 }
 
@@ -313,8 +326,8 @@ static struct operand last_byte(const struct reading *reading)
 }
 
 /*
- * The helper that reads a text does not bring in pages, and the one that does knows no texts: it is asked for a byte of the first page,
- * then for one of the second, which need not be there where the text ends before.
+ * The helper that reads a text does not bring in pages, and the one that does knows no texts: it is asked for a byte of
+ * the first page, then for one of the second, which need not be there where the text ends before.
  */
 static size_t read_absent_pages(const struct reading *reading, struct operand *lengths)
 {
@@ -406,8 +419,9 @@ static struct value *only_use(const struct function *function, const struct valu
 }
 
 /*
- * Where to read the string VALUE: into the field of a fresh record that it is read for, `r:emit{ path = up.str(e.arg0, 4096) }`, which is
- * zero by now, where it may stay nil, and which nothing looks at before it is set (.initialises); otherwise into a buffer of its own.
+ * Where to read the string VALUE: into the field of a fresh record that it is read for, `r:emit{ path = up.str(e.arg0,
+ * 4096) }`, which is zero by now, where it may stay nil, and which nothing looks at before it is set (.initialises);
+ * otherwise into a buffer of its own.
  */
 static struct operand find_buffer(struct lower *lower, struct value *value)
 {
@@ -458,5 +472,5 @@ void string_read_kernel(struct lower *lower, struct value *value, uint32_t size,
     reading.is_array = is_array;
     reading.address = address;
     read_text(value, &reading, machine_block(lower->program));
-    lower_place(lower, value)->present = (struct operand){ 0 };
+    lower_place(lower, value)->present = (struct operand){0};
 }

@@ -1,7 +1,8 @@
 /*
- * What the entry of a system call leaves for the handler at its exit: in the kernel's storage of the thread, which goes when the thread does. A
- * thread is in one call at a time. It has no storage before its first entry: an exit without one belongs to a call that began before it was
- * traced, or is that of a thread just born, and is no call of ours. With one that says that no call is on, an entry was not seen.
+ * What the entry of a system call leaves for the handler at its exit: in the kernel's storage of the thread, which goes
+ * when the thread does. A thread is in one call at a time. It has no storage before its first entry: an exit without
+ * one belongs to a call that began before it was traced, or is that of a thread just born, and is no call of ours. With
+ * one that says that no call is on, an entry was not seen.
  */
 #include <string.h>
 
@@ -21,7 +22,7 @@ static struct operand storage(struct lower *lower, int64_t flags)
 {
     struct program *program = lower->program;
     struct operand task = machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
-    struct operand args[] = { operand_map(storage_map(lower)), task, operand_immediate(0), operand_immediate(flags) };
+    struct operand args[] = {operand_map(storage_map(lower)), task, operand_immediate(0), operand_immediate(flags)};
     return machine_call(program, BPF_FUNC_task_storage_get, args, 4);
 }
 
@@ -32,23 +33,28 @@ static struct operand is_compat(struct lower *lower)
     struct slot *slot = program_slot(program, 8);
     machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
     struct operand task = machine_call(program, BPF_FUNC_get_current_task, NULL, 0);
-    struct operand word = machine_alu(program, BPF_ADD, task, operand_immediate(arch_compat_word())); /* the task begins with its thread_info */
-    struct operand args[] = { operand_slot(slot, 0), operand_immediate(4), word };
+    /* the task begins with its thread_info */
+    struct operand word = machine_alu(program, BPF_ADD, task, operand_immediate(arch_compat_word()));
+    struct operand args[] = {operand_slot(slot, 0), operand_immediate(4), word};
     machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
-    return machine_alu(program, BPF_AND, machine_load(program, BPF_DW, operand_slot(slot, 0), 0), operand_immediate(arch_compat_flag()));
+    return machine_alu(program, BPF_AND, machine_load(program, BPF_DW, operand_slot(slot, 0), 0),
+                       operand_immediate(arch_compat_flag()));
 }
 
 void syscall_expect_native(struct lower *lower)
 {
-    const char *cause = arena_format(lower->program->arena, "%s: call of a 32-bit program: not seen", lower->function->handler->probe);
-    lower_continue_if(lower, BPF_JEQ, is_compat(lower), operand_immediate(0), lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
+    const char *cause =
+        arena_format(lower->program->arena, "%s: call of a 32-bit program: not seen", lower->function->handler->probe);
+    lower_continue_if(lower, BPF_JEQ, is_compat(lower), operand_immediate(0),
+                      lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
 }
 
 /* A block that counts a return without an entry; not those of the calls that syscall_expect_native has counted. */
 static struct machine_block *without_entry(struct lower *lower)
 {
     struct program *program = lower->program;
-    const char *cause = arena_format(program->arena, "%s: return of a call whose entry was not seen", lower->function->handler->probe);
+    const char *cause =
+        arena_format(program->arena, "%s: return of a call whose entry was not seen", lower->function->handler->probe);
     unsigned entry = ledger_add(lower->compiler, cause);
     if (!lower->function->handler->raw)
         return lower_loss(lower, entry, NULL, 0);
@@ -56,7 +62,8 @@ static struct machine_block *without_entry(struct lower *lower)
     test->cold = true;
     machine_place(program, test);
     struct operand compat = is_compat(lower);
-    machine_branch(program, BPF_JEQ, compat, operand_immediate(0), lower_loss(lower, entry, NULL, 0), filter_ignore(lower, 0));
+    machine_branch(program, BPF_JEQ, compat, operand_immediate(0), lower_loss(lower, entry, NULL, 0),
+                   filter_ignore(lower, 0));
     program->block = here;
     return test;
 }
@@ -69,8 +76,10 @@ void syscall_save(struct lower *lower)
         if (lower->saved[i].event->source != EVENT_ELAPSED)
             values[i] = probe_entry_value(lower, lower->saved[i].event);
     struct operand kept = storage(lower, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    const char *cause = arena_format(program->arena, "%s: no memory for a call: not seen", lower->function->handler->probe);
-    lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
+    const char *cause =
+        arena_format(program->arena, "%s: no memory for a call: not seen", lower->function->handler->probe);
+    lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
+                      lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
     machine_store(program, BPF_DW, kept, IN_CALL, operand_immediate(1));
     for (size_t i = 0; i < lower->saved_count; i++)
         if (lower->saved[i].event->source != EVENT_ELAPSED)
@@ -84,7 +93,8 @@ void syscall_recover(struct lower *lower)
     struct program *program = lower->program;
     struct operand kept = storage(lower, 0);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), filter_ignore(lower, 0));
-    lower_continue_if(lower, BPF_JNE, machine_load(program, BPF_DW, kept, IN_CALL), operand_immediate(0), without_entry(lower));
+    lower_continue_if(lower, BPF_JNE, machine_load(program, BPF_DW, kept, IN_CALL), operand_immediate(0),
+                      without_entry(lower));
     machine_store(program, BPF_DW, kept, IN_CALL, operand_immediate(0));
     for (size_t i = 0; i < lower->saved_count; i++)
         lower->saved[i].value = machine_load(program, BPF_DW, kept, VALUES + 8 * (int64_t)i);

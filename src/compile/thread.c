@@ -1,6 +1,6 @@
 /*
- * A block that does nothing but decide by the way on which it was entered is done away with: each way decides for itself. Such
- * blocks come from `a and b` as a condition, and from inlined functions that return true or false.
+ * A block that does nothing but decide by the way on which it was entered is done away with: each way decides for
+ * itself. Such blocks come from `a and b` as a condition, and from inlined functions that return true or false.
  */
 #include "compile/compiler.h"
 #include "compile/fold.h"
@@ -40,13 +40,14 @@ struct decider {
 
 static bool is_condition(const struct value *value)
 {
-    return value->op == IR_EQ || value->op == IR_LT || value->op == IR_LE || value->op == IR_TRUTH || value->op == IR_NOT;
+    return value->op == IR_EQ || value->op == IR_LT || value->op == IR_LE || value->op == IR_TRUTH ||
+           value->op == IR_NOT;
 }
 
 /* True if BLOCK is one phi, a condition of it or none, and a branch on that, and nobody else wants the phi. */
 static bool is_decider(struct block *block, struct decider *decider)
 {
-    *decider = (struct decider){ .block = block, .phi = block->first, .branch = block->last };
+    *decider = (struct decider){.block = block, .phi = block->first, .branch = block->last};
     struct value *phi = decider->phi, *next = phi->next;
     if (phi->op != IR_PHI || !next || block->is_header || !block->reachable || phi->uses != 1)
         return false;
@@ -85,7 +86,8 @@ static void add_way(struct function *function, struct block *from, struct block 
 }
 
 /* A block that only leads from FROM to TO: phis tell apart ways, which begin in blocks with one end. */
-static void add_way_between(struct function *function, struct block *from, struct block *to, const struct decider *decider)
+static void add_way_between(struct function *function, struct block *from, struct block *to,
+                            const struct decider *decider)
 {
     if (to->first->op != IR_PHI)
         return add_way(function, from, to, decider);

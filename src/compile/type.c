@@ -37,7 +37,7 @@ struct field *record_add_field(struct arena *arena, struct record *record, const
         return NULL;
     record->fields = arena_grow(arena, record->fields, record->field_count, sizeof *record->fields);
     field = &record->fields[record->field_count++];
-    *field = (struct field){ .name = name, .index = index, .presence = -1 };
+    *field = (struct field){.name = name, .index = index, .presence = -1};
     return field;
 }
 
@@ -73,8 +73,9 @@ static bool same_layout(const struct record *a, const struct record *b)
     for (size_t i = 0; i < a->field_count; i++) {
         const struct field *x = &a->fields[i], *y = record_field((struct record *)b, x->name, x->index);
         if (!y || x->offset != y->offset || x->presence != y->presence || x->type.kind != y->type.kind ||
-            x->type.declared != y->type.declared || x->type.bits != y->type.bits || x->type.capacity != y->type.capacity ||
-            x->type.ctype != y->type.ctype || x->type.kernel != y->type.kernel ||
+            x->type.declared != y->type.declared || x->type.bits != y->type.bits ||
+            x->type.capacity != y->type.capacity || x->type.ctype != y->type.ctype ||
+            x->type.kernel != y->type.kernel ||
             (x->type.kind == TYPE_RECORD && !same_layout(record_of(x->type.record), record_of(y->type.record))))
             return false;
     }
@@ -100,8 +101,8 @@ static bool record_unify(struct arena *arena, struct record *a, struct record *b
     b->same = a;
     for (size_t i = 0; i < b->field_count; i++) {
         struct field *field = record_field(a, b->fields[i].name, b->fields[i].index);
-        struct conflict conflict = { field ? *field : (struct field){ .name = b->fields[i].name, .index = b->fields[i].index },
-                                     b->fields[i] };
+        struct conflict conflict = {
+            field ? *field : (struct field){.name = b->fields[i].name, .index = b->fields[i].index}, b->fields[i]};
         if (record_join_field(arena, a, b->fields[i].name, b->fields[i].index, b->fields[i].type, changed)) {
             field = record_field(a, b->fields[i].name, b->fields[i].index);
             field->at = field->at ? field->at : b->fields[i].at;
@@ -228,7 +229,7 @@ bool type_join(struct arena *arena, struct type *into, struct type from, bool *c
         if (into->kind == TYPE_NUM && (from.kind == TYPE_I64 || from.kind == TYPE_U64))
             joined.kind = from.kind;
         else if (mixes_pointers(*into, from))
-            joined = (struct type){ .kind = TYPE_I64, .optional = joined.optional };
+            joined = (struct type){.kind = TYPE_I64, .optional = joined.optional};
         else if (from.kind != into->kind && !(from.kind == TYPE_NUM && type_is_number(*into)))
             return false;
         joined.sign = into->sign > from.sign ? into->sign : from.sign;
@@ -287,7 +288,7 @@ bool type_is_number(struct type type)
 
 const char *type_declared_name(struct type type)
 {
-    static const char *const names[][2] = { { "i64", "u64" }, { "i8", "u8" }, { "i16", "u16" }, { "i32", "u32" } };
+    static const char *const names[][2] = {{"i64", "u64"}, {"i8", "u8"}, {"i16", "u16"}, {"i32", "u32"}};
     if (type.kind == TYPE_BOOLEAN)
         return "bool";
     size_t row = type.bits == 8 || type.bits == -8 ? 1 : type.bits == 16 || type.bits == -16 ? 2 : type.bits ? 3 : 0;
@@ -310,13 +311,14 @@ static const char *record_name(struct arena *arena, struct record *record)
 const char *type_name(struct arena *arena, struct type type)
 {
     static const char *const names[] = {
-        [TYPE_NONE] = "nil",     [TYPE_NIL] = "nil",         [TYPE_BOOLEAN] = "a boolean",
-        [TYPE_NUM] = "a number", [TYPE_I64] = "an integer",  [TYPE_U64] = "an unsigned integer",
-        [TYPE_STRING] = "a string", [TYPE_STACK] = "a stack", [TYPE_STATIC] = "a function or shared object",
+        [TYPE_NONE] = "nil",        [TYPE_NIL] = "nil",        [TYPE_BOOLEAN] = "a boolean",
+        [TYPE_NUM] = "a number",    [TYPE_I64] = "an integer", [TYPE_U64] = "an unsigned integer",
+        [TYPE_STRING] = "a string", [TYPE_STACK] = "a stack",  [TYPE_STATIC] = "a function or shared object",
     };
     if (type.declared && (type_is_number(type) || type.kind == TYPE_BOOLEAN))
         return type_declared_name(type);
-    const char *name = type.kind == TYPE_RECORD ? record_name(arena, type.record)
-                       : type.kind == TYPE_POINTER ? arena_format(arena, "a '%s'", type.ctype->name) : names[type.kind];
+    const char *name = type.kind == TYPE_RECORD    ? record_name(arena, type.record)
+                       : type.kind == TYPE_POINTER ? arena_format(arena, "a '%s'", type.ctype->name)
+                                                   : names[type.kind];
     return type.optional ? arena_format(arena, "%s or nil", name) : name;
 }

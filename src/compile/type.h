@@ -21,33 +21,35 @@ enum type_kind {
     TYPE_U64,
     TYPE_STRING, /* CAPACITY bytes: the text, zeros, and in the last byte 1 if the text was cut (string.c) */
     TYPE_STACK,  /* id of a call stack */
-    TYPE_POINTER, /* an address in the traced program's memory or the kernel's; 0 is nil. Also a struct or an array that lies there */
+    /* an address in the traced program's memory or the kernel's; 0 is nil. Also a struct or an array that lies there */
+    TYPE_POINTER,
     TYPE_RECORD, /* a pointer to a struct of fields: in the handler's frame or in a map's value */
     TYPE_STATIC, /* known to the compiler alone: the event, functions, tables, shared objects, methods */
 };
 
 enum {
-    MAX_STRING = 4096,      /* bytes of a string's buffer: no more than two pages */
-    MAX_RECORD = 16 * 1024, /* bytes of all that a handler makes at one time: what offsets of instructions can reach, halved */
+    MAX_STRING = 4096, /* bytes of a string's buffer: no more than two pages */
+    /* bytes of all that a handler makes at one time: what offsets of instructions can reach, halved */
+    MAX_RECORD = 16 * 1024,
 };
 
 /* What the numbers in a place of memory have been until now: the script reads unsigned ones as u64. */
 enum sign {
-    SIGN_OPEN, /* not negative, in less than 64 bits: literals, an unsigned int */
+    SIGN_OPEN,     /* not negative, in less than 64 bits: literals, an unsigned int */
     SIGN_UNSIGNED, /* addresses and other unsigned 64-bit integers among them */
-    SIGN_SIGNED, /* integers among them that may be negative */
+    SIGN_SIGNED,   /* integers among them that may be negative */
 };
 
 struct type {
     enum type_kind kind;
-    enum sign sign;        /* of memory; handlers compute with what they read from there as signed, whatever it is */
-    bool optional;         /* may be nil at run time */
-    bool declared;         /* by the script, of what lies in memory: it takes its own bytes, and widens for nothing */
-    int8_t bits;           /* numbers: every value fits into so many bits, negative if signed; 0: all 64 */
-    uint32_t capacity;     /* TYPE_STRING: bytes, a multiple of 8 */
+    enum sign sign;    /* of memory; handlers compute with what they read from there as signed, whatever it is */
+    bool optional;     /* may be nil at run time */
+    bool declared;     /* by the script, of what lies in memory: it takes its own bytes, and widens for nothing */
+    int8_t bits;       /* numbers: every value fits into so many bits, negative if signed; 0: all 64 */
+    uint32_t capacity; /* TYPE_STRING: bytes, a multiple of 8 */
     const struct ctype *ctype; /* TYPE_POINTER: of the pointer, struct or array */
-    bool kernel;           /* TYPE_POINTER: it leads into the kernel's memory, not the process's */
-    struct record *record; /* TYPE_RECORD: use record_of() to see through unification */
+    bool kernel;               /* TYPE_POINTER: it leads into the kernel's memory, not the process's */
+    struct record *record;     /* TYPE_RECORD: use record_of() to see through unification */
 };
 
 /* Where a value comes from: a line of the user's, and the call that an inlined function was reached by. */
@@ -66,15 +68,16 @@ struct field {
     int presence; /* bit in the record's presence word, -1: always there */
 };
 
-/* A record's shape. Shapes that meet (stored into one map, merged by control flow) become one, with the union of their fields. */
+/* A record's shape. Shapes that meet (stored into one map, merged by control flow) become one, with the union of their
+ * fields. */
 struct record {
     struct record *same; /* unified with this one, which counts instead; NULL: this is the one */
     struct field *fields;
     size_t field_count;
-    bool frozen;  /* a loaded map holds such records, or they are declared: the layout stays */
+    bool frozen; /* a loaded map holds such records, or they are declared: the layout stays */
     bool declared;
-    uint32_t size; /* laid out: bytes; 0 before */
-    int presence; /* offset of the presence word, -1: no field is optional */
+    uint32_t size;             /* laid out: bytes; 0 before */
+    int presence;              /* offset of the presence word, -1: no field is optional */
     struct conflict *conflict; /* why another shape could not become one with this; NULL: none tried in vain */
 };
 
@@ -93,16 +96,17 @@ struct field *record_add_field(struct arena *arena, struct record *record, const
 /* Widens the field's type so that it also holds FROM, adding the field where absent; as type_join. */
 bool record_join_field(struct arena *arena, struct record *record, const char *name, int index, struct type from,
                        bool *changed);
-/* Assigns offsets, presence bits and sizes, below RECORD too. Idempotent. False: the record contains itself or exceeds 64 optional fields. */
+/* Assigns offsets, presence bits and sizes, below RECORD too. Idempotent. False: the record contains itself or exceeds
+ * 64 optional fields. */
 bool record_layout(struct record *record);
 
 /*
- * Widens *INTO so that it also holds FROM; sets *CHANGED if that changed anything. Pointers of one type stay that; with others, and
- * with numbers, they become integers. False: the two do not go together, or a frozen
- * record would change.
+ * Widens *INTO so that it also holds FROM; sets *CHANGED if that changed anything. Pointers of one type stay that; with
+ * others, and with numbers, they become integers. False: the two do not go together, or a frozen record would change.
  */
 bool type_join(struct arena *arena, struct type *into, struct type from, bool *changed);
-/* The type that memory (map values, keys, record fields) has for a value of type TYPE: integers are 64-bit, and it has their sign. */
+/* The type that memory (map values, keys, record fields) has for a value of type TYPE: integers are 64-bit, and it has
+ * their sign. */
 struct type type_stored(struct type type);
 /* The fields of TYPE, where it is a record, were first seen AT. */
 void type_locate(struct type type, const struct position *at);

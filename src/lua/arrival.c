@@ -61,7 +61,8 @@ static void add(const struct arrival *arrival, void *context)
     lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
 }
 
-/* arrivals:take() → { { pid, name, path, file (what tells it from others), time }, … }: who has mapped what, at which second of CLOCK_MONOTONIC */
+/* arrivals:take() → { { pid, name, path, file (what tells it from others), time }, … }: who has mapped what, at which
+ * second of CLOCK_MONOTONIC */
 static int arrival_take(lua_State *L)
 {
     struct arrivals *arrivals = check(L);
@@ -90,9 +91,9 @@ static int arrival_identify_lua(lua_State *L)
 int arrival_open_lua(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        { "want", arrival_want }, { "fd", arrival_fd }, { "take", arrival_take }, { "lost", arrival_lost }, { NULL, NULL },
+        {"want", arrival_want}, {"fd", arrival_fd}, {"take", arrival_take}, {"lost", arrival_lost}, {NULL, NULL},
     };
-    static const luaL_Reg functions[] = { { "open", arrival_open }, { "identify", arrival_identify_lua }, { NULL, NULL } };
+    static const luaL_Reg functions[] = {{"open", arrival_open}, {"identify", arrival_identify_lua}, {NULL, NULL}};
     core_new_class(L, ARRIVALS, methods, arrival_gc);
     lua_newtable(L);
     luaL_register(L, NULL, functions);

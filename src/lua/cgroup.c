@@ -20,7 +20,7 @@ static int cgroup_open_pattern(lua_State *L)
     *self = NULL;
     luaL_getmetatable(L, CGROUPS);
     lua_setmetatable(L, -2);
-    struct error err = { 0 };
+    struct error err = {0};
     return cgroups_open(pattern, self, &err) ? core_raise(L, &err) : 1;
 }
 
@@ -65,8 +65,8 @@ static int cgroup_list(lua_State *L)
 
 int cgroup_open_lua(lua_State *L)
 {
-    static const luaL_Reg methods[] = { { "level", cgroup_level }, { "fd", cgroup_fd }, { "list", cgroup_list }, { NULL, NULL } };
-    static const luaL_Reg functions[] = { { "open", cgroup_open_pattern }, { NULL, NULL } };
+    static const luaL_Reg methods[] = {{"level", cgroup_level}, {"fd", cgroup_fd}, {"list", cgroup_list}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"open", cgroup_open_pattern}, {NULL, NULL}};
     core_new_class(L, CGROUPS, methods, cgroup_gc);
     lua_newtable(L);
     luaL_register(L, NULL, functions);

@@ -42,9 +42,9 @@ int sites_claim(lua_State *L)
         const struct site *site = &sites->items[i];
         const struct stamp *file = &site->file; /* an inode's number is used again */
         char place[160];
-        snprintf(place, sizeof place, "%" PRIx64 ":%" PRIx64 " %" PRIx64 " %" PRIx64 ".%lx +%" PRIx64 "%s", (uint64_t)file->device,
-                 (uint64_t)file->inode, (uint64_t)file->size, (uint64_t)file->modified.tv_sec, (unsigned long)file->modified.tv_nsec,
-                 site->offset - site->slid, site->is_exit ? " exit" : "");
+        snprintf(place, sizeof place, "%" PRIx64 ":%" PRIx64 " %" PRIx64 " %" PRIx64 ".%lx +%" PRIx64 "%s",
+                 (uint64_t)file->device, (uint64_t)file->inode, (uint64_t)file->size, (uint64_t)file->modified.tv_sec,
+                 (unsigned long)file->modified.tv_nsec, site->offset - site->slid, site->is_exit ? " exit" : "");
         lua_pushfstring(L, "%s %s", lua_tostring(L, WHAT), place);
         kept[i] = claim(L);
     }
@@ -61,7 +61,8 @@ int kernel_sites_claim(lua_State *L)
         const struct kernel_site *site = &sites->sites[i];
         char place[48];
         snprintf(place, sizeof place, "%" PRIx64 "+%" PRIx64, site->address, sites->inside);
-        lua_pushfstring(L, "%s %s:%s %s", lua_tostring(L, WHAT), site->module ? site->module : "", site->function, place);
+        lua_pushfstring(L, "%s %s:%s %s", lua_tostring(L, WHAT), site->module ? site->module : "", site->function,
+                        place);
         kept[i] = claim(L);
     }
     kernel_sites_keep(sites, kept);

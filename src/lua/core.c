@@ -3,24 +3,12 @@
 #include <lauxlib.h>
 
 static const luaL_Reg objects[] = {
-    { "arrival", arrival_open_lua },
-    { "cgroup", cgroup_open_lua },
-    { "event", event_open_lua },
-    { "guest", guest_open_lua },
-    { "kernel", kernel_open_lua },
-    { "loop", loop_open_lua },
-    { "module", module_open_lua },
-    { "probe", probe_open_lua },
-    { "readline", readline_open_lua },
-    { "setup", setup_open_lua },
-    { "cost", cost_open_lua },
-    { "symbols", symbols_open_lua },
-    { "system", system_open_lua },
-    { "target", target_open_lua },
-    { "tracepoint", tracepoint_open_lua },
-    { "unwind", unwind_open_lua },
-    { "usdt", usdt_open_lua },
-    { NULL, NULL },
+    {"arrival", arrival_open_lua}, {"cgroup", cgroup_open_lua}, {"event", event_open_lua},
+    {"guest", guest_open_lua},     {"kernel", kernel_open_lua}, {"loop", loop_open_lua},
+    {"module", module_open_lua},   {"probe", probe_open_lua},   {"readline", readline_open_lua},
+    {"setup", setup_open_lua},     {"cost", cost_open_lua},     {"symbols", symbols_open_lua},
+    {"system", system_open_lua},   {"target", target_open_lua}, {"tracepoint", tracepoint_open_lua},
+    {"unwind", unwind_open_lua},   {"usdt", usdt_open_lua},     {NULL, NULL},
 };
 
 int core_open_lua(lua_State *L)

@@ -49,7 +49,9 @@ static void set(lua_State *L, const char *name, uint64_t value)
 static int cost_known(lua_State *L)
 {
     static const char *const names[] = {
-        [ENTRY_STEPPED] = "stepped", [ENTRY_EMULATED] = "emulated", [ENTRY_REPLACED] = "replaced",
+        [ENTRY_STEPPED] = "stepped",
+        [ENTRY_EMULATED] = "emulated",
+        [ENTRY_REPLACED] = "replaced",
     };
     lua_newtable(L);
     for (unsigned i = 0; i < COST_WAYS * ENTRIES; i++) {
@@ -71,7 +73,7 @@ static int cost_known(lua_State *L)
 
 int cost_open_lua(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "again", cost_again_lua }, { "known", cost_known }, { NULL, NULL } };
+    static const luaL_Reg functions[] = {{"again", cost_again_lua}, {"known", cost_known}, {NULL, NULL}};
     lua_newtable(L);
     luaL_register(L, NULL, functions);
     return 1;

@@ -90,4 +90,4 @@ static int field(void *context, int handle, const char *name, struct ctype_field
     return take_handle(L, 4, err);
 }
 
-const struct ctype_source ctype_source_lua = { parse, describe, element, field };
+const struct ctype_source ctype_source_lua = {parse, describe, element, field};

@@ -30,13 +30,13 @@ static void copy_string(struct lua_environment *environment, int index, struct c
 static struct captured call(struct lua_environment *environment, int count)
 {
     static const char *const kinds[] = {
-        [CAPTURED_NIL] = "nil", [CAPTURED_BOOLEAN] = "boolean", [CAPTURED_NUMBER] = "number", [CAPTURED_I64] = "i64",
-        [CAPTURED_U64] = "u64", [CAPTURED_STRING] = "string", [CAPTURED_FUNCTION] = "function",
-        [CAPTURED_TABLE] = "table", [CAPTURED_OBJECT] = "object", [CAPTURED_CTYPE] = "ctype",
-        [CAPTURED_BUILTIN] = "builtin", [CAPTURED_OTHER] = "other",
+        [CAPTURED_NIL] = "nil",           [CAPTURED_BOOLEAN] = "boolean", [CAPTURED_NUMBER] = "number",
+        [CAPTURED_I64] = "i64",           [CAPTURED_U64] = "u64",         [CAPTURED_STRING] = "string",
+        [CAPTURED_FUNCTION] = "function", [CAPTURED_TABLE] = "table",     [CAPTURED_OBJECT] = "object",
+        [CAPTURED_CTYPE] = "ctype",       [CAPTURED_BUILTIN] = "builtin", [CAPTURED_OTHER] = "other",
     };
     lua_State *L = environment->L;
-    struct captured captured = { .kind = CAPTURED_OTHER };
+    struct captured captured = {.kind = CAPTURED_OTHER};
     int status = lua_pcall(L, count, 2, 0);
     if (status) { /* message */
         copy_string(environment, -1, &captured);
@@ -165,7 +165,7 @@ struct environment environment_open(struct lua_environment *environment, lua_Sta
     lua_pushliteral(L, "uplua.capture");
     lua_call(L, 1, 1);
     environment->capture = luaL_ref(L, LUA_REGISTRYINDEX);
-    return (struct environment){ environment, upvalue, global, field, bytecode, used, &ctype_source_lua };
+    return (struct environment){environment, upvalue, global, field, bytecode, used, &ctype_source_lua};
 }
 
 void environment_close(struct lua_environment *environment)

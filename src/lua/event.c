@@ -13,7 +13,8 @@
 static uint64_t word_field(lua_State *L, int index, const char *name)
 {
     lua_getfield(L, index, name);
-    uint64_t word = lua_type(L, -1) == LUA_TSTRING ? strtoull(lua_tostring(L, -1), NULL, 16) : (uint64_t)lua_tonumber(L, -1);
+    uint64_t word =
+        lua_type(L, -1) == LUA_TSTRING ? strtoull(lua_tostring(L, -1), NULL, 16) : (uint64_t)lua_tonumber(L, -1);
     lua_pop(L, 1);
     return word;
 }
@@ -62,7 +63,7 @@ void lua_event(lua_State *L, int index, struct event *event)
 static int event_check_lua(lua_State *L)
 {
     struct event event;
-    struct error err = { 0 };
+    struct error err = {0};
     lua_event(L, 1, &event);
     return event_check(&event, &err) ? core_raise(L, &err) : 0;
 }
@@ -122,11 +123,12 @@ static int event_count_lua(lua_State *L)
     self->count = count;
     luaL_getmetatable(L, COUNTER);
     lua_setmetatable(L, -2);
-    struct error err = { 0 };
+    struct error err = {0};
     return counter_open(events, count, lua_target(L), &options, &self->counter, &err) ? core_raise(L, &err) : 1;
 }
 
-/* counter:read() → { { place, { value, enabled, running }, … for each event }, … }; places that cannot be read are left out */
+/* counter:read() → { { place, { value, enabled, running }, … for each event }, … }; places that cannot be read are left
+ * out */
 static int counter_read_lua(lua_State *L)
 {
     const struct lua_counter *self = luaL_checkudata(L, 1, COUNTER);
@@ -138,7 +140,7 @@ static int counter_read_lua(lua_State *L)
         lua_rawseti(L, -2, 1);
         bool whole = true;
         for (size_t number = 0; number < self->count; number++) {
-            struct perf_count read = { 0 };
+            struct perf_count read = {0};
             whole = whole && counter_read(self->counter, i, number, &read) == 0;
             lua_createtable(L, 3, 0); /* list place count */
             lua_pushnumber(L, (lua_Number)read.value);
@@ -177,11 +179,17 @@ static int counter_close_lua(lua_State *L)
 int event_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "check", event_check_lua }, { "in_threads", event_in_threads_lua }, { "max_rate", event_max_rate },
-        { "count", event_count_lua }, { NULL, NULL },
+        {"check", event_check_lua},
+        {"in_threads", event_in_threads_lua},
+        {"max_rate", event_max_rate},
+        {"count", event_count_lua},
+        {NULL, NULL},
     };
     static const luaL_Reg counter_methods[] = {
-        { "read", counter_read_lua }, { "in_threads", counter_in_threads_lua }, { "close", counter_close_lua }, { NULL, NULL },
+        {"read", counter_read_lua},
+        {"in_threads", counter_in_threads_lua},
+        {"close", counter_close_lua},
+        {NULL, NULL},
     };
     core_new_class(L, COUNTER, counter_methods, counter_close_lua);
     lua_newtable(L);

@@ -56,7 +56,8 @@ static const char *part_of(const struct object_program *program, const struct ha
     return !program->name[length] ? "" : strcmp(program->name + length, "_rounds") ? NULL : "rounds";
 }
 
-static void push_program(lua_State *L, const struct object_program *program, const struct handler *handlers, size_t count)
+static void push_program(lua_State *L, const struct object_program *program, const struct handler *handlers,
+                         size_t count)
 {
     lua_createtable(L, 0, 7); /* program */
     for (size_t i = 0; i < count; i++) {
@@ -90,8 +91,8 @@ static void push_map(lua_State *L, const struct object_map *map)
 
 void explain_push(lua_State *L, const struct object *object, const struct handler *handlers, size_t count)
 {
-    lua_createtable(L, 0, 2);                                      /* result */
-    lua_createtable(L, (int)object_program_count(object), 0);      /* result programs */
+    lua_createtable(L, 0, 2);                                 /* result */
+    lua_createtable(L, (int)object_program_count(object), 0); /* result programs */
     for (size_t i = 0; i < object_program_count(object); i++) {
         push_program(L, object_program(object, i), handlers, count);
         lua_rawseti(L, -2, (int)i + 1);

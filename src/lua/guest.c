@@ -121,8 +121,9 @@ static void push_members(lua_State *L, struct walk *walk, const struct btf_type 
 }
 
 /*
- * Pushes the type ID of WALK: { kind = "i8" … "u64", "bool", "string" (an array of char), "array" (count, element), "struct" (fields = { { name, offset,
- * first_bit, bits, type }, … }; unions too) or "bytes" (anything else), size, name }. Pointers are u64.
+ * Pushes the type ID of WALK: { kind = "i8" … "u64", "bool", "string" (an array of char), "array" (count, element),
+ * "struct" (fields = { { name, offset, first_bit, bits, type }, … }; unions too) or "bytes" (anything else), size, name
+ * }. Pointers are u64.
  */
 static void push_inner(lua_State *L, struct walk *walk, uint32_t id)
 {
@@ -164,7 +165,7 @@ static void push_inner(lua_State *L, struct walk *walk, uint32_t id)
 
 static void push_type(lua_State *L, const struct btf *btf, uint32_t id)
 {
-    push_inner(L, &(struct walk){ .btf = btf }, id);
+    push_inner(L, &(struct walk){.btf = btf}, id);
 }
 
 /* guest:type(name) → the type "struct event", "u32" …; nil where the object's BTF has none of that name */
@@ -173,8 +174,9 @@ static int guest_type(lua_State *L)
     const struct btf *btf = bpf_object__btf(guest_object(check_guest(L)));
     const char *name = luaL_checkstring(L, 2);
     const char *bare = !strncmp(name, "struct ", 7) ? name + 7 : !strncmp(name, "union ", 6) ? name + 6 : NULL;
-    int id = !btf ? -1 : !bare ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF)
-                       : btf__find_by_name_kind(btf, bare, *name == 's' ? BTF_KIND_STRUCT : BTF_KIND_UNION);
+    int id = !btf    ? -1
+             : !bare ? btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF)
+                     : btf__find_by_name_kind(btf, bare, *name == 's' ? BTF_KIND_STRUCT : BTF_KIND_UNION);
     if (btf && !bare && id < 0)
         id = btf__find_by_name_kind(btf, name, BTF_KIND_INT);
     if (id <= 0)
@@ -193,7 +195,7 @@ static int guest_new(lua_State *L)
     self->guest = NULL;
     luaL_getmetatable(L, GUEST);
     lua_setmetatable(L, -2);
-    struct error err = { 0 };
+    struct error err = {0};
     return guest_open(path, &self->guest, &err) ? core_raise(L, &err) : 1;
 }
 
@@ -204,7 +206,8 @@ static int guest_programs(lua_State *L)
     struct bpf_program *program;
     int count = 0;
     lua_newtable(L); /* list */
-    bpf_object__for_each_program(program, object) {
+    bpf_object__for_each_program(program, object)
+    {
         lua_createtable(L, 0, 2); /* list program */
         set_string(L, "name", bpf_program__name(program));
         set_string(L, "section", bpf_program__section_name(program));
@@ -213,7 +216,8 @@ static int guest_programs(lua_State *L)
     return 1;
 }
 
-/* guest:maps() → { { name, type, key_size, value_size, max, key, value (types; nil where they are not declared) }, … }: not those of variables */
+/* guest:maps() → { { name, type, key_size, value_size, max, key, value (types; nil where they are not declared) }, … }:
+ * not those of variables */
 static int guest_maps(lua_State *L)
 {
     struct bpf_object *object = guest_object(check_guest(L));
@@ -221,7 +225,8 @@ static int guest_maps(lua_State *L)
     struct bpf_map *map;
     int count = 0;
     lua_newtable(L); /* list */
-    bpf_object__for_each_map(map, object) {
+    bpf_object__for_each_map(map, object)
+    {
         if (bpf_map__is_internal(map))
             continue;
         const char *type = libbpf_bpf_map_type_str(bpf_map__type(map));
@@ -244,7 +249,8 @@ static int guest_maps(lua_State *L)
     return 1;
 }
 
-/* guest:variables(section) → { { name, offset, type }, … }, size in bytes; nil where it has no such section, no list where it has no BTF */
+/* guest:variables(section) → { { name, offset, type }, … }, size in bytes; nil where it has no such section, no list
+ * where it has no BTF */
 static int guest_variables(lua_State *L)
 {
     const struct guest *guest = check_guest(L);
@@ -294,18 +300,18 @@ static bool find_kind(const char *kind, enum bpf_prog_type *type, uint32_t *atta
         enum bpf_prog_type type;
         uint32_t attach_type;
     } kinds[] = {
-        { "uprobe", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_ENTRY) },
-        { "uretprobe", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_RETURN) },
-        { "session", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_SESSION) },
-        { "usdt", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_ENTRY) },
-        { "kprobe", BPF_PROG_TYPE_KPROBE, kernel_attach_type() },
-        { "kretprobe", BPF_PROG_TYPE_KPROBE, 0 },
-        { "fentry", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY },
-        { "fexit", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT },
-        { "tp_btf", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP },
-        { "tracepoint", BPF_PROG_TYPE_TRACEPOINT, 0 },
-        { "rawtracepoint", BPF_PROG_TYPE_RAW_TRACEPOINT, 0 },
-        { "perf", BPF_PROG_TYPE_PERF_EVENT, 0 },
+        {"uprobe", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_ENTRY)},
+        {"uretprobe", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_RETURN)},
+        {"session", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_SESSION)},
+        {"usdt", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_ENTRY)},
+        {"kprobe", BPF_PROG_TYPE_KPROBE, kernel_attach_type()},
+        {"kretprobe", BPF_PROG_TYPE_KPROBE, 0},
+        {"fentry", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY},
+        {"fexit", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT},
+        {"tp_btf", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP},
+        {"tracepoint", BPF_PROG_TYPE_TRACEPOINT, 0},
+        {"rawtracepoint", BPF_PROG_TYPE_RAW_TRACEPOINT, 0},
+        {"perf", BPF_PROG_TYPE_PERF_EVENT, 0},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(kinds[i].kind, kind)) {
@@ -331,7 +337,8 @@ static int guest_want(lua_State *L)
     return 0;
 }
 
-/* guest:prepare(program, kind, sleepable, function): it is to be loaded as a program of KIND; FUNCTION: of the kernel, of fentry and the like */
+/* guest:prepare(program, kind, sleepable, function): it is to be loaded as a program of KIND; FUNCTION: of the kernel,
+ * of fentry and the like */
 static int guest_prepare(lua_State *L)
 {
     struct guest *guest = check_guest(L);
@@ -340,7 +347,8 @@ static int guest_prepare(lua_State *L)
     enum bpf_prog_type type = BPF_PROG_TYPE_UNSPEC;
     uint32_t attach_type = 0;
     luaL_argcheck(L, find_kind(luaL_checkstring(L, 3), &type, &attach_type), 3, "no such kind");
-    if (bpf_program__set_type(program, type) || bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)attach_type) ||
+    if (bpf_program__set_type(program, type) ||
+        bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)attach_type) ||
         (lua_toboolean(L, 4) && bpf_program__set_flags(program, bpf_program__flags(program) | BPF_F_SLEEPABLE)) ||
         (function && bpf_program__set_attach_target(program, 0, function)))
         return luaL_error(L, "the kernel has no %s", function ? function : bpf_program__name(program));
@@ -350,7 +358,7 @@ static int guest_prepare(lua_State *L)
 /* guest:load(): raises the reason where that fails */
 static int guest_load_lua(lua_State *L)
 {
-    struct error err = { 0 };
+    struct error err = {0};
     return guest_load(check_guest(L), &err) ? core_raise(L, &err) : 0;
 }
 
@@ -382,11 +390,19 @@ static int guest_gc(lua_State *L)
 
 int guest_open_lua(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "open", guest_new }, { NULL, NULL } };
+    static const luaL_Reg functions[] = {{"open", guest_new}, {NULL, NULL}};
     static const luaL_Reg methods[] = {
-        { "type", guest_type }, { "programs", guest_programs }, { "maps", guest_maps }, { "variables", guest_variables },
-        { "data", guest_data_lua }, { "want", guest_want }, { "prepare", guest_prepare }, { "load", guest_load_lua },
-        { "program", guest_program }, { "map", guest_map }, { NULL, NULL },
+        {"type", guest_type},
+        {"programs", guest_programs},
+        {"maps", guest_maps},
+        {"variables", guest_variables},
+        {"data", guest_data_lua},
+        {"want", guest_want},
+        {"prepare", guest_prepare},
+        {"load", guest_load_lua},
+        {"program", guest_program},
+        {"map", guest_map},
+        {NULL, NULL},
     };
     core_new_class(L, GUEST, methods, guest_gc);
     lua_newtable(L);

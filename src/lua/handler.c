@@ -63,8 +63,9 @@ static uint64_t read_u64(const char *text)
 static struct argument read_argument(lua_State *L, struct arena *arena)
 {
     static const char *const places[] = {
-        [ARGUMENT_CONTEXT] = "context",   [ARGUMENT_MEMORY] = "memory",     [ARGUMENT_DATA_LOC] = "data_loc",
-        [ARGUMENT_REGISTERS] = "registers", [ARGUMENT_REL_LOC] = "rel_loc",   [ARGUMENT_CONSTANT] = "constant", [ARGUMENT_NOWHERE] = "nowhere",
+        [ARGUMENT_CONTEXT] = "context",     [ARGUMENT_MEMORY] = "memory",   [ARGUMENT_DATA_LOC] = "data_loc",
+        [ARGUMENT_REGISTERS] = "registers", [ARGUMENT_REL_LOC] = "rel_loc", [ARGUMENT_CONSTANT] = "constant",
+        [ARGUMENT_NOWHERE] = "nowhere",
     };
     static const char *const kinds[] = {
         [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer",
@@ -81,7 +82,8 @@ static struct argument read_argument(lua_State *L, struct arena *arena)
         .index_bits = (int)core_number_field(L, at, "index_bits"),
         .shift = (unsigned)core_number_field(L, at, "shift"),
         .number = read_u64(string_field(L, at, "number", arena)),
-        .kind = (enum argument_kind)(index_of(string_field(L, at, "kind", arena), kinds, ARGUMENT_ARRAY + 1) % (ARGUMENT_ARRAY + 1)),
+        .kind = (enum argument_kind)(index_of(string_field(L, at, "kind", arena), kinds, ARGUMENT_ARRAY + 1) %
+                                     (ARGUMENT_ARRAY + 1)),
         .bits = (int)core_number_field(L, at, "bits"),
         .size = (uint32_t)core_number_field(L, at, "size"),
         .type = *type ? type : NULL,

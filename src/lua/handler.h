@@ -9,8 +9,9 @@
 #include "compile/compile.h"
 
 /*
- * The list at INDEX, of tables { kind, probe, symbol, names, at_entry, slid, value_bits, result_bits, raw, user_memory, handle, arguments }
- * (describe() in lua/uplua/setup.lua), as *COUNT handlers in ARENA. A kind that there is not is a Lua error.
+ * The list at INDEX, of tables { kind, probe, symbol, names, at_entry, slid, value_bits, result_bits, raw, user_memory,
+ * handle, arguments } (describe() in lua/uplua/setup.lua), as *COUNT handlers in ARENA. A kind that there is not is a
+ * Lua error.
  */
 struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size_t *count);
 

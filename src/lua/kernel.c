@@ -27,7 +27,7 @@ static void set_string(lua_State *L, const char *name, const char *value)
 static void push_parameter(lua_State *L, const struct kernel_parameter *parameter)
 {
     char text[KERNEL_TYPE_NAME];
-    struct kernel_type type = { 0 };
+    struct kernel_type type = {0};
     kernel_type_get(parameter->type, &type);
     lua_createtable(L, 0, 8); /* parameter */
     set_string(L, "name", parameter->name);
@@ -53,7 +53,8 @@ static void push_parameter(lua_State *L, const struct kernel_parameter *paramete
     }
 }
 
-/* kernel.parameters(function) → { { name, type, kind, bits, btf, kernel }, … }; nil where the kernel's BTF has no such function */
+/* kernel.parameters(function) → { { name, type, kind, bits, btf, kernel }, … }; nil where the kernel's BTF has no such
+ * function */
 static int kernel_parameters(lua_State *L)
 {
     const char *name = luaL_checkstring(L, 1);
@@ -67,21 +68,23 @@ static int kernel_parameters(lua_State *L)
     return code == -ERANGE;
 }
 
-/* kernel.result(function) → what it returns, as of a parameter; nil where it returns nothing, or the kernel's BTF has no such function */
+/* kernel.result(function) → what it returns, as of a parameter; nil where it returns nothing, or the kernel's BTF has
+ * no such function */
 static int kernel_result(lua_State *L)
 {
-    struct kernel_parameter result = { .name = "" };
+    struct kernel_parameter result = {.name = ""};
     if (kernel_function_result(luaL_checkstring(L, 1), &result.type) || !result.type)
         return 0;
     push_parameter(L, &result);
     return 1;
 }
 
-/* kernel.rawtracepoint(name) → the function that has its parameters, behind one of its own; raises the reason where there is none */
+/* kernel.rawtracepoint(name) → the function that has its parameters, behind one of its own; raises the reason where
+ * there is none */
 static int kernel_rawtracepoint(lua_State *L)
 {
     char function[KERNEL_TYPE_NAME];
-    struct error err = { 0 };
+    struct error err = {0};
     if (rawtracepoint_function(luaL_checkstring(L, 1), function, sizeof function, &err))
         return core_raise(L, &err);
     lua_pushstring(L, function);
@@ -93,11 +96,12 @@ static int kernel_attach_rawtracepoint(lua_State *L)
 {
     int program = (int)luaL_checkinteger(L, 1);
     const char *name = luaL_checkstring(L, 2);
-    struct error err = { 0 };
+    struct error err = {0};
     return rawtracepoint_attach(program, name, link_push(L), &err) ? core_raise(L, &err) : 1;
 }
 
-/* kernel.write_own(map): tells the library's map `stack_own` which frames are not the user's, where the kernel says that */
+/* kernel.write_own(map): tells the library's map `stack_own` which frames are not the user's, where the kernel says
+ * that */
 static int kernel_write_own(lua_State *L)
 {
     int map = (int)luaL_checkinteger(L, 1);
@@ -141,15 +145,15 @@ static int kernel_syscall_registers(lua_State *L)
 int kernel_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "parameters", kernel_parameters },
-        { "result", kernel_result },
-        { "rawtracepoint", kernel_rawtracepoint },
-        { "attach_rawtracepoint", kernel_attach_rawtracepoint },
-        { "write_own", kernel_write_own },
-        { "syscall_name", kernel_syscall_name },
-        { "syscall_number", kernel_syscall_number },
-        { "syscall_registers", kernel_syscall_registers },
-        { NULL, NULL },
+        {"parameters", kernel_parameters},
+        {"result", kernel_result},
+        {"rawtracepoint", kernel_rawtracepoint},
+        {"attach_rawtracepoint", kernel_attach_rawtracepoint},
+        {"write_own", kernel_write_own},
+        {"syscall_name", kernel_syscall_name},
+        {"syscall_number", kernel_syscall_number},
+        {"syscall_registers", kernel_syscall_registers},
+        {NULL, NULL},
     };
     lua_newtable(L);
     luaL_register(L, NULL, functions);

@@ -28,9 +28,9 @@ static void push_field(lua_State *L, const struct field *field)
 void layout_push(lua_State *L, struct type type)
 {
     static const char *const kinds[] = {
-        [TYPE_NONE] = "i64", [TYPE_NIL] = "i64",       [TYPE_BOOLEAN] = "bool", [TYPE_NUM] = "i64",       [TYPE_I64] = "i64",
-        [TYPE_U64] = "u64",  [TYPE_STRING] = "string", [TYPE_STACK] = "stack",  [TYPE_RECORD] = "record", [TYPE_STATIC] = "i64",
-        [TYPE_POINTER] = "u64",
+        [TYPE_NONE] = "i64",      [TYPE_NIL] = "i64",    [TYPE_BOOLEAN] = "bool",  [TYPE_NUM] = "i64",
+        [TYPE_I64] = "i64",       [TYPE_U64] = "u64",    [TYPE_STRING] = "string", [TYPE_STACK] = "stack",
+        [TYPE_RECORD] = "record", [TYPE_STATIC] = "i64", [TYPE_POINTER] = "u64",
     };
     luaL_checkstack(L, 8, "layout");
     lua_createtable(L, 0, 4); /* layout */
@@ -54,7 +54,7 @@ void layout_push(lua_State *L, struct type type)
 
 static struct type record_of_table(lua_State *L, int index, struct arena *arena)
 {
-    struct type type = { .kind = TYPE_RECORD, .record = record_new(arena) };
+    struct type type = {.kind = TYPE_RECORD, .record = record_new(arena)};
     bool changed = false;
     luaL_checkstack(L, 8, "record");
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) { /* key value */
@@ -88,18 +88,18 @@ struct type layout_type_of(lua_State *L, int index, struct arena *arena)
     enum { CDATA = 10 }; /* LuaJIT's lua_type of int64_t and uint64_t boxes */
     switch (lua_type(L, index)) {
     case LUA_TNUMBER:
-        return (struct type){ .kind = TYPE_I64, .sign = lua_tonumber(L, index) < 0 ? SIGN_SIGNED : SIGN_OPEN };
+        return (struct type){.kind = TYPE_I64, .sign = lua_tonumber(L, index) < 0 ? SIGN_SIGNED : SIGN_OPEN};
     case CDATA:
-        return (struct type){ .kind = TYPE_I64, .sign = sign_of_cdata(L, index) };
+        return (struct type){.kind = TYPE_I64, .sign = sign_of_cdata(L, index)};
     case LUA_TBOOLEAN:
-        return (struct type){ .kind = TYPE_BOOLEAN };
+        return (struct type){.kind = TYPE_BOOLEAN};
     case LUA_TSTRING:
-        return (struct type){ .kind = TYPE_STRING, .capacity = (uint32_t)(lua_objlen(L, index) + 8) & ~7u };
+        return (struct type){.kind = TYPE_STRING, .capacity = (uint32_t)(lua_objlen(L, index) + 8) & ~7u};
     case LUA_TTABLE:
         return record_of_table(L, index, arena);
     default:
         luaL_error(L, "a %s cannot be stored in a map", luaL_typename(L, index));
-        return (struct type){ .kind = TYPE_NIL };
+        return (struct type){.kind = TYPE_NIL};
     }
 }
 
@@ -122,7 +122,8 @@ static struct record *read_record(lua_State *L, int index, struct arena *arena)
         size_t length = 0;
         const char *name = lua_type(L, -2) == LUA_TSTRING ? lua_tolstring(L, -2, &length) : NULL;
         int position = name ? 0 : (int)lua_tointeger(L, -2);
-        struct field *field = record_add_field(arena, record, name ? arena_string(arena, name, length) : NULL, position);
+        struct field *field =
+            record_add_field(arena, record, name ? arena_string(arena, name, length) : NULL, position);
         field->offset = integer_field(L, lua_gettop(L) - 2, "offset");
         struct type type = layout_read(L, lua_gettop(L), arena);
         record_field(record, name, position)->type = type;
@@ -136,7 +137,7 @@ static struct record *read_record(lua_State *L, int index, struct arena *arena)
 
 struct type layout_read(lua_State *L, int index, struct arena *arena)
 {
-    struct type type = { .kind = TYPE_I64, .declared = true };
+    struct type type = {.kind = TYPE_I64, .declared = true};
     luaL_checkstack(L, 8, "layout");
     lua_getfield(L, index, "kind"); /* kind */
     const char *kind = lua_tostring(L, -1);

@@ -83,8 +83,8 @@ static int loop_forget(lua_State *L)
 int loop_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "add", loop_add },       { "remove", loop_remove }, { "wait", loop_wait },     { "now", loop_now },
-        { "signal", loop_signal }, { "take", loop_take },     { "forget", loop_forget },
+        {"add", loop_add},       {"remove", loop_remove}, {"wait", loop_wait},     {"now", loop_now},
+        {"signal", loop_signal}, {"take", loop_take},     {"forget", loop_forget},
     };
     struct error err;
     int events = events_open(&err);

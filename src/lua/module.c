@@ -20,10 +20,11 @@ static const char **read_names(lua_State *L, int index, size_t *count)
     return names;
 }
 
-/* module.defining({ function, … }) → { path, … } of the target's modules that define one themselves; raises the reason */
+/* module.defining({ function, … }) → { path, … } of the target's modules that define one themselves; raises the
+ * reason */
 static int module_defining(lua_State *L)
 {
-    struct error err = { 0 };
+    struct error err = {0};
     char **paths = NULL;
     size_t name_count, count = 0;
     const char **names = read_names(L, 1, &name_count);
@@ -54,7 +55,7 @@ static int module_file_defines(lua_State *L)
  */
 static int module_offsets(lua_State *L)
 {
-    struct error err = { 0 };
+    struct error err = {0};
     size_t count;
     const char *path = luaL_checkstring(L, 1);
     const char **names = read_names(L, 2, &count);
@@ -74,10 +75,10 @@ static int module_offsets(lua_State *L)
 int module_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "defining", module_defining },
-        { "file_defines", module_file_defines },
-        { "offsets", module_offsets },
-        { NULL, NULL },
+        {"defining", module_defining},
+        {"file_defines", module_file_defines},
+        {"offsets", module_offsets},
+        {NULL, NULL},
     };
     lua_newtable(L);
     luaL_register(L, NULL, functions);

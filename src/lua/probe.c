@@ -84,22 +84,24 @@ static const char **read_specs(lua_State *L, int index, size_t *count)
 }
 
 /*
- * probe.resolve(spec | { spec, … } [, "off" | "exact" | "lossy" [, returns [, pid]]]) → sites, which slide as told; nil and a text where the
- * target has not loaded such a library (yet); raises the reason where there is none. PID: as if that were the target. RETURNS: true, or one of the ways
+ * probe.resolve(spec | { spec, … } [, "off" | "exact" | "lossy" [, returns [, pid]]]) → sites, which slide as told; nil
+ * and a text where the target has not loaded such a library (yet); raises the reason where there is none. PID: as if
+ * that were the target. RETURNS: true, or one of the ways
  */
 static int probe_resolve_lua(lua_State *L)
 {
-    static const char *const slides[] = { "off", "exact", "lossy", NULL };
+    static const char *const slides[] = {"off", "exact", "lossy", NULL};
     int slide = lua_isnoneornil(L, 2) ? -1 : luaL_checkoption(L, 2, NULL, slides);
-    static const char *const ways[] = { "address", "surely", "instructions", NULL }; /* enum returns */
+    static const char *const ways[] = {"address", "surely", "instructions", NULL}; /* enum returns */
     bool named = lua_type(L, 3) == LUA_TSTRING;
-    enum returns returns = (enum returns)(named ? RETURNS_BY_ADDRESS + luaL_checkoption(L, 3, NULL, ways) : lua_toboolean(L, 3));
+    enum returns returns =
+        (enum returns)(named ? RETURNS_BY_ADDRESS + luaL_checkoption(L, 3, NULL, ways) : lua_toboolean(L, 3));
     pid_t pid = (pid_t)luaL_optinteger(L, 4, 0);
-    const struct target process = { .pids = &pid, .count = 1 };
+    const struct target process = {.pids = &pid, .count = 1};
     size_t count;
     const char **specs = read_specs(L, 1, &count);
     struct lua_sites *self = new_object(L, sizeof *self, SITES);
-    struct error err = { 0 };
+    struct error err = {0};
     int result = probe_resolve_all(specs, count, pid ? &process : lua_target(L), returns, &self->sites, &err);
     if (result == -ENXIO)
         return core_absent(L, &err);
@@ -117,7 +119,8 @@ static int sites_files(lua_State *L)
     lua_newtable(L);
     for (size_t i = 0; i < sites->count; i++) {
         char identity[ARRIVAL_IDENTITY_SIZE];
-        if ((i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0) || arrival_identify(sites->items[i].path, identity))
+        if ((i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0) ||
+            arrival_identify(sites->items[i].path, identity))
             continue;
         lua_pushstring(L, identity);
         lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
@@ -138,8 +141,9 @@ static void set_string(lua_State *L, const char *name, const char *value)
 }
 
 /*
- * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid, why,
- * jumped_to, unwound, switches, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that is not probed
+ * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid,
+ * why, jumped_to, unwound, switches, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that is
+ * not probed
  */
 static int sites_list(lua_State *L)
 {
@@ -188,7 +192,8 @@ static void no_memory(void *L)
 /* Pushes ARGUMENT as sites:parameters and sites:result have it. */
 static void push_argument(lua_State *L, const struct argument *argument)
 {
-    static const char *const kinds[] = { [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer" };
+    static const char *const kinds[] = {
+        [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer"};
     lua_createtable(L, 0, 5); /* argument */
     set_string(L, "name", argument->name);
     set_string(L, "kind", kinds[argument->kind]);
@@ -198,13 +203,13 @@ static void push_argument(lua_State *L, const struct argument *argument)
     lua_setfield(L, -2, "bits");
 }
 
-/* sites:result() → what the functions return, as one of their parameters, place = "nowhere" where that is nothing or no word; nil and the reason
- * where it is not known, or not the same */
+/* sites:result() → what the functions return, as one of their parameters, place = "nowhere" where that is nothing or no
+ * word; nil and the reason where it is not known, or not the same */
 static int sites_result(lua_State *L)
 {
     struct lua_sites *self = luaL_checkudata(L, 1, SITES);
-    struct argument result = { 0 };
-    struct error err = { 0 };
+    struct argument result = {0};
+    struct error err = {0};
     self->arena.exhausted = no_memory;
     self->arena.context = L;
     if (parameters_result(&self->sites, &self->arena, &result, &err)) {
@@ -217,14 +222,14 @@ static int sites_result(lua_State *L)
 }
 
 /*
- * sites:parameters([at_return]) → { { name (or nil), kind = "integer" | "boolean" | "pointer", place = "nowhere" (or nil), bits, type }, … }: the functions' e.args,
- * in their order; nil and the reason where they are not known
+ * sites:parameters([at_return]) → { { name (or nil), kind = "integer" | "boolean" | "pointer", place = "nowhere" (or
+ * nil), bits, type }, … }: the functions' e.args, in their order; nil and the reason where they are not known
  */
 static int sites_parameters(lua_State *L)
 {
     struct lua_sites *self = luaL_checkudata(L, 1, SITES);
     const struct argument *arguments = NULL;
-    struct error err = { 0 };
+    struct error err = {0};
     size_t count = 0;
     self->arena.exhausted = no_memory;
     self->arena.context = L;
@@ -252,22 +257,23 @@ static int sites_gc(lua_State *L)
 /* probe.attach("entry" | "return" | "session" | "exit", program, cookie, sites) → link; raises the reason */
 static int probe_attach_lua(lua_State *L)
 {
-    static const char *const kinds[] = { "entry", "return", "session", "exit", NULL };
+    static const char *const kinds[] = {"entry", "return", "session", "exit", NULL};
     int kind = luaL_checkoption(L, 1, NULL, kinds);
     int program = (int)luaL_checkinteger(L, 2);
     uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);
     const struct lua_sites *sites = luaL_checkudata(L, 4, SITES);
-    struct error err = { 0 };
-    if (probe_attach((enum attach_kind)kind, program, cookie, sites->sites.items, sites->sites.count, lua_target(L), link_push(L),
-                     &err))
+    struct error err = {0};
+    if (probe_attach((enum attach_kind)kind, program, cookie, sites->sites.items, sites->sites.count, lua_target(L),
+                     link_push(L), &err))
         return core_raise(L, &err);
     return 1;
 }
 
-/* probe.filters("entry" | "return" | "session") → whether the kernel keeps the hits of processes other than the target's from programs */
+/* probe.filters("entry" | "return" | "session") → whether the kernel keeps the hits of processes other than the
+ * target's from programs */
 static int probe_filters_lua(lua_State *L)
 {
-    static const char *const kinds[] = { "entry", "return", "session", NULL };
+    static const char *const kinds[] = {"entry", "return", "session", NULL};
     lua_pushboolean(L, probe_filters((enum attach_kind)luaL_checkoption(L, 1, NULL, kinds), lua_target(L)));
     return 1;
 }
@@ -277,16 +283,17 @@ static int probe_resolve_kernel(lua_State *L)
 {
     const char *spec = luaL_checkstring(L, 1);
     struct lua_kernel_sites *self = new_object(L, sizeof *self, KERNEL_SITES);
-    struct error err = { 0 };
+    struct error err = {0};
     if (kernel_resolve(spec, "/proc/kallsyms", &self->sites, &err))
         return core_raise(L, &err);
     return 1;
 }
 
-/* probe.check_kernel(kind, trampoline): raises why functions of the kernel cannot be probed, or called by trampoline, if they cannot */
+/* probe.check_kernel(kind, trampoline): raises why functions of the kernel cannot be probed, or called by trampoline,
+ * if they cannot */
 static int probe_check_kernel(lua_State *L)
 {
-    struct error err = { 0 };
+    struct error err = {0};
     const char *kind = luaL_checkstring(L, 1);
     int code = lua_toboolean(L, 2) ? kernel_check_trampoline(kind, &err) : kernel_check(kind, &err);
     return code ? core_raise(L, &err) : 0;
@@ -297,7 +304,7 @@ static int probe_attach_trampoline(lua_State *L)
 {
     int program = (int)luaL_checkinteger(L, 1);
     struct lua_link *self = new_object(L, sizeof *self, LINK);
-    struct error err = { 0 };
+    struct error err = {0};
     return kernel_attach_trampoline(program, luaL_checkstring(L, 2), &self->link, &err) ? core_raise(L, &err) : 1;
 }
 
@@ -337,7 +344,8 @@ static int kernel_sites_gc(lua_State *L)
     return 0;
 }
 
-/* functions:trampoline() → where functions return to while the kernel follows them, such as "0xffffffff81200000"; nil where that is not known */
+/* functions:trampoline() → where functions return to while the kernel follows them, such as "0xffffffff81200000"; nil
+ * where that is not known */
 static int kernel_sites_trampoline(lua_State *L)
 {
     const struct kernel_sites *sites = &((struct lua_kernel_sites *)luaL_checkudata(L, 1, KERNEL_SITES))->sites;
@@ -347,16 +355,17 @@ static int kernel_sites_trampoline(lua_State *L)
     return 1;
 }
 
-/* probe.attach_kernel("entry" | "return" | "entry of return", program, cookie, functions) → link, how many functions were left out; raises the reason */
+/* probe.attach_kernel("entry" | "return" | "entry of return", program, cookie, functions) → link, how many functions
+ * were left out; raises the reason */
 static int probe_attach_kernel(lua_State *L)
 {
-    static const char *const kinds[] = { "entry", "return", "entry of return", NULL };
+    static const char *const kinds[] = {"entry", "return", "entry of return", NULL};
     enum kernel_place place = (enum kernel_place)luaL_checkoption(L, 1, NULL, kinds);
     int program = (int)luaL_checkinteger(L, 2);
     uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);
     const struct lua_kernel_sites *sites = luaL_checkudata(L, 4, KERNEL_SITES);
     struct lua_link *self = new_object(L, sizeof *self, LINK);
-    struct error err = { 0 };
+    struct error err = {0};
     size_t left_out = 0;
     if (kernel_attach(program, cookie, &sites->sites, place, &self->link, &left_out, &err))
         return core_raise(L, &err);
@@ -370,13 +379,14 @@ static int probe_attach_event(lua_State *L)
     int program = (int)luaL_checkinteger(L, 1);
     struct event event;
     lua_event(L, 2, &event);
-    struct error err = { 0 };
+    struct error err = {0};
     if (event_attach(program, &event, lua_target(L), link_push(L), &err))
         return core_raise(L, &err);
     return 1;
 }
 
-/* link:changed() → { { name, written }, … }: files in which it has probes, and whose names mean other files by now, or that were WRITTEN to */
+/* link:changed() → { { name, written }, … }: files in which it has probes, and whose names mean other files by now, or
+ * that were WRITTEN to */
 static int link_changed(lua_State *L)
 {
     struct lua_link *self = luaL_checkudata(L, 1, LINK);
@@ -437,13 +447,13 @@ static int link_refused(lua_State *L)
 }
 
 /*
- * probe.variable(spec) → { module =, bytes = (from there to its end; nil: not known), spec = (the same place without fields) }; raises the reason
- * where there is none
+ * probe.variable(spec) → { module =, bytes = (from there to its end; nil: not known), spec = (the same place without
+ * fields) }; raises the reason where there is none
  */
 static int probe_variable(lua_State *L)
 {
     struct variable variable;
-    struct error err = { 0 };
+    struct error err = {0};
     if (variable_find(luaL_checkstring(L, 1), lua_target(L), &variable, &err))
         return core_raise(L, &err);
     lua_createtable(L, 0, 3); /* variable */
@@ -458,12 +468,12 @@ static int probe_variable(lua_State *L)
 }
 
 /*
- * probe.watch(program, where, "w" | "rw" | "x", length) → link; raises the reason. WHERE: an address, a number, or the spec of a variable, to be
- * executed of a function
+ * probe.watch(program, where, "w" | "rw" | "x", length) → link; raises the reason. WHERE: an address, a number, or the
+ * spec of a variable, to be executed of a function
  */
 static int probe_watch(lua_State *L)
 {
-    static const char *const accesses[] = { "w", "rw", "x", NULL };
+    static const char *const accesses[] = {"w", "rw", "x", NULL};
     int program = (int)luaL_checkinteger(L, 1);
     bool named = lua_type(L, 2) == LUA_TSTRING;
     struct watch watch = {
@@ -473,7 +483,7 @@ static int probe_watch(lua_State *L)
         .length = (unsigned)luaL_checkinteger(L, 4),
     };
     struct lua_link *self = new_object(L, sizeof *self, LINK);
-    struct error err = { 0 };
+    struct error err = {0};
     if (watch_attach(program, &watch, lua_target(L), &self->link, &err))
         return core_raise(L, &err);
     return 1;
@@ -534,7 +544,7 @@ static int probe_address_lua(lua_State *L)
     const char *spec = luaL_checkstring(L, 1);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     uint64_t address = 0;
-    struct error err = { 0 };
+    struct error err = {0};
     if (probe_address(spec, pid, &address, &err))
         return core_raise(L, &err);
     lua_pushnumber(L, (lua_Number)address); /* of user space: below 2^53 */
@@ -551,20 +561,38 @@ static int probe_misses(lua_State *L)
 int probe_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "resolve", probe_resolve_lua }, { "attach", probe_attach_lua }, { "attach_event", probe_attach_event },
-        { "resolve_kernel", probe_resolve_kernel }, { "check_kernel", probe_check_kernel }, { "attach_kernel", probe_attach_kernel },
-        { "misses", probe_misses },               { "filters", probe_filters_lua },
-        { "attach_trampoline", probe_attach_trampoline },
-        { "argument_offsets", probe_argument_offsets },
-        { "close", probe_close }, { "static_command", probe_static }, { "test_run", probe_test_run },
-        { "address", probe_address_lua }, { "variable", probe_variable },
-        { "watch", probe_watch },         { "watcher", probe_watcher },       { "forget", probe_forget },
-        { NULL, NULL },
+        {"resolve", probe_resolve_lua},
+        {"attach", probe_attach_lua},
+        {"attach_event", probe_attach_event},
+        {"resolve_kernel", probe_resolve_kernel},
+        {"check_kernel", probe_check_kernel},
+        {"attach_kernel", probe_attach_kernel},
+        {"misses", probe_misses},
+        {"filters", probe_filters_lua},
+        {"attach_trampoline", probe_attach_trampoline},
+        {"argument_offsets", probe_argument_offsets},
+        {"close", probe_close},
+        {"static_command", probe_static},
+        {"test_run", probe_test_run},
+        {"address", probe_address_lua},
+        {"variable", probe_variable},
+        {"watch", probe_watch},
+        {"watcher", probe_watcher},
+        {"forget", probe_forget},
+        {NULL, NULL},
     };
-    static const luaL_Reg site_methods[] = { { "list", sites_list }, { "files", sites_files }, { "parameters", sites_parameters },
-                                                 { "result", sites_result }, { "claim", sites_claim }, { NULL, NULL } };
-    static const luaL_Reg kernel_methods[] = { { "list", kernel_sites_list }, { "trampoline", kernel_sites_trampoline }, { "claim", kernel_sites_claim }, { NULL, NULL } };
-    static const luaL_Reg link_methods[] = { { "close", link_close }, { "refused", link_refused }, { "changed", link_changed }, { "watch", link_watch }, { NULL, NULL } };
+    static const luaL_Reg site_methods[] = {
+        {"list", sites_list},     {"files", sites_files}, {"parameters", sites_parameters},
+        {"result", sites_result}, {"claim", sites_claim}, {NULL, NULL}};
+    static const luaL_Reg kernel_methods[] = {{"list", kernel_sites_list},
+                                              {"trampoline", kernel_sites_trampoline},
+                                              {"claim", kernel_sites_claim},
+                                              {NULL, NULL}};
+    static const luaL_Reg link_methods[] = {{"close", link_close},
+                                            {"refused", link_refused},
+                                            {"changed", link_changed},
+                                            {"watch", link_watch},
+                                            {NULL, NULL}};
     core_new_class(L, SITES, site_methods, sites_gc);
     core_new_class(L, KERNEL_SITES, kernel_methods, kernel_sites_gc);
     core_new_class(L, LINK, link_methods, link_close);

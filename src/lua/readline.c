@@ -29,7 +29,8 @@ static struct {
     lua_State *L;
 } editor;
 
-/* Writes what the script printed. A line that it has not ended is ended here: the editor clears the line that it stands in. */
+/* Writes what the script printed. A line that it has not ended is ended here: the editor clears the line that it stands
+ * in. */
 static void write_output(void)
 {
     size_t waiting = __fpending(stdout);
@@ -206,9 +207,10 @@ static int readline_close(lua_State *L)
 int readline_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "open", readline_open },   { "start", readline_start },       { "feed", readline_feed },
-        { "flush", readline_flush }, { "abandon", readline_abandon },   { "close", readline_close },
-        { "remember", readline_remember }, { NULL, NULL },
+        {"open", readline_open},         {"start", readline_start},
+        {"feed", readline_feed},         {"flush", readline_flush},
+        {"abandon", readline_abandon},   {"close", readline_close},
+        {"remember", readline_remember}, {NULL, NULL},
     };
     lua_newtable(L);
     luaL_register(L, NULL, functions);

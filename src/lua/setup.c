@@ -63,13 +63,13 @@ static int compiler_gc(lua_State *L)
 }
 
 /*
- * compiler:add_object(kind, max, buckets, key, value): the next shared object, in the order of uplua.object.all. BUCKETS: those of an
- * lhist or hdr; KEY, VALUE: layouts that are declared.
+ * compiler:add_object(kind, max, buckets, key, value): the next shared object, in the order of uplua.object.all.
+ * BUCKETS: those of an lhist or hdr; KEY, VALUE: layouts that are declared.
  */
 static int compiler_add(lua_State *L)
 {
-    static const char *const kinds[] = { "hash", "lru", "percpu_hash", "array", "count", "sum", "min", "max", "stats", "hist",
-                                         "lhist", "hdr", "var", "ring", "output", NULL };
+    static const char *const kinds[] = {"hash",  "lru",  "percpu_hash", "array", "count", "sum",  "min",    "max",
+                                        "stats", "hist", "lhist",       "hdr",   "var",   "ring", "output", NULL};
     struct lua_compiler *self = check_compiler(L);
     const char *name = luaL_checkstring(L, 2);
     int kind = OBJECT_HASH;
@@ -110,8 +110,8 @@ static void join_given(lua_State *L, struct arena *arena, struct type *into, con
     if (!type_join(arena, into, from, &changed)) {
         const struct position *earlier = *into_at;
         *into = before;
-        lua_pushfstring(L, "%s:%d: the %s is %s here, and %s at %s:%d", at->file, at->line, what, type_name(arena, from),
-                        type_name(arena, before), earlier->file, earlier->line);
+        lua_pushfstring(L, "%s:%d: the %s is %s here, and %s at %s:%d", at->file, at->line, what,
+                        type_name(arena, from), type_name(arena, before), earlier->file, earlier->line);
         lua_error(L);
     }
     if (!*into_at)
@@ -126,7 +126,7 @@ static int compiler_given(lua_State *L)
     luaL_argcheck(L, object, 2, "no such object");
     struct arena *arena = compiler_arena(self->compiler);
     struct position *at = arena_allocate(arena, sizeof *at);
-    *at = (struct position){ .file = string_at(L, 5, arena), .line = (int)lua_tointeger(L, 6) };
+    *at = (struct position){.file = string_at(L, 5, arena), .line = (int)lua_tointeger(L, 6)};
     join_given(L, arena, &object->given_key, &object->given_key_at, 3, at, "key");
     join_given(L, arena, &object->given_value, &object->given_value_at, 4, at, "value");
     return 0;
@@ -193,7 +193,7 @@ static void read_filter(lua_State *L, struct arena *arena, struct compile_option
 /* Where the kernel keeps when a process began; EXPLAINED: anywhere, the same for all kernels. */
 static void find_births(struct compile_options *options, bool explained)
 {
-    struct kernel_field fields[] = { { "task_struct", "group_leader", 1024 }, { "task_struct", "start_boottime", 1280 } };
+    struct kernel_field fields[] = {{"task_struct", "group_leader", 1024}, {"task_struct", "start_boottime", 1280}};
     if (!explained && kernel_btf_fields(fields, sizeof fields / sizeof *fields))
         return;
     options->task_leader = fields[0].offset;
@@ -208,33 +208,35 @@ static int kernel_function(const char *name)
 }
 
 /*
- * Where the kernel keeps in how many calls a thread is whose returns it follows, and where these return to; EXPLAINED: anywhere, the same for all
- * kernels.
+ * Where the kernel keeps in how many calls a thread is whose returns it follows, and where these return to; EXPLAINED:
+ * anywhere, the same for all kernels.
  */
 static void find_returns(struct compile_options *options, bool explained)
 {
     struct kernel_field fields[] = {
-        {"task_struct", "utask", 2048},    {"uprobe_task", "depth", 4},       {"task_struct", "mm", 1024},
+        {"task_struct", "utask", 2048},      {"uprobe_task", "depth", 4},      {"task_struct", "mm", 1024},
         {"mm_struct", "uprobes_state", 512}, {"uprobes_state", "xol_area", 0}, {"xol_area", "vaddr", 64},
     };
     if (!explained && kernel_btf_fields(fields, sizeof fields / sizeof *fields))
         return;
     options->task_uprobes = fields[0].offset;
     options->uprobes_depth = fields[1].offset;
-    options->trampoline_fields = TRAMPOLINE_FIELDS(fields[2].offset, fields[3].offset + fields[4].offset, fields[5].offset);
+    options->trampoline_fields =
+        TRAMPOLINE_FIELDS(fields[2].offset, fields[3].offset + fields[4].offset, fields[5].offset);
 }
 
 static struct compile_options options_of(struct lua_compiler *self, lua_State *L)
 {
     struct compile_options options = {
-        .attach_types = {
-            [HANDLER_ENTRY] = probe_attach_type(ATTACH_ENTRY),
-            [HANDLER_RETURN] = probe_attach_type(ATTACH_RETURN),
-            [HANDLER_KERNEL_ENTRY] = kernel_attach_type(),
-            [HANDLER_USDT] = probe_attach_type(ATTACH_ENTRY),
-            [HANDLER_FENTRY] = BPF_TRACE_FENTRY,
-            [HANDLER_FEXIT] = BPF_TRACE_FEXIT,
-        },
+        .attach_types =
+            {
+                [HANDLER_ENTRY] = probe_attach_type(ATTACH_ENTRY),
+                [HANDLER_RETURN] = probe_attach_type(ATTACH_RETURN),
+                [HANDLER_KERNEL_ENTRY] = kernel_attach_type(),
+                [HANDLER_USDT] = probe_attach_type(ATTACH_ENTRY),
+                [HANDLER_FENTRY] = BPF_TRACE_FENTRY,
+                [HANDLER_FEXIT] = BPF_TRACE_FEXIT,
+            },
         .source_line = environment_source_line,
         .context = &self->environment,
     };
@@ -258,7 +260,8 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
 }
 
 /* Sets what the program NAME is attached with in the table on the top: its descriptor and its cookie. */
-static void set_program(lua_State *L, const struct lua_loaded *loaded, const char *name, const char *fd, const char *cookie)
+static void set_program(lua_State *L, const struct lua_loaded *loaded, const char *name, const char *fd,
+                        const char *cookie)
 {
     const struct object_program *program = object_find_program(loaded->object, name);
     lua_pushinteger(L, loaded_program_fd(loaded->loaded, program && program->joint ? program->joint : name));
@@ -315,7 +318,8 @@ static void push_constant(lua_State *L, const struct captured *constant)
     }
 }
 
-/* Pushes { format =, count =, constants = { [place] = value }, travels = { [place] = true }, unsigned = { [place] = true } }. */
+/* Pushes { format =, count =, constants = { [place] = value }, travels = { [place] = true }, unsigned = { [place] =
+ * true } }. */
 static void push_print(lua_State *L, const struct print *print)
 {
     lua_createtable(L, 0, 5); /* print */
@@ -349,7 +353,7 @@ static void push_variants(lua_State *L, const struct shared *object)
     lua_newtable(L);                                   /* description variants prints */
     for (size_t tag = 0; tag < object->variant_count; tag++) {
         const struct variant *variant = &object->variants[tag];
-        layout_push(L, (struct type){ .kind = TYPE_RECORD, .record = variant->record });
+        layout_push(L, (struct type){.kind = TYPE_RECORD, .record = variant->record});
         lua_rawseti(L, -3, (int)tag);
         if (variant->print) {
             push_print(L, variant->print);
@@ -360,13 +364,15 @@ static void push_variants(lua_State *L, const struct shared *object)
     lua_setfield(L, -2, "variants");
 }
 
-/* True if OBJECT, which an earlier setup has loaded, may have something new: a ring variants, an aggregation another turn. */
+/* True if OBJECT, which an earlier setup has loaded, may have something new: a ring variants, an aggregation another
+ * turn. */
 static bool is_bound_again(const struct shared *object)
 {
     return object->variant_count || object->turn >= 0;
 }
 
-/* Pushes object.bind's description of each object that has just been loaded, by its id; and of some that are used again. */
+/* Pushes object.bind's description of each object that has just been loaded, by its id; and of some that are used
+ * again. */
 static void push_objects(lua_State *L, struct compiler *compiler, const struct loaded *loaded)
 {
     lua_newtable(L); /* objects */
@@ -422,10 +428,11 @@ static struct lua_loaded *new_loaded(lua_State *L)
 }
 
 /* Compiles the handlers of the description at index 2 into RESULT's object; raises the reason where that fails. */
-static struct handler *compile_handlers(lua_State *L, struct lua_compiler *self, struct lua_loaded *result, size_t *count)
+static struct handler *compile_handlers(lua_State *L, struct lua_compiler *self, struct lua_loaded *result,
+                                        size_t *count)
 {
     int top = lua_gettop(L);
-    struct error err = { 0 };
+    struct error err = {0};
     luaL_checktype(L, 2, LUA_TTABLE);
     struct compile_options options = options_of(self, L);
     lua_getfield(L, 2, "handlers");
@@ -449,14 +456,15 @@ static int reuse_maps(lua_State *L, int index, struct object *object)
 }
 
 /*
- * compiler:load{ handlers = { { kind, probe, symbol, names, at_entry, slid, handle }, … }, pids = {…}, … (read_filter), returns = boolean, explained = boolean, reuse = { [map] = fd } }
- * → loaded, handlers, objects, link (of what measures the probes' cost, if anything does; core.cost), why that could not be measured (or nil)
+ * compiler:load{ handlers = { { kind, probe, symbol, names, at_entry, slid, handle }, … }, pids = {…}, … (read_filter),
+ * returns = boolean, explained = boolean, reuse = { [map] = fd } } → loaded, handlers, objects, link (of what measures
+ * the probes' cost, if anything does; core.cost), why that could not be measured (or nil)
  */
 static int compiler_load(lua_State *L)
 {
     struct lua_compiler *self = check_compiler(L);
     struct lua_loaded *result = new_loaded(L); /* … loaded, owned before anything can fail */
-    struct error err = { 0 }, unknown = { 0 };
+    struct error err = {0}, unknown = {0};
     size_t count, words = 0;
     struct handler *handlers = compile_handlers(L, self, result, &count);
     int status = reuse_maps(L, 2, result->object);
@@ -484,13 +492,14 @@ static int compiler_load(lua_State *L)
     return 5;
 }
 
-/* compiler:compile(description, path): loads nothing, writes the object to PATH unless that is nil; → its contents (lua/explain.h) */
+/* compiler:compile(description, path): loads nothing, writes the object to PATH unless that is nil; → its contents
+ * (lua/explain.h) */
 static int compile_only(lua_State *L)
 {
     struct lua_compiler *self = check_compiler(L);
     const char *path = luaL_optstring(L, 3, NULL);
     struct lua_loaded *result = new_loaded(L);
-    struct error err = { 0 };
+    struct error err = {0};
     size_t count;
     struct handler *handlers = compile_handlers(L, self, result, &count);
     if (path && object_save(result->object, bpf_library, bpf_library_size, path, &err))
@@ -548,8 +557,7 @@ static int loaded_address(lua_State *L)
 {
     struct lua_loaded *self = check_loaded(L);
     size_t count = 0;
-    volatile uint64_t *counters =
-        self->loaded ? loaded_counters(self->loaded, luaL_checkstring(L, 2), &count) : NULL;
+    volatile uint64_t *counters = self->loaded ? loaded_counters(self->loaded, luaL_checkstring(L, 2), &count) : NULL;
     if (!counters)
         return 0;
     lua_pushlightuserdata(L, (void *)counters);
@@ -606,14 +614,18 @@ static int setup_kinds(lua_State *L)
 
 int setup_open_lua(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "new", setup_new }, { "features", setup_features }, { "kinds", setup_kinds }, { NULL, NULL } };
+    static const luaL_Reg functions[] = {
+        {"new", setup_new}, {"features", setup_features}, {"kinds", setup_kinds}, {NULL, NULL}};
     static const luaL_Reg compiler_methods[] = {
-        { "add_object", compiler_add }, { "given", compiler_given }, { "load", compiler_load },
-        { "compile", compile_only }, { NULL, NULL },
+        {"add_object", compiler_add},
+        {"given", compiler_given},
+        {"load", compiler_load},
+        {"compile", compile_only},
+        {NULL, NULL},
     };
     static const luaL_Reg loaded_methods[] = {
-        { "map", loaded_map },       { "counters", loaded_values }, { "address", loaded_address },
-        { "causes", loaded_causes }, { "program", loaded_program }, { NULL, NULL },
+        {"map", loaded_map},       {"counters", loaded_values}, {"address", loaded_address},
+        {"causes", loaded_causes}, {"program", loaded_program}, {NULL, NULL},
     };
     core_new_class(L, COMPILER, compiler_methods, compiler_gc);
     core_new_class(L, LOADED, loaded_methods, loaded_gc);

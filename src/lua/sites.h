@@ -10,7 +10,8 @@
 #define SITES "uplua.sites"
 #define KERNEL_SITES "uplua.kernel_sites"
 
-/* Pushes an object that owns the COUNT SITES from then on: both are cleared. May raise that there is no memory, and then owns nothing. */
+/* Pushes an object that owns the COUNT SITES from then on: both are cleared. May raise that there is no memory, and
+ * then owns nothing. */
 void sites_push(lua_State *L, struct site **sites, size_t *count);
 
 /* The sites of the object at INDEX, which keeps them; NULL where there is none. */

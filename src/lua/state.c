@@ -20,8 +20,9 @@ static void raise_interrupted(lua_State *L, lua_Debug *activation)
 }
 
 /*
- * Called from a signal handler while Lua code does not return. lua_sethook may be called there (luajit.c does the same).
- * Interpreted code sees the hook at its next instruction; compiled traces never do, and are left to the second signal.
+ * Called from a signal handler while Lua code does not return. lua_sethook may be called there (luajit.c does the
+ * same). Interpreted code sees the hook at its next instruction; compiled traces never do, and are left to the second
+ * signal.
  */
 static void interrupt_lua(void)
 {
@@ -43,7 +44,7 @@ static int open_libraries(lua_State *L)
     luaL_openlibs(L);
     lua_gc(L, LUA_GCRESTART, -1);
 
-    lua_getglobal(L, "package");   /* package */
+    lua_getglobal(L, "package");    /* package */
     lua_getfield(L, -1, "preload"); /* package preload */
     lua_pushcfunction(L, core_open_lua);
     lua_setfield(L, -2, "uplua.core");
@@ -87,7 +88,7 @@ static int run_main(lua_State *L)
     for (int i = 0; i < line->argc; i++) {
         lua_pushstring(L, line->argv[i]);
         lua_rawseti(L, -2, i);
-    } /* line main arguments */
+    }                  /* line main arguments */
     lua_call(L, 1, 1); /* line status */
     line->status = (int)lua_tointeger(L, -1);
     return 0;
@@ -95,7 +96,7 @@ static int run_main(lua_State *L)
 
 int state_run(lua_State *L, int argc, char *argv[])
 {
-    struct command_line line = { .argc = argc, .argv = argv };
+    struct command_line line = {.argc = argc, .argv = argv};
     if (lua_cpcall(L, run_main, &line) == 0)
         return line.status;
     const char *text = lua_tostring(L, -1);

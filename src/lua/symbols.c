@@ -118,8 +118,8 @@ static int lua_symbols_lost(lua_State *L)
 
 static void push_unread(void *context, const char *module, size_t units)
 {
-    lua_State *L = context; /* list */
-    lua_createtable(L, 2, 0); /* list one */
+    lua_State *L = context;    /* list */
+    lua_createtable(L, 2, 0);  /* list one */
     lua_pushstring(L, module); /* list one module */
     lua_rawseti(L, -2, 1);
     if (units != SIZE_MAX) {
@@ -130,8 +130,8 @@ static void push_unread(void *context, const char *module, size_t units)
 }
 
 /*
- * symbols:unread() → { { module, units }, … }: the files of whose debug information something that was asked for is not read: the line
- * tables of so many units; nil: all
+ * symbols:unread() → { { module, units }, … }: the files of whose debug information something that was asked for is not
+ * read: the line tables of so many units; nil: all
  */
 static int lua_symbols_unread(lua_State *L)
 {
@@ -188,7 +188,8 @@ static const uint64_t *check_frames(lua_State *L, int index, int *count)
     return frames;
 }
 
-/* Argument INDEX: which program the process executed (symbols_lookup), a string of one native u64; 0 where it is none. */
+/* Argument INDEX: which program the process executed (symbols_lookup), a string of one native u64; 0 where it is
+ * none. */
 static uint64_t check_program(lua_State *L, int index)
 {
     uint64_t program = 0;
@@ -201,7 +202,8 @@ static uint64_t check_program(lua_State *L, int index)
 }
 
 /*
- * symbols:resolve(pid, frames: string of native u64, innermost first [, program]) → { function | false, module | false, offset, … }
+ * symbols:resolve(pid, frames: string of native u64, innermost first [, program]) → { function | false, module | false,
+ * offset, … }
  *
  * Three values per frame.
  */
@@ -228,7 +230,8 @@ static int lua_symbols_resolve(lua_State *L)
 }
 
 /*
- * symbols:places(pid, frames: string of native u64, frame: from 1 [, program]) → { function | false, file | false, line | 0, … }
+ * symbols:places(pid, frames: string of native u64, frame: from 1 [, program]) → { function | false, file | false, line
+ * | 0, … }
  *
  * Three values per place in the source: the innermost inlined function of the frame first, last the function proper.
  */

@@ -1,6 +1,6 @@
 /* core.system: where things are, for the search of scripts and for the prompt. */
-#include <errno.h>
 #include <dirent.h>
+#include <errno.h>
 #include <lauxlib.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -105,7 +105,8 @@ static int system_monotonic(lua_State *L)
     return 1;
 }
 
-/* system.capability_missing() → what tracing needs and this process lacks, such as "CAP_BPF and CAP_PERFMON"; nil if nothing */
+/* system.capability_missing() → what tracing needs and this process lacks, such as "CAP_BPF and CAP_PERFMON"; nil if
+ * nothing */
 static int system_capability_missing(lua_State *L)
 {
     lua_pushstring(L, capability_missing());
@@ -130,8 +131,8 @@ static const char *reason(int code, const char *missing)
 }
 
 /*
- * system.features() → { { name, text, available, why, untried }, … }: all that is asked of the kernel. WHY is what it said, nil where it has
- * it; UNTRIED is true where this process may not ask, and WHY is the capability that it lacks
+ * system.features() → { { name, text, available, why, untried }, … }: all that is asked of the kernel. WHY is what it
+ * said, nil where it has it; UNTRIED is true where this process may not ask, and WHY is the capability that it lacks
  */
 static int system_features(lua_State *L)
 {
@@ -166,13 +167,20 @@ static int system_kernel(lua_State *L)
 int system_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "executable", system_executable },   { "real_path", system_real_path },
-        { "is_file", system_is_file },         { "is_terminal", system_is_terminal },
-        { "environment", system_environment }, { "create_private", system_create_private },
-        { "names", system_names },             { "pid", system_pid },                 { "monotonic", system_monotonic },
-        { "capability_missing", system_capability_missing }, { "namespace_problem", system_namespace_problem }, { "features", system_features },
-        { "kernel", system_kernel },
-        { NULL, NULL },
+        {"executable", system_executable},
+        {"real_path", system_real_path},
+        {"is_file", system_is_file},
+        {"is_terminal", system_is_terminal},
+        {"environment", system_environment},
+        {"create_private", system_create_private},
+        {"names", system_names},
+        {"pid", system_pid},
+        {"monotonic", system_monotonic},
+        {"capability_missing", system_capability_missing},
+        {"namespace_problem", system_namespace_problem},
+        {"features", system_features},
+        {"kernel", system_kernel},
+        {NULL, NULL},
     };
     lua_newtable(L);
     luaL_register(L, NULL, functions);

@@ -29,7 +29,8 @@ static void *new_array(lua_State *L, size_t count, size_t size)
     return lua_newuserdata(L, (count + 1) * size);
 }
 
-static int attach(lua_State *L, int (*attach_all)(struct target *target, const pid_t *pids, size_t count, struct error *err))
+static int attach(lua_State *L,
+                  int (*attach_all)(struct target *target, const pid_t *pids, size_t count, struct error *err))
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     struct target *target = lua_target(L);
@@ -82,11 +83,12 @@ static int lua_target_parents(lua_State *L)
     return 1;
 }
 
-/* watch(pid) → a descriptor that is readable once the process has exited, until unwatch(fd); nil where that is so already */
+/* watch(pid) → a descriptor that is readable once the process has exited, until unwatch(fd); nil where that is so
+ * already */
 static int lua_target_watch(lua_State *L)
 {
     int fd = pidfd_open_process((pid_t)luaL_checkinteger(L, 1));
-    struct pollfd now = { .fd = fd, .events = POLLIN };
+    struct pollfd now = {.fd = fd, .events = POLLIN};
     if (fd < 0)
         return 0;
     if (poll(&now, 1, 0) > 0) { /* nobody may have waited for it yet */
@@ -138,7 +140,8 @@ static int lua_target_release(lua_State *L)
     return 0;
 }
 
-/* hold(must): the command begins and stands at its first instruction until go(); where that is not to be had it goes on, or raises it if it MUST */
+/* hold(must): the command begins and stands at its first instruction until go(); where that is not to be had it goes
+ * on, or raises it if it MUST */
 static int lua_target_hold(lua_State *L)
 {
     struct error err;
@@ -240,7 +243,8 @@ static int lua_target_command(lua_State *L)
     return 1;
 }
 
-/* find(name) → path of the executable file that NAME stands for, by $PATH where it has no slash; nil where there is none */
+/* find(name) → path of the executable file that NAME stands for, by $PATH where it has no slash; nil where there is
+ * none */
 static int lua_target_find(lua_State *L)
 {
     char *path;
@@ -287,16 +291,30 @@ static int lua_target_collect(lua_State *L)
 int target_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "attach", lua_target_attach },   { "start", lua_target_start },   { "set_apart", lua_target_set_apart },
-        { "release", lua_target_release },
-        { "pids", lua_target_pids },       { "pidfds", lua_target_pidfds }, { "command", lua_target_command },
-        { "status", lua_target_status },   { "signal", lua_target_signal }, { "close", lua_target_close },
-        { "attach_threads", lua_target_attach_threads }, { "tids", lua_target_tids },
-        { "births", lua_target_births },   { "birth", lua_target_birth }, { "birth_within", lua_target_birth_within },
-        { "follow", lua_target_follow },   { "parents", lua_target_parents }, { "watch", lua_target_watch },
-        { "unwatch", lua_target_unwatch }, { "find", lua_target_find },
-        { "hold", lua_target_hold },       { "go", lua_target_go },         { "waits", lua_target_waits },
-        { NULL, NULL },
+        {"attach", lua_target_attach},
+        {"start", lua_target_start},
+        {"set_apart", lua_target_set_apart},
+        {"release", lua_target_release},
+        {"pids", lua_target_pids},
+        {"pidfds", lua_target_pidfds},
+        {"command", lua_target_command},
+        {"status", lua_target_status},
+        {"signal", lua_target_signal},
+        {"close", lua_target_close},
+        {"attach_threads", lua_target_attach_threads},
+        {"tids", lua_target_tids},
+        {"births", lua_target_births},
+        {"birth", lua_target_birth},
+        {"birth_within", lua_target_birth_within},
+        {"follow", lua_target_follow},
+        {"parents", lua_target_parents},
+        {"watch", lua_target_watch},
+        {"unwatch", lua_target_unwatch},
+        {"find", lua_target_find},
+        {"hold", lua_target_hold},
+        {"go", lua_target_go},
+        {"waits", lua_target_waits},
+        {NULL, NULL},
     };
     struct target *target = lua_newuserdata(L, sizeof *target); /* target */
     target_init(target);

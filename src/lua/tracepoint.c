@@ -24,7 +24,7 @@ static int tracepoint_find_lua(lua_State *L)
 {
     const char *spec = luaL_checkstring(L, 1);
     struct lua_tracepoint *self = lua_newuserdata(L, sizeof *self); /* self */
-    struct error err = { 0 };
+    struct error err = {0};
     self->tracepoint = NULL;
     luaL_getmetatable(L, TRACEPOINT);
     lua_setmetatable(L, -2);
@@ -34,7 +34,7 @@ static int tracepoint_find_lua(lua_State *L)
 /* tracepoint.match(pattern) → { "sched:sched_switch", … }; raises the reason where there is none */
 static int tracepoint_match_lua(lua_State *L)
 {
-    struct error err = { 0 };
+    struct error err = {0};
     char **names = NULL;
     size_t count = 0;
     if (tracepoint_match(luaL_checkstring(L, 1), &names, &count, &err))
@@ -61,10 +61,12 @@ static void set_boolean(lua_State *L, const char *name, bool value)
     lua_setfield(L, -2, name);
 }
 
-/* tracepoint:fields() → { { name, type, offset, size, signed, common, count, element, where }, … }: struct tracepoint_field */
+/* tracepoint:fields() → { { name, type, offset, size, signed, common, count, element, where }, … }: struct
+ * tracepoint_field */
 static int tracepoint_fields(lua_State *L)
 {
-    static const char *const places[] = { [FIELD_HERE] = "here", [FIELD_DATA_LOC] = "data_loc", [FIELD_REL_LOC] = "rel_loc" };
+    static const char *const places[] = {
+        [FIELD_HERE] = "here", [FIELD_DATA_LOC] = "data_loc", [FIELD_REL_LOC] = "rel_loc"};
     const struct tracepoint *self = check_tracepoint(L);
     lua_createtable(L, (int)self->field_count, 0); /* list */
     for (size_t i = 0; i < self->field_count; i++) {
@@ -99,7 +101,7 @@ static int tracepoint_attach_lua(lua_State *L)
 {
     const struct tracepoint *self = check_tracepoint(L);
     int program = (int)luaL_checkinteger(L, 2);
-    struct error err = { 0 };
+    struct error err = {0};
     return tracepoint_attach(program, self, link_push(L), &err) ? core_raise(L, &err) : 1;
 }
 
@@ -114,10 +116,15 @@ static int tracepoint_gc(lua_State *L)
 int tracepoint_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        { "find", tracepoint_find_lua }, { "match", tracepoint_match_lua }, { NULL, NULL },
+        {"find", tracepoint_find_lua},
+        {"match", tracepoint_match_lua},
+        {NULL, NULL},
     };
     static const luaL_Reg methods[] = {
-        { "fields", tracepoint_fields }, { "id", tracepoint_id }, { "attach", tracepoint_attach_lua }, { NULL, NULL },
+        {"fields", tracepoint_fields},
+        {"id", tracepoint_id},
+        {"attach", tracepoint_attach_lua},
+        {NULL, NULL},
     };
     core_new_class(L, TRACEPOINT, methods, tracepoint_gc);
     lua_newtable(L);

@@ -80,10 +80,12 @@ static int unwind_find(lua_State *L)
     return 1;
 }
 
-/* file:rule(number) → kind, base register, offset, addend (0 but for deref…), frame, link: bpf/unwind.h's parts of a rule */
+/* file:rule(number) → kind, base register, offset, addend (0 but for deref…), frame, link: bpf/unwind.h's parts of a
+ * rule */
 static int unwind_parts(lua_State *L)
 {
-    static const char *const kinds[] = {"unknown", "end", "register", "plt", "deref", "deref_base", "signal", "unknown"};
+    static const char *const kinds[] = {"unknown", "end",        "register", "plt",
+                                        "deref",   "deref_base", "signal",   "unknown"};
     const struct unwind_file *file = check_file(L);
     lua_Integer number = luaL_checkinteger(L, 2);
     luaL_argcheck(L, number >= 0 && (size_t)number < file->rules.count, 2, "no such rule");
@@ -207,8 +209,13 @@ static int unwinder_counts_lua(lua_State *L)
 int unwind_open_lua(lua_State *L)
 {
     static const luaL_Reg unwinder_methods[] = {
-        {"fd", unwinder_fd_lua}, {"add_program", unwinder_add_program}, {"recall", unwinder_recall_lua}, {"await", unwinder_await_lua},
-        {"update", unwinder_update_lua}, {"counts", unwinder_counts_lua}, {NULL, NULL},
+        {"fd", unwinder_fd_lua},
+        {"add_program", unwinder_add_program},
+        {"recall", unwinder_recall_lua},
+        {"await", unwinder_await_lua},
+        {"update", unwinder_update_lua},
+        {"counts", unwinder_counts_lua},
+        {NULL, NULL},
     };
     static const luaL_Reg methods[] = {
         {"counts", unwind_counts}, {"row", unwind_row}, {"find", unwind_find}, {"rule", unwind_parts}, {NULL, NULL},

@@ -33,7 +33,10 @@ static void set_string(lua_State *L, const char *name, const char *value)
 static void push_argument(lua_State *L, const struct usdt_argument *argument)
 {
     static const char *const places[] = {
-        [USDT_REGISTER] = "context", [USDT_MEMORY] = "memory", [USDT_CONSTANT] = "constant", [USDT_NOWHERE] = "nowhere",
+        [USDT_REGISTER] = "context",
+        [USDT_MEMORY] = "memory",
+        [USDT_CONSTANT] = "constant",
+        [USDT_NOWHERE] = "nowhere",
     };
     const struct usdt_operand *operand = &argument->operand;
     char number[32];
@@ -103,34 +106,36 @@ static int push_probes(lua_State *L, struct lua_probes *self)
 }
 
 /*
- * usdt.find(spec [, pid]) → { { provider, name, module, semaphore, sites, arguments }, … }; nil and a text where the target has not loaded
- * such a library (yet); raises the reason where there is none. PID: as if that were the target
+ * usdt.find(spec [, pid]) → { { provider, name, module, semaphore, sites, arguments }, … }; nil and a text where the
+ * target has not loaded such a library (yet); raises the reason where there is none. PID: as if that were the target
  */
 static int usdt_find_lua(lua_State *L)
 {
     const char *spec = luaL_checkstring(L, 1);
     pid_t pid = (pid_t)luaL_optinteger(L, 2, 0);
-    const struct target process = { .pids = &pid, .count = 1 };
+    const struct target process = {.pids = &pid, .count = 1};
     struct lua_probes *self = new_probes(L);
-    struct error err = { 0 };
+    struct error err = {0};
     int result = usdt_find(spec, pid ? &process : lua_target(L), &self->probes, &self->count, &err);
     if (result)
         return result == -ENXIO ? core_absent(L, &err) : core_raise(L, &err);
     return push_probes(L, self);
 }
 
-/* usdt.list(binary or nil, provider, name) → the same, of patterns; what cannot be attached has a `problem`. Without BINARY: the target's */
+/* usdt.list(binary or nil, provider, name) → the same, of patterns; what cannot be attached has a `problem`. Without
+ * BINARY: the target's */
 static int usdt_list_lua(lua_State *L)
 {
     const char *binary = luaL_optstring(L, 1, NULL), *provider = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 3);
     struct lua_probes *self = new_probes(L);
-    struct error err = { 0 };
+    struct error err = {0};
     if (usdt_list(binary, provider, name, lua_target(L), &self->probes, &self->count, &err))
         return core_raise(L, &err);
     return push_probes(L, self);
 }
 
-/* usdt.unraised(sites) → { pid, … }: processes of the target in which a semaphore of SITES, which are attached to, is still 0 */
+/* usdt.unraised(sites) → { pid, … }: processes of the target in which a semaphore of SITES, which are attached to, is
+ * still 0 */
 static int usdt_unraised(lua_State *L)
 {
     const struct sites *sites = sites_at(L, 1);
@@ -161,8 +166,9 @@ static int probes_gc(lua_State *L)
 
 int usdt_open_lua(lua_State *L)
 {
-    static const luaL_Reg functions[] = { { "find", usdt_find_lua }, { "list", usdt_list_lua }, { "unraised", usdt_unraised }, { NULL, NULL } };
-    static const luaL_Reg no_methods[] = { { NULL, NULL } };
+    static const luaL_Reg functions[] = {
+        {"find", usdt_find_lua}, {"list", usdt_list_lua}, {"unraised", usdt_unraised}, {NULL, NULL}};
+    static const luaL_Reg no_methods[] = {{NULL, NULL}};
     core_new_class(L, PROBES, no_methods, probes_gc);
     lua_newtable(L);
     luaL_register(L, NULL, functions);

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define FIRST_BATCH 4096      /* entries; a bucket of a table that is not attacked holds fewer than ten */
-#define ENOTSUPP_KERNEL 524   /* include/linux/errno.h: what the kernel returns for a map without batch operations */
+#define FIRST_BATCH 4096    /* entries; a bucket of a table that is not attacked holds fewer than ten */
+#define ENOTSUPP_KERNEL 524 /* include/linux/errno.h: what the kernel returns for a map without batch operations */
 
 int map_open(struct map *map, int fd)
 {
@@ -79,8 +79,8 @@ static size_t bytes_per_value(const struct map *map)
 }
 
 /*
- * Makes *BUFFER of *BYTES larger. By mapping, not by malloc: growing moves pages instead of copying a million entries, and what
- * a report needed goes back to the system after it.
+ * Makes *BUFFER of *BYTES larger. By mapping, not by malloc: growing moves pages instead of copying a million entries,
+ * and what a report needed goes back to the system after it.
  */
 static int enlarge(uint8_t **buffer, size_t *bytes, size_t wanted)
 {

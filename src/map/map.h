@@ -1,4 +1,5 @@
-/* Kernel maps as the script side reads and writes them, by file descriptor; sizes are the map's own (per-CPU values excepted). Called through LuaJIT's FFI. */
+/* Kernel maps as the script side reads and writes them, by file descriptor; sizes are the map's own (per-CPU values
+ * excepted). Called through LuaJIT's FFI. */
 #ifndef UPLUA_MAP_MAP_H
 #define UPLUA_MAP_MAP_H
 
@@ -21,7 +22,8 @@ int map_open(struct map *map, int fd);
 
 /* VALUE receives cpus × value_stride bytes. 0, -ENOENT, -errno. */
 int map_lookup(const struct map *map, const void *key, void *value);
-/* Replaces or inserts (all CPUs' copies for per-CPU maps: VALUE as in map_lookup). 0, -E2BIG if the map is full, -errno. */
+/* Replaces or inserts (all CPUs' copies for per-CPU maps: VALUE as in map_lookup). 0, -E2BIG if the map is full,
+ * -errno. */
 int map_update(const struct map *map, const void *key, const void *value);
 /* 0, -ENOENT, -errno. */
 int map_delete(const struct map *map, const void *key);

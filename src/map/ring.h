@@ -1,4 +1,5 @@
-/* The reading side of a BPF ring buffer: C looks at positions and busy bits with the right memory order, Lua walks the records between. */
+/* The reading side of a BPF ring buffer: C looks at positions and busy bits with the right memory order, Lua walks the
+ * records between. */
 #ifndef UPLUA_MAP_RING_H
 #define UPLUA_MAP_RING_H
 

@@ -65,7 +65,8 @@ int arrivals_fd(const struct arrivals *arrivals)
 
 static void write_identity(const struct mmap_event *event, char *identity)
 {
-    snprintf(identity, ARRIVAL_IDENTITY_SIZE, "%" PRIx64 ":%" PRIx64 ":%" PRIx64, event->device, event->inode, event->generation);
+    snprintf(identity, ARRIVAL_IDENTITY_SIZE, "%" PRIx64 ":%" PRIx64 ":%" PRIx64, event->device, event->inode,
+             event->generation);
 }
 
 int arrival_identify(const char *path, char *identity)
@@ -92,14 +93,18 @@ static void on_event(void *context, const struct mmap_event *event)
         if (!is_wanted(file, arrivals->names[i]))
             continue;
         struct arrival arrival = {
-            .pid = event->pid, .name = arrivals->names[i], .path = event->path, .time = event->time,
+            .pid = event->pid,
+            .name = arrivals->names[i],
+            .path = event->path,
+            .time = event->time,
         };
         write_identity(event, arrival.identity);
         arrivals->visit(&arrival, arrivals->context);
     }
 }
 
-void arrivals_take(struct arrivals *arrivals, void (*visit)(const struct arrival *arrival, void *context), void *context)
+void arrivals_take(struct arrivals *arrivals, void (*visit)(const struct arrival *arrival, void *context),
+                   void *context)
 {
     arrivals->visit = visit;
     arrivals->context = context;

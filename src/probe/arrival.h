@@ -1,4 +1,5 @@
-/* Files that come later: which process maps one whose name somebody waits for (sys/mmap_events.h), a library above all. */
+/* Files that come later: which process maps one whose name somebody waits for (sys/mmap_events.h), a library above
+ * all. */
 #ifndef UPLUA_PROBE_ARRIVAL_H
 #define UPLUA_PROBE_ARRIVAL_H
 
@@ -13,7 +14,8 @@ struct arrivals;
 /* Starts to record. 0 and *ARRIVALS, which the caller frees, or -errno. */
 int arrivals_open(struct arrivals **arrivals);
 void arrivals_free(struct arrivals *arrivals); /* NULL is fine */
-/* Waits for files that NAME means ("libfoo", see library_matches; "prog"; ARRIVAL_ANY), too; counted from what is mapped behind arrivals_open. 0 or -ENOMEM. */
+/* Waits for files that NAME means ("libfoo", see library_matches; "prog"; ARRIVAL_ANY), too; counted from what is
+ * mapped behind arrivals_open. 0 or -ENOMEM. */
 int arrivals_want(struct arrivals *arrivals, const char *name);
 
 /* A descriptor that is readable when there may be something to take. Owned by ARRIVALS. */
@@ -21,14 +23,15 @@ int arrivals_fd(const struct arrivals *arrivals);
 
 struct arrival {
     pid_t pid;
-    const char *name; /* as in arrivals_want */
-    const char *path; /* of the file, as the process sees it … */
+    const char *name;                     /* as in arrivals_want */
+    const char *path;                     /* of the file, as the process sees it … */
     char identity[ARRIVAL_IDENTITY_SIZE]; /* … and what tells it from others */
-    uint64_t time;    /* ns, CLOCK_MONOTONIC */
+    uint64_t time;                        /* ns, CLOCK_MONOTONIC */
 };
 
 /* Calls VISIT for each that has come. */
-void arrivals_take(struct arrivals *arrivals, void (*visit)(const struct arrival *arrival, void *context), void *context);
+void arrivals_take(struct arrivals *arrivals, void (*visit)(const struct arrival *arrival, void *context),
+                   void *context);
 
 /* How many records of mappings, anyone's, the kernel could not deliver so far. */
 uint64_t arrivals_lost(const struct arrivals *arrivals);

@@ -27,7 +27,7 @@ struct attach {
     int program;
     uint64_t cookie;
     const struct site *sites; /* all */
-    const pid_t *pids; /* one link for each; 0 means all processes */
+    const pid_t *pids;        /* one link for each; 0 means all processes */
     size_t pid_count;
     struct probe_link *link;
 };
@@ -91,7 +91,8 @@ struct places {
 };
 
 /* A link at the COUNT PLACES, which are all in the file of SITE: its descriptor or -errno. */
-static int link_multi(const struct attach *attach, const struct site *site, pid_t pid, const struct places *places, size_t count)
+static int link_multi(const struct attach *attach, const struct site *site, pid_t pid, const struct places *places,
+                      size_t count)
 {
     bool session = attach->kind == ATTACH_SESSION;
     struct uprobe_multi probe = {
@@ -114,11 +115,12 @@ static bool is_refusal(int code)
 }
 
 /*
- * Links the COUNT places. Where the kernel refuses an instruction, the halves get links of their own, down to the one place that it
- * refuses; which instructions it takes depends on its version. 0 or -errno: of a place that is ALONE, also that.
+ * Links the COUNT places. Where the kernel refuses an instruction, the halves get links of their own, down to the one
+ * place that it refuses; which instructions it takes depends on its version. 0 or -errno: of a place that is ALONE,
+ * also that.
  */
-static int link_or_halve(const struct attach *attach, const struct site *site, pid_t pid, const struct places *places, size_t count,
-                         bool alone)
+static int link_or_halve(const struct attach *attach, const struct site *site, pid_t pid, const struct places *places,
+                         size_t count, bool alone)
 {
     int fd = link_multi(attach, site, pid, places, count);
     if (fd >= 0)
@@ -128,7 +130,8 @@ static int link_or_halve(const struct attach *attach, const struct site *site, p
     if (count == 1)
         return link_refuse(attach->link, attach->sites[*places->cookies >> COOKIE_SITE_SHIFT].function);
     size_t half = count / 2;
-    struct places rest = {places->offsets + half, places->cookies + half, places->semaphores ? places->semaphores + half : NULL};
+    struct places rest = {places->offsets + half, places->cookies + half,
+                          places->semaphores ? places->semaphores + half : NULL};
     int result = link_or_halve(attach, site, pid, places, half, false);
     return result < 0 ? result : link_or_halve(attach, site, pid, &rest, count - half, false);
 }
@@ -209,24 +212,31 @@ static int attach_places(const struct attach *attach, const struct site *sites, 
     return result;
 }
 
-/* Whether the file of SITE is still as it was when the site was found. Where its name is gone, the probes have the file. */
+/* Whether the file of SITE is still as it was when the site was found. Where its name is gone, the probes have the
+ * file. */
 static int check_file(const struct site *site, struct error *err)
 {
     switch (stamp_compare(&site->file, site->path)) {
     case STAMP_REPLACED:
-        return error_set(err, -ESTALE, "cannot attach to %s: %s was replaced by another file while the probes were being set; run uplua again",
-                         site->function, site->module);
+        return error_set(
+            err, -ESTALE,
+            "cannot attach to %s: %s was replaced by another file while the probes were being set; run uplua again",
+            site->function, site->module);
     case STAMP_WRITTEN:
-        return error_set(err, -ESTALE, "cannot attach to %s: %s was written to while the probes were being set, which could stand in the middle of "
-                         "instructions now; run uplua again", site->function, site->module);
+        return error_set(err, -ESTALE,
+                         "cannot attach to %s: %s was written to while the probes were being set, which could stand in "
+                         "the middle of "
+                         "instructions now; run uplua again",
+                         site->function, site->module);
     default:
         return 0;
     }
 }
 
 /*
- * The kernel opens the path anew, and puts the probes where the file had these instructions when the sites were found: that it has them still is asked
- * before, so that no process is harmed, and behind, when what comes later is seen by whoever watches the link's files.
+ * The kernel opens the path anew, and puts the probes where the file had these instructions when the sites were found:
+ * that it has them still is asked before, so that no process is harmed, and behind, when what comes later is seen by
+ * whoever watches the link's files.
  */
 static int attach_file(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
 {
@@ -242,8 +252,8 @@ static int attach_file(const struct attach *attach, const struct site *sites, si
 }
 
 /*
- * Whether links that are each for one process see the hits of that process alone. A perf event at returns does not: Linux
- * 6.1 asks for its process at the entry only, so that at a return the events of all processes fire, each once.
+ * Whether links that are each for one process see the hits of that process alone. A perf event at returns does not:
+ * Linux 6.1 asks for its process at the entry only, so that at a return the events of all processes fire, each once.
  */
 static bool filters_exactly(enum attach_kind kind, const struct target *target)
 {
@@ -257,7 +267,8 @@ bool probe_filters(enum attach_kind kind, const struct target *target)
     return target && target->count && !target->follow && target->count <= MAX_FILTERED && filters_exactly(kind, target);
 }
 
-/* The processes to filter by in ATTACH: none where the kernel cannot, where there are too many, or where others come. */
+/* The processes to filter by in ATTACH: none where the kernel cannot, where there are too many, or where others
+ * come. */
 static void choose_filter(struct attach *attach, const struct target *target)
 {
     static const pid_t everyone = 0;
@@ -284,8 +295,10 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
         result = attach_file(&attach, sites + i, n, err);
     }
     if (result == 0 && !(*link)->count)
-        result = error_set(err, -EINVAL, "cannot attach to %s in %s: the kernel refuses a probe on its first instruction, and on all others",
-                           sites->function, sites->module);
+        result = error_set(
+            err, -EINVAL,
+            "cannot attach to %s in %s: the kernel refuses a probe on its first instruction, and on all others",
+            sites->function, sites->module);
     if (result < 0) {
         probe_detach(*link);
         *link = NULL;

@@ -88,7 +88,8 @@ int binary_open(const struct module *module, struct binary **binary, struct erro
 }
 
 /* Has OPEN_ONE search for a file that belongs to BINARY, in the root of the process that it was opened for. */
-static int open_companion(const struct binary *binary, int (*open_one)(const struct elffile *, const struct debugfile_search *),
+static int open_companion(const struct binary *binary,
+                          int (*open_one)(const struct elffile *, const struct debugfile_search *),
                           struct binary **result)
 {
     /* Everything before the name is the process's root: /proc/PID/root. */
@@ -184,13 +185,16 @@ bool binary_is_go(const struct binary *binary)
            elffile_section(elf, SHT_NULL, ".data.rel.ro.gopclntab");
 }
 
-/* True if NAME is among the names, each ended by a NUL, or by the '@' of a version, of the symbols in the section of TYPE. */
+/* True if NAME is among the names, each ended by a NUL, or by the '@' of a version, of the symbols in the section of
+ * TYPE. */
 static bool has_name(const struct binary *binary, unsigned type, const char *name)
 {
     const struct elffile *elf = &binary->elf;
     const Elf64_Shdr *section = elffile_section(elf, type, NULL);
     size_t size = 0, length = strlen(name);
-    char *names = section && section->sh_link < elf->section_count ? binary_section(binary, &elf->sections[section->sh_link], &size) : NULL;
+    char *names = section && section->sh_link < elf->section_count
+                      ? binary_section(binary, &elf->sections[section->sh_link], &size)
+                      : NULL;
     bool found = false;
     for (char *at = names; at && !found && (at = memmem(at, size - (size_t)(at - names), name, length)); at++)
         found = (at == names || !at[-1]) && (!at[length] || at[length] == '@');

@@ -12,8 +12,8 @@
 
 struct binary;
 
-/* Opens MODULE, which must be an executable or a library for this CPU, and which BINARY borrows. The caller closes it.
- */
+/* Opens MODULE, which must be an executable or a library for this CPU, and which BINARY borrows. The caller closes
+ * it. */
 int binary_open(const struct module *module, struct binary **binary, struct error *err);
 /* The file of separate debug information of BINARY: -ENOENT where there is none. The caller closes it. */
 int binary_open_debug(const struct binary *binary, struct binary **debug);
@@ -38,8 +38,8 @@ int binary_offset(const struct binary *binary, uint64_t address, uint64_t *offse
 bool binary_is_go(const struct binary *binary);
 
 /*
- * True if it has code that exceptions of C++, or panics of Rust, begin in or pass through with something to clean up: it uses the unwinder by its
- * symbols, or is a static program without any, some function of which catches.
+ * True if it has code that exceptions of C++, or panics of Rust, begin in or pass through with something to clean up:
+ * it uses the unwinder by its symbols, or is a static program without any, some function of which catches.
  */
 bool binary_unwinds(const struct binary *binary);
 

@@ -1,6 +1,7 @@
 /*
- * A cgroup's id is the inode number of its folder. All that one pattern means lie on one level, so that a handler needs to ask only for the id of
- * its thread's ancestor there (compile/filter.c). Folders in which another match could appear are watched by inotify(7).
+ * A cgroup's id is the inode number of its folder. All that one pattern means lie on one level, so that a handler needs
+ * to ask only for the id of its thread's ancestor there (compile/filter.c). Folders in which another match could appear
+ * are watched by inotify(7).
  */
 #include "probe/cgroup.h"
 
@@ -18,7 +19,7 @@
 enum { ROOT_INODE = 1, MAX_LEVEL = 128 };
 
 struct cgroups {
-    char *path; /* the whole pattern, absolute */
+    char *path;             /* the whole pattern, absolute */
     size_t ends[MAX_LEVEL]; /* of its beginnings: the root's length, then behind each component */
     int level;
     int inotify;
@@ -44,7 +45,9 @@ static int add_components(struct cgroups *cgroups, const char *pattern, struct e
     for (const char *at = pattern; *at;) {
         size_t length = strcspn(at, "/");
         if (length && (strncmp(at, ".", length) == 0 || strncmp(at, "..", length) == 0))
-            return error_set(err, -EINVAL, "--cgroup %s: write the path from the root of the hierarchy on, without '.' and '..'", pattern);
+            return error_set(err, -EINVAL,
+                             "--cgroup %s: write the path from the root of the hierarchy on, without '.' and '..'",
+                             pattern);
         if (length && cgroups->level + 1 == MAX_LEVEL)
             return error_set(err, -EINVAL, "--cgroup %s: cgroups are no more than %d deep", pattern, MAX_LEVEL - 2);
         if (length) {
@@ -66,7 +69,10 @@ static int open_in(struct cgroups *cgroups, const char *root, const char *patter
     if (stat(root, &status))
         return error_set(err, -errno, "--cgroup: %s: %s", root, strerror(errno));
     if (status.st_ino != ROOT_INODE)
-        return error_set(err, -EOPNOTSUPP, "--cgroup: %s is not the machine's root, but that of a cgroup namespace: run uplua outside of the container", root);
+        return error_set(err, -EOPNOTSUPP,
+                         "--cgroup: %s is not the machine's root, but that of a cgroup namespace: run uplua outside of "
+                         "the container",
+                         root);
     if (strncmp(pattern, root, length) == 0 && (pattern[length] == '/' || !pattern[length]))
         pattern += length;
     cgroups->path = malloc(length + strlen(pattern) + 2);
@@ -78,16 +84,21 @@ static int open_in(struct cgroups *cgroups, const char *root, const char *patter
     if (result < 0)
         return result;
     cgroups->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    return cgroups->inotify < 0 ? error_set(err, -errno, "--cgroup %s: cannot watch for new ones: %s", pattern, strerror(errno)) : 0;
+    return cgroups->inotify < 0
+               ? error_set(err, -errno, "--cgroup %s: cannot watch for new ones: %s", pattern, strerror(errno))
+               : 0;
 }
 
 int cgroups_open(const char *pattern, struct cgroups **result, struct error *err)
 {
     struct cgroups *cgroups = calloc(1, sizeof *cgroups);
     char *root = find_root();
-    int code = !cgroups ? error_set(err, -ENOMEM, "out of memory")
-               : !root  ? error_set(err, -EOPNOTSUPP, "--cgroup: no cgroup v2 hierarchy is mounted (mount -t cgroup2 none /sys/fs/cgroup/unified)")
-                        : 0;
+    int code =
+        !cgroups ? error_set(err, -ENOMEM, "out of memory")
+        : !root
+            ? error_set(err, -EOPNOTSUPP,
+                        "--cgroup: no cgroup v2 hierarchy is mounted (mount -t cgroup2 none /sys/fs/cgroup/unified)")
+            : 0;
     *result = cgroups;
     if (cgroups)
         cgroups->inotify = -1;
@@ -122,7 +133,8 @@ int cgroups_fd(const struct cgroups *cgroups)
 }
 
 /* Calls VISIT for the folders that the pattern's first LEVEL components match. */
-static int each_at(const struct cgroups *cgroups, int level, int (*visit)(uint64_t id, const char *path, void *context), void *context)
+static int each_at(const struct cgroups *cgroups, int level, int (*visit)(uint64_t id, const char *path, void *context),
+                   void *context)
 {
     glob_t found;
     char *pattern = strndup(cgroups->path, cgroups->ends[level]);

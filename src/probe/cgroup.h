@@ -9,8 +9,9 @@
 struct cgroups;
 
 /*
- * PATTERN is a path below the root of the cgroup v2 hierarchy, or one in /sys/fs/cgroup, such as "system.slice/nginx*.service"; * ? [ match
- * inside of a component, as in glob(7). 0 and *CGROUPS, which the caller frees, or -errno and the reason in ERR. No cgroup need match yet.
+ * PATTERN is a path below the root of the cgroup v2 hierarchy, or one in /sys/fs/cgroup, such as
+ * "system.slice/nginx*.service"; * ? [ match inside of a component, as in glob(7). 0 and *CGROUPS, which the caller
+ * frees, or -errno and the reason in ERR. No cgroup need match yet.
  */
 int cgroups_open(const char *pattern, struct cgroups **cgroups, struct error *err);
 void cgroups_free(struct cgroups *cgroups); /* NULL is fine */
@@ -21,8 +22,8 @@ int cgroups_level(const struct cgroups *cgroups);
 int cgroups_fd(const struct cgroups *cgroups);
 
 /*
- * Calls VISIT for each cgroup that matches now, with the id that the kernel knows it by, until it returns non-zero, which is returned. 0 or -errno.
- * What changes from here on makes the descriptor readable.
+ * Calls VISIT for each cgroup that matches now, with the id that the kernel knows it by, until it returns non-zero,
+ * which is returned. 0 or -errno. What changes from here on makes the descriptor readable.
  */
 int cgroups_each(struct cgroups *cgroups, int (*visit)(uint64_t id, const char *path, void *context), void *context);
 

@@ -99,7 +99,8 @@ int command_find(const char *name, char **path, struct error *err)
 /* What the child is told by a byte. */
 enum { STAND_APART = 'a', EXECUTE = 'x' };
 
-/* A command with a process group of its own is not the terminal's foreground, and would be stopped where it reads from there. */
+/* A command with a process group of its own is not the terminal's foreground, and would be stopped where it reads from
+ * there. */
 static int stand_apart(void)
 {
     if (setpgid(0, 0) < 0)
@@ -110,7 +111,8 @@ static int stand_apart(void)
     return nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 ? -errno : 0;
 }
 
-/* In the child; only async-signal-safe calls. It makes none between EXECUTE and the execve: its probes would see them. */
+/* In the child; only async-signal-safe calls. It makes none between EXECUTE and the execve: its probes would see
+ * them. */
 _Noreturn static void wait_and_execute(const char *path, char *const argv[], char *const shell_argv[], int control)
 {
     extern char **environ;

@@ -16,8 +16,8 @@ int command_find(const char *name, char **path, struct error *err);
 int command_fork(const char *path, char *const argv[], pid_t *pid, int *control, struct error *err);
 
 /*
- * Gives the waiting child a process group of its own, which no Ctrl-C at the terminal reaches; where its standard input is the terminal,
- * its command will read /dev/null. 0 or a negative errno.
+ * Gives the waiting child a process group of its own, which no Ctrl-C at the terminal reaches; where its standard input
+ * is the terminal, its command will read /dev/null. 0 or a negative errno.
  */
 int command_set_apart(int control);
 

@@ -16,8 +16,9 @@
 #include "sys/perf.h"
 
 enum {
-    CALLS = 101, CALLS_AGAIN = 31, /* of which the median counts */
-    FIRST_CALLS = 7, /* that do not count: the kernel has yet to get memory for the thread's probes */
+    CALLS = 101,
+    CALLS_AGAIN = 31, /* of which the median counts */
+    FIRST_CALLS = 7,  /* that do not count: the kernel has yet to get memory for the thread's probes */
     STACK_SIZE = 64 << 10,
 };
 _Static_assert(2 * (CALLS + FIRST_CALLS) <= CLOCK_LOG_TIMES, "all times of one kind find room");

@@ -71,8 +71,8 @@ static int open_place(struct counter *counter, int place, pid_t pid, int cpu, bo
         }
     }
     /*
-     * A group begins as a whole: what joins one that counts already is not counted before the kernel takes up the group anew, which on a CPU may
-     * never be (seen with clocks, 6.18). So perf does it.
+     * A group begins as a whole: what joins one that counts already is not counted before the kernel takes up the group
+     * anew, which on a CPU may never be (seen with clocks, 6.18). So perf does it.
      */
     result = counter->count > 1 && !counter->command ? perf_count_enable(fds[0]) : 0;
     if (result) {
@@ -110,8 +110,8 @@ static int open_cpus(struct counter *counter, int cgroup)
     return result || counter->place_count ? result : -ENODEV;
 }
 
-int counter_open(const struct event *events, size_t count, const struct target *target, const struct counter_options *options,
-                 struct counter **result, struct error *err)
+int counter_open(const struct event *events, size_t count, const struct target *target,
+                 const struct counter_options *options, struct counter **result, struct error *err)
 {
     struct counter *counter = calloc(1, sizeof *counter);
     *result = NULL;
@@ -135,10 +135,12 @@ int counter_open(const struct event *events, size_t count, const struct target *
     if (!code && !counter->place_count)
         code = error_set(err, -ESRCH, "the process has exited");
     else if (code == -EAGAIN)
-        error_set(err, code, "%s all the time, so that it cannot be said which are counted", counter->children ? "processes or threads are created" : "the process creates threads");
+        error_set(err, code, "%s all the time, so that it cannot be said which are counted",
+                  counter->children ? "processes or threads are created" : "the process creates threads");
     else if (code == -EBADF || (code == -EINVAL && options->cgroup))
         error_set(err, code, "%s is no cgroup that this kernel counts by", options->cgroup ? options->cgroup : "it");
-    else if (code == -ENOENT && cgroup >= 0 && is_counted(&events[counter->failed])) /* cgroup_propagate_control() was never called */
+    else if (code == -ENOENT && cgroup >= 0 &&
+             is_counted(&events[counter->failed])) /* cgroup_propagate_control() was never called */
         error_set(err, code,
                   "this kernel counts in no cgroup as long as no controller has been switched on; "
                   "`echo +pids >/sys/fs/cgroup/cgroup.subtree_control` does that, as systemd does");

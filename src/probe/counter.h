@@ -1,4 +1,5 @@
-/* Counting without handlers: what perf stat does. One or more events, counted in each thread of the target or on each CPU. */
+/* Counting without handlers: what perf stat does. One or more events, counted in each thread of the target or on each
+ * CPU. */
 #ifndef UPLUA_PROBE_COUNTER_H
 #define UPLUA_PROBE_COUNTER_H
 
@@ -17,11 +18,12 @@ struct counter_options {
 };
 
 /*
- * Counts the COUNT EVENTS, as one group: they are counted at the same times, where the CPU has too few counters for all. In each thread of TARGET, and in those that
- * they create; without a target on each CPU. A command is counted from its execve on. The caller frees *COUNTER.
+ * Counts the COUNT EVENTS, as one group: they are counted at the same times, where the CPU has too few counters for
+ * all. In each thread of TARGET, and in those that they create; without a target on each CPU. A command is counted from
+ * its execve on. The caller frees *COUNTER.
  */
-int counter_open(const struct event *events, size_t count, const struct target *target, const struct counter_options *options,
-                 struct counter **counter, struct error *err);
+int counter_open(const struct event *events, size_t count, const struct target *target,
+                 const struct counter_options *options, struct counter **counter, struct error *err);
 void counter_free(struct counter *counter);
 
 /* In how many places COUNTER counts; and what place I is: the number of a CPU, or a thread. */

@@ -11,14 +11,16 @@ static const char *looked_for(const struct elffile *elf, char *text, size_t size
 {
     uint8_t id[ELFFILE_BUILD_ID_MAX];
     size_t length = elffile_build_id(elf, id);
-    int used = length < 2 ? 0 : snprintf(text, size, ", which are looked for as " DEBUGFILE_ROOT "/.build-id/%02x/", id[0]);
+    int used =
+        length < 2 ? 0 : snprintf(text, size, ", which are looked for as " DEBUGFILE_ROOT "/.build-id/%02x/", id[0]);
     for (size_t i = 1; length >= 2 && i < length; i++)
         used += snprintf(text + used, size - (size_t)used, "%02x", id[i]);
     snprintf(text + used, size - (size_t)used, "%s", used ? ".debug" : "");
     return text;
 }
 
-int debug_open(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo, struct error *err)
+int debug_open(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo,
+               struct error *err)
 {
     struct binary *debug = NULL, *common = NULL;
     const struct binary *from = binary;
@@ -31,9 +33,12 @@ int debug_open(const struct binary *binary, const char *text, const char *purpos
     binary_close(common);
     binary_close(debug);
     if (result == -ENODATA)
-        return error_set(err, result, "%s: %s has no debug information, %s\ncompile it with -g, or install its debug symbols%s", text,
-                         binary_module(binary)->name, purpose, looked_for(binary_elf(binary), file, sizeof file));
-    return result < 0 ? error_set(err, result, "%s: cannot read the debug information of %s", text, binary_module(binary)->name) : 0;
+        return error_set(err, result,
+                         "%s: %s has no debug information, %s\ncompile it with -g, or install its debug symbols%s",
+                         text, binary_module(binary)->name, purpose, looked_for(binary_elf(binary), file, sizeof file));
+    return result < 0 ? error_set(err, result, "%s: cannot read the debug information of %s", text,
+                                  binary_module(binary)->name)
+                      : 0;
 }
 
 /* What is kept, by file. */
@@ -45,7 +50,8 @@ struct kept {
     struct kept *next;
 };
 
-int debug_keep(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo, struct error *err)
+int debug_keep(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo,
+               struct error *err)
 {
     static struct kept *all;
     const struct stat *stat = &binary_elf(binary)->stat;

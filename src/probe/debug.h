@@ -6,12 +6,15 @@
 #include "sym/debuginfo.h"
 
 /*
- * Reads the debug information of BINARY into *DEBUGINFO, which the caller frees. Where there is none, ERR begins with TEXT, the spec, says
- * PURPOSE ("which source lines are found by"), and how to get some. 0 or -errno.
+ * Reads the debug information of BINARY into *DEBUGINFO, which the caller frees. Where there is none, ERR begins with
+ * TEXT, the spec, says PURPOSE ("which source lines are found by"), and how to get some. 0 or -errno.
  */
-int debug_open(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo, struct error *err);
+int debug_open(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo,
+               struct error *err);
 
-/* The same, kept for the next question and as long as the process lives: types of it have numbers (sym/debugtypes.h). */
-int debug_keep(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo, struct error *err);
+/* The same, kept for the next question and as long as the process lives: types of it have numbers
+ * (sym/debugtypes.h). */
+int debug_keep(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo,
+               struct error *err);
 
 #endif

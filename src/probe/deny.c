@@ -9,7 +9,8 @@ static const char jumped[] = "it is not called: what a return probe would replac
 static const char twice[] = "it returns twice on one stack, and a return probe's address is good for one return";
 static const char restarts[] = "the kernel starts its code anew whenever a probe in it is hit: it would never end";
 
-/* The names as fnmatch's patterns. A return probe replaces the return address on the stack by that of the kernel's trampoline. */
+/* The names as fnmatch's patterns. A return probe replaces the return address on the stack by that of the kernel's
+ * trampoline. */
 static const struct denied {
     const char *name;
     bool at_entry; /* too */

@@ -11,8 +11,8 @@
 
 /*
  * Each close of a link sleeps in the kernel until no CPU can be running its program any more (RCU grace periods, 20 to
- * 70 ms). Threads that wait at the same time share them: 20 links take 44 ms instead of 1.2 s (6.18). Perf events wait one after
- * the other, under a lock: 33 take 3 s, in which the caller keeps what is recorded of mappings.
+ * 70 ms). Threads that wait at the same time share them: 20 links take 44 ms instead of 1.2 s (6.18). Perf events wait
+ * one after the other, under a lock: 33 take 3 s, in which the caller keeps what is recorded of mappings.
  */
 enum { MAX_THREADS = 64, STACK_SIZE = 64 << 10, PAUSE = 10 * 1000 * 1000 /* ns */ };
 

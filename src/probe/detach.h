@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Closes the COUNT descriptors, all at once; returns when the last is closed. Meanwhile no record of a mapping is lost. */
+/* Closes the COUNT descriptors, all at once; returns when the last is closed. Meanwhile no record of a mapping is
+ * lost. */
 void descriptors_close(const int *fds, size_t count);
 
 #endif

@@ -23,8 +23,8 @@ int entry_seize(pid_t pid)
 }
 
 /*
- * Waits until PID stops with SIGTRAP, for EVENT (a PTRACE_EVENT_…, or 0: a signal); what else stops it meanwhile is let through. 0, -ECHILD as
- * entry_run, or -errno.
+ * Waits until PID stops with SIGTRAP, for EVENT (a PTRACE_EVENT_…, or 0: a signal); what else stops it meanwhile is let
+ * through. 0, -ECHILD as entry_run, or -errno.
  */
 static int wait_for(pid_t pid, int event, int *status)
 {
@@ -74,9 +74,10 @@ static int set_breakpoint(pid_t pid, uint64_t address, uint32_t control)
 }
 
 /*
- * By ptrace's breakpoint: behind one of a perf event the kernel of this CPU makes a step over the instruction, which PTRACE_DETACH breaks off.
- * The next step, then one of a uprobe, is taken for the end of that one, and the thread runs on behind the uprobe's copy of an instruction,
- * into a SIGILL (arch/arm64/kernel/hw_breakpoint.c, reinstall_suspended_bps).
+ * By ptrace's breakpoint: behind one of a perf event the kernel of this CPU makes a step over the instruction, which
+ * PTRACE_DETACH breaks off. The next step, then one of a uprobe, is taken for the end of that one, and the thread runs
+ * on behind the uprobe's copy of an instruction, into a SIGILL (arch/arm64/kernel/hw_breakpoint.c,
+ * reinstall_suspended_bps).
  */
 static int run_to(pid_t pid, uint64_t address, int *status)
 {

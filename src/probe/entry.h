@@ -10,8 +10,8 @@
 /* Takes hold of the child PID, which has not executed its command yet and dies with uplua from here on. 0 or -errno. */
 int entry_seize(pid_t pid);
 /*
- * Lets PID, which is executing its command, run up to the program's first instruction. 0, where it stands then; -ECHILD: it has ended before,
- * *STATUS as of waitpid(2); -errno: it stands somewhere before.
+ * Lets PID, which is executing its command, run up to the program's first instruction. 0, where it stands then;
+ * -ECHILD: it has ended before, *STATUS as of waitpid(2); -errno: it stands somewhere before.
  */
 int entry_run(pid_t pid, int *status);
 /* Lets it go on, and go. */

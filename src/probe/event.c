@@ -45,9 +45,10 @@ int event_failed(int code, const struct event *event, struct error *err)
     switch (code) {
     case -EINVAL:
         if (most && rate > most)
-            return error_set(err, code,
-                             "cannot sample %llu times a second: this kernel permits %u (sysctl kernel.perf_event_max_sample_rate)",
-                             (unsigned long long)rate, most);
+            return error_set(
+                err, code,
+                "cannot sample %llu times a second: this kernel permits %u (sysctl kernel.perf_event_max_sample_rate)",
+                (unsigned long long)rate, most);
         if (event->attr.type > PERF_TYPE_BREAKPOINT && event->attr.sample_period)
             return error_set(err, code, "its PMU counts it, which up.counter shows, but runs no handler at it");
         break;
@@ -60,13 +61,16 @@ int event_failed(int code, const struct event *event, struct error *err)
         return error_set(err, code, "this machine does not count it");
     case -EPERM:
     case -EACCES:
-        return error_set(err, code, "this needs %s; run uplua as root%s",
-                         capability_missing() ? capability_missing() : "CAP_PERFMON",
-                         paranoia > 2 ? " (sysctl kernel.perf_event_paranoid is above 2: nobody else may count anything)" : "");
+        return error_set(
+            err, code, "this needs %s; run uplua as root%s",
+            capability_missing() ? capability_missing() : "CAP_PERFMON",
+            paranoia > 2 ? " (sysctl kernel.perf_event_paranoid is above 2: nobody else may count anything)" : "");
     case -ENOSPC:
         if (event->attr.type == PERF_TYPE_BREAKPOINT)
-            return error_set(err, code, "no debug register is free: the CPU has only %d, and other watchpoints, gdb or perf may have some too",
-                             arch_watchpoints());
+            return error_set(
+                err, code,
+                "no debug register is free: the CPU has only %d, and other watchpoints, gdb or perf may have some too",
+                arch_watchpoints());
         break;
     case -EMFILE:
         return error_set(err, code, "too many open files, and each CPU or thread needs one: raise `ulimit -n`");

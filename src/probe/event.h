@@ -1,4 +1,5 @@
-/* Events that the kernel's perf counts: clocks, faults, switches, the CPU's own counters. They run a handler once in so many. */
+/* Events that the kernel's perf counts: clocks, faults, switches, the CPU's own counters. They run a handler once in so
+ * many. */
 #ifndef UPLUA_PROBE_EVENT_H
 #define UPLUA_PROBE_EVENT_H
 
@@ -10,21 +11,22 @@
 
 struct event {
     struct perf_event_attr attr; /* what is counted, and how often it runs the handler */
-    bool some;     /* only on the CPUs in … */
+    bool some;                   /* only on the CPUs in … */
     cpu_set_t cpus;
     bool once; /* on one CPU, whatever that does: a timer */
 };
 
 /*
- * True if EVENT is attached to each thread of TARGET, so that others do not pay for it and their events do not count into
- * its period: threads created later inherit it. Clocks tick on all CPUs instead, where a thread that goes to sleep need not
- * stop and start them; so does everything if certain CPUs are meant, there is no target, it is followed, or has more threads than descriptors are worth.
+ * True if EVENT is attached to each thread of TARGET, so that others do not pay for it and their events do not count
+ * into its period: threads created later inherit it. Clocks tick on all CPUs instead, where a thread that goes to sleep
+ * need not stop and start them; so does everything if certain CPUs are meant, there is no target, it is followed, or
+ * has more threads than descriptors are worth.
  */
 bool event_in_threads(const struct event *event, const struct target *target);
 
 /*
- * Runs PROGRAM_FD, of type BPF_PROG_TYPE_PERF_EVENT, at EVENT's samples. Processes outside of TARGET may run it too: the
- * program asks. On failure nothing stays attached.
+ * Runs PROGRAM_FD, of type BPF_PROG_TYPE_PERF_EVENT, at EVENT's samples. Processes outside of TARGET may run it too:
+ * the program asks. On failure nothing stays attached.
  */
 int event_attach(int program_fd, const struct event *event, const struct target *target, struct probe_link **link,
                  struct error *err);

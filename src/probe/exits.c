@@ -10,7 +10,8 @@ enum { MAX_SIZE = 4 << 20 }; /* of a function; no compiler's is larger */
 
 static const char unsized[] = "the function's length is not known, so not where it returns";
 static const char unreadable[] = "its code cannot be decoded, so it is not known where it returns";
-static const char elsewhere[] = "it may jump to code outside of it, and return there: not all its returns would be seen";
+static const char elsewhere[] =
+    "it may jump to code outside of it, and return there: not all its returns would be seen";
 static const char never[] = "it has no return instruction: it ends the program or jumps to another function";
 
 bool exits_wanted(const struct binary *binary, const struct site_list *list)

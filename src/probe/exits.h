@@ -1,6 +1,7 @@
 /*
- * The instructions that a function returns by, for probes there: where a return probe, which replaces the return address, cannot be. Go's runtime
- * reads return addresses and moves stacks; other programs go on on another stack, or throw exceptions.
+ * The instructions that a function returns by, for probes there: where a return probe, which replaces the return
+ * address, cannot be. Go's runtime reads return addresses and moves stacks; other programs go on on another stack, or
+ * throw exceptions.
  */
 #ifndef UPLUA_PROBE_EXITS_H
 #define UPLUA_PROBE_EXITS_H
@@ -11,8 +12,8 @@
 bool exits_wanted(const struct binary *binary, const struct site_list *list);
 
 /*
- * Appends to LIST the return instructions of the function whose entry is LIST's last site, in BINARY, and says that they are exits. *WHY: NULL, or
- * why there are none (static): then that site is taken away again. 0 or -ENOMEM.
+ * Appends to LIST the return instructions of the function whose entry is LIST's last site, in BINARY, and says that
+ * they are exits. *WHY: NULL, or why there are none (static): then that site is taken away again. 0 or -ENOMEM.
  */
 int exits_append(const struct binary *binary, struct site_list *list, const char **why);
 

@@ -32,8 +32,11 @@ static int no_field(const struct way *way, const char *name)
     struct suggest suggest;
     debugtype_get(way->type, &found);
     if (found.kind == DEBUGTYPE_POINTER)
-        return error_set(way->err, -EINVAL, "%s%.*s is a pointer, a '%s': where it leads is only known while the program runs; watch that address, a "
-                         "number", way->name, way->done, way->path, debugtype_name(way->type, type));
+        return error_set(
+            way->err, -EINVAL,
+            "%s%.*s is a pointer, a '%s': where it leads is only known while the program runs; watch that address, a "
+            "number",
+            way->name, way->done, way->path, debugtype_name(way->type, type));
     suggest_init(&suggest, name);
     debugtype_fields(way->type, offer, &suggest);
     return error_set(way->err, -ENOENT, "%s%.*s is a '%s', which has no field '%s'%s", way->name, way->done, way->path,
@@ -55,8 +58,11 @@ static int follow_name(struct way *way)
         return no_field(way, name);
     way->done += 1 + (int)length;
     if (field.bits)
-        return error_set(way->err, -EINVAL, "%s%.*s is a field of %d bits, and the CPU watches whole bytes: it is in the one %llu bytes into %s", way->name,
-                         way->done, way->path, field.bits, (unsigned long long)(way->field->offset + field.offset), way->name);
+        return error_set(
+            way->err, -EINVAL,
+            "%s%.*s is a field of %d bits, and the CPU watches whole bytes: it is in the one %llu bytes into %s",
+            way->name, way->done, way->path, field.bits, (unsigned long long)(way->field->offset + field.offset),
+            way->name);
     way->field->offset += field.offset;
     way->type = field.type;
     return 0;
@@ -78,8 +84,8 @@ static int follow_index(struct way *way)
         return error_set(way->err, -EINVAL, "%s%.*s is a '%s', which has no elements", way->name, way->done, way->path,
                          debugtype_name(way->type, type));
     if (index >= array.count)
-        return error_set(way->err, -ERANGE, "%s%.*s has %llu elements, which begin with [0]", way->name, way->done, way->path,
-                         (unsigned long long)array.count);
+        return error_set(way->err, -ERANGE, "%s%.*s has %llu elements, which begin with [0]", way->name, way->done,
+                         way->path, (unsigned long long)array.count);
     way->field->offset += index * element.size;
     way->type = array.element;
     way->done = (int)(end + 1 - way->path);
@@ -98,7 +104,8 @@ int field_find(uint32_t type, const char *name, const char *path, struct field *
         else if (path[way.done] == '[')
             result = follow_index(&way);
         else
-            result = error_set(err, -EINVAL, "%s%s: '%s' is neither a field, .NAME, nor an index, [NUMBER]", name, path, path + way.done);
+            result = error_set(err, -EINVAL, "%s%s: '%s' is neither a field, .NAME, nor an index, [NUMBER]", name, path,
+                               path + way.done);
     }
     debugtype_get(way.type, &last);
     field->bytes = last.size;

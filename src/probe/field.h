@@ -12,8 +12,9 @@ struct field {
 };
 
 /*
- * Follows PATH, which begins with '.' or '[', from a variable of the type TYPE (sym/debugtypes.h), called NAME in messages. 0, or -errno with
- * the reason in ERR: no such field with close matches, an index behind the end, what a pointer leads to, a bitfield.
+ * Follows PATH, which begins with '.' or '[', from a variable of the type TYPE (sym/debugtypes.h), called NAME in
+ * messages. 0, or -errno with the reason in ERR: no such field with close matches, an index behind the end, what a
+ * pointer leads to, a bitfield.
  */
 int field_find(uint32_t type, const char *name, const char *path, struct field *field, struct error *err);
 

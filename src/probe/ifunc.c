@@ -26,11 +26,13 @@ static bool find_bias(const struct maps *maps, const struct binary *binary, uint
     for (size_t m = 0; m < maps->count; m++) {
         const struct mapping *mapping = &maps->items[m];
         if (!mapping->executable || mapping->inode != elf->stat.st_ino ||
-            (mapping->device != elf->stat.st_dev && (!mapping->path || strcmp(mapping->path, binary_module(binary)->name))))
+            (mapping->device != elf->stat.st_dev &&
+             (!mapping->path || strcmp(mapping->path, binary_module(binary)->name))))
             continue;
         for (size_t i = 0; i < elf->segment_count; i++) {
             const Elf64_Phdr *segment = &elf->segments[i];
-            if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || mapping->offset > segment->p_offset + segment->p_filesz ||
+            if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
+                mapping->offset > segment->p_offset + segment->p_filesz ||
                 segment->p_offset - segment->p_offset % 4096 > mapping->offset)
                 continue;
             *bias = mapping->start - mapping->offset + segment->p_offset - segment->p_vaddr;
@@ -73,13 +75,15 @@ static void read_symbols(const struct binary *binary, struct symbols *symbols)
 }
 
 /* True if RELOCATION of a module gives a slot the address of the function sought. OWN: the module defines it. */
-static bool is_wanted(const struct search *search, const struct symbols *symbols, const Elf64_Rela *relocation, bool own)
+static bool is_wanted(const struct search *search, const struct symbols *symbols, const Elf64_Rela *relocation,
+                      bool own)
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
     uint64_t number = ELF64_R_SYM(relocation->r_info);
     if (type == arch_relocation_indirect())
         return own && (uint64_t)relocation->r_addend == search->resolver;
-    if (!number || number >= symbols->count || relocation->r_addend || symbols->items[number].st_name >= symbols->names_size)
+    if (!number || number >= symbols->count || relocation->r_addend ||
+        symbols->items[number].st_name >= symbols->names_size)
         return false;
     return strcmp(symbols->names + symbols->items[number].st_name, search->name) == 0;
 }

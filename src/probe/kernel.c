@@ -34,7 +34,8 @@ struct search {
 /* What compilers and the kernel's build make beside a function: no place where calls arrive. */
 static bool is_by_product(const char *name)
 {
-    return strstr(name, ".cold") || !strncmp(name, "__pfx_", 6) || !strncmp(name, "__cfi_", 6) || !strncmp(name, "__SCT__", 7);
+    return strstr(name, ".cold") || !strncmp(name, "__pfx_", 6) || !strncmp(name, "__cfi_", 6) ||
+           !strncmp(name, "__SCT__", 7);
 }
 
 /* What a function returns to while the kernel follows it: since 5.18, or later by CPU, the first. */
@@ -55,7 +56,8 @@ static int keep(struct search *search, const char *function, const char *module,
         search->capacity = capacity;
     }
     struct kernel_site *site = &sites->sites[sites->count];
-    *site = (struct kernel_site){.function = strdup(function), .module = *module ? strdup(module) : NULL, .address = address};
+    *site = (struct kernel_site){
+        .function = strdup(function), .module = *module ? strdup(module) : NULL, .address = address};
     sites->count++;
     return site->function && (!*module || site->module) ? 0 : -ENOMEM;
 }
@@ -125,7 +127,8 @@ static int cut_offset(const char *spec, char *function, uint64_t *offset, struct
     errno = 0;
     *offset = strtoull(plus + 1, &end, 0);
     if (!isdigit((unsigned char)plus[1]) || *end || errno)
-        return error_set(err, -EINVAL, "%s: '%s' is not an offset; write a number of bytes such as +28 or +0x1c", spec, plus);
+        return error_set(err, -EINVAL, "%s: '%s' is not an offset; write a number of bytes such as +28 or +0x1c", spec,
+                         plus);
     *plus = '\0';
     if (*offset && strpbrk(function, "*?["))
         return error_set(err, -EINVAL, "%s: an offset needs one function, not a pattern", spec);
@@ -166,7 +169,8 @@ int kernel_resolve(const char *spec, const char *symbols, struct kernel_sites *s
         *colon = '\0';
     struct search search = {.module = colon ? text : NULL, .function = colon ? colon + 1 : text, .sites = sites};
     int code = !*text || !*search.function
-                   ? error_set(err, -EINVAL, "'%s' names no function; write FUNCTION, such as vfs_read, or MODULE:FUNCTION", spec)
+                   ? error_set(err, -EINVAL,
+                               "'%s' names no function; write FUNCTION, such as vfs_read, or MODULE:FUNCTION", spec)
                    : cut_offset(spec, colon ? colon + 1 : text, &sites->inside, err);
     if (!code)
         code = find(spec, symbols, &search, err);
@@ -206,7 +210,8 @@ uint32_t kernel_attach_type(void)
 static int not_permitted(int code, const char *what, struct error *err)
 {
     const char *missing = capability_missing();
-    return error_set(err, code, "cannot probe %s: this needs %s; run uplua as root", what, missing ? missing : "CAP_SYS_ADMIN");
+    return error_set(err, code, "cannot probe %s: this needs %s; run uplua as root", what,
+                     missing ? missing : "CAP_SYS_ADMIN");
 }
 
 int kernel_check(const char *kind, struct error *err)
@@ -215,8 +220,11 @@ int kernel_check(const char *kind, struct error *err)
     if (code == -EPERM || code == -EACCES)
         return not_permitted(code, "the kernel's functions", err);
     if (code)
-        return error_set(err, code, "%s: this kernel has no kprobes (%s); it has tracepoints: up.tracepoint, or up.syscall for system "
-                         "calls", kind, code == -ECANCELED ? "UPLUA_WITHOUT" : "CONFIG_KPROBE_EVENTS");
+        return error_set(
+            err, code,
+            "%s: this kernel has no kprobes (%s); it has tracepoints: up.tracepoint, or up.syscall for system "
+            "calls",
+            kind, code == -ECANCELED ? "UPLUA_WITHOUT" : "CONFIG_KPROBE_EVENTS");
     return 0;
 }
 
@@ -228,19 +236,26 @@ static int failed(int code, const struct kernel_sites *sites, const struct kerne
     case -EACCES:
         return not_permitted(code, name, err);
     case -EILSEQ:
-        return error_set(err, code, "cannot probe %s: no instruction starts at +%#llx", name, (unsigned long long)sites->inside);
+        return error_set(err, code, "cannot probe %s: no instruction starts at +%#llx", name,
+                         (unsigned long long)sites->inside);
     case -EADDRNOTAVAIL:
-        return error_set(err, code, "cannot probe %s: several functions have this name, and their addresses are hidden "
-                         "(sysctl kernel.kptr_restrict)", name);
-    case -EMFILE:
-        return error_set(err, code, "cannot probe %s: too many open files; this kernel needs one for each function: raise `ulimit -n`",
+        return error_set(err, code,
+                         "cannot probe %s: several functions have this name, and their addresses are hidden "
+                         "(sysctl kernel.kptr_restrict)",
                          name);
+    case -EMFILE:
+        return error_set(
+            err, code,
+            "cannot probe %s: too many open files; this kernel needs one for each function: raise `ulimit -n`", name);
     case -EINVAL:
     case -ENOENT:
     case -ESRCH:
     case -EOPNOTSUPP:
-        return error_set(err, code, "cannot probe %s: the kernel permits no probe there: probes themselves need it, or its code is gone "
-                         "(see kprobes/blacklist in debugfs)", name);
+        return error_set(
+            err, code,
+            "cannot probe %s: the kernel permits no probe there: probes themselves need it, or its code is gone "
+            "(see kprobes/blacklist in debugfs)",
+            name);
     default:
         return error_set(err, code, "cannot probe %s: %s", name, strerror(-code));
     }
@@ -300,11 +315,11 @@ struct words {
 };
 
 /*
- * One link for COUNT sites from FIRST on. Where the kernel refuses it, it does not say for which: then one for each half, down to the sites
- * that it means.
+ * One link for COUNT sites from FIRST on. Where the kernel refuses it, it does not say for which: then one for each
+ * half, down to the sites that it means.
  */
-static int attach_link(const struct attach *attach, const struct words *words, size_t first, size_t count, size_t *left_out,
-                       struct error *err)
+static int attach_link(const struct attach *attach, const struct words *words, size_t first, size_t count,
+                       size_t *left_out, struct error *err)
 {
     struct kprobe_multi probe = {
         .functions = words->hidden ? words->names + first : NULL,
@@ -330,7 +345,8 @@ static int attach_links(const struct attach *attach, size_t *left_out, struct er
 {
     size_t count = attach->sites->count;
     uint64_t *numbers = calloc(count, 2 * sizeof *numbers);
-    struct words words = {.names = calloc(count, sizeof *words.names), .addresses = numbers, .cookies = numbers + count};
+    struct words words = {
+        .names = calloc(count, sizeof *words.names), .addresses = numbers, .cookies = numbers + count};
     int code = words.names && numbers ? 0 : error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; i < count && !code; i++) {
         words.names[i] = attach->sites->sites[i].function;
@@ -345,20 +361,22 @@ static int attach_links(const struct attach *attach, size_t *left_out, struct er
     return code;
 }
 
-int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *sites, enum kernel_place place, struct probe_link **link,
-                  size_t *left_out, struct error *err)
+int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *sites, enum kernel_place place,
+                  struct probe_link **link, size_t *left_out, struct error *err)
 {
     bool together = kernel_attach_type() && !sites->inside && place == KERNEL_ENTRY;
     size_t most = together ? MAX_BY_LINK : MAX_BY_EVENT;
     *left_out = 0;
     *link = NULL;
     if (sites->count > most)
-        return error_set(err, -E2BIG, "%zu functions match; this kernel can be probed at %zu at a time: write a narrower pattern",
+        return error_set(err, -E2BIG,
+                         "%zu functions match; this kernel can be probed at %zu at a time: write a narrower pattern",
                          sites->count, most);
     *link = calloc(1, sizeof **link);
     if (!*link)
         return error_set(err, -ENOMEM, "out of memory");
-    struct attach attach = {.program = program_fd, .cookie = cookie, .sites = sites, .at_return = place == KERNEL_RETURN, .link = *link};
+    struct attach attach = {
+        .program = program_fd, .cookie = cookie, .sites = sites, .at_return = place == KERNEL_RETURN, .link = *link};
     int code = together ? attach_links(&attach, left_out, err) : attach_events(&attach, left_out, err);
     if (!code && *left_out == sites->count)
         code = failed(-EINVAL, sites, sites->sites, err);
@@ -384,12 +402,14 @@ int kernel_check_trampoline(const char *kind, struct error *err)
 {
     int code = feature_code(FEATURE_BTF);
     if (code)
-        return error_set(err, code, "%s: this kernel does not tell its types (CONFIG_DEBUG_INFO_BTF); use up.kprobe", kind);
+        return error_set(err, code, "%s: this kernel does not tell its types (CONFIG_DEBUG_INFO_BTF); use up.kprobe",
+                         kind);
     code = feature_code(FEATURE_TRAMPOLINE);
     if ((code == -EPERM || code == -EACCES) && capability_missing())
         return not_permitted(code, "the kernel's functions", err);
     if (code)
-        return error_set(err, code, "%s: this kernel's functions can call no handlers (%s); %s", kind, why_no_trampoline(code),
+        return error_set(err, code, "%s: this kernel's functions can call no handlers (%s); %s", kind,
+                         why_no_trampoline(code),
                          feature_available(FEATURE_KPROBE) ? "use up.kprobe" : "it has tracepoints: up.tracepoint");
     return 0;
 }

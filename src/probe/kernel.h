@@ -15,16 +15,17 @@ struct kernel_sites {
         char *module;     /* NULL: the kernel itself */
         uint64_t address; /* 0: this process may not see it */
         bool shares_name; /* with another one of the same module: the address tells them apart */
-    } *sites;
+    } * sites;
     size_t count;
     uint64_t inside;
     uint64_t trampoline; /* where functions return to while the kernel follows them; 0: not known */
-    bool pattern; /* the spec is one: a function where the kernel permits no probe is left out */
+    bool pattern;        /* the spec is one: a function where the kernel permits no probe is left out */
 };
 
 /*
- * Finds the functions of [MODULE:]FUNCTION[+OFFSET] in SYMBOLS, which has the form of /proc/kallsyms; FUNCTION may be a pattern of * ? [. A
- * name that several functions share stands for all. 0 and *SITES, freed by kernel_sites_free, or -errno: errors name close matches.
+ * Finds the functions of [MODULE:]FUNCTION[+OFFSET] in SYMBOLS, which has the form of /proc/kallsyms; FUNCTION may be a
+ * pattern of * ? [. A name that several functions share stands for all. 0 and *SITES, freed by kernel_sites_free, or
+ * -errno: errors name close matches.
  */
 int kernel_resolve(const char *spec, const char *symbols, struct kernel_sites *sites, struct error *err);
 void kernel_sites_free(struct kernel_sites *sites);
@@ -32,8 +33,8 @@ void kernel_sites_free(struct kernel_sites *sites);
 void kernel_sites_keep(struct kernel_sites *sites, const bool *kept);
 
 /*
- * What this kernel, or this process, lacks for probes on kernel functions, with what there is instead: 0 where nothing is missing, else
- * -errno and the reason in ERR. KIND: the probe's constructor.
+ * What this kernel, or this process, lacks for probes on kernel functions, with what there is instead: 0 where nothing
+ * is missing, else -errno and the reason in ERR. KIND: the probe's constructor.
  */
 int kernel_check(const char *kind, struct error *err);
 
@@ -44,12 +45,13 @@ enum kernel_place {
 };
 
 /*
- * Attaches the program PROGRAM_FD at the PLACE of SITES, where bpf_get_attach_cookie gives it COOKIE: entries in one link where the kernel has
- * that (kernel_attach_type), else by a perf event for each; returns always so, since a link does not tell which of them it leaves out.
- * *LEFT_OUT: how many functions of a pattern the kernel refused. On failure nothing stays attached.
+ * Attaches the program PROGRAM_FD at the PLACE of SITES, where bpf_get_attach_cookie gives it COOKIE: entries in one
+ * link where the kernel has that (kernel_attach_type), else by a perf event for each; returns always so, since a link
+ * does not tell which of them it leaves out. *LEFT_OUT: how many functions of a pattern the kernel refused. On failure
+ * nothing stays attached.
  */
-int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *sites, enum kernel_place place, struct probe_link **link,
-                  size_t *left_out, struct error *err);
+int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *sites, enum kernel_place place,
+                  struct probe_link **link, size_t *left_out, struct error *err);
 /* Attaches the program PROGRAM_FD to the function that it was loaded for. FUNCTION names it in errors. */
 int kernel_attach_trampoline(int program_fd, const char *function, struct probe_link **link, struct error *err);
 /* The same as kernel_check, for that: 0, or the reason in ERR. */

@@ -14,7 +14,7 @@ struct probe_link {
     struct probed_file {
         char *path, *name; /* as a site's path and module, malloc'd */
         struct stamp stamp;
-    } *files;
+    } * files;
     size_t file_count;
 };
 

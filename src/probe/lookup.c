@@ -41,7 +41,8 @@ struct search {
 static bool demangled_matches(const struct spec *spec, const char *name)
 {
     char *text = strchr(spec->function, '(') ? demangle(name) : demangle_bare(name);
-    bool matches = text && (strcmp(spec->function, text) == 0 || (spec->pattern && fnmatch(spec->function, text, 0) == 0));
+    bool matches =
+        text && (strcmp(spec->function, text) == 0 || (spec->pattern && fnmatch(spec->function, text, 0) == 0));
     free(text);
     return matches;
 }
@@ -77,7 +78,8 @@ static int collect(const struct function *function, void *context)
         return 0;
     }
     /* A pattern takes functions only: labels in assembly may stand inside of one, and .cold is a part of one. */
-    if ((search->spec->pattern || search->demangled) && (!function->typed || memmem(function->name, function->name_length, ".cold", 5)))
+    if ((search->spec->pattern || search->demangled) &&
+        (!function->typed || memmem(function->name, function->name_length, ".cold", 5)))
         return 0;
     if (search->count == MAX_MATCHES)
         return -E2BIG;
@@ -224,15 +226,17 @@ static int refuse_ifunc(const struct search *search, const struct binary *debug,
     binary_close(opened);
     const char *file = binary_module(search->binary)->name;
     if (found.used)
-        return error_set(err, -EINVAL,
-                         "%s: %s chooses one of several implementations when it is first used (an IFUNC), so that a "
-                         "probe on it would count nothing\nattach to a process that runs, or probe the implementations: %s",
-                         spec->text, spec->function, found.text);
-    return error_set(err, -EINVAL,
-                     "%s: %s chooses one of several implementations when it is first used (an IFUNC), so that a probe "
-                     "on it would count nothing\nattach to a process that runs, or install the debug symbols of %s to probe the "
-                     "implementations by name",
-                     spec->text, spec->function, file);
+        return error_set(
+            err, -EINVAL,
+            "%s: %s chooses one of several implementations when it is first used (an IFUNC), so that a "
+            "probe on it would count nothing\nattach to a process that runs, or probe the implementations: %s",
+            spec->text, spec->function, found.text);
+    return error_set(
+        err, -EINVAL,
+        "%s: %s chooses one of several implementations when it is first used (an IFUNC), so that a probe "
+        "on it would count nothing\nattach to a process that runs, or install the debug symbols of %s to probe the "
+        "implementations by name",
+        spec->text, spec->function, file);
 }
 
 /* The instruction at ADDRESS; false where there is none. */
@@ -250,11 +254,13 @@ static const char *harm_of(const struct arch_instruction *instruction, bool insi
     if (instruction->mistaken)
         return instruction->mistaken;
     if (instruction->replaced && inside)
-        return "Linux 6.18 makes a call of a nop of five bytes, and that overwrites what the function may keep below its stack pointer";
+        return "Linux 6.18 makes a call of a nop of five bytes, and that overwrites what the function may keep below "
+               "its stack pointer";
     return NULL;
 }
 
-/* Bytes from ADDRESS to behind what the CPU has to run without an interruption, if ADDRESS is inside of that; 0: it is not. */
+/* Bytes from ADDRESS to behind what the CPU has to run without an interruption, if ADDRESS is inside of that; 0: it is
+ * not. */
 static size_t uninterrupted_at(const struct binary *binary, uint64_t address)
 {
     uint8_t code[2 * AROUND];
@@ -267,8 +273,8 @@ static size_t uninterrupted_at(const struct binary *binary, uint64_t address)
 }
 
 /* 0 if the program survives a probe on the instruction at ADDRESS, which is INSIDE bytes from the start of FUNCTION. */
-static int check_instruction(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
-                             struct error *err)
+static int check_instruction(const struct binary *binary, const char *text, const char *function, uint64_t address,
+                             uint64_t inside, struct error *err)
 {
     struct arch_instruction instruction;
     if (!decode_at(binary, address, &instruction)) /* where no code is, the caller or the kernel tells */
@@ -281,13 +287,14 @@ static int check_instruction(const struct binary *binary, const char *text, cons
     }
     if (!harm)
         return 0;
-    return error_set(err, -EPERM, "%s: a probe at +%#llx of %s would corrupt the program: %s; the next one is at +%#llx", text,
+    return error_set(err, -EPERM,
+                     "%s: a probe at +%#llx of %s would corrupt the program: %s; the next one is at +%#llx", text,
                      (unsigned long long)inside, function, harm, (unsigned long long)inside + length);
 }
 
 /* 0 if an instruction starts INSIDE bytes from the start of FUNCTION, which has SIZE bytes (0: that is not known). */
-static int check_inside(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
-                        uint64_t size, struct error *err)
+static int check_inside(const struct binary *binary, const char *text, const char *function, uint64_t address,
+                        uint64_t inside, uint64_t size, struct error *err)
 {
     uint64_t start;
     if (!inside)
@@ -341,8 +348,8 @@ void lookup_cut(struct site_list *list, size_t count)
     }
 }
 
-int lookup_append(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
-                  uint64_t size, struct site_list *list, struct error *err)
+int lookup_append(const struct binary *binary, const char *text, const char *function, uint64_t address,
+                  uint64_t inside, uint64_t size, struct site_list *list, struct error *err)
 {
     const struct module *module = binary_module(binary);
     int result = check_inside(binary, text, function, address, inside, size, err);
@@ -371,7 +378,8 @@ int lookup_skip(struct site_list *list, const char *function, const char *why)
 {
     /* Room for a power of two, as many as there are. */
     if ((list->skipped_count & (list->skipped_count - 1)) == 0) {
-        struct skipped *skipped = realloc(list->skipped, (list->skipped_count ? list->skipped_count * 2 : 1) * sizeof *skipped);
+        struct skipped *skipped =
+            realloc(list->skipped, (list->skipped_count ? list->skipped_count * 2 : 1) * sizeof *skipped);
         if (!skipped)
             return -ENOMEM;
         list->skipped = skipped;
@@ -401,10 +409,12 @@ static const char *unfit(const struct search *search, const struct match *match,
 }
 
 /*
- * Appends the implementations of the indirect function MATCH that the target's processes use; without a process, or before it has chosen,
- * the one that uplua itself uses of that file, since it runs on the same CPU. *ADDED: there are some.
+ * Appends the implementations of the indirect function MATCH that the target's processes use; without a process, or
+ * before it has chosen, the one that uplua itself uses of that file, since it runs on the same CPU. *ADDED: there are
+ * some.
  */
-static int append_chosen(const struct search *search, const struct match *match, struct site_list *list, bool *added, struct error *err)
+static int append_chosen(const struct search *search, const struct match *match, struct site_list *list, bool *added,
+                         struct error *err)
 {
     const struct target *target = list->target;
     size_t processes = target && !target->command ? target->count : 0;
@@ -414,12 +424,14 @@ static int append_chosen(const struct search *search, const struct match *match,
     for (size_t i = 0; i <= processes && result == 0 && !(i == processes && *added); i++) {
         pid_t pid = i < processes ? target->pids[i] : getpid();
         uint64_t last = place.address;
-        if (ifunc_implementation(search->binary, match->name, match->address, pid, &place.address) < 0 || place.address == last)
+        if (ifunc_implementation(search->binary, match->name, match->address, pid, &place.address) < 0 ||
+            place.address == last)
             continue;
         size_t before = list->count;
         struct arch_instruction instruction;
-        const char *harm =
-            search->spec->pattern && decode_at(search->binary, place.address, &instruction) ? harm_of(&instruction, false) : NULL;
+        const char *harm = search->spec->pattern && decode_at(search->binary, place.address, &instruction)
+                               ? harm_of(&instruction, false)
+                               : NULL;
         if (harm)
             result = lookup_skip(list, match->name, harm) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
         else
@@ -437,7 +449,8 @@ static int append_chosen(const struct search *search, const struct match *match,
 }
 
 /* Appends where the function MATCH, whose entry is the last of LIST, returns. */
-static int append_exits(const struct search *search, const struct match *match, struct site_list *list, struct error *err)
+static int append_exits(const struct search *search, const struct match *match, struct site_list *list,
+                        struct error *err)
 {
     const struct spec *spec = search->spec;
     const char *why = NULL;
@@ -451,8 +464,8 @@ static int append_exits(const struct search *search, const struct match *match, 
     return result < 0 ? error_set(err, result, "out of memory") : 0;
 }
 
-static int append(const struct search *search, const struct match *match, const struct binary *debug, struct site_list *list,
-                  struct error *err)
+static int append(const struct search *search, const struct match *match, const struct binary *debug,
+                  struct site_list *list, struct error *err)
 {
     const struct spec *spec = search->spec;
     bool chosen = false;
@@ -467,12 +480,14 @@ static int append(const struct search *search, const struct match *match, const 
         return lookup_skip(list, match->name, why) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
     if (denied)
         return error_set(err, -EPERM, "%s: %s would crash or hang the program: %s%s", spec->text,
-                         list->at_return ? "a return probe there" : "a probe there", denied, list->at_return ? "; use uprobe" : "");
-    result = lookup_append(search->binary, spec->text, match->name, match->address + spec->offset, spec->offset, match->size, list,
-                           err);
+                         list->at_return ? "a return probe there" : "a probe there", denied,
+                         list->at_return ? "; use uprobe" : "");
+    result = lookup_append(search->binary, spec->text, match->name, match->address + spec->offset, spec->offset,
+                           match->size, list, err);
     if (!result && !spec->offset && strstr(match->name, ".cold"))
         result = lookup_check_entry(search->binary, spec->text, list, err);
-    return !result && list->at_return && exits_wanted(search->binary, list) ? append_exits(search, match, list, err) : result;
+    return !result && list->at_return && exits_wanted(search->binary, list) ? append_exits(search, match, list, err)
+                                                                            : result;
 }
 
 /* Collects what the spec means, in the binary or in its separate debug file, which is opened then. */
@@ -546,7 +561,8 @@ static int find_offset(const struct function *function, void *context)
     struct wanted *wanted = bsearch(function, search->wanted, search->count, sizeof *wanted, compare_name);
     unsigned rank = function->old ? 1 : function->global ? 3 : 2;
     uint64_t offset;
-    if (wanted && rank > wanted->rank && !function->data && binary_offset(search->binary, function->address, &offset) == 0) {
+    if (wanted && rank > wanted->rank && !function->data &&
+        binary_offset(search->binary, function->address, &offset) == 0) {
         *wanted->offset = (int64_t)offset;
         wanted->rank = rank;
     }

@@ -85,7 +85,10 @@ int lookup_check_entry(const struct binary *binary, const char *text, struct sit
     site->jumped_to = is_jumped_to(binary, site->address);
     if (!site->jumped_to || !list->at_return)
         return 0;
-    return error_set(err, -EINVAL, "%s: a return probe there would crash the program: what begins there is jumped to, not called; use uprobe", text);
+    return error_set(
+        err, -EINVAL,
+        "%s: a return probe there would crash the program: what begins there is jumped to, not called; use uprobe",
+        text);
 }
 
 int lookup_address(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
@@ -95,7 +98,8 @@ int lookup_address(const struct binary *binary, const struct spec *spec, struct 
     uint64_t offset;
     const char *file = binary_module(binary)->name;
     if (binary_offset(binary, spec->address, &offset) < 0)
-        return error_set(err, -EINVAL, "%s: no code of %s lies there; an address is the file's own, as nm prints it", spec->text, file);
+        return error_set(err, -EINVAL, "%s: no code of %s lies there; an address is the file's own, as nm prints it",
+                         spec->text, file);
     int result = binary_functions(binary, note_function, &around);
     if (!result && !around.name && binary_open_debug(binary, &debug) == 0)
         result = binary_functions(debug, note_function, &around);
@@ -104,8 +108,10 @@ int lookup_address(const struct binary *binary, const struct spec *spec, struct 
     if (result < 0)
         error_set(err, result, "%s: %s", spec->text, strerror(-result));
     else if (!around.start)
-        result = error_set(err, -EINVAL, "%s: it is not known which function of %s that is in, so not whether an instruction starts there",
-                           spec->text, file);
+        result =
+            error_set(err, -EINVAL,
+                      "%s: it is not known which function of %s that is in, so not whether an instruction starts there",
+                      spec->text, file);
     else
         result = lookup_append(binary, spec->text, around.name ? around.name : spec->function, spec->address,
                                spec->address - around.start, around.end - around.start, list, err);

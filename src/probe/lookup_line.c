@@ -28,15 +28,17 @@ static void note_address(uint64_t address, void *context)
 }
 
 /* What there is instead of the line of SPEC; UNREAD: units of debug information that are not read. */
-static int no_line(const struct binary *binary, const struct spec *spec, unsigned nearest, size_t unread, struct error *err)
+static int no_line(const struct binary *binary, const struct spec *spec, unsigned nearest, size_t unread,
+                   struct error *err)
 {
     const char *file = binary_module(binary)->name;
     char but[96] = "";
     if (unread)
-        snprintf(but, sizeof but, ", but %zu of its units of debug information %s not read, damaged or too large", unread,
-                 unread == 1 ? "is" : "are");
+        snprintf(but, sizeof but, ", but %zu of its units of debug information %s not read, damaged or too large",
+                 unread, unread == 1 ? "is" : "are");
     if (nearest)
-        return error_set(err, -ENOENT, "%s: no code of %s comes from that line%s; line %u has some", spec->text, file, but, nearest);
+        return error_set(err, -ENOENT, "%s: no code of %s comes from that line%s; line %u has some", spec->text, file,
+                         but, nearest);
     return error_set(err, -ENOENT, "%s: no code of %s comes from a file '%s'%s", spec->text, file, spec->file, but);
 }
 

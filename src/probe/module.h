@@ -18,7 +18,8 @@ struct module {
 struct modules {
     struct module *items;
     size_t count;
-    char **unreached; /* names of files that a process has mapped, that were deleted or replaced since, and that only root gets at */
+    /* names of files that a process has mapped, that were deleted or replaced since, and that only root gets at */
+    char **unreached;
     size_t unreached_count;
 };
 

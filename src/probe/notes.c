@@ -69,8 +69,8 @@ static int visit_section(const char *bytes, size_t size, uint64_t base, note_vis
             return 0;
         struct note note;
         int result = 0;
-        if (header.n_type == NT_STAPSDT && header.n_namesz == sizeof "stapsdt" && !memcmp(owner, "stapsdt", sizeof "stapsdt") &&
-            read_note(bytes + at, header.n_descsz, base, &note))
+        if (header.n_type == NT_STAPSDT && header.n_namesz == sizeof "stapsdt" &&
+            !memcmp(owner, "stapsdt", sizeof "stapsdt") && read_note(bytes + at, header.n_descsz, base, &note))
             result = visit(&note, context);
         if (result)
             return result;

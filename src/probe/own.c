@@ -1,7 +1,8 @@
 /*
- * bpf_trace_run1 … 12 run programs on raw tracepoints, __bpf_trace_CLASS calls them, perf_syscall_enter those on a system call's; __traceiter_NAME
- * calls all who look at a tracepoint, if there are several (include/trace/bpf_probe.h, include/linux/tracepoint.h; since Linux 5.10). Functions that
- * stand between them are joined to them if nobody calls anything in there: the stubs that kprobes may take, and the padding before functions.
+ * bpf_trace_run1 … 12 run programs on raw tracepoints, __bpf_trace_CLASS calls them, perf_syscall_enter those on a
+ * system call's; __traceiter_NAME calls all who look at a tracepoint, if there are several (include/trace/bpf_probe.h,
+ * include/linux/tracepoint.h; since Linux 5.10). Functions that stand between them are joined to them if nobody calls
+ * anything in there: the stubs that kprobes may take, and the padding before functions.
  */
 #include "probe/own.h"
 
@@ -29,8 +30,8 @@ static bool begins(const char *name, const char *start)
 
 static bool is_own(const char *name)
 {
-    return begins(name, "__traceiter_") || begins(name, "__bpf_trace_") || begins(name, "bpf_trace_run") || begins(name, "__probestub_") ||
-           begins(name, "perf_syscall_enter") || begins(name, "perf_syscall_exit");
+    return begins(name, "__traceiter_") || begins(name, "__bpf_trace_") || begins(name, "bpf_trace_run") ||
+           begins(name, "__probestub_") || begins(name, "perf_syscall_enter") || begins(name, "perf_syscall_exit");
 }
 
 static int add(const char *name, const char *module, uint64_t address, void *context)

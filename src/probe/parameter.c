@@ -136,13 +136,14 @@ static void found_piece(struct parameter *parameter, const struct location_piece
 }
 
 /*
- * Where PARAMETER is when its function is entered. Clang has locations begin behind a landing pad, which changes nothing.
- * As location_find.
+ * Where PARAMETER is when its function is entered. Clang has locations begin behind a landing pad, which changes
+ * nothing. As location_find.
  */
 static int find_at_entry(const struct parameters *all, const struct parameter *parameter, struct location *location)
 {
     const struct debugfunction *function = all->function;
-    int code = location_find(all->debuginfo, parameter->debug.instance, function->instance, function->address, true, location);
+    int code =
+        location_find(all->debuginfo, parameter->debug.instance, function->instance, function->address, true, location);
     if (function->landing && (code == -ENODATA || code == -ERANGE))
         code = location_find(all->debuginfo, parameter->debug.instance, function->instance,
                              function->address + function->landing, true, location);
@@ -174,8 +175,7 @@ static void correct_class(const struct parameters *all, const struct parameter *
 {
     struct location location;
     bool unknown = !type->aggregate && !type->size; /* a class that is defined elsewhere */
-    if ((!type->doubtful && !unknown) || !parameter->debug.instance ||
-        find_at_entry(all, parameter, &location) ||
+    if ((!type->doubtful && !unknown) || !parameter->debug.instance || find_at_entry(all, parameter, &location) ||
         location.count != 1 || location.pieces[0].kind != LOCATION_IN_MEMORY)
         return;
     const struct location_number *address = &location.pieces[0].number;
@@ -351,8 +351,8 @@ static const char *explain_value(const struct parameters *all, const struct para
                         passed->in == PASSED_STACK ? "on the stack" : "in registers for floating-point numbers");
 }
 
-/* clang gives each parameter of a template's pack the pack's name: they are numbered as gcc does, "rest#0", "rest#1".
- */
+/* clang gives each parameter of a template's pack the pack's name: they are numbered as gcc does, "rest#0",
+ * "rest#1". */
 static const char *name_of(const struct parameters *all, const struct parameter *parameter)
 {
     const char *name = parameter->debug.name;

@@ -27,7 +27,9 @@ static struct argument result_of(uint32_t number, struct arena *arena)
     bool is_number = type.kind == DEBUGTYPE_INTEGER || type.kind == DEBUGTYPE_BOOLEAN;
     if (type.kind == DEBUGTYPE_POINTER || (is_number && type.size <= 8))
         result.place = ARGUMENT_CONTEXT;
-    result.kind = type.kind == DEBUGTYPE_POINTER ? ARGUMENT_POINTER : type.kind == DEBUGTYPE_BOOLEAN ? ARGUMENT_BOOLEAN : ARGUMENT_INTEGER;
+    result.kind = type.kind == DEBUGTYPE_POINTER   ? ARGUMENT_POINTER
+                  : type.kind == DEBUGTYPE_BOOLEAN ? ARGUMENT_BOOLEAN
+                                                   : ARGUMENT_INTEGER;
     return result;
 }
 
@@ -60,7 +62,8 @@ static int add_symbol(const struct function *symbol, void *context)
     return 0;
 }
 
-/* The linker's optimiser makes functions local that the source lets others call, and then drops their parameters, too. */
+/* The linker's optimiser makes functions local that the source lets others call, and then drops their parameters,
+ * too. */
 static void ask_symbols(const struct binary *binary, const struct site *site, struct debugfunction *function)
 {
     struct symbols symbols = {.address = function->address};
@@ -84,11 +87,17 @@ static void ask_code(const struct binary *binary, struct debugfunction *function
 static int check(const struct site *site, const struct debugfunction *function, struct error *err)
 {
     if (function->foreign)
-        return error_set(err, -EOPNOTSUPP, "%s is written in %s, whose functions get their arguments in a way of their own: e.args knows that of C and "
-                         "C++; e.arg0 … are what the registers hold", site->function, function->foreign);
+        return error_set(err, -EOPNOTSUPP,
+                         "%s is written in %s, whose functions get their arguments in a way of their own: e.args knows "
+                         "that of C and "
+                         "C++; e.arg0 … are what the registers hold",
+                         site->function, function->foreign);
     if (function->address != site->address - site->slid)
-        return error_set(err, -EOPNOTSUPP, "%s is no function that is called, but a part of one that is jumped to, where its arguments may be anywhere: "
-                         "e.arg0 … are what the registers hold", site->function);
+        return error_set(err, -EOPNOTSUPP,
+                         "%s is no function that is called, but a part of one that is jumped to, where its arguments "
+                         "may be anywhere: "
+                         "e.arg0 … are what the registers hold",
+                         site->function);
     return 0;
 }
 
@@ -100,7 +109,8 @@ struct wanted {
     struct argument *returned;
 };
 
-static int read_wanted(struct debuginfo *debuginfo, const struct debugfunction *function, const struct wanted *wanted, struct arena *arena)
+static int read_wanted(struct debuginfo *debuginfo, const struct debugfunction *function, const struct wanted *wanted,
+                       struct arena *arena)
 {
     if (wanted->arguments)
         return parameters_of(debuginfo, function, wanted->at_return, arena, wanted->arguments, wanted->count);
@@ -115,14 +125,17 @@ static int find_of_site(const struct site *site, const struct wanted *wanted, st
     struct debuginfo *debuginfo;
     struct binary *binary;
     if (site->inside)
-        return error_set(err, -EINVAL, "%s+%#llx: e.args is known where a function is entered; inside of it its arguments may be anywhere",
-                         site->function, (unsigned long long)site->inside);
+        return error_set(
+            err, -EINVAL,
+            "%s+%#llx: e.args is known where a function is entered; inside of it its arguments may be anywhere",
+            site->function, (unsigned long long)site->inside);
     int result = binary_open(&module, &binary, err);
     if (result)
         return result;
     result = debug_keep(binary, site->function, purpose, &debuginfo, err);
     if (!result && debugfunction_at(debuginfo, site->address - site->slid, &function))
-        result = error_set(err, -ENOENT, "%s: the debug information of %s does not describe this function; compile its file with -g",
+        result = error_set(err, -ENOENT,
+                           "%s: the debug information of %s does not describe this function; compile its file with -g",
                            site->function, site->module);
     if (!result)
         result = check(site, &function, err);
@@ -144,8 +157,10 @@ static bool are_alike(const struct argument *a, const struct argument *b)
     return named && a->kind == b->kind && a->bits == b->bits;
 }
 
-/* Makes of ARGUMENT, of the function FIRST, what holds for that and for OTHER, of SECOND, too; false: there is no such thing. */
-static bool merge(struct argument *argument, const struct argument *other, const char *first, const char *second, struct arena *arena)
+/* Makes of ARGUMENT, of the function FIRST, what holds for that and for OTHER, of SECOND, too; false: there is no such
+ * thing. */
+static bool merge(struct argument *argument, const struct argument *other, const char *first, const char *second,
+                  struct arena *arena)
 {
     if (!are_alike(argument, other))
         return false;
@@ -156,21 +171,25 @@ static bool merge(struct argument *argument, const struct argument *other, const
         argument->type = arena_format(arena, "in %s %s", second, other->type);
     } else if (argument->place != other->place || argument->offset != other->offset || argument->base != other->base) {
         argument->place = ARGUMENT_NOWHERE;
-        argument->type = arena_format(arena, "%s and %s have it in other places than each other; give each a probe of its own", first, second);
+        argument->type = arena_format(
+            arena, "%s and %s have it in other places than each other; give each a probe of its own", first, second);
     } else {
         return !strcmp(argument->type, other->type);
     }
     return true;
 }
 
-int parameters_find(const struct sites *sites, bool at_return, struct arena *arena, const struct argument **arguments, size_t *count,
-                    struct error *err)
+int parameters_find(const struct sites *sites, bool at_return, struct arena *arena, const struct argument **arguments,
+                    size_t *count, struct error *err)
 {
     struct argument *first = NULL, *other;
     size_t others;
     if (sites->count > MAX_FUNCTIONS)
-        return error_set(err, -E2BIG, "e.args of %zu functions: those of at most %d are compared, which have to be the same; e.arg0 … are there "
-                         "for all", sites->count, MAX_FUNCTIONS);
+        return error_set(
+            err, -E2BIG,
+            "e.args of %zu functions: those of at most %d are compared, which have to be the same; e.arg0 … are there "
+            "for all",
+            sites->count, MAX_FUNCTIONS);
     *count = 0;
     for (size_t i = 0; i < sites->count; i++) {
         struct wanted wanted = {.at_return = at_return, .arguments = i ? &other : &first, .count = i ? &others : count};
@@ -182,8 +201,11 @@ int parameters_find(const struct sites *sites, bool at_return, struct arena *are
         if (result)
             return result;
         if (!same)
-            return error_set(err, -EINVAL, "%s and %s have other arguments than each other: e.args of several functions needs the same ones; give each a "
-                             "probe of its own", names[0], names[1]);
+            return error_set(err, -EINVAL,
+                             "%s and %s have other arguments than each other: e.args of several functions needs the "
+                             "same ones; give each a "
+                             "probe of its own",
+                             names[0], names[1]);
     }
     *arguments = first;
     return 0;
@@ -199,7 +221,8 @@ int parameters_result(const struct sites *sites, struct arena *arena, struct arg
         if (code)
             return code;
         if (i && (other.place != result->place || other.kind != result->kind || other.bits != result->bits))
-            return error_set(err, -EINVAL, "%s and %s return other types than each other", sites->items[0].function, sites->items[i].function);
+            return error_set(err, -EINVAL, "%s and %s return other types than each other", sites->items[0].function,
+                             sites->items[i].function);
     }
     return 0;
 }

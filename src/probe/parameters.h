@@ -7,16 +7,17 @@
 #include "probe/probe.h"
 
 /*
- * The parameters of the function that each of SITES stands for, as a handler at its entry, or AT_RETURN, finds them: *ARGUMENTS and *COUNT, in
- * ARENA. Several functions have to have the same ones. 0, or -errno with the reason in ERR: no debug information, a site inside of a
- * function, one that is called in another way than C's.
+ * The parameters of the function that each of SITES stands for, as a handler at its entry, or AT_RETURN, finds them:
+ * *ARGUMENTS and *COUNT, in ARENA. Several functions have to have the same ones. 0, or -errno with the reason in ERR:
+ * no debug information, a site inside of a function, one that is called in another way than C's.
  */
-int parameters_find(const struct sites *sites, bool at_return, struct arena *arena, const struct argument **arguments, size_t *count,
-                    struct error *err);
+int parameters_find(const struct sites *sites, bool at_return, struct arena *arena, const struct argument **arguments,
+                    size_t *count, struct error *err);
 
 /*
- * What the functions that SITES stand for return, in ARENA: its kind, bits and type; place is ARGUMENT_NOWHERE where that is nothing, or no word.
- * Several functions have to return the same. 0, or -errno with the reason in ERR, as above.
+ * What the functions that SITES stand for return, in ARENA: its kind, bits and type; place is ARGUMENT_NOWHERE where
+ * that is nothing, or no word. Several functions have to return the same. 0, or -errno with the reason in ERR, as
+ * above.
  */
 int parameters_result(const struct sites *sites, struct arena *arena, struct argument *result, struct error *err);
 

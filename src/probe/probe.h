@@ -23,26 +23,31 @@ enum entry {
 
 /* One place in one binary. */
 struct site {
-    char *path;       /* what the kernel opens, e.g. /proc/4242/root/usr/lib/x86_64-linux-gnu/libc.so.6 */
-    char *module;     /* for people: the path as the target sees it */
-    char *function;   /* the symbol as the user named it */
+    char *path;        /* what the kernel opens, e.g. /proc/4242/root/usr/lib/x86_64-linux-gnu/libc.so.6 */
+    char *module;      /* for people: the path as the target sees it */
+    char *function;    /* the symbol as the user named it */
     struct stamp file; /* in which the site was found */
-    uint64_t offset;  /* file offset of the instruction, as uprobes want it */
-    uint64_t address; /* ELF virtual address */
-    uint64_t inside;  /* bytes after the function's start: non-zero for "+0x1c" specs */
-    uint64_t size;    /* of the function; 0: not known */
-    bool jumped_to;   /* it begins what is not called but jumped to, with a frame that is under way */
-    unsigned slid;    /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
-    enum entry entry; /* of an exit: that of its function's entry. Known from slide_sites on */
-    uint64_t semaphore; /* file offset of a 16-bit counter that the kernel keeps above 0 in processes that are traced; 0: none */
-    bool unwound;     /* a return probe: exceptions may pass through the code of its file, and meet the probe's return address */
-    const char *switches; /* a return probe: the function by which its program goes on on another stack, which a call left that way does not survive. Static */
-    bool of_go;       /* in a program of Go, whose functions are called in another way than C's */
-    bool is_exit;     /* one of the instructions that the function returns by (probe/exits.h) */
-    const char *why;  /* it stands there, for people; NULL: nothing to say. Static */
+    uint64_t offset;   /* file offset of the instruction, as uprobes want it */
+    uint64_t address;  /* ELF virtual address */
+    uint64_t inside;   /* bytes after the function's start: non-zero for "+0x1c" specs */
+    uint64_t size;     /* of the function; 0: not known */
+    bool jumped_to;    /* it begins what is not called but jumped to, with a frame that is under way */
+    unsigned slid;     /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
+    enum entry entry;  /* of an exit: that of its function's entry. Known from slide_sites on */
+    /* file offset of a 16-bit counter that the kernel keeps above 0 in processes that are traced; 0: none */
+    uint64_t semaphore;
+    /* a return probe: exceptions may pass through the code of its file, and meet the probe's return address */
+    bool unwound;
+    /* a return probe: the function by which its program goes on on another stack, which a call left that way does not
+     * survive. Static */
+    const char *switches;
+    bool of_go;      /* in a program of Go, whose functions are called in another way than C's */
+    bool is_exit;    /* one of the instructions that the function returns by (probe/exits.h) */
+    const char *why; /* it stands there, for people; NULL: nothing to say. Static */
 };
 
-/* Whether the probe of a function's entry may stand further in, where the kernel emulates the instruction (probe/slide.h). */
+/* Whether the probe of a function's entry may stand further in, where the kernel emulates the instruction
+ * (probe/slide.h). */
 enum slide {
     SLIDE_OFF,
     SLIDE_EXACT, /* if it sees every call there */
@@ -54,12 +59,12 @@ enum slide {
  * (has a slash), a command in $PATH, or a library short name ("libc", "libssl"): for running processes through their
  * mappings, inside their own root; for a command through DT_NEEDED, RUNPATH and ld.so.cache; without a target through
  * ld.so.cache. Two target processes with different binaries give a site each. Symbols come from .symtab and .dynsym,
- * also of separate debug files. With * ? [ FUNCTION is a pattern; with "::" or "(" it is a C++ or Rust name as people read it, as it also is where
- * no symbol has that name. BINARY@FILE:LINE is a source line, by DWARF. +OFFSET must be an instruction boundary (Zydis on x86). Errors name the spec, what was
- * searched and close matches ("did you mean malloc?"); IFUNC symbols are refused with their remedy.
+ * also of separate debug files. With * ? [ FUNCTION is a pattern; with "::" or "(" it is a C++ or Rust name as people
+ * read it, as it also is where no symbol has that name. BINARY@FILE:LINE is a source line, by DWARF. +OFFSET must be an
+ * instruction boundary (Zydis on x86). Errors name the spec, what was searched and close matches ("did you mean
+ * malloc?"); IFUNC symbols are refused with their remedy.
  */
-int probe_resolve(const char *spec, const struct target *target, struct site **sites, size_t *count,
-                  struct error *err);
+int probe_resolve(const char *spec, const struct target *target, struct site **sites, size_t *count, struct error *err);
 void sites_free(struct site *sites, size_t count);
 
 /* A function that a pattern matches and that is not probed. */
@@ -80,18 +85,19 @@ struct sites {
 /* Where probes see the returns of functions. */
 enum returns {
     RETURNS_NOT_SEEN,
-    RETURNS_BY_ADDRESS,     /* the kernel replaces the return address; of Go's functions, which do not survive that, as the next */
+    /* the kernel replaces the return address; of Go's functions, which do not survive that, as the next */
+    RETURNS_BY_ADDRESS,
     RETURNS_FOR_SURE,       /* the same, and nobody has to know by which other ways they may be left */
     RETURNS_BY_INSTRUCTION, /* at their return instructions, which become sites too (probe/exits.h) */
 };
 
 /*
- * The same for the COUNT specs SPECS together: what several of them mean is one site. RETURNS: what they are for. Some functions do not survive
- * return probes; these are refused, or left out where a pattern means them (probe/deny.h). More than MAX_SITES are refused. -ENXIO: see resolve.h.
- * The caller frees with probe_sites_free, unless it fails.
+ * The same for the COUNT specs SPECS together: what several of them mean is one site. RETURNS: what they are for. Some
+ * functions do not survive return probes; these are refused, or left out where a pattern means them (probe/deny.h).
+ * More than MAX_SITES are refused. -ENXIO: see resolve.h. The caller frees with probe_sites_free, unless it fails.
  */
-int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, enum returns returns, struct sites *sites,
-                      struct error *err);
+int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, enum returns returns,
+                      struct sites *sites, struct error *err);
 void probe_sites_free(struct sites *sites);
 /* Drops those of SITES for which KEPT, of as many, has false. */
 void probe_sites_keep(struct sites *sites, const bool *kept);
@@ -99,21 +105,23 @@ void probe_sites_keep(struct sites *sites, const bool *kept);
 int slide_sites(struct site *sites, size_t count, enum slide slide, struct error *err);
 
 /*
- * The modules of TARGET (mapped executables and libraries, without duplicates; for a command its DT_NEEDED closure) that define
- * one of the NAME_COUNT functions NAMES themselves, as module names usable in a spec ("/usr/lib/…/libc.so.6:malloc" resolves).
- * *PATHS is one malloc'd array of malloc'd strings.
+ * The modules of TARGET (mapped executables and libraries, without duplicates; for a command its DT_NEEDED closure)
+ * that define one of the NAME_COUNT functions NAMES themselves, as module names usable in a spec
+ * ("/usr/lib/…/libc.so.6:malloc" resolves). *PATHS is one malloc'd array of malloc'd strings.
  */
-int probe_modules_defining(const char *const *names, size_t name_count, const struct target *target, char ***paths, size_t *count,
-                           struct error *err);
+int probe_modules_defining(const char *const *names, size_t name_count, const struct target *target, char ***paths,
+                           size_t *count, struct error *err);
 /* Whether the file at PATH is such a module. */
 bool probe_file_defines(const char *path, const char *const *names, size_t count);
 /*
- * Sets each of the COUNT OFFSETS to where in the file MODULE, named as in a spec, the function of that of NAMES begins; -1: it defines none. 0 or
- * -errno.
+ * Sets each of the COUNT OFFSETS to where in the file MODULE, named as in a spec, the function of that of NAMES begins;
+ * -1: it defines none. 0 or -errno.
  */
-int probe_offsets(const char *module, const char *const *names, size_t count, const struct target *target, int64_t *offsets, struct error *err);
+int probe_offsets(const char *module, const char *const *names, size_t count, const struct target *target,
+                  int64_t *offsets, struct error *err);
 
-/* The file's name, malloc'd, of TARGET's program where that is a command's and carries its libraries in itself; NULL: it does not. */
+/* The file's name, malloc'd, of TARGET's program where that is a command's and carries its libraries in itself; NULL:
+ * it does not. */
 char *probe_static_command(const struct target *target);
 
 enum attach_kind {
@@ -126,25 +134,28 @@ enum attach_kind {
 struct probe_link;
 
 /*
- * Attaches the program PROGRAM_FD at the COUNT sites, where bpf_get_attach_cookie gives it COOKIE (below 2^16), which site, and how far that
- * slid (sys/cookie.h). Through uprobe_multi (one link per binary and target process)
- * where FEATURE_UPROBE_MULTI is available, else one perf event per site. Only TARGET's processes are trapped where the
- * kernel can filter; the program runs once for a hit, but may see those of others and has to ask for its process. The program must have been loaded with probe_attach_type(kind). On failure nothing stays attached.
+ * Attaches the program PROGRAM_FD at the COUNT sites, where bpf_get_attach_cookie gives it COOKIE (below 2^16), which
+ * site, and how far that slid (sys/cookie.h). Through uprobe_multi (one link per binary and target process) where
+ * FEATURE_UPROBE_MULTI is available, else one perf event per site. Only TARGET's processes are trapped where the kernel
+ * can filter; the program runs once for a hit, but may see those of others and has to ask for its process. The program
+ * must have been loaded with probe_attach_type(kind). On failure nothing stays attached.
  */
 int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const struct site *sites, size_t count,
                  const struct target *target, struct probe_link **link, struct error *err);
 /*
- * The function NUMBER (from 0) of several that were to be attached to and that the kernel puts no probe on, owned by LINK: the rest is
- * attached. NULL: there are no more.
+ * The function NUMBER (from 0) of several that were to be attached to and that the kernel puts no probe on, owned by
+ * LINK: the rest is attached. NULL: there are no more.
  */
 const char *probe_refused(const struct probe_link *link, size_t number);
 /*
- * The file NUMBER (from 0) that LINK has probes in, as people know it, and in *CHANGE what has become of it since. NULL: there are no more. Owned by LINK.
+ * The file NUMBER (from 0) that LINK has probes in, as people know it, and in *CHANGE what has become of it since.
+ * NULL: there are no more. Owned by LINK.
  */
 const char *probe_file(const struct probe_link *link, size_t number, enum stamp_change *change);
 /* Has WATCHER (stamp_watcher) watch those files that are still the same. */
 void probe_watch_files(const struct probe_link *link, int watcher);
-/* Whether programs of KIND that are attached for TARGET see the hits of its processes only: the kernel asks. Else the program has to. */
+/* Whether programs of KIND that are attached for TARGET see the hits of its processes only: the kernel asks. Else the
+ * program has to. */
 bool probe_filters(enum attach_kind kind, const struct target *target);
 /* Expected attach type for BPF_PROG_LOAD of a program of KIND on this kernel: 0, 48 or 57. */
 uint32_t probe_attach_type(enum attach_kind kind);

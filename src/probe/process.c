@@ -73,9 +73,11 @@ static int no_program(pid_t pid, const struct status *status, int code, struct e
     if (status->state == 'Z' || status->state == 'X')
         return error_set(err, -ESRCH, "process %d (%s) has already exited", (int)pid, status->name);
     if ((code == -EACCES || code == -EPERM) && geteuid() == 0)
-        return error_set(err, code,
-                         "process %d (%s) is out of reach, even for this root: uplua lacks CAP_SYS_PTRACE, or a security "
-                         "policy forbids it", (int)pid, status->name);
+        return error_set(
+            err, code,
+            "process %d (%s) is out of reach, even for this root: uplua lacks CAP_SYS_PTRACE, or a security "
+            "policy forbids it",
+            (int)pid, status->name);
     if (code == -EACCES || code == -EPERM)
         return error_set(err, code,
                          "process %d (%s) belongs to another user: tracing it needs CAP_SYS_PTRACE; run uplua as root",
@@ -96,7 +98,8 @@ static void program_name(pid_t pid, char *name, size_t size)
     name[n > 0 ? n : 0] = '\0';
 }
 
-/* 1 if HEADER is that of a 64-bit ELF file of this CPU, 0 if it is no ELF file, else an error about WHAT ("process 42 is"). */
+/* 1 if HEADER is that of a 64-bit ELF file of this CPU, 0 if it is no ELF file, else an error about WHAT ("process 42
+ * is"). */
 static int check_header(const Elf64_Ehdr *header, const char *what, const char *path, struct error *err)
 {
     if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
@@ -109,7 +112,8 @@ static int check_header(const Elf64_Ehdr *header, const char *what, const char *
     return 1;
 }
 
-/* The first bytes of FD, which it closes, as an ELF header: e_ident and e_machine lie at the same place in both classes. */
+/* The first bytes of FD, which it closes, as an ELF header: e_ident and e_machine lie at the same place in both
+ * classes. */
 static void read_header(int fd, Elf64_Ehdr *header)
 {
     memset(header, 0, sizeof *header);

@@ -22,7 +22,8 @@ pid_t process_exited(const char *path);
 /* The process of thread TID; 0 where there is no such thread. */
 pid_t process_of_thread(pid_t tid);
 
-/* Calls VISIT for each process there is until it returns non-zero, which is returned; 0, or -errno where /proc cannot be read. */
+/* Calls VISIT for each process there is until it returns non-zero, which is returned; 0, or -errno where /proc cannot
+ * be read. */
 int processes_each(int (*visit)(pid_t pid, pid_t parent, void *context), void *context);
 
 #endif

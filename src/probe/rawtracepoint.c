@@ -11,7 +11,8 @@
 #include "sys/capability.h"
 #include "sys/kernel_types.h"
 
-/* What calls the programs of a tracepoint; its parameters have names, unlike those of the pointer to it (include/linux/tracepoint.h). */
+/* What calls the programs of a tracepoint; its parameters have names, unlike those of the pointer to it
+ * (include/linux/tracepoint.h). */
 #define CALLER "__traceiter_"
 
 static void offer(const char *name, void *context)
@@ -31,11 +32,13 @@ int rawtracepoint_function(const char *name, char *text, size_t size, struct err
     if (!code || code == -ERANGE)
         return 0;
     if (code != -ENOENT || kernel_types_open())
-        return error_set(err, code, "%s: the kernel's types (/sys/kernel/btf/vmlinux) cannot be read: %s; up.tracepoint needs none", name,
-                         code == -ENOENT ? "this kernel has none" : strerror(-code));
+        return error_set(
+            err, code, "%s: the kernel's types (/sys/kernel/btf/vmlinux) cannot be read: %s; up.tracepoint needs none",
+            name, code == -ENOENT ? "this kernel has none" : strerror(-code));
     suggest_init(&suggest, name);
     kernel_btf_functions(CALLER, offer, &suggest);
-    return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s", name, suggest_text(&suggest, close, sizeof close));
+    return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s", name,
+                     suggest_text(&suggest, close, sizeof close));
 }
 
 static int failed(int code, const char *name, struct error *err)
@@ -43,7 +46,8 @@ static int failed(int code, const char *name, struct error *err)
     if (code == -EPERM || code == -EACCES)
         return error_set(err, code, "%s: cannot attach: this needs %s; run uplua as root", name,
                          capability_missing() ? capability_missing() : "CAP_PERFMON");
-    return error_set(err, code, "%s: cannot attach: %s", name, code == -ENOENT ? "the kernel does not know it" : strerror(-code));
+    return error_set(err, code, "%s: cannot attach: %s", name,
+                     code == -ENOENT ? "the kernel does not know it" : strerror(-code));
 }
 
 int rawtracepoint_attach(int program_fd, const char *name, struct probe_link **link, struct error *err)

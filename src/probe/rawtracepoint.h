@@ -5,12 +5,13 @@
 #include "probe/probe.h"
 
 /*
- * The function of the kernel whose parameters behind the first are those of the tracepoint NAME, into TEXT of SIZE bytes. Errors name
- * close matches.
+ * The function of the kernel whose parameters behind the first are those of the tracepoint NAME, into TEXT of SIZE
+ * bytes. Errors name close matches.
  */
 int rawtracepoint_function(const char *name, char *text, size_t size, struct error *err);
 
-/* Runs PROGRAM_FD (HANDLER_RAW_TRACEPOINT's) at every hit of the tracepoint NAME on the machine. On failure nothing stays attached. */
+/* Runs PROGRAM_FD (HANDLER_RAW_TRACEPOINT's) at every hit of the tracepoint NAME on the machine. On failure nothing
+ * stays attached. */
 int rawtracepoint_attach(int program_fd, const char *name, struct probe_link **link, struct error *err);
 
 #endif

@@ -76,7 +76,8 @@ static int add_mapped_or_first(const struct place *place, const struct modules *
     return add_module(found, &candidates->items[0]);
 }
 
-/* The path NAME, which is relative to us, from the root on; the file itself need not be there. NULL if it has no folder. */
+/* The path NAME, which is relative to us, from the root on; the file itself need not be there. NULL if it has no
+ * folder. */
 static char *absolute(const char *name)
 {
     const char *file = path_basename(name);
@@ -89,8 +90,9 @@ static char *absolute(const char *name)
 }
 
 /*
- * The path by which we open the file NAME: free of links, but for those of /proc, where they lead to a file whose own name leads to another
- * or to none: a program that was replaced while it runs, or one of a container. NULL: there is none.
+ * The path by which we open the file NAME: free of links, but for those of /proc, where they lead to a file whose own
+ * name leads to another or to none: a program that was replaced while it runs, or one of a container. NULL: there is
+ * none.
  */
 static char *opened_by(const char *name)
 {
@@ -218,7 +220,8 @@ static int no_binary(const struct place *place, const struct spec *spec, struct 
     else
         snprintf(where, sizeof where, place->modules.count ? "the command has no" : "there is no");
     if (place->pid && is_static(place))
-        return error_set(err, -ENOENT, "%s: %s library '%s': it is statically linked\nname its own functions, as in %s:main",
+        return error_set(err, -ENOENT,
+                         "%s: %s library '%s': it is statically linked\nname its own functions, as in %s:main",
                          spec->text, where, spec->binary, path_basename(place->modules.items[0].name));
     return error_set(err, is_library_name(spec->binary) ? -ENXIO : -ENOENT,
                      "%s: %s program or library '%s'%s\nname a file by its path, a command, or a library "
@@ -248,8 +251,11 @@ static int find_binary(const struct place *place, const struct spec *spec, struc
     struct modules here = {0};
     int result;
     if (unreached)
-        return error_set(err, -EPERM, "%s: process %d has mapped %s, which was deleted or replaced since: to reach the file that it has needs "
-                         "CAP_SYS_ADMIN; run uplua as root", spec->text, (int)place->pid, unreached);
+        return error_set(
+            err, -EPERM,
+            "%s: process %d has mapped %s, which was deleted or replaced since: to reach the file that it has needs "
+            "CAP_SYS_ADMIN; run uplua as root",
+            spec->text, (int)place->pid, unreached);
     if (strchr(binary, '/')) {
         result = find_path(place, binary, &here);
     } else {
@@ -314,8 +320,10 @@ void resolve_make_printable(struct error *err)
     }
 }
 
-/* Notes by which ways functions of BINARY, whose sites are those of LIST from FIRST on, may be left that no return probe survives. */
-static void note_ways_out(const struct binary *binary, const struct target *target, struct site_list *list, size_t first)
+/* Notes by which ways functions of BINARY, whose sites are those of LIST from FIRST on, may be left that no return
+ * probe survives. */
+static void note_ways_out(const struct binary *binary, const struct target *target, struct site_list *list,
+                          size_t first)
 {
     bool unwound = binary_unwinds(binary);
     const char *switches = switches_stacks(binary, target);
@@ -348,8 +356,9 @@ static int resolve_one(const char *text, const struct target *target, struct sit
         binary_close(binary);
     }
     if (result == 0 && list->count > MAX_SITES)
-        result = error_set(err, -E2BIG, "%s: these are %zu places, and no more than %d can be probed at once; name fewer functions", text,
-                           list->count, MAX_SITES);
+        result = error_set(err, -E2BIG,
+                           "%s: these are %zu places, and no more than %d can be probed at once; name fewer functions",
+                           text, list->count, MAX_SITES);
     if (result == 0 && list->count == before)
         result = error_set(err, -ENOENT, "%s: no function of that name can be probed: %s", text,
                            list->skipped_count ? list->skipped[list->skipped_count - 1].why : "there is none");
@@ -448,8 +457,8 @@ void probe_sites_keep(struct sites *sites, const bool *kept)
     sites->count = count;
 }
 
-int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, enum returns returns, struct sites *sites,
-                      struct error *err)
+int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, enum returns returns,
+                      struct sites *sites, struct error *err)
 {
     struct site_list list = {
         .at_return = returns != RETURNS_NOT_SEEN,
@@ -518,7 +527,8 @@ int resolve_all(const struct target *target, bool linked, struct modules *module
     return result;
 }
 
-/* Sets OFFSETS as lookup_offsets does. -ENOEXEC: MODULE is no ELF file, as executable mappings of JIT caches and of wine are. */
+/* Sets OFFSETS as lookup_offsets does. -ENOEXEC: MODULE is no ELF file, as executable mappings of JIT caches and of
+ * wine are. */
 static int module_offsets(const struct module *module, const char *const *names, size_t count, int64_t *offsets)
 {
     struct binary *binary;
@@ -545,7 +555,8 @@ bool probe_file_defines(const char *path, const char *const *names, size_t count
     return defines(&(struct module){.path = (char *)path, .name = (char *)path}, names, count);
 }
 
-int probe_offsets(const char *module, const char *const *names, size_t count, const struct target *target, int64_t *offsets, struct error *err)
+int probe_offsets(const char *module, const char *const *names, size_t count, const struct target *target,
+                  int64_t *offsets, struct error *err)
 {
     struct spec spec = {.text = (char *)module, .binary = (char *)module};
     struct modules found = {0};
@@ -561,7 +572,8 @@ int probe_offsets(const char *module, const char *const *names, size_t count, co
 }
 
 /* Appends to PATHS the names of those of MODULES that define one of NAMES. */
-static int add_defining(const char *const *names, size_t name_count, const struct modules *modules, char **paths, size_t *count)
+static int add_defining(const char *const *names, size_t name_count, const struct modules *modules, char **paths,
+                        size_t *count)
 {
     for (size_t i = 0; i < modules->count; i++) {
         if (!defines(&modules->items[i], names, name_count))
@@ -574,8 +586,8 @@ static int add_defining(const char *const *names, size_t name_count, const struc
     return 0;
 }
 
-int probe_modules_defining(const char *const *names, size_t name_count, const struct target *target, char ***paths, size_t *count,
-                           struct error *err)
+int probe_modules_defining(const char *const *names, size_t name_count, const struct target *target, char ***paths,
+                           size_t *count, struct error *err)
 {
     int result = 0;
     *paths = NULL;

@@ -56,8 +56,10 @@ struct candidate {
     bool push;
 };
 
-/* The first instruction of the function that is emulated and that harmless ones lead to; LOSSY: behind conditional jumps, if there is one. */
-static struct candidate find_candidate(const struct arch_code *arch, const struct slide_code *code, bool is_lossy, const char **why)
+/* The first instruction of the function that is emulated and that harmless ones lead to; LOSSY: behind conditional
+ * jumps, if there is one. */
+static struct candidate find_candidate(const struct arch_code *arch, const struct slide_code *code, bool is_lossy,
+                                       const char **why)
 {
     struct candidate best = {0};
     const uint8_t *bytes = code->bytes + code->before;
@@ -82,7 +84,8 @@ static struct candidate find_candidate(const struct arch_code *arch, const struc
 /* Whether a probe at CANDIDATE sees nothing but calls. */
 static bool is_entered_at_entry_only(const struct candidate *candidate, const struct jumps *jumps)
 {
-    /* What pushes would push once more if it were jumped to by a table of the function's own: that is not how a loop begins. */
+    /* What pushes would push once more if it were jumped to by a table of the function's own: that is not how a loop
+     * begins. */
     return candidate->at < jumps->first && (!jumps->indirect || candidate->push);
 }
 
@@ -246,7 +249,8 @@ static int by_site_address(const void *a, const void *b)
 }
 
 /* Finds what leads from anywhere in SEGMENT into the functions of SLIDERS, by a far jump. */
-static int scan_segment(const struct file *file, const struct arch_code *arch, const Elf64_Phdr *segment, struct sliders *sliders)
+static int scan_segment(const struct file *file, const struct arch_code *arch, const Elf64_Phdr *segment,
+                        struct sliders *sliders)
 {
     uint64_t low = sliders->items[0].site->address + 1;
     const struct slider *last = &sliders->items[sliders->count - 1];
@@ -320,7 +324,8 @@ static int slide_in_file(struct file *file, struct site *sites, size_t count, en
         qsort(file->symbols, file->symbol_count, sizeof *file->symbols, by_number);
     for (size_t i = 0; i < count && result == 0; i++) {
         if (sites[i].inside || sites[i].of_go || sites[i].is_exit)
-            continue; /* somebody wants it to be just there; or its arguments are in other registers than are looked at */
+            /* somebody wants it to be just there; or its arguments are in other registers than are looked at */
+            continue;
         struct slider *slider = &sliders.items[sliders.count++];
         size_t next = symbols_up_to(file, sites[i].address); /* another symbol is another entry */
         *slider = (struct slider){.site = &sites[i], .limit = UINT64_MAX};

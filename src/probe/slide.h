@@ -1,10 +1,11 @@
 /*
- * From a function's entry to the next instruction that the kernel emulates. A probe on another one is single-stepped, which costs ten
- * times as much; 6 of 10 functions of Debian's libraries begin with one.
+ * From a function's entry to the next instruction that the kernel emulates. A probe on another one is single-stepped,
+ * which costs ten times as much; 6 of 10 functions of Debian's libraries begin with one.
  *
- * The probe still sees every call there, and in the same state: what it passes changes no argument, no register that a caller gets back,
- * not the stack pointer and no memory (so that e.argN, stacks and the return address at [sp] are those of the entry, and a return probe
- * may be set there too); it cannot end the program; and nothing jumps to the new place, or between the entry and there.
+ * The probe still sees every call there, and in the same state: what it passes changes no argument, no register that a
+ * caller gets back, not the stack pointer and no memory (so that e.argN, stacks and the return address at [sp] are
+ * those of the entry, and a return probe may be set there too); it cannot end the program; and nothing jumps to the new
+ * place, or between the entry and there.
  */
 #ifndef UPLUA_PROBE_SLIDE_H
 #define UPLUA_PROBE_SLIDE_H
@@ -18,13 +19,15 @@ struct slide_code {
     size_t before; /* of them: instructions of others, … */
     size_t size;   /* … the function's, … */
     size_t after;  /* … and again of others */
-    uint64_t limit; /* bytes from the entry to the next place in or behind the function that others are known to lead to */
+    /* bytes from the entry to the next place in or behind the function that others are known to lead to */
+    uint64_t limit;
 };
 
 /*
- * How many bytes from the entry the site is best. *WHY: what to tell of it, static; NULL: nothing. slide_sites (probe.h) does this
- * for files.
+ * How many bytes from the entry the site is best. *WHY: what to tell of it, static; NULL: nothing. slide_sites
+ * (probe.h) does this for files.
  */
-unsigned slide_distance(const struct arch_code *arch, const struct slide_code *code, enum slide slide, const char **why);
+unsigned slide_distance(const struct arch_code *arch, const struct slide_code *code, enum slide slide,
+                        const char **why);
 
 #endif

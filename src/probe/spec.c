@@ -47,8 +47,8 @@ static int read_address(struct spec *spec, struct error *err)
     errno = 0;
     spec->address = strtoull(spec->function, &end, 16);
     if (*end || errno || !spec->address)
-        return error_set(err, -EINVAL, "%s: '%s' is not an address; write it as nm prints it, such as 0x27380", spec->text,
-                         spec->function);
+        return error_set(err, -EINVAL, "%s: '%s' is not an address; write it as nm prints it, such as 0x27380",
+                         spec->text, spec->function);
     return 0;
 }
 
@@ -57,8 +57,8 @@ static int read_line(struct spec *spec, struct error *err)
 {
     char *at = strchr(spec->binary, '@');
     if (!at || at == spec->binary || !at[1])
-        return error_set(err, -EINVAL, "%s: a line is that of a source file: write %s@FILE.c:%s", spec->text, spec->binary,
-                         spec->function);
+        return error_set(err, -EINVAL, "%s: a line is that of a source file: write %s@FILE.c:%s", spec->text,
+                         spec->binary, spec->function);
     spec->file = strdup(at + 1);
     if (!spec->file)
         return error_set(err, -ENOMEM, "out of memory");

@@ -14,7 +14,7 @@ struct spec {
     char *version;  /* or NULL */
     uint64_t offset;
     uint64_t address; /* as nm prints it; 0: a function is named */
-    char *file; /* of the source, or NULL */
+    char *file;       /* of the source, or NULL */
     unsigned line;
     bool pattern;
     bool demangled; /* the function's name is one of C++ or Rust, as people read it */

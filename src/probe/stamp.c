@@ -6,7 +6,8 @@
 
 struct stamp stamp_of(const struct stat *stat)
 {
-    return (struct stamp){.device = stat->st_dev, .inode = stat->st_ino, .size = stat->st_size, .modified = stat->st_mtim};
+    return (struct stamp){
+        .device = stat->st_dev, .inode = stat->st_ino, .size = stat->st_size, .modified = stat->st_mtim};
 }
 
 enum stamp_change stamp_compare(const struct stamp *stamp, const char *path)
@@ -17,8 +18,10 @@ enum stamp_change stamp_compare(const struct stamp *stamp, const char *path)
     struct stamp now = stamp_of(&st);
     if (now.device != stamp->device || now.inode != stamp->inode)
         return STAMP_REPLACED;
-    return now.size == stamp->size && now.modified.tv_sec == stamp->modified.tv_sec && now.modified.tv_nsec == stamp->modified.tv_nsec
-               ? STAMP_SAME : STAMP_WRITTEN;
+    return now.size == stamp->size && now.modified.tv_sec == stamp->modified.tv_sec &&
+                   now.modified.tv_nsec == stamp->modified.tv_nsec
+               ? STAMP_SAME
+               : STAMP_WRITTEN;
 }
 
 int stamp_watcher(void)

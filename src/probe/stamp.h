@@ -1,6 +1,6 @@
 /*
- * Which file a path led to when places for probes were found in it, and what has become of it since: probes are put into that file, whatever its name
- * means then, and at those places, whatever is written there.
+ * Which file a path led to when places for probes were found in it, and what has become of it since: probes are put
+ * into that file, whatever its name means then, and at those places, whatever is written there.
  */
 #ifndef UPLUA_PROBE_STAMP_H
 #define UPLUA_PROBE_STAMP_H
@@ -13,7 +13,8 @@ struct stamp {
     dev_t device;
     ino_t inode;
     off_t size;
-    struct timespec modified; /* by the clock of the file system, which may go on in steps of 10 ms: two writes in one of them look like one */
+    /* by the clock of the file system, which may go on in steps of 10 ms: two writes in one of them look like one */
+    struct timespec modified;
 };
 
 enum stamp_change {
@@ -28,8 +29,8 @@ struct stamp stamp_of(const struct stat *stat);
 enum stamp_change stamp_compare(const struct stamp *stamp, const char *path);
 
 /*
- * A descriptor that is readable once a file that is watched may have changed: inotify(7). -errno where there is none. Owned by the caller, who calls
- * stamp_forget when it was readable.
+ * A descriptor that is readable once a file that is watched may have changed: inotify(7). -errno where there is none.
+ * Owned by the caller, who calls stamp_forget when it was readable.
  */
 int stamp_watcher(void);
 /* Watches the file of PATH until the next change of it; where that cannot be, it is not watched. */

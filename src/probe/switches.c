@@ -9,11 +9,22 @@
 
 /* Functions that begin or go on on another stack: of the C library, and of libraries for coroutines. */
 static const char *const names[] = {
-    "swapcontext", "setcontext", "makecontext",                  /* POSIX */
-    "jump_fcontext", "ontop_fcontext", "make_fcontext",          /* Boost.Context, and PHP's fibers */
-    "libucontext_swapcontext", "libucontext_setcontext",         /* libucontext */
-    "co_switch", "coctx_swap", "coro_transfer", "acosw",         /* libco (two of that name), libcoro, libaco */
-    "coroutine_transfer", "_co_swap", "mco_resume", "pth_yield", /* Ruby, mpv's and others', minicoro, GNU Pth */
+    "swapcontext",
+    "setcontext",
+    "makecontext", /* POSIX */
+    "jump_fcontext",
+    "ontop_fcontext",
+    "make_fcontext", /* Boost.Context, and PHP's fibers */
+    "libucontext_swapcontext",
+    "libucontext_setcontext", /* libucontext */
+    "co_switch",
+    "coctx_swap",
+    "coro_transfer",
+    "acosw", /* libco (two of that name), libcoro, libaco */
+    "coroutine_transfer",
+    "_co_swap",
+    "mco_resume",
+    "pth_yield", /* Ruby, mpv's and others', minicoro, GNU Pth */
 };
 enum { NAMES = sizeof names / sizeof *names };
 
@@ -21,7 +32,7 @@ enum { NAMES = sizeof names / sizeof *names };
 static struct known {
     char *path;
     const char *name; /* of NAMES, or NULL */
-} *known;
+} * known;
 static size_t known_count;
 
 static const char *find_in_binary(const struct binary *binary)

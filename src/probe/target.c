@@ -24,8 +24,8 @@ void target_init(struct target *target)
 }
 
 /*
- * Into *BIRTH when PID, of which FD is the descriptor, began. A descriptor does not keep the number from being given away again, but only once it has
- * exited: so what was read is its own, unless FD tells that.
+ * Into *BIRTH when PID, of which FD is the descriptor, began. A descriptor does not keep the number from being given
+ * away again, but only once it has exited: so what was read is its own, unless FD tells that.
  */
 static int read_birth(pid_t pid, int fd, uint64_t *birth, struct error *err)
 {
@@ -115,7 +115,8 @@ int target_attach_threads(struct target *target, const pid_t *tids, size_t count
     target->tids = calloc(count, sizeof *target->tids);
     target->pidfds = calloc(count, sizeof *target->pidfds);
     target->births = calloc(count, sizeof *target->births);
-    int result = target->pids && target->tids && target->pidfds && target->births ? 0 : error_set(err, -ENOMEM, "out of memory");
+    int result =
+        target->pids && target->tids && target->pidfds && target->births ? 0 : error_set(err, -ENOMEM, "out of memory");
     for (size_t i = 0; result == 0 && i < count; i++)
         result = add_thread(target, tids[i], err);
     if (result < 0)
@@ -161,7 +162,8 @@ fail:
 int target_set_apart(struct target *target, struct error *err)
 {
     int result = command_set_apart(target->release_fd);
-    return result < 0 ? error_set(err, result, "cannot give %s a process group: %s", target->program, strerror(-result)) : 0;
+    return result < 0 ? error_set(err, result, "cannot give %s a process group: %s", target->program, strerror(-result))
+                      : 0;
 }
 
 int target_release(struct target *target, struct error *err)
@@ -195,8 +197,8 @@ int target_release_held(struct target *target, bool must, struct error *err)
     if (seized || !must)
         result = target_release(target, err);
     else
-        return error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: ptrace: %s", target->program,
-                         strerror(-result));
+        return error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: ptrace: %s",
+                         target->program, strerror(-result));
     if (result || !seized)
         return result;
     int status = 0;
@@ -207,7 +209,8 @@ int target_release_held(struct target *target, bool must, struct error *err)
     else if (result && !must)
         return 0; /* until target_continue it stands somewhere before */
     else if (result)
-        error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: %s", target->program, strerror(-result));
+        error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: %s", target->program,
+                  strerror(-result));
     return result == -ECHILD ? 0 : result;
 }
 

@@ -14,7 +14,8 @@ struct target {
     size_t count;
     pid_t *tids; /* the only threads of these processes that are traced; NULL: all */
     size_t tid_count;
-    uint64_t *births; /* of the threads, where there are some, else of the processes: see procstat_birth; NULL: they live */
+    /* of the threads, where there are some, else of the processes: see procstat_birth; NULL: they live */
+    uint64_t *births;
     bool follow;   /* their children are traced, too, and so on: who that is, the kernel knows (lua/uplua/follow.lua) */
     bool command;  /* pids[0] is a child that waits for target_release */
     char *program; /* the command's resolved executable, else NULL */
@@ -23,16 +24,18 @@ struct target {
     bool held; /* the command stands at its first instruction */
     int *pidfds;
     size_t pidfd_count; /* of the threads, where there are some, else of the processes */
-    int status; /* of a reaped command, else -1 */
+    int status;         /* of a reaped command, else -1 */
 };
 
 /* The whole machine: no pids. Never fails. */
 void target_init(struct target *target);
 
-/* Traces the COUNT processes PIDS: each must exist ("no process 4242"), be 64-bit (an ELF of this machine's class), and not be a thread id. */
+/* Traces the COUNT processes PIDS: each must exist ("no process 4242"), be 64-bit (an ELF of this machine's class), and
+ * not be a thread id. */
 int target_attach(struct target *target, const pid_t *pids, size_t count, struct error *err);
 
-/* The same for the COUNT threads TIDS and their processes. The target is over when the threads are, before Linux 6.9 when the processes are. */
+/* The same for the COUNT threads TIDS and their processes. The target is over when the threads are, before Linux 6.9
+ * when the processes are. */
 int target_attach_threads(struct target *target, const pid_t *tids, size_t count, struct error *err);
 
 /*
@@ -48,9 +51,10 @@ int target_set_apart(struct target *target, struct error *err);
 int target_release(struct target *target, struct error *err);
 
 /*
- * The same, but the command stands still at its first instruction, where its program and libraries are mapped, until target_continue: for what
- * has to know where they are. It dies with uplua until then. A command that ends before is no error: its status tells. Where the system does
- * not let it be held, or a program with rights of its own might lose them by it, that is an error if it MUST, else it goes on.
+ * The same, but the command stands still at its first instruction, where its program and libraries are mapped, until
+ * target_continue: for what has to know where they are. It dies with uplua until then. A command that ends before is no
+ * error: its status tells. Where the system does not let it be held, or a program with rights of its own might lose
+ * them by it, that is an error if it MUST, else it goes on.
  */
 int target_release_held(struct target *target, bool must, struct error *err);
 void target_continue(struct target *target);
@@ -59,7 +63,8 @@ void target_continue(struct target *target);
 int target_pidfd(const struct target *target, size_t i);
 /* Reaps a command that has exited: its exit status, 128 + signal number if a signal ended it; -1 while it runs. */
 int target_status(struct target *target);
-/* Closes the descriptors; a child that was not released, or not continued, is ended and reaped. A released one goes on. */
+/* Closes the descriptors; a child that was not released, or not continued, is ended and reaped. A released one goes
+ * on. */
 void target_close(struct target *target);
 
 #endif

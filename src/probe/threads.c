@@ -130,8 +130,8 @@ static int check_all(const struct target *target, bool children, const struct th
     return result;
 }
 
-int threads_open(const struct target *target, bool children, int (*open)(pid_t thread, void *context), void (*undo)(void *context),
-                 void *context)
+int threads_open(const struct target *target, bool children, int (*open)(pid_t thread, void *context),
+                 void (*undo)(void *context), void *context)
 {
     int result = -EAGAIN;
     for (int attempt = 0; attempt < ATTEMPTS && result == -EAGAIN; attempt++) {

@@ -14,8 +14,8 @@ struct threads {
 };
 
 /*
- * The threads that TARGET's processes have now, and with CHILDREN those of the processes that these have started, and so on; into *THREADS, freed
- * by threads_free. 0 or -errno.
+ * The threads that TARGET's processes have now, and with CHILDREN those of the processes that these have started, and
+ * so on; into *THREADS, freed by threads_free. 0 or -errno.
  */
 int threads_list(const struct target *target, bool children, struct threads *threads);
 void threads_free(struct threads *threads);
@@ -23,12 +23,13 @@ void threads_free(struct threads *threads);
 bool threads_has(const struct threads *threads, pid_t id);
 
 /*
- * Calls OPEN, which has what is opened inherited by the threads that its thread creates, with CHILDREN by the processes, too, for each thread of
- * threads_list. Whether a thread that was created meanwhile has inherited depends on whether its creator had it by then, which nobody tells: so that it is
- * neither counted twice nor missed, UNDO closes all and they are opened anew until no thread was created. 0; what OPEN returned, but -ESRCH:
- * the thread has exited; -EAGAIN: threads come all the time. After an error nothing is open.
+ * Calls OPEN, which has what is opened inherited by the threads that its thread creates, with CHILDREN by the
+ * processes, too, for each thread of threads_list. Whether a thread that was created meanwhile has inherited depends on
+ * whether its creator had it by then, which nobody tells: so that it is neither counted twice nor missed, UNDO closes
+ * all and they are opened anew until no thread was created. 0; what OPEN returned, but -ESRCH: the thread has exited;
+ * -EAGAIN: threads come all the time. After an error nothing is open.
  */
-int threads_open(const struct target *target, bool children, int (*open)(pid_t thread, void *context), void (*undo)(void *context),
-                 void *context);
+int threads_open(const struct target *target, bool children, int (*open)(pid_t thread, void *context),
+                 void (*undo)(void *context), void *context);
 
 #endif

@@ -21,8 +21,8 @@ enum { MAX_NAME = 128 };
 static int split(const char *spec, char system[MAX_NAME], char name[MAX_NAME])
 {
     const char *colon = strchr(spec, ':');
-    if (!colon || colon == spec || !colon[1] || strchr(colon + 1, ':') || strchr(spec, '/') || colon - spec >= MAX_NAME ||
-        strlen(colon + 1) >= MAX_NAME)
+    if (!colon || colon == spec || !colon[1] || strchr(colon + 1, ':') || strchr(spec, '/') ||
+        colon - spec >= MAX_NAME || strlen(colon + 1) >= MAX_NAME)
         return -EINVAL;
     memcpy(system, spec, (size_t)(colon - spec));
     system[colon - spec] = '\0';
@@ -119,8 +119,8 @@ static int fail_unknown(const char *spec, const char *system, const char *name, 
     }
     struct wanted wanted = {.name = name};
     each(find_name, &wanted, NULL);
-    return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s%s%s", spec, *wanted.found ? "; did you mean " : "",
-                     wanted.found, *wanted.found ? "?" : "");
+    return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s%s%s", spec,
+                     *wanted.found ? "; did you mean " : "", wanted.found, *wanted.found ? "?" : "");
 }
 
 /* --- descriptions --- */
@@ -152,7 +152,9 @@ static int add_field(struct tracepoint *tracepoint, const struct tep_format_fiel
         .common = common,
         .count = array && !dynamic ? (unsigned)field->arraylen : 0,
         .element = array ? (unsigned)field->elementsize : 0,
-        .where = relative ? FIELD_REL_LOC : dynamic ? FIELD_DATA_LOC : FIELD_HERE,
+        .where = relative  ? FIELD_REL_LOC
+                 : dynamic ? FIELD_DATA_LOC
+                           : FIELD_HERE,
     };
     if (array && !dynamic && field->arraylen && field->size % field->arraylen == 0)
         fields[count].element = (unsigned)(field->size / field->arraylen);
@@ -209,7 +211,8 @@ int tracepoint_find(const char *spec, struct tracepoint **result, struct error *
     if (split(spec, system, name) < 0)
         return fail_form(spec, err);
     if (is_record(system))
-        return error_set(err, -EINVAL, "%s: it is what a tracer of the kernel's writes, and no program runs there", spec);
+        return error_set(err, -EINVAL, "%s: it is what a tracer of the kernel's writes, and no program runs there",
+                         spec);
     snprintf(path, sizeof path, "events/%s/%s/format", system, name);
     int code = tracefs_read(path, &text, err);
     if (code == -ENOENT || code == -ENOTDIR)
@@ -218,14 +221,16 @@ int tracepoint_find(const char *spec, struct tracepoint **result, struct error *
         return error_prefix(err, "%s: ", spec);
     struct tracepoint *tracepoint = calloc(1, sizeof *tracepoint);
     code = tracepoint && (tracepoint->system = strdup(system)) && (tracepoint->name = strdup(name))
-               ? parse(tracepoint, &text) : -ENOMEM;
+               ? parse(tracepoint, &text)
+               : -ENOMEM;
     free(text);
     if (!code) {
         *result = tracepoint;
         return 0;
     }
     tracepoint_free(tracepoint);
-    return error_set(err, code, code == -ENOMEM ? "out of memory" : "%s: the kernel's description of it cannot be read", spec);
+    return error_set(err, code, code == -ENOMEM ? "out of memory" : "%s: the kernel's description of it cannot be read",
+                     spec);
 }
 
 void tracepoint_free(struct tracepoint *tracepoint)
@@ -301,8 +306,8 @@ static int failed(int code, const struct tracepoint *tracepoint, struct error *e
 {
     const char *reason = strerror(-code);
     if (code == -EPERM || code == -EACCES)
-        return error_set(err, code, "%s:%s: cannot attach: this needs %s; run uplua as root", tracepoint->system, tracepoint->name,
-                         capability_missing() ? capability_missing() : "CAP_PERFMON");
+        return error_set(err, code, "%s:%s: cannot attach: this needs %s; run uplua as root", tracepoint->system,
+                         tracepoint->name, capability_missing() ? capability_missing() : "CAP_PERFMON");
     if (code == -EMFILE)
         reason = "too many open files, and each tracepoint needs one: raise `ulimit -n`";
     if (code == -E2BIG)

@@ -15,9 +15,9 @@
 #include "probe/suggest.h"
 
 enum {
-    MAX_PROBES = 4096,    /* programs that one spec may become */
-    MAX_ARGUMENTS = 32,   /* sys/sdt.h has macros for 12 */
-    MAX_SYMBOLS = 256,    /* that are looked up in one file */
+    MAX_PROBES = 4096,  /* programs that one spec may become */
+    MAX_ARGUMENTS = 32, /* sys/sdt.h has macros for 12 */
+    MAX_SYMBOLS = 256,  /* that are looked up in one file */
     LONGEST_NOP = 16,
 };
 
@@ -113,9 +113,11 @@ static int parse(const char *text, struct wanted *wanted, struct error *err)
     if (wanted->either)
         wanted->provider = strndup(text, (size_t)(end - text));
     else
-        wanted->provider = provider && name - provider > 1 ? strndup(provider, (size_t)(name - 1 - provider)) : strdup("*");
+        wanted->provider =
+            provider && name - provider > 1 ? strndup(provider, (size_t)(name - 1 - provider)) : strdup("*");
     return wanted->text && wanted->name && wanted->provider && (wanted->binary || wanted->either)
-               ? 0 : error_set(err, -ENOMEM, "out of memory");
+               ? 0
+               : error_set(err, -ENOMEM, "out of memory");
 }
 
 /* --- symbols in operands --- */
@@ -154,8 +156,8 @@ static bool is_fixed(const struct binary *binary)
 }
 
 /*
- * Turns what OPERAND says of addresses in the file into what can be computed at the probe, which lies at ADDRESS: as far from there as in
- * the file, wherever that is mapped.
+ * Turns what OPERAND says of addresses in the file into what can be computed at the probe, which lies at ADDRESS: as
+ * far from there as in the file, wherever that is mapped.
  */
 static void locate(struct search *search, uint64_t address, struct usdt_operand *operand)
 {
@@ -190,11 +192,13 @@ static const char *check_instruction(const struct binary *binary, uint64_t offse
     if (!arch_is_nop(code, size) || !arch_code()->decode(code, size, &instruction))
         return "its note is damaged: a probe there, where no nop is, would corrupt the program";
     if (instruction.replaced)
-        return "its nop has five bytes, of which Linux 6.18 makes a call that overwrites what the function may keep below its stack pointer";
+        return "its nop has five bytes, of which Linux 6.18 makes a call that overwrites what the function may keep "
+               "below its stack pointer";
     return NULL;
 }
 
-/* File offset of the semaphore at ADDRESS in *OFFSET, or why there is none. The kernel wants it even (kernel/events/uprobes.c). */
+/* File offset of the semaphore at ADDRESS in *OFFSET, or why there is none. The kernel wants it even
+ * (kernel/events/uprobes.c). */
 static const char *find_semaphore(const struct binary *binary, uint64_t address, uint64_t *offset)
 {
     const struct elffile *elf = binary_elf(binary);
@@ -206,7 +210,9 @@ static const char *find_semaphore(const struct binary *binary, uint64_t address,
             !__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset) && *offset % 2 == 0)
             return NULL;
     }
-    return address ? "its note is damaged: its semaphore, which tells the program that somebody traces, lies where none can be" : NULL;
+    return address ? "its note is damaged: its semaphore, which tells the program that somebody traces, lies where "
+                     "none can be"
+                   : NULL;
 }
 
 static const char *locate_site(const struct binary *binary, const struct note *note, struct site *site)
@@ -220,8 +226,10 @@ static const char *locate_site(const struct binary *binary, const struct note *n
 static int make_site(struct search *search, const struct note *note, struct site *site, const char **problem)
 {
     const struct module *module = binary_module(search->binary);
-    *site = (struct site){.path = strdup(module->path), .module = strdup(module->name),
-                          .file = stamp_of(&binary_elf(search->binary)->stat), .address = note->address,
+    *site = (struct site){.path = strdup(module->path),
+                          .module = strdup(module->name),
+                          .file = stamp_of(&binary_elf(search->binary)->stat),
+                          .address = note->address,
                           .why = "the nop that the program keeps for it"};
     if (asprintf(&site->function, "%s:%s", note->provider, note->name) < 0)
         site->function = NULL;
@@ -233,7 +241,8 @@ static int make_site(struct search *search, const struct note *note, struct site
 
 static bool same_operand(const struct usdt_operand *a, const struct usdt_operand *b)
 {
-    bool same_index = a->index_bits == b->index_bits && (!a->index_bits || (a->index == b->index && a->shift == b->shift));
+    bool same_index =
+        a->index_bits == b->index_bits && (!a->index_bits || (a->index == b->index && a->shift == b->shift));
     return a->place == b->place && a->bits == b->bits && a->base == b->base && same_index &&
            a->displacement == b->displacement && a->why == b->why;
 }
@@ -287,7 +296,8 @@ static int add_probe(struct found *found, struct usdt_probe *probe)
         found->sites++;
         return 0;
     }
-    struct usdt_probe *items = found->count < MAX_PROBES ? realloc(found->items, (found->count + 1) * sizeof *items) : NULL;
+    struct usdt_probe *items =
+        found->count < MAX_PROBES ? realloc(found->items, (found->count + 1) * sizeof *items) : NULL;
     if (!items)
         return found->count < MAX_PROBES ? -ENOMEM : -E2BIG;
     found->items = items;
@@ -324,7 +334,8 @@ static int visit(const struct note *note, void *context)
     found->provider_seen |= of_provider;
     if (!of_provider || fnmatch(wanted->name, note->name, 0) != 0)
         return 0;
-    struct usdt_probe probe = {.provider = strdup(note->provider), .name = strdup(note->name), .sites = calloc(1, sizeof *probe.sites)};
+    struct usdt_probe probe = {
+        .provider = strdup(note->provider), .name = strdup(note->name), .sites = calloc(1, sizeof *probe.sites)};
     int result = probe.provider && probe.name && probe.sites ? 0 : -ENOMEM;
     probe.site_count = probe.sites != NULL;
     if (result == 0)
@@ -338,8 +349,10 @@ static int visit(const struct note *note, void *context)
     return result;
 }
 
-/* Searches the files of MODULES. A file that cannot be probed is an error where it was named, not where it is one of all. */
-static int search_modules(const struct wanted *wanted, const struct modules *modules, bool named, struct found *found, struct error *err)
+/* Searches the files of MODULES. A file that cannot be probed is an error where it was named, not where it is one of
+ * all. */
+static int search_modules(const struct wanted *wanted, const struct modules *modules, bool named, struct found *found,
+                          struct error *err)
 {
     int result = 0;
     for (size_t i = 0; i < modules->count && result == 0; i++) {
@@ -353,7 +366,8 @@ static int search_modules(const struct wanted *wanted, const struct modules *mod
         search.binary = binary;
         result = notes_visit(binary_elf(binary), visit, &search);
         if (result == -E2BIG)
-            error_set(err, result, "%s: these are more than %d probes with different arguments, or %d places; name fewer",
+            error_set(err, result,
+                      "%s: these are more than %d probes with different arguments, or %d places; name fewer",
                       wanted->text, MAX_PROBES, MAX_SITES);
         else if (result < 0)
             error_set(err, result, "%s: %s", wanted->text, strerror(-result));
@@ -365,8 +379,8 @@ static int search_modules(const struct wanted *wanted, const struct modules *mod
 
 /* --- specs --- */
 
-static int search_binary(const struct wanted *wanted, const struct target *target, struct modules *modules, struct found *found,
-                         struct error *err)
+static int search_binary(const struct wanted *wanted, const struct target *target, struct modules *modules,
+                         struct found *found, struct error *err)
 {
     struct spec spec = {.text = wanted->text, .binary = wanted->binary};
     int result = resolve_binaries(&spec, target, modules, err);
@@ -374,7 +388,8 @@ static int search_binary(const struct wanted *wanted, const struct target *targe
 }
 
 /* In all modules of the target, also in those that a process so young has not mapped yet. */
-static int search_target(const struct wanted *wanted, const struct target *target, struct found *found, struct error *err)
+static int search_target(const struct wanted *wanted, const struct target *target, struct found *found,
+                         struct error *err)
 {
     int result = 0;
     for (int linked = 0; linked < 2 && result == 0 && !found->count; linked++) {
@@ -392,11 +407,12 @@ static int not_found(const struct wanted *wanted, const struct modules *modules,
     char names[512];
     const char *file = modules->count == 1 ? modules->items->name : "the target's modules";
     if (!found->notes)
-        return error_set(err, -ENOENT, "%s: there are no USDT probes in %s: it was built without them", wanted->text, file);
+        return error_set(err, -ENOENT, "%s: there are no USDT probes in %s: it was built without them", wanted->text,
+                         file);
     suggest_text(&found->suggest, names, sizeof names);
     if (!found->provider_seen)
-        return error_set(err, -ENOENT, "%s: no provider '%s' in %s%s\nuplua --list usdt:… shows what there is", wanted->text,
-                         wanted->provider, file, names);
+        return error_set(err, -ENOENT, "%s: no provider '%s' in %s%s\nuplua --list usdt:… shows what there is",
+                         wanted->text, wanted->provider, file, names);
     return error_set(err, -ENOENT, "%s: no such USDT probe in %s%s%s", wanted->text, file, names,
                      *names ? "" : "\nuplua --list usdt:… shows what there is");
 }
@@ -423,8 +439,8 @@ static void suggest_providers(const struct wanted *wanted, const struct modules 
 }
 
 /* A:NAME where A is a provider of the target's, or else a binary. */
-static int search_either(struct wanted *wanted, const struct target *target, struct modules *modules, struct found *found,
-                         struct error *err)
+static int search_either(struct wanted *wanted, const struct target *target, struct modules *modules,
+                         struct found *found, struct error *err)
 {
     bool has_modules = target && (target->count || target->command);
     int result = has_modules ? search_target(wanted, target, found, err) : 0;
@@ -437,7 +453,8 @@ static int search_either(struct wanted *wanted, const struct target *target, str
     wanted->either = false;
     wanted->binary = wanted->provider;
     wanted->provider = strdup("*");
-    result = wanted->provider ? search_binary(wanted, target, modules, found, err) : error_set(err, -ENOMEM, "out of memory");
+    result = wanted->provider ? search_binary(wanted, target, modules, found, err)
+                              : error_set(err, -ENOMEM, "out of memory");
     return result == -ENXIO ? -ENOENT : result; /* a provider, rather, of which there is none */
 }
 
@@ -452,7 +469,8 @@ static int finish(int result, struct found *found, struct usdt_probe **probes, s
     return result;
 }
 
-int usdt_find(const char *spec, const struct target *target, struct usdt_probe **probes, size_t *count, struct error *err)
+int usdt_find(const char *spec, const struct target *target, struct usdt_probe **probes, size_t *count,
+              struct error *err)
 {
     struct found found = {0};
     struct modules modules = {0};
@@ -470,22 +488,26 @@ int usdt_find(const char *spec, const struct target *target, struct usdt_probe *
     }
     for (size_t i = 0; i < found.count && result == 0; i++)
         if (found.items[i].problem)
-            result = error_set(err, -EINVAL, "%s: %s:%s in %s cannot be probed: %s", wanted.text, found.items[i].provider,
-                               found.items[i].name, found.items[i].sites->module, found.items[i].problem);
+            result =
+                error_set(err, -EINVAL, "%s: %s:%s in %s cannot be probed: %s", wanted.text, found.items[i].provider,
+                          found.items[i].name, found.items[i].sites->module, found.items[i].problem);
     modules_free(&modules);
     wanted_free(&wanted);
     return finish(result, &found, probes, count, err);
 }
 
-int usdt_list(const char *binary, const char *provider, const char *name, const struct target *target, struct usdt_probe **probes,
-              size_t *count, struct error *err)
+int usdt_list(const char *binary, const char *provider, const char *name, const struct target *target,
+              struct usdt_probe **probes, size_t *count, struct error *err)
 {
     struct found found = {0};
     struct modules modules = {0};
-    struct wanted wanted = {.text = (char *)(binary ? binary : name), .binary = (char *)binary, .provider = (char *)provider,
+    struct wanted wanted = {.text = (char *)(binary ? binary : name),
+                            .binary = (char *)binary,
+                            .provider = (char *)provider,
                             .name = (char *)name};
     suggest_init(&found.suggest, name);
-    int result = binary ? search_binary(&wanted, target, &modules, &found, err) : search_target(&wanted, target, &found, err);
+    int result =
+        binary ? search_binary(&wanted, target, &modules, &found, err) : search_target(&wanted, target, &found, err);
     modules_free(&modules);
     return finish(result, &found, probes, count, err);
 }

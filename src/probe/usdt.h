@@ -10,7 +10,8 @@ struct usdt_argument {
     struct usdt_operand operand; /* without a symbol: that is in its numbers */
 };
 
-/* Places in one file of one probe, at which the arguments are found in the same way. A probe has several where compilers inlined it. */
+/* Places in one file of one probe, at which the arguments are found in the same way. A probe has several where
+ * compilers inlined it. */
 struct usdt_probe {
     char *provider, *name;
     struct site *sites; /* their function: "provider:name" */
@@ -21,15 +22,16 @@ struct usdt_probe {
 };
 
 /*
- * Finds the USDT probes that SPEC names for TARGET: *PROBES (freed by usdt_free), in the files' order. SPEC is BINARY:PROVIDER:NAME,
- * where BINARY is as probe_resolve has it and PROVIDER may be empty: any; or PROVIDER:NAME, in any module of the target's; or, where none
- * of those has such a provider or there is no target, BINARY:NAME. PROVIDER and NAME may be patterns (* ? []), "-" in NAME means "__".
- * Errors name what was searched and close matches.
+ * Finds the USDT probes that SPEC names for TARGET: *PROBES (freed by usdt_free), in the files' order. SPEC is
+ * BINARY:PROVIDER:NAME, where BINARY is as probe_resolve has it and PROVIDER may be empty: any; or PROVIDER:NAME, in
+ * any module of the target's; or, where none of those has such a provider or there is no target, BINARY:NAME. PROVIDER
+ * and NAME may be patterns (* ? []), "-" in NAME means "__". Errors name what was searched and close matches.
  */
-int usdt_find(const char *spec, const struct target *target, struct usdt_probe **probes, size_t *count, struct error *err);
+int usdt_find(const char *spec, const struct target *target, struct usdt_probe **probes, size_t *count,
+              struct error *err);
 /* The same without regard to problems, for a listing; BINARY NULL: all modules of TARGET. There may be none. */
-int usdt_list(const char *binary, const char *provider, const char *name, const struct target *target, struct usdt_probe **probes,
-              size_t *count, struct error *err);
+int usdt_list(const char *binary, const char *provider, const char *name, const struct target *target,
+              struct usdt_probe **probes, size_t *count, struct error *err);
 void usdt_free(struct usdt_probe *probes, size_t count);
 
 #endif

@@ -186,7 +186,8 @@ static int not_found(const struct binary *binary, const struct spec *spec, struc
         binary_functions(debug, offer, &suggest);
     bool stripped = !debug && !binary_has_symbols(binary);
     binary_close(debug);
-    return error_set(err, -ENOENT, "%s: no such variable in %s%s%s", spec->text, file, suggest_text(&suggest, names, sizeof names),
+    return error_set(err, -ENOENT, "%s: no such variable in %s%s%s", spec->text, file,
+                     suggest_text(&suggest, names, sizeof names),
                      stripped ? "\nthe file has no symbol table (stripped): install its debug symbols" : "");
 }
 
@@ -200,7 +201,8 @@ static int find_in(const struct module *module, const struct spec *spec, struct 
     if (!search.rank)
         rc = not_found(binary, spec, err);
     else if (search.size && spec->offset >= search.size)
-        rc = error_set(err, -EINVAL, "%s: %s has only %llu bytes", spec->text, spec->function, (unsigned long long)search.size);
+        rc = error_set(err, -EINVAL, "%s: %s has only %llu bytes", spec->text, spec->function,
+                       (unsigned long long)search.size);
     snprintf(variable->module, sizeof variable->module, "%s", module->name);
     variable->bytes = search.size ? search.size - spec->offset : 0;
     binary_close(binary);
@@ -208,8 +210,8 @@ static int find_in(const struct module *module, const struct spec *spec, struct 
 }
 
 /* Finds the variable of SPEC, and in it the part PATH. */
-static int find_field_in(const struct module *module, const struct spec *spec, const char *path, struct variable *variable,
-                         struct error *err)
+static int find_field_in(const struct module *module, const struct spec *spec, const char *path,
+                         struct variable *variable, struct error *err)
 {
     struct binary *binary;
     struct search search = {.spec = spec};
@@ -224,13 +226,15 @@ static int find_field_in(const struct module *module, const struct spec *spec, c
     if (!rc)
         rc = debug_keep(binary, spec->text, "by which the fields of its variables have names", &debuginfo, err);
     if (!rc && debugvariable_find(debuginfo, spec->function, search.address, &type))
-        rc = error_set(err, -ENOENT, "%s: the debug information of %s does not describe this variable", spec->text, module->name);
+        rc = error_set(err, -ENOENT, "%s: the debug information of %s does not describe this variable", spec->text,
+                       module->name);
     if (!rc)
         rc = field_find(type, spec->text, path, &field, err);
     if (!rc) {
         snprintf(variable->module, sizeof variable->module, "%s", module->name);
         variable->bytes = field.bytes;
-        int used = snprintf(variable->spec, sizeof variable->spec, "%s+%#llx", spec->text, (unsigned long long)field.offset);
+        int used =
+            snprintf(variable->spec, sizeof variable->spec, "%s+%#llx", spec->text, (unsigned long long)field.offset);
         if (used >= (int)sizeof variable->spec)
             rc = error_set(err, -ENAMETOOLONG, "%s: too long a name", spec->text);
     }
@@ -239,7 +243,8 @@ static int find_field_in(const struct module *module, const struct spec *spec, c
 }
 
 /* As variable_find, of a variable with the part PATH, or without one: "". */
-static int find_with(const char *text, const char *path, const struct target *target, struct variable *variable, struct error *err)
+static int find_with(const char *text, const char *path, const struct target *target, struct variable *variable,
+                     struct error *err)
 {
     struct modules found = {0};
     struct spec spec;
@@ -247,7 +252,8 @@ static int find_with(const char *text, const char *path, const struct target *ta
     if (rc)
         return rc;
     if (spec.pattern || spec.address)
-        rc = error_set(err, -EINVAL, "%s: one variable is expected, such as ./app:counter, or an address, a number", text);
+        rc = error_set(err, -EINVAL, "%s: one variable is expected, such as ./app:counter, or an address, a number",
+                       text);
     if (!rc)
         rc = resolve_binaries(&spec, target, &found, err);
     if (!rc && *path)

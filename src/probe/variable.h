@@ -8,9 +8,10 @@
 #include "sym/maps.h"
 
 /*
- * The address in the process of TARGET, its only one, of the variable that the spec TEXT names ("libc:stdout", "./app:counters+0x10"), in
- * *ADDRESS; MAPS are the process's. Where the program has a variable of that name, too, it is the program's, as the
- * loader decides it for all. 0, or -errno: -ENOENT with an empty ERR where there is no such variable.
+ * The address in the process of TARGET, its only one, of the variable that the spec TEXT names ("libc:stdout",
+ * "./app:counters+0x10"), in *ADDRESS; MAPS are the process's. Where the program has a variable of that name, too, it
+ * is the program's, as the loader decides it for all. 0, or -errno: -ENOENT with an empty ERR where there is no such
+ * variable.
  */
 int variable_address(const char *text, const struct target *target, const struct maps *maps, uint64_t *address,
                      struct error *err);
@@ -22,9 +23,9 @@ struct variable {
     char spec[256];   /* of the same place without fields: "./app:config+0x18", for variable_address */
 };
 /*
- * What the variable that the spec TEXT names is for TARGET, where processes with different files may have different ones: the first. Behind its
- * name fields and indices may follow, "./app:config.limits[2].high", which debug information knows. 0, or -errno with the reason in ERR and
- * close matches.
+ * What the variable that the spec TEXT names is for TARGET, where processes with different files may have different
+ * ones: the first. Behind its name fields and indices may follow, "./app:config.limits[2].high", which debug
+ * information knows. 0, or -errno with the reason in ERR and close matches.
  */
 int variable_find(const char *text, const struct target *target, struct variable *variable, struct error *err);
 

@@ -12,7 +12,8 @@
 #include "sym/maps.h"
 
 /* Where WATCH's place is in the process of TARGET, its only one, whose mappings are MAPS. */
-static int find(const struct watch *watch, const struct target *target, const struct maps *maps, uint64_t *address, struct error *err)
+static int find(const struct watch *watch, const struct target *target, const struct maps *maps, uint64_t *address,
+                struct error *err)
 {
     int result = 0;
     *address = watch->address;
@@ -23,11 +24,13 @@ static int find(const struct watch *watch, const struct target *target, const st
     if (result)
         return result;
     if (*address % watch->length)
-        return error_set(err, -EINVAL, "%#llx is not a multiple of %u: the CPU watches 1, 2, 4 or 8 bytes that are aligned",
+        return error_set(err, -EINVAL,
+                         "%#llx is not a multiple of %u: the CPU watches 1, 2, 4 or 8 bytes that are aligned",
                          (unsigned long long)*address, watch->length);
     const struct mapping *mapping = maps_find(maps, *address);
     if (!mapping || watch->length > mapping->end - *address)
-        return error_set(err, -EFAULT, "nothing is mapped at %#llx in process %d", (unsigned long long)*address, (int)target->pids[0]);
+        return error_set(err, -EFAULT, "nothing is mapped at %#llx in process %d", (unsigned long long)*address,
+                         (int)target->pids[0]);
     return 0;
 }
 
@@ -42,7 +45,8 @@ static int find_in_process(const struct watch *watch, const struct target *targe
     return result;
 }
 
-static int add(int program_fd, const struct watch *watch, pid_t pid, bool only, struct probe_link *link, struct error *err)
+static int add(int program_fd, const struct watch *watch, pid_t pid, bool only, struct probe_link *link,
+               struct error *err)
 {
     static const unsigned kinds[] = {
         [WATCH_WRITE] = HW_BREAKPOINT_W,
@@ -55,14 +59,16 @@ static int add(int program_fd, const struct watch *watch, pid_t pid, bool only, 
     if (result)
         return result;
     struct event event = {
-        .attr = {
-            .type = PERF_TYPE_BREAKPOINT,
-            .bp_type = kinds[watch->access],
-            .bp_addr = address,
-            .bp_len = watch->access == WATCH_EXECUTE ? sizeof(long) : watch->length, /* which is all that the kernel takes for code */
-            .sample_period = 1,
-            .sample_type = PERF_SAMPLE_ADDR,
-        },
+        .attr =
+            {
+                .type = PERF_TYPE_BREAKPOINT,
+                .bp_type = kinds[watch->access],
+                .bp_addr = address,
+                /* which is all that the kernel takes for code */
+                .bp_len = watch->access == WATCH_EXECUTE ? sizeof(long) : watch->length,
+                .sample_period = 1,
+                .sample_type = PERF_SAMPLE_ADDR,
+            },
     };
     /* On all CPUs the address would be watched in the other processes as well. */
     if (!only && !event_in_threads(&event, &target))

@@ -15,12 +15,13 @@ struct debugfunction {
     uint64_t entry;    /* where the source's function stands in .debug_info, … */
     uint64_t instance; /* … and this code of it */
     uint64_t address;  /* where the code begins, an ELF address … */
-    uint32_t landing;  /* … with so many bytes that only mark that calls may lead there; 0 until someone looks at that */
-    uint32_t result;   /* its type (sym/debugtypes.h); 0: void */
+    /* … with so many bytes that only mark that calls may lead there; 0 until someone looks at that */
+    uint32_t landing;
+    uint32_t result;     /* its type (sym/debugtypes.h); 0: void */
     const char *foreign; /* its language, where that has a calling convention of its own; or NULL */
     bool own_convention; /* the compiler says that it is not called as others are */
     bool external;       /* other files may call it */
-    bool variant;  /* the compiler has made it of the source's and named it so; false until someone looks at that */
+    bool variant; /* the compiler has made it of the source's and named it so; false until someone looks at that */
     enum debugfunction_compiler {
         COMPILER_OTHER,
         COMPILER_GCC,

@@ -57,8 +57,8 @@ struct debuginfo {
     struct unit *units;
     size_t unit_count;
     struct spans spans; /* of units */
-    uint64_t memory; /* bytes that line tables may still keep */
-    size_t unread;   /* units whose line table is not read */
+    uint64_t memory;    /* bytes that line tables may still keep */
+    size_t unread;      /* units whose line table is not read */
     uint64_t budget; /* entries and ranges that may still be read: healthy ones take a byte at least, but references go
                         in circles */
 };
@@ -175,8 +175,8 @@ static void read_children(struct debuginfo *debuginfo, struct unit *unit, Dwarf_
 }
 
 /*
- * True if the line table of UNIT, whose entry is ENTRY, can be read: it has a healthy size, and *NAMES is more than the bytes
- * of the names of its files. Otherwise it is counted, once.
+ * True if the line table of UNIT, whose entry is ENTRY, can be read: it has a healthy size, and *NAMES is more than the
+ * bytes of the names of its files. Otherwise it is counted, once.
  */
 static bool has_readable_lines(struct debuginfo *debuginfo, struct unit *unit, Dwarf_Die *entry, uint64_t *names)
 {
@@ -186,7 +186,8 @@ static bool has_readable_lines(struct debuginfo *debuginfo, struct unit *unit, D
     if (!dwarf_attr(entry, DW_AT_stmt_list, &attribute))
         return false;
     if (!dwarf_formudata(&attribute, &offset) &&
-        dwarfcost_lines(&debuginfo->own.cost, offset, folder ? strlen(folder) : 0, names) && *names <= debuginfo->memory)
+        dwarfcost_lines(&debuginfo->own.cost, offset, folder ? strlen(folder) : 0, names) &&
+        *names <= debuginfo->memory)
         return true;
     debuginfo->unread += !unit->unread;
     unit->unread = true;
@@ -269,7 +270,8 @@ bool debuginfo_is_in(const struct elffile *elf)
     return dwarfcopy_is_possible(elf);
 }
 
-int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common, bool with_locations)
+int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common,
+                   bool with_locations)
 {
     struct debuginfo *debuginfo = calloc(1, sizeof *debuginfo);
     if (!debuginfo)
@@ -477,8 +479,10 @@ struct bytes debuginfo_section(const struct debuginfo *debuginfo, enum debuginfo
 {
     static const uint8_t nothing[1];
     const struct dwarfcopy *own = &debuginfo->own;
-    const struct dwarfcost_section *wanted = section == DEBUGINFO_ENTRIES ? &own->cost.info : section == DEBUGINFO_LISTS ? &own->lists
-                                             : section == DEBUGINFO_OLD_LISTS ? &own->old_lists : &own->addresses;
+    const struct dwarfcost_section *wanted = section == DEBUGINFO_ENTRIES     ? &own->cost.info
+                                             : section == DEBUGINFO_LISTS     ? &own->lists
+                                             : section == DEBUGINFO_OLD_LISTS ? &own->old_lists
+                                                                              : &own->addresses;
     return bytes_of(wanted->bytes ? wanted->bytes : nothing, wanted->bytes ? wanted->size : 0);
 }
 
@@ -511,7 +515,8 @@ static bool has_file(struct debuginfo *debuginfo, struct unit *unit, const char 
     return false;
 }
 
-/* What debuginfo_find_line looks for, and what it has found in one unit: the functions, and inlined ones, that it has been in. */
+/* What debuginfo_find_line looks for, and what it has found in one unit: the functions, and inlined ones, that it has
+ * been in. */
 struct line_search {
     const char *file;
     unsigned line, nearest;
@@ -553,7 +558,8 @@ static uint64_t address_of_row(struct debuginfo *debuginfo, struct unit *unit, s
         return 0;
     if ((unsigned)number == search->line)
         return address;
-    unsigned distance = (unsigned)abs(number - (int)search->line), best = (unsigned)abs((int)search->nearest - (int)search->line);
+    unsigned distance = (unsigned)abs(number - (int)search->line),
+             best = (unsigned)abs((int)search->nearest - (int)search->line);
     if (!search->nearest || distance < best)
         search->nearest = (unsigned)number;
     return 0;

@@ -26,13 +26,15 @@ struct place {
 bool debuginfo_is_in(const struct elffile *elf);
 
 /*
- * Reads the debug information of ELF, and of COMMON, which it shares with other files, or NULL, WITH_LOCATIONS (sym/location.h) or without.
- * Neither file is needed any more then. 0, -ENODATA: it has none, -EFBIG, -ENOMEM.
+ * Reads the debug information of ELF, and of COMMON, which it shares with other files, or NULL, WITH_LOCATIONS
+ * (sym/location.h) or without. Neither file is needed any more then. 0, -ENODATA: it has none, -EFBIG, -ENOMEM.
  */
-int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common, bool with_locations);
+int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common,
+                   bool with_locations);
 void debuginfo_free(struct debuginfo *debuginfo);
 
-/* How many of its units, among those that were asked for so far, have a line table that is not read: damaged, or too large (dwarfcost.h). */
+/* How many of its units, among those that were asked for so far, have a line table that is not read: damaged, or too
+ * large (dwarfcost.h). */
 size_t debuginfo_unread(const struct debuginfo *debuginfo);
 
 /*
@@ -42,18 +44,20 @@ size_t debuginfo_unread(const struct debuginfo *debuginfo);
 size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct place *places, size_t room);
 
 /*
- * Calls VISIT with each ELF address at which code of LINE of FILE begins: one for each function that has some, and one for each place where
- * such a function was inlined. FILE: the last components of the name that the compiler saw. *NEAREST: where there is none, the
- * line next to it that has code, or 0. How many there are.
+ * Calls VISIT with each ELF address at which code of LINE of FILE begins: one for each function that has some, and one
+ * for each place where such a function was inlined. FILE: the last components of the name that the compiler saw.
+ * *NEAREST: where there is none, the line next to it that has code, or 0. How many there are.
  */
 size_t debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
                            void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest);
 
-/* Where in .debug_info the function stands, itself not inlined, that has code at ELF address ADDRESS: into *ENTRY. False: there is none. */
+/* Where in .debug_info the function stands, itself not inlined, that has code at ELF address ADDRESS: into *ENTRY.
+ * False: there is none. */
 bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, uint64_t *entry);
 /* libdw's handle (Dwarf *), which DEBUGINFO owns. */
 struct Dwarf *debuginfo_dwarf(struct debuginfo *debuginfo);
-/* The sections of entries, of lists of locations of DWARF 5 and of those before, and of the addresses by number; DEBUGINFO's. Empty where the file has none. */
+/* The sections of entries, of lists of locations of DWARF 5 and of those before, and of the addresses by number;
+ * DEBUGINFO's. Empty where the file has none. */
 enum debuginfo_section { DEBUGINFO_ENTRIES, DEBUGINFO_LISTS, DEBUGINFO_OLD_LISTS, DEBUGINFO_ADDRESSES };
 struct bytes debuginfo_section(const struct debuginfo *debuginfo, enum debuginfo_section section);
 

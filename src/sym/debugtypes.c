@@ -1,6 +1,6 @@
 /*
- * libdw's entries behind numbers. What a file says is not to be trusted: references may go in circles, so that each way along them has an
- * end.
+ * libdw's entries behind numbers. What a file says is not to be trusted: references may go in circles, so that each way
+ * along them has an end.
  */
 #include "sym/debugtypes.h"
 
@@ -17,7 +17,7 @@
 
 enum {
     DEEPEST = DEBUGENTRY_DEEPEST, /* of names for names, and of structs in structs */
-    MAX_TYPES = 1 << 20, /* that are asked for in one run */
+    MAX_TYPES = 1 << 20,          /* that are asked for in one run */
 };
 
 /* By number - 1. */
@@ -25,13 +25,13 @@ static struct type {
     Dwarf_Die entry;
     unsigned dimension; /* of an array: the first that counts */
     bool undefined;     /* its definition has been looked for in vain */
-} *types;
+} * types;
 static size_t type_count;
 
 static bool is_other_name(int tag)
 {
-    return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type || tag == DW_TAG_restrict_type ||
-           tag == DW_TAG_atomic_type;
+    return tag == DW_TAG_typedef || tag == DW_TAG_const_type || tag == DW_TAG_volatile_type ||
+           tag == DW_TAG_restrict_type || tag == DW_TAG_atomic_type;
 }
 
 static bool is_pointer(int tag)
@@ -41,7 +41,8 @@ static bool is_pointer(int tag)
 
 /* --- numbers --- */
 
-/* True for what makes a struct what it is: its parts, and the functions that are written. Instances of templates are only where they are used. */
+/* True for what makes a struct what it is: its parts, and the functions that are written. Instances of templates are
+ * only where they are used. */
 static bool is_of_structure(Dwarf_Die *entry)
 {
     int tag = dwarf_tag(entry);
@@ -71,16 +72,19 @@ static bool are_same_parts(Dwarf_Die *a, Dwarf_Die *b)
     Dwarf_Word offset = 0, other_offset = 0;
     debugentry_number(a, DW_AT_data_member_location, &offset);
     debugentry_number(b, DW_AT_data_member_location, &other_offset);
-    bool typed = debugentry_referred(a, DW_AT_type, &type), other_typed = debugentry_referred(b, DW_AT_type, &other_type);
+    bool typed = debugentry_referred(a, DW_AT_type, &type),
+         other_typed = debugentry_referred(b, DW_AT_type, &other_type);
     return dwarf_tag(a) == dwarf_tag(b) && have_same_name(a, b) && offset == other_offset && typed == other_typed &&
            (!typed || (dwarf_tag(&type) == dwarf_tag(&other_type) && have_same_name(&type, &other_type)));
 }
 
-/* C, and C++'s unnamed namespaces, may have a struct of one name, size and line in two files that differs in what is in it. */
+/* C, and C++'s unnamed namespaces, may have a struct of one name, size and line in two files that differs in what is in
+ * it. */
 static bool have_same_parts(Dwarf_Die *a, Dwarf_Die *b)
 {
     Dwarf_Die one, other;
-    bool more = !dwarf_child(a, &one) && next_of_structure(&one), other_more = !dwarf_child(b, &other) && next_of_structure(&other);
+    bool more = !dwarf_child(a, &one) && next_of_structure(&one),
+         other_more = !dwarf_child(b, &other) && next_of_structure(&other);
     while (more && other_more) {
         if (!are_same_parts(&one, &other))
             return false;
@@ -99,8 +103,8 @@ bool debugtype_same(Dwarf_Die *a, Dwarf_Die *b)
     bool sized = debugentry_number(a, DW_AT_byte_size, &size) && debugentry_number(b, DW_AT_byte_size, &other_size);
     debugentry_number(a, DW_AT_decl_line, &line);
     debugentry_number(b, DW_AT_decl_line, &other_line);
-    if (!one || !other || dwarf_tag(a) != dwarf_tag(b) || strcmp(one, other) != 0 || !sized || size != other_size || line != other_line ||
-        dwarf_cu_getdwarf(a->cu) != dwarf_cu_getdwarf(b->cu))
+    if (!one || !other || dwarf_tag(a) != dwarf_tag(b) || strcmp(one, other) != 0 || !sized || size != other_size ||
+        line != other_line || dwarf_cu_getdwarf(a->cu) != dwarf_cu_getdwarf(b->cu))
         return false;
     if (!debugentry_is_structure(dwarf_tag(a)))
         return true;
@@ -135,7 +139,8 @@ uint32_t debugtype_of(Dwarf_Die *entry)
     for (int depth = 0; depth < DEEPEST; depth++) {
         if (debugentry_referred(&at, DW_AT_type, &next))
             return number_for(&next, 0);
-        if (!debugentry_referred(&at, DW_AT_abstract_origin, &next) && !debugentry_referred(&at, DW_AT_specification, &next))
+        if (!debugentry_referred(&at, DW_AT_abstract_origin, &next) &&
+            !debugentry_referred(&at, DW_AT_specification, &next))
             return 0;
         at = next;
     }
@@ -154,7 +159,8 @@ bool debugtype_entry(uint32_t number, Dwarf_Die *entry)
         *entry = next;
     }
     Dwarf_Die definition;
-    if (!debugentry_is_structure(dwarf_tag(entry)) || !dwarf_hasattr(entry, DW_AT_declaration) || types[number - 1].undefined)
+    if (!debugentry_is_structure(dwarf_tag(entry)) || !dwarf_hasattr(entry, DW_AT_declaration) ||
+        types[number - 1].undefined)
         return true;
     if (debugentry_referred(entry, DW_AT_signature, &definition) || debugdefinition_find(entry, &definition))
         types[number - 1].entry = *entry = definition;
@@ -171,9 +177,10 @@ static void get_number(Dwarf_Die *entry, struct debugtype *result)
     debugentry_number(entry, DW_AT_encoding, &encoding);
     const char *name = dwarf_diename(entry);
     bool is_signed = encoding == DW_ATE_signed || encoding == DW_ATE_signed_char;
-    bool is_integer = is_signed || encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char || encoding == DW_ATE_UTF ||
-                      encoding == DW_ATE_address;
-    bool has_width = result->size == 1 || result->size == 2 || result->size == 4 || result->size == 8 || result->size == 16;
+    bool is_integer = is_signed || encoding == DW_ATE_unsigned || encoding == DW_ATE_unsigned_char ||
+                      encoding == DW_ATE_UTF || encoding == DW_ATE_address;
+    bool has_width =
+        result->size == 1 || result->size == 2 || result->size == 4 || result->size == 8 || result->size == 16;
     if (encoding == DW_ATE_boolean && result->size == 1)
         result->kind = DEBUGTYPE_BOOLEAN;
     else if (encoding == DW_ATE_float)
@@ -182,7 +189,8 @@ static void get_number(Dwarf_Die *entry, struct debugtype *result)
         result->kind = DEBUGTYPE_INTEGER;
     result->bits = (int)(is_signed ? -8 * (int64_t)result->size : 8 * (int64_t)result->size);
     result->complex = encoding == DW_ATE_complex_float;
-    result->extended = result->kind == DEBUGTYPE_FLOAT && result->size == 16 && name && /* __float128 has that size, too */
+    result->extended = result->kind == DEBUGTYPE_FLOAT && result->size == 16 &&
+                       name && /* __float128 has that size, too */
                        (!strcmp(name, "long double") || !strcmp(name, "_Float64x") || !strcmp(name, "__float80"));
 }
 
@@ -212,7 +220,8 @@ static bool has_negative(Dwarf_Die *entry)
     do {
         Dwarf_Attribute attribute;
         Dwarf_Sword number;
-        if (debugentry_attribute(&value, DW_AT_const_value, &attribute) && !dwarf_formsdata(&attribute, &number) && number < 0)
+        if (debugentry_attribute(&value, DW_AT_const_value, &attribute) && !dwarf_formsdata(&attribute, &number) &&
+            number < 0)
             return true;
     } while (debugentry_next(&value));
     return false;
@@ -224,13 +233,15 @@ static void get_enum(Dwarf_Die *entry, struct debugtype *result)
     Dwarf_Word encoding;
     uint32_t number = debugtype_of(entry);
     Dwarf_Die base;
-    if (number && debugtype_entry(number, &base) && dwarf_tag(&base) == DW_TAG_base_type && !debugtype_get(number, &underlying)) {
+    if (number && debugtype_entry(number, &base) && dwarf_tag(&base) == DW_TAG_base_type &&
+        !debugtype_get(number, &underlying)) {
         *result = underlying;
         return;
     }
     if (result->size != 1 && result->size != 2 && result->size != 4 && result->size != 8)
         return;
-    bool is_signed = debugentry_number(entry, DW_AT_encoding, &encoding) ? encoding == DW_ATE_signed : has_negative(entry);
+    bool is_signed =
+        debugentry_number(entry, DW_AT_encoding, &encoding) ? encoding == DW_ATE_signed : has_negative(entry);
     result->kind = DEBUGTYPE_INTEGER;
     result->bits = (int)(is_signed ? -8 * (int64_t)result->size : 8 * (int64_t)result->size);
 }
@@ -244,7 +255,8 @@ static uint64_t count_of(Dwarf_Die *dimension)
     return debugentry_number(dimension, DW_AT_upper_bound, &count) && count < UINT32_MAX ? count + 1 : 0;
 }
 
-/* An array of arrays is one entry with several dimensions: its elements are the same entry from the next dimension on. */
+/* An array of arrays is one entry with several dimensions: its elements are the same entry from the next dimension
+ * on. */
 static void get_array(Dwarf_Die *entry, unsigned dimension, struct debugtype *result)
 {
     struct debugtype element;
@@ -328,7 +340,8 @@ const char *debugtype_name(uint32_t number, char text[DEBUGTYPE_NAME])
         struct debugtype type;
         size_t used = strlen(elements);
         if (tag == DW_TAG_array_type && used < sizeof elements - 1 && !count && !debugtype_get(number, &type)) {
-            snprintf(elements + used, sizeof elements - used, "%s[%llu]", used ? "" : " ", (unsigned long long)type.count);
+            snprintf(elements + used, sizeof elements - used, "%s[%llu]", used ? "" : " ",
+                     (unsigned long long)type.count);
             number = type.element;
             continue;
         }
@@ -342,13 +355,15 @@ const char *debugtype_name(uint32_t number, char text[DEBUGTYPE_NAME])
     int tag = number ? dwarf_tag(&entry) : 0;
     if (tag == DW_TAG_subroutine_type)
         name = "(function)";
-    snprintf(text, DEBUGTYPE_NAME, "%s%.100s%s%s%s", word_before(tag), name && *name ? name : "(unnamed)", count ? " " : "", stars, elements);
+    snprintf(text, DEBUGTYPE_NAME, "%s%.100s%s%s%s", word_before(tag), name && *name ? name : "(unnamed)",
+             count ? " " : "", stars, elements);
     return text;
 }
 
 /* --- fields --- */
 
-/* Where the member ENTRY, which has the type TYPE, lies in a struct that begins at BASE; false where that is only known at run time. */
+/* Where the member ENTRY, which has the type TYPE, lies in a struct that begins at BASE; false where that is only known
+ * at run time. */
 static bool place_member(Dwarf_Die *entry, uint64_t base, uint32_t type_number, struct debugfield *field)
 {
     struct debugtype type = {0};
@@ -367,7 +382,8 @@ static bool place_member(Dwarf_Die *entry, uint64_t base, uint32_t type_number, 
     if (debugentry_number(entry, DW_AT_bit_size, &bits) && bits && bits <= 64) {
         if (debugentry_number(entry, DW_AT_data_bit_offset, &at)) {
             at += 8 * bytes;
-        } else if (debugentry_number(entry, DW_AT_bit_offset, &at)) { /* from the highest bit of where it is stored (DWARF 2 and 3) */
+        } else if (debugentry_number(entry, DW_AT_bit_offset,
+                                     &at)) { /* from the highest bit of where it is stored (DWARF 2 and 3) */
             if (!debugentry_number(entry, DW_AT_byte_size, &storage))
                 storage = debugtype_get(type_number, &type) ? 0 : type.size;
             if (storage > 8 || at + bits > 8 * storage)
@@ -464,7 +480,8 @@ static bool lies_at(struct debuginfo *debuginfo, Dwarf_Die *variable, uint64_t a
     struct location location;
     Dwarf_Off entry = dwarf_dieoffset(variable);
     bool fixed = debugentry_attribute(variable, DW_AT_location, &attribute) && !dwarf_formblock(&attribute, &block);
-    if (!fixed || location_find(debuginfo, entry, entry, 0, false, &location) || location.count != 1 || location.pieces[0].kind != LOCATION_IN_MEMORY)
+    if (!fixed || location_find(debuginfo, entry, entry, 0, false, &location) || location.count != 1 ||
+        location.pieces[0].kind != LOCATION_IN_MEMORY)
         return false;
     const struct location_number *number = &location.pieces[0].number;
     return number->base == LOCATION_FILE && !number->loads && (uint64_t)number->offset == address;

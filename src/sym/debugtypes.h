@@ -1,7 +1,7 @@
 /*
- * Types and variables as the DWARF of programs describes them. Types go by numbers, which stay the same for as long as the
- * process lives, as the debuginfo that they come from has to: equal types of one file have one number where they have a name. All return
- * 0 or a negative errno; -ENOENT: there is none of that name.
+ * Types and variables as the DWARF of programs describes them. Types go by numbers, which stay the same for as long as
+ * the process lives, as the debuginfo that they come from has to: equal types of one file have one number where they
+ * have a name. All return 0 or a negative errno; -ENOENT: there is none of that name.
  */
 #ifndef UPLUA_SYM_DEBUGTYPES_H
 #define UPLUA_SYM_DEBUGTYPES_H
@@ -52,14 +52,14 @@ struct debugfield {
 /* The field NAME of the struct NUMBER; those of unnamed members and of base classes count as its own. */
 int debugtype_field(uint32_t number, const char *name, struct debugfield *result);
 /*
- * Calls VISIT for each field of the struct NUMBER as debugtype_field finds them, until it returns non-zero, which is then
- * returned. Unnamed members that are no structs are left out.
+ * Calls VISIT for each field of the struct NUMBER as debugtype_field finds them, until it returns non-zero, which is
+ * then returned. Unnamed members that are no structs are left out.
  */
 int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *field, void *context), void *context);
 
 /*
- * The type of the variable NAME, which lies at ADDRESS; where only variables at other addresses have the name, or at addresses that are not
- * told, that of the first.
+ * The type of the variable NAME, which lies at ADDRESS; where only variables at other addresses have the name, or at
+ * addresses that are not told, that of the first.
  */
 int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t address, uint32_t *type);
 

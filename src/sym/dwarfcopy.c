@@ -9,7 +9,7 @@
 /* The sections that libdw reads; old compressed ones are called .zdebug_info and so on. */
 static bool is_wanted(const struct elffile *elf, const Elf64_Shdr *section, bool with_locations)
 {
-    static const char *const names[] = {"info",   "abbrev",   "line", "line_str", "str",     "str_offsets",
+    static const char *const names[] = {"info",   "abbrev",   "line", "line_str", "str",      "str_offsets",
                                         "ranges", "rnglists", "addr", "types",    "loclists", "loc"};
     size_t count = sizeof names / sizeof *names - (with_locations ? 0 : 2);
     if (section->sh_type == SHT_NOBITS || section->sh_name >= elf->section_names_size)

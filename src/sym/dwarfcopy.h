@@ -1,7 +1,7 @@
 /*
- * What libdw reads of an ELF file's debug information: an ELF file made in memory of the sections that it needs and nothing
- * else. So it can neither open another file that the debug information names (.gnu_debugaltlink, .dwo) nor read one that
- * shrinks under it.
+ * What libdw reads of an ELF file's debug information: an ELF file made in memory of the sections that it needs and
+ * nothing else. So it can neither open another file that the debug information names (.gnu_debugaltlink, .dwo) nor read
+ * one that shrinks under it.
  */
 #ifndef UPLUA_SYM_DWARFCOPY_H
 #define UPLUA_SYM_DWARFCOPY_H
@@ -20,15 +20,16 @@ struct dwarfcopy {
     Dwarf *dwarf;
     uint64_t whole; /* bytes of its sections, uncompressed */
     struct dwarfcost cost;
-    struct dwarfcost_section lists, old_lists, addresses; /* of locations: of DWARF 5, of those before, and what both count in */
+    /* of locations: of DWARF 5, of those before, and what both count in */
+    struct dwarfcost_section lists, old_lists, addresses;
 };
 
 /* True if ELF has debug information of its own. */
 bool dwarfcopy_is_possible(const struct elffile *elf);
 
 /*
- * Has libdw open a copy of ELF's debug information, WITH_LOCATIONS or without where its variables are. 0, -ENODATA: it has none, -EFBIG, -ENOMEM; closed by dwarfcopy_close in
- * any case.
+ * Has libdw open a copy of ELF's debug information, WITH_LOCATIONS or without where its variables are. 0, -ENODATA: it
+ * has none, -EFBIG, -ENOMEM; closed by dwarfcopy_close in any case.
  */
 int dwarfcopy_open(struct dwarfcopy *copy, const struct elffile *elf, bool with_locations);
 void dwarfcopy_close(struct dwarfcopy *copy);

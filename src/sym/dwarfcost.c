@@ -6,10 +6,12 @@
 #include "unwind/bytes.h"
 
 enum {
-    MAX_PROGRAM = 8 << 20,  /* bytes of one unit's line program: libdw takes 128 for each; the largest of cc1 has 0.5 MB */
-    MAX_NAMES = 256 << 20,  /* bytes of the names of a unit's files, each with its folder */
-    MAX_TABLES = 64 << 20,  /* bytes of all units' abbreviation tables; those of the kernel, of 3,000 units, have 9 MB */
-    MAX_FORMATS = 16,       /* parts of a file's description, of which DWARF 5 knows five */
+    /* bytes of one unit's line program: libdw takes 128 for each; the largest of cc1 has 0.5 MB */
+    MAX_PROGRAM = 8 << 20,
+    MAX_NAMES = 256 << 20, /* bytes of the names of a unit's files, each with its folder */
+    /* bytes of all units' abbreviation tables; those of the kernel, of 3,000 units, have 9 MB */
+    MAX_TABLES = 64 << 20,
+    MAX_FORMATS = 16, /* parts of a file's description, of which DWARF 5 knows five */
 };
 
 static const uint8_t nothing[1];

@@ -42,8 +42,8 @@ size_t elffile_build_id(const struct elffile *elf, uint8_t id[static ELFFILE_BUI
 
 /*
  * Opens the regular file PATH for reading (never a device or FIFO: opening one can have effects). ROOT is a directory
- * that stands for "/", which no symbolic link and no ".." leaves, or -1 for our own root. A descriptor or -errno: -EINVAL
- * for what is no regular file.
+ * that stands for "/", which no symbolic link and no ".." leaves, or -1 for our own root. A descriptor or -errno:
+ * -EINVAL for what is no regular file.
  */
 int elffile_open_path(int root, const char *path);
 

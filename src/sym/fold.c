@@ -34,8 +34,8 @@ static uint64_t back_of(const uint64_t *frames, size_t number)
     return kernel_has(frames[number]) || !kernel_has(frames[number - 1]);
 }
 
-uint64_t symbols_lookup_frame(struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t number,
-                              struct symbol *result)
+uint64_t symbols_lookup_frame(struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames,
+                              size_t number, struct symbol *result)
 {
     uint64_t back = back_of(frames, number), address = address_of(frames[number]);
     symbols_lookup(symbols, pid, program, address - back, result);
@@ -113,12 +113,13 @@ static struct known *known_slot(pid_t pid, uint64_t address)
 }
 
 /* Adds frame NUMBER. */
-static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t number)
+static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames,
+                       size_t number)
 {
     uint64_t address = address_of(frames[number]), place = address - back_of(frames, number);
     struct known *known = known_slot(pid, place);
-    if (known && known->address == place && known->pid == pid && known->program == program && known->generation == symbols_generation(symbols) &&
-        known->symbols == symbols) {
+    if (known && known->address == place && known->pid == pid && known->program == program &&
+        known->generation == symbols_generation(symbols) && known->symbols == symbols) {
         if (text_reserve(text, known->length)) {
             memcpy(text->bytes + text->used, known->function, known->length);
             text->used += known->length;
@@ -140,7 +141,8 @@ static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, ui
         };
 }
 
-const char *symbols_fold(struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t count, size_t *length)
+const char *symbols_fold(struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t count,
+                         size_t *length)
 {
     static struct text text; /* stacks are folded by the million */
     text.used = 0;

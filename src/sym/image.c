@@ -114,7 +114,8 @@ static int open_headers(struct image *image, struct elffile *elf)
 }
 
 int image_read(struct image *image,
-               int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search), void *context)
+               int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search),
+               void *context)
 {
     bool pinned = image_is_pinned(image);
     if (!pinned)

@@ -14,8 +14,8 @@
 
 struct image;
 
-/* Takes over FD; SEARCH says where its debug file may be (copied; the root stays borrowed). NULL: no memory, FD closed.
- */
+/* Takes over FD; SEARCH says where its debug file may be (copied; the root stays borrowed). NULL: no memory, FD
+ * closed. */
 struct image *image_new(int fd, const struct stat *stat, const struct debugfile_search *search);
 void image_free(struct image *image);
 
@@ -36,7 +36,8 @@ bool image_has_path(const struct image *image);
  * result, or -errno.
  */
 int image_read(struct image *image,
-               int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search), void *context);
+               int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search),
+               void *context);
 
 /* What stat says of the file; the time of its last change as it was when that was asked for last. */
 const struct stat *image_stat(const struct image *image);
@@ -54,8 +55,8 @@ void image_set_table(struct image *image, int table);
 const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result);
 
 /*
- * What of the file's debug information was asked for and is not read: of how many units the line table; SIZE_MAX: all of it, which is too
- * large. *MODULE: the file.
+ * What of the file's debug information was asked for and is not read: of how many units the line table; SIZE_MAX: all
+ * of it, which is too large. *MODULE: the file.
  */
 size_t image_unread(const struct image *image, const char **module);
 

@@ -23,14 +23,14 @@ bool kernel_has(uint64_t address);
 const char *kernel_lookup(struct kernel *kernel, uint64_t address, uint64_t *offset, const char **module);
 
 /*
- * Gets a FUNCTION of the kernel: its MODULE ("" for the kernel itself) and ADDRESS, 0 where that is hidden. Not 0 ends the visit. The
- * texts live during the call.
+ * Gets a FUNCTION of the kernel: its MODULE ("" for the kernel itself) and ADDRESS, 0 where that is hidden. Not 0 ends
+ * the visit. The texts live during the call.
  */
 typedef int kernel_visit(const char *function, const char *module, uint64_t address, void *context);
 
 /*
- * Visits the functions in PATH, which has the form of /proc/kallsyms, but for those of BPF and of probes. What the last visit returned,
- * or -errno where PATH cannot be read.
+ * Visits the functions in PATH, which has the form of /proc/kallsyms, but for those of BPF and of probes. What the last
+ * visit returned, or -errno where PATH cannot be read.
  */
 int kernel_functions(const char *path, kernel_visit *visit, void *context);
 

@@ -521,7 +521,7 @@ static bool numbered_list(struct context *context, const Dwarf_Attribute *attrib
     struct bytes entries = debuginfo_section(context->debuginfo, DEBUGINFO_ENTRIES);
     Dwarf_Word base;
     if (!debugentry_number(&context->unit, DW_AT_loclists_base, &base))
-        base = context->offset_size == 8 ? 20 : 12; /* behind the header of the only table */
+        base = context->offset_size == 8 ? 20 : 12;                     /* behind the header of the only table */
     if (attribute->valp < entries.at || attribute->valp >= entries.end) /* libdw's versions differ here */
         return false;
     bytes_take(&entries, (uint64_t)(attribute->valp - entries.at));

@@ -7,8 +7,8 @@
 
 #include "sym/elffile.h"
 
-/* A descriptor of the uncompressed file inside ELF; -ENOENT: there is none, -ENODATA: damaged, -EFBIG, -ENOMEM, -errno.
- */
+/* A descriptor of the uncompressed file inside ELF; -ENOENT: there is none, -ENODATA: damaged, -EFBIG, -ENOMEM,
+ * -errno. */
 int minidebug_open(const struct elffile *elf);
 
 #endif

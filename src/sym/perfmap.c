@@ -18,19 +18,20 @@ enum {
     MAX_CODE = 1 << 30,         /* bytes of one piece of code */
     REREAD_SHARE = 20,          /* at most 1/20 of the time goes into reading the file again */
     REREAD_PAUSE = 1000 * 1000, /* and 1 ms passes in any case, in ns */
-    CLOCK_STEP = 20 * 1000 * 1000, /* ns; files have the time of the last tick, of which there are 100 a second at least */
+    /* ns; files have the time of the last tick, of which there are 100 a second at least */
+    CLOCK_STEP = 20 * 1000 * 1000,
 };
 
 struct perfmap {
     char *text;
     size_t size;
-    struct stat stat; /* of the file that it was read from */
+    struct stat stat;       /* of the file that it was read from */
     struct interval *items; /* in the file's order; the owner is the place of the name in the text */
     size_t count;
     struct spans spans; /* of items */
     uint64_t next_reading;
     bool changed; /* and perfmap_refresh has not told */
-    char *name; /* the one handed out last */
+    char *name;   /* the one handed out last */
 };
 
 struct perfmap *perfmap_new(void)

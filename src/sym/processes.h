@@ -29,12 +29,12 @@ struct earlier {
 
 struct process {
     pid_t pid;
-    struct maps maps; /* of the program that it executes now */
+    struct maps maps;        /* of the program that it executes now */
     struct earlier *earlier; /* by time */
     size_t earlier_count;
-    uint64_t forgotten;  /* when the last one ended of those that were too many; 0: none were */
-    uint64_t exit_time;  /* ns, CLOCK_MONOTONIC */
-    uint32_t programs;   /* how many have been seen to begin */
+    uint64_t forgotten;      /* when the last one ended of those that were too many; 0: none were */
+    uint64_t exit_time;      /* ns, CLOCK_MONOTONIC */
+    uint32_t programs;       /* how many have been seen to begin */
     struct mapping *last;    /* where the last address was found */
     const struct root *root; /* NULL: ours */
     struct perfmap *perfmap; /* names of code made as it runs; NULL until they are asked for */
@@ -64,7 +64,8 @@ struct process *processes_find(struct processes *processes, pid_t pid);
 /* The same, created without mappings where it is not known; NULL without memory. */
 struct process *processes_get(struct processes *processes, pid_t pid);
 
-/* Notes that PROCESS has exited at TIME. Of very many such processes the first are forgotten, and with them PROCESS perhaps. */
+/* Notes that PROCESS has exited at TIME. Of very many such processes the first are forgotten, and with them PROCESS
+ * perhaps. */
 void processes_exit(struct processes *processes, struct process *process, uint64_t time);
 /* Notes that it has not: the number stands for a new process. */
 void processes_revive(struct processes *processes, struct process *process);

@@ -7,9 +7,9 @@
  * library loaded since: the mappings are then read again, but not more often than costs a twentieth of the time,
  * because a walk along broken frame pointers yields such addresses by the thousand.
  *
- * A stack says which program its process executed: what was mapped by an earlier one, or by an earlier process of the same
- * number, is kept by itself. It does not say when it was taken. So of one program the newest mapping of an address counts, and
- * one that is gone stays until another takes its place: through dlclose.
+ * A stack says which program its process executed: what was mapped by an earlier one, or by an earlier process of the
+ * same number, is kept by itself. It does not say when it was taken. So of one program the newest mapping of an address
+ * counts, and one that is gone stays until another takes its place: through dlclose.
  */
 #include "sym/symbols.h"
 
@@ -29,8 +29,8 @@
 #include "sys/mmap_events.h"
 
 enum {
-    REREAD_SHARE = 20,          /* at most 1/20 of the time goes into reading mappings again */
-    REREAD_PAUSE = 1000 * 1000, /* and 1 ms passes in any case, in ns */
+    REREAD_SHARE = 20,             /* at most 1/20 of the time goes into reading mappings again */
+    REREAD_PAUSE = 1000 * 1000,    /* and 1 ms passes in any case, in ns */
     MADE_PAUSE = 10 * 1000 * 1000, /* ns between two looks at whether processes have renamed the code that they make */
 };
 
@@ -51,7 +51,7 @@ struct symbols {
     symbols_watcher *watch;
     void *watch_context;
     uint64_t drained; /* ns: all records that were made before have been taken in */
-    pid_t *changed; /* processes of which whoever watches is still to be told */
+    pid_t *changed;   /* processes of which whoever watches is still to be told */
     size_t changed_count, changed_capacity;
 };
 
@@ -108,8 +108,8 @@ static const char *intern(struct symbols *symbols, const char *text)
 }
 
 /*
- * The path of MAPPING as a process with ROOT sees it: without that, where it was read in ours, and without " (deleted)".
- * COPY has PATH_MAX bytes.
+ * The path of MAPPING as a process with ROOT sees it: without that, where it was read in ours, and without "
+ * (deleted)". COPY has PATH_MAX bytes.
  */
 static const char *path_inside(const struct root *root, const struct mapping *mapping, char *copy)
 {
@@ -146,7 +146,8 @@ static void tell(struct symbols *symbols, struct process *process)
         earlier->told = true;
     }
     if (symbols->watch)
-        symbols->watch(symbols->watch_context, process->pid, &process->maps, process->exited ? SYMBOLS_EXITED : SYMBOLS_MAPPED);
+        symbols->watch(symbols->watch_context, process->pid, &process->maps,
+                       process->exited ? SYMBOLS_EXITED : SYMBOLS_MAPPED);
 }
 
 /* To be told once all that has happened is known. */
@@ -193,8 +194,8 @@ static void drain(struct symbols *symbols)
 }
 
 /*
- * Reads what PROCESS maps now, beginning at *BEGIN. If records tell that it has executed a program before or meanwhile, what was
- * known is that of the earlier one, and what was read may be of both: it is read again.
+ * Reads what PROCESS maps now, beginning at *BEGIN. If records tell that it has executed a program before or meanwhile,
+ * what was known is that of the earlier one, and what was read may be of both: it is read again.
  */
 static int maps_read_whole(struct symbols *symbols, struct process *process, struct maps *maps, uint64_t *begin)
 {
@@ -450,7 +451,8 @@ struct symbols_lost symbols_lost(const struct symbols *symbols)
     return lost;
 }
 
-void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, const char *module, size_t units), void *context)
+void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, const char *module, size_t units),
+                    void *context)
 {
     for (size_t i = 0; i < symbols->files.image_count; i++) {
         const char *module;
@@ -489,7 +491,8 @@ struct found {
     bool nothing; /* is known of the program that was meant */
 };
 
-/* Finds ADDRESS in PROCESS, which may be NULL, while it executed PROGRAM; 0: in the last one that had something there. */
+/* Finds ADDRESS in PROCESS, which may be NULL, while it executed PROGRAM; 0: in the last one that had something
+ * there. */
 static struct found find(struct symbols *symbols, struct process *process, uint64_t program, uint64_t address)
 {
     struct found found = {.now = true, .nothing = true};
@@ -506,7 +509,8 @@ static struct found find(struct symbols *symbols, struct process *process, uint6
     }
     found.nothing = !maps || !maps->count;
     for (size_t i = maps && !program ? process->earlier_count : 0; !found.mapping && i-- > 0;)
-        found = (struct found){.mapping = maps_find(&process->earlier[i].maps, address), .root = process->earlier[i].root};
+        found =
+            (struct found){.mapping = maps_find(&process->earlier[i].maps, address), .root = process->earlier[i].root};
     if (found.mapping && !found.mapping->tried)
         mapping_open(symbols, found.now && !process->exited ? process->pid : 0, found.root, found.mapping);
     return found;

@@ -45,12 +45,13 @@ int symbols_add_process(struct symbols *symbols, pid_t pid);
 int symbols_follow(struct symbols *symbols, const pid_t *pids, size_t count, bool execute);
 
 /*
- * Takes in what has been recorded. To be called before the one program that is followed begins: what has not been recorded so far
- * concerns nobody, and does not count as lost.
+ * Takes in what has been recorded. To be called before the one program that is followed begins: what has not been
+ * recorded so far concerns nobody, and does not count as lost.
  */
 void symbols_begin(struct symbols *symbols);
 
-/* Takes in what has been recorded, and records no more: what is mapped from now on concerns nobody. The descriptor is closed. */
+/* Takes in what has been recorded, and records no more: what is mapped from now on concerns nobody. The descriptor is
+ * closed. */
 void symbols_unfollow(struct symbols *symbols);
 
 /* A descriptor that is readable when symbols_update has something to do; -1 where nothing is followed. */
@@ -67,8 +68,8 @@ enum symbols_change {
 typedef void symbols_watcher(void *context, pid_t pid, const struct maps *maps, enum symbols_change change);
 
 /*
- * Calls changed(context, pid, maps, change) whenever the mappings of a process that is followed have changed, or it has exited:
- * during symbols_update and whenever mappings are read. CHANGED may be NULL: nobody watches then.
+ * Calls changed(context, pid, maps, change) whenever the mappings of a process that is followed have changed, or it has
+ * exited: during symbols_update and whenever mappings are read. CHANGED may be NULL: nobody watches then.
  */
 void symbols_watch(struct symbols *symbols, symbols_watcher *changed, void *context);
 
@@ -84,8 +85,8 @@ void symbols_read(struct symbols *symbols, pid_t pid);
  */
 struct image *symbols_keep_file(struct symbols *symbols, const char *path);
 
-/* A number, never 0, that differs from an earlier one if any process's mappings, and so names, may have changed since.
- */
+/* A number, never 0, that differs from an earlier one if any process's mappings, and so names, may have changed
+ * since. */
 uint64_t symbols_generation(const struct symbols *symbols);
 
 /*
@@ -103,25 +104,27 @@ struct symbols_lost {
 struct symbols_lost symbols_lost(const struct symbols *symbols);
 
 /*
- * Calls VISIT(CONTEXT, MODULE, UNITS) with each file of whose debug information something that was asked for is not read:
- * as image_unread.
+ * Calls VISIT(CONTEXT, MODULE, UNITS) with each file of whose debug information something that was asked for is not
+ * read: as image_unread.
  */
-void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, const char *module, size_t units), void *context);
+void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, const char *module, size_t units),
+                    void *context);
 
 /*
- * Names ADDRESS of process PID in *RESULT. PROGRAM: the time since when the process executed the program that is meant, as
- * stacks have it (uplua_unwind_program of bpf/walk.h), or 0: the last one that had something at ADDRESS. Always fills it; returns 0, or -ENOENT where not even a mapping is known.
- * Functions come from the file's .symtab, a separate debug file (build id, debuglink with its CRC), else .dynsym and
- * MiniDebugInfo; "malloc@plt" from its stubs; of code that no file has, from what the process says of it. An
- * address of the kernel's half is named by /proc/kallsyms whatever PID is; -ENOENT where that does not know it.
+ * Names ADDRESS of process PID in *RESULT. PROGRAM: the time since when the process executed the program that is meant,
+ * as stacks have it (uplua_unwind_program of bpf/walk.h), or 0: the last one that had something at ADDRESS. Always
+ * fills it; returns 0, or -ENOENT where not even a mapping is known. Functions come from the file's .symtab, a separate
+ * debug file (build id, debuglink with its CRC), else .dynsym and MiniDebugInfo; "malloc@plt" from its stubs; of code
+ * that no file has, from what the process says of it. An address of the kernel's half is named by /proc/kallsyms
+ * whatever PID is; -ENOENT where that does not know it.
  */
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct symbol *result);
 
 /*
- * The places in the source of ADDRESS of process PID and PROGRAM, as above, at most ROOM: the innermost inlined function first, last the
- * function that symbols_lookup names. How many there are: 0 where the file has no debug information (of its own, or a
- * separate debug file). The first address of a file takes as long as its debug information is large, a later one
- * microseconds.
+ * The places in the source of ADDRESS of process PID and PROGRAM, as above, at most ROOM: the innermost inlined
+ * function first, last the function that symbols_lookup names. How many there are: 0 where the file has no debug
+ * information (of its own, or a separate debug file). The first address of a file takes as long as its debug
+ * information is large, a later one microseconds.
  */
 size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct place *places,
                       size_t room);

@@ -115,7 +115,10 @@ int bpf_clock_program(uint32_t attach_type, pid_t pid, struct clock_log **log)
         {.code = BPF_JMP | BPF_JGE | BPF_K, .dst_reg = BPF_REG_2, .off = 3, .imm = CLOCK_LOG_TIMES},
         {.code = BPF_ALU64 | BPF_LSH | BPF_K, .dst_reg = BPF_REG_2, .imm = 3},
         {.code = BPF_ALU64 | BPF_ADD | BPF_X, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_2},
-        {.code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_1, .src_reg = BPF_REG_6, .off = offsetof(struct clock_log, times)},
+        {.code = BPF_STX | BPF_MEM | BPF_DW,
+         .dst_reg = BPF_REG_1,
+         .src_reg = BPF_REG_6,
+         .off = offsetof(struct clock_log, times)},
         {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
         {.code = BPF_JMP | BPF_EXIT},
     };

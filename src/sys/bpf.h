@@ -16,20 +16,22 @@ int bpf_probe_program(uint32_t attach_type);
 /* Whether the kernel bounds loops itself: 0 if an endless one with may_goto (Linux 6.9) loads, else -errno. */
 int bpf_try_may_goto(void);
 
-/* Whether each function of a probe's program has 512 bytes of stack, and not all that call each other together (Linux 6.13, x86). */
+/* Whether each function of a probe's program has 512 bytes of stack, and not all that call each other together
+ * (Linux 6.13, x86). */
 int bpf_try_private_stack(void);
 
 /* Whether programs of probes may sleep until memory is there (Linux 6.0). */
 int bpf_try_sleepable(void);
 
-/* Whether a program can be put on a kernel function by a trampoline: 0 if it could on one that exists for such tests. */
+/* Whether a program can be put on a kernel function by a trampoline: 0 if it could on one that exists for such
+ * tests. */
 int bpf_try_trampoline(void);
 
 enum { TEST_RUN_WORDS = 12 };
 
 /*
- * Runs the raw tracepoint PROGRAM once, in this thread, with WORDS as its context (BPF_PROG_TEST_RUN, Linux 5.10). What it
- * returned into *RESULT; 0 or -errno.
+ * Runs the raw tracepoint PROGRAM once, in this thread, with WORDS as its context (BPF_PROG_TEST_RUN, Linux 5.10). What
+ * it returned into *RESULT; 0 or -errno.
  */
 int bpf_test_run(int program, const uint64_t words[TEST_RUN_WORDS], uint32_t *result);
 
@@ -41,8 +43,8 @@ struct clock_log {
 };
 
 /*
- * A program of type kprobe and ATTACH_TYPE that notes in *LOG when it runs for process PID, its first look being at the clock: a descriptor, or
- * -errno. *LOG is mapped, and undone by clock_log_free.
+ * A program of type kprobe and ATTACH_TYPE that notes in *LOG when it runs for process PID, its first look being at the
+ * clock: a descriptor, or -errno. *LOG is mapped, and undone by clock_log_free.
  */
 int bpf_clock_program(uint32_t attach_type, pid_t pid, struct clock_log **log);
 void clock_log_free(struct clock_log *log);
@@ -52,7 +54,8 @@ struct uprobe_multi {
     const char *path;
     const uint64_t *offsets; /* file offsets */
     const uint64_t *cookies; /* what bpf_get_attach_cookie gives at each; NULL: 0 */
-    const uint64_t *semaphores; /* file offsets of counters that are above 0 while the link is there, 0: none; NULL: none at all */
+    /* file offsets of counters that are above 0 while the link is there, 0: none; NULL: none at all */
+    const uint64_t *semaphores;
     uint32_t count;
     bool at_return;
     pid_t pid; /* only this process; 0: all */
@@ -69,20 +72,21 @@ struct kprobe_multi {
 };
 
 /*
- * Attaches PROGRAM (loaded with ATTACH_TYPE_KPROBE_MULTI) at the entries of all these functions of the kernel (Linux 5.18, CONFIG_FPROBE): the
- * link's descriptor, or -errno. -ESRCH: one of the names is none.
+ * Attaches PROGRAM (loaded with ATTACH_TYPE_KPROBE_MULTI) at the entries of all these functions of the kernel
+ * (Linux 5.18, CONFIG_FPROBE): the link's descriptor, or -errno. -ESRCH: one of the names is none.
  */
 int kprobe_multi_link(int program, const struct kprobe_multi *probe);
 
 /*
- * How often the kernel did not run PROGRAM since another one was running on that CPU (Linux 5.12; at tracepoints with a record 6.7); 0 where
- * it does not say.
+ * How often the kernel did not run PROGRAM since another one was running on that CPU (Linux 5.12; at tracepoints with a
+ * record 6.7); 0 where it does not say.
  */
 uint64_t bpf_program_misses(int program);
 
 /*
- * Runs PROGRAM (BPF_PROG_TYPE_RAW_TRACEPOINT) at each hit of the tracepoint NAME, or without a name PROGRAM (BPF_PROG_TYPE_TRACING) at the
- * function of the kernel that it was loaded for: the link's descriptor, or -errno. Closing it detaches.
+ * Runs PROGRAM (BPF_PROG_TYPE_RAW_TRACEPOINT) at each hit of the tracepoint NAME, or without a name PROGRAM
+ * (BPF_PROG_TYPE_TRACING) at the function of the kernel that it was loaded for: the link's descriptor, or -errno.
+ * Closing it detaches.
  */
 int raw_tracepoint_link(int program, const char *name);
 

@@ -117,7 +117,8 @@ const struct btf_type **btf_index(const struct kernel_btf *btf, size_t *count)
     size_t capacity = (size_t)(btf->types_end - btf->types) / sizeof(struct btf_type) + 2;
     const struct btf_type **types = calloc(capacity, sizeof *types);
     *count = 1;
-    for (const struct btf_type *type = types ? btf_first(btf) : NULL; type && is_whole(btf, type); type = btf_next(btf, type))
+    for (const struct btf_type *type = types ? btf_first(btf) : NULL; type && is_whole(btf, type);
+         type = btf_next(btf, type))
         types[(*count)++] = type;
     return types;
 }

@@ -1,4 +1,5 @@
-/* The kernel's own type information, read without libbpf: libbpf takes 11 ms and 11 MB to load it, a scan of the mapped file under 1 ms. */
+/* The kernel's own type information, read without libbpf: libbpf takes 11 ms and 11 MB to load it, a scan of the mapped
+ * file under 1 ms. */
 #ifndef UPLUA_SYS_BTF_H
 #define UPLUA_SYS_BTF_H
 
@@ -15,8 +16,9 @@ struct kernel_field {
 };
 
 /*
- * Fills in the offsets of COUNT fields; members of anonymous structures inside count as the structure's own. 0 or a negative
- * errno: -ENOENT where one of them does not exist in this kernel; its offset is UINT32_MAX, and those of the others are filled in.
+ * Fills in the offsets of COUNT fields; members of anonymous structures inside count as the structure's own. 0 or a
+ * negative errno: -ENOENT where one of them does not exist in this kernel; its offset is UINT32_MAX, and those of the
+ * others are filled in.
  */
 int kernel_btf_fields(struct kernel_field *fields, size_t count);
 

@@ -19,7 +19,8 @@ struct kernel_btf {
 /* Opens /sys/kernel/btf/vmlinux: 0 or a negative errno. */
 int btf_open(struct kernel_btf *btf);
 void btf_close(struct kernel_btf *btf);
-/* The first type, which has the id 1, and the one behind TYPE; NULL at the end, or where the kernel is newer than we are. */
+/* The first type, which has the id 1, and the one behind TYPE; NULL at the end, or where the kernel is newer than we
+ * are. */
 const struct btf_type *btf_first(const struct kernel_btf *btf);
 const struct btf_type *btf_next(const struct kernel_btf *btf, const struct btf_type *type);
 /* All types by their ids, in an array (malloc) of *COUNT; [0] is NULL: void. NULL if out of memory. */

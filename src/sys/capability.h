@@ -10,7 +10,8 @@
  */
 const char *capability_missing(void);
 
-/* Whether it may trace any program: one with rights of its own (setuid, file capabilities) does not get these while others trace it. */
+/* Whether it may trace any program: one with rights of its own (setuid, file capabilities) does not get these while
+ * others trace it. */
 bool capability_ptrace(void);
 
 #endif

@@ -24,6 +24,8 @@ int descriptors_expect(size_t count, const char *what, struct error *err)
     if (have == count)
         return 0;
     getrlimit(RLIMIT_NOFILE, &limit);
-    return error_set(err, -EMFILE, "too many open files: %s need %zu more, and of the %llu that are allowed %zu are left: raise `ulimit -n`", what, count,
-                     (unsigned long long)limit.rlim_cur, have);
+    return error_set(
+        err, -EMFILE,
+        "too many open files: %s need %zu more, and of the %llu that are allowed %zu are left: raise `ulimit -n`", what,
+        count, (unsigned long long)limit.rlim_cur, have);
 }

@@ -8,11 +8,9 @@ struct error {
 };
 
 /* Fills ERR (may be NULL) with CODE (a negative errno) and the formatted text; returns CODE. */
-int error_set(struct error *err, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+int error_set(struct error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Puts the formatted text before the text that ERR already carries ("uprobe libc:malloc: " …); returns err->code. */
-int error_prefix(struct error *err, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -15,7 +15,7 @@ int events_open(struct error *err)
 
 int events_add(int events, int fd, struct error *err)
 {
-    struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
     if (epoll_ctl(events, EPOLL_CTL_ADD, fd, &event) == 0)
         return 0;
     if (errno == EPERM)

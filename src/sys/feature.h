@@ -10,11 +10,12 @@
 
 enum feature {
     /* These decide what a handler becomes; "all" means them. */
-    FEATURE_UPROBE_MULTI,  /* one link for thousands of uprobes; Linux 6.6 */
-    FEATURE_SESSION,       /* entry and return in one uprobe link, with a cookie between them; Linux 6.13 */
-    FEATURE_MAY_GOTO,      /* loops that the kernel bounds, not the verifier; Linux 6.9 */
-    FEATURE_PRIVATE_STACK, /* 512 bytes of stack for each function of a program, not for all together; Linux 6.13, x86 */
-    FEATURE_KPROBE_MULTI,  /* one link for thousands of kprobes; Linux 5.18, CONFIG_FPROBE */
+    FEATURE_UPROBE_MULTI, /* one link for thousands of uprobes; Linux 6.6 */
+    FEATURE_SESSION,      /* entry and return in one uprobe link, with a cookie between them; Linux 6.13 */
+    FEATURE_MAY_GOTO,     /* loops that the kernel bounds, not the verifier; Linux 6.9 */
+    /* 512 bytes of stack for each function of a program, not for all together; Linux 6.13, x86 */
+    FEATURE_PRIVATE_STACK,
+    FEATURE_KPROBE_MULTI, /* one link for thousands of kprobes; Linux 5.18, CONFIG_FPROBE */
     FEATURES_OF_CODE,
     /* These, whether a probe can be set, and how. */
     FEATURE_UPROBE = FEATURES_OF_CODE, /* uprobes as perf events; CONFIG_UPROBE_EVENTS */
@@ -36,8 +37,8 @@ const char *feature_text(enum feature feature);
 /* True where the kernel has FEATURE, or UPLUA_WITH names it, and UPLUA_WITHOUT does not. Cheap after the first call. */
 bool feature_available(enum feature feature);
 /*
- * 0 where it is, else -errno: what the kernel said when it was tried, -ECANCELED where UPLUA_WITHOUT names it. -EPERM and -EACCES say
- * nothing about the kernel, only that this process may not try.
+ * 0 where it is, else -errno: what the kernel said when it was tried, -ECANCELED where UPLUA_WITHOUT names it. -EPERM
+ * and -EACCES say nothing about the kernel, only that this process may not try.
  */
 int feature_code(enum feature feature);
 

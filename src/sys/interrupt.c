@@ -18,11 +18,19 @@
 static const int64_t same_request_ns = 100 * 1000 * 1000;
 
 /*
- * Ticks of half a second since an unanswered signal. A callback that reports a million entries may well take one, and is let finish; so is one
- * that has had no two seconds of a CPU for itself yet, where others leave it none; one that has not had them in ten waits for something. The
- * hint and the end are counted from the break, and come where it did not help.
+ * Ticks of half a second since an unanswered signal. A callback that reports a million entries may well take one, and
+ * is let finish; so is one that has had no two seconds of a CPU for itself yet, where others leave it none; one that
+ * has not had them in ten waits for something. The hint and the end are counted from the break, and come where it did
+ * not help.
  */
-enum { TICK_US = 500 * 1000, TICKS_TO_BREAK = 4, TICKS_TO_BREAK_IDLE = 20, TICKS_TO_HINT = 2, TICKS_TO_END = 6, REPORT_SECONDS = 3 };
+enum {
+    TICK_US = 500 * 1000,
+    TICKS_TO_BREAK = 4,
+    TICKS_TO_BREAK_IDLE = 20,
+    TICKS_TO_HINT = 2,
+    TICKS_TO_END = 6,
+    REPORT_SECONDS = 3
+};
 static const int64_t busy_ns = INT64_C(1800) * 1000 * 1000; /* nearly all of two seconds */
 
 static struct {
@@ -32,7 +40,7 @@ static struct {
     int64_t came_at, used_at; /* by the clock, of the CPU's time */
     int terminal;
     struct termios modes;
-} interrupt = { .fd = -1, .terminal = -1 };
+} interrupt = {.fd = -1, .terminal = -1};
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -44,13 +52,13 @@ static int64_t now_ns(clockid_t clock)
 /* Of the report: how long it may compute until the hint. Zero: for ever. */
 static void set_report_seconds(int seconds)
 {
-    struct itimerval timer = { { 0, 0 }, { seconds, 0 } };
+    struct itimerval timer = {{0, 0}, {seconds, 0}};
     setitimer(ITIMER_PROF, &timer, NULL);
 }
 
 static void set_ticks(int microseconds)
 {
-    struct itimerval timer = { { 0, microseconds }, { 0, microseconds } };
+    struct itimerval timer = {{0, microseconds}, {0, microseconds}};
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
@@ -145,7 +153,7 @@ int interrupt_open(void (*busy)(void), struct error *err)
     tick.sa_handler = on_report;
     sigaction(SIGPROF, &tick, NULL);
 
-    static const int requests[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE };
+    static const int requests[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     for (unsigned i = 0; i < sizeof requests / sizeof requests[0]; i++) {
         int result = handle(requests[i], err);
         if (result < 0)

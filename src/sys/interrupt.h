@@ -1,11 +1,12 @@
 /*
  * Requests to stop: SIGINT (Ctrl-C), SIGTERM and SIGHUP, in two stages. The first asks the run to end and report; the
- * second ends the process at once, wherever it is. SIGPIPE, where nobody reads the output any more, is such a request too, but
- * never a second one.
+ * second ends the process at once, wherever it is. SIGPIPE, where nobody reads the output any more, is such a request
+ * too, but never a second one.
  *
  * A signalfd would not do: it is read by the very loop that a script can keep from running (`while true do end`), and
  * code that LuaJIT compiled looks at no hook either. So these are plain signal handlers, which write to an eventfd for
- * the loop. All that uplua has in the kernel hangs on descriptors, so that an exit from a handler leaves nothing behind.
+ * the loop. All that uplua has in the kernel hangs on descriptors, so that an exit from a handler leaves nothing
+ * behind.
  */
 #ifndef UPLUA_SYS_INTERRUPT_H
 #define UPLUA_SYS_INTERRUPT_H
@@ -15,8 +16,9 @@
 #include "sys/error.h"
 
 /*
- * Installs the handlers. BUSY is called from a signal handler when nobody has taken a signal for two seconds in which the process
- * computed, or for ten: it may do what is async-signal-safe, and set a Lua hook. Signals that were ignored at the start (nohup) stay ignored, but for SIGPIPE.
+ * Installs the handlers. BUSY is called from a signal handler when nobody has taken a signal for two seconds in which
+ * the process computed, or for ten: it may do what is async-signal-safe, and set a Lua hook. Signals that were ignored
+ * at the start (nohup) stay ignored, but for SIGPIPE.
  */
 int interrupt_open(void (*busy)(void), struct error *err);
 
@@ -30,8 +32,8 @@ int interrupt_fd(void);
 int interrupt_signal(bool *from_terminal);
 
 /*
- * The run is about to end, or has seen the signal: BUSY is not called any more; the next signal ends the process, which whoever has pressed Ctrl-C is told
- * after three seconds of computing.
+ * The run is about to end, or has seen the signal: BUSY is not called any more; the next signal ends the process, which
+ * whoever has pressed Ctrl-C is told after three seconds of computing.
  */
 void interrupt_take(void);
 

@@ -38,8 +38,8 @@ static unsigned kind_of(const struct btf_type *type)
 
 static bool is_other_name(unsigned kind)
 {
-    return kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_CONST || kind == BTF_KIND_VOLATILE || kind == BTF_KIND_RESTRICT ||
-           kind == BTF_KIND_TYPE_TAG;
+    return kind == BTF_KIND_TYPEDEF || kind == BTF_KIND_CONST || kind == BTF_KIND_VOLATILE ||
+           kind == BTF_KIND_RESTRICT || kind == BTF_KIND_TYPE_TAG;
 }
 
 /* The type that ID is another name for. */
@@ -189,7 +189,8 @@ int kernel_type_find(const char *name, uint32_t *id)
     return -ENOENT;
 }
 
-static bool find_member(const struct btf_type *structure, const char *name, int depth, uint64_t base, struct kernel_member *result)
+static bool find_member(const struct btf_type *structure, const char *name, int depth, uint64_t base,
+                        struct kernel_member *result)
 {
     const struct btf_member *members = (const void *)(structure + 1);
     bool has_bitfields = BTF_INFO_KFLAG(structure->info);

@@ -1,7 +1,7 @@
 /*
- * The kernel's types and functions, as its BTF describes them. The first question opens it and makes an index of the types (1 to 2 ms; before
- * Linux 6.16 it has to be read, 6 ms and 5 MB), which is kept for the next. All return 0 or a negative errno; -ENOENT: there is none of that name,
- * or no BTF at all (kernel_types_open tells).
+ * The kernel's types and functions, as its BTF describes them. The first question opens it and makes an index of the
+ * types (1 to 2 ms; before Linux 6.16 it has to be read, 6 ms and 5 MB), which is kept for the next. All return 0 or a
+ * negative errno; -ENOENT: there is none of that name, or no BTF at all (kernel_types_open tells).
  */
 #ifndef UPLUA_SYS_KERNEL_TYPES_H
 #define UPLUA_SYS_KERNEL_TYPES_H

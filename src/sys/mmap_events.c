@@ -29,7 +29,8 @@
 enum {
     /*
      * Bytes per CPU, a power of two and of pages. A CPU that does nothing but compile writes 200 KB a second, one that
-     * starts short programs 600 KB, and on a machine with far too much to do uplua may have to wait for a turn of its own.
+     * starts short programs 600 KB, and on a machine with far too much to do uplua may have to wait for a turn of its
+     * own.
      */
     RING_MAX = 1024 * 1024,
     RING_MIN = 64 * 1024,
@@ -45,7 +46,8 @@ struct ring {
     struct perf_event_mmap_page *page;
     const unsigned char *data;
     size_t size;
-    unsigned char *kept; /* records that were in the ring before those that are there now: bytes BEGIN to END, room for CAPACITY */
+    /* records that were in the ring before those that are there now: bytes BEGIN to END, room for CAPACITY */
+    unsigned char *kept;
     size_t begin, end, capacity;
     uint64_t lost; /* by the records that say so */
 };
@@ -420,7 +422,8 @@ static int identify_on_cpu(int fd, int cpu, struct mmap_event *file)
     return rc;
 }
 
-/* By an event of the CPU that we are on: the first event of a thread makes the kernel wait for a grace period of RCU, for 20 ms and more. */
+/* By an event of the CPU that we are on: the first event of a thread makes the kernel wait for a grace period of RCU,
+ * for 20 ms and more. */
 int mmap_events_identify(const char *path, struct mmap_event *file)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), rc = fd < 0 ? -errno : -EAGAIN;

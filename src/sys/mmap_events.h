@@ -31,12 +31,13 @@ struct mmap_event {
 
 struct mmap_events;
 
-/* Starts to record mappings, and with PROCESSES the other kinds. 0, or -errno: -EACCES without CAP_PERFMON, -ENOENT where the kernel has no perf events. */
+/* Starts to record mappings, and with PROCESSES the other kinds. 0, or -errno: -EACCES without CAP_PERFMON, -ENOENT
+ * where the kernel has no perf events. */
 int mmap_events_open(bool processes, struct mmap_events **events);
 
 /*
- * The same of all kinds, but of this process alone, in buffers of SIZE bytes for each CPU, a power of two and of pages: for tests, which fill
- * them. With mappings of the whole machine they would fill those of others who record them.
+ * The same of all kinds, but of this process alone, in buffers of SIZE bytes for each CPU, a power of two and of pages:
+ * for tests, which fill them. With mappings of the whole machine they would fill those of others who record them.
  */
 int mmap_events_open_own(size_t size, struct mmap_events **events);
 void mmap_events_close(struct mmap_events *events); /* NULL is fine */
@@ -52,8 +53,9 @@ size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, c
                          void *context);
 
 /*
- * Moves what the kernel has recorded for those that this thread has opened to memory, to be handed out by the next drain: for whoever
- * keeps the thread from draining for so long that the kernel's buffers could fill. Takes less than a microsecond for each CPU where there is nothing.
+ * Moves what the kernel has recorded for those that this thread has opened to memory, to be handed out by the next
+ * drain: for whoever keeps the thread from draining for so long that the kernel's buffers could fill. Takes less than a
+ * microsecond for each CPU where there is nothing.
  */
 void mmap_events_keep(void);
 
@@ -61,8 +63,8 @@ void mmap_events_keep(void);
 uint64_t mmap_events_lost(const struct mmap_events *events);
 
 /*
- * How records tell the file at PATH from others: device, inode and generation of *FILE. They are those of the file that is mapped, which stat does not
- * give on btrfs and overlayfs: so PATH is mapped here for a moment. 0, or -errno.
+ * How records tell the file at PATH from others: device, inode and generation of *FILE. They are those of the file that
+ * is mapped, which stat does not give on btrfs and overlayfs: so PATH is mapped here for a moment. 0, or -errno.
  */
 int mmap_events_identify(const char *path, struct mmap_event *file);
 

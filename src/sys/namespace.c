@@ -11,6 +11,7 @@ const char *namespace_problem(void)
     struct stat own;
     if (stat("/proc/self/ns/pid", &own) || own.st_ino == first_namespace)
         return NULL;
-    return "uplua runs in a PID namespace, as containers have, where processes have other numbers than in the kernel's handlers; "
+    return "uplua runs in a PID namespace, as containers have, where processes have other numbers than in the kernel's "
+           "handlers; "
            "run it outside, or in a container that shares the host's PIDs (docker run --pid=host)";
 }

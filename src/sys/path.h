@@ -16,7 +16,8 @@ bool path_is_file(const char *path);
 /* Creates the private file PATH (mode 0600) and its missing folders (mode 0700). It may exist. 0 or -errno. */
 int path_create_private(const char *path);
 
-/* The variable NAME, or NULL: also where the process has more rights than who started it (setuid, file capabilities). */
+/* The variable NAME, or NULL: also where the process has more rights than who started it (setuid, file
+ * capabilities). */
 const char *path_environment(const char *name);
 
 #endif

@@ -26,7 +26,8 @@ static int number_in(const char *path, const char *format)
     return found == 1 && number >= 0 ? number : -ENODEV;
 }
 
-/* Opens the event of ATTR and runs PROGRAM at it, with COOKIE unless that is 0: a descriptor to be closed, or -errno. */
+/* Opens the event of ATTR and runs PROGRAM at it, with COOKIE unless that is 0: a descriptor to be closed, or
+ * -errno. */
 static int run_at_event(struct perf_event_attr *attr, pid_t pid, int cpu, int program, uint64_t cookie)
 {
     int event = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -72,8 +73,8 @@ static uint64_t config_of(const struct device *device, bool at_return)
 }
 
 /* Runs PROGRAM at what CONFIG, WHERE and OFFSET are to the DEVICE. */
-static int run_at_probe(const struct device *device, uint64_t config, uint64_t where, uint64_t offset, pid_t pid, int program,
-                        uint64_t cookie)
+static int run_at_probe(const struct device *device, uint64_t config, uint64_t where, uint64_t offset, pid_t pid,
+                        int program, uint64_t cookie)
 {
     struct perf_event_attr attr;
     memset(&attr, 0, sizeof attr);
@@ -132,7 +133,8 @@ int perf_event_try(const struct perf_event_attr *event)
 
 int perf_tracepoint_attach(int program, uint64_t id)
 {
-    /* The event counts on one CPU; the program belongs to the tracepoint, which calls it on every CPU (perf_trace_run_bpf_submit). */
+    /* The event counts on one CPU; the program belongs to the tracepoint, which calls it on every CPU
+     * (perf_trace_run_bpf_submit). */
     struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_TRACEPOINT, .config = id};
     return run_at_event(&attr, -1, 0, program, 0);
 }
@@ -155,7 +157,8 @@ int perf_count_enable(int fd)
 int perf_count_read(int fd, struct perf_count *count)
 {
     ssize_t size = read(fd, count, sizeof *count);
-    return size < 0 ? -errno : size == (ssize_t)sizeof *count ? 0 : -EIO; /* 0 bytes: the group could not be scheduled at all */
+    /* 0 bytes: the group could not be scheduled at all */
+    return size < 0 ? -errno : size == (ssize_t)sizeof *count ? 0 : -EIO;
 }
 
 int perf_stop_at(pid_t pid, uint64_t address)

@@ -12,8 +12,8 @@ struct perf_uprobe {
     uint64_t offset; /* in the file */
     bool at_return;
     uint64_t semaphore; /* file offset of a counter that is above 0 while the event is there, below 2^32; 0: none */
-    uint64_t cookie; /* what bpf_get_attach_cookie gives; 0: kernels before 5.15 can do it too */
-    pid_t pid; /* only where this process maps the file; 0: everywhere */
+    uint64_t cookie;    /* what bpf_get_attach_cookie gives; 0: kernels before 5.15 can do it too */
+    pid_t pid;          /* only where this process maps the file; 0: everywhere */
 };
 
 /*
@@ -32,23 +32,25 @@ struct perf_kprobe {
 };
 
 /*
- * The same at an instruction of the kernel. -ENODEV: the kernel has no kprobe events; -ENOENT: no such function; -EADDRNOTAVAIL: several
- * functions have that name (Linux 6.7); -EINVAL, -EILSEQ: the kernel permits no probe there.
+ * The same at an instruction of the kernel. -ENODEV: the kernel has no kprobe events; -ENOENT: no such function;
+ * -EADDRNOTAVAIL: several functions have that name (Linux 6.7); -EINVAL, -EILSEQ: the kernel permits no probe there.
  */
 int perf_kprobe_attach(int program, const struct perf_kprobe *probe);
 
 /*
- * EVENT, which runs PROGRAM (BPF_PROG_TYPE_PERF_EVENT) at its samples: its descriptor, or -errno (perf_event_open(2)). PID: a thread, and CPU
- * -1; or CPU, and PID -1.
+ * EVENT, which runs PROGRAM (BPF_PROG_TYPE_PERF_EVENT) at its samples: its descriptor, or -errno (perf_event_open(2)).
+ * PID: a thread, and CPU -1; or CPU, and PID -1.
  */
 int perf_event_attach(int program, const struct perf_event_attr *event, pid_t pid, int cpu);
-/* An event that runs PROGRAM (BPF_PROG_TYPE_TRACEPOINT) at each hit of the tracepoint ID, on all CPUs: its descriptor, or -errno. */
+/* An event that runs PROGRAM (BPF_PROG_TYPE_TRACEPOINT) at each hit of the tracepoint ID, on all CPUs: its descriptor,
+ * or -errno. */
 int perf_tracepoint_attach(int program, uint64_t id);
-/* Whether EVENT can be opened for this process: 0, or -errno; -ENOENT, -ENODEV or -EOPNOTSUPP where this machine does not count it. */
+/* Whether EVENT can be opened for this process: 0, or -errno; -ENOENT, -ENODEV or -EOPNOTSUPP where this machine does
+ * not count it. */
 int perf_event_try(const struct perf_event_attr *event);
 /*
- * Has thread PID get a SIGTRAP when it is about to execute the instruction at ADDRESS (Linux 5.13), as long as the descriptor that this returns
- * is open; or -errno.
+ * Has thread PID get a SIGTRAP when it is about to execute the instruction at ADDRESS (Linux 5.13), as long as the
+ * descriptor that this returns is open; or -errno.
  */
 int perf_stop_at(pid_t pid, uint64_t address);
 /* What perf_event_open says of a count. */
@@ -57,8 +59,9 @@ struct perf_count {
     uint64_t enabled, running; /* ns that it was wanted, and of these that a counter was free for it */
 };
 /*
- * Counts EVENT, which runs no program, in thread or cgroup PID (a descriptor of the cgroup's folder, if IN_CGROUP; then CPU is to be given) or, with
- * PID -1, on CPU; in one group with the descriptor GROUP unless that is -1. A descriptor, or -errno.
+ * Counts EVENT, which runs no program, in thread or cgroup PID (a descriptor of the cgroup's folder, if IN_CGROUP; then
+ * CPU is to be given) or, with PID -1, on CPU; in one group with the descriptor GROUP unless that is -1. A descriptor,
+ * or -errno.
  */
 int perf_count_open(const struct perf_event_attr *event, pid_t pid, int cpu, int group, bool in_cgroup);
 /* Has FD count, which was opened disabled, and those that are in a group with it: 0 or -errno. */

@@ -4,7 +4,8 @@
 
 #include <sys/types.h>
 
-/* A descriptor of process PID that is readable once it has exited, closed on exec as all of them are (Linux 5.3); or -errno. */
+/* A descriptor of process PID that is readable once it has exited, closed on exec as all of them are (Linux 5.3); or
+ * -errno. */
 int pidfd_open_process(pid_t pid);
 /* The same of thread TID (Linux 6.9; -EINVAL before). */
 int pidfd_open_thread(pid_t tid);

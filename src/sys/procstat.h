@@ -14,15 +14,16 @@ enum {
     PROCSTAT_START = 22, /* in clock ticks since the machine began */
 };
 
-/* How much later than procstat_birth says a process may have begun, in ns: a tick, and what a number of Lua's rounds. */
+/* How much later than procstat_birth says a process may have begun, in ns: a tick, and what a number of Lua's
+ * rounds. */
 #define PROCSTAT_BIRTH_WITHIN (10 * 1000 * 1000 + 128)
 
 /* Into *VALUE field NUMBER, from 4 on, of process PID. Returns false where it is gone. */
 bool procstat_field(pid_t pid, int number, int64_t *value);
 
 /*
- * Into *BIRTH when process, or thread, PID began, by the clock of the kernel's task_struct.start_boottime, in ns: what tells it from a later one with
- * the same number. Returns false where it is gone.
+ * Into *BIRTH when process, or thread, PID began, by the clock of the kernel's task_struct.start_boottime, in ns: what
+ * tells it from a later one with the same number. Returns false where it is gone.
  */
 bool procstat_birth(pid_t pid, uint64_t *birth);
 

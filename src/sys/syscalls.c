@@ -4,8 +4,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 
-static const struct { long number; const char *name; } calls[] = {
-#define CALL(name) { __NR_##name, #name },
+static const struct {
+    long number;
+    const char *name;
+} calls[] = {
+#define CALL(name) {__NR_##name, #name},
 #include "syscall_names.h" /* generated: CALL(read) … */
 };
 

@@ -22,7 +22,7 @@ int terminal_key(int keys, int wake)
 {
     /* Ctrl-C throws away what was typed before it, also what poll has just seen: a blocking read would then wait on. */
     for (;;) {
-        struct pollfd fds[] = { { .fd = wake, .events = POLLIN }, { .fd = keys, .events = POLLIN } };
+        struct pollfd fds[] = {{.fd = wake, .events = POLLIN}, {.fd = keys, .events = POLLIN}};
         if (poll(fds, 2, -1) < 0 && errno != EINTR)
             return -1;
         if (fds[0].revents)

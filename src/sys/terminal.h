@@ -14,7 +14,8 @@ bool terminal_is(int fd);
  */
 int terminal_keys(int fd);
 
-/* Waits for the next byte typed on KEYS, but no longer than until WAKE is readable: the byte, 0 if woken, -1 at the end of input. */
+/* Waits for the next byte typed on KEYS, but no longer than until WAKE is readable: the byte, 0 if woken, -1 at the end
+ * of input. */
 int terminal_key(int keys, int wake);
 
 /* A stream of its own, with its own buffer, to where FD leads. The caller closes it. NULL with errno set on failure. */

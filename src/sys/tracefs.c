@@ -48,7 +48,8 @@ static int failed(int code, const char *path, struct error *err)
     switch (code) {
     case -EPERM:
     case -EACCES:
-        return error_set(err, code, "the kernel's description of its tracepoints (tracefs) cannot be read: this needs root");
+        return error_set(err, code,
+                         "the kernel's description of its tracepoints (tracefs) cannot be read: this needs root");
     case -ENODEV:
         return error_set(err, code, "this kernel has no tracepoints (no tracefs)");
     default:

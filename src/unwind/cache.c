@@ -13,7 +13,7 @@
 
 enum {
     MOST_FILES = 1024,
-        USED_EVERY = 24 * 60 * 60, /* seconds: how exact the time of the last use is */
+    USED_EVERY = 24 * 60 * 60, /* seconds: how exact the time of the last use is */
     ABANDONED = 60,            /* seconds after which a file that is not finished will never be */
 };
 #define MOST_BYTES (INT64_C(64) << 20) /* of all files */
@@ -31,7 +31,8 @@ struct header {
 
 static const char magic[8] = "uplua u";
 
-/* --- the folder ------------------------------------------------------------------------------------------------------ */
+/* --- the folder
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* True if nobody but us can write to FD, which is of this KIND. */
 static bool is_ours(int fd, mode_t kind, struct stat *stat)
@@ -69,7 +70,8 @@ int unwind_cache_open(void)
     return fd;
 }
 
-/* --- one file -------------------------------------------------------------------------------------------------------- */
+/* --- one file
+ * -------------------------------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -78,8 +80,8 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 }
 
 /*
- * SIZE is a multiple of 8: a hash for accidents, not for attacks, which the folder's owner keeps away. Lanes do not wait
- * for each other's multiplications.
+ * SIZE is a multiple of 8: a hash for accidents, not for attacks, which the folder's owner keeps away. Lanes do not
+ * wait for each other's multiplications.
  */
 static uint64_t checksum(uint64_t hash, const void *bytes, size_t size)
 {
@@ -186,9 +188,10 @@ static inline struct seen renumber_chunk(struct unwind_chunk *chunk, uint32_t ro
 }
 
 /*
- * Gives each row of TABLE instead of its rule's number N the number numbers[N]. False where N is not below COUNT, or the
- * index is none, or rows do not ascend in each block, so that a search would find none: then more rows do not begin behind
- * the one before them than those that begin a block. This way no row needs a branch, which takes a third of the time.
+ * Gives each row of TABLE instead of its rule's number N the number numbers[N]. False where N is not below COUNT, or
+ * the index is none, or rows do not ascend in each block, so that a search would find none: then more rows do not begin
+ * behind the one before them than those that begin a block. This way no row needs a branch, which takes a third of the
+ * time.
  */
 static bool renumber(struct unwind_table *table, const uint16_t numbers[static RULE_NUMBERS], uint32_t count)
 {
@@ -204,8 +207,8 @@ static bool renumber(struct unwind_table *table, const uint16_t numbers[static R
 }
 
 /*
- * Reads what follows HEADER in FD, a file of SIZE bytes, which has exactly that: rules, for all of which RULES has room,
- * and the chunks of TABLE, which have room for SIZE bytes.
+ * Reads what follows HEADER in FD, a file of SIZE bytes, which has exactly that: rules, for all of which RULES has
+ * room, and the chunks of TABLE, which have room for SIZE bytes.
  */
 static bool read_table(int fd, size_t size, const struct header *header, uint64_t *rules, struct unwind_table *table)
 {
@@ -308,7 +311,8 @@ void unwind_cache_note(int cache, const char *name)
     }
 }
 
-/* --- writing --------------------------------------------------------------------------------------------------------- */
+/* --- writing
+ * --------------------------------------------------------------------------------------------------------- */
 
 static int compare_use(const void *a, const void *b)
 {
@@ -411,7 +415,8 @@ static void write_file(int cache, const char *name, const struct header *header,
 void unwind_cache_store(int cache, const struct elffile *elf, const struct unwind_rules *rules,
                         const struct unwind_table *table)
 {
-    /* What a debug file says, or does not say yet, changes with that file; with all numbers given away, rules are missing. */
+    /* What a debug file says, or does not say yet, changes with that file; with all numbers given away, rules are
+     * missing. */
     if (table->searched || rules->count == RULE_NUMBERS)
         return;
     char name[UNWIND_CACHE_NAME];

@@ -2,8 +2,8 @@
  * Unwind tables on disk, so that those of large files need not be built again: one file each, in a folder that only its
  * owner can write. A file there that is damaged, of another version or of another owner is as good as none.
  *
- * The key is the build id and the file's identity (device, inode, size, times), which nobody can claim for a file of his
- * own: a build id alone would let a traced program give a system library the table that it likes.
+ * The key is the build id and the file's identity (device, inode, size, times), which nobody can claim for a file of
+ * his own: a build id alone would let a traced program give a system library the table that it likes.
  */
 #ifndef UPLUA_UNWIND_CACHE_H
 #define UPLUA_UNWIND_CACHE_H
@@ -20,7 +20,8 @@ struct unwind_identity {
 /* Of the file that STAT describes. */
 struct unwind_identity unwind_identity_of(const struct stat *stat);
 
-enum { UNWIND_CACHE_NAME = 2 * ELFFILE_BUILD_ID_MAX + 1 + 16 + 1 }; /* bytes of a file's name in the folder, with its NUL */
+/* bytes of a file's name in the folder, with its NUL */
+enum { UNWIND_CACHE_NAME = 2 * ELFFILE_BUILD_ID_MAX + 1 + 16 + 1 };
 
 /* A file of the folder. */
 struct unwind_cached {
@@ -36,12 +37,13 @@ struct unwind_cached {
  */
 int unwind_cache_open(void);
 
-/* The table of ELF with the numbers of RULES, from the folder CACHE; false where that does not have it. The caller frees. */
+/* The table of ELF with the numbers of RULES, from the folder CACHE; false where that does not have it. The caller
+ * frees. */
 bool unwind_cache_load(int cache, const struct elffile *elf, struct unwind_rules *rules, struct unwind_table *table);
 
 /*
- * The files of the folder CACHE that were used last, as many as have BYTES together, the small ones first, in *LIST, which the caller
- * frees: their number.
+ * The files of the folder CACHE that were used last, as many as have BYTES together, the small ones first, in *LIST,
+ * which the caller frees: their number.
  */
 size_t unwind_cache_list(int cache, int64_t bytes, struct unwind_cached **list);
 
@@ -56,8 +58,8 @@ bool unwind_cache_read(int cache, const struct unwind_cached *entry, struct unwi
 void unwind_cache_note(int cache, const char *name);
 
 /*
- * Keeps TABLE of ELF in the folder CACHE; what was not used for longest makes room. A failure is silent: the table will be
- * built again.
+ * Keeps TABLE of ELF in the folder CACHE; what was not used for longest makes room. A failure is silent: the table will
+ * be built again.
  */
 void unwind_cache_store(int cache, const struct elffile *elf, const struct unwind_rules *rules,
                         const struct unwind_table *table);

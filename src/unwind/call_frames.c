@@ -78,7 +78,10 @@ static int read_cie(struct call_frames *frames, uint32_t position, struct bytes 
 {
     uint8_t number = (uint8_t)(frames->section_count - 1);
     const struct frame_section *section = &frames->sections[number];
-    struct cie cie = {.arch = frames->arch, .position = position, .section = number, .pointer_encoding = DW_EH_PE_absptr,
+    struct cie cie = {.arch = frames->arch,
+                      .position = position,
+                      .section = number,
+                      .pointer_encoding = DW_EH_PE_absptr,
                       .handlers_encoding = POINTER_OMITTED};
     uint64_t version = bytes_unsigned(&bytes, 1);
     const char *letters = (const char *)bytes.at;
@@ -104,7 +107,8 @@ static int read_cie(struct call_frames *frames, uint32_t position, struct bytes 
     return 0;
 }
 
-/* The CIE at POSITION of the last section, whose CIEs begin with number FIRST, or NULL. They all stand before their FDEs. */
+/* The CIE at POSITION of the last section, whose CIEs begin with number FIRST, or NULL. They all stand before their
+ * FDEs. */
 static const struct cie *find_cie(const struct call_frames *frames, size_t first, uint64_t position)
 {
     size_t low = first, high = frames->cie_count;
@@ -254,7 +258,8 @@ static uint64_t code_size(const struct elffile *elf)
     return size;
 }
 
-/* True if what has been read describes half of the code or more. Records that overlap, as only damaged ones do, count twice. */
+/* True if what has been read describes half of the code or more. Records that overlap, as only damaged ones do, count
+ * twice. */
 static bool describes_most(const struct call_frames *frames, const struct elffile *elf)
 {
     uint64_t described = 0;
@@ -315,7 +320,8 @@ static bool read_at(const struct elffile *elf, uint64_t address, void *buffer, s
 
 bool call_frames_catch(const struct call_frames *frames, const struct elffile *elf)
 {
-    /* They begin with the encodings of a base, omitted where that is the function's start, and of the types that are caught; who catches none omits these. */
+    /* They begin with the encodings of a base, omitted where that is the function's start, and of the types that are
+     * caught; who catches none omits these. */
     for (size_t i = 0; i < frames->fde_count; i++) {
         uint8_t encodings[2];
         if (frames->fdes[i].handlers && read_at(elf, frames->fdes[i].handlers, encodings, sizeof encodings) &&

@@ -16,8 +16,9 @@ struct cie {
     uint8_t section;   /* index */
     uint8_t pointer_encoding;
     bool has_data; /* its FDEs begin with augmentation data … */
-    uint8_t handlers_encoding; /* … of which this is a pointer: to what is to be done when an exception passes; POINTER_OMITTED: none */
-    bool signal;   /* frames in which the kernel called a signal handler */
+    /* … of which this is a pointer: to what is to be done when an exception passes; POINTER_OMITTED: none */
+    uint8_t handlers_encoding;
+    bool signal; /* frames in which the kernel called a signal handler */
     uint64_t code_align, return_register;
     int64_t data_align;
     const uint8_t *code; /* the initial instructions */
@@ -56,8 +57,8 @@ int call_frames_read(struct call_frames *frames, const struct elffile *elf, cons
 void call_frames_free(struct call_frames *frames);
 
 /*
- * True if there is a function that catches exceptions, of C++ or of Rust, in ELF, of which FRAMES are. Functions of C that clean up behind
- * themselves when a thread is cancelled, as glibc has some, catch nothing.
+ * True if there is a function that catches exceptions, of C++ or of Rust, in ELF, of which FRAMES are. Functions of C
+ * that clean up behind themselves when a thread is cancelled, as glibc has some, catch nothing.
  */
 bool call_frames_catch(const struct call_frames *frames, const struct elffile *elf);
 

@@ -253,7 +253,8 @@ static bool place_of_expression(const struct saved *saved, const struct term *cf
 /* False where a rule cannot say it. */
 static bool place_of(const struct saved *saved, const struct term *cfa, struct place *place)
 {
-    *place = (struct place){.from = saved->kind == SAVED_UNCHANGED ? PLACE_REGISTER : PLACE_CFA, .offset = saved->offset};
+    *place =
+        (struct place){.from = saved->kind == SAVED_UNCHANGED ? PLACE_REGISTER : PLACE_CFA, .offset = saved->offset};
     if (saved->kind == SAVED_EXPRESSION || saved->kind == SAVED_VALUE) {
         if (!place_of_expression(saved, cfa, place))
             return false;

@@ -1,4 +1,5 @@
-/* The DWARF expressions of call frame information, as far as they amount to a register, a word in memory, and numbers. */
+/* The DWARF expressions of call frame information, as far as they amount to a register, a word in memory, and
+ * numbers. */
 #ifndef UPLUA_UNWIND_EXPRESSION_H
 #define UPLUA_UNWIND_EXPRESSION_H
 

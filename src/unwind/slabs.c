@@ -13,7 +13,8 @@ enum { SMALLEST = 1 << 12 }; /* chunks: tables that come later share slabs of 25
 static void unmap_last(struct slabs *slabs)
 {
     if (slabs->count)
-        munmap(slabs->items[slabs->count - 1].chunks, slabs->items[slabs->count - 1].count * sizeof(struct unwind_chunk));
+        munmap(slabs->items[slabs->count - 1].chunks,
+               slabs->items[slabs->count - 1].count * sizeof(struct unwind_chunk));
 }
 
 void slabs_free(struct slabs *slabs)

@@ -10,7 +10,7 @@
 
 enum {
     BLOCK = 1 << UNWIND_BLOCK_SHIFT,
-    PADDING = 16, /* bytes at most between functions that are only aligned: no code */
+    PADDING = 16,     /* bytes at most between functions that are only aligned: no code */
     ENTRY_SIZE = 128, /* bytes at most of a file's first instructions; ld.so's are 61 */
 };
 
@@ -21,9 +21,9 @@ struct builder {
     uint64_t *rows;
     size_t count, capacity;
     struct unwind_rules *rules;
-    uint64_t bias; /* file offset − ELF address, of the function at work */
-    uint64_t end;  /* file offset where it ends */
-    uint64_t entry; /* file offset of the file's first instruction; UINT64_MAX: it has none */
+    uint64_t bias;      /* file offset − ELF address, of the function at work */
+    uint64_t end;       /* file offset where it ends */
+    uint64_t entry;     /* file offset of the file's first instruction; UINT64_MAX: it has none */
     uint64_t last_rule; /* rows often repeat it */
     uint32_t last_number;
     int rc;
@@ -35,7 +35,8 @@ int64_t unwind_code_offset(const struct elffile *elf, uint64_t address, uint64_t
         const Elf64_Phdr *segment = &elf->segments[i];
         uint64_t inside = address - segment->p_vaddr;
         if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || address < segment->p_vaddr ||
-            inside >= segment->p_filesz || segment->p_filesz > MAX_OFFSET || segment->p_offset > MAX_OFFSET - segment->p_filesz)
+            inside >= segment->p_filesz || segment->p_filesz > MAX_OFFSET ||
+            segment->p_offset > MAX_OFFSET - segment->p_filesz)
             continue;
         *end = segment->p_offset + segment->p_filesz;
         return (int64_t)(segment->p_offset + inside);
@@ -105,8 +106,8 @@ static size_t list_functions(const struct call_frames *frames, const struct elff
         if (offset < 0)
             continue;
         struct function *function = &functions[count];
-        *function = (struct function){.start = (uint64_t)offset, .end = (uint64_t)offset + (fde->end - fde->start),
-                                      .fde = fde};
+        *function =
+            (struct function){.start = (uint64_t)offset, .end = (uint64_t)offset + (fde->end - fde->start), .fde = fde};
         if (function->end > end || function->end < function->start)
             function->end = end;
         sorted = sorted && (!count || functions[count - 1].start <= function->start);
@@ -118,8 +119,8 @@ static size_t list_functions(const struct call_frames *frames, const struct elff
 }
 
 /*
- * The rows of the code at [FROM, TO), of which no call frame information tells. Where a file begins nobody has called: ld.so's first
- * instructions, below each constructor, are such a place, as are those of programs in assembly.
+ * The rows of the code at [FROM, TO), of which no call frame information tells. Where a file begins nobody has called:
+ * ld.so's first instructions, below each constructor, are such a place, as are those of programs in assembly.
  */
 static void add_gap(struct builder *builder, uint64_t from, uint64_t to)
 {

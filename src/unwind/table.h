@@ -33,9 +33,9 @@ struct unwind_table {
 };
 
 /*
- * Builds the table of ELF, with the numbers of RULES. SEARCH: where its debug file may be, in which more is said of it; NULL:
- * that is not looked for. 0; -ENODATA: there is no call frame information, -EFBIG, -ENOMEM, -errno, with the reason in ERR.
- * The caller frees.
+ * Builds the table of ELF, with the numbers of RULES. SEARCH: where its debug file may be, in which more is said of it;
+ * NULL: that is not looked for. 0; -ENODATA: there is no call frame information, -EFBIG, -ENOMEM, -errno, with the
+ * reason in ERR. The caller frees.
  */
 int unwind_table_build(struct unwind_table *table, const struct elffile *elf, const struct debugfile_search *search,
                        struct unwind_rules *rules, struct error *err);

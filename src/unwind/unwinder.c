@@ -25,7 +25,7 @@
 #include "unwind/table.h"
 
 enum {
-    RECALLED_BYTES = 8 << 20, /* of tables that earlier runs have left */
+    RECALLED_BYTES = 8 << 20,            /* of tables that earlier runs have left */
     RECALL_PATIENCE = 100 * 1000 * 1000, /* ns at most that a command waits for them; all take 7 ms of a CPU */
     SPARE_CHUNKS = 1 << 11,              /* in their slab, for tables that this run makes */
     WRITTEN = 256,                       /* files, by their inode numbers */
@@ -80,7 +80,8 @@ struct unwinder {
     struct recalled *recalled;    /* … and what was: by the same index */
     size_t cached_count, recalled_count;
     struct unwinder_counts counts;
-    /* The thread that recalls, and the lock of whatever tables are: rules, places, slabs, pending, written, recalled, counts. */
+    /* The thread that recalls, and the lock of whatever tables are: rules, places, slabs, pending, written, recalled,
+     * counts. */
     pthread_t thread;
     pthread_mutex_t lock;
     bool recalls; /* the thread is to be joined */
@@ -365,7 +366,8 @@ static void *recall_all(void *context)
 
 void unwinder_recall(struct unwinder *unwinder)
 {
-    /* Where the kernel's half cannot tell a file from another one that has its inode now, it waits for whoever maps it. */
+    /* Where the kernel's half cannot tell a file from another one that has its inode now, it waits for whoever maps
+     * it. */
     if (unwinder->cache < 0 || unwinder->recalled || !unwinder->kernel->inode_seconds)
         return;
     unwinder->cached_count = unwind_cache_list(unwinder->cache, RECALLED_BYTES, &unwinder->cached);
@@ -459,7 +461,8 @@ static void *map_array(int fd, size_t size)
 /* Where the time of an inode's last change is: CHANGED are the names that it had, the newest first. */
 static void write_times(struct unwind_kernel *kernel, const struct kernel_field changed[static 4])
 {
-    const struct kernel_field *whole = changed[2].offset != UINT32_MAX ? &changed[2] : &changed[3]; /* a struct timespec64 */
+    /* a struct timespec64 */
+    const struct kernel_field *whole = changed[2].offset != UINT32_MAX ? &changed[2] : &changed[3];
     if (changed[0].offset != UINT32_MAX && changed[1].offset != UINT32_MAX) {
         kernel->inode_seconds = changed[0].offset;
         kernel->inode_nanoseconds = changed[1].offset;
@@ -514,13 +517,34 @@ static void write_kernel(struct unwinder *unwinder)
     };
     uint32_t root, state, area, address;
     uint32_t *const places[] = {
-        &kernel->area_start,   &kernel->area_end,        &kernel->area_offset,    &kernel->area_file,
-        &kernel->area_flags,   &kernel->area_space,      &kernel->space_areas,    &root,
-        &kernel->node_pivots,  &kernel->node_slots,      &kernel->gap_node_slots, &kernel->file_inode,
-        &kernel->inode_number, &kernel->inode_super,     &kernel->super_device,   &kernel->task_space,
-        &kernel->task_leader,  &kernel->task_start,      &kernel->task_signal,    &kernel->signal_live,
-        &kernel->task_uprobes, &kernel->uprobes_returns, &kernel->return_stack,   &kernel->return_original,
-        &kernel->return_next,  &state,                   &area,                   &address,
+        &kernel->area_start,
+        &kernel->area_end,
+        &kernel->area_offset,
+        &kernel->area_file,
+        &kernel->area_flags,
+        &kernel->area_space,
+        &kernel->space_areas,
+        &root,
+        &kernel->node_pivots,
+        &kernel->node_slots,
+        &kernel->gap_node_slots,
+        &kernel->file_inode,
+        &kernel->inode_number,
+        &kernel->inode_super,
+        &kernel->super_device,
+        &kernel->task_space,
+        &kernel->task_leader,
+        &kernel->task_start,
+        &kernel->task_signal,
+        &kernel->signal_live,
+        &kernel->task_uprobes,
+        &kernel->uprobes_returns,
+        &kernel->return_stack,
+        &kernel->return_original,
+        &kernel->return_next,
+        &state,
+        &area,
+        &address,
     };
     const struct kernel_field *changed = fields + sizeof places / sizeof *places;
     int rc = kernel_btf_fields(fields, sizeof fields / sizeof *fields);

@@ -1,6 +1,7 @@
 /*
- * chain FRAMES CALLS: calls `mark` FRAMES deep, from _start on; built with and without frame pointers. It prints "ready PID" and waits for
- * a byte on stdin; each makes CALLS calls and prints the nanoseconds of CPU time that one took. The end of stdin ends it.
+ * chain FRAMES CALLS: calls `mark` FRAMES deep, from _start on; built with and without frame pointers. It prints "ready
+ * PID" and waits for a byte on stdin; each makes CALLS calls and prints the nanoseconds of CPU time that one took. The
+ * end of stdin ends it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,8 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 
-/* mark, repeat, main, and of libc __libc_start_call_main, __libc_start_main and _start; by frame pointers one of libc is seen. */
+/* mark, repeat, main, and of libc __libc_start_call_main, __libc_start_main and _start; by frame pointers one of libc
+ * is seen. */
 #ifdef FRAME_POINTERS
 enum { OTHERS = 4 };
 #else
@@ -23,7 +25,8 @@ __asm__(".text\n.globl mark\n.type mark, @function\nmark:\n.cfi_startproc\npush 
         ".cfi_offset %rbp, -16\nmov %rsp, %rbp\n.cfi_def_cfa_register %rbp\npop %rbp\n.cfi_def_cfa %rsp, 8\nret\n"
         ".cfi_endproc\n.size mark, .-mark\n");
 #elif defined(__aarch64__)
-__asm__(".text\n.globl mark\n.type mark, @function\nmark:\n.cfi_startproc\nnop\nret\n.cfi_endproc\n.size mark, .-mark\n");
+__asm__(
+    ".text\n.globl mark\n.type mark, @function\nmark:\n.cfi_startproc\nnop\nret\n.cfi_endproc\n.size mark, .-mark\n");
 #endif
 
 static volatile long sink;

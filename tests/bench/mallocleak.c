@@ -73,7 +73,8 @@ int main(int argc, char **argv)
 
     if (!object)
         return fail(argv[1], errno);
-    bpf_object__for_each_program(program, object) {
+    bpf_object__for_each_program(program, object)
+    {
         const char *name = bpf_program__name(program);
         int type = strstr(name, "malloc") ? UPROBE_SESSION : UPROBE_MULTI;
         bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)type);

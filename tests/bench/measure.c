@@ -1,6 +1,6 @@
 /*
- * measure COMMAND [argument ...]: runs it with its output thrown away; prints "SECONDS KILOBYTES START": wall-clock time,
- * peak resident memory, and when it was started (CLOCK_MONOTONIC in seconds).
+ * measure COMMAND [argument ...]: runs it with its output thrown away; prints "SECONDS KILOBYTES START": wall-clock
+ * time, peak resident memory, and when it was started (CLOCK_MONOTONIC in seconds).
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /*
  * programs: what BPF programs on raw_syscalls:sys_enter cost, by commands on standard input:
  *
- *   measure ROUNDS CALLS NAME=OBJECT…   one object's program at a time, in turns; then, per object, a line "NAME PROGRAM WHOLE": medians
- *                                       of the program's own nanoseconds per run, as the kernel counts them, and of all that a system
+ *   measure ROUNDS CALLS NAME=OBJECT…   one object's program at a time, in turns; then, per object, a line "NAME
+ * PROGRAM WHOLE": medians of the program's own nanoseconds per run, as the kernel counts them, and of all that a system
  *                                       call takes while it is attached (with that counting off); "done" at the end
  *   time CALLS                          nanoseconds of one system call now
  *
@@ -67,7 +67,7 @@ static void load(struct subject *subject, char *argument)
 
 static void run_statistics(const struct subject *subject, double *nanoseconds, double *runs)
 {
-    struct bpf_prog_info info = { 0 };
+    struct bpf_prog_info info = {0};
     __u32 size = sizeof info;
     if (bpf_obj_get_info_by_fd(bpf_program__fd(subject->program), &info, &size))
         die("cannot ask for the statistics of", subject->name);

@@ -1,6 +1,6 @@
 /*
- * tables FILE...: makes the unwind tables of ELF files; prints "FILES MILLISECONDS MEGABYTES": what takes that long and that much
- * memory. With UPLUA_CACHE=FOLDER in the environment: reads them from there, after it has put them there.
+ * tables FILE...: makes the unwind tables of ELF files; prints "FILES MILLISECONDS MEGABYTES": what takes that long and
+ * that much memory. With UPLUA_CACHE=FOLDER in the environment: reads them from there, after it has put them there.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * usdt HITS: prints "ready"; for each byte on its standard input passes the probe bench:hit, which has two arguments, HITS times and prints
- * the nanoseconds of CPU time that one took.
+ * usdt HITS: prints "ready"; for each byte on its standard input passes the probe bench:hit, which has two arguments,
+ * HITS times and prints the nanoseconds of CPU time that one took.
  */
 #include <stdio.h>
 #include <stdlib.h>

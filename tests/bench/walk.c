@@ -1,6 +1,7 @@
 /*
- * walk OBJECT PROGRAM PID BINARY OFFSET: attaches a program of tests/bench/walk.bpf.c to one process, by the same link as uplua
- * (uprobe_multi). Prints "ready", traces until stdin ends, prints how many frames the last stack had. OFFSET is a file offset.
+ * walk OBJECT PROGRAM PID BINARY OFFSET: attaches a program of tests/bench/walk.bpf.c to one process, by the same link
+ * as uplua (uprobe_multi). Prints "ready", traces until stdin ends, prints how many frames the last stack had. OFFSET
+ * is a file offset.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -39,8 +40,7 @@ int main(int argc, char **argv)
         return fail(argv[1], ENOENT);
     bpf_program__set_expected_attach_type(program, (enum bpf_attach_type)UPROBE_MULTI);
     struct bpf_program *other;
-    bpf_object__for_each_program(other, object)
-        bpf_program__set_autoload(other, other == program);
+    bpf_object__for_each_program(other, object) bpf_program__set_autoload(other, other == program);
     int code = bpf_object__load(object);
     if (code)
         return fail("load", code);

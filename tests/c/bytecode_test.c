@@ -1,6 +1,6 @@
 /*
- * The decoder of LuaJIT's dumps, held against what LuaJIT itself says of the same functions (jit.util, which `luajit -bl`
- * prints), and against damaged dumps.
+ * The decoder of LuaJIT's dumps, held against what LuaJIT itself says of the same functions (jit.util, which `luajit
+ * -bl` prints), and against damaged dumps.
  */
 #include "compile/bytecode.h"
 
@@ -55,12 +55,15 @@ static const char lister[] =
     "end\n"
     "local function list(f, out)\n"
     "    local info = util.funcinfo(f)\n"
-    "    out[#out + 1] = format('function %s %d-%d parameters %d frame %d upvalues %d vararg %s\\n', info.source:match '^[@=](.*)',\n"
-    "        info.linedefined, info.lastlinedefined, info.params, info.stackslots, info.upvalues, tostring(info.isvararg))\n"
+    "    out[#out + 1] = format('function %s %d-%d parameters %d frame %d upvalues %d vararg %s\\n', info.source:match "
+    "'^[@=](.*)',\n"
+    "        info.linedefined, info.lastlinedefined, info.params, info.stackslots, info.upvalues, "
+    "tostring(info.isvararg))\n"
     "    for pc = 1, info.bytecodes - 1 do\n"
     "        local word = util.funcbc(f, pc)\n"
     "        local op = bit.band(word, 255)\n"
-    "        out[#out + 1] = format('%d %s %d %d %d %d line %d\\n', pc - 1, names:sub(op * 6 + 1, op * 6 + 6):match '%S+',\n"
+    "        out[#out + 1] = format('%d %s %d %d %d %d line %d\\n', pc - 1, names:sub(op * 6 + 1, op * 6 + 6):match "
+    "'%S+',\n"
     "            bit.band(bit.rshift(word, 8), 255), bit.rshift(word, 24), bit.band(bit.rshift(word, 16), 255),\n"
     "            bit.rshift(word, 16), util.funcinfo(f, pc).currentline)\n"
     "    end\n"
@@ -102,7 +105,8 @@ static void print_table(FILE *out, const struct constant_table *table)
     size_t count = 0;
     for (size_t i = 0; i < table->array_size; i++)
         if (table->array[i].kind != CONSTANT_NIL)
-            lines[count++] = pair_line(&(struct constant){.kind = CONSTANT_NUMBER, .number = (double)i}, &table->array[i]);
+            lines[count++] =
+                pair_line(&(struct constant){.kind = CONSTANT_NUMBER, .number = (double)i}, &table->array[i]);
     for (size_t i = 0; i < table->pair_count; i++)
         if (table->pairs[i].value.kind != CONSTANT_NIL)
             lines[count++] = pair_line(&table->pairs[i].key, &table->pairs[i].value);
@@ -154,13 +158,13 @@ static void print_constant(FILE *out, const struct constant *constant)
 
 static void list(FILE *out, const struct bytecode *function)
 {
-    fprintf(out, "function %s %d-%d parameters %d frame %d upvalues %d vararg %s\n", function->file, function->first_line,
-            function->first_line + function->line_count, function->parameters, function->frame_size,
-            function->upvalue_count, function->vararg ? "true" : "false");
+    fprintf(out, "function %s %d-%d parameters %d frame %d upvalues %d vararg %s\n", function->file,
+            function->first_line, function->first_line + function->line_count, function->parameters,
+            function->frame_size, function->upvalue_count, function->vararg ? "true" : "false");
     for (size_t pc = 0; pc < function->instruction_count; pc++) {
         const struct instruction *instruction = &function->instructions[pc];
-        fprintf(out, "%zu %s %d %d %d %d line %d\n", pc, bytecode_op_name(instruction->op), instruction->a, instruction->b,
-                instruction->c, instruction->d, instruction->line);
+        fprintf(out, "%zu %s %d %d %d %d line %d\n", pc, bytecode_op_name(instruction->op), instruction->a,
+                instruction->b, instruction->c, instruction->d, instruction->line);
     }
     for (size_t i = 0; i < function->constant_count; i++) {
         print_constant(out, &function->constants[i]);
@@ -235,7 +239,8 @@ static void compare(lua_State *L, const char *name)
 
 static void test_files(lua_State *L)
 {
-    static const char *const patterns[] = {"lua/*.lua", "lua/*/*.lua", "scripts/*.lua", "/usr/share/luajit-2.1*/jit/*.lua"};
+    static const char *const patterns[] = {"lua/*.lua", "lua/*/*.lua", "scripts/*.lua",
+                                           "/usr/share/luajit-2.1*/jit/*.lua"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         glob_t found;
         if (glob(patterns[i], 0, NULL, &found))
@@ -256,14 +261,13 @@ static void load(lua_State *L, const char *source, const char *name)
         printf("# %s\n", lua_tostring(L, -1));
 }
 
-static const char variables_source[] =
-    "local up = 1\n"                   /* the function below: */
-    "local function f(e, other)\n"
-    "    local a = e\n"                /* 0 MOV */
-    "    do local b = other end\n"     /* 1 MOV */
-    "    do local c = up end\n"        /* 2 UGET */
-    "    for i = 1, 3 do a = i end\n"  /* 3-5 KSHORT, 6 FORI, 7 MOV, 8 FORL */
-    "end\n";
+static const char variables_source[] = "local up = 1\n" /* the function below: */
+                                       "local function f(e, other)\n"
+                                       "    local a = e\n"               /* 0 MOV */
+                                       "    do local b = other end\n"    /* 1 MOV */
+                                       "    do local c = up end\n"       /* 2 UGET */
+                                       "    for i = 1, 3 do a = i end\n" /* 3-5 KSHORT, 6 FORI, 7 MOV, 8 FORL */
+                                       "end\n";
 
 static void test_variables(lua_State *L)
 {
@@ -293,12 +297,18 @@ static void test_variables(lua_State *L)
 /* Chunks without a name are called by their text, as Lua calls them. */
 static void test_file(lua_State *L)
 {
-    static const struct { const char *chunk, *what; } cases[] = {
-        { "@/tmp/a.lua", "a file" }, { "=-e", "a name" }, { "return 1", "a text" }, { "local a = 1\nreturn a", "its first line" },
-        { "", "none" }, { "return 'as long as Lua shows it, to the last ch'", "a long text" },
-        { "return 'as long as Lua shows it, to the last chr'", "one that is too long" },
-        { "return 'as long as Lua shows it, to the last char'", "one more" },
-        { "return 'much longer than what Lua shows of the text of a chunk that has no name'", "a longer one" },
+    static const struct {
+        const char *chunk, *what;
+    } cases[] = {
+        {"@/tmp/a.lua", "a file"},
+        {"=-e", "a name"},
+        {"return 1", "a text"},
+        {"local a = 1\nreturn a", "its first line"},
+        {"", "none"},
+        {"return 'as long as Lua shows it, to the last ch'", "a long text"},
+        {"return 'as long as Lua shows it, to the last chr'", "one that is too long"},
+        {"return 'as long as Lua shows it, to the last char'", "one more"},
+        {"return 'much longer than what Lua shows of the text of a chunk that has no name'", "a longer one"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         lua_Debug info;
@@ -359,7 +369,8 @@ static void test_damage(lua_State *L)
         }
         dump.bytes[i] = original;
     }
-    ok(refused > 0 && accepted > 0, "each damaged byte is an error or a decode: %u errors, %u decodes", refused, accepted);
+    ok(refused > 0 && accepted > 0, "each damaged byte is an error or a decode: %u errors, %u decodes", refused,
+       accepted);
     is_int(decode(dump.bytes, dump.size, &err), 0, "the whole dump is decoded");
 
     char *head = malloc(dump.size);

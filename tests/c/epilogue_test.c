@@ -1,4 +1,5 @@
-/* Frames of aarch64 without call frame information, by the code that leads to an epilogue (bpf/epilogue.h), on either CPU. */
+/* Frames of aarch64 without call frame information, by the code that leads to an epilogue (bpf/epilogue.h), on either
+ * CPU. */
 #define __TARGET_ARCH_arm64
 #undef __TARGET_ARCH_x86
 #include "../bpf/epilogue.h"
@@ -10,10 +11,10 @@ enum {
     AUTIASP = 0xd50323bf,
     NOP = 0xd503201f,
     RET = 0xd65f03c0,
-    BL = 0x94000000 | 0x1000,     /* to elsewhere */
-    B = 0x14000000,               /* by the instructions that are added */
+    BL = 0x94000000 | 0x1000,      /* to elsewhere */
+    B = 0x14000000,                /* by the instructions that are added */
     BACK = 0x14000000 | 0x3ffffff, /* to the instruction before it; one further back for each that is subtracted */
-    CBZ = 0xb4000000,             /* x0, by 32 for each instruction */
+    CBZ = 0xb4000000,              /* x0, by 32 for each instruction */
     BR_X2 = 0xd61f0040,
     BR_X16 = 0xd61f0200,
 };
@@ -40,33 +41,59 @@ static __u64 rule_at(const __u32 *code, __u64 size, __u64 start, int before)
 static void test_frames(void)
 {
     static const __u32 plain[] = {/* gcc -fomit-frame-pointer */
-        PACIASP, 0xa9bd53f3 /* stp x19, x20, [sp, #-48]! */, 0xa9015bf5 /* stp x21, x22, [sp, #16] */, 0xa9027bf7 /* stp x23, x30, [sp, #32] */,
-        BL, 0x9b170273 /* madd x19, x19, x23, x0 */, 0xa9427bf7 /* ldp x23, x30, [sp, #32] */, 0xa9415bf5, 0xa8c353f3 /* ldp x19, x20, [sp], #48 */,
-        AUTIASP, RET};
+                                  PACIASP,
+                                  0xa9bd53f3 /* stp x19, x20, [sp, #-48]! */,
+                                  0xa9015bf5 /* stp x21, x22, [sp, #16] */,
+                                  0xa9027bf7 /* stp x23, x30, [sp, #32] */,
+                                  BL,
+                                  0x9b170273 /* madd x19, x19, x23, x0 */,
+                                  0xa9427bf7 /* ldp x23, x30, [sp, #32] */,
+                                  0xa9415bf5,
+                                  0xa8c353f3 /* ldp x19, x20, [sp], #48 */,
+                                  AUTIASP,
+                                  RET};
     ok(AFTER(plain, 5) == BY_STACK(48, 0, -8), "a return address beside another register");
-    ok(BEFORE(plain, 0) == BY_STACK(0, 0, 0) && BEFORE(plain, 1) == BY_STACK(0, 0, 0), "where it begins, it is in the link register");
+    ok(BEFORE(plain, 0) == BY_STACK(0, 0, 0) && BEFORE(plain, 1) == BY_STACK(0, 0, 0),
+       "where it begins, it is in the link register");
     ok(BEFORE(plain, 2) == BY_STACK(48, 0, 0), "… as it is until it is stored");
     ok(BEFORE(plain, 4) == BY_STACK(48, 0, -8) && BEFORE(plain, 6) == BY_STACK(48, 0, -8), "… and then in memory");
     ok(BEFORE(plain, 7) == BY_STACK(48, 0, 0), "… until it is back");
     ok(BEFORE(plain, 9) == BY_STACK(0, 0, 0) && BEFORE(plain, 10) == BY_STACK(0, 0, 0), "… at last without a frame");
 
     static const __u32 pointed[] = {/* gcc -fno-omit-frame-pointer; two blocks have one end */
-        0xa9bc7bfd /* stp x29, x30, [sp, #-64]! */, 0x910003fd /* mov x29, sp */, CBZ + 32 * 5, BL, 0xf9401bf7 /* ldr x23, [sp, #48] */,
-        0xa8c47bfd /* ldp x29, x30, [sp], #64 */, RET, BL, BACK - 3};
+                                    0xa9bc7bfd /* stp x29, x30, [sp, #-64]! */,
+                                    0x910003fd /* mov x29, sp */,
+                                    CBZ + 32 * 5,
+                                    BL,
+                                    0xf9401bf7 /* ldr x23, [sp, #48] */,
+                                    0xa8c47bfd /* ldp x29, x30, [sp], #64 */,
+                                    RET,
+                                    BL,
+                                    BACK - 3};
     ok(AFTER(pointed, 4) == BY_STACK(64, -64, -56), "a frame record");
     ok(AFTER(pointed, 8) == BY_STACK(64, -64, -56), "its end stands before");
     ok(BEFORE(pointed, 1) == BY_STACK(64, -64, -56), "before it is pointed to");
 
-    static const __u32 clang[] = {0xd10083ff /* sub sp, sp, #32 */, 0xa9017bfd /* stp x29, x30, [sp, #16] */, 0x910043fd /* add x29, sp, #16 */, BL,
-                                  0xa9417bfd /* ldp x29, x30, [sp, #16] */, 0x910083ff /* add sp, sp, #32 */, RET};
+    static const __u32 clang[] = {0xd10083ff /* sub sp, sp, #32 */,
+                                  0xa9017bfd /* stp x29, x30, [sp, #16] */,
+                                  0x910043fd /* add x29, sp, #16 */,
+                                  BL,
+                                  0xa9417bfd /* ldp x29, x30, [sp, #16] */,
+                                  0x910083ff /* add sp, sp, #32 */,
+                                  RET};
     ok(AFTER(clang, 4) == BY_STACK(32, -16, -8), "a record at the end of a frame");
     ok(BEFORE(clang, 1) == BY_STACK(32, 0, 0), "… that is not there yet");
 
-    static const __u32 variable[] = {BL, 0x910003bf /* mov sp, x29 */, 0xa94153f3 /* ldp x19, x20, [sp, #16] */, 0xa8c37bfd /* ldp x29, x30, [sp], #48 */,
-                                     AUTIASP, RET};
+    static const __u32 variable[] = {BL,
+                                     0x910003bf /* mov sp, x29 */,
+                                     0xa94153f3 /* ldp x19, x20, [sp, #16] */,
+                                     0xa8c37bfd /* ldp x29, x30, [sp], #48 */,
+                                     AUTIASP,
+                                     RET};
     ok(AFTER(variable, 1) == BY_POINTER(48, -48, -40), "a frame of variable size, by its pointer");
 
-    static const __u32 vectors[] = {BL, 0x6cc127e8 /* ldp d8, d9, [sp], #16 */, 0xf84107fe /* ldr x30, [sp], #16 */, RET};
+    static const __u32 vectors[] = {BL, 0x6cc127e8 /* ldp d8, d9, [sp], #16 */, 0xf84107fe /* ldr x30, [sp], #16 */,
+                                    RET};
     ok(AFTER(vectors, 1) == BY_STACK(32, 0, -16), "registers for floating point beside it");
 }
 
@@ -76,9 +103,12 @@ static void test_ways(void)
     ok(AFTER(tail, 1) == BY_STACK(16, -16, -8), "an end that jumps to another function");
     static const __u32 pointer[] = {BL, 0xa8c17bfd, BR_X16};
     ok(AFTER(pointer, 1) == BY_STACK(16, -16, -8), "… by a register");
-    static const __u32 stub[] = {0x90000010 /* adrp x16 */, 0xf9400211 /* ldr x17, [x16] */, 0x91000210 /* add x16, x16, #0 */, BR_X16 | 1 << 5};
-    ok(BEFORE(stub, 0) == BY_STACK(0, 0, 0) && BEFORE(stub, 3) == BY_STACK(0, 0, 0), "a stub of the procedure linkage table");
-    static const __u32 aborts[] = {CBZ + 32 * 2, BL /* never returns */, CBZ + 32 * 3, BL, PACIASP /* of the next function */, 0xa8c17bfd, RET};
+    static const __u32 stub[] = {0x90000010 /* adrp x16 */, 0xf9400211 /* ldr x17, [x16] */,
+                                 0x91000210 /* add x16, x16, #0 */, BR_X16 | 1 << 5};
+    ok(BEFORE(stub, 0) == BY_STACK(0, 0, 0) && BEFORE(stub, 3) == BY_STACK(0, 0, 0),
+       "a stub of the procedure linkage table");
+    static const __u32 aborts[] = {
+        CBZ + 32 * 2, BL /* never returns */, CBZ + 32 * 3, BL, PACIASP /* of the next function */, 0xa8c17bfd, RET};
     ok(AFTER(aborts, 2) == BY_STACK(16, -16, -8), "a branch past a call that never returns");
 
     static const __u32 next[] = {BL, 0xa9be7bfd /* stp x29, x30, [sp, #-32]! */, 0x910003fd, BL, 0xa8c27bfd, RET};

@@ -1,4 +1,5 @@
-/* BPF objects that were damaged: opening one ends in an object or a message. `make asan` runs this under the sanitizers. */
+/* BPF objects that were damaged: opening one ends in an object or a message. `make asan` runs this under the
+ * sanitizers. */
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdlib.h>
@@ -7,17 +8,22 @@
 #include "sys/error.h"
 #include "tap.h"
 
-static const char start[] =
-    "package.path = './lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
-    "return require('hostile_objects').damaged\n";
+static const char start[] = "package.path = './lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
+                            "return require('hostile_objects').damaged\n";
 
 int main(int argc, char *argv[])
 {
-    static const struct { const char *path; int least; } objects[] = {
-        { "build/objects/guest.bpf.o", 30 }, { "build/objects/kinds.bpf.o", 30 }, { "build/objects/core.bpf.o", 30 }, { "build/objects/untyped.bpf.o", 30 },
+    static const struct {
+        const char *path;
+        int least;
+    } objects[] = {
+        {"build/objects/guest.bpf.o", 30},
+        {"build/objects/kinds.bpf.o", 30},
+        {"build/objects/core.bpf.o", 30},
+        {"build/objects/untyped.bpf.o", 30},
     };
     int times = argc > 1 ? atoi(argv[1]) : 1; /* as many objects, for those who want to know more */
-    struct error err = { 0 };
+    struct error err = {0};
     lua_State *L = state_new(&err);
     if (!ok(L && !luaL_loadstring(L, start) && !lua_pcall(L, 0, 1, 0), "the reader of objects is loaded")) {
         printf("# %s\n", L ? lua_tostring(L, -1) : err.text);

@@ -1,7 +1,7 @@
 /*
- * Random handlers through the compiler, up to the object and its listing: those that are well typed, those that are not, and those
- * whose bytecode has been changed (tests/reference/hostile.lua). `make asan` runs this under the sanitizers, with the IR checked behind
- * each pass. The seeds are the same ones each time.
+ * Random handlers through the compiler, up to the object and its listing: those that are well typed, those that are
+ * not, and those whose bytecode has been changed (tests/reference/hostile.lua). `make asan` runs this under the
+ * sanitizers, with the IR checked behind each pass. The seeds are the same ones each time.
  */
 #include <lauxlib.h>
 #include <lua.h>
@@ -11,11 +11,11 @@
 #include "sys/error.h"
 #include "tap.h"
 
-static const char start[] =
-    "package.path = './lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
-    "return require 'hostile'\n";
+static const char start[] = "package.path = './lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
+                            "return require 'hostile'\n";
 
-/* [-0, +0] Calls hostile.WHAT(COUNT, SEED); the module is at 1. Checks that nothing was wrong, and that at least LEAST were refused. */
+/* [-0, +0] Calls hostile.WHAT(COUNT, SEED); the module is at 1. Checks that nothing was wrong, and that at least LEAST
+ * were refused. */
 static void run(lua_State *L, const char *what, int count, int seed, int least, const char *promise)
 {
     lua_getfield(L, 1, what);
@@ -34,7 +34,7 @@ static void run(lua_State *L, const char *what, int count, int seed, int least, 
 int main(int argc, char *argv[])
 {
     int times = argc > 1 ? atoi(argv[1]) : 1; /* as many programs, for those who want to know more */
-    struct error err = { 0 };
+    struct error err = {0};
     lua_State *L = state_new(&err);
     if (!ok(L && !luaL_loadstring(L, start) && !lua_pcall(L, 0, 1, 0), "the compiler and the generator are loaded")) {
         printf("# %s\n", L ? lua_tostring(L, -1) : err.text);

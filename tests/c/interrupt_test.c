@@ -21,7 +21,7 @@ static void busy(void)
 /* signal handlers interrupt sleeps: this one goes on. */
 static void pause_ms(long milliseconds)
 {
-    struct timespec left = { milliseconds / 1000, milliseconds % 1000 * 1000000 };
+    struct timespec left = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     while (nanosleep(&left, &left) < 0)
         continue;
 }

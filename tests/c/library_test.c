@@ -125,7 +125,8 @@ static void test_standard(void)
     is_str(count == 1 ? sites->module : NULL, mapped, "is the same file");
     sites_free(sites, count);
     char **paths;
-    is_int(probe_modules_defining((const char *const[]){"malloc"}, 1, &machine, &paths, &count, &err), 0, "what defines malloc on the machine");
+    is_int(probe_modules_defining((const char *const[]){"malloc"}, 1, &machine, &paths, &count, &err), 0,
+           "what defines malloc on the machine");
     ok(count == 1 && !strcmp(paths[0], mapped), "is the C library");
     for (size_t i = 0; i < count; i++)
         free(paths[i]);
@@ -135,7 +136,8 @@ static void test_standard(void)
 /* musl beside glibc, whose ldconfig lists musl's loader, too. */
 static void test_musl_beside(void)
 {
-    ok(shell("mkdir -p root/lib root/etc && cp $(ldd /bin/sh | awk '$1 == \"libc.so.6\" { print $3 }') root/lib/libc.so.6 && "
+    ok(shell("mkdir -p root/lib root/etc && cp $(ldd /bin/sh | awk '$1 == \"libc.so.6\" { print $3 }') "
+             "root/lib/libc.so.6 && "
              "cc -shared -fPIC -o root/lib/ld-musl-x86_64.so.1 second.c && echo /lib > root/etc/ld.so.conf && "
              "/sbin/ldconfig -r root && /sbin/ldconfig -r root -p | grep -q ld-musl"),
        "a root with both");

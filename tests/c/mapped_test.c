@@ -1,4 +1,5 @@
-/* No record of a mapping is lost while uplua attaches, loads or detaches, however long that takes; and one that is lost is counted. */
+/* No record of a mapping is lost while uplua attaches, loads or detaches, however long that takes; and one that is lost
+ * is counted. */
 #include "sys/mmap_events.h"
 
 #include <sched.h>
@@ -44,7 +45,9 @@ static void find_rings(void)
 static bool is_read(void)
 {
     for (size_t i = 0; i < ring_count; i++)
-        if (__atomic_load_n(&rings[i]->data_head, __ATOMIC_ACQUIRE) - __atomic_load_n(&rings[i]->data_tail, __ATOMIC_ACQUIRE) > ring_size / 2)
+        if (__atomic_load_n(&rings[i]->data_head, __ATOMIC_ACQUIRE) -
+                __atomic_load_n(&rings[i]->data_tail, __ATOMIC_ACQUIRE) >
+            ring_size / 2)
             return false;
     return true;
 }
@@ -102,8 +105,8 @@ static void check(struct mmap_events *events, bool whole, const char *what)
         is_int((int64_t)seen.count, (int64_t)made, "%s: each of %" PRIu64 " mappings is recorded", what, made);
         is_int((int64_t)lost, 0, "%s: nothing is lost", what);
     } else {
-        ok(lost > 0 && seen.count < made && seen.count + lost >= made, "%s: %" PRIu64 " mappings are %" PRIu64 " and %" PRIu64 " lost ones", what, made,
-           seen.count, lost);
+        ok(lost > 0 && seen.count < made && seen.count + lost >= made,
+           "%s: %" PRIu64 " mappings are %" PRIu64 " and %" PRIu64 " lost ones", what, made, seen.count, lost);
     }
     ok(seen.in_order, "%s: in the order in which they were made", what);
     mmap_events_close(events);
@@ -122,7 +125,8 @@ static struct mmap_events *begin(void)
 static int slow = -1; /* a descriptor whose close takes long */
 static bool was_read = true;
 
-/* In place of the C library's, for what is linked with this. While the slow one is closed, the machine maps more than a ring has room for. */
+/* In place of the C library's, for what is linked with this. While the slow one is closed, the machine maps more than a
+ * ring has room for. */
 int close(int fd)
 {
     for (int i = 0; fd == slow && i < 8; i++) {

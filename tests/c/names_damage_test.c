@@ -39,8 +39,8 @@ static unsigned look_for_lines(const char *name)
     return found;
 }
 
-/* How many of LOOKUPS random places in the file NAME of the test's folder have a name, and in *LINES how many a line.
- */
+/* How many of LOOKUPS random places in the file NAME of the test's folder have a name, and in *LINES how many a
+ * line. */
 static unsigned look(const char *name, uint64_t size, unsigned *lines)
 {
     struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = in_dir(name)};

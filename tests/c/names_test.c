@@ -207,7 +207,8 @@ static void test_made_code(void)
     name_is(symbols, pid, CODE + 0x300, "later", 0, "what was written since is read");
     name_is(symbols, pid, CODE + 0x208, "unfinished no more", 8, "and what was finished");
 
-    /* Code that takes the place of other code, of which the name was read: appended, and in a file that was written anew. */
+    /* Code that takes the place of other code, of which the name was read: appended, and in a file that was written
+     * anew. */
     uint64_t renamings = symbols_renamings(symbols), generation = symbols_generation(symbols);
     file = fopen(path, "a");
     if (!file || fputs("10000000 40 second_of_it\n10000110 10 third\n", file) < 0 || fclose(file))

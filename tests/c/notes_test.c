@@ -22,7 +22,8 @@ static void put(struct file *file, size_t *at, const void *bytes, size_t size)
     *at += (size + 3) & ~(size_t)3;
 }
 
-static void add_note(struct file *file, size_t *at, uint64_t address, uint64_t base, uint64_t semaphore, const char *strings, size_t size)
+static void add_note(struct file *file, size_t *at, uint64_t address, uint64_t base, uint64_t semaphore,
+                     const char *strings, size_t size)
 {
     char description[128];
     uint64_t words[] = {address, base, semaphore};
@@ -34,30 +35,39 @@ static void add_note(struct file *file, size_t *at, uint64_t address, uint64_t b
     put(file, at, description, header.n_descsz);
 }
 
-#define NOTE(file, at, address, base, semaphore, strings) add_note(file, at, address, base, semaphore, strings, sizeof strings)
+#define NOTE(file, at, address, base, semaphore, strings)                                                              \
+    add_note(file, at, address, base, semaphore, strings, sizeof strings)
 
 static struct file make(void)
 {
     struct file file = {
-        .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_type = ET_DYN, .e_version = EV_CURRENT,
-                   .e_ehsize = sizeof(Elf64_Ehdr), .e_phentsize = sizeof(Elf64_Phdr), .e_shentsize = sizeof(Elf64_Shdr),
-                   .e_shoff = offsetof(struct file, sections), .e_shnum = 4, .e_shstrndx = 3},
+        .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                   .e_type = ET_DYN,
+                   .e_version = EV_CURRENT,
+                   .e_ehsize = sizeof(Elf64_Ehdr),
+                   .e_phentsize = sizeof(Elf64_Phdr),
+                   .e_shentsize = sizeof(Elf64_Shdr),
+                   .e_shoff = offsetof(struct file, sections),
+                   .e_shnum = 4,
+                   .e_shstrndx = 3},
         .names = "\0.note.stapsdt\0.stapsdt.base\0.shstrtab",
     };
     size_t size = 0;
     NOTE(&file, &size, 0x1100, 0x2000, 0, "app\0first\0-4@%eax 8@%rbx");
     NOTE(&file, &size, 0x1200, 0x2000, 0x4010, "app\0second\0");
-    file.sections[1] = (Elf64_Shdr){.sh_name = 1, .sh_type = SHT_NOTE, .sh_offset = offsetof(struct file, notes), .sh_size = size};
+    file.sections[1] =
+        (Elf64_Shdr){.sh_name = 1, .sh_type = SHT_NOTE, .sh_offset = offsetof(struct file, notes), .sh_size = size};
     file.sections[2] = (Elf64_Shdr){.sh_name = 15, .sh_type = SHT_PROGBITS, .sh_addr = 0x2000};
-    file.sections[3] = (Elf64_Shdr){.sh_name = 29, .sh_type = SHT_STRTAB, .sh_offset = offsetof(struct file, names), .sh_size = 64};
+    file.sections[3] =
+        (Elf64_Shdr){.sh_name = 29, .sh_type = SHT_STRTAB, .sh_offset = offsetof(struct file, names), .sh_size = 64};
     return file;
 }
 
 static int collect(const struct note *note, void *context)
 {
     char *text = context;
-    sprintf(text + strlen(text), "%s:%s %#llx %#llx [%s]\n", note->provider, note->name, (unsigned long long)note->address,
-            (unsigned long long)note->semaphore, note->arguments);
+    sprintf(text + strlen(text), "%s:%s %#llx %#llx [%s]\n", note->provider, note->name,
+            (unsigned long long)note->address, (unsigned long long)note->semaphore, note->arguments);
     return 0;
 }
 

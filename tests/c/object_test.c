@@ -29,11 +29,22 @@
 
 /* values[7] = 42; lost[2] += 5; returns 3 */
 static const struct bpf_insn store_and_count[] = {
-    MOV_IMM(0, 7), STORE(10, -8, 0), MOV_IMM(0, 42), STORE(10, -16, 0),
-    ADDRESS(1, 0), MOV_REG(2, 10), ADD_IMM(2, -8), MOV_REG(3, 10), ADD_IMM(3, -16), MOV_IMM(4, 0),
+    MOV_IMM(0, 7),
+    STORE(10, -8, 0),
+    MOV_IMM(0, 42),
+    STORE(10, -16, 0),
+    ADDRESS(1, 0),
+    MOV_REG(2, 10),
+    ADD_IMM(2, -8),
+    MOV_REG(3, 10),
+    ADD_IMM(3, -16),
+    MOV_IMM(4, 0),
     CALL(BPF_FUNC_map_update_elem),
-    ADDRESS(1, 16), MOV_IMM(2, 5), INSN(BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, BPF_ADD),
-    MOV_IMM(0, 3), EXIT(),
+    ADDRESS(1, 16),
+    MOV_IMM(2, 5),
+    INSN(BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, BPF_ADD),
+    MOV_IMM(0, 3),
+    EXIT(),
 };
 static const struct object_reference store_references[] = {
     {4, REFERENCE_MAP, "values"},
@@ -47,8 +58,11 @@ static const struct object_line store_lines[] = {
 static struct object_program program(const char *name, const char *section, const struct bpf_insn *instructions,
                                      size_t count)
 {
-    return (struct object_program){.name = name, .section = section, .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
-                                   .instructions = instructions, .instruction_count = count};
+    return (struct object_program){.name = name,
+                                   .section = section,
+                                   .type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+                                   .instructions = instructions,
+                                   .instruction_count = count};
 }
 
 static struct object *simple_object(int reuse_fd)
@@ -112,11 +126,19 @@ static void test_map_and_counters(void)
 
 /* v = the first word of the context; hist_add(&h[0], v) */
 static const struct bpf_insn add_to_hist[] = {
-    LOAD(6, 1, 0), MOV_IMM(0, 0), INSN(BPF_STX | BPF_MEM | BPF_W, 10, 0, -4, 0),
-    ADDRESS(1, 0), MOV_REG(2, 10), ADD_IMM(2, -4), CALL(BPF_FUNC_map_lookup_elem),
+    LOAD(6, 1, 0),
+    MOV_IMM(0, 0),
+    INSN(BPF_STX | BPF_MEM | BPF_W, 10, 0, -4, 0),
+    ADDRESS(1, 0),
+    MOV_REG(2, 10),
+    ADD_IMM(2, -4),
+    CALL(BPF_FUNC_map_lookup_elem),
     INSN(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3, 0),
-    MOV_REG(1, 0), MOV_REG(2, 6), INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1),
-    MOV_IMM(0, 0), EXIT(),
+    MOV_REG(1, 0),
+    MOV_REG(2, 6),
+    INSN(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_CALL, 0, -1),
+    MOV_IMM(0, 0),
+    EXIT(),
 };
 static const struct object_reference hist_references[] = {
     {3, REFERENCE_MAP, "h"},
@@ -136,8 +158,8 @@ static struct loaded *load_hist(void)
     object_add_program(object, &add);
     struct error err = {0};
     struct loaded *loaded = NULL;
-    if (!is_int(object_load(object, bpf_library, bpf_library_size, &loaded, &err), 0, "a program that calls the library"
-                " loads"))
+    if (!is_int(object_load(object, bpf_library, bpf_library_size, &loaded, &err), 0,
+                "a program that calls the library loads"))
         printf("# %s\n", err.text);
     object_free(object);
     return loaded;
@@ -145,13 +167,20 @@ static struct loaded *load_hist(void)
 
 /* bpf_loop(23, rounds, frame, 0); returns what the rounds have counted in the frame, with a library function's help */
 static const struct bpf_insn count_rounds[] = {
-    MOV_IMM(0, 0), STORE(10, -8, 0), MOV_IMM(1, 23), ADDRESS(2, 0), MOV_REG(3, 10), MOV_IMM(4, 0), CALL(BPF_FUNC_loop),
-    LOAD(0, 10, -8), EXIT(),
+    MOV_IMM(0, 0), STORE(10, -8, 0),    MOV_IMM(1, 23),  ADDRESS(2, 0), MOV_REG(3, 10),
+    MOV_IMM(4, 0), CALL(BPF_FUNC_loop), LOAD(0, 10, -8), EXIT(),
 };
 static const struct object_reference count_references[] = {{3, REFERENCE_FUNCTION, "rounds"}};
 static const struct bpf_insn one_round[] = {
-    MOV_REG(9, 2), LOAD(0, 9, -8), ADD_IMM(0, 1), STORE(9, -8, 0), ADDRESS(1, 8), MOV_IMM(2, 1),
-    INSN(BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, BPF_ADD), MOV_IMM(0, 0), EXIT(),
+    MOV_REG(9, 2),
+    LOAD(0, 9, -8),
+    ADD_IMM(0, 1),
+    STORE(9, -8, 0),
+    ADDRESS(1, 8),
+    MOV_IMM(2, 1),
+    INSN(BPF_STX | BPF_ATOMIC | BPF_DW, 1, 2, 0, BPF_ADD),
+    MOV_IMM(0, 0),
+    EXIT(),
 };
 static const struct object_reference round_references[] = {{4, REFERENCE_DATA, "counted"}};
 static const struct object_line round_lines[] = {{0, "r.lua", 3, "n = n + 1"}, {4, "r.lua", 4, "c:inc()"}};
@@ -218,14 +247,16 @@ static void test_too_complex(void)
     struct error err = {0};
     struct loaded *loaded = NULL;
     ok(object_load(object, NULL, 0, &loaded, &err) < 0, "branches beyond the verifier's limit are refused");
-    ok(strstr(err.text, "long.lua:7: `if x then`: here the handler becomes too complex for the kernel's verifier, which can have 8,192 branches"),
+    ok(strstr(err.text, "long.lua:7: `if x then`: here the handler becomes too complex for the kernel's verifier, "
+                        "which can have 8,192 branches"),
        "… as what they are, with the line");
     printf("# %s\n", err.text);
     object_free(object);
 
     static const struct bpf_insn rounds[] = {
         MOV_IMM(0, 0),
-        INSN(BPF_ALU64 | BPF_ADD | BPF_K, 0, 0, 0, 1), INSN(BPF_JMP | BPF_JLT | BPF_K, 0, 0, -2, 600000),
+        INSN(BPF_ALU64 | BPF_ADD | BPF_K, 0, 0, 0, 1),
+        INSN(BPF_JMP | BPF_JLT | BPF_K, 0, 0, -2, 600000),
         EXIT(),
     };
     struct object_program loop = program("loop", "handler/loop", rounds, COUNT(rounds));
@@ -234,8 +265,10 @@ static void test_too_complex(void)
     object = object_new();
     object_add_program(object, &loop);
     ok(object_load(object, NULL, 0, &loaded, &err) < 0, "more instructions than the verifier looks at are refused");
-    ok(strstr(err.text, "long.lua:7: `if x then`: here the handler becomes too complex for the kernel's verifier, which looks at 1,000,000 "
-              "instructions"), "… with that limit");
+    ok(strstr(err.text, "long.lua:7: `if x then`: here the handler becomes too complex for the kernel's verifier, "
+                        "which looks at 1,000,000 "
+                        "instructions"),
+       "… with that limit");
     printf("# %s\n", err.text);
     object_free(object);
 }
@@ -250,9 +283,19 @@ static unsigned verified(int fd)
 
 static void test_histogram(void)
 {
-    static const struct { int64_t value; unsigned bucket; } cases[] = {
-        {0, 1}, {1, 2}, {2, 3}, {3, 3}, {4, 4}, {7, 4}, {8, 5}, {-1, 0}, {INT64_MIN, 0}, {INT64_MAX, 64}, {1 << 16, 18},
-        {(1 << 16) - 1, 17}, {1ll << 32, 34}, {(1ll << 32) - 1, 33}, {1ll << 62, 64}, {(1ll << 62) - 1, 63}, {100, 8},
+    static const struct {
+        int64_t value;
+        unsigned bucket;
+    } cases[] = {
+        {0, 1},          {1, 2},
+        {2, 3},          {3, 3},
+        {4, 4},          {7, 4},
+        {8, 5},          {-1, 0},
+        {INT64_MIN, 0},  {INT64_MAX, 64},
+        {1 << 16, 18},   {(1 << 16) - 1, 17},
+        {1ll << 32, 34}, {(1ll << 32) - 1, 33},
+        {1ll << 62, 64}, {(1ll << 62) - 1, 63},
+        {100, 8},
     };
     struct loaded *loaded = load_hist();
     if (!loaded)
@@ -269,7 +312,8 @@ static void test_histogram(void)
         bpf_map_lookup_elem(map, &key, &hist);
         int64_t max = (int64_t)(hist.all.max ^ 1ull << 63), min = (int64_t)(~hist.all.min ^ 1ull << 63);
         ok(hist.buckets[cases[i].bucket] == 1 && hist.all.sum.low == cases[i].value && max == cases[i].value &&
-               min == cases[i].value, "hist: %lld is in bucket %u", (long long)cases[i].value, cases[i].bucket);
+               min == cases[i].value,
+           "hist: %lld is in bucket %u", (long long)cases[i].value, cases[i].bucket);
     }
     static const int64_t several[] = {23, -101, 7, 4096};
     bpf_map_update_elem(map, &key, &(struct hist){0}, 0);
@@ -284,13 +328,17 @@ static void test_histogram(void)
     size_t count;
     volatile uint64_t *lost = loaded_counters(loaded, "uplua_aggregate_lost", &count);
     ok(lost && !*lost, "hist: nothing lost");
-    is_int(loaded_map_fd(loaded, "uplua_stacks"), -ENOENT, "the library's maps that the program does not need are not created");
+    is_int(loaded_map_fd(loaded, "uplua_stacks"), -ENOENT,
+           "the library's maps that the program does not need are not created");
     loaded_free(loaded);
 }
 
 /* Reads through a number: what the verifier refuses. */
 static const struct bpf_insn bad_read[] = {
-    MOV_IMM(1, 0), INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0), LOAD(0, 1, 0), EXIT(),
+    MOV_IMM(1, 0),
+    INSN(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, 0),
+    LOAD(0, 1, 0),
+    EXIT(),
 };
 static const struct object_line bad_lines[] = {
     {0, "leak.lua", 11, "local a = e.arg0"},
@@ -350,7 +398,10 @@ static const struct bpf_insn return_only[] = {MOV_IMM(0, 0), EXIT()};
 /* Newer than the libbpf that loads them. */
 static void test_attach_types(void)
 {
-    static const struct { enum feature feature; uint32_t attach_type; } cases[] = {
+    static const struct {
+        enum feature feature;
+        uint32_t attach_type;
+    } cases[] = {
         {FEATURE_UPROBE_MULTI, 48},
         {FEATURE_SESSION, 57},
     };
@@ -364,7 +415,8 @@ static void test_attach_types(void)
         object_add_program(object, &multi);
         struct error err = {0};
         struct loaded *loaded = NULL;
-        is_int(object_load(object, NULL, 0, &loaded, &err), 0, "a program for %s loads", feature_name(cases[i].feature));
+        is_int(object_load(object, NULL, 0, &loaded, &err), 0, "a program for %s loads",
+               feature_name(cases[i].feature));
         loaded_free(loaded);
         object_free(object);
     }
@@ -391,7 +443,8 @@ static void test_privilege(void)
     close(pipes[1]);
     struct error err = {0};
     ok(read(pipes[0], err.text, sizeof err.text) > 0, "loading without privilege fails");
-    ok(strstr(err.text, "CAP_BPF and CAP_PERFMON") && strstr(err.text, "sudo"), "and the message names what is missing");
+    ok(strstr(err.text, "CAP_BPF and CAP_PERFMON") && strstr(err.text, "sudo"),
+       "and the message names what is missing");
     printf("# %s\n", err.text);
     close(pipes[0]);
     waitpid(child, NULL, 0);
@@ -417,7 +470,6 @@ static void report_speed(void)
         best = time < best ? time : best;
     }
     printf("# linked and loaded in %.2f ms\n", best);
-
 }
 
 /* What would make libbpf read the types of the whole kernel, for 11 ms and 11 MB: relocations, kernel functions. */

@@ -9,7 +9,22 @@
 enum { X86 = EM_X86_64, ARM = EM_AARCH64 };
 
 /* Places in the contexts: struct pt_regs, struct user_pt_regs. */
-enum { R15 = 0, R14 = 8, R13 = 16, R12 = 24, RBP = 32, RBX = 40, R9 = 64, R8 = 72, RAX = 80, RCX = 88, RDX = 96, RSI = 104, RDI = 112, RSP = 152 };
+enum {
+    R15 = 0,
+    R14 = 8,
+    R13 = 16,
+    R12 = 24,
+    RBP = 32,
+    RBX = 40,
+    R9 = 64,
+    R8 = 72,
+    RAX = 80,
+    RCX = 88,
+    RDX = 96,
+    RSI = 104,
+    RDI = 112,
+    RSP = 152
+};
 enum { X0 = 0, X1 = 8, X2 = 16, X29 = 232, X30 = 240, SP = 248 };
 
 static const struct {
@@ -112,17 +127,60 @@ static const struct {
     uint16_t machine;
     const char *text;
 } damaged[] = {
-    {X86, ""},          {X86, "@"},           {X86, "4@"},           {X86, "4@%"},        {X86, "4@%rxx"},
-    {X86, "4@%eaxx"},   {X86, "0@%eax"},      {X86, "-@%eax"},       {X86, "x@%eax"},     {X86, "4x@%eax"},
-    {X86, "99999@%eax"}, {X86, "4@$"},        {X86, "4@$5x"},        {X86, "4@$a$b c"},   {X86, "4@$99999999999999999999"},
-    {X86, "4@("},       {X86, "4@()"},        {X86, "4@(%rax"},      {X86, "4@(%rax,"},   {X86, "4@(%rax,%rcx"},
-    {X86, "4@(%rax,%rcx,"}, {X86, "4@(%rax,%rcx,3)"}, {X86, "4@(%rax,%rcx,16)"}, {X86, "4@(%rax)x"}, {X86, "4@(%eax)"},
-    {X86, "4@8(%rip)"}, {X86, "4@a+b(%rip)"}, {X86, "4@-a(%rip)"},   {X86, "4@a(%rip,%rax,4)"}, {X86, "4@8 (%rax)"},
-    {X86, "4@*(%rax)"}, {X86, "4@%rax,%rcx"}, {X86, "4@[sp, 8]"},  {X86, "4@(%rax,%rcx, )"},
-    {ARM, "4@"},        {ARM, "4@%eax"},      {ARM, "4@x31"},        {ARM, "4@x01"},      {ARM, "4@x"},
-    {ARM, "4@w99"},     {ARM, "4@[x0"},       {ARM, "4@[]"},         {ARM, "4@[w0]"},     {ARM, "4@[xzr]"},
-    {ARM, "4@[x0,]"},   {ARM, "4@[x0, 8"},    {ARM, "4@[x0, 8]x"},   {ARM, "4@[x0, w1]"}, {ARM, "4@[x0, x1, lsl 9]"},
-    {ARM, "4@[x0, x1, sxtw 2]"}, {ARM, "4@[x0, sp]"}, {ARM, "4@[x0, x1, ]"}, {ARM, "4@[x0, 8, 8]"}, {ARM, "4@8x"},
+    {X86, ""},
+    {X86, "@"},
+    {X86, "4@"},
+    {X86, "4@%"},
+    {X86, "4@%rxx"},
+    {X86, "4@%eaxx"},
+    {X86, "0@%eax"},
+    {X86, "-@%eax"},
+    {X86, "x@%eax"},
+    {X86, "4x@%eax"},
+    {X86, "99999@%eax"},
+    {X86, "4@$"},
+    {X86, "4@$5x"},
+    {X86, "4@$a$b c"},
+    {X86, "4@$99999999999999999999"},
+    {X86, "4@("},
+    {X86, "4@()"},
+    {X86, "4@(%rax"},
+    {X86, "4@(%rax,"},
+    {X86, "4@(%rax,%rcx"},
+    {X86, "4@(%rax,%rcx,"},
+    {X86, "4@(%rax,%rcx,3)"},
+    {X86, "4@(%rax,%rcx,16)"},
+    {X86, "4@(%rax)x"},
+    {X86, "4@(%eax)"},
+    {X86, "4@8(%rip)"},
+    {X86, "4@a+b(%rip)"},
+    {X86, "4@-a(%rip)"},
+    {X86, "4@a(%rip,%rax,4)"},
+    {X86, "4@8 (%rax)"},
+    {X86, "4@*(%rax)"},
+    {X86, "4@%rax,%rcx"},
+    {X86, "4@[sp, 8]"},
+    {X86, "4@(%rax,%rcx, )"},
+    {ARM, "4@"},
+    {ARM, "4@%eax"},
+    {ARM, "4@x31"},
+    {ARM, "4@x01"},
+    {ARM, "4@x"},
+    {ARM, "4@w99"},
+    {ARM, "4@[x0"},
+    {ARM, "4@[]"},
+    {ARM, "4@[w0]"},
+    {ARM, "4@[xzr]"},
+    {ARM, "4@[x0,]"},
+    {ARM, "4@[x0, 8"},
+    {ARM, "4@[x0, 8]x"},
+    {ARM, "4@[x0, w1]"},
+    {ARM, "4@[x0, x1, lsl 9]"},
+    {ARM, "4@[x0, x1, sxtw 2]"},
+    {ARM, "4@[x0, sp]"},
+    {ARM, "4@[x0, x1, ]"},
+    {ARM, "4@[x0, 8, 8]"},
+    {ARM, "4@8x"},
     {0, "4@%eax"},
 };
 
@@ -150,7 +208,8 @@ static void splits(const char *text, const char *const *want)
     free(copy);
 }
 
-/* Each character of what is right replaced by each other: nothing may crash, and what is taken stays inside of the context. */
+/* Each character of what is right replaced by each other: nothing may crash, and what is taken stays inside of the
+ * context. */
 static void survives_damage(void)
 {
     size_t tried = 0, outside = 0;
@@ -175,7 +234,8 @@ int main(void)
         parses(i);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         struct usdt_operand o = usdt_parse(refused[i].machine, refused[i].text);
-        ok(o.place == USDT_NOWHERE && strstr(o.why, refused[i].why), "%s: %s", refused[i].text, o.why ? o.why : "taken");
+        ok(o.place == USDT_NOWHERE && strstr(o.why, refused[i].why), "%s: %s", refused[i].text,
+           o.why ? o.why : "taken");
     }
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         struct usdt_operand o = usdt_parse(damaged[i].machine, damaged[i].text);
@@ -189,8 +249,8 @@ int main(void)
     splits("8@[sp, 24", (const char *[]){"8@[sp, 24", NULL});
     survives_damage();
 
-    static const char *const names[] = {"r15", "r12", "rbp", "rbx", "r8", "rax", "rcx", "rdx", "rsi", "rdi", "rsp", "rip",
-                                        "x0", "x17", "x30", "sp"};
+    static const char *const names[] = {"r15", "r12", "rbp", "rbx", "r8", "rax", "rcx", "rdx",
+                                        "rsi", "rdi", "rsp", "rip", "x0", "x17", "x30", "sp"};
     size_t known = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char text[16];

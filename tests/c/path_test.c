@@ -52,7 +52,7 @@ int main(void)
 
     unlink(other);
     unlink(path);
-    for (const char *const *part = (const char *const[]){ "/a/b", "/a", "", NULL }; *part; part++) {
+    for (const char *const *part = (const char *const[]){"/a/b", "/a", "", NULL}; *part; part++) {
         snprintf(other, sizeof other, "%s%s", folder, *part);
         is_int(rmdir(other), 0, "only what was asked for was made in %s", other);
     }

@@ -98,8 +98,8 @@ static void end_child(const struct child *child)
     close(child->done);
 }
 
-/* --- a program that counts ------------------------------------------------------------------------------------------
- */
+/* --- a program that counts
+ * ------------------------------------------------------------------------------------------ */
 
 static int map = -1;
 
@@ -126,8 +126,8 @@ static int64_t take_count(void)
     return (int64_t)count;
 }
 
-/* --- tests ----------------------------------------------------------------------------------------------------------
- */
+/* --- tests
+ * ---------------------------------------------------------------------------------------------------------- */
 
 static const char *spec;
 static const char *const kinds[] = {"entry", "return", "session"};
@@ -184,7 +184,8 @@ static void count_processes(enum attach_kind kind)
         /* A perf event for returns does not tell processes apart: the program has to, and this one does not. */
         bool of_all = kind == ATTACH_RETURN && !feature_available(FEATURE_UPROBE_MULTI);
         is_int(take_count(), (23 * 2 + 101 * 4 + (of_all ? 7 : 0)) * (kind == ATTACH_SESSION ? 2 : 1),
-               "%s: each call of both once, %s", kinds[kind], of_all ? "and those of a third process" : "none of a third process");
+               "%s: each call of both once, %s", kinds[kind],
+               of_all ? "and those of a third process" : "none of a third process");
         probe_detach(link);
     }
     end_child(&a);
@@ -346,7 +347,8 @@ static void run(const char *without, struct shared *shared)
     ok(status == 0, "with%s%s it ran to the end", without ? "out " : " all features", without ? without : "");
 }
 
-/* Runs this program from a file of its own: who runs the other one on this machine, another test say, is not counted. Its status. */
+/* Runs this program from a file of its own: who runs the other one on this machine, another test say, is not counted.
+ * Its status. */
 static int run_copy(void)
 {
     char path[] = "/tmp/probe_test-XXXXXX";

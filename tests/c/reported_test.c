@@ -1,4 +1,5 @@
-/* A file that could not be opened when its process's mappings were read is looked for again once the mapping is reported. */
+/* A file that could not be opened when its process's mappings were read is looked for again once the mapping is
+ * reported. */
 #include "sym/maps.h"
 
 #include "tap.h"

@@ -58,7 +58,8 @@ __attribute__((nonnull)) static void refuses(pid_t pid, const char *spec, const 
     sites_free(r.sites, r.count);
 }
 
-/* True if the file's bytes at SITE are those that PID has in memory at LOAD + address, but for a breakpoint of who traces the whole machine. */
+/* True if the file's bytes at SITE are those that PID has in memory at LOAD + address, but for a breakpoint of who
+ * traces the whole machine. */
 static bool same_code(pid_t pid, const struct site *site, uint64_t load)
 {
     enum { BREAKPOINT = 0xcc };
@@ -299,7 +300,8 @@ static void test_go(void)
     struct sites sites;
     struct error err = {0};
     target_init(&machine);
-    is_int(probe_resolve_all(&spec, 1, &machine, true, &sites, &err), 0, "gets probes where its functions return: %s", err.text);
+    is_int(probe_resolve_all(&spec, 1, &machine, true, &sites, &err), 0, "gets probes where its functions return: %s",
+           err.text);
     size_t entries = 0;
     for (size_t i = 0; i < sites.count; i++)
         entries += !sites.items[i].is_exit && !sites.items[i].inside && sites.items[i].of_go;
@@ -322,7 +324,8 @@ static void test_defining(void)
     for (size_t i = 0; i < count; i++)
         free(paths[i]);
     free(paths);
-    is_int(probe_modules_defining((const char *const[]){"puts"}, 1, &target, &paths, &count, &err), 0, "of one that it imports");
+    is_int(probe_modules_defining((const char *const[]){"puts"}, 1, &target, &paths, &count, &err), 0,
+           "of one that it imports");
     ok(count == 1 && strstr(paths[0], "libc"), "the library, not the program that calls it");
     for (size_t i = 0; i < count; i++)
         free(paths[i]);

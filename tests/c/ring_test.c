@@ -13,7 +13,7 @@
 #include "tap.h"
 
 #define RING_SIZE 4096
-#define WORDS     4
+#define WORDS 4
 
 static int ring_fd, program_fd, discard_fd;
 
@@ -215,8 +215,13 @@ static void test_arrays(void)
     map_lookup(&map, &index, &seen);
     is_int(seen, -78, "the kernel sees what is set and added to");
     is_int((int64_t)map_var_get(word, 8), -78, "and so do we");
-    static const struct { unsigned size; int64_t after; } narrow[] = {
-        {4, 0x11111111ffffffff}, {2, 0x111111111111ffff}, {1, 0x11111111111111ff},
+    static const struct {
+        unsigned size;
+        int64_t after;
+    } narrow[] = {
+        {4, 0x11111111ffffffff},
+        {2, 0x111111111111ffff},
+        {1, 0x11111111111111ff},
     };
     for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++) {
         map_var_set(word, 0x1111111111111111, 8);

@@ -10,11 +10,11 @@ static const struct arch_code *const x86 = &arch_code_x86_64, *const arm = &arch
 struct example {
     const char *name;
     const struct arch_code *const *arch;
-    const char *code;   /* hexadecimal; what stands before '|' and behind a second one belongs to others */
-    unsigned distance;  /* expected */
-    unsigned lossy;     /* expected with slide = "lossy" */
-    const char *why;    /* a word of what is told without "lossy"; NULL: nothing */
-    uint64_t limit;     /* 0: none */
+    const char *code;  /* hexadecimal; what stands before '|' and behind a second one belongs to others */
+    unsigned distance; /* expected */
+    unsigned lossy;    /* expected with slide = "lossy" */
+    const char *why;   /* a word of what is told without "lossy"; NULL: nothing */
+    uint64_t limit;    /* 0: none */
 };
 
 static const struct example examples[] = {
@@ -71,7 +71,8 @@ static const struct example examples[] = {
 
     /* what leads there */
     {"xor eax, eax; 1: push rbx; pop; dec edi; jne 1b", &x86, "31 c0 53 5b ff cf 75 fa c3", 0, 0, "other code", 0},
-    {"1: xor eax, eax; push rbx; pop; dec edi; jne 1b", &x86, "31 c0 53 5b ff cf 75 f8 c3", 2, 2, "would be stepped", 0},
+    {"1: xor eax, eax; push rbx; pop; dec edi; jne 1b", &x86, "31 c0 53 5b ff cf 75 f8 c3", 2, 2, "would be stepped",
+     0},
     {"xor eax, eax; 1: test edi, edi; je; jmp 1b", &x86, "31 c0 85 ff 74 02 eb fa c3", 0, 0, "other code", 0},
     {"a jump of the function before it", &x86, "eb 02 | 31 c0 53 5b c3", 0, 0, "other code", 0},
     {"one to its entry", &x86, "eb 00 | 31 c0 53 5b c3", 2, 2, "would be stepped", 0},
@@ -87,7 +88,8 @@ static const struct example examples[] = {
 
     /* conditional jumps */
     {"je; push rbx", &x86, "74 03 53 5b c3 c3", 0, 2, NULL, 0},
-    {"test; je; test; je; mov: the last jump", &x86, "48 85 ff 74 0a 48 85 f6 74 05 48 8b 07 53 5b c3", 3, 8, "would be stepped", 0},
+    {"test; je; test; je; mov: the last jump", &x86, "48 85 ff 74 0a 48 85 f6 74 05 48 8b 07 53 5b c3", 3, 8,
+     "would be stepped", 0},
     {"test; je; call", &x86, "48 85 ff 74 05 e8 00 10 00 00 c3", 3, 5, "would be stepped", 0},
 
     {"bti c; b", &arm, "5f 24 03 d5 10 00 00 14", 4, 4, "would be stepped", 0},
@@ -95,7 +97,8 @@ static const struct example examples[] = {
     {"cbz x0", &arm, "40 00 00 b4 c0 03 5f d6 c0 03 5f d6", 0, 8 - 4, NULL, 0},
     {"adrp x1", &arm, "01 00 00 b0 c0 03 5f d6", 0, 0, NULL, 0},
     {"ldr x0, literal", &arm, "40 00 00 58 c0 03 5f d6", 0, 0, "seen by handlers", 0},
-    {"bti c; ldr x0, literal, on which the kernel puts no probe", &arm, "5f 24 03 d5 40 00 00 58 c0 03 5f d6", 0, 0, "seen by handlers", 0},
+    {"bti c; ldr x0, literal, on which the kernel puts no probe", &arm, "5f 24 03 d5 40 00 00 58 c0 03 5f d6", 0, 0,
+     "seen by handlers", 0},
     {"ret", &arm, "c0 03 5f d6", 0, 0, NULL, 0},
     {"br x1", &arm, "20 00 1f d6", 0, 0, NULL, 0},
     {"cmp x0, 0; blr x1", &arm, "1f 00 00 f1 20 00 3f d6 c0 03 5f d6", 4, 4, "would be stepped", 0},
@@ -104,7 +107,8 @@ static const struct example examples[] = {
     {"cmp x0, 0; b.eq; ret", &arm, "1f 00 00 f1 40 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
     {"cmp x1, x0; b.eq; ret", &arm, "3f 00 00 eb 40 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
     {"tst w0, 1; b.ne", &arm, "1f 00 00 72 41 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
-    {"bti c; nop; tbz", &arm, "5f 24 03 d5 1f 20 03 d5 40 00 00 36 c0 03 5f d6 c0 03 5f d6", 8, 12, "would be stepped", 0},
+    {"bti c; nop; tbz", &arm, "5f 24 03 d5 1f 20 03 d5 40 00 00 36 c0 03 5f d6 c0 03 5f d6", 8, 12, "would be stepped",
+     0},
     {"paciasp: the return address", &arm, "3f 23 03 d5 10 00 00 14", 0, 0, "seen by handlers", 0},
     {"stp x29, x30", &arm, "fd 7b be a9 10 00 00 14", 0, 0, "seen by handlers", 0},
     {"subs x1, x1, 1", &arm, "21 04 00 f1 10 00 00 54", 0, 0, "seen by handlers", 0},
@@ -172,8 +176,8 @@ static void note(uint64_t target, void *context)
     targets->count++;
 }
 
-static void try_far(const struct arch_code *arch, const char *name, const char *hex, uint64_t address, uint64_t low, uint64_t high,
-                    uint64_t target)
+static void try_far(const struct arch_code *arch, const char *name, const char *hex, uint64_t address, uint64_t low,
+                    uint64_t high, uint64_t target)
 {
     uint8_t bytes[64];
     struct targets targets = {0};
@@ -244,7 +248,11 @@ static void try_handled(void)
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
         struct arch_instruction instruction = {0};
         bool decoded = arm->decode((const uint8_t *)&handled[i].word, sizeof handled[i].word, &instruction);
-        int is = !decoded ? -1 : instruction.mistaken ? MISTAKEN : instruction.refused ? REFUSED : instruction.emulated ? SIMULATED : STEPPED;
+        int is = !decoded               ? -1
+                 : instruction.mistaken ? MISTAKEN
+                 : instruction.refused  ? REFUSED
+                 : instruction.emulated ? SIMULATED
+                                        : STEPPED;
         is_int(is, handled[i].expected, "%s: %s", arm->name, handled[i].name);
     }
 }
@@ -257,7 +265,8 @@ static void try_uninterrupted(const char *name, const char *hex, const char *whe
     uint8_t bytes[64];
     size_t size = read_hex(hex, hex + strlen(hex), bytes);
     for (size_t at = 0; at < size; at += 4)
-        is_int((int64_t)arm->uninterrupted(bytes, size, at), 4 * (where[at / 4] - '0'), "%s: instruction %zu", name, at / 4);
+        is_int((int64_t)arm->uninterrupted(bytes, size, at), 4 * (where[at / 4] - '0'), "%s: instruction %zu", name,
+               at / 4);
 }
 
 int main(void)
@@ -268,7 +277,8 @@ int main(void)
     try_uninterrupted("ldar; add; stlr", "20 fc df c8 00 04 00 91 20 fc 9f c8", "000");
     try_uninterrupted("caspal; add; stxr", "82 fc 60 48 00 04 00 91 41 fc 00 c8", "000");
     try_uninterrupted("ldxr without a store", "20 7c 5f c8 00 04 00 91", "00");
-    is_int((int64_t)x86->uninterrupted((const uint8_t *)"\xf0\x0f\xb1\x17", 4, 0), 0, "x86_64: no instruction waits for another");
+    is_int((int64_t)x86->uninterrupted((const uint8_t *)"\xf0\x0f\xb1\x17", 4, 0), 0,
+           "x86_64: no instruction waits for another");
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
         try(&examples[i]);
     try_far(x86, "call", "90 e8 fb ff 00 00", 0x1000, 0x11000, 0x11002, 0x11001);

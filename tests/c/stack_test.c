@@ -1,4 +1,5 @@
-/* The stack walk of bpf/stack.bpf.c, on this very process: every frame is compared with what the compiler returned to. */
+/* The stack walk of bpf/stack.bpf.c, on this very process: every frame is compared with what the compiler returned
+ * to. */
 #include "compile/object.h"
 
 #include <bpf/bpf.h>
@@ -72,9 +73,15 @@ static struct loaded *load_probe(int stack_depth, int at_entry, int stacks)
     const struct object_reference references[] = {{2, REFERENCE_LIBRARY, walker()}, {3, REFERENCE_DATA, "id"}};
     const struct object_line line = {0, "stack.lua", 1, "local stack = e:ustack()"};
     const struct object_program program = {
-        .name = "probe", .section = "handler/probe", .type = BPF_PROG_TYPE_KPROBE, .instructions = instructions,
-        .instruction_count = COUNT(instructions), .references = references, .reference_count = COUNT(references),
-        .lines = &line, .line_count = 1,
+        .name = "probe",
+        .section = "handler/probe",
+        .type = BPF_PROG_TYPE_KPROBE,
+        .instructions = instructions,
+        .instruction_count = COUNT(instructions),
+        .references = references,
+        .reference_count = COUNT(references),
+        .lines = &line,
+        .line_count = 1,
     };
     struct object *object = object_new();
     object_add_counters(object, "id", 1);
@@ -83,7 +90,8 @@ static struct loaded *load_probe(int stack_depth, int at_entry, int stacks)
     is_int(object_add_program(object, &program), 0, "the probe's program is valid");
     struct error err = {0};
     struct loaded *loaded = NULL;
-    if (!is_int(object_load(object, bpf_library, bpf_library_size, &loaded, &err), 0, "a program that walks stacks loads"))
+    if (!is_int(object_load(object, bpf_library, bpf_library_size, &loaded, &err), 0,
+                "a program that walks stacks loads"))
         printf("# %s\n", err.text);
     object_free(object);
     return loaded;
@@ -106,8 +114,11 @@ static int find_load_address(struct dl_phdr_info *info, size_t size, void *unuse
 static int attach_program(int program, uintptr_t function, bool at_return, uint64_t cookie)
 {
     dl_iterate_phdr(find_load_address, NULL);
-    struct perf_uprobe probe = {.path = "/proc/self/exe", .offset = function - load_address, .at_return = at_return,
-                                .pid = getpid(), .cookie = cookie};
+    struct perf_uprobe probe = {.path = "/proc/self/exe",
+                                .offset = function - load_address,
+                                .at_return = at_return,
+                                .pid = getpid(),
+                                .cookie = cookie};
     int link = perf_uprobe_attach(program, &probe);
     ok(link >= 0, "the probe is attached");
     return link;
@@ -258,9 +269,16 @@ static void add_counting(struct object *object, const char *name, int number, ui
     char section[32];
     snprintf(section, sizeof section, "handler/%s", name);
     const struct object_program program = {
-        .name = name, .section = section, .type = BPF_PROG_TYPE_KPROBE, .flags = flags, .instructions = instructions,
-        .instruction_count = COUNT(instructions), .references = references, .reference_count = COUNT(references),
-        .lines = &line, .line_count = 1,
+        .name = name,
+        .section = section,
+        .type = BPF_PROG_TYPE_KPROBE,
+        .flags = flags,
+        .instructions = instructions,
+        .instruction_count = COUNT(instructions),
+        .references = references,
+        .reference_count = COUNT(references),
+        .lines = &line,
+        .line_count = 1,
     };
     is_int(object_add_program(object, &program), 0, "program %s is valid", name);
 }
@@ -290,8 +308,8 @@ static void test_joined(void)
         link[i] = attach_program(program, i == 2 ? (uintptr_t)descend : (uintptr_t)leaf, false, found->cookie);
     }
     unsigned alone = verified(loaded_program_fd(single, "probe")), together = verified(program);
-    ok(alone > 1000 && together < alone + alone / 4, "the verifier goes through %u instructions for the three, %u for one",
-       together, alone);
+    ok(alone > 1000 && together < alone + alone / 4,
+       "the verifier goes through %u instructions for the three, %u for one", together, alone);
     is_int(loaded_program_fd(loaded, "first"), -ENOENT, "a program that was joined is none any more");
     size_t count;
     volatile uint64_t *runs = loaded_counters(loaded, "runs", &count);

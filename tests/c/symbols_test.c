@@ -41,7 +41,8 @@ static void test_layouts(void)
                 is_int((int64_t)symbol.offset, 1, "and its offset is right");
             }
         }
-        is_int(symbols_lookup(symbols, program.pid, 0, 0x1000, &symbol), -ENOENT, "an address of no mapping is unknown");
+        is_int(symbols_lookup(symbols, program.pid, 0, 0x1000, &symbol), -ENOENT,
+               "an address of no mapping is unknown");
         ok(!symbol.function && !symbol.module && symbol.offset == 0x1000, "and stays as it is");
         stop(&program);
         compare(symbols, program.pid, load, 300, "after the exit");

@@ -43,7 +43,8 @@ __attribute__((format(printf, 3, 4))) static inline bool is_int(int64_t got, int
     return good;
 }
 
-__attribute__((format(printf, 3, 4))) static inline bool is_str(const char *got, const char *want, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static inline bool is_str(const char *got, const char *want, const char *format,
+                                                                ...)
 {
     va_list args;
     va_start(args, format);
@@ -54,8 +55,8 @@ __attribute__((format(printf, 3, 4))) static inline bool is_str(const char *got,
     return good;
 }
 
-/* What comes next is not asked here: REASON is what this environment lacks. One that says "package NAME" is a failure in CI where
- * `make deps` installs that package. */
+/* What comes next is not asked here: REASON is what this environment lacks. One that says "package NAME" is a failure
+ * in CI where `make deps` installs that package. */
 static inline void skip(const char *reason)
 {
     printf("ok %d # SKIP %s\n", ++tap_count, reason);

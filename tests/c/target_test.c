@@ -1,5 +1,5 @@
-/* Commands wait until they are released, keep the user's signals, and never outlive an uplua that did not release them.
- */
+/* Commands wait until they are released, keep the user's signals, and never outlive an uplua that did not release
+ * them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -135,7 +135,8 @@ static void test_damage(int cache)
         refused += !loads(cache);
     }
     is_int(refused, 23, "a file that ends too early too");
-    /* With a right checksum: sizes, rules and an index that are none. The counts stand before byte 112, then come the rules. */
+    /* With a right checksum: sizes, rules and an index that are none. The counts stand before byte 112, then come the
+     * rules. */
     uint32_t block_count, rule_count;
     memcpy(&block_count, bytes + 88, 4);
     memcpy(&rule_count, bytes + 108, 4);
@@ -149,9 +150,20 @@ static void test_damage(int cache)
     const struct {
         size_t at;
         uint32_t value;
-    } lies[] = {{88, 0}, {88, UINT32_MAX}, {92, 0}, {92, UINT32_MAX}, {92, 23}, {108, 0}, {108, RULE_NUMBERS + 1},
-                {index, 1}, {index + 4, 0}, {index + 4, UINT32_MAX}, {rows, RULE_NUMBERS - 1}, {rows, 1 << 14},
-                {rows + 3, first & 0xff003fff}, {end, last | (RULE_NUMBERS - 1)}};
+    } lies[] = {{88, 0},
+                {88, UINT32_MAX},
+                {92, 0},
+                {92, UINT32_MAX},
+                {92, 23},
+                {108, 0},
+                {108, RULE_NUMBERS + 1},
+                {index, 1},
+                {index + 4, 0},
+                {index + 4, UINT32_MAX},
+                {rows, RULE_NUMBERS - 1},
+                {rows, 1 << 14},
+                {rows + 3, first & 0xff003fff},
+                {end, last | (RULE_NUMBERS - 1)}};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         memcpy(copy, bytes, size);
         memcpy(copy + lies[i].at, &lies[i].value, 4);
@@ -259,7 +271,8 @@ static void test_list(int cache)
     make_file("small-4", 101, 3000);
     make_file("smaller-5", 23, 1000);
     size_t count = unwind_cache_list(cache, 64 << 20, &list);
-    ok(count == 3 && !strcmp(list[0].name, "smaller-5") && !strcmp(list[1].name, "small-4"), "the small ones come first");
+    ok(count == 3 && !strcmp(list[0].name, "smaller-5") && !strcmp(list[1].name, "small-4"),
+       "the small ones come first");
     ok(count && !reads(cache, &list[1], &identity), "what is no table is not read");
     int64_t both = count == 3 ? list[2].size + 101 : 0;
     free(list);

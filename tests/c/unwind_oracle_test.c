@@ -42,7 +42,8 @@ static bool base_of(const Dwarf_Op *op, uint64_t *base, int64_t *offset)
     return op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31;
 }
 
-/* Where libdw has register NUMBER: 0 unchanged, 1 at CFA + *OFFSET, 2 undefined, 3 at *BASE + *OFFSET, 4 anything else. */
+/* Where libdw has register NUMBER: 0 unchanged, 1 at CFA + *OFFSET, 2 undefined, 3 at *BASE + *OFFSET, 4 anything
+ * else. */
 static int where(Dwarf_Frame *frame, int number, uint64_t *base, int64_t *offset)
 {
     Dwarf_Op memory[3], *ops;
@@ -90,7 +91,8 @@ static uint64_t rule_of(const struct arch_unwind *arch, Dwarf_Frame *frame)
                    : RULE_UNKNOWN;
     bool read = count > 1 && ops[1].atom == DW_OP_deref, added = count == 3 && ops[2].atom == DW_OP_plus_uconst;
     bool from_base = read && saved == 3 && frame_base == base;
-    if (count != 1u + read + added || (link != 1 && (link || arch->return_address_saved)) || (saved > 1 && !from_base) || (saved == 1 && !frame_at))
+    if (count != 1u + read + added || (link != 1 && (link || arch->return_address_saved)) ||
+        (saved > 1 && !from_base) || (saved == 1 && !frame_at))
         return RULE_UNKNOWN;
     if (read)
         return unwind_rule_deref(from_base ? RULE_DEREF_BASE : RULE_DEREF, base, offset,
@@ -240,7 +242,7 @@ int main(int argc, char **argv)
     elf_version(EV_CURRENT);
     const char *folder = arch_library_folder();
     static const char *const libraries[] = {"libc.so.6", "libcrypto.so.3", "libstdc++.so.6", "libm.so.6",
-                                             "libgcc_s.so.1"};
+                                            "libgcc_s.so.1"};
     char path[256];
     for (int i = 1; i < argc; i++)
         test_file(argv[i], NULL, true);
@@ -257,8 +259,10 @@ int main(int argc, char **argv)
     test_file("/usr/aarch64-linux-gnu/lib/libc.so.6", NULL, arch_elf_machine() == EM_X86_64);
     test_file("/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1", NULL, false);
     test_file("/usr/aarch64-linux-gnu/lib/libm.so.6", NULL, false);
-    static const char *const debug[][2] = {{"frames", "frames"}, {"frames-clang", "frames-clang"},
-                                           {"frames-zlib", "frames-zlib"}, {"frames-split", "frames-split.debug"}};
+    static const char *const debug[][2] = {{"frames", "frames"},
+                                           {"frames-clang", "frames-clang"},
+                                           {"frames-zlib", "frames-zlib"},
+                                           {"frames-split", "frames-split.debug"}};
     for (size_t i = 0; i < sizeof debug / sizeof *debug; i++) {
         char frames[256];
         snprintf(path, sizeof path, "build/targets/lib%s.so", debug[i][0]);

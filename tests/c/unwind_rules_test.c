@@ -1,4 +1,5 @@
-/* Unwind rules of both CPUs, on either: where each has a frame and its return address, and those that aarch64 signs or still has in their register. */
+/* Unwind rules of both CPUs, on either: where each has a frame and its return address, and those that aarch64 signs or
+ * still has in their register. */
 #define __TARGET_ARCH_arm64
 #undef __TARGET_ARCH_x86
 #include "../bpf/arch.h"
@@ -17,28 +18,161 @@ enum { RECORDS = 76 };
 /* What a compiler makes of a function that calls another one: for aarch64 with -mbranch-protection=pac-ret, … */
 static const uint8_t aarch64[RECORDS] = {
     /* CIE: version 1, code align 4, data align -8, return register 30; CFA = r31 + 0 */
-    20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 4, 0x78, 30, 0x0c, 31, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    20,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    1,
+    0,
+    4,
+    0x78,
+    30,
+    0x0c,
+    31,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
     /* FDE 0x1000 + 0x40 */
-    44, 0, 0, 0, 28, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0,
-    0x41, 0x2d,                         /* paciasp */
-    0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3,   /* stp x29, x30, [sp, #-32]! */
-    0x41, 0x0d, 29,                     /* mov x29, sp */
-    0x41, 0x0c, 31, 0, 0xdd, 0xde,      /* ldp x29, x30, [sp], #32 */
-    0x41, 0x2d, 0, 0, 0, 0,             /* autiasp */
-    0, 0, 0, 0,
+    44,
+    0,
+    0,
+    0,
+    28,
+    0,
+    0,
+    0,
+    0,
+    0x10,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0x40,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0x41,
+    0x2d, /* paciasp */
+    0x41,
+    0x0e,
+    32,
+    0x9d,
+    4,
+    0x9e,
+    3, /* stp x29, x30, [sp, #-32]! */
+    0x41,
+    0x0d,
+    29, /* mov x29, sp */
+    0x41,
+    0x0c,
+    31,
+    0,
+    0xdd,
+    0xde, /* ldp x29, x30, [sp], #32 */
+    0x41,
+    0x2d,
+    0,
+    0,
+    0,
+    0, /* autiasp */
+    0,
+    0,
+    0,
+    0,
 };
 
 /* … and for x86_64 with a frame pointer. */
 static const uint8_t x86_64[RECORDS] = {
     /* CIE: version 1, code align 1, data align -8, return register 16; CFA = r7 + 8, return address at CFA - 8 */
-    20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0, 0, 0, 0, 0,
+    20,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    1,
+    0,
+    1,
+    0x78,
+    16,
+    0x0c,
+    7,
+    8,
+    0x90,
+    1,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
     /* FDE 0x1000 + 0x40 */
-    40, 0, 0, 0, 28, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0,
-    0x41, 0x0e, 16, 0x86, 2,            /* push rbp */
-    0x43, 0x0d, 6,                      /* mov rbp, rsp */
-    0x7b, 0x0c, 7, 8, 0xc6,             /* pop rbp, 0x3b bytes on */
-    0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0,
+    40,
+    0,
+    0,
+    0,
+    28,
+    0,
+    0,
+    0,
+    0,
+    0x10,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0x40,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0x41,
+    0x0e,
+    16,
+    0x86,
+    2, /* push rbp */
+    0x43,
+    0x0d,
+    6, /* mov rbp, rsp */
+    0x7b,
+    0x0c,
+    7,
+    8,
+    0xc6, /* pop rbp, 0x3b bytes on */
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
 };
 
 struct file {
@@ -50,8 +184,11 @@ struct file {
 static int make_file(uint16_t machine, const uint8_t *records)
 {
     struct file file = {
-        .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT}, .e_machine = machine,
-                   .e_phnum = 2, .e_phentsize = sizeof(Elf64_Phdr), .e_phoff = sizeof(Elf64_Ehdr)},
+        .header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+                   .e_machine = machine,
+                   .e_phnum = 2,
+                   .e_phentsize = sizeof(Elf64_Phdr),
+                   .e_phoff = sizeof(Elf64_Ehdr)},
         .segments = {{.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_filesz = 0x2000, .p_memsz = 0x2000},
                      {.p_type = PT_GNU_EH_FRAME}},
         .eh_frame_header = {1, 0x1b, 0xff, 0xff, 4, 0, 0, 0}, /* pc-relative: the next byte */
@@ -99,7 +236,8 @@ static void test_addresses(void)
     ok(CODE_ADDRESS(0x00a7aaaac0de1234ull, wide) == 0xaaaac0de1234ull, "the signature is no part of the address");
     ok(CODE_ADDRESS(0x7fffaaaac0de1234ull, wide) == 0xaaaac0de1234ull, "nor are all bits of a larger one");
     ok(CODE_ADDRESS(0xaaaac0de1234ull, wide) == 0xaaaac0de1234ull, "an address without one stays");
-    ok(CODE_ADDRESS(0x00a7aa2ac0de1234ull, narrow) == 0x2ac0de1234ull, "where user space has 39 bits, more are the signature's");
+    ok(CODE_ADDRESS(0x00a7aa2ac0de1234ull, narrow) == 0x2ac0de1234ull,
+       "where user space has 39 bits, more are the signature's");
     static const int sizes[] = {36, 39, 42, 47, 48, 52};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         ok(IS_HIGHEST_PAGE((1ull << sizes[i]) - 4096) && IS_HIGHEST_PAGE((1ull << sizes[i]) - 65536) &&
@@ -112,7 +250,8 @@ static void test_addresses(void)
 static void test_mask(void)
 {
     uint64_t mask = arch_code_mask();
-    ok(!(mask & (mask + 1)) && mask >= (1ull << 36) - 1, "the bits of an address are the lower ones: %#llx", (unsigned long long)mask);
+    ok(!(mask & (mask + 1)) && mask >= (1ull << 36) - 1, "the bits of an address are the lower ones: %#llx",
+       (unsigned long long)mask);
     ok(((uintptr_t)test_mask & mask) == (uintptr_t)test_mask, "code that is here has an address of such bits");
 }
 

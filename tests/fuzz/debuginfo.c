@@ -1,10 +1,10 @@
 /* DWARF in any ELF file, as libdw reads it from the copy that it is given. */
 #include "sym/debuginfo.h"
+#include "fuzz.h"
 #include "sym/debugclass.h"
 #include "sym/debugfunction.h"
 #include "sym/debugtypes.h"
 #include "sym/location.h"
-#include "fuzz.h"
 
 static int look(const struct debugfield *field, void *depth)
 {
@@ -28,7 +28,9 @@ static void ask_for_types(struct debuginfo *debuginfo)
     uint32_t type;
     int depth = 3;
     for (uint64_t at = 0x1000; at < 0x1400; at += 13)
-        for (unsigned i = 0; i < 4 && !debugfunction_at(debuginfo, at, &function) && !debugfunction_parameter(debuginfo, &function, i, &parameter); i++) {
+        for (unsigned i = 0; i < 4 && !debugfunction_at(debuginfo, at, &function) &&
+                             !debugfunction_parameter(debuginfo, &function, i, &parameter);
+             i++) {
             look(&(struct debugfield){.type = parameter.type}, &depth);
             debugclass_passing(parameter.type);
             if (parameter.instance)

@@ -1,7 +1,8 @@
 /*
- * BPF objects that somebody brings along, opened as up.object opens them, and all that a script can see of them. What is changed are mostly whole words
- * of what refers to something: section headers, symbols, relocations, types, map declarations. Half of these changes are numbers that stand in that
- * section elsewhere, so that what results often leads somewhere.
+ * BPF objects that somebody brings along, opened as up.object opens them, and all that a script can see of them. What
+ * is changed are mostly whole words of what refers to something: section headers, symbols, relocations, types, map
+ * declarations. Half of these changes are numbers that stand in that section elsewhere, so that what results often
+ * leads somewhere.
  */
 #include <elf.h>
 #include <lauxlib.h>
@@ -58,7 +59,8 @@ static bool choose_section(const uint8_t *data, size_t size, unsigned *seed, Elf
     if (header.e_shoff > size || (size - header.e_shoff) / sizeof *section < header.e_shnum || !header.e_shnum)
         return false;
     if (below(seed, 8) == 0) {
-        *section = (Elf64_Shdr){.sh_offset = header.e_shoff, .sh_size = header.e_shnum * sizeof *section, .sh_type = SHT_NULL};
+        *section =
+            (Elf64_Shdr){.sh_offset = header.e_shoff, .sh_size = header.e_shnum * sizeof *section, .sh_type = SHT_NULL};
         return true;
     }
     memcpy(section, data + header.e_shoff + below(seed, header.e_shnum) * sizeof *section, sizeof *section);
@@ -75,12 +77,16 @@ static uint64_t read_word(const uint8_t *data, struct place place)
 /* Changes a word that refers to something. */
 static bool change(uint8_t *data, size_t size, unsigned *seed)
 {
-    static const uint64_t odd[] = {0, 1, 2, 3, 31, 32, 0x7f, 0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_MAX};
+    static const uint64_t odd[] = {0,    1,      2,      3,          31,         32,         0x7f,
+                                   0xff, 0x7fff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_MAX};
     Elf64_Shdr section;
     if (!choose_section(data, size, seed, &section))
         return false;
-    size_t bytes = section.sh_type == SHT_SYMTAB || section.sh_type == SHT_REL || section.sh_type == SHT_NULL ? (size_t)2 << below(seed, 3) : 4;
-    struct place place = word_of(seed, section.sh_offset, section.sh_size, bytes), other = word_of(seed, section.sh_offset, section.sh_size, bytes);
+    size_t bytes = section.sh_type == SHT_SYMTAB || section.sh_type == SHT_REL || section.sh_type == SHT_NULL
+                       ? (size_t)2 << below(seed, 3)
+                       : 4;
+    struct place place = word_of(seed, section.sh_offset, section.sh_size, bytes),
+                 other = word_of(seed, section.sh_offset, section.sh_size, bytes);
     uint64_t value = read_word(data, place);
     switch (below(seed, 8)) {
     case 0:

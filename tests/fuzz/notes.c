@@ -13,9 +13,10 @@ static void parse(const char *text)
         while (copy && (operand = usdt_next_operand(&rest))) {
             struct usdt_operand o = usdt_parse(machines[i], operand);
             int bits = abs(o.bits);
-            if (o.place == USDT_NOWHERE ? !o.why
-                                        : o.base > 34 * 8 || o.shift > 4 || (o.index_bits && (o.index < 0 || o.index > 34 * 8)) ||
-                                              (bits != 8 && bits != 16 && bits != 32 && bits != 64))
+            if (o.place == USDT_NOWHERE
+                    ? !o.why
+                    : o.base > 34 * 8 || o.shift > 4 || (o.index_bits && (o.index < 0 || o.index > 34 * 8)) ||
+                          (bits != 8 && bits != 16 && bits != 32 && bits != 64))
                 abort();
             if (o.symbol && (o.symbol < operand || o.symbol + o.symbol_length > operand + strlen(operand)))
                 abort();

@@ -1,4 +1,5 @@
-/* A BPF object that somebody else has written: programs of several kinds, maps and variables of many types (tests/lua/guest_test.lua). */
+/* A BPF object that somebody else has written: programs of several kinds, maps and variables of many types
+ * (tests/lua/guest_test.lua). */
 #include <linux/bpf.h>
 #include <linux/ptrace.h>
 #include <stdbool.h>
@@ -105,7 +106,6 @@ __u64 started = 23;
 __s16 lows[4];
 __u64 total;
 __s32 last_pid;
-
 
 char _license[] SEC("license") = "GPL";
 

@@ -1,4 +1,5 @@
-/* A program of each kind that the kernel itself triggers, for the deeds of tests/targets/deeds.c (tests/lua/guest_kinds_test.lua). */
+/* A program of each kind that the kernel itself triggers, for the deeds of tests/targets/deeds.c
+ * (tests/lua/guest_kinds_test.lua). */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
 #include <linux/ptrace.h>
@@ -7,7 +8,20 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-enum { TRACEPOINT, RAW_TRACEPOINT, TP_BTF, PERF_EVENT, KPROBE, KRETPROBE, KPROBE_MULTI, FENTRY, FEXIT, KSYSCALL, KRETSYSCALL, KINDS };
+enum {
+    TRACEPOINT,
+    RAW_TRACEPOINT,
+    TP_BTF,
+    PERF_EVENT,
+    KPROBE,
+    KRETPROBE,
+    KPROBE_MULTI,
+    FENTRY,
+    FEXIT,
+    KSYSCALL,
+    KRETSYSCALL,
+    KINDS
+};
 enum { URGENT = 23, HOLE = 7, BAD = -9 }; /* SIGURG, lseek's third argument, -EBADF */
 
 struct {

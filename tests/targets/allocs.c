@@ -3,9 +3,10 @@
  *
  *   allocs PAIRS [DEPTH [LIVE]]
  *
- * allocates LIVE blocks of 32 bytes that stay, then makes PAIRS pairs of allocate(64) and release below DEPTH extra frames, and
- * prints the nanoseconds of CPU time that a pair took. If $ALLOCS_WAIT is set, it prints "ready PID" and waits for a byte on stdin
- * before that; each further byte makes PAIRS more pairs and prints another line, and the end of stdin ends it.
+ * allocates LIVE blocks of 32 bytes that stay, then makes PAIRS pairs of allocate(64) and release below DEPTH extra
+ * frames, and prints the nanoseconds of CPU time that a pair took. If $ALLOCS_WAIT is set, it prints "ready PID" and
+ * waits for a byte on stdin before that; each further byte makes PAIRS more pairs and prints another line, and the end
+ * of stdin ends it.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Keeps a CPU busy for a known time below a known chain of calls; built without frame pointers. At the end it prints the milliseconds of
- * CPU time that the process has used.
+ * Keeps a CPU busy for a known time below a known chain of calls; built without frame pointers. At the end it prints
+ * the milliseconds of CPU time that the process has used.
  *
  *   busy user [S]   S seconds, 1 if not given: computing, 23 calls of `descend` below main
  *   busy kernel [S] the same in the kernel, which copies zeros, below the same calls

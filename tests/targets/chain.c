@@ -1,13 +1,14 @@
 /*
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
- *   chain KIND    shallow (23 calls), deep (101), tail, variable, aligned, expression, saved, held, handler, null (a call of address 0,
- *                 whose SIGSEGV is handled), data (the same, of a place that holds no code), first (of a function's
+ *   chain KIND    shallow (23 calls), deep (101), tail, variable, aligned, expression, saved, held, handler, null (a
+ * call of address 0, whose SIGSEGV is handled), data (the same, of a place that holds no code), first (of a function's
  *                 first instruction), lost (a return to where no call stood before), sorted,
- *                 thread, generated, unframed, library, mappings, contended, clocked (asks for the time below 23 calls, again and again
- *                 from "ready" on, until it is killed), late (below 101)
+ *                 thread, generated, unframed, library, mappings, contended, clocked (asks for the time below 23 calls,
+ * again and again from "ready" on, until it is killed), late (below 101)
  *
- * library, mappings and contended call `mapped` before, and go on at SIGUSR1: whoever traces has taken in the new mappings then.
+ * library, mappings and contended call `mapped` before, and go on at SIGUSR1: whoever traces has taken in the new
+ * mappings then.
  *
  * Built with -DSTATIC it loads no library.
  */
@@ -382,11 +383,16 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         long (*run)(void);
-    } kinds[] = {{"shallow", shallow},       {"deep", deep},   {"variable", variable}, {"aligned", aligned}, {"tail", tail},
-                 {"expression", expression}, {"saved", saved}, {"held", held},         {"handler", handler},
-                 {"null", null},             {"data", data},     {"first", first},   {"lost", lost},
-                 {"sorted", sorted},         {"thread", thread}, {"generated", generated}, {"unframed", unframed},
-                 {"clocked", clocked},       {"late", late}};
+    } kinds[] = {{"shallow", shallow},   {"deep", deep},
+                 {"variable", variable}, {"aligned", aligned},
+                 {"tail", tail},         {"expression", expression},
+                 {"saved", saved},       {"held", held},
+                 {"handler", handler},   {"null", null},
+                 {"data", data},         {"first", first},
+                 {"lost", lost},         {"sorted", sorted},
+                 {"thread", thread},     {"generated", generated},
+                 {"unframed", unframed}, {"clocked", clocked},
+                 {"late", late}};
     const char *kind = argc > 1 ? argv[1] : "";
     if (!strcmp(kind, "library"))
         return library(argv[0]) < 0;

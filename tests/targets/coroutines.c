@@ -1,8 +1,8 @@
 /*
  * A function that is left by going on on another stack, and comes back to it: `before` is called 1,000 times, then
  * `yields` 23 times on each of two stacks, in turn, and `after` 1,000 times. Each returns what it was given, `yields`
- * 100 times that; the sum is printed. `passes` jumps to `after` at its end, 7 times more; `returns`, whose first instruction is
- * its last one, is called 101 times.
+ * 100 times that; the sum is printed. `passes` jumps to `after` at its end, 7 times more; `returns`, whose first
+ * instruction is its last one, is called 101 times.
  */
 #include <stdio.h>
 #include <ucontext.h>

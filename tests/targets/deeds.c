@@ -1,10 +1,10 @@
 /*
  * Threads, and a child that executes the same program, which pass probes of every kind a known, prime number of times.
  *
- *   deeds NAME         4 threads, T from 0 on, called "NAME-T", do the deeds below 101 times; then main starts the child `deeds NAME child`, which does
- *                      the same, waits for it and prints "done"
- *   deeds NAME wait    the threads are there when it prints "ready" and waits for a byte; after "done" it waits for the end of its input
- *   deeds NAME sealed  the same, but the page with the semaphore cannot be written to any more
+ *   deeds NAME         4 threads, T from 0 on, called "NAME-T", do the deeds below 101 times; then main starts the
+ * child `deeds NAME child`, which does the same, waits for it and prints "done" deeds NAME wait    the threads are
+ * there when it prints "ready" and waits for a byte; after "done" it waits for the end of its input deeds NAME sealed
+ * the same, but the page with the semaphore cannot be written to any more
  *
  * The deed I, from 1 on, of thread T:
  *   deed(I, T) is called, and returns I + T
@@ -47,7 +47,8 @@ NOINLINE long deed(long i, long thread)
 {
     __asm__ volatile(USDT("app", "deed", "-8@%0 -8@%1")::"nor"(i), "nor"(thread));
     if (app_guarded_semaphore.count)
-        __asm__ volatile(USDT_GUARDED("app", "guarded", "app_guarded_semaphore", "-8@%0 -8@%1")::"nor"(i), "nor"(thread));
+        __asm__ volatile(USDT_GUARDED("app", "guarded", "app_guarded_semaphore", "-8@%0 -8@%1")::"nor"(i),
+                         "nor"(thread));
     return i + thread;
 }
 

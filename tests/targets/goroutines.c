@@ -1,14 +1,14 @@
 /*
- * Calls functions as Go does: arguments in rax, rbx …, results in rax, and r14 leads to the goroutine, whose stack is moved while it is in calls and
- * which goes on in another thread. The section .go.buildinfo is what Go programs are told by. x86_64 only.
+ * Calls functions as Go does: arguments in rax, rbx …, results in rax, and r14 leads to the goroutine, whose stack is
+ * moved while it is in calls and which goes on in another thread. The section .go.buildinfo is what Go programs are
+ * told by. x86_64 only.
  *
  *   goroutines [THREADS]
  *
  * Each of 23 goroutines G = 1 … 23 calls
- *   go_sum(n, G)     101 times with n = 3, which calls itself with n - 1 as far as 1, where the goroutine gives way; returns n * (n + 1) / 2 * G
- *   go_signed(-G)      7 times; returns -G - 1
- *   go_jump(G)         once: jumps to go_signed at its end
- * When it gives way its stack is copied to another place, and the next thread goes on with it.
+ *   go_sum(n, G)     101 times with n = 3, which calls itself with n - 1 as far as 1, where the goroutine gives way;
+ * returns n * (n + 1) / 2 * G go_signed(-G)      7 times; returns -G - 1 go_jump(G)         once: jumps to go_signed at
+ * its end When it gives way its stack is copied to another place, and the next thread goes on with it.
  */
 #include <pthread.h>
 #include <stddef.h>

@@ -1,16 +1,18 @@
 /*
- * Functions that an ill-placed probe would corrupt, and which tell by what they return: each adds 101 to a word. The places are the labels
- * NAME_at. On x86_64 `keeps` has the word below the stack pointer around a nop of five bytes, and `copies` moves it by a vector instruction; on
- * aarch64 `keeps` has it between an exclusive load and its store, and `copies` and `compares` load constants that lie beside their code. Calls
- * each 23 times and prints the sums; without vector instructions 2,323.
+ * Functions that an ill-placed probe would corrupt, and which tell by what they return: each adds 101 to a word. The
+ * places are the labels NAME_at. On x86_64 `keeps` has the word below the stack pointer around a nop of five bytes, and
+ * `copies` moves it by a vector instruction; on aarch64 `keeps` has it between an exclusive load and its store, and
+ * `copies` and `compares` load constants that lie beside their code. Calls each 23 times and prints the sums; without
+ * vector instructions 2,323.
  */
 #include <stdio.h>
 
 enum { CALLS = 23 };
 
-#define FUNCTION(name, code) \
-    long name(long word);    \
-    __asm__(".text\n.balign 4\n.globl " #name ", " #name "_at\n.type " #name ", %function\n" #name ":\n" code ".size " #name ", . - " #name "\n")
+#define FUNCTION(name, code)                                                                                           \
+    long name(long word);                                                                                              \
+    __asm__(".text\n.balign 4\n.globl " #name ", " #name "_at\n.type " #name ", %function\n" #name ":\n" code          \
+            ".size " #name ", . - " #name "\n")
 
 #if defined(__x86_64__)
 

@@ -1,6 +1,7 @@
 /*
- * A program whose name, arguments and files are chosen to drive the terminal of whoever prints them: 23 times it opens a file that is not
- * there and calls touch() with its name, then it computes for a while and becomes /bin/true with such an argument.
+ * A program whose name, arguments and files are chosen to drive the terminal of whoever prints them: 23 times it opens
+ * a file that is not there and calls touch() with its name, then it computes for a while and becomes /bin/true with
+ * such an argument.
  *
  *     hostile [MILLISECONDS]    of computing (default 0)
  */
@@ -42,10 +43,10 @@ int main(int argc, char *argv[])
 {
     prctl(PR_SET_NAME, NASTY);
     for (int i = 0; i < 23; i++) {
-        nanosleep(&(struct timespec){ .tv_nsec = 1000 }, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 1000}, NULL);
         touch("/nowhere/" NASTY);
     }
     compute(argc > 1 ? atol(argv[1]) : 0);
-    execv("/bin/true", (char *[]){ "true", NASTY, NULL });
+    execv("/bin/true", (char *[]){"true", NASTY, NULL});
     return 1;
 }

@@ -1,6 +1,6 @@
 /*
- * interfaces: 23 times getppid by the 64-bit interface of system calls, 101 times getpid by the 32-bit one, whose number, 20, is that of writev in
- * the other. Status 1 where the kernel has but one.
+ * interfaces: 23 times getppid by the 64-bit interface of system calls, 101 times getpid by the 32-bit one, whose
+ * number, 20, is that of writev in the other. Status 1 where the kernel has but one.
  */
 #include <unistd.h>
 

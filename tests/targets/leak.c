@@ -148,8 +148,8 @@ static void print_truth(void)
 
     for (unsigned i = 0; i < FREED; i++)
         moved += i % 6 == 3;
-    printf("allocations %u frees %u leaked %u bytes %u old %u\n", allocated + moved, FREED + moved,
-           SMALL + LARGE, SMALL * SMALL_BYTES + LARGE * LARGE_BYTES, rounds > 1 ? HELD : 0);
+    printf("allocations %u frees %u leaked %u bytes %u old %u\n", allocated + moved, FREED + moved, SMALL + LARGE,
+           SMALL * SMALL_BYTES + LARGE * LARGE_BYTES, rounds > 1 ? HELD : 0);
 }
 
 int main(int argc, char **argv)

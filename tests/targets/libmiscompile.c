@@ -1,6 +1,6 @@
 /*
- * A compiler with a bug, for LD_PRELOAD: the handlers that the kernel gets call a helper that does not exist where they look something up
- * in a map. What the verifier says of that, uplua must tell as its own fault.
+ * A compiler with a bug, for LD_PRELOAD: the handlers that the kernel gets call a helper that does not exist where they
+ * look something up in a map. What the verifier says of that, uplua must tell as its own fault.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,7 +19,8 @@ static void spoil(const union bpf_attr *attr)
     if (strncmp(attr->prog_name, "uplua_handler", 13) != 0)
         return;
     for (unsigned i = 0; i < attr->insn_cnt; i++)
-        if (instructions[i].code == (BPF_JMP | BPF_CALL) && !instructions[i].src_reg && instructions[i].imm == BPF_FUNC_map_lookup_elem)
+        if (instructions[i].code == (BPF_JMP | BPF_CALL) && !instructions[i].src_reg &&
+            instructions[i].imm == BPF_FUNC_map_lookup_elem)
             instructions[i].imm = NO_HELPER;
 }
 

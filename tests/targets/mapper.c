@@ -1,6 +1,6 @@
 /*
- * Maps executable memory of a file with a long name, on one CPU, more often than what a tracer is told of a CPU has room for (1 MB): 4,000 times.
- * Others that trace meanwhile have time to read what they are told: it takes 0.6 s.
+ * Maps executable memory of a file with a long name, on one CPU, more often than what a tracer is told of a CPU has
+ * room for (1 MB): 4,000 times. Others that trace meanwhile have time to read what they are told: it takes 0.6 s.
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,14 +1,13 @@
 /*
  * Hands structures of all kinds to functions, for handlers that read them through typed pointers:
  *
- *   list(item)       twice: the first of 23 items (values 0 … 22), then of 101 items (values 0 … 100); the last one's next is NULL
- *   shapes(s)      23 times, with s->u8 counting from 0
- *   table(rows, n)   once: an array of 5 pointers to items (values 0 … 4) and a NULL behind them
- *   broken(item)     three times: next leads to an unmapped page, into the kernel, and to no canonical address
- *   split(item)      once: an item (value 7) whose name lies on the page behind it, which is unmapped
- *   untouched(item)  once: an item (value 101) in a page of a file that the process has mapped and not yet touched
- *   ring(item)       once: an item that is its own next
- *   connect          three times: to a local socket, an IPv4 and an IPv6 address (of no socket, so that nothing happens)
+ *   list(item)       twice: the first of 23 items (values 0 … 22), then of 101 items (values 0 … 100); the last one's
+ * next is NULL shapes(s)      23 times, with s->u8 counting from 0 table(rows, n)   once: an array of 5 pointers to
+ * items (values 0 … 4) and a NULL behind them broken(item)     three times: next leads to an unmapped page, into the
+ * kernel, and to no canonical address split(item)      once: an item (value 7) whose name lies on the page behind it,
+ * which is unmapped untouched(item)  once: an item (value 101) in a page of a file that the process has mapped and not
+ * yet touched ring(item)       once: an item that is its own next connect          three times: to a local socket, an
+ * IPv4 and an IPv6 address (of no socket, so that nothing happens)
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -26,10 +25,10 @@
 #include "memory.h"
 #include "noinline.h"
 
-#define CALLED(name, type) \
-    NOINLINE void name(type argument) \
-    { \
-        __asm__ volatile("" : : "r"(argument) : "memory"); \
+#define CALLED(name, type)                                                                                             \
+    NOINLINE void name(type argument)                                                                                  \
+    {                                                                                                                  \
+        __asm__ volatile("" : : "r"(argument) : "memory");                                                             \
     }
 CALLED(list, struct item *)
 CALLED(shapes, struct shapes *)
@@ -63,14 +62,34 @@ static struct item *new_list(int count)
 static void fill(struct shapes *s)
 {
     *s = (struct shapes){
-        .i8 = INT8_MIN, .i16 = INT16_MIN, .u16 = UINT16_MAX, .i32 = INT32_MIN, .u32 = UINT32_MAX,
-        .i64 = INT64_MIN, .u64 = UINT64_MAX, .yes = true, .color = BLUE, .sign = MINUS,
-        .header = { .id = 65521, .kind = 7, .inner = { .x = -23, .y = 101 } },
-        .x = 5, .word.whole = 0x01020304, .low = 5, .high = -3, .wide = 0xabcdef, .flag = true, .set = true,
-        .list = { 2, 3, 5, 7 }, .matrix = { { 11, 12, 13 }, { 21, 22, 23 } }, .tail = { 0 },
-        .headers = { { .id = 1 }, { .id = 2, .inner = { .y = 9 } }, { .id = 3 } },
-        .ratio = 0.5, .call = fill, .text = "a text that is longer than its first word",
-        .full = "12345678", .nine = "123456789", .names = { "first", "second" },
+        .i8 = INT8_MIN,
+        .i16 = INT16_MIN,
+        .u16 = UINT16_MAX,
+        .i32 = INT32_MIN,
+        .u32 = UINT32_MAX,
+        .i64 = INT64_MIN,
+        .u64 = UINT64_MAX,
+        .yes = true,
+        .color = BLUE,
+        .sign = MINUS,
+        .header = {.id = 65521, .kind = 7, .inner = {.x = -23, .y = 101}},
+        .x = 5,
+        .word.whole = 0x01020304,
+        .low = 5,
+        .high = -3,
+        .wide = 0xabcdef,
+        .flag = true,
+        .set = true,
+        .list = {2, 3, 5, 7},
+        .matrix = {{11, 12, 13}, {21, 22, 23}},
+        .tail = {0},
+        .headers = {{.id = 1}, {.id = 2, .inner = {.y = 9}}, {.id = 3}},
+        .ratio = 0.5,
+        .call = fill,
+        .text = "a text that is longer than its first word",
+        .full = "12345678",
+        .nine = "123456789",
+        .names = {"first", "second"},
     };
     memset(s->large, 'x', 997);
     s->self = s;
@@ -80,9 +99,9 @@ static void fill(struct shapes *s)
 
 static void connect_to_all(void)
 {
-    struct sockaddr_un local = { .sun_family = AF_UNIX, .sun_path = "/nowhere/23" };
-    struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(65521), .sin_addr = { htonl(0x7f000117) } };
-    struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(101) };
+    struct sockaddr_un local = {.sun_family = AF_UNIX, .sun_path = "/nowhere/23"};
+    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(65521), .sin_addr = {htonl(0x7f000117)}};
+    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(101)};
 
     inet_pton(AF_INET6, "2001:db8::17:ff01", &six.sin6_addr);
     connect(-1, (struct sockaddr *)&local, sizeof local);
@@ -104,7 +123,7 @@ int main(void)
         shapes(s);
     }
 
-    struct item *rows[6] = { 0 };
+    struct item *rows[6] = {0};
     for (int i = 0; i < 5; i++) {
         rows[i] = new_list(1);
         rows[i]->value = i;
@@ -114,7 +133,7 @@ int main(void)
     char *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED || munmap(pages + PAGE, PAGE))
         return 1;
-    struct item first = { .value = 1 };
+    struct item first = {.value = 1};
     first.next = (struct item *)(pages + PAGE);
     broken(&first);
     first.next = (struct item *)0xffff888000000000;
@@ -126,7 +145,7 @@ int main(void)
     edge->value = 7;
     split(edge);
 
-    struct item stored = { .value = 101, .name = "untouched" };
+    struct item stored = {.value = 101, .name = "untouched"};
     int file = memfd_create("items", 0);
     if (file < 0 || write(file, &stored, sizeof stored) != sizeof stored)
         return 1;

@@ -1,4 +1,5 @@
-/* The structures that memory.c hands around; tests/lua/typed_memory_test.lua gives this file, as it stands, to ffi.cdef. */
+/* The structures that memory.c hands around; tests/lua/typed_memory_test.lua gives this file, as it stands, to
+ * ffi.cdef. */
 struct item {
     struct item *next;
     int value;
@@ -11,7 +12,10 @@ enum sign { MINUS = -1, ZERO };
 struct header {
     uint16_t id;
     uint8_t kind;
-    struct { int8_t x; uint64_t y; } inner;
+    struct {
+        int8_t x;
+        uint64_t y;
+    } inner;
 };
 
 struct shapes {
@@ -27,8 +31,18 @@ struct shapes {
     enum color color;
     enum sign sign;
     struct header header;
-    struct { int x; union { int y; long z; }; };
-    union { int32_t whole; uint16_t halves[2]; uint8_t bytes[4]; } word;
+    struct {
+        int x;
+        union {
+            int y;
+            long z;
+        };
+    };
+    union {
+        int32_t whole;
+        uint16_t halves[2];
+        uint8_t bytes[4];
+    } word;
     unsigned low : 3;
     int high : 5;
     unsigned wide : 24;

@@ -1,6 +1,6 @@
 /*
- * Spends its time in four functions, in shares that a random number decides for each few microseconds: samplers that look at the same time
- * see the same shares.
+ * Spends its time in four functions, in shares that a random number decides for each few microseconds: samplers that
+ * look at the same time see the same shares.
  *
  *   mix [S]     S seconds of CPU time, 1 if not given
  */
@@ -13,11 +13,11 @@
 
 static volatile uint64_t sink;
 
-#define WORK(name, rounds)                   \
-    NOINLINE void name(void)                 \
-    {                                        \
-        for (int i = 0; i < (rounds); i++)   \
-            sink += (uint64_t)i;             \
+#define WORK(name, rounds)                                                                                             \
+    NOINLINE void name(void)                                                                                           \
+    {                                                                                                                  \
+        for (int i = 0; i < (rounds); i++)                                                                             \
+            sink += (uint64_t)i;                                                                                       \
     }
 
 WORK(often, 1000)
@@ -35,7 +35,7 @@ int main(int argc, char **argv)
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            void (*work[])(void) = { often, sometimes, seldom, hardly_ever };
+            void (*work[])(void) = {often, sometimes, seldom, hardly_ever};
             work[random >> 62]();
         }
     } while (clock() < end);

@@ -1,6 +1,6 @@
 /*
- * Uses malloc, calloc, realloc and free a known number of times; to be run with libshim.so in LD_PRELOAD. Leaks 23 blocks
- * of 1,000 bytes in leak_nested and frees 101 others.
+ * Uses malloc, calloc, realloc and free a known number of times; to be run with libshim.so in LD_PRELOAD. Leaks 23
+ * blocks of 1,000 bytes in leak_nested and frees 101 others.
  *
  *   nested [wait]     prints "ready PID" first and waits for a byte on stdin; another byte ends it
  */

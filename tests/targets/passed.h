@@ -1,11 +1,14 @@
-/* Classes that clang's debug information of passed.cc only declares: their constructors are in passed_elsewhere.cc and passed_nowhere.cc, which has none. */
+/* Classes that clang's debug information of passed.cc only declares: their constructors are in passed_elsewhere.cc and
+ * passed_nowhere.cc, which has none. */
 #ifndef UPLUA_TESTS_PASSED_H
 #define UPLUA_TESTS_PASSED_H
 
-namespace rare {
+namespace rare
+{
 
-class Elsewhere {
-public:
+class Elsewhere
+{
+  public:
     explicit Elsewhere(int n);
     Elsewhere(const Elsewhere &other);
     ~Elsewhere();
@@ -13,8 +16,9 @@ public:
     int v;
 };
 
-class Nowhere {
-public:
+class Nowhere
+{
+  public:
     explicit Nowhere(int n);
     Nowhere(const Nowhere &other);
     ~Nowhere();
@@ -23,9 +27,12 @@ public:
 
 /* Two files have one of their own, of one name, size and line. */
 #ifdef TWIN
-namespace {
-struct Twin { TWIN };
-}
+namespace
+{
+struct Twin {
+    TWIN
+};
+} // namespace
 #endif
 
 void call_elsewhere(int n, int unused);

@@ -1,8 +1,8 @@
 /*
  * Calls a function every 2 ms and has it print what a tracer is to print of the call.
  *
- *   printer FILE      101 times; "NUMBER UNSIGNED TEXT SIZE CALLER STACK" to FILE: the arguments, from where it was called, and
- *                     what the stack pointer was when it was entered
+ *   printer FILE      101 times; "NUMBER UNSIGNED TEXT SIZE CALLER STACK" to FILE: the arguments, from where it was
+ * called, and what the stack pointer was when it was entered
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,8 @@ static FILE *file;
 
 NOINLINE void printed(int number, unsigned long large, char *text, size_t size)
 {
-    fprintf(file, "%d %lu %s %zu %lx %lx\n", number, large, text, size, (unsigned long)__builtin_return_address(0), ENTRY_STACK);
+    fprintf(file, "%d %lu %s %zu %lx %lx\n", number, large, text, size, (unsigned long)__builtin_return_address(0),
+            ENTRY_STACK);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /*
- * Types at a program as a person does: runs COMMAND on a terminal of its own and plays the steps read from standard input.
+ * Types at a program as a person does: runs COMMAND on a terminal of its own and plays the steps read from standard
+ * input.
  *
  *     pty COMMAND...
  *     > text     types the text and Enter        - text    types the text without Enter
@@ -38,7 +39,7 @@ static long now_ms(void)
 /* Takes what the program prints within MILLISECONDS; returns early once something came. */
 static void listen_for(int milliseconds)
 {
-    struct pollfd fd = { .fd = terminal, .events = POLLIN };
+    struct pollfd fd = {.fd = terminal, .events = POLLIN};
     if (!open_end) {
         poll(NULL, 0, milliseconds);
         return;
@@ -90,7 +91,7 @@ static bool play(const char *step)
         type(step + 2);
         return true;
     case '^':
-        type((char[]){ (char)(step[1] & 0x1f), '\0' });
+        type((char[]){(char)(step[1] & 0x1f), '\0'});
         return true;
     case '~': {
         long until = now_ms() + (long)(atof(step + 1) * 1000);
@@ -128,7 +129,7 @@ int main(int argc, char *argv[])
 {
     if (argc < 2)
         return 2;
-    struct winsize size = { .ws_row = 40, .ws_col = 100 };
+    struct winsize size = {.ws_row = 40, .ws_col = 100};
     pid_t child = forkpty(&terminal, NULL, NULL, &size);
     if (child < 0) {
         perror("pty: forkpty");

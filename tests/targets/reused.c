@@ -5,8 +5,9 @@
  *   reused threads     the same with threads
  *   reused             says why it cannot do either, if it cannot
  *
- * It prints "ready", the two numbers and its own, and waits for a byte. Then the first of the two calls hit() 23 times, sleeps each time, and ends; 0.2 s later
- * the stranger does the same 101 times; "done" is printed, and the end of the input waited for. hit() makes one system call getppid.
+ * It prints "ready", the two numbers and its own, and waits for a byte. Then the first of the two calls hit() 23 times,
+ * sleeps each time, and ends; 0.2 s later the stranger does the same 101 times; "done" is printed, and the end of the
+ * input waited for. hit() makes one system call getppid.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,10 +1,10 @@
 /*
- * Two programs whose code lies at the same addresses, since nothing of them can be moved: rooms-small, whose frames are small, executes
- * rooms-large, whose frames are large, in between.
+ * Two programs whose code lies at the same addresses, since nothing of them can be moved: rooms-small, whose frames are
+ * small, executes rooms-large, whose frames are large, in between.
  *
- *   rooms-small FIFO   asks 23 times who its parent is, from three(), called by two(), one(), main(); prints its process id, waits
- *                      until somebody opens FIFO for writing, and executes what the variable ROOMS_NEXT names
- *   rooms-large        asks 23 times, from drei(), called by zwei(), eins(), main()
+ *   rooms-small FIFO   asks 23 times who its parent is, from three(), called by two(), one(), main(); prints its
+ * process id, waits until somebody opens FIFO for writing, and executes what the variable ROOMS_NEXT names rooms-large
+ * asks 23 times, from drei(), called by zwei(), eins(), main()
  */
 #include <fcntl.h>
 #include <stdio.h>

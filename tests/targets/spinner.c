@@ -33,9 +33,9 @@ __attribute__((used)) static uint64_t spin(uint64_t ns)
 uint64_t emulated(uint64_t ns);
 uint64_t stepped(uint64_t ns);
 
-#define FUNCTION(name, code) \
-    __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", %function\n" #name ":\n" code \
-            ".size " #name ", . - " #name "\n")
+#define FUNCTION(name, code)                                                                                           \
+    __asm__(".text\n.p2align 4\n.globl " #name "\n.type " #name ", %function\n" #name ":\n" code ".size " #name        \
+            ", . - " #name "\n")
 #if defined(__x86_64__)
 FUNCTION(emulated, "push %rbp\ncall spin\npop %rbp\nret\n");
 FUNCTION(stepped, "sub $8, %rsp\ncall spin\nadd $8, %rsp\nret\n");
@@ -46,7 +46,7 @@ FUNCTION(stepped, "stp x29, x30, [sp, #-16]!\nbl spin\nldp x29, x30, [sp], #16\n
 
 int main(void)
 {
-    static const uint64_t durations[] = { 0, 1000, 10000, 100000 };
+    static const uint64_t durations[] = {0, 1000, 10000, 100000};
     uint64_t sum = 0;
     for (int i = 0; i < ROUNDS; i++)
         for (unsigned d = 0; d < sizeof durations / sizeof *durations; d++)

@@ -3,11 +3,11 @@
  *
  *   strings [THREADS | blocked]
  *
- * text(s, n), 23 times each, n as in `enum text` below. "absent N" on standard output says that the page table had no page for the
- *   text N in any of the 23 calls.
- * blocked(s, i), with "blocked" and nothing else: 23 threads on one CPU, i = 0 … 22, each with a page of its own that stays absent until
- *   every thread either waits for it (somebody reads the page) or is back, or for 3 s nothing happens; it then holds "thread I".
- * many(s, t, i) by each of THREADS threads (0 if not given), i = 0 … 1008: s is "T:I:" and then the letter 'a' + I % 26 up to 3,000 bytes.
+ * text(s, n), 23 times each, n as in `enum text` below. "absent N" on standard output says that the page table had no
+ * page for the text N in any of the 23 calls. blocked(s, i), with "blocked" and nothing else: 23 threads on one CPU, i
+ * = 0 … 22, each with a page of its own that stays absent until every thread either waits for it (somebody reads the
+ * page) or is back, or for 3 s nothing happens; it then holds "thread I". many(s, t, i) by each of THREADS threads (0
+ * if not given), i = 0 … 1008: s is "T:I:" and then the letter 'a' + I % 26 up to 3,000 bytes.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -29,27 +29,31 @@
 #include "noinline.h"
 
 enum {
-    ROUNDS = 23, MANY = 1009, MANY_BYTES = 3000, PAGE = 4096,
-    QUIET = 300, /* of 10 ms: before Linux 6.10, threads wait for a lock that the first one's uprobe holds while it sleeps */
+    ROUNDS = 23,
+    MANY = 1009,
+    MANY_BYTES = 3000,
+    PAGE = 4096,
+    /* of 10 ms: before Linux 6.10, threads wait for a lock that the first one's uprobe holds while it sleeps */
+    QUIET = 300,
 };
 
 enum text {
-    EMPTY,        /* "" */
-    SHORT,        /* "uplua-23" */
-    LETTERS,      /* the n % 26th letters: "abc…xyzabc…", of 5,000 bytes */
+    EMPTY,               /* "" */
+    SHORT,               /* "uplua-23" */
+    LETTERS,             /* the n % 26th letters: "abc…xyzabc…", of 5,000 bytes */
     LAST = LETTERS + 12, /* LETTERS + i: of lengths[i] bytes */
-    HOSTILE,      /* control characters, and what is no UTF-8 */
-    NOWHERE,      /* NULL */
-    UNMAPPED,     /* an address that nothing is mapped at */
-    PAGE_END,     /* "end of page", whose NUL is the last byte of a page with none behind */
-    NO_END,       /* the same without its NUL */
-    UNTOUCHED,    /* "a page of a file" */
-    CROSSING,     /* "from one page to another": the first is there, the other not */
-    BOTH,         /* the same: neither is there */
+    HOSTILE,             /* control characters, and what is no UTF-8 */
+    NOWHERE,             /* NULL */
+    UNMAPPED,            /* an address that nothing is mapped at */
+    PAGE_END,            /* "end of page", whose NUL is the last byte of a page with none behind */
+    NO_END,              /* the same without its NUL */
+    UNTOUCHED,           /* "a page of a file" */
+    CROSSING,            /* "from one page to another": the first is there, the other not */
+    BOTH,                /* the same: neither is there */
     TEXT_COUNT,
 };
 
-static const size_t lengths[] = { 5000, 7, 8, 9, 15, 16, 62, 63, 64, 65, 4094, 4095, 4096 };
+static const size_t lengths[] = {5000, 7, 8, 9, 15, 16, 62, 63, 64, 65, 4094, 4095, 4096};
 
 NOINLINE long text(const char *s, long n)
 {
@@ -83,7 +87,7 @@ static char *map_file(const char *words, size_t offset)
     if (!file || pages == MAP_FAILED)
         fail("tmpfile");
     /* The second page lies third in the file: the kernel does not join the mappings. */
-    char content[3 * PAGE] = { 0 }, both[2 * PAGE] = { 0 };
+    char content[3 * PAGE] = {0}, both[2 * PAGE] = {0};
     strcpy(both + offset, words);
     memcpy(content, both, PAGE);
     memcpy(content + 2 * PAGE, both + PAGE, PAGE);
@@ -138,9 +142,13 @@ static const char *page_end(const char *words, size_t bytes)
 static void call_all(void)
 {
     const char *texts[TEXT_COUNT] = {
-        [EMPTY] = "", [SHORT] = "uplua-23",
-        [HOSTILE] = "\x1b[2J\x07\xff\x9b" "31m\xc2\x9b\n\xe2\x82",
-        [UNMAPPED] = (char *)16, [PAGE_END] = page_end("end of page", 12), [NO_END] = page_end("end of page", 11),
+        [EMPTY] = "",
+        [SHORT] = "uplua-23",
+        [HOSTILE] = "\x1b[2J\x07\xff\x9b"
+                    "31m\xc2\x9b\n\xe2\x82",
+        [UNMAPPED] = (char *)16,
+        [PAGE_END] = page_end("end of page", 12),
+        [NO_END] = page_end("end of page", 11),
     };
     bool absent[TEXT_COUNT];
     for (int i = LETTERS; i <= LAST; i++)
@@ -185,9 +193,9 @@ static void *call_blocked(void *number)
 static int watch_faults(void)
 {
     int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-    struct uffdio_api api = { .api = UFFD_API };
+    struct uffdio_api api = {.api = UFFD_API};
     pages = mmap(NULL, ROUNDS * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct uffdio_register range = { .range = { (uintptr_t)pages, ROUNDS * PAGE }, .mode = UFFDIO_REGISTER_MODE_MISSING };
+    struct uffdio_register range = {.range = {(uintptr_t)pages, ROUNDS * PAGE}, .mode = UFFDIO_REGISTER_MODE_MISSING};
     if (fd < 0 || pages == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range))
         fail("userfaultfd");
     return fd;
@@ -210,14 +218,14 @@ static void call_all_blocked(void)
     pthread_barrier_wait(&together);
     for (int quiet = 0; waiting + atomic_load(&back) < ROUNDS && quiet < QUIET;) {
         struct uffd_msg message;
-        poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 10);
+        poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 10);
         for (quiet++; read(fd, &message, sizeof message) == sizeof message; quiet = 0)
             waiting++;
     }
     for (int i = 0; i < ROUNDS; i++) {
-        char page[PAGE] = { 0 };
+        char page[PAGE] = {0};
         snprintf(page, sizeof page, "thread %d", i);
-        struct uffdio_copy copy = { (uintptr_t)pages + (uintptr_t)i * PAGE, (uintptr_t)page, PAGE, 0, 0 };
+        struct uffdio_copy copy = {(uintptr_t)pages + (uintptr_t)i * PAGE, (uintptr_t)page, PAGE, 0, 0};
         if (ioctl(fd, UFFDIO_COPY, &copy))
             fail("UFFDIO_COPY");
     }

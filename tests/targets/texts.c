@@ -3,8 +3,9 @@
  *
  *   texts
  *
- * write(-1, "xxx…", n) for n from 62 to 68, of a buffer of 100 x; write of "abc…", which ends in U+2026, with counts 3 to 6; open of paths of 255, 256, 321
- * and 4,095 bytes that end in "needle", and execve of such a path of 321 bytes. Two functions whose names begin with the same 128 bytes are called once.
+ * write(-1, "xxx…", n) for n from 62 to 68, of a buffer of 100 x; write of "abc…", which ends in U+2026, with counts 3
+ * to 6; open of paths of 255, 256, 321 and 4,095 bytes that end in "needle", and execve of such a path of 321 bytes.
+ * Two functions whose names begin with the same 128 bytes are called once.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -27,7 +28,8 @@ static const char *path_of(char *path, size_t length)
 }
 
 #define WORD(last) thirty_two_bytes_of_a_name_that_##last
-#define NAME(last) WORD(is_thirty_two_bytes_of_a_name_that_is_thirty_two_bytes_of_a_name_that_is_thirty_two_bytes_of_a_name_##last)
+#define NAME(last)                                                                                                     \
+    WORD(is_thirty_two_bytes_of_a_name_that_is_thirty_two_bytes_of_a_name_that_is_thirty_two_bytes_of_a_name_##last)
 
 static NOINLINE size_t NAME(one)(size_t n)
 {

@@ -1,5 +1,6 @@
 /*
- * Passes tracepoints of the kernel a known number of times: traced THREADS COUNT. Each thread T, COUNT times with I = 0 …:
+ * Passes tracepoints of the kernel a known number of times: traced THREADS COUNT. Each thread T, COUNT times with I = 0
+ * …:
  *   - renames itself to "T.I" (task:task_rename),
  *   - queues a signal of code -1 - I to itself, which is ignored (signal:signal_generate),
  *   - seeks in a bad descriptor: lseek(-1 - T, -I, 7) fails with EBADF,
@@ -22,14 +23,14 @@ static int count;
 
 static void queue_signal(int code)
 {
-    siginfo_t info = { 0 };
+    siginfo_t info = {0};
     info.si_code = code;
     syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGUSR1, &info);
 }
 
 static void try_to_connect(int thread, int i)
 {
-    struct sockaddr_in address = { .sin_family = AF_INET, .sin_port = htons((uint16_t)(1000 + i)) };
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)(1000 + i))};
     address.sin_addr.s_addr = htonl((127u << 24) | (unsigned)thread << 16 | (unsigned)i << 8 | 9u);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     connect(fd, (struct sockaddr *)&address, sizeof address);

@@ -1,8 +1,9 @@
 /*
  * Functions with parameters of all types, and variables to watch.
  *
- *   typed [THREADS [CALLS [wait]]]   each of THREADS (1) calls each function CALLS (23) times, the I-th time with arguments made of I; prints
- *                                    what some of them were given; with a third word, prints "ready" first and waits for a byte
+ *   typed [THREADS [CALLS [wait]]]   each of THREADS (1) calls each function CALLS (23) times, the I-th time with
+ * arguments made of I; prints what some of them were given; with a third word, prints "ready" first and waits for a
+ * byte
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,25 +16,39 @@
 
 enum color { RED = -2, GREEN, BLUE = 5 };
 typedef uint16_t port;
-struct inner { int8_t level; int64_t total; };
+struct inner {
+    int8_t level;
+    int64_t total;
+};
 struct config {
     char name[16];
     unsigned mode : 3;
     signed step : 5;
     port ports[4];
     struct inner inner, list[3];
-    union { uint32_t word; uint8_t bytes[4]; };
+    union {
+        uint32_t word;
+        uint8_t bytes[4];
+    };
     const char *path;
     struct config *next;
     double ratio;
 };
-struct small { int a, b; };
-struct two { long a, b; };
-struct large { long words[3]; };
-struct floats { double x, y; };
+struct small {
+    int a, b;
+};
+struct two {
+    long a, b;
+};
+struct large {
+    long words[3];
+};
+struct floats {
+    double x, y;
+};
 struct hidden;
 
-struct config config = { .name = "main", .ports = { 80, 443 }, .list = { { 1, 10 }, { 2, 20 }, { 3, 30 } } };
+struct config config = {.name = "main", .ports = {80, 443}, .list = {{1, 10}, {2, 20}, {3, 30}}};
 struct config *current = &config;
 int grid[3][5];
 static volatile long sink;
@@ -53,12 +68,14 @@ NOINLINE void many(int a, long b, short c, int d, int e, int f, int8_t g, int64_
     sink += a + b + c + d + e + f + g + h + i;
 }
 
-NOINLINE void mixed(double x, int a, struct small s, float y, struct floats p, long b, struct large l, struct two t, short c)
+NOINLINE void mixed(double x, int a, struct small s, float y, struct floats p, long b, struct large l, struct two t,
+                    short c)
 {
     sink += (long)x + a + s.a + (long)y + (long)p.x + b + l.words[0] + t.b + c;
 }
 
-NOINLINE long fields(struct config *c, const char *text, const struct config *const *list, void *nothing, struct hidden *unknown)
+NOINLINE long fields(struct config *c, const char *text, const struct config *const *list, void *nothing,
+                     struct hidden *unknown)
 {
     sink += c->mode + *text + (*list)->inner.level + (nothing != unknown);
     return sink;
@@ -66,7 +83,7 @@ NOINLINE long fields(struct config *c, const char *text, const struct config *co
 
 NOINLINE struct large give_large(int a)
 {
-    return (struct large){ { a, sink, 0 } };
+    return (struct large){{a, sink, 0}};
 }
 
 NOINLINE int twice(int n)
@@ -85,16 +102,28 @@ static int calls = 23;
 static void *run(void *number)
 {
     for (int i = 1; i <= calls; i++) {
-        struct config c = { .mode = (unsigned)i & 7, .step = -(i & 15), .ports = { (port)i, (port)(65536 - i) }, .inner = { (int8_t)-i, -(int64_t)i << 33 },
-                            .list = { { 1, i }, { 2, 2 * i }, { 3, 3 * i } }, .word = 0x01020304, .path = "/a/path", .next = &config };
+        struct config c = {.mode = (unsigned)i & 7,
+                           .step = -(i & 15),
+                           .ports = {(port)i, (port)(65536 - i)},
+                           .inner = {(int8_t)-i, -(int64_t)i << 33},
+                           .list = {{1, i}, {2, 2 * i}, {3, 3 * i}},
+                           .word = 0x01020304,
+                           .path = "/a/path",
+                           .next = &config};
         const struct config *list = &config;
         char text[32];
         snprintf(c.name, sizeof c.name, "config %d", i);
         snprintf(text, sizeof text, "text %d", i);
-        integers((int8_t)-i, (uint8_t)(256 - i), (int16_t)(-200 * i), (uint16_t)(65536 - i), -100000 * i, 4294967295u - (uint32_t)i);
-        others(-((int64_t)i << 40), UINT64_MAX - (uint64_t)i, i % 2, i % 3 == 0 ? RED : i % 3 == 1 ? GREEN : BLUE, (port)(65536 - i), (char)-i);
+        integers((int8_t)-i, (uint8_t)(256 - i), (int16_t)(-200 * i), (uint16_t)(65536 - i), -100000 * i,
+                 4294967295u - (uint32_t)i);
+        others(-((int64_t)i << 40), UINT64_MAX - (uint64_t)i, i % 2,
+               i % 3 == 0   ? RED
+               : i % 3 == 1 ? GREEN
+                            : BLUE,
+               (port)(65536 - i), (char)-i);
         many(i, 2, (short)-3, 4, 5, 6, (int8_t)-i, -(int64_t)i << 35, 4294967295u - (uint32_t)i);
-        mixed(0.5, -i, (struct small){ i, -i }, 0.25f, (struct floats){ 1, 2 }, i, (struct large){ { 1, 2, 3 } }, (struct two){ 7, i }, (short)-i);
+        mixed(0.5, -i, (struct small){i, -i}, 0.25f, (struct floats){1, 2}, i, (struct large){{1, 2, 3}},
+              (struct two){7, i}, (short)-i);
         fields(&c, text, &list, i % 2 ? NULL : &c, NULL);
         sink += give_large(-i).words[0] + twice(i % 3);
         config.list[2].total = i;

@@ -1,9 +1,9 @@
 /*
  * Variables that are written and read a known number of times.
  *
- *   watched [wait]   101 writes of 1 to 101 to `counter`, negative ones to `small`, 23 to the second word of `pair` by each of 4 threads,
- *                    half of them created before it is ready; 23 reads of `quiet`, which nobody writes; with a word, prints "ready" first
- *                    and waits for a byte
+ *   watched [wait]   101 writes of 1 to 101 to `counter`, negative ones to `small`, 23 to the second word of `pair` by
+ * each of 4 threads, half of them created before it is ready; 23 reads of `quiet`, which nobody writes; with a word,
+ * prints "ready" first and waits for a byte
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +15,9 @@ enum { WRITES = 101, THREADS = 4, EARLY = 2, EACH = 23 };
 
 volatile long counter;
 volatile short small;
-volatile struct { int first, second; } pair;
+volatile struct {
+    int first, second;
+} pair;
 volatile int quiet = 7;
 volatile char odd[64];
 static volatile unsigned char lone;

@@ -1,4 +1,5 @@
-/* For the handlers in C: where an event's words are, and the count of what was lost that their Lua counterparts keep unasked. */
+/* For the handlers in C: where an event's words are, and the count of what was lost that their Lua counterparts keep
+ * unasked. */
 #ifndef UPLUA_BENCH_HANDLER_H
 #define UPLUA_BENCH_HANDLER_H
 
@@ -18,11 +19,11 @@
 
 /* Of a uprobe: the words of the saved registers, as bpf_tracing.h has them. */
 #if defined(__TARGET_ARCH_x86)
-#define ARGUMENT0(ctx) WORD(ctx, 14) /* rdi */
-#define ARGUMENT1(ctx) WORD(ctx, 13) /* rsi */
-#define ARGUMENT2(ctx) WORD(ctx, 12) /* rdx */
-#define ARGUMENT3(ctx) WORD(ctx, 11) /* rcx */
-#define RETURNED(ctx) WORD(ctx, 10)  /* rax */
+#define ARGUMENT0(ctx) WORD(ctx, 14)                 /* rdi */
+#define ARGUMENT1(ctx) WORD(ctx, 13)                 /* rsi */
+#define ARGUMENT2(ctx) WORD(ctx, 12)                 /* rdx */
+#define ARGUMENT3(ctx) WORD(ctx, 11)                 /* rcx */
+#define RETURNED(ctx) WORD(ctx, 10)                  /* rax */
 #define ENTRY_STACK_POINTER(ctx) (WORD(ctx, 19) - 8) /* of the entry, seen from the return */
 #elif defined(__TARGET_ARCH_arm64)
 #define ARGUMENT0(ctx) WORD(ctx, 0)
