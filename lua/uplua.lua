@@ -1,7 +1,7 @@
 -- The public API. `require "uplua"` returns this table; in `-e` code and at the prompt its functions are globals.
 --
--- Each name belongs to a module, which is loaded when the name is first used: a script that counts calls does not pay for
--- histograms.
+-- Each name belongs to a module, which is loaded when the name is first used: a script that counts calls does not pay
+-- for histograms.
 local home = {
   -- shared objects
   hash = "hash", lru = "hash", array = "hash", percpu_hash = "hash",
@@ -15,7 +15,8 @@ local home = {
   tracepoint = "tracepoint", rawtracepoint = "tracepoint",
   usdt = "usdt",
   probe = "probe", retprobe = "probe", expression = "probe", list = "list",
-  syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall", error_name = "syscall",
+  syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall",
+  error_name = "syscall",
   object = "guest",
   probe_cost = "cost",
   site = "setup", defines = "setup", modules_defining = "setup",
@@ -31,10 +32,12 @@ local home = {
   str = "builtin", kstr = "builtin", cast = "builtin",
 
   -- the run
-  every = "loop", after = "loop", at_start = "loop", at_stop = "loop", at_exit = "loop", exit = "loop", report = "report",
+  every = "loop", after = "loop", at_start = "loop", at_stop = "loop", at_exit = "loop", exit = "loop",
+  report = "report",
 
   -- text
-  printf = "text", clock = "text", now = "text", duration = "text", seconds = "text", thousands = "text", plural = "text",
+  printf = "text", clock = "text", now = "text", duration = "text", seconds = "text", thousands = "text",
+  plural = "text",
   bar = "text", escape = "text", quote = "text", sorted = "order",
 
   -- the script's own options

@@ -54,7 +54,9 @@ local function print_counts(counted)
 end
 
 local function print_histograms(histograms)
-  for key, h in histograms:top(options.top > 0 and options.top or nil, "count") do up.printf("%s\n%s\n\n", type(key) == "string" and up.escape(key) or key, h) end
+  for key, h in histograms:top(options.top > 0 and options.top or nil, "count") do
+    up.printf("%s\n%s\n\n", type(key) == "string" and up.escape(key) or key, h)
+  end
 end
 
 up.report(options.interval, function()

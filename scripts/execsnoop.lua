@@ -26,14 +26,16 @@ local options = up.args {
 local MOST, LONGEST, PATH = 20, 256, 4096 -- arguments; bytes of a part of one, and of a path
 local events = up.ring { size = "4M" }
 
--- A process ends with the last of its threads. Its status is what its parent waits for (wait_task_zombie in the kernel's kernel/exit.c).
+-- A process ends with the last of its threads. Its status is what its parent waits for (wait_task_zombie in the
+-- kernel's kernel/exit.c).
 local SIGNAL_GROUP_EXIT = 4 -- include/linux/sched/signal.h
 local function status(p)
   if bit.band(p.signal.flags, SIGNAL_GROUP_EXIT) ~= 0 then return up.i64(p.signal.group_exit_code) end
   return up.i64(p.group_leader.exit_code)
 end
 
--- The arguments lie one behind the other in the new program's memory, where the kernel has just written them. A long one comes in parts.
+-- The arguments lie one behind the other in the new program's memory, where the kernel has just written them. A long
+-- one comes in parts.
 up.rawtracepoint("sched_process_exec", function(e)
   local at, last, n = e.args.p.mm.arg_start, e.args.p.mm.arg_end, 0
   while at < last and n < MOST do
@@ -45,18 +47,22 @@ up.rawtracepoint("sched_process_exec", function(e)
     if not part then at = at + 1 end
     n = n + 1
   end
-  events:emit { at = e.time, pid = e.pid, born = e.args.p.start_boottime, parent = up.i64(e.args.p.real_parent.tgid), comm = e.comm, rest = at < last }
+  events:emit { at = e.time, pid = e.pid, born = e.args.p.start_boottime, parent = up.i64(e.args.p.real_parent.tgid),
+    comm = e.comm, rest = at < last }
 end)
 
 up.sysreturn({ "execve", "execveat" }, function(e)
-  if e.ret < 0 then events:emit { failed = e.time, pid = e.pid, comm = e.comm, ret = e.ret, path = up.str(e.args.filename, PATH) } end
+  if e.ret < 0 then
+    events:emit { failed = e.time, pid = e.pid, comm = e.comm, ret = e.ret, path = up.str(e.args.filename, PATH) }
+  end
 end)
 
 if options.exits then
   up.rawtracepoint("sched_process_exit", function(e)
     local p = e.args.p
     if p.signal.live.counter == 0 then -- two threads that end at once may both see this
-      events:emit { ended = e.time, pid = e.pid, born = p.group_leader.start_boottime, comm = p.group_leader.comm, code = status(p) }
+      events:emit { ended = e.time, pid = e.pid, born = p.group_leader.start_boottime, comm = p.group_leader.comm,
+        code = status(p) }
     end
   end)
 end
@@ -89,11 +95,13 @@ events:each(function(ev)
     local list = words[pid] or {}
     for i, word in ipairs(list) do list[i] = up.quote(word) end
     if ev.rest then list[#list + 1] = "…" end
-    line("%s  %-15s %7d %7d  %s", up.clock(ev.at), up.escape(ev.comm), pid, ev.parent, up.escape(table.concat(list, " ")))
+    line("%s  %-15s %7d %7d  %s", up.clock(ev.at), up.escape(ev.comm), pid, ev.parent,
+      up.escape(table.concat(list, " ")))
     words[pid] = nil
     began[pid] = options.exits and { at = ev.at, born = ev.born } or nil
   elseif ev.failed then
-    line("%s  %-15s %7d %7s  %s: %s", up.clock(ev.failed), up.escape(ev.comm), pid, "", up.escape(ev.path or "?"), up.error_name(-ev.ret))
+    line("%s  %-15s %7d %7s  %s: %s", up.clock(ev.failed), up.escape(ev.comm), pid, "", up.escape(ev.path or "?"),
+      up.error_name(-ev.ret))
   elseif began[pid] and began[pid].born == ev.born then
     line("%s  %-15s %7d %7s  ended with %s after %s", up.clock(ev.ended), up.escape(ev.comm), pid, "", exit_of(ev.code),
       up.seconds(tonumber(ev.ended - began[pid].at) / 1e9))

@@ -37,7 +37,9 @@ if options.by_process then function count(e) calls[{ e.func, e.comm, e.pid }]:in
 if options.by_process and several then function count(e) calls[{ e.func, e.comm, e.pid, e.probe }]:inc() end end
 
 for _, spec in ipairs(options) do
-  if spec == "syscall:*" then up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart" end
+  if spec == "syscall:*" then
+    up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart"
+  end
 end
 up.probe(options, count)
 

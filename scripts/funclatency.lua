@@ -41,10 +41,14 @@ if options.by_caller then function measure(e) took[{ e.func, e:ustack(1) }]:add(
 if options.by_process then function measure(e) took[{ e.func, e.comm, e.pid }]:add(e.elapsed) end end
 if several then function measure(e) took[{ e.func, e.probe }]:add(e.elapsed) end end
 if several and options.by_caller then function measure(e) took[{ e.func, e:ustack(1), e.probe }]:add(e.elapsed) end end
-if several and options.by_process then function measure(e) took[{ e.func, e.comm, e.pid, e.probe }]:add(e.elapsed) end end
+if several and options.by_process then
+  function measure(e) took[{ e.func, e.comm, e.pid, e.probe }]:add(e.elapsed) end
+end
 
 for _, spec in ipairs(options) do
-  if spec == "syscall:*" then up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart" end
+  if spec == "syscall:*" then
+    up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart"
+  end
 end
 up.retprobe(options, measure)
 
@@ -53,7 +57,8 @@ local latencies = view.new {
   options.by_caller and { "caller", "Called by" },
   options.by_process and { "comm", "Process" },
   options.by_process and { "pid", "PID", "number" },
-  { "calls", "Calls", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" }, { "p999", "p99.9", "ns" },
+  { "calls", "Calls", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" },
+  { "p999", "p99.9", "ns" },
   { "p9999", "p99.99", "ns" }, { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
 }
 
@@ -73,7 +78,8 @@ up.report(options.interval, function()
   if several then probe.name_apart(rows, options) end
   for _, row in ipairs(latencies:print(rows)) do
     if options.histogram then
-      up.printf("\n%s%s, ns\n%s\n", row.func, row.caller and " from " .. row.caller or row.comm and " in " .. up.escape(row.comm) or "", row.histogram)
+      up.printf("\n%s%s, ns\n%s\n", row.func, row.caller and " from " .. row.caller
+        or row.comm and " in " .. up.escape(row.comm) or "", row.histogram)
     end
   end
 end)

@@ -554,7 +554,9 @@ end
 -- One line per list of names, outermost first: the format of flamegraph.pl, speedscope and others.
 local function write_folded(list)
   local lines = {}
-  for _, h in ipairs(list) do lines[#lines + 1] = ("%s %s\n"):format(text.escape(h.stack:folded()), text.integer(h.bytes)) end
+  for _, h in ipairs(list) do
+    lines[#lines + 1] = ("%s %s\n"):format(text.escape(h.stack:folded()), text.integer(h.bytes))
+  end
   local written, why = file.write(options.folded, table.concat(lines))
   if not written then error("--folded: cannot write " .. why, 0) end
 end

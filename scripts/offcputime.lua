@@ -41,8 +41,8 @@ local blocked_only = options.blocked
 local function stack_of(e) return e:stack() end
 if options.user then function stack_of(e) return e:ustack() end end
 
--- A thread that could run, but another one was given the CPU, has a state of 0; the kernel adds a flag where it was in the middle of its work. One that
--- has ended does not come back: its number is another's then.
+-- A thread that could run, but another one was given the CPU, has a state of 0; the kernel adds a flag where it was in
+-- the middle of its work. One that has ended does not come back: its number is another's then.
 local DEAD = 0x80 -- TASK_DEAD of include/linux/sched.h
 local function counts(e)
   local state = bit.band(e.args.prev_state, 0xff)

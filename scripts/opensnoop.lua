@@ -20,7 +20,8 @@ local options = up.args {
   arguments = 0,
 }
 
-local SHORT, LONGEST = 256, 4096 -- bytes of a path: most need no more than the first, and the kernel opens none that is longer than the second
+-- bytes of a path: most need no more than the first, and the kernel opens none that is longer than the second
+local SHORT, LONGEST = 256, 4096
 local opened = up.ring { size = "4M" }
 local failed_only = options.failed
 
@@ -28,7 +29,8 @@ local function tell(e)
   if failed_only and e.ret >= 0 then return end
   local path = up.str(e.args.filename, SHORT)
   if path and #path == SHORT - 1 then
-    opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed, path = up.str(e.args.filename, LONGEST) }
+    opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed,
+      path = up.str(e.args.filename, LONGEST) }
   else
     opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed, path = path }
   end
@@ -39,8 +41,8 @@ if jit.arch == "x64" then up.sysreturn("open", tell) end -- newer machines have 
 
 opened:each(function(o)
   if options.name and not (o.path or ""):find(options.name, 1, true) then return end
-  up.printf("%s  %-15s %7d %12s %9s  %s\n", up.clock(o.at), up.escape(o.comm), o.pid, o.ret < 0 and up.error_name(-o.ret) or o.ret,
-    up.seconds(tonumber(o.ns) / 1e9), up.escape(o.path or "?"))
+  up.printf("%s  %-15s %7d %12s %9s  %s\n", up.clock(o.at), up.escape(o.comm), o.pid,
+    o.ret < 0 and up.error_name(-o.ret) or o.ret, up.seconds(tonumber(o.ns) / 1e9), up.escape(o.path or "?"))
 end)
 
 up.printf("%-15s  %-15s %7s %12s %9s  %s\n", "Time", "Process", "PID", "Descriptor", "Took", "Path")

@@ -34,7 +34,8 @@ local waited = up.hdr(2)
 local function key(comm, pid) return 0 end
 if options.by_process then function key(comm, pid) return { comm, pid } end end
 
--- The state of the thread that leaves the CPU: 0 where it could run. One that has ended does not come back: its number is another's then.
+-- The state of the thread that leaves the CPU: 0 where it could run. One that has ended does not come back: its number
+-- is another's then.
 local DEAD = 0x80 -- TASK_DEAD of include/linux/sched.h
 local function state(e) return bit.band(e.args.prev_state, 0xff) end
 
@@ -73,7 +74,8 @@ end)
 local waits = view.new {
   options.by_process and { "comm", "Process" },
   options.by_process and { "pid", "PID", "number" },
-  { "times", "Times", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" }, { "p999", "p99.9", "ns" },
+  { "times", "Times", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" },
+  { "p999", "p99.9", "ns" },
   { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
 }
 
@@ -87,7 +89,8 @@ up.report(options.interval, function()
   end
   for _, row in ipairs(waits:print(rows)) do
     if options.histogram then
-      up.printf("\n%sns\n%s\n", row.comm and ("%s (pid %d), "):format(up.escape(row.comm), row.pid) or "", row.histogram)
+      up.printf("\n%sns\n%s\n", row.comm and ("%s (pid %d), "):format(up.escape(row.comm), row.pid) or "",
+        row.histogram)
     end
   end
 end)

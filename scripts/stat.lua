@@ -26,7 +26,9 @@ local options = up.args {
 if #options == 0 then up.wrong "what is to be counted? Give specs, such as syscall:openat or perf:page-faults" end
 
 local hits = up.count()
-local columns = {} -- { title, width, clear, take = what was counted since the last time, sum = … since the beginning, each with its share of the time }
+-- { title, width, clear, take = what was counted since the last time, sum = … since the beginning, each with its share
+-- of the time }
+local columns = {}
 
 -- SPEC's last PARTS parts, of C++ names with their classes.
 local function last_parts(spec, parts)
@@ -49,7 +51,9 @@ local function titles_of(specs)
     end
     for i, spec in ipairs(specs) do
       local ambiguous = not titles[i]:find "%a" or not seen[titles[i]]
-      if ambiguous and #titles[i] < #spec and not spec:find "^perf:" then parts[i], again = (parts[i] or 1) + 1, true end
+      if ambiguous and #titles[i] < #spec and not spec:find "^perf:" then
+        parts[i], again = (parts[i] or 1) + 1, true
+      end
     end
   end
   return titles

@@ -68,7 +68,9 @@ local function report(partial)
     if options.key then row.key = k else row.comm, row.pid = k[1], k[2] end
     rows[#rows + 1] = row
   end
-  busiest:refresh(rows, ("%s  %s of %d in %s%s"):format(up.clock(now), up.plural(all, "hit"), #rows, up.seconds(seconds), partial and ", where it ended" or ""))
+  busiest:refresh(rows,
+    ("%s  %s of %d in %s%s"):format(up.clock(now), up.plural(all, "hit"), #rows, up.seconds(seconds),
+    partial and ", where it ended" or ""))
 end
 
 -- What they have hit while some were still missing is of no interval.

@@ -1,5 +1,5 @@
--- What the aggregations share: per-CPU values that handlers add to, and that the script reads as totals. How a kind of them keeps
--- apart what was added since the last take is in uplua.baseline and uplua.turns.
+-- What the aggregations share: per-CPU values that handlers add to, and that the script reads as totals. How a kind of
+-- them keeps apart what was added since the last take is in uplua.baseline and uplua.turns.
 local ffi = require "ffi"
 local declared = require "uplua.declared"
 local layout = require "uplua.layout"
@@ -135,14 +135,15 @@ function methods:bind(description)
   if description.turn then s.operations.keeping.join(s, description.turn) end
 end
 
--- The object's entries as the kernel holds them, one at a time: VISIT is given the raw key and the part, merged over CPUs and, where an
--- element has been made in the second map for want of memory, over both maps.
+-- The object's entries as the kernel holds them, one at a time: VISIT is given the raw key and the part, merged over
+-- CPUs and, where an element has been made in the second map for want of memory, over both maps.
 function aggregate.each(s, visit)
   local merge, join = s.operations.merge, s.operations.join
   local function walk(m, see)
     local entries, stride = m:read(), m.cpus * m.value_stride
     for i = 0, tonumber(entries.count) - 1 do
-      see(ffi.string(entries.keys + i * m.key_size, m.key_size), merge(s, entries.values + i * stride, m.cpus, m.value_stride))
+      see(ffi.string(entries.keys + i * m.key_size, m.key_size),
+        merge(s, entries.values + i * stride, m.cpus, m.value_stride))
     end
     map.free(entries)
   end
@@ -173,8 +174,9 @@ function aggregate.part(s, lookup)
   return part
 end
 
--- The constructor of KIND. PROPERTIES (name → true) are read from the value of an unkeyed object: h.count. PARAMETERS(…) turns the
--- constructor's arguments before the options into a table that goes to the compiler, raising errors at level 3.
+-- The constructor of KIND. PROPERTIES (name → true) are read from the value of an unkeyed object: h.count.
+-- PARAMETERS(…) turns the constructor's arguments before the options into a table that goes to the compiler, raising
+-- errors at level 3.
 function aggregate.constructor(kind, operations, properties, parameters)
   local metatable = {}
   function metatable.__index(o, key)

@@ -9,11 +9,12 @@
 --   }
 --   opts.top, opts.older (seconds), opts.combined_only (true or false), opts[1] … (what is not an option, as text)
 --
--- A row is { name, metavariable, type, default, help } or, for a flag, { name, help }. Types: string, number, integer (0 and up),
--- duration (seconds), size (bytes); `least = 1` and `most = 100` in the row are the range of the numbers. A default of false or nil means
--- that the option may be missing: write false, since a row has no holes. "top,T" also gives the option the letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
--- --help prints the help, with the first line of the script's banner (--[=[ name: what is it for?), and ends with status 0; a wrong option
--- prints a message and ends with status 2.
+-- A row is { name, metavariable, type, default, help } or, for a flag, { name, help }. Types: string, number, integer
+-- (0 and up), duration (seconds), size (bytes); `least = 1` and `most = 100` in the row are the range of the numbers. A
+-- default of false or nil means that the option may be missing: write false, since a row has no holes. "top,T" also
+-- gives the option the letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
+-- --help prints the help, with the first line of the script's banner (--[=[ name: what is it for?), and ends with
+-- status 0; a wrong option prints a message and ends with status 2.
 local text = require "uplua.text"
 
 local args = {}
@@ -73,8 +74,12 @@ end
 local function convert(row, value)
   local converted, message = row.convert(value)
   if converted == nil then return nil, message end
-  if row.least and converted < row.least then return nil, ("%s is below the least, %s"):format(value, tostring(row.least)) end
-  if row.most and converted > row.most then return nil, ("%s is above the most, %s"):format(value, tostring(row.most)) end
+  if row.least and converted < row.least then
+    return nil, ("%s is below the least, %s"):format(value, tostring(row.least))
+  end
+  if row.most and converted > row.most then
+    return nil, ("%s is above the most, %s"):format(value, tostring(row.most))
+  end
   return converted
 end
 
@@ -122,7 +127,8 @@ function args.parse(declaration, given)
       local row = by_name[name]
       if not row then
         if require "uplua.cli".has_option(name) then
-          return nil, ("option '%s' is uplua's own, which stands before the script's name: uplua %s … %s"):format(name, name, script_name()), 2
+          return nil, ("option '%s' is uplua's own, which stands before the script's name: uplua %s … %s"):format(name,
+            name, script_name()), 2
         end
         return nil, ("unknown option '%s'%s"):format(text.escape(name), text.did_you_mean(name, list)), 2
       end
@@ -141,7 +147,9 @@ function args.parse(declaration, given)
     end
   end
   local extra = options[(declaration.arguments or math.huge) + 1]
-  if extra then return nil, ("'%s' is one argument too many; the target comes after --"):format(text.escape(extra)), 2 end
+  if extra then
+    return nil, ("'%s' is one argument too many; the target comes after --"):format(text.escape(extra)), 2
+  end
   return options
 end
 
@@ -152,7 +160,8 @@ local function leave(status)
   os.exit(status)
 end
 
--- wrong(format, …): for what is wrong with a script's arguments beyond their types: prints "leak.lua: MESSAGE; see --help" and ends with status 2.
+-- wrong(format, …): for what is wrong with a script's arguments beyond their types: prints "leak.lua: MESSAGE; see
+-- --help" and ends with status 2.
 function args.wrong(format, ...)
   io.stdout:flush()
   local message = text.escape(format:format(...))
@@ -167,7 +176,8 @@ function args.args(declaration)
   if status ~= 0 then args.wrong("%s", message) end
   local summary = require "uplua.script".summary(arg[0])
   if summary ~= "" then message = message:gsub("\n", "\n\n" .. text.escape(summary):gsub("%%", "%%%%") .. "\n", 1) end
-  io.stdout:write(message, "\n\nuplua's own options (--duration 10s, --follow, --comm NAME) stand before the script's name: uplua --help\n")
+  io.stdout:write(message,
+    "\n\nuplua's own options (--duration 10s, --follow, --comm NAME) stand before the script's name: uplua --help\n")
   local core = package.loaded["uplua.core"]
   if not io.stdout:flush() and not (core and core.loop.signal()) then -- a reader who has gone has had enough
     io.stderr:write("uplua: cannot write the output\n")

@@ -1,8 +1,8 @@
--- How count and sum keep apart what was added since the last take. Taking never removes what handlers may be adding to at this
--- moment: a handler on another CPU could have found the element and add to it just after it was removed, and that increment
--- would be lost. Instead the total at the take is remembered as the key's baseline and is subtracted from later reads. Baselines
--- would let keys that are no longer used fill the map; so, when it is more than half full, a take removes the keys that did
--- not change since the take before.
+-- How count and sum keep apart what was added since the last take. Taking never removes what handlers may be adding to
+-- at this moment: a handler on another CPU could have found the element and add to it just after it was removed, and
+-- that increment would be lost. Instead the total at the take is remembered as the key's baseline and is subtracted
+-- from later reads. Baselines would let keys that are no longer used fill the map; so, when it is more than half full,
+-- a take removes the keys that did not change since the take before.
 local ffi = require "ffi"
 local aggregate = require "uplua.aggregate"
 

@@ -28,7 +28,8 @@ local function power_row(lowest)
   return lowest == 0 and 0 or select(2, math.frexp(lowest))
 end
 
--- hist: bucket 0 for negative values, 1 for zeros, 2 + k for 2^k … 2^(k+1) - 1, of which only unsigned values reach the last.
+-- hist: bucket 0 for negative values, 1 for zeros, 2 + k for 2^k … 2^(k+1) - 1, of which only unsigned values reach the
+-- last.
 function buckets.log2()
   local scheme = { label = power_label }
   function scheme.row(i) return i - 1 end
@@ -56,8 +57,8 @@ function buckets.linear(low, step, count)
   return scheme
 end
 
--- hdr: HdrHistogram's for DIGITS significant digits. The bucket (k << bits) + sub holds the values from sub << k on, 2^k of them; sub
--- is at least 2^bits but for k = 0. The last bucket is for negative values. Drawn are powers of two.
+-- hdr: HdrHistogram's for DIGITS significant digits. The bucket (k << bits) + sub holds the values from sub << k on,
+-- 2^k of them; sub is at least 2^bits but for k = 0. The last bucket is for negative values. Drawn are powers of two.
 function buckets.hdr(digits)
   local bits = math.ceil(math.log(2 * 10 ^ digits) / math.log(2)) - 1
   local half = 2 ^ bits

@@ -1,4 +1,5 @@
--- What the compiler knows by name and turns into operations of the kernel; in user space these functions do the same on Lua values.
+-- What the compiler knows by name and turns into operations of the kernel; in user space these functions do the same on
+-- Lua values.
 local ffi = require "ffi"
 
 local builtin = {}
@@ -11,7 +12,9 @@ local function cast(name, ctype)
     local kept = box()
     kept[0] = ffi.cast(narrow, ffi.cast(wide, value))
     local result = kept[0]
-    if type(result) == "cdata" and result < 2 ^ 53 and (name == "u64" or result > -2 ^ 53) then return tonumber(result) end
+    if type(result) == "cdata" and result < 2 ^ 53 and (name == "u64" or result > -2 ^ 53) then
+      return tonumber(result)
+    end
     return result
   end
   builtin["read_" .. name] = function()

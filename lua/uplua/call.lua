@@ -5,8 +5,9 @@
 --   up.sysreturn("*", call.emitter(ring, calls))
 --   ring:each(function(record) print(call.line(calls[tonumber(record.nr)], record)) end)
 --
--- A call is { name, arguments = { { name, show = a function of its value, text = true where it is one }, … } }, in the order of the registers.
--- What a call reads is a text before it is made; what it writes, when it returns: texts are taken there.
+-- A call is { name, arguments = { { name, show = a function of its value, text = true where it is one }, … } }, in the
+-- order of the registers. What a call reads is a text before it is made; what it writes, when it returns: texts are
+-- taken there.
 local bit     = require "bit"
 local capture = require "uplua.capture"
 local list    = require "uplua.list"
@@ -18,8 +19,10 @@ local call = {}
 local STRINGS = 64 -- bytes of a text that are taken, where nobody asks for another number
 local MOST = 1024 -- the numbers of calls are below that: the newest has 469 (Linux 6.18)
 local GONE = { execve = true, execveat = true } -- when these return, the memory of the program that called is no more
-local WRITTEN = { read = true, pread64 = true, readlink = true, readlinkat = true, getrandom = true } -- they return how many bytes they have put there
-local GIVEN   = { write = true, pwrite64 = true }                                                      -- the third argument is how many there are
+-- they return how many bytes they have put there
+local WRITTEN = { read = true, pread64 = true, readlink = true, readlinkat = true, getrandom = true }
+-- the third argument is how many there are
+local GIVEN   = { write = true, pwrite64 = true }
 
 -- True if RET, what a call returned, is an error. In handlers, too.
 call.failed = capture.inlined(function(ret) return ret < 0 and ret > -4096 end)
@@ -37,8 +40,8 @@ end
 
 local function show_pointer(value) return value == 0 and "NULL" or show_hex(value) end
 
--- How ARGUMENT of a call, as up.list has it, is shown: a function of its value, which may be a whole register's: they are wider than most
--- types, and a descriptor of -1 is 4294967295 in some of the kernel's tables.
+-- How ARGUMENT of a call, as up.list has it, is shown: a function of its value, which may be a whole register's: they
+-- are wider than most types, and a descriptor of -1 is 4294967295 in some of the kernel's tables.
 function call.show_of(argument)
   local builtin = require "uplua.builtin"
   local sign, bits = argument.type:match "^([iu])(%d+)$"
@@ -53,7 +56,8 @@ local function known(name, arguments)
   for i, argument in ipairs(arguments) do
     local is_text = argument.source:find "char %*$" ~= nil and texts < 2 and not GONE[name]
     if is_text then texts = texts + 1 end
-    of.arguments[i] = { name = argument.name, show = call.show_of(argument), text = is_text, constant = argument.source:find "^const" ~= nil }
+    of.arguments[i] = { name = argument.name, show = call.show_of(argument), text = is_text,
+      constant = argument.source:find "^const" ~= nil }
   end
   return of
 end
@@ -96,9 +100,9 @@ local argument_at = capture.inlined(function(e, place)
   return e.arg3
 end)
 
--- A function for handlers at the return of all system calls, up.sysreturn("*"), which emits those of SET into RING: records that call.line and
--- call.texts read, { id, time, pid, tid, comm, nr, a1 … a6, first, second (texts), ret, elapsed, stack }. Options: strings, so many bytes of a
--- text (64); id (0); stack, with the program's.
+-- A function for handlers at the return of all system calls, up.sysreturn("*"), which emits those of SET into RING:
+-- records that call.line and call.texts read, { id, time, pid, tid, comm, nr, a1 … a6, first, second (texts), ret,
+-- elapsed, stack }. Options: strings, so many bytes of a text (64); id (0); stack, with the program's.
 function call.emitter(ring, set, options)
   local up = require "uplua"
   options = options or {}
@@ -113,22 +117,26 @@ function call.emitter(ring, set, options)
     local plan = plans[e.nr] or beyond
     local first, second = bit.band(plan, 15), bit.band(bit.rshift(plan, 4), 15)
     if second ~= 0 then
-      ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1, a3 = e.arg2, a4 = e.arg3,
-                  a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed, stack = with_stack and e:ustack() or nil,
+      ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1,
+                  a3 = e.arg2, a4 = e.arg3, a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed,
+                  stack = with_stack and e:ustack() or nil,
                   first = up.str(argument_at(e, first), size), second = up.str(argument_at(e, second), size) }
     elseif first ~= 0 then
-      ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1, a3 = e.arg2, a4 = e.arg3,
-                  a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed, stack = with_stack and e:ustack() or nil,
+      ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1,
+                  a3 = e.arg2, a4 = e.arg3, a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed,
+                  stack = with_stack and e:ustack() or nil,
                   first = up.str(argument_at(e, first), size) }
     elseif plan ~= 0 then
-      ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1, a3 = e.arg2, a4 = e.arg3,
-                  a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed, stack = with_stack and e:ustack() or nil }
+      ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1,
+                  a3 = e.arg2, a4 = e.arg3, a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed,
+                    stack = with_stack and e:ustack() or nil }
     end
   end)
 end
 
--- VALUE, read at an argument of the call NAME, as a text in quotes: STRINGS bytes of it at most, and "…" behind them where there were more. Of these
--- only so many as belong to the call: what it has put there, if the argument is not CONSTANT, or COUNT, its third argument.
+-- VALUE, read at an argument of the call NAME, as a text in quotes: STRINGS bytes of it at most, and "…" behind them
+-- where there were more. Of these only so many as belong to the call: what it has put there, if the argument is not
+-- CONSTANT, or COUNT, its third argument.
 function call.quoted(name, constant, value, strings, ret, count)
   local bytes = tonumber(WRITTEN[name] and not constant and ret or GIVEN[name] and count)
   if bytes and (bytes <= strings or #value <= strings) then value = value:sub(1, math.max(0, bytes)) end
@@ -137,14 +145,16 @@ end
 
 local REGISTERS = { "a1", "a2", "a3", "a4", "a5", "a6" }
 
--- The arguments of RECORD, of the call OF, as a list of texts, and as one of values. A text that could not be read is shown as its address.
+-- The arguments of RECORD, of the call OF, as a list of texts, and as one of values. A text that could not be read is
+-- shown as its address.
 function call.texts(of, record)
   local texts, values, field = {}, {}, "first"
   for i, argument in ipairs(of.arguments) do
     local value
     if argument.text then value, field = record[field], "second" end
     values[i] = value or record[REGISTERS[i]]
-    texts[i] = value and call.quoted(of.name, argument.constant, value, of.strings, record.ret, record.a3) or argument.show(values[i])
+    texts[i] = value and call.quoted(of.name, argument.constant, value, of.strings, record.ret, record.a3)
+      or argument.show(values[i])
   end
   return texts, values
 end
@@ -155,7 +165,8 @@ function call.result(ret)
   return show_integer(ret)
 end
 
--- RECORD, of the call OF, as a line: "openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3"; "= ?" where it does not return.
+-- RECORD, of the call OF, as a line: "openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3"; "= ?" where it
+-- does not return.
 function call.line(of, record)
   local words = call.texts(of, record)
   for i, argument in ipairs(of.arguments) do words[i] = argument.name .. "=" .. words[i] end

@@ -1,5 +1,5 @@
--- What a handler's function captures, told to the compiler (src/lua/environment.c): each function here returns a kind and
--- a payload. Functions and tables go by handles, which stay the same for the same function or table.
+-- What a handler's function captures, told to the compiler (src/lua/environment.c): each function here returns a kind
+-- and a payload. Functions and tables go by handles, which stay the same for the same function or table.
 local ffi = require "ffi"
 local bit = require "bit"
 local word = require "uplua.word"
@@ -31,14 +31,15 @@ end
 
 local inlined = setmetatable({}, { __mode = "k" })
 
--- Has handlers take FN, a function of uplua's own modules, as they take the script's; returns it. All others run in user space only.
+-- Has handlers take FN, a function of uplua's own modules, as they take the script's; returns it. All others run in
+-- user space only.
 function capture.inlined(fn)
   inlined[fn] = true
   return fn
 end
 
--- The name of a function of Lua's own libraries: "print", "string.format"; nil for others. Some are bytecode without lines, and some
--- have been replaced by uplua's (uplua.script).
+-- The name of a function of Lua's own libraries: "print", "string.format"; nil for others. Some are bytecode without
+-- lines, and some have been replaced by uplua's (uplua.script).
 local function library_name(value)
   if inlined[value] then return nil end
   local info = debug.getinfo(value, "S")
@@ -64,7 +65,9 @@ local function describe(value)
   if kind == "table" then
     local id = rawget(value, "kind") and rawget(value, "id")
     if id and require "uplua.object".all[id] == value then return "object", id - 1 end
-    if id == nil and rawget(value, "guest") then return "other", "a map of a BPF object, which its own programs fill," end
+    if id == nil and rawget(value, "guest") then
+      return "other", "a map of a BPF object, which its own programs fill,"
+    end
     return "table", capture.handle(value)
   end
   if rawequal(value, ffi.C) then return "table", capture.handle(value) end
@@ -84,7 +87,8 @@ local function c_constant(name)
   if good and type(value) == "number" then return value end
 end
 
--- t[key] without running code of the script: metatables are followed where their __index is a table, and in uplua's own.
+-- t[key] without running code of the script: metatables are followed where their __index is a table, and in uplua's
+-- own.
 local function lookup(t, key, depth)
   if rawequal(t, ffi.C) then return c_constant(key) end
   local value = rawget(t, key)
@@ -95,8 +99,8 @@ local function lookup(t, key, depth)
   if type(index) == "table" and depth < 16 then return lookup(index, key, depth + 1) end
 end
 
--- What the handlers have taken: what identifies a variable → { container, key, value, read, name, place }. Those of the setup that is
--- being compiled are fresh.
+-- What the handlers have taken: what identifies a variable → { container, key, value, read, name, place }. Those of the
+-- setup that is being compiled are fresh.
 local taken, fresh = {}, {}
 local last -- what has been captured last
 
@@ -125,12 +129,16 @@ end
 function capture.field(handle, key)
   local t = values[handle]
   local kind, payload = note(t, key, lookup(t, key, 0), read_field)
-  if kind == "nil" and rawequal(t, ffi.C) then return "other", ("ffi.C.%s, which is no constant of C"):format(tostring(key)) end
+  if kind == "nil" and rawequal(t, ffi.C) then
+    return "other", ("ffi.C.%s, which is no constant of C"):format(tostring(key))
+  end
   return kind, payload
 end
 
 local function is_same(a, b)
-  if type(a) == "cdata" and type(b) == "cdata" and describe(a) == describe(b) and describe(a) ~= "other" then return a == b end
+  if type(a) == "cdata" and type(b) == "cdata" and describe(a) == describe(b) and describe(a) ~= "other" then
+    return a == b
+  end
   return rawequal(a, b) or a ~= a
 end
 
@@ -144,7 +152,8 @@ end
 local function warning(entry, value)
   local kind, before, now = type(entry.value), shown(entry.value), shown(value)
   if before == now then now = "another" end
-  local hint = (kind == "number" or kind == "boolean" or kind == "cdata") and (": use up.var(%s) for what changes"):format(before) or ""
+  local hint = (kind == "number" or kind == "boolean" or kind == "cdata")
+    and (": use up.var(%s) for what changes"):format(before) or ""
   return ("%s: '%s' was %s when the handler was compiled, and stays so there; the script has made it %s%s"):format(
     entry.place, entry.name, before, now, hint)
 end

@@ -1,4 +1,5 @@
--- --cgroup: what runs in these cgroups, or below them, is traced. Handlers look up the id of their thread's there (src/compile/filter.c).
+-- --cgroup: what runs in these cgroups, or below them, is traced. Handlers look up the id of their thread's there
+-- (src/compile/filter.c).
 local core = require "uplua.core"
 local hash = require "uplua.hash"
 local loop = require "uplua.loop"
@@ -7,7 +8,8 @@ local cgroup = {}
 
 local MOST = 16384
 
--- Finds the cgroups that match PATTERN, now and later. Returns the map whose keys are their ids, and the level at which they are.
+-- Finds the cgroups that match PATTERN, now and later. Returns the map whose keys are their ids, and the level at which
+-- they are.
 function cgroup.begin(pattern)
   local found = core.cgroup.open(pattern)
   local map, known = hash.hash { max = MOST, key = "u64", value = "u64" }, {}

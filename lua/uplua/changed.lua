@@ -1,4 +1,5 @@
--- Files that are written to, or replaced, while probes stand in them: told as it happens where inotify(7) tells uplua, else at the end.
+-- Files that are written to, or replaced, while probes stand in them: told as it happens where inotify(7) tells uplua,
+-- else at the end.
 local core    = require "uplua.core"
 local loop    = require "uplua.loop"
 local text    = require "uplua.text"
@@ -27,7 +28,8 @@ function changed.look()
     for _, file in ipairs(link:changed()) do
       local name = text.escape(file.name)
       if file.written then
-        tell(name .. " was written to", "its code may have moved away from under the probes, which can harm what has it mapped: restart that")
+        tell(name .. " was written to",
+          "its code may have moved away from under the probes, which can harm what has it mapped: restart that")
       elseif who.is_open() and not waiting.expects(file.name) then
         tell(name .. " was replaced by another file", "what starts after that runs the other one, and is not seen")
       end

@@ -19,10 +19,12 @@ function claims.taken() return shared or {} end
 local Claim = {}
 Claim.__index = Claim
 
--- A claim to what nobody else has in TAKEN (claims.taken). What it has once, it gets again: a file may come a second time.
+-- A claim to what nobody else has in TAKEN (claims.taken). What it has once, it gets again: a file may come a second
+-- time.
 function claims.new(taken) return setmetatable({ taken = taken }, Claim) end
 
--- Drops of SITES (core.probe.resolve, .resolve_kernel) those that another claim has; WHAT tells kinds of hits at one place apart, "entry" from "return". True if any are left.
+-- Drops of SITES (core.probe.resolve, .resolve_kernel) those that another claim has; WHAT tells kinds of hits at one
+-- place apart, "entry" from "return". True if any are left.
 function Claim:sites(sites, what) return sites:claim(self.taken, self, what) > 0 end
 
 -- True unless another claim has NAME, such as "tracepoint sched_switch".
@@ -31,7 +33,8 @@ function Claim:name(name)
   return self.taken[name] == self
 end
 
--- The same for the system call NAME, as the kernel calls it, at its KIND, syscall or sysreturn; "*" is all of them, and whoever has those has each.
+-- The same for the system call NAME, as the kernel calls it, at its KIND, syscall or sysreturn; "*" is all of them, and
+-- whoever has those has each.
 function Claim:call(kind, name)
   local all = self.taken[kind .. " *"]
   return (not all or all == self) and self:name(("%s %s"):format(kind, name))

@@ -67,7 +67,9 @@ local LONGEST_NAME = 15 -- that a thread can have: TASK_COMM_LEN without the NUL
 -- "redis-server" or "redis*" as the kernel has the names, which cuts them.
 local function parse_comm(name)
   local word, star = name:match "^([^%z]*[^*?[%z])(%*?)$"
-  if not word or word:find "[*?[]" then wrong("--comm needs a name, or the beginning of one before a '*', as in --comm 'redis*'; got '%s'", name) end
+  if not word or word:find "[*?[]" then
+    wrong("--comm needs a name, or the beginning of one before a '*', as in --comm 'redis*'; got '%s'", name)
+  end
   return #word > LONGEST_NAME and word:sub(1, LONGEST_NAME) or word .. star
 end
 
@@ -93,7 +95,9 @@ local function check_cpus(cpus, list)
   local runs = {}
   for _, cpu in ipairs(online and parse_cpus(online) or cpus) do runs[cpu] = true end
   for _, cpu in ipairs(cpus) do
-    if not runs[cpu] then wrong("--cpu %s: there is no CPU %d, or it is offline; these are online: %s", list, cpu, online) end
+    if not runs[cpu] then
+      wrong("--cpu %s: there is no CPU %d, or it is offline; these are online: %s", list, cpu, online)
+    end
   end
 end
 
@@ -151,7 +155,9 @@ local known = {
   end },
   ["--follow"]   = { set = function(options) options.follow = true end },
   ["--cgroup"]   = { value = "PATTERN", set = function(options, pattern)
-    if options.cgroup then wrong("--cgroup is given twice; one pattern can mean several, as in 'system.slice/*.service'") end
+    if options.cgroup then
+      wrong("--cgroup is given twice; one pattern can mean several, as in 'system.slice/*.service'")
+    end
     options.cgroup = pattern
   end },
   ["--comm"]     = { value = "NAME", set = function(options, name)
@@ -169,7 +175,9 @@ local known = {
     check_cpus(options.cpus, list)
   end },
   ["--returns"]  = { value = "instructions", set = function(options, value)
-    if value ~= "instructions" and value ~= "address" then wrong("--returns is instructions or address; got '%s'", value) end
+    if value ~= "instructions" and value ~= "address" then
+      wrong("--returns is instructions or address; got '%s'", value)
+    end
     options.returns = value
   end },
   ["--duration"] = { value = "TIME", set = function(options, value)
@@ -232,19 +240,25 @@ local function parse_target(options, argv, i)
       return set_target(options, "command", words)
     end
   end
-  if options.pids then wrong("more than one target; give PIDs or one command, by -p, -c or after --, or threads by --tid") end
+  if options.pids then
+    wrong("more than one target; give PIDs or one command, by -p, -c or after --, or threads by --tid")
+  end
   set_target(options, "pids", pids)
 end
 
 -- What fits together only once all is known.
 local function check(options)
-  if options.follow and options.tids then wrong("--follow is for processes, not for threads: give -p instead of --tid") end
+  if options.follow and options.tids then
+    wrong("--follow is for processes, not for threads: give -p instead of --tid")
+  end
   if options.symbolize and not options.script then wrong(NO_ADDRESSES) end
-  if options.follow and not options.pids and not options.command then wrong("--follow needs a target: PIDs or a command") end
+  if options.follow and not options.pids and not options.command then
+    wrong("--follow needs a target: PIDs or a command")
+  end
 end
 
--- ARGV ([0] is the program) → { script, arguments, code, pids, tids, command, follow, cgroup, comms, cpus, duration, emit, explain, self, help, version }.
--- A wrong command line is an error for which cli.is_usage is true.
+-- ARGV ([0] is the program) → { script, arguments, code, pids, tids, command, follow, cgroup, comms, cpus, duration,
+-- emit, explain, self, help, version }. A wrong command line is an error for which cli.is_usage is true.
 function cli.parse(argv)
   local options = { arguments = {} }
   local i = 1

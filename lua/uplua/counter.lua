@@ -12,16 +12,17 @@ Counter.__index = Counter
 local all = setmetatable({}, { __mode = "v" }) -- those that are in use
 local made = 0
 
--- What VALUE would be if a counter had been free all the time, and the share of the time that one was: of the nanoseconds ENABLED those RUNNING. nil, 0
--- where there never was one.
+-- What VALUE would be if a counter had been free all the time, and the share of the time that one was: of the
+-- nanoseconds ENABLED those RUNNING. nil, 0 where there never was one.
 function counter.scale(value, enabled, running)
   if running >= enabled then return value, 1 end
   if running <= 0 then return nil, 0 end
   return value * (enabled / running), running / enabled
 end
 
--- The sum of an event, the share of the time that it was counted in the place where that was least, and its counts by place: of PLACES, { { value, enabled,
--- running } beyond what they were before, … }. What was never counted in one place is taken to have been as frequent there as in the others; nil: it was counted in none.
+-- The sum of an event, the share of the time that it was counted in the place where that was least, and its counts by
+-- place: of PLACES, { { value, enabled, running } beyond what they were before, … }. What was never counted in one
+-- place is taken to have been as frequent there as in the others; nil: it was counted in none.
 local function sum_of(places)
   local sum, least, enabled, counted, counts = 0, 1, 0, 0, {}
   for i, place in ipairs(places) do
@@ -37,7 +38,8 @@ end
 
 local NOTHING, NONE = {}, { 0, 0, 0 }
 
--- What NOW says beyond BEFORE: a list of sums by event, the least share of the time, and, by place, lists of counts. What is no exact number is noted.
+-- What NOW says beyond BEFORE: a list of sums by event, the least share of the time, and, by place, lists of counts.
+-- What is no exact number is noted.
 local function sums(self, now, before)
   local total, least, places = {}, 1, {}
   for _, place in ipairs(now) do places[place[1]] = {} end
@@ -76,8 +78,9 @@ end
 -- What it says now, or, once the run is over, what it said at its end.
 local function reading(self) return self.final or self.core:read() end
 
--- c:read() → what was counted since the beginning: a number, or { [event] = number } of a group; and the share of the time, 1 at best, that the
--- CPU had counters free for it: the numbers are scaled up for the rest. nil where it had none at all.
+-- c:read() → what was counted since the beginning: a number, or { [event] = number } of a group; and the share of the
+-- time, 1 at best, that the CPU had counters free for it: the numbers are scaled up for the rest. nil where it had none
+-- at all.
 function Counter:read()
   local total, share = sums(self, reading(self), self.began)
   return shape(self, total), share
@@ -91,8 +94,8 @@ function Counter:take()
   return shape(self, total), share
 end
 
--- c:places() → the same as read by place: { [CPU] = … }, or { [thread] = … } where there is a target. A thread's include those of the threads that it has created
--- since.
+-- c:places() → the same as read by place: { [CPU] = … }, or { [thread] = … } where there is a target. A thread's
+-- include those of the threads that it has created since.
 function Counter:places()
   local _, _, places = sums(self, reading(self), self.began)
   local shaped = {}
@@ -132,7 +135,8 @@ function counter.counts()
   return false
 end
 
--- Those of TABLE's values that are counters: a list of { name, counter } in the order in which they were made, without those at which the script has looked.
+-- Those of TABLE's values that are counters: a list of { name, counter } in the order in which they were made, without
+-- those at which the script has looked.
 function counter.unread(values)
   local names, list = {}, {}
   for name, value in pairs(values) do
@@ -165,15 +169,20 @@ end
 
 local OPTIONS = { cgroup = "string", cpus = "boolean", children = "boolean" }
 
--- counter(event | { event, … }, [options]): counts from now on, a command from its start on: in the target's threads, without a target on all CPUs. Several events
--- are one group, which is counted at the same times. Options: cpus = true (each CPU, whoever runs there), cgroup = "/sys/fs/cgroup/…" (its processes), children = true (those
--- that the target starts, or has started, too). Raises what is wrong with the arguments, and what cannot be counted.
+-- counter(event | { event, … }, [options]): counts from now on, a command from its start on: in the target's threads,
+-- without a target on all CPUs. Several events are one group, which is counted at the same times. Options: cpus = true
+-- (each CPU, whoever runs there), cgroup = "/sys/fs/cgroup/…" (its processes), children = true (those that the target
+-- starts, or has started, too). Raises what is wrong with the arguments, and what cannot be counted.
 function counter.counter(what, given)
   local names = type(what) == "table" and what or { what }
-  if #names == 0 then error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2) end
+  if #names == 0 then
+    error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2)
+  end
   local events = {}
   for i, name in ipairs(names) do
-    if type(name) ~= "string" then error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2) end
+    if type(name) ~= "string" then
+      error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2)
+    end
     local found, message = event.find(name)
     if not found then error(("counter %s: %s"):format(name, message), 2) end
     events[i] = found
@@ -185,7 +194,9 @@ function counter.counter(what, given)
     if type(value) ~= OPTIONS[key] then error(("counter: %s is a %s"):format(key, OPTIONS[key]), 2) end
     chosen[key] = value
   end
-  if options.comms then error("counter: the kernel counts without asking for the threads' names: leave out --comm", 2) end
+  if options.comms then
+    error("counter: the kernel counts without asking for the threads' names: leave out --comm", 2)
+  end
   if options.cgroup and not chosen.cgroup then
     error("counter: --cgroup is for handlers; write counter(event, { cgroup = \"/sys/fs/cgroup/…\" })", 2)
   end
@@ -194,7 +205,9 @@ function counter.counter(what, given)
   local copy = {}
   for i, name in ipairs(names) do copy[i] = name end
   made = made + 1
-  all[made] = setmetatable({ core = result, names = copy, group = type(what) == "table", began = {}, taken = {}, number = made, scaled = 0, least = 1 }, Counter)
+  all[made] =
+    setmetatable({ core = result, names = copy, group = type(what) == "table", began = {}, taken = {}, number = made,
+    scaled = 0, least = 1 }, Counter)
   return all[made]
 end
 

@@ -129,7 +129,8 @@ function ctype.parse(declaration)
 end
 
 -- kind, name, size in bytes (nil where it is not known), bits of an integer (negative: signed), count of an array's
--- elements (0: not declared). Kinds: "integer" (enums too), "boolean", "pointer", "array", "struct" (unions too), "other".
+-- elements (0: not declared). Kinds: "integer" (enums too), "boolean", "pointer", "array", "struct" (unions too),
+-- "other".
 function ctype.describe(handle)
   local found = types[handle]
   return found.kind, found.name, found.size, found.bits, found.count
@@ -147,9 +148,9 @@ function ctype.element(handle)
   return found.element_handle
 end
 
--- The field NAME of a struct or union, those of its unnamed members too: the handle of its type, the offset in bytes, and
--- of a bitfield the lowest bit there and how many there are. Nil where there is no such field, with the reason where it
--- cannot be told.
+-- The field NAME of a struct or union, those of its unnamed members too: the handle of its type, the offset in bytes,
+-- and of a bitfield the lowest bit there and how many there are. Nil where there is no such field, with the reason
+-- where it cannot be told.
 function ctype.field(handle, name)
   local at = types[handle].at
   local offset, first_bit, bits = ffi.offsetof(at(here), name)

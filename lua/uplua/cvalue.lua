@@ -1,9 +1,10 @@
--- Bytes that a C compiler has laid out ↔ Lua values, by what BTF says of them (src/lua/guest.c). cvalue.codec(type) is a codec as layout.lua
--- makes them for records of its own: size, decode, encode, and of structs view, point and unpoint.
+-- Bytes that a C compiler has laid out ↔ Lua values, by what BTF says of them (src/lua/guest.c). cvalue.codec(type) is
+-- a codec as layout.lua makes them for records of its own: size, decode, encode, and of structs view, point and
+-- unpoint.
 --
--- Structs are records that cannot be written to, unions are structs whose fields share their bytes, arrays are tables that begin at 0, arrays of
--- char are strings, enums and pointers integers; what has no such meaning (double) is a string of its bytes. In what is written, fields and
--- elements that are left out are zero, as in C.
+-- Structs are records that cannot be written to, unions are structs whose fields share their bytes, arrays are tables
+-- that begin at 0, arrays of char are strings, enums and pointers integers; what has no such meaning (double) is a
+-- string of its bytes. In what is written, fields and elements that are left out are zero, as in C.
 local bit = require "bit"
 local ffi = require "ffi"
 local layout = require "uplua.layout"
@@ -42,7 +43,9 @@ local function bytes_codec(type)
     size = size, kind = "bytes",
     decode = function(p) return ffi.string(p, size) end,
     encode = function(p, v)
-      if _G.type(v) ~= "string" or #v ~= size then return ("a string of its %d bytes is expected: its type is not known"):format(size) end
+      if _G.type(v) ~= "string" or #v ~= size then
+        return ("a string of its %d bytes is expected: its type is not known"):format(size)
+      end
       ffi.copy(p, v, size)
     end,
   }
@@ -59,10 +62,14 @@ local function array_codec(type)
       return list
     end,
     encode = function(p, v)
-      if _G.type(v) ~= "table" then return ("a table of its elements from 0 on is expected, not a %s"):format(_G.type(v)) end
+      if _G.type(v) ~= "table" then
+        return ("a table of its elements from 0 on is expected, not a %s"):format(_G.type(v))
+      end
       ffi.fill(p, type.size)
       for i, one in pairs(v) do
-        if _G.type(i) ~= "number" or i < 0 or i >= count or i % 1 ~= 0 then return ("it has no element %s: they are 0 … %d"):format(tostring(i), count - 1) end
+        if _G.type(i) ~= "number" or i < 0 or i >= count or i % 1 ~= 0 then
+          return ("it has no element %s: they are 0 … %d"):format(tostring(i), count - 1)
+        end
         local why = element.encode(ffi.cast(bytes_of, p) + i * element.size, one)
         if why then return ("[%d]: %s"):format(i, why) end
       end
@@ -89,12 +96,15 @@ local function set_bits(field, p, v)
   if type(v) == "boolean" then v = v and 1 or 0 end
   local signed = field.type.kind:sub(1, 1) == "i"
   local low, high = signed and -2 ^ (field.bits - 1) or 0, 2 ^ (signed and field.bits - 1 or field.bits) - 1
-  if type(v) ~= "number" or v % 1 ~= 0 or v < low or v > high then return ("%s is not in %d … %d"):format(tostring(v), low, high) end
+  if type(v) ~= "number" or v % 1 ~= 0 or v < low or v > high then
+    return ("%s is not in %d … %d"):format(tostring(v), low, high)
+  end
   for i = 0, field.bits - 1 do
     local at = field.first_bit + i
     local mask = bit.lshift(1, at % 8)
     local one = math.floor(v / 2 ^ i) % 2 == 1
-    p[math.floor(at / 8)] = one and bit.bor(p[math.floor(at / 8)], mask) or bit.band(p[math.floor(at / 8)], bit.bnot(mask))
+    p[math.floor(at / 8)] = one and bit.bor(p[math.floor(at / 8)], mask)
+      or bit.band(p[math.floor(at / 8)], bit.bnot(mask))
   end
 end
 
@@ -104,8 +114,9 @@ local function flatten(type, base, fields)
     if field.name == "" and field.type.kind == "struct" then
       flatten(field.type, base + field.offset, fields)
     elseif field.name ~= "" then
-      fields[#fields + 1] = { name = field.name, offset = base + field.offset, first_bit = field.first_bit, bits = field.bits, type = field.type,
-                              codec = not field.bits and cvalue.codec(field.type) or nil }
+      fields[#fields + 1] = { name = field.name, offset = base + field.offset, first_bit = field.first_bit,
+                              bits = field.bits, type = field.type, codec = not field.bits and cvalue.codec(field.type)
+                                or nil }
     end
   end
   return fields
@@ -154,14 +165,16 @@ local function struct_codec(type)
     ffi.fill(p, type.size)
     for name, value in pairs(v) do
       local field = place[name]
-      local why = field and write(field, p, value) or not field and ("unknown field '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), names))
+      local why = field and write(field, p, value)
+        or not field and ("unknown field '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), names))
       if why then return why end
     end
   end
   function codec.point(view, p) view.__p = p end
   function codec.unpoint(view) view.__p = nil end
   record.define(struct, names, get, "a record that was read is a copy: write it with m:set(key, { … })")
-  codec.view = record.define(ffi.typeof "struct { const uint8_t *__p; }", names, see, "an event is read-only", function(view)
+  codec.view = record.define(ffi.typeof "struct { const uint8_t *__p; }", names, see, "an event is read-only",
+    function(view)
     if view.__p == nil then gone() end
     return codec.decode(view.__p)
   end)
@@ -185,7 +198,9 @@ end
 function cvalue.name(type)
   if type.kind == "string" then return ("char[%d]"):format(type.size) end
   if type.kind == "array" then return ("%s[%d]"):format(cvalue.name(type.element), type.count) end
-  if type.kind == "struct" then return "struct " .. (type.name ~= "" and type.name or ("of %d bytes"):format(type.size)) end
+  if type.kind == "struct" then
+    return "struct " .. (type.name ~= "" and type.name or ("of %d bytes"):format(type.size))
+  end
   return type.kind
 end
 

@@ -1,7 +1,9 @@
--- Declared types of keys and values: "u32", "string[32]", { n = "u64", ok = "bool" }, { "u32", "i64" } → LAYOUT (doc/internals.md).
+-- Declared types of keys and values: "u32", "string[32]", { n = "u64", ok = "bool" }, { "u32", "i64" } → LAYOUT
+-- (doc/internals.md).
 --
--- Integers and booleans take their own bytes, aligned to them, as in C; strings and records begin at a multiple of 8 and fill
--- whole words. A tuple's fields stand in their order. A table has none: a record's stand by size, the largest first, then by name.
+-- Integers and booleans take their own bytes, aligned to them, as in C; strings and records begin at a multiple of 8
+-- and fill whole words. A tuple's fields stand in their order. A table has none: a record's stand by size, the largest
+-- first, then by name.
 local text = require "uplua.text"
 
 local declared = {}

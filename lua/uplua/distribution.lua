@@ -1,6 +1,8 @@
--- What min, max, stats and the histograms share: the struct distribution of bpf/aggregate.h, merged, compared and summed up.
+-- What min, max, stats and the histograms share: the struct distribution of bpf/aggregate.h, merged, compared and
+-- summed up.
 --
--- A part is what one element holds; a total is a list of the parts of one key, with .stretch each: large histograms have several.
+-- A part is what one element holds; a total is a list of the parts of one key, with .stretch each: large histograms
+-- have several.
 local ffi = require "ffi"
 local turns = require "uplua.turns"
 local wide = require "uplua.wide"
@@ -15,8 +17,8 @@ local new = ffi.typeof "struct uplua_distribution"
 local pointer = ffi.typeof "const struct uplua_distribution *"
 local int64 = ffi.typeof "int64_t"
 
--- The value behind the word of a maximum, and of a minimum, which is kept inverted. A word that no value has raised is the least
--- maximum or the greatest minimum.
+-- The value behind the word of a maximum, and of a minimum, which is kept inverted. A word that no value has raised is
+-- the least maximum or the greatest minimum.
 local function maximum(x, unsigned) return unsigned and x or ffi.cast(int64, bit.bxor(x, SIGN)) end
 local function minimum(x, unsigned) return maximum(bit.bnot(x), unsigned) end
 
@@ -53,8 +55,8 @@ local function join(a, b)
   return a
 end
 
--- Sum and buckets are exact. An extreme is there if it was raised since; a value that came late and raised neither lies between those
--- of before, with which it has been shown already.
+-- Sum and buckets are exact. An extreme is there if it was raised since; a value that came late and raised neither lies
+-- between those of before, with which it has been shown already.
 local function minus(part, earlier)
   local count = buckets_of(part)
   local rest = new(count)
@@ -72,7 +74,8 @@ local function add(_, total, part, stretch)
   return total
 end
 
--- The fields count, sum, avg, min and max of TOTAL, of the aggregation S; FOUND(bucket, count) is called for each bucket that is not empty.
+-- The fields count, sum, avg, min and max of TOTAL, of the aggregation S; FOUND(bucket, count) is called for each
+-- bucket that is not empty.
 function distribution.sum_up(s, total, found)
   local sum, max, min, count = wide.sum(), 0ULL, 0ULL, 0
   for _, piece in ipairs(total) do
@@ -92,14 +95,15 @@ function distribution.sum_up(s, total, found)
   if count == 0 then return result end
   result.avg = tonumber(result.sum) / count
   local highest, lowest = maximum(max, s.unsigned), minimum(min, s.unsigned)
-  -- An extreme that is still to come, or that came before, is not there: it would be on the wrong side of the other one.
+  -- An extreme that is still to come, or that came before, is not there: it would be on the wrong side of the other
+  -- one.
   if max ~= 0 or lowest <= highest then result.max = wide.plain(highest) end
   if min ~= 0 or lowest <= highest then result.min = wide.plain(lowest) end
   return result
 end
 
--- The operations of aggregations that keep distributions; NEW_VALUE(s, total) makes what the script sees, ordered BY a field (nil: it
--- is a number).
+-- The operations of aggregations that keep distributions; NEW_VALUE(s, total) makes what the script sees, ordered BY a
+-- field (nil: it is a number).
 function distribution.operations(new_value, by)
   return {
     keeping = turns, empty = "(empty)", by = by,

@@ -1,5 +1,5 @@
--- The report of --explain: for each handler where its probe sits, what it takes, and its Lua lines beside the BPF instructions
--- that they became.
+-- The report of --explain: for each handler where its probe sits, what it takes, and its Lua lines beside the BPF
+-- instructions that they became.
 local core = require "uplua.core"
 local text = require "uplua.text"
 
@@ -11,7 +11,8 @@ local MOST_SITES = 5
 
 -- BPF_MAP_TYPE_*
 local TYPES = {
-  [1] = "hash", [2] = "array", [5] = "hash per CPU", [6] = "array per CPU", [9] = "LRU hash", [10] = "LRU hash per CPU", [27] = "ring", [29] = "storage of each thread",
+  [1] = "hash", [2] = "array", [5] = "hash per CPU", [6] = "array per CPU", [9] = "LRU hash", [10] = "LRU hash per CPU",
+  [27] = "ring", [29] = "storage of each thread",
 }
 
 local function plural(n, one) return ("%d %s%s"):format(n, one, n == 1 and "" or "s") end
@@ -61,14 +62,17 @@ local function add_sites(lines, sites, skipped)
     local place = site.text or site["function"]
     if site.module then
       local inside = site.inside + site.slid
-      place = ("%s:%s%s, offset %#x"):format(site.module, place, inside > 0 and ("+%#x"):format(inside) or "", site.offset)
+      place = ("%s:%s%s, offset %#x"):format(site.module, place, inside > 0 and ("+%#x"):format(inside) or "",
+        site.offset)
     end
     row(lines, i == 1 and "at" or "", text.escape(place))
     for _, piece in ipairs(wrap(site.why or "", WIDTH - 13)) do
       if site.why then row(lines, "", "  " .. piece) end
     end
   end
-  for i, one in ipairs(skipped or {}) do row(lines, i == 1 and "not at" or "", text.escape(one["function"]) .. ": " .. one.why) end
+  for i, one in ipairs(skipped or {}) do
+    row(lines, i == 1 and "not at" or "", text.escape(one["function"]) .. ": " .. one.why)
+  end
 end
 
 local PARTS = {
@@ -80,7 +84,8 @@ local PARTS = {
 
 -- The same of a system call.
 local CALL_PARTS = {
-  entry = "at the call's entry, for the handler at its return", rounds = PARTS.rounds, ["return"] = "at the call's return",
+  entry = "at the call's entry, for the handler at its return", rounds = PARTS.rounds,
+  ["return"] = "at the call's return",
 }
 
 local function part_of(program, probe)
@@ -103,7 +108,8 @@ local function add_code(lines, program)
       local instruction = program.instructions[at]
       if instruction and instruction.at < ends then at = at + 1 else instruction = nil end
       local left = ("%5s %s"):format(first and line.line or "", text.pad(source[n] or "", SOURCE))
-      lines[#lines + 1] = (left .. (instruction and (" %4d  %s"):format(instruction.at, instruction.text) or "")):gsub("%s+$", "")
+      lines[#lines + 1] =
+        (left .. (instruction and (" %4d  %s"):format(instruction.at, instruction.text) or "")):gsub("%s+$", "")
       first, n = false, n + 1
     end
   end
@@ -113,8 +119,10 @@ local function own(spec, where) return { kind = "rawtracepoint", spec = spec, wh
 
 -- What stands for the probes of the programs that no handler has, by their names.
 local OWN = {
-  uplua_threads_end = own("sched_process_exit", "the end of a thread, to count the calls of return handlers that it is in"),
-  uplua_executes = own("sched_process_exec", "the begin of a program, so that stacks are walked and named by what it maps"),
+  uplua_threads_end = own("sched_process_exit",
+    "the end of a thread, to count the calls of return handlers that it is in"),
+  uplua_executes = own("sched_process_exec",
+    "the begin of a program, so that stacks are walked and named by what it maps"),
   uplua_exits = own("sched_process_exit", "the end of a process, whose number may be given to another one"),
 }
 
@@ -124,7 +132,8 @@ local function add_program(lines, program, probe)
   if probe.where then row(lines, "at", probe.where) end
   add_sites(lines, probe.sites, probe.skipped)
   local scratch = program.scratch > 0 and ", " .. plural(program.scratch, "byte") .. " of other memory" or ""
-  row(lines, "takes", ("%s, %s of stack%s"):format(plural(program.count, "instruction"), plural(program.stack, "byte"), scratch))
+  row(lines, "takes",
+    ("%s, %s of stack%s"):format(plural(program.count, "instruction"), plural(program.stack, "byte"), scratch))
   local calls, maps = mentioned(program, "^call (.+)$"), mentioned(program, "map%[(.+)%]")
   if calls ~= "" then row(lines, "calls", calls) end
   if maps ~= "" then row(lines, "maps", maps) end
@@ -136,7 +145,8 @@ end
 local function add_maps(lines, maps)
   if #maps > 0 then lines[#lines + 1] = "maps" end
   for _, map in ipairs(maps) do
-    local type, sizes = TYPES[map.type] or "type " .. map.type, ("%s of %d → %d bytes"):format(plural(map.max, "entry"):gsub("ys$", "ies"), map.key, map.value)
+    local type, sizes = TYPES[map.type] or "type " .. map.type,
+      ("%s of %d → %d bytes"):format(plural(map.max, "entry"):gsub("ys$", "ies"), map.key, map.value)
     if map.max == 0 then sizes = plural(map.value, "byte") end
     if map.value == 0 then sizes = plural(map.max, "byte") end
     lines[#lines + 1] = ("  %-16s %s, %s"):format(map.name, type, sizes)
@@ -163,7 +173,9 @@ end
 function explain.report(compiled, probes)
   local lines = {}
   add_kernel(lines)
-  for _, program in ipairs(compiled.programs) do add_program(lines, program, probes[program.handler] or OWN[program.name]) end
+  for _, program in ipairs(compiled.programs) do
+    add_program(lines, program, probes[program.handler] or OWN[program.name])
+  end
   add_maps(lines, compiled.maps)
   return table.concat(lines, "\n"):gsub("\n+$", "") .. "\n"
 end

@@ -1,8 +1,8 @@
 -- What went wrong, as the user reads it.
 --
 -- An error of the script's own ("leak.lua:12: attempt to index …") comes with a traceback of the script's functions.
--- An error that uplua raises for the user, by error(text, 0), stands for itself: what, which, why and what to do; only the line
--- of the script that led to it is added, or none where the script's user is at fault (failure.mistake).
+-- An error that uplua raises for the user, by error(text, 0), stands for itself: what, which, why and what to do; only
+-- the line of the script that led to it is added, or none where the script's user is at fault (failure.mistake).
 local core   = require "uplua.core"
 local escape = require("uplua.text").escape
 
@@ -29,13 +29,14 @@ end
 
 local Mistake = { __tostring = function(self) return self.text end }
 
--- Raises TEXT as what the script's user has given wrong: no line of the script says more about it. tostring of the error is TEXT.
+-- Raises TEXT as what the script's user has given wrong: no line of the script says more about it. tostring of the
+-- error is TEXT.
 function failure.mistake(text) error(setmetatable({ text = text }, Mistake), 0) end
 
 local expressions = {} -- the names of chunks that the script's user has given → the option by which the user gets the returns of calls, or ""
 
--- From now on errors in the chunk NAME, "--key 'e.arg0'", are the user's: no line of the script says more about them. AT_RETURN: the option of
--- the script, "--return", that does what the library's message has another kind of probe for.
+-- From now on errors in the chunk NAME, "--key 'e.arg0'", are the user's: no line of the script says more about them.
+-- AT_RETURN: the option of the script, "--return", that does what the library's message has another kind of probe for.
 function failure.expression(name, at_return) expressions[name] = at_return or "" end
 
 -- TEXT, if it is about such a chunk, without the lines that led there, and without its own if it has but one; else nil.
@@ -43,15 +44,19 @@ local function of_expression(text)
   for name, at_return in pairs(expressions) do
     if text:sub(1, #name + 1) == name .. ":" then
       local message = text:sub(#name + 1):gsub("^:%d+: ", ": "):gsub("\n  called at [^\n]*", "")
-      if at_return ~= "" then message = message:gsub("returns: use %l+$", "returns: give " .. at_return:gsub("%%", "%%%%")) end
+      if at_return ~= "" then
+        message = message:gsub("returns: use %l+$", "returns: give " .. at_return:gsub("%%", "%%%%"))
+      end
       return name .. message
     end
   end
 end
 
--- TEXT with what to write where it says that one of uplua's functions is not there: in a file they are fields of a table.
+-- TEXT with what to write where it says that one of uplua's functions is not there: in a file they are fields of a
+-- table.
 local function with_remedy(text)
-  local name = text:match "attempt to call global '([%w_]+)' %(a nil value%)" or text:match "'([%w_]+)' is nil when the handler is compiled: there is no"
+  local name = text:match "attempt to call global '([%w_]+)' %(a nil value%)"
+    or text:match "'([%w_]+)' is nil when the handler is compiled: there is no"
   if not (name and getmetatable(require "uplua").names[name]) then return text end
   return (text:gsub("\n", function() return (': say up.%s, of local up = require "uplua"\n'):format(name) end, 1))
 end
@@ -63,7 +68,9 @@ function failure.trace(err)
   local of_user = of_expression(text)
   if of_user then return of_user end
   text = with_remedy(text .. "\n"):sub(1, -2)
-  if type(err) == "table" and not (getmetatable(err) or {}).__tostring then text = "an error without a message (a table)" end
+  if type(err) == "table" and not (getmetatable(err) or {}).__tostring then
+    text = "an error without a message (a table)"
+  end
   local frames, first = {}, nil
   local positioned = false -- by Lua itself or by error(text): the text begins with the place of one of the functions
   for level = 2, 200 do

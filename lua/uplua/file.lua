@@ -1,7 +1,8 @@
 -- Files that scripts write whole.
 local file = {}
 
--- Makes TEXT the content of the file PATH. True, or nil and why not: the path, and the system's reason; what is buffered fails at the close.
+-- Makes TEXT the content of the file PATH. True, or nil and why not: the path, and the system's reason; what is
+-- buffered fails at the close.
 function file.write(path, text)
   local out, why = io.open(path, "w")
   if not out then return nil, why end

@@ -3,19 +3,21 @@
 --   flame.write(path, source, [options])   writes the picture
 --   flame.svg(source, [options])           returns it as text
 --
--- SOURCE: a count, a sum or any other object with pairs(), or a table: stack → number. Keys that are tuples become one column: their
--- strings and numbers lie below, then stacks of programs, above them the kernel's; what is of one kind lies in the key's order, the
--- first lowest. A text that is the whole key is a folded stack, "main;serve;zmalloc", as folded.read gives it.
--- OPTIONS: title, a text; unit, what the numbers count ("samples"; "bytes"); before, another source; absolute, true.
+-- SOURCE: a count, a sum or any other object with pairs(), or a table: stack → number. Keys that are tuples become one
+-- column: their strings and numbers lie below, then stacks of programs, above them the kernel's; what is of one kind
+-- lies in the key's order, the first lowest. A text that is the whole key is a folded stack, "main;serve;zmalloc", as
+-- folded.read gives it. OPTIONS: title, a text; unit, what the numbers count ("samples"; "bytes"); before, another
+-- source; absolute, true.
 --
--- With before the picture tells how SOURCE differs from that: frames are as wide as in SOURCE and coloured by the change, and marked:
--- red ▲ grew, blue ▼ shrank. Where the sums differ, shares of them are compared; absolute = true: numbers as they are. Both are compared as
--- folded stacks, by the names of functions alone, so that one may be of another day.
+-- With before the picture tells how SOURCE differs from that: frames are as wide as in SOURCE and coloured by the
+-- change, and marked: red ▲ grew, blue ▼ shrank. Where the sums differ, shares of them are compared; absolute = true:
+-- numbers as they are. Both are compared as folded stacks, by the names of functions alone, so that one may be of
+-- another day.
 --
--- A frame is as wide as its number, its callers lie below. A click shows what lies above a frame in the full width, a click on the
--- lowest row everything again; arrows go to the widest callee, the caller and the neighbours, Escape to everything; Ctrl+F or / searches; b
--- turns a comparison to the widths before. All is in the file; drawn is what is wide enough to be seen, so that 50,000 stacks stay usable.
--- Without scripts a viewer shows the whole picture.
+-- A frame is as wide as its number, its callers lie below. A click shows what lies above a frame in the full width, a
+-- click on the lowest row everything again; arrows go to the widest callee, the caller and the neighbours, Escape to
+-- everything; Ctrl+F or / searches; b turns a comparison to the widths before. All is in the file; drawn is what is
+-- wide enough to be seen, so that 50,000 stacks stay usable. Without scripts a viewer shows the whole picture.
 local change = require "uplua.flame_change"
 local file   = require "uplua.file"
 local folded = require "uplua.folded"
@@ -31,7 +33,8 @@ local CHARACTER = 6.6 -- pixels of one, in the picture's font
 local SMALLEST = 0.4  -- pixels: what is narrower is drawn when it is zoomed to
 
 local OPTIONS = { unit = "string", title = "string", before = "table", absolute = "boolean" }
-local KINDS   = { string = "a text", table = "a count, a sum, or a table of stacks with numbers", boolean = "true or false" }
+local KINDS   = { string = "a text", table = "a count, a sum, or a table of stacks with numbers",
+  boolean = "true or false" }
 
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
@@ -41,7 +44,8 @@ local function xml(s) return (text.escape(s):gsub('[&<>"]', ENTITIES)) end
 local QUOTED = { ["\\"] = "\\\\", ['"'] = '\\"', ["<"] = "\\x3c", ["]"] = "\\x5d", ["&"] = "\\x26" }
 local function quoted(s) return '"' .. text.escape(s):gsub('[\\"<%]&]', QUOTED) .. '"' end
 
--- The kernel is blue, what has no module grey; the others have warm colours by their file, or in folded stacks, where none is known, by name.
+-- The kernel is blue, what has no module grey; the others have warm colours by their file, or in folded stacks, where
+-- none is known, by name.
 local function color_of(place)
   if place.module == "[kernel]" then return "#8fb4e3" end
   local name = place.folded and place.name or frame.basename(place.module)
@@ -90,8 +94,8 @@ end
 
 local function as_number(value) return value < 1e14 and value or ("%.17g"):format(value) end
 
--- All frames for the script: names, modules, the modules' colors, and for each frame, a caller before its callees, the number of its name
--- and of its module, its value and how many callees it has; the values before, in a comparison.
+-- All frames for the script: names, modules, the modules' colors, and for each frame, a caller before its callees, the
+-- number of its name and of its module, its value and how many callees it has; the values before, in a comparison.
 local function data_of(root)
   local names, modules, colors, rows, row_count, before = {}, {}, {}, {}, 0, {}
   local function number(list, numbers, key, s)
@@ -148,8 +152,8 @@ local function put_legend(put, changes, unit)
   local column = (WIDTH - 2 * MARGIN) / #change.STEPS
   for i, step in ipairs(change.STEPS) do
     local x = MARGIN + (i - 1) * column
-    put('<rect x="%.1f" y="50" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="62">%s</text>\n', x, column - 4, ROW - 1, step.color, x + 3,
-        xml(marked(step.words, step.mark)))
+    put('<rect x="%.1f" y="50" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="62">%s</text>\n', x, column - 4,
+        ROW - 1, step.color, x + 3, xml(marked(step.words, step.mark)))
   end
   put "</g>\n"
 end
@@ -182,12 +186,13 @@ local function picture(source, options)
   put('<text id="reset" class="button" x="%d" y="22" visibility="hidden">everything</text>\n', MARGIN)
   put('<text id="search" class="button" x="%d" y="22" text-anchor="end">search</text>\n', WIDTH - MARGIN)
   if changes then put_legend(put, changes, unit) end
-  put('<text id="details" x="%d" y="%d">%s</text>\n', MARGIN, height - 10, root.value > 0 and "" or "nothing was counted")
+  put('<text id="details" x="%d" y="%d">%s</text>\n', MARGIN, height - 10, root.value > 0 and ""
+    or "nothing was counted")
   put('<text id="matched" x="%d" y="%d" text-anchor="end"></text>\n<g id="frames">\n', WIDTH - MARGIN, height - 10)
   draw(out, root, xml(unit), height, changes)
   put('</g>\n<script><![CDATA[\n"use strict";\nconst names=[%s];\nconst modules=[%s];\nconst colors=[%s];\nconst rows=[%s];\nconst before=%s;\n', data_of(root))
-  put("const unit=%s,W=%d,H=%d,ROW=%d,BOTTOM=%d,MARGIN=%d,CHARACTER=%.1f,SMALLEST=%.1f;\n", quoted(unit), WIDTH, height, ROW, BOTTOM, MARGIN, CHARACTER,
-      SMALLEST)
+  put("const unit=%s,W=%d,H=%d,ROW=%d,BOTTOM=%d,MARGIN=%d,CHARACTER=%.1f,SMALLEST=%.1f;\n", quoted(unit), WIDTH, height,
+      ROW, BOTTOM, MARGIN, CHARACTER, SMALLEST)
   put_steps(put, changes)
   put(require "uplua.flame_script")
   put "]]></script>\n</svg>\n"

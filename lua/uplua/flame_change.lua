@@ -5,14 +5,14 @@
 --   change:text(node)    "before 16, 15.84%: +6.93 points, × 1.44"
 --   change:summary(unit) what is compared with what, and what is gone, in one line
 --
--- A frame's number is compared with its number before. Where the sums differ, shares of these are compared: the numbers before are scaled by
--- the sums' ratio first. ABSOLUTE: numbers are compared as they are.
+-- A frame's number is compared with its number before. Where the sums differ, shares of these are compared: the numbers
+-- before are scaled by the sums' ratio first. ABSOLUTE: numbers are compared as they are.
 local text = require "uplua.text"
 
 local change = { WITHIN = 0.05 }
 
--- By the ratio to what was before; the last begins where it is twice as much. Blue and red can be told apart by all kinds of sight, and the
--- marks by everybody.
+-- By the ratio to what was before; the last begins where it is twice as much. Blue and red can be told apart by all
+-- kinds of sight, and the marks by everybody.
 change.STEPS = {
   { mark = "▼▼", color = "#6aa2dc", words = "at most half, or gone" },
   { mark = "▼",  color = "#bcd7f0", words = "less" },
@@ -55,10 +55,13 @@ end
 function methods:summary(unit)
   local now, before = self.root.value, self.root.before
   local how = "numbers are compared"
-  if not self.absolute and now ~= before then how = ("shares are compared, by numbers before × %.4g"):format(self.scale) end
+  if not self.absolute and now ~= before then
+    how = ("shares are compared, by numbers before × %.4g"):format(self.scale)
+  end
   local left = gone(self.root)
   return ("%s %s, before %s; %s%s"):format(text.thousands(now), unit, text.thousands(before), how,
-    left > 0 and ("; of those before %s (%.2f%%) are in frames that are gone"):format(text.thousands(left), share(left, before)) or "")
+    left > 0 and ("; of those before %s (%.2f%%) are in frames that are gone"):format(text.thousands(left),
+      share(left, before)) or "")
 end
 
 local metatable = { __index = methods }

@@ -3,18 +3,20 @@
 --   tree.build(source)          → the root, the tree's depth
 --   tree.compare(after, before) → the same of two tables of folded lines with numbers
 --
--- A node: place { name, module, folded }, value (its own and that of what lies above it), start (what lies left of it at its level), children (a
--- list, sorted by name, so that equal runs make equal pictures); of a comparison also before, the value there.
+-- A node: place { name, module, folded }, value (its own and that of what lies above it), start (what lies left of it
+-- at its level), children (a list, sorted by name, so that equal runs make equal pictures); of a comparison also
+-- before, the value there.
 --
--- A million frames are of a few thousand addresses. So an address is named once, what it is called is one place, and a node finds a
--- child by the place itself: no text is looked at again.
+-- A million frames are of a few thousand addresses. So an address is named once, what it is called is one place, and a
+-- node finds a child by the place itself: no text is looked at again.
 local frame  = require "uplua.frame"
 local record = require "uplua.record"
 local stack  = require "uplua.stack"
 
 local tree = {}
 
--- What is known of names while one tree is built: addresses with their frames, these with their places, and places by text.
+-- What is known of names while one tree is built: addresses with their frames, these with their places, and places by
+-- text.
 local function new_names()
   return { addresses = {}, columns = {}, places = {}, folded = {} }
 end

@@ -1,12 +1,13 @@
--- Folded stacks: a line for each stack, "main;serve;zmalloc 4096", as flame graph tools, speedscope and others read them.
+-- Folded stacks: a line for each stack, "main;serve;zmalloc 4096", as flame graph tools, speedscope and others read
+-- them.
 --
 --   folded.write(path, source)   source as that of uplua.flame: a count, a sum, or a table of stacks or tuples with numbers
 --   folded.text(source)          the same as text
 --   folded.sums(source)          the same as a table, { ["main;serve;zmalloc"] = 4096, … }
 --   folded.read(path)            such a table of a file, for instance to compare it with another run in a flame graph
 --
--- Equal lines are one. In a tuple texts and numbers come first, then the stacks of programs, then the kernel's. A ";" in a tuple's text is
--- ","; a text that is the whole key is a line already, as read gives it.
+-- Equal lines are one. In a tuple texts and numbers come first, then the stacks of programs, then the kernel's. A ";"
+-- in a tuple's text is ","; a text that is the whole key is a line already, as read gives it.
 local file   = require "uplua.file"
 local record = require "uplua.record"
 local stack  = require "uplua.stack"
@@ -70,7 +71,8 @@ function folded.write(path, source)
   if not written then error("folded: cannot write " .. why, 2) end
 end
 
--- The stacks of the file PATH with their numbers, equal ones added up. Raises why it cannot be read, with the line that is wrong.
+-- The stacks of the file PATH with their numbers, equal ones added up. Raises why it cannot be read, with the line that
+-- is wrong.
 function folded.read(path)
   local file, why = io.open(path)
   if not file then error("folded: cannot read " .. why, 2) end

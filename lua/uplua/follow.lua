@@ -1,5 +1,6 @@
--- --follow: the processes that the target's start are traced, too, and those that these start. The kernel keeps the list itself: a process is
--- on it before its first instruction runs. Handlers look up their process there (src/compile/filter.c).
+-- --follow: the processes that the target's start are traced, too, and those that these start. The kernel keeps the
+-- list itself: a process is on it before its first instruction runs. Handlers look up their process there
+-- (src/compile/filter.c).
 local core       = require "uplua.core"
 local hash       = require "uplua.hash"
 local loop       = require "uplua.loop"
@@ -27,9 +28,9 @@ function follow.begin()
   tracepoint.of_processes("task_newtask", function(e)
     if bit.band(e.args.clone_flags, CLONE_THREAD) == 0 then followed[e.args.task.pid] = e.args.task.start_boottime end
   end)
-  -- Not yet at its exit, where other handlers may still want to know it; by now its number may have been given away again. The kernel says it from
-  -- whatever process runs by then, and of some no program is told (on virtual machines whose first process is their supervisor's, its threads): see
-  -- follow.pids.
+  -- Not yet at its exit, where other handlers may still want to know it; by now its number may have been given away
+  -- again. The kernel says it from whatever process runs by then, and of some no program is told (on virtual machines
+  -- whose first process is their supervisor's, its threads): see follow.pids.
   tracepoint.unfiltered("sched_process_free", function(e)
     local born = followed[e.args.p.pid]
     if born and e.args.p.start_boottime - born < WITHIN then followed[e.args.p.pid] = nil end
@@ -45,8 +46,8 @@ function follow.has(pid, birth)
   return born ~= nil and (not birth or is_same(born, birth))
 end
 
--- Adds the descendants that the target has already. What they start from now on the kernel adds; what they have started by then is found by
--- looking again until there is nothing new.
+-- Adds the descendants that the target has already. What they start from now on the kernel adds; what they have started
+-- by then is found by looking again until there is nothing new.
 function follow.add_descendants()
   if target.command() then return end
   local added, new = {}, nil

@@ -1,5 +1,6 @@
--- The programs that a command line will execute, as far as its words tell: `env python3 x.py`, `sh -c 'make && ls'`, a script's `#!`.
--- What else it executes is not known before, but for what gcc does; and a word that is only taken for a program costs some time, no more.
+-- The programs that a command line will execute, as far as its words tell: `env python3 x.py`, `sh -c 'make && ls'`, a
+-- script's `#!`. What else it executes is not known before, but for what gcc does; and a word that is only taken for a
+-- program costs some time, no more.
 local ffi  = require "ffi"
 local core = require "uplua.core"
 
@@ -13,11 +14,12 @@ local foresee = {}
 
 local MOST = 32 -- programs, of one line
 local SHELLS = { sh = true, bash = true, dash = true, ksh = true, zsh = true, busybox = true, ash = true }
-local BEFORE_COMMANDS = { ["do"] = true, ["then"] = true, ["else"] = true, ["if"] = true, ["while"] = true, ["until"] = true, ["!"] = true,
-                          ["{"] = true, ["exec"] = true, ["time"] = true, ["env"] = true, ["nice"] = true, ["sudo"] = true, ["xargs"] = true }
+local BEFORE_COMMANDS = { ["do"] = true, ["then"] = true, ["else"] = true, ["if"] = true, ["while"] = true,
+                          ["until"] = true, ["!"] = true, ["{"] = true, ["exec"] = true, ["time"] = true,
+                            ["env"] = true, ["nice"] = true, ["sudo"] = true, ["xargs"] = true }
 
--- What programs of these names execute that no command line names, as names and patterns of glob(7). Nothing takes as long to make
--- tables of as a compiler proper, which is over before that is done.
+-- What programs of these names execute that no command line names, as names and patterns of glob(7). Nothing takes as
+-- long to make tables of as a compiler proper, which is over before that is done.
 local CC  = { "/usr/lib/gcc/*/*/cc1", "/usr/libexec/gcc/*/*/cc1", "as" }
 local CXX = { "/usr/lib/gcc/*/*/cc1plus", "/usr/libexec/gcc/*/*/cc1plus", "as" }
 local EXECUTED = { make = { "cc" }, gmake = { "cc" }, cc = CC, gcc = CC, ["c++"] = CXX, ["g++"] = CXX }
@@ -82,7 +84,8 @@ function add(list, word)
   end
 end
 
--- The paths of the programs of the command line ARGV, { "env", "python3", … }; CHILDREN: those of processes that these start, too.
+-- The paths of the programs of the command line ARGV, { "env", "python3", … }; CHILDREN: those of processes that these
+-- start, too.
 function foresee.programs(argv, children)
   local list = { children = children }
   add_words(list, argv)

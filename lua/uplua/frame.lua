@@ -53,7 +53,8 @@ local function plain(address)
   return address < 2 ^ 53 and tonumber(address) or address
 end
 
--- The address that FRAME, one of a stack's, stands for: that of one that was interrupted is marked (STACK_INTERRUPTED of bpf/stack.h).
+-- The address that FRAME, one of a stack's, stands for: that of one that was interrupted is marked (STACK_INTERRUPTED
+-- of bpf/stack.h).
 local function address_of(frame)
   return frame < KERNEL and bit.band(frame, bit.bnot(2ULL ^ 62)) or frame
 end
@@ -71,8 +72,8 @@ local function name(one)
   return "[unknown] " .. hex(one.address), false
 end
 
--- A frame as text, with what STYLE asks for: its offset in the function, its address before it, its module and its place in the source
--- behind it.
+-- A frame as text, with what STYLE asks for: its offset in the function, its address before it, its module and its
+-- place in the source behind it.
 function frame.text(one, style)
   local shown, bare = name(one)
   if bare and style.offsets ~= false then shown = shown .. "+" .. hex(one.offset) end
@@ -93,8 +94,8 @@ function frame.copy(one)
   return setmetatable(copy, meta)
 end
 
--- The frames of the addresses RAW (a string of 64-bit integers, the innermost first) in process PID while it executed PROGRAM, as
--- stacks have it (a string of one such integer); nil: the last one that had something there.
+-- The frames of the addresses RAW (a string of 64-bit integers, the innermost first) in process PID while it executed
+-- PROGRAM, as stacks have it (a string of one such integer); nil: the last one that had something there.
 function frame.resolve(pid, raw, program)
   local list = {}
   local found = frame.symbols():resolve(pid, raw, program)
@@ -111,7 +112,8 @@ function frame.resolve(pid, raw, program)
   return list
 end
 
--- Adds to WHOLE the frame ONE, number I of RAW in process PID, with file and line, and before it the functions that were inlined there.
+-- Adds to WHOLE the frame ONE, number I of RAW in process PID, with file and line, and before it the functions that
+-- were inlined there.
 local function add_with_lines(whole, one, pid, raw, i, program)
   local places = frame.symbols():places(pid, raw, i, program)
   for at = 1, #places, 3 do
@@ -163,8 +165,8 @@ local function check_pid(what, pid, lowest)
   return pid
 end
 
--- up.symbol(pid, address): the frame of ADDRESS in process PID, or in the kernel, which is the same in all of them; 0 is the idle thread, which
--- has nothing else. Raises what is no process or no address.
+-- up.symbol(pid, address): the frame of ADDRESS in process PID, or in the kernel, which is the same in all of them; 0
+-- is the idle thread, which has nothing else. Raises what is no process or no address.
 function frame.symbol(pid, address)
   return resolve_one("symbol", check_pid("symbol", pid, 0), address)[1]
 end
@@ -175,8 +177,8 @@ function frame.source(pid, address)
   return frame.with_lines(list, pid, raw)
 end
 
--- up.address(spec [, pid]): where the function "libc:malloc" is in process PID, else in the run's target. nil and the reason where
--- it is not there.
+-- up.address(spec [, pid]): where the function "libc:malloc" is in process PID, else in the run's target. nil and the
+-- reason where it is not there.
 function frame.address(spec, pid)
   if type(spec) ~= "string" then
     error('address: a function is named as for a probe, as in up.address("libc:malloc", 4242)', 2)

@@ -5,7 +5,8 @@
 --   tool:attach("on_malloc")                       where its SEC says; or tool:attach("on_malloc", "libc:malloc"); tool:attach() for all
 --   tool.maps.counts:pairs()                       its maps, the objects that up.hash, up.array, up.percpu_hash and up.ring make
 --
--- The object is loaded at the end of the setup in which the first of its programs is attached, with those programs only.
+-- The object is loaded at the end of the setup in which the first of its programs is attached, with those programs
+-- only.
 local core    = require "uplua.core"
 local cvalue  = require "uplua.cvalue"
 local ffi     = require "ffi"
@@ -18,29 +19,37 @@ local guest = {}
 
 -- The programs' sections ("uretprobe.multi/libc:malloc") → how they are attached.
 local SECTIONS = {
-  tp = "tracepoint", raw_tp = "rawtracepoint", raw_tracepoint = "rawtracepoint", perf_event = "perf", ["uprobe.session"] = "session",
+  tp = "tracepoint", raw_tp = "rawtracepoint", raw_tracepoint = "rawtracepoint", perf_event = "perf",
+  ["uprobe.session"] = "session",
 }
-for _, kind in ipairs { "uprobe", "uretprobe", "usdt", "kprobe", "kretprobe", "fentry", "fexit", "tracepoint", "tp_btf" } do
-  SECTIONS[kind], SECTIONS[kind .. ".s"], SECTIONS[kind .. ".multi"], SECTIONS[kind .. ".multi.s"] = kind, kind, kind, kind
+for _, kind in ipairs { "uprobe", "uretprobe", "usdt", "kprobe", "kretprobe", "fentry", "fexit", "tracepoint",
+  "tp_btf" } do
+  SECTIONS[kind], SECTIONS[kind .. ".s"], SECTIONS[kind .. ".multi"], SECTIONS[kind .. ".multi.s"] = kind, kind, kind,
+    kind
 end
 
 SECTIONS.ksyscall, SECTIONS.kretsyscall = "kprobe", "kretprobe"
-local CALL = ({ x64 = "__x64_sys_", arm64 = "__arm64_sys_" })[ffi.arch] -- and the call's name: the kernel's function for it
+-- and the call's name: the kernel's function for it
+local CALL = ({ x64 = "__x64_sys_", arm64 = "__arm64_sys_" })[ffi.arch]
 
 -- What runs in the kernel's own time, where it may pass a program over.
-local IN_KERNEL = { kprobe = true, kretprobe = true, fentry = true, fexit = true, tracepoint = true, rawtracepoint = true, tp_btf = true }
+local IN_KERNEL = { kprobe = true, kretprobe = true, fentry = true, fexit = true, tracepoint = true,
+  rawtracepoint = true, tp_btf = true }
 
 -- A place for each, for messages.
 local EXAMPLE = {
-  uprobe = "libc:malloc", uretprobe = "libc:malloc", session = "libc:malloc", usdt = "libc:libc:setjmp", kprobe = "vfs_read", kretprobe = "vfs_read",
-  fentry = "vfs_read", fexit = "vfs_read", tracepoint = "sched:sched_switch", rawtracepoint = "sched_switch", tp_btf = "sched_switch", perf = "cpu-clock",
+  uprobe = "libc:malloc", uretprobe = "libc:malloc", session = "libc:malloc", usdt = "libc:libc:setjmp",
+  kprobe = "vfs_read", kretprobe = "vfs_read",
+  fentry = "vfs_read", fexit = "vfs_read", tracepoint = "sched:sched_switch", rawtracepoint = "sched_switch",
+  tp_btf = "sched_switch", perf = "cpu-clock",
 }
 
 local KINDS = "uprobe, uretprobe, uprobe.session, usdt, kprobe, kretprobe, ksyscall, kretsyscall, fentry, fexit, tracepoint, raw_tp, tp_btf and perf_event"
 
 -- kernel's type of map → the script's object
 local MAPS = {
-  hash = "hash", lru_hash = "lru", percpu_hash = "percpu_hash", lru_percpu_hash = "percpu_hash", array = "array", percpu_array = "array", ringbuf = "ring",
+  hash = "hash", lru_hash = "lru", percpu_hash = "percpu_hash", lru_percpu_hash = "percpu_hash", array = "array",
+  percpu_array = "array", ringbuf = "ring",
 }
 
 local objects = setmetatable({}, { __mode = "k" }) -- tool → its state
@@ -70,12 +79,16 @@ local function variables_of(o, section)
   local function find(name)
     local variable = place[name]
     if variable then return variable, ffi.cast("uint8_t *", o.guest:data(section)) + variable.offset end
-    if #names == 0 then fail(o, "its %s of %d bytes is not typed: it has no BTF (compile it with -g)", section, size) end
+    if #names == 0 then
+      fail(o, "its %s of %d bytes is not typed: it has no BTF (compile it with -g)", section, size)
+    end
     fail(o, "no variable '%s' in %s%s", tostring(name), section, text.did_you_mean(tostring(name), names))
   end
   local function set(name, value)
     local variable, p = find(name)
-    if section == ".rodata" and o.loaded then fail(o, "'%s' is in .rodata, which cannot be changed once the object is loaded", name) end
+    if section == ".rodata" and o.loaded then
+      fail(o, "'%s' is in .rodata, which cannot be changed once the object is loaded", name)
+    end
     local why = variable.codec.encode(p, value)
     if why then fail(o, "%s: %s", name, why) end
   end
@@ -101,17 +114,24 @@ end
 local function record_type(o, description, told)
   if told then
     local found = type(told) == "string" and o.guest:type(told)
-    if not found then fail(o, "its BTF has no type '%s' for the records of %s: name a struct that a variable or a map of the object has", tostring(told), description.name) end
+    if not found then
+      fail(o,
+        "its BTF has no type '%s' for the records of %s: name a struct that a variable or a map of the object has",
+        tostring(told), description.name)
+    end
     return found
   end
   local name = description.name
-  return description.value or o.guest:type("struct " .. name) or name:find "s$" and o.guest:type("struct " .. name:sub(1, -2)) or nil
+  return description.value or o.guest:type("struct " .. name) or name:find "s$"
+    and o.guest:type("struct " .. name:sub(1, -2)) or nil
 end
 
 -- Makes the script's object for the map DESCRIPTION, with bind(fd), or the reason why there is none.
 local function make_map(o, description, told)
   local kind, name = MAPS[description.type], description.name
-  if not kind then return nil, ("its map %s is of the kind %s, which scripts have no object for"):format(name, description.type) end
+  if not kind then
+    return nil, ("its map %s is of the kind %s, which scripts have no object for"):format(name, description.type)
+  end
   if kind == "ring" then
     local of = record_type(o, description, told)
     if not of or of.kind ~= "struct" then
@@ -124,8 +144,11 @@ local function make_map(o, description, told)
   local key = description.key and cvalue.codec(description.key) or cvalue.untyped(description.key_size)
   local value = description.value and cvalue.codec(description.value) or cvalue.untyped(description.value_size)
   local made = hash.guest(kind, name, description.max, key, value)
-  return { object = made, untyped = not (kind == "array" or description.key) and "keys" or not description.value and "values",
-           bind = function(fd) made:bind { fd = fd, type = description.type:find "percpu" and "percpu_hash" or nil, key = key, value = value } end }
+  return { object = made, untyped = not (kind == "array" or description.key) and "keys" or not description.value
+           and "values", bind = function(fd)
+             made:bind { fd = fd, type = description.type:find "percpu" and "percpu_hash" or nil, key = key,
+               value = value }
+           end }
 end
 
 local function maps_of(o, told)
@@ -141,7 +164,10 @@ local function maps_of(o, told)
     end
   end
   for name in pairs(told) do
-    if not made[name] then fail(o, "it has no map '%s' that records could be told of%s", tostring(name), text.did_you_mean(tostring(name), names)) end
+    if not made[name] then
+      fail(o, "it has no map '%s' that records could be told of%s", tostring(name),
+        text.did_you_mean(tostring(name), names))
+    end
   end
   o.maps = made
   local shown = {}
@@ -172,13 +198,13 @@ end
 
 local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
 
--- Programs of ours ask themselves for what the kernel cannot keep from them; others do not. KEPT: the kernel keeps other processes from PROGRAM,
--- THREADS: other threads, too.
+-- Programs of ours ask themselves for what the kernel cannot keep from them; others do not. KEPT: the kernel keeps
+-- other processes from PROGRAM, THREADS: other threads, too.
 local function warn_of_others(o, program, kept, threads)
   local narrowed = options.follow or options.comms or options.cgroup or (not threads and #core.target.tids() > 0)
   if narrowed or (#core.target.pids() > 0 and not kept) then
-    loop.warn(("object %s: program %s: it is also hit by processes and threads that are not traced: %s"):format(o.path, program.name,
-              narrowed and "--follow, --tid, --comm and --cgroup mean nothing to it" or
+    loop.warn(("object %s: program %s: it is also hit by processes and threads that are not traced: %s"):format(o.path,
+              program.name, narrowed and "--follow, --tid, --comm and --cgroup mean nothing to it" or
               program.kind == "perf" and "its event is taken on each CPU, whoever runs there" or
               IN_KERNEL[program.kind] and "the kernel runs it for whoever comes by; it can ask for the process itself (bpf_get_current_pid_tgid)" or
               "this kernel does not keep them apart"))
@@ -222,11 +248,14 @@ local function write_arguments(o, program, spec, number, arguments, cookie)
   local entry, key = ffi.new "struct uplua_usdt_spec", ffi.new("uint32_t[2]", number)
   for i, argument in ipairs(arguments) do
     local to, kind = entry.arguments[i - 1], USDT_KINDS[argument.place]
-    if i > USDT_MOST or not kind or (argument.index_bits or 0) ~= 0 or (argument.place == "memory" and argument.base < 0) then
+    if i > USDT_MOST or not kind or (argument.index_bits or 0) ~= 0
+      or (argument.place == "memory" and argument.base < 0) then
       fail(o, "program %s, usdt %s: its argument %d, '%s', is not in a place that usdt.bpf.h knows; a handler in Lua knows more", program.name, spec, i - 1, argument.text)
     end
-    to.number = ffi.cast("int64_t", tonumber(argument.place == "constant" and argument.number or argument.place == "memory" and argument.offset or 0))
-    to.kind, to.reg = kind, argument.place == "context" and argument.offset or argument.place == "memory" and argument.base or 0
+    to.number = ffi.cast("int64_t",
+      tonumber(argument.place == "constant" and argument.number or argument.place == "memory" and argument.offset or 0))
+    to.kind, to.reg = kind, argument.place == "context" and argument.offset or argument.place == "memory"
+      and argument.base or 0
     to.is_signed, to.shift = argument.bits < 0 and 1 or 0, 64 - math.abs(argument.bits)
   end
   entry.count, entry.cookie = #arguments, cookie
@@ -258,8 +287,11 @@ local function of_kernel(place)
     local functions = attach_one(o, program, spec, program.kind, core.probe.resolve_kernel, spec)
     return function(fd)
       warn_of_others(o, program)
-      local link, left_out = attach_one(o, program, spec, program.kind, core.probe.attach_kernel, place, fd, cookie, functions)
-      if left_out > 0 then loop.warn(("%s: the kernel permits no probe on %d of %d functions"):format(what, left_out, #functions:list())) end
+      local link, left_out = attach_one(o, program, spec, program.kind, core.probe.attach_kernel, place, fd, cookie,
+        functions)
+      if left_out > 0 then
+        loop.warn(("%s: the kernel permits no probe on %d of %d functions"):format(what, left_out, #functions:list()))
+      end
       return { link }
     end
   end
@@ -267,7 +299,9 @@ end
 HOW.kprobe, HOW.kretprobe = of_kernel "entry", of_kernel "return"
 
 local function by_trampoline(o, program, spec)
-  if program.kind ~= "tp_btf" then core.probe.check_kernel(("object %s: program %s, %s %s"):format(o.path, program.name, program.kind, spec), true) end
+  if program.kind ~= "tp_btf" then
+    core.probe.check_kernel(("object %s: program %s, %s %s"):format(o.path, program.name, program.kind, spec), true)
+  end
   return function(fd)
     warn_of_others(o, program)
     return { attach_one(o, program, spec, program.kind, core.probe.attach_trampoline, fd, spec) }
@@ -295,7 +329,9 @@ function HOW.perf(o, program, spec, given)
   local what, message = require "uplua.event".find(spec)
   if not what then fail(o, "program %s, perf %s: %s", program.name, spec, message) end
   what.hertz, what.period = number_option(o, given, "hertz", 1, 1000000), number_option(o, given, "period", 1, 2 ^ 53)
-  if not what.hertz == not what.period then fail(o, "program %s, perf %s: how often? Options: { hertz = 99 } or { period = 1 }", program.name, spec) end
+  if not what.hertz == not what.period then
+    fail(o, "program %s, perf %s: how often? Options: { hertz = 99 } or { period = 1 }", program.name, spec)
+  end
   return function(fd)
     local kept = core.event.in_threads(what)
     warn_of_others(o, program, kept, kept)
@@ -303,26 +339,36 @@ function HOW.perf(o, program, spec, given)
   end
 end
 
-local OPTIONS = { uprobe = { slide = true, cookie = true }, usdt = { cookie = true }, kprobe = { cookie = true }, perf = { hertz = true, period = true } }
+local OPTIONS = { uprobe = { slide = true, cookie = true }, usdt = { cookie = true }, kprobe = { cookie = true },
+  perf = { hertz = true, period = true } }
 OPTIONS.uretprobe, OPTIONS.session, OPTIONS.kretprobe = OPTIONS.uprobe, OPTIONS.uprobe, OPTIONS.kprobe
 
 local function declare(o, program, spec, given)
   local prefix, rest = program.section:match "^%??([^/]+)/?(.*)$"
   local kind = SECTIONS[prefix]
   if not kind then
-    fail(o, "program %s is of the kind SEC(\"%s\"), which uplua does not attach; it attaches %s", program.name, program.section, KINDS)
+    fail(o, "program %s is of the kind SEC(\"%s\"), which uplua does not attach; it attaches %s", program.name,
+      program.section, KINDS)
   end
   program.kind = kind
   spec = spec or rest
-  local needs_binary = (kind == "uprobe" or kind == "uretprobe" or kind == "session" or kind == "usdt") and not spec:find ":"
+  local needs_binary = (kind == "uprobe" or kind == "uretprobe" or kind == "session" or kind == "usdt")
+    and not spec:find ":"
   if spec == "" or needs_binary then
-    fail(o, "program %s, SEC(\"%s\"): it does not say where to; tool:attach(\"%s\", \"%s\") does", program.name, program.section, program.name, EXAMPLE[kind])
+    fail(o, "program %s, SEC(\"%s\"): it does not say where to; tool:attach(\"%s\", \"%s\") does", program.name,
+      program.section, program.name, EXAMPLE[kind])
   end
   for name in pairs(given) do
-    if not (OPTIONS[kind] or {})[name] then fail(o, "program %s: unknown option '%s' of %s", program.name, tostring(name), kind) end
+    if not (OPTIONS[kind] or {})[name] then
+      fail(o, "program %s: unknown option '%s' of %s", program.name, tostring(name), kind)
+    end
   end
-  if options.cpus and kind ~= "perf" then fail(o, "program %s: --cpu is for what samples and counts: of an object, its perf_event programs", program.name) end
-  if o.loaded then fail(o, "program %s: the object is loaded; its programs are attached before that, in one setup", program.name) end
+  if options.cpus and kind ~= "perf" then
+    fail(o, "program %s: --cpu is for what samples and counts: of an object, its perf_event programs", program.name)
+  end
+  if o.loaded then
+    fail(o, "program %s: the object is loaded; its programs are attached before that, in one setup", program.name)
+  end
   local sleepable = prefix:find "%.s$" ~= nil
   if prefix:find "^k%a*syscall$" then spec = CALL .. spec end
   local attach = HOW[kind](o, program, spec, given)
@@ -344,9 +390,10 @@ end
 
 local methods = {}
 
--- tool:attach([name [, spec] [, options]]): attaches the program NAME where its SEC says, or at SPEC, which is written as for up.uprobe and its kin;
--- without NAME all programs. Options: slide, as in up.uprobe; cookie, which bpf_get_attach_cookie has in its low 16 bits (of USDT:
--- bpf_usdt_cookie); of perf events hertz or period. Raises what is wrong.
+-- tool:attach([name [, spec] [, options]]): attaches the program NAME where its SEC says, or at SPEC, which is written
+-- as for up.uprobe and its kin; without NAME all programs. Options: slide, as in up.uprobe; cookie, which
+-- bpf_get_attach_cookie has in its low 16 bits (of USDT: bpf_usdt_cookie); of perf events hertz or period. Raises what
+-- is wrong.
 function methods:attach(name, spec, given)
   local o = objects[self]
   if not o then error("call it with a colon: tool:attach(name)", 2) end
@@ -355,7 +402,9 @@ function methods:attach(name, spec, given)
     for _, program in ipairs(o.programs) do at_line(2, declare, o, program, nil, {}) end
     return
   end
-  if spec ~= nil and type(spec) ~= "string" then error("attach: the second argument says where to: \"libc:malloc\"", 2) end
+  if spec ~= nil and type(spec) ~= "string" then
+    error("attach: the second argument says where to: \"libc:malloc\"", 2)
+  end
   at_line(2, function() declare(o, find_program(o, name), spec, given or {}) end)
 end
 
@@ -366,7 +415,9 @@ state.__index = state
 
 -- Loads the object and returns its probes: { { probe, program }, … } as setup attaches them.
 function state:load()
-  for _, program in ipairs(self.programs) do self.guest:want(program.name, self.wanted[program.name] or self.tail_calls or false) end
+  for _, program in ipairs(self.programs) do
+    self.guest:want(program.name, self.wanted[program.name] or self.tail_calls or false)
+  end
   self.loaded = true
   self.guest:load()
   for name, map in pairs(self.maps) do map.bind(assert(self.guest:map(name))) end
@@ -374,7 +425,8 @@ function state:load()
   for i, probe in ipairs(self.probes) do
     local fd = self.guest:program(probe.program.name)
     list[i] = { {
-      kind = "program", spec = ("%s of %s"):format(probe.program.name, self.path), passed_over = IN_KERNEL[probe.program.kind],
+      kind = "program", spec = ("%s of %s"):format(probe.program.name, self.path),
+      passed_over = IN_KERNEL[probe.program.kind],
       attach = function(_, _, link) for _, one in ipairs(probe.attach(fd)) do link(one) end end,
     }, { fd = fd } }
   end
@@ -384,12 +436,15 @@ end
 local function tostring_tool(tool)
   local o = objects[tool]
   local lines = {}
-  for _, program in ipairs(o.programs) do lines[#lines + 1] = ("program %s, SEC(\"%s\")"):format(program.name, program.section) end
+  for _, program in ipairs(o.programs) do
+    lines[#lines + 1] = ("program %s, SEC(\"%s\")"):format(program.name, program.section)
+  end
   for _, map in ipairs(o.guest:maps()) do
     local types = {}
     if map.key and map.type ~= "array" and map.type ~= "percpu_array" then types[1] = cvalue.name(map.key) end
     if map.value then types[#types + 1] = cvalue.name(map.value) end
-    lines[#lines + 1] = ("map %s: %s%s"):format(map.name, map.type, #types > 0 and " of " .. table.concat(types, " → ") or "")
+    lines[#lines + 1] = ("map %s: %s%s"):format(map.name, map.type, #types > 0 and " of " .. table.concat(types, " → ")
+      or "")
   end
   for _, section in ipairs { ".rodata", ".data", ".bss" } do
     for _, variable in ipairs(o.guest:variables(section) or {}) do
@@ -399,11 +454,13 @@ local function tostring_tool(tool)
   return table.concat(lines, "\n")
 end
 
--- object(path [, records]): the BPF object in the file PATH. RECORDS: types of the records of its rings, where it does not tell them:
--- { events = "struct event" }. Raises what is wrong with the file.
+-- object(path [, records]): the BPF object in the file PATH. RECORDS: types of the records of its rings, where it does
+-- not tell them: { events = "struct event" }. Raises what is wrong with the file.
 function guest.object(path, records)
   if type(path) ~= "string" then error("object: the first argument names the file: \"tool.bpf.o\"", 2) end
-  if records ~= nil and type(records) ~= "table" then error("object: the second argument is a table from names of rings to types", 2) end
+  if records ~= nil and type(records) ~= "table" then
+    error("object: the second argument is a table from names of rings to types", 2)
+  end
   local o = setmetatable({ path = path, probes = {}, wanted = {}, usdt_count = 0 }, state)
   o.guest = at_line(2, core.guest.open, path)
   o.programs = o.guest:programs()
@@ -413,8 +470,11 @@ function guest.object(path, records)
   }
   objects[tool] = o
   return setmetatable(tool, { __tostring = tostring_tool, __index = function(_, name)
-    if name == "rodata" or name == "data" or name == "bss" then error(("object %s: it has no variables in .%s"):format(path, name), 2) end
-    error(("object %s: a BPF object has maps, rodata, data, bss and :attach(), no '%s'"):format(path, tostring(name)), 2)
+    if name == "rodata" or name == "data" or name == "bss" then
+      error(("object %s: it has no variables in .%s"):format(path, name), 2)
+    end
+    error(("object %s: a BPF object has maps, rodata, data, bss and :attach(), no '%s'"):format(path, tostring(name)),
+      2)
   end })
 end
 

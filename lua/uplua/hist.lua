@@ -5,8 +5,8 @@
 --   h.count  h.sum  h.avg  h.min  h.max  h:percentile(99)     unkeyed; of h:get()
 --   h[key].count …  h:pairs()  h:top(10, "sum")               keyed; ordered by count unless said otherwise
 --   h:take()  h:clear()  print(h)
--- Each takes options after these: { max = 65536 } keys. A large lhist or hdr keeps only those stretches of 128 buckets that are
--- used; each counts as a key.
+-- Each takes options after these: { max = 65536 } keys. A large lhist or hdr keeps only those stretches of 128 buckets
+-- that are used; each counts as a key.
 local aggregate = require "uplua.aggregate"
 local buckets = require "uplua.buckets"
 local distribution = require "uplua.distribution"
@@ -19,7 +19,8 @@ local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = tru
 
 local log2 = buckets.log2()
 
-local operations = distribution.operations(function(s, total) return histogram.new(s, s.buckets or log2, total) end, "count")
+local operations = distribution.operations(function(s, total) return histogram.new(s, s.buckets or log2, total) end,
+  "count")
 
 hist.hist = aggregate.constructor("hist", operations, PROPERTIES)
 
@@ -51,7 +52,8 @@ hist.hdr = aggregate.constructor("hdr", operations, PROPERTIES, function(digits,
   if type(digits) == "table" then digits, options = nil, digits end
   digits = digits or 2
   if type(digits) ~= "number" or digits ~= math.floor(digits) or digits < 1 or digits > MOST_DIGITS then
-    error(("hdr: the significant digits are a whole number from 1 to %d, not %s"):format(MOST_DIGITS, tostring(digits)), 3)
+    error(("hdr: the significant digits are a whole number from 1 to %d, not %s"):format(MOST_DIGITS, tostring(digits)),
+      3)
   end
   return options, buckets.hdr(digits)
 end)

@@ -1,12 +1,14 @@
--- A histogram as the script sees it: h.count, h.sum, h.avg, h.min, h.max, h:percentile(p), bars by tostring(h). A percentile is
--- interpolated within its bucket, between the exact minimum and maximum. min, max and avg of an empty histogram are nil.
+-- A histogram as the script sees it: h.count, h.sum, h.avg, h.min, h.max, h:percentile(p), bars by tostring(h). A
+-- percentile is interpolated within its bucket, between the exact minimum and maximum. min, max and avg of an empty
+-- histogram are nil.
 local distribution = require "uplua.distribution"
 local plot = require "uplua.plot"
 
 local histogram = {}
 local methods = {}
 
--- The value of rank RANK among the N in bucket I of H; nil and the bucket's label where nothing says how far its values go.
+-- The value of rank RANK among the N in bucket I of H; nil and the bucket's label where nothing says how far its values
+-- go.
 local function within(h, i, rank, n)
   local scheme = h.scheme
   local low, high = scheme.lowest(i), scheme.highest(i)
@@ -19,10 +21,12 @@ local function within(h, i, rank, n)
   return value
 end
 
--- The value at or below which P percent of the values lie: the minimum for 0, the maximum for 100; nil for an empty histogram. Where the value
--- lies in a bucket that has no end, nil and the bucket's label: "≥ 1,000".
+-- The value at or below which P percent of the values lie: the minimum for 0, the maximum for 100; nil for an empty
+-- histogram. Where the value lies in a bucket that has no end, nil and the bucket's label: "≥ 1,000".
 function methods:percentile(p)
-  if type(p) ~= "number" or not (p >= 0 and p <= 100) then error("percentile: a number from 0 to 100 is expected", 2) end
+  if type(p) ~= "number" or not (p >= 0 and p <= 100) then
+    error("percentile: a number from 0 to 100 is expected", 2)
+  end
   if self.count == 0 then return nil end
   local rank = math.max(1, math.ceil(p / 100 * self.count - 1e-9))
   if rank == self.count and self.max then return self.max end

@@ -3,7 +3,8 @@ local core = require "uplua.core"
 
 local info = {}
 
--- The ways in which probes of a kind are set, best first: what each needs, and what it is. The first of which all is there is taken.
+-- The ways in which probes of a kind are set, best first: what each needs, and what it is. The first of which all is
+-- there is taken.
 local WAYS = {
   uprobe = {
     { needs = { "uprobe_multi" }, "one link for all places in a file" },
@@ -44,7 +45,8 @@ local function reason(feature)
   return ("no %s: %s"):format(feature.name, feature.why)
 end
 
--- How probes of a kind with these WAYS are set, and what keeps it from a better way; nil and the latter if there is none.
+-- How probes of a kind with these WAYS are set, and what keeps it from a better way; nil and the latter if there is
+-- none.
 function info.way(ways, features)
   local missing
   for _, way in ipairs(ways) do
@@ -94,19 +96,22 @@ function info.report()
   lines[#lines + 1] = "how probes are set"
   for _, kind in ipairs(info.kinds()) do
     local way, better = kind[1], kind[2]
-    local text = way and (better and ("%s (%s)"):format(way, better) or way) or (better:find "could not be tried" and "not known: " or "not here: ") .. better
+    local text = way and (better and ("%s (%s)"):format(way, better) or way)
+      or (better:find "could not be tried" and "not known: " or "not here: ") .. better
     lines[#lines + 1] = ("  %-14s %s"):format(kind.name, text)
   end
   return table.concat(lines, "\n") .. "\n"
 end
 
 -- The same as one line of JSON: { version, kernel, architecture, capability_missing, namespace_problem,
--- features = { { name, text, available, untried, why }, … }, kinds = { { name, way, missing }, … } }. Raises if lua-cjson is not there.
+-- features = { { name, text, available, untried, why }, … }, kinds = { { name, way, missing }, … } }. Raises if
+-- lua-cjson is not there.
 function info.json()
   local kinds = {}
   for i, kind in ipairs(info.kinds()) do kinds[i] = { name = kind.name, way = kind[1], missing = kind[2] } end
   return require "uplua.json".encode {
-    version = core.version, kernel = core.system.kernel(), architecture = jit.arch, capability_missing = core.system.capability_missing(),
+    version = core.version, kernel = core.system.kernel(), architecture = jit.arch,
+    capability_missing = core.system.capability_missing(),
     namespace_problem = core.system.namespace_problem(), features = core.system.features(), kinds = kinds,
   }
 end

@@ -9,8 +9,9 @@ local function load()
   error("JSON needs the Lua library cjson: the package lua-cjson of Debian and Ubuntu", 0)
 end
 
--- VALUE with what JSON has no place for replaced: bytes that are no UTF-8 and control characters in strings by \x1b and the like (as in text),
--- 64-bit integers by numbers if these hold them exactly, else by their digits; empty tables, of which JSON cannot say whether they are lists, left out.
+-- VALUE with what JSON has no place for replaced: bytes that are no UTF-8 and control characters in strings by \x1b and
+-- the like (as in text), 64-bit integers by numbers if these hold them exactly, else by their digits; empty tables, of
+-- which JSON cannot say whether they are lists, left out.
 local function plain(value)
   if type(value) == "string" then return text.escape(value) end
   if type(value) == "cdata" then
@@ -20,7 +21,9 @@ local function plain(value)
   if type(value) ~= "table" then return value end
   local copy = {}
   for key, element in pairs(value) do
-    if type(element) ~= "table" or next(element) ~= nil then copy[type(key) == "string" and text.escape(key) or key] = plain(element) end
+    if type(element) ~= "table" or next(element) ~= nil then
+      copy[type(key) == "string" and text.escape(key) or key] = plain(element)
+    end
   end
   return copy
 end

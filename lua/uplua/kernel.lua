@@ -25,17 +25,20 @@ local function attach_function(functions)
     if program.entry_fd then at("entry of return", program.entry_fd, program.entry_cookie) end
     local left_out = at(probe.kind == "kretprobe" and "return" or "entry", program.fd, program.cookie)
     if left_out > 0 then
-      loop.warn(("%s %s: the kernel permits no probe on %d of %d functions"):format(probe.kind, probe.spec, left_out, #functions:list()))
+      loop.warn(("%s %s: the kernel permits no probe on %d of %d functions"):format(probe.kind, probe.spec, left_out,
+        #functions:list()))
     end
   end
 end
 
--- PARAMETERS (core.kernel) with the place of each. OFFSETS: bytes into the handler's context of the words that they are passed in, from 0 on.
+-- PARAMETERS (core.kernel) with the place of each. OFFSETS: bytes into the handler's context of the words that they are
+-- passed in, from 0 on.
 local function arguments_of(parameters, offsets)
   local word = 0
   for _, argument in ipairs(parameters) do
     argument.offset = offsets(word)
-    -- Characters and void may lie in the program's memory as well as the kernel's: only who reads them knows, up.str or up.kstr.
+    -- Characters and void may lie in the program's memory as well as the kernel's: only who reads them knows, up.str or
+    -- up.kstr.
     if argument.kind == "pointer" and (argument.type:find "char %*$" or argument.type:find "void %*$") then
       argument.kind, argument.btf, argument.kernel = "integer", nil, nil
     end
@@ -71,25 +74,32 @@ local function declare(kind, spec, given, handler)
   if not ok then error(kind .. " " .. functions, 3) end
   if not claims.new(claims.taken()):sites(functions, HITS[kind]) then return end
   local list = functions:list()
-  if kind == "kretprobe" and list[1].inside > 0 then error(("kretprobe %s: a return probe stands at a function, not inside of one"):format(spec), 3) end
+  if kind == "kretprobe" and list[1].inside > 0 then
+    error(("kretprobe %s: a return probe stands at a function, not inside of one"):format(spec), 3)
+  end
   local sites = {}
-  for i, site in ipairs(list) do sites[i] = { ["function"] = #list == 1 and site["function"] or spec, inside = site.inside, slid = 0, text = place_of(site) } end
+  for i, site in ipairs(list) do
+    sites[i] = { ["function"] = #list == 1 and site["function"] or spec, inside = site.inside, slid = 0,
+      text = place_of(site) }
+  end
   local trampoline = functions:trampoline()
   if kind == "kretprobe" and not options.explain and not options.emit and not trampoline then
     error(("kretprobe %s: the kernel hides its addresses (sysctl kernel.kptr_restrict), so that returns which it leaves out could not be counted"):format(spec), 3)
   end
   local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
   local result = given.typed and #list == 1 and core.kernel.result(list[1]["function"])
-  setup.declare { kind = kind, result_bits = setup.result_bits(result), trampoline = trampoline, arguments = arguments_of(parameters or {}, in_registers()), spec = spec, sites = sites, handler = handler,
-                  passed_over = true, attach = attach_function(functions) }
+  setup.declare { kind = kind, result_bits = setup.result_bits(result), trampoline = trampoline,
+                  arguments = arguments_of(parameters or {}, in_registers()), spec = spec, sites = sites,
+                  handler = handler, passed_over = true, attach = attach_function(functions) }
 end
 
--- kprobe(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered: "vfs_read", "ext4:ext4_sync_fs" of a
--- module, "tcp_*", "vfs_read+0x1c". Raises what is wrong with SPEC, and what this kernel lacks.
+-- kprobe(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered: "vfs_read",
+-- "ext4:ext4_sync_fs" of a module, "tcp_*", "vfs_read+0x1c". Raises what is wrong with SPEC, and what this kernel
+-- lacks.
 function kernel.kprobe(spec, given, handler) declare("kprobe", spec, given, handler) end
 
--- kretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to the integer that the
--- kernel's types say the function returns.
+-- kretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to
+-- the integer that the kernel's types say the function returns.
 function kernel.kretprobe(spec, given, handler) declare("kretprobe", spec, given, handler) end
 
 -- The word of a handler's context that an argument is.
@@ -110,7 +120,9 @@ local function declare_called(kind, spec, given, handler)
   if not ok then error(kind .. " " .. functions, 3) end
   local name = functions:list()[1]["function"]
   local parameters = core.kernel.parameters(name)
-  if not parameters then error(("%s %s: the kernel's types do not have this function; use kprobe"):format(kind, spec), 3) end
+  if not parameters then
+    error(("%s %s: the kernel's types do not have this function; use kprobe"):format(kind, spec), 3)
+  end
   local text = place_of(functions:list()[1])
   if not claims.new(claims.taken()):sites(functions, HITS[kind]) then return end
   setup.declare {
@@ -125,11 +137,12 @@ local function declare_called(kind, spec, given, handler)
   }
 end
 
--- fentry(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered, with its arguments by name.
+-- fentry(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered, with its arguments by
+-- name.
 function kernel.fentry(spec, given, handler) declare_called("fentry", spec, given, handler) end
 
--- fexit(spec, [options], handler): HANDLER runs when the function returns, with its arguments and its result. Options: typed, as of
--- kretprobe.
+-- fexit(spec, [options], handler): HANDLER runs when the function returns, with its arguments and its result. Options:
+-- typed, as of kretprobe.
 function kernel.fexit(spec, given, handler) declare_called("fexit", spec, given, handler) end
 
 -- What the one function that SPEC names returns (core.kernel.result); nil where nobody knows.
@@ -139,8 +152,8 @@ function kernel.result(spec)
   return #list == 1 and list[1].inside == 0 and core.kernel.result(list[1]["function"]) or nil
 end
 
--- The arguments of the one function that SPEC, of a probe of KIND, names: a list (setup.lua); nil where it is another number of functions, a
--- place inside of one, or one that the kernel's types do not have.
+-- The arguments of the one function that SPEC, of a probe of KIND, names: a list (setup.lua); nil where it is another
+-- number of functions, a place inside of one, or one that the kernel's types do not have.
 function kernel.arguments(kind, spec)
   local ok, functions = pcall(core.probe.resolve_kernel, spec)
   local list = ok and functions:list() or {}

@@ -1,5 +1,5 @@
--- Kernel bytes ↔ Lua values by layout (doc/internals.md describes LAYOUT). Each layout is compiled once, into Lua source with
--- its offsets and types as constants, so that LuaJIT turns the reading of a field into a load:
+-- Kernel bytes ↔ Lua values by layout (doc/internals.md describes LAYOUT). Each layout is compiled once, into Lua
+-- source with its offsets and types as constants, so that LuaJIT turns the reading of a field into a load:
 --
 --   codec.size            bytes
 --   codec.decode(p)       the Lua value of the bytes at p (uint8_t *); a record is copied
@@ -7,7 +7,8 @@
 --   codec.view()          for records: a view, an object to be pointed at a record by codec.point(view, p)
 --
 -- Integers up to 2^53 are numbers, beyond that int64_t or uint64_t cdata.
--- The string in a buffer that was too small for it in the handler ends in "…", and such a string is written back as it was.
+-- The string in a buffer that was too small for it in the handler ends in "…", and such a string is written back as it
+-- was.
 local ffi = require "ffi"
 local record = require "uplua.record"
 local text = require "uplua.text"
@@ -29,7 +30,8 @@ local function not_integer(v)
     if v ~= math.floor(v) then return ("%s is not an integer"):format(tostring(v)) end
     if v < -2 ^ 63 or v >= 2 ^ 63 then return ("%g does not fit into 64 bits"):format(v) end
   elseif not istype(int64, v) and not istype(uint64, v) then
-    return ("an integer is expected, not %s"):format(kind == "cdata" and "a record" or kind == "nil" and kind or "a " .. kind)
+    return ("an integer is expected, not %s"):format(kind == "cdata" and "a record" or kind == "nil" and kind
+      or "a " .. kind)
   end
 end
 
@@ -49,8 +51,8 @@ local function get_string(p, size)
   return p[size - 1] == 0 and s or s .. CUT
 end
 
--- Writes V into the SIZE bytes at P, which are zero; returns nothing, or why it does not fit. What was read as a string that had been
--- cut is written as one: if it does not fit otherwise, or if AS_CUT says so.
+-- Writes V into the SIZE bytes at P, which are zero; returns nothing, or why it does not fit. What was read as a string
+-- that had been cut is written as one: if it does not fit otherwise, or if AS_CUT says so.
 local function put_string(p, v, size, as_cut)
   if type(v) ~= "string" then return ("a string is expected, not a %s"):format(type(v)) end
   if v:find("\0", 1, true) then return "a string with a NUL byte cannot be stored: it ends there" end
@@ -96,7 +98,8 @@ local function unknown_field(v, names)
 end
 
 local helpers = {
-  ffi = ffi, get_string = get_string, put_string = put_string, intern = intern_stack, gone = gone, not_integer = not_integer, not_in_range = not_in_range,
+  ffi = ffi, get_string = get_string, put_string = put_string, intern = intern_stack, gone = gone,
+  not_integer = not_integer, not_in_range = not_in_range,
   not_stack = not_stack, stack_id = stack_id, signed = signed, unknown_field = unknown_field,
   is_record = record.is,
 }
@@ -159,7 +162,8 @@ local function writing(l, place, prefix, number)
   elseif kind == "string" then
     return ("local why = put_string(%s, x, %d, as_cut) if why then return %s .. why end"):format(place, l.size, prefix)
   else
-    return ("local why = child[%d].encode(%s, x, as_cut) if why then return %s .. why end"):format(number, place, prefix)
+    return ("local why = child[%d].encode(%s, x, as_cut) if why then return %s .. why end"):format(number, place,
+      prefix)
   end
   return ("local why = %s if why then return %s .. why end\n  %s = %s"):format(check, prefix, place, value)
 end
@@ -265,7 +269,8 @@ local function compile_record(l)
   put("end\nreturn codec\n")
 
   local struct, writable = struct_of(l, "const"), struct_of(l, "")
-  local codec = assert(loadstring(table.concat(source), "@uplua/layout (codec)"))(helpers, children, struct, writable, names)
+  local codec = assert(loadstring(table.concat(source), "@uplua/layout (codec)"))(helpers, children, struct, writable,
+    names)
   record.define(struct, names, codec.get, "a record read from a map is a copy: write it with m:set(key, { … })")
   codec.view = record.define(ffi.typeof("struct { const $ *__p; }", struct), names, codec.see,
                              "an event is read-only", codec.keep)
@@ -277,14 +282,16 @@ local function signature(l)
   if l.kind ~= "record" then return ("%s%d"):format(l.kind, l.size) end
   local parts = {}
   for i, field in ipairs(l.fields) do
-    parts[i] = ("%s@%d?%s:%s"):format(literal(field.name), field.offset, tostring(field.presence), signature(field.layout))
+    parts[i] = ("%s@%d?%s:%s"):format(literal(field.name), field.offset, tostring(field.presence),
+      signature(field.layout))
   end
   return ("{%d,%s %s}"):format(l.size, tostring(l.presence), table.concat(parts, ","))
 end
 
 local compiled = {}
 
--- The codec of LAYOUT; equal layouts share one, and with it the type of their records. A codec of another maker's is its own.
+-- The codec of LAYOUT; equal layouts share one, and with it the type of their records. A codec of another maker's is
+-- its own.
 function layout.compile(l)
   if l.decode then return l end
   local name = signature(l)
@@ -321,8 +328,8 @@ return function(entries)
 end
 ]]
 
--- A function that iterates over map entries (map:read()) and frees them at the end. Made anew for each map, so that the traces
--- of one map's loops are not disturbed by another's.
+-- A function that iterates over map entries (map:read()) and frees them at the end. Made anew for each map, so that the
+-- traces of one map's loops are not disturbed by another's.
 function layout.iterator(decode_key, key_size, decode_value, value_size)
   local free = require("uplua.map").free
   return assert(loadstring(ITERATOR, "@uplua/layout (entries)"))(decode_key, decode_value, key_size, value_size, free)

@@ -1,5 +1,6 @@
--- The report of --list: what can be probed. One lister for each kind of probe, in the table below: it makes entries, which are printed as text
--- or as JSON. An entry has `probe`, the spec as a script would give it, and what is known of it:
+-- The report of --list: what can be probed. One lister for each kind of probe, in the table below: it makes entries,
+-- which are printed as text or as JSON. An entry has `probe`, the spec as a script would give it, and what is known of
+-- it:
 --   arguments   { { name, type, source }, … }: of e.args, its type in handlers, its type in the kernel's source or where it is
 --   places      of a USDT probe: { { count, semaphore, arguments, problem }, … }, one for each set of places at which that is the same
 --   offset, at, why   of a function: the file offset of its probe, how far behind the entry that is, and why there
@@ -27,11 +28,15 @@ local function parse_usdt(rest)
     file:close()
     after = ""
   elseif pid then
-    if #core.target.pids() > 0 then cli.wrong("more than one target; give PIDs in the list's name, by -p or after --") end
+    if #core.target.pids() > 0 then
+      cli.wrong("more than one target; give PIDs in the list's name, by -p or after --")
+    end
     core.target.attach { tonumber(pid) }
     binary = nil
   elseif rest == "" then
-    if #core.target.pids() == 0 then cli.wrong("--list usdt needs a PID or a file: usdt:4242, usdt:./app, usdt:libstdc++:libstdcxx:*") end
+    if #core.target.pids() == 0 then
+      cli.wrong("--list usdt needs a PID or a file: usdt:4242, usdt:./app, usdt:libstdc++:libstdcxx:*")
+    end
     binary, after = nil, ""
   else
     binary, after = rest:match "^([^:]*):?(.*)$"
@@ -55,7 +60,8 @@ local function usdt_entries(probes)
     for i, argument in ipairs(probe.arguments) do
       arguments[i] = { name = "arg" .. i - 1, type = type_of(argument), source = argument.text }
     end
-    table.insert(entry.places, { count = #probe.sites:list(), semaphore = probe.semaphore, arguments = arguments, problem = probe.problem })
+    table.insert(entry.places,
+      { count = #probe.sites:list(), semaphore = probe.semaphore, arguments = arguments, problem = probe.problem })
   end
   return entries
 end
@@ -69,14 +75,16 @@ local function list_usdt(rest)
   error(("usdt%s: there are no such USDT probes"):format(rest == "" and "" or ":" .. rest), 0)
 end
 
--- uprobe:BINARY:FUNCTION, as in a probe's spec: what of it can be probed, where each probe would stand, and what is left out
+-- uprobe:BINARY:FUNCTION, as in a probe's spec: what of it can be probed, where each probe would stand, and what is
+-- left out
 local function list_uprobe(rest)
   if rest == "" then cli.wrong("--list uprobe needs functions, as in --list 'uprobe:libc:mal*'") end
   local sites, skipped = core.probe.resolve(rest, "exact"):list()
   local entries = {}
   for _, site in ipairs(sites) do
     entries[#entries + 1] =
-      { probe = ("uprobe:%s:%s"):format(site.module, site.name), offset = site.offset, at = site.inside + site.slid, why = site.why }
+      { probe = ("uprobe:%s:%s"):format(site.module, site.name), offset = site.offset, at = site.inside + site.slid,
+        why = site.why }
   end
   for _, one in ipairs(skipped) do entries[#entries + 1] = { left_out = one["function"], why = one.why } end
   return entries
@@ -87,8 +95,10 @@ local function describe(arguments)
   local list = {}
   for _, argument in ipairs(arguments) do
     if argument.place ~= "nowhere" then
-      local kinds = { string = "string", boolean = "boolean", array = ("%s[%d]"):format(argument.bits and type_of(argument) or "", argument.size or 0) }
-      list[#list + 1] = { name = argument.name, type = kinds[argument.kind] or type_of(argument), source = argument.type }
+      local kinds = { string = "string", boolean = "boolean",
+        array = ("%s[%d]"):format(argument.bits and type_of(argument) or "", argument.size or 0) }
+      list[#list + 1] = { name = argument.name, type = kinds[argument.kind] or type_of(argument),
+        source = argument.type }
     end
   end
   return list
@@ -101,7 +111,8 @@ local function list_tracepoint(rest, details)
   local tracepoint = require "uplua.tracepoint"
   local entries = {}
   for i, spec in ipairs(core.tracepoint.match(pattern)) do
-    local fields = details and tracepoint.arguments(core.tracepoint.find(spec):fields(), nil, spec:find "^syscalls:" ~= nil)
+    local fields = details
+      and tracepoint.arguments(core.tracepoint.find(spec):fields(), nil, spec:find "^syscalls:" ~= nil)
     entries[i] = { probe = "tracepoint:" .. spec, arguments = fields and describe(fields) }
   end
   return entries
@@ -129,7 +140,8 @@ local function list_kprobe(rest)
   return entries
 end
 
-local listers = { usdt = list_usdt, uprobe = list_uprobe, tracepoint = list_tracepoint, syscall = list_syscall, kprobe = list_kprobe }
+local listers = { usdt = list_usdt, uprobe = list_uprobe, tracepoint = list_tracepoint, syscall = list_syscall,
+  kprobe = list_kprobe }
 
 local function place_line(place)
   local list = {}
@@ -149,7 +161,8 @@ local function print_details(entry)
     print(("    %s %s  (%s)"):format(argument.name, argument.type, text.escape(argument.source)))
   end
   if entry.offset then
-    print(("    file offset %#x%s%s"):format(entry.offset, entry.at > 0 and (", at +%#x"):format(entry.at) or "", entry.why and ": " .. entry.why or ""))
+    print(("    file offset %#x%s%s"):format(entry.offset, entry.at > 0 and (", at +%#x"):format(entry.at) or "",
+      entry.why and ": " .. entry.why or ""))
   end
 end
 
@@ -166,7 +179,9 @@ local list = {}
 
 -- The entries for WHAT, "usdt:4242"; DETAILS: with the arguments of tracepoints and system calls. Raises what is wrong.
 function list.list(what, details)
-  if type(what) ~= "string" then error("list: the first argument is a kind of probe and a pattern, as in \"syscall:open*\"", 2) end
+  if type(what) ~= "string" then
+    error("list: the first argument is a kind of probe and a pattern, as in \"syscall:open*\"", 2)
+  end
   local kind, rest = what:match "^([^:]*):?(.*)$"
   local lister = listers[kind]
   if not lister then
@@ -174,7 +189,8 @@ function list.list(what, details)
     for name in pairs(listers) do names[#names + 1] = name end
     table.sort(names)
     local near = text.nearest(kind, names)
-    cli.wrong("--list: no such kind of probe: %s%s; there is %s", kind, near and ("; did you mean %s?"):format(near) or "", table.concat(names, ", "))
+    cli.wrong("--list: no such kind of probe: %s%s; there is %s", kind, near and ("; did you mean %s?"):format(near)
+      or "", table.concat(names, ", "))
   end
   local ok, result = pcall(lister, rest, details)
   if ok then return result end
@@ -182,8 +198,8 @@ function list.list(what, details)
   failure.mistake(tostring(result))
 end
 
--- The entries of the USDT probes that SPEC names as up.usdt understands it, which knows PROVIDER:NAME of the target's modules; nil where the target
--- has not loaded the library. Raises what is wrong.
+-- The entries of the USDT probes that SPEC names as up.usdt understands it, which knows PROVIDER:NAME of the target's
+-- modules; nil where the target has not loaded the library. Raises what is wrong.
 function list.usdt(spec)
   local probes = core.usdt.find(spec)
   return probes and usdt_entries(probes)

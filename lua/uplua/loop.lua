@@ -19,7 +19,8 @@ function loop.failed(message)
   loop.stop("error")
 end
 
--- What happens when a signal (its number, and whether the terminal sent it) asks to stop; main and the prompt replace it.
+-- What happens when a signal (its number, and whether the terminal sent it) asks to stop; main and the prompt replace
+-- it.
 function loop.interrupted() loop.stop("signal") end
 
 -- Tells the user; the prompt replaces it.
@@ -58,20 +59,22 @@ local function add_timer(duration, fn, repeats)
   return timer
 end
 
--- every(duration, fn): calls fn each DURATION, counted from the start of the run. Returns a timer with a method cancel().
+-- every(duration, fn): calls fn each DURATION, counted from the start of the run. Returns a timer with a method
+-- cancel().
 function loop.every(duration, fn) return add_timer(duration, fn, true) end
 
 -- after(duration, fn): calls fn once.
 function loop.after(duration, fn) return add_timer(duration, fn, false) end
 
--- at_start(fn): calls fn once the probes are attached, before a command begins: what they have counted until then was while others were still missing.
+-- at_start(fn): calls fn once the probes are attached, before a command begins: what they have counted until then was
+-- while others were still missing.
 function loop.at_start(fn)
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
   starts[#starts + 1] = fn
 end
 
--- at_stop(fn): calls fn when the run ends, while all probes are still there. They are detached in no order: a script whose
--- handlers depend on each other switches them off here, by a var that they read.
+-- at_stop(fn): calls fn when the run ends, while all probes are still there. They are detached in no order: a script
+-- whose handlers depend on each other switches them off here, by a var that they read.
 function loop.at_stop(fn)
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
   stops[#stops + 1] = fn
@@ -184,7 +187,8 @@ function loop.start()
   for i = 1, #timers do timers[i].at = timers[i].at or now + timers[i].delay end
 end
 
--- run([seconds]): until somebody calls stop or exit, the time is over, or, without one, there is nothing left to wait for.
+-- run([seconds]): until somebody calls stop or exit, the time is over, or, without one, there is nothing left to wait
+-- for.
 function loop.run(seconds)
   loop.start()
   local deadline = seconds and core.now() + seconds

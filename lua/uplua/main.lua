@@ -73,8 +73,8 @@ end
 
 local signal -- the one that asked to stop
 
--- The first request to stop. A command that was started gets it too, and is traced until it has ended. Where nobody reads the output any
--- more, nobody else ends the command either.
+-- The first request to stop. A command that was started gets it too, and is traced until it has ended. Where nobody
+-- reads the output any more, nobody else ends the command either.
 local function on_signal(number, from_terminal)
   core.loop.take()
   if loop.stopping or signal then return end -- each round of the loop asks
@@ -94,8 +94,8 @@ local function on_signal(number, from_terminal)
   end
 end
 
--- What the script never looked at: globals that hold shared objects, and other aggregations that handlers have filled, since nobody else would
--- ever see these. Printed in the order in which they were made.
+-- What the script never looked at: globals that hold shared objects, and other aggregations that handlers have filled,
+-- since nobody else would ever see these. Printed in the order in which they were made.
 local function print_unread()
   local names, objects = {}, {}
   for name, value in pairs(_G) do
@@ -107,7 +107,9 @@ local function print_unread()
   end
   local texts = loaded "aggregate" and loaded "aggregate".unread() or {}
   for value in pairs(texts) do
-    if not names[value] then objects[#objects + 1], names[value] = value, rawget(value, "name") or rawget(value, "kind") end
+    if not names[value] then
+      objects[#objects + 1], names[value] = value, rawget(value, "name") or rawget(value, "kind")
+    end
   end
   table.sort(objects, function(a, b) return rawget(a, "id") < rawget(b, "id") end)
   for _, value in ipairs(objects) do
@@ -124,7 +126,8 @@ local function print_lost(lost)
   if #lost == 0 then return end
   local lines = { "not everything was seen:" }
   for _, entry in ipairs(lost) do
-    lines[#lines + 1] = ("  %s × %s"):format(require "uplua.text".thousands(entry[2] or entry.count), entry[1] or entry.text)
+    lines[#lines + 1] = ("  %s × %s"):format(require "uplua.text".thousands(entry[2] or entry.count), entry[1]
+      or entry.text)
   end
   failure.report(table.concat(lines, "\n"))
 end
@@ -150,7 +153,8 @@ local function report()
   io.stdout:flush()
 end
 
--- Compiles and attaches what the chunk declared, hands out what it printed, for whoever waits for that, then lets the command begin.
+-- Compiles and attaches what the chunk declared, hands out what it printed, for whoever waits for that, then lets the
+-- command begin.
 local function commit()
   local setup = loaded "setup"
   if setup then setup.commit() end

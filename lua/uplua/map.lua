@@ -71,14 +71,14 @@ function methods:take(key, value)
   error("cannot take from the map: " .. map.reason(code), 0)
 end
 
--- True if KEY may be looked up as cut too: a string that ends in "…" may be one that a handler cut and then put into a larger place,
--- which is another key than the whole string.
+-- True if KEY may be looked up as cut too: a string that ends in "…" may be one that a handler cut and then put into a
+-- larger place, which is another key than the whole string.
 function map.may_be_cut(key)
   return type(key) == "table" or (type(key) == "string" and key:find("…$") ~= nil)
 end
 
--- METHOD ("lookup", "take", "delete") of the Lua value KEY, encoded by CODEC into BYTES. True if it was there; nil and the reason
--- if it cannot be a key.
+-- METHOD ("lookup", "take", "delete") of the Lua value KEY, encoded by CODEC into BYTES. True if it was there; nil and
+-- the reason if it cannot be a key.
 function methods:try(method, codec, bytes, key, value)
   local why = codec.encode(bytes, key)
   if why then return nil, why end

@@ -1,13 +1,15 @@
 -- The base of all shared objects. An object is a table whose raw fields are `kind`, `id` (its place in object.all),
--- `options`, `name` (false until the report finds one), `queued` (writes before the map exists, { key, value } each) and
--- `read` (true once the script has looked at it); all else is kept apart, since other names may be keys: m[k] is m:get(k).
+-- `options`, `name` (false until the report finds one), `queued` (writes before the map exists, { key, value } each)
+-- and `read` (true once the script has looked at it); all else is kept apart, since other names may be keys: m[k] is
+-- m:get(k).
 local text = require "uplua.text"
 
 local object = { all = {}, guests = {} }
 
 local states = setmetatable({}, { __mode = "k" }) -- object → what only its module knows
 
--- Makes an object for the map NAME of a BPF object that was brought along: the compiler does not know it, and it has no id.
+-- Makes an object for the map NAME of a BPF object that was brought along: the compiler does not know it, and it has no
+-- id.
 function object.guest(kind, name, options, metatable, state)
   local o = { kind = kind, options = options, name = name, queued = {}, read = true, guest = true }
   states[o] = state
@@ -35,9 +37,9 @@ function object.is(o)
   return type(o) == "table" and states[o] ~= nil
 end
 
--- Checks what the user gave to constructor NAME against ALLOWED: option → function(value) that returns the value to keep, or nil and
--- what is wrong. Returns a new table. Errors are raised at LEVEL (of the caller; 2 by default: the user's line if the
--- caller is the constructor).
+-- Checks what the user gave to constructor NAME against ALLOWED: option → function(value) that returns the value to
+-- keep, or nil and what is wrong. Returns a new table. Errors are raised at LEVEL (of the caller; 2 by default: the
+-- user's line if the caller is the constructor).
 function object.check(name, given, allowed, level)
   level = (level or 2) + 1
   if given == nil then given = {} end

@@ -35,7 +35,8 @@ local function less_number(a, b)
   return a < b
 end
 
--- true where key A stands before key B: booleans, numbers, strings, then tuples and records by their fields, then the rest.
+-- true where key A stands before key B: booleans, numbers, strings, then tuples and records by their fields, then the
+-- rest.
 function order.less(a, b)
   local ra, rb = rank(a), rank(b)
   if ra ~= rb then return ra < rb end
@@ -84,8 +85,8 @@ function order.each(keys, values, n)
   end
 end
 
--- for k, v in sorted(t, function(x, y) return x.bytes > y.bytes end): T's entries in the order of LESS on their values, or of
--- their keys. T is a table or a shared object.
+-- for k, v in sorted(t, function(x, y) return x.bytes > y.bytes end): T's entries in the order of LESS on their values,
+-- or of their keys. T is a table or a shared object.
 function order.sorted(t, less)
   local keys, values = {}, {}
   if type(t) == "table" and getmetatable(t) and t.pairs then
@@ -96,8 +97,8 @@ function order.sorted(t, less)
   return order.each(order.sort(keys, values, less))
 end
 
--- What entry KEY, VALUE weighs by BY: nil for values that are numbers, a field's name, or a function of value and key. An
--- error is raised at the caller's caller's caller, which is who wrote `m:top(n, by)`.
+-- What entry KEY, VALUE weighs by BY: nil for values that are numbers, a field's name, or a function of value and key.
+-- An error is raised at the caller's caller's caller, which is who wrote `m:top(n, by)`.
 local function weight_of(key, value, by)
   local weight
   if by == nil then

@@ -1,5 +1,6 @@
--- Pictures of numbers for the terminal: histograms, bars, sparklines and heat maps. In characters of ASCII and 80 columns where standard
--- output is a file or a pipe; on a terminal as wide as it is, with its characters and, unless $NO_COLOR says otherwise, colours.
+-- Pictures of numbers for the terminal: histograms, bars, sparklines and heat maps. In characters of ASCII and 80
+-- columns where standard output is a file or a pipe; on a terminal as wide as it is, with its characters and, unless
+-- $NO_COLOR says otherwise, colours.
 --
 --   plot.histogram(h)                 what print(h) shows of a hist, lhist or hdr
 --   plot.bars { { "read", 101 }, … }  a line for each: label, number, bar
@@ -27,7 +28,8 @@ end
 
 local EIGHTHS = { "▏", "▎", "▍", "▌", "▋", "▊", "▉" }
 
--- A bar of ROOM columns, filled to FRACTION (0 … 1); what is not zero shows. With a terminal's characters it is exact to an eighth.
+-- A bar of ROOM columns, filled to FRACTION (0 … 1); what is not zero shows. With a terminal's characters it is exact
+-- to an eighth.
 local function bar(fraction, room)
   if not terminal.unicode() then return text.bar(fraction, room) end
   local eighths = math.max(math.floor(fraction * room * 8 + 0.5), fraction > 0 and 1 or 0)
@@ -79,7 +81,8 @@ local function add_parts(lines, parts)
   add()
 end
 
--- Rows of { label, count } of histogram H, ascending; false where empty ones are left out. STRIDE: how many of its scheme's rows are one.
+-- Rows of { label, count } of histogram H, ascending; false where empty ones are left out. STRIDE: how many of its
+-- scheme's rows are one.
 local function rows_of(h, stride)
   local scheme, rows, at = h.scheme, {}, nil
   local function add(row, count) rows[#rows + 1] = { scheme.label(row, stride), count } end
@@ -100,7 +103,8 @@ local function rows_of(h, stride)
   return rows
 end
 
--- The histogram H, of a hist, lhist or hdr: a bar for each row of its buckets, an hdr's percentiles, and what is known of all.
+-- The histogram H, of a hist, lhist or hdr: a bar for each row of its buckets, an hdr's percentiles, and what is known
+-- of all.
 function plot.histogram(h)
   if h.count == 0 then return "(empty)" end
   local stride, rows = 1, rows_of(h, 1)
@@ -117,8 +121,9 @@ function plot.histogram(h)
     end
     add_parts(lines, parts)
   end
-  add_parts(lines, { "count " .. text.thousands(h.count), "avg " .. short(h.avg), "min " .. (h.min and text.thousands(h.min) or "?"),
-    "max " .. (h.max and text.thousands(h.max) or "?") })
+  add_parts(lines,
+    { "count " .. text.thousands(h.count), "avg " .. short(h.avg), "min " .. (h.min and text.thousands(h.min) or "?"),
+      "max " .. (h.max and text.thousands(h.max) or "?") })
   return table.concat(lines, "\n")
 end
 
@@ -131,7 +136,9 @@ function plot.bars(entries)
   check_list(entries, "plot.bars", "{ label, number }")
   if #entries == 0 then return "(empty)" end
   local rows = {}
-  for i, entry in ipairs(entries) do rows[i] = { text.cut(text.escape(tostring(entry[1])), math.floor(width() / 2)), entry[2] } end
+  for i, entry in ipairs(entries) do
+    rows[i] = { text.cut(text.escape(tostring(entry[1])), math.floor(width() / 2)), entry[2] }
+  end
   return table.concat(draw(rows), "\n")
 end
 
@@ -161,8 +168,8 @@ local function cell(step, colored)
   return colored and ("\27[48;5;%dm \27[0m"):format(HOT[step]) or RISING_ASCII[step]
 end
 
--- COLUMNS, a list of lists of numbers from 0 up, side by side: the first number of each is the lowest row. LABELS: the rows' names, the
--- lowest first. What the screen has no room for on the left is left out.
+-- COLUMNS, a list of lists of numbers from 0 up, side by side: the first number of each is the lowest row. LABELS: the
+-- rows' names, the lowest first. What the screen has no room for on the left is left out.
 function plot.heat(columns, labels)
   check_list(columns, "plot.heat", "columns")
   check_list(labels, "plot.heat: the labels; not", "texts")
@@ -175,7 +182,8 @@ function plot.heat(columns, labels)
   for row = #labels, 1, -1 do
     local cells = {}
     for c = first, #columns do cells[#cells + 1] = cell(step_of(tonumber(columns[c][row] or 0), most), colored) end
-    lines[#lines + 1] = ("%s%s |%s"):format((" "):rep(names - text.width(labels[row])), labels[row], table.concat(cells)):gsub("%s+$", "")
+    lines[#lines + 1] = ("%s%s |%s"):format((" "):rep(names - text.width(labels[row])), labels[row],
+      table.concat(cells)):gsub("%s+$", "")
   end
   return table.concat(lines, "\n")
 end

@@ -13,7 +13,8 @@ local KINDS = {
   usdt = { "usdt" }, tracepoint = { "tracepoint" }, rawtracepoint = { "rawtracepoint" },
 }
 
--- "syscall:open*" → "syscall", "open*". What begins with no kind is a function: "libc:malloc" → "uprobe", "libc:malloc".
+-- "syscall:open*" → "syscall", "open*". What begins with no kind is a function: "libc:malloc" → "uprobe",
+-- "libc:malloc".
 local function parse(spec)
   local kind, rest = spec:match "^(%a+):(.+)$"
   if kind and KINDS[kind] then return kind, rest end
@@ -30,7 +31,8 @@ local function no_probe(spec)
   elseif not (given.command or given.pids or given.tids) then
     hint = "; the command or PID to trace comes after --"
   end
-  return ("'%s' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc%s"):format(spec, hint)
+  return ("'%s' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc%s"):format(
+    spec, hint)
 end
 
 -- Constructors whose e.ret is a word, of which what the function returns may be a part.
@@ -72,14 +74,15 @@ local function declare(what, spec, returns, given, handler)
   end)
 end
 
--- probe(spec, [options], handler): a probe of the kind that SPEC begins with, "uprobe:libc:malloc", "kprobe:vfs_read", "syscall:open*",
--- "tracepoint:sched:sched_switch", "usdt:./app:shop:sold" …, as --list prints them; without a kind a uprobe. SPEC may be a list of such:
--- a place that several of them name is probed once, and e.probe is the first of these. SPEC is
--- meant to come from the script's user: what is wrong with it is raised without the script's line.
+-- probe(spec, [options], handler): a probe of the kind that SPEC begins with, "uprobe:libc:malloc", "kprobe:vfs_read",
+-- "syscall:open*", "tracepoint:sched:sched_switch", "usdt:./app:shop:sold" …, as --list prints them; without a kind a
+-- uprobe. SPEC may be a list of such: a place that several of them name is probed once, and e.probe is the first of
+-- these. SPEC is meant to come from the script's user: what is wrong with it is raised without the script's line.
 function probe.probe(spec, ...) return declare("probe", spec, false, ...) end
 
--- retprobe(spec, [options], handler): the same for the return of what SPEC names: e.ret, cut to the integer that the function returns where that is
--- known, e.elapsed and the entry's arguments. Tracepoints and USDT probes have none, which is raised.
+-- retprobe(spec, [options], handler): the same for the return of what SPEC names: e.ret, cut to the integer that the
+-- function returns where that is known, e.elapsed and the entry's arguments. Tracepoints and USDT probes have none,
+-- which is raised.
 function probe.retprobe(spec, ...) return declare("retprobe", spec, true, ...) end
 
 -- Where the functions of SPEC are: its kind, and its binary if it has one.
@@ -88,7 +91,8 @@ local function origin_of(spec)
   return kind:find "^u" and ("%s:%s"):format(kind, rest:match "^[^:@]*") or kind
 end
 
--- ambiguous(specs): true if functions of one name, e.func, may be several, since SPECS are of several kinds or binaries: e.probe tells them apart.
+-- ambiguous(specs): true if functions of one name, e.func, may be several, since SPECS are of several kinds or
+-- binaries: e.probe tells them apart.
 function probe.ambiguous(specs)
   for _, spec in ipairs(specs) do
     if origin_of(spec) ~= origin_of(specs[1]) then return true end
@@ -96,7 +100,8 @@ function probe.ambiguous(specs)
   return false
 end
 
--- What of SPECS has declared the probe whose e.probe is TEXT: of a pattern of system calls or tracepoints each by itself, "syscall:openat".
+-- What of SPECS has declared the probe whose e.probe is TEXT: of a pattern of system calls or tracepoints each by
+-- itself, "syscall:openat".
 local function spec_of(text_of_probe, specs)
   local kinds = {}
   for _, spec in ipairs(specs) do
@@ -107,8 +112,8 @@ local function spec_of(text_of_probe, specs)
   return #kinds == 1 and ("%s:%s"):format(kinds[1], text_of_probe) or text_of_probe
 end
 
--- name_apart(rows, specs): where several of ROWS, { func = e.func, probe = e.probe, … }, have the same func and are of different probes, func becomes
--- "write (syscall:write)", by SPECS, which up.probe was given.
+-- name_apart(rows, specs): where several of ROWS, { func = e.func, probe = e.probe, … }, have the same func and are of
+-- different probes, func becomes "write (syscall:write)", by SPECS, which up.probe was given.
 function probe.name_apart(rows, specs)
   local probes = {} -- of each name; false: several
   for _, row in ipairs(rows) do
@@ -120,8 +125,8 @@ function probe.name_apart(rows, specs)
   end
 end
 
--- What an expression is wrapped in, so that what is wrong with its value is wrong in it, and not where the script uses it. A line of its own:
--- what closes the expression here cannot be closed by it.
+-- What an expression is wrapped in, so that what is wrong with its value is wrong in it, and not where the script uses
+-- it. A line of its own: what closes the expression here cannot be closed by it.
 local MEANT = {
   value = "return function(e) return %s\nend",
   number = "return function(e) return (%s\n) + 0 end",
@@ -132,7 +137,8 @@ local KEYWORDS = { ["and"] = true, ["or"] = true, ["not"] = true, ["true"] = tru
 
 -- The first name in SOURCE, an expression, that is neither in GLOBALS nor that of a field; nil where there is none.
 local function unknown_name(source, globals)
-  local bare = source:gsub("\\.", ""):gsub('"[^"]*"', '""'):gsub("'[^']*'", "''"):gsub("%[%[.-%]%]", "''"):gsub("%-%-[^\n]*", "")
+  local bare = source:gsub("\\.", ""):gsub('"[^"]*"', '""'):gsub("'[^']*'", "''"):gsub("%[%[.-%]%]",
+    "''"):gsub("%-%-[^\n]*", "")
   if bare:find "%f[%w_]function%f[^%w_]" then return nil end -- it has names of its own
   for before, name, after in (" " .. bare .. " "):gmatch "([^%w_]*)%f[%a_]([%a_][%w_]*)()" do
     local is_field = before:find "[.:]%s*$" and not before:find "%.%.%s*$" or bare:find("^%s*=[^=]", after - 1)
@@ -140,21 +146,25 @@ local function unknown_name(source, globals)
   end
 end
 
--- expression(source, [what], [meant], [at_return]): the function of one argument, `e`, that returns the value of SOURCE, a Lua expression such
--- as "e.arg0 / 4096", for use in handlers. uplua's functions are globals in it. WHAT ("--key") names it in messages. MEANT says what it is:
--- "condition", of which true or false is returned, "number", or "value", which may be anything. AT_RETURN is the option, "--return", by which the
--- script's user gets the returns of calls: messages advise it. Raises what is wrong.
+-- expression(source, [what], [meant], [at_return]): the function of one argument, `e`, that returns the value of
+-- SOURCE, a Lua expression such as "e.arg0 / 4096", for use in handlers. uplua's functions are globals in it. WHAT
+-- ("--key") names it in messages. MEANT says what it is: "condition", of which true or false is returned, "number", or
+-- "value", which may be anything. AT_RETURN is the option, "--return", by which the script's user gets the returns of
+-- calls: messages advise it. Raises what is wrong.
 function probe.expression(source, what, meant, at_return)
   what = what or "expression"
   if type(source) ~= "string" then error("expression: the first argument is a Lua expression as text", 2) end
-  if meant and not MEANT[meant] then error(("expression: the third argument is value, number or condition, not '%s'"):format(tostring(meant)), 2) end
+  if meant and not MEANT[meant] then
+    error(("expression: the third argument is value, number or condition, not '%s'"):format(tostring(meant)), 2)
+  end
   local name = ("=%s '%s'"):format(what, text.cut(text.escape(source), 40)) -- short enough for Lua to show it whole
   if not loadstring("return " .. source) then
     local _, message = loadstring("return " .. source, name)
     failure.mistake((message:gsub(":%d+: ", ": ", 1)))
   end
   if not loadstring(("return (%s\n)"):format(source)) then -- nothing at all, or a list
-    failure.mistake(("%s: one expression is expected, such as e.arg0, or { e.comm, e.arg0 } for several values"):format(name:sub(2)))
+    failure.mistake(
+      ("%s: one expression is expected, such as e.arg0, or { e.comm, e.arg0 } for several values"):format(name:sub(2)))
   end
   failure.expression(name:sub(2), at_return)
   local chunk = assert(loadstring(MEANT[meant or "value"]:format(source), name))
@@ -162,7 +172,10 @@ function probe.expression(source, what, meant, at_return)
   local globals = setmetatable({ up = up }, { __index = up })
   for key, value in pairs(_G) do globals[key] = value end
   local unknown = unknown_name(source, globals)
-  if unknown then failure.mistake(("%s: there is no '%s' here; what an event has begins with e: e.arg0, e.comm"):format(name:sub(2), text.escape(unknown))) end
+  if unknown then
+    failure.mistake(("%s: there is no '%s' here; what an event has begins with e: e.arg0, e.comm"):format(name:sub(2),
+      text.escape(unknown)))
+  end
   return setfenv(chunk, globals)()
 end
 

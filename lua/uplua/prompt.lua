@@ -15,8 +15,8 @@ local prompt = {}
 local pending -- the lines of a statement that is not complete yet
 local ended = false
 
--- The text of VALUE, which often is the target's and must not drive the terminal: control characters are escaped, except for newlines and
--- tabs, and the cells of up.heat.
+-- The text of VALUE, which often is the target's and must not drive the terminal: control characters are escaped,
+-- except for newlines and tabs, and the cells of up.heat.
 local function harmless(value)
   local shown, parts, at = tostring(value), {}, 1
   repeat
@@ -112,7 +112,8 @@ local function on_input()
   if not loop.stopping then edit() end
 end
 
--- Ctrl-C drops the line; other signals end the session. A terminal that is closed tells its foreground alone: the command is told by us.
+-- Ctrl-C drops the line; other signals end the session. A terminal that is closed tells its foreground alone: the
+-- command is told by us.
 local function on_signal(number)
   if number ~= SIGINT then
     core.loop.take()
@@ -141,7 +142,9 @@ local function complete(word)
   local found, words = {}, {}
   local function add(names)
     for name in pairs(names) do
-      if type(name) == "string" and name:sub(1, #start) == start and name:find("^[%a_][%w_]*$") then found[name] = true end
+      if type(name) == "string" and name:sub(1, #start) == start and name:find("^[%a_][%w_]*$") then
+        found[name] = true
+      end
     end
   end
   add(where)
@@ -161,8 +164,8 @@ local function complete(word)
   return words
 end
 
--- run(seconds or nil, watch_target): until the end of input, exit() or the end of the time. watch_target(fn) calls fn when
--- the target has exited.
+-- run(seconds or nil, watch_target): until the end of input, exit() or the end of the time. watch_target(fn) calls fn
+-- when the target has exited.
 function prompt.run(seconds, watch_target)
   print = print_harmless
   readline.open(history_file(), complete)

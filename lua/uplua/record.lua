@@ -1,7 +1,8 @@
--- Records and tuples as Lua sees them: C structs whose metatable converts a field when it is read. A struct costs its bytes and
--- 16 more, reads as fast as the JIT can load a word, cannot be written to (its fields are const, and assignment to any
--- name raises an error), and `pairs` works on it: LuaJIT asks cdata for __pairs even without 5.2 compatibility. A table
--- could not refuse assignments to fields that it has, and a proxy for it would cost two tables per record.
+-- Records and tuples as Lua sees them: C structs whose metatable converts a field when it is read. A struct costs its
+-- bytes and 16 more, reads as fast as the JIT can load a word, cannot be written to (its fields are const, and
+-- assignment to any name raises an error), and `pairs` works on it: LuaJIT asks cdata for __pairs even without 5.2
+-- compatibility. A table could not refuse assignments to fields that it has, and a proxy for it would cost two tables
+-- per record.
 local ffi = require "ffi"
 local text = require "uplua.text"
 
@@ -75,8 +76,8 @@ local function in_order(names)
   return ordered
 end
 
--- Gives STRUCT (a ctype) its metatable. GET maps a field's name to its getter; NAMES is their order; REFUSAL is the message for
--- an assignment; COPY makes a record of a view.
+-- Gives STRUCT (a ctype) its metatable. GET maps a field's name to its getter; NAMES is their order; REFUSAL is the
+-- message for an assignment; COPY makes a record of a view.
 function record.define(struct, names, get, refusal, copy)
   local position = {}
   names = in_order(names)

@@ -2,8 +2,8 @@
 --   local r = up.ring { size = "4M" }             handlers: r:emit { pid = e.pid, ns = e.elapsed }
 --   r:each(function(ev) print(ev.pid) end)        called for each record while the script runs
 --   r:poll("1s", fn)                              waits and calls fn for what has come: for scripts with a loop of their own
--- ev is a view of the record in the ring: nothing is allocated per event, and it is valid until fn returns; up.copy(ev) keeps it.
--- A field that this record's emit did not name is nil.
+-- ev is a view of the record in the ring: nothing is allocated per event, and it is valid until fn returns; up.copy(ev)
+-- keeps it. A field that this record's emit did not name is nil.
 local ffi = require "ffi"
 local layout = require "uplua.layout"
 local map = require "uplua.map"
@@ -25,8 +25,8 @@ local POLLIN = 1
 local state_of = object.state
 local methods = {}
 
--- The walk over one batch, made anew for each ring so that its callback's traces are its own. `s.at` moves on before the callback
--- is called: if that raises an error, the record is done with.
+-- The walk over one batch, made anew for each ring so that its callback's traces are its own. `s.at` moves on before
+-- the callback is called: if that raises an error, the record is done with.
 local WALK = [[
 local s, data, codecs, views, sizes, plain = ...
 local head = plain and 8 or 16 -- of a record: the ring's own, and that which says its tag
@@ -89,7 +89,8 @@ end
 local function watch(s)
   if s.ring and s.fn and not s.watched then
     s.watched = true
-    -- One batch per turn of the loop: a busy ring must not keep timers and signals waiting. What is left keeps it ready.
+    -- One batch per turn of the loop: a busy ring must not keep timers and signals waiting. What is left keeps it
+    -- ready.
     require("uplua.loop").watch(s.fd, function()
       s.watched = false -- the loop watches no longer if the callback raises an error; another each() may begin anew
       batch(s, s.fn)
@@ -144,7 +145,8 @@ function methods:bind(description)
     s.fd, s.size = description.fd, m.max_entries
     local ring = C.ring_open(s.fd, s.size)
     if ring == nil then
-      error(("%s: cannot map the ring of %d bytes: %s"):format(self.name or "ring", s.size, map.reason(-ffi.errno())), 0)
+      error(("%s: cannot map the ring of %d bytes: %s"):format(self.name or "ring", s.size, map.reason(-ffi.errno())),
+        0)
     end
     s.ring = ring
   end
@@ -188,7 +190,8 @@ return {
 
   -- The object for a ring of SIZE bytes, called NAME, that a BPF object brings along.
   guest = function(name, size)
-    return object.guest("ring", name, { size = size }, metatable, { at = 0, start = 0, begin = 0ULL, unknown = 0, plain = true })
+    return object.guest("ring", name, { size = size }, metatable,
+      { at = 0, start = 0, begin = 0ULL, unknown = 0, plain = true })
   end,
 
   ring = function(options)

@@ -11,10 +11,13 @@ local MOST = 1000000 -- a second; the kernel's own limit is lower
 local SHORTEST = 10000 -- ns that a clock can wait: perf_swevent_hrtimer()
 local SOFTWARE, CPU_CLOCK, TASK_CLOCK = 1, 0, 1 -- PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK
 
-local throttled = {} -- what the kernel may throttle: { name, hertz or nil: as often as the CPU's counter has it, most = what the kernel permitted }
+-- what the kernel may throttle: { name, hertz or nil: as often as the CPU's counter has it, most = what the kernel
+-- permitted }
+local throttled = {}
 
--- Keeps in mind that the kernel throttles it once it permits fewer samples, as it does where it finds that taking them takes it too long
--- (perf_sample_event_took). It throttles clocks and what the CPU's counters count, and no other event of the software's.
+-- Keeps in mind that the kernel throttles it once it permits fewer samples, as it does where it finds that taking them
+-- takes it too long (perf_sample_event_took). It throttles clocks and what the CPU's counters count, and no other event
+-- of the software's.
 local function remember(name, what)
   local hertz = what.hertz or what.period and 1e9 / what.period
   if what.type ~= SOFTWARE then
@@ -66,8 +69,9 @@ local function check_hertz(what, hertz)
   end
 end
 
--- profile(hertz, handler): HANDLER runs HERTZ times a second on each CPU, wherever that is, in a program or in the kernel, unless it is
--- idle; in a process that is not traced it does not. Raises what is wrong with the arguments, and what the kernel does not permit.
+-- profile(hertz, handler): HANDLER runs HERTZ times a second on each CPU, wherever that is, in a program or in the
+-- kernel, unless it is idle; in a process that is not traced it does not. Raises what is wrong with the arguments, and
+-- what the kernel does not permit.
 function sampling.profile(hertz, given, handler)
   given, handler = arguments(given, handler)
   check_hertz("profile: the first argument is how often a second", hertz)
@@ -81,8 +85,10 @@ end
 local function place(name, what)
   local often = what.hertz and ("%d times a second"):format(what.hertz)
     or what.clock and "every " .. text.seconds(what.period / 1e9)
-    or what.period == 1 and ("at each of its %s"):format(name) or ("at one in %s of its %s"):format(text.thousands(what.period), name)
-  return (core.event.in_threads(what) and "each thread of the target, " or each_cpu() .. (what.no_idle and " that is not idle, " or ", ")) .. often
+    or what.period == 1 and ("at each of its %s"):format(name)
+      or ("at one in %s of its %s"):format(text.thousands(what.period), name)
+  return (core.event.in_threads(what) and "each thread of the target, "
+    or each_cpu() .. (what.no_idle and " that is not idle, " or ", ")) .. often
 end
 
 -- The least period of a clock, in nanoseconds, that the kernel permits.
@@ -91,25 +97,33 @@ local function shortest_period()
   return math.max(SHORTEST, most > 0 and math.ceil(1e9 / most) or 0)
 end
 
--- perf(name, period, handler): HANDLER runs at one in PERIOD of the events NAME; with { hertz = N } instead of PERIOD about N times a second, for
--- which the kernel adapts the period. A clock's period is in nanoseconds. Raises what is wrong with the arguments.
+-- perf(name, period, handler): HANDLER runs at one in PERIOD of the events NAME; with { hertz = N } instead of PERIOD
+-- about N times a second, for which the kernel adapts the period. A clock's period is in nanoseconds. Raises what is
+-- wrong with the arguments.
 function sampling.perf(name, period, given, handler)
   given, handler = arguments(given, handler)
-  if type(name) ~= "string" then error("perf: the first argument is the event's name: perf(\"page-faults\", 1, handler)", 2) end
+  if type(name) ~= "string" then
+    error("perf: the first argument is the event's name: perf(\"page-faults\", 1, handler)", 2)
+  end
   local what, message = event.find(name)
   if not what then error(("perf %s: %s"):format(name, message), 2) end
   if type(period) == "table" then
     for key in pairs(period) do
-      if key ~= "hertz" then error(("perf %s: the second argument is the period or { hertz = N }, it has no '%s'"):format(name, tostring(key)), 2) end
+      if key ~= "hertz" then
+        error(("perf %s: the second argument is the period or { hertz = N }, it has no '%s'"):format(name,
+          tostring(key)), 2)
+      end
     end
     check_hertz(("perf %s: hertz is how often a second"):format(name), period.hertz)
     what.hertz = period.hertz
   else
     if type(period) ~= "number" or period ~= math.floor(period) or period < 1 or period > 2 ^ 53 then
-      error(("perf %s: the second argument is the period, 1 for each event, or { hertz = N }; not %s"):format(name, tostring(period)), 2)
+      error(("perf %s: the second argument is the period, 1 for each event, or { hertz = N }; not %s"):format(name,
+        tostring(period)), 2)
     end
     if what.clock and period < shortest_period() then
-      error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s"):format(name, text.thousands(shortest_period())), 2)
+      error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s"):format(name,
+        text.thousands(shortest_period())), 2)
     end
     what.period = period
   end
@@ -117,16 +131,19 @@ function sampling.perf(name, period, given, handler)
   declare("perf", name, what, place(name, what), handler)
 end
 
--- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms"), on an idle machine too, whatever is traced.
+-- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms"), on an idle machine too, whatever
+-- is traced.
 function sampling.interval(period, given, handler)
   given, handler = arguments(given, handler)
   local seconds, message = text.parse_duration(period)
   if not seconds then error("interval: " .. message, 2) end
   if seconds * 1e9 < shortest_period() then
-    error(("interval %s: that is too short; in a kernel's timer %s is the least"):format(tostring(period), text.seconds(shortest_period() / 1e9)), 2)
+    error(("interval %s: that is too short; in a kernel's timer %s is the least"):format(tostring(period),
+      text.seconds(shortest_period() / 1e9)), 2)
   end
   setup.check("interval", tostring(period), given, handler)
-  local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = math.floor(seconds * 1e9 + 0.5), once = true }
+  local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = math.floor(seconds * 1e9 + 0.5),
+    once = true }
   declare("interval", tostring(period), what, ("one CPU, every %s, idle or not"):format(text.seconds(seconds)), handler)
 end
 

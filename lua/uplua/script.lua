@@ -22,7 +22,8 @@ function script.folders()
       folders[#folders + 1] = folder
     elseif not told[folder] then
       told[folder] = true
-      require "uplua.failure".report(("UPLUA_PATH: '%s' is left out: only absolute folders are searched"):format(text.escape(folder)))
+      require "uplua.failure".report(
+        ("UPLUA_PATH: '%s' is left out: only absolute folders are searched"):format(text.escape(folder)))
     end
   end
   local home = system.environment "HOME"
@@ -35,8 +36,8 @@ function script.folders()
   return folders
 end
 
--- The path of the script NAME. A name with a slash is a path; another is looked up in the folders, then in the current one.
--- nil and a message if there is none.
+-- The path of the script NAME. A name with a slash is a path; another is looked up in the folders, then in the current
+-- one. nil and a message if there is none.
 function script.find(name)
   -- "uplua.lua" and "uplua/…" as the names of chunks are uplua's own (uplua.failure).
   local here = name:find("^uplua[./]") and "./" .. name or name
@@ -65,7 +66,8 @@ function script.summary(path)
   return head:match "^%-%-%[=*%[%s*[%w_%-]+: ([^\n]+)" or head:match "^%-%- ([^\n]+)" or ""
 end
 
--- The report of --scripts: the scripts of all folders by name, those that are found first, with a line that says what each is for.
+-- The report of --scripts: the scripts of all folders by name, those that are found first, with a line that says what
+-- each is for.
 function script.report()
   local seen, rows, width = {}, {}, 0
   for _, folder in ipairs(script.folders()) do
@@ -79,7 +81,9 @@ function script.report()
     end
   end
   table.sort(rows, function(a, b) return a[1] < b[1] end)
-  for i, row in ipairs(rows) do rows[i] = ("%s  %s\n"):format(text.pad(text.escape(row[1]), width), text.escape(row[2])) end
+  for i, row in ipairs(rows) do
+    rows[i] = ("%s  %s\n"):format(text.pad(text.escape(row[1]), width), text.escape(row[2]))
+  end
   return table.concat(rows)
 end
 

@@ -1,5 +1,6 @@
 -- Probes that wait for the end of a setup (the main chunk, a line at the prompt), and those that are attached.
--- up.uprobe(spec, handler) and up.uretprobe(spec, handler) declare; commit() compiles all handlers together, loads and attaches them.
+-- up.uprobe(spec, handler) and up.uretprobe(spec, handler) declare; commit() compiles all handlers together, loads and
+-- attaches them.
 local ffi     = require "ffi"
 local core    = require "uplua.core"
 local capture = require "uplua.capture"
@@ -43,14 +44,16 @@ local function attach_function(sites)
       refused = refused or table.concat(result:refused(), ", ")
     end
     local by_instruction = probe.kind == "uretprobe" and (probe.of_go or probe.by_instruction)
-    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or by_instruction and "exit" or "return"
+    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or by_instruction and "exit"
+      or "return"
     -- Of programs at one instruction the kernel runs the last one first: where a function's first instruction is its
     -- last one, too, the entry has to be seen before the return.
     if by_instruction then at(kind, program.fd, program.cookie) end
     if program.entry_fd then at("entry", program.entry_fd, program.entry_cookie) end
     if not by_instruction then at(kind, program.fd, program.cookie) end
     if refused ~= "" then
-      loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s"):format(probe.kind, probe.spec, refused))
+      loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s"):format(probe.kind, probe.spec,
+        refused))
     end
   end
 end
@@ -58,8 +61,8 @@ end
 -- What --cpu means something to; the rest is hit wherever its thread runs.
 local BY_CPU = { profile = true, perf = true, interval = true }
 
--- Raises what is wrong with the options or the handler of a probe: KIND and SPEC name it. LEVEL: the user's line, as seen from the caller.
--- KNOWN: the options that there are, as keys.
+-- Raises what is wrong with the options or the handler of a probe: KIND and SPEC name it. LEVEL: the user's line, as
+-- seen from the caller. KNOWN: the options that there are, as keys.
 function setup.check(kind, spec, given, handler, level, known)
   local name, at = kind .. " " .. spec, (level or 2) + 1
   if type(handler) ~= "function" then error(name .. ": the last argument is the handler, a function", at) end
@@ -70,13 +73,16 @@ function setup.check(kind, spec, given, handler, level, known)
   for option in pairs(given) do
     if not (known and known[option]) then error(("%s: unknown option '%s'"):format(kind, tostring(option)), at) end
   end
-  if options.cpus and not BY_CPU[kind] then error(name .. ": --cpu is for what samples and counts: profile, perf, interval and counter", at) end
+  if options.cpus and not BY_CPU[kind] then
+    error(name .. ": --cpu is for what samples and counts: profile, perf, interval and counter", at)
+  end
 end
 
 -- Where the probe of a function's entry may slide to (probe/slide.h), by the option `slide`.
 local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
 
--- How the return of a function is seen, by the option `returns`: the kernel replaces the return address, or at its return instructions.
+-- How the return of a function is seen, by the option `returns`: the kernel replaces the return address, or at its
+-- return instructions.
 local RETURNS = { address = true, instructions = true }
 
 -- Warns of what the patterns of a probe mean and leave out; --explain lists it.
@@ -88,10 +94,12 @@ local function warn_skipped(kind, name, skipped)
   end
   for i, why in ipairs(reasons) do reasons[i] = ("%d: %s"):format(counts[why], why) end
   if #reasons == 0 or options.explain then return end
-  loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s"):format(kind, name, #skipped, table.concat(reasons, "\n  ")))
+  loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s"):format(kind, name, #skipped,
+    table.concat(reasons, "\n  ")))
 end
 
--- How many bits of e.ret count of functions that return RESULT (sites:result), negative if signed: 0 where all of them do, or nobody knows.
+-- How many bits of e.ret count of functions that return RESULT (sites:result), negative if signed: 0 where all of them
+-- do, or nobody knows.
 function setup.result_bits(result)
   local of_word = result and result.place ~= "nowhere" and result.kind ~= "pointer" and math.abs(result.bits) < 64
   return of_word and result.bits or 0
@@ -105,19 +113,21 @@ local function declare_at(kind, name, handler, sites, given, claim)
   leaving.note(list)
   for _, site in ipairs(list) do
     if site.of_go ~= list[1].of_go then
-      error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own"):format(kind, name,
-        list[1]["function"], site["function"]), 0)
+      error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own"):format(
+        kind, name, list[1]["function"], site["function"]), 0)
     end
   end
-  setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go, by_instruction = given.returns == "instructions",
-                  skipped = skipped, handler = handler, functions = sites, attach = attach_function(sites),
+  setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go,
+                  by_instruction = given.returns == "instructions", skipped = skipped, handler = handler,
+                  functions = sites, attach = attach_function(sites),
                   result_bits = given.typed and setup.result_bits((sites:result())) }
 end
 
 -- True if what HANDLER becomes has to do with where its probe is: arguments by name.
 local function needs_place(handler) return string.dump(handler):find("args", 1, true) ~= nil end
 
--- Has SPEC probed, too, in files that the target maps later. SITES: where it is probed by now; nil and ABSENT, the reason: nowhere.
+-- Has SPEC probed, too, in files that the target maps later. SITES: where it is probed by now; nil and ABSENT, the
+-- reason: nowhere.
 local function wait_for(kind, spec, handler, resolve, sites, absent, given, taken)
   local claim = claims.new(taken)
   waiting.add {
@@ -130,7 +140,8 @@ local function wait_for(kind, spec, handler, resolve, sites, absent, given, take
   }
   -- What is wrong with the handler is told now, and the types of what it shares with others are known.
   if absent and not needs_place(handler) then
-    setup.declare { kind = kind, spec = spec, symbol = spec:match "[:@]([^+]*)", sites = {}, handler = handler, waits = true }
+    setup.declare { kind = kind, spec = spec, symbol = spec:match "[:@]([^+]*)", sites = {}, handler = handler,
+      waits = true }
   end
 end
 
@@ -147,10 +158,13 @@ local function declare_some(kind, specs, handler, resolve, given, taken)
       error(kind .. " " .. absent, 0)
     end
   end
-  if #there > 0 then declare_at(kind, table.concat(there, ", "), handler, (resolve(there)), given, claims.new(taken)) end
+  if #there > 0 then
+    declare_at(kind, table.concat(there, ", "), handler, (resolve(there)), given, claims.new(taken))
+  end
 end
 
--- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come later waited for.
+-- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come
+-- later waited for.
 local function declare_resolved(kind, specs, handler, resolve, given)
   waiting.begin(specs)
   local sites, absent = resolve(specs)
@@ -170,10 +184,13 @@ local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   local specs = type(spec) == "table" and spec or { spec }
   for i = 1, math.max(#specs, 1) do
-    if type(specs[i]) ~= "string" then error(kind .. ": the first argument names the function: \"libc:malloc\"; or it is a list of such names", 3) end
+    if type(specs[i]) ~= "string" then
+      error(kind .. ": the first argument names the function: \"libc:malloc\"; or it is a list of such names", 3)
+    end
   end
   local name = table.concat(specs, ", ")
-  setup.check(kind, name, given, handler, 3, { slide = true, typed = kind == "uretprobe", returns = kind == "uretprobe", throws = kind == "uretprobe" })
+  setup.check(kind, name, given, handler, 3,
+    { slide = true, typed = kind == "uretprobe", returns = kind == "uretprobe", throws = kind == "uretprobe" })
   local slide = SLIDES[given.slide == nil or given.slide]
   if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
   local returns = kind == "uretprobe" and (given.returns or options.returns or "address")
@@ -189,27 +206,33 @@ local function declare(kind, spec, given, handler)
   if not ok then error(message, 3) end
 end
 
--- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty, skipped, likewise, where, a text for
--- --explain in their place, arguments, what e.args has, as below, or functions, the sites of functions that debug information tells it of, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where the kernel may leave hits out,
--- mapped, true if the target must have mapped its files by then, unfiltered, true if it is for whoever is traced, of_processes, true if only the process is asked for, waits, true if it is only compiled as yet,
--- and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
+-- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty,
+-- skipped, likewise, where, a text for
+-- --explain in their place, arguments, what e.args has, as below, or functions, the sites of functions that debug
+-- information tells it of, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where
+-- the kernel may leave hits out, mapped, true if the target must have mapped its files by then, unfiltered, true if it
+-- is for whoever is traced, of_processes, true if only the process is asked for, waits, true if it is only compiled as
+-- yet, and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session
+-- }), which hands what it attaches to link(). }
 --
--- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean", "pointer" (bits,
--- type = "struct request *", kernel = true where it leads into the kernel's memory), "string" (size: bytes) or "array" (size: elements,
--- bits: of each), place = "context" (offset: bytes into the program's context), "memory" (offset bytes from the address that is base
--- bytes into the context), "data_loc", "rel_loc" (offset: of that word), "constant" (number, a number or a string of digits) or "nowhere"
--- (type: why not), or "registers" (offset bytes into those whose address is base bytes into the context) }: src/compile/argument.h.
+-- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean",
+-- "pointer" (bits, type = "struct request *", kernel = true where it leads into the kernel's memory), "string" (size:
+-- bytes) or "array" (size: elements, bits: of each), place = "context" (offset: bytes into the program's context),
+-- "memory" (offset bytes from the address that is base bytes into the context), "data_loc", "rel_loc" (offset: of that
+-- word), "constant" (number, a number or a string of digits) or "nowhere" (type: why not), or "registers" (offset bytes
+-- into those whose address is base bytes into the context) }: src/compile/argument.h.
 function setup.declare(probe)
   pending[#pending + 1] = probe
 end
 
--- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered; SPEC may be a list of such.
--- Raises what is wrong with it.
+-- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered; SPEC may be a
+-- list of such. Raises what is wrong with it.
 -- Options: slide = false, the probe stands on the first instruction; slide = "lossy", also behind conditional jumps.
 function setup.uprobe(spec, given, handler) declare("uprobe", spec, given, handler) end
 
--- uretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to the integer that debug
--- information says the function returns; throws = false, no exception leaves the function, and no warning of them is needed.
+-- uretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to
+-- the integer that debug information says the function returns; throws = false, no exception leaves the function, and
+-- no warning of them is needed.
 function setup.uretprobe(spec, given, handler) declare("uretprobe", spec, given, handler) end
 
 -- The sites of SPEC in the target: { { path, module, ["function"], offset, inside }, … }, or nil and the reason.
@@ -224,8 +247,9 @@ function setup.defines(spec)
   return (pcall(core.probe.resolve, spec))
 end
 
--- modules_defining(name, [later]): the paths of the target's modules that define the function NAME themselves; as modules in a spec they resolve.
--- later(path) is called for each that a process of the target loads later, and the probes that it declares are attached.
+-- modules_defining(name, [later]): the paths of the target's modules that define the function NAME themselves; as
+-- modules in a spec they resolve. later(path) is called for each that a process of the target loads later, and the
+-- probes that it declares are attached.
 setup.modules_defining = waiting.modules_defining
 
 local function tell_objects()
@@ -279,9 +303,11 @@ local function describe(probes)
     returns = returns or probe.kind == "uretprobe"
     trampoline = trampoline or probe.trampoline
     handlers[i] = {
-      kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil, at_entry = at_entry,
+      kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil,
+      at_entry = at_entry,
       slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
-      raw = probe.raw, value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, functions = probe.functions, of_go = probe.of_go,
+      raw = probe.raw, value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0,
+      functions = probe.functions, of_go = probe.of_go,
       by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
     }
   end
@@ -316,24 +342,30 @@ local function attach(probe, program, link)
   probe:attach(program, link)
 end
 
--- In the kernel's own time a program is passed over where another one runs on that CPU, or the CPU's turn was taken from one that works on
--- a map: the ledger has to say so.
+-- In the kernel's own time a program is passed over where another one runs on that CPU, or the CPU's turn was taken
+-- from one that works on a map: the ledger has to say so.
 local function keep_passed_over(probe, program)
   if not probe.passed_over then return end
-  local text = ("%s %s: hits that the kernel passed over, of any process, since it ran another program on that CPU"):format(probe.kind, probe.spec)
+  local text =
+    ("%s %s: hits that the kernel passed over, of any process, since it ran another program on that CPU"):format(
+    probe.kind, probe.spec)
   for _, fd in ipairs { program.fd, program.entry_fd } do passed_over[#passed_over + 1] = { fd, text } end
 end
 
--- A probe that is no handler's: the program NAME, which the compiler has added where handlers need it, at the raw tracepoint EVENT.
+-- A probe that is no handler's: the program NAME, which the compiler has added where handlers need it, at the raw
+-- tracepoint EVENT.
 local function own(name, event)
-  return { name = name, attach = function(_, program, link) link(core.kernel.attach_rawtracepoint(program.fd, event)) end }
+  return { name = name, attach = function(_, program, link)
+    link(core.kernel.attach_rawtracepoint(program.fd, event))
+  end }
 end
 
 local THREADS_END = own("uplua_threads_end", "sched_process_exit") -- counts the calls that threads end in
 -- Stacks of a process that has executed another program. The ends of processes are seen before any of them is noted.
 local EXECUTED = { own("uplua_exits", "sched_process_exit"), own("uplua_executes", "sched_process_exec") }
 
--- While the entries and the returns of calls are not attached both, calls do not pair; WHETHER that counts is told to the kernel (bpf/calls.h).
+-- While the entries and the returns of calls are not attached both, calls do not pair; WHETHER that counts is told to
+-- the kernel (bpf/calls.h).
 local function settle(whether)
   for _, loaded in ipairs(setups) do
     local settled = loaded:address "uplua_calls_settled"
@@ -349,7 +381,8 @@ local function has_halves(list)
   return false
 end
 
--- Attaches LIST, { { probe, program }, … }, or nothing of it. A probe's attach calls link(LINK, whether it goes last: the entry half of a system call's).
+-- Attaches LIST, { { probe, program }, … }, or nothing of it. A probe's attach calls link(LINK, whether it goes last:
+-- the entry half of a system call's).
 local function attach_all(list)
   local links = {}
   settle(not has_halves(list))
@@ -369,7 +402,8 @@ local function attach_all(list)
   settle(true)
 end
 
--- To be called once for the BPF object GUEST, whose programs are to be attached: commit() calls guest:load(), which returns a list for attach_all.
+-- To be called once for the BPF object GUEST, whose programs are to be attached: commit() calls guest:load(), which
+-- returns a list for attach_all.
 function setup.bring(guest) guests[#guests + 1] = guest end
 
 -- What probes take, where handlers take it off e.elapsed.
@@ -421,7 +455,8 @@ local function load_handlers(probes, description)
   return list
 end
 
--- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is raised.
+-- Compiles, loads and attaches what is pending. If anything fails, nothing of it stays attached and the error is
+-- raised.
 function setup.commit()
   if #pending + #guests == 0 then return end
   declare_own()
@@ -460,9 +495,10 @@ end
 
 waiting.commit = setup.commit
 
--- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first instruction; if
--- one of them fails, that is raised and the command does not go on. Its stacks are walked by what it has mapped, too: read there, they are whole
--- from its first call on, whoever holds its mappings meanwhile (others' probes in the same library do).
+-- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first
+-- instruction; if one of them fails, that is raised and the command does not go on. Its stacks are walked by what it
+-- has mapped, too: read there, they are whole from its first call on, whoever holds its mappings meanwhile (others'
+-- probes in the same library do).
 function setup.release()
   waiting.release()
   local stack = package.loaded["uplua.stack"]
@@ -492,7 +528,8 @@ function setup.discard() pending, guests = {}, {} end
 
 waiting.discard = setup.discard
 
--- Detaches all probes. Maps stay readable. Entries of system calls go last: the returns of calls that begin in the meantime would count them as not seen.
+-- Detaches all probes. Maps stay readable. Entries of system calls go last: the returns of calls that begin in the
+-- meantime would count them as not seen.
 function setup.close()
   waiting.last()
   changed.look()
@@ -545,7 +582,8 @@ function setup.ledger()
   end
   local aggregate = package.loaded["uplua.aggregate"]
   for _, o in ipairs(aggregate and object.all or {}) do
-    add(("a sum of '%s' is beyond 64 bits: rounded"):format(rawget(o, "name") or rawget(o, "kind")), aggregate.rounded(o))
+    add(("a sum of '%s' is beyond 64 bits: rounded"):format(rawget(o, "name") or rawget(o, "kind")),
+      aggregate.rounded(o))
   end
   for _, o in ipairs(object.guests) do
     add(("%s: records that are shorter than their type"):format(o.name), object.state(o).unknown or 0)

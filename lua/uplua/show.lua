@@ -1,5 +1,6 @@
 -- How the entries of a shared object are printed: one per line, keys aligned, values to the right; an entry whose key
--- holds a stack shows its value first and the frames below; a value of several lines (a histogram) stands below its key.
+-- holds a stack shows its value first and the frames below; a value of several lines (a histogram) stands below its
+-- key.
 local record = require "uplua.record"
 local text = require "uplua.text"
 
@@ -38,7 +39,8 @@ local function parts_of(key)
   return table.concat(heads, ", "), frames
 end
 
--- The text of lists KEYS and VALUES, in their order, and of how many more there are of COUNT; "(empty)" where there is nothing.
+-- The text of lists KEYS and VALUES, in their order, and of how many more there are of COUNT; "(empty)" where there is
+-- nothing.
 function show.entries(keys, values, count)
   if #keys == 0 then return "(empty)" end
   local heads, frames, texts = {}, {}, {}

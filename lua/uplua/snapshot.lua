@@ -62,7 +62,8 @@ function metatable.__tostring(v)
   return show.entries(keys, values, #c.keys)
 end
 
--- A snapshot of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by (nil: the value).
+-- A snapshot of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by
+-- (nil: the value).
 function snapshot.keyed(keys, values, zero, by)
   local v = setmetatable({}, metatable)
   contents[v] = { keys = keys, values = values, zero = zero, by = by }

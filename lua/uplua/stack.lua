@@ -1,5 +1,5 @@
--- Stacks on the script's side. A stack value in a map or ring is a 64-bit id; here it becomes one object per id, so that
--- it can be a key of a Lua table. Frames are read from the kernel and named when somebody asks, and only once.
+-- Stacks on the script's side. A stack value in a map or ring is a 64-bit id; here it becomes one object per id, so
+-- that it can be a key of a Lua table. Frames are read from the kernel and named when somebody asks, and only once.
 --
 -- A stack:
 --   tostring(s)   one line per frame, the innermost first, as in "     zmalloc+0x21"
@@ -42,22 +42,25 @@ local C         = ffi.C
 
 local stack, methods = {}, {}
 
--- A stack is a userdata, of which LuaJIT takes the length; a table's it would not. What is known of it stands in its environment.
+-- A stack is a userdata, of which LuaJIT takes the length; a table's it would not. What is known of it stands in its
+-- environment.
 local prototype = newproxy(true)
 local meta      = getmetatable(prototype)
 
 local sources = {}  -- { fd, map, value, room (frames) }, the last bound first
 local objects = {}  -- upper half of the id → object
 local others  = {}  -- where that has another lower half: upper half → lower half → object
-local set_state, state_of = debug.setfenv, debug.getfenv -- object → { id, pid, program (since when the process executed it, a u64), ending, raw (its frames, u64 each), list, lines, text, folded, renamings }
+-- object → { id, pid, program (since when the process executed it, a u64), ending, raw (its frames, u64 each), list,
+-- lines, text, folded, renamings }
+local set_state, state_of = debug.setfenv, debug.getfenv
 local names = frame.symbols
 local symbols       -- the same by FFI
 local unwinder      -- uplua.core's; nil until handlers use stacks
 local followed      -- the descriptor of the records of what processes map
 local foreseen      -- paths of the programs that the command will execute
 
--- What the kernel has of a stack, valid until the next call, and how many frames; nil where it is not there, because the store was
--- full or no stack could be taken: the ledger has counted it.
+-- What the kernel has of a stack, valid until the next call, and how many frames; nil where it is not there, because
+-- the store was full or no stack could be taken: the ledger has counted it.
 local function find(state)
   key[0] = state.id
   for _, source in ipairs(sources) do
@@ -68,8 +71,8 @@ local function find(state)
   end
 end
 
--- Why a stack has no more frames (enum stack_end of bpf/stack.h). A joined one has none itself: it has the ids of the kernel's stack and of
--- the program's below it.
+-- Why a stack has no more frames (enum stack_end of bpf/stack.h). A joined one has none itself: it has the ids of the
+-- kernel's stack and of the program's below it.
 local NO_TABLE, UNMAPPED, UNREADABLE, CUT, JOINED = 1, 2, 3, 4, 5
 local NOT_KEPT = -1 -- the lower part of a joined stack is not there
 
@@ -282,7 +285,8 @@ end
 local function new_object(id, low)
   local s = newproxy(prototype)
   -- With all fields at once: there may be a million stacks.
-  set_state(s, { id = id, low = low, pid = nil, program = nil, ending = nil, raw = nil, list = nil, text = nil, folded = nil, renamings = nil })
+  set_state(s, { id = id, low = low, pid = nil, program = nil, ending = nil, raw = nil, list = nil, text = nil,
+    folded = nil, renamings = nil })
   return s
 end
 
@@ -319,9 +323,10 @@ end
 local found_functions = {}
 local KERNEL_HALF = 2 ^ 31 -- the upper half of an address of the kernel is so much at least
 
--- For those who look at many stacks: what is at each address of S, the innermost first: a list of frames, of the functions that were
--- inlined there and then of the function proper. It is the same list wherever the address comes again. KNOWN, a table of the
--- caller's, keeps them, as long as it likes. Returns lists (valid until the next call), their number, what incomplete() says.
+-- For those who look at many stacks: what is at each address of S, the innermost first: a list of frames, of the
+-- functions that were inlined there and then of the function proper. It is the same list wherever the address comes
+-- again. KNOWN, a table of the caller's, keeps them, as long as it likes. Returns lists (valid until the next call),
+-- their number, what incomplete() says.
 function stack.functions(s, known)
   local state = state_of(s)
   if not load(state) then return found_functions, 0, "[stack not recorded]" end
@@ -363,13 +368,14 @@ function stack.names_equal(a, b)
   return a == b or a:key() == b:key()
 end
 
--- Reads the mappings of process PID now, so that its stacks can be named after it has exited. true, or nil and the reason.
+-- Reads the mappings of process PID now, so that its stacks can be named after it has exited. true, or nil and the
+-- reason.
 function stack.add_process(pid)
   return names():add_process(pid)
 end
 
--- Keeps in mind what the processes PIDS map (all, where there are none), so that their stacks can be named after they have
--- exited. COMMAND: the program that the process is still to execute.
+-- Keeps in mind what the processes PIDS map (all, where there are none), so that their stacks can be named after they
+-- have exited. COMMAND: the program that the process is still to execute.
 function stack.follow(pids, command)
   local symbols = names()
   if command then symbols:keep_file(command) end
@@ -377,7 +383,8 @@ function stack.follow(pids, command)
   if not fd then return end
   followed = fd
   loop.watch(fd, stack.update)
-  if #pids == 0 then loop.after(0, stack.update) end -- reads what runs already; not now, when probes are about to be attached
+  -- reads what runs already; not now, when probes are about to be attached
+  if #pids == 0 then loop.after(0, stack.update) end
 end
 
 -- Reads what the processes that are followed have mapped since.
@@ -398,14 +405,15 @@ end
 
 -- The library's maps that unwind tables go to.
 stack.TABLES = {
-  "uplua_unwind_slabs", "uplua_unwind_tables", "uplua_unwind_rules", "uplua_unwind_process", "uplua_unwind_files", "uplua_unwind_kernel",
+  "uplua_unwind_slabs", "uplua_unwind_tables", "uplua_unwind_rules", "uplua_unwind_process", "uplua_unwind_files",
+  "uplua_unwind_kernel",
   "uplua_unwind_early", "uplua_unwind_executed", "uplua_unwind_wanted",
 }
 
 local BEFORE = 0.02 -- seconds of CPU time at most for tables of what the command will only execute later
 
--- Makes the tables of PROGRAMS, from number FROM on: those of the first one now, of the others as long as it does not take long; what is
--- left beside the target.
+-- Makes the tables of PROGRAMS, from number FROM on: those of the first one now, of the others as long as it does not
+-- take long; what is left beside the target.
 local function add_programs(programs, from)
   local start = os.clock()
   for i = from, #programs do
@@ -415,8 +423,8 @@ local function add_programs(programs, from)
 end
 
 -- From now on the kernel gets unwind tables for the processes that are followed, in MAPS (name → fd, which stay open);
--- EVERYBODY: for those in which a handler takes a stack. COMMAND: the program that is still to be executed. To be called before
--- follow().
+-- EVERYBODY: for those in which a handler takes a stack. COMMAND: the program that is still to be executed. To be
+-- called before follow().
 function stack.unwind(maps, everybody, command)
   unwinder = core.unwind.new(names(), maps, everybody)
   if everybody or command or options.follow then unwinder:recall() end

@@ -5,8 +5,9 @@
 --   files.check(options)                                  -- before the run: ends the script where a file cannot be read or written
 --   files.write(options, source, { title = "CPU time" })  -- at its end
 --
--- SOURCE and the last argument are those of flame.write. With --before FILE, which another run has written with --folded, the flame graph
--- is of the differences. Processes and threads are compared by their names there: "redis-server (pid 4242)" is "redis-server" in both.
+-- SOURCE and the last argument are those of flame.write. With --before FILE, which another run has written with
+-- --folded, the flame graph is of the differences. Processes and threads are compared by their names there:
+-- "redis-server (pid 4242)" is "redis-server" in both.
 local args   = require "uplua.args"
 local flame  = require "uplua.flame"
 local folded = require "uplua.folded"

@@ -1,4 +1,5 @@
--- Counts by stack as lists for reports: stacks that print equally, those of several processes that run one program, are one row.
+-- Counts by stack as lists for reports: stacks that print equally, those of several processes that run one program, are
+-- one row.
 local stack = require "uplua.stack"
 local text  = require "uplua.text"
 
@@ -16,7 +17,8 @@ local function parts_of(key)
   return found, words[1] and table.concat(words, ", ")
 end
 
--- The rows of SOURCE (a count, a sum, or a table: stack, or tuple with a stack, → number), the largest first, and their sum. A row:
+-- The rows of SOURCE (a count, a sum, or a table: stack, or tuple with a stack, → number), the largest first, and their
+-- sum. A row:
 --   stack, number    and
 --   label            LABEL(key), a text that goes with the stack; without LABEL the tuple's other parts
 function stacks.rows(source, label)
@@ -49,15 +51,17 @@ function stacks.named(rows)
   return named
 end
 
--- "213 stacks, of which the 20 most frequent are above": ROWS, of which so many have been SHOWN, the largest, which RANK calls them.
+-- "213 stacks, of which the 20 most frequent are above": ROWS, of which so many have been SHOWN, the largest, which
+-- RANK calls them.
 function stacks.told(rows, shown, rank)
   local many = text.plural(#rows, "stack")
   if shown == #rows then return many end
-  return shown == 1 and ("%s, of which the %s is above"):format(many, rank) or ("%s, of which the %d %s are above"):format(many, shown, rank)
+  return shown == 1 and ("%s, of which the %s is above"):format(many, rank)
+    or ("%s, of which the %d %s are above"):format(many, shown, rank)
 end
 
--- Prints the N largest of ROWS (0: all), the largest last, where the eye is when all is printed. SHOW(row) is the line below a stack.
--- Returns how many that were.
+-- Prints the N largest of ROWS (0: all), the largest last, where the eye is when all is printed. SHOW(row) is the line
+-- below a stack. Returns how many that were.
 function stacks.print(rows, n, show)
   local shown = n == 0 and #rows or math.min(n, #rows)
   for i = shown, 1, -1 do

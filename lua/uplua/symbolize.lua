@@ -8,10 +8,13 @@ ffi.cdef "unsigned long long strtoull(const char *text, char **end, int base);"
 local function parse(word)
   local digits = word:match "^0[xX](%x+)$"
   if digits and #digits:gsub("^0+", "") <= 16 then return ffi.C.strtoull(digits, nil, 16) end
-  if word:find "^%d+$" and (#word < 20 or #word == 20 and word <= "18446744073709551615") then return ffi.C.strtoull(word, nil, 10) end
+  if word:find "^%d+$" and (#word < 20 or #word == 20 and word <= "18446744073709551615") then
+    return ffi.C.strtoull(word, nil, 10)
+  end
 end
 
--- Prints a line for each of the texts ADDRESSES in process PID, and one for each function that was inlined there. Raises what is wrong.
+-- Prints a line for each of the texts ADDRESSES in process PID, and one for each function that was inlined there.
+-- Raises what is wrong.
 return function(pid, addresses)
   local known, message = frame.symbols():add_process(pid)
   if not known then error(message, 0) end

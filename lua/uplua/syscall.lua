@@ -13,11 +13,14 @@ local ENTER, EXIT = "syscalls:sys_enter_", "syscalls:sys_exit_"
 local MOST = 64 -- calls of one pattern: each has a program of its own, and takes the kernel as long to let go as any
 
 -- Calls whose tracepoints have another name, that of the kernel's function.
-local KERNEL_NAMES = { fstat = "newfstat", lstat = "newlstat", sendfile = "sendfile64", stat = "newstat", umount2 = "umount", uname = "newuname" }
+local KERNEL_NAMES = { fstat = "newfstat", lstat = "newlstat", sendfile = "sendfile64", stat = "newstat",
+  umount2 = "umount", uname = "newuname" }
 local NAMES = {}
 for name, kernel in pairs(KERNEL_NAMES) do NAMES[kernel] = name end
 
-local function tracepoint_of(name, where) return core.tracepoint.find((where or ENTER) .. (KERNEL_NAMES[name] or name)) end
+local function tracepoint_of(name, where)
+  return core.tracepoint.find((where or ENTER) .. (KERNEL_NAMES[name] or name))
+end
 
 -- True if PATTERN (* ? []) matches NAME.
 local function is_match(pattern, name)
@@ -65,7 +68,8 @@ local function declare_one(kind, name, handler)
   local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
   local kernel = KERNEL_NAMES[name] or name
   setup.declare {
-    kind = kind, spec = name, symbol = name, sites = {}, handler = handler, passed_over = true, arguments = arguments_of(entry),
+    kind = kind, spec = name, symbol = name, sites = {}, handler = handler, passed_over = true,
+    arguments = arguments_of(entry),
     where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. kernel
             or ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),
     attach = function(_, program, link)
@@ -76,7 +80,8 @@ local function declare_one(kind, name, handler)
   }
 end
 
--- The names of the calls that PATTERN, a name or one with `*`, matches, sorted. Raises why there are none; KIND begins the message.
+-- The names of the calls that PATTERN, a name or one with `*`, matches, sorted. Raises why there are none; KIND begins
+-- the message.
 function syscall.names(kind, pattern)
   local ok, found = pcall(core.tracepoint.match, ENTER .. pattern)
   local names = {}
@@ -89,7 +94,8 @@ function syscall.names(kind, pattern)
     if one then message = found end -- it is there: it is the match that has failed
     if not message:find "no such tracepoint" then error(("%s %s: %s"):format(kind, pattern, message), 0) end
     local close = message:match "; did you mean .*$" or ""
-    error(("%s %s: the kernel has no such system call%s"):format(kind, pattern, (close:gsub("sys_enter_", ""):gsub("sys_exit_", ""):gsub("[%w_]+", NAMES))), 0)
+    error(("%s %s: the kernel has no such system call%s"):format(kind, pattern,
+      (close:gsub("sys_enter_", ""):gsub("sys_exit_", ""):gsub("[%w_]+", NAMES))), 0)
   end
   for _, full in ipairs(ok and found or {}) do
     local name = full:sub(#ENTER + 1)
@@ -116,7 +122,9 @@ local function declare(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   local list = type(spec) == "table" and spec or { spec }
   for _, name in ipairs(list) do
-    if type(name) ~= "string" then error(kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3) end
+    if type(name) ~= "string" then
+      error(kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3)
+    end
   end
   setup.check(kind, table.concat(list, ","), given, handler, 3)
   local taken = claims.taken()
@@ -133,15 +141,16 @@ local function declare(kind, spec, given, handler)
   end
 end
 
--- syscall(name, handler): HANDLER runs whenever a traced thread makes the system call NAME: "openat", "open*", a list of these, or "*", all
--- of them by one probe. Raises what is wrong with the arguments.
+-- syscall(name, handler): HANDLER runs whenever a traced thread makes the system call NAME: "openat", "open*", a list
+-- of these, or "*", all of them by one probe. Raises what is wrong with the arguments.
 function syscall.syscall(name, given, handler) declare("syscall", name, given, handler) end
 
--- sysreturn(name, handler): HANDLER runs when the call returns; the entry's arguments are there too. A call that began before it was traced
--- is none of ours.
+-- sysreturn(name, handler): HANDLER runs when the call returns; the entry's arguments are there too. A call that began
+-- before it was traced is none of ours.
 function syscall.sysreturn(name, given, handler) declare("sysreturn", name, given, handler) end
 
--- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2; "error 4000" where the C library has no name for it.
+-- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2; "error 4000" where the C library has no name
+-- for it.
 function syscall.error_name(number)
   local ok, name = pcall(function() return ffi.C.strerrorname_np(tonumber(number)) end) -- of glibc 2.32
   return ok and name ~= nil and ffi.string(name) or ("error %d"):format(tonumber(number))

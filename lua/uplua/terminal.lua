@@ -17,7 +17,8 @@ function terminal.interactive()
   return core.system.is_terminal(1) and kind ~= nil and kind ~= "" and kind ~= "dumb"
 end
 
--- Its columns and rows; nil where standard output is no terminal, or one that does not know. $COLUMNS goes before what it says.
+-- Its columns and rows; nil where standard output is no terminal, or one that does not know. $COLUMNS goes before what
+-- it says.
 function terminal.size()
   if not core.system.is_terminal(1) then return nil end
   local size = ffi.new "struct uplua_winsize"

@@ -1,4 +1,5 @@
--- Handlers for tests: compiled, loaded and given their maps as those of every probe, but run when the test says, on words of its own.
+-- Handlers for tests: compiled, loaded and given their maps as those of every probe, but run when the test says, on
+-- words of its own.
 --
 --   local run, fd = testrun.handler("name", function(e) n[e.arg0]:inc() end)
 --   setup.commit()
@@ -13,7 +14,8 @@ local setup   = require "uplua.setup"
 
 local testrun = {}
 
--- Declares HANDLER; returns the function that runs it once it is loaded, and one that returns the program's descriptor. NAME is e.probe and e.func.
+-- Declares HANDLER; returns the function that runs it once it is loaded, and one that returns the program's descriptor.
+-- NAME is e.probe and e.func.
 function testrun.handler(name, handler)
   options.self = true
   local fd

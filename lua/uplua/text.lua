@@ -13,8 +13,10 @@ local text = {}
 local function hex(c) return ("\\x%02x"):format(c:byte()) end
 
 -- The characters of UTF-8 in a run of bytes from 128 on: two, three or four bytes, by the first.
-local SEQUENCES = { "^[\194-\223][\128-\191]", "^[\224-\239][\128-\191][\128-\191]", "^[\240-\244][\128-\191][\128-\191][\128-\191]" }
--- None are: what could be shorter, halves of UTF-16's pairs, what lies beyond U+10FFFF; and U+FFFE and U+FFFF, with which no XML is well-formed.
+local SEQUENCES = { "^[\194-\223][\128-\191]", "^[\224-\239][\128-\191][\128-\191]",
+  "^[\240-\244][\128-\191][\128-\191][\128-\191]" }
+-- None are: what could be shorter, halves of UTF-16's pairs, what lies beyond U+10FFFF; and U+FFFE and U+FFFF, with
+-- which no XML is well-formed.
 local NONE = { "^\224[\128-\159]", "^\240[\128-\143]", "^\237[\160-\191]", "^\244[\144-\191]", "^\239\191[\190\191]" }
 
 -- Of such a run, what is no UTF-8, and the control characters C1, as \x9b.
@@ -31,8 +33,8 @@ local function escape_high(run)
   return table.concat(parts)
 end
 
--- Control characters, C1 in UTF-8 included, and bytes that are no UTF-8, as \x1b: what a target put into a string must not drive the
--- terminal. KEEP (a set of characters for a pattern, such as "\n\t") is let through.
+-- Control characters, C1 in UTF-8 included, and bytes that are no UTF-8, as \x1b: what a target put into a string must
+-- not drive the terminal. KEEP (a set of characters for a pattern, such as "\n\t") is let through.
 function text.escape(s, keep)
   if not s:find("[%c\127-\255]") then return s end
   s = s:gsub("[%c\127]", function(c)
@@ -48,7 +50,8 @@ function text.quote(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
-local conversions, conversion_count = {}, 0 -- format → the letters of its conversions: events are printed by the thousand
+-- format → the letters of its conversions: events are printed by the thousand
+local conversions, conversion_count = {}, 0
 
 local function conversions_of(format)
   local letters = conversions[format]
@@ -63,8 +66,8 @@ end
 
 local INTEGER, FLOAT = "^[diuxXoc]$", "^[eEfFgGaA]$"
 
--- FORMAT with the conversions of 64-bit cdata in ARGS (which LuaJIT's string.format refuses for %d and the like) replaced by %s,
--- and these arguments by their text.
+-- FORMAT with the conversions of 64-bit cdata in ARGS (which LuaJIT's string.format refuses for %d and the like)
+-- replaced by %s, and these arguments by their text.
 local function format_wide(format, args)
   local at = 0
   return (format:gsub("%%([-+ #0]*%d*%.?%d*)([%a%%])", function(flags, letter)
@@ -92,8 +95,8 @@ local function format_characters(format, args)
   end))
 end
 
--- string.format, with 64-bit cdata for %d, %x and the like; %s takes any value. An unkeyed count or var is its number. Control
--- characters in what %s and %c print are escaped, newlines and tabs excepted; colours belong into the format.
+-- string.format, with 64-bit cdata for %d, %x and the like; %s takes any value. An unkeyed count or var is its number.
+-- Control characters in what %s and %c print are escaped, newlines and tabs excepted; colours belong into the format.
 function text.format(format, ...)
   local n, args = select("#", ...), { ... }
   local letters = conversions_of(format)

@@ -31,12 +31,14 @@ local MOST_FUNCTIONS = 64    -- of a spec, of which each gets a probe of its own
 
 local function as_hex(value) return text.format("%#x", value) end
 local function as_address(value) return value == nil and "NULL" or as_hex(value) end
-local function as_unsigned(value) return text.integer(value < 0 and ffi.cast("uint64_t", ffi.cast("int64_t", value)) or value) end
+local function as_unsigned(value)
+  return text.integer(value < 0 and ffi.cast("uint64_t", ffi.cast("int64_t", value)) or value)
+end
 local function as_integer(value) return text.integer(value) end
 local function as_string(value) return call.quoted(nil, nil, value, STRINGS) end
 
--- How the handler gets an argument and how it is shown: { name, source = an expression, show }; nil for what a line has no room for. OF_CALL: of a
--- system call.
+-- How the handler gets an argument and how it is shown: { name, source = an expression, show }; nil for what a line has
+-- no room for. OF_CALL: of a system call.
 local function field_of(argument, source, of_call, returns)
   local of_text = argument.source and argument.source:find "char%s*%*$"
   if argument.type == "string" then return { name = argument.name, source = source, show = as_string } end
@@ -44,7 +46,9 @@ local function field_of(argument, source, of_call, returns)
   if not argument.type:find "^[iu]%d+$" then return nil end
   if of_text and returns then
     local constant = argument.source:find "^const" ~= nil
-    local function show(value, record) return call.quoted(record.name, constant, value, STRINGS, record.ret, record.a3) end
+    local function show(value, record)
+      return call.quoted(record.name, constant, value, STRINGS, record.ret, record.a3)
+    end
     return { name = argument.name, source = READ:format(source), show = show, otherwise = source }
   end
   if of_call then return { name = argument.name, source = source, show = call.show_of(argument) } end
@@ -55,7 +59,8 @@ end
 -- What a register holds, of which nobody knows how many bits count, and how.
 local function as_raw(value) return "raw " .. as_hex(ffi.cast("uint64_t", value)) end
 
--- How what a function returns is shown, RESULT (sites:result, kernel.result); nil where nobody knows what that is; false: it returns nothing.
+-- How what a function returns is shown, RESULT (sites:result, kernel.result); nil where nobody knows what that is;
+-- false: it returns nothing.
 local function show_of_result(result)
   if not result then return nil end
   if result.place == "nowhere" then return result.type ~= "void" and function() return "?" end end
@@ -85,7 +90,9 @@ local function usdt_fields(places)
     if #place.arguments < #fewest then fewest = place.arguments end
   end
   for i, argument in ipairs(fewest) do
-    if argument.type ~= "?" then fields[#fields + 1] = { name = argument.name, source = "e.arg" .. i - 1, show = as_integer } end
+    if argument.type ~= "?" then
+      fields[#fields + 1] = { name = argument.name, source = "e.arg" .. i - 1, show = as_integer }
+    end
   end
   return fields
 end
@@ -111,8 +118,8 @@ local function parameter_fields(parameters)
   return fields
 end
 
--- True where all of PARAMETERS, of COUNT functions, are where handlers can read them, or one function is all there is: several may have one in
--- different places.
+-- True where all of PARAMETERS, of COUNT functions, are where handlers can read them, or one function is all there is:
+-- several may have one in different places.
 local function is_whole(parameters, count)
   for _, parameter in ipairs(parameters) do
     if count > 1 and parameter.place == "nowhere" then return false end
@@ -120,8 +127,8 @@ local function is_whole(parameters, count)
   return true
 end
 
--- The same of the functions that REST, the spec of a uprobe, names: with their arguments by name, and what they return by its type, where debug
--- information has them and they are the same, or the functions are few.
+-- The same of the functions that REST, the spec of a uprobe, names: with their arguments by name, and what they return
+-- by its type, where debug information has them and they are the same, or the functions are few.
 local function function_parts(spec, rest, returns)
   local numbered = { { probe = spec, fields = numbered_fields(FUNCTION_ARGUMENTS) } }
   local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
@@ -144,7 +151,8 @@ local function function_parts(spec, rest, returns)
       local _, own = pcall(core.probe.resolve, one, "exact", returns)
       parameters = type(own) == "userdata" and own:parameters(returns)
       named = named or parameters
-      parts[#parts + 1] = { probe = one, fields = parameters and parameter_fields(parameters) or numbered_fields(FUNCTION_ARGUMENTS) }
+      parts[#parts + 1] = { probe = one, fields = parameters and parameter_fields(parameters)
+        or numbered_fields(FUNCTION_ARGUMENTS) }
       if returns and parameters then parts[#parts].show = show_of_result((own:result())) end
       seen[one] = true
     end
@@ -160,15 +168,17 @@ local function kernel_parts(spec, kind, rest)
   else
     ok, arguments = pcall(require "uplua.kernel".arguments, kind, rest)
   end
-  local result = kind ~= "rawtracepoint" and ok and arguments and (require "uplua.kernel".result(rest) or { place = "nowhere", type = "void" })
-  return { { probe = spec, fields = ok and arguments and parameter_fields(arguments) or numbered_fields(FUNCTION_ARGUMENTS),
-             show = show_of_result(result) } }
+  local result = kind ~= "rawtracepoint" and ok and arguments
+    and (require "uplua.kernel".result(rest) or { place = "nowhere", type = "void" })
+  return { { probe = spec, fields = ok and arguments and parameter_fields(arguments)
+             or numbered_fields(FUNCTION_ARGUMENTS), show = show_of_result(result) } }
 end
 
 -- The same of the USDT probes that REST names.
 local function usdt_parts(spec, rest)
   local ok, entries = pcall(list.usdt, rest)
-  if not ok or not entries then return { { probe = spec, fields = {} } } end -- the probe tells why, or waits for the library
+  -- the probe tells why, or waits for the library
+  if not ok or not entries then return { { probe = spec, fields = {} } } end
   local parts = {}
   for i, entry in ipairs(entries) do parts[i] = { probe = entry.probe, fields = usdt_fields(entry.places) } end
   return parts
@@ -177,8 +187,12 @@ end
 -- What SPEC stands for, each with its fields: { probe, fields }.
 local function parts_of(spec, returns)
   local kind, rest = spec:match "^(%a+):(.*)$"
-  if returns and (kind == "tracepoint" or kind == "usdt") then failure.mistake(("%s: a %s probe has no return"):format(spec, kind)) end
-  if spec == "syscall:*" then return { { probe = spec, fields = numbered_fields(6), syscall = true, calls = call.set() } } end
+  if returns and (kind == "tracepoint" or kind == "usdt") then
+    failure.mistake(("%s: a %s probe has no return"):format(spec, kind))
+  end
+  if spec == "syscall:*" then
+    return { { probe = spec, fields = numbered_fields(6), syscall = true, calls = call.set() } }
+  end
   if kind == "uprobe" or kind == "uretprobe" then return function_parts(spec, rest, returns or kind == "uretprobe") end
   if kind == "kprobe" or kind == "kretprobe" or kind == "fentry" or kind == "fexit" or kind == "rawtracepoint" then
     return kernel_parts(spec, kind, rest)
@@ -187,7 +201,8 @@ local function parts_of(spec, returns)
   if kind == "usdt" then return usdt_parts(spec, rest) end
   local parts = {}
   for i, entry in ipairs(list.list(spec, true)) do
-    parts[i] = { probe = entry.probe, syscall = kind == "syscall", fields = named_fields(entry.arguments, kind == "syscall", returns) }
+    parts[i] = { probe = entry.probe, syscall = kind == "syscall",
+      fields = named_fields(entry.arguments, kind == "syscall", returns) }
   end
   return parts
 end
@@ -207,7 +222,9 @@ end
 
 -- The function of a handler that emits into RING what the event of PART, the ID-th, is made of.
 local function emitter_of(ring, part, id, options)
-  if part.calls and options.returns then return call.emitter(ring, part.calls, { id = id, strings = 127, stack = options.stack }) end
+  if part.calls and options.returns then
+    return call.emitter(ring, part.calls, { id = id, strings = 127, stack = options.stack })
+  end
   local record = require "uplua".expression(record_of(part, id, options), "trace.each")
   return capture.inlined(function(e) ring:emit(record(e)) end)
 end
@@ -217,7 +234,8 @@ local function arguments_of(part, record)
   for i, field in ipairs(part.fields) do
     local value, show = field.source and record["a" .. i], field.show
     if value == nil and field.otherwise then value, show = record["b" .. i], field.null and as_address or as_hex end
-    arguments[i] = { name = field.name, value = value, text = (not field.source or value == nil and not field.null) and "?" or show(value, record) }
+    arguments[i] = { name = field.name, value = value, text = (not field.source or value == nil and not field.null)
+      and "?" or show(value, record) }
   end
   return arguments
 end
@@ -225,7 +243,9 @@ end
 local function arguments_of_call(of, record)
   local texts, values = call.texts(of, record)
   local arguments = {}
-  for i, argument in ipairs(of.arguments) do arguments[i] = { name = argument.name, value = values[i], text = texts[i] } end
+  for i, argument in ipairs(of.arguments) do
+    arguments[i] = { name = argument.name, value = values[i], text = texts[i] }
+  end
   return arguments
 end
 
@@ -241,18 +261,22 @@ local function check(options)
   for name in pairs(options) do
     local known
     for _, each in ipairs(OPTIONS) do known = known or each == name end
-    if not known then error(("trace.each: unknown option '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), OPTIONS)), 3) end
+    if not known then
+      error(("trace.each: unknown option '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), OPTIONS)), 3)
+    end
   end
 end
 
--- each(spec, options, fn): calls FN with an event for each hit of SPEC (a spec of up.probe, or a list of them), in order of time. Options:
--- returns, the hits are returns (up.retprobe); min, only calls of at least so many ns; where, a Lua expression of the handler's event; stack,
--- with the program's stack; size, of the ring ("4M"). Raises what is wrong, of SPEC without the script's line.
+-- each(spec, options, fn): calls FN with an event for each hit of SPEC (a spec of up.probe, or a list of them), in
+-- order of time. Options: returns, the hits are returns (up.retprobe); min, only calls of at least so many ns; where, a
+-- Lua expression of the handler's event; stack, with the program's stack; size, of the ring ("4M"). Raises what is
+-- wrong, of SPEC without the script's line.
 function trace.each(spec, options, fn)
   check(options)
   local up = require "uplua"
   local ring, parts = up.ring { size = options.size or "4M" }, {}
-  local least, where = math.floor(options.min or 0), up.expression(options.where or "true", "--where", options.where and "condition", "--return")
+  local least, where = math.floor(options.min or 0),
+    up.expression(options.where or "true", "--where", options.where and "condition", "--return")
   local function declare(part)
     parts[#parts + 1] = part
     local emit = emitter_of(ring, part, #parts, options)
@@ -274,7 +298,8 @@ function trace.each(spec, options, fn)
   ring:each(function(record)
     local part = parts[tonumber(record.id)]
     local of = part.calls and part.calls[tonumber(record.nr)]
-    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = of and of.name or record.name }
+    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = of and of.name
+      or record.name }
     if options.returns then event.ret, event.elapsed = record.ret, record.elapsed end
     if options.stack then event.stack = record.stack end
     event.arguments = of and arguments_of_call(of, record) or arguments_of(part, record)

@@ -5,7 +5,8 @@ local setup = require "uplua.setup"
 
 local tracepoint = {}
 
--- What a handler takes of a string whose length only the record knows, unless the option `strings` says otherwise; as up.str does.
+-- What a handler takes of a string whose length only the record knows, unless the option `strings` says otherwise; as
+-- up.str does.
 local DYNAMIC = 64
 local MOST = 4096 -- bytes of a handler's string
 
@@ -13,11 +14,12 @@ local MOST = 4096 -- bytes of a handler's string
 local COMMON = { place = "nowhere", type = "the kernel's programs find other things in its place" }
 local COMMON_HINT = { common_pid = "it is e.tid", common_type = "it is the tracepoint's number" }
 
--- The records of system calls hold whole registers and call none of them signed: what counts is what the call's argument is declared as.
--- Bits, negative if signed; an argument of another type is the whole register, unsigned.
+-- The records of system calls hold whole registers and call none of them signed: what counts is what the call's
+-- argument is declared as. Bits, negative if signed; an argument of another type is the whole register, unsigned.
 local REGISTER = { long = -64, loff_t = -64, off_t = -64, ssize_t = -64, umode_t = 16 }
 for bits, types in pairs {
-  [-32] = "int pid_t clockid_t timer_t mqd_t key_t key_serial_t rwf_t s32 __s32", [32] = "unsigned u32 __u32 uid_t gid_t qid_t",
+  [-32] = "int pid_t clockid_t timer_t mqd_t key_t key_serial_t rwf_t s32 __s32",
+  [32] = "unsigned u32 __u32 uid_t gid_t qid_t",
 } do
   for name in types:gmatch "%S+" do REGISTER[name] = bits end
 end
@@ -28,7 +30,9 @@ local function register_bits(type)
   return REGISTER[type] or type:find "^enum " and 32 or 64
 end
 
-local function is_text(type) return type:find "^const char%f[^%w_]" or type:find "^char%f[^%w_]" or type:find "_loc char%f[^%w_]" end
+local function is_text(type)
+  return type:find "^const char%f[^%w_]" or type:find "^char%f[^%w_]" or type:find "_loc char%f[^%w_]"
+end
 
 -- What the field of a record (core.tracepoint's :fields()) is to a handler. OF_CALL: the record is a system call's.
 local function argument_of(field, strings, of_call)
@@ -36,8 +40,8 @@ local function argument_of(field, strings, of_call)
     local why = COMMON_HINT[field.name]
     return { name = field.name, place = COMMON.place, type = COMMON.type .. (why and "; " .. why or "") }
   end
-  local argument = { name = field.name, offset = field.offset, place = field.where == "here" and "context" or field.where,
-                     type = field.type }
+  local argument = { name = field.name, offset = field.offset, place = field.where == "here" and "context"
+                     or field.where, type = field.type }
   local bits = 8 * (field.element > 0 and field.element or field.size)
   argument.bits = field.signed and -bits or bits
   local plain = bits == 8 or bits == 16 or bits == 32 or bits == 64
@@ -47,7 +51,8 @@ local function argument_of(field, strings, of_call)
     if is_text(field.type) then
       argument.kind, argument.size = "string", strings or DYNAMIC
     else
-      argument.place, argument.type = "nowhere", ("it is a '%s', of a length that only the record knows"):format(field.type)
+      argument.place, argument.type = "nowhere",
+        ("it is a '%s', of a length that only the record knows"):format(field.type)
     end
   elseif field.element > 0 and is_text(field.type) then
     argument.kind, argument.size = "string", field.count
@@ -60,7 +65,8 @@ local function argument_of(field, strings, of_call)
     argument.kind = "integer"
     if of_call and bits == 64 then argument.bits = register_bits(field.type) end
   else
-    argument.place, argument.type = "nowhere", ("it is a '%s' of %d bytes, which handlers cannot compute with"):format(field.type, field.size)
+    argument.place, argument.type = "nowhere",
+      ("it is a '%s' of %d bytes, which handlers cannot compute with"):format(field.type, field.size)
   end
   return argument
 end
@@ -75,7 +81,9 @@ end
 -- GIVEN without the option `all`, and that.
 local function check_all(kind, given)
   local all = given.all
-  if all ~= nil and type(all) ~= "boolean" then error(("%s: option 'all' is true or false, not a %s"):format(kind, type(all)), 3) end
+  if all ~= nil and type(all) ~= "boolean" then
+    error(("%s: option 'all' is true or false, not a %s"):format(kind, type(all)), 3)
+  end
   local rest = {}
   for name, value in pairs(given) do
     if name ~= "all" then rest[name] = value end
@@ -100,7 +108,8 @@ local MOST_OF_PATTERN = 64 -- tracepoints: each has a program of its own
 -- Systems whose records are not made where a tracepoint of the same name is: users' own, and the kernel's tracers'.
 local APART = { kprobes = true, uprobes = true, synthetic = true, eprobes = true, ftrace = true }
 
--- True unless another probe of the list stands at the tracepoint SPEC, "sched:sched_switch", perhaps by another kind's name.
+-- True unless another probe of the list stands at the tracepoint SPEC, "sched:sched_switch", perhaps by another kind's
+-- name.
 local function claim(spec)
   local mine = claims.new(claims.taken())
   local system, name = spec:match "^([^:]*):(.*)$"
@@ -115,7 +124,8 @@ local function declare_one(spec, strings, all, handler)
   local found = core.tracepoint.find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
   setup.declare {
-    kind = "tracepoint", spec = spec, symbol = spec, sites = {}, handler = handler, passed_over = true, unfiltered = all,
+    kind = "tracepoint", spec = spec, symbol = spec, sites = {}, handler = handler, passed_over = true,
+    unfiltered = all,
     arguments = tracepoint.arguments(found:fields(), strings, of_call),
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
     user_memory = of_call or spec:find "^raw_syscalls:" ~= nil,
@@ -132,18 +142,22 @@ local function names_of(spec)
   if not spec:find "[*?[]" then return { spec } end
   local names = core.tracepoint.match(spec)
   if #names > MOST_OF_PATTERN then
-    error(("%s: it matches %d tracepoints, and each takes a probe of its own, of which %d are too many"):format(spec, #names, MOST_OF_PATTERN + 1), 0)
+    error(("%s: it matches %d tracepoints, and each takes a probe of its own, of which %d are too many"):format(spec,
+      #names, MOST_OF_PATTERN + 1), 0)
   end
   return names
 end
 
--- tracepoint(spec, [options], handler): HANDLER runs whenever the kernel passes the tracepoint SPEC, "sched:sched_switch", or one of the
--- pattern "sched:sched_process_*", while it works for a process that is traced; e.probe is its name. Options: strings, how many bytes a handler
--- takes of a string of any length (64); all, true: whoever is traced, also while the kernel works for another process, as it does where a
--- thread is woken. Raises what is wrong with the arguments.
+-- tracepoint(spec, [options], handler): HANDLER runs whenever the kernel passes the tracepoint SPEC,
+-- "sched:sched_switch", or one of the pattern "sched:sched_process_*", while it works for a process that is traced;
+-- e.probe is its name. Options: strings, how many bytes a handler takes of a string of any length (64); all, true:
+-- whoever is traced, also while the kernel works for another process, as it does where a thread is woken. Raises what
+-- is wrong with the arguments.
 function tracepoint.tracepoint(spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
-  if type(spec) ~= "string" then error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2) end
+  if type(spec) ~= "string" then
+    error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2)
+  end
   local strings, all, rest = nil, nil, given
   if type(given) == "table" then
     all, rest = check_all("tracepoint", given)
@@ -175,7 +189,8 @@ function tracepoint.raw_arguments(spec) return raw_arguments((find_raw(spec))) e
 
 local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
   setup.declare {
-    kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler, passed_over = true, arguments = raw_arguments(found), unfiltered = unfiltered,
+    kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler, passed_over = true,
+    arguments = raw_arguments(found), unfiltered = unfiltered,
     of_processes = of_processes,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
@@ -186,12 +201,14 @@ local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
   }
 end
 
--- rawtracepoint(name, [options], handler): HANDLER runs where tracepoint's does, before the kernel makes a record, which is cheaper; e.args.NAME is what
--- the kernel's code gives the tracepoint: pointers lead into the kernel's structures. Options: all, as of tracepoint. Raises what is
--- wrong with the arguments.
+-- rawtracepoint(name, [options], handler): HANDLER runs where tracepoint's does, before the kernel makes a record,
+-- which is cheaper; e.args.NAME is what the kernel's code gives the tracepoint: pointers lead into the kernel's
+-- structures. Options: all, as of tracepoint. Raises what is wrong with the arguments.
 function tracepoint.rawtracepoint(spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
-  if type(spec) ~= "string" then error("rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", 2) end
+  if type(spec) ~= "string" then
+    error("rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", 2)
+  end
   local all, rest = nil, given
   if type(given) == "table" then all, rest = check_all("rawtracepoint", given) end
   setup.check("rawtracepoint", spec, rest, handler)

@@ -1,12 +1,14 @@
--- How the aggregations that know extremes keep apart what was added since the last take: a maximum does not tell afterwards since
--- when it has been what it is. Each element is therefore kept twice, under keys that end in a turn, 0 or 1. Handlers add to
--- the element of the current turn, which a take changes; what it leaves behind is what it returns.
+-- How the aggregations that know extremes keep apart what was added since the last take: a maximum does not tell
+-- afterwards since when it has been what it is. Each element is therefore kept twice, under keys that end in a turn, 0
+-- or 1. Handlers add to the element of the current turn, which a take changes; what it leaves behind is what it
+-- returns.
 --
--- A handler that began before the change may still add to the element that was left. That is found by comparing with what was taken, and
--- counts for the time after the take. Nothing is removed before the next take: only then are the elements that were left set to
--- zero, for the turn that begins, or removed where nobody had used them.
+-- A handler that began before the change may still add to the element that was left. That is found by comparing with
+-- what was taken, and counts for the time after the take. Nothing is removed before the next take: only then are the
+-- elements that were left set to zero, for the turn that begins, or removed where nobody had used them.
 --
--- The word that ends the key is 2 * stretch + turn: large histograms are kept in stretches of buckets (bpf/aggregate.h).
+-- The word that ends the key is 2 * stretch + turn: large histograms are kept in stretches of buckets
+-- (bpf/aggregate.h).
 local ffi = require "ffi"
 local aggregate = require "uplua.aggregate"
 
@@ -39,7 +41,8 @@ local function late(s, raw, part)
   return s.operations.minus(part, left)
 end
 
--- Prepares the other turn's elements: ADD gets what has come late, then they are set to zero, or removed where they are unused.
+-- Prepares the other turn's elements: ADD gets what has come late, then they are set to zero, or removed where they are
+-- unused.
 local function renew(s, add)
   local used, unused = {}, {}
   aggregate.each(s, function(raw, part)

@@ -1,5 +1,5 @@
--- Libraries that a statically linked command never maps: probes there count nothing, which the user is told when the run ends. Until then it
--- could execute a program that is linked with them, or load one itself.
+-- Libraries that a statically linked command never maps: probes there count nothing, which the user is told when the
+-- run ends. Until then it could execute a program that is linked with them, or load one itself.
 local core    = require "uplua.core"
 local failure = require "uplua.failure"
 local options = require "uplua.options"
@@ -12,7 +12,8 @@ local entries = {}
 
 -- Notes that probes of KIND are set for SPECS in files that are there. With --follow others may map them.
 function unmapped.expect(kind, specs)
-  if options.follow or not waiting.can() or not core.target.waits() then return end -- what a process has mapped so far is not known
+  -- what a process has mapped so far is not known
+  if options.follow or not waiting.can() or not core.target.waits() then return end
   if program == nil then program = core.probe.static_command() or false end
   for _, spec in ipairs(program and specs or {}) do
     local library = waiting.library(spec)

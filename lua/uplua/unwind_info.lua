@@ -14,14 +14,17 @@ local function describe(file, number)
   if kind == "signal" then return "signal handler's caller: registers in its ucontext" end
   local cfa = ("CFA %s%+d"):format(base, offset)
   if kind == "plt" then cfa = ("CFA %s+8, +16 from byte %d of an entry on"):format(base, offset) end
-  if kind:find "^deref" then cfa = ("CFA *(%s%+d)"):format(base, offset) .. (addend == 0 and "" or ("%+d"):format(addend)) end
+  if kind:find "^deref" then
+    cfa = ("CFA *(%s%+d)"):format(base, offset) .. (addend == 0 and "" or ("%+d"):format(addend))
+  end
   local saved = kind == "deref_base" and ("at %s%+d"):format(base, frame) or place(frame)
   return ("%s, return address %s, frame pointer %s"):format(cfa, place(link), saved)
 end
 
 local function hex(address) return ("0x%x"):format(address) end
 
--- Prints the table of the file PATH; with ADDRESS (a text: an ELF address) only what holds there. Raises what is wrong; OTHER is one too many.
+-- Prints the table of the file PATH; with ADDRESS (a text: an ELF address) only what holds there. Raises what is wrong;
+-- OTHER is one too many.
 return function(path, address, other)
   if other then error(("--unwind-info: '%s' is one argument too many; it takes one address"):format(other), 0) end
   local file = core.unwind.open(path)

@@ -30,7 +30,9 @@ end
 
 local function declare(spec, found, handler, claim)
   for _, probe in ipairs(found) do
-    if claim:sites(probe.sites, ("usdt %s:%s"):format(probe.provider, probe.name)) then declare_one(spec, probe, handler) end
+    if claim:sites(probe.sites, ("usdt %s:%s"):format(probe.provider, probe.name)) then
+      declare_one(spec, probe, handler)
+    end
   end
 end
 
@@ -55,11 +57,12 @@ local function wait_for(spec, handler, found, absent, taken)
   }
 end
 
--- usdt(spec, [options], handler): HANDLER runs in the kernel whenever the program passes the probe SPEC: "BINARY:PROVIDER:NAME"; or
--- "PROVIDER:NAME", in any module of the target's, or "BINARY:NAME". PROVIDER and NAME may be patterns. Raises what is wrong with SPEC.
+-- usdt(spec, [options], handler): HANDLER runs in the kernel whenever the program passes the probe SPEC:
+-- "BINARY:PROVIDER:NAME"; or "PROVIDER:NAME", in any module of the target's, or "BINARY:NAME". PROVIDER and NAME may be
+-- patterns. Raises what is wrong with SPEC.
 --
--- Where the arguments are at each place, the note of that place says. Places at which that differs get programs of their own, so that
--- nothing of it is left to be decided when one is hit.
+-- Where the arguments are at each place, the note of that place says. Places at which that differs get programs of
+-- their own, so that nothing of it is left to be decided when one is hit.
 function usdt.usdt(spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error("usdt: the first argument names the probe: \"libstdc++:libstdcxx:throw\"", 2) end

@@ -2,7 +2,8 @@
 --   local threshold = up.var(100)         an integer, a boolean or a string, as the initial value says
 --   local small = up.var(0, "u32")        or as declared: uplua.declared
 --   threshold:get()  threshold:set(200)  threshold:add(-1)
--- Numbers and booleans are read, replaced and added to at once; a string is not: who reads it meanwhile may see parts of both.
+-- Numbers and booleans are read, replaced and added to at once; a string is not: who reads it meanwhile may see parts
+-- of both.
 local ffi = require "ffi"
 local declared = require "uplua.declared"
 local layout = require "uplua.layout"
@@ -109,20 +110,23 @@ local ZERO = { string = "", bool = false }
 return {
   -- var([initial [, type]]): 0, false or "" where there is no initial value.
   var = function(initial, of)
-    local is_open = of == nil and (initial == nil or type(initial) == "number") -- unsigned where handlers set it to addresses alone
+    -- unsigned where handlers set it to addresses alone
+    local is_open = of == nil and (initial == nil or type(initial) == "number")
     local value = layout_of(initial == nil and 0 or initial)
     if of ~= nil then
       local why
       value, why = declared.layout(of)
-      if value and (value.kind == "record" or value.kind == "stack") then value, why = nil, "it holds a number, a boolean or a string" end
+      if value and (value.kind == "record" or value.kind == "stack") then
+        value, why = nil, "it holds a number, a boolean or a string"
+      end
       if not value then error("var: " .. why, 2) end
       if initial == nil then initial = ZERO[value.kind] end
     end
     if not value then error(("var: it holds a number, a boolean or a string, not a %s"):format(type(initial)), 2) end
     if initial == nil then initial = 0 end
     local size = math.max(8, value.size)
-    local s = { codec = layout.compile(value), is_text = value.kind == "string", is_open = is_open, value = initial, bytes = ffi.new("uint8_t[?]", size),
-                addend = ffi.new "uint64_t[1]" }
+    local s = { codec = layout.compile(value), is_text = value.kind == "string", is_open = is_open, value = initial,
+                bytes = ffi.new("uint8_t[?]", size), addend = ffi.new "uint64_t[1]" }
     s.number, s.addend_bytes = ffi.cast("uint64_t *", s.bytes), ffi.cast("uint8_t *", s.addend)
     local why = size > MOST and ("a string has up to %d bytes"):format(MOST - 1) or s.codec.encode(s.bytes, initial)
     if why then error("var: " .. why, 2) end

@@ -1,4 +1,5 @@
--- Tables for people: aligned, sorted, fitted to the terminal; the whole table where standard output is a file or a pipe.
+-- Tables for people: aligned, sorted, fitted to the terminal; the whole table where standard output is a file or a
+-- pipe.
 --
 --   local view = require "uplua.view"
 --   local calls = view.new {
@@ -13,8 +14,9 @@
 --   calls:refresh(rows, "12:00:01, 2 of 7")   -- the same, with a line above; on a terminal over what it has printed before
 --   calls:text(rows [, width])                -- the text, fitted to so many columns
 --
--- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2M), "ns" (1.2 ms), "percent" (12.3 %).
--- A field that is nil is an empty cell. Cells are escaped. On a narrow terminal the widest texts are cut, then the lines.
+-- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2M), "ns" (1.2 ms),
+-- "percent" (12.3 %). A field that is nil is an empty cell. Cells are escaped. On a narrow terminal the widest texts
+-- are cut, then the lines.
 local order    = require "uplua.order"
 local record   = require "uplua.record"
 local terminal = require "uplua.terminal"
@@ -51,8 +53,8 @@ local function check_column(i, given)
     local names = {}
     for name in pairs(UNITS) do names[#names + 1] = name end
     table.sort(names)
-    error(("view: column %d: there is no unit '%s'%s; units are %s"):format(i, tostring(unit), text.did_you_mean(tostring(unit), names),
-      table.concat(names, ", ")), 4)
+    error(("view: column %d: there is no unit '%s'%s; units are %s"):format(i, tostring(unit),
+      text.did_you_mean(tostring(unit), names), table.concat(names, ", ")), 4)
   end
   return { field = given[1], title = given[2], unit = unit, show = UNITS[unit] }
 end
@@ -103,7 +105,9 @@ local function widths_of(columns, cells, room)
   while room and total > room do
     local widest
     for c, column in ipairs(columns) do
-      if column.unit == "text" and widths[c] > NARROWEST and (not widest or widths[c] > widths[widest]) then widest = c end
+      if column.unit == "text" and widths[c] > NARROWEST and (not widest or widths[c] > widths[widest]) then
+        widest = c
+      end
     end
     if not widest then break end
     widths[widest], total = widths[widest] - 1, total - 1
@@ -143,7 +147,8 @@ local function check_rows(rows)
   if type(rows) ~= "table" then error("view: rows is a list of tables with the columns' fields", 3) end
 end
 
--- The table of ROWS as text, the titles first, in WIDTH columns (nil: the terminal's, or as wide as it is). Raises what is wrong with ROWS.
+-- The table of ROWS as text, the titles first, in WIDTH columns (nil: the terminal's, or as wide as it is). Raises what
+-- is wrong with ROWS.
 function methods:text(rows, width)
   check_rows(rows)
   return table.concat(draw(self, arranged(self, rows), width or (terminal.size())), "\n")
@@ -157,8 +162,8 @@ function methods:print(rows)
   return list
 end
 
--- Prints it under HEADING, a line. On a terminal it takes the place of what refresh printed before, and no more than the screen's rows;
--- elsewhere an empty line parts them.
+-- Prints it under HEADING, a line. On a terminal it takes the place of what refresh printed before, and no more than
+-- the screen's rows; elsewhere an empty line parts them.
 function methods:refresh(rows, heading)
   check_rows(rows)
   local columns, height = terminal.size()
@@ -168,7 +173,9 @@ function methods:refresh(rows, heading)
     for i = #list, math.max(1, height - (heading and 3 or 2)) + 1, -1 do list[i] = nil end
   end
   local lines = draw(self, list, columns)
-  if heading then table.insert(lines, 1, columns and text.cut(text.escape(heading), columns) or text.escape(heading)) end
+  if heading then
+    table.insert(lines, 1, columns and text.cut(text.escape(heading), columns) or text.escape(heading))
+  end
   if self.printed then io.stdout:write(in_place and ("\27[%dA\27[J"):format(self.printed) or "\n") end
   io.stdout:write(table.concat(lines, "\n"), "\n")
   io.stdout:flush()
@@ -179,8 +186,11 @@ local metatable = { __index = methods }
 
 -- A view with the columns of DECLARATION, and its `by` and `top`. Raises what is wrong with it.
 function view.new(declaration)
-  if type(declaration) ~= "table" then error("view: declare its columns in a table: { { \"field\", \"Title\", \"count\" }, … }", 2) end
-  return setmetatable({ columns = check_columns(declaration), by = declaration.by, top = declaration.top, printed = false }, metatable)
+  if type(declaration) ~= "table" then
+    error("view: declare its columns in a table: { { \"field\", \"Title\", \"count\" }, … }", 2)
+  end
+  return setmetatable({ columns = check_columns(declaration), by = declaration.by, top = declaration.top,
+    printed = false }, metatable)
 end
 
 return view

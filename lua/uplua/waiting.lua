@@ -1,5 +1,6 @@
--- Probes of files that come later, with dlopen or with another program that is executed: what the target maps is recorded, and a probe is declared and
--- attached anew when a file comes by that it names and that is none of those in which it is.
+-- Probes of files that come later, with dlopen or with another program that is executed: what the target maps is
+-- recorded, and a probe is declared and attached anew when a file comes by that it names and that is none of those in
+-- which it is.
 local core    = require "uplua.core"
 local failure = require "uplua.failure"
 local loop    = require "uplua.loop"
@@ -20,7 +21,8 @@ local records_lost, lost_before = 0, 0
 local mapped = {} -- names of files that the target has mapped
 local entries = {}
 
--- What ENTRY is to declare of SPEC in process PID; nil where that has been done; nil and why there is nothing. PID nil: in the target's file FILE.
+-- What ENTRY is to declare of SPEC in process PID; nil where that has been done; nil and why there is nothing. PID nil:
+-- in the target's file FILE.
 local function find(entry, spec, pid, file)
   local ok, found, rest = pcall(entry.find, spec, pid)
   if not ok or not found then return nil, ok and rest or found end
@@ -48,7 +50,8 @@ local function lose(entry, one)
   entry.lost, entry.loaded, entry.known[one.file] = entry.lost + 1, true, nil
 end
 
--- Attaches what DECLARE(found) declares for ONE, of which NAME tells. Its process may exit at any time, and its files be out of reach with it.
+-- Attaches what DECLARE(found) declares for ONE, of which NAME tells. Its process may exit at any time, and its files
+-- be out of reach with it.
 local function attach_late(entry, one, name, declare, found)
   local ok, message = pcall(function()
     declare(found)
@@ -56,7 +59,8 @@ local function attach_late(entry, one, name, declare, found)
   end)
   if ok then
     entry.loaded = true
-    return loop.warn(("%s: probed from now on, %s later"):format(name, text.seconds(math.max(core.loop.now() - one.time, 0))))
+    return loop.warn(("%s: probed from now on, %s later"):format(name,
+      text.seconds(math.max(core.loop.now() - one.time, 0))))
   end
   waiting.discard()
   if is_there(one.pid) then error(message, 0) end
@@ -129,7 +133,8 @@ local function watch(name)
   if arrivals then arrivals:want(name) end
 end
 
--- The file that SPEC names by its name alone, "libfoo" of "libfoo:fn", "prog" of "prog:fn"; nil where it names none, but a path.
+-- The file that SPEC names by its name alone, "libfoo" of "libfoo:fn", "prog" of "prog:fn"; nil where it names none,
+-- but a path.
 function waiting.name(spec) return spec:match "^([^/:@]+)[:@]" end
 
 -- The library that SPEC names, "libfoo" of "libfoo:fn"; nil where it names none, but a program or a path.
@@ -141,7 +146,8 @@ end
 -- True if there is a target that may load files.
 function waiting.can() return #core.target.pids() > 0 and not options.explain and not options.emit end
 
--- Has recorded what the target maps from now on, as far as SPECS name it. To be called before these are looked for, so that nothing falls between.
+-- Has recorded what the target maps from now on, as far as SPECS name it. To be called before these are looked for, so
+-- that nothing falls between.
 function waiting.begin(specs)
   for _, spec in ipairs(waiting.can() and specs or {}) do
     if waiting.name(spec) then watch(waiting.name(spec)) end
@@ -158,8 +164,9 @@ function waiting.expects(name)
   return false
 end
 
--- Waits for processes that map the file that ENTRY names: { kind, spec, absent, a text if the target has no such library so far: the user is told; files, else, those in which
--- the probe is by now, find(spec, pid) → what declare() takes and a list of its files, or nil and why there is none, raising what is wrong; PID as in core.probe.resolve,
+-- Waits for processes that map the file that ENTRY names: { kind, spec, absent, a text if the target has no such
+-- library so far: the user is told; files, else, those in which the probe is by now, find(spec, pid) → what declare()
+-- takes and a list of its files, or nil and why there is none, raising what is wrong; PID as in core.probe.resolve,
 -- declare(found) }.
 function waiting.add(entry)
   if entry.absent and unavailable then error(unavailable, 0) end
@@ -167,20 +174,25 @@ function waiting.add(entry)
   for _, file in ipairs(entry.files or {}) do entry.known[file] = true end
   entries[#entries + 1] = entry
   if entry.absent then
-    loop.warn(("%s %s\nIt is probed once a library of that name is loaded"):format(entry.kind, entry.absent:match "^[^\n]*"))
+    loop.warn(("%s %s\nIt is probed once a library of that name is loaded"):format(entry.kind,
+      entry.absent:match "^[^\n]*"))
   end
 end
 
--- The paths of the target's modules that define one of the functions NAMES themselves, a name or a list. later(path), if given, is called for each that a
--- process of the target maps later: the probes that it declares are attached.
+-- The paths of the target's modules that define one of the functions NAMES themselves, a name or a list. later(path),
+-- if given, is called for each that a process of the target maps later: the probes that it declares are attached.
 function waiting.modules_defining(names, later)
   if type(names) == "string" then names = { names } end
   if later and waiting.can() then watch(ANY) end
   local paths = core.module.defining(names)
   if later and waiting.can() then
-    local entry = { kind = "modules_defining", spec = names[1], names = names, name = ANY, known = {}, lost = 0, later = later }
+    local entry = { kind = "modules_defining", spec = names[1], names = names, name = ANY, known = {}, lost = 0,
+      later = later }
     for _, path in ipairs(paths) do
-      local ok, files = pcall(function() return core.probe.resolve({ path .. ":" .. next(core.module.offsets(path, names)) }):files() end)
+      local ok, files =
+        pcall(function()
+          return core.probe.resolve({ path .. ":" .. next(core.module.offsets(path, names)) }):files()
+        end)
       for _, file in ipairs(ok and files or {}) do entry.known[file] = true end
     end
     entries[#entries + 1] = entry
@@ -207,7 +219,8 @@ function waiting.may_have_mapped(name) return not arrivals or records_lost > 0 o
 local function target_name()
   local pids = core.target.pids()
   if core.target.command() then return "the command never" end
-  return #pids == 1 and ("process %d never"):format(pids[1]) or ("none of the processes %s has"):format(table.concat(pids, ", "))
+  return #pids == 1 and ("process %d never"):format(pids[1])
+    or ("none of the processes %s has"):format(table.concat(pids, ", "))
 end
 
 -- Tells, at the end, of what has not come. True if there was such.
@@ -227,9 +240,12 @@ function waiting.lost()
   local list = {}
   for _, entry in ipairs(entries) do
     local what = entry.later and "what they had loaded" or "their " .. entry.name
-    list[#list + 1] = { ("%s %s: processes that had exited before %s could be probed"):format(entry.kind, entry.spec, what), entry.lost }
+    list[#list + 1] =
+      { ("%s %s: processes that had exited before %s could be probed"):format(entry.kind, entry.spec, what),
+      entry.lost }
   end
-  list[#list + 1] = { "records of what processes map: a program or library that came then may not be probed", records_lost }
+  list[#list + 1] = { "records of what processes map: a program or library that came then may not be probed",
+    records_lost }
   return list
 end
 

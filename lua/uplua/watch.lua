@@ -10,7 +10,8 @@ local LENGTHS = { [1] = true, [2] = true, [4] = true, [8] = true }
 local ACCESSES = { w = "writes", rw = "reads and writes", x = "executions" }
 local MOST = 2 ^ 47 -- user space ends below, on both architectures as they are configured
 
--- The place WHERE → what core.probe.watch takes, the bytes it has from there on (nil: unknown), and a text for --explain.
+-- The place WHERE → what core.probe.watch takes, the bytes it has from there on (nil: unknown), and a text for
+-- --explain.
 local function resolve(where, access)
   if type(where) == "cdata" then where = tonumber(where) end
   if type(where) == "number" then
@@ -19,7 +20,9 @@ local function resolve(where, access)
     end
     return where, nil, ("%#x"):format(where)
   end
-  if type(where) ~= "string" then error('watch: the first argument is an address or names a variable: watch("./app:counter", "w", handler)', 3) end
+  if type(where) ~= "string" then
+    error('watch: the first argument is an address or names a variable: watch("./app:counter", "w", handler)', 3)
+  end
   if access == "x" then
     local ok, sites = pcall(core.probe.resolve, where)
     if not ok then error("watch " .. text.escape(sites, "\n"), 3) end
@@ -30,41 +33,53 @@ local function resolve(where, access)
   return variable.spec, variable.bytes, ("%s in %s"):format(text.escape(where), text.escape(variable.module))
 end
 
--- watch(where, access, [length,] handler): HANDLER runs at each access of the kind, "w" (writes), "rw" (reads and writes) or "x" (it is executed),
--- to LENGTH bytes (1, 2, 4 or 8; a variable's size if it is one of these) at WHERE: an address, "BINARY:VARIABLE[+OFFSET]", or a part of one, "BINARY:VARIABLE.FIELD[2]". Raises what is wrong
--- with that; the target has to be a process or a command.
+-- watch(where, access, [length,] handler): HANDLER runs at each access of the kind, "w" (writes), "rw" (reads and
+-- writes) or "x" (it is executed), to LENGTH bytes (1, 2, 4 or 8; a variable's size if it is one of these) at WHERE: an
+-- address, "BINARY:VARIABLE[+OFFSET]", or a part of one, "BINARY:VARIABLE.FIELD[2]". Raises what is wrong with that;
+-- the target has to be a process or a command.
 function watch.watch(where, access, length, given, handler)
   if type(length) == "function" then length, given, handler = nil, {}, length end
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if not ACCESSES[access] then
-    error(("watch: the second argument is what is watched for, \"w\", \"rw\" or \"x\", not %s%s"):format(tostring(access),
-          access == "r" and ": CPUs watch for reads only together with writes" or ""), 2)
+    error(("watch: the second argument is what is watched for, \"w\", \"rw\" or \"x\", not %s%s"):format(
+          tostring(access), access == "r" and ": CPUs watch for reads only together with writes" or ""), 2)
   end
-  if options.follow then error("watch: an address is one process's, and means nothing in those that --follow adds: leave it out", 2) end
-  if #core.target.pids() == 0 and not options.explain and not options.emit then error("watch: this needs a process or a command: -p PID, or -- COMMAND", 2) end
+  if options.follow then
+    error("watch: an address is one process's, and means nothing in those that --follow adds: leave it out", 2)
+  end
+  if #core.target.pids() == 0 and not options.explain and not options.emit then
+    error("watch: this needs a process or a command: -p PID, or -- COMMAND", 2)
+  end
   local place, left, name = resolve(where, access)
   if access == "x" then
     length = 1
   elseif length == nil then
     length = left
     if not LENGTHS[length] then
-      error(("watch: how many bytes of %s are meant, 1, 2, 4 or 8, as the third argument? It has %s"):format(name, length and length or "no known size"), 2)
+      error(("watch: how many bytes of %s are meant, 1, 2, 4 or 8, as the third argument? It has %s"):format(name,
+        length and length or "no known size"), 2)
     end
   end
-  if not LENGTHS[length] then error(("watch: the third argument is how many bytes are watched, 1, 2, 4 or 8, not %s"):format(tostring(length)), 2) end
+  if not LENGTHS[length] then
+    error(("watch: the third argument is how many bytes are watched, 1, 2, 4 or 8, not %s"):format(tostring(length)), 2)
+  end
   if left and length > left then error(("watch: %s has only %d bytes"):format(name, left), 2) end
   if type(place) == "number" and place % length ~= 0 then
-    error(("watch: %s is not a multiple of %d: the CPU watches 1, 2, 4 or 8 bytes that are aligned"):format(name, length), 2)
+    error(("watch: %s is not a multiple of %d: the CPU watches 1, 2, 4 or 8 bytes that are aligned"):format(name,
+      length), 2)
   end
   local spec = type(where) == "string" and where or name
   setup.check("watch", spec, given, handler)
   setup.declare {
     kind = "watch", spec = spec, sites = {}, handler = handler, mapped = true,
     value_bits = access ~= "x" and length * 8 or 0,
-    where = ("%s %s, by a debug register"):format(access == "x" and "executions of" or ("%s of %d byte%s at"):format(ACCESSES[access], length, length == 1 and "" or "s"), name),
+    where = ("%s %s, by a debug register"):format(access == "x" and "executions of"
+      or ("%s of %d byte%s at"):format(ACCESSES[access], length, length == 1 and "" or "s"), name),
     attach = function(_, program, link)
       local ok, result = pcall(core.probe.watch, program.fd, place, access, length)
-      if not ok then error(("watch %s: %s"):format(spec, (tostring(result):gsub("^" .. spec:gsub("%p", "%%%0") .. ": ", ""))), 0) end
+      if not ok then
+        error(("watch %s: %s"):format(spec, (tostring(result):gsub("^" .. spec:gsub("%p", "%%%0") .. ": ", ""))), 0)
+      end
       link(result)
     end,
   }

@@ -1,4 +1,5 @@
--- Sums of more than 64 bits: the struct sum of bpf/aggregate.h, low + 2^64 * wraps with a signed low, as low + 2^64 * high, where low is unsigned.
+-- Sums of more than 64 bits: the struct sum of bpf/aggregate.h, low + 2^64 * wraps with a signed low, as low + 2^64 *
+-- high, where low is unsigned.
 local ffi = require "ffi"
 
 ffi.cdef "struct uplua_sum { uint64_t low; int64_t high; };"

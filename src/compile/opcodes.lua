@@ -4,7 +4,8 @@
 
 local names = require("jit.vmdef").bcnames -- one string, six characters per opcode
 
--- The operators &, |, ~, <<, >>, ~>> came in July 2026: without them in the linked LuaJIT the compiler's cases stay unused.
+-- The operators &, |, ~, <<, >>, ~>> came in July 2026: without them in the linked LuaJIT the compiler's cases stay
+-- unused.
 local newer = { "BNOT", "BAND", "BOR", "BXOR", "BSHL", "BSHR", "BSAR" }
 
 print("/* Made by src/compile/opcodes.lua from the jit.vmdef of " .. jit.version .. ". */")

@@ -1,5 +1,5 @@
--- make bench: how long a flame graph takes, of 1,000,000 samples in 50,000 stacks of 20 frames of the process arg[1], which branch as a
--- program's do: 140,000 nodes. Prints "WHAT VALUE" lines for tests/bench/names.
+-- make bench: how long a flame graph takes, of 1,000,000 samples in 50,000 stacks of 20 frames of the process arg[1],
+-- which branch as a program's do: 140,000 nodes. Prints "WHAT VALUE" lines for tests/bench/names.
 local ffi = require "ffi"
 package.path = "tests/lua/?.lua;" .. package.path
 local kernel = require "kernel"

@@ -1,5 +1,6 @@
--- How long does the report of a million live blocks take? Reads, decodes and sums per stack 1,000,000 entries of an 8-byte key and
--- a 24-byte record { bytes, stack, at }, as mallocleak.lua does. Prints seconds: the median of 5, and of the read alone.
+-- How long does the report of a million live blocks take? Reads, decodes and sums per stack 1,000,000 entries of an
+-- 8-byte key and a 24-byte record { bytes, stack, at }, as mallocleak.lua does. Prints seconds: the median of 5, and of
+-- the read alone.
 --   ./uplua tests/bench/map_read.lua [entries]
 local here = arg[0]:match "^(.*)/[^/]*$" or "."
 package.path = here .. "/../lua/?.lua;" .. package.path
@@ -14,7 +15,8 @@ local live = up.hash { max = N }
 local fd = kernel.map("hash", 8, 24, N)
 live:bind {
   fd = fd, type = "hash", max = N, key = kernel.scalar "i64",
-  value = kernel.record { { "bytes", kernel.scalar "i64" }, { "stack", kernel.scalar "stack" }, { "at", kernel.scalar "i64" } },
+  value = kernel.record { { "bytes", kernel.scalar "i64" }, { "stack", kernel.scalar "stack" },
+    { "at", kernel.scalar "i64" } },
 }
 
 local keys, values = ffi.new("uint64_t[?]", N), ffi.new("uint64_t[?]", 3 * N)
@@ -59,5 +61,5 @@ local stacks, bytes, blocks = report()
 local expected = 0
 for i = 0, N - 1 do expected = expected + i % 1000 end
 assert(stacks == math.min(STACKS, N) and bytes == expected and blocks == N, "the sums are wrong")
-print(("map_read: %d entries read, decoded and summed per stack in %.3f s (read alone %.3f s)"):format(N, median_of(report),
-  median_of(function() return live:size() end)))
+print(("map_read: %d entries read, decoded and summed per stack in %.3f s (read alone %.3f s)"):format(N,
+  median_of(report), median_of(function() return live:size() end)))

@@ -13,16 +13,19 @@ local tick = address_of "tick"
 local stripped = "./build/targets/busy-stripped"
 
 local function run(program, address, kind)
-  return target.uplua(([[-e 'n = count() %s("%s:%#x", function(e) n[e.func]:inc() end)' -- %s calls]]):format(kind or "uprobe", program, address, program))
+  return target.uplua(([[-e 'n = count() %s("%s:%#x", function(e) n[e.func]:inc() end)' -- %s calls]]):format(kind
+    or "uprobe", program, address, program))
 end
 
 is(run("./build/targets/busy", tick).out:match "n: ([^\n]*)", "tick  100,003", "a function's first instruction")
 is(run("./build/targets/busy", tick, "uretprobe").out:match "n: ([^\n]*)", "tick  100,003", "its return")
 is(run(stripped, tick).out:match "n: ([^\n]*)", ("%#x  100,003"):format(tick), "a function without a name")
-like(run("./build/targets/busy", tick + 1).err, "busy:0x%x+: no instruction starts at %+0x1 of tick; a probe inside of one would corrupt the program",
-     "inside of an instruction")
+like(run("./build/targets/busy", tick + 1).err,
+     "busy:0x%x+: no instruction starts at %+0x1 of tick; a probe inside of one would corrupt the program",
+       "inside of an instruction")
 like(run(stripped, tick + 1).err, "no instruction starts at %+0x1 of 0x%x+;", "… of a function without a name")
-like(run("./build/targets/busy", 16).err, "busy:0x10: no code of %S*busy lies there; an address is the file's own, as nm prints it", "no code")
+like(run("./build/targets/busy", 16).err,
+  "busy:0x10: no code of %S*busy lies there; an address is the file's own, as nm prints it", "no code")
 
 -- The second instruction of tick: 7 bytes behind the first, or 4, by CPU; the caller's stack is found by the tables.
 local found

@@ -1,5 +1,6 @@
--- min, max, stats and the histograms: what handlers on known calls add up to, and what the script makes of it. All cases run in one
--- setup, on build/targets/calls with one thread: add3(i, 2i, 0) 23 times, negative(i) 101 times (i from 0 on).
+-- min, max, stats and the histograms: what handlers on known calls add up to, and what the script makes of it. All
+-- cases run in one setup, on build/targets/calls with one thread: add3(i, 2i, 0) 23 times, negative(i) 101 times (i
+-- from 0 on).
 local tap = require "tap"
 local target = require "target"
 local ok, is, like = tap.ok, tap.is, tap.like
@@ -29,24 +30,28 @@ local cases = {
     "a[1], b[1], a[5], list(b), b:size()", "2 44 nil 1=44 0=42 2=40 3" },
   { "extremes of the whole range", [[local a, b, s = up.min(), up.max(), up.stats()
     up.uprobe(ADD3, function(e) a:add(0x7fffffffffffffffLL) b:add(-0x7fffffffffffffffLL - 1) s:add(-0x7fffffffffffffffLL - 1) end)]],
-    "a:get(), b:get(), s.max, s.min, s.count", "9223372036854775807LL -9223372036854775808LL -9223372036854775808LL -9223372036854775808LL 23" },
+    "a:get(), b:get(), s.max, s.min, s.count",
+    "9223372036854775807LL -9223372036854775808LL -9223372036854775808LL -9223372036854775808LL 23" },
   { "stats", [[local s = up.stats() up.uprobe(ADD3, function(e) s:add(e.arg0 - 7) end)]],
     "s.count, s.sum, s.avg, s.min, s.max, s:get().sum, s", "23 92 4 -7 15 92 count 23, sum 92, avg 4, min -7, max 15" },
   { "stats by key", [[local s = up.stats() up.uprobe(ADD3, function(e) s[e.arg0 % 2]:add(e.arg0) end)]],
     "s[0].count, s[0].sum, s[1].avg, s[1].max, s[9].count, list(s, 'sum', 1), list(s, 'count')",
     "12 132 11 21 0 0=132 0=12 1=11" },
-  { "a key of a tuple, with a string", [[local s = up.stats() up.uprobe(ADD3, function(e) s[{ e.comm, e.arg0 % 2 == 0 }]:add(1) end)]],
+  { "a key of a tuple, with a string",
+    [[local s = up.stats() up.uprobe(ADD3, function(e) s[{ e.comm, e.arg0 % 2 == 0 }]:add(1) end)]],
     "s[{ 'calls', true }].count, s[{ 'calls', false }].count", "12 11" },
   { "keys true and false", [[local n = up.stats() up.uprobe(ADD3, function(e) n[e.arg0 < 3]:add(e.arg0) end)]],
     "list(n, 'sum')", "false=250 true=3" },
   { "what no handler has added to", [[local m, s, h, k = up.max(), up.stats(), up.hdr(), up.min()
     up.uprobe(ADD3, function(e) if e.arg0 > 100 then m:add(1) s:add(1) h:add(1) k[1]:add(1) end end)]],
-    "m:get(), s.count, s.max, s, h.count, h:percentile(50), k[1], k:size(), k", "nil 0 nil (empty) 0 nil nil 0 (empty)" },
+    "m:get(), s.count, s.max, s, h.count, h:percentile(50), k[1], k:size(), k",
+    "nil 0 nil (empty) 0 nil nil 0 (empty)" },
   { "what no handler uses", [[local m, s, l, d = up.max(), up.stats(), up.lhist(0, 10, 1), up.hdr(3)]],
     "m, m:get(), s, s.count, l.count, d:percentile(9), l:take().count", "(empty) nil (empty) 0 0 nil 0" },
   { "a take", [[local s, h, m = up.stats(), up.hist(), up.max()
     up.uprobe(ADD3, function(e) s[e.arg0 % 2]:add(e.arg0) h:add(e.arg0) m:add(e.arg0) end)]],
-    "s:take()[1].sum, s:size(), h:take().max, h.count, m:take():get(), m:get(), m:take():get()", "121 0 22 0 22 nil nil" },
+    "s:take()[1].sum, s:size(), h:take().max, h.count, m:take():get(), m:get(), m:take():get()",
+    "121 0 22 0 22 nil nil" },
   { "equal steps", [[local h = up.lhist(5, 20, 5) up.uprobe(ADD3, function(e) h:add(e.arg0) end)]],
     "h.count, h.sum, h.min, h.max, h:percentile(50), h:percentile(100), h:percentile(0)", "23 253 0 22 11 22 0" },
   { "steps from below zero", [[local h = up.lhist(-10, 10, 4 + 1) up.uprobe(ADD3, function(e) h:add(e.arg0 - 11) end)]],
@@ -54,8 +59,10 @@ local cases = {
   { "steps over the whole range", [[local h = up.lhist(-9007199254740992, 9007199254740992, 9007199254740992)
     up.uprobe(ADD3, function(e) h:add(-0x7fffffffffffffffLL - 1) h:add(0x7fffffffffffffffLL) h:add(-1) h:add(0) end)]],
     "h.count, #h:get().buckets", "92 4" },
-  { "10,000 buckets, by key", [[local h = up.lhist(0, 10000, 1) up.uprobe(ADD3, function(e) h[e.arg0 % 2]:add(e.arg0 * 480) end)]],
-    "h[0].count, h[1].count, h[0]:percentile(50), h[1]:percentile(1), h[0]:percentile(100), h[0].sum", "12 11 4800 480 10560 63360" },
+  { "10,000 buckets, by key",
+    [[local h = up.lhist(0, 10000, 1) up.uprobe(ADD3, function(e) h[e.arg0 % 2]:add(e.arg0 * 480) end)]],
+    "h[0].count, h[1].count, h[0]:percentile(50), h[1]:percentile(1), h[0]:percentile(100), h[0].sum",
+    "12 11 4800 480 10560 63360" },
   { "percentiles of powers of two", [[local h = up.hist() up.uprobe(ADD3, function(e) h[1]:add(e.arg0) end)]],
     "h[1]:percentile(1), h[1]:percentile(50), h[1]:percentile(99.9)", "0 11 22" },
   { "bars of equal steps", [[local h = up.lhist(4, 20, 8) up.uprobe(ADD3, function(e) h:add(e.arg0) end)]], "'\\n' .. tostring(h)", [[
@@ -65,13 +72,16 @@ local cases = {
   [12, 20)  8  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
       ≥ 20  3  |@@@@@@@@@@@@@@@@@@                              |
   count 23, avg 11, min 0, max 22]] },
-  { "many buckets are drawn several to a row", [[local h = up.lhist(1, 99, 1) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]],
-    "select(2, tostring(h):gsub('\\n', '')), tostring(h):match('%[97, 99%)  2'), tostring(h):match('< 1  1'), tostring(h):match('≥ 99  2')",
+  { "many buckets are drawn several to a row",
+    [[local h = up.lhist(1, 99, 1) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]], "select(2, tostring(h):gsub('\\n', '')), tostring(h):match('%[97, 99%)  2'), tostring(h):match('< 1  1'), tostring(h):match('≥ 99  2')",
     "51 [97, 99)  2 < 1  1 ≥ 99  2" },
-  { "significant digits: exact where they suffice", [[local h = up.hdr(2) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]],
+  { "significant digits: exact where they suffice",
+    [[local h = up.hdr(2) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]],
     "h.count, h.sum, h:percentile(50), h:percentile(90), h:percentile(99), h.max", "101 5050 50 90 99 100" },
-  { "negative values have a bucket of their own", [[local h = up.hdr() up.uprobe(ADD3, function(e) h:add(e.arg0 * 1000 - 3000) end)]],
-    "h.count, h.min, #h:get().buckets, h:get().buckets[1][2], h:percentile(0) < 0, tostring(h):match('< 0  3')", "23 -3000 21 3 true < 0  3" },
+  { "negative values have a bucket of their own",
+    [[local h = up.hdr() up.uprobe(ADD3, function(e) h:add(e.arg0 * 1000 - 3000) end)]],
+    "h.count, h.min, #h:get().buckets, h:get().buckets[1][2], h:percentile(0) < 0, tostring(h):match('< 0  3')",
+    "23 -3000 21 3 true < 0  3" },
   { "unsigned values", [[local a, b, s, t = up.min(), up.max(), up.stats(), up.sum()
     up.uprobe(ADD3, function(e)
       local v = up.u64(e.arg0 - 1)
@@ -135,7 +145,9 @@ for number, case in ipairs(cases) do
 end
 local run = target.script(table.concat(script, "\n"), "-- ./build/targets/calls 1")
 local values = {}
-for number, value in (run.out .. "case 0: "):gmatch "case (%d+): (.-)%f[\n]\n?%f[c]" do values[tonumber(number)] = value end
+for number, value in (run.out .. "case 0: "):gmatch "case (%d+): (.-)%f[\n]\n?%f[c]" do
+  values[tonumber(number)] = value
+end
 for number, case in ipairs(cases) do is(values[number], case[4], case[1]) end
 is(run.status, 0, "the status is the target's")
 is(run.err, [[uplua: not everything was seen:
@@ -158,12 +170,15 @@ for _, case in ipairs {
   { "up.lhist(0, 10, 1, { maximum = 5 })", "lhist: unknown option 'maximum'; did you mean 'max'" },
   { "up.hdr(5)", "hdr: the significant digits are a whole number from 1 to 4, not 5" },
   { "up.stats(5)", "stats: options are a table" },
-  { "local s = up.stats() up.uprobe('./build/targets/calls:add3', function(e) s:inc() end)", "it takes values: :add%(value%)" },
+  { "local s = up.stats() up.uprobe('./build/targets/calls:add3', function(e) s:inc() end)",
+    "it takes values: :add%(value%)" },
   { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(up.u64(e.arg0)) s:add(e.arg1) end)",
     "what is added to 's' is an integer here, and an unsigned integer at %-e:3: convert one of them, by up.u64%(x%) or up.i64%(x%)" },
-  { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(e.comm) end)", ":add%(value%) takes an integer, not a string" },
+  { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(e.comm) end)",
+    ":add%(value%) takes an integer, not a string" },
 } do
-  local refused = target.uplua(("-e %s -- ./build/targets/calls"):format(target.quote("\nlocal up = require 'uplua'\n" .. case[1])))
+  local refused =
+    target.uplua(("-e %s -- ./build/targets/calls"):format(target.quote("\nlocal up = require 'uplua'\n" .. case[1])))
   like(refused.err, "%-e:3: " .. case[2], case[1])
   is(refused.status, 1, "… with status 1")
 end
@@ -186,7 +201,8 @@ sizes:
   count 23, avg 5, min 5, max 5
 seen: 253
 ]], "locals that were filled and never read are printed as globals are, and no others")
--- Elements per CPU are dear to make: keys that come once have none, those that come often do. ROOM: not more keys than that, wherever they are kept.
+-- Elements per CPU are dear to make: keys that come once have none, those that come often do. ROOM: not more keys than
+-- that, wherever they are kept.
 run = target.script([[
 local up = require "uplua"
 local object = require "uplua.object"
@@ -212,7 +228,8 @@ up.at_exit(function()
   for _, o in ipairs { once, often, added, few } do o:clear() end
 end)]], "-- ./build/targets/updates 4 20011")
 local found = run.out:gsub("updates %d+\n", "")
-is(found, ("20011\t0\t20011\t%d\ttrue\n0\t8\t8\n"):format(20011 * 20010 / 2), "keys that come once, and keys that come often")
+is(found, ("20011\t0\t20011\t%d\ttrue\n0\t8\t8\n"):format(20011 * 20010 / 2),
+  "keys that come once, and keys that come often")
 
 target.done()
 tap.done_testing()

@@ -48,9 +48,11 @@ refused("is not a duration", "--older=soon")
 refused("takes no value", "--combined-only=1")
 refused("^'4\\x1b' is one argument too many; the target comes after %-%-$", "5", "12", "4\27")
 
-local ranged = { "x", { "rate", "HZ", "number", 99, "", least = 1, most = 10000 }, { "every", "TIME", "duration", "1s", "", least = 0.01 } }
+local ranged = { "x", { "rate", "HZ", "number", 99, "", least = 1, most = 10000 },
+  { "every", "TIME", "duration", "1s", "", least = 0.01 } }
 is(args.parse(ranged, { "--rate", "10000" }).rate, 10000, "the end of a range is in it")
-is(select(2, args.parse(ranged, { "--rate", "10001" })), "option '--rate': 10001 is above the most, 10000", "above a range")
+is(select(2, args.parse(ranged, { "--rate", "10001" })), "option '--rate': 10001 is above the most, 10000",
+  "above a range")
 is(select(2, args.parse(ranged, { "--every", "1ms" })), "option '--every': 1ms is below the least, 0.01", "below it")
 is(args.parse(ranged, {}).rate, 99, "the default")
 

@@ -6,7 +6,8 @@ local up = require "uplua"
 local ok, is, like = tap.ok, tap.is, tap.like
 
 local a, seen, n = up.array { max = 23 }, up.hash(), up.count()
-local shapes, flags, big = up.array { max = 2 }, up.array { max = 3, value = "bool" }, up.array { max = 5000000, value = "u8" }
+local shapes, flags, big = up.array { max = 2 }, up.array { max = 3, value = "bool" },
+  up.array { max = 5000000, value = "u8" }
 local unused = up.array { max = 5 }
 
 -- The script's own writes, before any handler.

@@ -1,4 +1,5 @@
--- What a handler takes as a constant and the script changes later is told: once for each variable, with the handler's line and both values.
+-- What a handler takes as a constant and the script changes later is told: once for each variable, with the handler's
+-- line and both values.
 local tap = require "tap"
 local target = require "target"
 
@@ -46,7 +47,9 @@ local want = {
   "9: 'undefined' was nil when the handler was compiled, and stays so there; the script has made it 5",
 }
 table.sort(warnings)
-for i = 1, math.max(#want, #warnings) do tap.is(warnings[i], want[i], want[i] and want[i]:match "'.-'" or "no more warnings") end
+for i = 1, math.max(#want, #warnings) do
+  tap.is(warnings[i], want[i], want[i] and want[i]:match "'.-'" or "no more warnings")
+end
 tap.like(run.out, "23\n", "the run goes on")
 tap.is(run.status, 0, "… to its end")
 

@@ -1,4 +1,5 @@
--- Counting without handlers: of a process that runs, of a command, its children, CPUs and cgroups; groups; what is scaled.
+-- Counting without handlers: of a process that runs, of a command, its children, CPUs and cgroups; groups; what is
+-- scaled.
 local counter = require "uplua.counter"
 local tap = require "tap"
 local target = require "target"
@@ -31,7 +32,8 @@ local run = target.attached(PROGRAM .. " pages wait", [[-e '
     print("again", c:take(), c:take())
   end)']], true)
 local c, n, g, minor, sum, part = run.out:match "read\t(%d+)\t(%d+)\t(%d+)\t(%d+)\t(%d+)\t(%d+)"
-ok(c and tonumber(c) >= PAGES * REGIONS, ("a process: %s faults, of which %d are known"):format(tostring(c), PAGES * REGIONS))
+ok(c and tonumber(c) >= PAGES * REGIONS,
+  ("a process: %s faults, of which %d are known"):format(tostring(c), PAGES * REGIONS))
 is(c, n, "as many as a handler sees")
 is(g, n, "as many in a group")
 is(minor, n, "of which all are minor ones, in the same group")
@@ -40,24 +42,29 @@ is(part, "1", "all the time")
 like(run.out, "\n +2,%d%d%d  page%-faults\n", "print")
 is(run.out:match "again\t(%d+)\t(.-)\n", n, "take: all since the beginning")
 
-run = target.uplua([[-e 'c = counter "context-switches" at_exit(function() print("n", (c:read())) end)' -- ]] .. PROGRAM .. " switches")
+run = target.uplua([[-e 'c = counter "context-switches" at_exit(function() print("n", (c:read())) end)' -- ]] ..
+  PROGRAM .. " switches")
 local least = tonumber(run.out:match "switches (%d+)")
 local seen = tonumber(run.out:match "n\t(%d+)")
-ok(least and seen and seen >= least and seen < least + 101, ("a command's switches: %s, of which %s are known"):format(tostring(seen), tostring(least)))
+ok(least and seen and seen >= least and seen < least + 101,
+  ("a command's switches: %s, of which %s are known"):format(tostring(seen), tostring(least)))
 run = target.uplua [[-e 'c = counter "task-clock" at_exit(function() print("ns", (c:read())) end)' -- ./build/targets/busy user]]
 local used, ns = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ns\t(%d+)")
 ok(ns > 0.9e6 * used and ns < 1.1e6 * used, ("its CPU time: %.0f ms of %d"):format(ns / 1e6, used))
 
 -- Nothing but a counter, and no target: the run lasts until it is stopped, and what nobody has read is printed.
 run = target.uplua "--duration 0.1 -e 'c = counter(\"cpu-clock\") d = c e = counter { \"page-faults\", \"cpu-clock\" }'"
-local clock, faults, again = run.out:match "^c:\n +([%d,]+)  cpu%-clock\ne:\n +([%d,]+)  page%-faults\n +([%d,]+)  cpu%-clock\n$"
-ok(clock and tonumber((clock:gsub(",", ""))) >= 0.1e9 and tonumber((again:gsub(",", ""))) >= 0.09e9, "counters print at the end: " .. tostring(clock) .. " ns, " .. tostring(faults))
+local clock, faults, again =
+  run.out:match "^c:\n +([%d,]+)  cpu%-clock\ne:\n +([%d,]+)  page%-faults\n +([%d,]+)  cpu%-clock\n$"
+ok(clock and tonumber((clock:gsub(",", ""))) >= 0.1e9 and tonumber((again:gsub(",", ""))) >= 0.09e9,
+  "counters print at the end: " .. tostring(clock) .. " ns, " .. tostring(faults))
 is(run.err, "", "… exactly: nothing was scaled, in a group neither")
 run = target.uplua "--duration 0.1 -e 'c = counter(\"cpu-clock\") at_exit(function() print((c:read())) end)'"
 ok(tonumber(run.out) and tonumber(run.out) >= 0.1e9, "… unless the script has looked")
 local began = tonumber(io.popen "date +%s%N":read "*l")
 run = target.uplua "--duration 0.1 -e ''"
-ok(tonumber(io.popen "date +%s%N":read "*l") - began >= 0.1e9 and run.status == 0, "--duration is obeyed where there is nothing to wait for")
+ok(tonumber(io.popen "date +%s%N":read "*l") - began >= 0.1e9 and run.status == 0,
+  "--duration is obeyed where there is nothing to wait for")
 run = target.shell [[
   set -m
   ./uplua -e 'c = counter "page-faults" after(0, function() io.stderr:write "tracing\n" end)' >"$D/out" 2>"$D/err" & uplua=$!
@@ -127,9 +134,11 @@ run = target.uplua [[-e '
 local pipe = io.popen "grep -c ^processor /proc/cpuinfo"
 local cpus = pipe:read "*l"
 pipe:close()
-is(run.out:match "cpus\t(.-)\n", cpus .. "\ttrue\ttrue\t1", "each CPU, what is taken adds up, and the one thread of the target")
+is(run.out:match "cpus\t(.-)\n", cpus .. "\ttrue\ttrue\t1",
+  "each CPU, what is taken adds up, and the one thread of the target")
 
--- A CPU with fewer counters than events, as the kernel tells of it: value, ns enabled, ns running of an event in two places, at each reading.
+-- A CPU with fewer counters than events, as the kernel tells of it: value, ns enabled, ns running of an event in two
+-- places, at each reading.
 run = target.script([[
   local up, core = require "uplua", require "uplua.core"
   local readings, at = {
@@ -148,7 +157,8 @@ run = target.script([[
   up.exit()
 ]], "")
 local sum, least = math.floor(303 * 3001 / 751 + 1203 * 3001 / 2001 + 0.5), 751 / 3001
-is(run.out, ("1000\t0.75\n1200\t0\nnil\t0\n6\t1\n%d\t%.14g\nc:\n          3,015  page-faults (25.0 %%)\n"):format(sum, least), "what is scaled, and by how much")
+is(run.out, ("1000\t0.75\n1200\t0\nnil\t0\n6\t1\n%d\t%.14g\nc:\n          3,015  page-faults (25.0 %%)\n"):format(sum,
+  least), "what is scaled, and by how much")
 is(run.err, "uplua: not everything was seen:\n  5 × counter page-faults: numbers that are estimates, since the CPU had counters free for it only 0.0 % of the time\n",
    "… which the ledger has, too")
 run = target.script([[
@@ -159,7 +169,8 @@ run = target.script([[
   arg[0] = "stat.lua"
   dofile "scripts/stat.lua"
 ]], "-c 2 -i 0.05 perf:page-faults:u")
-like(run.out, "^Time +page%-faults:u\n%S+ +100 %(75.0 %%%)\n%S+ +100 %(75.0 %%%)\nSum +200 %(75.0 %%%)\n$", "stat.lua shows the share as perf does")
+like(run.out, "^Time +page%-faults:u\n%S+ +100 %(75.0 %%%)\n%S+ +100 %(75.0 %%%)\nSum +200 %(75.0 %%%)\n$",
+  "stat.lua shows the share as perf does")
 like(run.err, "× counter page%-faults:u: numbers that are estimates, since the CPU had counters free for it only 75.0 %% of the time\n$", "… and the ledger")
 
 -- A cgroup, where one can be made.
@@ -178,7 +189,8 @@ if cgroup then
   end
   os.execute("rmdir " .. cgroup)
   local inside = tonumber(run.out:match "n\t(%d+)")
-  ok(inside and inside >= PAGES * REGIONS and inside < PAGES * REGIONS + 503, ("a cgroup's faults: %s"):format(tostring(inside)))
+  ok(inside and inside >= PAGES * REGIONS and inside < PAGES * REGIONS + 503,
+    ("a cgroup's faults: %s"):format(tostring(inside)))
 end
 
 local tsc = io.open "/sys/bus/event_source/devices/msr/events/tsc"
@@ -193,12 +205,15 @@ end
 local function refused(code, want, what)
   like(target.uplua(("-e '%s' -- true"):format(code)).err, want, what)
 end
-refused('counter "page-fault"', "%-e:1: counter page%-fault: no such event; did you mean 'page%-faults'%?", "an unknown event")
+refused('counter "page-fault"', "%-e:1: counter page%-fault: no such event; did you mean 'page%-faults'%?",
+  "an unknown event")
 refused('counter()', "the argument is an event's name or a list of them", "no event")
 refused('counter {}', "the argument is an event's name or a list of them", "no events")
 refused('counter("page-faults", { cgruop = "/x" })', "counter: unknown option 'cgruop'", "an unknown option")
 refused('counter("page-faults", { cpus = 1 })', "counter: cpus is a boolean", "an option of another type")
-refused('counter("page-faults", { cgroup = "/nosuch" })', "counter page%-faults: no cgroup /nosuch: No such file or directory", "a cgroup that is not there")
-refused('counter("page-faults", { cgroup = "/tmp" })', "/tmp is no cgroup that this kernel counts by", "a folder that is none")
+refused('counter("page-faults", { cgroup = "/nosuch" })',
+  "counter page%-faults: no cgroup /nosuch: No such file or directory", "a cgroup that is not there")
+refused('counter("page-faults", { cgroup = "/tmp" })', "/tmp is no cgroup that this kernel counts by",
+  "a folder that is none")
 target.done()
 tap.done_testing()

@@ -1,5 +1,5 @@
--- What uplua.ctype finds out about C types is what the C compiler makes of the same declarations: a small program, compiled here, prints
--- for each field its offset, size, sign, and the bits that a bitfield sets.
+-- What uplua.ctype finds out about C types is what the C compiler makes of the same declarations: a small program,
+-- compiled here, prints for each field its offset, size, sign, and the bits that a bitfield sets.
 local ffi = require "ffi"
 local tap = require "tap"
 local ctype = require "uplua.ctype"
@@ -40,7 +40,8 @@ local FIELDS = {
   ["struct bits"] = "a b c d e g h k m n after",
 }
 
--- One line per field: struct, field, offset, size, is signed, is an aggregate; of bitfields the bits that setting them to -1 sets.
+-- One line per field: struct, field, offset, size, is signed, is an aggregate; of bitfields the bits that setting them
+-- to -1 sets.
 local function compiled()
   local body = {}
   for name, fields in pairs(FIELDS) do
@@ -160,14 +161,16 @@ for _, case in ipairs(expected) do
   end
 end
 
-tap.is(ctype.parse "const struct header *", (ctype.parse(ffi.typeof "struct header *const")), "qualifiers make no other type")
+tap.is(ctype.parse "const struct header *", (ctype.parse(ffi.typeof "struct header *const")),
+  "qualifiers make no other type")
 tap.ok(ctype.parse "struct header *" ~= ctype.parse "struct header **", "another star does")
 tap.is(follow("struct nested", "own"), (ctype.parse "node_t"), "a typedef's name is the type's")
 local node = ctype.parse "struct node"
 tap.is(ctype.element((ctype.field(node, "next"))), node, "a struct that points to its like")
 tap.is(ctype.field(node, "nothing"), nil, "no such field")
 tap.is(select(2, ctype.parse "struct missing *"), "undeclared or implicit tag 'missing'", "the FFI's own message")
-tap.is(select(2, ctype.parse "strct header *"), "declaration specifier expected near 'strct'", "the FFI's own message of a misspelling")
+tap.is(select(2, ctype.parse "strct header *"), "declaration specifier expected near 'strct'",
+  "the FFI's own message of a misspelling")
 
 -- What cannot be read in a handler, and must not be looked at as if it could.
 ffi.cdef [[
@@ -176,8 +179,8 @@ ffi.cdef [[
     int (&list)[3]; };
 ]]
 local strange = ctype.parse "struct strange"
-for field, what in pairs { reference = "C++ reference", other = "C++ reference", fraction = "C++ reference", list = "C++ reference",
-                           pair = "complex", lanes = "int __attribute__((vector_size(16)))" } do
+for field, what in pairs { reference = "C++ reference", other = "C++ reference", fraction = "C++ reference",
+                           list = "C++ reference", pair = "complex", lanes = "int __attribute__((vector_size(16)))" } do
   tap.is(select(2, ctype.describe((ctype.field(strange, field)))), what, "struct strange." .. field)
 end
 tap.is(select(2, ctype.field(strange, "wide")), "cannot convert 'long double' to 'double'", "struct strange.wide")

@@ -14,9 +14,12 @@ local function places(l)
   for i, field in ipairs(l.fields) do parts[i] = ("%s@%d:%d"):format(field.name, field.offset, field.layout.size) end
   return table.concat(parts, " ") .. " " .. l.size
 end
-is(places(declared.layout { n = "u64", name = "string[32]", ok = "bool" }), "name@0:32 n@32:8 ok@40:1 48", "a record: the largest first")
-is(places(declared.layout { b = "u8", a = "u8", d = "i32", c = "u16", e = "stack" }), "e@0:8 d@8:4 c@12:2 a@14:1 b@15:1 16", "without gaps")
-is(places(declared.layout { "u8", "u32", "u8", "i64", "string[20]" }), "1@0:1 2@4:4 3@8:1 4@16:8 5@24:24 48", "a tuple: in its order, aligned as in C")
+is(places(declared.layout { n = "u64", name = "string[32]", ok = "bool" }), "name@0:32 n@32:8 ok@40:1 48",
+  "a record: the largest first")
+is(places(declared.layout { b = "u8", a = "u8", d = "i32", c = "u16", e = "stack" }),
+  "e@0:8 d@8:4 c@12:2 a@14:1 b@15:1 16", "without gaps")
+is(places(declared.layout { "u8", "u32", "u8", "i64", "string[20]" }), "1@0:1 2@4:4 3@8:1 4@16:8 5@24:24 48",
+  "a tuple: in its order, aligned as in C")
 is(places(declared.layout { at = { x = "i16", y = "u8" }, n = "i8" }), "at@0:8 n@8:1 16", "a record in a record")
 is(declared.layout("string").size, 64, "a string without a size has 64 bytes")
 is(declared.layout("u16").size, 2, "a scalar has its own")
@@ -42,28 +45,32 @@ end
 -- Every width, on both sides.
 local wide = up.hash {
   key = "u32",
-  value = { i8 = "i8", i16 = "i16", i32 = "i32", i64 = "i64", u8 = "u8", u16 = "u16", u32 = "u32", u64 = "u64", ok = "bool", s = "string[16]" },
+  value = { i8 = "i8", i16 = "i16", i32 = "i32", i64 = "i64", u8 = "u8", u16 = "u16", u32 = "u32", u64 = "u64",
+    ok = "bool", s = "string[16]" },
 }
 local out, flags, texts = up.hash(), up.hash(), up.hash()
 local keys = up.hash { key = { "u32", "i8", "string[16]" }, value = "i16" }
-local nested = up.hash { key = { at = { x = "i16", y = "u8" }, n = "i8" }, value = { at = { x = "i16", y = "u8" }, n = "i8" } }
+local nested = up.hash { key = { at = { x = "i16", y = "u8" }, n = "i8" },
+  value = { at = { x = "i16", y = "u8" }, n = "i8" } }
 local counts, spread, highs = up.count { key = "i16" }, up.stats { key = { "u8", "u16" } }, up.sum { key = "string[8]" }
-local recent, each = up.lru { key = "u16", value = "u32", max = 100 }, up.percpu_hash { key = "i8", value = { n = "u32", m = "i8" } }
+local recent, each = up.lru { key = "u16", value = "u32", max = 100 },
+  up.percpu_hash { key = "i8", value = { n = "u32", m = "i8" } }
 local short, pair = up.hash { value = "string[8]" }, up.hash { value = { s = "string[8]", t = "string[8]" } }
 local copies, second = up.hash { value = { n = "u32", m = "i8" } }, up.hash { value = { m = "i8", n = "u32" } }
 
 wide:set(4000000000, { i8 = -128, i16 = -32768, i32 = -2147483648, i64 = -1, u8 = 255, u16 = 65535, u32 = 4294967295,
   u64 = 0xffffffffffffffffULL, ok = true, s = "fifteen letters" })
 local good, message = pcall(function() wide[-1] = {} end)
-like(message, "declared_test.lua:%d+: hash: as a key, %-1 is not in 0 … 4294967295", "a key that does not fit is refused before there is a handler")
+like(message, "declared_test.lua:%d+: hash: as a key, %-1 is not in 0 … 4294967295",
+  "a key that does not fit is refused before there is a handler")
 good, message = pcall(function() keys[{ 1, 200, "x" }] = 1 end)
 like(message, "hash: as a key, field '2': 200 is not in %-128 … 127", "in a tuple")
 good, message = pcall(function() recent[1] = 2 ^ 32 end)
 like(message, "lru: as a value, 4294967296 is not in 0 … 4294967295", "a value")
 
 local store = testrun.handler("store", function(e)
-  wide[up.u32(e.arg0)] = { i8 = up.i8(e.arg1), i16 = up.i16(e.arg1), i32 = up.i32(e.arg1), i64 = e.arg1, u8 = up.u8(e.arg1),
-    u16 = up.u16(e.arg1), u32 = up.u32(e.arg1), u64 = e.arg1, ok = e.arg1 > 0, s = e.comm }
+  wide[up.u32(e.arg0)] = { i8 = up.i8(e.arg1), i16 = up.i16(e.arg1), i32 = up.i32(e.arg1), i64 = e.arg1,
+    u8 = up.u8(e.arg1), u16 = up.u16(e.arg1), u32 = up.u32(e.arg1), u64 = e.arg1, ok = e.arg1 > 0, s = e.comm }
   local r = wide[up.u32(e.arg0)]
   if r then
     out.sum = r.i8 + r.i16 + r.i32 + r.u8 + r.u16 + r.u32
@@ -77,7 +84,9 @@ local store = testrun.handler("store", function(e)
 end)
 local script_set = testrun.handler("script_set", function(e)
   local r = wide[4000000000]
-  if r then out.i8, out.i16, out.i32, out.u8, out.u16, out.u32, out.u64 = r.i8, r.i16, r.i32, r.u8, r.u16, r.u32, r.u64 end
+  if r then
+    out.i8, out.i16, out.i32, out.u8, out.u16, out.u32, out.u64 = r.i8, r.i16, r.i32, r.u8, r.u16, r.u32, r.u64
+  end
 end)
 local all = testrun.handler("all", function(e)
   local k = { up.u32(e.arg0), up.i8(-1), e.comm }
@@ -103,8 +112,8 @@ end)
 setup.commit()
 
 script_set {}
-is(("%d %d %d %d %d %d"):format(out.i8, out.i16, out.i32, out.u8, out.u16, out.u32), "-128 -32768 -2147483648 255 65535 4294967295",
-  "a handler reads what the script has set, signs and all")
+is(("%d %d %d %d %d %d"):format(out.i8, out.i16, out.i32, out.u8, out.u16, out.u32),
+  "-128 -32768 -2147483648 255 65535 4294967295", "a handler reads what the script has set, signs and all")
 ok(out.u64 == -1, "64 bits")
 store { 23, -2 }
 is(out.sum, -6 + 254 + 65534 + 4294967294, "narrow fields are extended by their sign")
@@ -141,8 +150,9 @@ is(total, 7, "percpu_hash: the CPUs' values together")
 is(copies[65537].m, -5, "a field of one byte")
 is(copies[65537].n, require("uplua.core").system.pid(), "e.pid fits into 32 bits")
 is(second[65537].n, copies[65537].n, "a record may be copied to where the same is declared")
-is(ffi.sizeof(wide[23]), layout.compile(declared.layout { i8 = "i8", i16 = "i16", i32 = "i32", i64 = "i64", u8 = "u8", u16 = "u16",
-  u32 = "u32", u64 = "u64", ok = "bool", s = "string[16]" }).size, "the script's copy has the declared size")
+is(ffi.sizeof(wide[23]),
+  layout.compile(declared.layout { i8 = "i8", i16 = "i16", i32 = "i32", i64 = "i64", u8 = "u8", u16 = "u16",
+    u32 = "u32", u64 = "u64", ok = "bool", s = "string[16]" }).size, "the script's copy has the declared size")
 is(ffi.sizeof(wide[23]), 48, "48 bytes")
 is(#setup.ledger(), 0, "nothing is lost")
 
@@ -150,7 +160,8 @@ is(#setup.ledger(), 0, "nothing is lost")
 local m = up.hash { key = "u32", value = { n = "u16", s = "string[8]" } }
 local v, s8 = up.hash { value = "i8" }, up.hash { value = "string[8]" }
 for _, case in ipairs {
-  { function(e) m[e.arg0] = nil end, "the key of 'm' is an integer here, and declared as u32: say up.u32%(x%) to cut it" },
+  { function(e) m[e.arg0] = nil end,
+    "the key of 'm' is an integer here, and declared as u32: say up.u32%(x%) to cut it" },
   { function(e) m[-1] = nil end, "the key of 'm' is an integer here, and declared as u32: say up.u32%(x%)" },
   { function(e) m[e.comm] = nil end, "the key of 'm' is a string here, and declared as u32$" },
   { function(e) v[1] = e.arg0 end, "the value of 'v' is an integer here, and declared as i8: say up.i8%(x%)" },
@@ -159,14 +170,17 @@ for _, case in ipairs {
   { function(e) v[1] = true end, "the value of 'v' is a boolean here, and declared as i8$" },
   { function(e) m[1] = { n = e.arg0, s = "x" } end,
     "the field 'n' of the records of 'm' is an integer at .-declared_test.lua:%d+, and declared as u16: say up.u16%(x%) to cut it" },
-  { function(e) m[1] = { n = 1, s = 2 } end, "the field 's' of the records of 'm' is an integer at .-, and declared as a string" },
+  { function(e) m[1] = { n = 1, s = 2 } end,
+    "the field 's' of the records of 'm' is an integer at .-, and declared as a string" },
   { function(e) m[1] = { n = 1 } end, "this record lacks the field 's' that the records declared for it always have" },
   { function(e) m[1] = { n = 1, s = "x", t = 1 } end, "the records of 'm' have no field 't', which this one has" },
-  { function(e) local r = m[1] if r then r.n = e.arg0 end end, "the field 'n' is an integer here, and declared as u16: say up.u16" },
+  { function(e) local r = m[1] if r then r.n = e.arg0 end end,
+    "the field 'n' is an integer here, and declared as u16: say up.u16" },
   { function(e) local r = m[1] if r then r.t = e.arg0 end end, "the records declared for this have no field 't'" },
   { function(e) local x if e.arg0 > 1 then x = 5 end m[1] = { n = x, s = "x" } end,
     "the field 'n' of the records of 'm' is an integer or nil at .-, and declared as u16, which is never nil" },
-  { function(e) s8[1] = "eight letters" end, "'eight letters' is longer than the 7 bytes that are declared for the value of 's8'" },
+  { function(e) s8[1] = "eight letters" end,
+    "'eight letters' is longer than the 7 bytes that are declared for the value of 's8'" },
 } do
   testrun.handler("refused", case[1])
   local compiled, why = pcall(setup.commit)

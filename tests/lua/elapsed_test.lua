@@ -46,7 +46,8 @@ local function attempt(fn, options)
   local before, spread, entry, text = r.out:match "cost\t(%d+)\t(%d+)\t(%w+)\t([^\n]+)"
   if not before then return r.out .. r.err, 0, nil, nil, 0 end
   local wrong, durations = {}, 0
-  -- About as much as a look at the clock takes lies outside of what the function's own looks tell: 25 ns, in emulated machines 1200.
+  -- About as much as a look at the clock takes lies outside of what the function's own looks tell: 25 ns, in emulated
+  -- machines 1200.
   local look = tonumber(r.out:match "took\t0\t%d+\t%d+\t(%d+)") or 0
   for ns, count, took, own, differ in r.out:gmatch "took\t(%d+)\t(%d+)\t(%d+)\t(%d+)\t(%d+)" do
     local allowed = 250 + 0.03 * own

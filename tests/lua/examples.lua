@@ -42,7 +42,9 @@ function examples.run(code)
   ]]):format(target.quote(code)))
   local lines = {}
   for line in result.out:gmatch "[^\n]+" do
-    if not line:match "^%d+ orders, income" and not line:match "^uplua: tracing" then lines[#lines + 1] = line:match "^(.-)%s*$" end
+    if not line:match "^%d+ orders, income" and not line:match "^uplua: tracing" then
+      lines[#lines + 1] = line:match "^(.-)%s*$"
+    end
   end
   return table.concat(lines, "\n")
 end

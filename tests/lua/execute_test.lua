@@ -5,7 +5,8 @@ local is, like = tap.is, tap.like
 
 local CALLS = 101
 
--- What the cases run: copies of a program and of its C library, which nothing probes before they are mapped, and a folder for chroot.
+-- What the cases run: copies of a program and of its C library, which nothing probes before they are mapped, and a
+-- folder for chroot.
 local PREPARE = [[
   trap 'rm -rf "$D/files"' EXIT
   mkdir -p "$D/files/lib" "$D/files/bin" "$D/files/jail/bin"
@@ -17,7 +18,8 @@ local PREPARE = [[
   for library in $libraries; do mkdir -p "$D/files/jail${library%/*}"; cp -L $library "$D/files/jail$library"; done
 ]]
 
--- ./uplua OPTIONS -- COMMAND; once it tells N times that something is probed, COMMAND gets its byte on standard input; it ends when it has said SAYS.
+-- ./uplua OPTIONS -- COMMAND; once it tells N times that something is probed, COMMAND gets its byte on standard input;
+-- it ends when it has said SAYS.
 local function waited(options, command, n, says)
   return target.shell(PREPARE .. ([[
     mkfifo "$D/in"
@@ -46,7 +48,8 @@ local function is_seen(run, want, what)
 end
 
 -- Nothing is missed, and nothing told.
-for _, command in ipairs { "build/targets/allocs 101", "env X=1 build/targets/allocs 101", "sh -c 'exec build/targets/allocs 101'" } do
+for _, command in ipairs { "build/targets/allocs 101", "env X=1 build/targets/allocs 101",
+  "sh -c 'exec build/targets/allocs 101'" } do
   local run = target.uplua(MALLOC:gsub("^.-uplua ", "") .. " -- " .. command)
   is_seen(run, tostring(CALLS), command)
   is(run.err, "", command .. ": of which nothing has to be told")
@@ -54,11 +57,15 @@ end
 
 local run = waited(MALLOC, 'env LD_LIBRARY_PATH="$D/files/lib" ALLOCS_WAIT=1 build/targets/allocs 101', 1, "per pair")
 is_seen(run, tostring(CALLS), "another file of the library's name: each call from when uplua says so")
-like(run.err, "^uplua: uprobe libc:malloc: process %d+ has loaded %S+/files/lib/libc%S+: probed from now on, %S+ ?[mu]?s later\n$", "which is told")
+like(run.err,
+  "^uplua: uprobe libc:malloc: process %d+ has loaded %S+/files/lib/libc%S+: probed from now on, %S+ ?[mu]?s later\n$",
+  "which is told")
 
 run = waited(MALLOC, 'env ALLOCS_WAIT=1 chroot "$D/files/jail" /bin/allocs 101', 1, "per pair")
 is_seen(run, tostring(CALLS), "the library of another root")
-like(run.err, "^uplua: uprobe libc:malloc: process %d+ has loaded /%S+/libc%S+: probed from now on, %S+ ?[mu]?s later\n$", "which is told")
+like(run.err,
+  "^uplua: uprobe libc:malloc: process %d+ has loaded /%S+/libc%S+: probed from now on, %S+ ?[mu]?s later\n$",
+  "which is told")
 
 run = waited(counted [[uprobe("allocs:allocate", function(e) n[e.comm]:inc() end) uretprobe("allocs:allocate", function(e) n[e.comm]:inc() end)]],
              'env PATH="$D/files/bin" ALLOCS_WAIT=1 allocs 101', 2, "per pair")
@@ -98,18 +105,23 @@ run = target.shell(PREPARE .. ([[
   kill -CONT $uplua
   wait $uplua]]):format(MALLOC))
 is_seen(run, "0", "what is over by then is not counted")
-like(run.err, "not everything was seen:\n  %d+ × uprobe libc:malloc: processes that had exited before their libc could be probed\n", "which is told")
+like(run.err,
+  "not everything was seen:\n  %d+ × uprobe libc:malloc: processes that had exited before their libc could be probed\n",
+  "which is told")
 
 -- mallocleak.lua: an allocator that only the program has.
-run = waited("./uplua scripts/mallocleak.lua --top 0", "env LD_PRELOAD=build/targets/libshim.so build/targets/nested wait", 1, "allocations")
+run = waited("./uplua scripts/mallocleak.lua --top 0",
+  "env LD_PRELOAD=build/targets/libshim.so build/targets/nested wait", 1, "allocations")
 local bytes, blocks = 0, 0
 for b, n, stack in run.out:gmatch "%f[^\n]   ([%d,]+) bytes in (%d+) blocks[^\n]*\n(.-\n)\n" do
   if stack:find "leak_nested" then bytes, blocks = bytes + b:gsub(",", ""), blocks + n end
 end
 is(bytes .. " " .. blocks, "23000 23", "mallocleak: the blocks of an allocator that the new program brings along")
-like(run.err, "process %d+ has loaded %S+/libshim.so, which defines malloc: probed from now on, %S+ ?[mu]?s later\n", "which is told")
+like(run.err, "process %d+ has loaded %S+/libshim.so, which defines malloc: probed from now on, %S+ ?[mu]?s later\n",
+  "which is told")
 run = target.uplua "mallocleak.lua --top 0 -- env X=1 build/targets/leak"
-is(run.err:match "[^\n]*has loaded[^\n]*" or run.err:match "[^\n]*could be probed", nil, "where there is none, nothing is told")
+is(run.err:match "[^\n]*has loaded[^\n]*" or run.err:match "[^\n]*could be probed", nil,
+  "where there is none, nothing is told")
 
 target.done()
 tap.done_testing()

@@ -1,4 +1,5 @@
--- Stacks of what a command executes: whole from the first call on, of programs that the command line names, or that an earlier run has seen.
+-- Stacks of what a command executes: whole from the first call on, of programs that the command line names, or that an
+-- earlier run has seen.
 local tap = require "tap"
 local target = require "target"
 local foresee = require "uplua.foresee"
@@ -76,7 +77,8 @@ else
   tap.skip "what gcc executes: cc is none"
 end
 
--- The same inode, another program: its stack is whole or says that it is not, by what the kernel knows of the file at that moment.
+-- The same inode, another program: its stack is whole or says that it is not, by what the kernel knows of the file at
+-- that moment.
 local changed = run [[
   echo '"$1" sorted; sleep 0.2; cat build/targets/chain-bare-pointers >"$1"; "$1" sorted' >"$D/files/script"
   UPLUA_CACHE= trace sh "$D/files/script" "$D/files/1"]]
@@ -84,7 +86,8 @@ local total, wrong = 0, nil
 for count, line in changed.out:gmatch "(%d+)\t([^\n]*)\n" do
   total = total + count
   -- The file has no names any more for what it was.
-  local whole = line == "whole" or line:find "^qsort 1%+%S+ 1%+%S+ %S+ __libc_start_main 1%+%S+$" -- libc may have no name between
+  -- libc may have no name between
+  local whole = line == "whole" or line:find "^qsort 1%+%S+ 1%+%S+ %S+ __libc_start_main 1%+%S+$"
   if not whole and not line:find "%[mapping not known%]$" then wrong = line end
 end
 is(total, 2, "a file that is written to while it is known")
@@ -104,7 +107,8 @@ os.remove(path)
 target.done()
 tap.done_testing()
 
--- A program takes the place of another one at the same addresses, and runs to its end while nobody can tell of it: uplua is stopped.
+-- A program takes the place of another one at the same addresses, and runs to its end while nobody can tell of it:
+-- uplua is stopped.
 local stacks = target.folder() .. "-getppid.lua"
 file = assert(io.open(stacks, "w"))
 file:write [[

@@ -6,8 +6,8 @@ local ok, is, like = tap.ok, tap.is, tap.like
 
 local RUNS = tap.fewer(target.has "uprobe_multi" and 20 or 5, 2) -- an attach to each function by itself takes a second
 
--- The frames of the stacks in TEXT, as mallocleak prints them, and how many of them have no function. A library may have no
--- symbols for its local functions: there its name will do.
+-- The frames of the stacks in TEXT, as mallocleak prints them, and how many of them have no function. A library may
+-- have no symbols for its local functions: there its name will do.
 local function frames(text)
   local all, unnamed = {}, 0
   for frame in text:gmatch "\n         (%S[^\n]*)" do
@@ -18,8 +18,9 @@ local function frames(text)
   return all, unnamed
 end
 
--- True if ERR tells of no loss but one that cannot be ruled out: a stack is taken in code of which the tables do not know yet that it is
--- mapped, and at that very moment another thread of the process is changing its mappings, so that the kernel cannot be asked.
+-- True if ERR tells of no loss but one that cannot be ruled out: a stack is taken in code of which the tables do not
+-- know yet that it is mapped, and at that very moment another thread of the process is changing its mappings, so that
+-- the kernel cannot be asked.
 local UNAVOIDABLE = "  [%d,]+ × stack incomplete: a frame's mapping was not known\n"
 local function nothing_else_was_lost(err)
   local losses = err:match "not everything was seen:\n(.*)"
@@ -38,7 +39,9 @@ do
   for _ = 1, RUNS do
     local run = target.uplua "mallocleak.lua --top 0 -- build/targets/leak"
     local list, without = frames(run.out)
-    if has(list, "^leak_small%+") and has(list, "^leak_large_level1%+") and has(list, "^worker%+") then complete = complete + 1 end
+    if has(list, "^leak_small%+") and has(list, "^leak_large_level1%+") and has(list, "^worker%+") then
+      complete = complete + 1
+    end
     if nothing_else_was_lost(run.err) then quiet = quiet + 1 end
     if run.err:find "not everything" then io.stderr:write("# ", run.err:gsub("\n", "\n# "), "\n") end
     unnamed = unnamed + without
@@ -74,7 +77,8 @@ do
 end
 
 do
-  -- Without a target: processes that come and go, and whose program is deleted once both were seen. SIGTERM: jobs of a script ignore SIGINT.
+  -- Without a target: processes that come and go, and whose program is deleted once both were seen. SIGTERM: jobs of a
+  -- script ignore SIGINT.
   local run = target.shell [[
     cp build/targets/leak "$D/brief"
     ./uplua -e 's, r = count(), ring()
@@ -111,18 +115,22 @@ if not target.has "uprobe_multi" then
   tap.done_testing()
 end
 
--- What is not recorded of mappings, since the machine makes so many while nobody reads of them, is told where it may be the target's: not before a
--- command begins, nor once all probes are detached.
+-- What is not recorded of mappings, since the machine makes so many while nobody reads of them, is told where it may be
+-- the target's: not before a command begins, nor once all probes are detached.
 local MANY = 'os.execute "build/targets/mapper"'
 local COUNTED = 'n = count() uprobe("./build/targets/%s:%s", function(e) n[e:ustack()]:inc() end) '
 local LOST = "^uplua: not everything was seen:\n  [%d,]+ × mapping not recorded: what it holds may have no names\n$"
 
 do
-  local script = (COUNTED .. "at_start(function() %s end) at_exit(function() %s for s, v in n:pairs() do print(v, s) end end)"):format("calls", "add3", MANY, MANY)
+  local script =
+    (COUNTED ..
+    "at_start(function() %s end) at_exit(function() %s for s, v in n:pairs() do print(v, s) end end)"):format("calls",
+    "add3", MANY, MANY)
   local run = target.uplua(("-e %s -- build/targets/calls 1"):format(target.quote(script)))
   is(run.err, "", "what others map before a command begins and after the probes are detached is no loss")
   like(run.out, "\n23%s+add3%+0x0\n", "its stacks have names")
-  script = (COUNTED .. "at_start(function() %s end) at_exit(function() print(next(n)) end)"):format("ticker", "step", MANY)
+  script = (COUNTED .. "at_start(function() %s end) at_exit(function() print(next(n)) end)"):format("ticker", "step",
+    MANY)
   run = target.shell(([[
     build/targets/ticker >"$D/target" & program=$!
     until_said ready

@@ -40,8 +40,10 @@ end
 local run = uplua_for("UPLUA_WITH=all", "--self --explain " .. path)
 tap.is(run.status, 0, "it ends well")
 tap.is(run.err, "", "and says nothing else")
-tap.like(run.out, "^for a kernel with uprobe_multi[^\n]*session[^\n]*\n\n", "UPLUA_WITH=all shows what the newest kernel gets")
-local shown = run.out:gsub(path:gsub("%p", "%%%0"), "explain.lua"):gsub("at( +)[^\n]*/calls:(%w+), offset 0x%x+", "at%1calls:%2")
+tap.like(run.out, "^for a kernel with uprobe_multi[^\n]*session[^\n]*\n\n",
+  "UPLUA_WITH=all shows what the newest kernel gets")
+local shown = run.out:gsub(path:gsub("%p", "%%%0"), "explain.lua"):gsub("at( +)[^\n]*/calls:(%w+), offset 0x%x+",
+  "at%1calls:%2")
 golden.is(shown:gsub("^[^\n]*\n\n", ""), "explain.txt", "the report")
 local widest = 0
 for line in run.out:gmatch "[^\n]+" do widest = math.max(widest, #line:gsub("[\128-\191]", "")) end
@@ -66,7 +68,8 @@ local user = target.shell([[
   cd "$D" && setpriv --reuid 65534 --regid 65534 --clear-groups ./uplua --explain ./args.lua ./calls:add3 >out 2>err
 ]])
 if user.status ~= 77 then
-  tap.like(user.out, "^for a kernel without [^\n]*\nwhat this one has could not be tried without CAP_BPF", "it needs no privilege")
+  tap.like(user.out, "^for a kernel without [^\n]*\nwhat this one has could not be tried without CAP_BPF",
+    "it needs no privilege")
   tap.like(user.out, "\n    7 up%.uretprobe[^\n]* 0  ", "and shows the code then too")
 end
 
@@ -101,7 +104,8 @@ tap.ok(compared > 50, "knows nearly all of them")
 tap.is(different, nil, "and shows them in the same words")
 
 -- bpftool keeps what it loads in files of a bpffs; where there is none it would mount one for good.
-local loads = target.shell 'mkdir "$D/bpf"; mount -t bpf bpf "$D/bpf" && umount "$D/bpf"; status=$?; rmdir "$D/bpf"; exit $status'
+local loads =
+  target.shell 'mkdir "$D/bpf"; mount -t bpf bpf "$D/bpf" && umount "$D/bpf"; status=$?; rmdir "$D/bpf"; exit $status'
 if loads.status ~= 0 then
   tap.skip("no bpffs can be mounted: " .. loads.noise)
 elseif tap.has "bpftool" then
@@ -114,7 +118,8 @@ elseif tap.has "bpftool" then
     bpftool prog dump xlated pinned "$D/bpf/programs/uplua_handler0" linum >$D/out
     bpftool map show | grep -o 'name sizes' | head -n 1 >>$D/out
   ]]):format(object, path, object)).out
-  tap.like(listing, "; sizes%[class%(e%.arg0%)%]:inc%(%) %[file:[^\n]*explain%.lua line_num:10 ", "bpftool loads it; its line information quotes the Lua")
+  tap.like(listing, "; sizes%[class%(e%.arg0%)%]:inc%(%) %[file:[^\n]*explain%.lua line_num:10 ",
+    "bpftool loads it; its line information quotes the Lua")
   tap.like(listing, '; return "large" %[file:[^\n]*explain%.lua line_num:6 ', "also that of functions called")
   tap.like(listing, "name sizes\n$", "maps have the names of the script's variables")
 end

@@ -5,7 +5,8 @@ local is = tap.is
 
 local PRCTL = jit.arch == "x64" and 157 or 167
 
--- What PROBES see of their kernel's stacks in 23 calls of prctl: who how often, of how many stacks, where these begin. see(NAME, e) counts.
+-- What PROBES see of their kernel's stacks in 23 calls of prctl: who how often, of how many stacks, where these begin.
+-- see(NAME, e) counts.
 local function seen(probes)
   local path = target.folder() .. "-fired.lua"
   local file = assert(io.open(path, "w"))
@@ -41,8 +42,10 @@ end)
   return run.out
 end
 
-is(seen [[up.rawtracepoint("task_rename", function(e) see("raw", e) end)]], "raw 23, __set_task_comm: 1\n", "a raw tracepoint")
-is(seen [[up.tracepoint("task:task_rename", function(e) see("record", e) end)]], "record 23, __set_task_comm: 1\n", "a tracepoint")
+is(seen [[up.rawtracepoint("task_rename", function(e) see("raw", e) end)]], "raw 23, __set_task_comm: 1\n",
+  "a raw tracepoint")
+is(seen [[up.tracepoint("task:task_rename", function(e) see("record", e) end)]], "record 23, __set_task_comm: 1\n",
+  "a tracepoint")
 is(seen [[
 up.rawtracepoint("task_rename", function(e) see("raw", e) end)
 up.tracepoint("task:task_rename", function(e) see("record", e) end)

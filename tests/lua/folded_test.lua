@@ -4,7 +4,8 @@ local target = require "target"
 local folded = require "uplua.folded"
 local is, like, ok = tap.is, tap.like, tap.ok
 
-is(folded.text { [{ "b", 2 }] = 3, a = 23, ["c;d"] = 1, ["e\27"] = 2 }, "a 23\nb;2 3\nc;d 1\ne\\x1b 2\n", "tuples and texts, sorted")
+is(folded.text { [{ "b", 2 }] = 3, a = 23, ["c;d"] = 1, ["e\27"] = 2 }, "a 23\nb;2 3\nc;d 1\ne\\x1b 2\n",
+  "tuples and texts, sorted")
 is(folded.text { [{ "c;d", "e" }] = 1 }, "c,d;e 1\n", "in a tuple a semicolon is no separator")
 
 local path = os.tmpname()

@@ -29,15 +29,18 @@ end
 local function seen(run) return run.out:match "seen\t([^\n]*)" end
 
 local ARMED = 'up.after(0, function() io.stderr:write "tracing\\n" end) up.at_exit(show)'
-local EVERYBODY = ("%d\t%d\t%d\t%d\t%d\t%d"):format(ALL, 2 * CHILDREN + 1, 2 * CHILDREN, CHILDREN, ALL, 2 * CHILDREN + 1)
+local EVERYBODY = ("%d\t%d\t%d\t%d\t%d\t%d"):format(ALL, 2 * CHILDREN + 1, 2 * CHILDREN, CHILDREN, ALL,
+  2 * CHILDREN + 1)
 
 local run = target.uplua("--follow -e " .. uprobes() .. " -- " .. FAMILY)
 is(seen(run), EVERYBODY, "23 children, which execute a program, and their children: each of their calls")
 is(run.err, "", "nothing was lost")
 is(run.status, 0, "the command's status")
 
-is(seen(target.uplua("-e " .. uprobes() .. " -- " .. FAMILY)), "23\t1\t0\t0\t23\t1", "without --follow only the command's own")
-is(seen(target.uplua("--follow -e " .. uprobes() .. " -- " .. FAMILY .. " thread")), "101\t1\t1\t0\t101\t1", "a child that another thread starts")
+is(seen(target.uplua("-e " .. uprobes() .. " -- " .. FAMILY)), "23\t1\t0\t0\t23\t1",
+  "without --follow only the command's own")
+is(seen(target.uplua("--follow -e " .. uprobes() .. " -- " .. FAMILY .. " thread")), "101\t1\t1\t0\t101\t1",
+  "a child that another thread starts")
 
 run = target.uplua("--follow -e " .. uprobes() .. (" -- sh -c '%s & exit 7'"):format(FAMILY))
 is(seen(run), EVERYBODY, "the run goes on until the last that was started has exited")
@@ -88,7 +91,8 @@ is(stacks, 2 * CHILDREN + 1, "a stack for each process")
 is(whole, 2 * CHILDREN, "which have names, of processes that are gone by now")
 is(run.err, "", "and are complete")
 
--- A process that has few stacks and is soon over costs few calls of the kernel, which are its share of uplua's own time.
+-- A process that has few stacks and is soon over costs few calls of the kernel, which are its share of uplua's own
+-- time.
 local PROGRAMS, MOST = 100, 20
 run = target.uplua([[--follow -e 'calls = count() syscall("bpf", function() calls:inc() end)
   at_exit(function() print("calls", calls:get()) calls:clear() end)' -- ./uplua --follow -e 's = count()
@@ -99,17 +103,20 @@ local taken, calls = tonumber(run.out:match "stacks\t(%d+)"), tonumber(run.out:m
 ok(taken and taken >= 5 * PROGRAMS, "programs that are soon over have stacks: " .. run.out .. run.err)
 ok(calls and calls < MOST * PROGRAMS, "… and uplua asks the kernel for little in between")
 
-like(target.uplua("--follow --explain -e " .. uprobes() .. " -- true").out, "maps     followed", "--explain shows the look-up")
+like(target.uplua("--follow --explain -e " .. uprobes() .. " -- true").out, "maps     followed",
+  "--explain shows the look-up")
 
 local function refused(arguments, want, what, status)
   run = target.uplua(arguments)
   like(run.err, want, what)
   is(run.status, status, "… with its status")
 end
-refused("--follow -e 'uprobe(\"libc:malloc\", function() end)'", "%-%-follow needs a target: PIDs or a command", "--follow without a target", 2)
+refused("--follow -e 'uprobe(\"libc:malloc\", function() end)'", "%-%-follow needs a target: PIDs or a command",
+  "--follow without a target", 2)
 refused("--follow --tid 1 -e 'print(1)'", "%-%-follow is for processes, not for threads", "--follow of a thread", 2)
-refused("--follow -e 'watch(0x1000, \"w\", 8, function() end)' -- true", "watch: an address is one process's, and means nothing in those that %-%-follow adds",
-        "a watchpoint with --follow", 1)
+refused("--follow -e 'watch(0x1000, \"w\", 8, function() end)' -- true",
+        "watch: an address is one process's, and means nothing in those that %-%-follow adds",
+          "a watchpoint with --follow", 1)
 
 target.done()
 tap.done_testing()

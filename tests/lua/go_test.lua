@@ -1,5 +1,5 @@
--- Functions of Go: at their return instructions instead of by a return probe; which entry a return belongs to where goroutines go on in other
--- threads and their stacks are moved. tests/targets/goroutines.c does what Go does, by hand.
+-- Functions of Go: at their return instructions instead of by a return probe; which entry a return belongs to where
+-- goroutines go on in other threads and their stacks are moved. tests/targets/goroutines.c does what Go does, by hand.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -54,7 +54,8 @@ up.at_exit(function()
   print("alone", alone:get())
   for stack, count in stacks:pairs() do print(count, (tostring(stack):gsub("%+0x%x+", ""):gsub("%s+", " "))) end
 end)]]
-is(out, "184\t go_signed\nalone\t6969\njumps\ttrue  23\ntrue, true, true, true  184", "negative numbers, times, callers, stacks; the arguments of Go at an entry")
+is(out, "184\t go_signed\nalone\t6969\njumps\ttrue  23\ntrue, true, true, true  184",
+  "negative numbers, times, callers, stacks; the arguments of Go at an entry")
 is(err, "", "  … none is lost")
 
 out, err = trace [[
@@ -62,11 +63,16 @@ local n = up.count()
 up.uretprobe(G .. "go_*", function(e) n[e.func]:inc() end)
 up.at_exit(function() for k, v in n:pairs() do print(k, v) end end)]]
 is(out, "go_signed\t184\ngo_sum\t6969", "a pattern")
-like(err, "2 functions are left out[^\n]*\n  2: it has no return instruction: it ends the program or jumps to another function", "  … and what it leaves out")
-like(select(2, trace [[up.uretprobe(G .. "go_never", function(e) end)]]), "go_never: it has no return instruction: ", "a function that never returns")
-like(select(2, trace [[up.uretprobe(G .. "go_sum+1", function(e) end)]]), "go_sum%+1: a return probe has no offset", "an offset")
+like(err,
+  "2 functions are left out[^\n]*\n  2: it has no return instruction: it ends the program or jumps to another function",
+  "  … and what it leaves out")
+like(select(2, trace [[up.uretprobe(G .. "go_never", function(e) end)]]), "go_never: it has no return instruction: ",
+  "a function that never returns")
+like(select(2, trace [[up.uretprobe(G .. "go_sum+1", function(e) end)]]), "go_sum%+1: a return probe has no offset",
+  "an offset")
 like(select(2, trace [[up.uretprobe({ G .. "go_sum", "libc:malloc" }, function(e) end)]]),
-  "functions of Go are called in another way than others: [%w_]+ and [%w_]+ need probes of their own", "together with others")
+  "functions of Go are called in another way than others: [%w_]+ and [%w_]+ need probes of their own",
+    "together with others")
 
 target.done()
 tap.done_testing()

@@ -1,5 +1,5 @@
--- Every handler of the scripts, the examples and the manual: how many instructions and bytes of stack it takes, compared with
--- tests/golden/handlers.txt, so that a change of the generated code is seen in review.
+-- Every handler of the scripts, the examples and the manual: how many instructions and bytes of stack it takes,
+-- compared with tests/golden/handlers.txt, so that a change of the generated code is seen in review.
 -- Runs once: it says itself which kernels the code is for.
 local examples = require "examples"
 local golden = require "golden"
@@ -9,7 +9,8 @@ local target = require "target"
 -- What a script is given to declare its probes, one or more times; the others nothing.
 local ARGUMENTS = {
   ["scripts/mallocleak.lua"] = {
-    "-- ./build/targets/allocator-glibc", "-- ./build/targets/allocator", "--sample 10 --min-size 23 -- ./build/targets/allocator-glibc",
+    "-- ./build/targets/allocator-glibc", "-- ./build/targets/allocator",
+    "--sample 10 --min-size 23 -- ./build/targets/allocator-glibc",
   },
   ["scripts/argdist.lua"] = { "./build/targets/calls:add3 -k e.arg0", "-r -v e.ret ./build/targets/calls:add3" },
   ["scripts/funccount.lua"] = { "./build/targets/calls:add3", "-p ./build/targets/calls:add3" },
@@ -28,8 +29,8 @@ local ARGUMENTS = {
 -- The code does not depend on the kernel that the test runs on: with all features that uplua knows, and with none.
 local KERNELS = { "UPLUA_WITH=all", "UPLUA_WITHOUT=all" }
 
--- Runs `uplua --explain ARGUMENTS` in FOLDER for the kernel: { { "uretprobe malloc", { "57 48", "24 16" } }, … }: of each program of
--- the handler instructions and bytes of stack. nil and the reason if that fails.
+-- Runs `uplua --explain ARGUMENTS` in FOLDER for the kernel: { { "uretprobe malloc", { "57 48", "24 16" } }, … }: of
+-- each program of the handler instructions and bytes of stack. nil and the reason if that fails.
 local function explain(kernel, folder, arguments)
   local run = target.shell(([[
     uplua=$PWD/uplua

@@ -1,4 +1,5 @@
--- Programs of BPF objects of each kind that the kernel itself triggers: every hit of those who are traced, and what is said of the others.
+-- Programs of BPF objects of each kind that the kernel itself triggers: every hit of those who are traced, and what is
+-- said of the others.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -28,8 +29,10 @@ file:close()
 -- Each program, its number, and the sum of what it was told of the hits of one thread.
 local PROGRAMS = {
   { "on_call", 0, SUM }, { "on_raw_signal", 1, 23 * TIMES }, { "on_signal", 2, 23 * TIMES }, { "on_fault", 3, TIMES },
-  { "on_seek", 4, SUM, kernel = true }, { "on_sought", 5, TIMES, kernel = true }, { "on_seeks", 6, SUM, kernel = true }, { "on_entry", 7, SUM, kernel = true },
-  { "on_exit", 8, SUM, kernel = true }, { "on_ksyscall", 9, SUM, kernel = true }, { "on_kretsyscall", 10, TIMES, kernel = true },
+  { "on_seek", 4, SUM, kernel = true }, { "on_sought", 5, TIMES, kernel = true }, { "on_seeks", 6, SUM, kernel = true },
+  { "on_entry", 7, SUM, kernel = true },
+  { "on_exit", 8, SUM, kernel = true }, { "on_ksyscall", 9, SUM, kernel = true },
+  { "on_kretsyscall", 10, TIMES, kernel = true },
 }
 local kprobes = io.open "/sys/bus/event_source/devices/kprobe/type"
 local here, names = {}, {}
@@ -40,7 +43,8 @@ for _, program in ipairs(PROGRAMS) do
   end
 end
 
--- uplua OPTIONS with all programs, for the process $program or all of that name ("0"), while it and its child do their deeds.
+-- uplua OPTIONS with all programs, for the process $program or all of that name ("0"), while it and its child do their
+-- deeds.
 local function run(options, only, wanted)
   return target.shell(([[
     set -m
@@ -65,8 +69,9 @@ end
 local function check(r, threads, what)
   is(r.status, 0, what .. ": the run")
   for _, program in ipairs(here) do
-    is(r.out:match(("seen\t%d\t([^\n]*)"):format(program[2])), ("%d\t%d"):format(threads[program[1]] and threads[program[1]] * TIMES or threads[1] * TIMES,
-       (threads[program[1]] or threads[1]) * program[3]), what .. ": " .. program[1])
+    is(r.out:match(("seen\t%d\t([^\n]*)"):format(program[2])),
+       ("%d\t%d"):format(threads[program[1]] and threads[program[1]] * TIMES or threads[1] * TIMES,
+         (threads[program[1]] or threads[1]) * program[3]), what .. ": " .. program[1])
   end
 end
 
@@ -74,7 +79,8 @@ end
 local function told(r, program, why)
   local count = 0
   for line in r.err:gmatch "[^\n]+" do
-    if line == ("uplua: object %s: program %s: it is also hit by processes and threads that are not traced: %s"):format(OBJECT, program, why) then count = count + 1 end
+    if line == ("uplua: object %s: program %s: it is also hit by processes and threads that are not traced: %s"):format(
+      OBJECT, program, why) then count = count + 1 end
   end
   return count
 end
@@ -90,7 +96,8 @@ end
 
 local r = run("SCRIPT -- $program", 0)
 check(r, { 8, on_fault = 4 }, "a process: others hit all but the events of its threads")
-local EVERYBODY = "the kernel runs it for whoever comes by; it can ask for the process itself (bpf_get_current_pid_tgid)"
+local EVERYBODY =
+  "the kernel runs it for whoever comes by; it can ask for the process itself (bpf_get_current_pid_tgid)"
 local count = 0
 for _, name in ipairs(names) do
   is(told(r, name, EVERYBODY), name == "on_fault" and 0 or 1, "… which is said of " .. name)
@@ -98,14 +105,19 @@ for _, name in ipairs(names) do
 end
 is(select(2, r.err:gsub("\n", "")), count + 1, "… and nothing else")
 
-r = not few and run("--tid ${threads[0]},${threads[2]},${threads[4]} SCRIPT", 0) -- the first one lives until all is done
+-- the first one lives until all is done
+r = not few and run("--tid ${threads[0]},${threads[2]},${threads[4]} SCRIPT", 0)
 if r then check(r, { 8, on_fault = 2 }, "threads: others hit all but their events") end
 local NOTHING = "--follow, --tid, --comm and --cgroup mean nothing to it"
-for _, name in ipairs(r and names or {}) do is(told(r, name, NOTHING), name == "on_fault" and 0 or 1, "… which is said of " .. name) end
+for _, name in ipairs(r and names or {}) do
+  is(told(r, name, NOTHING), name == "on_fault" and 0 or 1, "… which is said of " .. name)
+end
 
 r = not few and run("--follow SCRIPT -- $program", 0)
 if r then check(r, { 8 }, "--follow") end
-for _, name in ipairs(r and names or {}) do is(told(r, name, NOTHING), 1, "… of which is said what it means to " .. name) end
+for _, name in ipairs(r and names or {}) do
+  is(told(r, name, NOTHING), 1, "… of which is said what it means to " .. name)
+end
 
 local cgroup = not few and target.cgroup()
 if cgroup then os.execute("rmdir " .. cgroup) end
@@ -119,9 +131,12 @@ local function refused(options, code, want, what)
 end
 refused("--cpu 0", 'tool:attach "on_call"', "^uplua: %-e:1: object %S+: program on_call: %-%-cpu is for what samples and counts: of an object, its perf_event programs\n", "--cpu")
 if not kprobes then
-  for name, kind in pairs { on_seek = "kprobe ksys_lseek", on_seeks = "kprobe ksys_lsee%[k%]", on_sought = "kretprobe ksys_lseek", on_entry = "fentry ksys_lseek",
-                            on_exit = "fexit ksys_lseek", on_ksyscall = "kprobe __%w+_sys_lseek", on_kretsyscall = "kretprobe __%w+_sys_lseek" } do
-    refused("", ("tool:attach %q"):format(name), "^uplua: %-e:1: object %S+: program " .. name .. ", " .. kind .. ": this kernel[^\n]*; it has tracepoints: up.tracepoint", "without kprobes: " .. name)
+  for name, kind in pairs { on_seek = "kprobe ksys_lseek", on_seeks = "kprobe ksys_lsee%[k%]",
+                            on_sought = "kretprobe ksys_lseek", on_entry = "fentry ksys_lseek",
+                              on_exit = "fexit ksys_lseek", on_ksyscall = "kprobe __%w+_sys_lseek",
+                              on_kretsyscall = "kretprobe __%w+_sys_lseek" } do
+    refused("", ("tool:attach %q"):format(name), "^uplua: %-e:1: object %S+: program " .. name .. ", " .. kind ..
+      ": this kernel[^\n]*; it has tracepoints: up.tracepoint", "without kprobes: " .. name)
   end
 end
 os.remove(path)

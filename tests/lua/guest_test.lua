@@ -1,5 +1,5 @@
--- BPF objects that somebody else has compiled: their programs attached, every hit counted, their maps, rings and variables by their types;
--- what is refused; and the manual's example.
+-- BPF objects that somebody else has compiled: their programs attached, every hit counted, their maps, rings and
+-- variables by their types; what is refused; and the manual's example.
 local examples = require "examples"
 local tap = require "tap"
 local target = require "target"
@@ -68,20 +68,30 @@ local function check(run, threads, calls, what)
   end
   local want = {}
   for _, color in ipairs { 0, 1, 7 } do
-    want[#want + 1] = ("%d 120 -3 3 %d 18446744073709551615ULL 5 -9 true %d typed wanted 16909060 4 1 -7 8 %.0f"):format(color, counts[color], color - 2, sums[color])
+    want[#want + 1] =
+      ("%d 120 -3 3 %d 18446744073709551615ULL 5 -9 true %d typed wanted 16909060 4 1 -7 8 %.0f"):format(color,
+      counts[color], color - 2, sums[color])
   end
-  like(run.out, table.concat(want, "\n"):gsub("%-", "%%-"), what .. ": a hash's keys and values, field by field, and every hit")
+  like(run.out, table.concat(want, "\n"):gsub("%-", "%%-"),
+    what .. ": a hash's keys and values, field by field, and every hit")
   is(line(run.out, "key"), "true\ttrue\t3", "… keys as records of the script's own")
   is(line(run.out, "set"), "-5\t7\t-2\tsixteen letters.\t512\t0\ttrue\t3", "… and values; what is left out is 0")
   is(line(run.out, "array"), ("%d\t77\tnil"):format(calls), "… an array, also as set before it was there")
-  is(line(run.out, "percpu"), ("%d\t0"):format(threads * (math.floor((calls - 1) / 3) + 1 + math.floor((calls + 1) / 3))), "… a value for each CPU")
-  is(line(run.out, "ring"), ("%d\t%d\ttext 1 -1 -1 9\ttext %d -%d -1 9\ttext 1\t%d"):format(calls, calls * (calls + 1) / 2, calls, calls, -((calls + 1) / 2) ^ 2),
+  is(line(run.out, "percpu"),
+    ("%d\t0"):format(threads * (math.floor((calls - 1) / 3) + 1 + math.floor((calls + 1) / 3))),
+    "… a value for each CPU")
+  is(line(run.out, "ring"),
+     ("%d\t%d\ttext 1 -1 -1 9\ttext %d -%d -1 9\ttext 1\t%d"):format(calls, calls * (calls + 1) / 2, calls, calls,
+       -((calls + 1) / 2) ^ 2),
      "… rings, typed by their declaration and by the script")
   is(line(run.out, "untyped"), "abc\t" .. calls, "… what has no type is bytes")
   is(line(run.out, "variables"), ("%d\ttrue\t24\t9\twanted\t-1\t0\t-4"):format(threads * calls), "… variables")
-  like(line(run.out, "after"), "^5\t.*'limit' is in .rodata, which cannot be changed once the object is loaded", "… written to once the object is loaded")
+  like(line(run.out, "after"), "^5\t.*'limit' is in .rodata, which cannot be changed once the object is loaded",
+    "… written to once the object is loaded")
   is(line(run.out, "own"), tostring(threads * calls), "… and a handler of the script's own beside it")
-  like(run.err, ("not everything was seen:\n%%s+%d × words: records that are shorter than their type"):format((calls - 1) / 2), "… records that are too short are counted")
+  like(run.err,
+    ("not everything was seen:\n%%s+%d × words: records that are shorter than their type"):format((calls - 1) / 2),
+    "… records that are too short are counted")
 end
 
 local run = target.uplua(path .. " -- ./build/targets/typed 1 23")
@@ -105,8 +115,10 @@ else
   is((line(run.out, "variables") or ""):match "^%d+", "23", "… whose hits the object's programs do not see")
 end
 
-run = target.uplua(("--follow -e 'local tool = object %q tool:attach \"on_twice\"' -- ./build/targets/typed 1 1"):format(OBJECT))
-like(run.err, "program on_twice: it is also hit by processes and threads that are not traced: %-%-follow, ", "who is traced beside the target is nothing to an object")
+run = target.uplua(
+  ("--follow -e 'local tool = object %q tool:attach \"on_twice\"' -- ./build/targets/typed 1 1"):format(OBJECT))
+like(run.err, "program on_twice: it is also hit by processes and threads that are not traced: %-%-follow, ",
+  "who is traced beside the target is nothing to an object")
 
 -- --- other kinds ---
 
@@ -119,7 +131,8 @@ run = target.uplua(([=[-e 'local tool = object "%s"
     same[e.values[1]] = e.values[0] + 1
   end)
   at_exit(function() print("usdt", n, sum, good, #same) end)' -- ./build/targets/usdt 4]=]):format(OBJECT))
-is(line(run.out, "usdt"), "404\t20200\ttrue\t3", "USDT: each thread counts up by ones, none missing, with the arguments and the cookie that usdt.bpf.h reads")
+is(line(run.out, "usdt"), "404\t20200\ttrue\t3",
+  "USDT: each thread counts up by ones, none missing, with the arguments and the cookie that usdt.bpf.h reads")
 
 run = target.uplua(([[-e 'local tool = object "%s"
   tool:attach "on_exit" tool:attach "on_raw_exit" tool:attach("on_fault", "page-faults", { period = 1 })
@@ -138,7 +151,9 @@ like(target.uplua(("-e 'print(object %q)'"):format(OBJECT)).out, "map values: ha
 -- --- what is refused ---
 
 local function refused(code, want, name, object, environment)
-  local said = target.shell(("%s ./uplua -e %s -- ./build/targets/typed 1 1 >\"$D/out\" 2>\"$D/err\" </dev/null"):format(environment or "",
+  local said =
+    target.shell(
+      ("%s ./uplua -e %s -- ./build/targets/typed 1 1 >\"$D/out\" 2>\"$D/err\" </dev/null"):format(environment or "",
     target.quote(("local tool = object(%q) %s"):format(object or OBJECT, code))))
   like(said.err:gsub(WARNING, ""), "^uplua: " .. want, name)
   ok(not said.out:find "done", "… before the command has begun")
@@ -146,7 +161,9 @@ end
 local BEGIN = "%-e:1: object build/objects/%w+.bpf.o: "
 refused("", "%-e:1: object /nowhere/tool.bpf.o: No such file or directory\n", "no such file", "/nowhere/tool.bpf.o")
 refused("", "%-e:1: object /etc/passwd: it cannot be loaded: it is no ELF file\n", "no object", "/etc/passwd")
-refused("", "%-e:1: object ./uplua: it cannot be loaded: it is for a CPU, not for BPF: compile it with clang %-target bpf", "a program", "./uplua")
+refused("",
+  "%-e:1: object ./uplua: it cannot be loaded: it is for a CPU, not for BPF: compile it with clang %-target bpf",
+  "a program", "./uplua")
 -- Copies of which some bytes are others: what they refer to is not there.
 local function damaged(what, change)
   local bytes = assert(io.open(OBJECT, "rb")):read "*a"
@@ -155,7 +172,9 @@ local function damaged(what, change)
   out:write(change(bytes))
   out:close()
   local said = target.uplua(("-e 'object(%q)' -- true"):format(copy))
-  is(said.err, ("uplua: -e:1: object %s: it cannot be loaded: it is damaged: %s\n  -e:1: in the main chunk\n"):format(copy, what), "a damaged object: " .. what)
+  is(said.err,
+    ("uplua: -e:1: object %s: it cannot be loaded: it is damaged: %s\n  -e:1: in the main chunk\n"):format(copy, what),
+    "a damaged object: " .. what)
   os.remove(copy)
 end
 local function replace(bytes, at, with) return bytes:sub(1, at - 1) .. with .. bytes:sub(at + #with) end
@@ -165,33 +184,57 @@ damaged("its BTF leads nowhere", function(bytes) return replace(bytes, bytes:fin
 damaged("its sections or symbols lead nowhere", function(bytes) return replace(bytes, 0x28 + 1, "\255\255\255\255") end)
 damaged("its sections or symbols lead nowhere", function(bytes) return bytes:sub(1, -2) end)
 
-refused('tool:attach "on_packet"', BEGIN .. 'program on_packet is of the kind SEC%("xdp"%), which uplua does not attach; it attaches uprobe, ', "a kind that has no provider")
+refused('tool:attach "on_packet"',
+  BEGIN .. 'program on_packet is of the kind SEC%("xdp"%), which uplua does not attach; it attaches uprobe, ',
+  "a kind that has no provider")
 refused('tool:attach "on_tould"', BEGIN .. "it has no program 'on_tould'; did you mean 'on_told'?", "no such program")
-refused('tool:attach "on_others"', BEGIN .. 'program on_others, SEC%("uprobe"%): it does not say where to; tool:attach%("on_others", "libc:malloc"%) does', "no place")
-refused('tool:attach("on_others", "./build/targets/typed:othres")', BEGIN .. "program on_others, uprobe .*: no such function in .*; did you mean others?", "no such function")
-refused('tool:attach("on_told", { slid = false })', BEGIN .. "program on_told: unknown option 'slid' of uprobe", "an option")
-refused('tool:attach("on_fault", "cpu-clock")', BEGIN .. "program on_fault, perf cpu%-clock: how often%? Options: { hertz = 99 } or { period = 1 }", "how often")
-refused('tool:attach "refused"', "object " .. OBJECT .. ": the kernel's verifier refuses the program refused:\n.*R%d invalid mem access", "what the verifier refuses, with its log")
-refused('tool:attach("on_mark", "./build/targets/usdt:app:indexed")', "object " .. OBJECT .. ": program on_mark, usdt .*: its argument 0, '.-', is not in a place that usdt.bpf.h knows",
-        "an argument that usdt.bpf.h cannot read")
+refused('tool:attach "on_others"',
+  BEGIN ..
+  'program on_others, SEC%("uprobe"%): it does not say where to; tool:attach%("on_others", "libc:malloc"%) does',
+  "no place")
+refused('tool:attach("on_others", "./build/targets/typed:othres")',
+  BEGIN .. "program on_others, uprobe .*: no such function in .*; did you mean others?", "no such function")
+refused('tool:attach("on_told", { slid = false })', BEGIN .. "program on_told: unknown option 'slid' of uprobe",
+  "an option")
+refused('tool:attach("on_fault", "cpu-clock")',
+  BEGIN .. "program on_fault, perf cpu%-clock: how often%? Options: { hertz = 99 } or { period = 1 }", "how often")
+refused('tool:attach "refused"',
+  "object " .. OBJECT .. ": the kernel's verifier refuses the program refused:\n.*R%d invalid mem access",
+  "what the verifier refuses, with its log")
+refused('tool:attach("on_mark", "./build/targets/usdt:app:indexed")',
+        "object " .. OBJECT ..
+        ": program on_mark, usdt .*: its argument 0, '.-', is not in a place that usdt.bpf.h knows",
+          "an argument that usdt.bpf.h cannot read")
 refused('tool:attach "read_nothing"', "object .*: the kernel's verifier refuses the program read_nothing:\n.*failed to resolve CO%-RE relocation <byte_off> .* struct task_struct.no_such_field",
         "a field that the kernel does not have", "build/objects/core.bpf.o")
 refused('tool:attach "read_task"', "object .*: it refers to types of the kernel %(CO%-RE%), and this kernel has no BTF that they could be found in %(CONFIG_DEBUG_INFO_BTF%)",
         "a kernel without BTF", "build/objects/core.bpf.o", "UPLUA_WITHOUT=btf")
-refused('tool:attach "count" print(tool.bss.hits)', BEGIN .. "its .bss of 8 bytes is not typed: it has no BTF %(compile it with %-g%)", "an object without BTF", "build/objects/untyped.bpf.o")
+refused('tool:attach "count" print(tool.bss.hits)',
+  BEGIN .. "its .bss of 8 bytes is not typed: it has no BTF %(compile it with %-g%)", "an object without BTF",
+  "build/objects/untyped.bpf.o")
 refused("tool.rodata.limt = 1", BEGIN .. "no variable 'limt' in .rodata; did you mean 'limit'%?", "no such variable")
-refused("tool.rodata.limit = 2 ^ 31", BEGIN .. "limit: 2147483648 is not in %-2147483648 … 2147483647", "a value that is too large")
-refused('tool.rodata.wanted = "123456789"', BEGIN .. "wanted: '123456789' is longer than the 8 bytes of its place", "a text that is too long")
-refused("print(tool.maps.stacks)", BEGIN .. "its map stacks is of the kind stack_trace, which scripts have no object for", "a kind of map")
-refused("print(tool.maps.words)", BEGIN .. "the records of words are not typed: say what they are, up.object%(path, { words = \"struct …\" }%)", "a ring that is not typed")
+refused("tool.rodata.limit = 2 ^ 31", BEGIN .. "limit: 2147483648 is not in %-2147483648 … 2147483647",
+  "a value that is too large")
+refused('tool.rodata.wanted = "123456789"', BEGIN .. "wanted: '123456789' is longer than the 8 bytes of its place",
+  "a text that is too long")
+refused("print(tool.maps.stacks)",
+  BEGIN .. "its map stacks is of the kind stack_trace, which scripts have no object for", "a kind of map")
+refused("print(tool.maps.words)",
+  BEGIN .. "the records of words are not typed: say what they are, up.object%(path, { words = \"struct …\" }%)",
+  "a ring that is not typed")
 refused("print(tool.maps.word)", BEGIN .. "it has no map 'word'; did you mean 'words'%?", "no such map")
 refused('tool.maps.values:set({ colour = 1 }, {})', "%-e:1: .*unknown field 'colour'", "no such field")
-refused("print(tool.sections)", BEGIN:gsub("%%%-e:1: ", "%%-e:1: ") .. "a BPF object has maps, rodata, data, bss and :attach%(%), no 'sections'", "a name that it does not have")
-refused('uprobe("./build/targets/typed:told", function(e) tool.maps.counts[1] = 2 end)', "%-e:1: a handler cannot change 'tool.maps.counts', which belongs to the script", "its maps in a handler")
+refused("print(tool.sections)", BEGIN:gsub("%%%-e:1: ", "%%-e:1: ") ..
+  "a BPF object has maps, rodata, data, bss and :attach%(%), no 'sections'", "a name that it does not have")
+refused('uprobe("./build/targets/typed:told", function(e) tool.maps.counts[1] = 2 end)',
+  "%-e:1: a handler cannot change 'tool.maps.counts', which belongs to the script", "its maps in a handler")
 run = target.uplua(("-e 'object(%q, { wrds = \"struct short_event\" })'"):format(OBJECT))
-like(run.err:gsub(WARNING, ""), "^uplua: " .. BEGIN .. "it has no map 'wrds' that records could be told of; did you mean 'words'", "a type for no ring")
+like(run.err:gsub(WARNING, ""),
+  "^uplua: " .. BEGIN .. "it has no map 'wrds' that records could be told of; did you mean 'words'",
+  "a type for no ring")
 run = target.uplua(("-e 'object(%q, { words = \"struct nothing\" })'"):format(OBJECT))
-like(run.err:gsub(WARNING, ""), "^uplua: " .. BEGIN .. "its BTF has no type 'struct nothing' for the records of words", "a type that there is not")
+like(run.err:gsub(WARNING, ""), "^uplua: " .. BEGIN .. "its BTF has no type 'struct nothing' for the records of words",
+  "a type that there is not")
 
 -- --- the manual ---
 
@@ -203,8 +246,9 @@ if tap.has "clang" then
   out:write(source, "\n")
   out:close()
   local machine = io.popen("uname -m"):read "*l"
-  is(os.execute(("clang -g -O2 -target bpf -D__TARGET_ARCH_%s -isystem /usr/include/%s-linux-gnu -c -o %s.bpf.o %s.bpf.c"):format(
-     machine == "aarch64" and "arm64" or "x86", machine, name, name)), 0, "the manual's object compiles")
+  is(os.execute(
+     ("clang -g -O2 -target bpf -D__TARGET_ARCH_%s -isystem /usr/include/%s-linux-gnu -c -o %s.bpf.o %s.bpf.c"):format(
+       machine == "aarch64" and "arm64" or "x86", machine, name, name)), 0, "the manual's object compiles")
   for _, example in ipairs(examples.of "doc/api.md") do
     local code, uses = example.code:gsub('"deliver.bpf.o"', ("%q"):format(name .. ".bpf.o"))
     if uses > 0 then is(examples.run(code), example.output, "… and the script prints what the manual says") end

@@ -1,6 +1,6 @@
--- What each construct of the handler language means: handlers on known calls leave exactly these values. All cases run in one setup,
--- on build/targets/calls with one thread: add3(i, 2i, 0) 23 times, negative(i) → -i - 1 101 times, six(1 … 6) → 21 23 times,
--- factorial_depth(101) nested 101 deep.
+-- What each construct of the handler language means: handlers on known calls leave exactly these values. All cases run
+-- in one setup, on build/targets/calls with one thread: add3(i, 2i, 0) 23 times, negative(i) → -i - 1 101 times, six(1
+-- … 6) → 21 23 times, factorial_depth(101) nested 101 deep.
 local tap = require "tap"
 local target = require "target"
 
@@ -15,7 +15,8 @@ local cases = {
       for i = 0, 7 do n[i % 3]:inc() end for i = 7, 0, -2 do n[10 + i % 3]:inc() end
       local k = 4 while k < 9 do k = k + 2 n[20 + (k + 1) % 4 % 3]:inc() end n[30 + #e.comm % 4]:inc()
     end)]], "n[0], n[1], n[2], n[10], n[11], n[12], n[20], n[21], n[31]", "69 69 46 23 46 23 46 23 23" },
-  { "a count by key", [[local n = up.count() up.uprobe(ADD3, function(e) n[e.arg0 % 2]:inc() end)]], "n[0], n[1]", "12 11" },
+  { "a count by key", [[local n = up.count() up.uprobe(ADD3, function(e) n[e.arg0 % 2]:inc() end)]], "n[0], n[1]",
+    "12 11" },
   { "a count by constant string", [[local n = up.count() up.uprobe(ADD3, function(e) n.all:inc() n["x y"]:inc() end)]],
     "n.all, n['x y']", "23 23" },
   { "a key of a tuple", [[local n = up.count() up.uprobe(ADD3, function(e) n[{ e.comm, e.arg0 % 3 }]:inc() end)]],
@@ -26,9 +27,10 @@ local cases = {
     "h.count, h.sum, h.min, h.max", "23 184 -3 19" },
   { "a histogram by key", [[local h = up.hist() up.uprobe(ADD3, function(e) h[e.comm]:add(e.arg0) end)]],
     "h.calls.count, h.calls.sum", "23 253" },
-  { "a map's lossless addition", [[local m = up.hash() up.uprobe(ADD3, function(e) m.n = (m.n or 0) + e.arg0 end)]], "m.n", "253" },
-  { "a map's lossless subtraction", [[local m = up.hash() up.uprobe(ADD3, function(e) m.n = (m.n or 0) - e.arg0 end)]], "m.n",
-    "-253" },
+  { "a map's lossless addition", [[local m = up.hash() up.uprobe(ADD3, function(e) m.n = (m.n or 0) + e.arg0 end)]],
+    "m.n", "253" },
+  { "a map's lossless subtraction", [[local m = up.hash() up.uprobe(ADD3, function(e) m.n = (m.n or 0) - e.arg0 end)]],
+    "m.n", "-253" },
   { "addition to an entry by a tuple", [[local m = up.hash()
     up.uprobe(ADD3, function(e) m[{ e.pid, 7 }] = (m[{ e.pid, 7 }] or 0) + 1 end)]],
     "(function() for k, v in m:pairs() do return k[2], v end end)()", "7 23" },

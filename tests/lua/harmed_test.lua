@@ -1,5 +1,5 @@
--- Probes that would corrupt the program are refused: on instructions that the kernel takes for others or runs elsewhere, on nops that it
--- replaces, and where the CPU must not be interrupted.
+-- Probes that would corrupt the program are refused: on instructions that the kernel takes for others or runs
+-- elsewhere, on nops that it replaces, and where the CPU must not be interrupted.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -16,7 +16,8 @@ end
 
 -- Runs the program with a uprobe at SPEC of it.
 local function run(spec, kind)
-  return target.uplua(([[-e 'n = count() %s("%s:%s", function(e) n:inc() end)' -- %s]]):format(kind or "uprobe", PROGRAM, spec, PROGRAM))
+  return target.uplua(([[-e 'n = count() %s("%s:%s", function(e) n:inc() end)' -- %s]]):format(kind or "uprobe",
+    PROGRAM, spec, PROGRAM))
 end
 
 is(target.shell(PROGRAM .. ' >"$D/out"').out, SUMS, "what the program computes")
@@ -28,7 +29,8 @@ local LITERAL = "the kernel does not load this constant from where it lies"
 local EXCLUSIVE = "interrupted there, its exclusive store would never succeed"
 local cases = ({
   x64 = { { "keeps", 5, 5, NOP }, { "copies", 18, 6, VECTOR }, { "compares", 4, 5, VECTOR }, begins = { 3, VECTOR } },
-  arm64 = { { "keeps", 12, 8, EXCLUSIVE }, { "copies", 4, 4, LITERAL }, { "compares", 8, 4, LITERAL }, begins = { 4, LITERAL } },
+  arm64 = { { "keeps", 12, 8, EXCLUSIVE }, { "copies", 4, 4, LITERAL }, { "compares", 8, 4, LITERAL },
+    begins = { 4, LITERAL } },
 })[jit.arch]
 
 for _, case in ipairs(cases) do
@@ -37,7 +39,9 @@ for _, case in ipairs(cases) do
   for _, spec in ipairs { ("%#x"):format(place), ("%s+%d"):format(name, inside) } do
     local refused = run(spec)
     is(refused.status, 1, spec .. ": no probe")
-    like(refused.err, ("a probe at %%+%#x of %s would corrupt the program: %s; the next one is at %%+%#x\n"):format(inside, name, why, inside + length),
+    like(refused.err,
+         ("a probe at %%+%#x of %s would corrupt the program: %s; the next one is at %%+%#x\n"):format(inside, name,
+           why, inside + length),
          "why, and where one can be")
     is(refused.out, "", "the program does not run")
   end
@@ -46,10 +50,13 @@ end
 
 local length, why = unpack(cases.begins)
 for _, kind in ipairs { "uprobe", "uretprobe" } do
-  like(run("begins", kind).err, ("a probe at %%+0 of begins would corrupt the program: %s; the next one is at %%+%#x\n"):format(why, length),
-       kind .. " of a function that begins with one")
+  like(run("begins", kind).err,
+       ("a probe at %%+0 of begins would corrupt the program: %s; the next one is at %%+%#x\n"):format(why, length),
+         kind .. " of a function that begins with one")
 end
-local pattern = target.uplua(([[-e 'n = count() uprobe("%s:[bck]*s", function(e) n[e.func]:inc() end)' -- %s]]):format(PROGRAM, PROGRAM))
+local pattern =
+  target.uplua(([[-e 'n = count() uprobe("%s:[bck]*s", function(e) n[e.func]:inc() end)' -- %s]]):format(PROGRAM,
+  PROGRAM))
 is(pattern.out, SUMS .. "n:\ncompares  23\ncopies    23\nkeeps     23\n", "a pattern leaves it out")
 like(pattern.err, "1: " .. why .. "\n", "and says so")
 

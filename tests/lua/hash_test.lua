@@ -33,7 +33,8 @@ is(m:delete(1), false, "or that it was not")
 m[2] = nil
 is(m:size(), 0, "assigning nil deletes")
 for i = 1, 101 do m:set(i, i * i) end
-fails(function() m:set(102, 1) end, "hash_test.lua:%d+: hash: cannot set %[102%]: the map is full %(101 entries%)", "a full map refuses")
+fails(function() m:set(102, 1) end, "hash_test.lua:%d+: hash: cannot set %[102%]: the map is full %(101 entries%)",
+  "a full map refuses")
 local sum, count = 0, 0
 for k, v in m:pairs() do sum, count = sum + v - k * k, count + 1 end
 is(count, 101, "pairs sees every entry")
@@ -55,8 +56,10 @@ fails(function() m:set(1, {}) end, "hash: as a value, an integer is expected", "
 fails(function() m:get() end, "a key cannot be nil", "no key")
 fails(function() m.get(1) end, "colon", "a dot instead of a colon")
 fails(function() m.size = 1 end, "'size' is a method", "a method's name as a key")
-fails(function() hash.hash { maximum = 1 } end, "hash_test.lua:%d+: hash: unknown option 'maximum'; did you mean 'max'%?", "a slip in an option")
-fails(function() hash.hash { max = 0 } end, "option 'max': 0 is not a whole number from 1 to 4294967295", "a wrong option")
+fails(function() hash.hash { maximum = 1 } end,
+  "hash_test.lua:%d+: hash: unknown option 'maximum'; did you mean 'max'%?", "a slip in an option")
+fails(function() hash.hash { max = 0 } end, "option 'max': 0 is not a whole number from 1 to 4294967295",
+  "a wrong option")
 fails(function() hash.hash { key = "u33x" } end, "'u33x' is not a type", "a wrong type")
 
 -- Records.
@@ -82,7 +85,8 @@ local misfit = hash.hash()
 misfit:set(1, { bytes = "x", at = 1 })
 fails(function()
   misfit:bind { fd = kernel.map("hash", 8, 16, 10), type = "hash", max = 10, key = i64, value = value }
-end, "^hash: as a value, field 'bytes': an integer is expected, not a string$", "a queued write that does not fit the handlers' types")
+end, "^hash: as a value, field 'bytes': an integer is expected, not a string$",
+  "a queued write that does not fit the handlers' types")
 
 -- Tuples as keys.
 local tuple = kernel.record { { 1, kernel.scalar("string", 16) }, { 2, i64 } }

@@ -107,7 +107,8 @@ local ends = hist.hist()
 fd = kernel.map("percpu_hash", 8, SIZE, 2)
 ends:bind { fd = fd, turn = turn }
 store(fd, nil, added { 10, 1000000 })
-is(("%d %d %d"):format(ends:percentile(0), ends:percentile(1), ends:percentile(50)), "10 10 10", "rank 1 is the minimum")
+is(("%d %d %d"):format(ends:percentile(0), ends:percentile(1), ends:percentile(50)), "10 10 10",
+  "rank 1 is the minimum")
 is(("%d %d"):format(ends:percentile(51), ends:percentile(100)), "1000000 1000000", "and the last the maximum")
 store(fd, nil, added { -70000, -3, -2, 4 })
 local value, label = ends:percentile(50)

@@ -1,4 +1,5 @@
--- Functions that choose an implementation when they are first used: the one that the target uses is probed, under the function's name.
+-- Functions that choose an implementation when they are first used: the one that the target uses is probed, under the
+-- function's name.
 local core = require "uplua.core"
 local tap = require "tap"
 local target = require "target"
@@ -18,8 +19,10 @@ local WANT = "n:\nmemcpy  101\nstrlen   23\n"
 
 -- In the order of the keys, since what a run prints first is the larger.
 tap.is(target.attached("./build/targets/sites wait", code_for "libc").out, WANT, "of a process that runs, exact counts")
-tap.like(target.uplua(code_for "libc" .. " -- ./build/targets/sites").out, "\nmemcpy  101\nstrlen   23\n$", "of a command that is started")
-tap.is(target.attached("./build/targets/sites-static wait", code_for "./build/targets/sites-static").out, WANT, "of a static program that runs")
+tap.like(target.uplua(code_for "libc" .. " -- ./build/targets/sites").out, "\nmemcpy  101\nstrlen   23\n$",
+  "of a command that is started")
+tap.is(target.attached("./build/targets/sites-static wait", code_for "./build/targets/sites-static").out, WANT,
+  "of a static program that runs")
 local refused = target.uplua(code_for "./build/targets/sites-static" .. " -- ./build/targets/sites-static")
 if refused.status ~= 0 then
   tap.like(refused.err, "strlen chooses one of several implementations when it is first used %(an IFUNC%)[^\n]*\nattach to a process that runs, or probe",

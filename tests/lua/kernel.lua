@@ -32,7 +32,8 @@ function kernel.map(type, key_size, value_size, max, flags)
   return fd
 end
 
--- Writes words (numbers or cdata) as key and value; VALUES is a list of words, for per-CPU maps that of all CPUs in a row.
+-- Writes words (numbers or cdata) as key and value; VALUES is a list of words, for per-CPU maps that of all CPUs in a
+-- row.
 function kernel.update(fd, key, values)
   local k, v = ffi.new("uint64_t[8]"), ffi.new("uint64_t[?]", #values)
   for i, word in ipairs(type(key) == "table" and key or { key }) do k[i - 1] = ffi.cast("int64_t", word) end

@@ -1,5 +1,5 @@
--- uplua killed with SIGKILL while it traces leaves nothing in the kernel: no program, map or link, and the program's code is as it was. With
--- UPLUA_LONG in the environment 101 times, else 7.
+-- uplua killed with SIGKILL while it traces leaves nothing in the kernel: no program, map or link, and the program's
+-- code is as it was. With UPLUA_LONG in the environment 101 times, else 7.
 local ffi = require "ffi"
 local tap = require "tap"
 local target = require "target"
@@ -8,7 +8,8 @@ ffi.cdef "int close(int); int bpf_prog_get_fd_by_id(uint32_t); int bpf_map_get_f
 local bpf = ffi.load "libbpf.so.1"
 local times = os.getenv "UPLUA_LONG" and 101 or 7
 
--- What each uplua had in the kernel, from the /proc/PID/fdinfo of its descriptors, and the first bytes of the probed function.
+-- What each uplua had in the kernel, from the /proc/PID/fdinfo of its descriptors, and the first bytes of the probed
+-- function.
 local r = target.shell(([[
   ./build/targets/ticker >"$D/ready" &
   program=$!

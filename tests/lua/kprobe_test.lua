@@ -1,5 +1,5 @@
--- Functions of the kernel: every call of a program's threads, with its arguments, result and stacks. Where the kernel has no kprobes, what
--- the messages say; the machine of tests/vm has them.
+-- Functions of the kernel: every call of a program's threads, with its arguments, result and stacks. Where the kernel
+-- has no kprobes, what the messages say; the machine of tests/vm has them.
 local examples = require "examples"
 local machine = require "machine"
 local tap = require "tap"
@@ -12,20 +12,28 @@ local function refused(code, want, what)
   if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("--explain -e %s"):format(target.quote(code))).err, "^uplua: " .. want, what)
 end
-refused('kprobe("vfs_raed", function() end)', "%-e:1: kprobe vfs_raed: no such function in the kernel; did you mean vfs_read", "a function that there is not")
-refused('kretprobe("nowhere:vfs_read", function() end)', "%-e:1: kretprobe nowhere:vfs_read: the kernel has no module nowhere loaded", "a module")
-refused('kprobe("vfs_read+1c", function() end)', "%-e:1: kprobe vfs_read%+1c: '%+1c' is not an offset", "an offset that is none")
-refused('kprobe("vfs_*+1", function() end)', "%-e:1: kprobe vfs_%*%+1: an offset needs one function", "an offset and a pattern")
-refused('kretprobe("vfs_read+1", function() end)', "%-e:1: kretprobe vfs_read%+1: a return probe stands at a function", "a return inside")
-refused('kprobe("", function() end)', "%-e:1: kprobe '' names no function; write FUNCTION, such as vfs_read", "no function")
-refused('kprobe(7, function() end)', '%-e:1: kprobe: the first argument names the kernel\'s function: "vfs_read"', "a number")
+refused('kprobe("vfs_raed", function() end)',
+  "%-e:1: kprobe vfs_raed: no such function in the kernel; did you mean vfs_read", "a function that there is not")
+refused('kretprobe("nowhere:vfs_read", function() end)',
+  "%-e:1: kretprobe nowhere:vfs_read: the kernel has no module nowhere loaded", "a module")
+refused('kprobe("vfs_read+1c", function() end)', "%-e:1: kprobe vfs_read%+1c: '%+1c' is not an offset",
+  "an offset that is none")
+refused('kprobe("vfs_*+1", function() end)', "%-e:1: kprobe vfs_%*%+1: an offset needs one function",
+  "an offset and a pattern")
+refused('kretprobe("vfs_read+1", function() end)', "%-e:1: kretprobe vfs_read%+1: a return probe stands at a function",
+  "a return inside")
+refused('kprobe("", function() end)', "%-e:1: kprobe '' names no function; write FUNCTION, such as vfs_read",
+  "no function")
+refused('kprobe(7, function() end)', '%-e:1: kprobe: the first argument names the kernel\'s function: "vfs_read"',
+  "a number")
 refused('kprobe("vfs_read")', "%-e:1: kprobe vfs_read: the last argument is the handler", "no handler")
 refused('n = count() kprobe("vfs_read", function(e) n[e.ret]:inc() end)',
         "%-e:1: e.ret is known when the function returns: use kretprobe", "the result at the entry")
 refused('n = count() kprobe("vfs_read", function(e) n[e.caller]:inc() end)',
         "%-e:1: the event of a kprobe has no field 'caller'; it has time, .*func, ip, arg0, .*e:ustack%(%) and e:kstack%(%)", "e.caller")
 if jit.arch == "x64" then -- aarch64 has registers for all eight
-  refused('n = count() kprobe("vfs_read", function(e) n[e.arg7]:inc() end)', "%-e:1: arg7 is not in a register on this CPU", "an argument on the stack")
+  refused('n = count() kprobe("vfs_read", function(e) n[e.arg7]:inc() end)',
+    "%-e:1: arg7 is not in a register on this CPU", "an argument on the stack")
 end
 
 local explained = target.uplua [[--explain -e 'n = count() kprobe("vfs_read", function(e) n:inc() end)
@@ -34,11 +42,16 @@ like(explained.out, "\nkprobe vfs_read\n  at       the kernel's vfs_read\n", "--
 like(explained.out, "\nkretprobe vfs_read %(at the function's return%)\n.*\nkretprobe vfs_read %(at the function's entry, for the handler at its return%)\n",
      "a return has a half at the entry, so that losses are counted")
 
-refused('fentry("vfs_*", function() end)', "%-e:1: fentry vfs_%*: a function calls the handler itself, and each needs one of its own: use kprobe", "fentry of a pattern")
-refused('fexit("vfs_raed", function() end)', "%-e:1: fexit vfs_raed: no such function in the kernel; did you mean vfs_read", "fexit of no function")
-refused('n = count() fentry("vfs_read", function(e) n[e.ret]:inc() end)', "%-e:1: e.ret is known when the function returns: use fexit", "the result at fentry")
+refused('fentry("vfs_*", function() end)',
+  "%-e:1: fentry vfs_%*: a function calls the handler itself, and each needs one of its own: use kprobe",
+  "fentry of a pattern")
+refused('fexit("vfs_raed", function() end)',
+  "%-e:1: fexit vfs_raed: no such function in the kernel; did you mean vfs_read", "fexit of no function")
+refused('n = count() fentry("vfs_read", function(e) n[e.ret]:inc() end)',
+  "%-e:1: e.ret is known when the function returns: use fexit", "the result at fentry")
 refused('n = count() fentry("vfs_read", function(e) n[e.args.cuont]:inc() end)',
-        "%-e:1: fentry vfs_read has no argument 'cuont'; did you mean count", "an argument that there is not, at fentry")
+        "%-e:1: fentry vfs_read has no argument 'cuont'; did you mean count",
+          "an argument that there is not, at fentry")
 refused('n = count() kprobe("vfs_read", function(e) n[e.args.cuont]:inc() end)',
         "%-e:1: kprobe vfs_read has no argument 'cuont'; did you mean count", "… at a kprobe")
 refused('n = count() kprobe("vfs_*", function(e) n[e.args.count]:inc() end)',
@@ -67,7 +80,8 @@ local KINDS = can_call and { "kprobe", "kretprobe", "fentry", "fexit" } or { "kp
 if not can_call then
   for _, kind in ipairs { "fentry", "fexit" } do
     like(target.uplua(([[-e '%s("vfs_read", function() end)' -- true]]):format(kind)).err,
-         "^uplua: %-e:1: " .. kind .. " vfs_read: this kernel's functions can call no handlers %([^\n]*%); use up.kprobe\n", "without them")
+         "^uplua: %-e:1: " .. kind ..
+           " vfs_read: this kernel's functions can call no handlers %([^\n]*%); use up.kprobe\n", "without them")
   end
 end
 
@@ -77,15 +91,17 @@ local function adapted(code)
   return can_call and code or "local function fentry() end local function fexit() end " .. code
 end
 
--- How often the kernel passed over a handler of fentry or fexit in the last run, of any process, by kind: with preempt=full a thread may enter the
--- function while another one on its CPU is in the handler.
+-- How often the kernel passed over a handler of fentry or fexit in the last run, of any process, by kind: with
+-- preempt=full a thread may enter the function while another one on its CPU is in the handler.
 local passed
 
 -- What the script CODE prints for build/targets/kernel_calls ARGUMENTS, and that nothing was lost unless LOSES.
 local function run(code, arguments, loses)
-  local result = target.uplua(("-e %s -- ./build/targets/kernel_calls %s"):format(target.quote(adapted(code)), arguments))
+  local result =
+    target.uplua(("-e %s -- ./build/targets/kernel_calls %s"):format(target.quote(adapted(code)), arguments))
   -- The loader of the program opens files by names in pages that are not there yet; its own names are on its stack.
-  local lost = result.err:gsub("  %d+ × unreadable memory read as nil, [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "")
+  local lost = result.err:gsub("  %d+ × unreadable memory read as nil, [^\n]*\n",
+    ""):gsub("^uplua: not everything was seen:\n$", "")
   passed = {}
   lost = lost:gsub("  ([%d,]+) × (%l+) %S+: hits that the kernel passed over, [^\n]*\n", function(count, kind)
     if kind ~= "fentry" and kind ~= "fexit" then return nil end
@@ -124,8 +140,10 @@ for _, threads in ipairs { 1, 4 } do
       for k, n in seeks:pairs() do sought, sum = sought + n, sum + k[1] - math.floor(k[1] / 100000) * 100000 end
       print("once", once, #tids, "sought", sought, sum)
     end)]], threads .. " 101")
-  like(out, ("calls\t%d\tkernel_calls\tdo_sys_openat2\tdo_sys_openat2\t%%-100\n"):format(101 * threads), "each call, its function and a negative number")
-  like(out, ("once\t%d\t%d\tsought\t%d\t%d\n"):format(101 * threads, threads, 101 * threads, threads * 101 * 102 / 2), "strings of the program, numbers")
+  like(out, ("calls\t%d\tkernel_calls\tdo_sys_openat2\tdo_sys_openat2\t%%-100\n"):format(101 * threads),
+    "each call, its function and a negative number")
+  like(out, ("once\t%d\t%d\tsought\t%d\t%d\n"):format(101 * threads, threads, 101 * threads, threads * 101 * 102 / 2),
+    "strings of the program, numbers")
 
   out = run([[
     opens, seeks, kinds, slow = count(), hash(), count(), count()
@@ -144,8 +162,10 @@ for _, threads in ipairs { 1, 4 } do
       for _, difference in seeks:pairs() do equal = equal + difference end
       print("seeks", seeks:size(), equal, kinds:get(), slow:get())
     end)]], threads .. " 101")
-  like(out, ("opens\t%d\t%%-2\t%%-100\ttrue\n"):format(101 * threads), "at the return: result, the entry's arguments and strings, elapsed")
-  like(out, ("seeks\t%d\t%d\t%d\t0\n"):format(101 * threads, 101 * threads, 101 * threads), "64-bit results; with no, one and two values of the entry")
+  like(out, ("opens\t%d\t%%-2\t%%-100\ttrue\n"):format(101 * threads),
+    "at the return: result, the entry's arguments and strings, elapsed")
+  like(out, ("seeks\t%d\t%d\t%d\t0\n"):format(101 * threads, 101 * threads, 101 * threads),
+    "64-bit results; with no, one and two values of the entry")
 end
 
 for _, example in ipairs(examples.of "doc/handlers.md") do
@@ -167,7 +187,8 @@ local out = run([[
     for k, n in both:pairs() do print("stack", n, names(k[1]), names(k[2])) end
     for ip, n in at:pairs() do print("at", n, symbol(0, ip)) end
   end)]], "1 101")
-like(out, "stack\t101\t" .. machine.seeks .. " [^\t]*" .. machine.enters .. "[^\t]*\t%S*lseek%S* work ", "the kernel's stack, and the program's below it")
+like(out, "stack\t101\t" .. machine.seeks .. " [^\t]*" .. machine.enters .. "[^\t]*\t%S*lseek%S* work ",
+  "the kernel's stack, and the program's below it")
 like(out, "at\t202\t" .. machine.seeks, "e.ip is the function, at its entry and its return")
 
 -- Arguments by name, of all widths: by registers and by calls from the function.
@@ -189,7 +210,8 @@ for _, threads in ipairs { 1, 4 } do
   local sum = 101 * 100000 * threads * (threads + 1) / 2 + threads * 101 * 102 / 2
   for _, kind in ipairs(KINDS) do
     local count, total = out:match(("%%f[^\n%%z]%s\t(%%d+)\ttrue\ttrue\t(%%d+)\n"):format(kind))
-    ok(is_all(kind, count, want), ("%s: arguments by name, %s of %d calls, %d passed over"):format(kind, tostring(count), want, passed[kind] or 0))
+    ok(is_all(kind, count, want),
+      ("%s: arguments by name, %s of %d calls, %d passed over"):format(kind, tostring(count), want, passed[kind] or 0))
     is(total, tonumber(count) == want and tostring(sum) or total, "… and their sum")
   end
   ok(not out:find "wrong", "numbers and results are the same")
@@ -204,11 +226,15 @@ for _, threads in ipairs { 1, 4 } do
       if name ~= nil and name:starts "/nowhere/" then opens[{ "kprobe", e.args.dfd, 0, e.func }]:inc() end
     end)
     at_exit(function() for k, n in opens:pairs() do print(k[1], n, k[2], k[3], k[4]) end end)]], threads .. " 101")
-  if can_call then ok(is_all("fexit", out:match "fexit\t(%d+)\t%-100\t%-2\tdo_sys_openat2\n", want), "fexit: negative ints, strings, results") end
+  if can_call then
+    ok(is_all("fexit", out:match "fexit\t(%d+)\t%-100\t%-2\tdo_sys_openat2\n", want),
+      "fexit: negative ints, strings, results")
+  end
   like(out, ("kprobe\t%d\t%%-100\t0\tdo_sys_openat2\n"):format(want), "kprobe: negative ints and strings by name")
 end
 
--- Pointers lead into the kernel's structures, at the return too. The program's file lies in the machine's root, a tmpfs.
+-- Pointers lead into the kernel's structures, at the return too. The program's file lies in the machine's root, a
+-- tmpfs.
 out = run([[
   files = count()
   local function see(e, kind)
@@ -221,7 +247,8 @@ out = run([[
   fexit("shmem_file_llseek", function(e) see(e, "fexit") end)
   at_exit(function() for k, n in files:pairs() do print(k[1], n, k[2], k[3]) end end)]], "4 101")
 for _, kind in ipairs(KINDS) do
-  ok(is_all(kind, out:match(("%%f[^\n%%z]%s\t(%%d+)\t%s\tkernel_calls\n"):format(kind, out:match "inode (%d+)")), 404), kind .. ": structures of the kernel")
+  ok(is_all(kind, out:match(("%%f[^\n%%z]%s\t(%%d+)\t%s\tkernel_calls\n"):format(kind, out:match "inode (%d+)")), 404),
+    kind .. ": structures of the kernel")
 end
 
 if can_call then
@@ -236,7 +263,8 @@ if can_call then
   like(out, "101\t%S*lseek%S* work .*" .. machine.seeks .. " " .. machine.enters, "stacks at fentry")
 end
 
--- Handlers that walk stacks become one program, but not of both sorts: one that may sleep is for functions of programs only.
+-- Handlers that walk stacks become one program, but not of both sorts: one that may sleep is for functions of programs
+-- only.
 out = run([[
   calls, names = count(), hash()
   uprobe("./build/targets/kernel_calls:main", function(e) calls[{ "main", #e.comm, e:ustack() }]:inc() names[1] = str(read_u64(e.arg1), 64) end)
@@ -261,13 +289,15 @@ out = run([[
 like(out, machine.seeks .. "\t" .. machine.seeks .. "\ttrue", "a pattern of one function")
 like(out, "do_sys_openat2\tdo_sys_open%*\ttrue", "a pattern of several")
 
--- The second instruction of a function is somewhere in the first bytes behind its call of the tracer; elsewhere the kernel says no.
+-- The second instruction of a function is somewhere in the first bytes behind its call of the tracer; elsewhere the
+-- kernel says no.
 local inside, no_start = 0, 0
 for _, offset in ipairs { 1, 2, unpack(machine.inside) } do
   local result = target.uplua(([[-e 'n = count() kprobe("%s+%d", function(e) n[e.ip]:inc() end)
     at_exit(function() for ip, c in n:pairs() do print(symbol(0, ip), c > 100) end end)' -- ./build/targets/kernel_calls 1 101]]):format(machine.seeks, offset))
   if result.out:find(("%s+%#x\ttrue"):format(machine.seeks, offset), 1, true) then inside = inside + 1 end
-  if result.err:find(("kprobe %s+%d: cannot probe %s: %s"):format(machine.seeks, offset, machine.seeks, machine.elsewhere), 1, true) then
+  if result.err:find(("kprobe %s+%d: cannot probe %s: %s"):format(machine.seeks, offset, machine.seeks,
+    machine.elsewhere), 1, true) then
     no_start = no_start + 1
   end
   if inside > 0 and no_start > 0 then break end

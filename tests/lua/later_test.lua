@@ -5,8 +5,8 @@ local ok, is, like = tap.ok, tap.is, tap.like
 
 local CALLS = 101
 
--- Copies of the library, at places where nobody looks. Then ./uplua ARGUMENTS on `plugin $D/a/libplugin.so`, which it lets load
--- it; once uplua tells that it is probed, the calls are made. ENDS: how uplua ends.
+-- Copies of the library, at places where nobody looks. Then ./uplua ARGUMENTS on `plugin $D/a/libplugin.so`, which it
+-- lets load it; once uplua tells that it is probed, the calls are made. ENDS: how uplua ends.
 local function attached(arguments, ends, probes)
   return target.shell(([[
     set -m
@@ -42,10 +42,13 @@ local run = attached(([[-e '
   uprobe("libplugin:plugged", function(e) named:add(e.args.i) end)
   %s
   at_exit(function() print("seen", calls.plugged, sum:get(), returns:get(), named:get()) end)']]):format(TRACING), nil, 3)
-is(run.out:match "seen\t([^\n]*)", "101\t5050\t506\t5050", "a library that a process loads: each call from when uplua says so")
+is(run.out:match "seen\t([^\n]*)", "101\t5050\t506\t5050",
+  "a library that a process loads: each call from when uplua says so")
 like(run.err, "^uplua: uprobe libplugin:plugged: process %d+ has no program or library 'libplugin'; did you mean plugin%?\nIt is probed once a library of that name is loaded\n",
      "what is waited for is told at once")
-like(run.err, "uretprobe libplugin:plugged: process %d+ has loaded %S+/a/libplugin%.so: probed from now on, %S+ ?m?s later\n", "and when it has come")
+like(run.err,
+  "uretprobe libplugin:plugged: process %d+ has loaded %S+/a/libplugin%.so: probed from now on, %S+ ?m?s later\n",
+  "and when it has come")
 is(run.status, 0, "the run ends well")
 
 run = attached(([[-e '
@@ -54,7 +57,8 @@ run = attached(([[-e '
   probe({ "libplugin:plugged", "libplugin:plugged", "libplugin:plug*" }, function(e) specs:add(e.arg0) probes[e.probe]:inc() end)
   %s
   at_exit(function() print("seen", calls:get(), specs:get(), probes["libplugin:plugged"]) end)']]):format(TRACING), nil, 5)
-is(run.out:match "seen\t([^\n]*)", "5050\t5050\t101", "a function that several specs of a list name is probed once, for the first of them")
+is(run.out:match "seen\t([^\n]*)", "5050\t5050\t101",
+  "a function that several specs of a list name is probed once, for the first of them")
 
 run = attached(([[-e '
   local calls = sum()
@@ -132,11 +136,14 @@ like(run.target, "guarded 101", "the semaphore of a USDT probe is raised in them
 
 -- What never comes.
 run = target.uplua [[-e 'uprobe("libnowhere:fn", function() end)' -- true]]
-like(run.err, "uprobe libnowhere:fn: the command has no program or library 'libnowhere'\nIt is probed once", "a command's that never comes is told at once")
+like(run.err, "uprobe libnowhere:fn: the command has no program or library 'libnowhere'\nIt is probed once",
+  "a command's that never comes is told at once")
 like(run.err, "uprobe libnowhere:fn: the command never loaded libnowhere\n", "… and at the end")
 is(run.status, 1, "which is an error")
-is(target.uplua([[-e 'uprobe("libnowhere:fn", function() end)' -- sh -c 'exit 7']]).status, 7, "but the command's own status is kept")
-run = target.attached("build/targets/family stay", ([[-e 'uretprobe("libnowhere:fn", function() end) %s']]):format(TRACING))
+is(target.uplua([[-e 'uprobe("libnowhere:fn", function() end)' -- sh -c 'exit 7']]).status, 7,
+  "but the command's own status is kept")
+run = target.attached("build/targets/family stay",
+  ([[-e 'uretprobe("libnowhere:fn", function() end) %s']]):format(TRACING))
 like(run.err, "uretprobe libnowhere:fn: process %d+ never loaded libnowhere\n", "a process's")
 
 -- A statically linked command has no library: that is told where it has not executed another program by its end.
@@ -146,18 +153,24 @@ local UNUSED = "uplua: uprobe libc:malloc: the command never loaded libc: it is 
 run = target.uplua(COUNTED:format("", "./build/targets/sites-static"))
 is(run.err, "seen 0\n" .. UNUSED:format "sites-static", "a library's functions in a statically linked command")
 is(run.status, 0, "… which is no error")
-is(target.uplua(COUNTED:format("--follow ", "./build/targets/sites-static")).err, "seen 0\n", "--follow: what it starts may have the library")
-is(target.uplua(COUNTED:format("", "./build/targets/ticker ticker 23")).err, "seen 23\n", "a command that is linked with it")
-is(target.uplua(COUNTED:format("", "./build/targets/hostile-static")).err, "seen 0\n", "a statically linked one that executes /bin/true, which is")
+is(target.uplua(COUNTED:format("--follow ", "./build/targets/sites-static")).err, "seen 0\n",
+  "--follow: what it starts may have the library")
+is(target.uplua(COUNTED:format("", "./build/targets/ticker ticker 23")).err, "seen 23\n",
+  "a command that is linked with it")
+is(target.uplua(COUNTED:format("", "./build/targets/hostile-static")).err, "seen 0\n",
+  "a statically linked one that executes /bin/true, which is")
 
 local function refused(code, rest, want, what)
   run = target.uplua(("-e '%s' %s"):format(code, rest))
   like(run.err, want, what)
   is(run.status, 1, "… with its status")
 end
-refused('uprobe("libnowhere:fn", function() end)', "", "there is no program or library 'libnowhere'", "without a target nobody waits")
-refused('uprobe("nowhere:fn", function() end)', "-- true", "the command has no program or library 'nowhere'\nname a file", "what is no library's name")
-refused('uprobe("libnowhere:fn", function(e) local x = e.nothing end)', "-- true", "the event of a uprobe has no field 'nothing'", "a handler that cannot be compiled is told at once")
+refused('uprobe("libnowhere:fn", function() end)', "", "there is no program or library 'libnowhere'",
+  "without a target nobody waits")
+refused('uprobe("nowhere:fn", function() end)', "-- true",
+  "the command has no program or library 'nowhere'\nname a file", "what is no library's name")
+refused('uprobe("libnowhere:fn", function(e) local x = e.nothing end)', "-- true",
+  "the event of a uprobe has no field 'nothing'", "a handler that cannot be compiled is told at once")
 
 target.done()
 tap.done_testing()

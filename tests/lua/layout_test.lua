@@ -35,8 +35,10 @@ is(bytes[15], 1, "… with its mark")
 is(round("string", "abc…", 16), "abc…", "a whole string may end in …")
 is(bytes[15], 0, "… without a mark")
 layout.compile(kernel.scalar("string", 16)).encode(bytes, "abc…", true)
-is(ffi.string(bytes, 16), "abc" .. ("\0"):rep(12) .. "\1", "a short string that was cut keeps its mark where it is said to be one")
-like(round("string", ("x"):rep(16) .. "…", 16), "longer than the 15 bytes", "a string that was cut elsewhere does not fit")
+is(ffi.string(bytes, 16), "abc" .. ("\0"):rep(12) .. "\1",
+  "a short string that was cut keeps its mark where it is said to be one")
+like(round("string", ("x"):rep(16) .. "…", 16), "longer than the 15 bytes",
+  "a string that was cut elsewhere does not fit")
 like(round("u32", -1), "%-1 is not in 0 … 4294967295", "-1 is no u32")
 like(round("i8", 128), "128 is not in", "128 is no i8")
 like(round("i64", 1.5), "1.5 is not an integer", "a fraction is refused")
@@ -48,7 +50,8 @@ like(round("bool", 1), "a boolean is expected", "1 is no boolean")
 
 local shape = kernel.record({
   { "bytes", kernel.scalar "i64" }, { "comm", kernel.scalar("string", 16) }, { "small", kernel.scalar "u32" },
-  { "maybe", kernel.scalar "i64", 0 }, { "pair", kernel.record { { 1, kernel.scalar "i64" }, { 2, kernel.scalar "bool" } } },
+  { "maybe", kernel.scalar "i64", 0 },
+  { "pair", kernel.record { { 1, kernel.scalar "i64" }, { 2, kernel.scalar "bool" } } },
 }, true)
 local codec = layout.compile(shape)
 ffi.fill(bytes, 256, 0xee)
@@ -68,7 +71,8 @@ is(codec.decode(bytes).maybe, -1, "an optional field that is there")
 
 local names = {}
 for name, value in pairs(r) do names[#names + 1] = name .. "=" .. tostring(value) end
-is(table.concat(names, " "), "bytes=23 comm=git small=7 pair=101, true", "pairs walks the fields that are there, in order")
+is(table.concat(names, " "), "bytes=23 comm=git small=7 pair=101, true",
+  "pairs walks the fields that are there, in order")
 is(tostring(r), "bytes=23 comm=git small=7 pair={101, true}", "tostring shows them")
 local written, message = pcall(function() r.bytes = 1 end)
 ok(not written, "a copy cannot be written to")
@@ -78,12 +82,14 @@ ok(not pcall(function() r.__1 = 1 end), "nor its bytes be changed")
 
 is(codec.encode(bytes, r), nil, "a record can be written back")
 is(codec.decode(bytes).comm, "git", "unchanged")
-like(codec.encode(bytes, { byte = 1 }), "unknown field 'byte'; did you mean 'bytes'", "a slip in a field's name is shown")
+like(codec.encode(bytes, { byte = 1 }), "unknown field 'byte'; did you mean 'bytes'",
+  "a slip in a field's name is shown")
 like(codec.encode(bytes, { bytes = 1 }), "field 'comm' is missing", "a missing field is named")
-like(codec.encode(bytes, { bytes = 1.5, comm = "", small = 1, pair = { 1, true } }), "field 'bytes': 1.5 is not an integer",
-     "a wrong value is named with its field")
+like(codec.encode(bytes, { bytes = 1.5, comm = "", small = 1, pair = { 1, true } }),
+     "field 'bytes': 1.5 is not an integer", "a wrong value is named with its field")
 like(codec.encode(bytes, 5), "a record is expected, not a number", "a number is no record")
-like(codec.encode(bytes, { bytes = 1, comm = "", small = 1, pair = { 1 } }), "field 'pair': field '2' is missing", "also inside")
+like(codec.encode(bytes, { bytes = 1, comm = "", small = 1, pair = { 1 } }), "field 'pair': field '2' is missing",
+  "also inside")
 is(layout.compile(shape), codec, "equal layouts share a codec")
 
 local view = codec.view()
@@ -101,7 +107,10 @@ is(record.copy(5), 5, "a copy of a number is the number")
 local tuple = layout.compile(kernel.record { { 1, kernel.scalar("string", 16) }, { 2, kernel.scalar "i64" } })
 tuple.encode(bytes, { "a\27[2Jb", 7 })
 is(tostring(tuple.decode(bytes)), "a\\x1b[2Jb, 7", "control characters of a target do not reach the terminal")
-local constant_first = layout.compile(kernel.record { { 2, kernel.scalar "i64" }, { 1, kernel.scalar("string", 16) }, { 3, kernel.scalar "i64" } })
+local constant_first =
+  layout.compile(kernel.record { { 2, kernel.scalar "i64" }, { 1, kernel.scalar("string", 16) },
+  { 3, kernel.scalar "i64" } })
 constant_first.encode(bytes, { "git", 7, 23 })
-is(tostring(constant_first.decode(bytes)), "git, 7, 23", "a tuple is printed by its numbers, whichever the handler sets first")
+is(tostring(constant_first.decode(bytes)), "git, 7, 23",
+  "a tuple is printed by its numbers, whichever the handler sets first")
 tap.done_testing()

@@ -33,13 +33,16 @@ end
 
 local function refused(code, want, what)
   local run = target.uplua(("-e '%s' -- true"):format(code))
-  is((run.err:gsub(D:gsub("%p", "%%%0") .. "/", "")), ("uplua: -e:1: %s\n  -e:1: in the main chunk\n"):format(want), what)
+  is((run.err:gsub(D:gsub("%p", "%%%0") .. "/", "")), ("uplua: -e:1: %s\n  -e:1: in the main chunk\n"):format(want),
+    what)
   is(run.status, 1, "… is an error")
 end
 
 -- 100,003 functions of one byte or more.
 local functions = { ".text\n" }
-for i = 1, 100003 do functions[#functions + 1] = (".globl f%d\n.type f%d,@function\nf%d: ret\n.size f%d,.-f%d\n"):format(i, i, i, i, i) end
+for i = 1, 100003 do
+  functions[#functions + 1] = (".globl f%d\n.type f%d,@function\nf%d: ret\n.size f%d,.-f%d\n"):format(i, i, i, i, i)
+end
 assert(library("many.so", table.concat(functions)))
 refused(('uprobe("%s/many.so:f*", function(e) end)'):format(D), "uprobe many.so:f*: these are 100003 places, and no more than 100000 can be probed at once; name fewer functions",
         "more functions than can be probed")
@@ -47,7 +50,8 @@ refused(('uretprobe({ "%s/many.so:f*", "libc:malloc" }, function(e) end)'):forma
         "uretprobe many.so:f*: these are 100003 places, and no more than 100000 can be probed at once; name fewer functions", "… one of a list")
 
 -- A USDT probe at 100,003 places, whose notes all mean one nop: each counts.
-assert(library("notes.so", ".text\nplace: nop\nret\n.data\n.balign 2\nsemaphore: .2byte 0\n.rept 100003\n" .. note("many", "place", "0", "") .. ".endr\n"))
+assert(library("notes.so", ".text\nplace: nop\nret\n.data\n.balign 2\nsemaphore: .2byte 0\n.rept 100003\n" ..
+  note("many", "place", "0", "") .. ".endr\n"))
 refused(('usdt("%s/notes.so:app:many", function(e) end)'):format(D),
         "usdt notes.so:app:many: these are more than 4096 probes with different arguments, or 100000 places; name fewer", "more places of a USDT probe")
 local different = {}
@@ -57,8 +61,10 @@ refused(('usdt("%s/different.so:app:different", function(e) end)'):format(D),
         "usdt different.so:app:different: these are more than 4096 probes with different arguments, or 100000 places; name fewer", "more layouts of arguments")
 
 -- Semaphores that lie where none can be.
-for what, address in pairs { ["in the code"] = "place", ["beyond the file"] = "0x7ffffff0", ["at an odd address"] = "odd" } do
-  assert(library("semaphore.so", ".text\nplace: nop\nret\n.data\n.balign 2\n.byte 0\nodd: .4byte 0\n" .. note("guarded", "place", address, "")))
+for what, address in pairs { ["in the code"] = "place", ["beyond the file"] = "0x7ffffff0",
+  ["at an odd address"] = "odd" } do
+  assert(library("semaphore.so", ".text\nplace: nop\nret\n.data\n.balign 2\n.byte 0\nodd: .4byte 0\n" ..
+    note("guarded", "place", address, "")))
   refused(('usdt("%s/semaphore.so:app:guarded", function(e) end)'):format(D),
           "usdt semaphore.so:app:guarded: app:guarded in semaphore.so cannot be probed: its note is damaged: its semaphore, which tells the program that somebody traces, lies where none can be", "a semaphore " .. what)
 end

@@ -20,7 +20,8 @@ run = target.uplua("-v --list " .. FILE:gsub("^", "usdt:") .. ":app:w*")
 is(lines(run.out), 2, "a pattern, verbose")
 like(run.out, "\n    1 place: arg0 i8 .*, arg1 u8 .*, arg2 i16 .*, arg3 u16 .*, arg4 i32 .*, arg5 u32 .*, arg6 i64 .*, arg7 u64 %S+\n$", "all sizes and signs")
 run = target.uplua("-v --list usdt:" .. FILE .. ":app:places")
-like(run.out, "\n    2 places: arg0 i32 .-\n    1 place: arg0 i32 .-\n    1 place: arg0 i32 [^\n]+\n$", "places with equal arguments are one line")
+like(run.out, "\n    2 places: arg0 i32 .-\n    1 place: arg0 i32 .-\n    1 place: arg0 i32 [^\n]+\n$",
+  "places with equal arguments are one line")
 run = target.uplua("-v --list usdt:" .. FILE .. ":app:guarded")
 like(run.out, "\n    1 place, with a semaphore: arg0 i32 ", "a semaphore")
 run = target.uplua("-v --list usdt:" .. FILE .. ":app:none")
@@ -64,20 +65,23 @@ like(run.out, (again.out:gsub("%p", "%%%0")), "is among those of a pattern")
 run = target.uplua "-v --list 'uprobe:libc:mem*'"
 like(run.out, "\nuprobe:/%S+/libc%.so%.6:memfrob\n    file offset 0x%x+", "with the place of its probe")
 run = target.uplua "-v --list 'uprobe:libc:pthread_spin_*'"
-like(run.out, "\nleft out: pthread_spin_lock: the kernel puts no probe on its first instruction\n", "and what is left out")
+like(run.out, "\nleft out: pthread_spin_lock: the kernel puts no probe on its first instruction\n",
+  "and what is left out")
 
 -- The kernel's: a tracepoint whose fields the manual of the kernel fixes, and a system call's arguments.
 run = target.uplua "--list 'tracepoint:sched:sched_switc*'"
 is(run.out, "tracepoint:sched:sched_switch\n", "a tracepoint")
 run = target.uplua "-v --list tracepoint:sched:sched_switch"
-like(run.out, "^tracepoint:sched:sched_switch\n    prev_comm string  %(char%[16%]%)\n    prev_pid i32  %(pid_t%)\n", "and its fields")
+like(run.out, "^tracepoint:sched:sched_switch\n    prev_comm string  %(char%[16%]%)\n    prev_pid i32  %(pid_t%)\n",
+  "and its fields")
 ok(not run.out:find "common_", "but none that handlers cannot read")
 run = target.uplua "--list tracepoint"
 ok(lines(run.out) > 101 and run.out:find "\ntracepoint:raw_syscalls:sys_enter\n", "all tracepoints")
 run = target.uplua "--list 'syscall:opena*'"
 is(run.out, "syscall:openat\nsyscall:openat2\n", "system calls")
 run = target.uplua "-v --list syscall:read"
-is(run.out, "syscall:read\n    fd u32  (unsigned int)\n    buf u64  (char *)\n    count u64  (size_t)\n", "and their arguments")
+is(run.out, "syscall:read\n    fd u32  (unsigned int)\n    buf u64  (char *)\n    count u64  (size_t)\n",
+  "and their arguments")
 run = target.uplua "--list 'kprobe:vfs_rea*'"
 like(run.out, "kprobe:vfs_read\n", "functions of the kernel")
 
@@ -99,7 +103,8 @@ local left_out = {}
 for _, entry in ipairs(found) do left_out[#left_out + 1] = entry.left_out end
 is(table.concat(left_out, " "), "pthread_spin_lock", "--json: what is left out, with all that is known")
 found = cjson.decode(target.uplua("--json -v --list tracepoint:sched:sched_switch").out)
-is(found[1].arguments[2].name .. found[1].arguments[2].type .. found[1].arguments[2].source, "prev_pidi32pid_t", "--json: fields")
+is(found[1].arguments[2].name .. found[1].arguments[2].type .. found[1].arguments[2].source, "prev_pidi32pid_t",
+  "--json: fields")
 run = target.shell [[
   cp build/targets/usdt "$D/$(printf 'a\033[1m\377"b')" && ./uplua --json --list "usdt:$D/$(printf 'a\033[1m\377"b'):app:counter" >"$D/out" 2>"$D/err"
 ]]
@@ -116,10 +121,12 @@ for _, spec in ipairs { ":sold", "::sold", ":so*", ":shop", ":shop:sold", ":shop
   like(target.uplua(("--list 'usdt:./build/examples/shop%s'"):format(spec)).out, SOLD, "usdt:FILE" .. spec)
 end
 like(target.uplua("--list usdt:shop:sold -- ./build/examples/shop").out, SOLD, "usdt:PROVIDER:NAME -- COMMAND")
-like(target.uplua("scripts/usdt.lua list ./build/examples/shop:sold").out, "^usdt:/%S+/build/examples/shop:shop:sold\n    1 × arg0", "the same by usdt.lua")
+like(target.uplua("scripts/usdt.lua list ./build/examples/shop:sold").out,
+  "^usdt:/%S+/build/examples/shop:shop:sold\n    1 × arg0", "the same by usdt.lua")
 
 -- Records of the kernel's tracers are no tracepoints.
-ok(not target.uplua("--list 'tracepoint:*'").out:find "tracepoint:ftrace:", "tracepoints that cannot be attached are not listed")
+ok(not target.uplua("--list 'tracepoint:*'").out:find "tracepoint:ftrace:",
+  "tracepoints that cannot be attached are not listed")
 like(target.uplua [[-e 'tracepoint("ftrace:print", function(e) printf("%s", e.args.buf) end)']].err,
      "tracepoint ftrace:print: it is what a tracer of the kernel's writes, and no program runs there", "… and refused")
 local arguments = require "uplua.tracepoint".arguments {

@@ -1,6 +1,7 @@
--- Every script runs to its end on a machine that works: on a command, on a process and machine-wide; with nothing to complain about, or with a
--- ledger of what it did not see. With UPLUA_LONG in the environment the machine works for redis-benchmark, redis-server and a build, and there is a
--- round on the idle machine before; otherwise for one program that is started again and again, machine-wide only, for some of the scripts.
+-- Every script runs to its end on a machine that works: on a command, on a process and machine-wide; with nothing to
+-- complain about, or with a ledger of what it did not see. With UPLUA_LONG in the environment the machine works for
+-- redis-benchmark, redis-server and a build, and there is a round on the idle machine before; otherwise for one program
+-- that is started again and again, machine-wide only, for some of the scripts.
 local ffi    = require "ffi"
 local tap    = require "tap"
 local target = require "target"
@@ -9,7 +10,8 @@ local is, ok = tap.is, tap.ok
 
 local LONG = os.getenv "UPLUA_LONG"
 
--- Each script with its arguments; what it prints whatever happens; and on a process that reads and writes all the time, in a second or two.
+-- Each script with its arguments; what it prints whatever happens; and on a process that reads and writes all the time,
+-- in a second or two.
 local SCRIPTS = {
   { "funccount", "libc:read libc:write", "Function +Calls\n", "\nwrite +%d" },
   { "stackcount", "libc:write", " hits? in [%d,]+ stacks?", "write%+0x" },
@@ -30,9 +32,11 @@ local SCRIPTS = {
   { "mallocleak", "0.5 2", "mallocleak: ", "redis%-server" },
 }
 
--- What uplua may say: at the end how much it did not see, and before what is to be known of jemalloc, which redis-server uses. Not more.
+-- What uplua may say: at the end how much it did not see, and before what is to be known of jemalloc, which
+-- redis-server uses. Not more.
 local function is_honest(text)
-  local rest = ("\n" .. text):gsub("\nmallocleak: tracing [^\n]*", ""):gsub("\nmallocleak: [^\n]* std::bad_alloc [^\n]*", ""):gsub("^\n", "")
+  local rest = ("\n" .. text):gsub("\nmallocleak: tracing [^\n]*",
+    ""):gsub("\nmallocleak: [^\n]* std::bad_alloc [^\n]*", ""):gsub("^\n", "")
   rest = rest:gsub("uplua: not everything was seen:\n", ""):gsub("  [%d,]+ × [^\n]*\n", "")
   return rest == "" or rest
 end
@@ -53,9 +57,12 @@ local pipe = io.popen "mktemp -d"
 local folder = pipe:read "*l"
 pipe:close()
 
--- Starts SCRIPT, in which $D is a folder and $P this process, which it should not outlive, in the background; returns the PID of its group.
+-- Starts SCRIPT, in which $D is a folder and $P this process, which it should not outlive, in the background; returns
+-- the PID of its group.
 local function start(script)
-  local reader = io.popen(("export D=%s P=%d; setsid sh -c %s >/dev/null 2>&1 </dev/null & echo $!"):format(folder, ffi.C.getpid(), target.quote(script)))
+  local reader =
+    io.popen(("export D=%s P=%d; setsid sh -c %s >/dev/null 2>&1 </dev/null & echo $!"):format(folder, ffi.C.getpid(),
+    target.quote(script)))
   local pid = reader:read "*n"
   reader:close()
   return pid
@@ -73,10 +80,12 @@ if not LONG then
   end
   finish(load)
 else
-  assert(os.execute "command -v redis-server redis-benchmark redis-cli >/dev/null" == 0, "this needs Debian's packages redis-server and redis-tools")
+  assert(os.execute "command -v redis-server redis-benchmark redis-cli >/dev/null" == 0,
+    "this needs Debian's packages redis-server and redis-tools")
   local server = start 'exec redis-server --port 0 --unixsocket "$D/socket" --save ""'
   local redis = ("redis-cli -s %s/socket"):format(folder)
-  os.execute(("until %s ping 2>/dev/null | grep -q PONG; do kill -0 %d || break; sleep 0.05; done"):format(redis, server))
+  os.execute(("until %s ping 2>/dev/null | grep -q PONG; do kill -0 %d || break; sleep 0.05; done"):format(redis,
+    server))
   local benchmark = ("redis-benchmark -s %s/socket -q -c 5 -t set,get,lpush"):format(folder)
   local loads = {}
   for _, state in ipairs { "idle", "loaded" } do

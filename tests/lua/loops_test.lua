@@ -1,11 +1,13 @@
--- Loops of every form: handlers on known calls leave exactly what the same Lua would, and no run of one makes more rounds than its
--- budget. add3(i, 2i, 0) is called for i = 0 … 22. As NAME@older, and on kernels before 6.9, the same by bpf_loop.
+-- Loops of every form: handlers on known calls leave exactly what the same Lua would, and no run of one makes more
+-- rounds than its budget. add3(i, 2i, 0) is called for i = 0 … 22. As NAME@older, and on kernels before 6.9, the same
+-- by bpf_loop.
 local tap = require "tap"
 local target = require "target"
 
 local BUDGET = 65536
 
--- { name, declarations and probes, expression at the end, what it prints as, line of the loss (from the case's first) or nil }
+-- { name, declarations and probes, expression at the end, what it prints as, line of the loss (from the case's first)
+-- or nil }
 local cases = {
   { "an endless loop makes exactly its budget of rounds", [[local n, after = up.sum(), up.count()
     up.uprobe(ADD3, function(e) if e.arg0 == 7 then while true do n:add(1) end end after:inc() end)]],
@@ -212,7 +214,8 @@ for times, at in run.err:gmatch "(%d+) × handler ended: its loops ran 65,536 ro
   counted[#counted + 1] = times .. " line " .. at
 end
 tap.is(table.concat(counted, ", "), table.concat(losses, ", "), "each budget's end is counted, with its line")
-local rest = run.err:gsub("^uplua: not everything was seen:\n", ""):gsub("  %d+ × handler ended: its loops ran 65,536 rounds, [^\n]*:%d+\n", "")
+local rest = run.err:gsub("^uplua: not everything was seen:\n",
+  ""):gsub("  %d+ × handler ended: its loops ran 65,536 rounds, [^\n]*:%d+\n", "")
 tap.is(rest, "", "nothing else is lost")
 tap.is(run.status, 0, "the target's status is uplua's")
 

@@ -1,6 +1,6 @@
--- No update is lost: four threads update one element of each kind of object a million times together, while another handler interrupts
--- them in hardware interrupts, 10,000 times a second on each CPU, and updates the same; the script takes what there is
--- meanwhile. The sums are exact.
+-- No update is lost: four threads update one element of each kind of object a million times together, while another
+-- handler interrupts them in hardware interrupts, 10,000 times a second on each CPU, and updates the same; the script
+-- takes what there is meanwhile. The sums are exact.
 local tap = require "tap"
 local target = require "target"
 

@@ -60,8 +60,10 @@ local function is_held(report, name, bytes, blocks, what)
 end
 
 local function truth(text)
-  local allocations, frees, blocks, bytes, old = text:match "allocations (%d+) frees (%d+) leaked (%d+) bytes (%d+) ?o?l?d? ?(%d*)"
-  return { allocations = number(allocations), frees = number(frees), blocks = number(blocks), bytes = number(bytes), old = tonumber(old) }
+  local allocations, frees, blocks, bytes, old =
+    text:match "allocations (%d+) frees (%d+) leaked (%d+) bytes (%d+) ?o?l?d? ?(%d*)"
+  return { allocations = number(allocations), frees = number(frees), blocks = number(blocks), bytes = number(bytes),
+    old = tonumber(old) }
 end
 
 -- One report, a clean ledger, exit status 0. Returns the report.
@@ -156,12 +158,14 @@ do
   local report = parse(target.at_work("build/targets/reallocs 4 300000000", "mallocleak.lua", 0.2).out)[1] or {}
   ok((report.allocations or 0) > 101, what .. ": allocations are seen")
   ok((report.blocks or 99) <= 4 * 17, what .. ": the threads' blocks are held")
-  is(report.blocks and report.allocations - report.frees + (report.before or 0), report.blocks, what .. ": the sums agree")
+  is(report.blocks and report.allocations - report.frees + (report.before or 0), report.blocks,
+    what .. ": the sums agree")
 end
 
 do
   local what = "one allocator on top of another"
-  local run = target.attached("env LD_PRELOAD=build/targets/libshim.so build/targets/nested wait", "mallocleak.lua --top 0")
+  local run = target.attached("env LD_PRELOAD=build/targets/libshim.so build/targets/nested wait",
+    "mallocleak.lua --top 0")
   local report = single(run, what)
   is_held(report, "leak_nested", 23000, 23, what)
   is_exact(report, truth(run.target), what)
@@ -175,7 +179,8 @@ do
   is_exact(report, truth(run.target), what)
 end
 
--- The rest depends on no feature of the kernel either; where each function is attached to by itself, a run takes seconds.
+-- The rest depends on no feature of the kernel either; where each function is attached to by itself, a run takes
+-- seconds.
 if not target.has "uprobe_multi" then
   target.done()
   tap.done_testing()
@@ -205,7 +210,9 @@ do
   is(report.allocations, truth(run.target).allocations, what .. ": but counted")
   what = "--comm"
   run = target.attached("build/targets/leak middle", "--comm nobody mallocleak.lua")
-  like(run.out, "\n   what threads that %-%-tid, %-%-comm or %-%-cgroup leaves out have allocated and freed is missing\n$", what .. ": what is missing is told")
+  like(run.out,
+    "\n   what threads that %-%-tid, %-%-comm or %-%-cgroup leaves out have allocated and freed is missing\n$",
+    what .. ": what is missing is told")
   what = "--top 1"
   report = single(target.attached("build/targets/leak wait", "mallocleak.lua --top 1"), what)
   is(#report.stacks, 1, what .. ": one stack")
@@ -257,7 +264,8 @@ do
   end
 end
 
--- TEXT without what differs between machines and runs: times, addresses, and what the C library's own frames are called.
+-- TEXT without what differs between machines and runs: times, addresses, and what the C library's own frames are
+-- called.
 local function mask(text)
   text = text:gsub("%(pid %d+%)", "(pid N)"):gsub("[%d.]+ [mun]?s([,\n])", "T%1"):gsub("%+0x%x+", "+X")
   return (text:gsub("(\n +worker%+X)[^,:]-(\n\n)", "%1%2"))
@@ -284,8 +292,8 @@ mallocleak: leak (pid N), T, 171 allocations, 141 frees
 ]], "the report")
 end
 
--- What a process held is gone when it executes another program: the rest is as if that had been the command. Not so the number of stacks: the
--- first ones end in the program, for as long as nobody has read its file.
+-- What a process held is gone when it executes another program: the rest is as if that had been the command. Not so the
+-- number of stacks: the first ones end in the program, for as long as nobody has read its file.
 do
   local alone = target.uplua "mallocleak.lua --top 0 -- ./build/targets/leak"
   local after = target.uplua "mallocleak.lua --top 0 -- bash -c 'exec ./build/targets/leak'"
@@ -313,14 +321,17 @@ end
 
 -- The path of the shared library NAME; nil where it is not installed.
 local function library(name)
-  return target.shell(("/sbin/ldconfig -p | awk '$1 == \"%s\" { print $NF; exit }' >\"$D/out\""):format(name)).out:match "%S+"
+  return target.shell(
+    ("/sbin/ldconfig -p | awk '$1 == \"%s\" { print $NF; exit }' >\"$D/out\""):format(name)).out:match "%S+"
 end
 
--- Operators new and delete, and the allocators' own functions: what each does besides is no other call, and what is not followed is told.
+-- Operators new and delete, and the allocators' own functions: what each does besides is no other call, and what is not
+-- followed is told.
 for _, case in ipairs {
   { "jemalloc", "libjemalloc.so.2", "std::bad_alloc", package = "libjemalloc2" },
   { "tcmalloc", "libtcmalloc_minimal.so.4", "std::bad_alloc", package = "libtcmalloc-minimal4" },
-  { "mimalloc", "libmimalloc.so.2", "libmimalloc.so.2.[%d.]+ also has [^\n]*mi_heap_destroy: what these allocate or free themselves is not followed",
+  { "mimalloc", "libmimalloc.so.2",
+    "libmimalloc.so.2.[%d.]+ also has [^\n]*mi_heap_destroy: what these allocate or free themselves is not followed",
     package = "libmimalloc2.0" },
 } do
   local what, path = case[1], library(case[2])
@@ -333,7 +344,8 @@ for _, case in ipairs {
     is_held(report, "keep_" .. what .. "()", want.bytes - 101000, want.blocks - 101, what)
     is_exact(report, want, what)
     is(report.before, nil, what .. ": nothing is from before")
-    like(run.err, "^mallocleak: [^\n]*" .. case[3] .. "[^\n]*\nmallocleak: tracing [^\n]*\n$", what .. ": and one line of what to know")
+    like(run.err, "^mallocleak: [^\n]*" .. case[3] .. "[^\n]*\nmallocleak: tracing [^\n]*\n$",
+      what .. ": and one line of what to know")
     run = target.uplua("mallocleak.lua --top 0 -- build/targets/allocators-" .. what)
     report = parse(run.out)[1] or { stacks = {} }
     is_held(report, "work()", want.bytes, want.blocks, what .. ", linked")
@@ -353,7 +365,8 @@ do
   local what = "an allocator of a prefix"
   local report = single(target.uplua "mallocleak.lua --top 0 -- build/targets/prefixed", what)
   is_held(report, "keep_prefixed", 23000, 23, what)
-  is(report.blocks .. " " .. report.allocations .. " " .. report.frees, "23 147 124", what .. ": a call that allocates through malloc is one")
+  is(report.blocks .. " " .. report.allocations .. " " .. report.frees, "23 147 124",
+    what .. ": a call that allocates through malloc is one")
 end
 
 for _, mode in ipairs { "clone", "vfork" } do
@@ -375,8 +388,8 @@ do
   local report = parse(target.attached("build/targets/spaces before", "--follow mallocleak.lua").out)[1] or {}
   is(report.bytes, 0, what .. ", followed: is one")
   is(report.allocations and report.allocations .. " " .. report.frees, "202 202", what .. ", followed: calls of both")
-  like(target.attached("build/targets/spaces before", "mallocleak.lua").out, "\n   1 process that shares this memory was not followed: ",
-    what .. ", not followed: is told")
+  like(target.attached("build/targets/spaces before", "mallocleak.lua").out,
+    "\n   1 process that shares this memory was not followed: ", what .. ", not followed: is told")
 end
 
 for _, option in ipairs { "", "--follow" } do
@@ -396,18 +409,22 @@ do
   local what = "processes that fork"
   local report = single(target.uplua "--follow mallocleak.lua --top 0 -- build/targets/spaces fork", what)
   is(report.bytes .. " " .. report.blocks, "2290499 1117", what .. ": what both hold")
-  is(table.concat(report.processes, "; "), "1,983,499 bytes in 810 blocks: spaces; 307,000 bytes in 307 blocks: spaces", what .. ": each by itself")
-  is(report.copies .. " " .. report.gone, "503 11", what .. ": frees of copies, and blocks of who executes another program")
+  is(table.concat(report.processes, "; "), "1,983,499 bytes in 810 blocks: spaces; 307,000 bytes in 307 blocks: spaces",
+    what .. ": each by itself")
+  is(report.copies .. " " .. report.gone, "503 11",
+    what .. ": frees of copies, and blocks of who executes another program")
   is(report.allocations - report.frees + report.copies - report.gone, report.blocks, what .. ": the sums agree")
 end
 
 do
   local what = "--max"
   local run = target.uplua "mallocleak.lua --max 20 -- build/targets/leak"
-  like(run.out, "\n   %d+ frees of blocks that found no room %(%-%-max%)\n", what .. ": frees of blocks that were not kept")
+  like(run.out, "\n   %d+ frees of blocks that found no room %(%-%-max%)\n",
+    what .. ": frees of blocks that were not kept")
   like(run.err, "× 'live' is full %(max = 20%)", what .. ": which are counted")
   run = target.attached("build/targets/leak middle", "mallocleak.lua --max 20")
-  like(run.out, "\n   %d+ frees of blocks that were there before, or found no room %(%-%-max%)\n", what .. ": or of others")
+  like(run.out, "\n   %d+ frees of blocks that were there before, or found no room %(%-%-max%)\n",
+    what .. ": or of others")
 end
 
 target.done()

@@ -1,4 +1,5 @@
--- The manual tells the truth: every example of doc/handlers.md, run on examples/shop.c, prints what the manual says that it prints.
+-- The manual tells the truth: every example of doc/handlers.md, run on examples/shop.c, prints what the manual says
+-- that it prints.
 local examples = require "examples"
 local tap = require "tap"
 local target = require "target"

@@ -1,27 +1,38 @@
--- The whole message of each refusal: what a handler cannot do, and what to write instead. refused_test.lua has what is refused for other
--- reasons.
+-- The whole message of each refusal: what a handler cannot do, and what to write instead. refused_test.lua has what is
+-- refused for other reasons.
 local tap = require "tap"
 local target = require "target"
 
 -- { the handler's body, the message without the file and line 4; FILE where it is told with another line }
 local cases = {
   { [[coroutine.yield(1)]], "a handler cannot use coroutines: it runs from its beginning to its end" },
-  { [[local co = coroutine.create(recursive)]], "a handler cannot use coroutines: it runs from its beginning to its end" },
+  { [[local co = coroutine.create(recursive)]],
+    "a handler cannot use coroutines: it runs from its beginning to its end" },
   { [[m[1] = thread]], "a thread cannot be stored in a map by a handler" },
-  { [[local t = setmetatable({ x = 1 }, constants)]], "a handler cannot use metatables: its records have fields alone" },
+  { [[local t = setmetatable({ x = 1 }, constants)]],
+    "a handler cannot use metatables: its records have fields alone" },
   { [[getmetatable(constants)]], "a handler cannot use metatables: its records have fields alone" },
-  { [[with_metatable(1)]], "a handler calls Lua functions that are known when it is compiled; 'with_metatable' is none" },
-  { [[m[1] = string.format("%d", e.arg0)]], "a handler cannot build strings; emit the parts and join them in the ring's callback" },
-  { [[m[1] = string.sub(e.comm, 1)]], "a handler cannot build strings; emit the parts and join them in the ring's callback" },
-  { [[m[1] = tostring(e.arg0)]], "a handler cannot build strings; emit the parts and join them in the ring's callback" },
-  { [[m[1] = table.concat({ "a" })]], "a handler cannot build strings; emit the parts and join them in the ring's callback" },
+  { [[with_metatable(1)]],
+    "a handler calls Lua functions that are known when it is compiled; 'with_metatable' is none" },
+  { [[m[1] = string.format("%d", e.arg0)]],
+    "a handler cannot build strings; emit the parts and join them in the ring's callback" },
+  { [[m[1] = string.sub(e.comm, 1)]],
+    "a handler cannot build strings; emit the parts and join them in the ring's callback" },
+  { [[m[1] = tostring(e.arg0)]],
+    "a handler cannot build strings; emit the parts and join them in the ring's callback" },
+  { [[m[1] = table.concat({ "a" })]],
+    "a handler cannot build strings; emit the parts and join them in the ring's callback" },
   { [[m[1] = string.len(e.comm)]], "a handler cannot call string.len: use #s" },
   { [[m[1] = string.find(e.comm, "x")]],
     "a handler cannot call string.find: a handler compares strings by ==, ~= and s:starts(prefix); do the rest in user space, in the ring's callback" },
-  { [[for k, v in ipairs(constants) do m[k] = v end]], "a handler cannot use the generic for; iterate in user space, with m:pairs()" },
-  { [[for k, v in pairs(constants) do end]], "a handler cannot use the generic for; iterate in user space, with m:pairs()" },
-  { [[for k, v in next, constants do end]], "a handler cannot use the generic for; iterate in user space, with m:pairs()" },
-  { [[for k, v in m:pairs() do end]], "'m:pairs' is for the script side: in a handler write m[key], m[key] = value or m[key] = nil" },
+  { [[for k, v in ipairs(constants) do m[k] = v end]],
+    "a handler cannot use the generic for; iterate in user space, with m:pairs()" },
+  { [[for k, v in pairs(constants) do end]],
+    "a handler cannot use the generic for; iterate in user space, with m:pairs()" },
+  { [[for k, v in next, constants do end]],
+    "a handler cannot use the generic for; iterate in user space, with m:pairs()" },
+  { [[for k, v in m:pairs() do end]],
+    "'m:pairs' is for the script side: in a handler write m[key], m[key] = value or m[key] = nil" },
   { [[mutual(e.arg0)]],
     [[FILE:2: functions that call themselves cannot run in a handler (line 2)
   called at FILE:2
@@ -43,8 +54,10 @@ local cases = {
   { [[if e:ustack() then m[1] = 1 end]], "this condition is always true: a stack is never nil or false" },
   { [[local r = { e.arg0 } m[1] = r[1] and 1 or 2 if r[1] then m[2] = 1 end]],
     "this condition is always true: an integer is never nil or false; did you mean ~= 0?" },
-  { [[m[1] = 0.5 * e.arg0]], "0.5 is not an integer: handlers compute with integers; up.i64(a) / b cuts the fraction off" },
-  { [[m[1] = e.arg0 / 0.5]], "0.5 is not an integer: handlers compute with integers; up.i64(a) / b cuts the fraction off" },
+  { [[m[1] = 0.5 * e.arg0]],
+    "0.5 is not an integer: handlers compute with integers; up.i64(a) / b cuts the fraction off" },
+  { [[m[1] = e.arg0 / 0.5]],
+    "0.5 is not an integer: handlers compute with integers; up.i64(a) / b cuts the fraction off" },
   { [[m[1] = bit.lshift(1, 31)]],
     "on Lua numbers this bit operation has 32 bits in Lua, and another result than with the 64 of a handler: write up.i64(1)" },
   { [[m[1] = bit.rshift(-1, 1)]],
@@ -53,7 +66,8 @@ local cases = {
     "on Lua numbers bit.lshift has 32 bits in Lua, and 64 in a handler: write bit.lshift(up.i64(1), n)" },
   { [[for i = 0, 3 do m[1] = bit.band(i, 5) end]],
     "on Lua numbers bit.band has 32 bits in Lua, and 64 in a handler: write bit.band(up.i64(i), 5)" },
-  { [[for i = 0, 3 do m[1] = bit.bnot(i) end]], "on Lua numbers bit.bnot has 32 bits in Lua, and 64 in a handler: write bit.bnot(up.i64(i))" },
+  { [[for i = 0, 3 do m[1] = bit.bnot(i) end]],
+    "on Lua numbers bit.bnot has 32 bits in Lua, and 64 in a handler: write bit.bnot(up.i64(i))" },
   { [[for i = 0, 3 do m[1] = i / 2 end]], "a fraction in Lua: up.i64(i) / 2 cuts it off" },
   { [[for i = -1, 3 do m[1] = i % 3 end]],
     "% of a Lua number that may be negative, or by one that may be 0, has another result in Lua: write up.i64(i) % 3" },
@@ -66,7 +80,8 @@ local cases = {
   { [[m[e.arg0][e.arg1] = 1]], "'m' has one key: for two write m[{ a, b }]" },
   { [[m[1] = 2 m[2] = m[e.arg0][e.arg1] ]], "'m' has one key: for two write m[{ a, b }]" },
   { [[m[1] = { x = 1 } m[1][e.arg0] = 2]], "'m' has one key: for two write m[{ a, b }]" },
-  { [[up.printf("%s", up.cast("char **", e.arg0)[0])]], "printf: argument 2 is a 'char *', an address: up.str(p) is the text there" },
+  { [[up.printf("%s", up.cast("char **", e.arg0)[0])]],
+    "printf: argument 2 is a 'char *', an address: up.str(p) is the text there" },
   { [[printf("x")]], "'printf' is nil when the handler is compiled: there is no such function: say up.printf, of local up = require \"uplua\"" },
   { [[m[1] = bit.bswap(3)]], "bit.bswap of a Lua number swaps 4 bytes in Lua, and 8 in a handler: write up.i64(x)" },
   { [[m[1] = e.arg0 ^ 2]], "'^' on values of the kernel is not available in a handler; multiply" },
@@ -81,7 +96,8 @@ local cases = {
   { [[assert(e.arg0 > 0)]], "a handler cannot raise or catch errors: return ends it, up.exit() ends the run" },
   { [[if type(e.arg0) == "number" then m[1] = 1 end]],
     "a handler cannot call type: the type of each value is known when the handler is compiled" },
-  { [[m[1] = tonumber(e.comm)]], "a handler cannot call tonumber: emit the string and convert it in the ring's callback" },
+  { [[m[1] = tonumber(e.comm)]],
+    "a handler cannot call tonumber: emit the string and convert it in the ring's callback" },
   { [[m[1] = select(2, 1, 2)]],
     "a handler cannot call select: a handler has as many values as are written there: name them, a tuple's are t[1], t[2]" },
   { [[m[1] = unpack(constants)]],
@@ -91,10 +107,13 @@ local cases = {
   { [[m[1] = math.max(e.arg0, 3)]], "a handler cannot call math.max: write a > b and a or b" },
   { [[m[1] = math.min(e.arg0, 3)]], "a handler cannot call math.min: write a < b and a or b" },
   { [[m[1] = math.abs(e.arg0)]], "a handler cannot call math.abs: write x < 0 and -x or x" },
-  { [[m[1] = math.random()]], "a handler cannot call math.random: a handler computes with integers: + - * / % and bit.*" },
+  { [[m[1] = math.random()]],
+    "a handler cannot call math.random: a handler computes with integers: + - * / % and bit.*" },
   { [[io.write("x")]], "a handler cannot call io.write: use up.printf(format, …)" },
-  { [[io.open("x")]], "a handler cannot call io.open: files are for user space: up.printf() prints, a ring's callback can write" },
-  { [[m[1] = os.time()]], "a handler cannot call os.time: use e.time, which up.clock() shows as the wall clock's in user space" },
+  { [[io.open("x")]],
+    "a handler cannot call io.open: files are for user space: up.printf() prints, a ring's callback can write" },
+  { [[m[1] = os.time()]],
+    "a handler cannot call os.time: use e.time, which up.clock() shows as the wall clock's in user space" },
   { [[os.execute("x")]], "a handler cannot call os.execute: it is for user space" },
   { [[print(e.arg0)]], "a handler cannot call print: use up.printf(format, …)" },
   { [[rawget(constants, 1)]], "a handler cannot call rawget: use t[key]" },
@@ -109,7 +128,8 @@ local cases = {
   { [[m[1] = recursive]], "a function cannot be stored in a map by a handler" },
   { [[m[e] = 1]], "the event cannot be stored as a key by a handler" },
   { [[m[1] = { f = recursive }]], "a function cannot be stored in a record by a handler" },
-  { [[m[1] = function() end]], "a handler cannot create functions; define the function outside and call it: it is inlined" },
+  { [[m[1] = function() end]],
+    "a handler cannot create functions; define the function outside and call it: it is inlined" },
   { [[r:emit(e.arg0)]], "a ring takes records: r:emit { name = value }, not an integer" },
   { [[r:emit(constants)]], "a ring takes records: r:emit { name = value }, not a table of the script" },
   { [[r:emit(nil)]], "emits a value that is always nil" },
@@ -119,10 +139,12 @@ local cases = {
   { [[m:set(1, 1)]], "'m:set' is for the script side: in a handler write m[key], m[key] = value or m[key] = nil" },
   { [[n:add("x")]], ":add(value) takes an integer, not a string" },
   { [[h:add(e.comm)]], ":add(value) takes an integer, not a string" },
-  { [[up.every(1, print)]], "a handler cannot call up.every: probes and callbacks are declared by the script, not by handlers" },
+  { [[up.every(1, print)]],
+    "a handler cannot call up.every: probes and callbacks are declared by the script, not by handlers" },
   { [[up.now()]], "a handler cannot call up.now: use e.time" },
   { [[up.hash()]], "a handler cannot call up.hash: make it outside of the handler, which can use it then" },
-  { [[up.clock(e.time)]], "a handler cannot call up.clock: texts are made in user space, in the ring's callback; up.printf() prints" },
+  { [[up.clock(e.time)]],
+    "a handler cannot call up.clock: texts are made in user space, in the ring's callback; up.printf() prints" },
   { [[up.site("x")]], "a handler cannot call up.site: it is for user space" },
   { [[m[1] = e.comm + 1]], "arithmetic or order comparison on a string" },
   { [[m[1] = {} == {}]], "records cannot be compared in a handler; compare fields" },
@@ -153,8 +175,11 @@ end)
 end
 
 local outside = target.script("local up = require 'uplua'\nlocal n = count()", "")
-tap.like(outside.err, "script.lua:2: attempt to call global 'count' %(a nil value%): say up.count, of local up = require \"uplua\"\n", "in a file without up.")
+tap.like(outside.err,
+  "script.lua:2: attempt to call global 'count' %(a nil value%): say up.count, of local up = require \"uplua\"\n",
+  "in a file without up.")
 outside = target.script("nobody()", "")
-tap.like(outside.err, "script.lua:1: attempt to call global 'nobody' %(a nil value%)\n", "what is no function of uplua's")
+tap.like(outside.err, "script.lua:1: attempt to call global 'nobody' %(a nil value%)\n",
+  "what is no function of uplua's")
 target.done()
 tap.done_testing()

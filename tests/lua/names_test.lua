@@ -1,17 +1,22 @@
--- Shared objects may be called anything: what is uplua's own in the kernel has names of its own. On build/targets/calls with one thread:
--- name("uplua-23") 23 times, with stacks, scratch memory, calls that are kept and the names of several functions in one setup.
+-- Shared objects may be called anything: what is uplua's own in the kernel has names of its own. On build/targets/calls
+-- with one thread: name("uplua-23") 23 times, with stacks, scratch memory, calls that are kept and the names of several
+-- functions in one setup.
 local tap = require "tap"
 local target = require "target"
 
 -- What parts of the object are called, were called once, or could be.
 local NAMES = {
-  "ledger", "zeros", "exit", "exited", "turns", "scratch", "stacks", "stacks_reserve", "threads_end", "calls_settled", "calls_0_0", "calls0",
-  "handler_0", "handler0", "handlers_0", "object_0", "map0", "map1", "spill_0", "spill0", "names_0_1", "names0", "stack_own", "own_code", "stack_lost",
-  "stack_rules", "unwind_kernel", "unwind_wanted", "aggregate_lost", "nothing", "license", "maps", "walk", "uplua_zeros", "uplua_map0", "uplua_map1",
+  "ledger", "zeros", "exit", "exited", "turns", "scratch", "stacks", "stacks_reserve", "threads_end", "calls_settled",
+  "calls_0_0", "calls0",
+  "handler_0", "handler0", "handlers_0", "object_0", "map0", "map1", "spill_0", "spill0", "names_0_1", "names0",
+  "stack_own", "own_code", "stack_lost",
+  "stack_rules", "unwind_kernel", "unwind_wanted", "aggregate_lost", "nothing", "license", "maps", "walk",
+  "uplua_zeros", "uplua_map0", "uplua_map1",
   "uplua_stacks", "uplua_ustack", "uplua_handler0", "uplua_exit", "uplua_calls0", "LBB0_1",
 }
 local KINDS = {
-  { "up.hash()", "%s[1] = (%s[1] or 0) + 1", "%s[1]" }, { "up.var(0)", "%s:add(1)", "%s:get()" }, { "up.count()", "%s[1]:inc()", "%s[1]" },
+  { "up.hash()", "%s[1] = (%s[1] or 0) + 1", "%s[1]" }, { "up.var(0)", "%s:add(1)", "%s:get()" },
+  { "up.count()", "%s[1]:inc()", "%s[1]" },
   { "up.stats()", "%s:add(1)", "%s.sum" },
 }
 local GROUP = 14 -- names in a handler

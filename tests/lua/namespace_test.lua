@@ -14,7 +14,8 @@ local function inside(options, arguments)
     exit $status]]):format(options, arguments))
 end
 
--- Whether there can be such a namespace. With a /proc of its own it is a mount namespace, too, and none can be made in a chroot.
+-- Whether there can be such a namespace. With a /proc of its own it is a mount namespace, too, and none can be made in
+-- a chroot.
 local function possible(options)
   local try = target.shell(("unshare -pf %s true"):format(options))
   if try.status ~= 0 then tap.skip(("unshare -pf %s: %s"):format(options, try.noise)) end
@@ -22,8 +23,10 @@ local function possible(options)
 end
 
 local function check(options)
-  local run = inside(options, [[-e 'n = count() uprobe("./build/targets/calls:add3", function(e) n:inc() end)' -- touch "$D/begun"]])
-  tap.is(run.status .. " " .. run.err, "1 uplua: cannot trace: " .. PROBLEM, "a command is no target there, and does not begin")
+  local run = inside(options,
+    [[-e 'n = count() uprobe("./build/targets/calls:add3", function(e) n:inc() end)' -- touch "$D/begun"]])
+  tap.is(run.status .. " " .. run.err, "1 uplua: cannot trace: " .. PROBLEM,
+    "a command is no target there, and does not begin")
   run = inside(options, [[-e 'interval("1s", function(e) end)']])
   tap.is(run.status .. " " .. run.err, "1 uplua: cannot trace: " .. PROBLEM, "nor is the machine")
   tap.like(inside(options, "--info").out, "\n" .. PROBLEM:gsub("%p", "%%%0"), "--info tells")

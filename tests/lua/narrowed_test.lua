@@ -1,4 +1,5 @@
--- Each kind of probe under each way to say who is traced: its hits by those and by nobody else, while another process does the same.
+-- Each kind of probe under each way to say who is traced: its hits by those and by nobody else, while another process
+-- does the same.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -13,7 +14,8 @@ local function exists(path)
 end
 local KPROBES = exists "/sys/bus/event_source/devices/kprobe/type"
 
--- Prints "KIND hits processes threads sum-of-I" for each kind, and how many samples there were by threads that hit nothing else.
+-- Prints "KIND hits processes threads sum-of-I" for each kind, and how many samples there were by threads that hit
+-- nothing else.
 local path = target.folder() .. "-narrowed.lua"
 local file = assert(io.open(path, "w"))
 file:write("local HERTZ = ", target.hertz(499), [[
@@ -73,7 +75,8 @@ end)
 ]])
 file:close()
 
--- Runs uplua OPTIONS, with the probes SETS, beside the program ($program), behind FIRST, a command of the shell, and another that does the same ($stranger).
+-- Runs uplua OPTIONS, with the probes SETS, beside the program ($program), behind FIRST, a command of the shell, and
+-- another that does the same ($stranger).
 local function beside(sets, options, first)
   return target.shell(([[
     set -m
@@ -100,7 +103,8 @@ end
 
 -- The kinds of SETS that tell I, and those that do not.
 local KINDS = {
-  calls = { true, "uprobe", "uretprobe", "usdt", "semaphore", "call's tracepoint", "syscall", "sysreturn", false, "tracepoint", "rawtracepoint" },
+  calls = { true, "uprobe", "uretprobe", "usdt", "semaphore", "call's tracepoint", "syscall", "sysreturn", false,
+    "tracepoint", "rawtracepoint" },
   kernel = { true, "kprobe", "kprobe of a pattern", "kretprobe", "fentry", "fexit" },
   watch = { false, "watch" },
 }
@@ -115,7 +119,8 @@ local function check(run, sets, processes, threads, what)
       if type(kind) == "boolean" then
         tells = kind
       else
-        is(run.out:match("seen\t" .. kind .. "\t([^\n]*)"), ("%d\t%d\t%d\t%d"):format(hits, processes, threads, tells and threads * SUM or 0), what .. ": " .. kind)
+        is(run.out:match("seen\t" .. kind .. "\t([^\n]*)"),
+          ("%d\t%d\t%d\t%d"):format(hits, processes, threads, tells and threads * SUM or 0), what .. ": " .. kind)
       end
     end
   end
@@ -128,7 +133,8 @@ end
 local ALL = "calls,events" .. (KPROBES and ",kernel" or "")
 local WATCHED = ALL .. ",watch"
 
--- On a machine that is emulated a run of these takes half a minute: there the ways that are one test each are left out, and the ways together stay.
+-- On a machine that is emulated a run of these takes half a minute: there the ways that are one test each are left out,
+-- and the ways together stay.
 local few = tap.fewer(false, true)
 
 if not few then check(beside(WATCHED, "SCRIPT -- $program"), WATCHED, 1, THREADS, "a process") end
@@ -136,15 +142,19 @@ if not few then check(beside(ALL, "--follow SCRIPT -- $program"), ALL, 2, 2 * TH
 check(beside(WATCHED .. ",threads", "--tid ${threads[1]},${threads[4]} SCRIPT"), WATCHED, 1, 2, "--tid")
 if not few then check(beside(ALL .. ",threads", "--comm $NAME-2 SCRIPT"), ALL, 4, 4, "--comm") end
 if not few then check(beside(ALL, "--comm \"$NAME-*\" SCRIPT"), ALL, 4, 16, "--comm of all names that begin so") end
-if not few then check(beside(WATCHED .. ",threads", "--comm $NAME-2 SCRIPT -- $program"), WATCHED, 1, 1, "--comm and a process") end
-check(beside(ALL .. ",threads", "--follow --comm $NAME-2 --comm $NAME-3 SCRIPT -- $program"), ALL, 2, 4, "--follow and --comm")
+if not few then
+  check(beside(WATCHED .. ",threads", "--comm $NAME-2 SCRIPT -- $program"), WATCHED, 1, 1, "--comm and a process")
+end
+check(beside(ALL .. ",threads", "--follow --comm $NAME-2 --comm $NAME-3 SCRIPT -- $program"), ALL, 2, 4,
+  "--follow and --comm")
 
 -- A cgroup, where one can be made: what the processes in it do, by whomever they were started.
 local cgroup = not few and target.cgroup()
 if cgroup then
   local enter = ("echo $BASHPID >%s/cgroup.procs"):format(cgroup)
   check(beside(ALL, ("--cgroup %s SCRIPT"):format(cgroup), enter), ALL, 2, 2 * THREADS, "--cgroup")
-  check(beside(ALL .. ",threads", ("--cgroup %s --comm $NAME-1 SCRIPT"):format(cgroup), enter), ALL, 2, 2, "--cgroup and --comm")
+  check(beside(ALL .. ",threads", ("--cgroup %s --comm $NAME-1 SCRIPT"):format(cgroup), enter), ALL, 2, 2,
+    "--cgroup and --comm")
   target.shell(("rmdir %s"):format(cgroup))
 end
 
@@ -154,7 +164,8 @@ if not few and os.execute "command -v taskset >/dev/null" == 0 then
   check(beside("events", "--cpu 0 SCRIPT -- $program", PINNED), "events", 1, THREADS, "--cpu")
   check(beside("events", "--cpu 0 --follow SCRIPT -- $program", PINNED), "events", 2, 2 * THREADS, "--cpu and --follow")
   check(beside("events,threads", "--cpu 0 --tid ${threads[2]} SCRIPT", PINNED), "events", 1, 1, "--cpu and --tid")
-  check(beside("events,threads", "--cpu 0 --follow --comm $NAME-3 SCRIPT -- $program", PINNED), "events", 2, 2, "--cpu, --follow and --comm")
+  check(beside("events,threads", "--cpu 0 --follow --comm $NAME-3 SCRIPT -- $program", PINNED), "events", 2, 2,
+    "--cpu, --follow and --comm")
   if exists "/sys/devices/system/cpu/cpu1/topology/core_id" then
     local run = beside("events", "--cpu 1 --follow SCRIPT -- $program", PINNED)
     is(run.out .. run.err, "samples\tfalse\t0\nsums: (empty)\ntracing\n", "--cpu: another one")
@@ -163,7 +174,8 @@ end
 
 -- What is hit wherever a thread runs.
 local function refused(what, code)
-  like(target.uplua(("--cpu 0 -e '%s' -- true"):format(code)).err, "^uplua: %-e:1: " .. what .. ": %-%-cpu is for what samples and counts: profile, perf, ", "--cpu with " .. what)
+  like(target.uplua(("--cpu 0 -e '%s' -- true"):format(code)).err,
+    "^uplua: %-e:1: " .. what .. ": %-%-cpu is for what samples and counts: profile, perf, ", "--cpu with " .. what)
 end
 refused("uprobe libc:malloc", 'uprobe("libc:malloc", function() end)')
 refused("uretprobe libc:malloc", 'uretprobe("libc:malloc", function() end)')

@@ -1,5 +1,5 @@
--- e.args of a program's functions by its debug information: every call of 1 and 4 threads, arguments of all types; fields of variables to
--- watch; and what is refused.
+-- e.args of a program's functions by its debug information: every call of 1 and 4 threads, arguments of all types;
+-- fields of variables to watch; and what is refused.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -44,7 +44,8 @@ file:close()
 local function int8(i) return (i + 128) % 256 - 128 end
 local function letter(i) return jit.arch == "x64" and int8(i) or i % 256 end -- char has no sign on aarch64
 local function int16(i) return (i + 32768) % 65536 - 32768 end
-local function show(i) return type(i) == "cdata" and i >= -2LL ^ 53 and i <= 2LL ^ 53 and tostring(tonumber(i)) or tostring(i) end
+local function show(i) return type(i) == "cdata" and i >= -2LL ^ 53 and i <= 2LL ^ 53 and tostring(tonumber(i))
+  or tostring(i) end
 
 -- What the script has to print for CALLS calls by each of THREADS, sorted.
 local function expected(threads, calls)
@@ -116,20 +117,38 @@ local function refused(code, want, what)
   like(target.uplua(("--explain -e %s"):format(target.quote(code))).err, "^uplua: " .. want, what)
 end
 local T = "./build/targets/typed:"
-local function handler(spec, value, kind) return ('n = hash() %s("%s%s", function(e) n[%s] = 1 end)'):format(kind or "uprobe", T, spec, value) end
-refused(handler("integers", "e.args.u88"), "%-e:1: uprobe %S+typed:integers has no argument 'u88'; did you mean u8", "an argument that there is not")
+local function handler(spec, value, kind)
+  return ('n = hash() %s("%s%s", function(e) n[%s] = 1 end)'):format(kind or "uprobe", T, spec, value)
+end
+refused(handler("integers", "e.args.u88"), "%-e:1: uprobe %S+typed:integers has no argument 'u88'; did you mean u8",
+  "an argument that there is not")
 refused(handler("mixed", "e.args.x"), "%-e:1: the argument 'x' of %S+typed:mixed cannot be read in a handler: it is a 'double', which handlers cannot compute with", "a double")
-refused(handler("mixed", "e.args.s"), "%-e:1: the argument 's' .* it is a 'struct small' of 8 bytes passed by value, which are e.arg1", "a struct in a register")
-refused(handler("mixed", "e.args.t"), "%-e:1: the argument 't' .* it is a 'struct two' of 16 bytes passed by value, which are e.arg%d and e.arg%d", "a struct in two")
-refused(handler("mixed", "e.args.p"), "%-e:1: the argument 'p' .* it is a 'struct floats' of 16 bytes passed by value, in registers for floating", "a struct of doubles")
-refused(handler("mixed", "e.args.l"), "%-e:1: the argument 'l' .* it is a 'struct large' .-passed by value, ", "a large struct")
-refused(handler("many+4", "e.args.a"), "%-e:1: .*many%+0x4: e.args is known where a function is entered; inside of it its arguments may be anywhere", "inside of a function")
-refused(handler("ma*", "e.args.a"), "%-e:1: ma%S+ and ma%S+ have other arguments than each other: e.args of several functions needs the same ones", "several functions")
-refused(handler("fields", "e.args.unknown.x"), "%-e:1: what a 'struct hidden %*' leads to is not defined in the program's debug information", "a struct that is nowhere defined")
+refused(handler("mixed", "e.args.s"),
+  "%-e:1: the argument 's' .* it is a 'struct small' of 8 bytes passed by value, which are e.arg1",
+  "a struct in a register")
+refused(handler("mixed", "e.args.t"),
+  "%-e:1: the argument 't' .* it is a 'struct two' of 16 bytes passed by value, which are e.arg%d and e.arg%d",
+  "a struct in two")
+refused(handler("mixed", "e.args.p"),
+  "%-e:1: the argument 'p' .* it is a 'struct floats' of 16 bytes passed by value, in registers for floating",
+  "a struct of doubles")
+refused(handler("mixed", "e.args.l"), "%-e:1: the argument 'l' .* it is a 'struct large' .-passed by value, ",
+  "a large struct")
+refused(handler("many+4", "e.args.a"),
+  "%-e:1: .*many%+0x4: e.args is known where a function is entered; inside of it its arguments may be anywhere",
+  "inside of a function")
+refused(handler("ma*", "e.args.a"),
+  "%-e:1: ma%S+ and ma%S+ have other arguments than each other: e.args of several functions needs the same ones",
+  "several functions")
+refused(handler("fields", "e.args.unknown.x"),
+  "%-e:1: what a 'struct hidden %*' leads to is not defined in the program's debug information",
+  "a struct that is nowhere defined")
 refused(handler("fields", "e.args.nothing[0]"), "%-e:1: a 'void %*' does not say what it leads to", "a void pointer")
 refused(handler("fields", "e.args.c.mood"), "%-e:1: 'struct config' has no field 'mood'", "a field that there is not")
-refused(handler("fields", "e.args.c.ratio"), "%-e:1: the field 'ratio' of 'struct config' is a double, which handlers", "a field that is a double")
-refused('n = hash() uprobe("./build/targets/busy-stripped:main", function(e) n[e.args.argc] = 1 end)', "%-e:1: .*no such function", "a program without symbols")
+refused(handler("fields", "e.args.c.ratio"), "%-e:1: the field 'ratio' of 'struct config' is a double, which handlers",
+  "a field that is a double")
+refused('n = hash() uprobe("./build/targets/busy-stripped:main", function(e) n[e.args.argc] = 1 end)',
+  "%-e:1: .*no such function", "a program without symbols")
 refused('n = hash() uprobe("./build/targets/typed-plain:many", function(e) n[e.args.n] = 1 end)',
         "%-e:1: many: %S+ has no debug information, by which the arguments of its functions have names\n" ..
         "compile it with %-g, or install its debug symbols, which are looked for as /usr/lib/debug/.build%-id/%x%x/%x+.debug", "no debug information")
@@ -141,10 +160,12 @@ local function watched(what, calls, threads)
     at_exit(function() local keys, all = {}, 0 for k, v in n:pairs() do keys[#keys + 1] = k all = all + v end table.sort(keys)
       print(#keys, keys[1], keys[#keys], all) end)' -- ./build/targets/typed %d %d]]):format(what, threads or 1, calls))
 end
--- Where qemu emulates aarch64, a watchpoint is hit once and no more; why, is not known (plain perf was not tried beside).
+-- Where qemu emulates aarch64, a watchpoint is hit once and no more; why, is not known (plain perf was not tried
+-- beside).
 local watches = jit.arch == "x64"
 for _, case in ipairs(not watches and {} or {
-  { "config.list[2].total", "101\t1\t101\t101" }, { "config.inner.level", "101\t-101\t-1\t101" }, { "config.ports[1]", "101\t1\t101\t101" },
+  { "config.list[2].total", "101\t1\t101\t101" }, { "config.inner.level", "101\t-101\t-1\t101" },
+  { "config.ports[1]", "101\t1\t101\t101" },
   { "grid[2][4]", "101\t-101\t-1\t101" },
 }) do
   run = watched(case[1], 101)
@@ -157,13 +178,18 @@ if watches then
 end
 
 local function unwatched(what, want, name)
-  like(target.uplua(("-e 'watch(%q, \"w\", function() end)' -- ./build/targets/typed"):format(T .. what)).err, "^uplua: %-e:1: watch:? " .. want, name)
+  like(target.uplua(("-e 'watch(%q, \"w\", function() end)' -- ./build/targets/typed"):format(T .. what)).err,
+    "^uplua: %-e:1: watch:? " .. want, name)
 end
 unwatched("config.list[3].total", "%S+config.list has 3 elements, which begin with %[0%]", "an index behind the end")
-unwatched("config.innr.level", "%S+config is a 'struct config', which has no field 'innr'; did you mean inner%?", "an unknown field")
-unwatched("config.next.mode", "%S+config.next is a pointer, a 'struct config %*': where it leads is only known while the program runs", "behind a pointer")
+unwatched("config.innr.level", "%S+config is a 'struct config', which has no field 'innr'; did you mean inner%?",
+  "an unknown field")
+unwatched("config.next.mode",
+  "%S+config.next is a pointer, a 'struct config %*': where it leads is only known while the program runs",
+  "behind a pointer")
 unwatched("current[0]", "%S+current is a pointer", "a pointer that is none of an array")
-unwatched("config.mode", "%S+config.mode is a field of 3 bits, and the CPU watches whole bytes: it is in the one 16 bytes into ", "a bitfield")
+unwatched("config.mode",
+  "%S+config.mode is a field of 3 bits, and the CPU watches whole bytes: it is in the one 16 bytes into ", "a bitfield")
 unwatched("confg.mode", "%S+confg: no such variable in %S+; did you mean config%?", "an unknown variable's field")
 unwatched("config.list[x]", "%S+config.list%[x%]: an index is a number in brackets", "an index that is no number")
 unwatched("config.list[1]total", "%S+: 'total' is neither a field, .NAME, nor an index", "no path")
@@ -173,7 +199,9 @@ unwatched("grid[3][0]", "%S+grid has 3 elements", "… and of the rows")
 unwatched("grid[0].x", "%S+grid%[0%] is a 'int %[5%]', which has no field 'x'", "a field of a row")
 unwatched("sink.x", "%S+sink is a 'long int', which has no field 'x'", "a field of a number")
 unwatched("sink[1]", "%S+sink is a 'long int', which has no elements", "an index of a number")
-unwatched("config.name", "how many bytes of %S+config.name in %S+ are meant, 1, 2, 4 or 8, as the third argument%? It has 16", "more than the CPU watches")
+unwatched("config.name",
+  "how many bytes of %S+config.name in %S+ are meant, 1, 2, 4 or 8, as the third argument%? It has 16",
+  "more than the CPU watches")
 os.remove(path)
 target.done()
 tap.done_testing()

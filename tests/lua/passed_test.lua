@@ -1,5 +1,5 @@
--- e.args has what callers pass, however compilers pass it and whatever they drop; and says why where it cannot be had. Each function of tests/targets/passed.cc
--- and dropped.c by two compilers, as they optimise and as they do not.
+-- e.args has what callers pass, however compilers pass it and whatever they drop; and says why where it cannot be had.
+-- Each function of tests/targets/passed.cc and dropped.c by two compilers, as they optimise and as they do not.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -23,17 +23,24 @@ end
 
 local letter = x86 and -1 or 255 -- char has no sign on aarch64
 local PASSED = {
-  small = "s=?, a=12", two = "s=?, a=12", mixed = "s=?, a=12, b=13", floats = "s=?, a=12", large = "s=?, a=12", empty = "arg0=?, a=12", packed = "s=?, a=12",
-  copied = "s=?, a=12", destroyed = "s=?, a=12", defaulted = "s=?, a=12", moved = "s=?, a=12", member = "s=?, a=12", derived = "s=?, a=12", owner = "p=?, a=12",
+  small = "s=?, a=12", two = "s=?, a=12", mixed = "s=?, a=12, b=13", floats = "s=?, a=12", large = "s=?, a=12",
+  empty = "arg0=?, a=12", packed = "s=?, a=12",
+  copied = "s=?, a=12", destroyed = "s=?, a=12", defaulted = "s=?, a=12", moved = "s=?, a=12", member = "s=?, a=12",
+  derived = "s=?, a=12", owner = "p=?, a=12",
   wide = "w=?, a=12", wide_second = "x=1, w=?, a=12, b=13", wide_sixth = "c=1, d=2, e=3, f=4, g=5, w=?, a=12, b=13",
   two_sixth = "c=1, d=2, e=3, f=4, g=5, s=?, a=12, b=13", reals = "x=?, a=12, y=?, b=13",
   narrow = ("c=%d, u=200, f=true, s=-4, t=60000, e=-3, b=200"):format(letter), taken = "x=1, a=12, b=13",
-  give_large = "a=12", give_copied = "a=12", give_fixed = "a=12", give_defaulted = "a=12", give_small = "a=12", give_short = "a=12", give_real = "a=12", give_shared = "a=12",
-  vector_alone = "v=?, a=12", extended = "x=?, a=12, c=1, d=2, e=3, f=4, g=5, b=13", complex = "x=?, a=12", to_member = "p=?, a=12", to_function = "p=?, a=12",
-  nothing = "n=NULL, a=12", nowhere = "s=?, a=12", elsewhere = "s=?, a=12", ["Pack<int>::rest"] = "some=1, b=13", ["behind<int, long>"] = "some#0=1, some#1=2, b=13", ["Pack<int, long>::rest"] = "some#0=1, some#1=2, b=13",
-  give_extended = "a=12", give_long = "a=12", give_complex = "a=12", give_pointing = "a=12", give_member = "a=12", give_nowhere = "a=12", give_elsewhere = "a=12", give_twin = "a=12", give_other_twin = "a=12",
+  give_large = "a=12", give_copied = "a=12", give_fixed = "a=12", give_defaulted = "a=12", give_small = "a=12",
+  give_short = "a=12", give_real = "a=12", give_shared = "a=12",
+  vector_alone = "v=?, a=12", extended = "x=?, a=12, c=1, d=2, e=3, f=4, g=5, b=13", complex = "x=?, a=12",
+  to_member = "p=?, a=12", to_function = "p=?, a=12",
+  nothing = "n=NULL, a=12", nowhere = "s=?, a=12", elsewhere = "s=?, a=12", ["Pack<int>::rest"] = "some=1, b=13",
+  ["behind<int, long>"] = "some#0=1, some#1=2, b=13", ["Pack<int, long>::rest"] = "some#0=1, some#1=2, b=13",
+  give_extended = "a=12", give_long = "a=12", give_complex = "a=12", give_pointing = "a=12", give_member = "a=12",
+  give_nowhere = "a=12", give_elsewhere = "a=12", give_twin = "a=12", give_other_twin = "a=12",
   vector = "v=?, a=12", aligned = "t=?, s=?, a=12, c=1, d=2, e=3, f=4, g=5, b=13",
-  ["Shop::find"] = "this=ADDRESS, a=12", ["Shop::sell"] = "this=ADDRESS, p=?, a=12", ["Virtual::~Virtual"] = "this=ADDRESS",
+  ["Shop::find"] = "this=ADDRESS, a=12", ["Shop::sell"] = "this=ADDRESS, p=?, a=12",
+  ["Virtual::~Virtual"] = "this=ADDRESS",
 }
 
 -- The same, but for what OTHER has.
@@ -46,9 +53,10 @@ local function passed(binary, other)
   for name, arguments in pairs(PASSED) do is(seen[name], other[name] or arguments, binary .. ": " .. name) end
 end
 
--- gcc gives the clones of Shop's functions no `this`, numbers also the only parameter of a class's pack, and has no names for a function's. How clang splits 128 bits, it says only of what it has not optimised away.
--- Where debug information has the parameters behind the prologue, it says of vectors, of what is aligned otherwise than its numbers and of a class that it
--- only declares too little to tell what lies behind them.
+-- gcc gives the clones of Shop's functions no `this`, numbers also the only parameter of a class's pack, and has no
+-- names for a function's. How clang splits 128 bits, it says only of what it has not optimised away. Where debug
+-- information has the parameters behind the prologue, it says of vectors, of what is aligned otherwise than its numbers
+-- and of a class that it only declares too little to tell what lies behind them.
 local function with(...)
   local all = {}
   for _, other in ipairs { ... } do
@@ -58,7 +66,8 @@ local function with(...)
 end
 local split = x86 and { wide_sixth = "c=1, d=2, e=3, f=4, g=5, w=?, a=?, b=?" } or {}
 local packs = { ["Pack<int>::rest"] = "some#0=1, b=13", ["behind<int, long>"] = "arg0=?, arg1=?, b=13" }
-local vectors, aligned = { vector = "v=?, a=?" }, x86 and { aligned = "t=?, s=?, a=12, c=1, d=2, e=3, f=4, g=5, b=?" } or {}
+local vectors, aligned = { vector = "v=?, a=?" }, x86 and { aligned = "t=?, s=?, a=12, c=1, d=2, e=3, f=4, g=5, b=?" }
+  or {}
 passed("passed-gcc-O0", with(packs, vectors, aligned))
 passed("passed-gcc-O2", with(packs, { ["Shop::find"] = "this=?, a=12", ["Shop::sell"] = "this=?, p=?, a=12" }))
 passed("passed-clang-O0", with(split, vectors, aligned, x86 and { give_nowhere = "a=?" } or {}))
@@ -67,8 +76,10 @@ passed("passed-clang-O2", with(split, aligned, { nothing = "n=?, a=12" }))
 -- --- what is dropped ---
 
 local DROPPED = {
-  "unused_first(unused=?, i=%d, j=%d)", "read_only(p=ADDRESS, j=%2$d)", "half(p=?, seven=?, j=%2$d)", "changed(i=?, j=%2$d)", "taken(unused=?, i=%d, j=%d)",
-  "external(i=%d, unused=777, j=%d)", "counted_up(i=%d, j=%d)", "replaced(i=%d, j=%d)", "tenth(a=0, b=1, c=2, d=3, e=4, f=5, g=%3$d, h=7, i=%1$d, j=%2$d)",
+  "unused_first(unused=?, i=%d, j=%d)", "read_only(p=ADDRESS, j=%2$d)", "half(p=?, seven=?, j=%2$d)",
+  "changed(i=?, j=%2$d)", "taken(unused=?, i=%d, j=%d)",
+  "external(i=%d, unused=777, j=%d)", "counted_up(i=%d, j=%d)", "replaced(i=%d, j=%d)",
+  "tenth(a=0, b=1, c=2, d=3, e=4, f=5, g=%3$d, h=7, i=%1$d, j=%2$d)",
 }
 
 local function dropped(binary, other)
@@ -76,7 +87,8 @@ local function dropped(binary, other)
   for _, form in ipairs(DROPPED) do
     form = other[form:match "^[%w_]+"] or form
     for i = 0, 4 do
-      local line = form:gsub("%%1%$d", i):gsub("%%2%$d", 100 + i):gsub("%%3%$d", 0 - i):gsub("%%d", i, 1):gsub("%%d", 100 + i)
+      local line = form:gsub("%%1%$d", i):gsub("%%2%$d", 100 + i):gsub("%%3%$d", 0 - i):gsub("%%d", i, 1):gsub("%%d",
+        100 + i)
       want[#want + 1] = line
     end
   end
@@ -97,17 +109,22 @@ dropped("dropped-clang-4", by_clang)
 -- --- why ---
 
 local function refused(binary, spec, argument, want)
-  local code = ('n = hash() probe("uprobe:./build/targets/%s:%s", function(e) n[e.args.%s] = 1 end)'):format(binary, spec, argument)
-  like(target.uplua("--explain -e " .. target.quote(code)).err, "^uplua: %-e:1: the argument '" .. argument .. "' of .* cannot be read in a handler: " .. want,
-       binary .. ": " .. spec .. "'s " .. argument)
+  local code = ('n = hash() probe("uprobe:./build/targets/%s:%s", function(e) n[e.args.%s] = 1 end)'):format(binary,
+    spec, argument)
+  like(target.uplua("--explain -e " .. target.quote(code)).err, "^uplua: %-e:1: the argument '" .. argument ..
+       "' of .* cannot be read in a handler: " .. want, binary .. ": " .. spec .. "'s " .. argument)
 end
-refused("dropped-clang", "external", "unused", "the compiler has optimised it away: by the debug information nothing holds it when the function is entered")
-refused("dropped-clang", "half", "seven", "the function's code has 7 in its place, and the debug information does not say whether that is what callers pass")
+refused("dropped-clang", "external", "unused",
+  "the compiler has optimised it away: by the debug information nothing holds it when the function is entered")
+refused("dropped-clang", "half", "seven",
+  "the function's code has 7 in its place, and the debug information does not say whether that is what callers pass")
 if x86 then
   refused("passed-clang-O0", "rare::give_nowhere*", "a", "the function returns a 'class Nowhere', of which the debug information does not say whether an address for it is passed before the arguments")
 end
-refused("passed-gcc-O0", "passed::copied*", "s", "it is a 'struct Copied' passed by value, as the address e.arg0 of a copy")
-refused("passed-gcc-O0", "passed::Shop::sell*", "p", "it is a 'class shared_ptr<int>' passed by value, as the address e.arg1 of a copy")
+refused("passed-gcc-O0", "passed::copied*", "s",
+  "it is a 'struct Copied' passed by value, as the address e.arg0 of a copy")
+refused("passed-gcc-O0", "passed::Shop::sell*", "p",
+  "it is a 'class shared_ptr<int>' passed by value, as the address e.arg1 of a copy")
 refused("passed-gcc-O0", "passed::moved*", "s", "it is a 'struct Moved' of 4 bytes passed by value, which are e.arg0")
 
 -- --- what many functions return ---
@@ -122,7 +139,8 @@ like(out, "give_short%(int%)%(a=12%) = %-30000 %(", "of a pattern of more than 1
 like(out, "give_real%(int%)%(a=12%) = %? %(", "… and no register is shown where that does not have it")
 like(out, "narrow%b()%(c=%S+, u=200, f=true, s=%-4, t=60000, e=%-3, b=%?%) %(", "… and nothing for void")
 out = returned("./build/targets/passed-gcc-O0", "*")
-like(out, "give_short%(int%)%(arg0=0xc, .-%) = raw 0x%x+ %(", "of more than 64, with different parameters, all are raw, and say so")
+like(out, "give_short%(int%)%(arg0=0xc, .-%) = raw 0x%x+ %(",
+  "of more than 64, with different parameters, all are raw, and say so")
 
 -- --- a struct that its file only declares ---
 
@@ -144,11 +162,14 @@ local function declared(program, files)
     file:close()
   end
   program = folder .. "/" .. program
-  is(os.execute(("%s -std=gnu11 -O1 -g -o %s %s"):format(CC, program, table.concat(files, " "))), 0, "built: " .. #files .. " files")
-  return target.uplua(("-e 'probe(\"uprobe:%s:use\", function(e) printf(\"%%d\\n\", e.args.n.key) end)' -- %s"):format(program, program))
+  is(os.execute(("%s -std=gnu11 -O1 -g -o %s %s"):format(CC, program, table.concat(files, " "))), 0,
+    "built: " .. #files .. " files")
+  return target.uplua(
+    ("-e 'probe(\"uprobe:%s:use\", function(e) printf(\"%%d\\n\", e.args.n.key) end)' -- %s"):format(program, program))
 end
 is(declared("one", { "user", "maker" }).out, "42\n", "a struct that another file defines")
-like(declared("two", { "user", "other", "maker" }).err, "what a 'struct node %*' leads to is not defined", "… and that two define in two ways")
+like(declared("two", { "user", "other", "maker" }).err, "what a 'struct node %*' leads to is not defined",
+  "… and that two define in two ways")
 os.execute("rm -rf " .. folder)
 
 target.done()

@@ -25,8 +25,8 @@ end)
 ]]
 file:close()
 
--- The faults in the regions that OUT, what the program printed, names: how many pages of them had one, how many there were, and how many
--- regions.
+-- The faults in the regions that OUT, what the program printed, names: how many pages of them had one, how many there
+-- were, and how many regions.
 local function in_regions(run, out)
   local faults, regions = {}, {}
   for address, n in run.out:gmatch "fault\t(%w+)\t(%d+)" do faults[tonumber(address)] = tonumber(n) end
@@ -58,7 +58,8 @@ is(count, PAGES * REGIONS, "… once")
 
 run = target.uplua(("%s page-faults 10 -- %s pages"):format(faults_of, PROGRAM))
 pages, count = in_regions(run, run.out)
-ok(count > 0.08 * PAGES * REGIONS and count < 0.12 * PAGES * REGIONS, ("one in ten: %d of %d"):format(count, PAGES * REGIONS))
+ok(count > 0.08 * PAGES * REGIONS and count < 0.12 * PAGES * REGIONS,
+  ("one in ten: %d of %d"):format(count, PAGES * REGIONS))
 like(run.out, "seen\tfaults\t10\t", "… which e.period says")
 
 -- Switches, as getrusage counts them.
@@ -73,19 +74,21 @@ ok(least and tonumber(least) >= 90 and seen >= tonumber(least) and seen <= tonum
    ("each of its switches is seen: %s of %s to %s"):format(tostring(seen), tostring(least), tostring(most)))
 is(run.err, "", "… without a loss")
 
--- Clocks. A tick that comes later than the next one is due is dropped: where others have the CPU of a virtual machine, and more so of an emulated one.
+-- Clocks. A tick that comes later than the next one is due is dropped: where others have the CPU of a virtual machine,
+-- and more so of an emulated one.
 local LEAST = tap.fewer(0.4, 0.05)
 run = target.uplua [[-e 'n = count() perf("cpu-clock", 10000000, function(e) n[e.period]:inc() end)
   at_exit(function() print("ticks", n[10000000]) end)' -- ./build/targets/busy user]]
 local used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")
-ok(ticks > LEAST * used / 10 and ticks < 0.13 * used, ("cpu-clock by its period of 10 ms: %d in %d ms"):format(ticks, used))
+ok(ticks > LEAST * used / 10 and ticks < 0.13 * used,
+  ("cpu-clock by its period of 10 ms: %d in %d ms"):format(ticks, used))
 run = target.uplua [[-e 'n = count() perf("task-clock", { hertz = 99 }, function(e) n[e:ustack(1)]:inc() end)
   at_exit(function() local sum = 0 for _, c in n:pairs() do sum = sum + c end print("ticks", sum) end)' -- ./build/targets/busy user]]
 used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")
 ok(ticks > LEAST * used / 10 and ticks < 0.13 * used, ("task-clock by frequency: %d in %d ms"):format(ticks, used))
 
--- The kernel's timer, by its own times: nothing is traced that does anything, and it ticks once, not once for each CPU. A tick that comes so late that
--- the next one is due is dropped, as on a virtual machine that does not run for so long.
+-- The kernel's timer, by its own times: nothing is traced that does anything, and it ticks once, not once for each CPU.
+-- A tick that comes so late that the next one is due is dropped, as on a virtual machine that does not run for so long.
 run = target.uplua [[-e 'n, first, last = count(), var(0), var(0)
   interval("10ms", function(e)
     n[{ e.cpu >= 0, e.probe }]:inc()
@@ -95,7 +98,8 @@ run = target.uplua [[-e 'n, first, last = count(), var(0), var(0)
   after(1.1, function() exit() end)
   at_exit(function() print("ticks", n[{ true, "10ms" }], tonumber(last:get() - first:get()) / 1e6) end)' -- sleep 100]]
 local n, ms = run.out:match "ticks%s+(%d+)%s+(%S+)"
-ok(n and tonumber(ms) > 900 and n - 1 <= ms / 10 + 3 and n - 1 >= LEAST * ms / 10, ("interval: %s ticks of 10 ms in %s ms"):format(tostring(n), tostring(ms)))
+ok(n and tonumber(ms) > 900 and n - 1 <= ms / 10 + 3 and n - 1 >= LEAST * ms / 10,
+  ("interval: %s ticks of 10 ms in %s ms"):format(tostring(n), tostring(ms)))
 
 -- --cpu. An idle CPU may go without a switch for so long: something sleeps and wakes there.
 local waking = io.popen "taskset -c 0 sh -c 'echo ready; for i in $(seq 200); do sleep 0.01; done'"
@@ -114,22 +118,30 @@ like(run.out, "switches on 0\ttrue\ttrue", "--cpu: samples of one CPU")
 ok(not run.out:find "elsewhere", "… of no other")
 is(run.out:match "place\t(.-)\n", "0", "… a counter, too")
 ok(not run.out:find "place\t1", "… of no other")
-like(target.uplua([[--cpu 1023 -e 'perf("page-faults", 1, function(e) end)']]).err, "^uplua: %-%-cpu 1023: there is no CPU 1023, or it is offline; these are online: %d", "a CPU that is not there")
-like(target.uplua([[--cpu 0,1000-1001 -e 'counter("page-faults", { cpus = true })']]).err, "^uplua: %-%-cpu 0,1000%-1001: there is no CPU 1000, or it is offline", "… beside one that is")
-like(target.uplua([[--cpu 1-0 -e 'perf("page-faults", 1, function(e) end)']]).err, "%-%-cpu needs CPUs, as in %-%-cpu 0 or %-%-cpu 0,2%-3; got '1%-0'", "no list")
-like(target.uplua([[--cpu 0 -e 'uprobe("libc:malloc", function(e) end)' -- true]]).err, "%-e:1: uprobe libc:malloc: %-%-cpu is for what samples and counts", "a probe of a function")
+like(target.uplua([[--cpu 1023 -e 'perf("page-faults", 1, function(e) end)']]).err,
+  "^uplua: %-%-cpu 1023: there is no CPU 1023, or it is offline; these are online: %d", "a CPU that is not there")
+like(target.uplua([[--cpu 0,1000-1001 -e 'counter("page-faults", { cpus = true })']]).err,
+  "^uplua: %-%-cpu 0,1000%-1001: there is no CPU 1000, or it is offline", "… beside one that is")
+like(target.uplua([[--cpu 1-0 -e 'perf("page-faults", 1, function(e) end)']]).err,
+  "%-%-cpu needs CPUs, as in %-%-cpu 0 or %-%-cpu 0,2%-3; got '1%-0'", "no list")
+like(target.uplua([[--cpu 0 -e 'uprobe("libc:malloc", function(e) end)' -- true]]).err,
+  "%-e:1: uprobe libc:malloc: %-%-cpu is for what samples and counts", "a probe of a function")
 
 local function refused(code, want, what)
   if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e '%s' -- true"):format(code)).err, want, what)
 end
-refused('perf("page-fault", 1, function() end)', "%-e:1: perf page%-fault: no such event; did you mean 'page%-faults'%?", "an unknown event")
+refused('perf("page-fault", 1, function() end)',
+  "%-e:1: perf page%-fault: no such event; did you mean 'page%-faults'%?", "an unknown event")
 refused('perf("LLC-load-mises", 1, function() end)', "did you mean 'LLC%-load%-misses'%?", "… of a cache")
-refused('perf("page-faults", 0, function() end)', "%-e:1: perf page%-faults: the second argument is the period, 1 for each event, or { hertz = N }; not 0", "period 0")
+refused('perf("page-faults", 0, function() end)',
+  "%-e:1: perf page%-faults: the second argument is the period, 1 for each event, or { hertz = N }; not 0", "period 0")
 refused('perf("page-faults", function() end)', "not function", "no period")
 refused('perf("page-faults", { herz = 1 }, function() end)', "it has no 'herz'", "an unknown option")
-refused('perf("page-faults", { hertz = 0 }, function() end)', "hertz is how often a second, a number from 1 to 1000000, not 0", "0 Hz")
-refused('perf("page-faults", 1)', "%-e:1: perf page%-faults: the last argument is the handler, a function", "no handler")
+refused('perf("page-faults", { hertz = 0 }, function() end)',
+  "hertz is how often a second, a number from 1 to 1000000, not 0", "0 Hz")
+refused('perf("page-faults", 1)', "%-e:1: perf page%-faults: the last argument is the handler, a function",
+  "no handler")
 refused('perf(1, 1, function() end)', "the first argument is the event's name", "no name")
 -- The least period of a clock follows from the most samples a second, which the kernel may lower meanwhile.
 local LEAST_NS = 10000
@@ -142,14 +154,19 @@ local function refused_below_least(code, pattern, what)
   local ns = said and tonumber((said:gsub(",", ""))) * (NS[unit] or 1)
   ok(ns and ns >= 0.99 * before and ns <= 1.01 * least(), ("%s: %s ns is the least"):format(what, tostring(ns)))
 end
-refused_below_least('perf("cpu-clock", 1000, function() end)', "perf cpu%-clock: its period is in nanoseconds, and this kernel permits none below ([%d,]+)()",
-                    "a clock's period that is too short")
-refused('perf("nosuch/event/", 1, function() end)', "this machine has no PMU nosuch; it has .*software", "an unknown PMU")
-refused('n = count() perf("page-faults", 1, function(e) n[e.arg0]:inc() end)', "the event of a perf has no field 'arg0'; it has time, .*addr", "e.arg0")
+refused_below_least('perf("cpu-clock", 1000, function() end)',
+                    "perf cpu%-clock: its period is in nanoseconds, and this kernel permits none below ([%d,]+)()",
+                      "a clock's period that is too short")
+refused('perf("nosuch/event/", 1, function() end)', "this machine has no PMU nosuch; it has .*software",
+  "an unknown PMU")
+refused('n = count() perf("page-faults", 1, function(e) n[e.arg0]:inc() end)',
+  "the event of a perf has no field 'arg0'; it has time, .*addr", "e.arg0")
 refused('interval("1x", function() end)', "%-e:1: interval: '1x' is not a duration", "no duration")
-refused_below_least('interval("1us", function() end)', "%-e:1: interval 1us: that is too short; in a kernel's timer ([%d.]+) (%a+) is the least",
-                    "too short an interval")
-refused('n = count() interval("1s", function(e) n[e.pid]:inc() end)', "the event of an interval has no field 'pid'; it has time, cpu, probe", "an interval has no process")
+refused_below_least('interval("1us", function() end)',
+                    "%-e:1: interval 1us: that is too short; in a kernel's timer ([%d.]+) (%a+) is the least",
+                      "too short an interval")
+refused('n = count() interval("1s", function(e) n[e.pid]:inc() end)',
+  "the event of an interval has no field 'pid'; it has time, cpu, probe", "an interval has no process")
 local counters = target.shell [[ls /sys/bus/event_source/devices/cpu/type >"$D/out" 2>/dev/null]].out ~= ""
 if not counters then
   refused('perf("cache-misses", 1000, function() end)',
@@ -157,7 +174,8 @@ if not counters then
   refused('perf("r1a2", 1000, function() end)', "no hardware counters", "… a raw event")
 end
 local most = target.max_hertz()
-refused(('n = count() perf("page-faults", { hertz = %d }, function(e) n:inc() end)'):format(most + 1), "cannot sample %d+ times a second", "too often for the kernel")
+refused(('n = count() perf("page-faults", { hertz = %d }, function(e) n:inc() end)'):format(most + 1),
+  "cannot sample %d+ times a second", "too often for the kernel")
 
 -- Lowering it is the kernel's own doing, and would hit all other tests: a run is told that it was.
 local function lowered_to(most, code)
@@ -171,7 +189,8 @@ is(lowered_to(500, 'interval("1ms", function() n:inc() end) profile(99, function
 ]], "what the kernel throttles is told, and nothing else")
 is(lowered_to(1001, 'interval("1ms", function() n:inc() end)'), "", "… where it can have been")
 run = target.uplua [[--explain -e 'n = count() perf("page-faults", 100, function(e) n[e.addr]:inc() end) interval("1s", function(e) n[1]:inc() end)' -- true]]
-like(run.out, "perf page%-faults\n  at       each thread of the target, at one in 100 of its page%-faults", "--explain: a target's threads")
+like(run.out, "perf page%-faults\n  at       each thread of the target, at one in 100 of its page%-faults",
+  "--explain: a target's threads")
 like(run.out, "interval 1s\n  at       one CPU, every 1.0 s, idle or not", "… a timer")
 run = target.uplua [[--explain -e 'n = count() perf("page-faults", { hertz = 99 }, function(e) n[e.addr]:inc() end)']]
 like(run.out, "perf page%-faults\n  at       each CPU, 99 times a second", "… all CPUs")

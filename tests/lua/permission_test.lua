@@ -16,7 +16,8 @@ end
 local COUNT = [[-e 'n = count() uprobe("./shop:sell", function(e) n[e.comm]:inc() end) at_exit(function() print(n.shop) end)' -- ./shop]]
 local run = as_nobody("bpf,perfmon", COUNT)
 if not target.has "uprobe_multi" then -- the kernel lets nobody else make perf events of uprobes
-  like(run.err, "^uplua: uprobe cannot attach to sell in %S+: this needs CAP_SYS_ADMIN; run uplua as root\n$", "without uprobe_multi another one is needed")
+  like(run.err, "^uplua: uprobe cannot attach to sell in %S+: this needs CAP_SYS_ADMIN; run uplua as root\n$",
+    "without uprobe_multi another one is needed")
   run = as_nobody("bpf,perfmon,sys_admin", COUNT)
 end
 is(run.err, "", "CAP_BPF and CAP_PERFMON are enough for functions, with uprobe_multi")
@@ -29,14 +30,15 @@ for _, case in ipairs {
   { "", [[-e 'c = counter "page-faults"']], "counter page%-faults: this needs CAP_%S+" },
   { "bpf,perfmon", [[-e 'tracepoint("sched:sched_switch", function(e) end)']],
     "tracepoint sched:sched_switch: the kernel's description of its tracepoints %(tracefs%) cannot be read: this needs root" },
-  { "bpf,perfmon", [[-e 'syscall("read", function(e) end)']], "syscall read: syscalls:sys_enter_read: the kernel's description .* this needs root" },
+  { "bpf,perfmon", [[-e 'syscall("read", function(e) end)']],
+    "syscall read: syscalls:sys_enter_read: the kernel's description .* this needs root" },
 } do
   run = as_nobody(case[1], case[2])
   is(run.status, 1, ("with %s: %s"):format(case[1] ~= "" and case[1] or "nothing", case[2]))
   like(run.err, case[3], case[3])
 end
--- What is mapped of a file that was replaced is reached through /proc/PID/map_files, which is for root alone: what now has its name is not probed
--- in its place.
+-- What is mapped of a file that was replaced is reached through /proc/PID/map_files, which is for root alone: what now
+-- has its name is not probed in its place.
 local set = "-all,+bpf,+perfmon"
 run = target.shell(([[
   set -m
@@ -64,7 +66,8 @@ for _, spec in ipairs { "libplugin", "/libplugin.so", "./libplugin.so" } do
   wanted = wanted .. ("uplua: -e:1: uprobe %s:plugged: process %s has mapped /libplugin.so, which was deleted or replaced since: to reach the file that it has needs " ..
                       "CAP_SYS_ADMIN; run uplua as root\n  -e:1: in the main chunk\n"):format(spec, tostring(pid))
 end
-is((run.err:gsub("/tmp/[^/]*/a/", "/")), wanted, "a library that was replaced since it was loaded: by its name, and by its path")
+is((run.err:gsub("/tmp/[^/]*/a/", "/")), wanted,
+  "a library that was replaced since it was loaded: by its name, and by its path")
 
 target.done()
 tap.done_testing()

@@ -1,4 +1,5 @@
--- The classic: a program prints the arguments of each call of a function, from where it was called, and its stack pointer; uplua's output is the same.
+-- The classic: a program prints the arguments of each call of a function, from where it was called, and its stack
+-- pointer; uplua's output is the same.
 local tap = require "tap"
 local target = require "target"
 
@@ -15,7 +16,8 @@ end
 file:close()
 os.remove(folder)
 tap.is(#own, 101, "the program has printed each call")
-tap.is(r.out, table.concat(own), "its lines are ours: negative and large numbers, strings, sizes, return addresses, stack pointers")
+tap.is(r.out, table.concat(own),
+  "its lines are ours: negative and large numbers, strings, sizes, return addresses, stack pointers")
 tap.is(r.err, "", "nothing is lost")
 target.done()
 tap.done_testing()

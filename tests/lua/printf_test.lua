@@ -1,5 +1,6 @@
--- What handlers say to the script: printf formats in user space what they emit, in one order over all CPUs, and escapes what the target
--- chose; exit ends the handler and the run, once. On build/targets/calls: add3(i, 2i, T) 23 times in each thread T.
+-- What handlers say to the script: printf formats in user space what they emit, in one order over all CPUs, and escapes
+-- what the target chose; exit ends the handler and the run, once. On build/targets/calls: add3(i, 2i, T) 23 times in
+-- each thread T.
 local tap = require "tap"
 local target = require "target"
 
@@ -23,15 +24,19 @@ end
 -- The handler's statements for the add3 of 7, and what they print.
 local formats = {
   { [[up.printf("%d %5d|%-5d|%05d|%+d\n", e.arg0, e.arg0, e.arg1, e.arg0, e.arg0)]], "7     7|14   |00007|+7\n" },
-  { [[up.printf("%x %X %#x %o %c%c\n", e.arg0 + 248, e.arg0 + 248, e.arg0, e.arg0 + 1, e.arg0 + 65, 66)]], "ff FF 0x7 10 HB\n" },
+  { [[up.printf("%x %X %#x %o %c%c\n", e.arg0 + 248, e.arg0 + 248, e.arg0, e.arg0 + 1, e.arg0 + 65, 66)]],
+    "ff FF 0x7 10 HB\n" },
   { [[up.printf("%i %u %.3d %s\n", -e.arg0, -e.arg0, e.arg0, -e.arg0)]], "-7 18446744073709551609 007 -7\n" },
   { [[up.printf("%.2f %g %e\n", e.arg0, e.arg0, e.arg0)]], "7.00 7 7.000000e+00\n" },
-  { [[up.printf("%d %s\n", 9007199254740993LL + e.arg0 - 7, 9007199254740993LL + e.arg0 - 7)]], "9007199254740993 9007199254740993\n" },
-  { [[up.printf("%d %.1f\n", bit.lshift(e.arg0 - 6, 62), bit.lshift(e.arg0 - 6, 62))]], "4611686018427387904 4611686018427387904.0\n" },
+  { [[up.printf("%d %s\n", 9007199254740993LL + e.arg0 - 7, 9007199254740993LL + e.arg0 - 7)]],
+    "9007199254740993 9007199254740993\n" },
+  { [[up.printf("%d %.1f\n", bit.lshift(e.arg0 - 6, 62), bit.lshift(e.arg0 - 6, 62))]],
+    "4611686018427387904 4611686018427387904.0\n" },
   { [[local u = up.u64(e.arg0 - 8) up.printf("%d %s %x %20u\n", u, u, u, u)]],
     "18446744073709551615 18446744073709551615 ffffffffffffffff 18446744073709551615\n" },
   { [[up.printf("%s %d\n", 0xffffffffffffffffULL, -5LL)]], "18446744073709551615 -5\n" },
-  { [[up.printf("%s|%8s|%-8s|%.3s|%q\n", e.comm, e.comm, e.comm, e.comm, e.comm)]], "calls|   calls|calls   |cal|\"calls\"\n" },
+  { [[up.printf("%s|%8s|%-8s|%.3s|%q\n", e.comm, e.comm, e.comm, e.comm, e.comm)]],
+    "calls|   calls|calls   |cal|\"calls\"\n" },
   { [[up.printf("%s %s %s\n", e.arg0 > 3, e.arg0 < 3, nil)]], "true false nil\n" },
   { [[local x if e.arg0 > 100 then x = e.arg0 end up.printf("%s\n", x)]], "nil\n" },
   { [[up.printf("%s %s %s %g %d\n", "constant", true, 5, 0.25, 23)]], "constant true 5 0.25 23\n" },
@@ -82,20 +87,23 @@ is(sixes, 4 * 23, "two handlers share the ring")
 run = script([[up.uprobe("libc:write", function(e)
     up.printf("[%s] [%q] %c%c%c\n", e.comm, e.comm, 27, e.arg0 * 0 + 155, e.arg0 * 0 + 10)
   end)]], [[sh -c 'printf "\033[2J\302\233x" >/proc/self/comm; echo']])
-tap.ok(run.out:find "%[\\x1b%[2J\\x9bx%]" and not run.out:find "[\27\155]", "control characters in the target's strings do not reach the terminal")
+tap.ok(run.out:find "%[\\x1b%[2J\\x9bx%]" and not run.out:find "[\27\155]",
+  "control characters in the target's strings do not reach the terminal")
 
 -- nil where a number is needed is an error, as in Lua; what came before stays.
 run = script [[local m = up.hash() m:set(3, 5)
   up.uprobe(CALLS .. "add3", function(e) up.printf("before %d\n", e.arg0) up.printf("%d\n", m[e.arg0]) up.printf("after\n") end)]]
 is(select(2, run.out:gsub("before %d+\n", "")), 23, "before an error a handler prints")
 is(select(2, run.out:gsub("\n5\nafter\n", "")), 1, "behind it not")
-like(run.err, "  22 × handler ended by an error: printf of nil, which only %%s prints, [^\n]*%.lua:2\n$", "the error is counted with its line")
+like(run.err, "  22 × handler ended by an error: printf of nil, which only %%s prints, [^\n]*%.lua:2\n$",
+  "the error is counted with its line")
 
 -- Strings of the target's memory.
 run = script [[up.uprobe(CALLS .. "name", function(e)
   local s = up.str(e.arg0)
   up.printf("%s|%s|%d|%10s|%.3s|%q|%s\n", s, up.str(e.arg0, 4), #s, s, s, s, up.str(8)) up.exit(5) end)]]
-is(run.out, "uplua-23|upl…|8|  uplua-23|upl|\"uplua-23\"|nil\n", "strings of the target, one of them cut, one unreadable")
+is(run.out, "uplua-23|upl…|8|  uplua-23|upl|\"uplua-23\"|nil\n",
+  "strings of the target, one of them cut, one unreadable")
 
 -- The prompt and -e code have printf and exit as globals.
 run = target.uplua [[-e 'uprobe("./build/targets/calls:add3", function(e) printf("%d,", e.arg0) if e.arg0 == 4 then exit(3) end end)' \
@@ -134,13 +142,15 @@ run = script [[local n, after = up.count(), up.count()
   up.uprobe(CALLS .. "negative", function(e) n:inc() end)
   up.at_exit(function() print("calls", n:get(), after:get()) end)]]
 is(run.status, 7, "exit's status is uplua's")
-like(run.out, "\n21\ncalls\t23\t22\n$", "exit at the 23rd call: 23 are counted, and nothing behind it ran, in no handler")
+like(run.out, "\n21\ncalls\t23\t22\n$",
+  "exit at the 23rd call: 23 are counted, and nothing behind it ran, in no handler")
 
 run = script([[local n = up.count()
   up.uprobe(CALLS .. "add3", function(e) n:inc() up.printf("%d\n", e.arg0) up.exit(e.arg2 + 40) end)
   up.at_exit(function() print("calls", n:get()) end)]], "./build/targets/calls 4")
 tap.ok(run.status >= 40 and run.status <= 43, "of four threads' exits one counts")
-is(select(2, run.out:gsub("%f[%d]0\n", "")), tonumber(run.out:match "calls\t(%d+)"), "what was printed before is delivered")
+is(select(2, run.out:gsub("%f[%d]0\n", "")), tonumber(run.out:match "calls\t(%d+)"),
+  "what was printed before is delivered")
 
 run = script([[up.uprobe("libc:clock_nanosleep", function(e) up.exit() end)
   up.at_exit(function() print "report" end)]], "sleep 101")

@@ -5,8 +5,8 @@ local ok, is, like = tap.ok, tap.is, tap.like
 
 local HERTZ = target.hertz(499)
 
--- How many of the samples there have to be, and of them as the program does. A machine that is emulated stands still at times, and its
--- clock does not.
+-- How many of the samples there have to be, and of them as the program does. A machine that is emulated stands still at
+-- times, and its clock does not.
 local RATE, SHARE = tap.fewer(0.4, 0.1), tap.fewer(0.8, 0.5)
 
 local path = target.folder() .. "-profile.lua"
@@ -58,8 +58,10 @@ local function profile(kind)
     seen[at] = seen[at] + (comm == "busy" and tonumber(count) or 0)
     seen.fields = period .. " " .. probe
   end
-  for count, user, kernel, folded, kernel_folded in run.out:gmatch "stack\t(%d+)\t([^\t\n]*)\t([^\t\n]*)\t([^\t\n]*)\t([^\t\n]*)" do
-    seen.stacks[#seen.stacks + 1] = { count = tonumber(count), user = user, kernel = kernel, folded = folded, kernel_folded = kernel_folded }
+  for count, user, kernel, folded,
+    kernel_folded in run.out:gmatch "stack\t(%d+)\t([^\t\n]*)\t([^\t\n]*)\t([^\t\n]*)\t([^\t\n]*)" do
+    seen.stacks[#seen.stacks + 1] = { count = tonumber(count), user = user, kernel = kernel, folded = folded,
+      kernel_folded = kernel_folded }
     seen.sum = seen.sum + tonumber(count)
   end
   return seen
@@ -77,7 +79,8 @@ local function is_whole(s) return s.user:find(CHAIN, 1, true) and s.user:find "_
 local seen = profile "user"
 is(seen.run.status == 0 and 0 or seen.run.err, 0, "the program's status")
 local expected = seen.used * HERTZ / 1000
-ok(seen.n > RATE * expected and seen.n < 1.3 * expected, ("%d samples in %d ms of CPU time at %d Hz"):format(seen.n, seen.used, HERTZ))
+ok(seen.n > RATE * expected and seen.n < 1.3 * expected,
+  ("%d samples in %d ms of CPU time at %d Hz"):format(seen.n, seen.used, HERTZ))
 is(seen.sum, seen.n, "each has a stack")
 is(seen.fields, "true " .. HERTZ, "e.period and e.probe")
 ok(seen.user > SHARE * seen.n, "in user space")
@@ -92,12 +95,15 @@ is(seen.run.out:match "wrong\t(%d+)", "0", "e:stack() of each is the kernel's st
 
 seen = profile "kernel"
 expected = seen.used * HERTZ / 1000
-ok(seen.n > RATE * expected and seen.n < 1.3 * expected, ("%d samples in %d ms of CPU time, mostly the kernel's"):format(seen.n, seen.used))
+ok(seen.n > RATE * expected and seen.n < 1.3 * expected,
+  ("%d samples in %d ms of CPU time, mostly the kernel's"):format(seen.n, seen.used))
 ok(seen.kernel > SHARE * seen.n, "in the kernel")
 whole = share(seen, function(s)
   return is_whole(s) and s.user:find " copy descend " and s.kernel:find "K:%S*read%S* .*K:entry_SYSCALL_64%S*$"
 end)
-ok(whole > SHARE * seen.n, ("%d of %d: the kernel's stack from its work down to the system call, and the program's below it"):format(whole, seen.n))
+ok(whole > SHARE * seen.n,
+  ("%d of %d: the kernel's stack from its work down to the system call, and the program's below it"):format(whole,
+  seen.n))
 is(seen.run.out:match "wrong\t(%d+)", "0", "… as one by e:stack()")
 
 -- A handler of a function that a sample interrupts loses nothing, and the other way round.
@@ -112,7 +118,8 @@ local function refused(code, want, what)
   if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e '%s' -- true"):format(code)).err, want, what)
 end
-refused('profile(0, function() end)', "%-e:1: profile: the first argument is how often a second, a number from 1 to 1000000, not 0", "0 Hz")
+refused('profile(0, function() end)',
+  "%-e:1: profile: the first argument is how often a second, a number from 1 to 1000000, not 0", "0 Hz")
 refused('profile("99", function() end)', "%-e:1: profile: the first argument is how often a second", "a string")
 refused('profile(99.5, function() end)', "not 99.5", "a fraction")
 refused('profile(99)', "%-e:1: profile 99: the last argument is the handler, a function", "no handler")
@@ -130,7 +137,8 @@ run = target.uplua [[-e 'n = count() uprobe("./build/targets/busy:tick", functio
 like(run.out, "100003\ttrue\t_start;[%w_;.+]+;main;tick\n", "e:stack() of a function is its e:ustack()")
 run = target.uplua [[--explain -e 'n = count() profile(99, function(e) n[e:kstack(5)]:inc() end)']]
 like(run.out, "profile 99\n  at       each CPU that is not idle, 99 times a second\n.*uplua_kstack", "--explain")
-run = target.uplua(("-e 'n = count() profile(%d, function(e) n[e:kstack(2)]:inc() end)' -- ./build/targets/busy kernel"):format(HERTZ))
+run = target.uplua(
+  ("-e 'n = count() profile(%d, function(e) n[e:kstack(2)]:inc() end)' -- ./build/targets/busy kernel"):format(HERTZ))
 like(run.out, "\n *%d+\n +[%w_.]+%+0x%x+\n +[%w_.]+%+0x%x+\n *%d", "the kernel's stack alone, cut to two frames")
 is(run.err, "", "… without a loss")
 os.remove(path)

@@ -46,8 +46,8 @@ is(r.err, "", "libstdc++: nothing is lost")
 if os.getenv "UPLUA_LONG" then
   local POSTGRES = "/usr/lib/postgresql/15/bin/"
   local data = target.folder() .. "-postgres"
-  assert(os.execute(("mkdir %s && chown nobody %s && runuser -u nobody -- %sinitdb -D %s >/dev/null 2>&1"):format(data, data, POSTGRES, data)) == 0,
-    "this needs Debian's package postgresql")
+  assert(os.execute(("mkdir %s && chown nobody %s && runuser -u nobody -- %sinitdb -D %s >/dev/null 2>&1"):format(data,
+    data, POSTGRES, data)) == 0, "this needs Debian's package postgresql")
   local queries = assert(io.open(script .. ".sql", "w"))
   for i = 1, 101 do queries:write(("select %d\n"):format(i)) end
   queries:close()

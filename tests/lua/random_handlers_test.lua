@@ -1,6 +1,6 @@
--- Random handlers over integers compute in the kernel what LuaJIT's int64_t arithmetic computes from the same arguments.
--- Each handler is one Lua function in source; the same source runs here with cdata arguments. Divisors are kept from 0, where
--- handlers.md and LuaJIT differ. The seed is printed; RANDOM_SEED=n repeats a run.
+-- Random handlers over integers compute in the kernel what LuaJIT's int64_t arithmetic computes from the same
+-- arguments. Each handler is one Lua function in source; the same source runs here with cdata arguments. Divisors are
+-- kept from 0, where handlers.md and LuaJIT differ. The seed is printed; RANDOM_SEED=n repeats a run.
 local tap = require "tap"
 local target = require "target"
 
@@ -11,8 +11,8 @@ math.randomseed(seed)
 
 local function pick(list) return list[math.random(#list)] end
 
-local CONSTANTS = { "0LL", "1LL", "-1LL", "2LL", "7LL", "-13LL", "255LL", "2147483647LL", "-2147483648LL", "4294967296LL",
-  "9223372036854775807LL", "(-9223372036854775807LL - 1)", "3", "100", "-5" }
+local CONSTANTS = { "0LL", "1LL", "-1LL", "2LL", "7LL", "-13LL", "255LL", "2147483647LL", "-2147483648LL",
+  "4294967296LL", "9223372036854775807LL", "(-9223372036854775807LL - 1)", "3", "100", "-5" }
 
 -- An expression of a 64-bit integer from the variables VARS.
 local function expression(vars, depth)
@@ -56,7 +56,8 @@ local function block(vars, depth, indent, lines)
     elseif kind == 4 then
       lines[#lines + 1] = ("%sx, y = %s, %s"):format(pad, expression(vars, 2), expression(vars, 2))
     elseif kind == 5 then
-      lines[#lines + 1] = ("%sfor i = %d, %d, %d do"):format(pad, math.random(-3, 3), math.random(-3, 6), pick { 1, 2, 1, -1, 3 })
+      lines[#lines + 1] = ("%sfor i = %d, %d, %d do"):format(pad, math.random(-3, 3), math.random(-3, 6),
+        pick { 1, 2, 1, -1, 3 })
       lines[#lines + 1] = ("%s  z = z + i"):format(pad)
       block(vars, depth - 2, indent + 1, lines)
       if math.random() < 0.3 then lines[#lines + 1] = ("%s  if %s then break end"):format(pad, condition(vars, 1)) end
@@ -65,7 +66,8 @@ local function block(vars, depth, indent, lines)
       local counter = "k" .. indent
       lines[#lines + 1] = ("%slocal %s = %d"):format(pad, counter, math.random(0, 4))
       local repeats = math.random() < 0.5
-      lines[#lines + 1] = pad .. (repeats and "repeat" or ("while %s > 0LL and %s do"):format(counter, condition(vars, 1)))
+      lines[#lines + 1] = pad ..
+        (repeats and "repeat" or ("while %s > 0LL and %s do"):format(counter, condition(vars, 1)))
       lines[#lines + 1] = ("%s  %s = %s - 1"):format(pad, counter, counter)
       block(vars, depth - 2, indent + 1, lines)
       lines[#lines + 1] = pad .. (repeats and ("until %s <= 0 or %s"):format(counter, condition(vars, 1)) or "end")
@@ -77,7 +79,9 @@ end
 local function source(name)
   local lines = { ("function %s(a, b, c)"):format(name), "  local x, y, z = a, b, c" }
   block({ "a", "b", "c", "x", "y", "z" }, DEPTH, 1, lines)
-  if math.random() < 0.5 then lines[#lines + 1] = ("  if %s then return z, y, x end"):format(condition({ "x", "y", "z" }, 1)) end
+  if math.random() < 0.5 then
+    lines[#lines + 1] = ("  if %s then return z, y, x end"):format(condition({ "x", "y", "z" }, 1))
+  end
   lines[#lines + 1] = "  return x, y, z\nend"
   return table.concat(lines, "\n")
 end
@@ -109,7 +113,8 @@ tap.is(run.err, "", "the handlers of seed " .. seed .. " compile, load and lose 
 
 -- This side.
 local chunk = assert(loadstring(code))
--- Compiled by Debian's LuaJIT, bit.rshift(bit.band(x, 4294967296LL), 23) is 0 for all x (RANDOM_SEED=297853); interpreted it is right.
+-- Compiled by Debian's LuaJIT, bit.rshift(bit.band(x, 4294967296LL), 23) is 0 for all x (RANDOM_SEED=297853);
+-- interpreted it is right.
 jit.off()
 local env = setmetatable({}, { __index = _G })
 setfenv(chunk, env)
@@ -125,8 +130,8 @@ for i, n, x, y, z in run.out:gmatch "R\t(%d+)\t(%d+)\t(%S+)\t(%S+)\t(%S+)" do
   for k, got in ipairs { x, y, z } do
     if got ~= plain(want[k]) and wrong < 10 then
       wrong = wrong + 1
-      io.stderr:write(("# seed %d, h%s(%s), result %d: kernel %s, LuaJIT %s\n%s\n"):format(seed, i, n, k, got, plain(want[k]),
-        functions[tonumber(i)]))
+      io.stderr:write(("# seed %d, h%s(%s), result %d: kernel %s, LuaJIT %s\n%s\n"):format(seed, i, n, k, got,
+        plain(want[k]), functions[tonumber(i)]))
     end
   end
 end

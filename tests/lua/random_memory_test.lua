@@ -1,5 +1,5 @@
--- Random C structures, filled with random bytes by a program that is generated, compiled and traced here: handlers read through typed
--- pointers what the C compiler finds there. The seed is printed; RANDOM_SEED=n repeats a run.
+-- Random C structures, filled with random bytes by a program that is generated, compiled and traced here: handlers read
+-- through typed pointers what the C compiler finds there. The seed is printed; RANDOM_SEED=n repeats a run.
 local tap = require "tap"
 local target = require "target"
 
@@ -11,9 +11,10 @@ math.randomseed(seed)
 
 local function pick(list) return list[math.random(#list)] end
 
-local INTEGERS = { "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "long", "unsigned long",
-                   "short", "unsigned", "int", "enum level" }
-local BITFIELDS = { { "unsigned", 32 }, { "int", 32 }, { "uint16_t", 16 }, { "int16_t", 16 }, { "uint8_t", 8 }, { "int8_t", 8 }, { "bool", 1 } }
+local INTEGERS = { "int8_t", "uint8_t", "int16_t", "uint16_t", "int32_t", "uint32_t", "int64_t", "uint64_t", "long",
+                   "unsigned long", "short", "unsigned", "int", "enum level" }
+local BITFIELDS = { { "unsigned", 32 }, { "int", 32 }, { "uint16_t", 16 }, { "int16_t", 16 }, { "uint8_t", 8 },
+  { "int8_t", 8 }, { "bool", 1 } }
 
 -- Structure number I: { name, members, packed }; a member has a name, its declaration, and a kind with what that needs.
 local structs = {}
@@ -31,7 +32,8 @@ local makers = {
   end,
   matrix = function(m)
     local rows, columns = math.random(2, 3), math.random(2, 4)
-    return { kind = "list", counts = { rows, columns }, declaration = ("%s %s[%d][%d];"):format(pick(INTEGERS), m, rows, columns) }
+    return { kind = "list", counts = { rows, columns },
+      declaration = ("%s %s[%d][%d];"):format(pick(INTEGERS), m, rows, columns) }
   end,
   union = function(m)
     return { kind = "union", declaration = ("union { %s whole; uint8_t bytes[4]; } %s;"):format(pick(INTEGERS), m) }
@@ -78,8 +80,8 @@ local declarations = { "enum level { LOW = -2, HIGH = 7 };" }
 for i, struct in ipairs(structs) do
   local members = {}
   for m, member in ipairs(struct.members) do members[m] = member.declaration end
-  declarations[#declarations + 1] = ("struct %ss%d { %s };"):format(struct.packed and "__attribute__((packed)) " or "", i,
-    table.concat(members, " "))
+  declarations[#declarations + 1] = ("struct %ss%d { %s };"):format(struct.packed and "__attribute__((packed)) " or "",
+    i, table.concat(members, " "))
 end
 declarations = table.concat(declarations, "\n")
 
@@ -93,8 +95,8 @@ local function index(count)
   return ("(call + %d) %% %d"):format(shift, count), ("(call + %d) %% %d"):format(shift, count)
 end
 
--- A way from a pointer to structure I to something that can be read: the expression in Lua, in C, its kind, and C's conditions under
--- which it is there.
+-- A way from a pointer to structure I to something that can be read: the expression in Lua, in C, its kind, and C's
+-- conditions under which it is there.
 local function path(i, lua, c, conditions)
   local member = pick(structs[i].members)
   lua, c = lua .. "." .. member.name, c .. member.name
@@ -130,7 +132,8 @@ local function path(i, lua, c, conditions)
 end
 
 local CHECK = {
-  integer = "integer(%d, %d, %d, (long long)(%s));", bool = "boolean(%d, %d, %d, %s);", pointer = "integer(%d, %d, %d, (long long)(%s));",
+  integer = "integer(%d, %d, %d, (long long)(%s));", bool = "boolean(%d, %d, %d, %s);",
+  pointer = "integer(%d, %d, %d, (long long)(%s));",
   text = "text(%d, %d, %d, %s, %d);",
 }
 local program, handlers = { [[
@@ -165,8 +168,12 @@ for i, struct in ipairs(structs) do
   for _, member in ipairs(struct.members) do
     local m = member.name
     if member.kind == "bool" then put("    p->%s = rand() & 1;", m) end
-    if member.kind == "pointer" then put("    p->%s = rand() %% 4 ? &pool%d[rand() %% %d] : NULL;", m, member.of, CALLS) end
-    if member.kind == "twice" then put("    p->%s = rand() %% 4 ? &pointers%d[rand() %% %d] : NULL;", m, member.of, CALLS) end
+    if member.kind == "pointer" then
+      put("    p->%s = rand() %% 4 ? &pool%d[rand() %% %d] : NULL;", m, member.of, CALLS)
+    end
+    if member.kind == "twice" then
+      put("    p->%s = rand() %% 4 ? &pointers%d[rand() %% %d] : NULL;", m, member.of, CALLS)
+    end
     if member.kind == "struct" then put("    mend%d(&p->%s);", member.of, m) end
     if member.kind == "structs" then
       put("    for (int i = 0; i < %d; i++)\n        mend%d(&p->%s[i]);", member.counts[1], member.of, m)
@@ -178,8 +185,8 @@ for i, struct in ipairs(structs) do
   for n = 1, PATHS do
     local lua, c, kind, conditions, size = path(i, "p", "p->", {})
     local check = CHECK[kind]:format(i, 0, n, c, size):gsub(", 0, ", ", call, ", 1)
-    put("    if (%s)\n        %s\n    else\n        nothing(%d, call, %d);", #conditions > 0 and table.concat(conditions, " && ") or "true", check,
-        i, n)
+    put("    if (%s)\n        %s\n    else\n        nothing(%d, call, %d);",
+        #conditions > 0 and table.concat(conditions, " && ") or "true", check, i, n)
     fields[#fields + 1] = ("v%d = %s"):format(n, lua)
   end
   put("}")
@@ -198,7 +205,9 @@ for i in ipairs(structs) do
       CALLS, i, i, i, i)
 end
 put("    for (int call = 0; call < %d; call++) {", CALLS)
-for i in ipairs(structs) do put("        check%d(&pool%d[call], call);\n        hit%d(&pool%d[call], call);", i, i, i, i) end
+for i in ipairs(structs) do
+  put("        check%d(&pool%d[call], call);\n        hit%d(&pool%d[call], call);", i, i, i, i)
+end
 put("    }\n    return 0;\n}")
 
 local folder = target.folder() .. "-memory"
@@ -226,7 +235,9 @@ local run = target.uplua(folder .. "/script.lua -- " .. folder .. "/program " ..
 tap.is(run.err, "", "the handlers of seed " .. seed .. " compile, load and lose nothing")
 tap.is(run.status, 0, "the program runs")
 local expected, results, wrong = {}, 0, 0
-for which, value in assert(io.open(folder .. "/expected")):read "*a":gmatch "R\t(%d+\t%d+\t%d+)\t([^\n]*)\n" do expected[which] = value end
+for which, value in assert(io.open(folder .. "/expected")):read "*a":gmatch "R\t(%d+\t%d+\t%d+)\t([^\n]*)\n" do
+  expected[which] = value
+end
 for which, value in run.out:gmatch "U\t(%d+\t%d+\t%d+)\t([^\n]*)\n" do
   results = results + 1
   if expected[which] ~= value and wrong < 10 then
@@ -236,6 +247,10 @@ for which, value in run.out:gmatch "U\t(%d+\t%d+\t%d+)\t([^\n]*)\n" do
 end
 tap.is(results, STRUCTS * CALLS * PATHS, "each handler told all that it read")
 tap.is(wrong, 0, "the same as the C compiler's")
-if wrong == 0 and results > 0 and run.err == "" then os.execute("rm -rf " .. folder) else print("# kept in " .. folder) end
+if wrong == 0 and results > 0 and run.err == "" then
+  os.execute("rm -rf " .. folder)
+else
+  print("# kept in " .. folder)
+end
 target.done()
 tap.done_testing()

@@ -1,6 +1,7 @@
--- Random handlers (tests/reference/generate.lua) leave in the kernel what the reference interpreter and LuaJIT make of the same
--- source and events; none is refused. The seeds are always the same ones, so that what fails here fails again, and that a change
--- is not blamed for what it has not done: new ground is for `make fuzz-compiler`, and for RANDOM_SEED=n, which begins there instead.
+-- Random handlers (tests/reference/generate.lua) leave in the kernel what the reference interpreter and LuaJIT make of
+-- the same source and events; none is refused. The seeds are always the same ones, so that what fails here fails again,
+-- and that a change is not blamed for what it has not done: new ground is for `make fuzz-compiler`, and for
+-- RANDOM_SEED=n, which begins there instead.
 package.path = "./tests/reference/?.lua;" .. package.path
 local campaign = require "campaign"
 local tap = require "tap"
@@ -15,10 +16,13 @@ local verdicts = campaign(PROGRAMS, seed, function(program, result)
 end)
 
 for i = 1, math.min(#failures, SHOWN) do
-  io.stderr:write(("# %s\n# make fuzz-compiler N=1 SEED=%s makes it small\n"):format(failures[i]:gsub("\n", "\n# "), failures[i]:match "%d+"))
+  io.stderr:write(("# %s\n# make fuzz-compiler N=1 SEED=%s makes it small\n"):format(failures[i]:gsub("\n", "\n# "),
+    failures[i]:match "%d+"))
 end
 tap.is(#failures, 0, "no handler is refused, and none leaves anything else than the reference and LuaJIT")
 local equal, undefined, limit = verdicts.equal or 0, verdicts.undefined or 0, verdicts.limit or 0
 tap.is(equal + undefined + limit, PROGRAMS, "each ran, or was told what limit it has met")
-tap.ok(equal >= 0.9 * PROGRAMS, ("nine of ten are equal three ways: %d, and %d of no defined result, %d beyond a limit"):format(equal, undefined, limit))
+tap.ok(equal >= 0.9 * PROGRAMS,
+  ("nine of ten are equal three ways: %d, and %d of no defined result, %d beyond a limit"):format(equal, undefined,
+  limit))
 tap.done_testing()

@@ -1,6 +1,7 @@
--- Random handlers on strings (read into buffers of many sizes, chosen, compared, measured, stored, taken out of maps and records) leave what
--- the same operations give in Lua on pairs of a text and whether it was cut. On build/targets/strings, each handler for its 23
--- texts. RANDOM_SEED=N repeats a run, RANDOM_COUNT=N makes so many handlers.
+-- Random handlers on strings (read into buffers of many sizes, chosen, compared, measured, stored, taken out of maps
+-- and records) leave what the same operations give in Lua on pairs of a text and whether it was cut. On
+-- build/targets/strings, each handler for its 23 texts. RANDOM_SEED=N repeats a run, RANDOM_COUNT=N makes so many
+-- handlers.
 local tap = require "tap"
 local target = require "target"
 
@@ -12,7 +13,9 @@ local random = math.random
 
 local alphabet = ("abcdefghijklmnopqrstuvwxyz"):rep(200)
 local texts = { [0] = "", "uplua-23" }
-for i, length in ipairs { 5000, 7, 8, 9, 15, 16, 62, 63, 64, 65, 4094, 4095, 4096 } do texts[1 + i] = alphabet:sub(1, length) end
+for i, length in ipairs { 5000, 7, 8, 9, 15, 16, 62, 63, 64, 65, 4094, 4095, 4096 } do
+  texts[1 + i] = alphabet:sub(1, length)
+end
 texts[15] = "\27[2J\7\255\15531m\194\155\n\226\130"
 texts[18] = "end of page"
 texts[20], texts[21], texts[22] = "a page of a file", "from one page to another", "from one page to another"
@@ -43,7 +46,8 @@ local function shown(a) return a and a.text .. (a.cut and "…" or "") end
 -- --- the generator: a list of steps, each its source and what it does to the variables of the model ---
 
 local sizes = { 1, 2, 7, 8, 9, 15, 16, 17, 24, 40, 63, 64, 65, 72, 100, 200, 700, 1000 }
-local constants = { "", "a", "abcdefg", "abcdefgh", "uplua-23", "end of page", "strings", alphabet:sub(1, 63), alphabet:sub(1, 64) }
+local constants = { "", "a", "abcdefg", "abcdefgh", "uplua-23", "end of page", "strings", alphabet:sub(1, 63),
+  alphabet:sub(1, 64) }
 local small = true -- few large buffers: a handler has 16 KB
 
 local function a_size() return sizes[random(small and 14 or #sizes)] end
@@ -68,7 +72,9 @@ local function expression(names)
     return ("same(%s)"):format(name), function(env) return env[name] end
   end
   local a, b, bound = names[random(#names)], names[random(#names)], random(22)
-  return ("choose(e.arg1 < %d, %s, %s)"):format(bound, a, b), function(env) return env.n < bound and env[a] or env[b] end
+  return ("choose(e.arg1 < %d, %s, %s)"):format(bound, a, b), function(env)
+    return env.n < bound and env[a] or env[b]
+  end
 end
 
 -- A handler on the maps `texts`, `numbers` and `kept`: its source, and a function from n to what it leaves there.
@@ -94,21 +100,26 @@ local function handler()
     elseif kind == 2 then
       leave("numbers", ("%s == %s and 1 or 0"):format(a, b), function(env) return equal(env[a], env[b]) and 1 or 0 end)
     elseif kind == 3 then
-      leave("numbers", ("%s:starts(%s) and 1 or 0"):format(a, b), function(env) return starts(env[a], env[b]) and 1 or 0 end)
+      leave("numbers", ("%s:starts(%s) and 1 or 0"):format(a, b), function(env)
+        return starts(env[a], env[b]) and 1 or 0
+      end)
     elseif kind == 4 then
       local source, value = a_constant()
-      leave("numbers", ("(%s ~= %s and 2 or 0) + (%s:starts(%s) and 1 or 0)"):format(a, source, a, source), function(env)
+      leave("numbers", ("(%s ~= %s and 2 or 0) + (%s:starts(%s) and 1 or 0)"):format(a, source, a, source),
+        function(env)
         return (equal(env[a], value()) and 0 or 2) + (starts(env[a], value()) and 1 or 0)
       end)
     elseif kind == 5 then
       leave("texts", a, function(env) return shown(env[a]) end)
     elseif kind == 6 then -- through a map
       add(("kept[e.arg1] = %s"):format(a), function() end)
-      leave("numbers", ("kept[e.arg1] == %s and 1 or 0"):format(b), function(env) return equal(env[a], env[b]) and 1 or 0 end)
+      leave("numbers", ("kept[e.arg1] == %s and 1 or 0"):format(b),
+        function(env) return equal(env[a], env[b]) and 1 or 0 end)
     elseif kind == 7 then -- through a record, perhaps nil
       local size = a_size()
       add(("local r = { a = %s, b = up.str(e.arg0, %d) }"):format(a, size), function() end)
-      leave("numbers", ("(r.b == %s and 1 or 0) + (r.b == nil and 2 or 0) + (r.a == %s and 4 or 0)"):format(b, b), function(env)
+      leave("numbers", ("(r.b == %s and 1 or 0) + (r.b == nil and 2 or 0) + (r.a == %s and 4 or 0)"):format(b, b),
+        function(env)
         local value = read(env.n, size)
         return (equal(value, env[b]) and 1 or 0) + (value == nil and 2 or 0) + (equal(env[a], env[b]) and 4 or 0)
       end)
@@ -121,7 +132,8 @@ local function handler()
       end)
     else -- a variable that changes
       local bound, other = random(22), a_name()
-      add(("if e.arg1 >= %d then %s = %s end"):format(bound, a, other), function(env) if env.n >= bound then env[a] = env[other] end end)
+      add(("if e.arg1 >= %d then %s = %s end"):format(bound, a, other),
+        function(env) if env.n >= bound then env[a] = env[other] end end)
     end
   end
   leave("texts", a_name() and names[#names], function(env) return shown(env[names[#names]]) end)
@@ -169,7 +181,8 @@ file:close()
 local run = target.uplua(path .. " -- ./build/targets/strings")
 if run.status ~= 0 then io.stderr:write(run.err, path, "\n") else os.remove(path) end
 tap.is(run.status, 0, "the handlers run")
-local losses = run.err:gsub("uplua: not everything was seen:\n", ""):gsub("  [%d,]+ × unreadable memory read as nil, [^\n]*:%d+\n", "")
+local losses = run.err:gsub("uplua: not everything was seen:\n",
+  ""):gsub("  [%d,]+ × unreadable memory read as nil, [^\n]*:%d+\n", "")
 tap.is(losses, "", "nothing is lost but what cannot be read")
 
 local got = {}
@@ -185,7 +198,9 @@ for i, model in ipairs(models) do
     for place, value in pairs(model(n)) do
       local where = ("%d %d %d"):format(i, n, place)
       local want = tostring(value):gsub("[%c\128-\255]", "?")
-      if got[where] ~= want then different = different or ("%s: got %s, want %s"):format(where, tostring(got[where]), want) end
+      if got[where] ~= want then
+        different = different or ("%s: got %s, want %s"):format(where, tostring(got[where]), want)
+      end
       left = left - 1
     end
   end

@@ -54,7 +54,8 @@ local run = target.uplua [[-e 'n = count()
   at_exit(function()
     for k, count in n:pairs() do print("stack", count, k[1]:folded(), k[2]:folded()) end
   end)' -- ./build/targets/traced 1 23]]
-like(run.out, "stack\t23\t[^\t]*" .. machine.enters .. ";[^\t]*_sys_prctl;[^\t]*__set_task_comm[^\t]*\t[^\t]*;work;[^\t\n]*prctl", "both stacks")
+like(run.out, "stack\t23\t[^\t]*" .. machine.enters ..
+  ";[^\t]*_sys_prctl;[^\t]*__set_task_comm[^\t]*\t[^\t]*;work;[^\t\n]*prctl", "both stacks")
 
 -- In a tracepoint's record pointers are numbers; a cast makes them the kernel's structures.
 run = target.uplua [[-e 'n = count()
@@ -73,9 +74,12 @@ local function refused(code, want, what)
   like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
 end
 refused('rawtracepoint("sched_swich", function() end)',
-        "%-e:1: rawtracepoint sched_swich: the kernel has no such tracepoint; did you mean sched_switch%?", "a misspelt name")
-refused('rawtracepoint(1, function() end)', "%-e:1: rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", "a number")
-refused('rawtracepoint("sched_switch", { strings = 3 }, function() end)', "%-e:1: rawtracepoint: unknown option 'strings'", "an option")
+        "%-e:1: rawtracepoint sched_swich: the kernel has no such tracepoint; did you mean sched_switch%?",
+          "a misspelt name")
+refused('rawtracepoint(1, function() end)',
+  "%-e:1: rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", "a number")
+refused('rawtracepoint("sched_switch", { strings = 3 }, function() end)',
+  "%-e:1: rawtracepoint: unknown option 'strings'", "an option")
 refused('rawtracepoint("sched_switch", function(e) n[e.args.prv]:inc() end)',
         "%-e:1: rawtracepoint sched_switch has no argument 'prv'; did you mean prev%?", "a misspelt argument")
 refused('rawtracepoint("sched_switch", function(e) n[e.args.prev.pidd]:inc() end)',
@@ -87,7 +91,8 @@ refused('rawtracepoint("sched_switch", function(e) n[e.arg9]:inc() end)',
 refused('rawtracepoint("sched_switch", function(e) n[e.args.prev.pid + e.args.prev]:inc() end)',
         "%-e:1: arithmetic or order comparison on a 'struct task_struct %*'; index it", "arithmetic on a pointer")
 run = target.uplua [[--explain -e 'n = count() rawtracepoint("sched_switch", function(e) n[e.args.prev.pid]:inc() end)']]
-like(run.out, "rawtracepoint sched_switch\n  at       the kernel's tracepoint sched_switch, without a record\n", "--explain")
+like(run.out, "rawtracepoint sched_switch\n  at       the kernel's tracepoint sched_switch, without a record\n",
+  "--explain")
 os.remove(path)
 target.done()
 tap.done_testing()

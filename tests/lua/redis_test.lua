@@ -1,4 +1,5 @@
--- All functions of the C library are probed in a redis-server that works, and let go again: it goes on, makes no error, and is as fast as before.
+-- All functions of the C library are probed in a redis-server that works, and let go again: it goes on, makes no error,
+-- and is as fast as before.
 local tap = require "tap"
 local target = require "target"
 
@@ -6,7 +7,8 @@ if not os.getenv "UPLUA_LONG" then
   print "1..0 # SKIP it takes longer than others: make test-long"
   os.exit(0)
 end
-assert(os.execute "command -v redis-server redis-benchmark redis-cli >/dev/null" == 0, "this needs Debian's packages redis-server and redis-tools")
+assert(os.execute "command -v redis-server redis-benchmark redis-cli >/dev/null" == 0,
+  "this needs Debian's packages redis-server and redis-tools")
 if os.getenv "UPLUA_WITHOUT" then
   print "1..0 # SKIP each function is a perf event here, and takes the kernel 20 ms"
   os.exit(0)
@@ -40,11 +42,13 @@ local r = target.shell [[
 ]]
 local words = {}
 for word in r.target:gmatch "%S+" do words[#words + 1] = tonumber(word) or word end
-tap.is((r.out:gsub("\r", "")), "true\nstatus 0\nPONG\ntotal_error_replies:0\n0\nserver 0\n", "it answers, without errors")
+tap.is((r.out:gsub("\r", "")), "true\nstatus 0\nPONG\ntotal_error_replies:0\n0\nserver 0\n",
+  "it answers, without errors")
 tap.is(#words, 4, "each load was served")
 if #words == 4 then
   local before, after = words[2] - words[1], words[4] - words[3]
-  tap.ok(after < 1.5 * before, ("its CPU time for as many requests afterwards: %.2f of what it was before"):format(after / before))
+  tap.ok(after < 1.5 * before,
+    ("its CPU time for as many requests afterwards: %.2f of what it was before"):format(after / before))
 end
 target.done()
 tap.done_testing()

@@ -12,8 +12,8 @@ for i, case in ipairs(corpus.cases) do
   for k = 1, case.events or #corpus.events do events[k] = { 1, corpus.events[k] } end
   programs[i] = {
     name = ("case%d"):format(i), events = events,
-    source = ("local up = ...\n%s\n%s\nreturn { function(e)\n%s\nend }, { %s }"):format(corpus.objects, case[3] or "", case[2],
-      table.concat(names, ", ")),
+    source = ("local up = ...\n%s\n%s\nreturn { function(e)\n%s\nend }, { %s }"):format(corpus.objects, case[3] or "",
+      case[2], table.concat(names, ", ")),
   }
 end
 for i, result in ipairs(differential.check(programs)) do

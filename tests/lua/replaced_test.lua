@@ -1,5 +1,5 @@
--- Files that are replaced or written to while, or before, they are probed: it is the file that the target has mapped that is probed, and what that
--- does not see is told.
+-- Files that are replaced or written to while, or before, they are probed: it is the file that the target has mapped
+-- that is probed, and what that does not see is told.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -12,7 +12,8 @@ local CODE = [[-e 'local calls, returns, probes = count(), count(), count()
   after(0, function() io.stderr:write "tracing\n" end)
   at_exit(function() print("seen", calls:get(), returns:get(), probes:get()) end)']]
 
--- uplua on a process that has loaded the library $D/a/libplugin.so, to which BEFORE and, once it is traced, AFTER happen before it calls it.
+-- uplua on a process that has loaded the library $D/a/libplugin.so, to which BEFORE and, once it is traced, AFTER
+-- happen before it calls it.
 local function loaded(before, what, after, options)
   return target.shell(([[
     set -m
@@ -64,7 +65,8 @@ is((run.err:gsub("/%S*/a/", "")), WRITTEN, "… which is told at once, and once"
 run = loaded(nil, "libplugin", 'chmod 700 "$D/a/libplugin.so"; printf x >>"$D/a/libplugin.so"' .. TOLD)
 is((run.err:gsub("/%S*/a/", "")), WRITTEN, "… also where something else was done to it before")
 
--- With --follow another process may map the new one, which is probed then where the library has been named, not its file.
+-- With --follow another process may map the new one, which is probed then where the library has been named, not its
+-- file.
 run = loaded(nil, "libplugin", REPLACE, "--follow")
 is(run.err, "tracing\n", "--follow: a library that is replaced, and of which a copy would be probed")
 run = loaded(nil, "'\"$D\"'/a/libplugin.so", REPLACE .. TOLD, "--follow")
@@ -138,7 +140,8 @@ end
 
 local separate = target.shell "unshare -m true" -- fails in a chroot, where / is no mount point
 
--- /proc/PID/exe opens the program that runs, whatever its name leads to by now: in the whole machine and of that process.
+-- /proc/PID/exe opens the program that runs, whatever its name leads to by now: in the whole machine and of that
+-- process.
 for _, case in ipairs {
   { 'rm "$D/a/program"', "that was deleted" },
   { 'mv "$D/a/other" "$D/a/program"', "that was replaced" },

@@ -1,4 +1,5 @@
--- What functions return, by its type: trace.lua shows it so, and e.ret of up.retprobe is the integer that it is. One that is negative is.
+-- What functions return, by its type: trace.lua shows it so, and e.ret of up.retprobe is the integer that it is. One
+-- that is negative is.
 local tap    = require "tap"
 local target = require "target"
 local compiler = tap.compiler()
@@ -26,7 +27,9 @@ int main(void)
 }
 ]]
 file:close()
-assert(os.execute(("%s -g -O1 -o %s %s.c && %s -O1 -o %s-bare %s.c"):format(compiler, path, path, compiler, path, path)) == 0)
+assert(
+  os.execute(("%s -g -O1 -o %s %s.c && %s -O1 -o %s-bare %s.c"):format(compiler, path, path, compiler, path, path)) ==
+  0)
 
 local function run(program, arguments)
   local result = target.uplua(("scripts/%s -- %s"):format(arguments:gsub("@", program .. ":"), program))
@@ -34,17 +37,20 @@ local function run(program, arguments)
   return result.out
 end
 
-local WANT = { "negative(n=2) = -2", "small(n=2) = 7", "odd(n=2) = false", "nothing(n=2) = NULL", "address(n=2) = 0x17171717", "real(n=2) = ?",
-               "large(n=2) = 18446744073709551614", "far(n=2) = -2", "none(n=2)" }
+local WANT = { "negative(n=2) = -2", "small(n=2) = 7", "odd(n=2) = false", "nothing(n=2) = NULL",
+               "address(n=2) = 0x17171717", "real(n=2) = ?", "large(n=2) = 18446744073709551614", "far(n=2) = -2",
+                 "none(n=2)" }
 local out = run(path, "trace.lua -r @negative @small @odd @nothing @address @real @large @far @none")
 local by_pattern = run(path, "trace.lua -r '@[nsoarlf]*[a-z]' -w 'e.arg0 == 2'")
 for _, line in ipairs(WANT) do
   like(out, "  " .. line:gsub("%p", "%%%0") .. " %([%d.]+ %as?%)\n", line)
   like(by_pattern, "  " .. line:gsub("%p", "%%%0") .. " %([%d.]+ %as?%)\n", line .. ", by a pattern of several types")
 end
-like(run(path .. "-bare", "trace.lua -r @negative"), "  negative%(arg0=0x2, [^\n]*%) = 4294967294 %(", "the whole register where nobody knows")
+like(run(path .. "-bare", "trace.lua -r @negative"), "  negative%(arg0=0x2, [^\n]*%) = 4294967294 %(",
+  "the whole register where nobody knows")
 like(run(path, "funcslower.lua -m 0 @negative"), "  negative%(n=23%) = %-23\n", "funcslower.lua")
-like(run(path, "argdist.lua -r @negative -k e.ret -w 'e.ret < -21'"), "^e.ret  Hits\n%-2[23] +1\n%-2[23] +1\n$", "argdist.lua: values")
+like(run(path, "argdist.lua -r @negative -k e.ret -w 'e.ret < -21'"), "^e.ret  Hits\n%-2[23] +1\n%-2[23] +1\n$",
+  "argdist.lua: values")
 like(run(path, "argdist.lua -r @negative -v e.ret"), "  count 23, avg %-12, min %-23, max %-1\n$", "… and histograms")
 like(run(path, "argdist.lua -r @small -k e.ret"), "\n7 +23\n$", "a byte")
 like(run(path, "argdist.lua -r @odd -k e.ret"), "\n1 +12\n0 +11\n$", "a boolean is 0 or 1")

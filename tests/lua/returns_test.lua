@@ -1,5 +1,5 @@
--- Which entry a return belongs to: where calls nest, also deeper than the kernel follows, where they are left by longjmp, where threads end in
--- them, where one function jumps to another. What is not seen is counted.
+-- Which entry a return belongs to: where calls nest, also deeper than the kernel follows, where they are left by
+-- longjmp, where threads end in them, where one function jumps to another. What is not seen is counted.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -10,16 +10,21 @@ local DEEP = "return not seen: nested deeper than the 64 calls that the kernel f
 local LEFT = "calls that never returned: left by longjmp or the like"
 local ENDED = "calls that never returned: their threads ended in them"
 
--- What CODE prints about the target's THREADS, and the ledger as its lines, sorted, without the probes' names. UNMOVED: without randomized addresses.
+-- What CODE prints about the target's THREADS, and the ledger as its lines, sorted, without the probes' names. UNMOVED:
+-- without randomized addresses.
 local function trace(code, threads, unmoved)
   local path = target.folder() .. "-returns.lua"
   local file = assert(io.open(path, "w"))
   file:write('local up = require "uplua"\nlocal F = "', F, '"\n', code)
   file:close()
-  local r = target.shell(('%s./uplua %s -- %s %d >"$D/out" 2>"$D/err" </dev/null'):format(unmoved and "setarch -R " or "", path, COMMAND, threads))
+  local r =
+    target.shell(('%s./uplua %s -- %s %d >"$D/out" 2>"$D/err" </dev/null'):format(unmoved and "setarch -R " or "", path,
+    COMMAND, threads))
   os.remove(path)
   local lost = {}
-  for count, text in r.err:gmatch "\n  ([%d,]+) × [^:\n]*returns:[^ ]* ([^\n]+)" do lost[#lost + 1] = count .. " " .. text:gsub("^.*returns:%S+ ", "") end
+  for count, text in r.err:gmatch "\n  ([%d,]+) × [^:\n]*returns:[^ ]* ([^\n]+)" do
+    lost[#lost + 1] = count .. " " .. text:gsub("^.*returns:%S+ ", "")
+  end
   table.sort(lost)
   return r.out:gsub("sum %d+\n", ""), table.concat(lost, "\n")
 end
@@ -44,7 +49,8 @@ end
 local function check_threads(threads, unmoved, name, code, want, lost)
   local function scaled(text) return (text:gsub(":(%d+)", function(n) return n * threads end)) end
   local out, ledger = trace(code, threads, unmoved)
-  is(sorted(out), scaled(want), ("%s, %d threads%s"):format(name, threads, unmoved and ", addresses not randomized" or ""))
+  is(sorted(out), scaled(want),
+    ("%s, %d threads%s"):format(name, threads, unmoved and ", addresses not randomized" or ""))
   is(ledger, scaled(lost), "  … and what was not seen")
 end
 
@@ -52,14 +58,15 @@ local function check(...)
   for _, threads in ipairs { 1, 4 } do check_threads(threads, false, ...) end
 end
 
--- The same where the kernel's code that functions return to lies elsewhere, since the first thread's stack is where it is otherwise.
+-- The same where the kernel's code that functions return to lies elsewhere, since the first thread's stack is where it
+-- is otherwise.
 local function check_everywhere(...)
   check(...)
   check_threads(4, true, ...)
 end
 
-check("101 nested calls, of which the kernel follows the 64 outermost", pairs_of('F .. "deep"', "e.ret * 2 == e.arg0 * (e.arg0 + 1) and e.arg0 > 37"),
-  "deep\ttrue\t:64", ":37 " .. DEEP)
+check("101 nested calls, of which the kernel follows the 64 outermost",
+  pairs_of('F .. "deep"', "e.ret * 2 == e.arg0 * (e.arg0 + 1) and e.arg0 > 37"), "deep\ttrue\t:64", ":37 " .. DEEP)
 check("with nothing of the entry", [[
 local n = up.count()
 up.uretprobe(F .. "deep", function(e) n[e.ret > 37 * 38 / 2]:inc() end)
@@ -76,15 +83,19 @@ up.at_exit(function()
   print(longer)
 end)
 ]], ":63", ":37 " .. DEEP)
-check_everywhere("two functions that call each other, by one handler", pairs_of('F .. "turn", F .. "twist"', "e.ret == e.arg0 and e.arg0 > 2"),
-  "turn\ttrue\t:32; twist\ttrue\t:32", ":2 " .. DEEP)
-check("by two handlers", pairs_of('F .. "turn"', "e.ret == e.arg0 and e.arg0 > 2") .. pairs_of('F .. "twist"', "e.ret == e.arg0 and e.arg0 > 2"),
-  "turn\ttrue\t:32; twist\ttrue\t:32", ":1 " .. DEEP .. "\n:1 " .. DEEP)
-check("calls that longjmp leaves", pairs_of('F .. "risky"', "e.ret == e.arg0 and e.arg1 == 0"), "risky\ttrue\t:505", ":115 " .. LEFT)
-check_everywhere("and the one that they are left to", pairs_of('F .. "risky", F .. "tries"', "e.ret == e.arg0 and e.arg1 == 0 or e.ret == 101 and e.arg1 == 101"),
-  "risky\ttrue\t:505; tries\ttrue\t:1", ":115 " .. LEFT)
-check_everywhere("a function that jumps to another at its end", pairs_of('F .. "front", F .. "back"', "e.ret == e.arg0 + 1"),
-  "back\ttrue\t:23; front\ttrue\t:23", "")
+check_everywhere("two functions that call each other, by one handler",
+  pairs_of('F .. "turn", F .. "twist"', "e.ret == e.arg0 and e.arg0 > 2"), "turn\ttrue\t:32; twist\ttrue\t:32",
+    ":2 " .. DEEP)
+check("by two handlers", pairs_of('F .. "turn"', "e.ret == e.arg0 and e.arg0 > 2") ..
+  pairs_of('F .. "twist"', "e.ret == e.arg0 and e.arg0 > 2"), "turn\ttrue\t:32; twist\ttrue\t:32",
+    ":1 " .. DEEP .. "\n:1 " .. DEEP)
+check("calls that longjmp leaves", pairs_of('F .. "risky"', "e.ret == e.arg0 and e.arg1 == 0"), "risky\ttrue\t:505",
+  ":115 " .. LEFT)
+check_everywhere("and the one that they are left to",
+  pairs_of('F .. "risky", F .. "tries"', "e.ret == e.arg0 and e.arg1 == 0 or e.ret == 101 and e.arg1 == 101"),
+    "risky\ttrue\t:505; tries\ttrue\t:1", ":115 " .. LEFT)
+check_everywhere("a function that jumps to another at its end",
+  pairs_of('F .. "front", F .. "back"', "e.ret == e.arg0 + 1"), "back\ttrue\t:23; front\ttrue\t:23", "")
 check_everywhere("stacks whose return addresses the kernel has replaced", [[
 local n = up.count()
 up.uretprobe(F .. "deep", function(e) n[{ e.arg0, e:ustack() }]:inc() end)
@@ -98,9 +109,11 @@ up.at_exit(function()
   print(whole, least > 0 and least == most)
 end)
 ]], ":64\ttrue", ":37 " .. DEEP)
-check("threads that end in a call", pairs_of('F .. "last"', "e.ret == 7 and e.arg0 == 0"), "last\ttrue\t101", "23 " .. ENDED)
+check("threads that end in a call", pairs_of('F .. "last"', "e.ret == 7 and e.arg0 == 0"), "last\ttrue\t101",
+  "23 " .. ENDED)
 
--- Functions that are left by going on on another stack: return probes end the program, probes on return instructions do not.
+-- Functions that are left by going on on another stack: return probes end the program, probes on return instructions do
+-- not.
 local SWITCHES = 'uplua: coroutines or its libraries switch stacks (swapcontext): a call left so, its return probed, ends the program; returns = "instructions" or --returns is safe\n'
 local function coroutines(given, options)
   return target.uplua(([[%s -e 'n, C = count(), "./build/targets/coroutines:"
@@ -119,13 +132,16 @@ for given, options in pairs { ['returns = "instructions"'] = "", ['slide = false
   is(r.err, "", "… the program lives, none is lost, nothing is to be warned of")
 end
 r = target.uplua [[-e 'uretprobe("./build/targets/coroutines:passes", { returns = "instructions" }, function(e) end)' -- true]]
-like(r.err, "coroutines:passes: it may jump to code outside of it, and return there: not all its returns would be seen\n", "a function that ends in a jump is refused")
+like(r.err,
+  "coroutines:passes: it may jump to code outside of it, and return there: not all its returns would be seen\n",
+  "a function that ends in a jump is refused")
 r = target.uplua [[-e 'uretprobe("./build/targets/coroutines:after", { returns = "never" }, function(e) end)' -- true]]
 like(r.err, 'uretprobe: returns is "address" or "instructions"\n', "another option")
 r = target.uplua [[-e 'uretprobe("libc:puts", function(e) end)' -- true]]
 is(r.err, "", "the C library, which has swapcontext for others, is none that switches")
 
--- A program that goes on while entries and returns are attached one after the other, a place at a time on older kernels, and detached.
+-- A program that goes on while entries and returns are attached one after the other, a place at a time on older
+-- kernels, and detached.
 r = target.shell [[
   ./build/targets/ticker >"$D/target" &
   program=$!

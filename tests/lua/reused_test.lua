@@ -3,7 +3,8 @@ local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
--- Runs ./uplua ARGUMENTS beside `reused MODE`, of which $FIRST, $SECOND and $MAIN are the numbers, until that has done its work.
+-- Runs ./uplua ARGUMENTS beside `reused MODE`, of which $FIRST, $SECOND and $MAIN are the numbers, until that has done
+-- its work.
 local function beside(mode, arguments)
   return target.shell(([[
     set -m
@@ -44,11 +45,15 @@ local COUNTED = [[ -e '
   up.at_exit(function() print("seen", n["entry"], n["return"], n["call"], n["result"], n["raw"]) end)']]
 local function seen(run) return run.out:match "seen\t([^\n]*)" end
 
-is(seen(beside("processes", "-p $FIRST,$SECOND" .. COUNTED)), "23\t23\t23\t23\t23", "a process with the number of one that has exited is none of the target's")
-is(seen(beside("threads", "--tid $FIRST,$SECOND" .. COUNTED)), "23\t23\t23\t23\t23", "nor is a thread of the same process")
-is(seen(beside("processes", "--follow -p $MAIN" .. COUNTED)), "124\t124\t124\t124\t124", "with --follow one that the target has started is, whatever its number was")
+is(seen(beside("processes", "-p $FIRST,$SECOND" .. COUNTED)), "23\t23\t23\t23\t23",
+  "a process with the number of one that has exited is none of the target's")
+is(seen(beside("threads", "--tid $FIRST,$SECOND" .. COUNTED)), "23\t23\t23\t23\t23",
+  "nor is a thread of the same process")
+is(seen(beside("processes", "--follow -p $MAIN" .. COUNTED)), "124\t124\t124\t124\t124",
+  "with --follow one that the target has started is, whatever its number was")
 
--- Scripts that keep something by number. Not each of their switches is told on all machines (doc/internals.md, Other kernels); what is told must be the target's.
+-- Scripts that keep something by number. Not each of their switches is told on all machines (doc/internals.md, Other
+-- kernels); what is told must be the target's.
 local function script(mode, target_option, name, options)
   return beside(mode, ([[%s -e 'arg = { %s } arg[0] = "scripts/%s.lua" dofile(arg[0]) up.after(0, function() io.stderr:write "tracing\n" end)']])
     :format(target_option, options, name))

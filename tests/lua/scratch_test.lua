@@ -1,5 +1,6 @@
--- Records, strings and keys that do not fit on the stack lie in scratch memory: of handlers that run at the same time, that sleep, and
--- that end early. On build/targets/strings: many(s, t, i) by 4 threads t, 1,009 times each, s = "T:I:" and letters up to 3,000 bytes.
+-- Records, strings and keys that do not fit on the stack lie in scratch memory: of handlers that run at the same time,
+-- that sleep, and that end early. On build/targets/strings: many(s, t, i) by 4 threads t, 1,009 times each, s = "T:I:"
+-- and letters up to 3,000 bytes.
 local tap = require "tap"
 local target = require "target"
 
@@ -106,7 +107,9 @@ up.at_exit(function()
 end)
 ]]):format(table.concat(fields, ", "), MANY), "4036\t0\n", ("records of %d fields"):format(MANY))
 
-for i = 1, 20 do fields[i], reads[i] = ("n[s%d]:inc()"):format(i), ("local s%d = up.str(e.arg0, %d)"):format(i, 100 + 8 * i) end
+for i = 1, 20 do
+  fields[i], reads[i] = ("n[s%d]:inc()"):format(i), ("local s%d = up.str(e.arg0, %d)"):format(i, 100 + 8 * i)
+end
 prints(([[
 local n, wrong, counted = up.count(), 0, 0
 up.uprobe(MANY, function(e)
@@ -125,7 +128,8 @@ up.at_exit(function()
 end)
 ]]):format(table.concat(reads, "\n"), table.concat(fields, " ", 1, 20)), ("%d\t0\n"):format(4 * 101 * 20), "twenty strings at a time, beside a stack")
 
--- Frames of all sizes leave the walk enough of the stack: where that is too little (before Linux 6.13) the verifier says so.
+-- Frames of all sizes leave the walk enough of the stack: where that is too little (before Linux 6.13) the verifier
+-- says so.
 for size = 24, 312, tap.fewer(32, 96) do
   prints(([[
 local n, frames = up.count(), up.count()
@@ -168,7 +172,8 @@ up.at_exit(function()
 end)
 ]], "4036\t0\n", "records and strings by different ways")
 
--- "T:I:" is four bytes for I < 10: only letters follow, so that the text from the fifth and from the sixth byte on is the same.
+-- "T:I:" is four bytes for I < 10: only letters follow, so that the text from the fifth and from the sixth byte on is
+-- the same.
 prints([[
 local n, m = up.count(), up.hash()
 up.uprobe(MANY, function(e)
@@ -189,7 +194,8 @@ up.at_exit(function()
 end)
 ]], "4036\t40\t4036\t0\n", "in loops")
 
--- Eight handlers of one CPU have memory at a time; 23 of them sleep until the page that they read is there, or are counted.
+-- Eight handlers of one CPU have memory at a time; 23 of them sleep until the page that they read is there, or are
+-- counted.
 local blocked = run([[
 local r, seen, wrong = up.ring(), 0, 0
 up.uprobe("./build/targets/strings:blocked", function(e) r:emit { i = e.arg1, s = up.str(e.arg0, 1000) } end)
@@ -205,7 +211,8 @@ if blocked.out:find "waited 1\n" then -- the kernel lets one handler sleep at a 
 else
   tap.is(blocked.out, "waited 8\nseen: 8, wrong: 0\n", "handlers that sleep keep their memory")
   tap.is(blocked.err, "uplua: not everything was seen:\n" ..
-         "  15 × handler not run: others on its CPU were using the memory for large records and strings\n", "those that find none are counted")
+         "  15 × handler not run: others on its CPU were using the memory for large records and strings\n",
+           "those that find none are counted")
 end
 
 local refused = run([[
@@ -216,7 +223,8 @@ up.uprobe(MANY, function(e)
 end)
 ]], "4")
 tap.like(refused.err, "scratch.lua:9: the handler needs 2%d%d%d%d bytes at one time for its records, strings and keys, of 16384 that " ..
-         "there are: use fewer or shorter ones; the largest, of 4096 bytes, is made here", "what is too much is refused, with its line")
+         "there are: use fewer or shorter ones; the largest, of 4096 bytes, is made here",
+           "what is too much is refused, with its line")
 tap.is(refused.status, 1, "… and the target never ran")
 target.done()
 tap.done_testing()

@@ -1,5 +1,5 @@
--- The scripts on examples/shop.c, in which 23 customers give 101 orders and 86 sales are told by a USDT probe: exact numbers; and what they
--- say to wrong arguments.
+-- The scripts on examples/shop.c, in which 23 customers give 101 orders and 86 sales are told by a USDT probe: exact
+-- numbers; and what they say to wrong arguments.
 local tap    = require "tap"
 local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
@@ -16,30 +16,40 @@ end
 local function lines(text) return select(2, text:gsub("\n", "")) end
 
 -- funccount
-is(on_shop("funccount", SHOP .. ":deliver " .. SHOP .. ":sell"), "Function  Calls\ndeliver     213\nsell        101\n", "calls by function")
-like(on_shop("funccount", "-p -n 1 '" .. SHOP .. ":[ds]el*'"), "^Process +PID  Function  Calls\nshop +%d+  deliver     213\n$", "by process, the most called")
+is(on_shop("funccount", SHOP .. ":deliver " .. SHOP .. ":sell"), "Function  Calls\ndeliver     213\nsell        101\n",
+  "calls by function")
+like(on_shop("funccount", "-p -n 1 '" .. SHOP .. ":[ds]el*'"),
+  "^Process +PID  Function  Calls\nshop +%d+  deliver     213\n$", "by process, the most called")
 like(on_shop("funccount", "usdt:" .. SHOP .. ":shop:*"), "^Function +Calls\nshop:sold +86\n$", "USDT probes")
-like(on_shop("funccount", "syscall:exit_group tracepoint:sched:sched_process_exit"), "\nexit_group +1\nsched:sched_process_exit +1\n$", "of the kernel")
+like(on_shop("funccount", "syscall:exit_group tracepoint:sched:sched_process_exit"),
+  "\nexit_group +1\nsched:sched_process_exit +1\n$", "of the kernel")
 
 -- A place that several specs name is counted once.
 local TWICE = (" '%s:del*' %s:deliver %s:deliver"):format(SHOP, SHOP, SHOP)
 is(on_shop("funccount", TWICE), "Function  Calls\ndeliver     213\n", "a function that three specs name")
-is(on_shop("funccount", ("usdt:%s:shop:sold 'usdt:%s:shop:*' 'usdt:shop:so*'"):format(SHOP, SHOP)), "Function   Calls\nshop:sold     86\n", "… a USDT probe")
-is(on_shop("funccount", "'syscall:exit_g*' syscall:exit_group tracepoint:syscalls:sys_enter_exit_group"), "Function    Calls\nexit_group      1\n", "… a system call")
-is(on_shop("funccount", "rawtracepoint:sched_process_exit 'tracepoint:sched:sched_process_exi*'"), "Function            Calls\nsched_process_exit      1\n", "… a tracepoint")
+is(on_shop("funccount", ("usdt:%s:shop:sold 'usdt:%s:shop:*' 'usdt:shop:so*'"):format(SHOP, SHOP)),
+  "Function   Calls\nshop:sold     86\n", "… a USDT probe")
+is(on_shop("funccount", "'syscall:exit_g*' syscall:exit_group tracepoint:syscalls:sys_enter_exit_group"),
+  "Function    Calls\nexit_group      1\n", "… a system call")
+is(on_shop("funccount", "rawtracepoint:sched_process_exit 'tracepoint:sched:sched_process_exi*'"),
+  "Function            Calls\nsched_process_exit      1\n", "… a tracepoint")
 like(on_shop("stackcount", "-p" .. TWICE), "\n213 hits in 4 stacks", "stackcount")
 like(on_shop("funclatency", TWICE), "\ndeliver +213 ", "funclatency")
 like(on_shop("top", "-i 60 -k e.func" .. TWICE), "  213 hits of 1 in ", "top")
 is(lines(on_shop("trace", "-w 'e.arg1 == 2'" .. TWICE)), 43, "trace")
-is(lines(on_shop("trace", ("-w 'e.arg1 == 2' '%s:[dm]*' %s:deliver"):format(SHOP, SHOP))), 43, "… by a pattern that means others, too")
+is(lines(on_shop("trace", ("-w 'e.arg1 == 2' '%s:[dm]*' %s:deliver"):format(SHOP, SHOP))), 43,
+  "… by a pattern that means others, too")
 is(select(2, on_shop("funcslower", "--min 0 -w 'e.arg1 == 3'" .. TWICE):gsub("  deliver%(", "")), 21, "funcslower")
 local once = on_shop("funccount", "tracepoint:raw_syscalls:sys_enter"):match "(%d+)\n$"
-like(on_shop("top", "-i 60 -k e.pid syscall:exit_group 'syscall:*' tracepoint:raw_syscalls:sys_enter"), "  " .. once .. " hits of 1 in ", "what all system calls have")
+like(on_shop("top", "-i 60 -k e.pid syscall:exit_group 'syscall:*' tracepoint:raw_syscalls:sys_enter"),
+  "  " .. once .. " hits of 1 in ", "what all system calls have")
 
 -- Functions that have a name in common are rows of their own.
-like(on_shop("funccount", "libc:write 'syscall:wri*'"), "^Function +Calls\nwrite %(libc:write%) +1\nwrite %(syscall:write%) +1\n$", "one name of two functions")
+like(on_shop("funccount", "libc:write 'syscall:wri*'"),
+  "^Function +Calls\nwrite %(libc:write%) +1\nwrite %(syscall:write%) +1\n$", "one name of two functions")
 like(on_shop("funccount", "-p libc:write syscall:write " .. SHOP .. ":sell"),
-     "\nshop +%d+  sell +101\nshop +%d+  write %(libc:write%) +1\nshop +%d+  write %(syscall:write%) +1\n$", "… by process")
+     "\nshop +%d+  sell +101\nshop +%d+  write %(libc:write%) +1\nshop +%d+  write %(syscall:write%) +1\n$",
+       "… by process")
 for option, columns in pairs { [""] = "", ["-c"] = " +%S+", ["-p"] = " +shop +%d+" } do
   local rows = on_shop("funclatency", option .. " libc:write syscall:write")
   like(rows, "\nwrite %(libc:write%)" .. columns .. " +1 ", "funclatency.lua " .. option)
@@ -49,7 +59,9 @@ end
 -- stackcount
 local path = os.tmpname()
 local out = on_shop("stackcount", "-n 1 --folded " .. path .. " " .. SHOP .. ":deliver")
-like(out, "^     deliver%+0x0\n     main%+0x%x+\n.*          86\n\n213 hits in 4 stacks, of which the most frequent is above\n", "the most frequent stack")
+like(out,
+  "^     deliver%+0x0\n     main%+0x%x+\n.*          86\n\n213 hits in 4 stacks, of which the most frequent is above\n",
+  "the most frequent stack")
 like(on_shop("stackcount", SHOP .. ":main"), "\n\n1 hit in 1 stack\n$", "one is no several")
 local sum = 0
 for line in io.lines(path) do sum = sum + (line:match "^_start;[^ ]*;main;deliver[^ ]* (%d+)$" or 0) end
@@ -58,18 +70,24 @@ on_shop("stackcount", "-p --folded " .. path .. " " .. SHOP .. ":sell")
 like(target.read(path), "^shop %(pid %d+%);_start;[^ ]*;main;sell 101\n$", "by process")
 on_shop("stackcount", ("-p --before %s --flame %s.svg %s:deliver %s:sell"):format(path, path, SHOP, SHOP))
 local picture = target.read(path .. ".svg")
-like(picture, ">314 hits, before 101; shares are compared, by numbers before × 3.109<", "what differs from a run before")
-like(picture, "<title>sell: 101 hits, 32.17%%; before 101, 100.00%%: %-67.83 points, × 0.32</title>", "… of the same functions")
+like(picture, ">314 hits, before 101; shares are compared, by numbers before × 3.109<",
+  "what differs from a run before")
+like(picture, "<title>sell: 101 hits, 32.17%%; before 101, 100.00%%: %-67.83 points, × 0.32</title>",
+  "… of the same functions")
 like(picture, "<title>deliver: %d+ hits, [%d.]+%%; before 0, 0.00%%: new</title>", "… and of another one")
-like(picture, "<title>shop: 314 hits, 100.00%%; before 101, 100.00%%: %+0.00 points, × 1.00</title>", "… of another process of the same name")
+like(picture, "<title>shop: 314 hits, 100.00%%; before 101, 100.00%%: %+0.00 points, × 1.00</title>",
+  "… of another process of the same name")
 os.remove(path .. ".svg")
 
 os.remove(path)
 
 -- argdist
-is(on_shop("argdist", SHOP .. ":deliver -k e.arg1"), "e.arg1  Hits\n0         86\n1         64\n2         42\n3         21\n", "values")
-like(on_shop("argdist", "-r " .. SHOP .. ":deliver -v e.ret -w 'e.arg1 == 3'"), "count 21, avg %S+, min 1, max 1\n$", "a histogram of what is returned")
-like(on_shop("argdist", SHOP .. ":deliver -k '{ e.comm, e.arg1 > 1 }'"), "\nshop, false +150\nshop, true +63\n$", "a tuple")
+is(on_shop("argdist", SHOP .. ":deliver -k e.arg1"),
+  "e.arg1  Hits\n0         86\n1         64\n2         42\n3         21\n", "values")
+like(on_shop("argdist", "-r " .. SHOP .. ":deliver -v e.ret -w 'e.arg1 == 3'"), "count 21, avg %S+, min 1, max 1\n$",
+  "a histogram of what is returned")
+like(on_shop("argdist", SHOP .. ":deliver -k '{ e.comm, e.arg1 > 1 }'"), "\nshop, false +150\nshop, true +63\n$",
+  "a tuple")
 
 -- funclatency, funcslower
 local NET = "\nTimes of functions are net of the probe's own %d[^\n]* us %(± %d+%.%d us%)%.\n$"
@@ -78,7 +96,8 @@ like(out, "^Function  Calls +p50 +p90 +p99 +p99.9 +p99.99 +Longest +Total\n", "l
 like(out, "\ndeliver +213  ", "of all calls")
 like(out, "\nsell +101  ", "of each function")
 like(out, NET, "… and what they are net of")
-like(on_shop("funclatency", "-c -H " .. SHOP .. ":sell"), "\nsell +main%+0x%x+ +101  .*\n\nsell from main%+0x%x+, ns\n.*count 101, ", "by caller, with histograms")
+like(on_shop("funclatency", "-c -H " .. SHOP .. ":sell"),
+  "\nsell +main%+0x%x+ +101  .*\n\nsell from main%+0x%x+, ns\n.*count 101, ", "by caller, with histograms")
 out = on_shop("funcslower", "--min 0 -w 'e.arg1 == 3' " .. SHOP .. ":deliver")
 is(lines(out), 23, "all calls, since none is too fast")
 like(out, NET, "… and what their times are net of")
@@ -96,7 +115,8 @@ like(out, "\naccess +ENOENT +1\n", "the errors by name")
 
 -- A report each so often is of what has been since the one before: together they have all, each under its time.
 for name, what in pairs {
-  funccount = { "", "\ndeliver +(%d+)" }, funclatency = { "", "\ndeliver +(%d+) " }, argdist = { "-k e.func", "\ndeliver +(%d+)" },
+  funccount = { "", "\ndeliver +(%d+)" }, funclatency = { "", "\ndeliver +(%d+) " },
+  argdist = { "-k e.func", "\ndeliver +(%d+)" },
 } do
   out = on_shop(name, ("--interval 10ms %s %s:deliver"):format(what[1], SHOP))
   sum = 0
@@ -105,7 +125,9 @@ for name, what in pairs {
   local reports, times = 0, 0
   for line in out:gmatch "[^\n]+" do
     if line:find "Calls" or line:find "Hits" then reports = reports + 1 end
-    if line:find "^%d%d:%d%d:%d%d%.%d+$" or line:find "^%d%d:%d%d:%d%d%.%d+, the last [%d.]+ %l?s$" then times = times + 1 end
+    if line:find "^%d%d:%d%d:%d%d%.%d+$" or line:find "^%d%d:%d%d:%d%d%.%d+, the last [%d.]+ %l?s$" then
+      times = times + 1
+    end
   end
   ok(times >= 1 and reports == times, ("%s: %d reports, %d times"):format(name, reports, times))
   is(select(2, out:gsub(", the last [%d.]+ %l?s\n", "")), 1, name .. ": that of the end is of a part")
@@ -113,10 +135,14 @@ end
 
 -- stat, top
 out = on_shop("stat", "-i 60 " .. SHOP .. ":deliver " .. SHOP .. ":sell usdt:" .. SHOP .. ":shop:sold perf:page-faults")
-like(out, "^Time +deliver +sell +sold +page%-faults\n%S+ +213 +101 +86 +%d+  in [%d.]+ %l?s\nSum +213 +101 +86 +%d+\n$", "counts of a part of an interval, and sums")
-out = on_shop("stat", ("perf:page-faults:u '%s:*' 'usdt:%s:shop:*' syscall:'*' %s:deliver perf:page-faults"):format(SHOP, SHOP, SHOP))
-like(out, "^Time +page%-faults:u +%./build/examples/shop:%*  +shop:%*  +syscall:%*  +deliver  +page%-faults\n", "titles that tell columns apart")
-for interval in ("0.05 0.07"):gmatch "%S+" do -- the last line is of a part, if there is anything to tell of it: no line is of none
+like(out, "^Time +deliver +sell +sold +page%-faults\n%S+ +213 +101 +86 +%d+  in [%d.]+ %l?s\nSum +213 +101 +86 +%d+\n$",
+  "counts of a part of an interval, and sums")
+out = on_shop("stat",
+  ("perf:page-faults:u '%s:*' 'usdt:%s:shop:*' syscall:'*' %s:deliver perf:page-faults"):format(SHOP, SHOP, SHOP))
+like(out, "^Time +page%-faults:u +%./build/examples/shop:%*  +shop:%*  +syscall:%*  +deliver  +page%-faults\n",
+  "titles that tell columns apart")
+-- the last line is of a part, if there is anything to tell of it: no line is of none
+for interval in ("0.05 0.07"):gmatch "%S+" do
   -- Of a copy of its own, since the whole machine is traced, where other tests may run the shop.
   out = target.shell(('cp %s "$D/shop"; ./uplua --duration 0.25 scripts/stat.lua -i %s "usdt:$D/shop:shop:sold" perf:cpu-clock >"$D/out" 2>"$D/err"'):format(
     SHOP, interval)).out
@@ -130,7 +156,9 @@ for interval in ("0.05 0.07"):gmatch "%S+" do -- the last line is of a part, if 
   is(all, tonumber((sum:gsub(",", ""))) or sum, "… which add up to the sum")
 end
 out = on_shop("top", "-i 60 -k e.arg1 -s e.arg0*0+1 " .. SHOP .. ":deliver")
-like(out, "^%S+  213 hits of 4 in %S+ %l?s, where it ended\ne.arg1  Hits  Per second  e.arg0%*0%+1\n0 +86 +[%d,]+ +86\n1 +64 ", "a table by key, with sums")
+like(out,
+  "^%S+  213 hits of 4 in %S+ %l?s, where it ended\ne.arg1  Hits  Per second  e.arg0%*0%+1\n0 +86 +[%d,]+ +86\n1 +64 ",
+  "a table by key, with sums")
 
 -- Rates are of the time between the attaching of the last probe and the end of the first.
 run = target.shell [[
@@ -140,32 +168,41 @@ run = target.shell [[
 ]]
 local attached, detach = run.err:match "attached (%S+)\n", run.err:match "detach (%S+)\n"
 local n, took, unit, rate = run.out:match "  (%d+) hits? of 1 in ([%d.]+) (m?)s, where it ended\n.*\nstep +%d+ +(%d+)\n"
-local ms, rounded = took and took * (unit == "m" and 1 or 1000), unit == "m" and 0.1 or 51 -- where it took longer than a second, as it is shown
-ok(ms and ms >= 300 and ms < 1000 * (detach - attached) + rounded, ("top.lua: %s ms of %.1f"):format(ms, 1000 * (detach - attached)))
+-- where it took longer than a second, as it is shown
+local ms, rounded = took and took * (unit == "m" and 1 or 1000), unit == "m" and 0.1 or 51
+ok(ms and ms >= 300 and ms < 1000 * (detach - attached) + rounded,
+  ("top.lua: %s ms of %.1f"):format(ms, 1000 * (detach - attached)))
 ok(ms and math.abs(rate - n / ms * 1000) <= 1 + rounded * rate / ms, ("%s hits are %s a second"):format(n, rate))
 
 -- profile
 local HERTZ = target.hertz(997)
 local run = target.uplua(("scripts/profile.lua -F %d -b thread -n 1 -- ./build/targets/busy user 0.5"):format(HERTZ))
--- In its first milliseconds a program's mappings are not known yet, nor their tables (doc/api.md), and a sample may see it then.
+-- In its first milliseconds a program's mappings are not known yet, nor their tables (doc/api.md), and a sample may see
+-- it then.
 local early = run.err:gsub("  %d+ × stack incomplete: a frame's mapping was not known\n", "")
 early = early:gsub("  %d+ × stack incomplete: a frame's code has no unwind table and no frame pointer\n", "")
 is((early:gsub("^uplua: not everything was seen:\n$", "")), "", "profile")
-like(run.out, "\n     busy %(pid %d+, thread %d+%)\n +%d+  %d+%.%d %%\n\n%d+ samples in %d+ stacks", "samples by thread")
-ok(tonumber(run.out:match "(%d+) samples in") > tap.fewer(101, 11) / 997 * HERTZ, "half a second of them") -- an emulated machine's timer is late
+like(run.out, "\n     busy %(pid %d+, thread %d+%)\n +%d+  %d+%.%d %%\n\n%d+ samples in %d+ stacks",
+  "samples by thread")
+-- an emulated machine's timer is late
+ok(tonumber(run.out:match "(%d+) samples in") > tap.fewer(101, 11) / 997 * HERTZ, "half a second of them")
 
 -- trace, opensnoop, usdt
 out = on_shop("trace", "-w 'e.arg1 == 2' " .. SHOP .. ":deliver")
 is(lines(out), 43, "a line for each hit")
 out = on_shop("trace", "-r syscall:write syscall:openat")
-like(out, '  openat%(dfd=%-100, filename="/etc/ld.so.cache", flags=%d+, mode=0%) = 3 %(', "arguments by name, strings as such")
+like(out, '  openat%(dfd=%-100, filename="/etc/ld.so.cache", flags=%d+, mode=0%) = 3 %(',
+  "arguments by name, strings as such")
 like(out, '  write%(fd=1, buf="101 orders.*", count=%d+%) = %d+ %(', "what is written")
-like(on_shop("trace", "-r syscall:access"), '  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT %(', "errors by name")
+like(on_shop("trace", "-r syscall:access"), '  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT %(',
+  "errors by name")
 out = on_shop("trace", "-r 'syscall:*'")
 like(out, '  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT %(.*  write%(fd=1, buf="101 orders[^\n]*", count=%d+%) = ', "all system calls by one probe")
-like(on_shop("trace", "'syscall:*'"), "  access%(filename=0x%x+, mode=4%)\n.*  exit_group%(error_code=0%)\n", "… and at their entries")
+like(on_shop("trace", "'syscall:*'"), "  access%(filename=0x%x+, mode=4%)\n.*  exit_group%(error_code=0%)\n",
+  "… and at their entries")
 like(on_shop("funcslower", "-m 1h 'syscall:*'"), "^Time +Process +TID +Took  Call\n$", "… of which none took an hour")
-like(on_shop("trace", "tracepoint:sched:sched_process_exit"), '  sched:sched_process_exit%(comm="shop", pid=%d+, prio=%d+', "a tracepoint's fields")
+like(on_shop("trace", "tracepoint:sched:sched_process_exit"),
+  '  sched:sched_process_exit%(comm="shop", pid=%d+, prio=%d+', "a tracepoint's fields")
 out = on_shop("opensnoop", "")
 like(out, "  shop +%d+ +3 +%S+ %Ss  /etc/ld.so.cache\n", "opened")
 out = target.uplua("scripts/opensnoop.lua --failed -- cat /nope").out
@@ -173,24 +210,29 @@ like(out, "  cat +%d+ +ENOENT +%S+ %Ss  /nope\n", "what is not there")
 ok(not out:find "ld.so.cache", "and nothing else")
 out = on_shop("usdt", "count " .. SHOP .. ":shop:sold -w 'e.arg2 > 0'")
 is(out, "Probe      Hits\nshop:sold    86\n", "USDT probes counted")
-for _, spec in ipairs { SHOP .. ":shop:*", "shop:sold", "usdt:" .. SHOP .. ":shop:sold" } do -- PROVIDER:NAME of the target's; what list prints
+-- PROVIDER:NAME of the target's; what list prints
+for _, spec in ipairs { SHOP .. ":shop:*", "shop:sold", "usdt:" .. SHOP .. ":shop:sold" } do
   out = on_shop("usdt", ("trace '%s'"):format(spec))
   is(lines(out), 86, "traced")
   is(select(2, out:gsub("  shop:sold%(arg0=%-?%d+, arg1=%d+, arg2=%d+%)\n", "")), 86, "with their arguments")
   is(on_shop("usdt", ("count '%s'"):format(spec)), "Probe      Hits\nshop:sold    86\n", "counted")
 end
-like(target.uplua("scripts/usdt.lua list " .. SHOP).out, "^usdt:/%S+/shop:shop:sold\n    1 × arg0 i64, arg1 u64, arg2 i32\n$", "and listed")
+like(target.uplua("scripts/usdt.lua list " .. SHOP).out,
+  "^usdt:/%S+/shop:shop:sold\n    1 × arg0 i64, arg1 u64, arg2 i32\n$", "and listed")
 
 -- offcputime, runqlat: a thread that sleeps as long as it says, and two that share a CPU
 run = target.uplua("scripts/offcputime.lua --blocked -n 1 -- sleep 0.3")
-like(run.out .. run.err, "\n     do_nanosleep%+0x%x+\n.*\n     clock_nanosleep%+0x%x+\n.*\n     sleep\n +[3-9]%d%d%.%d ms  1 time\n", "what a program waits for, and how long")
+like(run.out .. run.err,
+  "\n     do_nanosleep%+0x%x+\n.*\n     clock_nanosleep%+0x%x+\n.*\n     sleep\n +[3-9]%d%d%.%d ms  1 time\n",
+  "what a program waits for, and how long")
 run = target.shell [[
   for i in 1 2; do taskset -c 0 build/targets/busy user 60000 >"$D/busy.$i" & pids="$pids,$!"; done
   ./uplua --duration 0.4 -p "${pids#,}" scripts/runqlat.lua -p -H >"$D/out" 2>"$D/err"
   kill ${pids//,/ }
 ]]
 is(run.err, "", "runqlat")
-like(run.out, "^Process +PID  Times +p50 +p90 +p99 +p99.9 +Longest +Total\nbusy +%d+ +%d+ .*\nbusy +%d+ +%d+ ", "threads that wait for each other")
+like(run.out, "^Process +PID  Times +p50 +p90 +p99 +p99.9 +Longest +Total\nbusy +%d+ +%d+ .*\nbusy +%d+ +%d+ ",
+  "threads that wait for each other")
 like(run.out, "\nbusy %(pid %d+%), ns\n.*  count %d+, avg ", "with histograms")
 
 -- execsnoop, systrace
@@ -204,7 +246,8 @@ like(run.out, "\n%S+  sh +%d+ +ended with status 3 after ", "a status")
 -- The ends of the processes of last_thread WORD, without what is another each time: a process's number and its times.
 local function ends(word)
   local list = {}
-  for line in target.uplua("--follow scripts/execsnoop.lua -x -- build/targets/last_thread " .. word).out:gmatch "[^\n]+" do
+  for line in target.uplua("--follow scripts/execsnoop.lua -x -- build/targets/last_thread " ..
+    word).out:gmatch "[^\n]+" do
     local name, how, number, unit = line:match "^%S+  (%S+) +%d+ +(ended with .-) after ([%d.]+) ([mu]?)s$"
     if name then
       local seconds = number * (unit == "m" and 1e-3 or unit == "u" and 1e-6 or 1)
@@ -213,10 +256,13 @@ local function ends(word)
   end
   return table.concat(list, ", ")
 end
-is(ends "status", "last_thread ended with status 3 after more than 0.1 s", "a process ends with its last thread, and its status is the process's")
-is(ends "execute", "last_thread ended with status 7 after more than 0.1 s", "one whose first thread is gone executes a program, and ends once")
+is(ends "status", "last_thread ended with status 3 after more than 0.1 s",
+  "a process ends with its last thread, and its status is the process's")
+is(ends "execute", "last_thread ended with status 7 after more than 0.1 s",
+  "one whose first thread is gone executes a program, and ends once")
 is(ends "none", "last_thread ended with status 0 after more than 0.1 s", "one that each thread leaves for itself")
-out = target.uplua("--follow scripts/execsnoop.lua -- sh -c '/bin/true " .. ("x"):rep(255) .. " " .. ("y"):rep(601) .. " z'").out
+out = target.uplua("--follow scripts/execsnoop.lua -- sh -c '/bin/true " .. ("x"):rep(255) .. " " .. ("y"):rep(601) ..
+  " z'").out
 like(out, "  /bin/true " .. ("x"):rep(255) .. " " .. ("y"):rep(601) .. " z\n", "long arguments are whole")
 out = on_shop("systrace", "")
 like(out, '  openat%(dfd=%-100, filename="/etc/ld.so.cache", flags=524288, mode=0%) = 3 <', "a call with a string")
@@ -227,19 +273,28 @@ like(target.uplua("scripts/systrace.lua -e read,readlinkat,readlink -- readlink 
   '%(.*path[^,]*="/proc/self/exe", buf="/[^"]*", bufsiz=%d+%) = %d+ <', "what a link holds, and its whole path")
 if not tap.fewer(false, true) then -- which has no perl
   like(target.uplua("scripts/systrace.lua -e stat,fstat,readlink -- perl -e 'readlink \"/bin\"; readlink \"/etc/../proc/self/exe\"; readlink \"/bin\"'").out,
-    'path="/bin", buf="usr/bin", bufsiz=4095%) = 7 <.*, buf="/%S*perl", .*, buf="usr/bin", ', "as long as it is, whatever was there before")
+    'path="/bin", buf="usr/bin", bufsiz=4095%) = 7 <.*, buf="/%S*perl", .*, buf="usr/bin", ',
+      "as long as it is, whatever was there before")
 end
 out = on_shop("systrace", "--failed --call 'acc*,openat'")
-like(out, '^%S+  shop +%d+  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT <[^\n]*\n$', "failed ones of some")
+like(out, '^%S+  shop +%d+  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT <[^\n]*\n$',
+  "failed ones of some")
 
 -- Texts that are cut say so, and are no more than what belongs to the call.
 local TEXTS = "./build/targets/texts"
 for bytes in ("64 65 255"):gmatch "%d+" do
   local want = {}
-  for count = 62, 68 do want[#want + 1] = ('"%s", %d'):format(count <= tonumber(bytes) and ("x"):rep(count) or ("x"):rep(bytes) .. "…", count) end
-  for count = 3, 6 do want[#want + 1] = ('"%s", %d'):format(({ "abc", "abc\\xe2", "abc\\xe2\\x80", "abc…" })[count - 2], count) end
+  for count = 62, 68 do
+    want[#want + 1] = ('"%s", %d'):format(count <= tonumber(bytes) and ("x"):rep(count) or ("x"):rep(bytes) .. "…",
+      count)
+  end
+  for count = 3, 6 do
+    want[#want + 1] = ('"%s", %d'):format(({ "abc", "abc\\xe2", "abc\\xe2\\x80", "abc…" })[count - 2], count)
+  end
   out, sum = target.uplua(("scripts/systrace.lua -e write -s %s -- %s"):format(bytes, TEXTS)).out, {}
-  for text, count in out:gmatch 'write%(fd=%-1, buf=("[^"]*"), count=(%d+)%)' do sum[#sum + 1] = text .. ", " .. count end
+  for text, count in out:gmatch 'write%(fd=%-1, buf=("[^"]*"), count=(%d+)%)' do
+    sum[#sum + 1] = text .. ", " .. count
+  end
   is(table.concat(sum, "\n"), table.concat(want, "\n"), "systrace.lua -s " .. bytes)
 end
 out = target.uplua("scripts/trace.lua -r syscall:write -- " .. TEXTS).out
@@ -249,7 +304,8 @@ is(run.err, "", "opensnoop.lua")
 sum = {}
 for path in run.out:gmatch "  (/nope/[./]*needle)\n" do sum[#sum + 1] = #path end
 is(table.concat(sum, " "), "255 256 321 4095", "paths as long as the kernel takes them, by what they end in")
-like(target.uplua("scripts/execsnoop.lua --name needle: -- " .. TEXTS).out, "\n%S+  texts +%d+ +/nope/[./]*needle: ENOENT\n", "the same of a program that is not there")
+like(target.uplua("scripts/execsnoop.lua --name needle: -- " .. TEXTS).out,
+  "\n%S+  texts +%d+ +/nope/[./]*needle: ENOENT\n", "the same of a program that is not there")
 
 -- What follows asks nothing of the kernel that the rest has not asked.
 if not target.has "uprobe_multi" then
@@ -273,50 +329,68 @@ for _, name in ipairs { "funccount", "stackcount", "funclatency", "funcslower", 
   wrong(name .. ".lua", 2, "^" .. name .. ".lua: .*; see %-%-help\n$")
   wrong(name .. ".lua libc:mallok -- true", 1, "^uplua: u%a+ libc:mallok: no such function in %S+; did you mean malloc")
 end
-for _, name in ipairs { "funccount", "stackcount", "argdist", "funclatency", "funcslower", "syscalls", "stat", "top", "profile", "trace",
-                        "opensnoop", "usdt", "mallocleak", "offcputime", "runqlat", "execsnoop", "systrace" } do
+for _, name in ipairs { "funccount", "stackcount", "argdist", "funclatency", "funcslower", "syscalls", "stat", "top",
+                        "profile", "trace", "opensnoop", "usdt", "mallocleak", "offcputime", "runqlat", "execsnoop",
+                          "systrace" } do
   wrong(name .. ".lua --no-such-thing", 2, "^" .. name .. ".lua: unknown option '%-%-no%-such%-thing'; see %-%-help\n$")
   local help = target.uplua("scripts/" .. name .. ".lua --help")
   is(help.status, 0, name .. " --help")
-  like(help.out, "^usage: uplua " .. name .. "%.lua [^\n]*\n\n[^\n]+\n\n .*\n  %-%-help +print this and exit\n\nuplua's own options [^\n]*\n$",
-    "prints what it is for, and its options")
+  like(help.out, "^usage: uplua " .. name ..
+    "%.lua [^\n]*\n\n[^\n]+\n\n .*\n  %-%-help +print this and exit\n\nuplua's own options [^\n]*\n$",
+      "prints what it is for, and its options")
 end
-wrong("argdist.lua libc:malloc --key 'e.arg0 /' -- true", 1, "^uplua: %-%-key 'e.arg0 /': unexpected symbol near '<eof>'\n$")
-wrong("argdist.lua libc:malloc --key 'e.argo' -- true", 1, "^uplua: %-%-key 'e.argo': the event of a uprobe has no field 'argo'; ")
-wrong("argdist.lua libc:malloc --key 'e.arg0) or (e.arg1' -- true", 1, "^uplua: %-%-key 'e.arg0%) or %(e.arg1': '<eof>' expected near '%)'\n$")
-for _, given in ipairs { "--key ''", "--value ''", "--where ' '", "--where '-- none'", "--key 'e.pid, e.tid'", "--value 'e.arg0, 1'" } do
+wrong("argdist.lua libc:malloc --key 'e.arg0 /' -- true", 1,
+  "^uplua: %-%-key 'e.arg0 /': unexpected symbol near '<eof>'\n$")
+wrong("argdist.lua libc:malloc --key 'e.argo' -- true", 1,
+  "^uplua: %-%-key 'e.argo': the event of a uprobe has no field 'argo'; ")
+wrong("argdist.lua libc:malloc --key 'e.arg0) or (e.arg1' -- true", 1,
+  "^uplua: %-%-key 'e.arg0%) or %(e.arg1': '<eof>' expected near '%)'\n$")
+for _, given in ipairs { "--key ''", "--value ''", "--where ' '", "--where '-- none'", "--key 'e.pid, e.tid'",
+  "--value 'e.arg0, 1'" } do
   local option, expression = given:match "^%-%-(%a+) (.*)$"
-  wrong("argdist.lua libc:malloc " .. given .. " -- true", 1, ("^uplua: %%-%%-%s %s: one expression is expected, such as "):format(option, (expression:gsub("%-", "%%-"))))
+  wrong("argdist.lua libc:malloc " .. given .. " -- true", 1,
+    ("^uplua: %%-%%-%s %s: one expression is expected, such as "):format(option, (expression:gsub("%-", "%%-"))))
 end
-wrong([[argdist.lua libc:malloc --key '{ a = "it is no b", c = d }' -- true]], 1, "^uplua: %-%-key '[^\n]*': there is no 'd' here; ")
-wrong("argdist.lua libc:malloc libc:free -- true", 2, "^argdist.lua: one spec is expected, such as libc:malloc, not 2; see")
+wrong([[argdist.lua libc:malloc --key '{ a = "it is no b", c = d }' -- true]], 1,
+  "^uplua: %-%-key '[^\n]*': there is no 'd' here; ")
+wrong("argdist.lua libc:malloc libc:free -- true", 2,
+  "^argdist.lua: one spec is expected, such as libc:malloc, not 2; see")
 wrong("argdist.lua libc:malloc --key -- true", 2, "^argdist.lua: option '%-%-key' needs a value: %-%-key EXPR; see")
 wrong("funcslower.lua usdt:./app:a:b -- true", 1, "^uplua: usdt:./app:a:b: a usdt probe has no return\n$")
 wrong("trace.lua syscall:opnat", 1, "^uplua: syscall opnat: the kernel has no such system call; did you mean openat")
 wrong("profile.lua --by core", 2, "^profile.lua: %-%-by: process, thread, cpu or stack, not 'core'; see")
 wrong("profile.lua --flame /nope/x", 2, "^profile.lua: %-%-flame: cannot write /nope/x: No such file or directory; see")
-wrong("profile.lua --folded /nope/x", 2, "^profile.lua: %-%-folded: cannot write /nope/x: No such file or directory; see")
+wrong("profile.lua --folded /nope/x", 2,
+  "^profile.lua: %-%-folded: cannot write /nope/x: No such file or directory; see")
 for _, option in ipairs { "flame", "folded" } do
   run = target.uplua(("scripts/stackcount.lua --%s /dev/full %s:sell -- %s"):format(option, SHOP, SHOP))
-  like(run.err, ("^uplua: %%-%%-%s: cannot write /dev/full: No space left on device\n"):format(option), "a disk that is full at the end")
+  like(run.err, ("^uplua: %%-%%-%s: cannot write /dev/full: No space left on device\n"):format(option),
+    "a disk that is full at the end")
   is(run.status, 1, "… with its status")
 end
 run = target.shell('./uplua scripts/stackcount.lua --help 2>"$D/err" >/dev/full')
 is(run.err, "uplua: cannot write the output\n", "help that nobody can read")
 is(run.status, 1, "… with its status")
-wrong("offcputime.lua --before x", 2, "^offcputime.lua: %-%-before is for a flame graph, which %-%-flame FILE draws; see")
-wrong("stackcount.lua --flame /dev/null --before /nope/x sell", 2, "^stackcount.lua: %-%-before: cannot read /nope/x: No such file or directory; see")
-wrong("profile.lua --flame /dev/null --before doc/api.md", 2, "^profile.lua: %-%-before: doc/api.md:1: no number ends the line; see")
+wrong("offcputime.lua --before x", 2,
+  "^offcputime.lua: %-%-before is for a flame graph, which %-%-flame FILE draws; see")
+wrong("stackcount.lua --flame /dev/null --before /nope/x sell", 2,
+  "^stackcount.lua: %-%-before: cannot read /nope/x: No such file or directory; see")
+wrong("profile.lua --flame /dev/null --before doc/api.md", 2,
+  "^profile.lua: %-%-before: doc/api.md:1: no number ends the line; see")
 wrong("profile.lua --duration 5", 2, "^profile.lua: option '%-%-duration' is uplua's own, which stands before the script's name: uplua %-%-duration … profile.lua; see")
 wrong("opensnoop.lua -p 1", 2, "^opensnoop.lua: option '%-p' is uplua's own, ")
 wrong("trace.lua openat", 1, "^uplua: 'openat' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc; did you mean syscall:openat%?\n$")
-wrong("funccount.lua redis-server", 1, "^uplua: 'redis%-server' names no probe: .*; the command or PID to trace comes after %-%-\n$")
-wrong("stat.lua page-faults", 1, "^uplua: 'page%-faults' names no probe: .*; an event to count is perf:page%-faults, for stat.lua\n$")
+wrong("funccount.lua redis-server", 1,
+  "^uplua: 'redis%-server' names no probe: .*; the command or PID to trace comes after %-%-\n$")
+wrong("stat.lua page-faults", 1,
+  "^uplua: 'page%-faults' names no probe: .*; an event to count is perf:page%-faults, for stat.lua\n$")
 wrong("profile.lua --hertz 0", 2, "^profile.lua: option '%-%-hertz': 0 is below the least, 1; see")
 wrong("usdt.lua draw x", 2, "^usdt.lua: 'draw': there is list, trace and count; see")
-wrong("usdt.lua trace shop:slod -- " .. SHOP, 1, "^uplua: usdt shop:slod: no such USDT probe in the target's modules; did you mean sold%?\n$")
+wrong("usdt.lua trace shop:slod -- " .. SHOP, 1,
+  "^uplua: usdt shop:slod: no such USDT probe in the target's modules; did you mean sold%?\n$")
 wrong("usdt.lua list /bin/sh", 1, "^uplua: usdt:/bin/sh: there are no such USDT probes\n$")
-run = target.shell([[./uplua scripts/trace.lua ]] .. SHOP .. [[:deliver -- ]] .. SHOP .. [[ 2>"$D/err" | head -n 3 >"$D/out"]])
+run = target.shell([[./uplua scripts/trace.lua ]] .. SHOP .. [[:deliver -- ]] .. SHOP ..
+  [[ 2>"$D/err" | head -n 3 >"$D/out"]])
 is(run.err, "", "| head")
 is(lines(run.out), 3, "sees what it wants")
 target.done()

@@ -1,4 +1,5 @@
--- One probe of many functions: patterns, lists, names of C++, source lines; e.func tells which; what must not be probed is left out.
+-- One probe of many functions: patterns, lists, names of C++, source lines; e.func tells which; what must not be probed
+-- is left out.
 local core = require "uplua.core"
 local tap = require "tap"
 local target = require "target"
@@ -33,18 +34,21 @@ local function counts(want, name, probe, spec, key, first)
   tap.is(err, "", name .. ": nothing else is said")
 end
 
-counts("again\t23\nfirst\t23\nmain\t1\nplain\t101\nsecond\t101", "a list of functions and patterns, each once", "uprobe",
-  [[{ S .. "plain", S .. "ag*", S .. "main", S .. "mai*", S .. "first", S .. "second", S .. "alias" }]])
-counts("ns::Klass::f(int)\t23\nns::Klass::f(long)\t101\nns::Klass::g()\t7", "methods of C++, by their class", "uprobe", [[S .. "ns::Klass::*"]])
+counts("again\t23\nfirst\t23\nmain\t1\nplain\t101\nsecond\t101", "a list of functions and patterns, each once",
+  "uprobe", [[{ S .. "plain", S .. "ag*", S .. "main", S .. "mai*", S .. "first", S .. "second", S .. "alias" }]])
+counts("ns::Klass::f(int)\t23\nns::Klass::f(long)\t101\nns::Klass::g()\t7", "methods of C++, by their class", "uprobe",
+  [[S .. "ns::Klass::*"]])
 counts("ns::Klass::f(int)\t23\nns::Klass::f(long)\t101", "one with its overloads", "uprobe", [[S .. "ns::Klass::f"]])
 counts("ns::Klass::f(long)\t101", "one overload", "uprobe", [[S .. "ns::Klass::f(long)"]])
 counts("ns::Klass::f(int)\t23\nns::Klass::f(long)\t101", "at their returns", "uretprobe", [[S .. "ns::Klass::f"]])
-counts("ns::Klass::f(int), 3\t23\nns::Klass::f(long), 5\t101", "with what they return", "uretprobe", [[S .. "ns::Klass::f"]], "{ e.func, e.ret }")
-counts("ns::Klass::f(int)\t23\nns::Klass::f(long)\t101\nplain\t101", "a pattern means what people read as well as what the linker does", "uprobe",
-  [[S .. "[np][sl]*[fn]"]])
-counts("ns::Klass::f(int), 1\t23\nns::Klass::f(long), 1\t101", "and their arguments", "uretprobe", [[S .. "ns::Klass::f"]],
-  "{ e.func, up.i32(e.arg0) }")
-counts("one\t101", "e.func is compared as any string", "uprobe", [[S .. "ns::*"]], [["one"]], [[if e.func ~= "ns::Klass::f(long)" then return end]])
+counts("ns::Klass::f(int), 3\t23\nns::Klass::f(long), 5\t101", "with what they return", "uretprobe",
+  [[S .. "ns::Klass::f"]], "{ e.func, e.ret }")
+counts("ns::Klass::f(int)\t23\nns::Klass::f(long)\t101\nplain\t101",
+  "a pattern means what people read as well as what the linker does", "uprobe", [[S .. "[np][sl]*[fn]"]])
+counts("ns::Klass::f(int), 1\t23\nns::Klass::f(long), 1\t101", "and their arguments", "uretprobe",
+  [[S .. "ns::Klass::f"]], "{ e.func, up.i32(e.arg0) }")
+counts("one\t101", "e.func is compared as any string", "uprobe", [[S .. "ns::*"]], [["one"]],
+  [[if e.func ~= "ns::Klass::f(long)" then return end]])
 counts("first, true\t23\nplain, false\t101", "and with s:starts", "uprobe", [[{ S .. "first", S .. "plain" }]],
   [[{ e.func, e.func:starts "fi" }]])
 
@@ -68,7 +72,8 @@ tap.ok(claims.new(taken):sites(functions, "kernel return") and #functions:list()
 functions = core.probe.resolve_kernel "ksys_*"
 tap.ok(claims.new(taken):sites(functions, "kernel entry"), "and others")
 
--- --- source lines ------------------------------------------------------------------------------------------------------------
+-- --- source lines
+-- ------------------------------------------------------------------------------------------------------------
 
 local numbers, number = {}, 0
 for text in io.lines "tests/targets/sites.c" do
@@ -77,30 +82,39 @@ for text in io.lines "tests/targets/sites.c" do
   if what then numbers[what] = number end
 end
 counts("first\t23", "a source line", "uprobe", ([["./build/targets/sites@sites.c:%d"]]):format(numbers.first))
-counts("alias\t101\nfirst\t23", "a line that was inlined, wherever it was", "uprobe", ([["./build/targets/sites@targets/sites.c:%d"]]):format(numbers.inlined))
+counts("alias\t101\nfirst\t23", "a line that was inlined, wherever it was", "uprobe",
+  ([["./build/targets/sites@targets/sites.c:%d"]]):format(numbers.inlined))
 tap.like(select(2, trace(COUNT:format("uprobe", [["./build/targets/sites@sites.c:3"]], "", "1"))),
   "sites@sites%.c:3: no code of [^\n]*sites comes from that line; line %d+ has some", "a line without code")
-tap.like(select(2, trace(COUNT:format("uprobe", [["./build/targets/sites@nosuch.c:3"]], "", "1"))), "no code of [^\n]* comes from a file 'nosuch%.c'",
-  "a file that there is not")
-tap.like(select(2, trace(COUNT:format("uprobe", [["./build/targets/leak-stripped@leak.c:3"]], "", "1"))), "has no debug information[^\n]*\n[^\n]*%-g",
-  "a program without debug information")
+tap.like(select(2, trace(COUNT:format("uprobe", [["./build/targets/sites@nosuch.c:3"]], "", "1"))),
+  "no code of [^\n]* comes from a file 'nosuch%.c'", "a file that there is not")
+tap.like(select(2, trace(COUNT:format("uprobe", [["./build/targets/leak-stripped@leak.c:3"]], "", "1"))),
+  "has no debug information[^\n]*\n[^\n]*%-g", "a program without debug information")
 
--- --- what is left out ----------------------------------------------------------------------------------------------------------
+-- --- what is left out
+-- ----------------------------------------------------------------------------------------------------------
 
-tap.like(select(2, trace [[up.uretprobe("libc:setjmp", function() end)]]), "libc:setjmp: a return probe there would crash or hang the program: it keeps its return address[^\n]*; use uprobe",
-  "a return probe that would crash the program is refused")
+tap.like(select(2, trace [[up.uretprobe("libc:setjmp", function() end)]]),
+  "libc:setjmp: a return probe there would crash or hang the program: it keeps its return address[^\n]*; use uprobe",
+    "a return probe that would crash the program is refused")
 local out, err = trace(COUNT:format("uretprobe", [[{ S .. "again", "libc:*context*" }]], "", "e.func"))
 tap.is(out, "again\t23", "or left out where a pattern means it")
-tap.like(err, "uretprobe [^\n]*: %d functions are left out[^\n]*\n  %d: it keeps its return address for later", "which is said")
-tap.like(select(2, trace [[up.uretprobe("libc:*sigsetjmp", function() end)]]), "no function of that name can be probed: it keeps its return address",
-  "nothing is left to probe")
+tap.like(err, "uretprobe [^\n]*: %d functions are left out[^\n]*\n  %d: it keeps its return address for later",
+  "which is said")
+tap.like(select(2, trace [[up.uretprobe("libc:*sigsetjmp", function() end)]]),
+  "no function of that name can be probed: it keeps its return address", "nothing is left to probe")
 local explained = target.uplua([[--explain -e 'uprobe("libc:*time*", function(e) end)']]).out
-tap.like(explained, "\n  not at   [%w_]+: it chooses an implementation when it is first used %(IFUNC%)\n", "--explain lists what is left out")
-tap.like(select(2, trace [[up.uprobe({}, function() end)]]), "uprobe: the first argument names the function", "an empty list is refused")
-tap.like(select(2, trace [[up.uprobe({ "libc:malloc", 3 }, function() end)]]), "or it is a list of such names", "a list of other things too")
-tap.like(select(2, trace [[up.uprobe(S .. "ns::Klass::h", function() end)]]), "did you mean ns::Klass::[fg]", "names of C++ are suggested")
+tap.like(explained, "\n  not at   [%w_]+: it chooses an implementation when it is first used %(IFUNC%)\n",
+  "--explain lists what is left out")
+tap.like(select(2, trace [[up.uprobe({}, function() end)]]), "uprobe: the first argument names the function",
+  "an empty list is refused")
+tap.like(select(2, trace [[up.uprobe({ "libc:malloc", 3 }, function() end)]]), "or it is a list of such names",
+  "a list of other things too")
+tap.like(select(2, trace [[up.uprobe(S .. "ns::Klass::h", function() end)]]), "did you mean ns::Klass::[fg]",
+  "names of C++ are suggested")
 
--- --- all functions of libc -------------------------------------------------------------------------------------------------------
+-- --- all functions of libc
+-- -------------------------------------------------------------------------------------------------------
 
 local sites, skipped = core.probe.resolve({ "libc:*" }, "exact"):list()
 local offsets, names = {}, {}

@@ -1,4 +1,5 @@
--- Where probes of functions' entries are put, they see every call, in the state of the entry. objdump is the oracle of the sites.
+-- Where probes of functions' entries are put, they see every call, in the state of the entry. objdump is the oracle of
+-- the sites.
 local core = require "uplua.core"
 local tap = require "tap"
 local target = require "target"
@@ -13,7 +14,8 @@ local function machine()
 end
 local X86 = machine() == "x86_64"
 
--- --- exact counts, arguments, addresses and stacks: slid, at the first instruction, and lossy ------------------------------
+-- --- exact counts, arguments, addresses and stacks: slid, at the first instruction, and lossy
+-- ------------------------------
 
 local SCRIPT = [[
 local up = require "uplua"
@@ -76,7 +78,8 @@ for _, options in ipairs { "{}", "{ slide = true }", "{ slide = false }", X86 an
   local lossy = options:find "lossy"
   local tested, switched, null = lossy and 101 or 124, lossy and 6 or 23, lossy and 0 or 23
   check(r.err:gsub("^uplua: tracing[^\n]*\n", ""), "", "nothing else is said")
-  check(lines_of(r.out, "calls"), ("calls\tlooping\t23\ncalls\tplain\t101\ncalls\tswitched\t%d\ncalls\ttested\t%d\ncalls\ttwo_ways\t23")
+  check(lines_of(r.out, "calls"),
+    ("calls\tlooping\t23\ncalls\tplain\t101\ncalls\tswitched\t%d\ncalls\ttested\t%d\ncalls\ttwo_ways\t23")
     :format(switched, tested), "every call, and none twice")
   check(lines_of(r.out, "sum"), "sum\t" .. 123 * 101, "the arguments")
   local at = {}
@@ -98,34 +101,42 @@ for _, options in ipairs { "{}", "{ slide = true }", "{ slide = false }", X86 an
     tap.like(second, "^main%+0x%x+$", "and goes on in its caller")
   end
   check(frames >= 7, true, "of each function")
-  check(lines_of(r.out, "returned"), (lossy and "" or "returned\ttrue\t0\t23\n"):gsub("^", "returned\tfalse\t33\t101\n"):gsub("\n$", ""), "returns")
+  check(lines_of(r.out, "returned"),
+    (lossy and "" or "returned\ttrue\t0\t23\n"):gsub("^", "returned\tfalse\t33\t101\n"):gsub("\n$", ""), "returns")
   check(lines_of(r.out, "caller"), "caller\t101", "one caller")
   check(lines_of(r.out, "free(NULL)"), ("free(NULL)\t%d"):format(null), "free(NULL)")
   check(lines_of(r.out, "malloc"), "malloc\t101", "malloc")
 end
 
--- --- what --explain tells -------------------------------------------------------------------------------------------------
+-- --- what --explain tells
+-- -------------------------------------------------------------------------------------------------
 
 local function explain(code)
   return (target.uplua(("--explain -e '%s'"):format(code)).out:gsub("\n +", " "))
 end
 
 if X86 then
-  tap.like(explain 'uprobe("libc:free", function(e) end)', "libc%.so%.6:free%+0x3, offset 0x%x+ the function's first instruction would be stepped",
-    "--explain tells why free is probed at its third byte")
-  tap.like(explain 'uprobe("libc:free", { slide = false }, function(e) end)', "libc%.so%.6:free, offset 0x%x+ its first instruction is stepped, "
+  tap.like(explain 'uprobe("libc:free", function(e) end)',
+    "libc%.so%.6:free%+0x3, offset 0x%x+ the function's first instruction would be stepped",
+      "--explain tells why free is probed at its third byte")
+  tap.like(explain 'uprobe("libc:free", { slide = false }, function(e) end)',
+    "libc%.so%.6:free, offset 0x%x+ its first instruction is stepped, "
     .. "at ten times the price %(slide = false%)", "and what it costs not to")
-  tap.like(explain 'uprobe("./build/targets/sites:looping", function(e) end)', "sites:looping, offset 0x%x+ its first instruction is stepped[^:]*: "
+  tap.like(explain 'uprobe("./build/targets/sites:looping", function(e) end)',
+    "sites:looping, offset 0x%x+ its first instruction is stepped[^:]*: "
     .. "other code leads to what follows it", "or why it has to be")
-  tap.like(explain 'uprobe("./build/targets/sites:two_ways", function(e) end)', "sites:two_ways, offset 0x%x+ its first[^:]*: other code leads",
-    "also when that is another function's")
-  tap.like(explain 'uprobe("./build/targets/sites:tested", { slide = "lossy" }, function(e) end)', "sites:tested%+0x5, offset 0x%x+ calls that "
+  tap.like(explain 'uprobe("./build/targets/sites:two_ways", function(e) end)',
+    "sites:two_ways, offset 0x%x+ its first[^:]*: other code leads", "also when that is another function's")
+  tap.like(explain 'uprobe("./build/targets/sites:tested", { slide = "lossy" }, function(e) end)',
+    "sites:tested%+0x5, offset 0x%x+ calls that "
     .. "jump away before that are not seen", "and what is lost")
 end
 
--- --- every function of two libraries, by objdump ----------------------------------------------------------------------------
+-- --- every function of two libraries, by objdump
+-- ----------------------------------------------------------------------------
 
--- The instructions of PATH by address: { text, next address }; and the set of addresses that direct jumps and calls go to.
+-- The instructions of PATH by address: { text, next address }; and the set of addresses that direct jumps and calls go
+-- to.
 local function disassemble(path)
   local code, targets, last = {}, {}, nil
   local pipe = io.popen("objdump -d --no-show-raw-insn " .. path)
@@ -150,13 +161,17 @@ for name in ("rax eax ax al ah r10 r10d r10w r10b r11 r11d r11w r11b"):gmatch "%
 -- Whether the instruction TEXT may be passed, by rules for objdump's words.
 local function may_pass(text)
   text = text:gsub(" +#.*", ""):gsub(" +<[^>]*>", "")
-  if text:find "^endbr64" or text:find "^nop" or text:find "^data16 nop" or text:find "^xchg +%%ax,%%ax" then return true end
+  if text:find "^endbr64" or text:find "^nop" or text:find "^data16 nop" or text:find "^xchg +%%ax,%%ax" then
+    return true
+  end
   if text:find "^lea" then return SCRATCH[text:match ",(%%%w+)$"] or false end
   local memory = text:match "[^ ,]*%b()" or text:match "%%[fgdes]s:[^, ]+"
-  if memory and not (memory:find "^[^(]*%(%%rip%)$" or memory:find "^%-?[x%x]*%(%%rsp%)$" or memory:find "^%%fs:0x%x+$") then return false end
+  if memory and not (memory:find "^[^(]*%(%%rip%)$" or memory:find "^%-?[x%x]*%(%%rsp%)$"
+    or memory:find "^%%fs:0x%x+$") then return false end
   if text:find "^cmp[bwlq]? " or text:find "^test[bwlq]? " or text:find "^bt[bwlq]? " then return true end
   local operation, destination = text:match "^(%S+) .-([^ ,]+)$"
-  if not operation or operation:find "^[jcx][^mov]" and not operation:find "^xor" and not operation:find "^cmov" and not operation:find "^c[lqw]t" then
+  if not operation or operation:find "^[jcx][^mov]" and not operation:find "^xor" and not operation:find "^cmov"
+    and not operation:find "^c[lqw]t" then
     return operation == "cltq" or text:find "^cltq" ~= nil
   end
   return SCRATCH[destination] or destination:find "^%%[xyz]mm%d+$" ~= nil
@@ -165,7 +180,8 @@ end
 local function is_emulated(text)
   text = text:gsub("^bnd ", "")
   if text:find "^push +%%" then return not text:find "%%[fgcdes]s" end
-  return text == "nop" or text:find "^j%l+ +%x+ <" ~= nil or text:find "^jmp +%x+ <" ~= nil or text:find "^call +%x+ <" ~= nil
+  return text == "nop" or text:find "^j%l+ +%x+ <" ~= nil or text:find "^jmp +%x+ <" ~= nil
+    or text:find "^call +%x+ <" ~= nil
 end
 
 local function examine(module)
@@ -202,7 +218,8 @@ end
 examine "libc"
 examine "libcrypto"
 
-tap.like(target.uplua([[-e 'uprobe("libc:free", { slide = 1 }, function(e) end)']]).err, 'slide is true, false or "lossy"', "another value is refused")
+tap.like(target.uplua([[-e 'uprobe("libc:free", { slide = 1 }, function(e) end)']]).err,
+  'slide is true, false or "lossy"', "another value is refused")
 
 target.done()
 tap.done_testing()

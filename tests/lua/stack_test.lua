@@ -80,7 +80,8 @@ put(27, address(ffi.new "char[64]"))
 like(tostring(stack.intern(27)), "^     %[?[%w_]+%]?%+0x%x+$", "memory without a symbol is module and offset")
 
 put(31, 0xffffffff81000100ULL, malloc, free + 7)
-like(stack.intern(31):folded(), "^free;malloc;", "below the kernel's frames the first address is none that is returned to")
+like(stack.intern(31):folded(), "^free;malloc;",
+  "below the kernel's frames the first address is none that is returned to")
 is(stack.intern(31):frames()[1].kernel, true, "a kernel's frame says so")
 
 -- A joined stack: the kernel's, and the program's below it (STACK_JOINED of bpf/stack.h).
@@ -100,18 +101,21 @@ put_raw(36, pid, 0)
 put_raw(37, pid, JOINED, KERNEL_ID, 36)
 local joined, above, below = stack.intern(34), stack.intern(KERNEL_ID), stack.intern(USER_ID)
 is(joined:folded(), below:folded() .. ";" .. above:folded(), "a joined stack, folded: the program's, then the kernel's")
-is(tostring(joined), tostring(above) .. "\n" .. tostring(below), "its lines: the kernel's, then the program's with what is missing")
+is(tostring(joined), tostring(above) .. "\n" .. tostring(below),
+  "its lines: the kernel's, then the program's with what is missing")
 is(joined:incomplete(), "[no unwind table: libc.so.6]", "which it says itself")
 is(#joined, 4, "its length is that of both")
 is(joined:pid(), pid, "its process is the program's")
 is(joined:frames()[2].kernel, true, "its frames: the kernel's")
 is(joined:frames()[3].kernel, nil, "and those of the program")
 is(joined:folded(), below:folded() .. ";" .. above:folded(), "folded once its frames were read")
-is(tostring(stack.intern(35)), tostring(above) .. "\n     [stack not recorded]", "the lower part may not have been kept")
+is(tostring(stack.intern(35)), tostring(above) .. "\n     [stack not recorded]",
+  "the lower part may not have been kept")
 is(stack.intern(37):folded(), above:folded(), "or have no frames: a thread of the kernel's")
 
 -- What many stacks are looked at by: the same frames, each address named once.
-local fold = address(C.symbols_fold) -- of uplua itself, which has debug information: other functions are inlined into it
+-- of uplua itself, which has debug information: other functions are inlined into it
+local fold = address(C.symbols_fold)
 put(38, fold + 3, fold + 17, fold + 101, fold + 149, fold + 23, malloc, fold + 211, fold + 307)
 local known, lists, inlined = {}, {}, 0
 for round = 1, 2 do
@@ -131,7 +135,8 @@ for round = 1, 2 do
       end
     end
     for i, f in ipairs(one:frames()) do want[i] = ("%s %s:%s"):format(f, f.file, f.line) end
-    is(table.concat(got, ", "), table.concat(want, ", "), ("the functions of stack %s are its frames"):format(tostring(id)))
+    is(table.concat(got, ", "), table.concat(want, ", "),
+      ("the functions of stack %s are its frames"):format(tostring(id)))
     is(missing, one:incomplete(), "… and what is missing below")
   end
 end
@@ -144,7 +149,8 @@ is(short:text { reverse = true }, "     free+0x8\n     malloc+0x0", "the outermo
 is(short:text { one_line = true }, "malloc+0x0 < free+0x8", "in one line")
 is(short:text { one_line = true, reverse = true }, "free+0x8 > malloc+0x0", "in one line, the outermost first")
 is(short:text { one_line = ";", offsets = false }, "malloc;free", "joined by a text")
-ok(short:text { addresses = true, modules = true, offsets = false }:find("\n     " .. place, 1, true), "with address and module")
+ok(short:text { addresses = true, modules = true, offsets = false }:find("\n     " .. place, 1, true),
+  "with address and module")
 is(short:text(), tostring(short), "the usual one")
 local with_lines = short:text { lines = true }
 ok(with_lines:gsub(" %S+:[%d?]+\n", "\n"):gsub(" %S+:[%d?]+$", ""):gsub("[^\n]+ %(inlined%)\n", "") == tostring(short),
@@ -162,7 +168,8 @@ is(late:depth(), 0, "has no frames")
 put(28, calloc)
 is(tostring(late), "     calloc+0x0", "and is read when it is there")
 
--- Code that a process makes as it runs, ours, and makes anew at the same place: the newest name counts, also for a stack that was printed.
+-- Code that a process makes as it runs, ours, and makes anew at the same place: the newest name counts, also for a
+-- stack that was printed.
 do
   local PROT_READ_EXEC, MAP_PRIVATE_ANONYMOUS = 5, 0x22
   local code = ffi.cast("uint64_t", C.mmap(nil, 4096, PROT_READ_EXEC, MAP_PRIVATE_ANONYMOUS, -1, 0))
@@ -176,7 +183,8 @@ do
   stack.add_process(pid) -- now, whenever the mappings were read last
   write("first;made", "w")
   local made = stack.intern(39)
-  is(tostring(made) .. " " .. made:folded(), "     malloc+0x0\n     first;made+0x8 first\\x3bmade;malloc", "code that was made as the process runs")
+  is(tostring(made) .. " " .. made:folded(), "     malloc+0x0\n     first;made+0x8 first\\x3bmade;malloc",
+    "code that was made as the process runs")
   -- The file is read again after a pause, which is the longer the slower the machine reads it.
   local function shows(name)
     for _ = 1, 3000 do
@@ -190,7 +198,8 @@ do
   is(made:frames()[2].symbol, "second_made", "… its frames")
   write("third_made", "w")
   shows "third_made"
-  is(made:folded() .. " " .. tostring(made), "third_made;malloc      malloc+0x0\n     third_made+0x8", "and written anew")
+  is(made:folded() .. " " .. tostring(made), "third_made;malloc      malloc+0x0\n     third_made+0x8",
+    "and written anew")
   os.remove(path)
 end
 
@@ -217,13 +226,15 @@ ok(not pcall(symbols.lookup, symbols, pid, 1), "and are not used then")
 local new, watch = core.unwind.new, loop.watch
 local function nothing() end
 core.unwind.new = function()
-  return { fd = function() return 7 end, counts = function() return 1, 2, 3, 23 end, recall = nothing, update = nothing }
+  return { fd = function() return 7 end, counts = function() return 1, 2, 3, 23 end, recall = nothing,
+    update = nothing }
 end
 loop.watch = function() end
 stack.unwind({}, true)
 core.unwind.new, loop.watch = new, watch
 local lost = stack.lost()
-is(lost[#lost][1] .. " " .. lost[#lost][2], "unwind table, or what a process maps, not loaded: the kernel has no room 23",
-   "what the unwinder finds no room for is in the ledger")
+is(lost[#lost][1] .. " " .. lost[#lost][2],
+   "unwind table, or what a process maps, not loaded: the kernel has no room 23",
+     "what the unwinder finds no room for is in the ledger")
 
 tap.done_testing()

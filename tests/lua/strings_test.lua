@@ -1,5 +1,5 @@
--- Strings in handlers: read from the traced program, measured, compared, stored, emitted, cut. All cases run in one setup, on
--- build/targets/strings: text(s, n) 23 times for each n (see there), in the order of n, with one thread.
+-- Strings in handlers: read from the traced program, measured, compared, stored, emitted, cut. All cases run in one
+-- setup, on build/targets/strings: text(s, n) 23 times for each n (see there), in the order of n, with one thread.
 local tap = require "tap"
 local target = require "target"
 
@@ -13,7 +13,8 @@ local function letters(length, size)
   return length < size and alphabet:sub(1, length) or alphabet:sub(1, size - 1) .. "…"
 end
 
--- The address of "Linux version …" in the kernel, as text. Where its symbol is not listed, a handler looks for it among the constants.
+-- The address of "Linux version …" in the kernel, as text. Where its symbol is not listed, a handler looks for it among
+-- the constants.
 local function banner()
   local constants
   for line in io.lines "/proc/kallsyms" do
@@ -39,8 +40,8 @@ end
 
 -- --- what is read ---
 
-case("strings of up to 63 bytes as keys", [[local n = up.count() up.uprobe(TEXT, function(e) n[{ up.str(e.arg0), e.arg1 }]:inc() end)]],
-  [[n[{ "", 0 }], n[{ "uplua-23", 1 }], n[{ "end of page", 18 }], n[{ alphabet:sub(1, 7), 3 }], n[{ alphabet:sub(1, 63), 9 }], n:size()]],
+case("strings of up to 63 bytes as keys",
+  [[local n = up.count() up.uprobe(TEXT, function(e) n[{ up.str(e.arg0), e.arg1 }]:inc() end)]], [[n[{ "", 0 }], n[{ "uplua-23", 1 }], n[{ "end of page", 18 }], n[{ alphabet:sub(1, 7), 3 }], n[{ alphabet:sub(1, 63), 9 }], n:size()]],
   "23 23 23 23 23 23")
 case("pages that the program has not touched are brought in", [[local n = up.count()
   up.uprobe(TEXT, function(e) if e.arg1 >= 20 then n[{ up.str(e.arg0), e.arg1 }]:inc() end end)]],
@@ -70,8 +71,9 @@ for _, size in ipairs { 1, 2, 8, 10, 16, 63, 64 } do
       if e.arg1 >= 2 and e.arg1 <= 14 then m[e.arg1] = { s = s, n = #s } end
     end)]]):format(size), "all_letters(m)", table.concat(want, " "))
 end
-case("bytes are kept", [[local m = up.hash() up.uprobe(TEXT, function(e) if e.arg1 == 15 then m[1] = up.str(e.arg0) end end)]],
-  [[m[1] == "\27[2J\7\255\15531m\194\155\n\226\130"]], "true")
+case("bytes are kept",
+  [[local m = up.hash() up.uprobe(TEXT, function(e) if e.arg1 == 15 then m[1] = up.str(e.arg0) end end)]],
+    [[m[1] == "\27[2J\7\255\15531m\194\155\n\226\130"]], "true")
 case("… and escaped where they are printed", [[local n, m, t = up.count(), up.hash(), up.hash()
   up.uprobe(TEXT, function(e) if e.arg1 == 15 then local s = up.str(e.arg0) n[s]:inc() m[s] = { s = s } t[{ s, 1 }] = s end end)]],
   "tostring(n)", [[\x1b[2J\x07\xff\x9b31m\x9b\x0a\xe2\x82  23]])
@@ -143,7 +145,8 @@ case("starts as a value, and of names that are constants", [[local m, t = up.has
     m[1], m[2], m[3] = e.comm:starts "str", not e.comm:starts "str", e.func:starts "te"
     t[1] = e.comm:starts "str" and "yes" or "no"
   end)]], "m[1], m[2], m[3], t[1]", "true false true yes")
-case("the same in user space", [[local s = "uplua-23"]], [[s:starts "uplua", s:starts "plua", s:starts(""), (pcall(s.starts, s))]], "true false true false")
+case("the same in user space", [[local s = "uplua-23"]],
+  [[s:starts "uplua", s:starts "plua", s:starts(""), (pcall(s.starts, s))]], "true false true false")
 
 -- --- where they go ---
 
@@ -156,7 +159,8 @@ case("the widest capacity in a map's keys and values", [[local n, m = up.count()
 ]], "23 46 23 23 constant abcdefghi… abcdefghijklmno strings")
 case("a key that was cut is found by what it was read as", [[local m = up.hash()
   up.uprobe(TEXT, function(e) if e.arg1 == 6 then m[up.str(e.arg0, 8)] = 1 m[up.str(e.arg0, 64)] = 2 m["abcdefg"] = 3 end end)]],
-  [[m:get("abcdefg…"), m:get("abcdefg"), m:get(alphabet:sub(1, 15)), m:size(), m:delete("abcdefg…"), m:size()]], "1 3 2 3 true 2")
+  [[m:get("abcdefg…"), m:get("abcdefg"), m:get(alphabet:sub(1, 15)), m:size(), m:delete("abcdefg…"), m:size()]],
+    "1 3 2 3 true 2")
 case("fields, of records in records too", [[local m = up.hash()
   up.uprobe(TEXT, function(e)
     if e.arg1 == 4 then m[1] = { s = up.str(e.arg0), in_it = { up.str(e.arg0, 6), e.comm } } end
@@ -200,7 +204,8 @@ case("what another variable had in the round before, known not to be nil", [[loc
     m[1], m[2] = a, b or "nil"
   end)]], "m[1], m[2]", "cdefghi defghi")
 -- 2^20 ways, if each of twenty values that may be nil were followed by itself.
-local reads, asks, maybe = {}, {}, { "up.str(e.arg0 + %d, 20)", "up.read_u8(e.arg0 + %d)", "m[e.arg1 + %d]", "e.comm:starts(s or 's') or %d > 9" }
+local reads, asks, maybe = {}, {},
+  { "up.str(e.arg0 + %d, 20)", "up.read_u8(e.arg0 + %d)", "m[e.arg1 + %d]", "e.comm:starts(s or 's') or %d > 9" }
 for i = 1, 20 do
   reads[i] = ("local v%d = " .. maybe[i % 4 + 1]):format(i, i)
   asks[i] = ("if v%d then n[%d]:inc() end"):format(i, i)
@@ -235,7 +240,9 @@ end
 local function run_cases(wanted)
   local script = { preamble:format(BANNER or 0) }
   for number, c in ipairs(cases) do
-    if wanted(c) then script[#script + 1] = ("do %s\n up.at_exit(function() show(%d, %s) end) end"):format(c[2], number, c[3]) end
+    if wanted(c) then
+      script[#script + 1] = ("do %s\n up.at_exit(function() show(%d, %s) end) end"):format(c[2], number, c[3])
+    end
   end
   local path = target.folder() .. "-strings.lua"
   local file = assert(io.open(path, "w"))
@@ -261,7 +268,8 @@ for _, name in ipairs { "pages that the program has not touched are brought in",
   for number, value in pairs(values) do tap.is(value, cases[number][4], name .. ": one handler alone") end
   tap.like(run.out, "absent 20\nabsent 21\nabsent 22\n", "… before which the pages were not there")
   if name:find "nil" then
-    tap.like(run.err, "^uplua: not everything was seen:\n  69 × unreadable memory read as nil, [^\n]*:%d+\n$", "… each is counted")
+    tap.like(run.err, "^uplua: not everything was seen:\n  69 × unreadable memory read as nil, [^\n]*:%d+\n$",
+      "… each is counted")
   else
     tap.is(run.err, "", "… nothing is lost")
   end

@@ -19,9 +19,11 @@ is(frame.kernel, nil, "which is not the kernel's")
 is(tostring(up.symbol(pid, ffi.cast("uint64_t", malloc))), "malloc+0x0", "a cdata is an address")
 is(tostring(up.symbol(pid, 0x123)), "[unknown] 0x123", "an address that is not mapped stays one")
 
-for _, wrong in ipairs { { pid, "x" }, { pid, 0.5 }, { pid, -2 ^ 54 }, { pid, 2 ^ 64 }, { pid }, { "x", 1 }, { -1, 1 }, { 1.5, 1 } } do
+for _, wrong in ipairs { { pid, "x" }, { pid, 0.5 }, { pid, -2 ^ 54 }, { pid, 2 ^ 64 }, { pid }, { "x", 1 }, { -1, 1 },
+  { 1.5, 1 } } do
   local good, message = pcall(up.symbol, wrong[1], wrong[2])
-  ok(not good and message:find "symbol: ", ("up.symbol(%s, %s) is refused"):format(tostring(wrong[1]), tostring(wrong[2])))
+  ok(not good and message:find "symbol: ",
+    ("up.symbol(%s, %s) is refused"):format(tostring(wrong[1]), tostring(wrong[2])))
 end
 
 is(up.address("libc:malloc", pid), malloc, "up.address is where a function is")
@@ -62,7 +64,8 @@ for line in io.lines "/proc/kallsyms" do
     is(up.source(pid, signed)[1].kernel, true, "up.source takes the kernel's half, too")
   end
 end
-is(tostring(up.symbol(0, 0xffffffffffffff00ULL)), "[unknown] 0xffffffffffffff00", "far from all functions nothing is named")
+is(tostring(up.symbol(0, 0xffffffffffffff00ULL)), "[unknown] 0xffffffffffffff00",
+  "far from all functions nothing is named")
 
 -- A BPF program that was loaded after the list was first read.
 if shown then
@@ -82,18 +85,21 @@ if shown then
 end
 
 local run = target.shell(([[./uplua --symbolize $$ 0x123 18446744073709551615 >"$D/out" 2>"$D/err"]]))
-is(run.out, "0x123  [unknown] 0x123\n0xffffffffffffffff  [unknown] 0xffffffffffffffff\n", "--symbolize prints a line for each address")
+is(run.out, "0x123  [unknown] 0x123\n0xffffffffffffffff  [unknown] 0xffffffffffffffff\n",
+  "--symbolize prints a line for each address")
 run = target.shell [[
   read -r range rest < <(grep -m 1 'r-xp.*libc\.so\.6' /proc/$$/maps)
   base=$(grep -m 1 'libc\.so\.6' /proc/$$/maps); base=0x${base%%-*}
   offset=$(nm -D $(awk '/libc\.so\.6/ { print $6; exit }' /proc/$$/maps) | sed -n 's/^\([0-9a-f]*\) T malloc@.*/0x\1/p')
   ./uplua --symbolize $$ $(printf '%#x' $((base + offset + 7))) >"$D/out" 2>"$D/err"]]
 like(run.out, "^0x%x+  malloc%+0x7 %(/.*/libc%.so%.6%)", "with function and file")
-is(target.uplua("--symbolize 4194303 1").err, "uplua: mappings of process 4194303: No such process\n", "no process, no names")
+is(target.uplua("--symbolize 4194303 1").err, "uplua: mappings of process 4194303: No such process\n",
+  "no process, no names")
 is(target.uplua("--symbolize 1x 1").status, 2, "a process is a number")
 run = target.shell [[./uplua --symbolize $$ >"$D/out" 2>"$D/err"]]
 is(run.status, 2, "a process without addresses")
-tap.like(run.err, "^uplua: %-%-symbolize needs a PID and addresses, as in %-%-symbolize 4242 0x7f3a1c29ef04\nusage: ", "… asks for nothing")
+tap.like(run.err, "^uplua: %-%-symbolize needs a PID and addresses, as in %-%-symbolize 4242 0x7f3a1c29ef04\nusage: ",
+  "… asks for nothing")
 run = target.shell [[./uplua --symbolize $$ main >"$D/out" 2>"$D/err"]]
 is(run.err, "uplua: --symbolize: 'main' is no address\n", "a name is no address")
 
@@ -240,7 +246,8 @@ END
 ]])
 is(run.err, "", "a program's lines are read")
 like(run.out, "outermost source%.c:13\n", "up.source has a function's lines")
-like(run.out, "innermost %(inlined%) source%.c:5, middle %(inlined%) source%.c:9, outermost source%.c:14\n", "and what was inlined into it")
+like(run.out, "innermost %(inlined%) source%.c:5, middle %(inlined%) source%.c:9, outermost source%.c:14\n",
+  "and what was inlined into it")
 like(run.out, "outermost%+0x0\tnil\n$", "which up.symbol does not ask for")
 
 target.done()

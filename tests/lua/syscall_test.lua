@@ -42,21 +42,24 @@ for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   local run = target.uplua(("%s -- ./build/targets/traced %d %d"):format(path, threads, count))
   local what = ("%d threads, %d times: "):format(threads, count)
   is(run.status, 0, what .. "the run")
-  is(lines(run.out, "total"), ("connect\t%d\nentry\t%d\nreturn\t%d\nrt_tgsigqueueinfo\t%d"):format(hits, hits, hits, hits), what .. "every call")
+  is(lines(run.out, "total"),
+    ("connect\t%d\nentry\t%d\nreturn\t%d\nrt_tgsigqueueinfo\t%d"):format(hits, hits, hits, hits), what .. "every call")
   is(lines(run.out, "entry"), expected(threads, count, function(thread, i)
     return ("%d\tlseek\t%d\t%d\t7\t3\tlseek"):format(-i, machine.call.lseek, -1 - thread)
   end), what .. "its arguments, by name and by number")
   is(lines(run.out, "return"), expected(threads, count, function(thread, i)
     return ("%d\tlseek\t%d\t-9\t7\ttrue"):format(-i, -1 - thread)
   end), what .. "its result, with the arguments of the entry")
-  is(lines(run.out, "error"), ("connect\t-111\t%d\nrt_tgsigqueueinfo\t0\t%d"):format(hits, hits), what .. "results of a list and a pattern")
+  is(lines(run.out, "error"), ("connect\t-111\t%d\nrt_tgsigqueueinfo\t0\t%d"):format(hits, hits),
+    what .. "results of a list and a pattern")
   local all = "\n" .. lines(run.out, "all") .. "\n"
   for _, name in ipairs { "lseek", "connect", "socket", "rt_tgsigqueueinfo", "gettid" } do
     like(all, ("\n%s\t%d\ttrue\n"):format(name, hits), what .. "of all calls " .. name)
   end
   like(all, "\nclone3?\t" .. threads .. "\ttrue\n", what .. "a call that returns in two threads is one")
   is(all:match "exit", nil, what .. "what does not return")
-  local plain = jit.arch == "x64" and hits or hits - count -- -1, the first thread's descriptor, is a negative register there
+  -- -1, the first thread's descriptor, is a negative register there
+  local plain = jit.arch == "x64" and hits or hits - count
   is(lines(run.out, "number"), ("%d\topenat\tsyscall 100000\tnil"):format(plain), what .. "numbers and names")
   is(run.err, "", what .. "without a loss")
 end
@@ -81,7 +84,8 @@ local run = target.shell(([[
 like(run.out, "^read\t1\topenat\t1\texit_group\t0\n", "a call that began before it was traced is none of ours")
 is(run.err, "attached\n", "… and no loss")
 
--- Calls by the 32-bit interface have numbers of their own: they are none of those that have these numbers here, and a loss.
+-- Calls by the 32-bit interface have numbers of their own: they are none of those that have these numbers here, and a
+-- loss.
 if target.shell("./build/targets/interfaces").status == 0 then
   run = target.uplua [[-e 'entries, returns = count(), count()
     syscall("*", function(e) entries[e.nr]:inc() end) sysreturn("*", function(e) returns[e.nr]:inc() end)
@@ -89,8 +93,10 @@ if target.shell("./build/targets/interfaces").status == 0 then
       for _, name in ipairs { "getppid", "getpid", "writev" } do print(name, entries[syscall_number(name)], returns[syscall_number(name)]) end
       entries:clear() returns:clear()
     end)' -- ./build/targets/interfaces]]
-  is(run.out, "getppid\t23\t23\ngetpid\t1\t1\nwritev\t0\t0\n", "calls by the 32-bit interface are no others of the same number")
-  is(run.err, "uplua: not everything was seen:\n  202 × *: call of a 32-bit program: not seen\n", "… but counted, once by each probe")
+  is(run.out, "getppid\t23\t23\ngetpid\t1\t1\nwritev\t0\t0\n",
+    "calls by the 32-bit interface are no others of the same number")
+  is(run.err, "uplua: not everything was seen:\n  202 × *: call of a 32-bit program: not seen\n",
+    "… but counted, once by each probe")
 end
 
 -- Calls that the kernel's tracepoints call otherwise.
@@ -103,18 +109,28 @@ local function refused(code, want, what)
   if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
 end
-refused('syscall("opanat", function() end)', "%-e:1: syscall opanat: the kernel has no such system call; did you mean openat", "a misspelt call")
-refused('sysreturn("zzzzzzzz", function() end)', "%-e:1: sysreturn zzzzzzzz: the kernel has no such system call\n", "an unknown one")
-refused('syscall("zzzz*", function() end)', "%-e:1: syscall zzzz%*: the kernel has no such system call", "a pattern that matches none")
-refused('syscall("*e*", function() end)', "%-e:1: syscall %*e%*: it matches %d+ system calls, and each .*; \"%*\" is one for all", "too many")
+refused('syscall("opanat", function() end)',
+  "%-e:1: syscall opanat: the kernel has no such system call; did you mean openat", "a misspelt call")
+refused('sysreturn("zzzzzzzz", function() end)', "%-e:1: sysreturn zzzzzzzz: the kernel has no such system call\n",
+  "an unknown one")
+refused('syscall("zzzz*", function() end)', "%-e:1: syscall zzzz%*: the kernel has no such system call",
+  "a pattern that matches none")
+refused('syscall("*e*", function() end)',
+  "%-e:1: syscall %*e%*: it matches %d+ system calls, and each .*; \"%*\" is one for all", "too many")
 refused('syscall(3, function() end)', "%-e:1: syscall: the first argument names the system call", "a number")
 refused('syscall("lseek", { x = 1 }, function() end)', "%-e:1: syscall: unknown option 'x'", "an option")
-refused('syscall("uname", function(e) n[e.args.nam]:inc() end)', "%-e:1: syscall uname has no argument 'nam'; did you mean name%?", "one of a call that the kernel calls otherwise")
-refused('syscall("lseek", function(e) n[e.args.offst]:inc() end)', "%-e:1: syscall lseek has no argument 'offst'; did you mean offset%?", "a misspelt argument")
-refused('syscall("lseek", function(e) n[e.ret]:inc() end)', "%-e:1: e.ret is known when the call returns: use sysreturn", "the result at the entry")
-refused('syscall("*", function(e) n[e.func]:inc() end)', "%-e:1: which call it is, is a number in the kernel: e.nr; up.syscall_name", "a name of any call")
-refused('syscall("*", function(e) n[e.args.fd]:inc() end)', "%-e:1: the arguments of syscall %* have no names: e%.arg0 is the first", "a named argument of any call")
-refused('syscall("*", function(e) n[e.arg6]:inc() end)', "%-e:1: syscall %* has 6 arguments, which begin with e%.arg0", "a seventh argument")
+refused('syscall("uname", function(e) n[e.args.nam]:inc() end)',
+  "%-e:1: syscall uname has no argument 'nam'; did you mean name%?", "one of a call that the kernel calls otherwise")
+refused('syscall("lseek", function(e) n[e.args.offst]:inc() end)',
+  "%-e:1: syscall lseek has no argument 'offst'; did you mean offset%?", "a misspelt argument")
+refused('syscall("lseek", function(e) n[e.ret]:inc() end)',
+  "%-e:1: e.ret is known when the call returns: use sysreturn", "the result at the entry")
+refused('syscall("*", function(e) n[e.func]:inc() end)',
+  "%-e:1: which call it is, is a number in the kernel: e.nr; up.syscall_name", "a name of any call")
+refused('syscall("*", function(e) n[e.args.fd]:inc() end)',
+  "%-e:1: the arguments of syscall %* have no names: e%.arg0 is the first", "a named argument of any call")
+refused('syscall("*", function(e) n[e.arg6]:inc() end)', "%-e:1: syscall %* has 6 arguments, which begin with e%.arg0",
+  "a seventh argument")
 run = target.uplua [[--explain -e 'n = count() sysreturn("lseek", function(e) n[e.ret]:inc() end)']]
 like(run.out, "sysreturn lseek %(at the call's return%)\n.*sysreturn lseek %(at the call's entry, for the handler at its return%)\n  at       the kernel's tracepoints syscalls:sys_enter_lseek and syscalls:sys_exit_lseek\n",
      "--explain")

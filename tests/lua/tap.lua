@@ -35,8 +35,8 @@ function tap.like(got, pattern, name)
   return good
 end
 
--- Says that what comes next is not asked here, and why: REASON is what this environment lacks. One that says "package NAME" is a failure in
--- CI where `make deps` installs that package.
+-- Says that what comes next is not asked here, and why: REASON is what this environment lacks. One that says "package
+-- NAME" is a failure in CI where `make deps` installs that package.
 function tap.skip(reason)
   count = count + 1
   print(("ok %d # SKIP %s"):format(count, (reason:gsub("%s+$", ""):gsub("\n", "; "))))
@@ -59,8 +59,8 @@ function tap.has(program, package)
   return false
 end
 
--- Ends a test that needs a C compiler where there is none, as in the machine of tests/vm: what is left of it is skipped. Otherwise
--- returns the compiler's name.
+-- Ends a test that needs a C compiler where there is none, as in the machine of tests/vm: what is left of it is
+-- skipped. Otherwise returns the compiler's name.
 function tap.compiler()
   local cc = os.getenv "CC" or "cc"
   if os.execute(("command -v %s >/dev/null"):format(cc)) == 0 then return cc end

@@ -32,7 +32,8 @@ function target.done()
 end
 
 local function result(status)
-  return { out = read(folder .. "/out"), err = read(folder .. "/err"), target = read(folder .. "/target"), status = status }
+  return { out = read(folder .. "/out"), err = read(folder .. "/err"), target = read(folder .. "/target"),
+    status = status }
 end
 
 -- Whether a feature of `uplua --info` is used here: the kernel has it, and UPLUA_WITHOUT does not say otherwise.
@@ -43,7 +44,8 @@ function target.has(feature)
   error("no such feature: " .. feature, 2)
 end
 
--- The most samples a second that the kernel permits. It lowers that itself where taking them costs too much, as on a busy machine.
+-- The most samples a second that the kernel permits. It lowers that itself where taking them costs too much, as on a
+-- busy machine.
 function target.max_hertz() return require "uplua.core".event.max_rate() end
 
 -- WANTED samples a second, or fewer where the kernel might not permit as many any more.
@@ -55,7 +57,8 @@ until_said() { until grep -q "$1" "$D/target"; do kill -0 $program || exit 99; s
 until_traces() { until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done; }
 ]]
 
--- Runs a shell SCRIPT; it finds the folder in $D, and the functions above. Returns { out, err, target (the files of these names), status }.
+-- Runs a shell SCRIPT; it finds the folder in $D, and the functions above. Returns { out, err, target (the files of
+-- these names), status }.
 function target.shell(script)
   local D = target.folder()
   os.execute("rm -f " .. quote(D) .. "/*")
@@ -87,7 +90,8 @@ function target.script(text, arguments)
   return run
 end
 
--- Makes a cgroup, which the caller removes: its folder, or nil where none can be made, which is said as a skipped check.
+-- Makes a cgroup, which the caller removes: its folder, or nil where none can be made, which is said as a skipped
+-- check.
 function target.cgroup()
   local made = target.shell([[
     for root in /sys/fs/cgroup /sys/fs/cgroup/unified; do
@@ -95,7 +99,8 @@ function target.cgroup()
     done]])
   local cgroup = made.out:match "%S+"
   if not cgroup then
-    require "tap".skip("no cgroup can be made: " .. (made.noise ~= "" and made.noise or "no cgroup2 is mounted at /sys/fs/cgroup"))
+    require "tap".skip("no cgroup can be made: " ..
+      (made.noise ~= "" and made.noise or "no cgroup2 is mounted at /sys/fs/cgroup"))
   end
   return cgroup
 end
@@ -107,9 +112,9 @@ function target.has_terminal()
   return try.status == 0
 end
 
--- Starts COMMAND, which prints "ready" and waits for a byte on its standard input; runs ./uplua ARGUMENTS -- its PID; once that says
--- that it traces, gives the byte, waits until COMMAND has printed another line, and sends uplua SIGINT (ENDS true: ends
--- the command instead).
+-- Starts COMMAND, which prints "ready" and waits for a byte on its standard input; runs ./uplua ARGUMENTS -- its PID;
+-- once that says that it traces, gives the byte, waits until COMMAND has printed another line, and sends uplua SIGINT
+-- (ENDS true: ends the command instead).
 function target.attached(command, arguments, ends)
   return target.shell(([[
     set -m # without job control, bash starts what runs beside it with SIGINT ignored

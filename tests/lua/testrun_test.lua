@@ -1,4 +1,5 @@
--- A handler that a test runs itself sees the twelve words it is given, and uses maps, rings and the ledger as every other.
+-- A handler that a test runs itself sees the twelve words it is given, and uses maps, rings and the ledger as every
+-- other.
 local ffi = require "ffi"
 local setup = require "uplua.setup"
 local tap = require "tap"
@@ -35,7 +36,9 @@ tap.ok(read[1] == nil and read[2] == 9 and read:size() == 1, "memory is the test
 reads { 7, address, 0 }
 tap.is(read[0], -7, "a divisor of 0 gives 0")
 local losses = {}
-for _, loss in ipairs(setup.ledger()) do losses[#losses + 1] = loss[2] .. " × " .. loss[1]:gsub(" %(.*", ""):gsub(",.*", "") end
+for _, loss in ipairs(setup.ledger()) do
+  losses[#losses + 1] = loss[2] .. " × " .. loss[1]:gsub(" %(.*", ""):gsub(",.*", "")
+end
 table.sort(losses)
 tap.is(table.concat(losses, "; "), "1 × 'read' is full; 1 × division by zero gave 0; 1 × unreadable memory read as nil",
   "the ledger counts each loss once")
@@ -44,7 +47,8 @@ local ok, message = pcall(function()
   testrun.handler("stack", function(e) sums[e:ustack()]:inc() end)
   setup.commit()
 end)
-tap.ok(not ok and message:find("the event of a testrun has no field 'ustack'; it has time, pid, .*arg11$"), "it has no stack")
+tap.ok(not ok and message:find("the event of a testrun has no field 'ustack'; it has time, pid, .*arg11$"),
+  "it has no stack")
 setup.discard()
 setup.close()
 tap.done_testing()

@@ -9,13 +9,16 @@ is(text.format("%s %s %s", nil, true, 7LL), "nil true 7", "%s takes any value")
 is(text.format("%5.1f%% %s", 99.94, "x"), " 99.9% x", "a percent sign")
 is(text.format("%s", "a\27[2J\nb"), "a\\x1b[2J\nb", "control characters in a string are escaped, newlines are not")
 is(text.format("%c%c%c|%3c|", 27, 10, 65, 7), "\\x1b\nA|\\x07|", "nor do control characters come by %c")
-is(text.format("%s%s %.1s %c%c", "\194", "\155", "é", 0xc2, 0x9b), "\\xc2\\x9b \\xc3 \\x9b", "nor from pieces of characters")
-is(text.format("%s", setmetatable({}, { __tostring = function() return "a\27" end })), "a\\x1b", "nor from what prints itself")
+is(text.format("%s%s %.1s %c%c", "\194", "\155", "é", 0xc2, 0x9b), "\\xc2\\x9b \\xc3 \\x9b",
+  "nor from pieces of characters")
+is(text.format("%s", setmetatable({}, { __tostring = function() return "a\27" end })), "a\\x1b",
+  "nor from what prints itself")
 is(text.format("%d %i %20u|%x", 18446744073709551615ULL, 9223372036854775808ULL, -1LL, -1LL),
   "18446744073709551615 9223372036854775808 18446744073709551615|ffffffffffffffff", "unsigned 64-bit integers")
 is(text.format("%.1f %g", 4611686018427387904LL, 2ULL), "4611686018427387904.0 2", "64-bit integers as floating point")
 is(text.format("%-6s|%3d|", "ab", 7), "ab    |  7|", "widths")
-is(text.format("%d", setmetatable({}, { __index = { get = function() return 23 end } })), "23", "%d of a count is its total")
+is(text.format("%d", setmetatable({}, { __index = { get = function() return 23 end } })), "23",
+  "%d of a count is its total")
 local good, message = pcall(function() text.printf("%d\n", "x") end)
 like(message, "text_test.lua:%d+: printf: bad argument #2", "a wrong argument is reported at the script's line")
 
@@ -30,7 +33,8 @@ is(text.plural(2311, "stack"), "2,311 stacks", "several")
 is(text.plural(0, "entry", "entries"), "0 entries", "with a plural of its own")
 is(text.thousands(1234.5), "1,234.5", "a fraction")
 
-for given, want in pairs { ["100ms"] = 0.1, ["5s"] = 5, ["2m"] = 120, ["1h"] = 3600, ["1us"] = 1e-6, ["7"] = 7, ["1.5"] = 1.5 } do
+for given, want in pairs { ["100ms"] = 0.1, ["5s"] = 5, ["2m"] = 120, ["1h"] = 3600, ["1us"] = 1e-6, ["7"] = 7,
+  ["1.5"] = 1.5 } do
   is(text.duration(given), want, "duration " .. given)
 end
 is(text.duration(0.5), 0.5, "a number is seconds")
@@ -50,9 +54,11 @@ is(text.bar(0.5, 10), "@@@@@     ", "a bar")
 is(text.bar(0.001, 10), "@         ", "what is not zero shows")
 is(text.bar(0, 4), "    ", "what is zero does not")
 is(text.escape("a\tb\194\155c"), "a\\x09b\\x9bc", "escape knows C1 controls in UTF-8")
-is(text.escape "\xe9t\xe9 \xe0\x82\x9b \xf0\x9f\x98\x80", "\\xe9t\\xe9 \\xe0\\x82\\x9b \xf0\x9f\x98\x80", "bytes that are no UTF-8 are escaped")
+is(text.escape "\xe9t\xe9 \xe0\x82\x9b \xf0\x9f\x98\x80", "\\xe9t\\xe9 \\xe0\\x82\\x9b \xf0\x9f\x98\x80",
+  "bytes that are no UTF-8 are escaped")
 is(text.escape "\237\159\191\237\160\128 \244\143\191\189\244\144\128\128 \239\191\189\239\191\190",
-  "\237\159\191\\xed\\xa0\\x80 \244\143\191\189\\xf4\\x90\\x80\\x80 \239\191\189\\xef\\xbf\\xbe", "and what looks like it: halves of pairs, too large ones, U+FFFE")
+  "\237\159\191\\xed\\xa0\\x80 \244\143\191\189\\xf4\\x90\\x80\\x80 \239\191\189\\xef\\xbf\\xbe",
+    "and what looks like it: halves of pairs, too large ones, U+FFFE")
 is(text.escape "naïve – 東京", "naïve – 東京", "and leaves text alone")
 is(text.width "naïve – 東", 10, "width counts columns: two for some characters")
 is(text.width "e\204\129 😀…", 5, "… none for those that go onto the one before")
@@ -79,7 +85,9 @@ ok(text.now() - tonumber(monotonic) < 5e9 and text.now() >= tonumber(monotonic),
 ok(shown:sub(1, 8) == before or shown:sub(1, 8) == after, "the clock's now is the wall clock's")
 
 local seen = {}
-for k, v in order.sorted({ a = { n = 1 }, b = { n = 3 }, c = { n = 2 }, d = { n = 3 } }, function(x, y) return x.n > y.n end) do
+for k, v in order.sorted({ a = { n = 1 }, b = { n = 3 }, c = { n = 2 }, d = { n = 3 } }, function(x, y)
+  return x.n > y.n
+end) do
   seen[#seen + 1] = k .. v.n
 end
 is(table.concat(seen, " "), "b3 d3 c2 a1", "sorted by values, equal ones by key")

@@ -1,5 +1,6 @@
--- trace.lua shows the arguments of functions by the names and types of debug information, on tests/targets/typed.c, which calls each of its
--- functions 23 times; of the kernel's by its own types; and as registers where neither is there.
+-- trace.lua shows the arguments of functions by the names and types of debug information, on tests/targets/typed.c,
+-- which calls each of its functions 23 times; of the kernel's by its own types; and as registers where neither is
+-- there.
 local tap    = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -30,7 +31,8 @@ end
 
 for _, row in ipairs {
   { "integers", "integers%(i8=%-1, u8=255, i16=%-200, u16=65535, i32=%-100000, u32=4294967294%)" },
-  { "others", "others%(i64=%-1099511627776, u64=18446744073709551614, flag=true, color=%-1, number=65535, letter=%-1%)" },
+  { "others",
+    "others%(i64=%-1099511627776, u64=18446744073709551614, flag=true, color=%-1, number=65535, letter=%-1%)" },
   { "many", "many%(a=1, b=2, c=%-3, d=4, e=5, f=6, g=%-1, h=%-34359738368, i=4294967294%)", "parameters on the stack" },
   { "mixed", "mixed%(x=%?, a=%-1, s=%?, y=%?, p=%?, b=1, l=%?, t=%?, c=%-1%)", "those that handlers cannot read" },
   { "fields", 'fields%(c=0x%x+, text="text 1", list=0x%x+, nothing=NULL, unknown=NULL%)', "texts and pointers" },
@@ -42,7 +44,8 @@ end
 
 local events = trace("--return " .. TYPED .. ":fields")
 is(#events, 23, "a line for each return")
-like(events[23], '^fields%(c=0x%x+, text="text 23", list=0x%x+, nothing=NULL, unknown=NULL%) = %S+ %(', "with the arguments of the call")
+like(events[23], '^fields%(c=0x%x+, text="text 23", list=0x%x+, nothing=NULL, unknown=NULL%) = %S+ %(',
+  "with the arguments of the call")
 events = trace(TYPED .. ":'[im]*s' " .. TYPED .. ":man*")
 is(counts_of(events), "integers 23, many 23", "several functions with other arguments")
 like(events[1] .. events[2], "integers%(i8=%-1, .*many%(a=1, b=2, ", "each with its own")

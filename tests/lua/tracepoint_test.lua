@@ -67,7 +67,8 @@ for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   local what = ("%d threads, %d times: "):format(threads, count)
   is(run.status, 0, what .. "the run")
   is(lines(run.out, "total"),
-     ("/us…\t1\nconnect\t%d\nraw\t%d\nrefused\t%d\nrename\t%d\nseek\t%d\nsignal\t%d"):format(hits, hits, hits, hits, hits, hits)
+     ("/us…\t1\nconnect\t%d\nraw\t%d\nrefused\t%d\nrename\t%d\nseek\t%d\nsignal\t%d"):format(hits, hits, hits, hits,
+       hits, hits)
        :gsub("^/us…", "./b…"), what .. "every hit is seen")
   is(lines(run.out, "rename"), expected(threads, count, function(thread, i)
     local name = thread .. "." .. i
@@ -84,13 +85,15 @@ for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   end), what .. "unsigned shorts, and bytes of an array by constant and computed index")
   is(lines(run.out, "raw"), expected(threads, count, function(_, i) return ("%d\ttrue\ttrue"):format(i) end),
      what .. "an array of longs, and nil beyond its end")
-  is((run.err:gsub("/%S*lua:", "")), ("uplua: not everything was seen:\n  %d × an index outside of 'uint64_t [6]' read as nil, 37\n"):format(hits),
-     what .. "nothing is lost but what is asked for beyond the array's end")
+  is((run.err:gsub("/%S*lua:", "")),
+     ("uplua: not everything was seen:\n  %d × an index outside of 'uint64_t [6]' read as nil, 37\n"):format(hits),
+       what .. "nothing is lost but what is asked for beyond the array's end")
 end
 
 -- A pattern: what all of its records have, and the name of the one that was hit.
 local all = target.uplua [[-e 'n = count() tracepoint("task:task_r*", function(e) n[{ e.probe, e.args.comm }]:inc() end)' -- true]]
-like(all.err, "%-e:1: tracepoint task:task_rename has no field 'comm'; did you mean oldcomm", "a field that one of a pattern lacks")
+like(all.err, "%-e:1: tracepoint task:task_rename has no field 'comm'; did you mean oldcomm",
+  "a field that one of a pattern lacks")
 all = target.uplua [[-e 'n = count() tracepoint("s*:si[fg]*", function(e) if e.args.sig == 10 then n[e.probe]:inc() end end)
   ' -- ./build/targets/traced 4 101]]
 like(all.out, "n: signal:signal_generate  404\n", "a pattern")
@@ -102,7 +105,8 @@ local run = target.uplua [[-e 'n = count()
   at_exit(function()
     for k, count in n:pairs() do print("stack", count, k[1]:folded(), k[2]:folded()) end
   end)' -- ./build/targets/traced 1 23]]
-like(run.out, "stack\t23\t[^\t]*" .. machine.enters .. ";[^\t]*_sys_prctl;[^\t]*__set_task_comm[^\t]*\t[^\t]*;work;[^\t\n]*prctl", "both stacks")
+like(run.out, "stack\t23\t[^\t]*" .. machine.enters ..
+  ";[^\t]*_sys_prctl;[^\t]*__set_task_comm[^\t]*\t[^\t]*;work;[^\t\n]*prctl", "both stacks")
 
 -- A handler that counts rounds also where the kernel has no may_goto.
 run = target.shell [[UPLUA_WITHOUT=may_goto ./uplua -e 'n = count()
@@ -124,19 +128,27 @@ local function refused(code, want, what)
   like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
 end
 refused('tracepoint("sched:sched_swich", function() end)',
-        "%-e:1: tracepoint sched:sched_swich: the kernel has no such tracepoint; did you mean sched_switch%?", "a misspelt name")
+        "%-e:1: tracepoint sched:sched_swich: the kernel has no such tracepoint; did you mean sched_switch%?",
+          "a misspelt name")
 refused('tracepoint("sced:sched_switch", function() end)',
-        "%-e:1: tracepoint sced:sched_switch: the kernel has no tracepoints of a system 'sced'; did you mean sched%?", "a misspelt system")
+        "%-e:1: tracepoint sced:sched_switch: the kernel has no tracepoints of a system 'sced'; did you mean sched%?",
+          "a misspelt system")
 refused('tracepoint("sched_switch", function() end)',
         "%-e:1: tracepoint sched_switch: a tracepoint is named with its system: sched:sched_switch", "no system")
 refused('tracepoint("irq:sched_switch", function() end)',
-        "%-e:1: tracepoint irq:sched_switch: the kernel has no such tracepoint; did you mean sched:sched_switch%?", "another system")
-refused('tracepoint("nothing", function() end)', "%-e:1: tracepoint nothing: a tracepoint is SYSTEM:NAME, as in sched:sched_switch", "a word")
-refused('tracepoint("sched:zz*", function() end)', "%-e:1: tracepoint sched:zz%*: the kernel has no tracepoint that matches", "an empty pattern")
-refused('tracepoint("syscalls:*", function() end)', "%-e:1: tracepoint syscalls:%*: it matches %d+ tracepoints, and each takes", "a large one")
-refused('tracepoint(7, function() end)', "%-e:1: tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", "a number")
+        "%-e:1: tracepoint irq:sched_switch: the kernel has no such tracepoint; did you mean sched:sched_switch%?",
+          "another system")
+refused('tracepoint("nothing", function() end)',
+  "%-e:1: tracepoint nothing: a tracepoint is SYSTEM:NAME, as in sched:sched_switch", "a word")
+refused('tracepoint("sched:zz*", function() end)',
+  "%-e:1: tracepoint sched:zz%*: the kernel has no tracepoint that matches", "an empty pattern")
+refused('tracepoint("syscalls:*", function() end)',
+  "%-e:1: tracepoint syscalls:%*: it matches %d+ tracepoints, and each takes", "a large one")
+refused('tracepoint(7, function() end)',
+  "%-e:1: tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", "a number")
 refused('tracepoint("../x:y", function() end)', "a tracepoint is SYSTEM:NAME", "a path")
-refused('tracepoint("sched:sched_switch", { filtr = 1 }, function() end)', "%-e:1: tracepoint: unknown option 'filtr'", "an unknown option")
+refused('tracepoint("sched:sched_switch", { filtr = 1 }, function() end)', "%-e:1: tracepoint: unknown option 'filtr'",
+  "an unknown option")
 refused('tracepoint("sched:sched_switch", { strings = 3.5 }, function() end)',
         "%-e:1: tracepoint: option 'strings': 3.5 is not a whole number from 1 to 4096", "half a byte")
 refused('tracepoint("sched:sched_switch", function(e) n[e.args.prev_pdi]:inc() end)',
@@ -144,11 +156,14 @@ refused('tracepoint("sched:sched_switch", function(e) n[e.args.prev_pdi]:inc() e
 refused('tracepoint("sched:sched_switch", function(e) n[e.args.xyz]:inc() end)',
         "%-e:1: tracepoint sched:sched_switch has no field 'xyz'; it has prev_comm, prev_pid, ", "an unknown field")
 refused('tracepoint("sched:sched_switch", function(e) n[e.args.common_pid]:inc() end)',
-        "%-e:1: the field 'common_pid' of sched:sched_switch cannot be read in a handler: .*; it is e.tid", "what programs cannot see")
-refused('tracepoint("sched:sched_switch", function(e) n[e.args[1]]:inc() end)', "%-e:1: e.args has names", "a number for a name")
+        "%-e:1: the field 'common_pid' of sched:sched_switch cannot be read in a handler: .*; it is e.tid",
+          "what programs cannot see")
+refused('tracepoint("sched:sched_switch", function(e) n[e.args[1]]:inc() end)', "%-e:1: e.args has names",
+  "a number for a name")
 refused('tracepoint("sched:sched_switch", function(e) n[e.args]:inc() end)',
         "%-e:1: the event's arguments cannot be stored as a key", "all of them as one")
-refused('tracepoint("sched:sched_switch", function(e) e.args.prev_pid = 1 end)', "%-e:1: the event's fields cannot be assigned to", "writing")
+refused('tracepoint("sched:sched_switch", function(e) e.args.prev_pid = 1 end)',
+  "%-e:1: the event's fields cannot be assigned to", "writing")
 refused('tracepoint("sched:sched_switch", function(e) n[e.arg0]:inc() end)',
         "%-e:1: the event of a tracepoint has no field 'arg0'; it has time, .*, e.args, e:stack%(%), e:ustack%(%) and e:kstack%(%)", "a number for a field")
 refused('tracepoint("raw_syscalls:sys_enter", function(e) n[e.args.args[6]]:inc() end)',
@@ -159,7 +174,8 @@ if target.uplua("--list 'tracepoint:ipi:ipi_send_cpumask'").status == 0 then -- 
           "an array of any length")
 end
 run = target.uplua [[--explain -e 'n = count() tracepoint("sched:sched_switch", function(e) n[e.args.prev_pid]:inc() end)']]
-like(run.out, "tracepoint sched:sched_switch\n  at       the kernel's tracepoint sched:sched_switch, number %d+\n", "--explain")
+like(run.out, "tracepoint sched:sched_switch\n  at       the kernel's tracepoint sched:sched_switch, number %d+\n",
+  "--explain")
 run = target.shell [[before=$(cat /proc/mounts) ; ./uplua -e 'tracepoint("sched:sched_switch", function() end)' -- true
   [ "$before" = "$(cat /proc/mounts)" ]; echo $? >"$D/out"]]
 is(run.out, "0\n", "no mount is left behind")

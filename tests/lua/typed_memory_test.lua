@@ -1,5 +1,6 @@
--- up.cast: handlers read the structures of the traced program with their declared sizes and signs. All cases run in one setup, on
--- build/targets/memory, which says what its functions are given; the declarations are those it was compiled from.
+-- up.cast: handlers read the structures of the traced program with their declared sizes and signs. All cases run in one
+-- setup, on build/targets/memory, which says what its functions are given; the declarations are those it was compiled
+-- from.
 local tap = require "tap"
 local target = require "target"
 
@@ -191,7 +192,8 @@ local cases = {
       if s.list[s.u8] then n.inside:inc() else n.outside:inc() end
       if s.headers[s.u8 - 1].inner.y == nil then n.headers:inc() end
     end)]], "n.inside, n.outside, n.headers", "4 19 20",
-    { "19 × an index outside of 'int %[4%]' read as nil", "20 × an index outside of 'struct header %[3%]' read as nil" } },
+    { "19 × an index outside of 'int %[4%]' read as nil",
+      "20 × an index outside of 'struct header %[3%]' read as nil" } },
   { "arithmetic on a field of NULL ends the handler", [[local n = up.count()
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)

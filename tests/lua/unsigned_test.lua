@@ -1,5 +1,5 @@
--- What handlers keep of addresses and other unsigned 64-bit integers is unsigned where the script reads it, and what may be negative
--- is signed.
+-- What handlers keep of addresses and other unsigned 64-bit integers is unsigned where the script reads it, and what
+-- may be negative is signed.
 local tap = require "tap"
 local testrun = require "uplua.testrun"
 local up = require "uplua"

@@ -49,7 +49,8 @@ end)
 ]]
 file:close()
 
--- The same at `mark` of stacks of several depths, of which the walk learns where the stack ends: how many frames they have, and how often.
+-- The same at `mark` of stacks of several depths, of which the walk learns where the stack ends: how many frames they
+-- have, and how often.
 local depths = target.folder() .. "-depths.lua"
 file = assert(io.open(depths, "w"))
 file:write [[
@@ -82,13 +83,16 @@ local MUSL = { names = " main [%w_?]+$", incomplete = ("[no unwind table: %s]"):
 pipe:close()
 local MUSL_STATIC = { names = " main libc_start_main_stage2$", incomplete = "[no unwind table: chain-musl-static]" }
 
--- Runs PROGRAM with ARGUMENTS: { names, count, text } of each stack, the shallow ones first. RETURNED: a function that a
--- return probe waits for; "mapped": the program waits until its new mappings are known.
+-- Runs PROGRAM with ARGUMENTS: { names, count, text } of each stack, the shallow ones first. RETURNED: a function that
+-- a return probe waits for; "mapped": the program waits until its new mappings are known.
 local function stacks(program, arguments, bottom, returned)
-  local run = target.shell(('%s./uplua %s %s %s -- %s %s >"$D/out" 2>"$D/err" </dev/null'):format(bottom.prefix or "", path, program, returned or "",
-                                                                                               program, arguments))
+  local run = target.shell(('%s./uplua %s %s %s -- %s %s >"$D/out" 2>"$D/err" </dev/null'):format(bottom.prefix or "",
+                                                                                               path, program, returned
+                                                                                               or "", program,
+                                                                                                 arguments))
   if bottom.incomplete then
-    like(run.err, "^" .. INCOMPLETE:format(bottom.cause or NO_TABLE) .. "$", ("%s %s: what is missing is counted"):format(program, arguments))
+    like(run.err, "^" .. INCOMPLETE:format(bottom.cause or NO_TABLE) .. "$",
+      ("%s %s: what is missing is counted"):format(program, arguments))
   else
     is(run.err, "", ("%s %s: nothing is missing"):format(program, arguments))
   end
@@ -126,7 +130,8 @@ local DESCEND = "descend "
 local function check_chains(program, bottom)
   check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls", bottom)
   check(program, "deep", DESCEND:rep(101) .. "deep", "101 calls", bottom)
-  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls whose return addresses are hidden by a return probe", bottom, "descend")
+  check(program, "shallow", DESCEND:rep(23) .. "shallow",
+    "23 calls whose return addresses are hidden by a return probe", bottom, "descend")
   check(program, "tail", "tail", "a tail call, whose caller has no frame any more", bottom)
   check(program, "variable", "variable", "a frame of variable size", bottom)
   check(program, "aligned", "aligned", "an aligned frame", bottom)
@@ -137,7 +142,8 @@ local function check_chains(program, bottom)
   local handler = stack(program, "handler", bottom)
   -- The trampoline; where it is no instruction that raises the signal, also the functions of libc that do.
   local between = jit.arch == "x64" and "[%w_?]+" or "[%w_?]+ [%w_?.]+ raise"
-  like(handler.names:gsub(" gsignal ", " raise "), "^mark on_signal " .. between .. " handler main ", "through a signal handler to what it interrupted")
+  like(handler.names:gsub(" gsignal ", " raise "), "^mark on_signal " .. between .. " handler main ",
+    "through a signal handler to what it interrupted")
   like(handler.names, bottom.names, "and on")
 end
 
@@ -145,11 +151,13 @@ end
 local function check_faults(program, bottom)
   for _, kind in ipairs { "null", "data" } do
     local fault = stack(program, kind, bottom)
-    like(fault.names, "^mark on_fault [%w_?]+ [%w_?]+ " .. kind .. " main ", kind .. ": to what called an address where nothing can be executed")
+    like(fault.names, "^mark on_fault [%w_?]+ [%w_?]+ " .. kind .. " main ",
+      kind .. ": to what called an address where nothing can be executed")
     like(fault.names, bottom.names, "and on")
   end
   local first = stack(program, "first", bottom)
-  like(first.names, "^mark on_fault [%w_?]+ take first main ", "to a function that was interrupted before its first instruction")
+  like(first.names, "^mark on_fault [%w_?]+ take first main ",
+    "to a function that was interrupted before its first instruction")
   like(first.names, bottom.names, "and on")
   local lost = stack(program, "lost", { incomplete = "[mapping not known]", cause = "a frame's mapping was not known" })
   like(lost.names, "^mark on_fault [%w_?]+ [%w_?]+$", "no further than to such an address where it was not called")
@@ -172,7 +180,8 @@ local function check_libc(program)
   like(stack(program, "mappings", GLIBC, "mapped").names, "^mark compare .* sorted mappings main .*_start$",
        "through libc, which lies above 307 other executable mappings")
   for _ = 1, tap.fewer(7, 1) do
-    like(stack(program, "contended", GLIBC, "mapped").names, "^mark compare .* sorted mappings main .*_start$", "while two threads change the mappings")
+    like(stack(program, "contended", GLIBC, "mapped").names, "^mark compare .* sorted mappings main .*_start$",
+      "while two threads change the mappings")
   end
 end
 
@@ -181,11 +190,13 @@ for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang
   check_libc(program)
   check_faults(program, GLIBC)
   check_delivered(program)
-  check(program, "library", "called_back inner through library", "through a library that was loaded a moment ago", GLIBC, "mapped")
+  check(program, "library", "called_back inner through library", "through a library that was loaded a moment ago",
+    GLIBC, "mapped")
 end
 
 for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-static-pie" } do
-  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 such calls where addresses are not randomized", UNMOVED, "descend")
+  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 such calls where addresses are not randomized", UNMOVED,
+    "descend")
   check(program, "aligned", "aligned", "an aligned frame that a return probe waits for", UNMOVED, "aligned")
 end
 
@@ -196,12 +207,13 @@ end
 
 for kind, frames in pairs { shallow = 29, deep = 107 } do -- with mark, shallow or deep, main, and three below it
   local run = target.uplua(("%s ./build/targets/chain -- ./build/targets/chain %s"):format(depths, kind))
-  is(run.out, ("  3 1 descend,   7 1 descend, %3d 2 _start\n"):format(frames), kind .. ": whole after one that was cut, and again")
+  is(run.out, ("  3 1 descend,   7 1 descend, %3d 2 _start\n"):format(frames),
+    kind .. ": whole after one that was cut, and again")
   is(run.err, "", "nothing is missing")
 end
 
--- Through the kernel's code in the program: samples of a program that asks for the time, until enough were in there. Its own functions
--- there are one, or what the kernel's compiler has made of it.
+-- Through the kernel's code in the program: samples of a program that asks for the time, until enough were in there.
+-- Its own functions there are one, or what the kernel's compiler has made of it.
 local sampled = target.folder() .. "-sampled.lua"
 file = assert(io.open(sampled, "w"))
 file:write("local HERTZ = ", target.hertz(1999), [[
@@ -227,7 +239,8 @@ up.at_exit(function()
 end)
 ]])
 file:close()
-for _, program in ipairs(tap.fewer({ "./build/targets/chain", "./build/targets/chain-clang" }, { "./build/targets/chain" })) do
+for _, program in ipairs(tap.fewer({ "./build/targets/chain", "./build/targets/chain-clang" },
+  { "./build/targets/chain" })) do
   for kind, calls in pairs { clocked = 23, late = 101 } do
     local run = target.shell(([[
       %s %s >"$D/target" &
@@ -238,7 +251,8 @@ for _, program in ipairs(tap.fewer({ "./build/targets/chain", "./build/targets/c
     local places, wrong = 0, nil
     for names in run.out:gmatch "([^\n]*)\n" do
       places = places + 1
-      if not names:find("^vdso [%w_]*clock_gettime[%w_]* ticks " .. ("lower "):rep(calls) .. kind .. " main %S+ [%w_]+ _start$") then wrong = names end
+      if not names:find("^vdso [%w_]*clock_gettime[%w_]* ticks " .. ("lower "):rep(calls) .. kind ..
+        " main %S+ [%w_]+ _start$") then wrong = names end
     end
     ok(places > 0, ("%s %s: samples in the vDSO"):format(program, kind))
     is(wrong, nil, ("each is %d calls, and main, below the C library's"):format(calls))
@@ -246,18 +260,21 @@ for _, program in ipairs(tap.fewer({ "./build/targets/chain", "./build/targets/c
 end
 
 -- .debug_frame: as it is, compressed, and in a separate debug file. What the linker adds has .eh_frame.
-for _, program in ipairs(tap.fewer({ "./build/targets/chain-debug-frame", "./build/targets/chain-debug-frame-zlib", "./build/targets/chain-debug-frame-split" }, {})) do
+for _, program in ipairs(
+  tap.fewer({ "./build/targets/chain-debug-frame", "./build/targets/chain-debug-frame-zlib",
+  "./build/targets/chain-debug-frame-split" }, {})) do
   check_chains(program, GLIBC)
   check(program, "library", "called_back inner through library", "a library beside it", GLIBC, "mapped")
 end
 
--- Code without call frame information, in a file with some and in a file with none: by frame pointers, and where there are none no
--- further. On aarch64 by the code itself, with frame pointers and without.
+-- Code without call frame information, in a file with some and in a file with none: by frame pointers, and where there
+-- are none no further. On aarch64 by the code itself, with frame pointers and without.
 local BY_CODE = jit.arch == "arm64"
 for _, kind in ipairs { "bare", "none" } do
   local program = "./build/targets/chain-" .. kind
   local function start_of(name) -- the first function of a program without any has none either
-    return kind == "bare" and GLIBC or { names = " main .*_start$", incomplete = ("[no unwind table: %s]"):format(name) }
+    return kind == "bare" and GLIBC
+      or { names = " main .*_start$", incomplete = ("[no unwind table: %s]"):format(name) }
   end
   local stop = { incomplete = ("[no unwind table: chain-%s]"):format(kind) }
   for calls, count in pairs { shallow = 23, deep = 101 } do
@@ -278,15 +295,18 @@ for _, kind in ipairs { "bare", "none" } do
 end
 
 if BY_CODE then
-  check("./build/targets/bare/chain", "library", "called_back inner through library", "through a library without a table", GLIBC, "mapped")
+  check("./build/targets/bare/chain", "library", "called_back inner through library",
+    "through a library without a table", GLIBC, "mapped")
 else
-  local bare = stack("./build/targets/bare/chain", "library", { incomplete = "[no unwind table: libchain.so]" }, "mapped")
+  local bare = stack("./build/targets/bare/chain", "library", { incomplete = "[no unwind table: libchain.so]" },
+    "mapped")
   is(bare.names, "mark called_back inner", "into a library without a table, and no further")
   is(bare.last, "[no unwind table: libchain.so]", "which is named")
 end
 
 -- Code that the program has made: with frame pointers, without.
-check("./build/targets/chain", "generated", "? generate generated", "through code in memory by its frame pointer", GLIBC)
+check("./build/targets/chain", "generated", "? generate generated", "through code in memory by its frame pointer",
+  GLIBC)
 if BY_CODE then
   check("./build/targets/chain", "unframed", "? generate unframed", "through such code, by itself", GLIBC)
 else
@@ -302,18 +322,21 @@ if tap.fewer(true, false) then
   check_chains("./build/targets/chain-musl-clang", MUSL)
   check_chains("./build/targets/chain-musl-static", MUSL_STATIC)
 end
-check("./build/targets/chain-musl", "library", "called_back inner through library", "a library beside musl", MUSL, "mapped")
+check("./build/targets/chain-musl", "library", "called_back inner through library", "a library beside musl", MUSL,
+  "mapped")
 
 -- Exceptions: code that is run from landing pads, for which gcc has functions of their own (.cold).
 for _, program in ipairs { "./build/targets/pads", "./build/targets/pads-clang" } do
   local function plain(one) return { names = one.names:gsub("%.cold", ""), last = one.last } end
 
-  check_names(plain(stack(program, "caught", GLIBC)), "catcher " .. DESCEND:rep(23) .. "caught", "in a catch block below 23 calls", GLIBC)
+  check_names(plain(stack(program, "caught", GLIBC)), "catcher " .. DESCEND:rep(23) .. "caught",
+    "in a catch block below 23 calls", GLIBC)
   local cleaned = stacks(program, "cleaned", GLIBC)
   is(#cleaned, 23, "23 calls with something to destroy")
   for calls, one in ipairs(cleaned) do
     is(one.count, 1, "a stack of its own")
-    check_names(plain(one), "destroy Guard::~Guard() " .. ("guarded "):rep(calls) .. "cleaned", "destroyed by a landing pad", GLIBC)
+    check_names(plain(one), "destroy Guard::~Guard() " .. ("guarded "):rep(calls) .. "cleaned",
+      "destroyed by a landing pad", GLIBC)
   end
   local rethrown = stacks(program, "rethrown", GLIBC)
   is(#rethrown, 2, "caught twice")
@@ -321,7 +344,8 @@ for _, program in ipairs { "./build/targets/pads", "./build/targets/pads-clang" 
   check_names(plain(rethrown[2]), ("again "):rep(101) .. "rethrown", "first below them", GLIBC)
 end
 
--- Each instruction of a stub of the procedure linkage table, those of the table's head, and the last one of a leaf function.
+-- Each instruction of a stub of the procedure linkage table, those of the table's head, and the last one of a leaf
+-- function.
 if jit.arch == "x64" then
   for _, program in ipairs { "./build/targets/chain", "./build/targets/chain-clang" } do
     local run = target.shell(([[
@@ -347,7 +371,8 @@ if jit.arch == "x64" then
   end
 end
 
--- The first instruction of a part that gcc has put apart from its function: it is jumped to, where the function's frame is under way.
+-- The first instruction of a part that gcc has put apart from its function: it is jumped to, where the function's frame
+-- is under way.
 if jit.arch == "x64" then
   local program = "./build/targets/pads"
   local function seen(part, kind)
@@ -355,16 +380,20 @@ if jit.arch == "x64" then
     is(run.err, "", ("%s: nothing is missing"):format(part))
     return run.out
   end
-  like(seen("catcher.cold", "caught"), "^catcher%.cold " .. DESCEND:rep(23) .. "caught main .*_start\t1\n$", "below 23 calls")
+  like(seen("catcher.cold", "caught"), "^catcher%.cold " .. DESCEND:rep(23) .. "caught main .*_start\t1\n$",
+    "below 23 calls")
   like(seen("rethrown.cold", "rethrown"), "^rethrown%.cold main .*_start\t1\n$", "below one")
   for _, spec in ipairs { program .. ":catcher.cold", "./build/targets/chain:$(objdump -d -j .plt ./build/targets/chain | sed -n '/^ /{s/^ *\\([0-9a-f]*\\):.*/0x\\1/p;q}')" } do
-    local run = target.shell(([[./uplua -e 'uretprobe(arg[1], function() end)' "%s" -- true >"$D/out" 2>"$D/err"]]):format(spec))
-    like(run.err, ": a return probe there would crash the program: what begins there is jumped to, not called; use uprobe\n",
-         "no return probe there: what it would replace is no return address")
+    local run =
+      target.shell(([[./uplua -e 'uretprobe(arg[1], function() end)' "%s" -- true >"$D/out" 2>"$D/err"]]):format(spec))
+    like(run.err,
+         ": a return probe there would crash the program: what begins there is jumped to, not called; use uprobe\n",
+           "no return probe there: what it would replace is no return address")
   end
 end
 
--- What the loader calls before the program runs ends where the loader itself begins, of which no call frame information tells.
+-- What the loader calls before the program runs ends where the loader itself begins, of which no call frame information
+-- tells.
 do
   local run = target.uplua [[-e 's = count() uprobe("libc:__libc_early_init", function(e) s[e:ustack()]:inc() end)
     at_exit(function() for k, n in s:pairs() do local f = k:frames() print(n, k:incomplete(), f[1].symbol, f[#f].module) end s:clear() end)' -- true]]

@@ -1,5 +1,5 @@
--- Exceptions of C++ and return probes: one that passes through a function whose return is probed ends the program, which is said beforehand; all other
--- probes leave exceptions alone.
+-- Exceptions of C++ and return probes: one that passes through a function whose return is probed ends the program,
+-- which is said beforehand; all other probes leave exceptions alone.
 local tap = require "tap"
 local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
@@ -38,7 +38,8 @@ is(r.out .. r.err, "caught 23\ncalm 10100\nhits\t101\n", "whoever knows better s
 
 r = run [[local n, c = count(), 0 uretprobe({ "PROGRAM:calm", "PROGRAM:middle" }, { returns = "instructions" }, function(e) n[{ e.func, e.elapsed >= 0 }]:inc() end)
   at_exit(function() print(n) end)]]
-is(r.out, "caught 23\ncalm 10100\ncalm, true  101\n", "exceptions pass through functions whose return instructions are probed")
+is(r.out, "caught 23\ncalm 10100\ncalm, true  101\n",
+  "exceptions pass through functions whose return instructions are probed")
 like(r.err, "^uplua: not everything was seen:\n  23 × [^\n]* calls left by longjmp, an exception, a jump to another function or the like: return not seen\n$",
      "… and the next call at the same place of the stack, at last that of calm, tells that one was left")
 
@@ -47,19 +48,24 @@ is(r.err, "", "programs and libraries in C have none")
 
 -- A static program has the unwinder in itself; stripped, it does not say so by names.
 for _, case in ipairs {
-  { "unwound-static", "", "calm", true }, { "unwound-static", "-stripped", "calm", true }, { "unwound-static-pie", "-stripped", "calm", true },
+  { "unwound-static", "", "calm", true }, { "unwound-static", "-stripped", "calm", true },
+  { "unwound-static-pie", "-stripped", "calm", true },
   { "sites-static", "-stripped", "main", false },
 } do
   local name, warned = case[1] .. case[2], case[4]
   local symbols = io.popen("nm ./build/targets/" .. case[1])
   local spec = ("./build/targets/%s:0x%s"):format(name, symbols:read "*a":match("0*(%x+) T " .. case[3] .. "\n"))
   symbols:close()
-  r = target.uplua(("-e 'n = count() uretprobe(\"%s\", function(e) n:inc() end)' -- ./build/targets/%s"):format(spec, name))
-  is((r.err:gsub("/%S*/build/targets/", "")), warned and warning(name .. " has") or "", name .. (warned and " has code for exceptions" or " has none"))
+  r = target.uplua(("-e 'n = count() uretprobe(\"%s\", function(e) n:inc() end)' -- ./build/targets/%s"):format(spec,
+    name))
+  is((r.err:gsub("/%S*/build/targets/", "")), warned and warning(name .. " has") or "",
+    name .. (warned and " has code for exceptions" or " has none"))
   like(r.out, warned and "^caught 23\ncalm 10100\nn: 101\n$" or "\nn: 1\n$", "… and runs")
 end
 
-r = target.uplua(("-e 'local tool = object \"build/objects/guest.bpf.o\" tool:attach(\"on_twice\", \"%s:calm\")' -- %s"):format(PROGRAM, PROGRAM))
+r = target.uplua(
+  ("-e 'local tool = object \"build/objects/guest.bpf.o\" tool:attach(\"on_twice\", \"%s:calm\")' -- %s"):format(
+  PROGRAM, PROGRAM))
 ok(r.err:find(warning "unwound has", 1, true), "programs of an object")
 
 target.done()

@@ -1,4 +1,5 @@
--- USDT probes: exact counts and values of every kind of operand, semaphores, several places, stacks, and what is refused.
+-- USDT probes: exact counts and values of every kind of operand, semaphores, several places, stacks, and what is
+-- refused.
 local tap = require "tap"
 local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
@@ -68,7 +69,8 @@ up.at_exit(function()
   print(table.concat(lines, "\n"))
 end)
 ]]
-local want = { ["text uplua-23 8"] = 23, ["places app:places -27"] = 23, ["global app:global 2310"] = 23, ["none app:none 0"] = 23 }
+local want = { ["text uplua-23 8"] = 23, ["places app:places -27"] = 23, ["global app:global 2310"] = 23,
+  ["none app:none 0"] = 23 }
 for i = 0, 22 do
   want["places app:places " .. i * 10 + 1] = 2 -- two places whose operands are equal
   want["places app:places " .. i * 10 + 2] = 1
@@ -88,10 +90,12 @@ is(run.err, "tracing\n", "all kinds of operands: nothing is lost")
 local widths = {}
 for i = 0, 22 do
   local n = -23 - i
-  widths[i + 1] = ("w %d %d %d %d %d %.0f %d 184467440737095515%d 8"):format(n, n + 256, n, n + 65536, n, n + 2 ^ 32, n, 93 - i)
+  widths[i + 1] = ("w %d %d %d %d %d %.0f %d 184467440737095515%d 8"):format(n, n + 256, n, n + 65536, n, n + 2 ^ 32, n,
+    93 - i)
 end
 is((run.out:gsub("guarded %d+\n", "")):match "^(w .-)\nfraction", table.concat(widths, "\n"), "all sizes and signs")
-is(run.out:match "\n(fraction.*)\n$", table.concat(list, "\n"), "registers, memory, constants, symbols, indexes, strings")
+is(run.out:match "\n(fraction.*)\n$", table.concat(list, "\n"),
+  "registers, memory, constants, symbols, indexes, strings")
 
 -- --- several probes by one pattern ---
 
@@ -100,7 +104,8 @@ local n = up.count()
 up.usdt("usdt:*:*", function(e) n[e.func]:inc() end)
 up.at_exit(function() for _, name in ipairs { "app:counter", "app:places", "app:text", "app:guarded", "other:counter" } do print(name, n[name]) end end)
 ]]
-is(run.out, "guarded 101\napp:counter\t101\napp:places\t92\napp:text\t23\napp:guarded\t101\nother:counter\t7\n", "a pattern: e.func tells them apart")
+is(run.out, "guarded 101\napp:counter\t101\napp:places\t92\napp:text\t23\napp:guarded\t101\nother:counter\t7\n",
+  "a pattern: e.func tells them apart")
 run = command([[
 local n = up.count()
 up.usdt("./build/targets/usdt:text", function(e) n:inc() end)
@@ -177,14 +182,16 @@ is(run.err, "tracing\n", "stacks: nothing is lost")
 
 write [[up.usdt("./build/targets/usdt:app:places", function(e) up.printf("%d\n", e.arg0) end)]]
 run = target.uplua("--explain " .. script)
-like(run.out, "usdt ./build/targets/usdt:app:places\n  at +/%S+/usdt:app:places, offset 0x%x+\n? *:? *the nop that", "--explain: where it stands")
+like(run.out, "usdt ./build/targets/usdt:app:places\n  at +/%S+/usdt:app:places, offset 0x%x+\n? *:? *the nop that",
+  "--explain: where it stands")
 local _, programs = run.out:gsub("\n? *usdt ./build", "")
 is(programs, 3, "a program for each way in which the arguments are found")
 
 -- --- what is refused ---
 
 for _, case in ipairs(tap.fewer({ -- asks nothing of the kernel
-  { [["./build/targets/usdt:app:countre", function(e) end]], "usdt ./build/targets/usdt:app:countre: no such USDT probe in /%S+/build/targets/usdt; did you mean counter%?" },
+  { [["./build/targets/usdt:app:countre", function(e) end]],
+    "usdt ./build/targets/usdt:app:countre: no such USDT probe in /%S+/build/targets/usdt; did you mean counter%?" },
   { [["./build/targets/usdt:ap:counter", function(e) end]], "no provider 'ap' in /%S+/usdt; did you mean app%?" },
   { [["/bin/sh:app:counter", function(e) end]], "there are no USDT probes in /%S+: it was built without them" },
   { [["/nope:app:counter", function(e) end]], "no such file: /nope" },
@@ -193,11 +200,15 @@ for _, case in ipairs(tap.fewer({ -- asks nothing of the kernel
   { [["a:b:c:d", function(e) end]], "'a:b:c:d' names no USDT probe" },
   { [[17, function(e) end]], "usdt: the first argument names the probe" },
   { [["./build/targets/usdt:app:none", { slide = true }, function(e) end]], "usdt: unknown option 'slide'" },
-  { [["./build/targets/usdt:app:counter", function(e) up.exit(e.arg2) end]], "usdt ./build/targets/usdt:app:counter has 2 arguments, which begin with e.arg0" },
-  { [["./build/targets/usdt:app:none", function(e) up.exit(e.arg0) end]], "usdt ./build/targets/usdt:app:none has no arguments" },
+  { [["./build/targets/usdt:app:counter", function(e) up.exit(e.arg2) end]],
+    "usdt ./build/targets/usdt:app:counter has 2 arguments, which begin with e.arg0" },
+  { [["./build/targets/usdt:app:none", function(e) up.exit(e.arg0) end]],
+    "usdt ./build/targets/usdt:app:none has no arguments" },
   { [["./build/targets/usdt:app:fraction", function(e) up.exit(e.arg1) end]], "argument 'arg1' of ./build/targets/usdt:app:fraction cannot be read in a handler: it is a floating%-point number" },
-  { [["./build/targets/usdt:app:counter", function(e) up.exit(e.args.i) end]], "the arguments of usdt ./build/targets/usdt:app:counter have no names" },
-  { [["./build/targets/usdt:app:counter", function(e) up.exit(e.caller) end]], "has no field 'caller'; it has .*those of e.arg0 … that the probe has, e.nargs" },
+  { [["./build/targets/usdt:app:counter", function(e) up.exit(e.args.i) end]],
+    "the arguments of usdt ./build/targets/usdt:app:counter have no names" },
+  { [["./build/targets/usdt:app:counter", function(e) up.exit(e.caller) end]],
+    "has no field 'caller'; it has .*those of e.arg0 … that the probe has, e.nargs" },
 }, {})) do
   write("up.usdt(" .. case[1] .. ")")
   run = target.uplua(script)
@@ -217,7 +228,8 @@ local function damage(from, to, name, offset, by)
 end
 local damaged = target.folder() .. "-damaged"
 for _, case in ipairs(tap.fewer({
-  { "text", 24, 1, "a probe there, where no nop is, would corrupt the program" }, -- the probe's address: one byte behind the nop
+  -- the probe's address: one byte behind the nop
+  { "text", 24, 1, "a probe there, where no nop is, would corrupt the program" },
   { "text", 21, 64, "its address lies outside of the code" },
   { "guarded", 6, 64, "its semaphore, which tells the program that somebody traces, lies where none can be" },
   { "guarded", 8, 1, "its semaphore, which tells the program that somebody traces, lies where none can be" },
@@ -237,7 +249,8 @@ local sealed = target.attached("./build/targets/deeds sealed sealed", [[-e 'loca
   usdt("./build/targets/deeds:app:guarded", function(e) guarded:inc() end)
   after(0, function() io.stderr:write "tracing\n" end)
   at_exit(function() print("seen", hits:get(), guarded:get()) end)']])
-is(sealed.out, "seen\t404\t0\n", "a semaphore in memory that the process cannot write to: the probe behind it is not passed")
+is(sealed.out, "seen\t404\t0\n",
+  "a semaphore in memory that the process cannot write to: the probe behind it is not passed")
 like(sealed.err, "^uplua: usdt ./build/targets/deeds:app:guarded: process %d+ has made its semaphore unwritable, by which the kernel tells it that somebody traces: " ..
      "app:guarded is not passed there unless it is traced otherwise\ntracing\n$", "… which is told, of that probe only")
 

@@ -124,7 +124,8 @@ setup.discard()
 for _, case in ipairs {
   { function(e) wide:set(e.comm) end, "the var 'wide' was made for an integer, and is set to a string here" },
   { function(e) on:set(1) end, "the var 'on' was made for bool, and is set to an integer here" },
-  { function(e) i8:set(e.arg0) end, "the var 'i8' was made for i8, and is set to an integer here: say up.i8%(x%) to cut it" },
+  { function(e) i8:set(e.arg0) end,
+    "the var 'i8' was made for i8, and is set to an integer here: say up.i8%(x%) to cut it" },
   { function(e) who:set(5) end, "the var 'who' was made for a string, and is set to an integer here" },
   { function(e) who:add(1) end, "'who' holds a string, which cannot be added to" },
   { function(e) on:add(1) end, "'on' holds a boolean, which cannot be added to" },

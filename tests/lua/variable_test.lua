@@ -1,11 +1,13 @@
--- up.address of variables: of a program and of a library, with values and without, and where the program has a copy of a library's.
+-- up.address of variables: of a program and of a library, with values and without, and where the program has a copy of
+-- a library's.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
 local cc = tap.compiler()
 
--- Runs a program that prints where its variables are, built with FLAGS, stripped if STRIP, and asks up.address for the same.
+-- Runs a program that prints where its variables are, built with FLAGS, stripped if STRIP, and asks up.address for the
+-- same.
 local function addresses(flags, strip)
   return target.shell(([[
   cat >"$D/library.c" <<'END'

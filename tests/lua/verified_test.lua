@@ -1,5 +1,6 @@
--- How many instructions the kernel's verifier looks at, over all ways through a handler, before it takes it: of a million that it
--- would, a few thousand. Each of these handlers is short, and was far above its bound when what it shows was followed way by way.
+-- How many instructions the kernel's verifier looks at, over all ways through a handler, before it takes it: of a
+-- million that it would, a few thousand. Each of these handlers is short, and was far above its bound when what it
+-- shows was followed way by way.
 local ffi = require "ffi"
 local setup = require "uplua.setup"
 local tap = require "tap"
@@ -8,7 +9,8 @@ local up = require "uplua"
 
 ffi.cdef "long syscall(long number, ...);"
 local SYS_BPF = ffi.arch == "x64" and 321 or 280
-local BPF_OBJ_GET_INFO_BY_FD, INFO_SIZE, VERIFIED_INSNS = 15, 228, 216 -- bytes of struct bpf_prog_info (Linux 5.16), and where it says so
+-- bytes of struct bpf_prog_info (Linux 5.16), and where it says so
+local BPF_OBJ_GET_INFO_BY_FD, INFO_SIZE, VERIFIED_INSNS = 15, 228, 216
 
 local function verified(fd)
   local info, attribute = ffi.new("uint8_t[?]", INFO_SIZE), ffi.new "uint64_t[2]"
@@ -19,7 +21,8 @@ local function verified(fd)
 end
 
 local n, numbers, texts = up.count { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }
-local h, l, d, st, lo, hi = up.hist(), up.lhist(-20, 100, 15), up.hdr(2), up.stats { max = 64 }, up.min(), up.max { max = 64 }
+local h, l, d, st, lo, hi = up.hist(), up.lhist(-20, 100, 15), up.hdr(2), up.stats { max = 64 }, up.min(),
+  up.max { max = 64 }
 
 -- { name, handler, instructions at most }
 local cases = {

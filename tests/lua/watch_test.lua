@@ -37,9 +37,11 @@ local function check(run, what)
   end
   is(values, 2 * WRITES, what .. ": each written value is seen, negative ones of a short too")
   ok(once, "… once")
-  is(run.out:match "pair\t(.-)\n", "true\ttrue\t" .. THREADS * EACH, "a part of a variable, by threads that were there before and by later ones")
+  is(run.out:match "pair\t(.-)\n", "true\ttrue\t" .. THREADS * EACH,
+    "a part of a variable, by threads that were there before and by later ones")
   is(run.out:match "quiet\t(.-)\n", "7\tmain\t" .. EACH, "reads, which leave the value as it is")
-  is(run.out:match "seen\t(.-)\n", PROGRAM .. ":counter\twatched\ttrue\t0\t" .. WRITES, "e.probe, e.comm, e.ip and e.addr")
+  is(run.out:match "seen\t(.-)\n", PROGRAM .. ":counter\twatched\ttrue\t0\t" .. WRITES,
+    "e.probe, e.comm, e.ip and e.addr")
 end
 
 local run = target.uplua(path .. " -- " .. PROGRAM)
@@ -68,33 +70,48 @@ local function refused(code, want, what, command)
   return said
 end
 local W = PROGRAM:gsub("%p", "%%%0")
-refused('watch("./build/targets/watched:countre", "w", function() end)', "%-e:1: watch " .. W .. ":countre: no such variable in .*; did you mean counter%?", "an unknown variable")
-refused('watch("./build/targets/watched:main", "w", function() end)', "main in .* is a function, not a variable; watch it with \"x\"", "a function")
-refused('watch("./build/targets/watched:counter+4", "w", 8, function() end)', "counter%+4 in .* has only 4 bytes", "more than the variable has")
-refused('watch("./build/targets/watched:counter+8", "w", 8, function() end)', "counter has only 8 bytes", "behind the variable")
-refused('watch("./build/targets/watched:odd", "w", function() end)', "how many bytes of .*odd.* are meant, 1, 2, 4 or 8, as the third argument%? It has 64", "no size")
-refused('watch("./build/targets/watched:odd", "w", 3, function() end)', "the third argument is how many bytes are watched, 1, 2, 4 or 8, not 3", "three bytes")
-refused('watch(0x1001, "w", 2, function() end)', "watch: 0x1001 is not a multiple of 2: the CPU watches", "an odd address")
-refused('watch("./build/targets/watched:counter", "r", function() end)', "\"w\", \"rw\" or \"x\", not r: CPUs watch for reads only together with writes", "reads alone")
+refused('watch("./build/targets/watched:countre", "w", function() end)',
+  "%-e:1: watch " .. W .. ":countre: no such variable in .*; did you mean counter%?", "an unknown variable")
+refused('watch("./build/targets/watched:main", "w", function() end)',
+  "main in .* is a function, not a variable; watch it with \"x\"", "a function")
+refused('watch("./build/targets/watched:counter+4", "w", 8, function() end)', "counter%+4 in .* has only 4 bytes",
+  "more than the variable has")
+refused('watch("./build/targets/watched:counter+8", "w", 8, function() end)', "counter has only 8 bytes",
+  "behind the variable")
+refused('watch("./build/targets/watched:odd", "w", function() end)',
+  "how many bytes of .*odd.* are meant, 1, 2, 4 or 8, as the third argument%? It has 64", "no size")
+refused('watch("./build/targets/watched:odd", "w", 3, function() end)',
+  "the third argument is how many bytes are watched, 1, 2, 4 or 8, not 3", "three bytes")
+refused('watch(0x1001, "w", 2, function() end)', "watch: 0x1001 is not a multiple of 2: the CPU watches",
+  "an odd address")
+refused('watch("./build/targets/watched:counter", "r", function() end)',
+  "\"w\", \"rw\" or \"x\", not r: CPUs watch for reads only together with writes", "reads alone")
 refused('watch(0.5, "w", 1, function() end)', "watch: 0.5 is no address of a process", "a fraction")
-refused('n = count() watch("./build/targets/watched:count", "x", function(e) n[e.value]:inc() end)', "e.value is what was read or written; this watchpoint is on execution",
-        "the value of an execution")
-refused('n = count() watch("./build/targets/watched:counter", "w", function(e) n[e.period]:inc() end)', "the event of a watch has no field 'period'; it has .*addr, value", "e.period")
-like(target.uplua([[-e 'watch("./build/targets/watched:counter", "w", function() end)']]).err, "%-e:1: watch: this needs a process or a command: %-p PID, or %-%- COMMAND", "no target")
+refused('n = count() watch("./build/targets/watched:count", "x", function(e) n[e.value]:inc() end)',
+        "e.value is what was read or written; this watchpoint is on execution", "the value of an execution")
+refused('n = count() watch("./build/targets/watched:counter", "w", function(e) n[e.period]:inc() end)',
+  "the event of a watch has no field 'period'; it has .*addr, value", "e.period")
+like(target.uplua([[-e 'watch("./build/targets/watched:counter", "w", function() end)']]).err,
+  "%-e:1: watch: this needs a process or a command: %-p PID, or %-%- COMMAND", "no target")
 
 -- What only the process tells: the command is found not to have run.
-run = refused('n = count() watch(4096, "w", 8, function(e) n:inc() end)', "watch 0x1000: nothing is mapped at 0x1000 in process %d+", "an address where nothing is")
+run = refused('n = count() watch(4096, "w", 8, function(e) n:inc() end)',
+  "watch 0x1000: nothing is mapped at 0x1000 in process %d+", "an address where nothing is")
 is(run.status, 1, "… is an error")
 ok(not run.out:find "done", "… before the command has begun")
-run = refused('n = count() watch("./build/targets/watched:odd+1", "w", 2, function(e) n:inc() end)', "is not a multiple of 2", "a variable's odd byte")
+run = refused('n = count() watch("./build/targets/watched:odd+1", "w", 2, function(e) n:inc() end)',
+  "is not a multiple of 2", "a variable's odd byte")
 run = refused('n = count() watch("./build/targets/watched:counter", "w", function(e) n:inc() end)',
-              "watch " .. W .. ":counter: the process has not mapped /%S+/build/targets/watched", "a variable of another program", "./build/targets/busy calls")
+              "watch " .. W .. ":counter: the process has not mapped /%S+/build/targets/watched",
+                "a variable of another program", "./build/targets/busy calls")
 run = refused([[n = count() for i = 0, 32, 8 do watch("./build/targets/watched:odd+" .. i, "w", 8, function(e) n:inc() end) end]],
               "watch .*odd%+%d+: no debug register is free: the CPU has only 4, and other watchpoints, gdb or perf may have some too", "five watchpoints")
 ok(not run.out:find "done", "… before the command has begun")
 
 run = target.uplua([[--explain -e 'n = count() watch("./build/targets/watched:pair+4", "w", 4, function(e) n[e.value]:inc() end)' -- ]] .. PROGRAM)
-like(run.out, "watch " .. W .. ":pair%+4\n  at       writes of 4 bytes at .*pair%+4 in%s+/.*watched,%s+by%s+a%s+debug%s+register", "--explain")
+like(run.out,
+  "watch " .. W .. ":pair%+4\n  at       writes of 4 bytes at .*pair%+4 in%s+/.*watched,%s+by%s+a%s+debug%s+register",
+  "--explain")
 run = target.uplua([[-e 'n = count() watch("./build/targets/watched:counter", "w", function(e) n:inc() end) print "quick" exit()' -- false]])
 is(run.out:match "quick", "quick", "a run that ends before it begins")
 run = target.uplua([[-e 'n = count() watch(0x1000, "w", 8, function(e) n:inc() end)' -- ./build/targets/nosuch]])

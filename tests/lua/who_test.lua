@@ -47,7 +47,8 @@ local NAMES = named [[
 is(hits(beside(named "--comm @alpha", NAMES)), named "@alpha=101/101", "threads of one name")
 is(hits(beside(named "--comm '@alpha*'", NAMES)), named "@alpha=101/101 @alphabet=101/101", "of names that begin alike")
 is(hits(beside(named "--comm @beta --comm '@alphab*'", NAMES)), named "@alphabet=101/101 @beta=101/101", "of several")
-is(hits(beside(named "--comm @name-that-is-long", NAMES)), named "@name-that-is=101/101", "names are cut as the kernel cuts them")
+is(hits(beside(named "--comm @name-that-is-long", NAMES)), named "@name-that-is=101/101",
+  "names are cut as the kernel cuts them")
 is(hits(beside(named "--comm @alphabets", NAMES)), "", "and no other")
 
 local FOLLOWED = "sh -c 'ln -sf $PWD/build/targets/family $0/alpha; ln -sf alpha $0/beta; $0/beta; $0/alpha; $0/beta' "
@@ -81,8 +82,10 @@ if cgroup then
     A=%s
     mkdir -p $A/one/below $A/two]]):format(cgroup)
   local all = "in_cgroup $A hits; in_cgroup $A/one hits; in_cgroup $A/one/below hits; in_cgroup $A/two hits; build/targets/family hits"
-  is(hits(beside(("--cgroup '%s/*'"):format(cgroup), all, inside)), "family=303/303", "in the cgroups of a pattern, and below")
-  is(hits(beside(("--cgroup %s/one"):format(cgroup:match "[^/]*$"), all, inside)), "family=202/202", "in one, by its path in the hierarchy")
+  is(hits(beside(("--cgroup '%s/*'"):format(cgroup), all, inside)), "family=303/303",
+    "in the cgroups of a pattern, and below")
+  is(hits(beside(("--cgroup %s/one"):format(cgroup:match "[^/]*$"), all, inside)), "family=202/202",
+    "in one, by its path in the hierarchy")
   is(hits(beside(("--cgroup %s --comm alpha"):format(cgroup:match "[^/]*$"), all, inside)), "", "and of a name")
   run = beside(("--cgroup '%s/l*/b*'"):format(cgroup), [[
     mkdir -p $A/later/below
@@ -91,10 +94,12 @@ if cgroup then
     ]] .. all .. "; in_cgroup $A/later/below hits", inside)
   is(hits(run), "family=101/101", "in one that comes later")
   like(run.err, "%-%-cgroup .*/l%*/b%*: there is none yet: waiting for one", "of which there was none")
-  target.shell(("rmdir %s/later/b* %s/later %s/one/below %s/one %s/two %s"):format(cgroup, cgroup, cgroup, cgroup, cgroup, cgroup))
+  target.shell(("rmdir %s/later/b* %s/later %s/one/below %s/one %s/two %s"):format(cgroup, cgroup, cgroup, cgroup,
+    cgroup, cgroup))
   like(target.uplua(("--cgroup %s/../x -e 'uprobe(\"libc:free\", function() end)'"):format(cgroup:match "[^/]*$")).err,
        "write the path from the root of the hierarchy on", "a path with ..")
-  like(target.uplua "--cgroup / -e 'uprobe(\"libc:free\", function() end)'".err, "that is the root, where everybody is", "the root")
+  like(target.uplua "--cgroup / -e 'uprobe(\"libc:free\", function() end)'".err, "that is the root, where everybody is",
+    "the root")
   like(target.uplua "--cgroup a,b -e 'uprobe(\"libc:free\", function() end)'".err,
        "%-%-cgroup a,b: there is no such cgroup; it is one path, and a pattern means several", "a list of cgroups")
 end
@@ -107,15 +112,18 @@ local function refused(arguments, want, what, status)
   like(run.err, want, what)
   is(run.status, status, "… with its status")
 end
-refused("--comm 'a*b' -e 'print(1)'", "%-%-comm needs a name, or the beginning of one before a '%*'", "a pattern that the kernel would have to match", 2)
+refused("--comm 'a*b' -e 'print(1)'", "%-%-comm needs a name, or the beginning of one before a '%*'",
+  "a pattern that the kernel would have to match", 2)
 refused("--comm '*' -e 'print(1)'", "%-%-comm needs a name", "any name", 2)
 refused("--comm '' -e 'print(1)'", "%-%-comm needs a name", "no name", 2)
 refused("--tid x -e 'print(1)'", "%-%-tid needs threads, as in %-%-tid 4242", "a thread that is no number", 2)
 refused("--tid 4194304 -e 'print(1)'", "no thread 4194304", "a thread that is not there", 1)
 refused("--tid 1 -p 1 -e 'print(1)'", "more than one target", "threads and processes", 2)
 refused("--cgroup a --cgroup b -e 'print(1)'", "%-%-cgroup is given twice", "two patterns", 2)
-refused("--comm a -e 'counter \"page-faults\"' -- true", "counter: the kernel counts without asking for the threads' names", "a counter of names", 1)
-refused("--cgroup a -e 'counter \"page-faults\"' -- true", "counter: %-%-cgroup is for handlers", "a counter of cgroups", 1)
+refused("--comm a -e 'counter \"page-faults\"' -- true",
+  "counter: the kernel counts without asking for the threads' names", "a counter of names", 1)
+refused("--cgroup a -e 'counter \"page-faults\"' -- true", "counter: %-%-cgroup is for handlers",
+  "a counter of cgroups", 1)
 
 target.done()
 tap.done_testing()

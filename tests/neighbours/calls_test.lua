@@ -1,4 +1,5 @@
--- System calls: syscalls.lua beside strace -c and perf trace -s, systrace.lua beside strace, opensnoop.lua and execsnoop.lua beside strace.
+-- System calls: syscalls.lua beside strace -c and perf trace -s, systrace.lua beside strace, opensnoop.lua and
+-- execsnoop.lua beside strace.
 package.path = "tests/lua/?.lua;tests/neighbours/?.lua;" .. package.path
 local tap       = require "tap"
 local neighbour = require "neighbour"
@@ -32,7 +33,9 @@ local function rows_of_syscalls(text)
 end
 
 -- What the tool, the process TOOL, does itself, and what it does in a new process before that becomes the program.
-local function of_tool(row, tool) return row.pid == tool or row.comm == "strace" or row.comm == "perf" or row.comm == "perf-exec" end
+local function of_tool(row, tool)
+  return row.pid == tool or row.comm == "strace" or row.comm == "perf" or row.comm == "perf-exec"
+end
 
 -- Adds the calls and errors of ROW to what TABLE has at KEY.
 local function add(table, key, calls, errors)
@@ -49,8 +52,9 @@ local function table_of_ours(text, tool)
   return found
 end
 
--- What perf trace -s printed: calls and errors by call. It counts the calls that return: what makes a process or thread does so twice, in the
--- new one with no entry and so no time, and is counted here once; rt_sigreturn returns without its number, and is not seen.
+-- What perf trace -s printed: calls and errors by call. It counts the calls that return: what makes a process or thread
+-- does so twice, in the new one with no entry and so no time, and is counted here once; rt_sigreturn returns without
+-- its number, and is not seen.
 local function table_of_perf(text)
   local found = {}
   for line in text:gmatch "[^\n]+" do
@@ -63,7 +67,8 @@ end
 
 for _, program in ipairs(PROGRAMS) do
   local name, command, before = program[1], program[2], program[3]
-  local out, tool = neighbour.run("syscalls.lua --by-process", 'strace -f -c -U name,calls,errors -o "$D/strace" ' .. command, before)
+  local out, tool = neighbour.run("syscalls.lua --by-process", 'strace -f -c -U name,calls,errors -o "$D/strace" ' ..
+    command, before)
   local ours, theirs = table_of_ours(out, tool), {}
   for line in neighbour.read "strace":gmatch "[^\n]+" do
     local call, calls, errors = line:match "^([%l%d_]+) +(%d+) *(%d*)$"

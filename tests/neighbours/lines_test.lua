@@ -14,12 +14,15 @@ local PROGRAMS = {
 }
 local BYTES = 64 -- of a string, both
 
--- The bytes of a string as `strace -xx` and systrace.lua print it, up to the first NUL: uplua reads texts; and whether it is cut there.
+-- The bytes of a string as `strace -xx` and systrace.lua print it, up to the first NUL: uplua reads texts; and whether
+-- it is cut there.
 local function bytes_of(text)
   local inner, cut = text:match '^"(.*)"%.*$'
   if not inner then return nil end
   inner, cut = inner:gsub("…$", "")
-  return (inner:gsub('\\"', '"'):gsub("\\x(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end):match "^%Z*"), cut > 0
+  return (inner:gsub('\\"', '"'):gsub("\\x(%x%x)", function(hex)
+    return string.char(tonumber(hex, 16))
+  end):match "^%Z*"), cut > 0
 end
 
 -- TEXT's parts between the commas that are in no string and no bracket.
@@ -55,8 +58,8 @@ local function number_of(text)
   return value and (sign == "-" and -value or value)
 end
 
--- True if the arguments OURS and THEIRS of a call are the same as far as both show them: texts, and numbers of 32 or 64 bits. nil if they
--- cannot be compared: strace shows what a structure holds.
+-- True if the arguments OURS and THEIRS of a call are the same as far as both show them: texts, and numbers of 32 or 64
+-- bits. nil if they cannot be compared: strace shows what a structure holds.
 local function same_argument(ours, theirs)
   local ours_text, cut = bytes_of(ours)
   local theirs_text = bytes_of(theirs)
@@ -66,8 +69,8 @@ local function same_argument(ours, theirs)
   return x == y or bit.band(x, 0xffffffffULL) == bit.band(y, 0xffffffffULL) and (x < 2 ^ 32 or y < 2 ^ 32)
 end
 
--- strace's lines by thread: { { name, { argument, … }, result }, … }, in the order in which the calls return. Those after the program's
--- first exec only: strace hides what is before.
+-- strace's lines by thread: { { name, { argument, … }, result }, … }, in the order in which the calls return. Those
+-- after the program's first exec only: strace hides what is before.
 local function calls_of_strace(text)
   local threads, open = {}, {}
   for tid, line in text:gmatch "(%d+) +([^\n]+)" do
@@ -99,7 +102,8 @@ local function calls_of_systrace(text, tool)
   return threads
 end
 
-local function printed(call) return call and ("%s(%s) = %s"):format(call[1], table.concat(call[2], ", "), call[3]) or "nothing" end
+local function printed(call) return call and ("%s(%s) = %s"):format(call[1], table.concat(call[2], ", "), call[3])
+  or "nothing" end
 
 local function same_result(ours, theirs)
   if ours == theirs then return true end
@@ -113,7 +117,9 @@ local LEFT_OUT = { futex = 4 }
 -- Compares the calls of all threads; what differs, and how many calls and arguments were the same.
 local function compare(ours, theirs)
   local wrong, calls, arguments, shown = {}, 0, 0, 0
-  local function tell(tid, x, y) wrong[#wrong + 1] = ("%s: uplua %s\n     strace %s"):format(tid, printed(x), printed(y)) end
+  local function tell(tid, x, y)
+    wrong[#wrong + 1] = ("%s: uplua %s\n     strace %s"):format(tid, printed(x), printed(y))
+  end
   for tid in pairs(ours) do theirs[tid] = theirs[tid] or {} end
   for tid, list in pairs(theirs) do
     local own = ours[tid] or {}
@@ -137,9 +143,11 @@ end
 
 for _, program in ipairs(PROGRAMS) do
   local name, command, before = program[1], program[2], program[3]
-  local out, tool = neighbour.run("systrace.lua -s " .. BYTES, ('strace -f -qq -X raw -xx -s %d -o "$D/strace" %s'):format(BYTES, command), before)
+  local out, tool = neighbour.run("systrace.lua -s " .. BYTES,
+    ('strace -f -qq -X raw -xx -s %d -o "$D/strace" %s'):format(BYTES, command), before)
   local wrong, calls, shown, arguments = compare(calls_of_systrace(out, tool), calls_of_strace(neighbour.read "strace"))
-  tap.is(wrong, "", ("%s: systrace.lua's lines are strace's: %d calls, %d of %d arguments can be compared"):format(name, calls, shown, arguments))
+  tap.is(wrong, "", ("%s: systrace.lua's lines are strace's: %d calls, %d of %d arguments can be compared"):format(name,
+    calls, shown, arguments))
   tap.ok(calls > 79 and shown > arguments / 2, name .. ": most of them")
 end
 
@@ -149,14 +157,17 @@ local function add(lists, pid, line) lists[pid] = (lists[pid] or "") .. line .. 
 -- opensnoop.lua: the path and the result of each open, by process.
 for _, program in ipairs(PROGRAMS) do
   local name, command, before = program[1], program[2], program[3]
-  local out, tool = neighbour.run("opensnoop.lua", 'strace -f -qq -e trace=open,openat,openat2 -o "$D/strace" ' .. command, before)
+  local out, tool = neighbour.run("opensnoop.lua", 'strace -f -qq -e trace=open,openat,openat2 -o "$D/strace" ' ..
+    command, before)
   local ours, theirs = {}, {}
   for _, found in ipairs(neighbour.lines(out, "^%S+  (%S+) +(%d+) +(%S+) +[%d.]+ %l+  (.*)$")) do
     local comm, pid, result, path = unpack(found)
     if pid ~= tool and comm ~= "strace" then add(ours, pid, path .. " " .. result) end
   end
   for pid, calls in pairs(calls_of_strace(neighbour.read "strace")) do
-    for _, call in ipairs(calls) do add(theirs, pid, (call[1] == "open" and call[2][1] or call[2][2]):sub(2, -2) .. " " .. call[3]:gsub("^%-1 ", "")) end
+    for _, call in ipairs(calls) do
+      add(theirs, pid, (call[1] == "open" and call[2][1] or call[2][2]):sub(2, -2) .. " " .. call[3]:gsub("^%-1 ", ""))
+    end
   end
   neighbour.same(ours, theirs, name .. ": opensnoop.lua tells what strace tells, of each process")
 end
@@ -170,7 +181,8 @@ local SHELL = "sh -c " .. quote([[echo builtin; /bin/echo "it's" "" 'two words' 
                                 "; echo " .. ("many "):rep(23) .. "| xargs /bin/echo")
 for _, program in ipairs { PROGRAMS[1], PROGRAMS[3], { "a shell", SHELL } } do
   local name, command, before = program[1], program[2], program[3]
-  local out, tool = neighbour.run("execsnoop.lua", 'strace -f -qq -v -s 4000 -e trace=execve,execveat -o "$D/strace" ' .. command, before)
+  local out, tool = neighbour.run("execsnoop.lua",
+    'strace -f -qq -v -s 4000 -e trace=execve,execveat -o "$D/strace" ' .. command, before)
   local ours, theirs, count = {}, {}, 0
   for _, found in ipairs(neighbour.lines(out, "^%S+  (%S+) +(%d+) +(.*)$")) do
     local comm, pid, rest = unpack(found)
@@ -179,9 +191,13 @@ for _, program in ipairs { PROGRAMS[1], PROGRAMS[3], { "a shell", SHELL } } do
   for pid, calls in pairs(calls_of_strace(neighbour.read "strace")) do
     for _, call in ipairs(calls) do
       local words = parts_of(call[2][2]:sub(2, -2))
-      for i, word in ipairs(words) do words[i] = word_of((word:sub(2, -2):gsub("\\(.)", function(c) return c == "n" and "\n" or c end))):gsub("\n", "\\x0a") end
+      for i, word in ipairs(words) do
+        words[i] = word_of((word:sub(2, -2):gsub("\\(.)", function(c) return c == "n" and "\n" or c end))):gsub("\n",
+          "\\x0a")
+      end
       if #words > 20 then words = { unpack(words, 1, 20) } words[21] = "…" end
-      add(theirs, pid, call[3] == "0" and table.concat(words, " ") or call[2][1]:sub(2, -2) .. ": " .. call[3]:match "E%u+")
+      add(theirs, pid, call[3] == "0" and table.concat(words, " ") or call[2][1]:sub(2, -2) .. ": " ..
+        call[3]:match "E%u+")
       count = count + 1
     end
   end

@@ -1,7 +1,8 @@
--- Runs a script of uplua's and the tool that people use for the same on one run of a program, and reads what the tools print.
+-- Runs a script of uplua's and the tool that people use for the same on one run of a program, and reads what the tools
+-- print.
 --
--- uplua traces the tool, and with --follow the program that the tool starts; both see the program from its first instruction on. What the
--- tool does itself is left out by the name of its process.
+-- uplua traces the tool, and with --follow the program that the tool starts; both see the program from its first
+-- instruction on. What the tool does itself is left out by the name of its process.
 local tap    = require "tap"
 local target = require "target"
 
@@ -9,9 +10,9 @@ local neighbour = {}
 
 neighbour.quote = target.quote
 
--- Runs `./uplua --follow SCRIPT -- TOOL` after the shell command BEFORE; all are shell words, in which $D is a folder for files. Returns what
--- uplua printed, and the PID of the tool, which a shell was before. With STACKS some may be incomplete, and are counted: those of a process's
--- first moments (doc/api.md).
+-- Runs `./uplua --follow SCRIPT -- TOOL` after the shell command BEFORE; all are shell words, in which $D is a folder
+-- for files. Returns what uplua printed, and the PID of the tool, which a shell was before. With STACKS some may be
+-- incomplete, and are counted: those of a process's first moments (doc/api.md).
 function neighbour.run(script, tool, before, stacks)
   local run = target.shell(([[
     export D
@@ -20,7 +21,9 @@ function neighbour.run(script, tool, before, stacks)
   ]]):format(before or "", script, target.quote('echo $$ >"$D/pid"; exec ' .. tool .. ' >"$D/said" 2>"$D/complained"')))
   os.execute("rm -rf " .. target.folder() .. "/*/")
   local name = script:match "^%S+"
-  local lost = stacks and run.err:gsub("  %d+ × stack incomplete: [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "") or run.err
+  local lost = stacks
+    and run.err:gsub("  %d+ × stack incomplete: [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "")
+    or run.err
   tap.is(lost, "", name .. ": uplua has lost nothing")
   tap.is(run.status, 0, name .. " beside " .. tool:match "^%S+" .. " ends well")
   return run.out, neighbour.read "pid":match "%d+"
@@ -57,7 +60,9 @@ function neighbour.same(a, b, what, left, right)
   for key in pairs(keys) do
     count = count + 1
     local x, y = printed(a[key]), printed(b[key])
-    if x ~= y then wrong[#wrong + 1] = ("%s: %s %s, %s %s"):format(tostring(key), left or "uplua", x, right or "the neighbour", y) end
+    if x ~= y then
+      wrong[#wrong + 1] = ("%s: %s %s, %s %s"):format(tostring(key), left or "uplua", x, right or "the neighbour", y)
+    end
   end
   table.sort(wrong)
   if count == 0 then wrong[1] = "nothing to compare" end
@@ -65,15 +70,18 @@ function neighbour.same(a, b, what, left, right)
   return count
 end
 
--- Nothing in THEIRS, key → { calls, errors }, is more than in OURS, and at least half of the calls are in both: on a busy machine perf trace misses
--- the first calls of threads, and the last ones. One check, which tells how many it missed.
+-- Nothing in THEIRS, key → { calls, errors }, is more than in OURS, and at least half of the calls are in both: on a
+-- busy machine perf trace misses the first calls of threads, and the last ones. One check, which tells how many it
+-- missed.
 function neighbour.covered(ours, theirs, what)
   local wrong, all, seen = {}, 0, 0
   for _, own in pairs(ours) do all = all + own[1] end
   for key, other in pairs(theirs) do
     local own = ours[key] or { 0, 0 }
     seen = seen + other[1]
-    if other[1] > own[1] or other[2] > own[2] then wrong[#wrong + 1] = ("%s: uplua %s, the neighbour %s"):format(key, printed(own), printed(other)) end
+    if other[1] > own[1] or other[2] > own[2] then
+      wrong[#wrong + 1] = ("%s: uplua %s, the neighbour %s"):format(key, printed(own), printed(other))
+    end
   end
   if seen * 2 < all or all == 0 then wrong[#wrong + 1] = "less than half was seen" end
   tap.is(table.concat(wrong, "\n"), "", ("%s: %d, and it missed %d"):format(what, all, all - seen))
@@ -95,7 +103,8 @@ function neighbour.done()
   tap.done_testing()
 end
 
--- A command that runs SOURCE with INTERPRETER, in words without quotes: bpftrace knows none; and the shell command that makes its file.
+-- A command that runs SOURCE with INTERPRETER, in words without quotes: bpftrace knows none; and the shell command that
+-- makes its file.
 function neighbour.program(interpreter, source)
   local path = target.folder() .. "/program"
   return interpreter .. " " .. path, ("cat >%s <<'END'\n%s\nEND"):format(path, source)

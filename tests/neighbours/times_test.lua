@@ -1,20 +1,24 @@
--- Time and counters: profile.lua beside perf record, stat.lua beside perf stat, offcputime.lua and runqlat.lua beside bpftrace.
+-- Time and counters: profile.lua beside perf record, stat.lua beside perf stat, offcputime.lua and runqlat.lua beside
+-- bpftrace.
 package.path = "tests/lua/?.lua;tests/neighbours/?.lua;" .. package.path
 local tap       = require "tap"
 local target    = require "target"
 local neighbour = require "neighbour"
 local lines, quote = neighbour.lines, neighbour.quote
 
--- profile.lua and perf record look at the same process at the same time, each by a clock of its own. If a function has the share p, the
--- share that one of them finds in n samples varies by sqrt(p (1 - p) / n) at most: samples at fixed distances vary less than random ones.
--- What both find differs by more than 4.5 times what the two vary together once in 150,000 functions.
+-- profile.lua and perf record look at the same process at the same time, each by a clock of its own. If a function has
+-- the share p, the share that one of them finds in n samples varies by sqrt(p (1 - p) / n) at most: samples at fixed
+-- distances vary less than random ones. What both find differs by more than 4.5 times what the two vary together once
+-- in 150,000 functions.
 local VARIATIONS = 4.5
 
 -- What holds for a function in fewer samples than this, of both, is not normally distributed.
 local FEWEST = 20
 
 -- The name of what tools call NAME: one function has two names in glibc; what has none is an address, or nothing.
-local function name_of(name) return name:find "^[%a_][%w_.]*$" and name:gsub("^__memcpy_", "__memmove_") or "unknown" end
+local function name_of(name)
+  return name:find "^[%a_][%w_.]*$" and name:gsub("^__memcpy_", "__memmove_") or "unknown"
+end
 
 local function by_function(path, comm)
   local counts, sum = {}, 0
@@ -47,7 +51,8 @@ for _, case in ipairs {
   { "mix", "./build/targets/mix 3", 4 }, { "busy", "./build/targets/busy kernel 2", 1 }, { "perl", PERL, 4, MAKE_PERL },
 } do
   local name, command, least, before = unpack(case)
-  neighbour.run('profile.lua -F 997 -n 1 --folded "$D/folded"', 'perf record -q -e cpu-clock -F 1009 -o "$D/perf" ' .. command, before, true)
+  neighbour.run('profile.lua -F 997 -n 1 --folded "$D/folded"', 'perf record -q -e cpu-clock -F 1009 -o "$D/perf" ' ..
+    command, before, true)
   local ours, of_ours = by_function(target.folder() .. "/folded", name)
   os.execute(("perf script -i %s/perf -F comm,ip,sym >%s/script 2>/dev/null"):format(target.folder(), target.folder()))
   local theirs, of_theirs = by_function_of_perf(neighbour.read "script", name)
@@ -59,21 +64,25 @@ for _, case in ipairs {
     if count + other >= FEWEST and p < 1 then
       compared, largest = compared + 1, math.max(largest, off)
       if off > VARIATIONS then
-        wrong[#wrong + 1] = ("%s: %d of uplua's %d, %d of perf's %d samples: %.1f variations"):format(each, count, of_ours, other, of_theirs, off)
+        wrong[#wrong + 1] = ("%s: %d of uplua's %d, %d of perf's %d samples: %.1f variations"):format(each, count,
+          of_ours, other, of_theirs, off)
       end
     end
   end
   for each, count in pairs(theirs) do
-    if not ours[each] and count >= FEWEST then wrong[#wrong + 1] = ("%s: none of uplua's, %d of perf's samples"):format(each, count) end
+    if not ours[each] and count >= FEWEST then
+      wrong[#wrong + 1] = ("%s: none of uplua's, %d of perf's samples"):format(each, count)
+    end
   end
   table.sort(wrong)
-  tap.is(table.concat(wrong, "\n"), "", ("%s: profile.lua finds perf record's functions: %d and %d samples, %d functions, %.1f variations at most"):format(
-    name, of_ours, of_theirs, compared, largest))
+  tap.is(table.concat(wrong, "\n"), "",
+    ("%s: profile.lua finds perf record's functions: %d and %d samples, %d functions, %.1f variations at most"):format(
+      name, of_ours, of_theirs, compared, largest))
   tap.ok(compared >= least and of_ours > 101 and of_theirs > 101, name .. ": enough samples")
 end
 
--- stat.lua and perf stat on a process that waits, works and waits again: both begin and end while it waits, and count exactly the same; the
--- CPU time but for the moments in which one of the two counters was read.
+-- stat.lua and perf stat on a process that waits, works and waits again: both begin and end while it waits, and count
+-- exactly the same; the CPU time but for the moments in which one of the two counters was read.
 local EVENTS = { "page-faults", "minor-faults", "major-faults", "context-switches", "task-clock" }
 local WORK = [[$| = 1; print "ready\n"; <STDIN>; my @a = map { "x" x 5000 } 1 .. 2310; for (1 .. 23) { select undef, undef, undef, 0.001 } print "done\n"; <STDIN>]]
 local run = target.shell(([[
@@ -114,11 +123,13 @@ local our_time, their_time = found["task-clock"] or 0, theirs["task-clock"] or 0
 found["task-clock"], theirs["task-clock"] = nil, nil
 neighbour.same(found, theirs, "stat.lua counts what perf stat counts")
 tap.ok((found["page-faults"] or 0) > 1009 and (found["context-switches"] or 0) >= 23, "faults and switches")
-tap.is(("%.0f"):format(our_time / 1e6 / their_time), "1", ("and the CPU time: %.3f and %.3f ms"):format(our_time / 1e6, their_time))
+tap.is(("%.0f"):format(our_time / 1e6 / their_time), "1",
+  ("and the CPU time: %.3f and %.3f ms"):format(our_time / 1e6, their_time))
 
 -- Time off the CPU, and until a thread runs, of the scheduler's tracepoints.
 if neighbour.tracefs() then
-  local SLEEPS, MAKE_SLEEPS = neighbour.program("/usr/bin/perl", [[for (1 .. 101) { select undef, undef, undef, 0.002; $x += $_ for 1 .. 5000 }]])
+  local SLEEPS, MAKE_SLEEPS = neighbour.program("/usr/bin/perl",
+    [[for (1 .. 101) { select undef, undef, undef, 0.002; $x += $_ for 1 .. 5000 }]])
   local out = neighbour.run("offcputime.lua --min 0 -n 0", "bpftrace -e " .. quote [[
     tracepoint:sched:sched_switch /args->prev_pid == cpid && args->prev_comm == "perl"/ { @at[args->prev_pid] = nsecs }
     tracepoint:sched:sched_switch /@at[args->next_pid]/ { @n = count(); @ns = sum(nsecs - @at[args->next_pid]); delete(@at[args->next_pid]) }
@@ -134,7 +145,8 @@ if neighbour.tracefs() then
   local n, ns = tonumber(said:match "@n: (%d+)"), tonumber(said:match "@ns: (%d+)")
   tap.is(times, n, "offcputime.lua sees each time that bpftrace sees")
   -- Both run at each switch, one after the other: where uplua is the first, it takes the stack in between.
-  tap.ok(times >= 101 and math.abs(sum - (ns or 0)) < 0.01 * sum + times * 50000, ("and as long: %.1f and %.1f ms"):format(sum / 1e6, (ns or 0) / 1e6))
+  tap.ok(times >= 101 and math.abs(sum - (ns or 0)) < 0.01 * sum + times * 50000,
+    ("and as long: %.1f and %.1f ms"):format(sum / 1e6, (ns or 0) / 1e6))
 
   out = neighbour.run("runqlat.lua --by-process", "bpftrace -e " .. quote [[
     tracepoint:sched:sched_switch /args->prev_pid == cpid && args->prev_comm == "perl" && (args->prev_state & 0xff) == 0/ { @at[args->prev_pid] = nsecs }
@@ -146,7 +158,9 @@ if neighbour.tracefs() then
   n, ns = tonumber(said:match "@n: (%d+)"), tonumber(said:match "@ns: (%d+)")
   local waits, value, unit = out:match "\nperl +%d+ +([%d,]+) [^\n]- ([%d.]+) (%l+)\n"
   times, sum = tonumber(((waits or "0"):gsub(",", ""))), (tonumber(value) or 0) * (UNITS[unit] or 0)
-  tap.ok(n and math.abs(times - n) <= 1 and times >= 101, ("runqlat.lua measures each time that bpftrace measures, but for the first: %d and %d"):format(times, n or 0))
-  tap.ok(math.abs(sum - (ns or 0)) < 0.05 * sum + times * 5000, ("and as long: %.2f and %.2f ms"):format(sum / 1e6, (ns or 0) / 1e6))
+  tap.ok(n and math.abs(times - n) <= 1 and times >= 101,
+    ("runqlat.lua measures each time that bpftrace measures, but for the first: %d and %d"):format(times, n or 0))
+  tap.ok(math.abs(sum - (ns or 0)) < 0.05 * sum + times * 5000,
+    ("and as long: %.2f and %.2f ms"):format(sum / 1e6, (ns or 0) / 1e6))
 end
 neighbour.done()

@@ -1,7 +1,8 @@
--- Handlers of each construct, by hand: { what, body, outside of it (helpers, or nil), why LuaJIT would not do the same (or nil), events = how
--- many of corpus.events it is run on, or nil for all }.
--- They work on the maps m, q, k (which begins with entries 1, 2 and 7) and full (of 4 entries), percpu p, the counts n and c, the sum s, the histograms h and hk, the
--- variable v, the ring r, the lhist l, the hdr d, the stats st, the min low, the max high.
+-- Handlers of each construct, by hand: { what, body, outside of it (helpers, or nil), why LuaJIT would not do the same
+-- (or nil), events = how many of corpus.events it is run on, or nil for all }.
+-- They work on the maps m, q, k (which begins with entries 1, 2 and 7) and full (of 4 entries), percpu p, the counts n
+-- and c, the sum s, the histograms h and hk, the variable v, the ring r, the lhist l, the hdr d, the stats st, the min
+-- low, the max high.
 local corpus = {}
 
 corpus.objects = [[
@@ -34,11 +35,13 @@ corpus.cases = {
     local k = 0 while k < 9 do n[k % 5]:inc() if e.arg0 > 3 then k = k + 1 else k = k + 2 end end n[#e.comm % 3]:inc()]] },
   { "a histogram of all sizes", "h:add(e.arg0) h:add(e.arg2) h:add(e.arg3) hk[e.arg1]:add(e.arg4)" },
   { "linear and precise histograms", "l:add(e.arg0) l:add(e.arg2) d[e.arg1 % 3]:add(e.arg3) d[7]:add(e.arg2 / 3)" },
-  { "minimum, maximum, statistics", "low[e.arg0 % 3]:add(e.arg2) high:add(e.arg0) high:add(e.arg4) st[e.comm]:add(e.arg3)" },
+  { "minimum, maximum, statistics",
+    "low[e.arg0 % 3]:add(e.arg2) high:add(e.arg0) high:add(e.arg4) st[e.comm]:add(e.arg3)" },
   { "extremes that are not there", "if e.arg0 > 100 then high:add(e.arg0) low[1]:add(7) st[1]:add(5) l:add(3) end" },
   { "a map's entries are replaced, read and deleted",
     "if e.arg0 % 3 == 0 then m[e.arg0] = nil else m[e.arg0] = e.arg1 end q[e.arg0] = m[e.arg1]" },
-  { "one value of each sort", "m[1] = e.arg0 q[e.comm] = { i = e.arg1, b = e.arg0 < 3, s = e.comm, n = 7, t = { 1, e.probe } }" },
+  { "one value of each sort",
+    "m[1] = e.arg0 q[e.comm] = { i = e.arg1, b = e.arg0 < 3, s = e.comm, n = 7, t = { 1, e.probe } }" },
   { "a lossless addition and subtraction", "m[e.arg0 % 5] = (m[e.arg0 % 5] or 0) + e.arg1 q.x = (q.x or 0) - 3" },
   { "many additions of what a condition says", [[
     m[e.arg0] = (m[e.arg0] or 0) + (e.arg1 > 3 and e.arg2 or 1LL) m[e.arg1] = (m[e.arg1] or 0) + (e.arg0 > 3 and e.arg3 or 2LL)
@@ -83,15 +86,18 @@ corpus.cases = {
     if last then s:add(last.a) end]] },
   { "a record that one branch stores and makes anew",
     "local x = { a = e.arg0 } if e.arg0 > 4 then m[1] = x x = { a = 2LL } end x.a = x.a + 1 m[2] = x" },
-  { "a map that is full", "full[e.arg0] = e.arg1 full[e.arg1] = (full[e.arg1] or 0) + 1 if e.arg0 > 9 then full[e.arg0 - 9] = nil end" },
+  { "a map that is full",
+    "full[e.arg0] = e.arg1 full[e.arg1] = (full[e.arg1] or 0) + 1 if e.arg0 > 9 then full[e.arg0 - 9] = nil end" },
   { "a map per CPU", "p[e.arg0 % 3] = (p[e.arg0 % 3] or 0) + e.arg1 local x = p[1] if x then n[x]:inc() end" },
   { "assigning nil deletes", "m[e.arg0] = 1 local x if e.arg0 > 3 then x = e.arg0 end m[e.arg0 - 1] = x" },
-  { "what is absent is nil, 0 is true", "if m[e.arg0] then n:inc() else m[e.arg0] = 0 end if m[e.arg1] == nil then c:inc() end" },
+  { "what is absent is nil, 0 is true",
+    "if m[e.arg0] then n:inc() else m[e.arg0] = 0 end if m[e.arg1] == nil then c:inc() end" },
   { "and, or, not as values", [[
     local x = m[e.arg0]
     m[e.arg0] = x and x + 2 or 1LL
     q[e.arg0] = { a = e.arg0 > 3 and e.arg1 or e.arg2, b = not (e.arg0 < 5 or e.arg1 == 2), c = not x }]] },
-  { "a way that what is never nil does not take", "local x = e.arg2 for i = 1, 2 do x = (not ('a' == 'b')) and x or e.arg3 % x m[i] = x end" },
+  { "a way that what is never nil does not take",
+    "local x = e.arg2 for i = 1, 2 do x = (not ('a' == 'b')) and x or e.arg3 % x m[i] = x end" },
   { "a choice between a value and itself", [[
     local x, y = e.arg0, e.comm x, y = e.arg1 > 2 and x or x, e.arg0 > 2 and y or y y = 5 and y or y
     x = e.arg3 > 4 and (k[1] and x or 7LL) or x m[x] = y]] },
@@ -109,7 +115,9 @@ corpus.cases = {
     local a, b = e.arg2, e.arg5
     r:emit { div = a / b, mod = a % b, by7 = a / 7, mod7 = a % 7, byn = a / -3, modn = a % -3, one = 100 / b, two = 100 % b, by1 = a / -1LL, m1 = a % -1LL }]],
     nil, "division by zero" },
-  { "a negative num with an unsigned integer", "local x = up.u64(e.arg2) m[1], m[2], q[1], q[2] = x > -5, x == -13, x / -3, x + -1", nil, "a negative num with a u64" },
+  { "a negative num with an unsigned integer",
+    "local x = up.u64(e.arg2) m[1], m[2], q[1], q[2] = x > -5, x == -13, x / -3, x + -1", nil,
+    "a negative num with a u64" },
   { "division of unsigned", [[
     local a, b = up.u64(e.arg2), up.u64(bit.bor(e.arg5, 1))
     r:emit { div = a / b, mod = a % b, by7 = a / 7, mod7 = a % 7, s = e.arg2 / b, t = a % 10ULL, neg = -a }]] },
@@ -120,8 +128,9 @@ corpus.cases = {
   { "a shift has the sign of what it shifts", [[
     local x, y = bit.lshift(e.arg2, up.u64(e.arg0)), bit.lshift(up.u64(e.arg2), e.arg0)
     m[1], m[2], q[1] = x < 0, y > 5, x / 2]] },
-  { "a num shifted by an integer", "local x = 1 for i = 1, 3 do x = x + i end m[1], m[2] = bit.lshift(x, up.i64(40)), bit.bnot(up.i64(x))",
-    nil, "a num shifted by an integer" },
+  { "a num shifted by an integer",
+    "local x = 1 for i = 1, 3 do x = x + i end m[1], m[2] = bit.lshift(x, up.i64(40)), bit.bnot(up.i64(x))", nil,
+    "a num shifted by an integer" },
   { "bit operations on nums alone", "m[1], m[2], m[3] = bit.lshift(1, 10), bit.band(6, 3) + 1, bit.bnot(5) - e.arg0" },
   { "casts", [[
     local a = e.arg2
@@ -139,14 +148,16 @@ corpus.cases = {
     if e.arg0 < 0 then x = "negative" elseif e.arg0 == 0 then x = "zero" elseif e.arg0 < 5 and e.arg1 ~= 2 then x = e.comm else x = "large" end
     n[x]:inc()]] },
   { "multiple assignment", "local a, b, d = e.arg0, e.arg1 a, b = b, a a, d = d or 5LL, b m[a], m[b] = b, a q[1] = d" },
-  { "shadowed locals", "local x = e.arg0 do local x = x + 1 m[x] = x end if x > 2 then local x = 9LL m[x] = x end m[100] = x" },
+  { "shadowed locals",
+    "local x = e.arg0 do local x = x + 1 m[x] = x end if x > 2 then local x = 9LL m[x] = x end m[100] = x" },
   { "a numeric for", "local x = 0LL for i = 1, 10 do x = x + i * e.arg0 end m[x] = x" },
   { "fors of all steps", [[
     local x = 0LL
     for i = 3, -4, -2 do x = x * 3 + i end for i = 5, 4 do x = 99LL end for i = 0, 10, 4 do for j = i, 1, -1 do x = x + i * j end end
     m[1] = x]] },
-  { "a for up to an integer", "local x = 0 for i = 1, e.arg0 do x = x + i end m[1] = x for i = e.arg0, e.arg1 do n[i]:inc() end",
-    nil, "a for loop over integers" },
+  { "a for up to an integer",
+    "local x = 0 for i = 1, e.arg0 do x = x + i end m[1] = x for i = e.arg0, e.arg1 do n[i]:inc() end", nil,
+    "a for loop over integers" },
   { "conditions that are constants", [[
     local t, i, yes, no = {}, 0, 1, nil
     while 1 do i = i + 1 if i > 3 then break end end
@@ -169,12 +180,14 @@ corpus.cases = {
   { "a for by a step that only the run knows", [[
     local x = 0 for i = 1, 20, e.arg0 do x = x + i if x > 500 then break end end
     m[1] = x for i = 5, -5, e.arg1 do n[i]:inc() end]], nil, "a for loop over integers" },
-  { "a for by a step that may be nil", "for i = 1, 9, k[e.arg0] do n[i]:inc() end c.after:inc()", nil, "a for loop over integers" },
-  { "fors by steps that are numbers", "local x = #e.comm for i = 1, 12, x do n[i]:inc() end for i = 12, 1, x - 8 do c[i]:inc() end" },
+  { "a for by a step that may be nil", "for i = 1, 9, k[e.arg0] do n[i]:inc() end c.after:inc()", nil,
+    "a for loop over integers" },
+  { "fors by steps that are numbers",
+    "local x = #e.comm for i = 1, 12, x do n[i]:inc() end for i = 12, 1, x - 8 do c[i]:inc() end" },
   { "a for by an integer step that has one round", [[
     for i = 1, 3, bit.band(e.arg0, 3) + 1 do n[bit.band(i, 6)]:inc() if ("x"):starts "" then break end end]], nil, "a for loop over integers" },
-  { "a for by an unsigned step", "local x = 0 for i = 3, 23, up.u64(bit.band(e.arg0, 3) + 1) do x = x + i end m[1] = x", nil,
-    "a for loop over integers" },
+  { "a for by an unsigned step", "local x = 0 for i = 3, 23, up.u64(bit.band(e.arg0, 3) + 1) do x = x + i end m[1] = x",
+    nil, "a for loop over integers" },
   { "a for to an unsigned bound", "local x = 0 for i = 1, up.u64(bit.band(e.arg0, 7)) do x = x + i end m[1] = x", nil,
     "a for loop over integers" },
   { "while and break", "local x = e.arg3 while x ~= 0 do x = x / 2 if x == 7 then break end n:inc() end m[1] = x" },
@@ -190,20 +203,25 @@ corpus.cases = {
       end
     end
     c:inc()]] },
-  { "the budget of rounds", "local x = 0 while true do x = x + 1 v:set(x) end", nil, "the budget of rounds", events = 1 },
-  { "helpers with several results", "local low, high = order(e.arg0, e.arg1) m[1], m[2], m[3] = low, high, order(high, 5)",
+  { "the budget of rounds", "local x = 0 while true do x = x + 1 v:set(x) end", nil, "the budget of rounds",
+    events = 1 },
+  { "helpers with several results",
+    "local low, high = order(e.arg0, e.arg1) m[1], m[2], m[3] = low, high, order(high, 5)",
     "local function order(a, b) if a < b then return a, b end return b, a end" },
   { "helpers that call helpers", "m[1] = four(e.arg0) + twice(1) n[twice(e.arg1)]:inc()",
     "local function twice(x) return 2 * x end local function four(x) return twice(twice(x)) end" },
-  { "fewer and more arguments and results", "local a, b, d = f(e.arg0) m[1] = { a = a, b = b, d = d } f(e.arg0, 2, 3) m[2] = { a = (f(1, e.arg1)) }",
+  { "fewer and more arguments and results",
+    "local a, b, d = f(e.arg0) m[1] = { a = a, b = b, d = d } f(e.arg0, 2, 3) m[2] = { a = (f(1, e.arg1)) }",
     "local function f(x, y) if y then return y end if x > 3 then return x, 5 end return x, nil end" },
   { "helpers with loops and returns from within", "m[1] = log2(e.arg0) * 100 + log2(e.arg3)",
     "function log2(x) local k = 0 while true do x = x / 2 if x == 0 then return k end k = k + 1 end end" },
   { "helpers with effects", "record(e.arg0) record(e.arg1, 'b')",
     "local function record(x, name) n[name or 'a']:inc() if x > 3 then m[x] = (m[x] or 0) + 1 end end" },
-  { "results of a call as arguments and fields", "m[1] = { two(e.arg0) } order(two(e.arg1)) q[1] = { x = 1, two(e.arg0) }",
+  { "results of a call as arguments and fields",
+    "m[1] = { two(e.arg0) } order(two(e.arg1)) q[1] = { x = 1, two(e.arg0) }",
     "local function two(x) return x, x + 1 end local function order(a, b) n[{ a, b }]:inc() end" },
-  { "a tail call", "m[1] = f(e.arg0)", "local function g(x, y) return x - y end local function f(x) return g(x, 3) end" },
+  { "a tail call", "m[1] = f(e.arg0)",
+    "local function g(x, y) return x - y end local function f(x) return g(x, 3) end" },
   { "constants from outside", "if ON and e.arg0 > LIMITS.low then n[LIMITS.name]:inc() end m[1] = LIMITS.deep[2] + BIG",
     "local ON, BIG, LIMITS = true, 0x7fffffffffffffffLL, { low = 2, name = 'x', deep = { 5, 6 } }" },
   { "strings compared", [[
@@ -215,7 +233,8 @@ corpus.cases = {
     if x ~= nil and x == "seven" then n:inc() end
     m[e.arg0 % 3] = e.arg0 == 7 and "seven" or e.arg0 > 7 and "another one, which is long" or e.comm
     q[x or "none"] = e.arg0]] },
-  { "strings as keys of different capacity", "n[e.comm]:inc() n.uplua:inc() n['a text beyond sixteen bytes']:inc() n[m[1] or 'q']:inc() m[1] = e.comm" },
+  { "strings as keys of different capacity",
+    "n[e.comm]:inc() n.uplua:inc() n['a text beyond sixteen bytes']:inc() n[m[1] or 'q']:inc() m[1] = e.comm" },
   { "an optional field", [[
     local x = { always = e.arg0 }
     if e.arg0 % 2 == 0 then x.even = e.arg1 end
@@ -228,11 +247,15 @@ corpus.cases = {
       y.even = nil
       if e.arg1 > 2 then y.name = nil end
     end]] },
-  { "an optional field is nil in arithmetic", "local x = { a = 1LL } if e.arg0 > 3 then x.b = e.arg0 end n:inc() m[1] = x.a + x.b c:inc()" },
+  { "an optional field is nil in arithmetic",
+    "local x = { a = 1LL } if e.arg0 > 3 then x.b = e.arg0 end n:inc() m[1] = x.a + x.b c:inc()" },
   { "an optional field in a key", "local x = { e.arg0 % 2, nil } if e.arg1 > 3 then x[2] = e.arg1 % 3 end n[x]:inc()" },
-  { "records emitted in two shapes", "if e.arg0 > 3 then r:emit { a = e.arg0, b = { e.comm, e.arg1 } } else r:emit { c = e.arg0 > 1 } end" },
-  { "a record of a map is emitted", "m[1] = { a = e.arg0, b = e.comm } local x = m[1] if x then if r:emit(x) then n:inc() end end" },
-  { "a record by steps", "local x = {} x.a = e.arg0 x.b = x.a + 1 x[1] = 5LL if x.b > 4 then x.a = x[1] end m[x.a] = x" },
+  { "records emitted in two shapes",
+    "if e.arg0 > 3 then r:emit { a = e.arg0, b = { e.comm, e.arg1 } } else r:emit { c = e.arg0 > 1 } end" },
+  { "a record of a map is emitted",
+    "m[1] = { a = e.arg0, b = e.comm } local x = m[1] if x then if r:emit(x) then n:inc() end end" },
+  { "a record by steps",
+    "local x = {} x.a = e.arg0 x.b = x.a + 1 x[1] = 5LL if x.b > 4 then x.a = x[1] end m[x.a] = x" },
   { "variables", "v:add(e.arg0) s:add(v:get()) if v:get() > 9 then v:set(e.arg1) end" },
   { "errors: arithmetic on nil", "n:inc() local x = k[e.arg0] + 1 c:inc() m[x] = x" },
   { "errors: comparison on nil", "n:inc() m[2] = 1LL\nif m[e.arg0] > 0 then\nc:inc() end" },
@@ -272,11 +295,13 @@ corpus.cases = {
       s:add(q[e.arg1])
     end
     c:inc()]] },
-  { "errors: in a helper, with its line", "n:inc()\nm[1] = 2\ns:add(twice(m[e.arg0]))\nc:inc()", "local function twice(x)\nreturn 2 * x end" },
+  { "errors: in a helper, with its line", "n:inc()\nm[1] = 2\ns:add(twice(m[e.arg0]))\nc:inc()",
+    "local function twice(x)\nreturn 2 * x end" },
   { "errors in what nobody uses", "local x = k[e.arg0] + 1 n:inc() m[3] = 1 local y = e.arg0 < k[e.arg1] c:inc()" },
-  { "divisions that nobody uses are counted", "local x = e.arg0 / e.arg2 local y = e.arg0 % e.arg2 n:inc()", nil, "division by zero" },
-  { "the same division twice is counted twice", "m[1] = e.arg0 / e.arg2\nm[2] = e.arg0 / e.arg2\nm[3] = e.arg0 / e.arg2", nil,
+  { "divisions that nobody uses are counted", "local x = e.arg0 / e.arg2 local y = e.arg0 % e.arg2 n:inc()", nil,
     "division by zero" },
+  { "the same division twice is counted twice",
+    "m[1] = e.arg0 / e.arg2\nm[2] = e.arg0 / e.arg2\nm[3] = e.arg0 / e.arg2", nil, "division by zero" },
   { "memory", [[
     local at = MEMORY + bit.band(e.arg0, 63)
     r:emit { a = up.read_u8(at), b = up.read_i8(at), c = up.read_u16(at), d = up.read_i16(at), e = up.read_u32(at), f = up.read_i32(at), g = up.read_i64(at) }

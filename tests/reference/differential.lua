@@ -1,5 +1,6 @@
--- Programs run three ways over the same events, and must leave the same: interpreted by the reference, as LuaJIT runs them, and in the
--- kernel. A program is { name, source, events }: SOURCE a chunk that is given `up` and returns its handlers, a list, and its objects,
+-- Programs run three ways over the same events, and must leave the same: interpreted by the reference, as LuaJIT runs
+-- them, and in the kernel. A program is { name, source, events }: SOURCE a chunk that is given `up` and returns its
+-- handlers, a list, and its objects,
 -- name → object; an event { handler, words }, the number of a handler and what e.arg0 … e.arg11 are.
 --
 --   differential.check(programs) → for each program { verdict, details }
@@ -102,7 +103,8 @@ end
 
 -- What a handler may not need more of, and what it cannot do, which a random program may happen to ask for.
 local LIMITS = {
-  "bytes of stack at one time", "strings cannot change places from one round of a loop to the next", "a record made in a loop cannot be kept",
+  "bytes of stack at one time", "strings cannot change places from one round of a loop to the next",
+  "a record made in a loop cannot be kept",
 }
 
 -- True if RESULT says that the program has met a limit, and was told so.

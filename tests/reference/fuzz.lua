@@ -1,5 +1,5 @@
--- Random handlers three ways: ./uplua tests/reference/fuzz.lua COUNT SEED runs COUNT programs, of the seeds from SEED on. What fails is
--- made as small as it will go and printed with its seed; the status is 1 then.
+-- Random handlers three ways: ./uplua tests/reference/fuzz.lua COUNT SEED runs COUNT programs, of the seeds from SEED
+-- on. What fails is made as small as it will go and printed with its seed; the status is 1 then.
 package.path = "./tests/reference/?.lua;" .. package.path
 local campaign = require "campaign"
 local minimise = require "minimise"

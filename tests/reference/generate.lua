@@ -1,4 +1,5 @@
--- Random handlers that the compiler has to take: well typed, of all constructs, with arguments from the edges of the integers.
+-- Random handlers that the compiler has to take: well typed, of all constructs, with arguments from the edges of the
+-- integers.
 --
 --   generate.program(seed) → program     for differential.check, with `tree`, of which generate.source makes the source:
 --                                        a list of blocks, each a list of statements
@@ -21,7 +22,8 @@ local function choose(choices, ...)
   return choices[#choices][2](...)
 end
 
--- What handlers work on. Keys: i an integer, s a string, t a tuple of both, b a boolean. In what has a u behind it there are only unsigned values.
+-- What handlers work on. Keys: i an integer, s a string, t a tuple of both, b a boolean. In what has a u behind it
+-- there are only unsigned values.
 generate.objects = [[
 local mi, ms, mt, mb, mstr = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }
 local mr, mq, full, per = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 4 }, up.percpu_hash { max = 64 }
@@ -36,18 +38,21 @@ local vs, vb, vn, vi, vu = up.var("first"), up.var(false), up.var(7, "u32"), up.
 mi:set(1, 5) mi:set(-1, 9223372036854775807LL) ms:set("uplua", 7) mstr:set(2, "two") mb:set(0, false) full:set(0, 1) per:set(1, 4)
 mt:set({ 1, "a" }, 3) mr:set(2, { a = 5, b = -1, s = "of the script", o = 3, sub = { x = 9, y = true } })
 ]]
-generate.names = { "mi", "ms", "mt", "mb", "mstr", "mr", "mq", "full", "per", "c", "ci", "ct", "cb", "s", "si", "ss", "h", "hs", "l", "d", "st", "lo",
-  "hi", "mu", "su", "sku", "hu", "lu", "du", "stu", "lou", "hiu", "v", "w", "r", "vs", "vb", "vn", "vi", "vu" }
+generate.names = { "mi", "ms", "mt", "mb", "mstr", "mr", "mq", "full", "per", "c", "ci", "ct", "cb", "s", "si", "ss",
+  "h", "hs", "l", "d", "st", "lo", "hi", "mu", "su", "sku", "hu", "lu", "du", "stu", "lou", "hiu", "v", "w", "r", "vs",
+    "vb", "vn", "vi", "vu" }
 
 local MEMORY = 0x30000000 -- world.memory
 
--- Expressions ----------------------------------------------------------------------------------------------------------
--- Each returns source text of one type; SCOPE: what can be named, DEPTH: how deep it may go.
+-- Expressions
+-- ---------------------------------------------------------------------------------------------------------- Each
+-- returns source text of one type; SCOPE: what can be named, DEPTH: how deep it may go.
 
-local INTEGERS = { "0LL", "1LL", "-1LL", "2LL", "3LL", "7LL", "-13LL", "63LL", "64LL", "255LL", "65536LL", "2147483647LL", "-2147483648LL",
-  "4294967296LL", "0x123456789abcdefLL", "0x4000000000000000LL", "-0x4000000000000001LL", "9223372036854775807LL", "(-9223372036854775807LL - 1LL)" }
-local UNSIGNED = { "0ULL", "1ULL", "5ULL", "255ULL", "4294967295ULL", "0x4000000000000000ULL", "0x7fffffffffffffffULL", "0x8000000000000000ULL", "0xfffffffffffffff0ULL",
-  "0xffffffffffffffffULL" }
+local INTEGERS = { "0LL", "1LL", "-1LL", "2LL", "3LL", "7LL", "-13LL", "63LL", "64LL", "255LL", "65536LL",
+  "2147483647LL", "-2147483648LL", "4294967296LL", "0x123456789abcdefLL", "0x4000000000000000LL",
+    "-0x4000000000000001LL", "9223372036854775807LL", "(-9223372036854775807LL - 1LL)" }
+local UNSIGNED = { "0ULL", "1ULL", "5ULL", "255ULL", "4294967295ULL", "0x4000000000000000ULL", "0x7fffffffffffffffULL",
+  "0x8000000000000000ULL", "0xfffffffffffffff0ULL", "0xffffffffffffffffULL" }
 local NUMS = { "0", "1", "2", "3", "5", "-1", "-7", "10", "64", "100", "1000", "-65536" }
 local STRINGS = { '""', '"a"', '"b"', '"uplua"', '"uplu"', '"two"', '"a text of 24 characters."', '"uplua "' }
 local CASTS = { "i8", "i16", "i32", "i64", "u8", "u16", "u32" }
@@ -94,10 +99,14 @@ function expr.num(scope, depth)
     { 2, function() return ("(%s %s %s)"):format(expr.num(scope, 0), pick { "+", "-" }, expr.num(scope, 0)) end },
     { 1, function() return ("(%s * %s)"):format(pick(NUMS), expr.num(scope, 0)) end },
     { 1, function() return ("(- %s)"):format(variable(scope, "num") or "3") end },
-    { 1, function() return pick { "(12 / 4)", "(-7 % 3)", "(7 % -3)", "(2 ^ 10)", "bit.band(13, 7)", "bit.lshift(3, 4)" } end },
+    { 1, function()
+      return pick { "(12 / 4)", "(-7 % 3)", "(7 % -3)", "(2 ^ 10)", "bit.band(13, 7)", "bit.lshift(3, 4)" }
+    end },
     { 1, function() return "#" .. (variable(scope, "str") or pick(STRINGS)) end },
     { 1, function() return ("(%s %% %s)"):format(variable(scope, "nat") or "7", pick { "3", "2", "10", "1" }) end },
-    { 0.5, function() return ("((#%s + %s) %% 5)"):format(variable(scope, "str") or pick(STRINGS), pick { "3", "0" }) end },
+    { 0.5, function()
+      return ("((#%s + %s) %% 5)"):format(variable(scope, "str") or pick(STRINGS), pick { "3", "0" })
+    end },
   })
 end
 
@@ -130,7 +139,10 @@ function expr.opt(scope, depth)
     { 1, function() return ("per[%s]"):format(key(scope, depth)) end },
     { 3, function() return variable(scope, "opt") or "mi[2]" end },
     { 2, function() return field(scope, "o") or "mi[1]" end },
-    { 1, function() return ("up.read_%s(%d + %s)"):format(pick { "i8", "u8", "i16", "u16", "i32", "u32", "i64" }, MEMORY, small(scope, depth)) end },
+    { 1, function()
+      return ("up.read_%s(%d + %s)"):format(pick { "i8", "u8", "i16", "u16", "i32", "u32", "i64" }, MEMORY,
+        small(scope, depth))
+    end },
     { 0.3, function() return ("up.read_u8(%s)"):format(expr.i64(scope, depth - 1)) end },
   })
 end
@@ -140,18 +152,34 @@ function expr.i64(scope, depth)
   return choose {
     { 4, function() return leaf(scope) end },
     { 7, function() return binary("i64", { "+", "-", "*" })(scope, depth) end },
-    { 2, function() return ("(%s %s %s)"):format(expr.i64(scope, depth - 1), pick { "+", "-", "*" }, expr.num(scope, 1)) end },
-    { 1, function() return ("(%s %s %s)"):format(expr.num(scope, 1), pick { "+", "-", "*" }, expr.i64(scope, depth - 1)) end },
+    { 2, function()
+      return ("(%s %s %s)"):format(expr.i64(scope, depth - 1), pick { "+", "-", "*" }, expr.num(scope, 1))
+    end },
+    { 1, function()
+      return ("(%s %s %s)"):format(expr.num(scope, 1), pick { "+", "-", "*" }, expr.i64(scope, depth - 1))
+    end },
     { 2, function() return binary("i64", { "/", "%" })(scope, depth) end },
-    { 2, function() return ("(%s %s %s)"):format(expr.i64(scope, depth - 1), pick { "/", "%" }, pick { "3", "7LL", "-5", "-1LL", "1", "1024", "100LL" }) end },
+    { 2, function()
+      return ("(%s %s %s)"):format(expr.i64(scope, depth - 1), pick { "/", "%" },
+        pick { "3", "7LL", "-5", "-1LL", "1", "1024", "100LL" })
+    end },
     { 1, function() return ("(- %s)"):format(expr.i64(scope, depth - 1)) end },
-    { 2, function() return ("bit.%s(%s, %s)"):format(pick { "band", "bor", "bxor" }, expr.i64(scope, depth - 1), mixed(scope, depth - 1)) end },
-    { 2, function() return ("bit.%s(%s, %s)"):format(pick { "lshift", "rshift", "arshift", "rol", "ror" }, expr.i64(scope, depth - 1), mixed(scope, depth - 1)) end },
+    { 2, function()
+      return ("bit.%s(%s, %s)"):format(pick { "band", "bor", "bxor" }, expr.i64(scope, depth - 1),
+        mixed(scope, depth - 1))
+    end },
+    { 2, function()
+      return ("bit.%s(%s, %s)"):format(pick { "lshift", "rshift", "arshift", "rol", "ror" }, expr.i64(scope, depth - 1),
+        mixed(scope, depth - 1))
+    end },
     { 1, function() return ("bit.%s(%s)"):format(pick { "bnot", "bswap" }, expr.i64(scope, depth - 1)) end },
     { 3, function() return ("up.%s(%s)"):format(pick(CASTS), expr[pick { "i64", "u64" }](scope, depth - 1)) end },
     { 4, function() return ("(%s or %s)"):format(expr.opt(scope, depth - 1), expr.i64(scope, depth - 1)) end },
     { 0.3, function() return ("(%s + %s)"):format(risky(scope, depth - 1), expr.i64(scope, depth - 1)) end },
-    { 2, function() return ("(%s and %s or %s)"):format(expr.bool(scope, depth - 1), expr.i64(scope, depth - 1), expr.i64(scope, depth - 1)) end },
+    { 2, function()
+      return ("(%s and %s or %s)"):format(expr.bool(scope, depth - 1), expr.i64(scope, depth - 1),
+        expr.i64(scope, depth - 1))
+    end },
     { 3, function() return field(scope, pick { "a", "b", "sub.x" }) or leaf(scope) end },
     { 2, function()
       if #scope.functions == 0 then return leaf(scope) end
@@ -168,10 +196,22 @@ function expr.u64(scope, depth)
     { 1, function() return "vu:get()" end },
     { 3, function() return ("up.u64(%s)"):format(expr.i64(scope, depth - 1)) end },
     { 3, function() return binary("u64", { "+", "-", "*", "/", "%" })(scope, depth) end },
-    { 2, function() return ("(%s %s %s)"):format(expr.u64(scope, depth - 1), pick { "+", "-", "*", "/", "%" }, mixed(scope, depth - 1)) end },
-    { 2, function() return ("(%s %s %s)"):format(mixed(scope, depth - 1), pick { "+", "-", "*", "/", "%" }, expr.u64(scope, depth - 1)) end },
-    { 2, function() return ("bit.%s(%s, %s)"):format(pick { "band", "bor", "bxor" }, expr.u64(scope, depth - 1), mixed(scope, depth - 1)) end },
-    { 2, function() return ("bit.%s(%s, %s)"):format(pick { "lshift", "rshift", "arshift" }, expr.u64(scope, depth - 1), expr[pick { "u64", "num" }](scope, 1)) end },
+    { 2, function()
+      return ("(%s %s %s)"):format(expr.u64(scope, depth - 1), pick { "+", "-", "*", "/", "%" },
+        mixed(scope, depth - 1))
+    end },
+    { 2, function()
+      return ("(%s %s %s)"):format(mixed(scope, depth - 1), pick { "+", "-", "*", "/", "%" },
+        expr.u64(scope, depth - 1))
+    end },
+    { 2, function()
+      return ("bit.%s(%s, %s)"):format(pick { "band", "bor", "bxor" }, expr.u64(scope, depth - 1),
+        mixed(scope, depth - 1))
+    end },
+    { 2, function()
+      return ("bit.%s(%s, %s)"):format(pick { "lshift", "rshift", "arshift" }, expr.u64(scope, depth - 1),
+        expr[pick { "u64", "num" }](scope, 1))
+    end },
     { 1, function() return ("(- %s)"):format(expr.u64(scope, depth - 1)) end },
     { 1, function() return ("(up.read_u64(%d + %s) or %s)"):format(MEMORY, small(scope, depth), pick(UNSIGNED)) end },
   }
@@ -185,7 +225,9 @@ function expr.str(scope, depth)
     { 3, function() return variable(scope, "str") or pick(STRINGS) end },
     { 2, function() return ("(mstr[%s] or %s)"):format(key(scope, depth), expr.str(scope, 0)) end },
     { 1, function() return "vs:get()" end },
-    { 1, function() return ("(%s and %s or %s)"):format(expr.bool(scope, depth - 1), expr.str(scope, 0), expr.str(scope, 0)) end },
+    { 1, function()
+      return ("(%s and %s or %s)"):format(expr.bool(scope, depth - 1), expr.str(scope, 0), expr.str(scope, 0))
+    end },
     { 1, function()
       local s = field(scope, "s")
       return s and ("(%s or %s)"):format(s, expr.str(scope, 0)) or pick(STRINGS)
@@ -203,14 +245,21 @@ function expr.bool(scope, depth)
   end
   if depth <= 0 then return compare("i64", "num")() end
   return choose {
-    { 6, compare("i64", "i64") }, { 2, compare("i64", "num") }, { 2, compare("num", "i64") }, { 2, compare("u64", "u64") },
+    { 6, compare("i64", "i64") }, { 2, compare("i64", "num") }, { 2, compare("num", "i64") },
+    { 2, compare("u64", "u64") },
     { 1, compare("u64", "i64") }, { 1, compare("num", "u64") }, { 1, compare("num", "num") },
-    { 2, function() return ("(%s %s %s)"):format(expr.str(scope, depth - 1), pick { "==", "~=" }, expr.str(scope, depth - 1)) end },
+    { 2, function()
+      return ("(%s %s %s)"):format(expr.str(scope, depth - 1), pick { "==", "~=" }, expr.str(scope, depth - 1))
+    end },
     { 1, function() return ("(%s):starts(%s)"):format(expr.str(scope, 0), expr.str(scope, 0)) end },
     { 2, function() return ("(%s %s nil)"):format(expr.opt(scope, depth - 1), pick { "==", "~=" }) end },
-    { 1, function() return ("(%s %s %s)"):format(expr.opt(scope, depth - 1), pick { "==", "~=" }, expr.i64(scope, depth - 1)) end },
+    { 1, function()
+      return ("(%s %s %s)"):format(expr.opt(scope, depth - 1), pick { "==", "~=" }, expr.i64(scope, depth - 1))
+    end },
     { 2, function() return ("(not %s)"):format(expr.bool(scope, depth - 1)) end },
-    { 3, function() return ("(%s %s %s)"):format(expr.bool(scope, depth - 1), pick { "and", "or" }, expr.bool(scope, depth - 1)) end },
+    { 3, function()
+      return ("(%s %s %s)"):format(expr.bool(scope, depth - 1), pick { "and", "or" }, expr.bool(scope, depth - 1))
+    end },
     { 1, function() return variable(scope, "bool") or "true" end },
     { 1, function() return "vb:get()" end },
     { 1, function() return ("(mb[%s] == true)"):format(key(scope, depth)) end },
@@ -218,7 +267,8 @@ function expr.bool(scope, depth)
   }
 end
 
--- Statements -----------------------------------------------------------------------------------------------------------
+-- Statements
+-- -----------------------------------------------------------------------------------------------------------
 
 local block
 
@@ -282,7 +332,9 @@ function statement.assign(scope)
   local type = pick { "i64", "i64", "i64", "u64", "bool", "opt", "str", "num" }
   local var = assignable(scope, type)
   if not var then return statement["local"](scope) end
-  if type == "num" then return { ("%s = %s"):format(var.name, pick { "3", var.name .. " + 1", var.name .. " - 2", "-5" }) } end
+  if type == "num" then
+    return { ("%s = %s"):format(var.name, pick { "3", var.name .. " + 1", var.name .. " - 2", "-5" }) }
+  end
   -- A string that changes place with another from one round to the next is refused.
   if type == "str" and scope.loop then return { ("%s = %s"):format(var.name, pick(STRINGS)) } end
   if type == "opt" and chance(0.3) then return { var.name .. " = nil" } end
@@ -296,7 +348,8 @@ function statement.multiple(scope)
 end
 
 statement["if"] = function(scope)
-  local node = { head = ("if %s then"):format(expr.bool(scope, 2)), blocks = { block(inside(scope)) }, joints = {}, tail = "end" }
+  local node = { head = ("if %s then"):format(expr.bool(scope, 2)), blocks = { block(inside(scope)) }, joints = {},
+    tail = "end" }
   if chance(0.3) then
     node.joints[1] = ("elseif %s then"):format(expr.bool(scope, 2))
     node.blocks[2] = block(inside(scope))
@@ -317,7 +370,9 @@ local function loop_body(scope, first)
   local inner = inside(scope, { loop = {} })
   first(inner)
   local body = block(inner)
-  if chance(0.25) then table.insert(body, random(#body + 1), { ("if %s then break end"):format(expr.bool(scope, 1)) }) end
+  if chance(0.25) then
+    table.insert(body, random(#body + 1), { ("if %s then break end"):format(expr.bool(scope, 1)) })
+  end
   return body
 end
 
@@ -333,7 +388,8 @@ statement["for"] = function(scope)
   else
     range = ("%d, %d, %d"):format(random(-3, 3), random(-3, 6), pick { 1, 2, 1, -1, 3 })
   end
-  local body = loop_body(scope, function(inner) declare(inner, name, integer and "i64" or natural and "nat" or "num", { constant = true }) end)
+  local body = loop_body(scope,
+    function(inner) declare(inner, name, integer and "i64" or natural and "nat" or "num", { constant = true }) end)
   return { head = ("for %s = %s do"):format(name, range), blocks = { body }, joints = {}, tail = "end" }
 end
 
@@ -342,10 +398,13 @@ function statement.step(scope)
   local name, rounds, integer = fresh(scope, "i"), fresh(scope, "k"), chance(0.7) or not variable(scope, "num")
   local step = pick { "bit.band(%s, 3) + 1", "-1 - bit.band(%s, 3)", "bit.band(%s, 7) - 3" }:format(expr.i64(scope, 1))
   if not integer then step = variable(scope, "num") end
-  local body = loop_body(scope, function(inner) declare(inner, name, integer and "i64" or "num", { constant = true }) end)
+  local body = loop_body(scope, function(inner)
+    declare(inner, name, integer and "i64" or "num", { constant = true })
+  end)
   table.insert(body, 1, { ("%s = %s + 1 if %s > 9 then break end"):format(rounds, rounds, rounds) })
   return { ("local %s = 0"):format(rounds) },
-    { head = ("for %s = %d, %d, %s do"):format(name, random(-3, 3), random(-3, 6), step), blocks = { body }, joints = {}, tail = "end" }
+    { head = ("for %s = %d, %d, %s do"):format(name, random(-3, 3), random(-3, 6), step), blocks = { body },
+      joints = {}, tail = "end" }
 end
 
 statement["while"] = function(scope)
@@ -358,7 +417,8 @@ statement["while"] = function(scope)
     local more = chance(0.5) and (" and %s"):format(expr.bool(scope, 1)) or ""
     return start, { head = ("while %s > 0%s do"):format(name, more), blocks = { body }, joints = {}, tail = "end" }
   end
-  return start, { head = "repeat", blocks = { body }, joints = {}, tail = ("until %s <= 0 or %s"):format(name, expr.bool(scope, 1)) }
+  return start, { head = "repeat", blocks = { body }, joints = {},
+    tail = ("until %s <= 0 or %s"):format(name, expr.bool(scope, 1)) }
 end
 
 -- A loop that the budget may end.
@@ -369,7 +429,9 @@ function statement.endless(scope)
   declare(scope, name, "num", { constant = true })
   return { ("local %s = 0"):format(name) }, {
     head = "while true do", joints = {}, tail = "end",
-    blocks = { { { ("%s = %s + 1"):format(name, name) }, { ("if %s > %d then break end"):format(name, pick { 30000, 65535, 65536, 70000 }) },
+    blocks =
+      { { { ("%s = %s + 1"):format(name, name) },
+        { ("if %s > %d then break end"):format(name, pick { 30000, 65535, 65536, 70000 }) },
       { ("s:add(%s)"):format(name) } } },
   }
 end
@@ -413,17 +475,22 @@ function statement.unsigned(scope)
     { 1, function() return ("lu:add(%s)"):format(unsigned(scope)) end },
     { 1, function() return ("du:add(%s)"):format(unsigned(scope)) end },
     { 1, function() return ("stu:add(%s)"):format(unsigned(scope)) end },
-    { 1, function() return ("lou[%s]:add(%s) hiu:add(%s)"):format(small(scope, 1), unsigned(scope), unsigned(scope)) end },
+    { 1, function()
+      return ("lou[%s]:add(%s) hiu:add(%s)"):format(small(scope, 1), unsigned(scope), unsigned(scope))
+    end },
   } }
 end
 
 function statement.aggregate(scope)
   if chance(0.25) then return statement.unsigned(scope) end
-  local x = chance(0.2) and ("(%s + bit.band(%s, 511))"):format(pick(LARGE), leaf(scope)) or expr[pick { "i64", "i64", "num" }](scope, 2)
+  local x = chance(0.2) and ("(%s + bit.band(%s, 511))"):format(pick(LARGE), leaf(scope))
+    or expr[pick { "i64", "i64", "num" }](scope, 2)
   return { choose {
     { 2, function() return "c:inc()" end },
     { 2, function() return ("ci[%s]:inc()"):format(key(scope, 2)) end },
-    { 1, function() return ("ct[{ %s, %s, %s }]:inc()"):format(key(scope, 1), expr.opt(scope, 1), expr.str(scope, 1)) end },
+    { 1, function()
+      return ("ct[{ %s, %s, %s }]:inc()"):format(key(scope, 1), expr.opt(scope, 1), expr.str(scope, 1))
+    end },
     { 1, function() return ("cb[{ yes = %s, s = %s }]:inc()"):format(expr.bool(scope, 1), expr.str(scope, 1)) end },
     { 2, function() return ("s:add(%s)"):format(chance(0.2) and expr.u64(scope, 2) or x) end },
     { 1, function() return ("si[%s]:add(%s)"):format(key(scope, 2), x) end },
@@ -454,8 +521,13 @@ end
 
 function statement.emit(scope)
   local shape = choose {
-    { 2, function() return ("{ x = %s, n = %s }"):format(expr.i64(scope, 2), expr[pick { "opt", "num" }](scope, 1)) end },
-    { 1, function() return ("{ who = %s, yes = %s, t = { %s, %s } }"):format(expr.str(scope, 1), expr.bool(scope, 1), expr.i64(scope, 1), expr.str(scope, 1)) end },
+    { 2, function()
+      return ("{ x = %s, n = %s }"):format(expr.i64(scope, 2), expr[pick { "opt", "num" }](scope, 1))
+    end },
+    { 1, function()
+      return ("{ who = %s, yes = %s, t = { %s, %s } }"):format(expr.str(scope, 1), expr.bool(scope, 1),
+        expr.i64(scope, 1), expr.str(scope, 1))
+    end },
     { 1, function() return ("{ %s, %s }"):format(expr.u64(scope, 2), expr.num(scope, 1)) end },
   }
   if chance(0.3) then return { ("if not r:emit %s then c:inc() end"):format(shape) } end
@@ -490,30 +562,35 @@ function statement.reference(scope)
     { head = ("if %s%s then"):format(name, pick { "", " ~= nil" }), blocks = blocks, joints = joints, tail = "end" }
 end
 
--- A loop whose rounds leave a reference to the next one, and to what follows. Where each round begins by writing to the map, what it was
--- left is dead, and is used no more before it has been read anew.
+-- A loop whose rounds leave a reference to the next one, and to what follows. Where each round begins by writing to the
+-- map, what it was left is dead, and is used no more before it has been read anew.
 function statement.carried(scope)
   if scope.no_mr then return statement.map(scope) end
   local last, now, counter = fresh(scope, "r"), fresh(scope, "r"), fresh(scope, "i")
   local function use(name)
-    return { pick { "if %s then %s.a = %s.a + 1 end", "if %s then s:add(%s.b) %s.o = 3 end", "if %s then r:emit(%s) ci[%s.a]:inc() end" }:gsub("%%s", name) }
+    return { pick { "if %s then %s.a = %s.a + 1 end", "if %s then s:add(%s.b) %s.o = 3 end",
+      "if %s then r:emit(%s) ci[%s.a]:inc() end" }:gsub("%%s", name) }
   end
   local inner = inside(scope, { no_mr = true, loop = {} })
   declare(inner, counter, "num", { constant = true })
   local writes, body = chance(0.5), {}
   if writes then
-    body[1] = { chance(0.3) and ("mr[%s] = nil"):format(key(scope, 1)) or ("mr[%s] = %s"):format(key(scope, 1), record(inner, 1)) }
+    body[1] = { chance(0.3) and ("mr[%s] = nil"):format(key(scope, 1))
+      or ("mr[%s] = %s"):format(key(scope, 1), record(inner, 1)) }
   else
     body[1] = use(last)
   end
   body[2] = { ("local %s = mr[%s]"):format(now, key(inner, 1)) }
   if chance(0.5) then
-    local known = inside(inner, { stays = true }) -- where what is there always leaves, nil is all that the next round can be left
+    -- where what is there always leaves, nil is all that the next round can be left
+    local known = inside(inner, { stays = true })
     declare(known, now, "rec", { reference = true, loop = inner.loop })
     body[3] = { head = ("if %s then"):format(now), blocks = { block(known) }, joints = {}, tail = "end" }
   end
-  body[#body + 1] = { (writes or chance(0.5)) and ("%s = %s"):format(last, now) or ("if %s > %d then %s = %s end"):format(counter, random(0, 3), last, now) }
-  return { "local " .. last }, { head = ("for %s = 1, %d do"):format(counter, random(4)), blocks = { body }, joints = {}, tail = "end" }, use(last)
+  body[#body + 1] = { (writes or chance(0.5)) and ("%s = %s"):format(last, now)
+    or ("if %s > %d then %s = %s end"):format(counter, random(0, 3), last, now) }
+  return { "local " .. last }, { head = ("for %s = 1, %d do"):format(counter, random(4)), blocks = { body },
+    joints = {}, tail = "end" }, use(last)
 end
 
 function statement.store(scope)
@@ -551,14 +628,18 @@ function statement.call(scope)
 end
 
 local STATEMENTS = {
-  { 6, statement["local"] }, { 6, statement.assign }, { 2, statement.multiple }, { 6, statement["if"] }, { 1, statement["do"] },
-  { 2, statement["for"] }, { 2, statement["while"] }, { 0.05, statement.endless }, { 5, statement.map }, { 5, statement.aggregate },
-  { 2, statement.emit }, { 3, statement.reference }, { 1, statement.carried }, { 2, statement.store }, { 2, statement.record }, { 2, statement.field },
+  { 6, statement["local"] }, { 6, statement.assign }, { 2, statement.multiple }, { 6, statement["if"] },
+  { 1, statement["do"] },
+  { 2, statement["for"] }, { 2, statement["while"] }, { 0.05, statement.endless }, { 5, statement.map },
+  { 5, statement.aggregate },
+  { 2, statement.emit }, { 3, statement.reference }, { 1, statement.carried }, { 2, statement.store },
+  { 2, statement.record }, { 2, statement.field },
   { 1, statement.leave }, { 3, statement.call }, { 2, statement.var }, { 1, statement.step },
 }
 -- Where it is deep enough, or the handler large enough.
 local SIMPLE = {
-  { 4, statement["local"] }, { 6, statement.assign }, { 2, statement.multiple }, { 4, statement.map }, { 5, statement.aggregate },
+  { 4, statement["local"] }, { 6, statement.assign }, { 2, statement.multiple }, { 4, statement.map },
+  { 5, statement.aggregate },
   { 1, statement.emit }, { 1, statement.store }, { 1, statement.field }, { 2, statement.call }, { 1, statement.var },
 }
 
@@ -577,14 +658,16 @@ end
 local function helpers(state)
   local tree, functions, effects = {}, {}, {}
   local function add(name, parameters, results, call)
-    local scope = { vars = {}, state = state, functions = {}, effects = {}, no_mr = true, results = results, chunk = name }
+    local scope = { vars = {}, state = state, functions = {}, effects = {}, no_mr = true, results = results,
+      chunk = name }
     for _, parameter in ipairs(parameters) do declare(scope, parameter[1], parameter[2]) end
     for i = 1, #functions do scope.functions[i] = functions[i] end
     local names = {}
     for i, parameter in ipairs(parameters) do names[i] = parameter[1] end
     local body = block(scope, random(1, 3))
     if results then body[#body + 1] = { "return " .. results(scope) } end
-    tree[#tree + 1] = { head = ("local function %s(%s)"):format(name, table.concat(names, ", ")), blocks = { body }, joints = {}, tail = "end", is_function = true }
+    tree[#tree + 1] = { head = ("local function %s(%s)"):format(name, table.concat(names, ", ")), blocks = { body },
+      joints = {}, tail = "end", is_function = true }
     call()
   end
   local function one(scope) return expr.i64(scope, 2) end
@@ -617,16 +700,19 @@ local function helpers(state)
   end
   if chance(0.4) then
     add("f4", { { "p", "i64" }, { "z", "str" } }, nil, function()
-      table.insert(effects, function(scope) return { ("f4(%s, %s)"):format(expr.i64(scope, 2), expr.str(scope, 1)) } end)
+      table.insert(effects, function(scope)
+        return { ("f4(%s, %s)"):format(expr.i64(scope, 2), expr.str(scope, 1)) }
+      end)
     end)
   end
   return tree, functions, effects
 end
 
--- Programs -------------------------------------------------------------------------------------------------------------
+-- Programs
+-- -------------------------------------------------------------------------------------------------------------
 
-local WORDS = { 0, 1, -1, 2, 3, 7, 63, 64, -13, 255, 256, 65535, 2147483647, -2147483648, 4294967295LL, 4294967296LL, 0x123456789abcdefLL,
-  9223372036854775807LL, -9223372036854775807LL - 1 }
+local WORDS = { 0, 1, -1, 2, 3, 7, 63, 64, -13, 255, 256, 65535, 2147483647, -2147483648, 4294967295LL, 4294967296LL,
+  0x123456789abcdefLL, 9223372036854775807LL, -9223372036854775807LL - 1 }
 
 local function word()
   return choose {

@@ -1,5 +1,5 @@
--- Random handlers through the compiler alone, for tests/c/hostile_test.c: well-typed ones, ill-typed ones, and bytecode that no Lua has
--- made. Each has to end in an object or in a message that says where and what.
+-- Random handlers through the compiler alone, for tests/c/hostile_test.c: well-typed ones, ill-typed ones, and bytecode
+-- that no Lua has made. Each has to end in an object or in a message that says where and what.
 package.loaded["uplua.options"] = { explain = true } -- compiles, and lists the code, without loading it
 io.output "/dev/null"
 
@@ -12,7 +12,8 @@ local up = require "uplua"
 
 -- The shared objects of all programs are the same ones: each constructor's calls return what the first program's have.
 local objects, calls = {}, 0
-for _, name in ipairs { "hash", "percpu_hash", "count", "sum", "hist", "lhist", "hdr", "stats", "min", "max", "var", "ring" } do
+for _, name in ipairs { "hash", "percpu_hash", "count", "sum", "hist", "lhist", "hdr", "stats", "min", "max", "var",
+  "ring" } do
   local new = up[name]
   rawset(up, name, function(...)
     calls = calls + 1
@@ -23,7 +24,9 @@ end
 
 local function declare(program)
   calls = 0
-  for _, handler in ipairs((assert(load(program.source, "@" .. program.name))(up))) do testrun.handler(program.name, handler) end
+  for _, handler in ipairs((assert(load(program.source, "@" .. program.name))(up))) do
+    testrun.handler(program.name, handler)
+  end
 end
 
 -- Compiles what is declared: true, or false and why not.
@@ -35,8 +38,8 @@ end
 
 local hostile = {}
 
--- Compiles COUNT programs from SEED on; CHANGE(program): makes them worse. Returns how many were compiled and refused, and a list of
--- what was no clean refusal.
+-- Compiles COUNT programs from SEED on; CHANGE(program): makes them worse. Returns how many were compiled and refused,
+-- and a list of what was no clean refusal.
 local function run(count, seed, change, is_clean)
   local compiled, refused, wrong = 0, 0, {}
   for s = seed, seed + count - 1 do
@@ -51,7 +54,8 @@ local function run(count, seed, change, is_clean)
   return compiled, refused, table.concat(wrong, "\n")
 end
 
-local LIMITS = { "bytes of stack at one time", "strings cannot change places", "a record made in a loop cannot be kept" }
+local LIMITS = { "bytes of stack at one time", "strings cannot change places",
+  "a record made in a loop cannot be kept" }
 
 function hostile.well_typed(count, seed)
   return run(count, seed, function() end, function(message)
@@ -67,7 +71,8 @@ function hostile.ill_typed(count, seed)
   end)
 end
 
--- Of the functions that a program dumps, one has a byte changed, or a few: mostly among its instructions, which stand first.
+-- Of the functions that a program dumps, one has a byte changed, or a few: mostly among its instructions, which stand
+-- first.
 function hostile.mutated(count, seed)
   local dump, wanted, dumps = capture.dump, 1, 0
   function capture.dump(handle)

@@ -1,6 +1,7 @@
--- BPF objects that were damaged, opened as up.object opens what somebody brings along: each opens, or is refused with a message.
--- damaged(path, count, seed) → how many opened, how many were refused, what was wrong (""), for tests/c/guest_test.c; open(path) → whether it opened, and
--- what was wrong, or nil, for tests/fuzz/guest.c.
+-- BPF objects that were damaged, opened as up.object opens what somebody brings along: each opens, or is refused with a
+-- message.
+-- damaged(path, count, seed) → how many opened, how many were refused, what was wrong (""), for tests/c/guest_test.c;
+-- open(path) → whether it opened, and what was wrong, or nil, for tests/fuzz/guest.c.
 local ffi = require "ffi"
 
 ffi.cdef [[
@@ -72,7 +73,9 @@ function hostile.damaged(path, count, seed)
   local file = assert(io.open(path))
   local bytes = file:read "*a"
   file:close()
-  local places = sections(bytes, { [".BTF"] = true, [".BTF.ext"] = true, [".maps"] = true, [".symtab"] = true, [".strtab"] = true, [".rodata"] = true })
+  local places =
+    sections(bytes, { [".BTF"] = true, [".BTF.ext"] = true, [".maps"] = true, [".symtab"] = true, [".strtab"] = true,
+    [".rodata"] = true })
   local random, fd = generator(seed), ffi.C.memfd_create("damaged", 1)
   local buffer = ffi.new("uint8_t[?]", #bytes)
   local opened, refused, wrong = 0, 0, ""
@@ -81,7 +84,9 @@ function hostile.damaged(path, count, seed)
     local size = #bytes
     for _ = 1, 1 + random(6) do
       local place = places[1 + random(#places)]
-      if place[2] > 0 then buffer[place[1] + random(place[2])] = random(2) == 0 and ODD[1 + random(#ODD)] or random(256) end
+      if place[2] > 0 then
+        buffer[place[1] + random(place[2])] = random(2) == 0 and ODD[1 + random(#ODD)] or random(256)
+      end
     end
     if random(16) == 0 then size = random(size) end
     ffi.C.ftruncate(fd, 0)

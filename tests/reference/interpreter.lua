@@ -1,5 +1,6 @@
--- The reference: what a handler means, by interpreting its bytecode one instruction after the other over the values of numbers.lua and
--- the objects of world.lua. It shares nothing with the compiler, has no types but those of values, and optimises nothing.
+-- The reference: what a handler means, by interpreting its bytecode one instruction after the other over the values of
+-- numbers.lua and the objects of world.lua. It shares nothing with the compiler, has no types but those of values, and
+-- optimises nothing.
 --
 --   local run = interpreter.new()         run.up: the API that the handler's chunk is given; run:snapshot(objects): what there is
 --   run:handler(fn, event)                runs fn(e); event: field → value
@@ -17,7 +18,8 @@ interpreter.__index = interpreter
 local MAX_ROUNDS = 65536                       -- of all loops in one run of a handler
 local FRAME_LINK = ffi.abi "gc64" and 2 or 1   -- slots between a called function and its first argument
 
--- Decoding -------------------------------------------------------------------------------------------------------------
+-- Decoding
+-- -------------------------------------------------------------------------------------------------------------
 
 local names = {}
 for name in vmdef.bcnames:gmatch "......" do names[#names + 1] = name:match "%S+" end
@@ -40,7 +42,8 @@ local function decode(fn)
   return code
 end
 
--- Ends -----------------------------------------------------------------------------------------------------------------
+-- Ends
+-- -----------------------------------------------------------------------------------------------------------------
 
 local ENDED = {} -- what is raised where a handler ends early
 
@@ -63,9 +66,11 @@ function interpreter:count_round()
   end
 end
 
--- Values ---------------------------------------------------------------------------------------------------------------
+-- Values
+-- ---------------------------------------------------------------------------------------------------------------
 
--- Records remember which of their fields were given a num: it is an integer from there on, which LuaJIT's table does not know.
+-- Records remember which of their fields were given a num: it is an integer from there on, which LuaJIT's table does
+-- not know.
 local nums_in = setmetatable({}, { __mode = "k" })
 
 local function set_field(run, record, name, value)
@@ -103,7 +108,8 @@ local function assign(run, base, key, value)
   set_field(run, base, key, value)
 end
 
--- Calls ----------------------------------------------------------------------------------------------------------------
+-- Calls
+-- ----------------------------------------------------------------------------------------------------------------
 
 local function call_method(run, name, receiver, ...)
   local w = run.world
@@ -151,8 +157,10 @@ local function call(run, fn, args, count)
   return result_count, results
 end
 
--- Instructions ---------------------------------------------------------------------------------------------------------
--- Each function acts on a frame { fn, slots, multiple, multiple_count } and may return where to go on: relative to what follows.
+-- Instructions
+-- --------------------------------------------------------------------------------------------------------- Each
+-- function acts on a frame { fn, slots, multiple, multiple_count } and may return where to go on: relative to what
+-- follows.
 
 local execute = {}
 
@@ -328,7 +336,8 @@ function execute.FORL(run, frame, i)
   return i.d - 0x8000
 end
 
--- Runs -----------------------------------------------------------------------------------------------------------------
+-- Runs
+-- -----------------------------------------------------------------------------------------------------------------
 
 -- Interprets FN on ARGS; returns the number of its results and their list.
 function interpreter:interpret(fn, args)

@@ -4,11 +4,14 @@ local generate = require "generate"
 
 local PATIENCE, SECONDS = 400, 60 -- tries, and how long
 
--- What failed in RESULT: of a refusal its text, but for names and numbers; of a difference what was left by whom, but for keys and values.
+-- What failed in RESULT: of a refusal its text, but for names and numbers; of a difference what was left by whom, but
+-- for keys and values.
 local function kinds_of(result)
   if result[1] == "refused" then return { [result[2]:match "[^\n]*":gsub("%d+", ""):gsub("'[^']*'", "")] = true } end
   local kinds = {}
-  for line in tostring(result[2]):gmatch "[^\n]+" do kinds[line:match "^%S+%s+lost %S+" or line:match "^%S+%s+%w+" or ""] = true end
+  for line in tostring(result[2]):gmatch "[^\n]+" do
+    kinds[line:match "^%S+%s+lost %S+" or line:match "^%S+%s+%w+" or ""] = true
+  end
   return kinds
 end
 
@@ -115,7 +118,8 @@ return function(program, result)
         for word in group:gmatch "%f[%w][%a_][%w_]*%f[^%w_%.:%(%[]" do candidates[#candidates + 1] = word end
         for _, candidate in ipairs(candidates) do
           if candidate ~= group and #candidate < #group then
-            owner[name] = before:sub(1, from - 1) .. "(" .. candidate:gsub("^%((.*)%)$", "%1") .. ")" .. before:sub(to + 1)
+            owner[name] = before:sub(1, from - 1) .. "(" .. candidate:gsub("^%((.*)%)$", "%1") .. ")" ..
+              before:sub(to + 1)
             if owner[name] ~= before and #owner[name] < #before and try(function() owner[name] = before end) then
               any, done = true, true
               break

@@ -1,5 +1,6 @@
--- The rules of numbers in handlers, as doc/handlers.md has them. A value is tagged by what it is in LuaJIT: a Lua number is a
--- num, int64_t is an i64, uint64_t a u64; LuaJIT's own operators on these are the rule wherever this file says nothing else.
+-- The rules of numbers in handlers, as doc/handlers.md has them. A value is tagged by what it is in LuaJIT: a Lua
+-- number is a num, int64_t is an i64, uint64_t a u64; LuaJIT's own operators on these are the rule wherever this file
+-- says nothing else.
 local ffi = require "ffi"
 
 local numbers = {}
@@ -14,18 +15,20 @@ function numbers.is_number(v) return type(v) == "number" or istype(int64, v) or 
 function numbers.i64(v) return cast(int64, v) end
 local function u64(v) return cast(uint64, istype(uint64, v) and v or cast(int64, v)) end
 
--- The 64-bit type of an operation on A and B: unsigned where one operand is. What a negative num is then, C leaves open to LuaJIT;
--- here it is the same 64 bits.
+-- The 64-bit type of an operation on A and B: unsigned where one operand is. What a negative num is then, C leaves open
+-- to LuaJIT; here it is the same 64 bits.
 function numbers.common(a, b, rules)
   if not istype(uint64, a) and not istype(uint64, b) then return numbers.i64 end
-  if (type(a) == "number" and a < 0) or (type(b) == "number" and b < 0) then rules.differs "a negative num with a u64" end
+  if (type(a) == "number" and a < 0) or (type(b) == "number" and b < 0) then
+    rules.differs "a negative num with a u64"
+  end
   return u64
 end
 
 local common = numbers.common
 
--- A num stays an exact integer: beyond 2^53, and where two nums are divided, the rules say nothing (the compiler refuses what it
--- sees of it), so that such a run proves nothing. UNDEFINED is called then, and does not return.
+-- A num stays an exact integer: beyond 2^53, and where two nums are divided, the rules say nothing (the compiler
+-- refuses what it sees of it), so that such a run proves nothing. UNDEFINED is called then, and does not return.
 local function exact(result, undefined)
   if result ~= math.floor(result) or math.abs(result) > 2 ^ 53 then undefined "a num that is no exact integer" end
   return result
@@ -79,8 +82,9 @@ numbers.equal = comparison(function(a, b) return a == b end)
 numbers.less = comparison(function(a, b) return a < b end)
 numbers.less_or_equal = comparison(function(a, b) return a <= b end)
 
--- bit.* works on 64 bits. On nums alone it is LuaJIT's operation on 32, and undefined where 64 bits would give something else. A shift
--- takes the type of what it shifts and 6 bits of the count; a num that is shifted by an integer has 64 bits, in LuaJIT 32.
+-- bit.* works on 64 bits. On nums alone it is LuaJIT's operation on 32, and undefined where 64 bits would give
+-- something else. A shift takes the type of what it shifts and 6 bits of the count; a num that is shifted by an integer
+-- has 64 bits, in LuaJIT 32.
 local function bitwise(name, is_shift)
   local operation = bit[name]
   return function(rules, ...)

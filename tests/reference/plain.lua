@@ -1,5 +1,6 @@
--- The same handler as LuaJIT runs it: the event's fields are int64_t, the objects those of world.lua behind metatables. Where the
--- rules of handlers are LuaJIT's (interpreter.lua says in which runs they are not), this leaves what the reference leaves.
+-- The same handler as LuaJIT runs it: the event's fields are int64_t, the objects those of world.lua behind metatables.
+-- Where the rules of handlers are LuaJIT's (interpreter.lua says in which runs they are not), this leaves what the
+-- reference leaves.
 local numbers = require "numbers"
 local world = require "world"
 

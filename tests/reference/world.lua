@@ -1,5 +1,6 @@
--- What a handler works on, kept in Lua tables: maps, aggregations, vars, rings, memory and the ledger, by the rules of doc/handlers.md.
--- The interpreter of this folder acts on it, and so does the same handler when LuaJIT runs it (plain.lua).
+-- What a handler works on, kept in Lua tables: maps, aggregations, vars, rings, memory and the ledger, by the rules of
+-- doc/handlers.md. The interpreter of this folder acts on it, and so does the same handler when LuaJIT runs it
+-- (plain.lua).
 --
 --   local w = world.new(fail)   fail(what) ends the handler with an error and does not return
 --   w:constructors()            up.hash, up.count …
@@ -44,7 +45,8 @@ function world:count(what)
   self.ledger[loss] = (self.ledger[loss] or 0) + 1
 end
 
--- Maps -----------------------------------------------------------------------------------------------------------------
+-- Maps
+-- -----------------------------------------------------------------------------------------------------------------
 
 -- The entry of KEY, or nil; an error where the key is nil.
 local function entry_of(w, map, key)
@@ -71,9 +73,11 @@ function world:set(map, key, value)
   end
 end
 
--- Aggregations ---------------------------------------------------------------------------------------------------------
+-- Aggregations
+-- ---------------------------------------------------------------------------------------------------------
 
--- A value of an aggregation as text: unlike in memory, unsigned ones are. A number is a rounded sum where it is beyond 64 bits.
+-- A value of an aggregation as text: unlike in memory, unsigned ones are. A number is a rounded sum where it is beyond
+-- 64 bits.
 local function show_value(v)
   if v == nil then return "nil" end
   if type(v) == "number" then return (math.abs(v) < 2 ^ 63 and "%.0f" or "about %.12g"):format(v) end
@@ -120,7 +124,8 @@ function lowest.lhist(o, v)
   return v < o.high and v - (v - o.low) % o.step or o.high
 end
 
--- hdr(digits): exact up to twice the least power of two that is 10^digits, from there on in steps that double with the values.
+-- hdr(digits): exact up to twice the least power of two that is 10^digits, from there on in steps that double with the
+-- values.
 function lowest.hdr(o, v)
   if v < 0 then return false end
   local half, width = 1, int64(1)
@@ -166,7 +171,8 @@ function world:add(object, v, keyed, key)
   add_to_total(object, total, v)
 end
 
--- Vars and rings -------------------------------------------------------------------------------------------------------
+-- Vars and rings
+-- -------------------------------------------------------------------------------------------------------
 
 function world:var_set(var, v)
   if v == nil then self.fail "arithmetic on nil" end
@@ -189,7 +195,8 @@ function world:copy(record)
   return stored(record)
 end
 
--- Memory that handlers may read: from world.memory on, at the same address in every process, so that a run can be repeated.
+-- Memory that handlers may read: from world.memory on, at the same address in every process, so that a run can be
+-- repeated.
 
 local MEMORY, MEMORY_SIZE = 0x30000000, 4096
 ffi.cdef "void *mmap(void *address, size_t length, int protection, int flags, int fd, long offset);"
@@ -210,9 +217,11 @@ function world:read(name, address)
   return name == "u64" and ffi.cast(uint64, value) or numbers.i64(value)
 end
 
--- The constructors, and what a snapshot shows ---------------------------------------------------------------------------
+-- The constructors, and what a snapshot shows
+-- ---------------------------------------------------------------------------
 
--- The fields of an object are raw, also where METATABLE lets LuaJIT's own code at it. The chunk's main part may call map:set.
+-- The fields of an object are raw, also where METATABLE lets LuaJIT's own code at it. The chunk's main part may call
+-- map:set.
 function world:constructors(metatable)
   local up = {}
   local function object(o)
@@ -253,8 +262,8 @@ local function show_total(o, total)
   local buckets = {}
   for bucket, count in pairs(total.buckets) do buckets[#buckets + 1] = ("%s:%d"):format(bucket, count) end
   table.sort(buckets)
-  return ("count %d sum %s min %s max %s %s"):format(total.count, show_sum(total), show_value(total.min), show_value(total.max),
-    table.concat(buckets, " "))
+  return ("count %d sum %s min %s max %s %s"):format(total.count, show_sum(total), show_value(total.min),
+    show_value(total.max), table.concat(buckets, " "))
 end
 
 -- A line for each thing that OBJECTS (name → object) hold, then the ledger; sorted, but for what a ring holds.
@@ -264,11 +273,14 @@ function world:snapshot(objects)
   for name, o in pairs(objects) do
     local total = rawget(o, "total")
     for key, entry in pairs(rawget(o, "entries") or {}) do
-      put("%s[%s] = %s", name, key, total and show_total(o, entry.value) or name:find "u$" and show_value(entry.given) or show(entry.value))
+      put("%s[%s] = %s", name, key, total and show_total(o, entry.value) or name:find "u$" and show_value(entry.given)
+        or show(entry.value))
     end
     if total and show_total(o, total) ~= show_total(o, new_total()) then put("%s = %s", name, show_total(o, total)) end
     if o.kind == "var" then put("%s = %s", name, show(o.value)) end
-    for i, record in ipairs(rawget(o, "emitted") or {}) do events[#events + 1] = ("%s %04d %s"):format(name, i, record) end
+    for i, record in ipairs(rawget(o, "emitted") or {}) do
+      events[#events + 1] = ("%s %04d %s"):format(name, i, record)
+    end
   end
   for loss, times in pairs(self.ledger) do put("lost %s × %d", loss, times) end
   table.sort(lines)

@@ -1,4 +1,5 @@
--- What scripts/mallocleak.lua does at malloc's return, for a kernel without sessions: the entry half is not measured here.
+-- What scripts/mallocleak.lua does at malloc's return, for a kernel without sessions: the entry half is not measured
+-- here.
 local up = require "uplua"
 
 local live        = up.hash { max = 1000000 }

@@ -1,7 +1,7 @@
 -- What e.args has of the arguments of functions of a program, for the first HITS calls of each.
 --   uplua values.lua PROGRAM HITS FIRST LAST FUNCTIONS RESULT -- COMMAND
--- FUNCTIONS has one address a line, of which those from FIRST to LAST get a probe. Lines appended to RESULT: ADDRESS CALL NAME VALUE; and
--- "ADDRESS refused NAME REASON". CALL is as gdb.py has it.
+-- FUNCTIONS has one address a line, of which those from FIRST to LAST get a probe. Lines appended to RESULT: ADDRESS
+-- CALL NAME VALUE; and "ADDRESS refused NAME REASON". CALL is as gdb.py has it.
 local up = require "uplua"
 local core = require "uplua.core"
 
@@ -60,7 +60,8 @@ end
 ring:each(function(record)
   local of = functions[tonumber(record.id)]
   for i, name in ipairs(of.names) do
-    result:write(("%s %d.%d %s %s\n"):format(of.address, tonumber(record.thread), tonumber(record.n), name, (number(record["a" .. i]))))
+    result:write(("%s %d.%d %s %s\n"):format(of.address, tonumber(record.thread), tonumber(record.n), name,
+      (number(record["a" .. i]))))
   end
 end)
 up.at_exit(function() result:close() end)
