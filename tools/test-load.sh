@@ -7,7 +7,7 @@ set -u
 [ $# -ge 2 ] || { echo "usage: tools/test-load.sh N LOAD [tests/lua/x_test.lua …]" >&2; exit 2; }
 times=$1 load=$2
 shift 2
-[ $# -gt 0 ] || set -- tests/lua/{follow,perf,explain,guest_kinds,loops}_test.lua tests/c/library_test.c
+[ $# -gt 0 ] || set -- tests/lua/{follow,perf,explain,guest_kinds,loops}_test.lua tests/c/library_lookup_test.c
 
 kept=$(mktemp -d) || exit 1
 spinners=()

@@ -252,7 +252,7 @@ if loadstring "return 1 & 1" then
     end)]], "m[1], m[2], m[3], m[4], m[5], m[6], m[7]", "2 -5 -6 4 -5497558138880 15 -3" }
 end
 
--- A case whose value is nil does not belong into the one setup: it is refused, which refused_test.lua checks.
+-- A case whose value is nil does not belong into the one setup: it is refused, which refusals_test.lua checks.
 local preamble = [[
 local up = require "uplua"
 local CALLS = "./build/targets/calls:"

@@ -1,4 +1,4 @@
--- The whole message of each refusal: what a handler cannot do, and what to write instead. refused_test.lua has what is
+-- The whole message of each refusal: what a handler cannot do, and what to write instead. refusals_test.lua has what is
 -- refused for other reasons.
 local tap = require "tap"
 local target = require "target"

@@ -1,5 +1,4 @@
--- System calls: syscalls.lua beside strace -c and perf trace -s, systrace.lua beside strace, opensnoop.lua and
--- execsnoop.lua beside strace.
+-- Counts of system calls: syscalls.lua beside strace -c and perf trace -s.
 package.path = "tests/lua/?.lua;tests/neighbours/?.lua;" .. package.path
 local tap       = require "tap"
 local neighbour = require "neighbour"

@@ -39,7 +39,7 @@ for _, case in ipairs {
 } do
   local good, message = pcall(function() return (up.hash(case[1])) end)
   ok(not good, "refused")
-  like(message, "declared_test.lua:%d+: .*" .. case[2], "… with this message")
+  like(message, "declared_types_test.lua:%d+: .*" .. case[2], "… with this message")
 end
 
 -- Every width, on both sides.
@@ -61,7 +61,7 @@ local copies, second = up.hash { value = { n = "u32", m = "i8" } }, up.hash { va
 wide:set(4000000000, { i8 = -128, i16 = -32768, i32 = -2147483648, i64 = -1, u8 = 255, u16 = 65535, u32 = 4294967295,
   u64 = 0xffffffffffffffffULL, ok = true, s = "fifteen letters" })
 local good, message = pcall(function() wide[-1] = {} end)
-like(message, "declared_test.lua:%d+: hash: as a key, %-1 is not in 0 … 4294967295",
+like(message, "declared_types_test.lua:%d+: hash: as a key, %-1 is not in 0 … 4294967295",
   "a key that does not fit is refused before there is a handler")
 good, message = pcall(function() keys[{ 1, 200, "x" }] = 1 end)
 like(message, "hash: as a key, field '2': 200 is not in %-128 … 127", "in a tuple")
@@ -169,7 +169,8 @@ for _, case in ipairs {
   { function(e) v[1] = up.u8(e.arg0) end, "the value of 'v' is an integer here, and declared as i8" },
   { function(e) v[1] = true end, "the value of 'v' is a boolean here, and declared as i8$" },
   { function(e) m[1] = { n = e.arg0, s = "x" } end,
-    "the field 'n' of the records of 'm' is an integer at .-declared_test.lua:%d+, and declared as u16: say up.u16%(x%) to cut it" },
+    "the field 'n' of the records of 'm' is an integer at .-declared_types_test.lua:%d+, " ..
+      "and declared as u16: say up.u16%(x%) to cut it" },
   { function(e) m[1] = { n = 1, s = 2 } end,
     "the field 's' of the records of 'm' is an integer at .-, and declared as a string" },
   { function(e) m[1] = { n = 1 } end, "this record lacks the field 's' that the records declared for it always have" },
@@ -185,7 +186,7 @@ for _, case in ipairs {
   testrun.handler("refused", case[1])
   local compiled, why = pcall(setup.commit)
   ok(not compiled, "refused")
-  like(why, "declared_test.lua:%d+: .*" .. case[2], "… with this message")
+  like(why, "declared_types_test.lua:%d+: .*" .. case[2], "… with this message")
   setup.discard()
 end
 setup.close()

@@ -14,7 +14,7 @@ local function compile(...)
   return why
 end
 
-local HERE = "agree_test.lua"
+local HERE = "type_conflicts_test.lua"
 -- MESSAGE has TEXT, in which each line number stands as the difference to line FIRST of this file: {0}, {1} …
 local function says(message, first, text, name)
   text = text:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", "%%%0"):gsub("{(%d+)}",
