@@ -69,8 +69,8 @@ BUILD   ?= $(OUT)
 # --- what there is: new files are picked up by themselves -------------------------------------------------------------
 
 OTHER_ARCH  := $(filter-out src/arch/$(ARCH).%,$(wildcard src/arch/x86_64.* src/arch/aarch64.*))
-C_FILES     := $(filter-out $(OTHER_ARCH),$(wildcard src/*.c src/*/*.c))
-S_FILES     := $(wildcard src/*/*.S)
+C_FILES     := $(filter-out $(OTHER_ARCH),$(shell find src -name "*.c" | sort))
+S_FILES     := $(shell find src -name "*.S" | sort)
 LUA_FILES   := $(wildcard lua/*.lua lua/*/*.lua)
 TEST_FILES  := $(wildcard tests/c/*_test.c)
 TARGETS_C   := $(wildcard tests/targets/*.c)

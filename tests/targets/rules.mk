@@ -199,7 +199,7 @@ $(OUT)/targets/bare/libchain.so: tests/targets/libchain.c tests/targets/noinline
 	$(call say,CC,$<) $(CC) $(CHAIN_FLAGS) $(DEBUG_FRAME) -g0 -fPIC -shared -nostartfiles -o $@ $<
 
 # A library of some of our own code.
-FRAMES_FILES := $(wildcard src/unwind/*.c src/sym/*.c)
+FRAMES_FILES := $(wildcard src/base/*.c src/elf/*.c src/unwind/*.c src/sym/*.c)
 FRAMES_FLAGS  = $(CC_FLAGS) -fomit-frame-pointer -fPIC -shared $(DEBUG_FRAME)
 
 $(OUT)/targets/libframes.so: $(FRAMES_FILES) | $(CHECKED)
