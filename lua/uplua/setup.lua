@@ -220,7 +220,7 @@ end
 -- bytes) or "array" (size: elements, bits: of each), place = "context" (offset: bytes into the program's context),
 -- "memory" (offset bytes from the address that is base bytes into the context), "data_loc", "rel_loc" (offset: of that
 -- word), "constant" (number, a number or a string of digits) or "nowhere" (type: why not), or "registers" (offset bytes
--- into those whose address is base bytes into the context) }: src/compile/argument.h.
+-- into those whose address is base bytes into the context) }: src/base/argument.h.
 function setup.declare(probe)
   pending[#pending + 1] = probe
 end

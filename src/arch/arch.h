@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 enum { ARCH_MAX_ARGUMENTS = 8 };
 

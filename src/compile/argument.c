@@ -1,15 +1,15 @@
 /* The probe's own arguments: found by name, typed as declared, read where they are. */
-#include "compile/argument.h"
+#include "base/argument.h"
 
 #include <string.h>
 
+#include "base/suggest.h"
 #include "compile/access.h"
 #include "compile/build.h"
 #include "compile/debug_ctype.h"
 #include "compile/kernel_ctype.h"
 #include "compile/read.h"
 #include "probe/parameters.h"
-#include "probe/suggest.h"
 
 /* --- types --- */
 

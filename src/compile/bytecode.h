@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 enum bytecode_op {
 #define OPCODE(name) BYTECODE_##name,

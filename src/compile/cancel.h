@@ -3,7 +3,7 @@
 #ifndef UPLUA_COMPILE_CANCEL_H
 #define UPLUA_COMPILE_CANCEL_H
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /* 0; or -EINTR with a message, where a signal has asked to stop (sys/interrupt.h). */
 int cancel_check(struct error *err);

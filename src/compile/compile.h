@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "compile/argument.h"
+#include "base/argument.h"
 #include "compile/environment.h"
 #include "compile/object.h"
 #include "compile/type.h"

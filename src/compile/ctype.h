@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 enum ctype_kind {
     CTYPE_OTHER,   /* what handlers cannot compute with: double, complex, C++ references */

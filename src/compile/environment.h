@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "compile/bytecode.h"
 #include "compile/ctype.h"
-#include "sys/error.h"
 
 enum captured_kind {
     CAPTURED_NIL,

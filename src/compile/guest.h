@@ -8,7 +8,7 @@
 #include <bpf/libbpf.h>
 #include <stddef.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 struct guest;
 

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
 #include "compile/object.h"
-#include "sys/error.h"
 
 /* The verifier's log: memory that is touched only if the kernel writes to it. TEXT is NULL if there is none. */
 struct load_log {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 enum reference_kind {
     REFERENCE_MAP,     /* ld_imm64 of a map's address: symbol = map name */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compile/arena.h"
+#include "base/arena.h"
 #include "compile/ctype.h"
 
 enum type_kind {

@@ -8,7 +8,7 @@
 #include <lauxlib.h>
 #include <lua.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /* require "uplua.core" → { loop = …, system = …, target = …, … } */
 int core_open_lua(lua_State *L);

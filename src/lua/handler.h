@@ -5,7 +5,7 @@
 #include <lua.h>
 #include <stddef.h>
 
-#include "compile/arena.h"
+#include "base/arena.h"
 #include "compile/compile.h"
 
 /*

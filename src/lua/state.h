@@ -4,7 +4,7 @@
 
 #include <lua.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /*
  * Makes the state: LuaJIT's libraries without what LUA_PATH, LUA_CPATH and LUA_INIT say and without the search paths

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /* One map, opened by the number the kernel gave. */
 struct map {

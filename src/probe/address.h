@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "probe/probe.h"
 #include "sym/maps.h"
-#include "sys/error.h"
 
 /*
  * The address in process PID of the function or else the variable SPEC ("libc:malloc", "./app:main+0x1c",

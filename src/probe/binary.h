@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "probe/module.h"
 #include "sym/elffile.h"
-#include "sys/error.h"
 
 struct binary;
 

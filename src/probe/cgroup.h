@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 struct cgroups;
 

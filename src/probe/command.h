@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /* The executable file that NAME stands for, by $PATH where it has no slash: malloc'd into *PATH. */
 int command_find(const char *name, char **path, struct error *err);

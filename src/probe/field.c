@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/suggest.h"
+#include "base/suggest.h"
 #include "sym/debugtypes.h"
 
 enum { MAX_NAME = 256 };

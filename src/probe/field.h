@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /* Where the part is: bytes from the variable's beginning, and how many bytes it has. */
 struct field {

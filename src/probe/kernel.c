@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "probe/link.h"
-#include "probe/suggest.h"
 #include "sym/kernel.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"

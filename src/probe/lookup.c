@@ -9,10 +9,10 @@
 
 #include "arch/arch.h"
 #include "arch/instruction.h"
+#include "base/suggest.h"
 #include "probe/deny.h"
 #include "probe/exits.h"
 #include "probe/ifunc.h"
-#include "probe/suggest.h"
 #include "sym/demangle.h"
 
 enum {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 struct module {
     char *path; /* opens it from here: /proc/4242/root/usr/lib/libc.so.6 */

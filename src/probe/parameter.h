@@ -7,8 +7,8 @@
 #ifndef UPLUA_PROBE_PARAMETER_H
 #define UPLUA_PROBE_PARAMETER_H
 
-#include "compile/arena.h"
-#include "compile/argument.h"
+#include "base/arena.h"
+#include "base/argument.h"
 #include "sym/debugfunction.h"
 
 /*

@@ -2,8 +2,8 @@
 #ifndef UPLUA_PROBE_PARAMETERS_H
 #define UPLUA_PROBE_PARAMETERS_H
 
-#include "compile/arena.h"
-#include "compile/argument.h"
+#include "base/arena.h"
+#include "base/argument.h"
 #include "probe/probe.h"
 
 /*

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "probe/stamp.h"
 #include "probe/target.h"
-#include "sys/error.h"
 
 /* How the kernel gets past the instruction that a probe stands on, which decides what the probe costs. */
 enum entry {

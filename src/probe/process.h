@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /* 0 if PID is a process, not one of its threads, that runs a 64-bit program of this CPU; else an error that says what
  * it is. */

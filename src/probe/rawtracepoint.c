@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "probe/link.h"
-#include "probe/suggest.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/kernel_types.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/suggest.h"
 #include "probe/command.h"
 #include "probe/exits.h"
 #include "probe/library.h"
@@ -13,7 +14,6 @@
 #include "probe/probe.h"
 #include "probe/resolve.h"
 #include "probe/script.h"
-#include "probe/suggest.h"
 #include "probe/switches.h"
 
 /* Where a target's binaries are. */

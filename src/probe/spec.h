@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 struct spec {
     char *text; /* as given */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 struct target {
     pid_t *pids; /* of a command too, once target_start has created its process */

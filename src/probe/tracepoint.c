@@ -7,8 +7,8 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
+#include "base/suggest.h"
 #include "probe/link.h"
-#include "probe/suggest.h"
 #include "sys/capability.h"
 #include "sys/perf.h"
 #include "sys/tracefs.h"

@@ -9,10 +9,10 @@
 
 #include "arch/arch.h"
 #include "arch/instruction.h"
+#include "base/suggest.h"
 #include "probe/binary.h"
 #include "probe/notes.h"
 #include "probe/resolve.h"
-#include "probe/suggest.h"
 
 enum {
     MAX_PROBES = 4096,  /* programs that one spec may become */

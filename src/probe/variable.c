@@ -7,12 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/suggest.h"
 #include "probe/binary.h"
 #include "probe/debug.h"
 #include "probe/field.h"
 #include "probe/module.h"
 #include "probe/resolve.h"
-#include "probe/suggest.h"
 #include "sym/debugtypes.h"
 
 struct search {

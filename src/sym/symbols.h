@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "sym/debuginfo.h"
 #include "sym/maps.h"
-#include "sys/error.h"
 
 struct symbols; /* a cache of processes and of the ELF files that they map */
 

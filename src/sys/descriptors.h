@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /* 0 if COUNT more descriptors can be had; -EMFILE if not, with a message that says WHAT needs them, and what to do. */
 int descriptors_expect(size_t count, const char *what, struct error *err);

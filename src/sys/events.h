@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /* Opens an instance: a descriptor (closed on exec), or a negative errno. */
 int events_open(struct error *err);

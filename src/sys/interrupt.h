@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /*
  * Installs the handlers. BUSY is called from a signal handler when nobody has taken a signal for two seconds in which

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "sys/error.h"
+#include "base/error.h"
 
 /* The text of the file PATH ("events/sched/sched_switch/id") in *TEXT (malloc), ended by a NUL. 0 or a negative errno;
  * ERR may be NULL. */

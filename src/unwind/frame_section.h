@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/error.h"
 #include "sym/elffile.h"
-#include "sys/error.h"
 
 struct frame_section {
     uint8_t *bytes;

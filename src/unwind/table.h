@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "sym/debugfile.h"
 #include "sym/elffile.h"
-#include "sys/error.h"
 #include "unwind/rules.h"
 
 /* What is believable. */

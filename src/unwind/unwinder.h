@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/error.h"
 #include "sym/symbols.h"
-#include "sys/error.h"
 
 struct unwinder;
 

@@ -4,8 +4,8 @@
 #include <lua.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "lua/state.h"
-#include "sys/error.h"
 #include "tap.h"
 
 static const char start[] = "package.path = './lua/?.lua;./tests/reference/?.lua;' .. package.path\n"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "compile/arena.h"
+#include "base/arena.h"
 #include "probe/parameters.h"
 #include "tap.h"
 

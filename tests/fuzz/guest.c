@@ -8,9 +8,9 @@
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "base/error.h"
 #include "fuzz.h"
 #include "lua/state.h"
-#include "sys/error.h"
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);

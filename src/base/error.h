@@ -1,6 +1,6 @@
 /* The one struct that carries a failure to the user: what, which, why, what to do. */
-#ifndef UPLUA_SYS_ERROR_H
-#define UPLUA_SYS_ERROR_H
+#ifndef UPLUA_BASE_ERROR_H
+#define UPLUA_BASE_ERROR_H
 
 struct error {
     int code;        /* negative errno; 0: no error */

@@ -1,6 +1,6 @@
 /* "did you mean malloc?": the names that resemble one that was not found. */
-#ifndef UPLUA_PROBE_SUGGEST_H
-#define UPLUA_PROBE_SUGGEST_H
+#ifndef UPLUA_BASE_SUGGEST_H
+#define UPLUA_BASE_SUGGEST_H
 
 #include <stddef.h>
 

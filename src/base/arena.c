@@ -1,4 +1,4 @@
-#include "compile/arena.h"
+#include "base/arena.h"
 
 #include <stdarg.h>
 #include <stdint.h>

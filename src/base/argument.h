@@ -3,8 +3,8 @@
  * and of what type; the compiler types and reads it accordingly (argument.c). A new way to find one is a place here and
  * a case there.
  */
-#ifndef UPLUA_COMPILE_ARGUMENT_H
-#define UPLUA_COMPILE_ARGUMENT_H
+#ifndef UPLUA_BASE_ARGUMENT_H
+#define UPLUA_BASE_ARGUMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Memory of one compilation: allocated piece by piece, freed whole. */
-#ifndef UPLUA_COMPILE_ARENA_H
-#define UPLUA_COMPILE_ARENA_H
+#ifndef UPLUA_BASE_ARENA_H
+#define UPLUA_BASE_ARENA_H
 
 #include <stddef.h>
 
