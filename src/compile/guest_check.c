@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sym/elffile.h"
+#include "elf/elffile.h"
 
 static const char sections_damaged[] = "it is damaged: its sections or symbols lead nowhere";
 static const char types_damaged[] = "it is damaged: its BTF leads nowhere";

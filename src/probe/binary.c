@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "elf/debugfile.h"
 #include "probe/process.h"
-#include "sym/debugfile.h"
 #include "unwind/call_frames.h"
 
 /* A browser's .symtab is 200 MB. */

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "elf/elffile.h"
 #include "probe/module.h"
-#include "sym/elffile.h"
 
 struct binary;
 

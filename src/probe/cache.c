@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "elf/elffile.h"
 #include "probe/module.h"
-#include "sym/elffile.h"
 
 /* sysdeps/generic/dl-cache.h of glibc: struct cache_file_new and struct file_entry_new. */
 static const char magic_new[] = "glibc-ld.so.cache1.1"; /* 20 bytes without the NUL */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sym/debugfile.h"
+#include "elf/debugfile.h"
 
 /* Where the debug file of ELF would be by its build id, in TEXT: "" where it has none. */
 static const char *looked_for(const struct elffile *elf, char *text, size_t size)

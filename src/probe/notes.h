@@ -5,7 +5,7 @@
 #ifndef UPLUA_PROBE_NOTES_H
 #define UPLUA_PROBE_NOTES_H
 
-#include "sym/elffile.h"
+#include "elf/elffile.h"
 
 struct note {
     const char *provider, *name; /* printable, without spaces and colons */

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "elf/elffile.h"
 #include "probe/script.h"
-#include "sym/elffile.h"
 #include "sys/procstat.h"
 
 struct status {

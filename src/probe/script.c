@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elf/elffile.h"
 #include "probe/command.h"
 #include "probe/module.h"
-#include "sym/elffile.h"
 
 enum {
     LINE_SIZE = 256, /* BINPRM_BUF_SIZE of the kernel */

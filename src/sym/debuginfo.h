@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sym/elffile.h"
-#include "unwind/bytes.h"
+#include "elf/bytes.h"
+#include "elf/elffile.h"
 
 struct debuginfo;
 

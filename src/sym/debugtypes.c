@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/bytes.h"
 #include "sym/debugdefinition.h"
 #include "sym/debugentry.h"
 #include "sym/location.h"
-#include "unwind/bytes.h"
 
 enum {
     DEEPEST = DEBUGENTRY_DEEPEST, /* of names for names, and of structs in structs */

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "elf/elffile.h"
 #include "sym/dwarfcost.h"
-#include "sym/elffile.h"
 
 /* All zeros before it is opened, and closed as such. */
 struct dwarfcopy {

@@ -3,7 +3,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "unwind/bytes.h"
+#include "elf/bytes.h"
 
 enum {
     /* bytes of one unit's line program: libdw takes 128 for each; the largest of cc1 has 0.5 MB */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sym/minidebug.h"
+#include "elf/minidebug.h"
 #include "sym/plt.h"
 #include "sym/symtab.h"
 

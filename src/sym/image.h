@@ -8,9 +8,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "sym/debugfile.h"
+#include "elf/debugfile.h"
+#include "elf/elffile.h"
 #include "sym/debuginfo.h"
-#include "sym/elffile.h"
 
 struct image;
 

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "elf/bytes.h"
 #include "sym/debugentry.h"
-#include "unwind/bytes.h"
 
 enum {
     DEEPEST_STACK = 16,

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "elf/elffile.h"
 #include "sym/demangle.h"
-#include "sym/elffile.h"
 #include "sym/spans.h"
 
 enum {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "sym/elffile.h"
+#include "elf/elffile.h"
 
 struct plt;
 

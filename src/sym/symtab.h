@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sym/elffile.h"
+#include "elf/elffile.h"
 
 struct symtab;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unwind/bytes.h"
+#include "elf/bytes.h"
 
 /* Makes room for one more of *ITEMS, which have SIZE bytes each. */
 static int grow(void *items, size_t count, size_t *capacity, size_t size)

@@ -6,7 +6,7 @@
 #define UPLUA_UNWIND_CALL_FRAMES_H
 
 #include "arch/arch.h"
-#include "sym/debugfile.h"
+#include "elf/debugfile.h"
 #include "unwind/frame_section.h"
 
 /* What the FDEs of a compiler's run have in common. */

@@ -3,7 +3,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "unwind/bytes.h"
+#include "elf/bytes.h"
 #include "unwind/expression.h"
 #include "unwind/rules.h"
 

@@ -3,7 +3,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "unwind/bytes.h"
+#include "elf/bytes.h"
 
 enum { DEPTH = 8 }; /* of the machine's stack: hand-written expressions need two or three */
 

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sym/contents.h"
-#include "unwind/bytes.h"
+#include "elf/bytes.h"
+#include "elf/contents.h"
 
 enum {
     MAX_SIZE = 1 << 28, /* bytes of a section; a browser's has 30 MB */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "sym/elffile.h"
+#include "elf/elffile.h"
 
 struct frame_section {
     uint8_t *bytes;

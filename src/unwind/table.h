@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sym/debugfile.h"
-#include "sym/elffile.h"
+#include "elf/debugfile.h"
+#include "elf/elffile.h"
 #include "unwind/rules.h"
 
 /* What is believable. */

@@ -2,8 +2,8 @@
  * What a file says of its debug file, and a debug file that may be its own: the input is both, cut where its first two
  * bytes say. The debug file is offered under every name that the search can ask for.
  */
+#include "elf/debugfile.h"
 #include "fuzz.h"
-#include "sym/debugfile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,8 +2,8 @@
  * A reader of bytes that may be hostile: what lies beyond the end reads as 0 and is remembered. Numbers of DWARF, and
  * the encoded pointers of .eh_frame (Linux Standard Base, "DWARF Extensions").
  */
-#ifndef UPLUA_UNWIND_BYTES_H
-#define UPLUA_UNWIND_BYTES_H
+#ifndef UPLUA_ELF_BYTES_H
+#define UPLUA_ELF_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>

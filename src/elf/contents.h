@@ -1,8 +1,8 @@
 /* The contents of sections, uncompressed: as they are, compressed (SHF_COMPRESSED), or compressed as .zdebug_*. */
-#ifndef UPLUA_SYM_CONTENTS_H
-#define UPLUA_SYM_CONTENTS_H
+#ifndef UPLUA_ELF_CONTENTS_H
+#define UPLUA_ELF_CONTENTS_H
 
-#include "sym/elffile.h"
+#include "elf/elffile.h"
 
 /*
  * The contents of SECTION, which may be of ELF or made up by the caller, if they are no more than MAX bytes: *BYTES,

@@ -1,4 +1,4 @@
-#include "sym/debugfile.h"
+#include "elf/debugfile.h"
 
 #include <errno.h>
 #include <limits.h>

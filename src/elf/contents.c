@@ -1,4 +1,4 @@
-#include "sym/contents.h"
+#include "elf/contents.h"
 
 #include <errno.h>
 #include <stdlib.h>

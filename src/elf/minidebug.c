@@ -1,4 +1,4 @@
-#include "sym/minidebug.h"
+#include "elf/minidebug.h"
 
 #include <errno.h>
 #include <lzma.h>

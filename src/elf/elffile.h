@@ -3,8 +3,8 @@
  * libelf either maps them (a file that its owner truncates then ends us with SIGBUS) or allocates as much as their
  * headers claim. Here every byte is read with pread, and every count and offset is checked against the file's size.
  */
-#ifndef UPLUA_SYM_ELFFILE_H
-#define UPLUA_SYM_ELFFILE_H
+#ifndef UPLUA_ELF_ELFFILE_H
+#define UPLUA_ELF_ELFFILE_H
 
 #include <elf.h>
 #include <stdbool.h>

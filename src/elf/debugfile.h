@@ -3,10 +3,10 @@
  * (ROOT/.build-id/ab/cdef….debug) and by .gnu_debuglink (a file name with a CRC-32, beside the binary, in .debug/
  * there, or below the debug root). The rules are gdb's: "Debugging Information in Separate Files".
  */
-#ifndef UPLUA_SYM_DEBUGFILE_H
-#define UPLUA_SYM_DEBUGFILE_H
+#ifndef UPLUA_ELF_DEBUGFILE_H
+#define UPLUA_ELF_DEBUGFILE_H
 
-#include "sym/elffile.h"
+#include "elf/elffile.h"
 
 #define DEBUGFILE_ROOT "/usr/lib/debug"
 

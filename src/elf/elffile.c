@@ -1,4 +1,4 @@
-#include "sym/elffile.h"
+#include "elf/elffile.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "unwind/bytes.h"
+#include "elf/bytes.h"
 
 #include <dwarf.h>
 #include <string.h>
