@@ -206,7 +206,7 @@ local function declare(kind, spec, given, handler)
   if not ok then error(message, 3) end
 end
 
--- Declares a probe: { kind (the compiler's, src/compile/event.c), spec, handler, sites, a list that may be empty,
+-- Declares a probe: { kind (the compiler's, src/compile/context/probe_kinds.c), spec, handler, sites, a list that may be empty,
 -- skipped, likewise, where, a text for
 -- --explain in their place, arguments, what e.args has, as below, or functions, the sites of functions that debug
 -- information tells it of, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 #include "compile/fold.h"
 
 static bool is_place(const struct ctype *type)

@@ -1,6 +1,6 @@
 #include "compile/agree.h"
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 
 /* One side of a disagreement, and where it is. */
 struct side {

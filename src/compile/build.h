@@ -3,7 +3,7 @@
 #ifndef UPLUA_COMPILE_BUILD_H
 #define UPLUA_COMPILE_BUILD_H
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 
 enum { MAX_INLINE_DEPTH = 64, MAX_VALUES = 100000, MAX_RESULTS = 250 };
 

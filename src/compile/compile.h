@@ -17,9 +17,9 @@
 #include <sys/types.h>
 
 #include "base/argument.h"
-#include "compile/environment.h"
+#include "compile/context/host.h"
+#include "compile/context/type.h"
 #include "compile/object.h"
-#include "compile/type.h"
 
 enum object_kind {
     OBJECT_HASH,
@@ -118,7 +118,8 @@ enum handler_kind {
     HANDLER_KINDS,
 };
 
-/* What the programs of a kind of handler are, and where their events' words come from: one row each, in event.c. */
+/* What the programs of a kind of handler are, and where their events' words come from: one row each, in probe_kinds.c.
+ */
 struct handler;
 struct probe_kind {
     const char *name;      /* of the probe's constructor: "uprobe" */

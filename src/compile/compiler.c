@@ -1,5 +1,5 @@
 /* The order of the passes, and the one error exit. */
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
-#include "compile/ctype.h"
+#include "compile/context/ctype.h"
 
 #include <string.h>
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 #include "compile/debug_ctype.h"
 #include "compile/kernel_ctype.h"
 

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 #include "compile/kernel_ctype.h"
 #include "sym/debugtypes.h"
 

@@ -2,7 +2,7 @@
 #ifndef UPLUA_COMPILE_DEBUG_CTYPE_H
 #define UPLUA_COMPILE_DEBUG_CTYPE_H
 
-#include "compile/ctype.h"
+#include "compile/context/ctype.h"
 
 /* Its handles begin here and end where those of kernel_ctype.h begin. */
 enum { DEBUG_CTYPES = 1 << 27 };

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 
 bool fold_is_number(const struct value *value)
 {

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 
 /* OBJECT as messages name it. */
 const char *held_name(const struct shared *object);

@@ -7,7 +7,7 @@
 
 #include "compile/access.h"
 #include "compile/agree.h"
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 #include "compile/held.h"
 
 struct inference {

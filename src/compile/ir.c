@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 
 struct value *ir_value(struct value *value)
 {

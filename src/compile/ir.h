@@ -145,7 +145,7 @@ struct function {
     size_t handler_number; /* in the setup */
 };
 
-/* Event fields, by probe kind (event.c). */
+/* Event fields, by probe kind (probe_kinds.c). */
 struct event_field {
     const char *name;
     unsigned kinds; /* 1 << HANDLER_… */

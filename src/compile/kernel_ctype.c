@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 #include "sys/kernel_types.h"
 
 /*

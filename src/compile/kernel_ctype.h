@@ -3,7 +3,7 @@
 #ifndef UPLUA_COMPILE_KERNEL_CTYPE_H
 #define UPLUA_COMPILE_KERNEL_CTYPE_H
 
-#include "compile/ctype.h"
+#include "compile/context/ctype.h"
 
 /* Its handles begin here: the FFI's are small numbers. */
 enum { KERNEL_CTYPES = 1 << 28 };

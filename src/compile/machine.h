@@ -7,7 +7,7 @@
 
 #include <linux/bpf.h>
 
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 
 enum machine_op {
     M_CONTEXT,    /* result = the program's argument; first in the program */

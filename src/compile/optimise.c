@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "compile/access.h"
-#include "compile/compiler.h"
+#include "compile/context/compiler.h"
 #include "compile/fold.h"
 
 static void replace(struct value *value, struct value *by)

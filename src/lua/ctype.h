@@ -2,7 +2,7 @@
 #ifndef UPLUA_LUA_CTYPE_H
 #define UPLUA_LUA_CTYPE_H
 
-#include "compile/ctype.h"
+#include "compile/context/ctype.h"
 
 extern const struct ctype_source ctype_source_lua;
 

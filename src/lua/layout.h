@@ -4,7 +4,7 @@
 
 #include <lua.h>
 
-#include "compile/type.h"
+#include "compile/context/type.h"
 
 /* Pushes the LAYOUT of TYPE, whose records have been laid out. */
 void layout_push(lua_State *L, struct type type);

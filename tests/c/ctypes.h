@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "compile/ctype.h"
+#include "compile/context/ctype.h"
 
 enum { ITEM_POINTER = 1, ITEM, INT, UNSIGNED, LIST, HEADER, ID, BOOL, DOUBLE, NOTHING, NAME, CHAR, CTYPES };
 

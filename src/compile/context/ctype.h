@@ -3,8 +3,8 @@
  * knows the former; lua/uplua/ctype.lua asks it. const and volatile make no difference: equal types are one struct
  * ctype.
  */
-#ifndef UPLUA_COMPILE_CTYPE_H
-#define UPLUA_COMPILE_CTYPE_H
+#ifndef UPLUA_COMPILE_CONTEXT_CTYPE_H
+#define UPLUA_COMPILE_CONTEXT_CTYPE_H
 
 #include <stdbool.h>
 #include <stdint.h>

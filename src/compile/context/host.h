@@ -2,8 +2,8 @@
  * What a handler's function captures, seen by the compiler without Lua: constants, functions to inline, tables to look
  * into, shared objects. src/lua/environment.c implements it over a Lua state.
  */
-#ifndef UPLUA_COMPILE_ENVIRONMENT_H
-#define UPLUA_COMPILE_ENVIRONMENT_H
+#ifndef UPLUA_COMPILE_CONTEXT_HOST_H
+#define UPLUA_COMPILE_CONTEXT_HOST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "compile/bytecode.h"
-#include "compile/ctype.h"
+#include "compile/context/ctype.h"
 
 enum captured_kind {
     CAPTURED_NIL,

@@ -1,6 +1,6 @@
 /* The compiler's state, shared by its passes. */
-#ifndef UPLUA_COMPILE_COMPILER_H
-#define UPLUA_COMPILE_COMPILER_H
+#ifndef UPLUA_COMPILE_CONTEXT_COMPILER_H
+#define UPLUA_COMPILE_CONTEXT_COMPILER_H
 
 #include <setjmp.h>
 

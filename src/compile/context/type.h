@@ -2,15 +2,15 @@
  * Types of values in a handler. A type is inferred once for each SSA value, each shared object's keys and values and
  * each record's fields: joined over everything that flows there.
  */
-#ifndef UPLUA_COMPILE_TYPE_H
-#define UPLUA_COMPILE_TYPE_H
+#ifndef UPLUA_COMPILE_CONTEXT_TYPE_H
+#define UPLUA_COMPILE_CONTEXT_TYPE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "compile/ctype.h"
+#include "compile/context/ctype.h"
 
 enum type_kind {
     TYPE_NONE, /* nothing has flowed here (yet) */

@@ -1,4 +1,4 @@
-#include "compile/type.h"
+#include "compile/context/type.h"
 
 #include <string.h>
 
