@@ -5,7 +5,7 @@
 #ifndef UPLUA_COMPILE_ACCESS_H
 #define UPLUA_COMPILE_ACCESS_H
 
-#include "compile/ir.h"
+#include "compile/ir/ir.h"
 
 /* Bytes around a pointer that several accesses find, fetched by one call (gather.c). */
 struct window {

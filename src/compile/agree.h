@@ -2,7 +2,7 @@
 #ifndef UPLUA_COMPILE_AGREE_H
 #define UPLUA_COMPILE_AGREE_H
 
-#include "compile/ir.h"
+#include "compile/ir/ir.h"
 
 /* OBJECT gets a key, or a value, of type FROM at AT. True if its type was widened; a disagreement ends the
  * compilation. */

@@ -2,7 +2,7 @@
  * `false` is not even looked at. */
 #include "compile/build.h"
 
-#include "compile/fold.h"
+#include "compile/ir/fold.h"
 
 struct block *build_block_at(struct build *build, uint32_t pc)
 {

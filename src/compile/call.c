@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "compile/build.h"
-#include "compile/fold.h"
+#include "compile/ir/fold.h"
 
 static void inline_function(struct build *build, int function, struct value **args, size_t arg_count, int wanted,
                             struct value ***results, size_t *count)

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "compile/build.h"
-#include "compile/fold.h"
 #include "compile/held.h"
+#include "compile/ir/fold.h"
 
 bool build_is_object(const struct value *value)
 {

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "compile/fold.h"
+#include "compile/ir/fold.h"
 #include "compile/read.h"
 #include "sys/feature.h"
 

@@ -6,7 +6,7 @@
 
 #include "compile/access.h"
 #include "compile/context/compiler.h"
-#include "compile/fold.h"
+#include "compile/ir/fold.h"
 
 static void replace(struct value *value, struct value *by)
 {

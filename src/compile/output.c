@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "compile/build.h"
-#include "compile/fold.h"
+#include "compile/ir/fold.h"
 
 static bool wants_number(char conversion)
 {

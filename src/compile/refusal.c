@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "compile/build.h"
-#include "compile/fold.h"
+#include "compile/ir/fold.h"
 
 static const char STRINGS[] = "a handler cannot build strings; emit the parts and join them in the ring's callback";
 static const char SEARCH[] =

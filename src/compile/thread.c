@@ -3,7 +3,7 @@
  * itself. Such blocks come from `a and b` as a condition, and from inlined functions that return true or false.
  */
 #include "compile/context/compiler.h"
-#include "compile/fold.h"
+#include "compile/ir/fold.h"
 
 /* Lua's truth of VALUE as far as it is known from its type too: 0, 1 or -1. */
 static int known_truth(const struct value *value)

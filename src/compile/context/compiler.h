@@ -5,7 +5,7 @@
 #include <setjmp.h>
 
 #include "compile/compile.h"
-#include "compile/ir.h"
+#include "compile/ir/ir.h"
 
 struct compiler {
     struct arena arena;

@@ -7,8 +7,8 @@
  *  - the blocks' order is topological but for the jumps back to a loop's header, which come behind its one way in;
  *  - constants and the event stand in no block.
  */
-#ifndef UPLUA_COMPILE_IR_H
-#define UPLUA_COMPILE_IR_H
+#ifndef UPLUA_COMPILE_IR_IR_H
+#define UPLUA_COMPILE_IR_IR_H
 
 #include "compile/compile.h"
 
@@ -207,7 +207,7 @@ void ir_connect(struct block *from, struct block *to, struct function *function)
 void ir_remove(struct value *value);
 /* LuaJIT gives a shift the type of what is shifted; all other operations are unsigned where one operand is. */
 bool ir_is_shift(enum ir_op op);
-/* True if VALUE is a Lua number that can be shown to be whole and not negative (natural.c). */
+/* True if VALUE is a Lua number that can be shown to be whole and not negative (nonnegative.c). */
 bool ir_is_natural(const struct value *value);
 /* A division that may be by zero has an effect: each time it is counted in the ledger. */
 bool ir_may_divide_by_zero(const struct value *value);

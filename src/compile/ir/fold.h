@@ -1,8 +1,8 @@
 /* What can be computed when the handler is compiled. */
-#ifndef UPLUA_COMPILE_FOLD_H
-#define UPLUA_COMPILE_FOLD_H
+#ifndef UPLUA_COMPILE_IR_FOLD_H
+#define UPLUA_COMPILE_IR_FOLD_H
 
-#include "compile/ir.h"
+#include "compile/ir/ir.h"
 
 /* True if VALUE is a constant of LuaJIT's number or 64-bit integer kinds. */
 bool fold_is_number(const struct value *value);

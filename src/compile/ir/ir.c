@@ -1,4 +1,4 @@
-#include "compile/ir.h"
+#include "compile/ir/ir.h"
 
 #include <math.h>
 #include <stdio.h>

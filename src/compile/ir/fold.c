@@ -1,4 +1,4 @@
-#include "compile/fold.h"
+#include "compile/ir/fold.h"
 
 #include <math.h>
 #include <string.h>
