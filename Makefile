@@ -133,7 +133,7 @@ $(BUILD)/.flags: export FLAGS := $(FLAGS)
 
 -include bpf/rules.mk
 
-$(OUT)/opcodes.h: src/compile/opcodes.lua | $(CHECKED)
+$(OUT)/opcodes.h: src/compile/front/opcodes.lua | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,GEN,$@) $(LUAJIT) $< > $@
 

@@ -2,7 +2,7 @@
  * The decoder of LuaJIT's dumps, held against what LuaJIT itself says of the same functions (jit.util, which `luajit
  * -bl` prints), and against damaged dumps.
  */
-#include "compile/bytecode.h"
+#include "compile/front/bytecode.h"
 
 #include <errno.h>
 #include <glob.h>

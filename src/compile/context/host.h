@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "compile/bytecode.h"
 #include "compile/context/ctype.h"
+#include "compile/front/bytecode.h"
 
 enum captured_kind {
     CAPTURED_NIL,

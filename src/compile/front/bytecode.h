@@ -3,8 +3,8 @@
  * Instructions are keyed by name: BYTECODE_ISLT … come from the opcode list of the linked LuaJIT's jit.vmdef, read at
  * build time (build/opcodes.h), since the numbers differ between releases.
  */
-#ifndef UPLUA_COMPILE_BYTECODE_H
-#define UPLUA_COMPILE_BYTECODE_H
+#ifndef UPLUA_COMPILE_FRONT_BYTECODE_H
+#define UPLUA_COMPILE_FRONT_BYTECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

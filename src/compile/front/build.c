@@ -1,8 +1,9 @@
 /*
  * Bytecode → SSA. Each basic block of the bytecode becomes a block, in an order that is topological apart from the
- * jumps back to a loop's header. Calls of Lua functions are inlined (call.c): their blocks stand between the caller's.
+ * jumps back to a loop's header. Calls of Lua functions are inlined (inline.c): their blocks stand between the
+ * caller's.
  */
-#include "compile/build.h"
+#include "compile/front/build.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
 
 #include "base/suggest.h"
 #include "compile/access.h"
-#include "compile/build.h"
 #include "compile/debug_ctype.h"
+#include "compile/front/build.h"
 #include "compile/kernel_ctype.h"
 #include "compile/read.h"
 #include "probe/parameters.h"

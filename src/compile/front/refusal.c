@@ -1,7 +1,7 @@
 /* What a handler cannot call or read, and what to write instead. */
 #include <string.h>
 
-#include "compile/build.h"
+#include "compile/front/build.h"
 #include "compile/ir/fold.h"
 
 static const char STRINGS[] = "a handler cannot build strings; emit the parts and join them in the ring's callback";

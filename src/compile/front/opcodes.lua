@@ -1,5 +1,5 @@
--- Prints the opcodes of the LuaJIT that runs it, in numeric order, for compile/bytecode.h:
---     luajit src/compile/opcodes.lua > build/opcodes.h
+-- Prints the opcodes of the LuaJIT that runs it, in numeric order, for compile/front/bytecode.h:
+--     luajit src/compile/front/opcodes.lua > build/opcodes.h
 -- It must be the LuaJIT that uplua is linked with: the numbers differ between releases.
 
 local names = require("jit.vmdef").bcnames -- one string, six characters per opcode
@@ -8,7 +8,7 @@ local names = require("jit.vmdef").bcnames -- one string, six characters per opc
 -- unused.
 local newer = { "BNOT", "BAND", "BOR", "BXOR", "BSHL", "BSHR", "BSAR" }
 
-print("/* Made by src/compile/opcodes.lua from the jit.vmdef of " .. jit.version .. ". */")
+print("/* Made by src/compile/front/opcodes.lua from the jit.vmdef of " .. jit.version .. ". */")
 local linked = {}
 for name in names:gmatch("......") do
     name = name:match("%S+")

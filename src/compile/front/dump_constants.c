@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "compile/dump.h"
+#include "compile/front/dump.h"
 
 /* From _STRING on, the number is the string's length plus the kind. */
 enum { GC_CHILD, GC_TABLE, GC_I64, GC_U64, GC_COMPLEX, GC_STRING };

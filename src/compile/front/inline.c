@@ -1,7 +1,7 @@
 /* f(x): Lua functions are inlined, uplua's own become operations, methods act on the event and on shared objects. */
 #include <string.h>
 
-#include "compile/build.h"
+#include "compile/front/build.h"
 #include "compile/ir/fold.h"
 
 static void inline_function(struct build *build, int function, struct value **args, size_t arg_count, int wanted,

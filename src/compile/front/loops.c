@@ -1,6 +1,6 @@
 /* The loops of a function's bytecode, found before it is translated: where jumps lead back to, and what a round may
  * change. */
-#include "compile/build.h"
+#include "compile/front/build.h"
 
 /* Marks in WRITTEN the slots that INSTRUCTION sets. */
 static void mark_written(const struct instruction *instruction, bool *written)

@@ -1,4 +1,4 @@
-#include "compile/bytecode_check.h"
+#include "compile/front/bytecode_verify.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* What a decoded function must hold to before the compiler may index by its operands. */
-#ifndef UPLUA_COMPILE_BYTECODE_CHECK_H
-#define UPLUA_COMPILE_BYTECODE_CHECK_H
+#ifndef UPLUA_COMPILE_FRONT_BYTECODE_VERIFY_H
+#define UPLUA_COMPILE_FRONT_BYTECODE_VERIFY_H
 
-#include "compile/bytecode.h"
+#include "compile/front/bytecode.h"
 
 /*
  * Checks that every slot an instruction names lies in the frame, every constant exists and has the kind the instruction

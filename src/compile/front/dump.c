@@ -1,4 +1,4 @@
-#include "compile/dump.h"
+#include "compile/front/dump.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,14 +2,14 @@
  * The bytes of a LuaJIT dump, read front to back for bytecode_decode, and the memory of what is made of them. The first
  * failure sticks: from then on every read gives 0 and every allocation NULL, so that callers check at the end.
  */
-#ifndef UPLUA_COMPILE_DUMP_H
-#define UPLUA_COMPILE_DUMP_H
+#ifndef UPLUA_COMPILE_FRONT_DUMP_H
+#define UPLUA_COMPILE_FRONT_DUMP_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compile/bytecode.h"
+#include "compile/front/bytecode.h"
 
 struct dump {
     const uint8_t *at, *end;

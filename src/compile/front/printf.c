@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/build.h"
+#include "compile/front/build.h"
 #include "compile/ir/fold.h"
 
 static bool wants_number(char conversion)

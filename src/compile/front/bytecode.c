@@ -2,15 +2,15 @@
  * Reader of LuaJIT's bytecode dumps, version 2. What is trusted: nothing. Every count is held against the bytes that
  * are left before memory is taken for it, so that a damaged dump costs no more than a few times its own size.
  */
-#include "compile/bytecode.h"
+#include "compile/front/bytecode.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/bytecode_check.h"
-#include "compile/dump.h"
+#include "compile/front/bytecode_verify.h"
+#include "compile/front/dump.h"
 
 enum {
     DUMP_VERSION = 2,

@@ -4,7 +4,7 @@
  * when a block is built, but for the headers of loops: a header has a phi for each slot that a round may change, which
  * gets an argument more with every jump back.
  */
-#include "compile/build.h"
+#include "compile/front/build.h"
 
 /* True for the first block of the handler or of an inlined function: the slots of the caller are not its own. */
 static bool begins_frame(const struct block *block)

@@ -1,7 +1,7 @@
-/* The state of the pass that turns bytecode into SSA; shared by build.c (instructions), branch.c, slots.c (variables),
- * loops.c, index.c (t[k]) and call.c (f(x)). */
-#ifndef UPLUA_COMPILE_BUILD_H
-#define UPLUA_COMPILE_BUILD_H
+/* The state of the pass that turns bytecode into SSA; shared by build.c (instructions), branch.c, ssa.c (variables),
+ * loops.c, index.c (t[k]) and inline.c (f(x)). */
+#ifndef UPLUA_COMPILE_FRONT_BUILD_H
+#define UPLUA_COMPILE_FRONT_BUILD_H
 
 #include "compile/context/compiler.h"
 

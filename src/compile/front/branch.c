@@ -1,6 +1,6 @@
 /* Branches: what is known on each of the two ways; those on constants are decided here, so that code behind a captured
  * `false` is not even looked at. */
-#include "compile/build.h"
+#include "compile/front/build.h"
 
 #include "compile/ir/fold.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "compile/build.h"
+#include "compile/front/build.h"
 #include "compile/held.h"
 #include "compile/ir/fold.h"
 
