@@ -3,7 +3,7 @@
  * halves the time that the handler takes. Where the call fails, perhaps because the last of them lies on a page that is
  * not there, each is read by itself, so that nothing is lost that could be read.
  */
-#include "compile/access.h"
+#include "compile/infer/typed_memory.h"
 
 enum { WINDOW_BYTES = 64 };
 

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "compile/access.h"
 #include "compile/context/compiler.h"
+#include "compile/infer/typed_memory.h"
 #include "compile/ir/fold.h"
 
 static void replace(struct value *value, struct value *by)

@@ -1,7 +1,7 @@
 /* Reading the memory that is traced: the process's, or for the kernel's own probes the kernel's. */
 #include "compile/read.h"
 
-#include "compile/access.h"
+#include "compile/infer/typed_memory.h"
 
 /*
  * Copies SIZE bytes at ADDRESS to SLOT; the result is 0 if they could be read. Where the probe may sleep (uprobes:

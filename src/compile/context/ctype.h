@@ -1,5 +1,5 @@
 /*
- * C types that the script has declared (ffi.cdef), for up.cast, and the kernel's own (kernel_ctype.h). LuaJIT's FFI
+ * C types that the script has declared (ffi.cdef), for up.cast, and the kernel's own (ctype_btf.h). LuaJIT's FFI
  * knows the former; lua/uplua/ctype.lua asks it. const and volatile make no difference: equal types are one struct
  * ctype.
  */

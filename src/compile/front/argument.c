@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "compile/access.h"
-#include "compile/debug_ctype.h"
 #include "compile/front/build.h"
-#include "compile/kernel_ctype.h"
+#include "compile/infer/ctype_btf.h"
+#include "compile/infer/ctype_dwarf.h"
+#include "compile/infer/typed_memory.h"
 #include "compile/read.h"
 #include "probe/parameters.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "compile/front/build.h"
-#include "compile/held.h"
+#include "compile/infer/held.h"
 #include "compile/ir/fold.h"
 
 bool build_is_object(const struct value *value)

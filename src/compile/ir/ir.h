@@ -93,7 +93,7 @@ struct value {
     /* of the IR_PHI that counts a for loop: where it ends, and the step; an integer there makes the counter one */
     struct value *bounds[2];
     struct print *print;   /* of an IR_EMIT that printf stands for, else NULL */
-    struct access *access; /* what a pointer is asked for (access.h), once its type is known */
+    struct access *access; /* what a pointer is asked for (typed_memory.h), once its type is known */
     /* IR_MAP_GET: its value is loaded by the one IR_PRESENT of it; everybody else only asks whether it is there */
     bool deferred;
     bool goes_on;     /* IR_TRUTH: what is tested is the result on one way, as in `a or b` */

@@ -1,6 +1,6 @@
 /* What handlers and the script store into one place has to agree: each function widens a type, or reports both uses. */
-#ifndef UPLUA_COMPILE_AGREE_H
-#define UPLUA_COMPILE_AGREE_H
+#ifndef UPLUA_COMPILE_INFER_UNIFY_H
+#define UPLUA_COMPILE_INFER_UNIFY_H
 
 #include "compile/ir/ir.h"
 

@@ -1,7 +1,7 @@
 /* What shared objects hold: the types of their keys and values, before handlers use them and after (infer.c widens them
  * in between). */
-#ifndef UPLUA_COMPILE_HELD_H
-#define UPLUA_COMPILE_HELD_H
+#ifndef UPLUA_COMPILE_INFER_HELD_H
+#define UPLUA_COMPILE_INFER_HELD_H
 
 #include <stdbool.h>
 

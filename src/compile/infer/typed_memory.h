@@ -2,8 +2,8 @@
  * What p.field and p[i] find, where p is a pointer: a place so many bytes from the pointer's address, and what lies
  * there. A struct or an array that lies there is a place again; anything else is read.
  */
-#ifndef UPLUA_COMPILE_ACCESS_H
-#define UPLUA_COMPILE_ACCESS_H
+#ifndef UPLUA_COMPILE_INFER_TYPED_MEMORY_H
+#define UPLUA_COMPILE_INFER_TYPED_MEMORY_H
 
 #include "compile/ir/ir.h"
 

@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
-#include "compile/access.h"
-#include "compile/agree.h"
 #include "compile/context/compiler.h"
-#include "compile/held.h"
+#include "compile/infer/held.h"
+#include "compile/infer/typed_memory.h"
+#include "compile/infer/unify.h"
 
 struct inference {
     struct compiler *compiler;

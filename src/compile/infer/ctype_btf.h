@@ -1,7 +1,7 @@
 /* C types that the kernel's BTF knows, beside those that the script has declared: another source behind struct
  * ctype. */
-#ifndef UPLUA_COMPILE_KERNEL_CTYPE_H
-#define UPLUA_COMPILE_KERNEL_CTYPE_H
+#ifndef UPLUA_COMPILE_INFER_CTYPE_BTF_H
+#define UPLUA_COMPILE_INFER_CTYPE_BTF_H
 
 #include "compile/context/ctype.h"
 

@@ -1,10 +1,10 @@
 /* C types that the debug information of the traced program knows: another source behind struct ctype. */
-#ifndef UPLUA_COMPILE_DEBUG_CTYPE_H
-#define UPLUA_COMPILE_DEBUG_CTYPE_H
+#ifndef UPLUA_COMPILE_INFER_CTYPE_DWARF_H
+#define UPLUA_COMPILE_INFER_CTYPE_DWARF_H
 
 #include "compile/context/ctype.h"
 
-/* Its handles begin here and end where those of kernel_ctype.h begin. */
+/* Its handles begin here and end where those of ctype_btf.h begin. */
 enum { DEBUG_CTYPES = 1 << 27 };
 
 /* Takes the compiler as context. */

@@ -1,4 +1,4 @@
-#include "compile/access.h"
+#include "compile/infer/typed_memory.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "compile/context/compiler.h"
-#include "compile/debug_ctype.h"
-#include "compile/kernel_ctype.h"
+#include "compile/infer/ctype_btf.h"
+#include "compile/infer/ctype_dwarf.h"
 
 /* Who knows the type of HANDLE, and in *CONTEXT what its functions take. */
 static const struct ctype_source *source_of(struct compiler *compiler, int handle, void **context)

@@ -1,4 +1,4 @@
-#include "compile/held.h"
+#include "compile/infer/held.h"
 
 const char *held_name(const struct shared *object)
 {

@@ -1,4 +1,4 @@
-#include "compile/kernel_ctype.h"
+#include "compile/infer/ctype_btf.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "compile/agree.h"
+#include "compile/infer/unify.h"
 
 #include "compile/context/compiler.h"
 

@@ -1,9 +1,9 @@
-#include "compile/debug_ctype.h"
+#include "compile/infer/ctype_dwarf.h"
 
 #include <errno.h>
 
 #include "compile/context/compiler.h"
-#include "compile/kernel_ctype.h"
+#include "compile/infer/ctype_btf.h"
 #include "sym/debugtypes.h"
 
 /* A handle is a type's number and how many pointers lead to it: each unit of a program has pointers of its own to one
