@@ -7,7 +7,7 @@
 
 #include "compile/ir/ir.h"
 
-/* Bytes around a pointer that several accesses find, fetched by one call (gather.c). */
+/* Bytes around a pointer that several accesses find, fetched by one call (combine_loads.c). */
 struct window {
     struct value *first; /* the access that comes before the others on every way */
     int64_t start, end;  /* from the pointer, or from the element that the index says; START is a multiple of 8 */

@@ -245,11 +245,11 @@ void pass_optimise(struct function *function);
 /* Parts of it. True if so little happens between FROM and TO that what the one finds in a map is as good to the other
  * (optimise.c). */
 bool ir_is_soon(const struct value *from, const struct value *to);
-/* thread.c; returns whether it has changed anything. */
+/* jump_threading.c; returns whether it has changed anything. */
 bool pass_thread(struct function *function);
-/* gather.c */
+/* combine_loads.c */
 void pass_gather(struct function *function);
-/* defer.c: last of all, since it says how reads are lowered. */
+/* sink_loads.c: last of all, since it says how reads are lowered. */
 void pass_defer(struct function *function);
 
 #endif
