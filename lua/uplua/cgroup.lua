@@ -1,5 +1,5 @@
 -- --cgroup: what runs in these cgroups, or below them, is traced. Handlers look up the id of their thread's there
--- (src/compile/filter.c).
+-- (src/compile/lower/filter.c).
 local core = require "uplua.core"
 local hash = require "uplua.hash"
 local loop = require "uplua.loop"

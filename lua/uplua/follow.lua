@@ -1,6 +1,6 @@
 -- --follow: the processes that the target's start are traced, too, and those that these start. The kernel keeps the
 -- list itself: a process is on it before its first instruction runs. Handlers look up their process there
--- (src/compile/filter.c).
+-- (src/compile/lower/filter.c).
 local core       = require "uplua.core"
 local hash       = require "uplua.hash"
 local loop       = require "uplua.loop"

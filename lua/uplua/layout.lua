@@ -42,7 +42,7 @@ local function not_in_range(v, low, high)
   if n < low or n > high then return ("%s is not in %d … %d"):format(text.integer(v), low, high) end
 end
 
--- A string that did not fit in the handler ends so (src/compile/string.c: the last byte of its buffer is not 0).
+-- A string that did not fit in the handler ends so (src/compile/lower/string.c: the last byte of its buffer is not 0).
 local CUT = "…"
 
 -- The string in the SIZE bytes at P.

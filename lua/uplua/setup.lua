@@ -271,7 +271,7 @@ end
 -- What stands for the kernel's trampoline where code is only looked at, so that it is the same on each machine.
 local ANY_TRAMPOLINE = "0xffffffff81000000"
 
-local LONGEST_NAME = 127 -- bytes of e.func where there are several (src/compile/names.c)
+local LONGEST_NAME = 127 -- bytes of e.func where there are several (src/compile/lower/func_names.c)
 
 -- Warns that e.func of PROBE is the same for several of NAMES.
 local function check_names(probe, names)

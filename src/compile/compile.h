@@ -80,8 +80,8 @@ struct shared {
     const char *name; /* of the variable that held it when it was first used; NULL: no handler has used it */
     char map_name[16];
     char spill_name[16]; /* of an aggregation: the map for keys that MAP_NAME has no memory for; "" if there is none */
-    /* of an aggregation: index of its word in the object's counters `uplua_turns` (compile/aggregate.c), -1 if it has
-     * none */
+    /* of an aggregation: index of its word in the object's counters `uplua_turns` (compile/lower/aggregate.c), -1 if it
+     * has none */
     int turn;
     uint32_t map_type, map_flags; /* BPF_MAP_TYPE_*, BPF_F_* */
     bool amounts; /* of a count or sum: handlers add more than 1 at a time, so that it may come to the end of 64 bits */
@@ -124,7 +124,7 @@ struct handler;
 struct probe_kind {
     const char *name;      /* of the probe's constructor: "uprobe" */
     uint32_t program_type; /* BPF_PROG_TYPE_* */
-    bool of_return;        /* what it has of_entry comes from an entry half (probe.c) */
+    bool of_return;        /* what it has of_entry comes from an entry half (event.c) */
     bool sleeps;           /* may be loaded sleepable, so that reading memory brings pages in */
     bool kernel_memory;    /* what addresses lead to is the kernel's memory, not the process's */
     enum {
@@ -149,9 +149,9 @@ const struct probe_kind *probe_kind_of(enum handler_kind kind);
 enum handler_kind probe_kind_find(const char *name);
 
 /* The program that an object has for the raw tracepoint sched_process_exit where return handlers keep calls in their
- * threads (calls.c). */
+ * threads (pair_calls.c). */
 #define CALLS_END_PROGRAM "uplua_threads_end"
-/* Those for sched_process_exec and sched_process_exit where handlers take stacks of processes (executed.c). */
+/* Those for sched_process_exec and sched_process_exit where handlers take stacks of processes (executed_programs.c). */
 #define EXECUTED_PROGRAM "uplua_executes"
 #define EXECUTED_END_PROGRAM "uplua_exits"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "compile/cancel.h"
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 static void exhausted(void *context)
 {

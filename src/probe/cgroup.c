@@ -1,7 +1,7 @@
 /*
  * A cgroup's id is the inode number of its folder. All that one pattern means lie on one level, so that a handler needs
- * to ask only for the id of its thread's ancestor there (compile/filter.c). Folders in which another match could appear
- * are watched by inotify(7).
+ * to ask only for the id of its thread's ancestor there (compile/lower/filter.c). Folders in which another match could
+ * appear are watched by inotify(7).
  */
 #include "probe/cgroup.h"
 

@@ -41,7 +41,7 @@ int kernel_check(const char *kind, struct error *err);
 enum kernel_place {
     KERNEL_ENTRY,
     KERNEL_RETURN,
-    KERNEL_ENTRY_OF_RETURN, /* the entry, for what is at the return: attached before that (compile/probe.c) */
+    KERNEL_ENTRY_OF_RETURN, /* the entry, for what is at the return: attached before that (compile/lower/event.c) */
 };
 
 /*

@@ -8,7 +8,7 @@
 #include "compile/infer/ctype_btf.h"
 #include "compile/infer/ctype_dwarf.h"
 #include "compile/infer/typed_memory.h"
-#include "compile/read.h"
+#include "compile/lower/user_memory.h"
 #include "probe/parameters.h"
 
 /* --- types --- */

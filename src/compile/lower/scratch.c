@@ -13,7 +13,7 @@
  */
 #include <bpf/libbpf.h>
 
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 enum {
     PIECES = 8,

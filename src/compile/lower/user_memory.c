@@ -1,5 +1,5 @@
 /* Reading the memory that is traced: the process's, or for the kernel's own probes the kernel's. */
-#include "compile/read.h"
+#include "compile/lower/user_memory.h"
 
 #include "compile/infer/typed_memory.h"
 

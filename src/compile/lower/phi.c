@@ -3,7 +3,7 @@
  * own, which each way fills. Arguments come last of all, when the blocks that they come from are there; what moves them
  * stands at the end of these.
  */
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 struct pending_phi {
     struct value *value;

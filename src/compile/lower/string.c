@@ -6,7 +6,7 @@
  *
  * The last byte of a word is its highest: the CPUs that uplua knows are little-endian.
  */
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 #include <string.h>
 

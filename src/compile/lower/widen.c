@@ -13,7 +13,7 @@
  * whole: decisions are on veiled copies (veil_in_loop), numbers are veiled where ways meet (veil_value), and what is
  * stored in the frame always is (memory_put). That makes 745 of the 255,438.
  */
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 enum {
     FEW = 4,          /* 16 ways through the rest of the handler are no loss */

@@ -1,5 +1,5 @@
 /* Values in memory: records and their fields, strings, keys and values that helpers take by address. */
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 #include "../bpf/calls.h"
 

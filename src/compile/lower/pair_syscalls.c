@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 /* The storage: whether a call is on, then the saved values. */
 enum { IN_CALL = 0, VALUES = 8 };

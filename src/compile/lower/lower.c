@@ -2,12 +2,12 @@
  * IR → machine operations. An optional value is two operands: itself and whether it is present; numbers are 0 where
  * absent, so that comparisons need no branch. Blocks that only count a loss stand behind the rest.
  */
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 #include <string.h>
 
 #include "compile/ir/fold.h"
-#include "compile/read.h"
+#include "compile/lower/user_memory.h"
 #include "sys/feature.h"
 
 struct place *lower_place(struct lower *lower, struct value *value)

@@ -1,6 +1,6 @@
 /* Maps, vars and rings: the kernel objects behind them, and the operations of a handler on them. Aggregations are in
  * aggregate.c. */
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 #include <ctype.h>
 #include <stdio.h>

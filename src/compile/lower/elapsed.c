@@ -3,7 +3,7 @@
  * half looks at the clock last, the return half first, and what is left between is the kernel's, which is measured
  * (probe/cost.h).
  */
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 #include "sys/cookie.h"
 
 static struct operand now(struct lower *lower)

@@ -5,7 +5,7 @@
 #include <bpf/bpf.h>
 #include <string.h>
 
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 #include "sys/cookie.h"
 
 enum { MAX_CAPACITY = 128 }; /* of a name: a quarter of the stack */

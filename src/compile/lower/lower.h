@@ -1,7 +1,7 @@
 /* The state of the pass from the IR to machine operations; shared by lower.c (control flow, arithmetic), phi.c,
- * memory.c (records, what is stored), string.c, share.c (maps and the other shared objects) and probe.c (the event). */
-#ifndef UPLUA_COMPILE_LOWER_H
-#define UPLUA_COMPILE_LOWER_H
+ * records.c (records, what is stored), string.c, maps.c (maps and the other shared objects) and event.c (the event). */
+#ifndef UPLUA_COMPILE_LOWER_LOWER_H
+#define UPLUA_COMPILE_LOWER_LOWER_H
 
 #include "compile/machine.h"
 
@@ -42,7 +42,7 @@ struct lower {
     struct operand context, pid_tgid, tgid;
     struct slot *zero_key;
     struct block *zero_stored_in; /* the last block that has stored it */
-    bool *veiled;                 /* by IR value id (veil.c); NULL: none */
+    bool *veiled;                 /* by IR value id (widen.c); NULL: none */
     bool veils_loops;             /* loops as a whole; and … */
     bool in_loop;                 /* … what is lowered now is in one of these */
     struct slot *rounds;          /* the rounds of all loops so far */
@@ -85,11 +85,11 @@ void phi_lower(struct lower *lower, struct value *value);
 /* Gives all phis their arguments, when the blocks are done. */
 void phi_set_arguments(struct lower *lower);
 
-/* --- memory.c --- */
+/* --- records.c --- */
 
 /* BPF_B … BPF_DW: of a number, boolean or id in memory. */
 uint8_t memory_size(struct type type);
-/* *(SIZE *)(BASE + OFFSET) = VALUE, a number; any number to the verifier where loops are veiled (veil.c). */
+/* *(SIZE *)(BASE + OFFSET) = VALUE, a number; any number to the verifier where loops are veiled (widen.c). */
 void memory_put(struct lower *lower, uint8_t size, struct operand base, int64_t offset, struct operand value);
 /* Writes VALUE into memory of type TYPE at BASE + OFFSET. VALUE must not be nil there. */
 void memory_store(struct lower *lower, struct operand base, int64_t offset, struct type type, struct value *value);
@@ -126,7 +126,7 @@ void string_read_kernel(struct lower *lower, struct value *value, uint32_t size,
 void string_length(struct lower *lower, struct value *value);
 void string_starts(struct lower *lower, struct value *value);
 
-/* --- share.c --- */
+/* --- maps.c --- */
 
 /* True if READ, an IR_MAP_GET, is loaded where its presence is known. */
 bool share_defers(const struct lower *lower, const struct value *read);
@@ -147,7 +147,7 @@ void share_describe(struct compiler *compiler);
 /* Declares the maps of used objects in RESULT. */
 int share_declare(struct compiler *compiler, struct object *result);
 
-/* --- veil.c --- */
+/* --- widen.c --- */
 
 /* Decides which values the verifier is not to tell apart, and whether to veil loops. */
 void veil_find(struct lower *lower);
@@ -180,7 +180,7 @@ void aggregate_describe(struct compiler *compiler, struct shared *object, size_t
 int aggregate_declare(const struct shared *object, struct object *result);
 void aggregate_lower(struct lower *lower, struct value *value);
 
-/* --- names.c --- */
+/* --- func_names.c --- */
 
 /* A buffer of names_capacity bytes with the name of the site that was hit. */
 struct operand names_read(struct lower *lower);
@@ -194,7 +194,7 @@ void argument_lower(struct lower *lower, struct value *value);
 /* The number that ARGUMENT, which lies in the context or is a constant, is. */
 struct operand argument_word(struct lower *lower, const struct argument *argument);
 
-/* --- syscall.c --- */
+/* --- pair_syscalls.c --- */
 
 /*
  * At the entry: goes on where the call is one of this CPU's 64-bit interface: another one's numbers and registers mean
@@ -218,7 +218,7 @@ void filter_lower(struct lower *lower, int64_t ignored);
 /* A block that ends the program with IGNORED. */
 struct machine_block *filter_ignore(struct lower *lower, int64_t ignored);
 
-/* --- calls.c --- */
+/* --- pair_calls.c --- */
 
 /*
  * At the entry: goes on where the call is one of this CPU's 64-bit interface: another one's numbers and registers mean
@@ -235,7 +235,7 @@ int calls_declare(struct lower *lower, struct object *result);
 /* Adds the program CALLS_END_PROGRAM where any handler's calls are kept: it counts those that a thread ends in. */
 void calls_end_threads(struct compiler *compiler, const struct compile_options *options);
 
-/* --- executed.c --- */
+/* --- executed_programs.c --- */
 
 /* Adds the programs EXECUTED_PROGRAM and EXECUTED_END_PROGRAM where any handler takes stacks of processes. */
 void executed_note(struct compiler *compiler, const struct compile_options *options);
@@ -252,7 +252,7 @@ void elapsed_end(struct lower *lower);
 /* e.elapsed of what began at BEGAN, never below 0. AT_EXIT: the probe stands on the return instruction. */
 struct operand elapsed_value(struct lower *lower, struct operand began, bool at_exit);
 
-/* --- probe.c --- */
+/* --- event.c --- */
 
 /* What EVENT, one of the entry, is there. */
 struct operand probe_entry_value(struct lower *lower, const struct event_field *event);

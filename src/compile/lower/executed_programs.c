@@ -2,7 +2,7 @@
  * The programs that note what processes execute, and when they end, so that no stack is walked or named by an earlier
  * program's files (bpf/unwind.bpf.c).
  */
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 static void add(struct compiler *compiler, const struct compile_options *options, const char *name, const char *section,
                 const char *function)

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 #include "sys/procstat.h"
 
 enum { COMM_SIZE = 16 }; /* TASK_COMM_LEN, with the NUL */

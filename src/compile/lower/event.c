@@ -1,13 +1,13 @@
 /*
  * What a handler sees of its probe: the event's fields, and for a return handler what the entry of the function left
- * for it (calls.c, of system calls syscall.c). At functions of the kernel and of Go that is an entry of a map keyed by
- * thread or goroutine and stack pointer, which tells nested and recursive calls apart, and interrupts, which have
- * stacks of their own.
+ * for it (pair_calls.c, of system calls pair_syscalls.c). At functions of the kernel and of Go that is an entry of a
+ * map keyed by thread or goroutine and stack pointer, which tells nested and recursive calls apart, and interrupts,
+ * which have stacks of their own.
  */
 #include <string.h>
 
 #include "arch/arch.h"
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 #include "sys/cookie.h"
 #include "sys/feature.h"
 
@@ -39,7 +39,7 @@ static bool is_called_by_function(const struct lower *lower)
     return kind_of(lower)->program_type == BPF_PROG_TYPE_TRACING;
 }
 
-/* True for the exit of a system call: its thread keeps what the entry leaves (syscall.c). */
+/* True for the exit of a system call: its thread keeps what the entry leaves (pair_syscalls.c). */
 static bool is_system_call(const struct lower *lower)
 {
     return kind_of(lower)->registers == REGISTERS_THREAD && !is_called_by_function(lower);

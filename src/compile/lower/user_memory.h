@@ -1,8 +1,8 @@
 /* Reading the memory that is traced: lowered to the kernel's helpers. */
-#ifndef UPLUA_COMPILE_READ_H
-#define UPLUA_COMPILE_READ_H
+#ifndef UPLUA_COMPILE_LOWER_USER_MEMORY_H
+#define UPLUA_COMPILE_LOWER_USER_MEMORY_H
 
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 struct access;
 

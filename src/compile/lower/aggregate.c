@@ -10,7 +10,7 @@
  */
 #include <stdio.h>
 
-#include "compile/lower.h"
+#include "compile/lower/lower.h"
 
 /* As in bpf/aggregate.h. */
 enum {
