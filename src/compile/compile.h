@@ -5,7 +5,7 @@
  *
  * The passes, one file each: bytecode.c decodes what LuaJIT dumps; build.c turns it into SSA (ir.h), inlining the
  * functions called; infer.c gives each value its type; optimise.c removes what is not needed; lower.c expands values to
- * machine operations (machine.h); allocate.c gives them registers; emit.c writes BPF instructions into an object.h
+ * machine operations (machine.h); regalloc.c gives them registers; emit.c writes BPF instructions into an object.h
  * object.
  */
 #ifndef UPLUA_COMPILE_COMPILE_H

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "compile/disassemble.h"
+#include "compile/machine/disassemble.h"
 
 static void set_integer(lua_State *L, const char *name, uint64_t value)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "compile/disassemble.h"
+#include "compile/machine/disassemble.h"
 #include "tap.h"
 
 #define LIBRARY "build/library.bpf.o"

@@ -346,7 +346,7 @@ static void negation(struct lower *lower, struct value *value)
 /*
  * One budget for all loops of a run (handlers.md), a round counted where it begins; the count starts from memory, so
  * that the verifier takes it for any number. The kernel's own bound (may_goto) is larger; where it has none, see
- * resume.c.
+ * bpf_loop.c.
  */
 static void start_budget(struct lower *lower)
 {

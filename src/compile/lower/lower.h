@@ -3,7 +3,7 @@
 #ifndef UPLUA_COMPILE_LOWER_LOWER_H
 #define UPLUA_COMPILE_LOWER_LOWER_H
 
-#include "compile/machine.h"
+#include "compile/machine/machine.h"
 
 /* Where an IR value is at run time. */
 struct place {
@@ -73,7 +73,7 @@ void lower_fatal_losses(struct lower *lower);
 /* Goes on in a new block if A CODE B, to OTHERWISE if not. */
 void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, struct operand b,
                        struct machine_block *otherwise);
-/* REFERENCE to a record, known here not to be nil, under another name: resume.c must tell the two apart. */
+/* REFERENCE to a record, known here not to be nil, under another name: bpf_loop.c must tell the two apart. */
 struct operand lower_not_nil(struct lower *lower, struct operand reference);
 /* 1 where a helper's RESULT is not negative, else 0. */
 struct operand lower_is_not_negative(struct lower *lower, struct operand result);

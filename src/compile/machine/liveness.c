@@ -1,6 +1,6 @@
 /* Which registers are wanted behind the block that sets them: sets of bits, by data flow from the last block to the
  * first. */
-#include "compile/machine.h"
+#include "compile/machine/machine.h"
 
 #include <string.h>
 

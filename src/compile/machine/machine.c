@@ -1,4 +1,4 @@
-#include "compile/machine.h"
+#include "compile/machine/machine.h"
 
 #include <string.h>
 

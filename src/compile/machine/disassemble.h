@@ -1,6 +1,6 @@
 /* What BPF instructions say, in the text form of the kernel's verifier and of llvm-objdump. */
-#ifndef UPLUA_COMPILE_DISASSEMBLE_H
-#define UPLUA_COMPILE_DISASSEMBLE_H
+#ifndef UPLUA_COMPILE_MACHINE_DISASSEMBLE_H
+#define UPLUA_COMPILE_MACHINE_DISASSEMBLE_H
 
 #include "compile/object.h"
 

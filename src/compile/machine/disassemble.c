@@ -1,4 +1,4 @@
-#include "compile/disassemble.h"
+#include "compile/machine/disassemble.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * Moves operands to where an instruction takes them: constants and addresses into registers, registers that found no
  * place into the frame and back. What this needs are short-lived registers, which cannot be spilled again.
  */
-#include "compile/machine.h"
+#include "compile/machine/machine.h"
 
 static struct reg *new_tiny(struct program *program, struct machine_instruction *definition)
 {

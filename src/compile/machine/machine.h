@@ -1,9 +1,9 @@
 /*
  * A program in terms of the BPF machine: instructions on an unlimited number of registers, each assigned once. lower.c
- * makes it from the IR, allocate.c maps its registers to r0–r9 and the frame, emit.c writes the instructions.
+ * makes it from the IR, regalloc.c maps its registers to r0–r9 and the frame, emit.c writes the instructions.
  */
-#ifndef UPLUA_COMPILE_MACHINE_H
-#define UPLUA_COMPILE_MACHINE_H
+#ifndef UPLUA_COMPILE_MACHINE_MACHINE_H
+#define UPLUA_COMPILE_MACHINE_MACHINE_H
 
 #include <linux/bpf.h>
 
@@ -50,12 +50,12 @@ struct slot {
     unsigned number; /* in the order in which they are made */
     uint32_t size;   /* a multiple of 8 */
     bool moved;      /* to scratch memory */
-    uint32_t depth;  /* frame.c */
+    uint32_t depth;  /* stack_frame.c */
     int offset;      /* from r10, or from the start of the scratch memory */
     const struct position *position;
-    /* resume.c: the function finds it in its caller's frame; it is alive everywhere; it holds a pointer, and is */
+    /* bpf_loop.c: the function finds it in its caller's frame; it is alive everywhere; it holds a pointer, and is */
     bool shared, lasting, pointer;
-    int start, end; /* frame.c: positions of the first and the last instruction that want it */
+    int start, end; /* stack_frame.c: positions of the first and the last instruction that want it */
     struct slot *next;
 };
 
@@ -65,14 +65,14 @@ struct reg {
     unsigned uses;
     struct reg *same; /* has the same value: lower.c */
     unsigned live;    /* its number in program->live, counted from 1; 0: no block but its own wants it */
-    /* allocate.c: where it is alive, in instruction positions; what holds it */
+    /* regalloc.c: where it is alive, in instruction positions; what holds it */
     int start, end;
     bool crosses_call, tiny; /* TINY: comes from a spill and cannot be spilled again */
     int number;              /* r0 … r9, or -1 */
     int hint;                /* register that would save a copy, or -1 */
     struct reg *hint_from;
     struct slot *spilled;
-    struct slot *points_into; /* frame.c: it holds an address there */
+    struct slot *points_into; /* stack_frame.c: it holds an address there */
     struct reg *next;
 };
 
@@ -108,7 +108,7 @@ struct machine_block {
     struct machine_block *next[2];
     unsigned next_count;
     struct machine_block *following;
-    struct machine_block *resumes; /* resume.c: it ends one round; the next begins in this block */
+    struct machine_block *resumes; /* bpf_loop.c: it ends one round; the next begins in this block */
     uint64_t *live_in, *live_out;  /* bit sets over program->live, while allocating */
     int start, end;
     int emitted_at; /* index of the first BPF instruction */
@@ -147,7 +147,7 @@ struct program {
     struct reg **live;   /* registers that more than one block wants, while allocating */
     unsigned live_count;
     bool early; /* what is spilled now are not the last registers to be */
-    /* Loops where the kernel has no may_goto (resume.c). */
+    /* Loops where the kernel has no may_goto (bpf_loop.c). */
     bool by_rounds;             /* they are compiled that way */
     unsigned budget;            /* rounds of all loops in one run */
     struct machine_block *body; /* the handler itself starts here; before it stands what the probe needs */
@@ -238,7 +238,7 @@ void machine_visit(struct machine_instruction *instruction, void (*visit)(struct
 /* Takes the instruction out of its block. */
 void machine_unlink(struct machine_instruction *instruction);
 
-/* --- parts of pass_allocate; resume.c uses them too --- */
+/* --- parts of pass_allocate; bpf_loop.c uses them too --- */
 
 /* Makes branches on constants jumps; takes out blocks that nothing leads to and results that nobody uses. */
 void program_tidy(struct program *program);

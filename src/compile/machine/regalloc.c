@@ -4,7 +4,7 @@
  * spilled: stored behind its definition and loaded before each use through short-lived registers (spill.c); then the
  * scan starts again.
  */
-#include "compile/machine.h"
+#include "compile/machine/machine.h"
 
 #include <stdlib.h>
 

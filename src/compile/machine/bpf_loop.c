@@ -18,7 +18,7 @@
  */
 #include <string.h>
 
-#include "compile/machine.h"
+#include "compile/machine/machine.h"
 
 struct resume {
     struct program *program;

@@ -2,9 +2,9 @@
  * Where the pieces of the stack frame lie. Pieces that are never alive together share their bytes: a piece is alive
  * from the first to the last instruction that names it, or uses an address in it that a register holds, and to the end
  * of each loop that it comes into alive. One whose address goes through a phi or into memory is alive everywhere; so is
- * one that rounds find by (resume.c).
+ * one that rounds find by (bpf_loop.c).
  */
-#include "compile/machine.h"
+#include "compile/machine/machine.h"
 
 #include <stdlib.h>
 #include <string.h>

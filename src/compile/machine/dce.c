@@ -1,5 +1,5 @@
 /* Takes out of a program what nothing leads to and what nobody needs. */
-#include "compile/machine.h"
+#include "compile/machine/machine.h"
 
 static void mark_reachable(struct machine_block *block)
 {

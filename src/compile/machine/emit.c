@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/machine.h"
+#include "compile/machine/machine.h"
 
 enum {
     MAX_MOVES = 64,
     MAY_GOTO = 0xe0,          /* BPF_JCOND with source 0: Linux 6.9 */
-    CALLER_FRAME = BPF_REG_9, /* in a function: the frame of the program (resume.c) */
+    CALLER_FRAME = BPF_REG_9, /* in a function: the frame of the program (bpf_loop.c) */
 };
 
 enum { RESULTS = 2 }; /* programs return 0 or 1 */
