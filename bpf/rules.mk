@@ -1,5 +1,5 @@
 # The BPF half: every bpf/*.bpf.c is compiled by itself, and all are linked into build/library.bpf.o, which
-# src/compile/library.S embeds. No kernel headers: only linux/bpf.h and libbpf's.
+# src/compile/object/library.S embeds. No kernel headers: only linux/bpf.h and libbpf's.
 
 BPF_CLANG   ?= clang
 BPF_FILES   := $(sort $(wildcard bpf/*.bpf.c))

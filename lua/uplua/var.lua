@@ -22,7 +22,7 @@ local C = ffi.C
 local state_of = object.state
 local methods = {}
 
-local MOST = 4096 -- bytes of a string (src/compile/object.h)
+local MOST = 4096 -- bytes of a string (src/compile/object/object.h)
 local TEXT = 64   -- bytes of a string that is not declared and not longer from the start
 
 -- The layout of a var that begins with VALUE, or nil.

@@ -19,7 +19,7 @@
 #include "base/argument.h"
 #include "compile/context/host.h"
 #include "compile/context/type.h"
-#include "compile/object.h"
+#include "compile/object/object.h"
 
 enum object_kind {
     OBJECT_HASH,

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/cancel.h"
 #include "compile/lower/lower.h"
+#include "compile/object/cancel.h"
 
 static void exhausted(void *context)
 {

@@ -9,9 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "compile/cancel.h"
 #include "compile/guest_check.h"
-#include "compile/load_error.h"
+#include "compile/object/cancel.h"
+#include "compile/object/load_error.h"
 #include "sys/feature.h"
 
 enum { SECTIONS = 2 };

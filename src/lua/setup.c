@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "compile/compile.h"
-#include "compile/library.h"
+#include "compile/object/library.h"
 #include "lua/core.h"
 #include "lua/cost.h"
 #include "lua/environment.h"

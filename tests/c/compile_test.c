@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "compile/compile.h"
-#include "compile/library.h"
+#include "compile/object/library.h"
 #include "ctypes.h"
 #include "tap.h"
 

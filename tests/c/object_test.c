@@ -1,5 +1,5 @@
 /* Hand-assembled programs are written, linked, loaded and run by the kernel. Needs root. */
-#include "compile/object.h"
+#include "compile/object/object.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "../../bpf/aggregate.h"
-#include "compile/library.h"
+#include "compile/object/library.h"
 #include "sys/feature.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* The stack walk of bpf/stack.bpf.c, on this very process: every frame is compared with what the compiler returned
  * to. */
-#include "compile/object.h"
+#include "compile/object/object.h"
 
 #include <bpf/bpf.h>
 #include <elf.h>
@@ -13,7 +13,7 @@
 
 #include "../../bpf/stack.h"
 #include "arch/arch.h"
-#include "compile/library.h"
+#include "compile/object/library.h"
 #include "sys/feature.h"
 #include "sys/perf.h"
 #include "tap.h"

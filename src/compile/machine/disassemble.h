@@ -2,7 +2,7 @@
 #ifndef UPLUA_COMPILE_MACHINE_DISASSEMBLE_H
 #define UPLUA_COMPILE_MACHINE_DISASSEMBLE_H
 
-#include "compile/object.h"
+#include "compile/object/object.h"
 
 /*
  * Writes instruction AT of PROGRAM to TEXT (SIZE bytes; 96 are enough for names of 40), such as "r1 = *(u64 *)(r6 +

@@ -16,7 +16,7 @@ enum {
     FRAME_UNIT = 32,
     FRAME_BYTES = 496,   /* of a program alone: the kernel adds the count and time of may_goto */
     LIBRARY_BYTES = 128, /* of which the functions of bpf/ take so much, but for … */
-    /* … the program that joins handlers (join.c) 32, uplua_ustack 32, uplua_stack_walk 96, uplua_unwind_rule 128,
+    /* … the program that joins handlers (merge.c) 32, uplua_ustack 32, uplua_stack_walk 96, uplua_unwind_rule 128,
        on_area 32 … */
     WALK_BYTES = 320,
     WALK_OLDER_BYTES = WALK_BYTES + 64, /* … and walk_round 64 */

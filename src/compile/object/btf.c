@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/object_parts.h"
+#include "compile/object/object_parts.h"
 
 enum { MAX_LINE = (1 << 22) - 1 }; /* line_info has 22 bits for it */
 

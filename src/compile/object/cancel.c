@@ -1,4 +1,4 @@
-#include "compile/cancel.h"
+#include "compile/object/cancel.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* Why an object could not be linked or loaded, in words for the user. */
-#ifndef UPLUA_COMPILE_LOAD_ERROR_H
-#define UPLUA_COMPILE_LOAD_ERROR_H
+#ifndef UPLUA_COMPILE_OBJECT_LOAD_ERROR_H
+#define UPLUA_COMPILE_OBJECT_LOAD_ERROR_H
 
 #include <stddef.h>
 
 #include "base/error.h"
-#include "compile/object.h"
+#include "compile/object/object.h"
 
 /* The verifier's log: memory that is touched only if the kernel writes to it. TEXT is NULL if there is none. */
 struct load_log {

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "compile/cancel.h"
-#include "compile/load_error.h"
-#include "compile/object_parts.h"
-#include "compile/reach.h"
+#include "compile/object/cancel.h"
+#include "compile/object/library_maps.h"
+#include "compile/object/load_error.h"
+#include "compile/object/object_parts.h"
 #include "sys/descriptors.h"
 #include "sys/namespace.h"
 

@@ -1,4 +1,4 @@
-#include "compile/load_error.h"
+#include "compile/object/load_error.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "compile/object_parts.h"
+#include "compile/object/object_parts.h"
 #include "sys/capability.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* The object linked from bpf/, embedded: what object_link and object_load take as LIBRARY. */
-#ifndef UPLUA_COMPILE_LIBRARY_H
-#define UPLUA_COMPILE_LIBRARY_H
+#ifndef UPLUA_COMPILE_OBJECT_LIBRARY_H
+#define UPLUA_COMPILE_OBJECT_LIBRARY_H
 
 #include <stddef.h>
 

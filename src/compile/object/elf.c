@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/object_parts.h"
+#include "compile/object/object_parts.h"
 
 /* Bytes that grow. Moving them is harmless only until they are given to libelf. */
 struct bytes {

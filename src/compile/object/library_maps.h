@@ -1,10 +1,10 @@
 /* Which maps of the library an object needs: the others need not be created. */
-#ifndef UPLUA_COMPILE_REACH_H
-#define UPLUA_COMPILE_REACH_H
+#ifndef UPLUA_COMPILE_OBJECT_LIBRARY_MAPS_H
+#define UPLUA_COMPILE_OBJECT_LIBRARY_MAPS_H
 
 #include <stddef.h>
 
-#include "compile/object.h"
+#include "compile/object/object.h"
 
 /*
  * Calls UNUSED(context, name) for each map of LIBRARY (an ELF object in memory) that no function refers to which the

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/object_parts.h"
+#include "compile/object/object_parts.h"
 #include "sys/cookie.h"
 
 #define INSTRUCTION(op, d, s, o, i)                                                                                    \

@@ -2,8 +2,8 @@
  * A BPF object in the making: programs, maps, counters and the references between them, written as an ELF file with
  * BTF, linked by libbpf with the library of bpf/ and loaded by libbpf. Knows nothing of Lua or of the compiler's IR.
  */
-#ifndef UPLUA_COMPILE_OBJECT_H
-#define UPLUA_COMPILE_OBJECT_H
+#ifndef UPLUA_COMPILE_OBJECT_OBJECT_H
+#define UPLUA_COMPILE_OBJECT_OBJECT_H
 
 #include <linux/bpf.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "compile/object.h"
+#include "compile/object/object.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/object_parts.h"
+#include "compile/object/object_parts.h"
 
 struct object_block {
     struct object_block *next;

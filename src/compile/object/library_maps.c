@@ -2,13 +2,13 @@
  * libbpf creates every map of an object but loads only the functions that are called: a histogram would pay for the
  * stack store, whose creation takes longer (0.8 ms) than all else of a load.
  */
-#include "compile/reach.h"
+#include "compile/object/library_maps.h"
 
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/object_parts.h"
+#include "compile/object/object_parts.h"
 
 struct graph {
     Elf_Data *symbols, *relocations, *text;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compile/object.h"
+#include "compile/object/object.h"
 
 static int write_file(const char *path, const void *bytes, size_t size, struct error *err)
 {

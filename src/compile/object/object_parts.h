@@ -1,10 +1,10 @@
 /* Inside of an object in the making, shared by the files that build, write and load it. */
-#ifndef UPLUA_COMPILE_OBJECT_PARTS_H
-#define UPLUA_COMPILE_OBJECT_PARTS_H
+#ifndef UPLUA_COMPILE_OBJECT_OBJECT_PARTS_H
+#define UPLUA_COMPILE_OBJECT_OBJECT_PARTS_H
 
 #include <bpf/btf.h>
 
-#include "compile/object.h"
+#include "compile/object/object.h"
 
 struct object_counters {
     const char *name;

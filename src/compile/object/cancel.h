@@ -1,7 +1,7 @@
 /* Ctrl-C while handlers are compiled and loaded, which C does: no Lua hook ends that, and the verifier may take seconds
  * for each program. */
-#ifndef UPLUA_COMPILE_CANCEL_H
-#define UPLUA_COMPILE_CANCEL_H
+#ifndef UPLUA_COMPILE_OBJECT_CANCEL_H
+#define UPLUA_COMPILE_OBJECT_CANCEL_H
 
 #include "base/error.h"
 
