@@ -1,5 +1,5 @@
 /* guest: BPF objects that somebody else has compiled, and what their BTF says of their types. */
-#include "compile/guest.h"
+#include "compile/guest/guest.h"
 
 #include <bpf/btf.h>
 #include <lauxlib.h>

@@ -3,7 +3,7 @@
  * ones check the types: btf_sanity_check): an object whose references were damaged would end uplua. Checked here are
  * references only; what they mean is libbpf's and the kernel's to judge.
  */
-#include "compile/guest_check.h"
+#include "compile/guest/guest_check.h"
 
 #include <linux/btf.h>
 #include <stdbool.h>

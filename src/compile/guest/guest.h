@@ -2,8 +2,8 @@
  * BPF objects that somebody else has compiled, brought along: opened, changed as long as they are not loaded, and
  * loaded by libbpf.
  */
-#ifndef UPLUA_COMPILE_GUEST_H
-#define UPLUA_COMPILE_GUEST_H
+#ifndef UPLUA_COMPILE_GUEST_GUEST_H
+#define UPLUA_COMPILE_GUEST_GUEST_H
 
 #include <bpf/libbpf.h>
 #include <stddef.h>

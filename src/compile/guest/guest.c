@@ -1,4 +1,4 @@
-#include "compile/guest.h"
+#include "compile/guest/guest.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "compile/guest_check.h"
+#include "compile/guest/guest_check.h"
 #include "compile/object/cancel.h"
 #include "compile/object/load_error.h"
 #include "sys/feature.h"
