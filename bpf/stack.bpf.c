@@ -393,7 +393,7 @@ static __always_inline struct registers user_registers_of(void *ctx)
 /*
  * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0
  * or less: as many as the store holds. AT_ENTRY: the probe stands for a function's entry, where the return address is
- * not yet below a frame of its own, and AT_ENTRY - 1 bytes behind it (src/probe/slide.h); 0: elsewhere. Never 0.
+ * not yet below a frame of its own, and AT_ENTRY - 1 bytes behind it (src/probe/spec/slide.h); 0: elsewhere. Never 0.
  *
  * _sampled: the same, where CTX is the context of a sample; _thread: where the context has no registers: a
  * tracepoint's. All three with OLDER behind their names go by the walk for kernels without may_goto.

@@ -78,7 +78,7 @@ function setup.check(kind, spec, given, handler, level, known)
   end
 end
 
--- Where the probe of a function's entry may slide to (probe/slide.h), by the option `slide`.
+-- Where the probe of a function's entry may slide to (probe/spec/slide.h), by the option `slide`.
 local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
 
 -- How the return of a function is seen, by the option `returns`: the kernel replaces the return address, or at its

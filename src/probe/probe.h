@@ -42,12 +42,12 @@ struct site {
      * survive. Static */
     const char *switches;
     bool of_go;      /* in a program of Go, whose functions are called in another way than C's */
-    bool is_exit;    /* one of the instructions that the function returns by (probe/exits.h) */
+    bool is_exit;    /* one of the instructions that the function returns by (probe/spec/return_sites.h) */
     const char *why; /* it stands there, for people; NULL: nothing to say. Static */
 };
 
 /* Whether the probe of a function's entry may stand further in, where the kernel emulates the instruction
- * (probe/slide.h). */
+ * (probe/spec/slide.h). */
 enum slide {
     SLIDE_OFF,
     SLIDE_EXACT, /* if it sees every call there */
@@ -88,20 +88,21 @@ enum returns {
     /* the kernel replaces the return address; of Go's functions, which do not survive that, as the next */
     RETURNS_BY_ADDRESS,
     RETURNS_FOR_SURE,       /* the same, and nobody has to know by which other ways they may be left */
-    RETURNS_BY_INSTRUCTION, /* at their return instructions, which become sites too (probe/exits.h) */
+    RETURNS_BY_INSTRUCTION, /* at their return instructions, which become sites too (probe/spec/return_sites.h) */
 };
 
 /*
  * The same for the COUNT specs SPECS together: what several of them mean is one site. RETURNS: what they are for. Some
- * functions do not survive return probes; these are refused, or left out where a pattern means them (probe/deny.h).
- * More than MAX_SITES are refused. -ENXIO: see resolve.h. The caller frees with probe_sites_free, unless it fails.
+ * functions do not survive return probes; these are refused, or left out where a pattern means them
+ * (probe/spec/deny.h). More than MAX_SITES are refused. -ENXIO: see resolve.h. The caller frees with probe_sites_free,
+ * unless it fails.
  */
 int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, enum returns returns,
                       struct sites *sites, struct error *err);
 void probe_sites_free(struct sites *sites);
 /* Drops those of SITES for which KEPT, of as many, has false. */
 void probe_sites_keep(struct sites *sites, const bool *kept);
-/* Moves those of SITES that are functions' entries (probe/slide.h), and finds out what they cost. 0 or -ENOMEM. */
+/* Moves those of SITES that are functions' entries (probe/spec/slide.h), and finds out what they cost. 0 or -ENOMEM. */
 int slide_sites(struct site *sites, size_t count, enum slide slide, struct error *err);
 
 /*

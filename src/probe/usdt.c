@@ -12,7 +12,7 @@
 #include "base/suggest.h"
 #include "probe/binary.h"
 #include "probe/notes.h"
-#include "probe/resolve.h"
+#include "probe/spec/resolve.h"
 
 enum {
     MAX_PROBES = 4096,  /* programs that one spec may become */

@@ -12,7 +12,7 @@
 #include "probe/debug.h"
 #include "probe/field.h"
 #include "probe/module.h"
-#include "probe/resolve.h"
+#include "probe/spec/resolve.h"
 #include "sym/debugtypes.h"
 
 struct search {

@@ -1,5 +1,5 @@
 /* Where the probe of a function's entry goes: by hand-assembled functions of both CPUs, on either. */
-#include "probe/slide.h"
+#include "probe/spec/slide.h"
 
 #include <stdlib.h>
 

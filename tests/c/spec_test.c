@@ -1,7 +1,7 @@
 /* What users write as a probe, and what they are told where it is none. */
 #include <errno.h>
 
-#include "probe/spec.h"
+#include "probe/spec/spec.h"
 #include "tap.h"
 
 static void parses(const char *text, const char *binary, const char *function, const char *version, uint64_t offset)

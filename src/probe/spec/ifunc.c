@@ -1,4 +1,4 @@
-#include "probe/ifunc.h"
+#include "probe/spec/ifunc.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Indirect functions (IFUNC): the implementation that a process has chosen. */
-#ifndef UPLUA_PROBE_IFUNC_H
-#define UPLUA_PROBE_IFUNC_H
+#ifndef UPLUA_PROBE_SPEC_IFUNC_H
+#define UPLUA_PROBE_SPEC_IFUNC_H
 
 #include "probe/binary.h"
 

@@ -1,9 +1,9 @@
 /* From what users write to the files that it means for a target. */
-#ifndef UPLUA_PROBE_RESOLVE_H
-#define UPLUA_PROBE_RESOLVE_H
+#ifndef UPLUA_PROBE_SPEC_RESOLVE_H
+#define UPLUA_PROBE_SPEC_RESOLVE_H
 
 #include "probe/module.h"
-#include "probe/spec.h"
+#include "probe/spec/spec.h"
 #include "probe/target.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "probe/lookup.h"
+#include "probe/spec/site_list.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -10,9 +10,9 @@
 #include "arch/arch.h"
 #include "arch/instruction.h"
 #include "base/suggest.h"
-#include "probe/deny.h"
-#include "probe/exits.h"
-#include "probe/ifunc.h"
+#include "probe/spec/deny.h"
+#include "probe/spec/ifunc.h"
+#include "probe/spec/return_sites.h"
 #include "sym/demangle.h"
 
 enum {

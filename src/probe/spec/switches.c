@@ -1,10 +1,10 @@
-#include "probe/switches.h"
+#include "probe/spec/switches.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "probe/library.h"
-#include "probe/resolve.h"
+#include "probe/spec/resolve.h"
 #include "sys/path.h"
 
 /* Functions that begin or go on on another stack: of the C library, and of libraries for coroutines. */

@@ -1,4 +1,4 @@
-#include "probe/slide.h"
+#include "probe/spec/slide.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "probe/deny.h"
+#include "probe/spec/deny.h"
 
 #include <fnmatch.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Functions that do not survive a probe. */
-#ifndef UPLUA_PROBE_DENY_H
-#define UPLUA_PROBE_DENY_H
+#ifndef UPLUA_PROBE_SPEC_DENY_H
+#define UPLUA_PROBE_SPEC_DENY_H
 
 #include <stdbool.h>
 

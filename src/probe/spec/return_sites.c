@@ -1,4 +1,4 @@
-#include "probe/exits.h"
+#include "probe/spec/return_sites.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * innermost, since another began on another stack, ends the program by SIGILL (kernel/events/uprobes.c,
  * uprobe_handle_trampoline).
  */
-#ifndef UPLUA_PROBE_SWITCHES_H
-#define UPLUA_PROBE_SWITCHES_H
+#ifndef UPLUA_PROBE_SPEC_SWITCHES_H
+#define UPLUA_PROBE_SPEC_SWITCHES_H
 
 #include "probe/binary.h"
 #include "probe/target.h"

@@ -1,4 +1,4 @@
-#include "probe/spec.h"
+#include "probe/spec/spec.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -7,8 +7,8 @@
  * those of the entry, and a return probe may be set there too); it cannot end the program; and nothing jumps to the new
  * place, or between the entry and there.
  */
-#ifndef UPLUA_PROBE_SLIDE_H
-#define UPLUA_PROBE_SLIDE_H
+#ifndef UPLUA_PROBE_SPEC_SLIDE_H
+#define UPLUA_PROBE_SPEC_SLIDE_H
 
 #include "arch/instruction.h"
 #include "probe/probe.h"

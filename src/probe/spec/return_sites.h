@@ -3,10 +3,10 @@
  * address, cannot be. Go's runtime reads return addresses and moves stacks; other programs go on on another stack, or
  * throw exceptions.
  */
-#ifndef UPLUA_PROBE_EXITS_H
-#define UPLUA_PROBE_EXITS_H
+#ifndef UPLUA_PROBE_SPEC_RETURN_SITES_H
+#define UPLUA_PROBE_SPEC_RETURN_SITES_H
 
-#include "probe/lookup.h"
+#include "probe/spec/site_list.h"
 
 /* True if functions of BINARY get probes at their return instructions for LIST, in the place of return probes. */
 bool exits_wanted(const struct binary *binary, const struct site_list *list);

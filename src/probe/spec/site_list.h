@@ -1,10 +1,10 @@
 /* The places in a binary that a spec names. */
-#ifndef UPLUA_PROBE_LOOKUP_H
-#define UPLUA_PROBE_LOOKUP_H
+#ifndef UPLUA_PROBE_SPEC_SITE_LIST_H
+#define UPLUA_PROBE_SPEC_SITE_LIST_H
 
 #include "probe/binary.h"
 #include "probe/probe.h"
-#include "probe/spec.h"
+#include "probe/spec/spec.h"
 
 struct site_list {
     struct site *items;

@@ -1,6 +1,6 @@
 /* BINARY:FUNCTION[@VERSION][+OFFSET], BINARY:0xADDRESS or BINARY@FILE:LINE, as users write it. */
-#ifndef UPLUA_PROBE_SPEC_H
-#define UPLUA_PROBE_SPEC_H
+#ifndef UPLUA_PROBE_SPEC_SPEC_H
+#define UPLUA_PROBE_SPEC_SPEC_H
 
 #include <stdbool.h>
 #include <stdint.h>

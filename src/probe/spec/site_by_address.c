@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/lookup.h"
+#include "probe/spec/site_list.h"
 #include "unwind/cfa.h"
 #include "unwind/rules.h"
 

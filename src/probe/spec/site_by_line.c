@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "probe/debug.h"
-#include "probe/lookup.h"
+#include "probe/spec/site_list.h"
 
 /* The addresses of a line. */
 struct addresses {

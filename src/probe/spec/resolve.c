@@ -8,13 +8,13 @@
 
 #include "base/suggest.h"
 #include "probe/command.h"
-#include "probe/exits.h"
 #include "probe/library.h"
-#include "probe/lookup.h"
 #include "probe/probe.h"
-#include "probe/resolve.h"
 #include "probe/script.h"
-#include "probe/switches.h"
+#include "probe/spec/resolve.h"
+#include "probe/spec/return_sites.h"
+#include "probe/spec/site_list.h"
+#include "probe/spec/switches.h"
 
 /* Where a target's binaries are. */
 struct place {
