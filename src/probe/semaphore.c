@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-#include "probe/address.h"
+#include "probe/args/address.h"
 #include "sym/maps.h"
 
 bool semaphore_is_down(const struct site *site, pid_t pid)

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/address.h"
+#include "probe/args/address.h"
+#include "probe/args/variable.h"
 #include "probe/event.h"
 #include "probe/link.h"
-#include "probe/variable.h"
 #include "sym/maps.h"
 
 /* Where WATCH's place is in the process of TARGET, its only one, whose mappings are MAPS. */

@@ -5,7 +5,7 @@
 
 #include "arch/arch.h"
 #include "base/arena.h"
-#include "probe/parameters.h"
+#include "probe/args/parameters.h"
 #include "tap.h"
 
 static void exhausted(void *context)

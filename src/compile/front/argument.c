@@ -9,7 +9,7 @@
 #include "compile/infer/ctype_dwarf.h"
 #include "compile/infer/typed_memory.h"
 #include "compile/lower/user_memory.h"
-#include "probe/parameters.h"
+#include "probe/args/parameters.h"
 
 /* --- types --- */
 

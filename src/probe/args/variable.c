@@ -1,4 +1,4 @@
-#include "probe/variable.h"
+#include "probe/args/variable.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/suggest.h"
+#include "probe/args/variable_path.h"
 #include "probe/binary.h"
 #include "probe/debug.h"
-#include "probe/field.h"
 #include "probe/module.h"
 #include "probe/spec/resolve.h"
 #include "sym/debugtypes.h"

@@ -1,6 +1,6 @@
 /* The parameters of a program's functions as handlers get them: e.args.NAME, by debug information. */
-#ifndef UPLUA_PROBE_PARAMETERS_H
-#define UPLUA_PROBE_PARAMETERS_H
+#ifndef UPLUA_PROBE_ARGS_PARAMETERS_H
+#define UPLUA_PROBE_ARGS_PARAMETERS_H
 
 #include "base/arena.h"
 #include "base/argument.h"

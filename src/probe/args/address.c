@@ -1,11 +1,11 @@
-#include "probe/address.h"
+#include "probe/args/address.h"
 
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "probe/args/variable.h"
 #include "probe/probe.h"
-#include "probe/variable.h"
 #include "sym/maps.h"
 
 bool address_is_of(const struct mapping *mapping, const struct site *site, const struct stat *stat)

@@ -1,6 +1,6 @@
 /* Parts of variables, as C writes them: ".limits[2].high" of a struct, by debug information. */
-#ifndef UPLUA_PROBE_FIELD_H
-#define UPLUA_PROBE_FIELD_H
+#ifndef UPLUA_PROBE_ARGS_VARIABLE_PATH_H
+#define UPLUA_PROBE_ARGS_VARIABLE_PATH_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* Types of debug information as the calling convention sees them (arch/passing.h). */
-#ifndef UPLUA_PROBE_CONVENTION_H
-#define UPLUA_PROBE_CONVENTION_H
+#ifndef UPLUA_PROBE_ARGS_CONVENTION_H
+#define UPLUA_PROBE_ARGS_CONVENTION_H
 
 #include <stdint.h>
 

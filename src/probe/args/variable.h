@@ -1,6 +1,6 @@
 /* Where a variable is: in the file that has it, and in a running process. */
-#ifndef UPLUA_PROBE_VARIABLE_H
-#define UPLUA_PROBE_VARIABLE_H
+#ifndef UPLUA_PROBE_ARGS_VARIABLE_H
+#define UPLUA_PROBE_ARGS_VARIABLE_H
 
 #include <stdint.h>
 

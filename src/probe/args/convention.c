@@ -1,4 +1,4 @@
-#include "probe/convention.h"
+#include "probe/args/convention.h"
 
 #include "sym/debugclass.h"
 #include "sym/debugtypes.h"

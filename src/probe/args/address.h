@@ -1,6 +1,6 @@
 /* Where a function or a variable is in a running process. */
-#ifndef UPLUA_PROBE_ADDRESS_H
-#define UPLUA_PROBE_ADDRESS_H
+#ifndef UPLUA_PROBE_ARGS_ADDRESS_H
+#define UPLUA_PROBE_ARGS_ADDRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "probe/field.h"
+#include "probe/args/variable_path.h"
 
 #include <ctype.h>
 #include <errno.h>

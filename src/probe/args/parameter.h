@@ -4,8 +4,8 @@
  * says only where they are once the prologue has stored them: then the calling convention counts (arch/passing.h), if
  * nothing contradicts it.
  */
-#ifndef UPLUA_PROBE_PARAMETER_H
-#define UPLUA_PROBE_PARAMETER_H
+#ifndef UPLUA_PROBE_ARGS_PARAMETER_H
+#define UPLUA_PROBE_ARGS_PARAMETER_H
 
 #include "base/arena.h"
 #include "base/argument.h"

@@ -1,10 +1,10 @@
-#include "probe/parameter.h"
+#include "probe/args/parameter.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "arch/arch.h"
-#include "probe/convention.h"
+#include "probe/args/convention.h"
 #include "sym/debugtypes.h"
 #include "sym/location.h"
 

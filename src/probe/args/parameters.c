@@ -1,12 +1,12 @@
-#include "probe/parameters.h"
+#include "probe/args/parameters.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "arch/arch.h"
 #include "arch/instruction.h"
+#include "probe/args/parameter.h"
 #include "probe/debug.h"
-#include "probe/parameter.h"
 #include "sym/debugtypes.h"
 
 enum { MAX_FUNCTIONS = 64 };
