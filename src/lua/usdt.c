@@ -6,8 +6,8 @@
 #include "lua/core.h"
 #include "lua/sites.h"
 #include "lua/target.h"
-#include "probe/semaphore.h"
-#include "probe/usdt.h"
+#include "probe/usdt/semaphore.h"
+#include "probe/usdt/usdt.h"
 
 #define PROBES "uplua.usdt"
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "probe/notes.h"
+#include "probe/usdt/usdt_notes.h"
 #include "tap.h"
 
 /* A file with .note.stapsdt, .stapsdt.base and the names of these. */

@@ -3,7 +3,7 @@
 
 #include "arch/usdt.h"
 #include "fuzz.h"
-#include "probe/notes.h"
+#include "probe/usdt/usdt_notes.h"
 
 static void parse(const char *text)
 {

@@ -1,4 +1,4 @@
-#include "probe/usdt.h"
+#include "probe/usdt/usdt.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -11,8 +11,8 @@
 #include "arch/instruction.h"
 #include "base/suggest.h"
 #include "probe/binary.h"
-#include "probe/notes.h"
 #include "probe/spec/resolve.h"
+#include "probe/usdt/usdt_notes.h"
 
 enum {
     MAX_PROBES = 4096,  /* programs that one spec may become */

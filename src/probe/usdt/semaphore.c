@@ -1,4 +1,4 @@
-#include "probe/semaphore.h"
+#include "probe/usdt/semaphore.h"
 
 #include <sys/stat.h>
 #include <sys/uio.h>

@@ -1,6 +1,6 @@
 /* USDT probes: from what users write to places in binaries, and to where the arguments are when one is hit. */
-#ifndef UPLUA_PROBE_USDT_H
-#define UPLUA_PROBE_USDT_H
+#ifndef UPLUA_PROBE_USDT_USDT_H
+#define UPLUA_PROBE_USDT_USDT_H
 
 #include "arch/usdt.h"
 #include "probe/probe.h"

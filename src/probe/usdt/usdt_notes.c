@@ -1,4 +1,4 @@
-#include "probe/notes.h"
+#include "probe/usdt/usdt_notes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * USDT probes of an ELF file: what sys/sdt.h leaves in .note.stapsdt (systemtap's wiki, UserSpaceProbeImplementation).
  * The file is the traced program's: what is damaged in it is passed over.
  */
-#ifndef UPLUA_PROBE_NOTES_H
-#define UPLUA_PROBE_NOTES_H
+#ifndef UPLUA_PROBE_USDT_USDT_NOTES_H
+#define UPLUA_PROBE_USDT_USDT_NOTES_H
 
 #include "elf/elffile.h"
 

@@ -1,6 +1,6 @@
 /* The semaphores of USDT probes: words in a program's memory that the kernel keeps above 0 while somebody traces. */
-#ifndef UPLUA_PROBE_SEMAPHORE_H
-#define UPLUA_PROBE_SEMAPHORE_H
+#ifndef UPLUA_PROBE_USDT_SEMAPHORE_H
+#define UPLUA_PROBE_USDT_SEMAPHORE_H
 
 #include "probe/probe.h"
 
