@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "probe/library.h"
+#include "probe/module/library.h"
 #include "unwind/file.h"
 #include "unwind/unwinder.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/library.h"
-#include "probe/module.h"
+#include "probe/module/library.h"
+#include "probe/module/module.h"
 #include "sys/mmap_events.h"
 
 struct arrivals {

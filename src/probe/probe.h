@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "probe/stamp.h"
+#include "probe/module/file_stamp.h"
 #include "probe/target.h"
 
 /* How the kernel gets past the instruction that a probe stands on, which decides what the probe costs. */

@@ -11,7 +11,7 @@
 
 #include "arch/arch.h"
 #include "elf/elffile.h"
-#include "probe/script.h"
+#include "probe/module/shebang.h"
 #include "sys/procstat.h"
 
 struct status {

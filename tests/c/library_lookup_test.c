@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <poll.h>
 
-#include "probe/library.h"
+#include "probe/module/library.h"
+#include "probe/module/shebang.h"
 #include "probe/probe.h"
-#include "probe/script.h"
 #include "programs.h"
 
 static const char program_source[] = "#include <stdio.h>\n"

@@ -6,7 +6,7 @@
 #include "arch/arch.h"
 #include "arch/instruction.h"
 #include "probe/args/parameter.h"
-#include "probe/debug.h"
+#include "probe/module/debug.h"
 #include "sym/debugtypes.h"
 
 enum { MAX_FUNCTIONS = 64 };

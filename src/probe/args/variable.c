@@ -9,9 +9,9 @@
 
 #include "base/suggest.h"
 #include "probe/args/variable_path.h"
-#include "probe/binary.h"
-#include "probe/debug.h"
-#include "probe/module.h"
+#include "probe/module/binary.h"
+#include "probe/module/debug.h"
+#include "probe/module/module.h"
 #include "probe/spec/resolve.h"
 #include "sym/debugtypes.h"
 

@@ -2,7 +2,7 @@
 #ifndef UPLUA_PROBE_SPEC_IFUNC_H
 #define UPLUA_PROBE_SPEC_IFUNC_H
 
-#include "probe/binary.h"
+#include "probe/module/binary.h"
 
 /*
  * The ELF address in BINARY of the implementation that process PID uses for its function NAME, whose resolver is at

@@ -8,9 +8,9 @@
 
 #include "base/suggest.h"
 #include "probe/command.h"
-#include "probe/library.h"
+#include "probe/module/library.h"
+#include "probe/module/shebang.h"
 #include "probe/probe.h"
-#include "probe/script.h"
 #include "probe/spec/resolve.h"
 #include "probe/spec/return_sites.h"
 #include "probe/spec/site_list.h"

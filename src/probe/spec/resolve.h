@@ -2,7 +2,7 @@
 #ifndef UPLUA_PROBE_SPEC_RESOLVE_H
 #define UPLUA_PROBE_SPEC_RESOLVE_H
 
-#include "probe/module.h"
+#include "probe/module/module.h"
 #include "probe/spec/spec.h"
 #include "probe/target.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "probe/debug.h"
+#include "probe/module/debug.h"
 #include "probe/spec/site_list.h"
 
 /* The addresses of a line. */

@@ -2,7 +2,7 @@
 #ifndef UPLUA_PROBE_SPEC_SITE_LIST_H
 #define UPLUA_PROBE_SPEC_SITE_LIST_H
 
-#include "probe/binary.h"
+#include "probe/module/binary.h"
 #include "probe/probe.h"
 #include "probe/spec/spec.h"
 

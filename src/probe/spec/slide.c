@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/binary.h"
+#include "probe/module/binary.h"
 
 enum {
     MAX_SIZE = 4 << 20,    /* of a function; no compiler's is larger */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/library.h"
+#include "probe/module/library.h"
 #include "probe/spec/resolve.h"
 #include "sys/path.h"
 

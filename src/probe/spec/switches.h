@@ -7,7 +7,7 @@
 #ifndef UPLUA_PROBE_SPEC_SWITCHES_H
 #define UPLUA_PROBE_SPEC_SWITCHES_H
 
-#include "probe/binary.h"
+#include "probe/module/binary.h"
 #include "probe/target.h"
 
 /*

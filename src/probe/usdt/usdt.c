@@ -10,7 +10,7 @@
 #include "arch/arch.h"
 #include "arch/instruction.h"
 #include "base/suggest.h"
-#include "probe/binary.h"
+#include "probe/module/binary.h"
 #include "probe/spec/resolve.h"
 #include "probe/usdt/usdt_notes.h"
 

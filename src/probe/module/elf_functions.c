@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/binary.h"
+#include "probe/module/binary.h"
 
 enum { VERSION_HIDDEN = 0x8000, MAX_VERSIONS = VERSION_HIDDEN }; /* glibc has about 40 versions */
 

@@ -1,4 +1,4 @@
-#include "probe/library.h"
+#include "probe/module/library.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "probe/binary.h"
-#include "probe/cache.h"
-#include "probe/dynamic.h"
+#include "probe/module/binary.h"
+#include "probe/module/dynamic.h"
+#include "probe/module/ld_so_cache.h"
 
 enum { MAX_LIBRARIES = 4096 };
 

@@ -1,4 +1,4 @@
-#include "probe/dynamic.h"
+#include "probe/module/dynamic.h"
 
 #include <errno.h>
 #include <limits.h>

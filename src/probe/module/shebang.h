@@ -1,6 +1,6 @@
 /* Scripts: which program will run them. */
-#ifndef UPLUA_PROBE_SCRIPT_H
-#define UPLUA_PROBE_SCRIPT_H
+#ifndef UPLUA_PROBE_MODULE_SHEBANG_H
+#define UPLUA_PROBE_MODULE_SHEBANG_H
 
 /*
  * The program that executing the file PATH ends in: PATH itself, or where it is a script the interpreter of its "#!"

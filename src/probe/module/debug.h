@@ -1,8 +1,8 @@
 /* Debug information of the binaries that probes are put into: their own, or that of their separate debug files. */
-#ifndef UPLUA_PROBE_DEBUG_H
-#define UPLUA_PROBE_DEBUG_H
+#ifndef UPLUA_PROBE_MODULE_DEBUG_H
+#define UPLUA_PROBE_MODULE_DEBUG_H
 
-#include "probe/binary.h"
+#include "probe/module/binary.h"
 #include "sym/debuginfo.h"
 
 /*

@@ -1,4 +1,4 @@
-#include "probe/script.h"
+#include "probe/module/shebang.h"
 
 #include <elf.h>
 #include <paths.h>
@@ -8,7 +8,7 @@
 
 #include "elf/elffile.h"
 #include "probe/command.h"
-#include "probe/module.h"
+#include "probe/module/module.h"
 
 enum {
     LINE_SIZE = 256, /* BINPRM_BUF_SIZE of the kernel */

@@ -3,12 +3,12 @@
  * LD_PRELOAD, RPATH and RUNPATH, LD_LIBRARY_PATH, ld.so.cache and the standard folders (ld.so(8)), inside a root
  * folder.
  */
-#ifndef UPLUA_PROBE_LIBRARY_H
-#define UPLUA_PROBE_LIBRARY_H
+#ifndef UPLUA_PROBE_MODULE_LIBRARY_H
+#define UPLUA_PROBE_MODULE_LIBRARY_H
 
 #include <stdbool.h>
 
-#include "probe/module.h"
+#include "probe/module/module.h"
 
 /*
  * Whether the file name FILE belongs to the library NAME: libc.so.6, libc-2.31.so and ld-musl-x86_64.so.1 are libc;

@@ -1,4 +1,4 @@
-#include "probe/module.h"
+#include "probe/module/module.h"
 
 #include <errno.h>
 #include <inttypes.h>

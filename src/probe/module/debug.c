@@ -1,4 +1,4 @@
-#include "probe/debug.h"
+#include "probe/module/debug.h"
 
 #include <errno.h>
 #include <stdio.h>

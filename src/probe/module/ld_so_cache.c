@@ -1,4 +1,4 @@
-#include "probe/cache.h"
+#include "probe/module/ld_so_cache.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "arch/arch.h"
 #include "elf/elffile.h"
-#include "probe/module.h"
+#include "probe/module/module.h"
 
 /* sysdeps/generic/dl-cache.h of glibc: struct cache_file_new and struct file_entry_new. */
 static const char magic_new[] = "glibc-ld.so.cache1.1"; /* 20 bytes without the NUL */

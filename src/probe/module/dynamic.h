@@ -1,11 +1,11 @@
 /* What an ELF file says to the dynamic loader. */
-#ifndef UPLUA_PROBE_DYNAMIC_H
-#define UPLUA_PROBE_DYNAMIC_H
+#ifndef UPLUA_PROBE_MODULE_DYNAMIC_H
+#define UPLUA_PROBE_MODULE_DYNAMIC_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "probe/binary.h"
+#include "probe/module/binary.h"
 
 struct dynamic {
     char *interpreter; /* the loader; NULL: a static program or a library */

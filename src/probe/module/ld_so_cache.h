@@ -1,6 +1,6 @@
 /* /etc/ld.so.cache: the dynamic loader's index from library names to paths, in glibc's format of 2.2 and later. */
-#ifndef UPLUA_PROBE_CACHE_H
-#define UPLUA_PROBE_CACHE_H
+#ifndef UPLUA_PROBE_MODULE_LD_SO_CACHE_H
+#define UPLUA_PROBE_MODULE_LD_SO_CACHE_H
 
 /* Calls VISIT for each 64-bit library of this CPU, until it returns non-zero, which is returned; 0 where there is no
  * cache. */

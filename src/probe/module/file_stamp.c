@@ -1,4 +1,4 @@
-#include "probe/stamp.h"
+#include "probe/module/file_stamp.h"
 
 #include <errno.h>
 #include <sys/inotify.h>

@@ -1,6 +1,6 @@
 /* Programs and libraries as files: which ones a process has mapped, and by which path the kernel finds them. */
-#ifndef UPLUA_PROBE_MODULE_H
-#define UPLUA_PROBE_MODULE_H
+#ifndef UPLUA_PROBE_MODULE_MODULE_H
+#define UPLUA_PROBE_MODULE_MODULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

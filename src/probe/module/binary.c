@@ -1,4 +1,4 @@
-#include "probe/binary.h"
+#include "probe/module/binary.h"
 
 #include <errno.h>
 #include <fcntl.h>

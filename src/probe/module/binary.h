@@ -1,6 +1,6 @@
 /* An ELF file that probes are put into: its functions, and where they lie in the file. */
-#ifndef UPLUA_PROBE_BINARY_H
-#define UPLUA_PROBE_BINARY_H
+#ifndef UPLUA_PROBE_MODULE_BINARY_H
+#define UPLUA_PROBE_MODULE_BINARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "elf/elffile.h"
-#include "probe/module.h"
+#include "probe/module/module.h"
 
 struct binary;
 

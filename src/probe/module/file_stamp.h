@@ -2,8 +2,8 @@
  * Which file a path led to when places for probes were found in it, and what has become of it since: probes are put
  * into that file, whatever its name means then, and at those places, whatever is written there.
  */
-#ifndef UPLUA_PROBE_STAMP_H
-#define UPLUA_PROBE_STAMP_H
+#ifndef UPLUA_PROBE_MODULE_FILE_STAMP_H
+#define UPLUA_PROBE_MODULE_FILE_STAMP_H
 
 #include <sys/stat.h>
 #include <sys/types.h>
