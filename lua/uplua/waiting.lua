@@ -13,7 +13,7 @@ local waiting = {
   discard = nil, -- forgets it; set by uplua.setup
 }
 
-local ANY = "*" -- the name of every file (src/probe/arrival.h)
+local ANY = "*" -- the name of every file (src/probe/target/late_modules.h)
 
 local arrivals    -- the records
 local unavailable -- why there are none

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lua/core.h"
-#include "probe/arrival.h"
+#include "probe/target/late_modules.h"
 
 #define ARRIVALS "uplua.arrivals"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lua/core.h"
-#include "probe/cgroup.h"
+#include "probe/target/cgroup.h"
 
 #define CGROUPS "uplua.cgroups"
 

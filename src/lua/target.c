@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "lua/core.h"
-#include "probe/command.h"
-#include "probe/process.h"
+#include "probe/target/command.h"
+#include "probe/target/process.h"
 #include "sys/pidfd.h"
 #include "sys/procstat.h"
 

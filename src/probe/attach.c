@@ -4,7 +4,7 @@
 
 #include "probe/link.h"
 #include "probe/probe.h"
-#include "probe/process.h"
+#include "probe/target/process.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/cookie.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "probe/threads.h"
+#include "probe/target/threads.h"
 
 struct counter {
     const struct event *events; /* only while they are opened */

@@ -8,7 +8,7 @@
 #include "arch/arch.h"
 #include "probe/detach.h"
 #include "probe/link.h"
-#include "probe/threads.h"
+#include "probe/target/threads.h"
 #include "sys/capability.h"
 #include "sys/perf.h"
 

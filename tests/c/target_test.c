@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "probe/target.h"
-#include "probe/threads.h"
+#include "probe/target/threads.h"
 #include "tap.h"
 
 static char dir[] = "/tmp/uplua-target-XXXXXX";

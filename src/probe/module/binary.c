@@ -8,7 +8,7 @@
 
 #include "arch/arch.h"
 #include "elf/debugfile.h"
-#include "probe/process.h"
+#include "probe/target/process.h"
 #include "unwind/call_frames.h"
 
 /* A browser's .symtab is 200 MB. */

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "elf/elffile.h"
-#include "probe/command.h"
 #include "probe/module/module.h"
+#include "probe/target/command.h"
 
 enum {
     LINE_SIZE = 256, /* BINPRM_BUF_SIZE of the kernel */

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "base/suggest.h"
-#include "probe/command.h"
 #include "probe/module/library.h"
 #include "probe/module/shebang.h"
 #include "probe/probe.h"
@@ -15,6 +14,7 @@
 #include "probe/spec/return_sites.h"
 #include "probe/spec/site_list.h"
 #include "probe/spec/switches.h"
+#include "probe/target/command.h"
 
 /* Where a target's binaries are. */
 struct place {

@@ -1,4 +1,4 @@
-#include "probe/arrival.h"
+#include "probe/target/late_modules.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* The threads of the target's processes, and of those that these have started, for what the kernel counts by thread. */
-#ifndef UPLUA_PROBE_THREADS_H
-#define UPLUA_PROBE_THREADS_H
+#ifndef UPLUA_PROBE_TARGET_THREADS_H
+#define UPLUA_PROBE_TARGET_THREADS_H
 
 #include <stdbool.h>
 #include <stddef.h>

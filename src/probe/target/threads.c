@@ -1,11 +1,11 @@
-#include "probe/threads.h"
+#include "probe/target/threads.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "probe/process.h"
+#include "probe/target/process.h"
 #include "sys/procstat.h"
 
 enum { ATTEMPTS = 5 };

@@ -1,6 +1,6 @@
 /* What /proc says of a process before it is traced. */
-#ifndef UPLUA_PROBE_PROCESS_H
-#define UPLUA_PROBE_PROCESS_H
+#ifndef UPLUA_PROBE_TARGET_PROCESS_H
+#define UPLUA_PROBE_TARGET_PROCESS_H
 
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-#include "probe/command.h"
+#include "probe/target/command.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  * Holding a command at its first instruction: all libraries that it is linked with are mapped there, and nothing of the
  * program has run. By ptrace(2), only until then: nobody who traces the command later notices.
  */
-#ifndef UPLUA_PROBE_ENTRY_H
-#define UPLUA_PROBE_ENTRY_H
+#ifndef UPLUA_PROBE_TARGET_RUN_TO_ENTRY_H
+#define UPLUA_PROBE_TARGET_RUN_TO_ENTRY_H
 
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-#include "probe/process.h"
+#include "probe/target/process.h"
 
 #include <dirent.h>
 #include <elf.h>

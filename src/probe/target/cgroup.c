@@ -3,7 +3,7 @@
  * to ask only for the id of its thread's ancestor there (compile/lower/filter.c). Folders in which another match could
  * appear are watched by inotify(7).
  */
-#include "probe/cgroup.h"
+#include "probe/target/cgroup.h"
 
 #include <errno.h>
 #include <glob.h>

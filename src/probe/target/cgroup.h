@@ -1,6 +1,6 @@
 /* Cgroups by a pattern of their paths: those that there are, and those that come later. */
-#ifndef UPLUA_PROBE_CGROUP_H
-#define UPLUA_PROBE_CGROUP_H
+#ifndef UPLUA_PROBE_TARGET_CGROUP_H
+#define UPLUA_PROBE_TARGET_CGROUP_H
 
 #include <stdint.h>
 

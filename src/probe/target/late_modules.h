@@ -1,7 +1,7 @@
 /* Files that come later: which process maps one whose name somebody waits for (sys/mmap_events.h), a library above
  * all. */
-#ifndef UPLUA_PROBE_ARRIVAL_H
-#define UPLUA_PROBE_ARRIVAL_H
+#ifndef UPLUA_PROBE_TARGET_LATE_MODULES_H
+#define UPLUA_PROBE_TARGET_LATE_MODULES_H
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-#include "probe/entry.h"
+#include "probe/target/run_to_entry.h"
 
 #if defined(__aarch64__)
 #include <asm/ptrace.h>

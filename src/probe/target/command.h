@@ -1,6 +1,6 @@
 /* A command that uplua starts: found as a shell would, forked at once, executed when the probes are in place. */
-#ifndef UPLUA_PROBE_COMMAND_H
-#define UPLUA_PROBE_COMMAND_H
+#ifndef UPLUA_PROBE_TARGET_COMMAND_H
+#define UPLUA_PROBE_TARGET_COMMAND_H
 
 #include <sys/types.h>
 

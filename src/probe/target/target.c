@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "probe/command.h"
-#include "probe/entry.h"
-#include "probe/process.h"
+#include "probe/target/command.h"
+#include "probe/target/process.h"
+#include "probe/target/run_to_entry.h"
 #include "sys/capability.h"
 #include "sys/pidfd.h"
 #include "sys/procstat.h"
