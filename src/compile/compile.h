@@ -157,7 +157,7 @@ enum handler_kind probe_kind_find(const char *name);
 
 /*
  * The counters of an object with what a call of a function that does nothing takes by its probes, in ns: by the way in
- * which its return is seen (enum cost_way of probe/cost.h), COST_ENTRIES each, by enum entry of probe/probe.h.
+ * which its return is seen (enum cost_way of probe/attach/cost.h), COST_ENTRIES each, by enum entry of probe/probe.h.
  */
 #define COST_COUNTERS "uplua_costs"
 enum { COST_ENTRIES = 4 };

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "lua/sites.h"
-#include "probe/kernel.h"
+#include "probe/attach/kernel.h"
 
 enum { TAKEN = 2, OWNER = 3, WHAT = 4 };
 

@@ -4,7 +4,7 @@
 #include <lauxlib.h>
 
 #include "lua/core.h"
-#include "probe/cost.h"
+#include "probe/attach/cost.h"
 
 struct cost_run *cost_begin_for(const struct handler *handlers, size_t count)
 {

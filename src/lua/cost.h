@@ -1,4 +1,4 @@
-/* What probes take, for the handlers that take it off e.elapsed (probe/cost.h). */
+/* What probes take, for the handlers that take it off e.elapsed (probe/attach/cost.h). */
 #ifndef UPLUA_LUA_COST_H
 #define UPLUA_LUA_COST_H
 

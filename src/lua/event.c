@@ -7,7 +7,7 @@
 
 #include "lua/core.h"
 #include "lua/target.h"
-#include "probe/counter.h"
+#include "probe/attach/counter.h"
 #include "sys/perf.h"
 
 static uint64_t word_field(lua_State *L, int index, const char *name)

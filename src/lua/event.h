@@ -4,7 +4,7 @@
 
 #include <lua.h>
 
-#include "probe/event.h"
+#include "probe/attach/perf_event.h"
 
 /*
  * Fills EVENT from the table at INDEX: { type =, config =, config1 =, config2 =, period = or hertz =, no_user =,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "lua/core.h"
-#include "probe/kernel.h"
+#include "probe/attach/kernel.h"
 #include "probe/probe.h"
 
 #define GUEST "uplua.guest"

@@ -6,8 +6,8 @@
 #include "arch/arch.h"
 #include "lua/core.h"
 #include "lua/link.h"
-#include "probe/own.h"
-#include "probe/rawtracepoint.h"
+#include "probe/attach/own.h"
+#include "probe/attach/rawtracepoint.h"
 #include "sys/kernel_types.h"
 #include "sys/syscalls.h"
 

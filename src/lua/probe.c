@@ -15,10 +15,10 @@
 #include "probe/args/address.h"
 #include "probe/args/parameters.h"
 #include "probe/args/variable.h"
-#include "probe/kernel.h"
+#include "probe/attach/kernel.h"
+#include "probe/attach/watch.h"
 #include "probe/probe.h"
 #include "probe/target/late_modules.h"
-#include "probe/watch.h"
 #include "sym/demangle.h"
 #include "sys/bpf.h"
 

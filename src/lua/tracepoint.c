@@ -1,5 +1,5 @@
 /* tracepoint: the kernel's tracepoints and the fields of their records. */
-#include "probe/tracepoint.h"
+#include "probe/attach/tracepoint.h"
 
 #include <lauxlib.h>
 #include <stdlib.h>

@@ -14,8 +14,8 @@
 
 #include <linux/perf_event.h>
 
-#include "probe/detach.h"
-#include "probe/link.h"
+#include "probe/attach/detach.h"
+#include "probe/attach/link.h"
 #include "tap.h"
 
 enum { RINGS_MAX = 1024, NAME = 249, RECORD = 360 /* bytes of one with that name */, PATIENCE = 10 /* seconds */ };

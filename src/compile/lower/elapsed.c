@@ -1,7 +1,7 @@
 /*
  * e.elapsed: the time at the return less that at the entry, less what the probes themselves take between. So the entry
  * half looks at the clock last, the return half first, and what is left between is the kernel's, which is measured
- * (probe/cost.h).
+ * (probe/attach/cost.h).
  */
 #include "compile/lower/lower.h"
 #include "sys/cookie.h"

@@ -1,4 +1,4 @@
-#include "probe/cost.h"
+#include "probe/attach/cost.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "probe/link.h"
+#include "probe/attach/link.h"
 #include "sys/bpf.h"
 #include "sys/feature.h"
 #include "sys/perf.h"

@@ -1,4 +1,4 @@
-#include "probe/watch.h"
+#include "probe/attach/watch.h"
 
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
@@ -7,8 +7,8 @@
 
 #include "probe/args/address.h"
 #include "probe/args/variable.h"
-#include "probe/event.h"
-#include "probe/link.h"
+#include "probe/attach/link.h"
+#include "probe/attach/perf_event.h"
 #include "sym/maps.h"
 
 /* Where WATCH's place is in the process of TARGET, its only one, whose mappings are MAPS. */

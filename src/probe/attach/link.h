@@ -1,6 +1,6 @@
 /* What is attached, for those who attach. */
-#ifndef UPLUA_PROBE_LINK_H
-#define UPLUA_PROBE_LINK_H
+#ifndef UPLUA_PROBE_ATTACH_LINK_H
+#define UPLUA_PROBE_ATTACH_LINK_H
 
 #include <stddef.h>
 

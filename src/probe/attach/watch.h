@@ -1,6 +1,6 @@
 /* Watchpoints: a handler runs when a place in a process's memory is accessed. */
-#ifndef UPLUA_PROBE_WATCH_H
-#define UPLUA_PROBE_WATCH_H
+#ifndef UPLUA_PROBE_ATTACH_WATCH_H
+#define UPLUA_PROBE_ATTACH_WATCH_H
 
 #include <stdint.h>
 

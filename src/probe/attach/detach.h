@@ -1,6 +1,6 @@
 /* Closing what is attached. */
-#ifndef UPLUA_PROBE_DETACH_H
-#define UPLUA_PROBE_DETACH_H
+#ifndef UPLUA_PROBE_ATTACH_DETACH_H
+#define UPLUA_PROBE_ATTACH_DETACH_H
 
 #include <stddef.h>
 

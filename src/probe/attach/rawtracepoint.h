@@ -1,6 +1,6 @@
 /* Tracepoints without a record: the program gets what the kernel's code gives the tracepoint, at less cost. */
-#ifndef UPLUA_PROBE_RAWTRACEPOINT_H
-#define UPLUA_PROBE_RAWTRACEPOINT_H
+#ifndef UPLUA_PROBE_ATTACH_RAWTRACEPOINT_H
+#define UPLUA_PROBE_ATTACH_RAWTRACEPOINT_H
 
 #include "probe/probe.h"
 

@@ -1,12 +1,12 @@
 /* Counting without handlers: what perf stat does. One or more events, counted in each thread of the target or on each
  * CPU. */
-#ifndef UPLUA_PROBE_COUNTER_H
-#define UPLUA_PROBE_COUNTER_H
+#ifndef UPLUA_PROBE_ATTACH_COUNTER_H
+#define UPLUA_PROBE_ATTACH_COUNTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "probe/event.h"
+#include "probe/attach/perf_event.h"
 #include "sys/perf.h"
 
 struct counter;

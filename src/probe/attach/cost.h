@@ -4,8 +4,8 @@
  * past the first instruction, and comes by a trap to the return. It is measured on functions of uplua's own that do
  * nothing, by a program that only notes the time.
  */
-#ifndef UPLUA_PROBE_COST_H
-#define UPLUA_PROBE_COST_H
+#ifndef UPLUA_PROBE_ATTACH_COST_H
+#define UPLUA_PROBE_ATTACH_COST_H
 
 #include <stdbool.h>
 #include <stdint.h>

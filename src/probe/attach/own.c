@@ -4,7 +4,7 @@
  * include/linux/tracepoint.h; since Linux 5.10). Functions that stand between them are joined to them if nobody calls
  * anything in there: the stubs that kprobes may take, and the padding before functions.
  */
-#include "probe/own.h"
+#include "probe/attach/own.h"
 
 #include <errno.h>
 #include <stdbool.h>

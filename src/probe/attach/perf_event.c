@@ -1,4 +1,4 @@
-#include "probe/event.h"
+#include "probe/attach/perf_event.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "probe/detach.h"
-#include "probe/link.h"
+#include "probe/attach/detach.h"
+#include "probe/attach/link.h"
 #include "probe/target/threads.h"
 #include "sys/capability.h"
 #include "sys/perf.h"

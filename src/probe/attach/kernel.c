@@ -1,4 +1,4 @@
-#include "probe/kernel.h"
+#include "probe/attach/kernel.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "probe/link.h"
+#include "probe/attach/link.h"
 #include "sym/kernel.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"

@@ -2,8 +2,8 @@
  * The kernel's tracepoints, as tracefs describes them: SYSTEM:NAME, with a number to attach by and the fields of the
  * record that a hit makes. libtraceevent reads the descriptions.
  */
-#ifndef UPLUA_PROBE_TRACEPOINT_H
-#define UPLUA_PROBE_TRACEPOINT_H
+#ifndef UPLUA_PROBE_ATTACH_TRACEPOINT_H
+#define UPLUA_PROBE_ATTACH_TRACEPOINT_H
 
 #include <stdbool.h>
 #include <stddef.h>

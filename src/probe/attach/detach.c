@@ -1,4 +1,4 @@
-#include "probe/detach.h"
+#include "probe/attach/detach.h"
 
 #include <errno.h>
 #include <pthread.h>

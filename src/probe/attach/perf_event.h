@@ -1,7 +1,7 @@
 /* Events that the kernel's perf counts: clocks, faults, switches, the CPU's own counters. They run a handler once in so
  * many. */
-#ifndef UPLUA_PROBE_EVENT_H
-#define UPLUA_PROBE_EVENT_H
+#ifndef UPLUA_PROBE_ATTACH_PERF_EVENT_H
+#define UPLUA_PROBE_ATTACH_PERF_EVENT_H
 
 #include <linux/perf_event.h>
 #include <sched.h>

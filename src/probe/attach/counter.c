@@ -1,4 +1,4 @@
-#include "probe/counter.h"
+#include "probe/attach/counter.h"
 
 #include <errno.h>
 #include <fcntl.h>

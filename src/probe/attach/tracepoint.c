@@ -1,4 +1,4 @@
-#include "probe/tracepoint.h"
+#include "probe/attach/tracepoint.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -8,7 +8,7 @@
 #include <traceevent/event-parse.h>
 
 #include "base/suggest.h"
-#include "probe/link.h"
+#include "probe/attach/link.h"
 #include "sys/capability.h"
 #include "sys/perf.h"
 #include "sys/tracefs.h"

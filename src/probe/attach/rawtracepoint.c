@@ -1,4 +1,4 @@
-#include "probe/rawtracepoint.h"
+#include "probe/attach/rawtracepoint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
-#include "probe/link.h"
+#include "probe/attach/link.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/kernel_types.h"

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/link.h"
+#include "probe/attach/link.h"
 #include "probe/probe.h"
 #include "probe/target/process.h"
 #include "sys/bpf.h"

@@ -1,6 +1,6 @@
 /* Functions of the kernel: from a spec such as "vfs_read" or "tcp_*" to places, and from loaded programs to links. */
-#ifndef UPLUA_PROBE_KERNEL_H
-#define UPLUA_PROBE_KERNEL_H
+#ifndef UPLUA_PROBE_ATTACH_KERNEL_H
+#define UPLUA_PROBE_ATTACH_KERNEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
-#include "probe/link.h"
+#include "probe/attach/link.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "probe/detach.h"
+#include "probe/attach/detach.h"
 #include "sys/mmap_events.h"
 
 int link_keep(struct probe_link *link, int fd)

@@ -1,6 +1,6 @@
 /* Which code of the kernel's stands between a tracepoint and the programs that it calls. */
-#ifndef UPLUA_PROBE_OWN_H
-#define UPLUA_PROBE_OWN_H
+#ifndef UPLUA_PROBE_ATTACH_OWN_H
+#define UPLUA_PROBE_ATTACH_OWN_H
 
 #include <stdint.h>
 
