@@ -150,7 +150,7 @@ $(BUILD)/%.o: src/%.c $(BUILD)/.flags | $(OUT)/opcodes.h $(OUT)/syscall_names.h
 $(BUILD)/%.o: src/%.S $(BUILD)/.flags | $(OUT)/opcodes.h
 	@mkdir -p $(@D)
 	$(call say,AS,$<) $(CC) $(CC_FLAGS) -Wa,-I$(OUT) -MMD -MP -c -o $@ $<
-$(BUILD)/compile/library.o: $(OUT)/library.bpf.o
+$(BUILD)/compile/object/library.o: $(OUT)/library.bpf.o
 
 $(LIBRARY): $(filter-out $(BUILD)/main.o,$(OBJECTS))
 	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
