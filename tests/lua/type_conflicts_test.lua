@@ -75,11 +75,11 @@ says(compile(function(e) given[1] = e.comm end), first,
   "{6}: the value of 'given' is a string here, and an integer at {1}", "a value")
 rows[7] = { who = "x", n = 1 }
 says(compile(function(e) rows[1] = { who = 5, n = 1 } end), first,
-     "{8}: the field 'who' of the records of 'rows' is an integer at {8}, and a string at {7}", "a field")
+     "{9}: the field 'who' of the records of 'rows' is an integer at {9}, and a string at {8}", "a field")
 local mixed = up.hash()
 mixed[1] = "x"
 mixed[2] = 5
-says(compile(function(e) mixed[e.arg0] = nil end), first, "{12}: the value is an integer here, and a string at {11}",
+says(compile(function(e) mixed[e.arg0] = nil end), first, "{14}: the value is an integer here, and a string at {13}",
   "the script with itself")
 mixed[2] = nil
 is(compile(function(e) mixed[e.arg0] = e.comm end), nil, "which it can take back")
@@ -102,18 +102,18 @@ add { 1, 23 }
 is(compile(function(e) kept[e.arg0] = 5 loaded[5] = { who = "y", n = 7 } sums.x:add(2) end), nil,
   "a later setup that fits")
 says(compile(function(e) kept[e.comm] = 1 end), first,
-  "{9}: the key of 'kept' is a string here, and an integer at {2} when it was loaded", "a later key")
+  "{10}: the key of 'kept' is a string here, and an integer at {2} when it was loaded", "a later key")
 says(compile(function(e) kept[1] = e.comm end), first,
-  "{10}: the value of 'kept' is a string here, and an integer at {2} when it was loaded", "a later value")
+  "{12}: the value of 'kept' is a string here, and an integer at {2} when it was loaded", "a later value")
 says(compile(function(e) loaded[1] = { n = e.comm, who = "x" } end), first,
-     "{11}: the field 'n' of the records of 'loaded' is a string at {11}, and an integer at {3}", "a later field")
+     "{14}: the field 'n' of the records of 'loaded' is a string at {14}, and an integer at {3}", "a later field")
 says(compile(function(e) loaded[1] = { n = 1, who = e.comm, more = 1 } end), first,
-     "{13}: the records of 'loaded' have no field 'more', which this one has", "one that was not there")
+     "{16}: the records of 'loaded' have no field 'more', which this one has", "one that was not there")
 says(compile(function(e) loaded[1] = { n = 1 } end), first,
-  "{15}: this record lacks the field 'who' that the records already loaded always have", "one that was")
+  "{18}: this record lacks the field 'who' that the records already loaded always have", "one that was")
 says(compile(function(e) loaded[1] = { n = 1, who = "longer than the sixteen bytes of e.comm" } end), first,
-     "{16}: the field 'who' of the records of 'loaded' is a string of up to 39 bytes at {16}, and a string of up to 15 bytes at {3}", "a longer string")
-says(compile(function(e) sums:add(1) end), first, "{18}: 'sums' has keys elsewhere and none here", "without its keys")
+     "{20}: the field 'who' of the records of 'loaded' is a string of up to 39 bytes at {20}, and a string of up to 15 bytes at {3}", "a longer string")
+says(compile(function(e) sums:add(1) end), first, "{22}: 'sums' has keys elsewhere and none here", "without its keys")
 add { 2, 101 }
 is(kept[2], 101, "what is attached goes on")
 is(sums.uplua, 124, "and counts")
