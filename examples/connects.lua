@@ -25,8 +25,9 @@ up.uprobe("libc:connect", function(e)
     up.printf("%s connects to %d.%d.%d.%d port %d\n", e.comm, host[0], host[1], host[2], host[3], port_of(address))
   elseif address.family == AF_INET6 then
     local six = up.cast("struct sockaddr_in6 *", address)
-    up.printf("%s connects to %x:%x:%x:%x:%x:%x:%x:%x port %d\n", e.comm, group(six, 0), group(six, 1), group(six, 2),
-              group(six, 3), group(six, 4), group(six, 5), group(six, 6), group(six, 7), port_of(six))
+    up.printf("%s connects to %x:%x:%x:%x:%x:%x:%x:%x port %d\n", e.comm,
+              group(six, 0), group(six, 1), group(six, 2), group(six, 3),
+              group(six, 4), group(six, 5), group(six, 6), group(six, 7), port_of(six))
   elseif address.family == AF_UNIX then
     up.printf("%s connects to %s\n", e.comm, up.cast("struct sockaddr_un *", address).path)
   end

@@ -15,8 +15,8 @@ local home = {
   tracepoint = "tracepoint", rawtracepoint = "tracepoint",
   usdt = "usdt",
   probe = "probe", retprobe = "probe", expression = "probe", list = "list",
-  syscall = "syscall", sysreturn = "syscall", syscall_name = "syscall", syscall_number = "syscall",
-  error_name = "syscall",
+  syscall = "syscall", sysreturn = "syscall",
+  syscall_name = "syscall", syscall_number = "syscall", error_name = "syscall",
   object = "guest",
   probe_cost = "cost",
   site = "setup", defines = "setup", modules_defining = "setup",
@@ -32,13 +32,12 @@ local home = {
   str = "builtin", kstr = "builtin", cast = "builtin",
 
   -- the run
-  every = "loop", after = "loop", at_start = "loop", at_stop = "loop", at_exit = "loop", exit = "loop",
-  report = "report",
+  every = "loop", after = "loop", exit = "loop",
+  at_start = "loop", at_stop = "loop", at_exit = "loop", report = "report",
 
   -- text
-  printf = "text", clock = "text", now = "text", duration = "text", seconds = "text", thousands = "text",
-  plural = "text",
-  bar = "text", escape = "text", quote = "text", sorted = "order",
+  printf = "text", clock = "text", now = "text", duration = "text", seconds = "text",
+  thousands = "text", plural = "text", bar = "text", escape = "text", quote = "text", sorted = "order",
 
   -- the script's own options
   args = "args", wrong = "args",

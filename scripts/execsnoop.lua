@@ -8,8 +8,8 @@ prints a line for each program that a process becomes (exec), and for each attem
   -x, --exits            a line for each end, too: its status, and how long the program ran
   -n, --name TEXT        only lines with TEXT in them
 
-With `uplua --follow execsnoop.lua -- COMMAND` what the command starts is told, too. Up to 20 arguments are shown, and of
-long ones up to 255 bytes for each of these; "…" stands for what is left out.
+With `uplua --follow execsnoop.lua -- COMMAND` what the command starts is told, too. Up to 20 arguments are shown, and
+of long ones up to 255 bytes for each of these; "…" stands for what is left out.
 
   $ uplua execsnoop.lua --exits
   $ uplua --follow execsnoop.lua -- make
@@ -47,8 +47,10 @@ up.rawtracepoint("sched_process_exec", function(e)
     if not part then at = at + 1 end
     n = n + 1
   end
-  events:emit { at = e.time, pid = e.pid, born = e.args.p.start_boottime, parent = up.i64(e.args.p.real_parent.tgid),
-    comm = e.comm, rest = at < last }
+  events:emit {
+    at = e.time, pid = e.pid, comm = e.comm,
+    born = e.args.p.start_boottime, parent = up.i64(e.args.p.real_parent.tgid), rest = at < last,
+  }
 end)
 
 up.sysreturn({ "execve", "execveat" }, function(e)
@@ -62,7 +64,7 @@ if options.exits then
     local p = e.args.p
     if p.signal.live.counter == 0 then -- two threads that end at once may both see this
       events:emit { ended = e.time, pid = e.pid, born = p.group_leader.start_boottime, comm = p.group_leader.comm,
-        code = status(p) }
+                    code = status(p) }
     end
   end)
 end
@@ -95,13 +97,13 @@ events:each(function(ev)
     local list = words[pid] or {}
     for i, word in ipairs(list) do list[i] = up.quote(word) end
     if ev.rest then list[#list + 1] = "…" end
-    line("%s  %-15s %7d %7d  %s", up.clock(ev.at), up.escape(ev.comm), pid, ev.parent,
-      up.escape(table.concat(list, " ")))
+    local command = up.escape(table.concat(list, " "))
+    line("%s  %-15s %7d %7d  %s", up.clock(ev.at), up.escape(ev.comm), pid, ev.parent, command)
     words[pid] = nil
     began[pid] = options.exits and { at = ev.at, born = ev.born } or nil
   elseif ev.failed then
-    line("%s  %-15s %7d %7s  %s: %s", up.clock(ev.failed), up.escape(ev.comm), pid, "", up.escape(ev.path or "?"),
-      up.error_name(-ev.ret))
+    local path, why = up.escape(ev.path or "?"), up.error_name(-ev.ret)
+    line("%s  %-15s %7d %7s  %s: %s", up.clock(ev.failed), up.escape(ev.comm), pid, "", path, why)
   elseif began[pid] and began[pid].born == ev.born then
     line("%s  %-15s %7d %7s  ended with %s after %s", up.clock(ev.ended), up.escape(ev.comm), pid, "", exit_of(ev.code),
       up.seconds(tonumber(ev.ended - began[pid].at) / 1e9))

@@ -3,9 +3,10 @@ funclatency: how long do functions take?
 
   uplua funclatency.lua [options] SPEC ... [-- PID ... or COMMAND]
 
-measures each call of the functions, from entry to return, and prints at the end the number of calls and the percentiles,
-those first in which most time was spent. Times are of the clock: what a function waits for counts. A function's time
-includes that of those that it calls, and of their probes; what its own take is taken off, and told at the end.
+measures each call of the functions, from entry to return, and prints at the end the number of calls and the
+percentiles, those first in which most time was spent. Times are of the clock: what a function waits for counts. A
+function's time includes that of those that it calls, and of their probes; what its own take is taken off, and told at
+the end.
 
   -c, --by-caller        by function and caller
   -p, --by-process       by process and function
@@ -57,9 +58,11 @@ local latencies = view.new {
   options.by_caller and { "caller", "Called by" },
   options.by_process and { "comm", "Process" },
   options.by_process and { "pid", "PID", "number" },
-  { "calls", "Calls", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" },
-  { "p999", "p99.9", "ns" },
-  { "p9999", "p99.99", "ns" }, { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
+  { "calls", "Calls", "count" },
+  { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" },
+  { "p999", "p99.9", "ns" }, { "p9999", "p99.99", "ns" }, { "max", "Longest", "ns" },
+  { "sum", "Total", "ns" },
+  by = "sum", top = options.top,
 }
 
 -- The first line of a stack of one frame.
@@ -78,8 +81,8 @@ up.report(options.interval, function()
   if several then probe.name_apart(rows, options) end
   for _, row in ipairs(latencies:print(rows)) do
     if options.histogram then
-      up.printf("\n%s%s, ns\n%s\n", row.func, row.caller and " from " .. row.caller
-        or row.comm and " in " .. up.escape(row.comm) or "", row.histogram)
+      local where = row.caller and " from " .. row.caller or row.comm and " in " .. up.escape(row.comm) or ""
+      up.printf("\n%s%s, ns\n%s\n", row.func, where, row.histogram)
     end
   end
 end)

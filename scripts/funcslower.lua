@@ -25,10 +25,10 @@ local options = up.args {
 }
 if #options == 0 then up.wrong "which functions? Give specs, such as syscall:fsync" end
 
-trace.each(options, { returns = true, min = options.min * 1e9, where = options.where, stack = options.stack },
-  function(event)
-  up.printf("%s  %-15s %7d %9s  %s\n", up.clock(event.time), up.escape(event.comm), event.tid,
-    up.seconds(tonumber(event.elapsed) / 1e9), event.call)
+local slow = { returns = true, min = options.min * 1e9, where = options.where, stack = options.stack }
+trace.each(options, slow, function(event)
+  local took = up.seconds(tonumber(event.elapsed) / 1e9)
+  up.printf("%s  %-15s %7d %9s  %s\n", up.clock(event.time), up.escape(event.comm), event.tid, took, event.call)
   if event.stack then up.printf("%s\n", event.stack) end
 end)
 

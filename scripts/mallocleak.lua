@@ -24,9 +24,9 @@ exits, or after count reports.
            main+0x8f
 
 What counts: malloc, calloc, realloc, posix_memalign, free and their kin, C++'s operators new and delete, and what
-jemalloc, tcmalloc and mimalloc have besides, in every module of the target that brings an allocator along. A realloc that
-succeeds is one free and one allocation. Bytes are what the program asked for. Where one of these functions calls another,
-only the outermost counts. What was allocated before uplua was there is not counted.
+jemalloc, tcmalloc and mimalloc have besides, in every module of the target that brings an allocator along. A realloc
+that succeeds is one free and one allocation. Bytes are what the program asked for. Where one of these functions calls
+another, only the outermost counts. What was allocated before uplua was there is not counted.
 --]=]
 local up        = require "uplua"
 local bit       = require "bit"

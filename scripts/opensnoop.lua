@@ -3,8 +3,8 @@ opensnoop: which files are opened, and which are not there?
 
   uplua opensnoop.lua [options] [-- PID ... or COMMAND]
 
-prints a line for each open, openat and openat2 when it returns: the file's descriptor or the error, how long it took, and
-the path as the program gave it.
+prints a line for each open, openat and openat2 when it returns: the file's descriptor or the error, how long it took,
+and the path as the program gave it.
 
   -f, --failed           only those that failed
   -n, --name TEXT        only paths with TEXT in them
@@ -20,7 +20,7 @@ local options = up.args {
   arguments = 0,
 }
 
--- bytes of a path: most need no more than the first, and the kernel opens none that is longer than the second
+-- Bytes of a path: most need no more than the first, and the kernel opens none that is longer than the second.
 local SHORT, LONGEST = 256, 4096
 local opened = up.ring { size = "4M" }
 local failed_only = options.failed
@@ -30,7 +30,7 @@ local function tell(e)
   local path = up.str(e.args.filename, SHORT)
   if path and #path == SHORT - 1 then
     opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed,
-      path = up.str(e.args.filename, LONGEST) }
+                  path = up.str(e.args.filename, LONGEST) }
   else
     opened:emit { at = e.time, pid = e.pid, comm = e.comm, ret = e.ret, ns = e.elapsed, path = path }
   end
@@ -41,8 +41,9 @@ if jit.arch == "x64" then up.sysreturn("open", tell) end -- newer machines have 
 
 opened:each(function(o)
   if options.name and not (o.path or ""):find(options.name, 1, true) then return end
-  up.printf("%s  %-15s %7d %12s %9s  %s\n", up.clock(o.at), up.escape(o.comm), o.pid,
-    o.ret < 0 and up.error_name(-o.ret) or o.ret, up.seconds(tonumber(o.ns) / 1e9), up.escape(o.path or "?"))
+  local result, took = o.ret < 0 and up.error_name(-o.ret) or o.ret, up.seconds(tonumber(o.ns) / 1e9)
+  up.printf("%s  %-15s %7d %12s %9s  %s\n",
+            up.clock(o.at), up.escape(o.comm), o.pid, result, took, up.escape(o.path or "?"))
 end)
 
 up.printf("%-15s  %-15s %7s %12s %9s  %s\n", "Time", "Process", "PID", "Descriptor", "Took", "Path")

@@ -37,8 +37,9 @@ local options = up.args {
 if options.user and options.kernel then up.wrong "--user and --kernel together leave nothing" end
 files.check(options)
 
-local WHO = { process = "{ e.comm, e.pid, %s }", thread = "{ e.comm, e.pid, e.tid, %s }", cpu = "{ e.cpu, %s }",
-  stack = "%s" }
+local WHO = {
+  process = "{ e.comm, e.pid, %s }", thread = "{ e.comm, e.pid, e.tid, %s }", cpu = "{ e.cpu, %s }", stack = "%s",
+}
 if not WHO[options.by] then up.wrong("--by: process, thread, cpu or stack, not '%s'", options.by) end
 local LABELS = {
   process = function(k) return ("%s (pid %d)"):format(k[1], k[2]) end,

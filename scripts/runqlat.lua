@@ -3,8 +3,8 @@ runqlat: how long do threads wait for a CPU?
 
   uplua runqlat.lua [options] [-- PID ... or COMMAND]
 
-measures the time from when a thread could run, since it was woken or another one was given its CPU, to when it runs, and
-prints at the end how long that was: much, where there are more threads than CPUs.
+measures the time from when a thread could run, since it was woken or another one was given its CPU, to when it runs,
+and prints at the end how long that was: much, where there are more threads than CPUs.
 
   -p, --by-process       by process
   -H, --histogram        a histogram of each, too
@@ -74,9 +74,10 @@ end)
 local waits = view.new {
   options.by_process and { "comm", "Process" },
   options.by_process and { "pid", "PID", "number" },
-  { "times", "Times", "count" }, { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" },
-  { "p999", "p99.9", "ns" },
-  { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
+  { "times", "Times", "count" },
+  { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" }, { "p999", "p99.9", "ns" },
+  { "max", "Longest", "ns" }, { "sum", "Total", "ns" },
+  by = "sum", top = options.top,
 }
 
 up.report(options.interval, function()
@@ -89,8 +90,8 @@ up.report(options.interval, function()
   end
   for _, row in ipairs(waits:print(rows)) do
     if options.histogram then
-      up.printf("\n%sns\n%s\n", row.comm and ("%s (pid %d), "):format(up.escape(row.comm), row.pid) or "",
-        row.histogram)
+      local who = row.comm and ("%s (pid %d), "):format(up.escape(row.comm), row.pid) or ""
+      up.printf("\n%sns\n%s\n", who, row.histogram)
     end
   end
 end)

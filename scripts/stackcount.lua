@@ -14,7 +14,8 @@ frequent first.
       --flame FILE       draws all as a flame graph (SVG)
       --before FILE      with --flame: draws what differs from FILE, which another run has written with --folded
 
-A spec is what --list prints and uprobe takes: libc:malloc, kprobe:'vfs_*', tracepoint:sched:sched_switch, syscall:openat.
+A spec is what --list prints and uprobe takes: libc:malloc, kprobe:'vfs_*', tracepoint:sched:sched_switch,
+syscall:openat.
 
   $ uplua stackcount.lua libc:malloc -- redis-server
 --]=]

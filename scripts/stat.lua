@@ -3,8 +3,8 @@ stat: how often does each of several things happen, second by second?
 
   uplua stat.lua [options] SPEC ... [-- PID ... or COMMAND]
 
-prints a line each second with the hits of each spec since the line before, and the sums at the end. What was counted since
-the last whole second is a line that tells how long that was.
+prints a line each second with the hits of each spec since the line before, and the sums at the end. What was counted
+since the last whole second is a line that tells how long that was.
 
   -i, --interval TIME    a line each TIME (default 1s)
   -c, --count N          ends after N lines

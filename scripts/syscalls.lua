@@ -44,27 +44,32 @@ end)
 local comm, pid = options.by_process and { "comm", "Process" }, options.by_process and { "pid", "PID", "number" }
 local calls = view.new {
   comm, pid, { "name", "System call" }, { "calls", "Calls", "count" }, { "errors", "Errors", "count" },
-  { "p50", "p50", "ns" },
-  { "p99", "p99", "ns" }, { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, by = "sum", top = options.top,
+  { "p50", "p50", "ns" }, { "p99", "p99", "ns" }, { "max", "Longest", "ns" }, { "sum", "Total", "ns" },
+  by = "sum", top = options.top,
 }
-local errors = view.new { comm, pid, { "name", "System call" }, { "error", "Error" }, { "n", "Times", "count" },
-  by = "n" }
+local errors = view.new {
+  comm, pid, { "name", "System call" }, { "error", "Error" }, { "n", "Times", "count" },
+  by = "n",
+}
 
 up.report(options.interval, function()
   local rows, of_call, error_rows = {}, {}, {}
   for k, n in failed:take():pairs() do
     local name = ("%d\0%s"):format(tonumber(k[1]), options.by_process and k[3] .. "\0" .. tostring(k[4]) or "")
     of_call[name] = (of_call[name] or 0) + n
-    error_rows[#error_rows + 1] = { name = up.syscall_name(k[1]), error = up.error_name(k[2]), n = n,
-                                    comm = options.by_process and k[3] or nil, pid = options.by_process and k[4]
-                                      or nil }
+    error_rows[#error_rows + 1] = {
+      name = up.syscall_name(k[1]), error = up.error_name(k[2]), n = n,
+      comm = options.by_process and k[3] or nil, pid = options.by_process and k[4] or nil,
+    }
   end
   for k, h in took:take():pairs() do
     local nr, comm, pid = k, nil, nil
     if options.by_process then nr, comm, pid = k[1], k[2], k[3] end
     local name = ("%d\0%s"):format(tonumber(nr), comm and comm .. "\0" .. tostring(pid) or "")
-    rows[#rows + 1] = { name = up.syscall_name(nr), calls = h.count, errors = of_call[name], p50 = h:percentile(50),
-                        p99 = h:percentile(99), max = h.max, sum = h.sum, comm = comm, pid = pid }
+    rows[#rows + 1] = {
+      comm = comm, pid = pid, name = up.syscall_name(nr), calls = h.count, errors = of_call[name],
+      p50 = h:percentile(50), p99 = h:percentile(99), max = h.max, sum = h.sum,
+    }
   end
   calls:print(rows)
   if options.errors and #error_rows > 0 then

@@ -3,11 +3,11 @@ top: who does it most, right now?
 
   uplua top.lua [options] SPEC ... [-- PID ... or COMMAND]
 
-prints each second who hit the probes most often, in place on a terminal. What comes behind the last whole second is left
-out, unless there is no whole one.
+prints each second who hit the probes most often, in place on a terminal. What comes behind the last whole second is
+left out, unless there is no whole one.
 
-  -k, --key EXPR         rows by the value of EXPR, a Lua expression of the event e, such as 'e.func' or 'up.str(e.arg0)'
-                         (default: the process, e.comm and e.pid)
+  -k, --key EXPR         rows by the value of EXPR, a Lua expression of the event e, such as 'e.func' or
+                         'up.str(e.arg0)' (default: the process, e.comm and e.pid)
   -s, --sum EXPR         a column with the sum of EXPR's values, such as e.arg2; rows are sorted by it
   -r, --return           at the return of the function: e.ret and e.elapsed, and the arguments of the call
   -n, --top N            so many rows (default 20)
@@ -68,9 +68,9 @@ local function report(partial)
     if options.key then row.key = k else row.comm, row.pid = k[1], k[2] end
     rows[#rows + 1] = row
   end
-  busiest:refresh(rows,
-    ("%s  %s of %d in %s%s"):format(up.clock(now), up.plural(all, "hit"), #rows, up.seconds(seconds),
-    partial and ", where it ended" or ""))
+  local ended = partial and ", where it ended" or ""
+  busiest:refresh(rows, ("%s  %s of %d in %s%s")
+    :format(up.clock(now), up.plural(all, "hit"), #rows, up.seconds(seconds), ended))
 end
 
 -- What they have hit while some were still missing is of no interval.

@@ -10,7 +10,8 @@ has names.
   -s, --stack            with the program's stack
   -w, --where EXPR       only hits for which EXPR, a Lua expression of the event e, is true: 'e.arg0 > 4096'
 
-A spec is libc:malloc, 'libc:str*', syscall:'open*', kprobe:vfs_read, tracepoint:sched:sched_switch, usdt:./app:shop:sold.
+A spec is libc:malloc, 'libc:str*', syscall:'open*', kprobe:vfs_read, tracepoint:sched:sched_switch,
+usdt:./app:shop:sold.
 
   $ uplua trace.lua --return syscall:openat -- git status
 --]=]

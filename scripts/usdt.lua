@@ -8,7 +8,8 @@ usdt: which probes did a program's authors put into it, and what do they tell?
   -w, --where EXPR       only hits for which EXPR, a Lua expression of the event e, is true: 'e.arg0 > 4096'
   -s, --stack            trace: with the program's stack
 
-A spec is what list prints, or BINARY:PROVIDER:NAME, or PROVIDER:NAME of any of the target's libraries; both may be patterns.
+A spec is what list prints, or BINARY:PROVIDER:NAME, or PROVIDER:NAME of any of the target's libraries; both may be
+patterns.
 
   $ uplua usdt.lua list ./app
   $ uplua usdt.lua trace './app:shop:*' -- ./app

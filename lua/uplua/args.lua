@@ -5,7 +5,7 @@
 --     { "top",       "N",    "number",   10, "print the N largest stacks" },
 --     { "older",     "TIME", "duration", 0,  "only blocks older than TIME, such as 500ms or 5s" },
 --     { "combined-only",                     "one line for each stack" },       -- a flag
---     arguments = 2,                                                            -- what may be given besides options: at most so much (nil: any)
+--     arguments = 2,          -- what may be given besides options: at most so much (nil: any)
 --   }
 --   opts.top, opts.older (seconds), opts.combined_only (true or false), opts[1] … (what is not an option, as text)
 --
@@ -127,8 +127,8 @@ function args.parse(declaration, given)
       local row = by_name[name]
       if not row then
         if require "uplua.cli".has_option(name) then
-          return nil, ("option '%s' is uplua's own, which stands before the script's name: uplua %s … %s"):format(name,
-            name, script_name()), 2
+          return nil, ("option '%s' is uplua's own, which stands before the script's name: uplua %s … %s")
+            :format(name, name, script_name()), 2
         end
         return nil, ("unknown option '%s'%s"):format(text.escape(name), text.did_you_mean(name, list)), 2
       end

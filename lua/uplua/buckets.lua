@@ -1,6 +1,7 @@
 -- Which values a histogram's buckets hold, and how they are drawn. A scheme has
 --   lowest(i), highest(i)   the least and the greatest integer of bucket i, as numbers; infinite where it is open
---   row(i, stride)          the row of the picture that bucket i belongs to: a multiple of STRIDE, ascending with the values
+--   row(i, stride)          the row of the picture that bucket i belongs to: a multiple of STRIDE, ascending with the
+--                           values
 --   label(row, stride)      what stands beside it
 -- and what the compiler is told (low, step, count; bits), and in how many stretches the kernel keeps the buckets.
 local text = require "uplua.text"

@@ -34,7 +34,8 @@ for _, name in ipairs { "str", "kstr" } do
 end
 
 function builtin.cast()
-  error("up.cast gives a type to an address in the traced program: it is for handlers; ffi.cast is for the script's own memory", 2)
+  error("up.cast gives a type to an address in the traced program: it is for handlers; " ..
+        "ffi.cast is for the script's own memory", 2)
 end
 
 return builtin

@@ -19,10 +19,9 @@ local call = {}
 local STRINGS = 64 -- bytes of a text that are taken, where nobody asks for another number
 local MOST = 1024 -- the numbers of calls are below that: the newest has 469 (Linux 6.18)
 local GONE = { execve = true, execveat = true } -- when these return, the memory of the program that called is no more
--- they return how many bytes they have put there
+-- These return how many bytes they have put there.
 local WRITTEN = { read = true, pread64 = true, readlink = true, readlinkat = true, getrandom = true }
--- the third argument is how many there are
-local GIVEN   = { write = true, pwrite64 = true }
+local GIVEN   = { write = true, pwrite64 = true } -- the third argument is how many there are
 
 -- True if RET, what a call returned, is an error. In handlers, too.
 call.failed = capture.inlined(function(ret) return ret < 0 and ret > -4096 end)
@@ -56,8 +55,8 @@ local function known(name, arguments)
   for i, argument in ipairs(arguments) do
     local is_text = argument.source:find "char %*$" ~= nil and texts < 2 and not GONE[name]
     if is_text then texts = texts + 1 end
-    of.arguments[i] = { name = argument.name, show = call.show_of(argument), text = is_text,
-      constant = argument.source:find "^const" ~= nil }
+    local constant = argument.source:find "^const" ~= nil
+    of.arguments[i] = { name = argument.name, show = call.show_of(argument), text = is_text, constant = constant }
   end
   return of
 end
@@ -129,7 +128,7 @@ function call.emitter(ring, set, options)
     elseif plan ~= 0 then
       ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1,
                   a3 = e.arg2, a4 = e.arg3, a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed,
-                    stack = with_stack and e:ustack() or nil }
+                  stack = with_stack and e:ustack() or nil }
     end
   end)
 end

@@ -25,7 +25,8 @@ function cgroup.begin(pattern)
   end
   update()
   if not next(known) and pattern:find(",", 1, true) then
-    error(("--cgroup %s: there is no such cgroup; it is one path, and a pattern means several, as in 'system.slice/*.service'"):format(pattern), 0)
+    error(("--cgroup %s: there is no such cgroup; it is one path, and a pattern means several, " ..
+           "as in 'system.slice/*.service'"):format(pattern), 0)
   elseif not next(known) then
     loop.warn(("--cgroup %s: there is none yet: waiting for one"):format(pattern))
   end

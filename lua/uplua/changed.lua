@@ -29,7 +29,7 @@ function changed.look()
       local name = text.escape(file.name)
       if file.written then
         tell(name .. " was written to",
-          "its code may have moved away from under the probes, which can harm what has it mapped: restart that")
+             "its code may have moved away from under the probes, which can harm what has it mapped: restart that")
       elseif who.is_open() and not waiting.expects(file.name) then
         tell(name .. " was replaced by another file", "what starts after that runs the other one, and is not seen")
       end

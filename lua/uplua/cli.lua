@@ -19,15 +19,16 @@ terminal, a prompt. A script name without a slash is looked up among the install
       --cgroup PATTERN  traces only what runs in these cgroups or below, as in --cgroup 'system.slice/nginx*'
       --comm NAME       traces only threads of this name; 'NAME*': all that begin so; may be repeated
       --cpu LIST        samples and counts on these CPUs only, as in --cpu 0,2-3
-      --returns instructions    sees the returns of functions at their return instructions: for programs that switch stacks
+      --returns instructions    sees the returns of functions at their return instructions: for programs that switch
+                        stacks
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
       --info            prints what this kernel offers, and how each kind of probe is set with it
       --scripts         lists the scripts that can be run by their names, with what each is for
       --self            traces uplua itself too
-      --list KIND[:WHAT]    prints what can be probed: 'uprobe:libc:mal*', usdt:PID, usdt:FILE:PROVIDER:NAME, 'tracepoint:sched:*',
-                        'syscall:open*', 'kprobe:vfs_*'; patterns are * ? []
+      --list KIND[:WHAT]    prints what can be probed: 'uprobe:libc:mal*', usdt:PID, usdt:FILE:PROVIDER:NAME,
+                        'tracepoint:sched:*', 'syscall:open*', 'kprobe:vfs_*'; patterns are * ? []
   -v, --verbose         with --list, the arguments and their types too, and of functions where a probe stands
       --json            prints what --list and --info tell as JSON; needs lua-cjson
       --symbolize PID ADDRESS...  prints the functions that hold these addresses of a process

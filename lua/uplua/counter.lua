@@ -160,8 +160,9 @@ function counter.lost()
   for number = 1, made do
     local each = all[number]
     if each and each.scaled > 0 then
-      list[#list + 1] = { ("counter %s: numbers that are estimates, since the CPU had counters free for it only %.1f %% of the time"):format(
-        table.concat(each.names, ", "), math.min(99.9, 100 * each.least)), each.scaled }
+      local estimated = ("counter %s: numbers that are estimates, since the CPU had counters free for it only " ..
+                         "%.1f %% of the time"):format(table.concat(each.names, ", "), math.min(99.9, 100 * each.least))
+      list[#list + 1] = { estimated, each.scaled }
     end
   end
   return list
@@ -205,9 +206,10 @@ function counter.counter(what, given)
   local copy = {}
   for i, name in ipairs(names) do copy[i] = name end
   made = made + 1
-  all[made] =
-    setmetatable({ core = result, names = copy, group = type(what) == "table", began = {}, taken = {}, number = made,
-    scaled = 0, least = 1 }, Counter)
+  all[made] = setmetatable({
+    core = result, names = copy, group = type(what) == "table", began = {}, taken = {}, number = made, scaled = 0,
+    least = 1,
+  }, Counter)
   return all[made]
 end
 

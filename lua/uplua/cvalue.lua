@@ -103,8 +103,8 @@ local function set_bits(field, p, v)
     local at = field.first_bit + i
     local mask = bit.lshift(1, at % 8)
     local one = math.floor(v / 2 ^ i) % 2 == 1
-    p[math.floor(at / 8)] = one and bit.bor(p[math.floor(at / 8)], mask)
-      or bit.band(p[math.floor(at / 8)], bit.bnot(mask))
+    local byte = math.floor(at / 8)
+    p[byte] = one and bit.bor(p[byte], mask) or bit.band(p[byte], bit.bnot(mask))
   end
 end
 
@@ -114,9 +114,10 @@ local function flatten(type, base, fields)
     if field.name == "" and field.type.kind == "struct" then
       flatten(field.type, base + field.offset, fields)
     elseif field.name ~= "" then
-      fields[#fields + 1] = { name = field.name, offset = base + field.offset, first_bit = field.first_bit,
-                              bits = field.bits, type = field.type, codec = not field.bits and cvalue.codec(field.type)
-                                or nil }
+      fields[#fields + 1] = {
+        name = field.name, offset = base + field.offset, first_bit = field.first_bit, bits = field.bits,
+        type = field.type, codec = not field.bits and cvalue.codec(field.type) or nil,
+      }
     end
   end
   return fields
@@ -165,19 +166,21 @@ local function struct_codec(type)
     ffi.fill(p, type.size)
     for name, value in pairs(v) do
       local field = place[name]
-      local why = field and write(field, p, value)
-        or not field and ("unknown field '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), names))
+      if not field then
+        return ("unknown field '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), names))
+      end
+      local why = write(field, p, value)
       if why then return why end
     end
   end
   function codec.point(view, p) view.__p = p end
   function codec.unpoint(view) view.__p = nil end
   record.define(struct, names, get, "a record that was read is a copy: write it with m:set(key, { … })")
-  codec.view = record.define(ffi.typeof "struct { const uint8_t *__p; }", names, see, "an event is read-only",
-    function(view)
+  local function copy(view)
     if view.__p == nil then gone() end
     return codec.decode(view.__p)
-  end)
+  end
+  codec.view = record.define(ffi.typeof "struct { const uint8_t *__p; }", names, see, "an event is read-only", copy)
   return codec
 end
 

@@ -13,13 +13,13 @@ local DEVICES = "/sys/bus/event_source/devices/"
 
 -- perf_event_open(2): PERF_COUNT_SW_*, PERF_COUNT_HW_*
 local software = {
-  ["cpu-clock"] = 0, ["task-clock"] = 1, ["page-faults"] = 2, ["context-switches"] = 3, ["cpu-migrations"] = 4,
-  ["minor-faults"] = 5,
-  ["major-faults"] = 6, ["alignment-faults"] = 7, ["emulation-faults"] = 8, ["cgroup-switches"] = 11,
+  ["cpu-clock"] = 0, ["task-clock"] = 1, ["page-faults"] = 2, ["context-switches"] = 3,
+  ["cpu-migrations"] = 4, ["minor-faults"] = 5, ["major-faults"] = 6,
+  ["alignment-faults"] = 7, ["emulation-faults"] = 8, ["cgroup-switches"] = 11,
 }
 local hardware = {
-  cycles = 0, instructions = 1, ["cache-references"] = 2, ["cache-misses"] = 3, branches = 4, ["branch-misses"] = 5,
-  ["bus-cycles"] = 6,
+  cycles = 0, instructions = 1, ["cache-references"] = 2, ["cache-misses"] = 3,
+  branches = 4, ["branch-misses"] = 5, ["bus-cycles"] = 6,
   ["stalled-cycles-frontend"] = 7, ["stalled-cycles-backend"] = 8, ["ref-cycles"] = 9,
 }
 local aliases = {
@@ -30,8 +30,9 @@ local aliases = {
 -- PERF_COUNT_HW_CACHE_*: which cache, and | operation << 8 | result << 16.
 local caches = { ["L1-dcache"] = 0, ["L1-icache"] = 1, LLC = 2, dTLB = 3, iTLB = 4, branch = 5, node = 6 }
 local accesses = {
-  loads = 0, ["load-misses"] = 0x10000, stores = 0x100, ["store-misses"] = 0x10100, prefetches = 0x200,
-  ["prefetch-misses"] = 0x10200,
+  loads = 0, ["load-misses"] = 0x10000,
+  stores = 0x100, ["store-misses"] = 0x10100,
+  prefetches = 0x200, ["prefetch-misses"] = 0x10200,
 }
 
 local function cache_config(name)
@@ -99,8 +100,8 @@ local function add_terms(configs, device, terms, named)
       local digits = value and value:match "^0[xX](%x+)$"
       local number = 1ULL
       if digits and #digits <= 16 then
-        number = bit.bor(bit.lshift(0ULL + tonumber(digits:sub(1, -9) ~= "" and digits:sub(1, -9) or "0", 16), 32),
-          0ULL + tonumber(digits:sub(-8), 16))
+        local high, low = digits:sub(1, -9), digits:sub(-8)
+        number = bit.bor(bit.lshift(0ULL + tonumber(high ~= "" and high or "0", 16), 32), 0ULL + tonumber(low, 16))
       elseif value then
         number = tonumber(value) and tonumber(value) < 2 ^ 53 and ffi.cast("uint64_t", tonumber(value))
       end
@@ -173,8 +174,8 @@ function event.find(name)
     local names = {}
     for each in pairs(software) do names[#names + 1] = each end
     table.sort(names)
-    local counters = read(DEVICES .. "cpu/type") or read(DEVICES .. "armv8_pmuv3/type")
-      or read(DEVICES .. "cpu_core/type")
+    local counters = read(DEVICES .. "cpu/type") or read(DEVICES .. "armv8_pmuv3/type") or
+                     read(DEVICES .. "cpu_core/type")
     why = counters and "this CPU does not count it"
       or "this machine has no hardware counters, as most virtual ones; there are " .. table.concat(names, ", ")
   end

@@ -62,8 +62,8 @@ local function add_sites(lines, sites, skipped)
     local place = site.text or site["function"]
     if site.module then
       local inside = site.inside + site.slid
-      place = ("%s:%s%s, offset %#x"):format(site.module, place, inside > 0 and ("+%#x"):format(inside) or "",
-        site.offset)
+      local behind = inside > 0 and ("+%#x"):format(inside) or ""
+      place = ("%s:%s%s, offset %#x"):format(site.module, place, behind, site.offset)
     end
     row(lines, i == 1 and "at" or "", text.escape(place))
     for _, piece in ipairs(wrap(site.why or "", WIDTH - 13)) do
@@ -108,8 +108,8 @@ local function add_code(lines, program)
       local instruction = program.instructions[at]
       if instruction and instruction.at < ends then at = at + 1 else instruction = nil end
       local left = ("%5s %s"):format(first and line.line or "", text.pad(source[n] or "", SOURCE))
-      lines[#lines + 1] =
-        (left .. (instruction and (" %4d  %s"):format(instruction.at, instruction.text) or "")):gsub("%s+$", "")
+      local right = instruction and (" %4d  %s"):format(instruction.at, instruction.text) or ""
+      lines[#lines + 1] = (left .. right):gsub("%s+$", "")
       first, n = false, n + 1
     end
   end
@@ -132,8 +132,8 @@ local function add_program(lines, program, probe)
   if probe.where then row(lines, "at", probe.where) end
   add_sites(lines, probe.sites, probe.skipped)
   local scratch = program.scratch > 0 and ", " .. plural(program.scratch, "byte") .. " of other memory" or ""
-  row(lines, "takes",
-    ("%s, %s of stack%s"):format(plural(program.count, "instruction"), plural(program.stack, "byte"), scratch))
+  local stack = plural(program.stack, "byte")
+  row(lines, "takes", ("%s, %s of stack%s"):format(plural(program.count, "instruction"), stack, scratch))
   local calls, maps = mentioned(program, "^call (.+)$"), mentioned(program, "map%[(.+)%]")
   if calls ~= "" then row(lines, "calls", calls) end
   if maps ~= "" then row(lines, "maps", maps) end
@@ -145,8 +145,8 @@ end
 local function add_maps(lines, maps)
   if #maps > 0 then lines[#lines + 1] = "maps" end
   for _, map in ipairs(maps) do
-    local type, sizes = TYPES[map.type] or "type " .. map.type,
-      ("%s of %d → %d bytes"):format(plural(map.max, "entry"):gsub("ys$", "ies"), map.key, map.value)
+    local type = TYPES[map.type] or "type " .. map.type
+    local sizes = ("%s of %d → %d bytes"):format(plural(map.max, "entry"):gsub("ys$", "ies"), map.key, map.value)
     if map.max == 0 then sizes = plural(map.value, "byte") end
     if map.value == 0 then sizes = plural(map.max, "byte") end
     lines[#lines + 1] = ("  %-16s %s, %s"):format(map.name, type, sizes)

@@ -33,7 +33,8 @@ local Mistake = { __tostring = function(self) return self.text end }
 -- error is TEXT.
 function failure.mistake(text) error(setmetatable({ text = text }, Mistake), 0) end
 
-local expressions = {} -- the names of chunks that the script's user has given → the option by which the user gets the returns of calls, or ""
+-- the names of chunks that the script's user has given → the option by which the user gets the returns of calls, or ""
+local expressions = {}
 
 -- From now on errors in the chunk NAME, "--key 'e.arg0'", are the user's: no line of the script says more about them.
 -- AT_RETURN: the option of the script, "--return", that does what the library's message has another kind of probe for.
@@ -55,8 +56,8 @@ end
 -- TEXT with what to write where it says that one of uplua's functions is not there: in a file they are fields of a
 -- table.
 local function with_remedy(text)
-  local name = text:match "attempt to call global '([%w_]+)' %(a nil value%)"
-    or text:match "'([%w_]+)' is nil when the handler is compiled: there is no"
+  local name = text:match "attempt to call global '([%w_]+)' %(a nil value%)" or
+               text:match "'([%w_]+)' is nil when the handler is compiled: there is no"
   if not (name and getmetatable(require "uplua").names[name]) then return text end
   return (text:gsub("\n", function() return (': say up.%s, of local up = require "uplua"\n'):format(name) end, 1))
 end

@@ -33,8 +33,9 @@ local CHARACTER = 6.6 -- pixels of one, in the picture's font
 local SMALLEST = 0.4  -- pixels: what is narrower is drawn when it is zoomed to
 
 local OPTIONS = { unit = "string", title = "string", before = "table", absolute = "boolean" }
-local KINDS   = { string = "a text", table = "a count, a sum, or a table of stacks with numbers",
-  boolean = "true or false" }
+local KINDS   = {
+  string = "a text", table = "a count, a sum, or a table of stacks with numbers", boolean = "true or false",
+}
 
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
@@ -72,6 +73,9 @@ end
 -- NAME behind the MARK of its change.
 local function marked(name, mark) return mark == "" and name or mark .. " " .. name end
 
+local FRAME = '<g><title>%s: %s %s, %.2f%%%s</title>' ..
+              '<rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="%d">%s</text></g>\n'
+
 -- The frames that are wide enough, as elements. The script draws them anew. CHANGES: of a comparison.
 local function draw(out, root, unit, height, changes)
   local scale = root.value > 0 and (WIDTH - 2 * MARGIN) / root.value or 0
@@ -84,7 +88,7 @@ local function draw(out, root, unit, height, changes)
       local step = changes:step_of(node)
       name, color, more = marked(name, step.mark), step.color, "; " .. changes:text(node)
     end
-    out[#out + 1] = ('<g><title>%s: %s %s, %.2f%%%s</title><rect x="%.1f" y="%d" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="%d">%s</text></g>\n'):format(
+    out[#out + 1] = FRAME:format(
       xml(node.place.name), text.thousands(node.value), unit, share(node.value, root.value), more, x, y, width, ROW - 1,
       color or color_of(node.place), x + 3, y + 12, xml(shorten(text.escape(name), width)))
     for _, child in ipairs(node.children) do visit(child, depth + 1) end
@@ -152,8 +156,8 @@ local function put_legend(put, changes, unit)
   local column = (WIDTH - 2 * MARGIN) / #change.STEPS
   for i, step in ipairs(change.STEPS) do
     local x = MARGIN + (i - 1) * column
-    put('<rect x="%.1f" y="50" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="62">%s</text>\n', x, column - 4,
-        ROW - 1, step.color, x + 3, xml(marked(step.words, step.mark)))
+    put('<rect x="%.1f" y="50" width="%.1f" height="%d" fill="%s"/><text x="%.1f" y="62">%s</text>\n',
+        x, column - 4, ROW - 1, step.color, x + 3, xml(marked(step.words, step.mark)))
   end
   put "</g>\n"
 end
@@ -179,20 +183,23 @@ local function picture(source, options)
   local out = {}
   local function put(line, ...) out[#out + 1] = select("#", ...) > 0 and line:format(...) or line end
   put('<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n')
-  put('<svg xmlns="http://www.w3.org/2000/svg" width="100%%" viewBox="0 0 %d %d" font-family="monospace" font-size="11">\n', WIDTH, height)
-  put("<style>rect{rx:1;ry:1}#frames g{cursor:pointer}#frames g:hover rect{stroke:#000;stroke-width:.6}text{pointer-events:none}.button{pointer-events:all;cursor:pointer;fill:#555}</style>\n")
+  put('<svg xmlns="http://www.w3.org/2000/svg" width="100%%" viewBox="0 0 %d %d" ' ..
+      'font-family="monospace" font-size="11">\n', WIDTH, height)
+  put("<style>rect{rx:1;ry:1}#frames g{cursor:pointer}#frames g:hover rect{stroke:#000;stroke-width:.6}" ..
+      "text{pointer-events:none}.button{pointer-events:all;cursor:pointer;fill:#555}</style>\n")
   put('<rect width="100%" height="100%" fill="#fffdf7"/>\n')
   put('<text x="%d" y="22" font-size="16" text-anchor="middle">%s</text>\n', WIDTH / 2, xml(title))
   put('<text id="reset" class="button" x="%d" y="22" visibility="hidden">everything</text>\n', MARGIN)
   put('<text id="search" class="button" x="%d" y="22" text-anchor="end">search</text>\n', WIDTH - MARGIN)
   if changes then put_legend(put, changes, unit) end
-  put('<text id="details" x="%d" y="%d">%s</text>\n', MARGIN, height - 10, root.value > 0 and ""
-    or "nothing was counted")
+  put('<text id="details" x="%d" y="%d">%s</text>\n', MARGIN, height - 10,
+      root.value > 0 and "" or "nothing was counted")
   put('<text id="matched" x="%d" y="%d" text-anchor="end"></text>\n<g id="frames">\n', WIDTH - MARGIN, height - 10)
   draw(out, root, xml(unit), height, changes)
-  put('</g>\n<script><![CDATA[\n"use strict";\nconst names=[%s];\nconst modules=[%s];\nconst colors=[%s];\nconst rows=[%s];\nconst before=%s;\n', data_of(root))
-  put("const unit=%s,W=%d,H=%d,ROW=%d,BOTTOM=%d,MARGIN=%d,CHARACTER=%.1f,SMALLEST=%.1f;\n", quoted(unit), WIDTH, height,
-      ROW, BOTTOM, MARGIN, CHARACTER, SMALLEST)
+  put('</g>\n<script><![CDATA[\n"use strict";\nconst names=[%s];\nconst modules=[%s];\nconst colors=[%s];\n' ..
+      'const rows=[%s];\nconst before=%s;\n', data_of(root))
+  put("const unit=%s,W=%d,H=%d,ROW=%d,BOTTOM=%d,MARGIN=%d,CHARACTER=%.1f,SMALLEST=%.1f;\n",
+      quoted(unit), WIDTH, height, ROW, BOTTOM, MARGIN, CHARACTER, SMALLEST)
   put_steps(put, changes)
   put(require "uplua.flame_script")
   put "]]></script>\n</svg>\n"

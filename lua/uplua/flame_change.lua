@@ -59,9 +59,9 @@ function methods:summary(unit)
     how = ("shares are compared, by numbers before × %.4g"):format(self.scale)
   end
   local left = gone(self.root)
-  return ("%s %s, before %s; %s%s"):format(text.thousands(now), unit, text.thousands(before), how,
-    left > 0 and ("; of those before %s (%.2f%%) are in frames that are gone"):format(text.thousands(left),
-      share(left, before)) or "")
+  local of_gone = left == 0 and "" or
+    ("; of those before %s (%.2f%%) are in frames that are gone"):format(text.thousands(left), share(left, before))
+  return ("%s %s, before %s; %s%s"):format(text.thousands(now), unit, text.thousands(before), how, of_gone)
 end
 
 local metatable = { __index = methods }

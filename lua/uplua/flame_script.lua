@@ -1,11 +1,11 @@
 -- What the browser runs in a flame graph (flame.lua), as text.
 return [==[
-/* rows: name, module, value, callees; a caller stands before its callees. before: the values before, in a comparison. */
+/* rows: name, module, value, callees; a caller stands before its callees. before: values before, in a comparison. */
 const nodes=[];
 let at=0;
 function build(caller,depth){
-  const n={called:rows[at],name:names[rows[at]],module:modules[rows[at+1]],color:colors[rows[at+1]],value:rows[at+2],caller:caller,depth:depth,
-           size:0,start:0,callees:[],number:nodes.length};
+  const n={called:rows[at],name:names[rows[at]],module:modules[rows[at+1]],color:colors[rows[at+1]],value:rows[at+2],
+           caller:caller,depth:depth,size:0,start:0,callees:[],number:nodes.length};
   const count=rows[at+3];
   at+=4;
   nodes.push(n);
@@ -24,8 +24,8 @@ function measure(){
   }
 }
 measure();
-const frames=document.getElementById("frames"),details=document.getElementById("details"),matched=document.getElementById("matched");
-const reset=document.getElementById("reset"),search=document.getElementById("search"),side=document.getElementById("side");
+const [frames,details,matched,reset,search,side]=
+  ["frames","details","matched","reset","search","side"].map(id=>document.getElementById(id));
 let zoomed=root,pattern="",typing=false,hits=[];
 
 function shorten(s,width){
@@ -112,7 +112,8 @@ function look(){
   hits=pattern===""?[]:names.map(name=>name.toLowerCase().includes(wanted));
   const sum=pattern===""?0:found();
   search.textContent=typing||pattern!==""?"search: "+pattern+(typing?"▏":""):"search";
-  matched.textContent=pattern===""?"":"matched: "+sum.toLocaleString("en")+" "+unit+", "+share(sum,root.size).toFixed(2)+"%";
+  matched.textContent=pattern===""?"":
+    "matched: "+sum.toLocaleString("en")+" "+unit+", "+share(sum,root.size).toFixed(2)+"%";
   paint();
 }
 /* What an arrow leads to from the frame that is zoomed to: its widest callee, its caller, its neighbours. */

@@ -1,7 +1,8 @@
 -- Folded stacks: a line for each stack, "main;serve;zmalloc 4096", as flame graph tools, speedscope and others read
 -- them.
 --
---   folded.write(path, source)   source as that of uplua.flame: a count, a sum, or a table of stacks or tuples with numbers
+--   folded.write(path, source)   source as that of uplua.flame: a count, a sum, or a table of stacks or tuples with
+--                                numbers
 --   folded.text(source)          the same as text
 --   folded.sums(source)          the same as a table, { ["main;serve;zmalloc"] = 4096, … }
 --   folded.read(path)            such a table of a file, for instance to compare it with another run in a flame graph

@@ -14,9 +14,10 @@ local foresee = {}
 
 local MOST = 32 -- programs, of one line
 local SHELLS = { sh = true, bash = true, dash = true, ksh = true, zsh = true, busybox = true, ash = true }
-local BEFORE_COMMANDS = { ["do"] = true, ["then"] = true, ["else"] = true, ["if"] = true, ["while"] = true,
-                          ["until"] = true, ["!"] = true, ["{"] = true, ["exec"] = true, ["time"] = true,
-                            ["env"] = true, ["nice"] = true, ["sudo"] = true, ["xargs"] = true }
+local BEFORE_COMMANDS = {
+  ["do"] = true, ["then"] = true, ["else"] = true, ["if"] = true, ["while"] = true, ["until"] = true, ["!"] = true,
+  ["{"] = true, exec = true, time = true, env = true, nice = true, sudo = true, xargs = true,
+}
 
 -- What programs of these names execute that no command line names, as names and patterns of glob(7). Nothing takes as
 -- long to make tables of as a compiler proper, which is over before that is done.

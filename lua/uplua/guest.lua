@@ -2,8 +2,10 @@
 --
 --   local tool = up.object("tool.bpf.o")           the file, opened; nothing is loaded yet
 --   tool.rodata.limit = 4096                       its variables: tool.rodata, tool.data, tool.bss
---   tool:attach("on_malloc")                       where its SEC says; or tool:attach("on_malloc", "libc:malloc"); tool:attach() for all
---   tool.maps.counts:pairs()                       its maps, the objects that up.hash, up.array, up.percpu_hash and up.ring make
+--   tool:attach("on_malloc")                       where its SEC says; tool:attach() does it for all
+--   tool:attach("on_malloc", "libc:malloc")        where the spec says
+--   tool.maps.counts:pairs()                       its maps, the objects that up.hash, up.array, up.percpu_hash and
+--                                                  up.ring make
 --
 -- The object is loaded at the end of the setup in which the first of its programs is attached, with those programs
 -- only.
@@ -22,10 +24,8 @@ local SECTIONS = {
   tp = "tracepoint", raw_tp = "rawtracepoint", raw_tracepoint = "rawtracepoint", perf_event = "perf",
   ["uprobe.session"] = "session",
 }
-for _, kind in ipairs { "uprobe", "uretprobe", "usdt", "kprobe", "kretprobe", "fentry", "fexit", "tracepoint",
-  "tp_btf" } do
-  SECTIONS[kind], SECTIONS[kind .. ".s"], SECTIONS[kind .. ".multi"], SECTIONS[kind .. ".multi.s"] = kind, kind, kind,
-    kind
+for kind in ("uprobe uretprobe usdt kprobe kretprobe fentry fexit tracepoint tp_btf"):gmatch "%S+" do
+  for _, suffix in ipairs { "", ".s", ".multi", ".multi.s" } do SECTIONS[kind .. suffix] = kind end
 end
 
 SECTIONS.ksyscall, SECTIONS.kretsyscall = "kprobe", "kretprobe"
@@ -33,18 +33,19 @@ SECTIONS.ksyscall, SECTIONS.kretsyscall = "kprobe", "kretprobe"
 local CALL = ({ x64 = "__x64_sys_", arm64 = "__arm64_sys_" })[ffi.arch]
 
 -- What runs in the kernel's own time, where it may pass a program over.
-local IN_KERNEL = { kprobe = true, kretprobe = true, fentry = true, fexit = true, tracepoint = true,
-  rawtracepoint = true, tp_btf = true }
+local IN_KERNEL = {
+  kprobe = true, kretprobe = true, fentry = true, fexit = true, tracepoint = true, rawtracepoint = true, tp_btf = true,
+}
 
 -- A place for each, for messages.
 local EXAMPLE = {
   uprobe = "libc:malloc", uretprobe = "libc:malloc", session = "libc:malloc", usdt = "libc:libc:setjmp",
-  kprobe = "vfs_read", kretprobe = "vfs_read",
-  fentry = "vfs_read", fexit = "vfs_read", tracepoint = "sched:sched_switch", rawtracepoint = "sched_switch",
-  tp_btf = "sched_switch", perf = "cpu-clock",
+  kprobe = "vfs_read", kretprobe = "vfs_read", fentry = "vfs_read", fexit = "vfs_read",
+  tracepoint = "sched:sched_switch", rawtracepoint = "sched_switch", tp_btf = "sched_switch", perf = "cpu-clock",
 }
 
-local KINDS = "uprobe, uretprobe, uprobe.session, usdt, kprobe, kretprobe, ksyscall, kretsyscall, fentry, fexit, tracepoint, raw_tp, tp_btf and perf_event"
+local KINDS = "uprobe, uretprobe, uprobe.session, usdt, kprobe, kretprobe, ksyscall, kretsyscall, fentry, fexit, " ..
+              "tracepoint, raw_tp, tp_btf and perf_event"
 
 -- kernel's type of map → the script's object
 local MAPS = {
@@ -115,15 +116,14 @@ local function record_type(o, description, told)
   if told then
     local found = type(told) == "string" and o.guest:type(told)
     if not found then
-      fail(o,
-        "its BTF has no type '%s' for the records of %s: name a struct that a variable or a map of the object has",
-        tostring(told), description.name)
+      fail(o, "its BTF has no type '%s' for the records of %s: name a struct that a variable or a map of the object " ..
+              "has", tostring(told), description.name)
     end
     return found
   end
   local name = description.name
-  return description.value or o.guest:type("struct " .. name) or name:find "s$"
-    and o.guest:type("struct " .. name:sub(1, -2)) or nil
+  return description.value or o.guest:type("struct " .. name) or
+         name:find "s$" and o.guest:type("struct " .. name:sub(1, -2)) or nil
 end
 
 -- Makes the script's object for the map DESCRIPTION, with bind(fd), or the reason why there is none.
@@ -135,8 +135,9 @@ local function make_map(o, description, told)
   if kind == "ring" then
     local of = record_type(o, description, told)
     if not of or of.kind ~= "struct" then
-      return nil, ("the records of %s are not typed: say what they are, up.object(path, { %s = \"struct …\" }), a type that a variable of the object has: "):format(name, name) ..
-                  "`const struct … *unused __attribute__((unused));`; or declare the map with __type(value, struct …)"
+      return nil, ("the records of %s are not typed: say what they are, up.object(path, { %s = \"struct …\" }), " ..
+                   "a type that a variable of the object has: `const struct … *unused __attribute__((unused));`; " ..
+                   "or declare the map with __type(value, struct …)"):format(name, name)
     end
     local made = require "uplua.ring".guest(name, description.max)
     return { object = made, bind = function(fd) made:bind { fd = fd, variants = { [0] = cvalue.codec(of) } } end }
@@ -144,11 +145,14 @@ local function make_map(o, description, told)
   local key = description.key and cvalue.codec(description.key) or cvalue.untyped(description.key_size)
   local value = description.value and cvalue.codec(description.value) or cvalue.untyped(description.value_size)
   local made = hash.guest(kind, name, description.max, key, value)
-  return { object = made, untyped = not (kind == "array" or description.key) and "keys" or not description.value
-           and "values", bind = function(fd)
-             made:bind { fd = fd, type = description.type:find "percpu" and "percpu_hash" or nil, key = key,
-               value = value }
-           end }
+  return {
+    object = made,
+    untyped = not (kind == "array" or description.key) and "keys" or not description.value and "values",
+    bind = function(fd)
+      local percpu = description.type:find "percpu" and "percpu_hash" or nil
+      made:bind { fd = fd, type = percpu, key = key, value = value }
+    end,
+  }
 end
 
 local function maps_of(o, told)
@@ -160,13 +164,14 @@ local function maps_of(o, told)
     names[#names + 1] = name
     made[name], refused[name] = map, why
     if map and map.untyped then
-      loop.warn(("object %s: the %s of its map %s are not typed (no BTF, or key_size and value_size instead of __type): they are strings of bytes"):format(o.path, map.untyped, name))
+      loop.warn(("object %s: the %s of its map %s are not typed (no BTF, or key_size and value_size instead of " ..
+                 "__type): they are strings of bytes"):format(o.path, map.untyped, name))
     end
   end
   for name in pairs(told) do
     if not made[name] then
-      fail(o, "it has no map '%s' that records could be told of%s", tostring(name),
-        text.did_you_mean(tostring(name), names))
+      fail(o, "it has no map '%s' that records could be told of%s",
+           tostring(name), text.did_you_mean(tostring(name), names))
     end
   end
   o.maps = made
@@ -203,11 +208,13 @@ local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
 local function warn_of_others(o, program, kept, threads)
   local narrowed = options.follow or options.comms or options.cgroup or (not threads and #core.target.tids() > 0)
   if narrowed or (#core.target.pids() > 0 and not kept) then
-    loop.warn(("object %s: program %s: it is also hit by processes and threads that are not traced: %s"):format(o.path,
-              program.name, narrowed and "--follow, --tid, --comm and --cgroup mean nothing to it" or
-              program.kind == "perf" and "its event is taken on each CPU, whoever runs there" or
-              IN_KERNEL[program.kind] and "the kernel runs it for whoever comes by; it can ask for the process itself (bpf_get_current_pid_tgid)" or
-              "this kernel does not keep them apart"))
+    local why = narrowed and "--follow, --tid, --comm and --cgroup mean nothing to it" or
+                program.kind == "perf" and "its event is taken on each CPU, whoever runs there" or
+                IN_KERNEL[program.kind] and "the kernel runs it for whoever comes by; it can ask for the process " ..
+                                            "itself (bpf_get_current_pid_tgid)" or
+                "this kernel does not keep them apart"
+    loop.warn(("object %s: program %s: it is also hit by processes and threads that are not traced: %s")
+      :format(o.path, program.name, why))
   end
 end
 
@@ -248,14 +255,15 @@ local function write_arguments(o, program, spec, number, arguments, cookie)
   local entry, key = ffi.new "struct uplua_usdt_spec", ffi.new("uint32_t[2]", number)
   for i, argument in ipairs(arguments) do
     local to, kind = entry.arguments[i - 1], USDT_KINDS[argument.place]
-    if i > USDT_MOST or not kind or (argument.index_bits or 0) ~= 0
-      or (argument.place == "memory" and argument.base < 0) then
-      fail(o, "program %s, usdt %s: its argument %d, '%s', is not in a place that usdt.bpf.h knows; a handler in Lua knows more", program.name, spec, i - 1, argument.text)
+    if i > USDT_MOST or not kind or (argument.index_bits or 0) ~= 0 or
+       (argument.place == "memory" and argument.base < 0) then
+      fail(o, "program %s, usdt %s: its argument %d, '%s', is not in a place that usdt.bpf.h knows; " ..
+              "a handler in Lua knows more", program.name, spec, i - 1, argument.text)
     end
-    to.number = ffi.cast("int64_t",
-      tonumber(argument.place == "constant" and argument.number or argument.place == "memory" and argument.offset or 0))
-    to.kind, to.reg = kind, argument.place == "context" and argument.offset or argument.place == "memory"
-      and argument.base or 0
+    to.number = ffi.cast("int64_t", tonumber(
+      argument.place == "constant" and argument.number or argument.place == "memory" and argument.offset or 0))
+    to.kind = kind
+    to.reg = argument.place == "context" and argument.offset or argument.place == "memory" and argument.base or 0
     to.is_signed, to.shift = argument.bits < 0 and 1 or 0, 64 - math.abs(argument.bits)
   end
   entry.count, entry.cookie = #arguments, cookie
@@ -287,8 +295,8 @@ local function of_kernel(place)
     local functions = attach_one(o, program, spec, program.kind, core.probe.resolve_kernel, spec)
     return function(fd)
       warn_of_others(o, program)
-      local link, left_out = attach_one(o, program, spec, program.kind, core.probe.attach_kernel, place, fd, cookie,
-        functions)
+      local link, left_out =
+        attach_one(o, program, spec, program.kind, core.probe.attach_kernel, place, fd, cookie, functions)
       if left_out > 0 then
         loop.warn(("%s: the kernel permits no probe on %d of %d functions"):format(what, left_out, #functions:list()))
       end
@@ -339,24 +347,26 @@ function HOW.perf(o, program, spec, given)
   end
 end
 
-local OPTIONS = { uprobe = { slide = true, cookie = true }, usdt = { cookie = true }, kprobe = { cookie = true },
-  perf = { hertz = true, period = true } }
+local OPTIONS = {
+  uprobe = { slide = true, cookie = true }, usdt = { cookie = true }, kprobe = { cookie = true },
+  perf = { hertz = true, period = true },
+}
 OPTIONS.uretprobe, OPTIONS.session, OPTIONS.kretprobe = OPTIONS.uprobe, OPTIONS.uprobe, OPTIONS.kprobe
 
 local function declare(o, program, spec, given)
   local prefix, rest = program.section:match "^%??([^/]+)/?(.*)$"
   local kind = SECTIONS[prefix]
   if not kind then
-    fail(o, "program %s is of the kind SEC(\"%s\"), which uplua does not attach; it attaches %s", program.name,
-      program.section, KINDS)
+    fail(o, "program %s is of the kind SEC(\"%s\"), which uplua does not attach; it attaches %s",
+         program.name, program.section, KINDS)
   end
   program.kind = kind
   spec = spec or rest
-  local needs_binary = (kind == "uprobe" or kind == "uretprobe" or kind == "session" or kind == "usdt")
-    and not spec:find ":"
+  local of_binary = kind == "uprobe" or kind == "uretprobe" or kind == "session" or kind == "usdt"
+  local needs_binary = of_binary and not spec:find ":"
   if spec == "" or needs_binary then
-    fail(o, "program %s, SEC(\"%s\"): it does not say where to; tool:attach(\"%s\", \"%s\") does", program.name,
-      program.section, program.name, EXAMPLE[kind])
+    fail(o, "program %s, SEC(\"%s\"): it does not say where to; tool:attach(\"%s\", \"%s\") does",
+         program.name, program.section, program.name, EXAMPLE[kind])
   end
   for name in pairs(given) do
     if not (OPTIONS[kind] or {})[name] then
@@ -443,8 +453,8 @@ local function tostring_tool(tool)
     local types = {}
     if map.key and map.type ~= "array" and map.type ~= "percpu_array" then types[1] = cvalue.name(map.key) end
     if map.value then types[#types + 1] = cvalue.name(map.value) end
-    lines[#lines + 1] = ("map %s: %s%s"):format(map.name, map.type, #types > 0 and " of " .. table.concat(types, " → ")
-      or "")
+    local typed = #types > 0 and " of " .. table.concat(types, " → ") or ""
+    lines[#lines + 1] = ("map %s: %s%s"):format(map.name, map.type, typed)
   end
   for _, section in ipairs { ".rodata", ".data", ".bss" } do
     for _, variable in ipairs(o.guest:variables(section) or {}) do
@@ -473,8 +483,8 @@ function guest.object(path, records)
     if name == "rodata" or name == "data" or name == "bss" then
       error(("object %s: it has no variables in .%s"):format(path, name), 2)
     end
-    error(("object %s: a BPF object has maps, rodata, data, bss and :attach(), no '%s'"):format(path, tostring(name)),
-      2)
+    error(("object %s: a BPF object has maps, rodata, data, bss and :attach(), no '%s'")
+      :format(path, tostring(name)), 2)
   end })
 end
 

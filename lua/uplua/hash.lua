@@ -3,14 +3,17 @@
 --   local live = up.hash { max = 1000000 }
 --   live:get(k)  live:set(k, v)  live:delete(k)  live:size()  live:clear()
 --   for k, v in live:pairs() do … end           in no order
---   for k, v in live:top(10, "bytes") do … end  the largest; by nothing for values that are numbers, a field or a function
---   live[k], live[k] = v                        unless k is a method's name or one of kind, id, options, name, queued, read
+--   for k, v in live:top(10, "bytes") do … end  the largest; by nothing for values that are numbers, a field or a
+--                                               function
+--   live[k], live[k] = v                        unless k is a method's name or one of kind, id, options, name, queued,
+--                                               read
 --
--- Types are inferred from what is stored, or declared: up.hash { key = "u32", value = { n = "u64", name = "string[32]"
--- } }. An array has the keys 0 … max - 1, which are always there, zero at first; others read nil and cannot be set. A
--- record that is read is a copy which cannot be written to. A value of a percpu_hash is a list from CPU number (from 0)
--- to that CPU's value; set takes such a list, or one value, which becomes CPU 0's. A map that no handler uses is a
--- table of the script's.
+-- Types are inferred from what is stored, or declared:
+--   up.hash { key = "u32", value = { n = "u64", name = "string[32]" } }
+-- An array has the keys 0 … max - 1, which are always there, zero at first; others read nil and cannot be set. A record
+-- that is read is a copy which cannot be written to. A value of a percpu_hash is a list from CPU number (from 0) to
+-- that CPU's value; set takes such a list, or one value, which becomes CPU 0's. A map that no handler uses is a table
+-- of the script's.
 local ffi = require "ffi"
 local declared = require "uplua.declared"
 local layout = require "uplua.layout"
@@ -266,8 +269,8 @@ end
 -- of their types.
 function hash.guest(kind, name, max, key, value)
   local array = kind == "array"
-  local o = object.guest(kind, name, { max = max }, metatable,
-    { array = array, declared_key = not array and key, declared_value = value })
+  local state = { array = array, declared_key = not array and key, declared_value = value }
+  local o = object.guest(kind, name, { max = max }, metatable, state)
   state_of(o).store = store.new(o.queued)
   return o
 end

@@ -19,8 +19,8 @@ local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = tru
 
 local log2 = buckets.log2()
 
-local operations = distribution.operations(function(s, total) return histogram.new(s, s.buckets or log2, total) end,
-  "count")
+local function new_value(s, total) return histogram.new(s, s.buckets or log2, total) end
+local operations = distribution.operations(new_value, "count")
 
 hist.hist = aggregate.constructor("hist", operations, PROPERTIES)
 
@@ -52,8 +52,8 @@ hist.hdr = aggregate.constructor("hdr", operations, PROPERTIES, function(digits,
   if type(digits) == "table" then digits, options = nil, digits end
   digits = digits or 2
   if type(digits) ~= "number" or digits ~= math.floor(digits) or digits < 1 or digits > MOST_DIGITS then
-    error(("hdr: the significant digits are a whole number from 1 to %d, not %s"):format(MOST_DIGITS, tostring(digits)),
-      3)
+    error(("hdr: the significant digits are a whole number from 1 to %d, not %s")
+      :format(MOST_DIGITS, tostring(digits)), 3)
   end
   return options, buckets.hdr(digits)
 end)

@@ -96,8 +96,8 @@ function info.report()
   lines[#lines + 1] = "how probes are set"
   for _, kind in ipairs(info.kinds()) do
     local way, better = kind[1], kind[2]
-    local text = way and (better and ("%s (%s)"):format(way, better) or way)
-      or (better:find "could not be tried" and "not known: " or "not here: ") .. better
+    local text = way and (better and ("%s (%s)"):format(way, better) or way) or
+                 (better:find "could not be tried" and "not known: " or "not here: ") .. better
     lines[#lines + 1] = ("  %-14s %s"):format(kind.name, text)
   end
   return table.concat(lines, "\n") .. "\n"
@@ -111,8 +111,8 @@ function info.json()
   for i, kind in ipairs(info.kinds()) do kinds[i] = { name = kind.name, way = kind[1], missing = kind[2] } end
   return require "uplua.json".encode {
     version = core.version, kernel = core.system.kernel(), architecture = jit.arch,
-    capability_missing = core.system.capability_missing(),
-    namespace_problem = core.system.namespace_problem(), features = core.system.features(), kinds = kinds,
+    capability_missing = core.system.capability_missing(), namespace_problem = core.system.namespace_problem(),
+    features = core.system.features(), kinds = kinds,
   }
 end
 

@@ -25,8 +25,8 @@ local function attach_function(functions)
     if program.entry_fd then at("entry of return", program.entry_fd, program.entry_cookie) end
     local left_out = at(probe.kind == "kretprobe" and "return" or "entry", program.fd, program.cookie)
     if left_out > 0 then
-      loop.warn(("%s %s: the kernel permits no probe on %d of %d functions"):format(probe.kind, probe.spec, left_out,
-        #functions:list()))
+      loop.warn(("%s %s: the kernel permits no probe on %d of %d functions")
+        :format(probe.kind, probe.spec, left_out, #functions:list()))
     end
   end
 end
@@ -79,18 +79,21 @@ local function declare(kind, spec, given, handler)
   end
   local sites = {}
   for i, site in ipairs(list) do
-    sites[i] = { ["function"] = #list == 1 and site["function"] or spec, inside = site.inside, slid = 0,
-      text = place_of(site) }
+    local name = #list == 1 and site["function"] or spec
+    sites[i] = { ["function"] = name, inside = site.inside, slid = 0, text = place_of(site) }
   end
   local trampoline = functions:trampoline()
   if kind == "kretprobe" and not options.explain and not options.emit and not trampoline then
-    error(("kretprobe %s: the kernel hides its addresses (sysctl kernel.kptr_restrict), so that returns which it leaves out could not be counted"):format(spec), 3)
+    error(("kretprobe %s: the kernel hides its addresses (sysctl kernel.kptr_restrict), so that returns which it " ..
+           "leaves out could not be counted"):format(spec), 3)
   end
   local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
   local result = given.typed and #list == 1 and core.kernel.result(list[1]["function"])
-  setup.declare { kind = kind, result_bits = setup.result_bits(result), trampoline = trampoline,
-                  arguments = arguments_of(parameters or {}, in_registers()), spec = spec, sites = sites,
-                  handler = handler, passed_over = true, attach = attach_function(functions) }
+  setup.declare {
+    kind = kind, spec = spec, sites = sites, handler = handler, trampoline = trampoline, passed_over = true,
+    arguments = arguments_of(parameters or {}, in_registers()), result_bits = setup.result_bits(result),
+    attach = attach_function(functions),
+  }
 end
 
 -- kprobe(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered: "vfs_read",
@@ -110,7 +113,8 @@ local function declare_called(kind, spec, given, handler)
   if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
   setup.check(kind, spec, given, handler, 3, { typed = kind == "fexit" })
   if spec:find "[%*%?%[%+]" then
-    error(("%s %s: a function calls the handler itself, and each needs one of its own: use kprobe for patterns and offsets"):format(kind, spec), 3)
+    error(("%s %s: a function calls the handler itself, and each needs one of its own: use kprobe for patterns and " ..
+           "offsets"):format(kind, spec), 3)
   end
   if not options.explain and not options.emit then
     local ok, message = pcall(core.probe.check_kernel, kind .. " " .. spec, true)

@@ -3,7 +3,8 @@
 --
 --   codec.size            bytes
 --   codec.decode(p)       the Lua value of the bytes at p (uint8_t *); a record is copied
---   codec.encode(p, v, as_cut)  writes v; returns nothing, or why v does not fit. AS_CUT: strings that end in "…" have been cut
+--   codec.encode(p, v, as_cut)  writes v; returns nothing, or why v does not fit. AS_CUT: strings that end in "…" have
+--                         been cut
 --   codec.view()          for records: a view, an object to be pointed at a record by codec.point(view, p)
 --
 -- Integers up to 2^53 are numbers, beyond that int64_t or uint64_t cdata.
@@ -30,8 +31,8 @@ local function not_integer(v)
     if v ~= math.floor(v) then return ("%s is not an integer"):format(tostring(v)) end
     if v < -2 ^ 63 or v >= 2 ^ 63 then return ("%g does not fit into 64 bits"):format(v) end
   elseif not istype(int64, v) and not istype(uint64, v) then
-    return ("an integer is expected, not %s"):format(kind == "cdata" and "a record" or kind == "nil" and kind
-      or "a " .. kind)
+    local what = kind == "cdata" and "a record" or kind == "nil" and kind or "a " .. kind
+    return ("an integer is expected, not %s"):format(what)
   end
 end
 
@@ -98,9 +99,9 @@ local function unknown_field(v, names)
 end
 
 local helpers = {
-  ffi = ffi, get_string = get_string, put_string = put_string, intern = intern_stack, gone = gone,
-  not_integer = not_integer, not_in_range = not_in_range,
-  not_stack = not_stack, stack_id = stack_id, signed = signed, unknown_field = unknown_field,
+  ffi = ffi, get_string = get_string, put_string = put_string, intern = intern_stack, gone = gone, signed = signed,
+  not_integer = not_integer, not_in_range = not_in_range, not_stack = not_stack, stack_id = stack_id,
+  unknown_field = unknown_field,
   is_record = record.is,
 }
 
@@ -162,8 +163,8 @@ local function writing(l, place, prefix, number)
   elseif kind == "string" then
     return ("local why = put_string(%s, x, %d, as_cut) if why then return %s .. why end"):format(place, l.size, prefix)
   else
-    return ("local why = child[%d].encode(%s, x, as_cut) if why then return %s .. why end"):format(number, place,
-      prefix)
+    return ("local why = child[%d].encode(%s, x, as_cut) if why then return %s .. why end")
+      :format(number, place, prefix)
   end
   return ("local why = %s if why then return %s .. why end\n  %s = %s"):format(check, prefix, place, value)
 end
@@ -244,11 +245,13 @@ local function compile_record(l)
     put("see[%s] = function(v)\n  local r = v.__p if r == nil then gone() end\n  %s\nend\n", name, body)
   end
 
-  put("local SP, WP = ffi.typeof('const $ *', S), ffi.typeof('$ *', W)\nlocal codec = { size = %d, get = get, see = see }\n", l.size)
+  put("local SP, WP = ffi.typeof('const $ *', S), ffi.typeof('$ *', W)\n")
+  put("local codec = { size = %d, get = get, see = see }\n", l.size)
   put("function codec.decode(p)\n  local r = S()\n  copy(r, p, %d)\n  return r\nend\n", l.size)
   put("function codec.point(v, p) v.__p = cast(SP, p) end\n")
   put("function codec.unpoint(v) v.__p = nil end\n")
-  put("function codec.keep(v)\n  local p = v.__p if p == nil then gone() end\n  local r = S()\n  copy(r, p, %d)\n  return r\nend\n", l.size)
+  put("function codec.keep(v)\n  local p = v.__p if p == nil then gone() end\n")
+  put("  local r = S()\n  copy(r, p, %d)\n  return r\nend\n", l.size)
   put("function codec.encode(p, v, as_cut)\n  if istype(S, v) then copy(p, v, %d) return end\n", l.size)
   put("  if type(v) ~= 'table' and not is_record(v) then return 'a %s is expected, not a ' .. type(v) end\n",
       type(names[1]) == "number" and "tuple" or "record")
@@ -269,8 +272,8 @@ local function compile_record(l)
   put("end\nreturn codec\n")
 
   local struct, writable = struct_of(l, "const"), struct_of(l, "")
-  local codec = assert(loadstring(table.concat(source), "@uplua/layout (codec)"))(helpers, children, struct, writable,
-    names)
+  local make = assert(loadstring(table.concat(source), "@uplua/layout (codec)"))
+  local codec = make(helpers, children, struct, writable, names)
   record.define(struct, names, codec.get, "a record read from a map is a copy: write it with m:set(key, { … })")
   codec.view = record.define(ffi.typeof("struct { const $ *__p; }", struct), names, codec.see,
                              "an event is read-only", codec.keep)
@@ -282,8 +285,8 @@ local function signature(l)
   if l.kind ~= "record" then return ("%s%d"):format(l.kind, l.size) end
   local parts = {}
   for i, field in ipairs(l.fields) do
-    parts[i] = ("%s@%d?%s:%s"):format(literal(field.name), field.offset, tostring(field.presence),
-      signature(field.layout))
+    parts[i] = ("%s@%d?%s:%s")
+      :format(literal(field.name), field.offset, tostring(field.presence), signature(field.layout))
   end
   return ("{%d,%s %s}"):format(l.size, tostring(l.presence), table.concat(parts, ","))
 end

@@ -1,8 +1,10 @@
 -- The report of --list: what can be probed. One lister for each kind of probe, in the table below: it makes entries,
 -- which are printed as text or as JSON. An entry has `probe`, the spec as a script would give it, and what is known of
 -- it:
---   arguments   { { name, type, source }, … }: of e.args, its type in handlers, its type in the kernel's source or where it is
---   places      of a USDT probe: { { count, semaphore, arguments, problem }, … }, one for each set of places at which that is the same
+--   arguments   { { name, type, source }, … }: of e.args, its type in handlers, its type in the kernel's source or
+--               where it is
+--   places      of a USDT probe: { { count, semaphore, arguments, problem }, … }, one for each set of places at which
+--               that is the same
 --   offset, at, why   of a function: the file offset of its probe, how far behind the entry that is, and why there
 -- or it has `left_out`, a function that a pattern names and that is not probed, and `why`.
 local cli     = require "uplua.cli"
@@ -60,8 +62,9 @@ local function usdt_entries(probes)
     for i, argument in ipairs(probe.arguments) do
       arguments[i] = { name = "arg" .. i - 1, type = type_of(argument), source = argument.text }
     end
-    table.insert(entry.places,
-      { count = #probe.sites:list(), semaphore = probe.semaphore, arguments = arguments, problem = probe.problem })
+    table.insert(entry.places, {
+      count = #probe.sites:list(), semaphore = probe.semaphore, arguments = arguments, problem = probe.problem,
+    })
   end
   return entries
 end
@@ -82,9 +85,10 @@ local function list_uprobe(rest)
   local sites, skipped = core.probe.resolve(rest, "exact"):list()
   local entries = {}
   for _, site in ipairs(sites) do
-    entries[#entries + 1] =
-      { probe = ("uprobe:%s:%s"):format(site.module, site.name), offset = site.offset, at = site.inside + site.slid,
-        why = site.why }
+    entries[#entries + 1] = {
+      probe = ("uprobe:%s:%s"):format(site.module, site.name), offset = site.offset, at = site.inside + site.slid,
+      why = site.why,
+    }
   end
   for _, one in ipairs(skipped) do entries[#entries + 1] = { left_out = one["function"], why = one.why } end
   return entries
@@ -95,10 +99,10 @@ local function describe(arguments)
   local list = {}
   for _, argument in ipairs(arguments) do
     if argument.place ~= "nowhere" then
-      local kinds = { string = "string", boolean = "boolean",
-        array = ("%s[%d]"):format(argument.bits and type_of(argument) or "", argument.size or 0) }
-      list[#list + 1] = { name = argument.name, type = kinds[argument.kind] or type_of(argument),
-        source = argument.type }
+      local array = ("%s[%d]"):format(argument.bits and type_of(argument) or "", argument.size or 0)
+      local kinds = { string = "string", boolean = "boolean", array = array }
+      local type = kinds[argument.kind] or type_of(argument)
+      list[#list + 1] = { name = argument.name, type = type, source = argument.type }
     end
   end
   return list
@@ -111,8 +115,8 @@ local function list_tracepoint(rest, details)
   local tracepoint = require "uplua.tracepoint"
   local entries = {}
   for i, spec in ipairs(core.tracepoint.match(pattern)) do
-    local fields = details
-      and tracepoint.arguments(core.tracepoint.find(spec):fields(), nil, spec:find "^syscalls:" ~= nil)
+    local of_call = spec:find "^syscalls:" ~= nil
+    local fields = details and tracepoint.arguments(core.tracepoint.find(spec):fields(), nil, of_call)
     entries[i] = { probe = "tracepoint:" .. spec, arguments = fields and describe(fields) }
   end
   return entries
@@ -140,8 +144,9 @@ local function list_kprobe(rest)
   return entries
 end
 
-local listers = { usdt = list_usdt, uprobe = list_uprobe, tracepoint = list_tracepoint, syscall = list_syscall,
-  kprobe = list_kprobe }
+local listers = {
+  usdt = list_usdt, uprobe = list_uprobe, tracepoint = list_tracepoint, syscall = list_syscall, kprobe = list_kprobe,
+}
 
 local function place_line(place)
   local list = {}
@@ -161,8 +166,8 @@ local function print_details(entry)
     print(("    %s %s  (%s)"):format(argument.name, argument.type, text.escape(argument.source)))
   end
   if entry.offset then
-    print(("    file offset %#x%s%s"):format(entry.offset, entry.at > 0 and (", at +%#x"):format(entry.at) or "",
-      entry.why and ": " .. entry.why or ""))
+    local at, why = entry.at > 0 and (", at +%#x"):format(entry.at) or "", entry.why and ": " .. entry.why or ""
+    print(("    file offset %#x%s%s"):format(entry.offset, at, why))
   end
 end
 
@@ -189,8 +194,8 @@ function list.list(what, details)
     for name in pairs(listers) do names[#names + 1] = name end
     table.sort(names)
     local near = text.nearest(kind, names)
-    cli.wrong("--list: no such kind of probe: %s%s; there is %s", kind, near and ("; did you mean %s?"):format(near)
-      or "", table.concat(names, ", "))
+    local hint = near and ("; did you mean %s?"):format(near) or ""
+    cli.wrong("--list: no such kind of probe: %s%s; there is %s", kind, hint, table.concat(names, ", "))
   end
   local ok, result = pcall(lister, rest, details)
   if ok then return result end

@@ -126,8 +126,8 @@ local function print_lost(lost)
   if #lost == 0 then return end
   local lines = { "not everything was seen:" }
   for _, entry in ipairs(lost) do
-    lines[#lines + 1] = ("  %s × %s"):format(require "uplua.text".thousands(entry[2] or entry.count), entry[1]
-      or entry.text)
+    local count, what = entry[2] or entry.count, entry[1] or entry.text
+    lines[#lines + 1] = ("  %s × %s"):format(require "uplua.text".thousands(count), what)
   end
   failure.report(table.concat(lines, "\n"))
 end

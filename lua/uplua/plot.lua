@@ -5,7 +5,8 @@
 --   plot.histogram(h)                 what print(h) shows of a hist, lhist or hdr
 --   plot.bars { { "read", 101 }, … }  a line for each: label, number, bar
 --   plot.sparkline { 1, 5, 22, 13 }   "▁▂█▅", one character for each number
---   plot.heat(columns, labels)        columns of numbers side by side, such as one second's histogram each: the darker, the more
+--   plot.heat(columns, labels)        columns of numbers side by side, such as one second's histogram each: the darker,
+--                                     the more
 -- All return text without an end of line.
 local terminal = require "uplua.terminal"
 local text     = require "uplua.text"
@@ -121,9 +122,10 @@ function plot.histogram(h)
     end
     add_parts(lines, parts)
   end
-  add_parts(lines,
-    { "count " .. text.thousands(h.count), "avg " .. short(h.avg), "min " .. (h.min and text.thousands(h.min) or "?"),
-      "max " .. (h.max and text.thousands(h.max) or "?") })
+  add_parts(lines, {
+    "count " .. text.thousands(h.count), "avg " .. short(h.avg),
+    "min " .. (h.min and text.thousands(h.min) or "?"), "max " .. (h.max and text.thousands(h.max) or "?"),
+  })
   return table.concat(lines, "\n")
 end
 
@@ -182,8 +184,8 @@ function plot.heat(columns, labels)
   for row = #labels, 1, -1 do
     local cells = {}
     for c = first, #columns do cells[#cells + 1] = cell(step_of(tonumber(columns[c][row] or 0), most), colored) end
-    lines[#lines + 1] = ("%s%s |%s"):format((" "):rep(names - text.width(labels[row])), labels[row],
-      table.concat(cells)):gsub("%s+$", "")
+    local padding = (" "):rep(names - text.width(labels[row]))
+    lines[#lines + 1] = ("%s%s |%s"):format(padding, labels[row], table.concat(cells)):gsub("%s+$", "")
   end
   return table.concat(lines, "\n")
 end

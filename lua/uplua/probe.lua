@@ -31,8 +31,8 @@ local function no_probe(spec)
   elseif not (given.command or given.pids or given.tids) then
     hint = "; the command or PID to trace comes after --"
   end
-  return ("'%s' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc%s"):format(
-    spec, hint)
+  return ("'%s' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc%s")
+    :format(spec, hint)
 end
 
 -- Constructors whose e.ret is a word, of which what the function returns may be a part.
@@ -66,7 +66,8 @@ local function declare(what, spec, returns, given, handler)
   local specs = type(spec) == "table" and spec or { spec }
   for i = 1, math.max(#specs, 1) do
     if type(specs[i]) ~= "string" then
-      error(what .. ": the first argument is a kind of probe and what it stands on: \"uprobe:libc:malloc\", \"syscall:open*\"; or a list of such", 3)
+      error(what .. ": the first argument is a kind of probe and what it stands on: \"uprobe:libc:malloc\", " ..
+            "\"syscall:open*\"; or a list of such", 3)
     end
   end
   claims.share(function()
@@ -137,8 +138,8 @@ local KEYWORDS = { ["and"] = true, ["or"] = true, ["not"] = true, ["true"] = tru
 
 -- The first name in SOURCE, an expression, that is neither in GLOBALS nor that of a field; nil where there is none.
 local function unknown_name(source, globals)
-  local bare = source:gsub("\\.", ""):gsub('"[^"]*"', '""'):gsub("'[^']*'", "''"):gsub("%[%[.-%]%]",
-    "''"):gsub("%-%-[^\n]*", "")
+  local bare = source:gsub("\\.", ""):gsub('"[^"]*"', '""'):gsub("'[^']*'", "''")
+    :gsub("%[%[.-%]%]", "''"):gsub("%-%-[^\n]*", "")
   if bare:find "%f[%w_]function%f[^%w_]" then return nil end -- it has names of its own
   for before, name, after in (" " .. bare .. " "):gmatch "([^%w_]*)%f[%a_]([%a_][%w_]*)()" do
     local is_field = before:find "[.:]%s*$" and not before:find "%.%.%s*$" or bare:find("^%s*=[^=]", after - 1)
@@ -163,8 +164,8 @@ function probe.expression(source, what, meant, at_return)
     failure.mistake((message:gsub(":%d+: ", ": ", 1)))
   end
   if not loadstring(("return (%s\n)"):format(source)) then -- nothing at all, or a list
-    failure.mistake(
-      ("%s: one expression is expected, such as e.arg0, or { e.comm, e.arg0 } for several values"):format(name:sub(2)))
+    failure.mistake(("%s: one expression is expected, such as e.arg0, or { e.comm, e.arg0 } for several values")
+      :format(name:sub(2)))
   end
   failure.expression(name:sub(2), at_return)
   local chunk = assert(loadstring(MEANT[meant or "value"]:format(source), name))
@@ -173,8 +174,8 @@ function probe.expression(source, what, meant, at_return)
   for key, value in pairs(_G) do globals[key] = value end
   local unknown = unknown_name(source, globals)
   if unknown then
-    failure.mistake(("%s: there is no '%s' here; what an event has begins with e: e.arg0, e.comm"):format(name:sub(2),
-      text.escape(unknown)))
+    failure.mistake(("%s: there is no '%s' here; what an event has begins with e: e.arg0, e.comm")
+      :format(name:sub(2), text.escape(unknown)))
   end
   return setfenv(chunk, globals)()
 end

@@ -1,7 +1,8 @@
 -- ring: records that handlers emit, in order, and that the script walks where they lie.
 --   local r = up.ring { size = "4M" }             handlers: r:emit { pid = e.pid, ns = e.elapsed }
 --   r:each(function(ev) print(ev.pid) end)        called for each record while the script runs
---   r:poll("1s", fn)                              waits and calls fn for what has come: for scripts with a loop of their own
+--   r:poll("1s", fn)                              waits and calls fn for what has come: for scripts with a loop of
+--                                                 their own
 -- ev is a view of the record in the ring: nothing is allocated per event, and it is valid until fn returns; up.copy(ev)
 -- keeps it. A field that this record's emit did not name is nil.
 local ffi = require "ffi"
@@ -145,8 +146,8 @@ function methods:bind(description)
     s.fd, s.size = description.fd, m.max_entries
     local ring = C.ring_open(s.fd, s.size)
     if ring == nil then
-      error(("%s: cannot map the ring of %d bytes: %s"):format(self.name or "ring", s.size, map.reason(-ffi.errno())),
-        0)
+      error(("%s: cannot map the ring of %d bytes: %s")
+        :format(self.name or "ring", s.size, map.reason(-ffi.errno())), 0)
     end
     s.ring = ring
   end
@@ -190,8 +191,8 @@ return {
 
   -- The object for a ring of SIZE bytes, called NAME, that a BPF object brings along.
   guest = function(name, size)
-    return object.guest("ring", name, { size = size }, metatable,
-      { at = 0, start = 0, begin = 0ULL, unknown = 0, plain = true })
+    local state = { at = 0, start = 0, begin = 0ULL, unknown = 0, plain = true }
+    return object.guest("ring", name, { size = size }, metatable, state)
   end,
 
   ring = function(options)

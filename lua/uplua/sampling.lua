@@ -33,8 +33,8 @@ function sampling.lost()
   local list, most = {}, core.event.max_rate()
   for _, one in ipairs(throttled) do
     if most < one.most and (one.hertz or math.huge) > most then
-      list[#list + 1] = { ("%s: throttled: the kernel permits only %s samples a second meanwhile, to save time (sysctl kernel.perf_event_max_sample_rate)")
-        :format(one.name, text.thousands(most)), 1 }
+      list[#list + 1] = { ("%s: throttled: the kernel permits only %s samples a second meanwhile, to save time " ..
+                           "(sysctl kernel.perf_event_max_sample_rate)"):format(one.name, text.thousands(most)), 1 }
     end
   end
   return list
@@ -86,9 +86,9 @@ local function place(name, what)
   local often = what.hertz and ("%d times a second"):format(what.hertz)
     or what.clock and "every " .. text.seconds(what.period / 1e9)
     or what.period == 1 and ("at each of its %s"):format(name)
-      or ("at one in %s of its %s"):format(text.thousands(what.period), name)
-  return (core.event.in_threads(what) and "each thread of the target, "
-    or each_cpu() .. (what.no_idle and " that is not idle, " or ", ")) .. often
+    or ("at one in %s of its %s"):format(text.thousands(what.period), name)
+  if core.event.in_threads(what) then return "each thread of the target, " .. often end
+  return each_cpu() .. (what.no_idle and " that is not idle, " or ", ") .. often
 end
 
 -- The least period of a clock, in nanoseconds, that the kernel permits.
@@ -110,20 +110,20 @@ function sampling.perf(name, period, given, handler)
   if type(period) == "table" then
     for key in pairs(period) do
       if key ~= "hertz" then
-        error(("perf %s: the second argument is the period or { hertz = N }, it has no '%s'"):format(name,
-          tostring(key)), 2)
+        error(("perf %s: the second argument is the period or { hertz = N }, it has no '%s'")
+          :format(name, tostring(key)), 2)
       end
     end
     check_hertz(("perf %s: hertz is how often a second"):format(name), period.hertz)
     what.hertz = period.hertz
   else
     if type(period) ~= "number" or period ~= math.floor(period) or period < 1 or period > 2 ^ 53 then
-      error(("perf %s: the second argument is the period, 1 for each event, or { hertz = N }; not %s"):format(name,
-        tostring(period)), 2)
+      error(("perf %s: the second argument is the period, 1 for each event, or { hertz = N }; not %s")
+        :format(name, tostring(period)), 2)
     end
     if what.clock and period < shortest_period() then
-      error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s"):format(name,
-        text.thousands(shortest_period())), 2)
+      error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s")
+        :format(name, text.thousands(shortest_period())), 2)
     end
     what.period = period
   end
@@ -138,12 +138,12 @@ function sampling.interval(period, given, handler)
   local seconds, message = text.parse_duration(period)
   if not seconds then error("interval: " .. message, 2) end
   if seconds * 1e9 < shortest_period() then
-    error(("interval %s: that is too short; in a kernel's timer %s is the least"):format(tostring(period),
-      text.seconds(shortest_period() / 1e9)), 2)
+    error(("interval %s: that is too short; in a kernel's timer %s is the least")
+      :format(tostring(period), text.seconds(shortest_period() / 1e9)), 2)
   end
   setup.check("interval", tostring(period), given, handler)
-  local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = math.floor(seconds * 1e9 + 0.5),
-    once = true }
+  local nanoseconds = math.floor(seconds * 1e9 + 0.5)
+  local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = nanoseconds, once = true }
   declare("interval", tostring(period), what, ("one CPU, every %s, idle or not"):format(text.seconds(seconds)), handler)
 end
 

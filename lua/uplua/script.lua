@@ -22,8 +22,8 @@ function script.folders()
       folders[#folders + 1] = folder
     elseif not told[folder] then
       told[folder] = true
-      require "uplua.failure".report(
-        ("UPLUA_PATH: '%s' is left out: only absolute folders are searched"):format(text.escape(folder)))
+      require "uplua.failure".report(("UPLUA_PATH: '%s' is left out: only absolute folders are searched")
+        :format(text.escape(folder)))
     end
   end
   local home = system.environment "HOME"

@@ -44,16 +44,16 @@ local function attach_function(sites)
       refused = refused or table.concat(result:refused(), ", ")
     end
     local by_instruction = probe.kind == "uretprobe" and (probe.of_go or probe.by_instruction)
-    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or by_instruction and "exit"
-      or "return"
+    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or
+                 by_instruction and "exit" or "return"
     -- Of programs at one instruction the kernel runs the last one first: where a function's first instruction is its
     -- last one, too, the entry has to be seen before the return.
     if by_instruction then at(kind, program.fd, program.cookie) end
     if program.entry_fd then at("entry", program.entry_fd, program.entry_cookie) end
     if not by_instruction then at(kind, program.fd, program.cookie) end
     if refused ~= "" then
-      loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s"):format(probe.kind, probe.spec,
-        refused))
+      loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s")
+        :format(probe.kind, probe.spec, refused))
     end
   end
 end
@@ -94,8 +94,8 @@ local function warn_skipped(kind, name, skipped)
   end
   for i, why in ipairs(reasons) do reasons[i] = ("%d: %s"):format(counts[why], why) end
   if #reasons == 0 or options.explain then return end
-  loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s"):format(kind, name, #skipped,
-    table.concat(reasons, "\n  ")))
+  loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s")
+    :format(kind, name, #skipped, table.concat(reasons, "\n  ")))
 end
 
 -- How many bits of e.ret count of functions that return RESULT (sites:result), negative if signed: 0 where all of them
@@ -113,8 +113,8 @@ local function declare_at(kind, name, handler, sites, given, claim)
   leaving.note(list)
   for _, site in ipairs(list) do
     if site.of_go ~= list[1].of_go then
-      error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own"):format(
-        kind, name, list[1]["function"], site["function"]), 0)
+      error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own")
+        :format(kind, name, list[1]["function"], site["function"]), 0)
     end
   end
   setup.declare { kind = kind, spec = name, sites = list, of_go = list[1].of_go,
@@ -140,8 +140,8 @@ local function wait_for(kind, spec, handler, resolve, sites, absent, given, take
   }
   -- What is wrong with the handler is told now, and the types of what it shares with others are known.
   if absent and not needs_place(handler) then
-    setup.declare { kind = kind, spec = spec, symbol = spec:match "[:@]([^+]*)", sites = {}, handler = handler,
-      waits = true }
+    local symbol = spec:match "[:@]([^+]*)"
+    setup.declare { kind = kind, spec = spec, symbol = symbol, sites = {}, handler = handler, waits = true }
   end
 end
 
@@ -206,14 +206,13 @@ local function declare(kind, spec, given, handler)
   if not ok then error(message, 3) end
 end
 
--- Declares a probe: { kind (the compiler's, src/compile/context/probe_kinds.c), spec, handler, sites, a list that may be empty,
--- skipped, likewise, where, a text for
--- --explain in their place, arguments, what e.args has, as below, or functions, the sites of functions that debug
--- information tells it of, user_memory, true where a tracepoint's addresses are the process's, passed_over, true where
--- the kernel may leave hits out, mapped, true if the target must have mapped its files by then, unfiltered, true if it
--- is for whoever is traced, of_processes, true if only the process is asked for, waits, true if it is only compiled as
--- yet, and attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session
--- }), which hands what it attaches to link(). }
+-- Declares a probe: { kind (the compiler's, src/compile/context/probe_kinds.c), spec, handler, sites, a list that may be
+-- empty, skipped, likewise, where, a text for --explain in their place, arguments, what e.args has, as below, or
+-- functions, the sites of functions that debug information tells it of, user_memory, true where a tracepoint's
+-- addresses are the process's, passed_over, true where the kernel may leave hits out, mapped, true if the target must
+-- have mapped its files by then, unfiltered, true if it is for whoever is traced, of_processes, true if only the
+-- process is asked for, waits, true if it is only compiled as yet, and attach(probe, program, link), called when
+-- PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie, session }), which hands what it attaches to link(). }
 --
 -- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean",
 -- "pointer" (bits, type = "struct request *", kernel = true where it leads into the kernel's memory), "string" (size:
@@ -282,8 +281,8 @@ local function check_names(probe, names)
     if short then seen[short] = name end
   end
   if same == 0 or options.explain then return end
-  loop.warn(("%s %s: e.func does not tell %d of the functions from others, whose names are the same in their first %d bytes"):format(probe.kind, probe.spec,
-            same, LONGEST_NAME))
+  loop.warn(("%s %s: e.func does not tell %d of the functions from others, whose names are the same in their first " ..
+             "%d bytes"):format(probe.kind, probe.spec, same, LONGEST_NAME))
 end
 
 -- What the compiler needs to know of PROBES.
@@ -304,10 +303,9 @@ local function describe(probes)
     trampoline = trampoline or probe.trampoline
     handlers[i] = {
       kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil,
-      at_entry = at_entry,
-      slid = slid, handle = capture.handle(probe.handler), arguments = probe.arguments, user_memory = probe.user_memory,
-      raw = probe.raw, value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0,
-      functions = probe.functions, of_go = probe.of_go,
+      at_entry = at_entry, slid = slid, handle = capture.handle(probe.handler),
+      arguments = probe.arguments, functions = probe.functions, user_memory = probe.user_memory, raw = probe.raw,
+      value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, of_go = probe.of_go,
       by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
     }
   end
@@ -346,9 +344,8 @@ end
 -- from one that works on a map: the ledger has to say so.
 local function keep_passed_over(probe, program)
   if not probe.passed_over then return end
-  local text =
-    ("%s %s: hits that the kernel passed over, of any process, since it ran another program on that CPU"):format(
-    probe.kind, probe.spec)
+  local text = ("%s %s: hits that the kernel passed over, of any process, since it ran another program on that CPU")
+    :format(probe.kind, probe.spec)
   for _, fd in ipairs { program.fd, program.entry_fd } do passed_over[#passed_over + 1] = { fd, text } end
 end
 
@@ -582,8 +579,8 @@ function setup.ledger()
   end
   local aggregate = package.loaded["uplua.aggregate"]
   for _, o in ipairs(aggregate and object.all or {}) do
-    add(("a sum of '%s' is beyond 64 bits: rounded"):format(rawget(o, "name") or rawget(o, "kind")),
-      aggregate.rounded(o))
+    local name = rawget(o, "name") or rawget(o, "kind")
+    add(("a sum of '%s' is beyond 64 bits: rounded"):format(name), aggregate.rounded(o))
   end
   for _, o in ipairs(object.guests) do
     add(("%s: records that are shorter than their type"):format(o.name), object.state(o).unknown or 0)

@@ -4,7 +4,8 @@
 -- A stack:
 --   tostring(s)   one line per frame, the innermost first, as in "     zmalloc+0x21"
 --   #s            the number of frames; also s:depth()
---   s:frames()    { { address, symbol, offset, module, kernel, file, line, inlined }, … }, the innermost first: see frame.lua
+--   s:frames()    { { address, symbol, offset, module, kernel, file, line, inlined }, … }, the innermost first: see
+--                 frame.lua
 --   s:text(style) as tostring, in another style: STYLES below
 --   s:folded()    "main;serve;zmalloc": the outermost first, functions without offsets, for flame graphs
 --   s:key()       equal for stacks that print equally: to merge those of several processes in a view
@@ -25,7 +26,8 @@ struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t program, fram
 struct symbols;
 void symbols_update(struct symbols *symbols);
 uint64_t symbols_renamings(struct symbols *symbols);
-const char *symbols_fold(struct symbols *symbols, int pid, uint64_t program, const uint64_t *frames, size_t count, size_t *length);
+const char *symbols_fold(struct symbols *symbols, int pid, uint64_t program, const uint64_t *frames, size_t count,
+                         size_t *length);
 ]]
 
 local HEADER = ffi.offsetof("struct uplua_stack", "frames")
@@ -50,8 +52,8 @@ local meta      = getmetatable(prototype)
 local sources = {}  -- { fd, map, value, room (frames) }, the last bound first
 local objects = {}  -- upper half of the id → object
 local others  = {}  -- where that has another lower half: upper half → lower half → object
--- object → { id, pid, program (since when the process executed it, a u64), ending, raw (its frames, u64 each), list,
--- lines, text, folded, renamings }
+-- An object's state: { id, pid, program (since when the process executed it, a u64), ending, raw (its frames, u64
+-- each), list, lines, text, folded, renamings }.
 local set_state, state_of = debug.setfenv, debug.getfenv
 local names = frame.symbols
 local symbols       -- the same by FFI
@@ -285,8 +287,10 @@ end
 local function new_object(id, low)
   local s = newproxy(prototype)
   -- With all fields at once: there may be a million stacks.
-  set_state(s, { id = id, low = low, pid = nil, program = nil, ending = nil, raw = nil, list = nil, text = nil,
-    folded = nil, renamings = nil })
+  set_state(s, {
+    id = id, low = low, pid = nil, program = nil, ending = nil, raw = nil, list = nil, text = nil, folded = nil,
+    renamings = nil,
+  })
   return s
 end
 
@@ -383,7 +387,7 @@ function stack.follow(pids, command)
   if not fd then return end
   followed = fd
   loop.watch(fd, stack.update)
-  -- reads what runs already; not now, when probes are about to be attached
+  -- This reads what runs already; not now, when probes are about to be attached.
   if #pids == 0 then loop.after(0, stack.update) end
 end
 
@@ -405,8 +409,8 @@ end
 
 -- The library's maps that unwind tables go to.
 stack.TABLES = {
-  "uplua_unwind_slabs", "uplua_unwind_tables", "uplua_unwind_rules", "uplua_unwind_process", "uplua_unwind_files",
-  "uplua_unwind_kernel",
+  "uplua_unwind_slabs", "uplua_unwind_tables", "uplua_unwind_rules",
+  "uplua_unwind_process", "uplua_unwind_files", "uplua_unwind_kernel",
   "uplua_unwind_early", "uplua_unwind_executed", "uplua_unwind_wanted",
 }
 

@@ -2,7 +2,7 @@
 --
 --   local files = require "uplua.stack_files"
 --   local options = up.args { "name.lua [options]", …, files.folded, files.flame, files.before }
---   files.check(options)                                  -- before the run: ends the script where a file cannot be read or written
+--   files.check(options)  -- before the run: ends the script where a file cannot be read or written
 --   files.write(options, source, { title = "CPU time" })  -- at its end
 --
 -- SOURCE and the last argument are those of flame.write. With --before FILE, which another run has written with

@@ -56,8 +56,8 @@ end
 function stacks.told(rows, shown, rank)
   local many = text.plural(#rows, "stack")
   if shown == #rows then return many end
-  return shown == 1 and ("%s, of which the %s is above"):format(many, rank)
-    or ("%s, of which the %d %s are above"):format(many, shown, rank)
+  if shown == 1 then return ("%s, of which the %s is above"):format(many, rank) end
+  return ("%s, of which the %d %s are above"):format(many, shown, rank)
 end
 
 -- Prints the N largest of ROWS (0: all), the largest last, where the eye is when all is printed. SHOW(row) is the line

@@ -18,8 +18,9 @@ end
 local metatable = {
   __tostring = function(s)
     if s.count == 0 then return "(empty)" end
-    return ("count %s, sum %s, avg %s, min %s, max %s"):format(text.thousands(s.count), text.thousands(s.sum),
-      short(s.avg), s.min and text.thousands(s.min) or "?", s.max and text.thousands(s.max) or "?")
+    local least, most = s.min and text.thousands(s.min) or "?", s.max and text.thousands(s.max) or "?"
+    return ("count %s, sum %s, avg %s, min %s, max %s")
+      :format(text.thousands(s.count), text.thousands(s.sum), short(s.avg), least, most)
   end,
 }
 

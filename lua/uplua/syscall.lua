@@ -13,8 +13,10 @@ local ENTER, EXIT = "syscalls:sys_enter_", "syscalls:sys_exit_"
 local MOST = 64 -- calls of one pattern: each has a program of its own, and takes the kernel as long to let go as any
 
 -- Calls whose tracepoints have another name, that of the kernel's function.
-local KERNEL_NAMES = { fstat = "newfstat", lstat = "newlstat", sendfile = "sendfile64", stat = "newstat",
-  umount2 = "umount", uname = "newuname" }
+local KERNEL_NAMES = {
+  fstat = "newfstat", lstat = "newlstat", sendfile = "sendfile64", stat = "newstat", umount2 = "umount",
+  uname = "newuname",
+}
 local NAMES = {}
 for name, kernel in pairs(KERNEL_NAMES) do NAMES[kernel] = name end
 
@@ -68,10 +70,10 @@ local function declare_one(kind, name, handler)
   local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
   local kernel = KERNEL_NAMES[name] or name
   setup.declare {
-    kind = kind, spec = name, symbol = name, sites = {}, handler = handler, passed_over = true,
-    arguments = arguments_of(entry),
-    where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. kernel
-            or ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),
+    kind = kind, spec = name, symbol = name, sites = {}, handler = handler,
+    arguments = arguments_of(entry), passed_over = true,
+    where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. kernel or
+            ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),
     attach = function(_, program, link)
       if program.entry_fd then link(attached(kind, entry.attach, entry, program.entry_fd), true) end
       local at = kind == "syscall" and entry or exit
@@ -94,8 +96,8 @@ function syscall.names(kind, pattern)
     if one then message = found end -- it is there: it is the match that has failed
     if not message:find "no such tracepoint" then error(("%s %s: %s"):format(kind, pattern, message), 0) end
     local close = message:match "; did you mean .*$" or ""
-    error(("%s %s: the kernel has no such system call%s"):format(kind, pattern,
-      (close:gsub("sys_enter_", ""):gsub("sys_exit_", ""):gsub("[%w_]+", NAMES))), 0)
+    close = close:gsub("sys_enter_", ""):gsub("sys_exit_", ""):gsub("[%w_]+", NAMES)
+    error(("%s %s: the kernel has no such system call%s"):format(kind, pattern, close), 0)
   end
   for _, full in ipairs(ok and found or {}) do
     local name = full:sub(#ENTER + 1)
@@ -112,8 +114,8 @@ function syscall.arguments(name) return arguments_of(tracepoint_of(name)) end
 local function matches(kind, pattern)
   local names = syscall.names(kind, pattern)
   if #names > MOST then
-    error(("%s %s: it matches %d system calls, and each takes a probe of its own, of which %d are too many; \"*\" is one for all")
-            :format(kind, pattern, #names, MOST + 1), 0)
+    error(("%s %s: it matches %d system calls, and each takes a probe of its own, of which %d are too many; " ..
+           "\"*\" is one for all"):format(kind, pattern, #names, MOST + 1), 0)
   end
   return names
 end

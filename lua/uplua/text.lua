@@ -13,8 +13,11 @@ local text = {}
 local function hex(c) return ("\\x%02x"):format(c:byte()) end
 
 -- The characters of UTF-8 in a run of bytes from 128 on: two, three or four bytes, by the first.
-local SEQUENCES = { "^[\194-\223][\128-\191]", "^[\224-\239][\128-\191][\128-\191]",
-  "^[\240-\244][\128-\191][\128-\191][\128-\191]" }
+local SEQUENCES = {
+  "^[\194-\223][\128-\191]",
+  "^[\224-\239][\128-\191][\128-\191]",
+  "^[\240-\244][\128-\191][\128-\191][\128-\191]",
+}
 -- None are: what could be shorter, halves of UTF-16's pairs, what lies beyond U+10FFFF; and U+FFFE and U+FFFF, with
 -- which no XML is well-formed.
 local NONE = { "^\224[\128-\159]", "^\240[\128-\143]", "^\237[\160-\191]", "^\244[\144-\191]", "^\239\191[\190\191]" }
@@ -50,7 +53,7 @@ function text.quote(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- format → the letters of its conversions: events are printed by the thousand
+-- Events are printed by the thousand: format → the letters of its conversions.
 local conversions, conversion_count = {}, 0
 
 local function conversions_of(format)

@@ -151,8 +151,8 @@ local function function_parts(spec, rest, returns)
       local _, own = pcall(core.probe.resolve, one, "exact", returns)
       parameters = type(own) == "userdata" and own:parameters(returns)
       named = named or parameters
-      parts[#parts + 1] = { probe = one, fields = parameters and parameter_fields(parameters)
-        or numbered_fields(FUNCTION_ARGUMENTS) }
+      local fields = parameters and parameter_fields(parameters) or numbered_fields(FUNCTION_ARGUMENTS)
+      parts[#parts + 1] = { probe = one, fields = fields }
       if returns and parameters then parts[#parts].show = show_of_result((own:result())) end
       seen[one] = true
     end
@@ -168,17 +168,18 @@ local function kernel_parts(spec, kind, rest)
   else
     ok, arguments = pcall(require "uplua.kernel".arguments, kind, rest)
   end
-  local result = kind ~= "rawtracepoint" and ok and arguments
-    and (require "uplua.kernel".result(rest) or { place = "nowhere", type = "void" })
-  return { { probe = spec, fields = ok and arguments and parameter_fields(arguments)
-             or numbered_fields(FUNCTION_ARGUMENTS), show = show_of_result(result) } }
+  local result = kind ~= "rawtracepoint" and ok and arguments and
+                 (require "uplua.kernel".result(rest) or { place = "nowhere", type = "void" })
+  local fields = ok and arguments and parameter_fields(arguments) or numbered_fields(FUNCTION_ARGUMENTS)
+  return { { probe = spec, fields = fields, show = show_of_result(result) } }
 end
 
 -- The same of the USDT probes that REST names.
 local function usdt_parts(spec, rest)
   local ok, entries = pcall(list.usdt, rest)
-  -- the probe tells why, or waits for the library
-  if not ok or not entries then return { { probe = spec, fields = {} } } end
+  if not ok or not entries then -- the probe tells why, or waits for the library
+    return { { probe = spec, fields = {} } }
+  end
   local parts = {}
   for i, entry in ipairs(entries) do parts[i] = { probe = entry.probe, fields = usdt_fields(entry.places) } end
   return parts
@@ -201,8 +202,8 @@ local function parts_of(spec, returns)
   if kind == "usdt" then return usdt_parts(spec, rest) end
   local parts = {}
   for i, entry in ipairs(list.list(spec, true)) do
-    parts[i] = { probe = entry.probe, syscall = kind == "syscall",
-      fields = named_fields(entry.arguments, kind == "syscall", returns) }
+    local of_call = kind == "syscall"
+    parts[i] = { probe = entry.probe, syscall = of_call, fields = named_fields(entry.arguments, of_call, returns) }
   end
   return parts
 end
@@ -234,8 +235,8 @@ local function arguments_of(part, record)
   for i, field in ipairs(part.fields) do
     local value, show = field.source and record["a" .. i], field.show
     if value == nil and field.otherwise then value, show = record["b" .. i], field.null and as_address or as_hex end
-    arguments[i] = { name = field.name, value = value, text = (not field.source or value == nil and not field.null)
-      and "?" or show(value, record) }
+    local unknown = not field.source or value == nil and not field.null
+    arguments[i] = { name = field.name, value = value, text = unknown and "?" or show(value, record) }
   end
   return arguments
 end
@@ -275,8 +276,8 @@ function trace.each(spec, options, fn)
   check(options)
   local up = require "uplua"
   local ring, parts = up.ring { size = options.size or "4M" }, {}
-  local least, where = math.floor(options.min or 0),
-    up.expression(options.where or "true", "--where", options.where and "condition", "--return")
+  local least = math.floor(options.min or 0)
+  local where = up.expression(options.where or "true", "--where", options.where and "condition", "--return")
   local function declare(part)
     parts[#parts + 1] = part
     local emit = emitter_of(ring, part, #parts, options)
@@ -298,8 +299,8 @@ function trace.each(spec, options, fn)
   ring:each(function(record)
     local part = parts[tonumber(record.id)]
     local of = part.calls and part.calls[tonumber(record.nr)]
-    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = of and of.name
-      or record.name }
+    local name = of and of.name or record.name
+    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = name }
     if options.returns then event.ret, event.elapsed = record.ret, record.elapsed end
     if options.stack then event.stack = record.stack end
     event.arguments = of and arguments_of_call(of, record) or arguments_of(part, record)

@@ -40,8 +40,8 @@ local function argument_of(field, strings, of_call)
     local why = COMMON_HINT[field.name]
     return { name = field.name, place = COMMON.place, type = COMMON.type .. (why and "; " .. why or "") }
   end
-  local argument = { name = field.name, offset = field.offset, place = field.where == "here" and "context"
-                     or field.where, type = field.type }
+  local place = field.where == "here" and "context" or field.where
+  local argument = { name = field.name, offset = field.offset, place = place, type = field.type }
   local bits = 8 * (field.element > 0 and field.element or field.size)
   argument.bits = field.signed and -bits or bits
   local plain = bits == 8 or bits == 16 or bits == 32 or bits == 64
@@ -51,8 +51,8 @@ local function argument_of(field, strings, of_call)
     if is_text(field.type) then
       argument.kind, argument.size = "string", strings or DYNAMIC
     else
-      argument.place, argument.type = "nowhere",
-        ("it is a '%s', of a length that only the record knows"):format(field.type)
+      argument.place = "nowhere"
+      argument.type = ("it is a '%s', of a length that only the record knows"):format(field.type)
     end
   elseif field.element > 0 and is_text(field.type) then
     argument.kind, argument.size = "string", field.count
@@ -65,8 +65,8 @@ local function argument_of(field, strings, of_call)
     argument.kind = "integer"
     if of_call and bits == 64 then argument.bits = register_bits(field.type) end
   else
-    argument.place, argument.type = "nowhere",
-      ("it is a '%s' of %d bytes, which handlers cannot compute with"):format(field.type, field.size)
+    argument.place = "nowhere"
+    argument.type = ("it is a '%s' of %d bytes, which handlers cannot compute with"):format(field.type, field.size)
   end
   return argument
 end
@@ -124,8 +124,8 @@ local function declare_one(spec, strings, all, handler)
   local found = core.tracepoint.find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
   setup.declare {
-    kind = "tracepoint", spec = spec, symbol = spec, sites = {}, handler = handler, passed_over = true,
-    unfiltered = all,
+    kind = "tracepoint", spec = spec, symbol = spec, sites = {}, handler = handler,
+    passed_over = true, unfiltered = all,
     arguments = tracepoint.arguments(found:fields(), strings, of_call),
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
     user_memory = of_call or spec:find "^raw_syscalls:" ~= nil,
@@ -142,8 +142,8 @@ local function names_of(spec)
   if not spec:find "[*?[]" then return { spec } end
   local names = core.tracepoint.match(spec)
   if #names > MOST_OF_PATTERN then
-    error(("%s: it matches %d tracepoints, and each takes a probe of its own, of which %d are too many"):format(spec,
-      #names, MOST_OF_PATTERN + 1), 0)
+    error(("%s: it matches %d tracepoints, and each takes a probe of its own, of which %d are too many")
+      :format(spec, #names, MOST_OF_PATTERN + 1), 0)
   end
   return names
 end
@@ -189,9 +189,8 @@ function tracepoint.raw_arguments(spec) return raw_arguments((find_raw(spec))) e
 
 local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
   setup.declare {
-    kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler, passed_over = true,
-    arguments = raw_arguments(found), unfiltered = unfiltered,
-    of_processes = of_processes,
+    kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler,
+    arguments = raw_arguments(found), passed_over = true, unfiltered = unfiltered, of_processes = of_processes,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
       local attached, result = pcall(core.kernel.attach_rawtracepoint, program.fd, name)

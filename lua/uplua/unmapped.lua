@@ -12,7 +12,7 @@ local entries = {}
 
 -- Notes that probes of KIND are set for SPECS in files that are there. With --follow others may map them.
 function unmapped.expect(kind, specs)
-  -- what a process has mapped so far is not known
+  -- Otherwise it is not known what a process has mapped so far.
   if options.follow or not waiting.can() or not core.target.waits() then return end
   if program == nil then program = core.probe.static_command() or false end
   for _, spec in ipairs(program and specs or {}) do
@@ -25,8 +25,8 @@ end
 function unmapped.finish()
   for _, entry in ipairs(entries) do
     if not waiting.may_have_mapped(entry.library) then
-      failure.report(("%s %s: the command never loaded %s: it is statically linked; its own functions are named by its file, as in %s:main"):format(
-        entry.kind, entry.spec, entry.library, program))
+      failure.report(("%s %s: the command never loaded %s: it is statically linked; its own functions are named by " ..
+                      "its file, as in %s:main"):format(entry.kind, entry.spec, entry.library, program))
     end
   end
 end

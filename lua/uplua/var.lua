@@ -110,7 +110,7 @@ local ZERO = { string = "", bool = false }
 return {
   -- var([initial [, type]]): 0, false or "" where there is no initial value.
   var = function(initial, of)
-    -- unsigned where handlers set it to addresses alone
+    -- It is unsigned where handlers set it to addresses alone.
     local is_open = of == nil and (initial == nil or type(initial) == "number")
     local value = layout_of(initial == nil and 0 or initial)
     if of ~= nil then

@@ -10,9 +10,12 @@
 --     by = "count",                           -- the rows' order: the largest first (texts: in alphabetical order)
 --     top = 20,                               -- so many rows; nil or 0: all
 --   }
---   calls:print(rows)                         -- rows: a list of tables with these fields; returns those that it printed, in their order
---   calls:refresh(rows, "12:00:01, 2 of 7")   -- the same, with a line above; on a terminal over what it has printed before
---   calls:text(rows [, width])                -- the text, fitted to so many columns
+--   -- rows: a list of tables with these fields; returns those that it printed, in their order
+--   calls:print(rows)
+--   -- the same, with a line above; on a terminal over what it has printed before
+--   calls:refresh(rows, "12:00:01, 2 of 7")
+--   -- the text, fitted to so many columns
+--   calls:text(rows [, width])
 --
 -- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2M), "ns" (1.2 ms),
 -- "percent" (12.3 %). A field that is nil is an empty cell. Cells are escaped. On a narrow terminal the widest texts
@@ -53,8 +56,9 @@ local function check_column(i, given)
     local names = {}
     for name in pairs(UNITS) do names[#names + 1] = name end
     table.sort(names)
-    error(("view: column %d: there is no unit '%s'%s; units are %s"):format(i, tostring(unit),
-      text.did_you_mean(tostring(unit), names), table.concat(names, ", ")), 4)
+    local near = text.did_you_mean(tostring(unit), names)
+    error(("view: column %d: there is no unit '%s'%s; units are %s")
+      :format(i, tostring(unit), near, table.concat(names, ", ")), 4)
   end
   return { field = given[1], title = given[2], unit = unit, show = UNITS[unit] }
 end
@@ -189,8 +193,8 @@ function view.new(declaration)
   if type(declaration) ~= "table" then
     error("view: declare its columns in a table: { { \"field\", \"Title\", \"count\" }, … }", 2)
   end
-  return setmetatable({ columns = check_columns(declaration), by = declaration.by, top = declaration.top,
-    printed = false }, metatable)
+  local columns = check_columns(declaration)
+  return setmetatable({ columns = columns, by = declaration.by, top = declaration.top, printed = false }, metatable)
 end
 
 return view

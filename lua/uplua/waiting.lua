@@ -59,8 +59,8 @@ local function attach_late(entry, one, name, declare, found)
   end)
   if ok then
     entry.loaded = true
-    return loop.warn(("%s: probed from now on, %s later"):format(name,
-      text.seconds(math.max(core.loop.now() - one.time, 0))))
+    local later = text.seconds(math.max(core.loop.now() - one.time, 0))
+    return loop.warn(("%s: probed from now on, %s later"):format(name, later))
   end
   waiting.discard()
   if is_there(one.pid) then error(message, 0) end
@@ -174,8 +174,8 @@ function waiting.add(entry)
   for _, file in ipairs(entry.files or {}) do entry.known[file] = true end
   entries[#entries + 1] = entry
   if entry.absent then
-    loop.warn(("%s %s\nIt is probed once a library of that name is loaded"):format(entry.kind,
-      entry.absent:match "^[^\n]*"))
+    local first = entry.absent:match "^[^\n]*"
+    loop.warn(("%s %s\nIt is probed once a library of that name is loaded"):format(entry.kind, first))
   end
 end
 
@@ -186,13 +186,13 @@ function waiting.modules_defining(names, later)
   if later and waiting.can() then watch(ANY) end
   local paths = core.module.defining(names)
   if later and waiting.can() then
-    local entry = { kind = "modules_defining", spec = names[1], names = names, name = ANY, known = {}, lost = 0,
-      later = later }
+    local entry = {
+      kind = "modules_defining", spec = names[1], names = names, name = ANY, known = {}, lost = 0, later = later,
+    }
     for _, path in ipairs(paths) do
-      local ok, files =
-        pcall(function()
-          return core.probe.resolve({ path .. ":" .. next(core.module.offsets(path, names)) }):files()
-        end)
+      local ok, files = pcall(function()
+        return core.probe.resolve({ path .. ":" .. next(core.module.offsets(path, names)) }):files()
+      end)
       for _, file in ipairs(ok and files or {}) do entry.known[file] = true end
     end
     entries[#entries + 1] = entry
@@ -219,8 +219,8 @@ function waiting.may_have_mapped(name) return not arrivals or records_lost > 0 o
 local function target_name()
   local pids = core.target.pids()
   if core.target.command() then return "the command never" end
-  return #pids == 1 and ("process %d never"):format(pids[1])
-    or ("none of the processes %s has"):format(table.concat(pids, ", "))
+  if #pids == 1 then return ("process %d never"):format(pids[1]) end
+  return ("none of the processes %s has"):format(table.concat(pids, ", "))
 end
 
 -- Tells, at the end, of what has not come. True if there was such.
@@ -240,12 +240,12 @@ function waiting.lost()
   local list = {}
   for _, entry in ipairs(entries) do
     local what = entry.later and "what they had loaded" or "their " .. entry.name
-    list[#list + 1] =
-      { ("%s %s: processes that had exited before %s could be probed"):format(entry.kind, entry.spec, what),
-      entry.lost }
+    local text = ("%s %s: processes that had exited before %s could be probed"):format(entry.kind, entry.spec, what)
+    list[#list + 1] = { text, entry.lost }
   end
-  list[#list + 1] = { "records of what processes map: a program or library that came then may not be probed",
-    records_lost }
+  list[#list + 1] = {
+    "records of what processes map: a program or library that came then may not be probed", records_lost,
+  }
   return list
 end
 

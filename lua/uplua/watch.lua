@@ -41,8 +41,8 @@ function watch.watch(where, access, length, given, handler)
   if type(length) == "function" then length, given, handler = nil, {}, length end
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if not ACCESSES[access] then
-    error(("watch: the second argument is what is watched for, \"w\", \"rw\" or \"x\", not %s%s"):format(
-          tostring(access), access == "r" and ": CPUs watch for reads only together with writes" or ""), 2)
+    error(("watch: the second argument is what is watched for, \"w\", \"rw\" or \"x\", not %s%s")
+      :format(tostring(access), access == "r" and ": CPUs watch for reads only together with writes" or ""), 2)
   end
   if options.follow then
     error("watch: an address is one process's, and means nothing in those that --follow adds: leave it out", 2)
@@ -56,8 +56,8 @@ function watch.watch(where, access, length, given, handler)
   elseif length == nil then
     length = left
     if not LENGTHS[length] then
-      error(("watch: how many bytes of %s are meant, 1, 2, 4 or 8, as the third argument? It has %s"):format(name,
-        length and length or "no known size"), 2)
+      error(("watch: how many bytes of %s are meant, 1, 2, 4 or 8, as the third argument? It has %s")
+        :format(name, length and length or "no known size"), 2)
     end
   end
   if not LENGTHS[length] then
@@ -65,16 +65,16 @@ function watch.watch(where, access, length, given, handler)
   end
   if left and length > left then error(("watch: %s has only %d bytes"):format(name, left), 2) end
   if type(place) == "number" and place % length ~= 0 then
-    error(("watch: %s is not a multiple of %d: the CPU watches 1, 2, 4 or 8 bytes that are aligned"):format(name,
-      length), 2)
+    error(("watch: %s is not a multiple of %d: the CPU watches 1, 2, 4 or 8 bytes that are aligned")
+      :format(name, length), 2)
   end
   local spec = type(where) == "string" and where or name
   setup.check("watch", spec, given, handler)
+  local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], length, length == 1 and "" or "s")
   setup.declare {
     kind = "watch", spec = spec, sites = {}, handler = handler, mapped = true,
     value_bits = access ~= "x" and length * 8 or 0,
-    where = ("%s %s, by a debug register"):format(access == "x" and "executions of"
-      or ("%s of %d byte%s at"):format(ACCESSES[access], length, length == 1 and "" or "s"), name),
+    where = ("%s %s, by a debug register"):format(access == "x" and "executions of" or accesses, name),
     attach = function(_, program, link)
       local ok, result = pcall(core.probe.watch, program.fd, place, access, length)
       if not ok then

@@ -41,8 +41,7 @@ function who.describe()
   local pids = core.target.pids()
   return {
     pids = pids, tids = core.target.tids(), births = core.target.births(), comms = options.comms,
-    followed = followed and rawget(followed, "id"),
-    cgroups = cgroups and rawget(cgroups, "id"), cgroup_level = level,
+    followed = followed and rawget(followed, "id"), cgroups = cgroups and rawget(cgroups, "id"), cgroup_level = level,
     except = #pids == 0 and not options.self and core.system.pid() or nil,
   }
 end
