@@ -79,7 +79,7 @@ says(compile(function(e) rows[1] = { who = 5, n = 1 } end), first,
 local mixed = up.hash()
 mixed[1] = "x"
 mixed[2] = 5
-says(compile(function(e) mixed[e.arg0] = nil end), first, "{14}: the value is an integer here, and a string at {13}",
+says(compile(function(e) mixed[e.arg0] = nil end), first, "{13}: the value is an integer here, and a string at {12}",
   "the script with itself")
 mixed[2] = nil
 is(compile(function(e) mixed[e.arg0] = e.comm end), nil, "which it can take back")
