@@ -18,8 +18,8 @@
 
 #include <linux/types.h>
 
+#include "rule_cache.h"
 #include "unwind.h"
-#include "walk.h"
 
 enum {
     EPILOGUE_STEPS = 2048, /* instructions, of all ways together */

@@ -19,9 +19,9 @@
 #include <bpf/bpf_helpers.h>
 
 #include "arch.h"
-#include "climb.h"
+#include "rule_cache.h"
 #include "stack.h"
-#include "walk.h"
+#include "stack_slow.h"
 
 enum {
     SLOTS = 4,          /* probes that can be under way at once on one CPU */

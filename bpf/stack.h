@@ -28,7 +28,7 @@ struct stack {
     __u32 tgid;    /* 0: the kernel's stack */
     __u16 count;   /* frames[0 … count - 1]; what lies behind is undefined */
     __u16 end;     /* enum stack_end */
-    __u64 program; /* which one the process executed: since when, ns; 0: the kernel's stack (bpf/walk.h) */
+    __u64 program; /* which one the process executed: since when, ns; 0: the kernel's stack (bpf/rule_cache.h) */
     /* [0] is where the probe stands, the others are return addresses but for STACK_INTERRUPTED */
     __u64 frames[STACK_FRAMES];
 };

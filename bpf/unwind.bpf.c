@@ -9,10 +9,10 @@
 #include <bpf/bpf_helpers.h>
 
 #include "arch.h"
-#include "area.h"
-#include "climb.h"
+#include "rule_cache.h"
+#include "stack_slow.h"
 #include "unwind.h"
-#include "walk.h"
+#include "vma.h"
 
 struct slab {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -314,10 +314,10 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
         place->offset = address - early->ranges[i].start + early->ranges[i].offset;
         return FOUND;
     }
-    __u64 area = find_area(kernel, space, address);
-    if (!area || !(kernel_word(area + kernel->area_flags) & AREA_EXECUTABLE))
+    __u64 vma = find_vma(kernel, space, address);
+    if (!vma || !(kernel_word(vma + kernel->vma_flags) & VMA_EXECUTABLE))
         return NO_CODE;
-    __u64 mapped = kernel_word(area + kernel->area_file);
+    __u64 mapped = kernel_word(vma + kernel->vma_file);
     if (!mapped) { /* code that the program has made */
         place->table = 0;
         return FOUND;
@@ -330,8 +330,8 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
     struct unwind_known *known = bpf_map_lookup_elem(&uplua_unwind_files, &file);
     if (!known || !is_unchanged(kernel, inode, known))
         return NO_FILE;
-    __u64 start = kernel_word(area + kernel->area_start), size = kernel_word(area + kernel->area_end) - start;
-    __u64 offset = kernel_word(area + kernel->area_offset) << kernel->page_shift;
+    __u64 start = kernel_word(vma + kernel->vma_start), size = kernel_word(vma + kernel->vma_end) - start;
+    __u64 offset = kernel_word(vma + kernel->vma_offset) << kernel->page_shift;
     if (address - start >= size) /* changed just now */
         return NO_FILE;
     place->table = known->table;
@@ -427,8 +427,8 @@ long uplua_unwind_is_code(long address)
     if (!kernel || !kernel->file_inode)
         return 1;
     __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space);
-    __u64 area = find_area(kernel, space, address);
-    return area && kernel_word(area + kernel->area_flags) & AREA_EXECUTABLE;
+    __u64 vma = find_vma(kernel, space, address);
+    return vma && kernel_word(vma + kernel->vma_flags) & VMA_EXECUTABLE;
 }
 
 /* The calls that return probes wait for are a list, the innermost first. */

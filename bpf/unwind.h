@@ -130,7 +130,7 @@ struct unwind_known {
 
 /*
  * What the kernel's half found out itself about a process, for as long as the user's half does not know it: kept,
- * since the way down the kernel's tree of areas takes longer than all the rest of finding a rule.
+ * since the way down the kernel's tree of vmas takes longer than all the rest of finding a rule.
  */
 #define UNWIND_RANGES 16
 
@@ -154,8 +154,8 @@ struct unwind_kernel {
     __u64 changes;   /* of what is in unwind_process, and of the programs that processes execute: both halves count */
     __u32 listening; /* 1: there is a user half, which makes tables */
     /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file, vm_flags, vm_mm */
-    __u32 area_start, area_end, area_offset, area_file, area_flags, area_space;
-    __u32 space_areas; /* struct mm_struct: mm_mt.ma_root, a tree of areas */
+    __u32 vma_start, vma_end, vma_offset, vma_file, vma_flags, vma_space;
+    __u32 space_vmas; /* struct mm_struct: mm_mt.ma_root, a tree of vmas */
     /* struct maple_range_64: pivot, slot; struct maple_arange_64: slot */
     __u32 node_pivots, node_slots, gap_node_slots;
     __u32 task_space;                           /* struct task_struct: mm */

@@ -362,7 +362,7 @@ local THREADS_END = own("uplua_threads_end", "sched_process_exit") -- counts the
 local EXECUTED = { own("uplua_exits", "sched_process_exit"), own("uplua_executes", "sched_process_exec") }
 
 -- While the entries and the returns of calls are not attached both, calls do not pair; WHETHER that counts is told to
--- the kernel (bpf/calls.h).
+-- the kernel (bpf/call_pairs.h).
 local function settle(whether)
   for _, loaded in ipairs(setups) do
     local settled = loaded:address "uplua_calls_settled"

@@ -112,11 +112,11 @@ void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, 
 
 /*
  * Names ADDRESS of process PID in *RESULT. PROGRAM: the time since when the process executed the program that is meant,
- * as stacks have it (uplua_unwind_program of bpf/walk.h), or 0: the last one that had something at ADDRESS. Always
- * fills it; returns 0, or -ENOENT where not even a mapping is known. Functions come from the file's .symtab, a separate
- * debug file (build id, debuglink with its CRC), else .dynsym and MiniDebugInfo; "malloc@plt" from its stubs; of code
- * that no file has, from what the process says of it. An address of the kernel's half is named by /proc/kallsyms
- * whatever PID is; -ENOENT where that does not know it.
+ * as stacks have it (uplua_unwind_program of bpf/rule_cache.h), or 0: the last one that had something at ADDRESS.
+ * Always fills it; returns 0, or -ENOENT where not even a mapping is known. Functions come from the file's .symtab, a
+ * separate debug file (build id, debuglink with its CRC), else .dynsym and MiniDebugInfo; "malloc@plt" from its stubs;
+ * of code that no file has, from what the process says of it. An address of the kernel's half is named by
+ * /proc/kallsyms whatever PID is; -ENOENT where that does not know it.
  */
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct symbol *result);
 

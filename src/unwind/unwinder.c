@@ -517,13 +517,13 @@ static void write_kernel(struct unwinder *unwinder)
     };
     uint32_t root, state, area, address;
     uint32_t *const places[] = {
-        &kernel->area_start,
-        &kernel->area_end,
-        &kernel->area_offset,
-        &kernel->area_file,
-        &kernel->area_flags,
-        &kernel->area_space,
-        &kernel->space_areas,
+        &kernel->vma_start,
+        &kernel->vma_end,
+        &kernel->vma_offset,
+        &kernel->vma_file,
+        &kernel->vma_flags,
+        &kernel->vma_space,
+        &kernel->space_vmas,
         &root,
         &kernel->node_pivots,
         &kernel->node_slots,
@@ -557,7 +557,7 @@ static void write_kernel(struct unwinder *unwinder)
         *places[i] = fields[i].offset;
     if (!rc)
         write_times(kernel, changed);
-    kernel->space_areas += rc ? 0 : root;
+    kernel->space_vmas += rc ? 0 : root;
     kernel->trampoline = rc ? 0 : TRAMPOLINE_FIELDS(kernel->task_space, state + area, address);
     write_change(unwinder);
 }

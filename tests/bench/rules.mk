@@ -23,8 +23,9 @@ build/bench/program.bpf.o: tests/bench/mallocleak.bpf.c bpf/rules.mk | $(CHECKED
 	@mkdir -p $(@D)
 	$(call say,BPF,$<) $(BPF_CLANG) $(BPF_FLAGS) -Wno-unused-parameter -c -o $@ $<
 
-build/bench/mallocleak.bpf.o: build/bpf/link build/bench/program.bpf.o build/bpf/stack.bpf.o build/bpf/climb.bpf.o \
-                               build/bpf/unwind.bpf.o build/bpf/own.bpf.o build/bpf/license.bpf.o
+build/bench/mallocleak.bpf.o: build/bpf/link build/bench/program.bpf.o build/bpf/stack.bpf.o \
+                               build/bpf/stack_slow.bpf.o build/bpf/unwind.bpf.o build/bpf/tracer_frames.bpf.o \
+                               build/bpf/license.bpf.o
 	$(call say,LINK,$@) build/bpf/link $@ $(filter %.bpf.o,$^)
 
 # BENCH_PID: the process of the filter.

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "../bpf/own.h"
+#include "../bpf/tracer_frames.h"
 
 /*
  * Fills in OWN by the functions in PATH, which has the form of /proc/kallsyms; with no range where addresses are

@@ -1,12 +1,12 @@
 /* A walk of the stack that is under way, and its steps from frame to frame that are not as simple as nearly all are. */
-#ifndef UPLUA_BPF_CLIMB_H
-#define UPLUA_BPF_CLIMB_H
+#ifndef UPLUA_BPF_STACK_SLOW_H
+#define UPLUA_BPF_STACK_SLOW_H
 
 #include <linux/types.h>
 
 #include "epilogue.h"
+#include "rule_cache.h"
 #include "stack.h"
-#include "walk.h"
 
 enum {
     WINDOW = 8192,

@@ -5,7 +5,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "arch.h"
-#include "climb.h"
+#include "stack_slow.h"
 
 enum {
     USUAL_WINDOW = 2048,     /* of a stack whose top is not known */

@@ -1,7 +1,7 @@
-/* A thread's calls of traced functions between entry and return, as both sides see them: what calls.bpf.c works on, in
- * the thread's storage. */
-#ifndef UPLUA_BPF_CALLS_H
-#define UPLUA_BPF_CALLS_H
+/* A thread's calls of traced functions between entry and return, as both sides see them: what call_pairs.bpf.c works
+ * on, in the thread's storage. */
+#ifndef UPLUA_BPF_CALL_PAIRS_H
+#define UPLUA_BPF_CALL_PAIRS_H
 
 #include <linux/types.h>
 

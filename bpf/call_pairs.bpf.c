@@ -9,7 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "arch.h"
-#include "calls.h"
+#include "call_pairs.h"
 #include "trampoline.h"
 
 /* Not 0 while entries and returns are attached: what does not pair before and after is not counted. Written by the

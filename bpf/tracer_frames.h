@@ -1,7 +1,7 @@
 /* The kernel's own code between a tracepoint and what is called there, as both sides see it: the map `stack_own` has
  * one struct own_code. */
-#ifndef UPLUA_BPF_OWN_H
-#define UPLUA_BPF_OWN_H
+#ifndef UPLUA_BPF_TRACER_FRAMES_H
+#define UPLUA_BPF_TRACER_FRAMES_H
 
 #include <linux/types.h>
 

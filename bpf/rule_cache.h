@@ -1,6 +1,6 @@
 /* What the files of the stack walk share, on the kernel's side only. */
-#ifndef UPLUA_BPF_WALK_H
-#define UPLUA_BPF_WALK_H
+#ifndef UPLUA_BPF_RULE_CACHE_H
+#define UPLUA_BPF_RULE_CACHE_H
 
 #include "arch.h"
 #include "unwind.h"
@@ -134,7 +134,7 @@ long uplua_unwind_generation(long program);
  */
 long uplua_unwind_rule(struct rule_cache *cache, long tag, long link);
 
-/* 1 if the kernel has ADDRESS of the current process in an area whose contents can be executed, or cannot be asked;
+/* 1 if the kernel has ADDRESS of the current process in a vma whose contents can be executed, or cannot be asked;
  * else 0. */
 long uplua_unwind_is_code(long address);
 

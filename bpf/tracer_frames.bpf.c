@@ -7,8 +7,8 @@
 
 #include <bpf/bpf_helpers.h>
 
-#include "climb.h"
-#include "own.h"
+#include "stack_slow.h"
+#include "tracer_frames.h"
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
