@@ -71,7 +71,7 @@ BUILD   ?= $(OUT)
 OTHER_ARCH  := $(filter-out src/arch/$(ARCH).%,$(wildcard src/arch/x86_64.* src/arch/aarch64.*))
 C_FILES     := $(filter-out $(OTHER_ARCH),$(shell find src -name "*.c" | sort))
 S_FILES     := $(shell find src -name "*.S" | sort)
-LUA_FILES   := $(wildcard lua/*.lua lua/*/*.lua)
+LUA_FILES   := $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua)
 TEST_FILES  := $(wildcard tests/c/*_test.c)
 TARGETS_C   := $(wildcard tests/targets/*.c)
 EXAMPLES_C  := $(wildcard examples/*.c)
@@ -155,7 +155,7 @@ $(BUILD)/compile/object/library.o: $(OUT)/library.bpf.o
 $(LIBRARY): $(filter-out $(BUILD)/main.o,$(OBJECTS))
 	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
 
-# --- the Lua half: bytecode with line numbers, named "@uplua/hash.lua" ---------------------------------------------------
+# --- the Lua half: bytecode with line numbers, named "@uplua/run/main.lua" -----------------------------------------------------
 
 $(OUT)/modules/%.o: lua/%.lua | $(CHECKED)
 	@mkdir -p $(@D)

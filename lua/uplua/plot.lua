@@ -8,7 +8,7 @@
 --   plot.heat(columns, labels)        columns of numbers side by side, such as one second's histogram each: the darker,
 --                                     the more
 -- All return text without an end of line.
-local terminal = require "uplua.terminal"
+local terminal = require "uplua.term.terminal"
 local text     = require "uplua.text"
 
 local plot = {}

@@ -1,6 +1,6 @@
 -- Text for people: numbers, durations, times, keys of maps, bars; and the parsing of what people write in their place.
 local ffi     = require "ffi"
-local columns = require "uplua.columns"
+local columns = require "uplua.term.columns"
 
 ffi.cdef [[
 int snprintf(char *buffer, size_t size, const char *format, ...);

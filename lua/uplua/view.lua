@@ -22,7 +22,7 @@
 -- are cut, then the lines.
 local order    = require "uplua.order"
 local record   = require "uplua.record"
-local terminal = require "uplua.terminal"
+local terminal = require "uplua.term.terminal"
 local text     = require "uplua.text"
 
 local view = {}
