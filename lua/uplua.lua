@@ -32,8 +32,8 @@ local home = {
   str = "builtin", kstr = "builtin", cast = "builtin",
 
   -- the run
-  every = "loop", after = "loop", exit = "loop",
-  at_start = "loop", at_stop = "loop", at_exit = "loop", report = "report",
+  every = "base.loop", after = "base.loop", exit = "base.loop",
+  at_start = "base.loop", at_stop = "base.loop", at_exit = "base.loop", report = "report",
 
   -- text
   printf = "text", clock = "text", now = "text", duration = "text", seconds = "text",

@@ -2,7 +2,7 @@
 -- and a payload. Functions and tables go by handles, which stay the same for the same function or table.
 local ffi = require "ffi"
 local bit = require "bit"
-local word = require "uplua.word"
+local int64_bytes = require "uplua.base.int64_bytes"
 
 local capture = {}
 
@@ -72,8 +72,8 @@ local function describe(value)
   end
   if rawequal(value, ffi.C) then return "table", capture.handle(value) end
   if kind == "cdata" then
-    if ffi.istype(int64, value) then return "i64", word.bytes(value) end
-    if ffi.istype(uint64, value) then return "u64", word.bytes(value) end
+    if ffi.istype(int64, value) then return "i64", int64_bytes.of(value) end
+    if ffi.istype(uint64, value) then return "u64", int64_bytes.of(value) end
     local good, text = pcall(tostring, value)
     local handle = good and text:find "^ctype<" and require "uplua.ctype".parse(value)
     if handle then return "ctype", handle end

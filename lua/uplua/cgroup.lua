@@ -2,7 +2,7 @@
 -- (src/compile/lower/filter.c).
 local core = require "uplua.core"
 local hash = require "uplua.hash"
-local loop = require "uplua.loop"
+local loop = require "uplua.base.loop"
 
 local cgroup = {}
 

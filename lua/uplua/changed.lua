@@ -1,7 +1,7 @@
 -- Files that are written to, or replaced, while probes stand in them: told as it happens where inotify(7) tells uplua,
 -- else at the end.
 local core    = require "uplua.core"
-local loop    = require "uplua.loop"
+local loop    = require "uplua.base.loop"
 local text    = require "uplua.text"
 local waiting = require "uplua.waiting"
 local who     = require "uplua.who"

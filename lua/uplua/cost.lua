@@ -1,7 +1,7 @@
 -- What the probes of a function take between its entry and its return, which e.elapsed is net of: measured at the
 -- start, and now and then again.
 local core = require "uplua.core"
-local loop = require "uplua.loop"
+local loop = require "uplua.base.loop"
 
 local cost = {}
 

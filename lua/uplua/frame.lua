@@ -7,10 +7,10 @@
 --   file, line  of the source, where debug information is found
 --   inlined   true: the function was inlined into that of the next frame; both have the same address, module and offset
 -- tostring(frame) is "malloc+0x1d", "libfoo.so+0x1234", "[unknown] 0x1234" or "checked_sum (inlined)".
-local ffi  = require "ffi"
-local bit  = require "bit"
-local core = require "uplua.core"
-local word = require "uplua.word"
+local ffi         = require "ffi"
+local bit         = require "bit"
+local core        = require "uplua.core"
+local int64_bytes = require "uplua.base.int64_bytes"
 
 local frame, meta = {}, {}
 
@@ -154,7 +154,7 @@ local function resolve_one(what, pid, address)
     end
     if address < 0 then address = ffi.cast("int64_t", address) end
   end
-  local raw = word.bytes(address)
+  local raw = int64_bytes.of(address)
   return frame.resolve(pid, raw), raw
 end
 

@@ -13,7 +13,7 @@ local core    = require "uplua.core"
 local cvalue  = require "uplua.cvalue"
 local ffi     = require "ffi"
 local hash    = require "uplua.hash"
-local loop    = require "uplua.loop"
+local loop    = require "uplua.base.loop"
 local options = require "uplua.options"
 local text    = require "uplua.text"
 
@@ -248,7 +248,7 @@ struct uplua_usdt_spec { struct uplua_usdt_argument arguments[12]; uint64_t cook
 local function write_arguments(o, program, spec, number, arguments, cookie)
   local fd = o.guest:map "__bpf_usdt_specs"
   if not fd then return end -- a program without arguments
-  local map = require "uplua.map".open(fd)
+  local map = require "uplua.base.map".open(fd)
   if map.value_size ~= ffi.sizeof "struct uplua_usdt_spec" then
     fail(o, "program %s: its __bpf_usdt_specs is not as the usdt.bpf.h of libbpf 0.8 to 1.5 has it", program.name)
   end

@@ -17,7 +17,7 @@
 local ffi = require "ffi"
 local declared = require "uplua.declared"
 local layout = require "uplua.layout"
-local map = require "uplua.map"
+local map = require "uplua.base.map"
 local object = require "uplua.object"
 local order = require "uplua.order"
 local record = require "uplua.record"

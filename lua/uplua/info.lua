@@ -109,7 +109,7 @@ end
 function info.json()
   local kinds = {}
   for i, kind in ipairs(info.kinds()) do kinds[i] = { name = kind.name, way = kind[1], missing = kind[2] } end
-  return require "uplua.json".encode {
+  return require "uplua.base.json".encode {
     version = core.version, kernel = core.system.kernel(), architecture = jit.arch,
     capability_missing = core.system.capability_missing(), namespace_problem = core.system.namespace_problem(),
     features = core.system.features(), kinds = kinds,

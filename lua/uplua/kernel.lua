@@ -1,7 +1,7 @@
 -- Probes on functions of the kernel: up.kprobe, up.kretprobe, up.fentry and up.fexit.
 local claims  = require "uplua.claims"
 local core    = require "uplua.core"
-local loop    = require "uplua.loop"
+local loop    = require "uplua.base.loop"
 local options = require "uplua.options"
 local setup   = require "uplua.setup"
 

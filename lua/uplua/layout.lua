@@ -334,7 +334,7 @@ end
 -- A function that iterates over map entries (map:read()) and frees them at the end. Made anew for each map, so that the
 -- traces of one map's loops are not disturbed by another's.
 function layout.iterator(decode_key, key_size, decode_value, value_size)
-  local free = require("uplua.map").free
+  local free = require("uplua.base.map").free
   return assert(loadstring(ITERATOR, "@uplua/layout (entries)"))(decode_key, decode_value, key_size, value_size, free)
 end
 

@@ -1,6 +1,6 @@
 -- Ways in which a function may be left that no return probe survives: an exception that passes through it, and going
 -- on on another stack. They are told beforehand, in one line each for all probes that are attached together.
-local loop = require "uplua.loop"
+local loop = require "uplua.base.loop"
 local text = require "uplua.text"
 
 local leaving = {}

@@ -9,7 +9,7 @@
 -- or it has `left_out`, a function that a pattern names and that is not probed, and `why`.
 local cli     = require "uplua.cli"
 local core    = require "uplua.core"
-local failure = require "uplua.failure"
+local failure = require "uplua.base.failure"
 local text    = require "uplua.text"
 
 local function plural(n, one) return ("%d %s%s"):format(n, one, n == 1 and "" or "s") end
@@ -213,7 +213,7 @@ end
 -- Prints them, one spec a line; VERBOSE: with what is known of each; JSON: an array of all entries.
 function list.print(what, verbose, json)
   local entries = list.list(what, verbose)
-  if json then return print(require "uplua.json".encode(entries)) end
+  if json then return print(require "uplua.base.json".encode(entries)) end
   for _, entry in ipairs(entries) do print_text(entry, verbose) end
 end
 

@@ -1,8 +1,8 @@
 -- The life of a script: options → target → setup (the main chunk, then compile and attach) → run → report.
 local cli     = require "uplua.cli"
 local core    = require "uplua.core"
-local failure = require "uplua.failure"
-local loop    = require "uplua.loop"
+local failure = require "uplua.base.failure"
+local loop    = require "uplua.base.loop"
 local script  = require "uplua.script"
 
 local target = core.target

@@ -32,7 +32,7 @@ function state.after()
   for _, setup in ipairs(loaded) do
     local word = setup:counters "uplua_exited"[0]
     if word ~= 0 then
-      local loop = require "uplua.loop"
+      local loop = require "uplua.base.loop"
       loop.status = loop.status or word - 1
       loop.stop "exit"
     end

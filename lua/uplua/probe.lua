@@ -1,6 +1,6 @@
 -- Probes of any kind by one spec, and handlers' parts given as text: what scripts take from their users.
 local claims  = require "uplua.claims"
-local failure = require "uplua.failure"
+local failure = require "uplua.base.failure"
 local text    = require "uplua.text"
 
 local probe = {}

@@ -1,8 +1,8 @@
 -- The prompt: lines of Lua over live probes. Each entered line is a setup of its own; callbacks run and print while the
 -- user types.
-local core     = require "uplua.core"
-local failure  = require "uplua.failure"
-local loop     = require "uplua.loop"
+local core    = require "uplua.core"
+local failure = require "uplua.base.failure"
+local loop    = require "uplua.base.loop"
 local readline = core.readline
 local text     = require "uplua.text"
 local target   = core.target

@@ -7,7 +7,7 @@
 -- keeps it. A field that this record's emit did not name is nil.
 local ffi = require "ffi"
 local layout = require "uplua.layout"
-local map = require "uplua.map"
+local map = require "uplua.base.map"
 local object = require "uplua.object"
 local text = require "uplua.text"
 
@@ -92,7 +92,7 @@ local function watch(s)
     s.watched = true
     -- One batch per turn of the loop: a busy ring must not keep timers and signals waiting. What is left keeps it
     -- ready.
-    require("uplua.loop").watch(s.fd, function()
+    require("uplua.base.loop").watch(s.fd, function()
       s.watched = false -- the loop watches no longer if the callback raises an error; another each() may begin anew
       batch(s, s.fn)
       s.watched = true

@@ -22,7 +22,7 @@ function script.folders()
       folders[#folders + 1] = folder
     elseif not told[folder] then
       told[folder] = true
-      require "uplua.failure".report(("UPLUA_PATH: '%s' is left out: only absolute folders are searched")
+      require "uplua.base.failure".report(("UPLUA_PATH: '%s' is left out: only absolute folders are searched")
         :format(text.escape(folder)))
     end
   end
@@ -39,7 +39,7 @@ end
 -- The path of the script NAME. A name with a slash is a path; another is looked up in the folders, then in the current
 -- one. nil and a message if there is none.
 function script.find(name)
-  -- "uplua.lua" and "uplua/…" as the names of chunks are uplua's own (uplua.failure).
+  -- "uplua.lua" and "uplua/…" as the names of chunks are uplua's own (uplua.base.failure).
   local here = name:find("^uplua[./]") and "./" .. name or name
   if name:find("/", 1, true) then
     if system.is_file(name) then return here end

@@ -1,21 +1,21 @@
 -- Probes that wait for the end of a setup (the main chunk, a line at the prompt), and those that are attached.
 -- up.uprobe(spec, handler) and up.uretprobe(spec, handler) declare; commit() compiles all handlers together, loads and
 -- attaches them.
-local ffi     = require "ffi"
-local core    = require "uplua.core"
-local capture = require "uplua.capture"
-local changed = require "uplua.changed"
-local claims  = require "uplua.claims"
-local leaving = require "uplua.leaving"
-local loop    = require "uplua.loop"
-local object  = require "uplua.object"
-local options = require "uplua.options"
-local output  = require "uplua.output"
-local text    = require "uplua.text"
-local timing  = require "uplua.timing"
+local ffi      = require "ffi"
+local core     = require "uplua.core"
+local capture  = require "uplua.capture"
+local changed  = require "uplua.changed"
+local claims   = require "uplua.claims"
+local leaving  = require "uplua.leaving"
+local loop     = require "uplua.base.loop"
+local object   = require "uplua.object"
+local options  = require "uplua.options"
+local output   = require "uplua.output"
+local text     = require "uplua.text"
+local timing   = require "uplua.base.timing"
 local unmapped = require "uplua.unmapped"
-local waiting = require "uplua.waiting"
-local who     = require "uplua.who"
+local waiting  = require "uplua.waiting"
+local who      = require "uplua.who"
 
 local setup = {}
 

@@ -11,15 +11,15 @@
 --   s:key()       equal for stacks that print equally: to merge those of several processes in a view
 --   s:pid()       the process it was taken in
 --   s.id          the id, a uint64_t
-local ffi   = require "ffi"
-local bit   = require "bit"
-local core  = require "uplua.core"
+local ffi     = require "ffi"
+local bit     = require "bit"
+local core    = require "uplua.core"
 local foresee = require "uplua.foresee"
-local frame = require "uplua.frame"
-local loop  = require "uplua.loop"
-local map   = require "uplua.map"
+local frame   = require "uplua.frame"
+local loop    = require "uplua.base.loop"
+local map     = require "uplua.base.map"
 local options = require "uplua.options"
-local text  = require "uplua.text"
+local text    = require "uplua.text"
 
 ffi.cdef [[
 struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t program, frames[]; };

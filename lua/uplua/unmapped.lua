@@ -1,7 +1,7 @@
 -- Libraries that a statically linked command never maps: probes there count nothing, which the user is told when the
 -- run ends. Until then it could execute a program that is linked with them, or load one itself.
 local core    = require "uplua.core"
-local failure = require "uplua.failure"
+local failure = require "uplua.base.failure"
 local options = require "uplua.options"
 local waiting = require "uplua.waiting"
 

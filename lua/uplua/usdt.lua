@@ -1,8 +1,8 @@
 -- USDT probes: places that a program's authors have marked, with arguments.
-local claims = require "uplua.claims"
-local core  = require "uplua.core"
-local loop  = require "uplua.loop"
-local setup = require "uplua.setup"
+local claims  = require "uplua.claims"
+local core    = require "uplua.core"
+local loop    = require "uplua.base.loop"
+local setup   = require "uplua.setup"
 local waiting = require "uplua.waiting"
 
 local usdt = {}

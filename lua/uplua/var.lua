@@ -7,7 +7,7 @@
 local ffi = require "ffi"
 local declared = require "uplua.declared"
 local layout = require "uplua.layout"
-local map = require "uplua.map"
+local map = require "uplua.base.map"
 local object = require "uplua.object"
 local show = require "uplua.show"
 

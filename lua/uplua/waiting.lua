@@ -2,8 +2,8 @@
 -- recorded, and a probe is declared and attached anew when a file comes by that it names and that is none of those in
 -- which it is.
 local core    = require "uplua.core"
-local failure = require "uplua.failure"
-local loop    = require "uplua.loop"
+local failure = require "uplua.base.failure"
+local loop    = require "uplua.base.loop"
 local options = require "uplua.options"
 local text    = require "uplua.text"
 local who     = require "uplua.who"

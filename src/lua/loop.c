@@ -1,4 +1,4 @@
-/* core.loop: the epoll instance and the stop signals, for lua/uplua/loop.lua. */
+/* core.loop: the epoll instance and the stop signals, for lua/uplua/base/loop.lua. */
 #include <lauxlib.h>
 
 #include "lua/core.h"

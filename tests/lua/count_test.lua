@@ -71,7 +71,7 @@ is(calls:size(), 2, "only keys that were added to")
 is(calls:take():size(), 2, "a second take")
 for i = 1, 19 do add("fill", i, i) end
 is(calls:take():size(), 19, "a map that is full is still taken")
-local entries = require("uplua.map").open(fd):read()
+local entries = require("uplua.base.map").open(fd):read()
 is(tonumber(entries.count), 19, "idle keys make room once the map is more than half full")
 add("git", 1, 2)
 is(calls[{ "git", 1 }], 2, "and start from nothing when they come back")

@@ -112,7 +112,7 @@ is(run.err, "", "a file's name that is no text")
 like(cjson.decode(run.out)[1].probe, '/a\\x1b%[1m\\xff"b:app:counter$', "is escaped")
 local facts = cjson.decode(target.uplua("--json --info").out)
 is(#facts.kinds > 10 and facts.features[1].name, "uprobe_multi", "--info")
-run = target.uplua [[-e 'package.cpath = "" require "uplua.json".encode {}']]
+run = target.uplua [[-e 'package.cpath = "" require "uplua.base.json".encode {}']]
 like(run.err, "JSON needs the Lua library cjson: the package lua%-cjson", "without the library")
 
 -- What a probe takes is listed: BINARY:NAME, BINARY::NAME, and PROVIDER:NAME of the target's.

@@ -2,7 +2,7 @@
 local tap = require "tap"
 local kernel = require "kernel"
 local watched = {}
-package.loaded["uplua.loop"] = { watch = function(fd, fn) watched[fd] = fn end } -- the test is the loop
+package.loaded["uplua.base.loop"] = { watch = function(fd, fn) watched[fd] = fn end } -- the test is the loop
 local ring = require "uplua.ring"
 local copy = require("uplua.record").copy
 local ok, is, like = tap.ok, tap.is, tap.like

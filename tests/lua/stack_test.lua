@@ -3,7 +3,7 @@ local ffi = require "ffi"
 local tap = require "tap"
 local kernel = require "kernel"
 local core = require "uplua.core"
-local loop = require "uplua.loop"
+local loop = require "uplua.base.loop"
 local stack = require "uplua.stack"
 local ok, is, like = tap.ok, tap.is, tap.like
 

@@ -57,7 +57,7 @@ local guest
 function hostile.open(path)
   if not guest then
     package.loaded["uplua.options"] = package.loaded["uplua.options"] or {}
-    require "uplua.loop".warn = function() end
+    require "uplua.base.loop".warn = function() end
     guest = require "uplua.guest"
   end
   local opened, result = pcall(guest.object, path, {})

@@ -1,6 +1,6 @@
 -- The loop of a run: timers, descriptors that become readable, and the requests to stop.
 local core    = require "uplua.core".loop
-local failure = require "uplua.failure"
+local failure = require "uplua.base.failure"
 local text    = require "uplua.text"
 
 local loop = {
