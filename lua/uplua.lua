@@ -22,7 +22,7 @@ local home = {
   site = "setup", defines = "setup", modules_defining = "setup",
 
   -- addresses and names
-  symbol = "frame", source = "frame", address = "frame",
+  symbol = "stack.frame", source = "stack.frame", address = "stack.frame",
 
   -- operations of handlers
   i8 = "builtin", i16 = "builtin", i32 = "builtin", i64 = "builtin",

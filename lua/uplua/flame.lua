@@ -21,7 +21,7 @@
 local change = require "uplua.flame_change"
 local file   = require "uplua.file"
 local folded = require "uplua.folded"
-local frame  = require "uplua.frame"
+local frame  = require "uplua.stack.frame"
 local text   = require "uplua.text"
 local tree   = require "uplua.flame_tree"
 

@@ -11,7 +11,7 @@
 -- in a tuple's text is ","; a text that is the whole key is a line already, as read gives it.
 local file   = require "uplua.file"
 local record = require "uplua.record"
-local stack  = require "uplua.stack"
+local stack  = require "uplua.stack.stack"
 local text   = require "uplua.text"
 
 local folded = {}

@@ -79,7 +79,7 @@ end
 
 -- Stacks read maps and maps hold stacks: their module is loaded when the first layout with a stack is compiled.
 local function intern_stack()
-  return require("uplua.stack").intern
+  return require("uplua.stack.stack").intern
 end
 
 local function gone()

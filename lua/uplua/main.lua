@@ -256,12 +256,12 @@ return function(argv)
   end
   if options.info then return try(require "uplua.info".print, options.json) and 0 or 1 end
   if options.unwind_info then
-    return try(require "uplua.unwind_info", options.unwind_info, options.script, options.arguments[1]) and 0 or 1
+    return try(require "uplua.stack.unwind_info", options.unwind_info, options.script, options.arguments[1]) and 0 or 1
   end
   if options.list then return list(options) end
   if options.symbolize then
-    local done = try(require "uplua.symbolize", options.symbolize, { options.script, unpack(options.arguments) })
-    print_lost(require "uplua.frame".unread())
+    local done = try(require "uplua.stack.symbolize", options.symbolize, { options.script, unpack(options.arguments) })
+    print_lost(require "uplua.stack.frame".unread())
     return done and 0 or 1
   end
   if options.script or options.code then return run_script(options) end

@@ -431,7 +431,7 @@ local function load_handlers(probes, description)
   end
   local stacks, list = loaded:map "uplua_stacks", {}
   if stacks then
-    local stack = require "uplua.stack"
+    local stack = require "uplua.stack.stack"
     stack.bind(stacks)
     stack.bind(loaded:map "uplua_stacks_reserve")
     local own = loaded:map "uplua_own_code"
@@ -498,9 +498,9 @@ waiting.commit = setup.commit
 -- probes in the same library do).
 function setup.release()
   waiting.release()
-  local stack = package.loaded["uplua.stack"]
+  local stack = package.loaded["uplua.stack.stack"]
   if stack and core.target.waits() then stack.begin() end
-  if next(unwinding) then require "uplua.stack".settle() end
+  if next(unwinding) then require "uplua.stack.stack".settle() end
   timing.mark "settled"
   local list = late
   late = {}
@@ -509,7 +509,7 @@ function setup.release()
     core.target.hold(#list > 0)
     if not core.target.status() then
       attach_all(list)
-      if walked then require "uplua.stack".update() end
+      if walked then require "uplua.stack.stack".update() end
     end
   else
     core.target.release()
@@ -538,7 +538,7 @@ function setup.close()
   for _, link in ipairs(cost and cost.close() or {}) do others[#others + 1] = link end
   core.probe.close(others)
   core.probe.close(entries)
-  local stack = package.loaded["uplua.stack"]
+  local stack = package.loaded["uplua.stack.stack"]
   if stack then stack.unfollow() end
   timing.mark "detached"
   attached, of_entries = {}, {}
@@ -586,9 +586,9 @@ function setup.ledger()
     add(("%s: records that are shorter than their type"):format(o.name), object.state(o).unknown or 0)
   end
   for _, program in ipairs(passed_over) do add(program[2], core.probe.misses(program[1])) end
-  local stack = package.loaded["uplua.stack"]
+  local stack = package.loaded["uplua.stack.stack"]
   for _, entry in ipairs(stack and stack.lost() or {}) do add(entry[1], entry[2]) end
-  local frame = package.loaded["uplua.frame"]
+  local frame = package.loaded["uplua.stack.frame"]
   for _, entry in ipairs(frame and frame.unread() or {}) do add(entry[1], entry[2]) end
   local sampling = package.loaded["uplua.sampling"]
   for _, entry in ipairs(sampling and sampling.lost() or {}) do add(entry[1], entry[2]) end

@@ -1,6 +1,6 @@
 -- Counts by stack as lists for reports: stacks that print equally, those of several processes that run one program, are
 -- one row.
-local stack = require "uplua.stack"
+local stack = require "uplua.stack.stack"
 local text  = require "uplua.text"
 
 local stacks = {}

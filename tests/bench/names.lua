@@ -3,7 +3,7 @@ local ffi = require "ffi"
 package.path = "tests/lua/?.lua;" .. package.path
 local kernel = require "kernel"
 local core = require "uplua.core"
-local stack = require "uplua.stack"
+local stack = require "uplua.stack.stack"
 local up = require "uplua"
 
 local pid = tonumber(arg[1])

@@ -2,7 +2,7 @@
 -- earlier run has seen.
 local tap = require "tap"
 local target = require "target"
-local foresee = require "uplua.foresee"
+local command_programs = require "uplua.stack.command_programs"
 local is, ok = tap.is, tap.ok
 
 local PROGRAMS = 23
@@ -66,7 +66,7 @@ local compiler = pipe:read "*l" or ""
 pipe:close()
 if compiler:find "^/" then
   local function leads_to_compiler(argv, children)
-    for _, program in ipairs(foresee.programs(argv, children)) do
+    for _, program in ipairs(command_programs.programs(argv, children)) do
       if program == compiler then return true end
     end
     return false

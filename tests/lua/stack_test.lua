@@ -4,7 +4,7 @@ local tap = require "tap"
 local kernel = require "kernel"
 local core = require "uplua.core"
 local loop = require "uplua.base.loop"
-local stack = require "uplua.stack"
+local stack = require "uplua.stack.stack"
 local ok, is, like = tap.ok, tap.is, tap.like
 
 ffi.cdef [[int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size); void free(void *p); int close(int fd);

@@ -11,15 +11,15 @@
 --   s:key()       equal for stacks that print equally: to merge those of several processes in a view
 --   s:pid()       the process it was taken in
 --   s.id          the id, a uint64_t
-local ffi     = require "ffi"
-local bit     = require "bit"
-local core    = require "uplua.core"
-local foresee = require "uplua.foresee"
-local frame   = require "uplua.frame"
-local loop    = require "uplua.base.loop"
-local map     = require "uplua.base.map"
-local options = require "uplua.options"
-local text    = require "uplua.text"
+local ffi              = require "ffi"
+local bit              = require "bit"
+local core             = require "uplua.core"
+local command_programs = require "uplua.stack.command_programs"
+local frame            = require "uplua.stack.frame"
+local loop             = require "uplua.base.loop"
+local map              = require "uplua.base.map"
+local options          = require "uplua.options"
+local text             = require "uplua.text"
 
 ffi.cdef [[
 struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t program, frames[]; };
@@ -432,7 +432,7 @@ end
 function stack.unwind(maps, everybody, command)
   unwinder = core.unwind.new(names(), maps, everybody)
   if everybody or command or options.follow then unwinder:recall() end
-  foreseen = command and foresee.programs(options.command, everybody or options.follow) or {}
+  foreseen = command and command_programs.programs(options.command, everybody or options.follow) or {}
   loop.watch(unwinder:fd(), function() unwinder:update() end)
   loop.at_exit(function() unwinder:update() end) -- what was executed last is kept for the next run, too
 end

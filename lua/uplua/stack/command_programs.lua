@@ -10,7 +10,7 @@ int glob(const char *pattern, int flags, int (*on_error)(const char *path, int e
 void globfree(struct uplua_glob *found);
 ]]
 
-local foresee = {}
+local command_programs = {}
 
 local MOST = 32 -- programs, of one line
 local SHELLS = { sh = true, bash = true, dash = true, ksh = true, zsh = true, busybox = true, ash = true }
@@ -87,10 +87,10 @@ end
 
 -- The paths of the programs of the command line ARGV, { "env", "python3", … }; CHILDREN: those of processes that these
 -- start, too.
-function foresee.programs(argv, children)
+function command_programs.programs(argv, children)
   local list = { children = children }
   add_words(list, argv)
   return list
 end
 
-return foresee
+return command_programs

@@ -1,6 +1,6 @@
 -- The report of --symbolize: what the addresses of a process are.
 local ffi = require "ffi"
-local frame = require "uplua.frame"
+local frame = require "uplua.stack.frame"
 
 ffi.cdef "unsigned long long strtoull(const char *text, char **end, int base);"
 
