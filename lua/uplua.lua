@@ -4,10 +4,10 @@
 -- for histograms.
 local home = {
   -- shared objects
-  hash = "hash", lru = "hash", array = "hash", percpu_hash = "hash",
-  count = "count", sum = "count", min = "stats", max = "stats", stats = "stats",
-  hist = "hist", lhist = "hist", hdr = "hist",
-  var = "var", ring = "ring", copy = "record",
+  hash = "objects.hash", lru = "objects.hash", array = "objects.hash", percpu_hash = "objects.hash",
+  count = "objects.count", sum = "objects.count", min = "objects.stats", max = "objects.stats", stats = "objects.stats",
+  hist = "objects.hist", lhist = "objects.hist", hdr = "objects.hist",
+  var = "objects.var", ring = "objects.ring", copy = "objects.record",
 
   -- probes
   uprobe = "setup", uretprobe = "setup", kprobe = "kernel", kretprobe = "kernel", fentry = "kernel", fexit = "kernel",
@@ -37,7 +37,7 @@ local home = {
 
   -- text
   printf = "text", clock = "text", now = "text", duration = "text", seconds = "text",
-  thousands = "text", plural = "text", bar = "text", escape = "text", quote = "text", sorted = "order",
+  thousands = "text", plural = "text", bar = "text", escape = "text", quote = "text", sorted = "objects.order",
 
   -- the script's own options
   args = "args", wrong = "args",

@@ -64,7 +64,7 @@ local function describe(value)
   end
   if kind == "table" then
     local id = rawget(value, "kind") and rawget(value, "id")
-    if id and require "uplua.object".all[id] == value then return "object", id - 1 end
+    if id and require "uplua.objects.object".all[id] == value then return "object", id - 1 end
     if id == nil and rawget(value, "guest") then
       return "other", "a map of a BPF object, which its own programs fill,"
     end

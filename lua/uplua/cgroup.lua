@@ -1,7 +1,7 @@
 -- --cgroup: what runs in these cgroups, or below them, is traced. Handlers look up the id of their thread's there
 -- (src/compile/lower/filter.c).
 local core = require "uplua.core"
-local hash = require "uplua.hash"
+local hash = require "uplua.objects.hash"
 local loop = require "uplua.base.loop"
 
 local cgroup = {}

@@ -10,7 +10,7 @@
 -- A million frames are of a few thousand addresses. So an address is named once, what it is called is one place, and a
 -- node finds a child by the place itself: no text is looked at again.
 local frame  = require "uplua.stack.frame"
-local record = require "uplua.record"
+local record = require "uplua.objects.record"
 local stack  = require "uplua.stack.stack"
 
 local tree = {}

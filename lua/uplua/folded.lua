@@ -10,7 +10,7 @@
 -- Equal lines are one. In a tuple texts and numbers come first, then the stacks of programs, then the kernel's. A ";"
 -- in a tuple's text is ","; a text that is the whole key is a line already, as read gives it.
 local file   = require "uplua.file"
-local record = require "uplua.record"
+local record = require "uplua.objects.record"
 local stack  = require "uplua.stack.stack"
 local text   = require "uplua.text"
 

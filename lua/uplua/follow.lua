@@ -2,7 +2,7 @@
 -- list itself: a process is on it before its first instruction runs. Handlers look up their process there
 -- (src/compile/lower/filter.c).
 local core       = require "uplua.core"
-local hash       = require "uplua.hash"
+local hash       = require "uplua.objects.hash"
 local loop       = require "uplua.base.loop"
 local tracepoint = require "uplua.tracepoint"
 

@@ -9,13 +9,13 @@
 --
 -- The object is loaded at the end of the setup in which the first of its programs is attached, with those programs
 -- only.
-local core    = require "uplua.core"
-local cvalue  = require "uplua.cvalue"
-local ffi     = require "ffi"
-local hash    = require "uplua.hash"
-local loop    = require "uplua.base.loop"
-local options = require "uplua.options"
-local text    = require "uplua.text"
+local core      = require "uplua.core"
+local btf_codec = require "uplua.objects.btf_codec"
+local ffi       = require "ffi"
+local hash      = require "uplua.objects.hash"
+local loop      = require "uplua.base.loop"
+local options   = require "uplua.options"
+local text      = require "uplua.text"
 
 local guest = {}
 
@@ -75,7 +75,7 @@ local function variables_of(o, section)
   local place, names = {}, {}
   for i, variable in ipairs(list) do
     names[i], place[variable.name] = variable.name, variable
-    variable.codec = cvalue.codec(variable.type)
+    variable.codec = btf_codec.codec(variable.type)
   end
   local function find(name)
     local variable = place[name]
@@ -139,11 +139,11 @@ local function make_map(o, description, told)
                    "a type that a variable of the object has: `const struct … *unused __attribute__((unused));`; " ..
                    "or declare the map with __type(value, struct …)"):format(name, name)
     end
-    local made = require "uplua.ring".guest(name, description.max)
-    return { object = made, bind = function(fd) made:bind { fd = fd, variants = { [0] = cvalue.codec(of) } } end }
+    local made = require "uplua.objects.ring".guest(name, description.max)
+    return { object = made, bind = function(fd) made:bind { fd = fd, variants = { [0] = btf_codec.codec(of) } } end }
   end
-  local key = description.key and cvalue.codec(description.key) or cvalue.untyped(description.key_size)
-  local value = description.value and cvalue.codec(description.value) or cvalue.untyped(description.value_size)
+  local key = description.key and btf_codec.codec(description.key) or btf_codec.untyped(description.key_size)
+  local value = description.value and btf_codec.codec(description.value) or btf_codec.untyped(description.value_size)
   local made = hash.guest(kind, name, description.max, key, value)
   return {
     object = made,
@@ -451,14 +451,14 @@ local function tostring_tool(tool)
   end
   for _, map in ipairs(o.guest:maps()) do
     local types = {}
-    if map.key and map.type ~= "array" and map.type ~= "percpu_array" then types[1] = cvalue.name(map.key) end
-    if map.value then types[#types + 1] = cvalue.name(map.value) end
+    if map.key and map.type ~= "array" and map.type ~= "percpu_array" then types[1] = btf_codec.name(map.key) end
+    if map.value then types[#types + 1] = btf_codec.name(map.value) end
     local typed = #types > 0 and " of " .. table.concat(types, " → ") or ""
     lines[#lines + 1] = ("map %s: %s%s"):format(map.name, map.type, typed)
   end
   for _, section in ipairs { ".rodata", ".data", ".bss" } do
     for _, variable in ipairs(o.guest:variables(section) or {}) do
-      lines[#lines + 1] = ("variable %s in %s: %s"):format(variable.name, section, cvalue.name(variable.type))
+      lines[#lines + 1] = ("variable %s in %s: %s"):format(variable.name, section, btf_codec.name(variable.type))
     end
   end
   return table.concat(lines, "\n")

@@ -105,7 +105,7 @@ local function print_unread()
       if not names[value] or name < names[value] then names[value] = name end
     end
   end
-  local texts = loaded "aggregate" and loaded "aggregate".unread() or {}
+  local texts = loaded "objects.aggregate" and loaded "objects.aggregate".unread() or {}
   for value in pairs(texts) do
     if not names[value] then
       objects[#objects + 1], names[value] = value, rawget(value, "name") or rawget(value, "kind")
@@ -134,7 +134,7 @@ end
 
 -- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
 local function report()
-  local setup, ring, output, counter = loaded "setup", loaded "ring", loaded "output", loaded "counter"
+  local setup, ring, output, counter = loaded "setup", loaded "objects.ring", loaded "objects.output", loaded "counter"
   loop.run_stops()
   if counter then try(counter.finish) end
   loop.check()

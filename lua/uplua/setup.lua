@@ -8,9 +8,9 @@ local changed  = require "uplua.changed"
 local claims   = require "uplua.claims"
 local leaving  = require "uplua.leaving"
 local loop     = require "uplua.base.loop"
-local object   = require "uplua.object"
+local object   = require "uplua.objects.object"
 local options  = require "uplua.options"
-local output   = require "uplua.output"
+local output   = require "uplua.objects.output"
 local text     = require "uplua.text"
 local timing   = require "uplua.base.timing"
 local unmapped = require "uplua.unmapped"
@@ -577,7 +577,7 @@ function setup.ledger()
       for i, text in pairs(texts) do add(text, lost and lost[i] or 0) end
     end
   end
-  local aggregate = package.loaded["uplua.aggregate"]
+  local aggregate = package.loaded["uplua.objects.aggregate"]
   for _, o in ipairs(aggregate and object.all or {}) do
     local name = rawget(o, "name") or rawget(o, "kind")
     add(("a sum of '%s' is beyond 64 bits: rounded"):format(name), aggregate.rounded(o))

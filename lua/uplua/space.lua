@@ -5,13 +5,13 @@ local ffi        = require "ffi"
 local bit        = require "bit"
 local capture    = require "uplua.capture"
 local core       = require "uplua.core"
-local count      = require "uplua.count"
-local hash       = require "uplua.hash"
+local count      = require "uplua.objects.count"
+local hash       = require "uplua.objects.hash"
 local loop       = require "uplua.base.loop"
 local options    = require "uplua.options"
 local syscall    = require "uplua.syscall"
 local tracepoint = require "uplua.tracepoint"
-local var        = require "uplua.var"
+local var        = require "uplua.objects.var"
 
 local space = {}
 

@@ -20,8 +20,8 @@
 -- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2M), "ns" (1.2 ms),
 -- "percent" (12.3 %). A field that is nil is an empty cell. Cells are escaped. On a narrow terminal the widest texts
 -- are cut, then the lines.
-local order    = require "uplua.order"
-local record   = require "uplua.record"
+local order    = require "uplua.objects.order"
+local record   = require "uplua.objects.record"
 local terminal = require "uplua.term.terminal"
 local text     = require "uplua.text"
 

@@ -39,7 +39,7 @@ static void set_number(lua_State *L, const char *name, double value)
     lua_setfield(L, -2, name);
 }
 
-/* --- types, as lua/uplua/cvalue.lua takes them --- */
+/* --- types, as lua/uplua/objects/btf_codec.lua takes them --- */
 
 static const struct btf_type *resolve(const struct btf *btf, uint32_t id)
 {

@@ -205,7 +205,7 @@ seen: 253
 -- that, wherever they are kept.
 run = target.script([[
 local up = require "uplua"
-local object = require "uplua.object"
+local object = require "uplua.objects.object"
 local ROOM = 1009
 local once, often, added, few = up.count(), up.count(), up.sum(), up.count { max = ROOM }
 up.uprobe("./build/targets/updates:step", function(e)

@@ -1,7 +1,7 @@
 -- count and sum: totals over CPUs, and takes that lose nothing.
 local tap = require "tap"
 local kernel = require "kernel"
-local count = require "uplua.count"
+local count = require "uplua.objects.count"
 local ok, is, like = tap.ok, tap.is, tap.like
 local i64 = kernel.scalar "i64"
 

@@ -1,7 +1,7 @@
 -- Declared types: memory of the declared widths, what fits into it, and what is said of the rest.
 local ffi = require "ffi"
-local declared = require "uplua.declared"
-local layout = require "uplua.layout"
+local declared_type = require "uplua.objects.declared_type"
+local layout = require "uplua.objects.layout"
 local setup = require "uplua.setup"
 local tap = require "tap"
 local testrun = require "uplua.testrun"
@@ -14,15 +14,15 @@ local function places(l)
   for i, field in ipairs(l.fields) do parts[i] = ("%s@%d:%d"):format(field.name, field.offset, field.layout.size) end
   return table.concat(parts, " ") .. " " .. l.size
 end
-is(places(declared.layout { n = "u64", name = "string[32]", ok = "bool" }), "name@0:32 n@32:8 ok@40:1 48",
+is(places(declared_type.layout { n = "u64", name = "string[32]", ok = "bool" }), "name@0:32 n@32:8 ok@40:1 48",
   "a record: the largest first")
-is(places(declared.layout { b = "u8", a = "u8", d = "i32", c = "u16", e = "stack" }),
+is(places(declared_type.layout { b = "u8", a = "u8", d = "i32", c = "u16", e = "stack" }),
   "e@0:8 d@8:4 c@12:2 a@14:1 b@15:1 16", "without gaps")
-is(places(declared.layout { "u8", "u32", "u8", "i64", "string[20]" }), "1@0:1 2@4:4 3@8:1 4@16:8 5@24:24 48",
+is(places(declared_type.layout { "u8", "u32", "u8", "i64", "string[20]" }), "1@0:1 2@4:4 3@8:1 4@16:8 5@24:24 48",
   "a tuple: in its order, aligned as in C")
-is(places(declared.layout { at = { x = "i16", y = "u8" }, n = "i8" }), "at@0:8 n@8:1 16", "a record in a record")
-is(declared.layout("string").size, 64, "a string without a size has 64 bytes")
-is(declared.layout("u16").size, 2, "a scalar has its own")
+is(places(declared_type.layout { at = { x = "i16", y = "u8" }, n = "i8" }), "at@0:8 n@8:1 16", "a record in a record")
+is(declared_type.layout("string").size, 64, "a string without a size has 64 bytes")
+is(declared_type.layout("u16").size, 2, "a scalar has its own")
 
 -- What is no type, at the line that declares it.
 for _, case in ipairs {
@@ -151,7 +151,7 @@ is(copies[65537].m, -5, "a field of one byte")
 is(copies[65537].n, require("uplua.core").system.pid(), "e.pid fits into 32 bits")
 is(second[65537].n, copies[65537].n, "a record may be copied to where the same is declared")
 is(ffi.sizeof(wide[23]),
-  layout.compile(declared.layout { i8 = "i8", i16 = "i16", i32 = "i32", i64 = "i64", u8 = "u8", u16 = "u16",
+  layout.compile(declared_type.layout { i8 = "i8", i16 = "i16", i32 = "i32", i64 = "i64", u8 = "u8", u16 = "u16",
     u32 = "u32", u64 = "u64", ok = "bool", s = "string[16]" }).size, "the script's copy has the declared size")
 is(ffi.sizeof(wide[23]), 48, "48 bytes")
 is(#setup.ledger(), 0, "nothing is lost")

@@ -2,7 +2,7 @@
 local ffi = require "ffi"
 local tap = require "tap"
 local kernel = require "kernel"
-local hash = require "uplua.hash"
+local hash = require "uplua.objects.hash"
 local map = require "uplua.base.map"
 local ok, is, like = tap.ok, tap.is, tap.like
 local i64 = kernel.scalar "i64"

@@ -2,7 +2,7 @@
 local ffi = require "ffi"
 local tap = require "tap"
 local kernel = require "kernel"
-local hist = require "uplua.hist"
+local hist = require "uplua.objects.hist"
 local ok, is, like = tap.ok, tap.is, tap.like
 
 ffi.cdef "struct test_hist { int64_t sum, wraps; uint64_t max, min, buckets[66]; };" -- struct hist of bpf/aggregate.h
@@ -146,7 +146,7 @@ like(tostring(range), "%[4E, 8E%) +1", "and has a bar")
 is(select(2, tostring(range):gsub("\n", "")), 3, "empty buckets in between are left out")
 
 -- Sums beyond 64 bits: on one CPU, which counts the wraps, and over several.
-local aggregate = require "uplua.aggregate"
+local aggregate = require "uplua.objects.aggregate"
 local sums = hist.hist()
 fd = kernel.map("percpu_hash", 8, SIZE, 2)
 sums:bind { fd = fd, turn = turn }

@@ -2,8 +2,8 @@
 local ffi = require "ffi"
 local tap = require "tap"
 local kernel = require "kernel"
-local layout = require "uplua.layout"
-local record = require "uplua.record"
+local layout = require "uplua.objects.layout"
+local record = require "uplua.objects.record"
 local ok, is, like = tap.ok, tap.is, tap.like
 
 local bytes = ffi.new "uint8_t[256]"

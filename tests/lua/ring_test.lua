@@ -3,8 +3,8 @@ local tap = require "tap"
 local kernel = require "kernel"
 local watched = {}
 package.loaded["uplua.base.loop"] = { watch = function(fd, fn) watched[fd] = fn end } -- the test is the loop
-local ring = require "uplua.ring"
-local copy = require("uplua.record").copy
+local ring = require "uplua.objects.ring"
+local copy = require("uplua.objects.record").copy
 local ok, is, like = tap.ok, tap.is, tap.like
 local i64 = kernel.scalar "i64"
 

@@ -1,7 +1,7 @@
 -- Text for people.
 local tap = require "tap"
 local text = require "uplua.text"
-local order = require "uplua.order"
+local order = require "uplua.objects.order"
 local ok, is, like = tap.ok, tap.is, tap.like
 
 is(text.format("%d %x %#x", -5LL, 0xffffffffffffffffULL, 255), "-5 ffffffffffffffff 0xff", "64-bit integers")

@@ -2,7 +2,7 @@
 local ffi = require "ffi"
 local tap = require "tap"
 local kernel = require "kernel"
-local var = require "uplua.var"
+local var = require "uplua.objects.var"
 local ok, is, like = tap.ok, tap.is, tap.like
 
 local v = var.var(23)

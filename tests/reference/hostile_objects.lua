@@ -64,7 +64,7 @@ function hostile.open(path)
   local fine = opened
   if opened then fine, result = pcall(look, result) end
   require "uplua.setup".discard()
-  require "uplua.object".guests = {}
+  require "uplua.objects.object".guests = {}
   local named = type(result) == "string" and result:find("object " .. path .. ": ", 1, true)
   return opened, not fine and not named and tostring(result) or nil
 end

@@ -1,8 +1,8 @@
 -- The same handler as the kernel runs it: compiled, loaded and run by BPF_PROG_TEST_RUN, and what it leaves in the
 -- kernel's maps in the words of world.lua. All legs' snapshots can be compared as text.
 local ffi = require "ffi"
-local object = require "uplua.object"
-local record = require "uplua.record"
+local object = require "uplua.objects.object"
+local record = require "uplua.objects.record"
 local setup = require "uplua.setup"
 local testrun = require "uplua.testrun"
 local up = require "uplua"

@@ -1,7 +1,7 @@
 -- Key → value in Lua, for a shared object that no handler uses, or not yet: the script may write and read it all the
 -- same. Its list of entries is what the object passes on as `queued` when the kernel's map is made.
 local ffi = require "ffi"
-local record = require "uplua.record"
+local record = require "uplua.objects.record"
 local text = require "uplua.text"
 
 local store = {}

@@ -4,8 +4,8 @@
 -- A part is what one element holds; a total is a list of the parts of one key, with .stretch each: large histograms
 -- have several.
 local ffi = require "ffi"
-local turns = require "uplua.turns"
-local wide = require "uplua.wide"
+local double_buffer = require "uplua.objects.double_buffer"
+local int128 = require "uplua.objects.int128"
 
 ffi.cdef "struct uplua_distribution { struct uplua_sum sum; uint64_t max, min; uint64_t buckets[?]; };"
 
@@ -25,7 +25,7 @@ local function minimum(x, unsigned) return maximum(bit.bnot(x), unsigned) end
 local function bucket_count(s) return s.map.value_size / 8 - HEAD end
 
 local function is_empty(part, count)
-  if part.max ~= 0 or part.min ~= 0 or not wide.is_zero(part.sum) then return false end
+  if part.max ~= 0 or part.min ~= 0 or not int128.is_zero(part.sum) then return false end
   for i = 0, count - 1 do
     if part.buckets[i] ~= 0 then return false end
   end
@@ -37,7 +37,7 @@ local function merge(s, p, cpus, stride)
   local part = new(count)
   for cpu = 0, cpus - 1 do
     local copy = ffi.cast(pointer, p + cpu * stride)
-    wide.merge(part.sum, copy.sum)
+    int128.merge(part.sum, copy.sum)
     if copy.max > part.max then part.max = copy.max end
     if copy.min > part.min then part.min = copy.min end
     for i = 0, count - 1 do part.buckets[i] = part.buckets[i] + copy.buckets[i] end
@@ -48,7 +48,7 @@ end
 local function buckets_of(part) return ffi.sizeof(part) / 8 - HEAD end
 
 local function join(a, b)
-  wide.add(a.sum, b.sum)
+  int128.add(a.sum, b.sum)
   if b.max > a.max then a.max = b.max end
   if b.min > a.min then a.min = b.min end
   for i = 0, buckets_of(a) - 1 do a.buckets[i] = a.buckets[i] + b.buckets[i] end
@@ -62,7 +62,7 @@ local function minus(part, earlier)
   local rest = new(count)
   for i = 0, count - 1 do rest.buckets[i] = part.buckets[i] - earlier.buckets[i] end
   rest.sum = part.sum
-  wide.subtract(rest.sum, earlier.sum)
+  int128.subtract(rest.sum, earlier.sum)
   if part.max ~= earlier.max then rest.max = part.max end
   if part.min ~= earlier.min then rest.min = part.min end
   if not is_empty(rest, count) then return rest end
@@ -77,10 +77,10 @@ end
 -- The fields count, sum, avg, min and max of TOTAL, of the aggregation S; FOUND(bucket, count) is called for each
 -- bucket that is not empty.
 function distribution.sum_up(s, total, found)
-  local sum, max, min, count = wide.sum(), 0ULL, 0ULL, 0
+  local sum, max, min, count = int128.sum(), 0ULL, 0ULL, 0
   for _, piece in ipairs(total) do
     local part = piece.part
-    wide.add(sum, part.sum)
+    int128.add(sum, part.sum)
     if part.max > max then max = part.max end
     if part.min > min then min = part.min end
     for i = 0, buckets_of(part) - 1 do
@@ -91,14 +91,14 @@ function distribution.sum_up(s, total, found)
       end
     end
   end
-  local result = { count = count, sum = wide.value(sum) }
+  local result = { count = count, sum = int128.value(sum) }
   if count == 0 then return result end
   result.avg = tonumber(result.sum) / count
   local highest, lowest = maximum(max, s.unsigned), minimum(min, s.unsigned)
   -- An extreme that is still to come, or that came before, is not there: it would be on the wrong side of the other
   -- one.
-  if max ~= 0 or lowest <= highest then result.max = wide.plain(highest) end
-  if min ~= 0 or lowest <= highest then result.min = wide.plain(lowest) end
+  if max ~= 0 or lowest <= highest then result.max = int128.plain(highest) end
+  if min ~= 0 or lowest <= highest then result.min = int128.plain(lowest) end
   return result
 end
 
@@ -106,7 +106,7 @@ end
 -- field (nil: it is a number).
 function distribution.operations(new_value, by)
   return {
-    keeping = turns, empty = "(empty)", by = by,
+    keeping = double_buffer, empty = "(empty)", by = by,
     merge = merge, join = join, minus = minus, add = add,
     stretches = function(s) return s.buckets and s.buckets.stretches or 1 end,
     value = new_value,

@@ -1,18 +1,18 @@
 -- What the aggregations share: per-CPU values that handlers add to, and that the script reads as totals. How a kind of
--- them keeps apart what was added since the last take is in uplua.baseline and uplua.turns.
+-- them keeps apart what was added since the last take is in uplua.objects.baseline and uplua.objects.double_buffer.
 local ffi = require "ffi"
-local declared = require "uplua.declared"
-local layout = require "uplua.layout"
+local declared_type = require "uplua.objects.declared_type"
+local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
-local object = require "uplua.object"
-local snapshot = require "uplua.snapshot"
-local wide = require "uplua.wide"
+local object = require "uplua.objects.object"
+local snapshot = require "uplua.objects.snapshot"
+local int128 = require "uplua.objects.int128"
 
 local aggregate = {}
 local state_of = object.state
 
 -- The operations that differ by kind of aggregation:
---   keeping                     uplua.baseline or uplua.turns
+--   keeping                     uplua.objects.baseline or uplua.objects.double_buffer
 --   merge(s, p, cpus, stride)   what one element holds on all CPUs together: a part; nil if there is nothing
 --   join(a, b)                  two parts of one element
 --   minus(part, earlier)        what was added to a part since an earlier state of it; nil if nothing
@@ -27,7 +27,7 @@ local function called(o) return o.name or o.kind end
 -- The VALUE of the raw key RAW, which the script is about to see: the ledger has to say which sums are rounded.
 local function seen(s, raw, value)
   local sum = type(value) == "table" and value.sum or value
-  if wide.is_rounded(sum) then s.rounded[raw] = true end
+  if int128.is_rounded(sum) then s.rounded[raw] = true end
   return value
 end
 
@@ -204,7 +204,7 @@ function aggregate.constructor(kind, operations, properties, parameters)
   return function(...)
     local options, buckets = ..., nil
     if parameters then options, buckets = parameters(...) end
-    options = object.check(kind, options, { max = object.positive, key = declared.layout }, 2)
+    options = object.check(kind, options, { max = object.positive, key = declared_type.layout }, 2)
     options.max = options.max or 65536
     return object.new(kind, options, metatable, { operations = operations, buckets = buckets, rounded = {} })
   end

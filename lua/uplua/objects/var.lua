@@ -1,15 +1,15 @@
 -- var: one value that handlers and the script read and set, and add to where it is a number.
 --   local threshold = up.var(100)         an integer, a boolean or a string, as the initial value says
---   local small = up.var(0, "u32")        or as declared: uplua.declared
+--   local small = up.var(0, "u32")        or as declared: uplua.objects.declared_type
 --   threshold:get()  threshold:set(200)  threshold:add(-1)
 -- Numbers and booleans are read, replaced and added to at once; a string is not: who reads it meanwhile may see parts
 -- of both.
 local ffi = require "ffi"
-local declared = require "uplua.declared"
-local layout = require "uplua.layout"
+local declared_type = require "uplua.objects.declared_type"
+local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
-local object = require "uplua.object"
-local show = require "uplua.show"
+local object = require "uplua.objects.object"
+local printer = require "uplua.objects.printer"
 
 ffi.cdef [[
 void *map_var_open(const struct map *map);
@@ -27,10 +27,10 @@ local TEXT = 64   -- bytes of a string that is not declared and not longer from 
 
 -- The layout of a var that begins with VALUE, or nil.
 local function layout_of(value)
-  if type(value) == "boolean" then return declared.layout "bool" end
+  if type(value) == "boolean" then return declared_type.layout "bool" end
   if type(value) == "string" then return { kind = "string", size = math.max(TEXT, math.ceil((#value + 1) / 8) * 8) } end
-  if ffi.istype("uint64_t", value) then return declared.layout "u64" end
-  if type(value) == "number" or ffi.istype("int64_t", value) then return declared.layout "i64" end
+  if ffi.istype("uint64_t", value) then return declared_type.layout "u64" end
+  if type(value) == "number" or ffi.istype("int64_t", value) then return declared_type.layout "i64" end
 end
 
 local function called(o) return o.name or "var" end
@@ -74,7 +74,7 @@ function methods:add(n)
   if s.is_text or s.codec.kind == "bool" then
     error(("%s: %s cannot be added to"):format(called(self), s.is_text and "a string" or "a boolean"), 2)
   end
-  local why = layout.compile(declared.layout "i64").encode(s.addend_bytes, n)
+  local why = layout.compile(declared_type.layout "i64").encode(s.addend_bytes, n)
   if why then error(("%s: %s"):format(called(self), why), 2) end
   if s.word then
     C.map_var_add(s.word, s.addend[0], s.codec.size)
@@ -102,7 +102,7 @@ end
 local metatable = {
   __index = methods,
   __newindex = function() error("a var has no fields: use v:set(x)", 2) end,
-  __tostring = function(o) return show.value(o:get()) end,
+  __tostring = function(o) return printer.value(o:get()) end,
 }
 
 local ZERO = { string = "", bool = false }
@@ -115,7 +115,7 @@ return {
     local value = layout_of(initial == nil and 0 or initial)
     if of ~= nil then
       local why
-      value, why = declared.layout(of)
+      value, why = declared_type.layout(of)
       if value and (value.kind == "record" or value.kind == "stack") then
         value, why = nil, "it holds a number, a boolean or a string"
       end

@@ -1,16 +1,16 @@
 -- How the entries of a shared object are printed: one per line, keys aligned, values to the right; an entry whose key
 -- holds a stack shows its value first and the frames below; a value of several lines (a histogram) stands below its
 -- key.
-local record = require "uplua.record"
+local record = require "uplua.objects.record"
 local text = require "uplua.text"
 
-local show = {}
+local printer = {}
 
-show.MOST = 1000      -- entries that are printed; the rest is only counted
+printer.MOST = 1000      -- entries that are printed; the rest is only counted
 local WIDEST_KEY = 60 -- a longer key does not push the values of all others to the right
 
 -- A number with thousands, anything else as record.show does.
-function show.value(value)
+function printer.value(value)
   if type(value) == "number" or (type(value) == "cdata" and not record.is(value)) then return text.thousands(value) end
   return record.show(value)
 end
@@ -41,15 +41,15 @@ end
 
 -- The text of lists KEYS and VALUES, in their order, and of how many more there are of COUNT; "(empty)" where there is
 -- nothing.
-function show.entries(keys, values, count)
+function printer.entries(keys, values, count)
   if #keys == 0 then return "(empty)" end
   local heads, frames, texts = {}, {}, {}
   local key_width, value_width, any_frames = 0, 0, false
-  local shown = math.min(#keys, show.MOST)
+  local shown = math.min(#keys, printer.MOST)
   for i = 1, shown do
     heads[i], frames[i] = parts_of(keys[i])
     frames[i] = frames[i] or false
-    texts[i] = show.value(values[i])
+    texts[i] = printer.value(values[i])
     any_frames = any_frames or frames[i] and true
     local width = text.width(heads[i])
     if width <= WIDEST_KEY then key_width = math.max(key_width, width) end
@@ -74,4 +74,4 @@ function show.entries(keys, values, count)
   return table.concat(lines, "\n")
 end
 
-return show
+return printer

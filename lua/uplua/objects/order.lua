@@ -1,6 +1,6 @@
 -- The order of keys, and iteration in an order.
 local ffi = require "ffi"
-local record = require "uplua.record"
+local record = require "uplua.objects.record"
 
 local order = {}
 

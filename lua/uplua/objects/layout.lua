@@ -11,7 +11,7 @@
 -- The string in a buffer that was too small for it in the handler ends in "…", and such a string is written back as it
 -- was.
 local ffi = require "ffi"
-local record = require "uplua.record"
+local record = require "uplua.objects.record"
 local text = require "uplua.text"
 
 ffi.cdef "size_t strnlen(const char *s, size_t max);"

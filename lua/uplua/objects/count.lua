@@ -3,26 +3,26 @@
 --   local s = up.sum()            handlers: s:add(v), s[key]:add(v)
 --   n:get()  n[key]  n:pairs()  n:top(10)  n:take()  n:clear()  print(n)
 -- A key that was never counted reads 0.
-local aggregate = require "uplua.aggregate"
-local baseline = require "uplua.baseline"
-local wide = require "uplua.wide"
+local aggregate = require "uplua.objects.aggregate"
+local baseline = require "uplua.objects.baseline"
+local int128 = require "uplua.objects.int128"
 
 local count = {}
 
 local operations = {
   keeping = baseline,
   empty = "0",
-  merge = function(_, p, cpus, stride) return wide.merged(p, cpus, stride) end,
+  merge = function(_, p, cpus, stride) return int128.merged(p, cpus, stride) end,
   join = function(a, b)
-    wide.add(a, b)
+    int128.add(a, b)
     return a
   end,
   minus = function(total, earlier)
-    local rest = wide.sum(total)
-    wide.subtract(rest, earlier)
-    if not wide.is_zero(rest) then return rest end
+    local rest = int128.sum(total)
+    int128.subtract(rest, earlier)
+    if not int128.is_zero(rest) then return rest end
   end,
-  value = function(_, total) return wide.value(total) end,
+  value = function(_, total) return int128.value(total) end,
   zero = function() return 0 end,
 }
 

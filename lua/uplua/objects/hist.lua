@@ -7,10 +7,10 @@
 --   h:take()  h:clear()  print(h)
 -- Each takes options after these: { max = 65536 } keys. A large lhist or hdr keeps only those stretches of 128 buckets
 -- that are used; each counts as a key.
-local aggregate = require "uplua.aggregate"
-local buckets = require "uplua.buckets"
-local distribution = require "uplua.distribution"
-local histogram = require "uplua.histogram"
+local aggregate = require "uplua.objects.aggregate"
+local buckets = require "uplua.objects.buckets"
+local distribution = require "uplua.objects.distribution"
+local histogram = require "uplua.objects.histogram"
 
 local hist = {}
 

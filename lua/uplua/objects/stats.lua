@@ -4,8 +4,8 @@
 --   s[key].avg …  s:pairs()  s:top(10, "max")      keyed; ordered by count unless said otherwise
 --   local m = up.max()            m:get()  m[key]  m:pairs()  m:top(10); nil where nothing was added
 --   s:take()  s:clear()  print(s)
-local aggregate = require "uplua.aggregate"
-local distribution = require "uplua.distribution"
+local aggregate = require "uplua.objects.aggregate"
+local distribution = require "uplua.objects.distribution"
 local text = require "uplua.text"
 
 local stats = {}

@@ -1,4 +1,4 @@
--- Bytes that a C compiler has laid out ↔ Lua values, by what BTF says of them (src/lua/guest.c). cvalue.codec(type) is
+-- Bytes that a C compiler has laid out ↔ Lua values, by what BTF says of them (src/lua/guest.c). btf_codec.codec(type) is
 -- a codec as layout.lua makes them for records of its own: size, decode, encode, and of structs view, point and
 -- unpoint.
 --
@@ -7,11 +7,11 @@
 -- string of its bytes. In what is written, fields and elements that are left out are zero, as in C.
 local bit = require "bit"
 local ffi = require "ffi"
-local layout = require "uplua.layout"
-local record = require "uplua.record"
+local layout = require "uplua.objects.layout"
+local record = require "uplua.objects.record"
 local text = require "uplua.text"
 
-local cvalue = {}
+local btf_codec = {}
 
 local bytes_of = ffi.typeof "uint8_t *"
 
@@ -52,7 +52,7 @@ local function bytes_codec(type)
 end
 
 local function array_codec(type)
-  local element, count = cvalue.codec(type.element), type.count
+  local element, count = btf_codec.codec(type.element), type.count
   return {
     size = type.size, kind = "array",
     decode = function(p)
@@ -116,7 +116,7 @@ local function flatten(type, base, fields)
     elseif field.name ~= "" then
       fields[#fields + 1] = {
         name = field.name, offset = base + field.offset, first_bit = field.first_bit, bits = field.bits,
-        type = field.type, codec = not field.bits and cvalue.codec(field.type) or nil,
+        type = field.type, codec = not field.bits and btf_codec.codec(field.type) or nil,
       }
     end
   end
@@ -187,24 +187,24 @@ end
 local MAKERS = { string = string_codec, bytes = bytes_codec, array = array_codec, struct = struct_codec }
 
 -- The codec of TYPE.
-function cvalue.codec(type)
+function btf_codec.codec(type)
   type.codec = type.codec or (MAKERS[type.kind] or scalar)(type)
   return type.codec
 end
 
 -- A codec of SIZE bytes whose type nobody tells: strings of bytes.
-function cvalue.untyped(size)
+function btf_codec.untyped(size)
   return bytes_codec { size = size }
 end
 
 -- How C calls TYPE, for people: "struct event", "u32", "char[16]".
-function cvalue.name(type)
+function btf_codec.name(type)
   if type.kind == "string" then return ("char[%d]"):format(type.size) end
-  if type.kind == "array" then return ("%s[%d]"):format(cvalue.name(type.element), type.count) end
+  if type.kind == "array" then return ("%s[%d]"):format(btf_codec.name(type.element), type.count) end
   if type.kind == "struct" then
     return "struct " .. (type.name ~= "" and type.name or ("of %d bytes"):format(type.size))
   end
   return type.kind
 end
 
-return cvalue
+return btf_codec

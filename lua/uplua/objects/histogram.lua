@@ -1,7 +1,7 @@
 -- A histogram as the script sees it: h.count, h.sum, h.avg, h.min, h.max, h:percentile(p), bars by tostring(h). A
 -- percentile is interpolated within its bucket, between the exact minimum and maximum. min, max and avg of an empty
 -- histogram are nil.
-local distribution = require "uplua.distribution"
+local distribution = require "uplua.objects.distribution"
 local plot = require "uplua.plot"
 
 local histogram = {}
@@ -40,7 +40,7 @@ end
 
 local metatable = { __index = methods, __tostring = plot.histogram }
 
--- The histogram of a TOTAL (uplua.distribution) of the aggregation S by SCHEME (uplua.buckets).
+-- The histogram of a TOTAL (uplua.objects.distribution) of the aggregation S by SCHEME (uplua.objects.buckets).
 function histogram.new(s, scheme, total)
   local entries = {}
   local h = distribution.sum_up(s, total, function(bucket, n) entries[#entries + 1] = { bucket, n } end)

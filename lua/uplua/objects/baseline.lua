@@ -4,7 +4,7 @@
 -- from later reads. Baselines would let keys that are no longer used fill the map; so, when it is more than half full,
 -- a take removes the keys that did not change since the take before.
 local ffi = require "ffi"
-local aggregate = require "uplua.aggregate"
+local aggregate = require "uplua.objects.aggregate"
 
 local baseline = {}
 

@@ -2,7 +2,7 @@
 -- stand in one order whatever the CPU; and exit. The ring is a shared object that every compiler knows; it exists in
 -- the kernel once a handler prints or ends the run.
 local ffi    = require "ffi"
-local object = require "uplua.object"
+local object = require "uplua.objects.object"
 
 local SIZE = 4 * 2 ^ 20 -- bytes
 
@@ -42,7 +42,7 @@ end
 local methods = {}
 
 function methods:bind(description)
-  local base = require "uplua.ring".methods
+  local base = require "uplua.objects.ring".methods
   methods.drain = base.drain
   base.bind(self, description)
   prints = {}

@@ -15,14 +15,14 @@
 -- that CPU's value; set takes such a list, or one value, which becomes CPU 0's. A map that no handler uses is a table
 -- of the script's.
 local ffi = require "ffi"
-local declared = require "uplua.declared"
-local layout = require "uplua.layout"
+local declared_type = require "uplua.objects.declared_type"
+local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
-local object = require "uplua.object"
-local order = require "uplua.order"
-local record = require "uplua.record"
-local show = require "uplua.show"
-local store = require "uplua.store"
+local object = require "uplua.objects.object"
+local order = require "uplua.objects.order"
+local record = require "uplua.objects.record"
+local printer = require "uplua.objects.printer"
+local store = require "uplua.objects.store"
 
 local hash = {}
 local methods = {}
@@ -214,11 +214,11 @@ function metatable.__tostring(o)
   if array then
     keys, values = order.sort(keys, values)
   elseif type(weight) == "number" or (type(weight) == "cdata" and not record.is(weight)) then
-    keys, values = order.top(show.MOST, total, order.each(keys, values))
+    keys, values = order.top(printer.MOST, total, order.each(keys, values))
   else
     keys, values = order.sort(keys, values)
   end
-  return show.entries(keys, values, count)
+  return printer.entries(keys, values, count)
 end
 
 -- The kernel's map is there: writes that were queued go into it.
@@ -247,8 +247,8 @@ function methods:bind(description)
   for _, entry in ipairs(queued) do set(self, s, entry[1], entry[2], NOWHERE) end
 end
 
-local ALLOWED = { max = object.positive, key = declared.layout, value = declared.layout }
-local ARRAY_ALLOWED = { max = object.positive, value = declared.layout }
+local ALLOWED = { max = object.positive, key = declared_type.layout, value = declared_type.layout }
+local ARRAY_ALLOWED = { max = object.positive, value = declared_type.layout }
 
 local function constructor(kind, default)
   return function(options)

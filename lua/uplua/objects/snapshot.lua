@@ -1,10 +1,10 @@
 -- What an aggregation held at one moment: plain values in Lua, with the reading methods of the aggregation itself.
 --   v:get(key)  v[key]  v:pairs()  v:top(n, by)  v:size()  tostring(v)
 -- An unkeyed snapshot is one value: v:get().
-local order = require "uplua.order"
-local record = require "uplua.record"
-local show = require "uplua.show"
-local store = require "uplua.store"
+local order = require "uplua.objects.order"
+local record = require "uplua.objects.record"
+local printer = require "uplua.objects.printer"
+local store = require "uplua.objects.store"
 
 local snapshot = {}
 local methods = {}
@@ -57,9 +57,9 @@ end
 
 function metatable.__tostring(v)
   local c = contents[v]
-  if not c.keys then return show.value(c.value) end
-  local keys, values = order.top(show.MOST, c.by, order.each(c.keys, c.values))
-  return show.entries(keys, values, #c.keys)
+  if not c.keys then return printer.value(c.value) end
+  local keys, values = order.top(printer.MOST, c.by, order.each(c.keys, c.values))
+  return printer.entries(keys, values, #c.keys)
 end
 
 -- A snapshot of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by

@@ -10,13 +10,13 @@
 -- The word that ends the key is 2 * stretch + turn: large histograms are kept in stretches of buckets
 -- (bpf/aggregate.h).
 local ffi = require "ffi"
-local aggregate = require "uplua.aggregate"
+local aggregate = require "uplua.objects.aggregate"
 
-local turns = {}
+local double_buffer = {}
 
 local word = ffi.typeof "uint64_t *"
 
-function turns.start(s)
+function double_buffer.start(s)
   s.turn = 0
   s.words = {}                  -- where the handlers of each setup read the turn
   s.left = {}                   -- raw key → part, of the elements that the last take left
@@ -24,7 +24,7 @@ function turns.start(s)
 end
 
 -- The handlers of another setup read the turn at ADDRESS.
-function turns.join(s, address)
+function double_buffer.join(s, address)
   s.words[#s.words + 1] = ffi.cast(word, address)
   s.words[#s.words][0] = s.turn
 end
@@ -71,7 +71,7 @@ local function change(s)
 end
 
 -- Calls SEE(raw key, total) for each key that was added to since the last take. TAKE: and starts anew.
-function turns.read(s, take, see)
+function double_buffer.read(s, take, see)
   local totals, operations = {}, s.operations
   local function add(raw, part, stretch)
     local key = raw:sub(1, s.suffix)
@@ -96,7 +96,7 @@ function turns.read(s, take, see)
 end
 
 -- The total of the key in the key buffer, or nil.
-function turns.find(s)
+function double_buffer.find(s)
   local place, total = ffi.cast(word, s.key_bytes + s.suffix), nil
   for stretch = 0, s.operations.stretches(s) - 1 do
     for turn = 0, 1 do
@@ -109,4 +109,4 @@ function turns.find(s)
   return total
 end
 
-return turns
+return double_buffer

@@ -6,7 +6,7 @@
 -- first, then by name.
 local text = require "uplua.text"
 
-local declared = {}
+local declared_type = {}
 
 local SCALARS = { bool = 1, stack = 8 }
 for bits = 3, 6 do
@@ -72,8 +72,8 @@ function read(value, depth)
 end
 
 -- The layout of declaration VALUE, or nil and what is wrong with it. For object.check.
-function declared.layout(value)
+function declared_type.layout(value)
   return read(value, 0)
 end
 
-return declared
+return declared_type

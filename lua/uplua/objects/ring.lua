@@ -6,9 +6,9 @@
 -- ev is a view of the record in the ring: nothing is allocated per event, and it is valid until fn returns; up.copy(ev)
 -- keeps it. A field that this record's emit did not name is nil.
 local ffi = require "ffi"
-local layout = require "uplua.layout"
+local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
-local object = require "uplua.object"
+local object = require "uplua.objects.object"
 local text = require "uplua.text"
 
 ffi.cdef [[
@@ -178,7 +178,7 @@ local function ring_size(value)
 end
 
 return {
-  methods = methods, -- for uplua.output, which is a ring too
+  methods = methods, -- for uplua.objects.output, which is a ring too
 
   -- Drains every ring, in the order in which they were made. For the end of the run, once the probes are detached.
   drain = function()

@@ -4,53 +4,53 @@ local ffi = require "ffi"
 
 ffi.cdef "struct uplua_sum { uint64_t low; int64_t high; };"
 
-local wide = {}
+local int128 = {}
 
 local SIGN = 0x8000000000000000ULL
 local int64 = ffi.typeof "int64_t"
-wide.sum = ffi.typeof "struct uplua_sum"
+int128.sum = ffi.typeof "struct uplua_sum"
 local pointer = ffi.typeof "const struct uplua_sum *"
 
 -- A 64-bit integer as the script sees it: a number where that is exact.
-function wide.plain(x)
+function int128.plain(x)
   if x <= 9007199254740992LL and (ffi.istype("uint64_t", x) or x >= -9007199254740992LL) then return tonumber(x) end
   return x
 end
 
 -- Adds COPY, of the kernel's, to SUM.
-function wide.merge(sum, copy)
+function int128.merge(sum, copy)
   sum.low = sum.low + copy.low
   sum.high = sum.high + copy.high - (copy.low >= SIGN and 1 or 0) + (sum.low < copy.low and 1 or 0)
 end
 
 -- The sum at address P and so many STRIDEs behind it, of all CPUs.
-function wide.merged(p, cpus, stride)
-  local sum = wide.sum()
-  for cpu = 0, cpus - 1 do wide.merge(sum, ffi.cast(pointer, p + cpu * stride)) end
+function int128.merged(p, cpus, stride)
+  local sum = int128.sum()
+  for cpu = 0, cpus - 1 do int128.merge(sum, ffi.cast(pointer, p + cpu * stride)) end
   return sum
 end
 
-function wide.add(sum, other)
+function int128.add(sum, other)
   sum.low = sum.low + other.low
   sum.high = sum.high + other.high + (sum.low < other.low and 1 or 0)
 end
 
-function wide.subtract(sum, other)
+function int128.subtract(sum, other)
   local borrow = sum.low < other.low and 1 or 0
   sum.low = sum.low - other.low
   sum.high = sum.high - other.high - borrow
 end
 
-function wide.is_zero(sum) return sum.low == 0 and sum.high == 0 end
+function int128.is_zero(sum) return sum.low == 0 and sum.high == 0 end
 
 -- SUM as the script sees it: exact, or rounded to a number where 64 bits, signed or not, have no room for it.
-function wide.value(sum)
-  if sum.high == 0 then return wide.plain(sum.low < SIGN and ffi.cast(int64, sum.low) or sum.low) end
-  if sum.high == -1 and sum.low >= SIGN then return wide.plain(ffi.cast(int64, sum.low)) end
+function int128.value(sum)
+  if sum.high == 0 then return int128.plain(sum.low < SIGN and ffi.cast(int64, sum.low) or sum.low) end
+  if sum.high == -1 and sum.low >= SIGN then return int128.plain(ffi.cast(int64, sum.low)) end
   return tonumber(sum.high) * 2 ^ 64 + tonumber(sum.low)
 end
 
 -- True if VALUE is a sum that was rounded.
-function wide.is_rounded(value) return type(value) == "number" and math.abs(value) >= 2 ^ 63 end
+function int128.is_rounded(value) return type(value) == "number" and math.abs(value) >= 2 ^ 63 end
 
-return wide
+return int128
