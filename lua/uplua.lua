@@ -25,11 +25,11 @@ local home = {
   symbol = "stack.frame", source = "stack.frame", address = "stack.frame",
 
   -- operations of handlers
-  i8 = "builtin", i16 = "builtin", i32 = "builtin", i64 = "builtin",
-  u8 = "builtin", u16 = "builtin", u32 = "builtin", u64 = "builtin",
-  read_i8 = "builtin", read_i16 = "builtin", read_i32 = "builtin", read_i64 = "builtin",
-  read_u8 = "builtin", read_u16 = "builtin", read_u32 = "builtin", read_u64 = "builtin",
-  str = "builtin", kstr = "builtin", cast = "builtin",
+  i8 = "compile.builtin", i16 = "compile.builtin", i32 = "compile.builtin", i64 = "compile.builtin",
+  u8 = "compile.builtin", u16 = "compile.builtin", u32 = "compile.builtin", u64 = "compile.builtin",
+  read_i8 = "compile.builtin", read_i16 = "compile.builtin", read_i32 = "compile.builtin", read_i64 = "compile.builtin",
+  read_u8 = "compile.builtin", read_u16 = "compile.builtin", read_u32 = "compile.builtin", read_u64 = "compile.builtin",
+  str = "compile.builtin", kstr = "compile.builtin", cast = "compile.builtin",
 
   -- the run
   every = "base.loop", after = "base.loop", exit = "base.loop",

@@ -13,7 +13,7 @@
 --   c, cxx, own   the names: of the C library's functions, of C++'s operators, and of the allocators' own
 local bit = require "bit"
 local up = require "uplua"
-local capture = require "uplua.capture"
+local capture = require "uplua.compile.capture"
 local core = require "uplua.core"
 
 local allocator = {}

@@ -9,7 +9,7 @@
 -- order of the registers. What a call reads is a text before it is made; what it writes, when it returns: texts are
 -- taken there.
 local bit     = require "bit"
-local capture = require "uplua.capture"
+local capture = require "uplua.compile.capture"
 local list    = require "uplua.list"
 local syscall = require "uplua.syscall"
 local text    = require "uplua.text"
@@ -42,7 +42,7 @@ local function show_pointer(value) return value == 0 and "NULL" or show_hex(valu
 -- How ARGUMENT of a call, as up.list has it, is shown: a function of its value, which may be a whole register's: they
 -- are wider than most types, and a descriptor of -1 is 4294967295 in some of the kernel's tables.
 function call.show_of(argument)
-  local builtin = require "uplua.builtin"
+  local builtin = require "uplua.compile.builtin"
   local sign, bits = argument.type:match "^([iu])(%d+)$"
   if argument.source:find "%*$" or not bits then return show_pointer end
   local cut = argument.name:find "fd$" and builtin.i32 or builtin[sign .. bits]

@@ -3,7 +3,7 @@
 -- attaches them.
 local ffi      = require "ffi"
 local core     = require "uplua.core"
-local capture  = require "uplua.capture"
+local capture  = require "uplua.compile.capture"
 local changed  = require "uplua.changed"
 local claims   = require "uplua.claims"
 local leaving  = require "uplua.leaving"
@@ -327,7 +327,7 @@ end
 -- --emit and --explain: compiles what is pending, writes the object and prints what is in it, as far as asked for.
 local function compile_only(probes, description)
   local compiled = compiler:compile(description, options.emit)
-  if options.explain then io.write(require "uplua.explain".report(compiled, probes)) end
+  if options.explain then io.write(require "uplua.compile.explain".report(compiled, probes)) end
 end
 
 -- Warns of variables that the script has changed since a handler took them as constants.

@@ -3,7 +3,7 @@
 -- has; whoever executes a program gets a new one.
 local ffi        = require "ffi"
 local bit        = require "bit"
-local capture    = require "uplua.capture"
+local capture    = require "uplua.compile.capture"
 local core       = require "uplua.core"
 local count      = require "uplua.objects.count"
 local hash       = require "uplua.objects.hash"

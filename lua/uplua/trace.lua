@@ -13,7 +13,7 @@
 -- and is valid until the function returns.
 local ffi     = require "ffi"
 local call    = require "uplua.call"
-local capture = require "uplua.capture"
+local capture = require "uplua.compile.capture"
 local claims  = require "uplua.claims"
 local core    = require "uplua.core"
 local failure = require "uplua.base.failure"

@@ -6,13 +6,13 @@
 
 #include "lua/environment.h"
 
-/* Pushes the function NAME of uplua.ctype, which is loaded by the first handler that has a use for it. */
+/* Pushes the function NAME of uplua.compile.ctype, which is loaded by the first handler that has a use for it. */
 static lua_State *push_function(struct lua_environment *environment, const char *name)
 {
     lua_State *L = environment->L;
     luaL_checkstack(L, 16, "C types");
     lua_getglobal(L, "require");
-    lua_pushliteral(L, "uplua.ctype");
+    lua_pushliteral(L, "uplua.compile.ctype");
     lua_call(L, 1, 1); /* ctype */
     lua_getfield(L, -1, name);
     lua_remove(L, -2);

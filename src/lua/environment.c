@@ -7,7 +7,7 @@
 
 #include "lua/ctype.h"
 
-/* Pushes the function NAME of uplua.capture. */
+/* Pushes the function NAME of uplua.compile.capture. */
 static lua_State *push_function(struct lua_environment *environment, const char *name)
 {
     lua_State *L = environment->L;
@@ -162,7 +162,7 @@ struct environment environment_open(struct lua_environment *environment, lua_Sta
 {
     environment->L = L;
     lua_getglobal(L, "require");
-    lua_pushliteral(L, "uplua.capture");
+    lua_pushliteral(L, "uplua.compile.capture");
     lua_call(L, 1, 1);
     environment->capture = luaL_ref(L, LUA_REGISTRYINDEX);
     return (struct environment){environment, upvalue, global, field, bytecode, used, &ctype_source_lua};

@@ -291,7 +291,7 @@ n: *' "the report after SIG${signal%:*}"
 done
 ok 'and no probe' untouched
 
-# A signal to itself once the handlers are compiled (a function of uplua.capture is called), and once they are loaded (uplua.base.map).
+# A signal to itself once the handlers are compiled (a function of uplua.compile.capture is called), and once they are loaded (uplua.base.map).
 signal_in() {
     echo "local ffi = require 'ffi' ffi.cdef 'int kill(int, int); int getpid(void);'
     debug.sethook(function()

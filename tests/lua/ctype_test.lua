@@ -1,8 +1,8 @@
--- What uplua.ctype finds out about C types is what the C compiler makes of the same declarations: a small program,
+-- What uplua.compile.ctype finds out about C types is what the C compiler makes of the same declarations: a small program,
 -- compiled here, prints for each field its offset, size, sign, and the bits that a bitfield sets.
 local ffi = require "ffi"
 local tap = require "tap"
-local ctype = require "uplua.ctype"
+local ctype = require "uplua.compile.ctype"
 
 local CC = tap.compiler()
 local DECLARATIONS = [[

@@ -3,7 +3,7 @@
 package.loaded["uplua.options"] = { explain = true } -- compiles, and lists the code, without loading it
 io.output "/dev/null"
 
-local capture = require "uplua.capture"
+local capture = require "uplua.compile.capture"
 local generate = require "generate"
 local setup = require "uplua.setup"
 local spoil = require "spoil"

@@ -75,7 +75,7 @@ local function describe(value)
     if ffi.istype(int64, value) then return "i64", int64_bytes.of(value) end
     if ffi.istype(uint64, value) then return "u64", int64_bytes.of(value) end
     local good, text = pcall(tostring, value)
-    local handle = good and text:find "^ctype<" and require "uplua.ctype".parse(value)
+    local handle = good and text:find "^ctype<" and require "uplua.compile.ctype".parse(value)
     if handle then return "ctype", handle end
   end
   return "other", "a " .. kind
