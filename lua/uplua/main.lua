@@ -66,7 +66,7 @@ local function watch_target(ended)
     loop.watch(fd, function()
       loop.unwatch(fd)
       left = left - 1
-      if left == 0 then require "uplua.who".wait(ended) end
+      if left == 0 then require "uplua.target.filter".wait(ended) end
     end)
   end
 end
@@ -143,8 +143,8 @@ local function report()
   if output then try(output.drain) end
   loop.run_exits()
   try(print_unread)
-  if setup then try(require "uplua.unmapped".finish) end
-  if setup and require "uplua.waiting".finish() and (target.status() or 0) == 0 then loop.status = loop.status or 1 end
+  if setup then try(require "uplua.target.unmapped_libraries".finish) end
+  if setup and require "uplua.target.late_modules".finish() and (target.status() or 0) == 0 then loop.status = loop.status or 1 end
   try(function()
     local lost = setup and setup.ledger() or {}
     for _, entry in ipairs(counter and counter.lost() or {}) do lost[#lost + 1] = entry end

@@ -1,21 +1,21 @@
 -- Probes that wait for the end of a setup (the main chunk, a line at the prompt), and those that are attached.
 -- up.uprobe(spec, handler) and up.uretprobe(spec, handler) declare; commit() compiles all handlers together, loads and
 -- attaches them.
-local ffi      = require "ffi"
-local core     = require "uplua.core"
-local capture  = require "uplua.compile.capture"
-local changed  = require "uplua.changed"
-local claims   = require "uplua.claims"
-local leaving  = require "uplua.leaving"
-local loop     = require "uplua.base.loop"
-local object   = require "uplua.objects.object"
-local options  = require "uplua.options"
-local output   = require "uplua.objects.output"
-local text     = require "uplua.text"
-local timing   = require "uplua.base.timing"
-local unmapped = require "uplua.unmapped"
-local waiting  = require "uplua.waiting"
-local who      = require "uplua.who"
+local ffi                = require "ffi"
+local core               = require "uplua.core"
+local capture            = require "uplua.compile.capture"
+local changed_files      = require "uplua.target.changed_files"
+local claims             = require "uplua.claims"
+local leaving            = require "uplua.leaving"
+local loop               = require "uplua.base.loop"
+local object             = require "uplua.objects.object"
+local options            = require "uplua.options"
+local output             = require "uplua.objects.output"
+local text               = require "uplua.text"
+local timing             = require "uplua.base.timing"
+local unmapped_libraries = require "uplua.target.unmapped_libraries"
+local late_modules       = require "uplua.target.late_modules"
+local filter             = require "uplua.target.filter"
 
 local setup = {}
 
@@ -130,7 +130,7 @@ local function needs_place(handler) return string.dump(handler):find("args", 1, 
 -- reason: nowhere.
 local function wait_for(kind, spec, handler, resolve, sites, absent, given, taken)
   local claim = claims.new(taken)
-  waiting.add {
+  late_modules.add {
     kind = kind, spec = spec, absent = absent, files = sites and sites:files(),
     find = function(text, pid)
       local found, none = resolve({ text }, pid)
@@ -152,7 +152,7 @@ local function declare_some(kind, specs, handler, resolve, given, taken)
     local sites, absent = resolve { spec }
     if sites then
       there[#there + 1] = spec
-    elseif waiting.library(spec) then
+    elseif late_modules.library(spec) then
       wait_for(kind, spec, handler, resolve, nil, absent, given, taken)
     else
       error(kind .. " " .. absent, 0)
@@ -166,18 +166,18 @@ end
 -- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come
 -- later waited for.
 local function declare_resolved(kind, specs, handler, resolve, given)
-  waiting.begin(specs)
+  late_modules.begin(specs)
   local sites, absent = resolve(specs)
   local taken = claims.taken()
   if not sites then
-    if waiting.can() then return declare_some(kind, specs, handler, resolve, given, taken) end
+    if late_modules.can() then return declare_some(kind, specs, handler, resolve, given, taken) end
     error(kind .. " " .. absent, 0)
   end
-  for _, spec in ipairs(waiting.can() and specs or {}) do
-    if waiting.name(spec) then wait_for(kind, spec, handler, resolve, sites, nil, given, taken) end
+  for _, spec in ipairs(late_modules.can() and specs or {}) do
+    if late_modules.name(spec) then wait_for(kind, spec, handler, resolve, sites, nil, given, taken) end
   end
   declare_at(kind, table.concat(specs, ", "), handler, sites, given, claims.new(taken))
-  unmapped.expect(kind, specs)
+  unmapped_libraries.expect(kind, specs)
 end
 
 local function declare(kind, spec, given, handler)
@@ -249,7 +249,7 @@ end
 -- modules_defining(name, [later]): the paths of the target's modules that define the function NAME themselves; as
 -- modules in a spec they resolve. later(path) is called for each that a process of the target loads later, and the
 -- probes that it declares are attached.
-setup.modules_defining = waiting.modules_defining
+setup.modules_defining = late_modules.modules_defining
 
 local function tell_objects()
   for id = declared + 1, #object.all do
@@ -309,7 +309,7 @@ local function describe(probes)
       by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
     }
   end
-  local description = who.describe()
+  local description = filter.describe()
   description.handlers, description.returns, description.reuse = handlers, returns, unwinding
   description.explained = options.explain
   description.trampoline = trampoline or ANY_TRAMPOLINE
@@ -320,7 +320,7 @@ end
 local function declare_own()
   local user = pending
   pending = {}
-  who.begin()
+  filter.begin()
   for _, probe in ipairs(user) do pending[#pending + 1] = probe end
 end
 
@@ -395,7 +395,7 @@ local function attach_all(list)
     end
   end
   for _, link in ipairs(links) do attached[#attached + 1] = link end
-  changed.watch(links)
+  changed_files.watch(links)
   settle(true)
 end
 
@@ -439,10 +439,10 @@ local function load_handlers(probes, description)
     local walked = loaded:map(stack.TABLES[1]) -- the program's stack, not just the kernel's
     if walked and not next(unwinding) then
       for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
-      stack.unwind(unwinding, who.is_open(), core.target.command())
+      stack.unwind(unwinding, filter.is_open(), core.target.command())
       for _, probe in ipairs(EXECUTED) do add_own(list, loaded, probe) end
     end
-    stack.follow(who.is_open() and {} or description.pids, core.target.command())
+    stack.follow(filter.is_open() and {} or description.pids, core.target.command())
   end
   add_own(list, loaded, THREADS_END)
   for i, probe in ipairs(probes) do
@@ -486,25 +486,25 @@ function setup.commit()
     of[#of + 1] = item
   end
   attach_all(ready)
-  who.attached()
+  filter.attached()
   timing.mark "attached"
 end
 
-waiting.commit = setup.commit
+late_modules.commit = setup.commit
 
 -- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first
 -- instruction; if one of them fails, that is raised and the command does not go on. Its stacks are walked by what it
 -- has mapped, too: read there, they are whole from its first call on, whoever holds its mappings meanwhile (others'
 -- probes in the same library do).
 function setup.release()
-  waiting.release()
+  late_modules.release()
   local stack = package.loaded["uplua.stack.stack"]
   if stack and core.target.waits() then stack.begin() end
   if next(unwinding) then require "uplua.stack.stack".settle() end
   timing.mark "settled"
   local list = late
   late = {}
-  local walked = next(unwinding) and not who.is_open()
+  local walked = next(unwinding) and not filter.is_open()
   if #list > 0 or walked then
     core.target.hold(#list > 0)
     if not core.target.status() then
@@ -523,13 +523,13 @@ function setup.attached() return #attached + #late > 0 end
 -- Forgets the probes that were declared and not committed.
 function setup.discard() pending, guests = {}, {} end
 
-waiting.discard = setup.discard
+late_modules.discard = setup.discard
 
 -- Detaches all probes. Maps stay readable. Entries of system calls go last: the returns of calls that begin in the
 -- meantime would count them as not seen.
 function setup.close()
-  waiting.last()
-  changed.look()
+  late_modules.last()
+  changed_files.look()
   timing.mark "detach"
   settle(false)
   local entries, others = {}, {}
@@ -592,7 +592,7 @@ function setup.ledger()
   for _, entry in ipairs(frame and frame.unread() or {}) do add(entry[1], entry[2]) end
   local sampling = package.loaded["uplua.sampling"]
   for _, entry in ipairs(sampling and sampling.lost() or {}) do add(entry[1], entry[2]) end
-  for _, entry in ipairs(waiting.lost()) do add(entry[1], entry[2]) end
+  for _, entry in ipairs(late_modules.lost()) do add(entry[1], entry[2]) end
   local list = {}
   for i, text in ipairs(order) do list[i] = { text, counts[text] } end
   return list

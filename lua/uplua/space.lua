@@ -136,7 +136,7 @@ end
 -- memory.
 function space.settle()
   if core.target.command() then return end
-  if space.several() then unite(options.follow and require "uplua.follow".pids() or core.target.pids()) end
+  if space.several() then unite(options.follow and require "uplua.target.follow".pids() or core.target.pids()) end
   if not options.follow then shared_before = count_untraced(core.target.pids()) end
 end
 

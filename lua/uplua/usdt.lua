@@ -1,9 +1,9 @@
 -- USDT probes: places that a program's authors have marked, with arguments.
-local claims  = require "uplua.claims"
-local core    = require "uplua.core"
-local loop    = require "uplua.base.loop"
-local setup   = require "uplua.setup"
-local waiting = require "uplua.waiting"
+local claims       = require "uplua.claims"
+local core         = require "uplua.core"
+local loop         = require "uplua.base.loop"
+local setup        = require "uplua.setup"
+local late_modules = require "uplua.target.late_modules"
 
 local usdt = {}
 
@@ -48,7 +48,7 @@ end
 -- What a library that comes later has is declared then.
 local function wait_for(spec, handler, found, absent, taken)
   local claim = claims.new(taken)
-  waiting.add {
+  late_modules.add {
     kind = "usdt", spec = spec, absent = absent, files = found and files_of(found),
     find = function(text, pid)
       local now, none = core.usdt.find(text, pid)
@@ -68,11 +68,11 @@ function usdt.usdt(spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error("usdt: the first argument names the probe: \"libstdc++:libstdcxx:throw\"", 2) end
   setup.check("usdt", spec, given, handler)
-  local named = spec:match "^[^:]+:[^:]+:" and waiting.name(spec) and waiting.can() -- else it may be a provider's
-  if named then waiting.begin { spec } end
+  local named = spec:match "^[^:]+:[^:]+:" and late_modules.name(spec) and late_modules.can() -- else it may be a provider's
+  if named then late_modules.begin { spec } end
   local ok, found, absent = pcall(core.usdt.find, spec)
   if not ok then error("usdt " .. found, 2) end
-  if not found and not (named and waiting.library(spec)) then error("usdt " .. absent, 2) end
+  if not found and not (named and late_modules.library(spec)) then error("usdt " .. absent, 2) end
   local taken = claims.taken()
   if named then wait_for(spec, handler, found, absent, taken) end
   if found then declare(spec, found, handler, claims.new(taken)) end

@@ -65,7 +65,7 @@ run = target.shell(([[
   until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
   printf x >&7
   wait $uplua]]):format(FAMILY, uprobes [[
-  local follow, pid = require "uplua.follow", require "uplua.core".target.pids()[1]
+  local follow, pid = require "uplua.target.follow", require "uplua.core".target.pids()[1]
   up.after(0, function() io.stderr:write "tracing\n" end)
   up.every(0.02, function()
     if forked:get() < 23 then return end -- asked first: a list from before has none of them

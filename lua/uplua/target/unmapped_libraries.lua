@@ -1,34 +1,34 @@
 -- Libraries that a statically linked command never maps: probes there count nothing, which the user is told when the
 -- run ends. Until then it could execute a program that is linked with them, or load one itself.
-local core    = require "uplua.core"
-local failure = require "uplua.base.failure"
-local options = require "uplua.options"
-local waiting = require "uplua.waiting"
+local core         = require "uplua.core"
+local failure      = require "uplua.base.failure"
+local options      = require "uplua.options"
+local late_modules = require "uplua.target.late_modules"
 
-local unmapped = {}
+local unmapped_libraries = {}
 
 local program -- the command's, if it is statically linked; false: it is not
 local entries = {}
 
 -- Notes that probes of KIND are set for SPECS in files that are there. With --follow others may map them.
-function unmapped.expect(kind, specs)
+function unmapped_libraries.expect(kind, specs)
   -- Otherwise it is not known what a process has mapped so far.
-  if options.follow or not waiting.can() or not core.target.waits() then return end
+  if options.follow or not late_modules.can() or not core.target.waits() then return end
   if program == nil then program = core.probe.static_command() or false end
   for _, spec in ipairs(program and specs or {}) do
-    local library = waiting.library(spec)
+    local library = late_modules.library(spec)
     if library then entries[#entries + 1] = { kind = kind, spec = spec, library = library } end
   end
 end
 
 -- Tells of those whose library has not been mapped.
-function unmapped.finish()
+function unmapped_libraries.finish()
   for _, entry in ipairs(entries) do
-    if not waiting.may_have_mapped(entry.library) then
+    if not late_modules.may_have_mapped(entry.library) then
       failure.report(("%s %s: the command never loaded %s: it is statically linked; its own functions are named by " ..
                       "its file, as in %s:main"):format(entry.kind, entry.spec, entry.library, program))
     end
   end
 end
 
-return unmapped
+return unmapped_libraries

@@ -6,9 +6,9 @@ local failure = require "uplua.base.failure"
 local loop    = require "uplua.base.loop"
 local options = require "uplua.options"
 local text    = require "uplua.text"
-local who     = require "uplua.who"
+local filter  = require "uplua.target.filter"
 
-local waiting = {
+local late_modules = {
   commit = nil,  -- attaches what entries declare; set by uplua.setup
   discard = nil, -- forgets it; set by uplua.setup
 }
@@ -43,7 +43,7 @@ local function is_there(pid)
 end
 
 -- Where processes that come later are not traced, a probe for one that has exited would be of no use.
-local function is_over(pid) return not who.is_open() and not is_there(pid) end
+local function is_over(pid) return not filter.is_open() and not is_there(pid) end
 
 -- What came with ONE cannot be probed there any more.
 local function lose(entry, one)
@@ -55,14 +55,14 @@ end
 local function attach_late(entry, one, name, declare, found)
   local ok, message = pcall(function()
     declare(found)
-    waiting.commit()
+    late_modules.commit()
   end)
   if ok then
     entry.loaded = true
     local later = text.seconds(math.max(core.loop.now() - one.time, 0))
     return loop.warn(("%s: probed from now on, %s later"):format(name, later))
   end
-  waiting.discard()
+  late_modules.discard()
   if is_there(one.pid) then error(message, 0) end
   lose(entry, one)
 end
@@ -113,7 +113,7 @@ end
 
 local function update()
   for _, one in ipairs(arrivals:take()) do
-    local traced = who.traces(one.pid)
+    local traced = filter.traces(one.pid)
     mapped[one.name] = mapped[one.name] or traced
     for _, entry in ipairs(entries) do
       if entry.name == one.name and not entry.known[one.file] and traced then
@@ -135,27 +135,27 @@ end
 
 -- The file that SPEC names by its name alone, "libfoo" of "libfoo:fn", "prog" of "prog:fn"; nil where it names none,
 -- but a path.
-function waiting.name(spec) return spec:match "^([^/:@]+)[:@]" end
+function late_modules.name(spec) return spec:match "^([^/:@]+)[:@]" end
 
 -- The library that SPEC names, "libfoo" of "libfoo:fn"; nil where it names none, but a program or a path.
-function waiting.library(spec)
-  local binary = waiting.name(spec)
+function late_modules.library(spec)
+  local binary = late_modules.name(spec)
   return binary and (binary:find "^lib" or binary:find("%.so")) and binary or nil
 end
 
 -- True if there is a target that may load files.
-function waiting.can() return #core.target.pids() > 0 and not options.explain and not options.emit end
+function late_modules.can() return #core.target.pids() > 0 and not options.explain and not options.emit end
 
 -- Has recorded what the target maps from now on, as far as SPECS name it. To be called before these are looked for, so
 -- that nothing falls between.
-function waiting.begin(specs)
-  for _, spec in ipairs(waiting.can() and specs or {}) do
-    if waiting.name(spec) then watch(waiting.name(spec)) end
+function late_modules.begin(specs)
+  for _, spec in ipairs(late_modules.can() and specs or {}) do
+    if late_modules.name(spec) then watch(late_modules.name(spec)) end
   end
 end
 
 -- True if the file NAME may come to be probed when a process maps it.
-function waiting.expects(name)
+function late_modules.expects(name)
   local file = name:match "[^/]*$"
   for _, entry in ipairs(entries) do
     local known = entry.name
@@ -168,9 +168,9 @@ end
 -- library so far: the user is told; files, else, those in which the probe is by now, find(spec, pid) → what declare()
 -- takes and a list of its files, or nil and why there is none, raising what is wrong; PID as in core.probe.resolve,
 -- declare(found) }.
-function waiting.add(entry)
+function late_modules.add(entry)
   if entry.absent and unavailable then error(unavailable, 0) end
-  entry.name, entry.known, entry.lost = waiting.name(entry.spec), {}, 0
+  entry.name, entry.known, entry.lost = late_modules.name(entry.spec), {}, 0
   for _, file in ipairs(entry.files or {}) do entry.known[file] = true end
   entries[#entries + 1] = entry
   if entry.absent then
@@ -181,11 +181,11 @@ end
 
 -- The paths of the target's modules that define one of the functions NAMES themselves, a name or a list. later(path),
 -- if given, is called for each that a process of the target maps later: the probes that it declares are attached.
-function waiting.modules_defining(names, later)
+function late_modules.modules_defining(names, later)
   if type(names) == "string" then names = { names } end
-  if later and waiting.can() then watch(ANY) end
+  if later and late_modules.can() then watch(ANY) end
   local paths = core.module.defining(names)
-  if later and waiting.can() then
+  if later and late_modules.can() then
     local entry = {
       kind = "modules_defining", spec = names[1], names = names, name = ANY, known = {}, lost = 0, later = later,
     }
@@ -201,20 +201,20 @@ function waiting.modules_defining(names, later)
 end
 
 -- To be called before the target goes on, with its probes attached: what was lost before a command begins was not its.
-function waiting.release()
+function late_modules.release()
   if unavailable then loop.warn("what the target loads from now on is not probed: " .. unavailable) end
   lost_before = arrivals and core.target.waits() and arrivals:lost() or 0
 end
 
 -- Looks once more at what the target has mapped: to be called while the probes are still there.
-function waiting.last()
+function late_modules.last()
   if not arrivals then return end
   update()
   records_lost = arrivals:lost() - lost_before
 end
 
 -- True if a command has mapped a file of NAME by its end, or that cannot be known.
-function waiting.may_have_mapped(name) return not arrivals or records_lost > 0 or mapped[name] end
+function late_modules.may_have_mapped(name) return not arrivals or records_lost > 0 or mapped[name] end
 
 local function target_name()
   local pids = core.target.pids()
@@ -224,7 +224,7 @@ local function target_name()
 end
 
 -- Tells, at the end, of what has not come. True if there was such.
-function waiting.finish()
+function late_modules.finish()
   local any = false
   for _, entry in ipairs(entries) do
     if entry.absent and not entry.loaded then
@@ -236,7 +236,7 @@ function waiting.finish()
 end
 
 -- For the ledger: { { text, count }, … }
-function waiting.lost()
+function late_modules.lost()
   local list = {}
   for _, entry in ipairs(entries) do
     local what = entry.later and "what they had loaded" or "their " .. entry.name
@@ -249,4 +249,4 @@ function waiting.lost()
   return list
 end
 
-return waiting
+return late_modules

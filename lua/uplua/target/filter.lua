@@ -2,33 +2,33 @@
 local core    = require "uplua.core"
 local options = require "uplua.options"
 
-local who = {}
+local filter = {}
 
 local followed, cgroups, level -- shared objects, made with the first setup
 local attached = false -- what fills them
 
 -- Declares what has to be there before the first setup's probes: their attach comes first.
-function who.begin()
-  if options.follow and not attached then followed = require "uplua.follow".begin() end
-  if options.cgroup and not cgroups then cgroups, level = require "uplua.cgroup".begin(options.cgroup) end
+function filter.begin()
+  if options.follow and not attached then followed = require "uplua.target.follow".begin() end
+  if options.cgroup and not cgroups then cgroups, level = require "uplua.target.cgroup".begin(options.cgroup) end
 end
 
 -- To be called once the probes of a setup are attached.
-function who.attached()
+function filter.attached()
   attached = true
-  if followed then require "uplua.follow".add_descendants() end
+  if followed then require "uplua.target.follow".add_descendants() end
 end
 
 -- True if processes may be traced that are none of the target's now: all, or those that it starts.
-function who.is_open() return options.follow or #core.target.pids() == 0 end
+function filter.is_open() return options.follow or #core.target.pids() == 0 end
 
 -- True if process PID is traced, as far as that is a matter of processes.
-function who.traces(pid)
+function filter.traces(pid)
   local pids = core.target.pids()
   if #pids == 0 then return true end
   -- One that is gone may have been traced: it cannot be asked any more whether its number was given away again.
   local birth = core.target.birth(pid)
-  if followed then return require "uplua.follow".has(pid, birth) end
+  if followed then return require "uplua.target.follow".has(pid, birth) end
   local births = #core.target.tids() == 0 and core.target.births() or {}
   for i, one in ipairs(pids) do
     if one == pid then return not birth or not births[i] or birth == births[i] end
@@ -37,7 +37,7 @@ function who.traces(pid)
 end
 
 -- What the compiler needs to know of it (src/lua/setup.c, read_filter).
-function who.describe()
+function filter.describe()
   local pids = core.target.pids()
   return {
     pids = pids, tids = core.target.tids(), births = core.target.births(), comms = options.comms,
@@ -47,8 +47,8 @@ function who.describe()
 end
 
 -- Calls ended() when the last that is traced of the target has exited.
-function who.wait(ended)
-  if options.follow then require "uplua.follow".wait(ended) else ended() end
+function filter.wait(ended)
+  if options.follow then require "uplua.target.follow".wait(ended) else ended() end
 end
 
-return who
+return filter
