@@ -10,16 +10,16 @@ local home = {
   var = "objects.var", ring = "objects.ring", copy = "objects.record",
 
   -- probes
-  uprobe = "setup", uretprobe = "setup", kprobe = "kernel", kretprobe = "kernel", fentry = "kernel", fexit = "kernel",
-  profile = "sampling", perf = "sampling", interval = "sampling", watch = "watch", counter = "counter",
-  tracepoint = "tracepoint", rawtracepoint = "tracepoint",
-  usdt = "usdt",
+  uprobe = "probe.setup", uretprobe = "probe.setup", kprobe = "probe.kernel", kretprobe = "probe.kernel", fentry = "probe.kernel", fexit = "probe.kernel",
+  profile = "probe.sampling", perf = "probe.sampling", interval = "probe.sampling", watch = "probe.watchpoint", counter = "counter",
+  tracepoint = "probe.tracepoint", rawtracepoint = "probe.tracepoint",
+  usdt = "probe.usdt",
   probe = "probe", retprobe = "probe", expression = "probe", list = "list",
-  syscall = "syscall", sysreturn = "syscall",
-  syscall_name = "syscall", syscall_number = "syscall", error_name = "syscall",
+  syscall = "probe.syscall", sysreturn = "probe.syscall",
+  syscall_name = "probe.syscall", syscall_number = "probe.syscall", error_name = "probe.syscall",
   object = "guest",
-  probe_cost = "cost",
-  site = "setup", defines = "setup", modules_defining = "setup",
+  probe_cost = "probe.overhead",
+  site = "probe.setup", defines = "probe.setup", modules_defining = "probe.setup",
 
   -- addresses and names
   symbol = "stack.frame", source = "stack.frame", address = "stack.frame",

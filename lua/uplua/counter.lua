@@ -1,8 +1,8 @@
 -- Counting without a handler, as perf stat does: the kernel counts, the script reads when it wants to.
-local core  = require "uplua.core"
-local event = require "uplua.event"
-local options = require "uplua.options"
-local text  = require "uplua.text"
+local core        = require "uplua.core"
+local perf_events = require "uplua.probe.perf_events"
+local options     = require "uplua.options"
+local text        = require "uplua.text"
 
 local counter = {}
 
@@ -184,7 +184,7 @@ function counter.counter(what, given)
     if type(name) ~= "string" then
       error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2)
     end
-    local found, message = event.find(name)
+    local found, message = perf_events.find(name)
     if not found then error(("counter %s: %s"):format(name, message), 2) end
     events[i] = found
   end

@@ -227,7 +227,7 @@ local function of_functions(kind)
     if not slide then fail(o, 'slide is true, false or "lossy"') end
     local cookie = number_option(o, given, "cookie", 0, 65535) or 0
     local sites = attach_one(o, program, spec, program.kind, core.probe.resolve, spec, slide, kind ~= "entry")
-    require("uplua.leaving").note((sites:list()))
+    require("uplua.probe.lost_returns").note((sites:list()))
     return function(fd)
       warn_of_others(o, program, core.probe.filters(kind))
       return { attach_one(o, program, spec, program.kind, core.probe.attach, kind, fd, cookie, sites) }
@@ -334,7 +334,7 @@ function HOW.rawtracepoint(o, program, spec)
 end
 
 function HOW.perf(o, program, spec, given)
-  local what, message = require "uplua.event".find(spec)
+  local what, message = require "uplua.probe.perf_events".find(spec)
   if not what then fail(o, "program %s, perf %s: %s", program.name, spec, message) end
   what.hertz, what.period = number_option(o, given, "hertz", 1, 1000000), number_option(o, given, "period", 1, 2 ^ 53)
   if not what.hertz == not what.period then
@@ -386,7 +386,7 @@ local function declare(o, program, spec, given)
   o.guest:prepare(program.name, kind, sleepable, function_name)
   o.wanted[program.name] = true
   o.probes[#o.probes + 1] = { program = program, attach = attach }
-  if #o.probes == 1 then require("uplua.setup").bring(o) end
+  if #o.probes == 1 then require("uplua.probe.setup").bring(o) end
 end
 
 local function find_program(o, name)

@@ -112,7 +112,7 @@ end
 local function list_tracepoint(rest, details)
   local system, name = rest:match "^([^:]*):?(.*)$"
   local pattern = ("%s:%s"):format(system ~= "" and system or "*", name ~= "" and name or "*")
-  local tracepoint = require "uplua.tracepoint"
+  local tracepoint = require "uplua.probe.tracepoint"
   local entries = {}
   for i, spec in ipairs(core.tracepoint.match(pattern)) do
     local of_call = spec:find "^syscalls:" ~= nil
@@ -124,7 +124,7 @@ end
 
 -- syscall:NAME, a pattern
 local function list_syscall(rest, details)
-  local syscall = require "uplua.syscall"
+  local syscall = require "uplua.probe.syscall"
   local entries = {}
   for i, name in ipairs(syscall.names("syscall", rest ~= "" and rest or "*")) do
     entries[i] = { probe = "syscall:" .. name, arguments = details and describe(syscall.arguments(name)) or nil }

@@ -134,7 +134,7 @@ end
 
 -- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
 local function report()
-  local setup, ring, output, counter = loaded "setup", loaded "objects.ring", loaded "objects.output", loaded "counter"
+  local setup, ring, output, counter = loaded "probe.setup", loaded "objects.ring", loaded "objects.output", loaded "counter"
   loop.run_stops()
   if counter then try(counter.finish) end
   loop.check()
@@ -156,7 +156,7 @@ end
 -- Compiles and attaches what the chunk declared, hands out what it printed, for whoever waits for that, then lets the
 -- command begin.
 local function commit()
-  local setup = loaded "setup"
+  local setup = loaded "probe.setup"
   if setup then setup.commit() end
   loop.run_starts()
   loop.flush()
@@ -194,7 +194,7 @@ local function run_script(options)
   if not try(open_target, options) then return 1 end
 
   loop.interrupted = on_signal
-  function loop.has_probes() return loaded "setup" ~= nil or (loaded "counter" and loaded "counter".counts()) end
+  function loop.has_probes() return loaded "probe.setup" ~= nil or (loaded "counter" and loaded "counter".counts()) end
   if not try(chunk, unpack(arg)) then return failed() end
   local compile_only = options.emit or options.explain
   if not loop.stopping and not core.loop.signal() and not compile_only then
@@ -202,7 +202,7 @@ local function run_script(options)
     watch_target(function() loop.stop("target") end)
     try(loop.run, options.duration)
   elseif compile_only then
-    local setup = loaded "setup"
+    local setup = loaded "probe.setup"
     local ok = not setup or try(setup.commit)
     target.close()
     return ok and 0 or 1

@@ -1,5 +1,5 @@
 -- Probes of any kind by one spec, and handlers' parts given as text: what scripts take from their users.
-local claims  = require "uplua.claims"
+local claims  = require "uplua.probe.claims"
 local failure = require "uplua.base.failure"
 local text    = require "uplua.text"
 
@@ -24,9 +24,9 @@ end
 -- What to say of SPEC, a word that names no kind and no binary.
 local function no_probe(spec)
   local given, hint = require "uplua.options", ""
-  if require "uplua.syscall".syscall_number(spec) then
+  if require "uplua.probe.syscall".syscall_number(spec) then
     hint = ("; did you mean syscall:%s?"):format(spec)
-  elseif require "uplua.event".find(spec) then
+  elseif require "uplua.probe.perf_events".find(spec) then
     hint = "; an event to count is perf:" .. spec .. ", for stat.lua"
   elseif not (given.command or given.pids or given.tids) then
     hint = "; the command or PID to trace comes after --"

@@ -9,8 +9,8 @@ local count      = require "uplua.objects.count"
 local hash       = require "uplua.objects.hash"
 local loop       = require "uplua.base.loop"
 local options    = require "uplua.options"
-local syscall    = require "uplua.syscall"
-local tracepoint = require "uplua.tracepoint"
+local syscall    = require "uplua.probe.syscall"
+local tracepoint = require "uplua.probe.tracepoint"
 local var        = require "uplua.objects.var"
 
 local space = {}

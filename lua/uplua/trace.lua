@@ -14,7 +14,7 @@
 local ffi     = require "ffi"
 local call    = require "uplua.call"
 local capture = require "uplua.compile.capture"
-local claims  = require "uplua.claims"
+local claims  = require "uplua.probe.claims"
 local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
 local list    = require "uplua.list"
@@ -164,12 +164,12 @@ end
 local function kernel_parts(spec, kind, rest)
   local ok, arguments
   if kind == "rawtracepoint" then
-    ok, arguments = pcall(require "uplua.tracepoint".raw_arguments, rest)
+    ok, arguments = pcall(require "uplua.probe.tracepoint".raw_arguments, rest)
   else
-    ok, arguments = pcall(require "uplua.kernel".arguments, kind, rest)
+    ok, arguments = pcall(require "uplua.probe.kernel".arguments, kind, rest)
   end
   local result = kind ~= "rawtracepoint" and ok and arguments and
-                 (require "uplua.kernel".result(rest) or { place = "nowhere", type = "void" })
+                 (require "uplua.probe.kernel".result(rest) or { place = "nowhere", type = "void" })
   local fields = ok and arguments and parameter_fields(arguments) or numbered_fields(FUNCTION_ARGUMENTS)
   return { { probe = spec, fields = fields, show = show_of_result(result) } }
 end

@@ -1,4 +1,4 @@
-/* Claims: which probe of a list has a place that several of its specs name (lua/uplua/claims.lua). */
+/* Claims: which probe of a list has a place that several of its specs name (lua/uplua/probe/claims.lua). */
 #include "lua/claims.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 -- Arrays: integer keys that are always there, on both sides.
-local setup = require "uplua.setup"
+local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 local ok, is, like = tap.ok, tap.is, tap.like
 
@@ -29,13 +29,13 @@ for _, case in ipairs {
   like(message, case[2], "… with this message")
 end
 
-local run = testrun.handler("run", function(e)
+local run = test_run.handler("run", function(e)
   a[e.arg0] = (a[e.arg0] or 0) + e.arg1
   if a[e.arg0] == nil then n.outside:inc() end
   if e.arg0 == 7 then a[7] = e.arg1 * 2 end
 end)
-local strict = testrun.handler("strict", function(e) a[e.arg0] = a[e.arg0] - 1 n.after:inc() end)
-local records = testrun.handler("records", function(e)
+local strict = test_run.handler("strict", function(e) a[e.arg0] = a[e.arg0] - 1 n.after:inc() end)
+local records = test_run.handler("records", function(e)
   if e.arg1 == 0 then shapes[e.arg0] = { bytes = e.arg1 + 10, who = e.comm, ok = true } end
   local r = shapes[e.arg0]
   if r then
@@ -46,8 +46,8 @@ local records = testrun.handler("records", function(e)
   end
 end)
 local only = up.array { max = 3 }
-local adds = testrun.handler("adds", function(e) only[e.arg0] = only[e.arg0] + e.arg1 end)
-local mixed = testrun.handler("mixed", function(e) flags[e.arg0] = e.arg1 > 3 big[e.arg0] = up.u8(e.arg1) end)
+local adds = test_run.handler("adds", function(e) only[e.arg0] = only[e.arg0] + e.arg1 end)
+local mixed = test_run.handler("mixed", function(e) flags[e.arg0] = e.arg1 > 3 big[e.arg0] = up.u8(e.arg1) end)
 setup.commit()
 
 for _, index in ipairs { 0, 22, 23, -1, 2LL ^ 32, 4294967296LL, 4294967297LL } do run { index, 100 } end
@@ -114,7 +114,7 @@ for _, case in ipairs {
   { function() a[1] = nil end, "an array's entries cannot be deleted; set 'a' to 0 there" },
   { function(e) local x if e.arg0 > 1 then x = 1 end a[1] = x end, "may be nil, which an array's entries never are" },
 } do
-  testrun.handler("refused", case[1])
+  test_run.handler("refused", case[1])
   local compiled, why = pcall(setup.commit)
   ok(not compiled, "refused")
   like(why, "array_test.lua:%d+: .*" .. case[2], "… with this message")

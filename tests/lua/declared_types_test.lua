@@ -2,9 +2,9 @@
 local ffi = require "ffi"
 local declared_type = require "uplua.objects.declared_type"
 local layout = require "uplua.objects.layout"
-local setup = require "uplua.setup"
+local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 local ok, is, like = tap.ok, tap.is, tap.like
 
@@ -68,7 +68,7 @@ like(message, "hash: as a key, field '2': 200 is not in %-128 … 127", "in a tu
 good, message = pcall(function() recent[1] = 2 ^ 32 end)
 like(message, "lru: as a value, 4294967296 is not in 0 … 4294967295", "a value")
 
-local store = testrun.handler("store", function(e)
+local store = test_run.handler("store", function(e)
   wide[up.u32(e.arg0)] = { i8 = up.i8(e.arg1), i16 = up.i16(e.arg1), i32 = up.i32(e.arg1), i64 = e.arg1,
     u8 = up.u8(e.arg1), u16 = up.u16(e.arg1), u32 = up.u32(e.arg1), u64 = e.arg1, ok = e.arg1 > 0, s = e.comm }
   local r = wide[up.u32(e.arg0)]
@@ -82,13 +82,13 @@ local store = testrun.handler("store", function(e)
     r.i64 = r.i64 + 1
   end
 end)
-local script_set = testrun.handler("script_set", function(e)
+local script_set = test_run.handler("script_set", function(e)
   local r = wide[4000000000]
   if r then
     out.i8, out.i16, out.i32, out.u8, out.u16, out.u32, out.u64 = r.i8, r.i16, r.i32, r.u8, r.u16, r.u32, r.u64
   end
 end)
-local all = testrun.handler("all", function(e)
+local all = test_run.handler("all", function(e)
   local k = { up.u32(e.arg0), up.i8(-1), e.comm }
   keys[k] = up.i16((keys[{ up.u32(e.arg0), -1, e.comm }] or 0) - 300)
   local p = { at = { x = up.i16(e.arg0), y = 7 }, n = 5 }
@@ -183,7 +183,7 @@ for _, case in ipairs {
   { function(e) s8[1] = "eight letters" end,
     "'eight letters' is longer than the 7 bytes that are declared for the value of 's8'" },
 } do
-  testrun.handler("refused", case[1])
+  test_run.handler("refused", case[1])
   local compiled, why = pcall(setup.commit)
   ok(not compiled, "refused")
   like(why, "declared_types_test.lua:%d+: .*" .. case[2], "… with this message")

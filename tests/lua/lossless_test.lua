@@ -7,7 +7,7 @@ local target = require "target"
 local COUNT = tap.fewer(1000003, 100003)
 local script = [[
 local ffi = require "ffi"
-local setup = require "uplua.setup"
+local setup = require "uplua.probe.setup"
 local up = require "uplua"
 
 ffi.cdef "long syscall(long number, ...); int libbpf_num_possible_cpus(void); int bpf_raw_tracepoint_open(const char *name, int fd);"

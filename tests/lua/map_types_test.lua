@@ -1,7 +1,7 @@
 -- lru and percpu_hash in everything that a map can do in a handler, and aggregations that several setups share.
-local setup = require "uplua.setup"
+local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 local ok, is, like = tap.ok, tap.is, tap.like
 
@@ -19,7 +19,7 @@ l[5] = 50
 p[5] = 50
 ls.x = "from the script"
 
-local run = testrun.handler("run", function(e)
+local run = test_run.handler("run", function(e)
   -- set, get, delete, and what is absent
   l[e.arg0] = e.arg1
   p[e.arg0] = e.arg1
@@ -52,7 +52,7 @@ local run = testrun.handler("run", function(e)
   ps[{ e.comm, 1 }] = e.arg1 > 0 and "positive" or "negative"
   if ls.x == "from the script" then found.script:inc() end
 end)
-local fill = testrun.handler("fill", function(e) small[e.arg0] = e.arg0 end)
+local fill = test_run.handler("fill", function(e) small[e.arg0] = e.arg0 end)
 setup.commit()
 
 run { 5, 100 }
@@ -83,12 +83,12 @@ is(#setup.ledger(), 0, "nothing is lost")
 
 -- An aggregation of two setups: a take turns both.
 local s, h, k = up.stats(), up.hist(), up.lhist(0, 1000, 1)
-local one = testrun.handler("one", function(e) s:add(e.arg0) h[e.arg0 % 2]:add(e.arg0) k:add(e.arg0) end)
+local one = test_run.handler("one", function(e) s:add(e.arg0) h[e.arg0 % 2]:add(e.arg0) k:add(e.arg0) end)
 setup.commit()
 one { 4 }
 one { 900 }
 is(s:take().sum, 904, "a take before the second setup")
-local two = testrun.handler("two", function(e) s:add(e.arg0 * 1000) h[e.arg0 % 2]:add(e.arg0) k:add(e.arg0) end)
+local two = test_run.handler("two", function(e) s:add(e.arg0 * 1000) h[e.arg0 % 2]:add(e.arg0) k:add(e.arg0) end)
 setup.commit()
 one { 5 }
 two { 6 }

@@ -60,8 +60,8 @@ tap.like(long.out, "^n: thirty_two_[%l_]+…  2\n$", "names that are longer than
 tap.is(long.err, "uplua: uprobe ./build/targets/texts:thirty*: e.func does not tell 1 of the functions from others, whose names are the same in their first 127 bytes\n",
   "… are said to be the same to it")
 
--- Functions of the kernel that one of several probes has (uplua.claims), where it shows their names.
-local claims = require "uplua.claims"
+-- Functions of the kernel that one of several probes has (uplua.probe.claims), where it shows their names.
+local claims = require "uplua.probe.claims"
 local functions = core.probe.resolve_kernel "vfs_*"
 local taken, all = {}, #functions:list()
 tap.ok(claims.new(taken):sites(functions, "kernel entry") and #functions:list() == all and all > 1, "the first has all")

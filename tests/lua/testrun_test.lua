@@ -1,21 +1,21 @@
 -- A handler that a test runs itself sees the twelve words it is given, and uses maps, rings and the ledger as every
 -- other.
 local ffi = require "ffi"
-local setup = require "uplua.setup"
+local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 
 local sums, seen, read, ring = up.sum(), up.hash(), up.hash { max = 2 }, up.ring { size = "64K" }
 local memory = ffi.new("int32_t[2]", -7, 9)
 local pid = require "uplua.core".system.pid()
 
-local words = testrun.handler("words", function(e)
+local words = test_run.handler("words", function(e)
   sums:add(e.arg0 + e.arg1 + e.arg2 + e.arg3 + e.arg4 + e.arg5 + e.arg6 + e.arg7 + e.arg8 + e.arg9 + e.arg10)
   seen[e.arg11] = { pid = e.pid, comm = e.comm, probe = e.probe, func = e.func, later = e.time > 0 }
   ring:emit { last = e.arg11 }
 end)
-local reads = testrun.handler("reads", function(e) read[e.arg0 / e.arg2] = up.read_i32(e.arg1) end)
+local reads = test_run.handler("reads", function(e) read[e.arg0 / e.arg2] = up.read_i32(e.arg1) end)
 setup.commit()
 
 for i = 1, 23 do words { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, -55 + i, i * -1LL } end
@@ -44,7 +44,7 @@ tap.is(table.concat(losses, "; "), "1 × 'read' is full; 1 × division by zero g
   "the ledger counts each loss once")
 
 local ok, message = pcall(function()
-  testrun.handler("stack", function(e) sums[e:ustack()]:inc() end)
+  test_run.handler("stack", function(e) sums[e:ustack()]:inc() end)
   setup.commit()
 end)
 tap.ok(not ok and message:find("the event of a testrun has no field 'ustack'; it has time, pid, .*arg11$"),

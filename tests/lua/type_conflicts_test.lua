@@ -1,13 +1,13 @@
 -- What handlers and the script store into one place has to agree; if not, the message names both uses with their lines.
-local setup = require "uplua.setup"
+local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 local ok, is, like = tap.ok, tap.is, tap.like
 
 -- Compiles HANDLERS together; the error's message, or nil.
 local function compile(...)
-  for _, handler in ipairs { ... } do testrun.handler("agree", handler) end
+  for _, handler in ipairs { ... } do test_run.handler("agree", handler) end
   local good, why = pcall(setup.commit)
   if good then return nil end
   setup.discard()
@@ -92,7 +92,7 @@ is(compile(function(e) ring:emit { a = 1 } ring:emit { a = e.comm } end, functio
 -- Later setups have to fit what is loaded.
 local kept, loaded, sums = up.hash(), up.hash(), up.sum()
 first = line()
-local add = testrun.handler("add", function(e)
+local add = test_run.handler("add", function(e)
   kept[e.arg0] = e.arg1
   loaded[e.arg0] = { n = e.arg1, who = e.comm }
   sums[e.comm]:add(e.arg1)
@@ -118,7 +118,7 @@ add { 2, 101 }
 is(kept[2], 101, "what is attached goes on")
 is(sums.uplua, 124, "and counts")
 is(loaded[1].n, 23, "and the records are what they were")
-local reuse = testrun.handler("reuse",
+local reuse = test_run.handler("reuse",
   function(e) kept[e.arg0] = (kept[e.arg0] or 0) + 1 sums[e.comm]:add(1) loaded[e.arg0] = { n = 1, who = e.comm } end)
 setup.commit()
 reuse { 1 }

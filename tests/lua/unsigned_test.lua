@@ -1,7 +1,7 @@
 -- What handlers keep of addresses and other unsigned 64-bit integers is unsigned where the script reads it, and what
 -- may be negative is signed.
 local tap = require "tap"
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 local is, ok = tap.is, tap.ok
 
@@ -13,7 +13,7 @@ local records, array, keys, tuples = up.hash(), up.array { max = 2 }, up.count()
 local var, plain, ring, cells = up.var(0), up.var(0), up.ring(), up.percpu_hash()
 given[0] = HIGH
 
-local keep = testrun.handler("keep", function(e)
+local keep = test_run.handler("keep", function(e)
   local address = up.u64(e.arg0)
   values[1] = address
   values[2] = 5
@@ -30,12 +30,12 @@ local keep = testrun.handler("keep", function(e)
   plain:set(e.arg0)
   ring:emit { at = address, n = e.arg0 }
 end)
-local compare = testrun.handler("compare", function(e)
+local compare = test_run.handler("compare", function(e)
   local at = values[1]
   if at and at < 0 then signed[2] = 1 end
   if at and at > 0xffff000000000000ULL then signed[3] = 1 end
 end)
-require("uplua.setup").commit()
+require("uplua.probe.setup").commit()
 keep { HIGH }
 compare {}
 

@@ -62,8 +62,8 @@ is(var.var(nil, "string[8]"):get(), "", "a string empty")
 is(var.var():get(), 0, "and all else at 0")
 
 -- Strings and declared widths, unbound and bound, and in handlers.
-local setup = require "uplua.setup"
-local testrun = require "uplua.testrun"
+local setup = require "uplua.probe.setup"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 local who, short = up.var("nobody"), up.var("x", "string[8]")
 local u32, i8, u64, wide = up.var(4294967290, "u32"), up.var(-100, "i8"), up.var(1ULL), up.var(5)
@@ -74,7 +74,7 @@ i8:add(-30)
 is(i8:get(), 126, "and wraps at its width")
 i8:set(-100)
 who:set("somebody")
-local run = testrun.handler("run", function(e)
+local run = test_run.handler("run", function(e)
   if on:get() then n.on:inc() end
   if who:get() == "somebody" then n.named:inc() end
   who:set(e.comm)
@@ -109,7 +109,7 @@ run { 1 }
 ok(u64:get() == 0xfffffffffffffe00ULL, "a u64 keeps its bits")
 is(n.large, 1, "and is compared as unsigned")
 is(tostring(who), "uplua", "print")
-local loop = testrun.handler("loop", function(e)
+local loop = test_run.handler("loop", function(e)
   for _ = 1, e.arg0 do wide:add(1) end
   while limit:get() > 0 do limit:add(-1) n.rounds:inc() end
 end)
@@ -132,7 +132,7 @@ for _, case in ipairs {
   { function(e) i8:add(1) end, "'i8' has too few bits for an addition that loses nothing: declare it as u32 or i64" },
   { function(e) wide:add(e.comm) end, ":add%(value%) takes an integer, not" },
 } do
-  testrun.handler("refused", case[1])
+  test_run.handler("refused", case[1])
   local compiled, why = pcall(setup.commit)
   ok(not compiled, "refused")
   like(why, "var_test.lua:%d+: .*" .. case[2], "… with this message")

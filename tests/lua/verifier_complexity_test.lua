@@ -2,9 +2,9 @@
 -- million that it would, a few thousand. Each of these handlers is short, and was far above its bound when what it
 -- shows was followed way by way.
 local ffi = require "ffi"
-local setup = require "uplua.setup"
+local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 
 ffi.cdef "long syscall(long number, ...);"
@@ -84,7 +84,7 @@ local cases = {
 }
 
 for i, case in ipairs(cases) do
-  local run, fd = testrun.handler("case" .. i, case[2])
+  local run, fd = test_run.handler("case" .. i, case[2])
   setup.commit()
   local count = verified(fd())
   tap.ok(count > 0 and count <= case[3], ("%s: %d instructions"):format(case[1], count))

@@ -5,9 +5,9 @@ io.output "/dev/null"
 
 local capture = require "uplua.compile.capture"
 local generate = require "generate"
-local setup = require "uplua.setup"
+local setup = require "uplua.probe.setup"
 local spoil = require "spoil"
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 
 -- The shared objects of all programs are the same ones: each constructor's calls return what the first program's have.
@@ -25,7 +25,7 @@ end
 local function declare(program)
   calls = 0
   for _, handler in ipairs((assert(load(program.source, "@" .. program.name))(up))) do
-    testrun.handler(program.name, handler)
+    test_run.handler(program.name, handler)
   end
 end
 

@@ -63,7 +63,7 @@ function hostile.open(path)
   local opened, result = pcall(guest.object, path, {})
   local fine = opened
   if opened then fine, result = pcall(look, result) end
-  require "uplua.setup".discard()
+  require "uplua.probe.setup".discard()
   require "uplua.objects.object".guests = {}
   local named = type(result) == "string" and result:find("object " .. path .. ": ", 1, true)
   return opened, not fine and not named and tostring(result) or nil

@@ -3,8 +3,8 @@
 local ffi = require "ffi"
 local object = require "uplua.objects.object"
 local record = require "uplua.objects.record"
-local setup = require "uplua.setup"
-local testrun = require "uplua.testrun"
+local setup = require "uplua.probe.setup"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 local world = require "world"
 
@@ -21,7 +21,7 @@ ffi.C.setrlimit(RLIMIT_NOFILE, ffi.new("uint64_t[2]", 65536, 65536))
 
 kernel.load = setup.commit       -- compiles and loads what is declared, or raises why not
 kernel.discard = setup.discard
-kernel.declare = testrun.handler -- (name, fn) → function(words)
+kernel.declare = test_run.handler -- (name, fn) → function(words)
 
 local CAUSES = {
   { "handler ended by an error: [^,]*", "error" }, { "handler ended: its loops ran [%d,]+ rounds", "rounds" },

@@ -4,7 +4,7 @@
 local core       = require "uplua.core"
 local hash       = require "uplua.objects.hash"
 local loop       = require "uplua.base.loop"
-local tracepoint = require "uplua.tracepoint"
+local tracepoint = require "uplua.probe.tracepoint"
 
 local target = core.target
 

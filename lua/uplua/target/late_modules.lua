@@ -9,8 +9,8 @@ local text    = require "uplua.text"
 local filter  = require "uplua.target.filter"
 
 local late_modules = {
-  commit = nil,  -- attaches what entries declare; set by uplua.setup
-  discard = nil, -- forgets it; set by uplua.setup
+  commit = nil,  -- attaches what entries declare; set by uplua.probe.setup
+  discard = nil, -- forgets it; set by uplua.probe.setup
 }
 
 local ANY = "*" -- the name of every file (src/probe/target/late_modules.h)

@@ -1,9 +1,9 @@
 -- Counts by key: raw_syscalls:sys_enter by the number of the system call, the event's second word.
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 
 local n = up.count()
 
-testrun.handler("sys_enter", function(e)
+test_run.handler("sys_enter", function(e)
   n[e.arg1]:inc()
 end)

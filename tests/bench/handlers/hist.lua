@@ -1,9 +1,9 @@
 -- A histogram by key: which system calls each thread makes.
-local testrun = require "uplua.testrun"
+local test_run = require "uplua.probe.test_run"
 local up = require "uplua"
 
 local h = up.hist()
 
-testrun.handler("sys_enter", function(e)
+test_run.handler("sys_enter", function(e)
   h[e.tid]:add(e.arg1)
 end)

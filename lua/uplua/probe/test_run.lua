@@ -1,7 +1,7 @@
 -- Handlers for tests: compiled, loaded and given their maps as those of every probe, but run when the test says, on
 -- words of its own.
 --
---   local run, fd = testrun.handler("name", function(e) n[e.arg0]:inc() end)
+--   local run, fd = test_run.handler("name", function(e) n[e.arg0]:inc() end)
 --   setup.commit()
 --   run { 1, -2LL, … }     e.arg0 … e.arg11; missing words are 0
 --   fd()                   the descriptor of the kernel's program
@@ -10,13 +10,13 @@
 local core    = require "uplua.core"
 local ffi     = require "ffi"
 local options = require "uplua.options"
-local setup   = require "uplua.setup"
+local setup   = require "uplua.probe.setup"
 
-local testrun = {}
+local test_run = {}
 
 -- Declares HANDLER; returns the function that runs it once it is loaded, and one that returns the program's descriptor.
 -- NAME is e.probe and e.func.
-function testrun.handler(name, handler)
+function test_run.handler(name, handler)
   options.self = true
   local fd
   setup.declare {
@@ -30,4 +30,4 @@ function testrun.handler(name, handler)
   end, function() return fd end
 end
 
-return testrun
+return test_run

@@ -1,12 +1,12 @@
 -- What the kernel's perf counts, by the names that people know: software events, the CPU's counters, and what each PMU
 -- says of itself.
-local bit  = require "bit"
-local ffi  = require "ffi"
-local core = require "uplua.core"
+local bit     = require "bit"
+local ffi     = require "ffi"
+local core    = require "uplua.core"
 local options = require "uplua.options"
-local text = require "uplua.text"
+local text    = require "uplua.text"
 
-local event = {}
+local perf_events = {}
 
 local HARDWARE, SOFTWARE, CACHE, RAW = 0, 1, 3, 4 -- PERF_TYPE_*
 local DEVICES = "/sys/bus/event_source/devices/"
@@ -145,7 +145,7 @@ end
 
 -- NAME, perhaps with ":u" or ":k" behind it for user space or the kernel alone → { type, config, … } as core.event
 -- wants it, or nil and the reason: no such event, or none that this machine counts.
-function event.find(name)
+function perf_events.find(name)
   local base, where = name:match "^(.-):([uk]+)$"
   base = aliases[base or name] or base or name
   local found, message
@@ -182,4 +182,4 @@ function event.find(name)
   return nil, why
 end
 
-return event
+return perf_events

@@ -3,7 +3,7 @@
 local core = require "uplua.core"
 local loop = require "uplua.base.loop"
 
-local cost = {}
+local overhead = {}
 
 local PERIOD = 1 -- seconds
 
@@ -16,7 +16,7 @@ local timer
 
 -- Keeps what was measured by, LINK, for handlers that want to know and have it in COUNTERS (loaded:address). UNKNOWN:
 -- why it could not be measured, or nil.
-function cost.keep(address, link, unknown)
+function overhead.keep(address, link, unknown)
   counters[#counters + 1], links[#links + 1] = address, link
   if unknown then
     loop.warn("e.elapsed includes what the probes themselves take, which could not be measured: " .. unknown)
@@ -26,7 +26,7 @@ function cost.keep(address, link, unknown)
 end
 
 -- Ends that: the links that are to be closed.
-function cost.close()
+function overhead.close()
   if timer then timer:cancel() end
   local closed = links
   counters, links, timer = {}, {}, nil
@@ -39,7 +39,7 @@ local function microseconds(ns) return ("%.1f us"):format(ns / 1000) end
 -- us)", and as a list of { entry = "emulated" | "stepped" | "replaced" (how the kernel gets past the function's first
 -- instruction), exits = true where probes stand on return instructions, ns, low, high }: the median, and between which
 -- eight of ten measurements lay. nil where no handler asks for e.elapsed of a function.
-function cost.probe_cost()
+function overhead.probe_cost()
   local known = core.cost.known()
   if #known == 0 then return nil end
   local words = {}
@@ -51,4 +51,4 @@ function cost.probe_cost()
   return "net of the probe's own " .. (#words > 0 and table.concat(words, ", ") .. " or " or "") .. last, known
 end
 
-return cost
+return overhead

@@ -1,7 +1,7 @@
 -- Tracepoints of the kernel: what a hit records, by name.
-local claims = require "uplua.claims"
-local core  = require "uplua.core"
-local setup = require "uplua.setup"
+local claims = require "uplua.probe.claims"
+local core   = require "uplua.core"
+local setup  = require "uplua.probe.setup"
 
 local tracepoint = {}
 

@@ -1,9 +1,9 @@
 -- Probes that no function's call triggers: events that the kernel's perf counts, and time.
-local core  = require "uplua.core"
-local event = require "uplua.event"
-local options = require "uplua.options"
-local setup = require "uplua.setup"
-local text  = require "uplua.text"
+local core        = require "uplua.core"
+local perf_events = require "uplua.probe.perf_events"
+local options     = require "uplua.options"
+local setup       = require "uplua.probe.setup"
+local text        = require "uplua.text"
 
 local sampling = {}
 
@@ -105,7 +105,7 @@ function sampling.perf(name, period, given, handler)
   if type(name) ~= "string" then
     error("perf: the first argument is the event's name: perf(\"page-faults\", 1, handler)", 2)
   end
-  local what, message = event.find(name)
+  local what, message = perf_events.find(name)
   if not what then error(("perf %s: %s"):format(name, message), 2) end
   if type(period) == "table" then
     for key in pairs(period) do

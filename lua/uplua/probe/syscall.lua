@@ -1,9 +1,9 @@
 -- System calls by name: where a thread enters the kernel, and where it leaves it.
 local ffi        = require "ffi"
-local claims     = require "uplua.claims"
+local claims     = require "uplua.probe.claims"
 local core       = require "uplua.core"
-local setup      = require "uplua.setup"
-local tracepoint = require "uplua.tracepoint"
+local setup      = require "uplua.probe.setup"
+local tracepoint = require "uplua.probe.tracepoint"
 
 ffi.cdef "const char *strerrorname_np(int number);"
 

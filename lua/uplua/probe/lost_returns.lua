@@ -3,7 +3,7 @@
 local loop = require "uplua.base.loop"
 local text = require "uplua.text"
 
-local leaving = {}
+local lost_returns = {}
 
 local MOST = 3 -- files that a line names
 
@@ -20,7 +20,7 @@ local ways = {
 for _, way in pairs(ways) do way.new, way.known = {}, {} end
 
 -- Notes of the sites of LIST, those of return probes, what there is to tell of their files.
-function leaving.note(list)
+function lost_returns.note(list)
   for _, site in ipairs(list) do
     for field, way in pairs(ways) do
       if site[field] and not way.known[site.module] then
@@ -40,7 +40,7 @@ local function names_of(files)
 end
 
 -- Tells what was noted and has not been told.
-function leaving.tell()
+function lost_returns.tell()
   local unwound, switches = ways.unwound, ways.switches
   if #unwound.new > 0 then
     loop.warn(unwound.says:format(names_of(unwound.new), #unwound.new > 1 and "have" or "has"))
@@ -49,4 +49,4 @@ function leaving.tell()
   unwound.new, switches.new = {}, {}
 end
 
-return leaving
+return lost_returns

@@ -1,9 +1,9 @@
 -- Probes on functions of the kernel: up.kprobe, up.kretprobe, up.fentry and up.fexit.
-local claims  = require "uplua.claims"
+local claims  = require "uplua.probe.claims"
 local core    = require "uplua.core"
 local loop    = require "uplua.base.loop"
 local options = require "uplua.options"
-local setup   = require "uplua.setup"
+local setup   = require "uplua.probe.setup"
 
 local kernel = {}
 

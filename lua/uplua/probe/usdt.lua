@@ -1,8 +1,8 @@
 -- USDT probes: places that a program's authors have marked, with arguments.
-local claims       = require "uplua.claims"
+local claims       = require "uplua.probe.claims"
 local core         = require "uplua.core"
 local loop         = require "uplua.base.loop"
-local setup        = require "uplua.setup"
+local setup        = require "uplua.probe.setup"
 local late_modules = require "uplua.target.late_modules"
 
 local usdt = {}

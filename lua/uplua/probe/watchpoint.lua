@@ -1,10 +1,10 @@
 -- Watchpoints: a handler runs when a place in the target's memory is read, written or executed.
 local core    = require "uplua.core"
 local options = require "uplua.options"
-local setup   = require "uplua.setup"
+local setup   = require "uplua.probe.setup"
 local text    = require "uplua.text"
 
-local watch = {}
+local watchpoint = {}
 
 local LENGTHS = { [1] = true, [2] = true, [4] = true, [8] = true }
 local ACCESSES = { w = "writes", rw = "reads and writes", x = "executions" }
@@ -37,7 +37,7 @@ end
 -- writes) or "x" (it is executed), to LENGTH bytes (1, 2, 4 or 8; a variable's size if it is one of these) at WHERE: an
 -- address, "BINARY:VARIABLE[+OFFSET]", or a part of one, "BINARY:VARIABLE.FIELD[2]". Raises what is wrong with that;
 -- the target has to be a process or a command.
-function watch.watch(where, access, length, given, handler)
+function watchpoint.watch(where, access, length, given, handler)
   if type(length) == "function" then length, given, handler = nil, {}, length end
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if not ACCESSES[access] then
@@ -85,4 +85,4 @@ function watch.watch(where, access, length, given, handler)
   }
 end
 
-return watch
+return watchpoint
