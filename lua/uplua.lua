@@ -14,10 +14,10 @@ local home = {
   profile = "probe.sampling", perf = "probe.sampling", interval = "probe.sampling", watch = "probe.watchpoint", counter = "counter",
   tracepoint = "probe.tracepoint", rawtracepoint = "probe.tracepoint",
   usdt = "probe.usdt",
-  probe = "probe", retprobe = "probe", expression = "probe", list = "list",
+  probe = "probe", retprobe = "probe", expression = "probe", list = "run.list",
   syscall = "probe.syscall", sysreturn = "probe.syscall",
   syscall_name = "probe.syscall", syscall_number = "probe.syscall", error_name = "probe.syscall",
-  object = "guest",
+  object = "run.guest",
   probe_cost = "probe.overhead",
   site = "probe.setup", defines = "probe.setup", modules_defining = "probe.setup",
 
@@ -33,7 +33,7 @@ local home = {
 
   -- the run
   every = "base.loop", after = "base.loop", exit = "base.loop",
-  at_start = "base.loop", at_stop = "base.loop", at_exit = "base.loop", report = "report",
+  at_start = "base.loop", at_stop = "base.loop", at_exit = "base.loop", report = "run.report",
 
   -- text
   printf = "text", clock = "text", now = "text", duration = "text", seconds = "text",

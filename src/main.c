@@ -1,4 +1,4 @@
-/* uplua: traces running programs with Lua. Everything is in src/lua and lua/uplua/main.lua. */
+/* uplua: traces running programs with Lua. Everything is in src/lua and lua/uplua/run/main.lua. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

@@ -126,7 +126,7 @@ function args.parse(declaration, given)
       if name == "--help" or (name == "-h" and not by_name[name]) then return nil, help_of(declaration[1], rows), 0 end
       local row = by_name[name]
       if not row then
-        if require "uplua.cli".has_option(name) then
+        if require "uplua.run.cli".has_option(name) then
           return nil, ("option '%s' is uplua's own, which stands before the script's name: uplua %s … %s")
             :format(name, name, script_name()), 2
         end
@@ -174,7 +174,7 @@ function args.args(declaration)
   local options, message, status = args.parse(declaration, arg or {})
   if options then return options end
   if status ~= 0 then args.wrong("%s", message) end
-  local summary = require "uplua.script".summary(arg[0])
+  local summary = require "uplua.run.script".summary(arg[0])
   if summary ~= "" then message = message:gsub("\n", "\n\n" .. text.escape(summary):gsub("%%", "%%%%") .. "\n", 1) end
   io.stdout:write(message,
     "\n\nuplua's own options (--duration 10s, --follow, --comm NAME) stand before the script's name: uplua --help\n")

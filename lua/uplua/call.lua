@@ -10,7 +10,7 @@
 -- taken there.
 local bit     = require "bit"
 local capture = require "uplua.compile.capture"
-local list    = require "uplua.list"
+local list    = require "uplua.run.list"
 local syscall = require "uplua.probe.syscall"
 local text    = require "uplua.text"
 

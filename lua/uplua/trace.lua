@@ -17,7 +17,7 @@ local capture = require "uplua.compile.capture"
 local claims  = require "uplua.probe.claims"
 local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
-local list    = require "uplua.list"
+local list    = require "uplua.run.list"
 local probe   = require "uplua.probe"
 local text    = require "uplua.text"
 

@@ -82,7 +82,7 @@ static int run_main(lua_State *L)
 {
     struct command_line *line = lua_touserdata(L, 1);
     lua_getglobal(L, "require");
-    lua_pushliteral(L, "uplua.main");
+    lua_pushliteral(L, "uplua.run.main");
     lua_call(L, 1, 1); /* line main */
     lua_createtable(L, line->argc, 0);
     for (int i = 0; i < line->argc; i++) {

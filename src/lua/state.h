@@ -12,7 +12,7 @@
  */
 lua_State *state_new(struct error *err);
 
-/* Runs uplua.main over the command line. Returns the exit status; what failed has been said on stderr. */
+/* Runs uplua.run.main over the command line. Returns the exit status; what failed has been said on stderr. */
 int state_run(lua_State *L, int argc, char *argv[]);
 
 void state_free(lua_State *L);

@@ -26,7 +26,7 @@ for _, feature in ipairs(core.system.features()) do
   if said.state == "no" then like(said.text, ": .+", "  … and why not") end
 end
 local kinds = 0
-for _, kind in ipairs(require "uplua.info".kinds()) do
+for _, kind in ipairs(require "uplua.run.info".kinds()) do
   kinds = kinds + 1
   ok(kind.known and here.ways[kind.name], kind.name .. ": its ways are known: " .. tostring(here.ways[kind.name]))
 end

@@ -58,7 +58,7 @@ function hostile.open(path)
   if not guest then
     package.loaded["uplua.options"] = package.loaded["uplua.options"] or {}
     require "uplua.base.loop".warn = function() end
-    guest = require "uplua.guest"
+    guest = require "uplua.run.guest"
   end
   local opened, result = pcall(guest.object, path, {})
   local fine = opened

@@ -11,7 +11,7 @@ local SIGPIPE = 13
 local failure = {}
 
 -- True for functions of uplua itself: its chunks are named "uplua.lua" and "uplua/…", which script names never are
--- (uplua.script).
+-- (uplua.run.script).
 local function own(info)
   return info.what == "C" or info.source:find("^@uplua[./]") ~= nil
 end

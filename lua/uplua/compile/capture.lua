@@ -39,7 +39,7 @@ function capture.inlined(fn)
 end
 
 -- The name of a function of Lua's own libraries: "print", "string.format"; nil for others. Some are bytecode without
--- lines, and some have been replaced by uplua's (uplua.script).
+-- lines, and some have been replaced by uplua's (uplua.run.script).
 local function library_name(value)
   if inlined[value] then return nil end
   local info = debug.getinfo(value, "S")

@@ -20,7 +20,7 @@ local filter             = require "uplua.target.filter"
 local setup = {}
 
 local pending = {}     -- declared and not yet attached: { kind, spec, handler, attach, sites }
-local guests = {}      -- BPF objects brought along that are to be loaded (uplua.guest)
+local guests = {}      -- BPF objects brought along that are to be loaded (uplua.run.guest)
 local attached = {}    -- links
 local of_entries = {}  -- those of them that are the entries of system calls, for handlers at their returns, as keys
 local passed_over = {} -- programs that the kernel may pass over: { fd, text } each

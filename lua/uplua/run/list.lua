@@ -7,7 +7,7 @@
 --               that is the same
 --   offset, at, why   of a function: the file offset of its probe, how far behind the entry that is, and why there
 -- or it has `left_out`, a function that a pattern names and that is not probed, and `why`.
-local cli     = require "uplua.cli"
+local cli     = require "uplua.run.cli"
 local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
 local text    = require "uplua.text"

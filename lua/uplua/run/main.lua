@@ -1,9 +1,9 @@
 -- The life of a script: options → target → setup (the main chunk, then compile and attach) → run → report.
-local cli     = require "uplua.cli"
+local cli     = require "uplua.run.cli"
 local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
 local loop    = require "uplua.base.loop"
-local script  = require "uplua.script"
+local script  = require "uplua.run.script"
 
 local target = core.target
 
@@ -219,14 +219,14 @@ local function run_prompt(options)
   script.set_module_path(nil)
   arg = options.arguments
   script.open_api()
-  try(require "uplua.prompt".run, options.duration, watch_target)
+  try(require "uplua.run.prompt".run, options.duration, watch_target)
   return finish()
 end
 
 local function list(options)
   local ok, message = pcall(function()
     open_target(options)
-    require "uplua.list".print(options.list, options.verbose, options.json)
+    require "uplua.run.list".print(options.list, options.verbose, options.json)
   end)
   target.close()
   if ok then return 0 end
@@ -251,10 +251,10 @@ return function(argv)
     return 0
   end
   if options.scripts then
-    io.write(require "uplua.script".report())
+    io.write(require "uplua.run.script".report())
     return 0
   end
-  if options.info then return try(require "uplua.info".print, options.json) and 0 or 1 end
+  if options.info then return try(require "uplua.run.info".print, options.json) and 0 or 1 end
   if options.unwind_info then
     return try(require "uplua.stack.unwind_info", options.unwind_info, options.script, options.arguments[1]) and 0 or 1
   end
