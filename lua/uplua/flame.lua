@@ -18,12 +18,12 @@
 -- click on the lowest row everything again; arrows go to the widest callee, the caller and the neighbours, Escape to
 -- everything; Ctrl+F or / searches; b turns a comparison to the widths before. All is in the file; drawn is what is
 -- wide enough to be seen, so that 50,000 stacks stay usable. Without scripts a viewer shows the whole picture.
-local change = require "uplua.flame_change"
+local change = require "uplua.flame.change"
 local file   = require "uplua.file"
 local folded = require "uplua.folded"
 local frame  = require "uplua.stack.frame"
 local text   = require "uplua.text"
-local tree   = require "uplua.flame_tree"
+local tree   = require "uplua.flame.tree"
 
 local flame = {}
 
@@ -201,7 +201,7 @@ local function picture(source, options)
   put("const unit=%s,W=%d,H=%d,ROW=%d,BOTTOM=%d,MARGIN=%d,CHARACTER=%.1f,SMALLEST=%.1f;\n",
       quoted(unit), WIDTH, height, ROW, BOTTOM, MARGIN, CHARACTER, SMALLEST)
   put_steps(put, changes)
-  put(require "uplua.flame_script")
+  put(require "uplua.flame.browser")
   put "]]></script>\n</svg>\n"
   return table.concat(out)
 end
