@@ -2,46 +2,51 @@
 --
 -- Each name belongs to a module, which is loaded when the name is first used: a script that counts calls does not pay
 -- for histograms.
-local home = {
+local home = {}
+for module, names in pairs {
   -- shared objects
-  hash = "objects.hash", lru = "objects.hash", array = "objects.hash", percpu_hash = "objects.hash",
-  count = "objects.count", sum = "objects.count", min = "objects.stats", max = "objects.stats", stats = "objects.stats",
-  hist = "objects.hist", lhist = "objects.hist", hdr = "objects.hist",
-  var = "objects.var", ring = "objects.ring", copy = "objects.record",
+  ["objects.hash"] = "hash lru array percpu_hash",
+  ["objects.count"] = "count sum",
+  ["objects.stats"] = "min max stats",
+  ["objects.hist"] = "hist lhist hdr",
+  ["objects.var"] = "var",
+  ["objects.ring"] = "ring",
+  ["objects.record"] = "copy",
+  ["objects.order"] = "sorted",
 
   -- probes
-  uprobe = "probe.setup", uretprobe = "probe.setup", kprobe = "probe.kernel", kretprobe = "probe.kernel", fentry = "probe.kernel", fexit = "probe.kernel",
-  profile = "probe.sampling", perf = "probe.sampling", interval = "probe.sampling", watch = "probe.watchpoint", counter = "counter",
-  tracepoint = "probe.tracepoint", rawtracepoint = "probe.tracepoint",
-  usdt = "probe.usdt",
-  probe = "probe", retprobe = "probe", expression = "probe", list = "run.list",
-  syscall = "probe.syscall", sysreturn = "probe.syscall",
-  syscall_name = "probe.syscall", syscall_number = "probe.syscall", error_name = "probe.syscall",
-  object = "run.guest",
-  probe_cost = "probe.overhead",
-  site = "probe.setup", defines = "probe.setup", modules_defining = "probe.setup",
+  ["probe.setup"] = "uprobe uretprobe site defines modules_defining",
+  ["probe.kernel"] = "kprobe kretprobe fentry fexit",
+  ["probe.sampling"] = "profile perf interval",
+  ["probe.watchpoint"] = "watch",
+  ["probe.tracepoint"] = "tracepoint rawtracepoint",
+  ["probe.usdt"] = "usdt",
+  ["probe.syscall"] = "syscall sysreturn syscall_name syscall_number error_name",
+  ["probe.overhead"] = "probe_cost",
+  counter = "counter",
+  probe = "probe retprobe expression",
+  ["run.list"] = "list",
+  ["run.guest"] = "object",
 
   -- addresses and names
-  symbol = "stack.frame", source = "stack.frame", address = "stack.frame",
+  ["stack.frame"] = "symbol source address",
 
   -- operations of handlers
-  i8 = "compile.builtin", i16 = "compile.builtin", i32 = "compile.builtin", i64 = "compile.builtin",
-  u8 = "compile.builtin", u16 = "compile.builtin", u32 = "compile.builtin", u64 = "compile.builtin",
-  read_i8 = "compile.builtin", read_i16 = "compile.builtin", read_i32 = "compile.builtin", read_i64 = "compile.builtin",
-  read_u8 = "compile.builtin", read_u16 = "compile.builtin", read_u32 = "compile.builtin", read_u64 = "compile.builtin",
-  str = "compile.builtin", kstr = "compile.builtin", cast = "compile.builtin",
+  ["compile.builtin"] = "i8 i16 i32 i64 u8 u16 u32 u64 read_i8 read_i16 read_i32 read_i64 read_u8 read_u16 read_u32 "
+    .. "read_u64 str kstr cast",
 
   -- the run
-  every = "base.loop", after = "base.loop", exit = "base.loop",
-  at_start = "base.loop", at_stop = "base.loop", at_exit = "base.loop", report = "run.report",
+  ["base.loop"] = "every after at_start at_stop at_exit exit",
+  ["run.report"] = "report",
 
   -- text
-  printf = "text", clock = "text", now = "text", duration = "text", seconds = "text",
-  thousands = "text", plural = "text", bar = "text", escape = "text", quote = "text", sorted = "objects.order",
+  text = "printf clock now duration seconds thousands plural bar escape quote",
 
   -- the script's own options
-  args = "args", wrong = "args",
-}
+  args = "args wrong",
+} do
+  for name in names:gmatch "%S+" do home[name] = module end
+end
 
 local up = {}
 

@@ -1,4 +1,4 @@
-/* What handlers capture, fetched from a Lua state by lua/uplua/compile/capture.lua: the compiler's struct environment. */
+/* What handlers capture, fetched from Lua by lua/uplua/compile/capture.lua: the compiler's struct environment. */
 #ifndef UPLUA_LUA_ENVIRONMENT_H
 #define UPLUA_LUA_ENVIRONMENT_H
 

@@ -1,4 +1,4 @@
-/* Handlers and the arguments of their probes, as lua/uplua/probe/setup.lua describes them in tables, for the compiler. */
+/* Handlers and their probes' arguments, as lua/uplua/probe/setup.lua describes them in tables, for the compiler. */
 #include "lua/handler.h"
 
 #include <lauxlib.h>

@@ -63,8 +63,8 @@ static int compiler_gc(lua_State *L)
 }
 
 /*
- * compiler:add_object(kind, max, buckets, key, value): the next shared object, in the order of uplua.object.all.
- * BUCKETS: those of an lhist or hdr; KEY, VALUE: layouts that are declared.
+ * compiler:add_object(kind, max, buckets, key, value): the next shared object, in the order of
+ * uplua.objects.object.all. BUCKETS: those of an lhist or hdr; KEY, VALUE: layouts that are declared.
  */
 static int compiler_add(lua_State *L)
 {

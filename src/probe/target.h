@@ -16,7 +16,7 @@ struct target {
     size_t tid_count;
     /* of the threads, where there are some, else of the processes: see procstat_birth; NULL: they live */
     uint64_t *births;
-    bool follow;   /* their children are traced, too, and so on: who that is, the kernel knows (lua/uplua/target/follow.lua) */
+    bool follow;   /* their children are traced, too, and so on: the kernel keeps a list (target/follow.lua) */
     bool command;  /* pids[0] is a child that waits for target_release */
     char *program; /* the command's resolved executable, else NULL */
     /* private to target.c */

@@ -1,5 +1,5 @@
--- What uplua.compile.ctype finds out about C types is what the C compiler makes of the same declarations: a small program,
--- compiled here, prints for each field its offset, size, sign, and the bits that a bitfield sets.
+-- What uplua.compile.ctype finds out about C types is what the C compiler makes of the same declarations: a small
+-- program, compiled here, prints for each field its offset, size, sign, and the bits that a bitfield sets.
 local ffi = require "ffi"
 local tap = require "tap"
 local ctype = require "uplua.compile.ctype"

@@ -1,6 +1,6 @@
--- Bytes that a C compiler has laid out ↔ Lua values, by what BTF says of them (src/lua/guest.c). btf_codec.codec(type) is
--- a codec as layout.lua makes them for records of its own: size, decode, encode, and of structs view, point and
--- unpoint.
+-- Bytes that a C compiler has laid out ↔ Lua values, by what BTF says of them (src/lua/guest.c).
+-- btf_codec.codec(type) is a codec as layout.lua makes them for records of its own: size, decode, encode, and of
+-- structs view, point and unpoint.
 --
 -- Structs are records that cannot be written to, unions are structs whose fields share their bytes, arrays are tables
 -- that begin at 0, arrays of char are strings, enums and pointers integers; what has no such meaning (double) is a

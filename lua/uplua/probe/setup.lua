@@ -320,7 +320,7 @@ end
 local function declare_own()
   local user = pending
   pending = {}
-  filter.begin()
+  filter.begin(options.follow and require "uplua.probe.tracepoint")
   for _, probe in ipairs(user) do pending[#pending + 1] = probe end
 end
 

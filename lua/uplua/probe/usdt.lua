@@ -68,7 +68,8 @@ function usdt.usdt(spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error("usdt: the first argument names the probe: \"libstdc++:libstdcxx:throw\"", 2) end
   setup.check("usdt", spec, given, handler)
-  local named = spec:match "^[^:]+:[^:]+:" and late_modules.name(spec) and late_modules.can() -- else it may be a provider's
+  -- A spec with one colon may name a provider.
+  local named = spec:match "^[^:]+:[^:]+:" and late_modules.name(spec) and late_modules.can()
   if named then late_modules.begin { spec } end
   local ok, found, absent = pcall(core.usdt.find, spec)
   if not ok then error("usdt " .. found, 2) end

@@ -134,7 +134,8 @@ end
 
 -- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
 local function report()
-  local setup, ring, output, counter = loaded "probe.setup", loaded "objects.ring", loaded "objects.output", loaded "counter"
+  local setup, counter = loaded "probe.setup", loaded "counter"
+  local ring, output = loaded "objects.ring", loaded "objects.output"
   loop.run_stops()
   if counter then try(counter.finish) end
   loop.check()
@@ -144,7 +145,9 @@ local function report()
   loop.run_exits()
   try(print_unread)
   if setup then try(require "uplua.target.unmapped_libraries".finish) end
-  if setup and require "uplua.target.late_modules".finish() and (target.status() or 0) == 0 then loop.status = loop.status or 1 end
+  if setup and require "uplua.target.late_modules".finish() and (target.status() or 0) == 0 then
+    loop.status = loop.status or 1
+  end
   try(function()
     local lost = setup and setup.ledger() or {}
     for _, entry in ipairs(counter and counter.lost() or {}) do lost[#lost + 1] = entry end

@@ -7,9 +7,10 @@ local filter = {}
 local followed, cgroups, level -- shared objects, made with the first setup
 local attached = false -- what fills them
 
--- Declares what has to be there before the first setup's probes: their attach comes first.
-function filter.begin()
-  if options.follow and not attached then followed = require "uplua.target.follow".begin() end
+-- Declares what has to be there before the first setup's probes: their attach comes first. TRACEPOINT is the module of
+-- that name, where --follow is given.
+function filter.begin(tracepoint)
+  if options.follow and not attached then followed = require "uplua.target.follow".begin(tracepoint) end
   if options.cgroup and not cgroups then cgroups, level = require "uplua.target.cgroup".begin(options.cgroup) end
 end
 

@@ -1,10 +1,9 @@
 -- --follow: the processes that the target's start are traced, too, and those that these start. The kernel keeps the
 -- list itself: a process is on it before its first instruction runs. Handlers look up their process there
 -- (src/compile/lower/filter.c).
-local core       = require "uplua.core"
-local hash       = require "uplua.objects.hash"
-local loop       = require "uplua.base.loop"
-local tracepoint = require "uplua.probe.tracepoint"
+local core = require "uplua.core"
+local hash = require "uplua.objects.hash"
+local loop = require "uplua.base.loop"
 
 local target = core.target
 
@@ -22,8 +21,9 @@ local function is_same(born, birth)
   return later >= 0 and later < WITHIN
 end
 
--- Declares what keeps the list, with the target's processes on it. Returns it.
-function follow.begin()
+-- Declares, by the module TRACEPOINT (uplua.probe.tracepoint), what keeps the list, with the target's processes on it.
+-- Returns it.
+function follow.begin(tracepoint)
   followed = followed or hash.hash { max = MOST, key = "i64", value = "u64" }
   tracepoint.of_processes("task_newtask", function(e)
     if bit.band(e.args.clone_flags, CLONE_THREAD) == 0 then followed[e.args.task.pid] = e.args.task.start_boottime end

@@ -1,7 +1,7 @@
 /*
  * C types that the script has declared (ffi.cdef), for up.cast, and the kernel's own (ctype_btf.h). LuaJIT's FFI
- * knows the former; lua/uplua/compile/ctype.lua asks it. const and volatile make no difference: equal types are one struct
- * ctype.
+ * knows the former; lua/uplua/compile/ctype.lua asks it. const and volatile make no difference: equal types are one
+ * struct ctype.
  */
 #ifndef UPLUA_COMPILE_CONTEXT_CTYPE_H
 #define UPLUA_COMPILE_CONTEXT_CTYPE_H
