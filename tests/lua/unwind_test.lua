@@ -26,7 +26,7 @@ up.at_exit(function()
   for s, count in stacks:pairs() do
     local names = {}
     for i, frame in ipairs(s:frames()) do names[i] = frame.symbol or "?" end
-    print(count, table.concat(names, " "), tostring(s):match "([^\n]*)$":match "%S.*")
+    print(count, s:incomplete() or "whole", table.concat(names, " "), tostring(s):match "([^\n]*)$":match "%S.*")
   end
 end)
 ]]
@@ -83,13 +83,11 @@ local MUSL = { names = " main [%w_?]+$", incomplete = ("[no unwind table: %s]"):
 pipe:close()
 local MUSL_STATIC = { names = " main libc_start_main_stage2$", incomplete = "[no unwind table: chain-musl-static]" }
 
--- Runs PROGRAM with ARGUMENTS: { names, count, text } of each stack, the shallow ones first. RETURNED: a function that
--- a return probe waits for; "mapped": the program waits until its new mappings are known.
+-- Runs PROGRAM with ARGUMENTS: { names, count, whole, last line } of each stack, the shallow ones first. RETURNED: a
+-- function that a return probe waits for; "mapped": the program waits until its new mappings are known.
 local function stacks(program, arguments, bottom, returned)
   local run = target.shell(('%s./uplua %s %s %s -- %s %s >"$D/out" 2>"$D/err" </dev/null'):format(bottom.prefix or "",
-                                                                                               path, program, returned
-                                                                                               or "", program,
-                                                                                                 arguments))
+    path, program, returned or "", program, arguments))
   if bottom.incomplete then
     like(run.err, "^" .. INCOMPLETE:format(bottom.cause or NO_TABLE) .. "$",
       ("%s %s: what is missing is counted"):format(program, arguments))
@@ -97,20 +95,39 @@ local function stacks(program, arguments, bottom, returned)
     is(run.err, "", ("%s %s: nothing is missing"):format(program, arguments))
   end
   local list = {}
-  for count, names, last in run.out:gmatch "(%d+)\t([^\t\n]*)\t([^\n]*)\n" do
-    list[#list + 1] = { names = names, count = tonumber(count), last = last }
+  for count, whole, names, last in run.out:gmatch "(%d+)\t([^\t\n]*)\t([^\t\n]*)\t([^\n]*)\n" do
+    list[#list + 1] = { names = names, count = tonumber(count), whole = whole == "whole", last = last }
   end
   table.sort(list, function(a, b) return #a.names < #b.names end)
   return list
 end
 
--- The only stack of such a run.
-local function stack(program, kind, bottom, returned)
-  local list = stacks(program, kind, bottom, returned)
+-- The only one of LIST, of a run as KIND, which ends at BOTTOM.
+local function only(list, program, kind, bottom)
   is(#list, 1, ("%s %s: one stack"):format(program, kind))
   local one = list[1] or { names = "", last = "" }
   is(one.count, 1, "once")
+  is(one.whole, not bottom.incomplete, bottom.incomplete and "which is incomplete" or "which is whole")
   return one
+end
+
+-- The only stack of such a run.
+local function stack(program, kind, bottom, returned)
+  return only(stacks(program, kind, bottom, returned), program, kind, bottom)
+end
+
+-- The stacks of one run as each of KINDS, by kind: they all pass the function of that name, which main has called.
+local function stack_of_each(program, kinds, bottom)
+  local list, found = stacks(program, table.concat(kinds, " "), bottom), {}
+  is(#list, #kinds, ("%s: as many stacks as kinds"):format(program))
+  for _, kind in ipairs(kinds) do
+    local of_kind = {}
+    for _, one in ipairs(list) do
+      if one.names:find(" " .. kind .. " main ", 1, true) then of_kind[#of_kind + 1] = one end
+    end
+    found[kind] = only(of_kind, program, kind, bottom)
+  end
+  return found
 end
 
 -- FRAMES between `mark` and main, and what is below.
@@ -124,41 +141,53 @@ local function check(program, kind, frames, what, bottom, returned)
   check_names(stack(program, kind, bottom, returned), frames, what, bottom)
 end
 
+-- CHAINS: { kind, frames, what }, of one run; the stacks of all, by kind.
+local function check_each(program, chains, bottom, also)
+  local kinds = {}
+  for i, chain in ipairs(chains) do kinds[i] = chain[1] end
+  kinds[#kinds + 1] = also
+  local found = stack_of_each(program, kinds, bottom)
+  for _, chain in ipairs(chains) do check_names(found[chain[1]], chain[2], chain[3], bottom) end
+  return found
+end
+
 local DESCEND = "descend "
 
 -- What each program can do, whoever has built it.
-local function check_chains(program, bottom)
-  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls", bottom)
-  check(program, "deep", DESCEND:rep(101) .. "deep", "101 calls", bottom)
-  check(program, "shallow", DESCEND:rep(23) .. "shallow",
-    "23 calls whose return addresses are hidden by a return probe", bottom, "descend")
-  check(program, "tail", "tail", "a tail call, whose caller has no frame any more", bottom)
-  check(program, "variable", "variable", "a frame of variable size", bottom)
-  check(program, "aligned", "aligned", "an aligned frame", bottom)
-  check(program, "expression", "expression", "a CFA in memory", bottom)
-  check(program, "saved", "saves based saved", "registers that are saved where expressions say", bottom)
-  check(program, "held", "holds based held", "registers that have the values of expressions", bottom)
+local CHAINS = {
+  { "shallow", DESCEND:rep(23) .. "shallow", "23 calls" },
+  { "deep", DESCEND:rep(101) .. "deep", "101 calls" },
+  { "tail", "tail", "a tail call, whose caller has no frame any more" },
+  { "variable", "variable", "a frame of variable size" },
+  { "aligned", "aligned", "an aligned frame" },
+  { "expression", "expression", "a CFA in memory" },
+  { "saved", "saves based saved", "registers that are saved where expressions say" },
+  { "held", "holds based held", "registers that have the values of expressions" },
+}
 
-  local handler = stack(program, "handler", bottom)
+local function check_chains(program, bottom)
+  local handler = check_each(program, CHAINS, bottom, "handler").handler
   -- The trampoline; where it is no instruction that raises the signal, also the functions of libc that do.
   local between = jit.arch == "x64" and "[%w_?]+" or "[%w_?]+ [%w_?.]+ raise"
   like(handler.names:gsub(" gsignal ", " raise "), "^mark on_signal " .. between .. " handler main ",
     "through a signal handler to what it interrupted")
   like(handler.names, bottom.names, "and on")
+  check(program, "shallow", DESCEND:rep(23) .. "shallow",
+    "23 calls whose return addresses are hidden by a return probe", bottom, "descend")
+  table.insert(CHAINS, table.remove(CHAINS, 1)) -- each is the first that is walked, of one program or another
 end
 
 -- Below what handles the fault of going where nothing can be executed.
 local function check_faults(program, bottom)
+  local faults = stack_of_each(program, { "null", "data", "first" }, bottom)
   for _, kind in ipairs { "null", "data" } do
-    local fault = stack(program, kind, bottom)
-    like(fault.names, "^mark on_fault [%w_?]+ [%w_?]+ " .. kind .. " main ",
+    like(faults[kind].names, "^mark on_fault [%w_?]+ [%w_?]+ " .. kind .. " main ",
       kind .. ": to what called an address where nothing can be executed")
-    like(fault.names, bottom.names, "and on")
+    like(faults[kind].names, bottom.names, "and on")
   end
-  local first = stack(program, "first", bottom)
-  like(first.names, "^mark on_fault [%w_?]+ take first main ",
+  like(faults.first.names, "^mark on_fault [%w_?]+ take first main ",
     "to a function that was interrupted before its first instruction")
-  like(first.names, bottom.names, "and on")
+  like(faults.first.names, bottom.names, "and on")
   local lost = stack(program, "lost", { incomplete = "[mapping not known]", cause = "a frame's mapping was not known" })
   like(lost.names, "^mark on_fault [%w_?]+ [%w_?]+$", "no further than to such an address where it was not called")
   is(lost.last, "[mapping not known]", "which is said")
@@ -177,11 +206,14 @@ local function check_libc(program)
   like(stack(program, "sorted", GLIBC).names, "^mark compare .* sorted main .*_start$", "through libc")
   like(stack(program, "thread", GLIBC).names, "^mark thread_main %S+ %S+$",
        "a thread, down to its start: start_thread and clone3, where those have names")
-  like(stack(program, "mappings", GLIBC, "mapped").names, "^mark compare .* sorted mappings main .*_start$",
+  like(stack(program, "mappings", GLIBC, "mapped").names, "^mark compare .* sorted again mappings main .*_start$",
        "through libc, which lies above 307 other executable mappings")
-  for _ = 1, tap.fewer(7, 1) do
-    like(stack(program, "contended", GLIBC, "mapped").names, "^mark compare .* sorted mappings main .*_start$",
-      "while two threads change the mappings")
+  local contended = stacks(program, "contended", GLIBC, "mapped")
+  is(#contended, 7, "seven stacks while two threads change the mappings")
+  for round, one in ipairs(contended) do
+    is(one.count, 1, "a stack of its own")
+    ok(one.whole, "which is whole")
+    like(one.names, "^mark compare .* sorted " .. ("again "):rep(round) .. "mappings main .*_start$", "in each round")
   end
 end
 
@@ -288,10 +320,12 @@ for _, kind in ipairs { "bare", "none" } do
   end
   program = program .. "-pointers"
   local START = start_of(("chain-%s-pointers"):format(kind))
-  check(program, "shallow", DESCEND:rep(23) .. "shallow", "23 calls by frame pointers", START)
-  check(program, "deep", DESCEND:rep(101) .. "deep", "101 calls by frame pointers", START)
-  check(program, "variable", "variable", "a frame of variable size by its pointer", START)
-  check(program, "aligned", "aligned", "an aligned frame by its pointer", START)
+  check_each(program, {
+    { "shallow", DESCEND:rep(23) .. "shallow", "23 calls by frame pointers" },
+    { "deep", DESCEND:rep(101) .. "deep", "101 calls by frame pointers" },
+    { "variable", "variable", "a frame of variable size by its pointer" },
+    { "aligned", "aligned", "an aligned frame by its pointer" },
+  }, START)
 end
 
 if BY_CODE then
@@ -409,7 +443,7 @@ local cached = target.shell(([[
   done
   cmp "$D/1" "$D/2" && grep -c . "$D/1" >>"$D/out"
 ]]):format(path))
-local first, second, files = cached.out:match "^(1\tmark compare [^\n]* sorted main [^\n]*\n)([^\n]*\n)(%d+)\n$"
+local first, second, files = cached.out:match "^(1\twhole\tmark compare [^\n]* sorted main [^\n]*\n)([^\n]*\n)(%d+)\n$"
 is(cached.err, "", "nothing is missing in two runs with a folder for tables")
 ok(first and first == second, "both have the whole stack")
 ok((tonumber(files) or 0) > 0, "the second by what the first has left")

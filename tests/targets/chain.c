@@ -1,14 +1,14 @@
 /*
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
- *   chain KIND    shallow (23 calls), deep (101), tail, variable, aligned, expression, saved, held, handler, null (a
- * call of address 0, whose SIGSEGV is handled), data (the same, of a place that holds no code), first (of a function's
- *                 first instruction), lost (a return to where no call stood before), sorted,
- *                 thread, generated, unframed, library, mappings, contended, clocked (asks for the time below 23 calls,
- * again and again from "ready" on, until it is killed), late (below 101)
+ *   chain KIND…   one after the other: shallow (23 calls), deep (101), tail, variable, aligned, expression, saved,
+ * held, handler, null (a call of address 0, whose SIGSEGV is handled), data (the same, of a place that holds no code),
+ * first (of a function's first instruction), lost (a return to where no call stood before), sorted, thread, generated,
+ * unframed; alone: library, mappings, contended, clocked (asks for the time below 23 calls, again and again from
+ * "ready" on, until it is killed), late (below 101)
  *
- * library, mappings and contended call `mapped` before, and go on at SIGUSR1: whoever traces has taken in the new
- * mappings then.
+ * library, mappings and contended (mappings that two threads change) call `mapped` before, and go on at SIGUSR1:
+ * whoever traces has taken in the new mappings then.
  *
  * Built with -DSTATIC it loads no library.
  */
@@ -358,6 +358,19 @@ static void *change_mappings(void *unused)
     }
 }
 
+/* As `sorted`, ROUNDS times, each below one more frame; if CHANGING, not before the mappings have changed again. */
+NOINLINE long again(int rounds, bool changing)
+{
+    int before = changes;
+    while (changing && changes == before)
+        continue;
+    sink = 0;
+    long sum = sorted();
+    if (rounds > 1)
+        sum += again(rounds - 1, changing);
+    return sum + sink;
+}
+
 /* The program's file again and again, below the libraries: more executable mappings than the unwinder has room for. */
 NOINLINE long mappings(const char *program, int threads)
 {
@@ -372,17 +385,17 @@ NOINLINE long mappings(const char *program, int threads)
         if (pthread_create(&thread, NULL, change_mappings, NULL))
             return -1;
     }
-    while (threads && !changes)
-        continue;
-    sink = 0;
-    return sorted() + sink;
+    return again(threads ? 7 : 1, threads > 0) + sink;
 }
 
-int main(int argc, char **argv)
+typedef long run_kind(void);
+
+/* NULL for a name that there is not. */
+static run_kind *find_kind(const char *name)
 {
     static const struct {
         const char *name;
-        long (*run)(void);
+        run_kind *run;
     } kinds[] = {{"shallow", shallow},   {"deep", deep},
                  {"variable", variable}, {"aligned", aligned},
                  {"tail", tail},         {"expression", expression},
@@ -393,6 +406,14 @@ int main(int argc, char **argv)
                  {"thread", thread},     {"generated", generated},
                  {"unframed", unframed}, {"clocked", clocked},
                  {"late", late}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(name, kinds[i].name))
+            return kinds[i].run;
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
     const char *kind = argc > 1 ? argv[1] : "";
     if (!strcmp(kind, "library"))
         return library(argv[0]) < 0;
@@ -400,10 +421,11 @@ int main(int argc, char **argv)
         return mappings(argv[0], 0) < 0;
     if (!strcmp(kind, "contended"))
         return mappings(argv[0], 2) < 0;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (!strcmp(kind, kinds[i].name)) {
-            sink = kinds[i].run() & 0; /* no tail call */
-            return 0;
-        }
-    return 2;
+    for (int i = 1; i < argc; i++) {
+        run_kind *run = find_kind(argv[i]);
+        if (!run)
+            return 2;
+        sink = run() & 0; /* no tail call */
+    }
+    return argc > 1 ? 0 : 2;
 }
