@@ -302,7 +302,7 @@ bench-programs: uplua $(TARGETS) $(EXAMPLES) $(BENCH)
 	@:
 
 lint: | $(CHECKED)
-	@tools/lint.sh
+	@LUAJIT='$(LUAJIT)' tools/lint.sh
 	@for cc in gcc clang; do \
 	    if command -v $$cc >/dev/null; then \
 	        printf '  %-5s %s\n' LINT "all files with $$cc -Werror"; \

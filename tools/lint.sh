@@ -51,4 +51,7 @@ for header in $(find src -name '*.h'); do
     [ -z "$found" ] || complain 'a public function without a comment' "$found"
 done
 
+# The arrows between the folders of lua/uplua.
+"${LUAJIT:-luajit}" tools/lua_folders.lua || bad=1
+
 exit $bad
