@@ -1,5 +1,5 @@
-/* The order of the passes, and the one error exit. */
-#include "compile/context/compiler.h"
+/* The order of the passes. */
+#include "compile/compile.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -7,18 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/context/compiler.h"
+#include "compile/front/build.h"
+#include "compile/infer/infer.h"
 #include "compile/lower/lower.h"
 #include "compile/object/cancel.h"
+#include "compile/optimise/optimise.h"
 
 static void exhausted(void *context)
 {
-    struct compiler *compiler = context;
-    if (!compiler->error) { /* outside of a compilation there is no way back */
-        fputs("uplua: out of memory\n", stderr);
-        abort();
-    }
-    error_set(compiler->error, -ENOMEM, "out of memory");
-    longjmp(compiler->failure, 1);
+    compile_exhausted(context);
 }
 
 struct compiler *compiler_new(struct environment environment)
@@ -72,50 +70,10 @@ struct arena *compiler_arena(struct compiler *compiler)
     return &compiler->arena;
 }
 
-_Noreturn void compile_fail(struct compiler *compiler, const struct position *position, const char *format, ...)
-{
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (position)
-        error_set(compiler->error, -EINVAL, "%s:%d: %s", position->file, position->line, text);
-    else
-        error_set(compiler->error, -EINVAL, "%s", text);
-    for (position = position ? position->caller : NULL; position; position = position->caller) {
-        size_t used = strlen(compiler->error->text);
-        snprintf(compiler->error->text + used, sizeof compiler->error->text - used, "\n  called at %s:%d",
-                 position->file, position->line);
-    }
-    longjmp(compiler->failure, 1);
-}
-
-unsigned ledger_add(struct compiler *compiler, const char *cause)
-{
-    for (size_t i = 0; i < compiler->ledger_count; i++)
-        if (!strcmp(compiler->ledger[i].cause, cause))
-            return (unsigned)i;
-    compiler->ledger = arena_grow(&compiler->arena, compiler->ledger, compiler->ledger_count, sizeof *compiler->ledger);
-    compiler->ledger[compiler->ledger_count].cause = cause;
-    return (unsigned)compiler->ledger_count++;
-}
-
 static void stop_if_asked(struct compiler *compiler)
 {
     if (cancel_check(compiler->error))
         longjmp(compiler->failure, 1);
-}
-
-void compile_expect(struct compiler *compiler, const struct position *position, int status)
-{
-    if (status == -ENOMEM)
-        exhausted(compiler);
-    if (status)
-        compile_fail(compiler, position,
-                     "cannot make the BPF object: %s: this is a bug of uplua: please report it with the script",
-                     status == -EINVAL ? "a part of it has a name that is taken, or is none of what an object can have"
-                                       : strerror(-status));
 }
 
 static void add_counters(struct compiler *compiler, const char *name, size_t count)

@@ -5,6 +5,7 @@
 #include <lua.h>
 
 #include "compile/compile.h"
+#include "compile/front/bytecode.h"
 
 /* State of an environment; its address is the environment's context. */
 struct lua_environment {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compile/compile.h"
+#include "compile/lower/func_names.h"
 #include "compile/object/library.h"
 #include "lua/core.h"
 #include "lua/cost.h"
@@ -12,6 +13,7 @@
 #include "lua/handler.h"
 #include "lua/layout.h"
 #include "lua/link.h"
+#include "probe/args/parameters.h"
 #include "probe/attach/cost.h"
 #include "probe/attach/kernel.h"
 #include "probe/probe.h"
@@ -228,6 +230,7 @@ static void find_returns(struct compile_options *options, bool explained)
 static struct compile_options options_of(struct lua_compiler *self, lua_State *L)
 {
     struct compile_options options = {
+        .find_arguments = parameters_find,
         .attach_types =
             {
                 [HANDLER_ENTRY] = probe_attach_type(ATTACH_ENTRY),

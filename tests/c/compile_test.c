@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "compile/compile.h"
+#include "compile/front/bytecode.h"
 #include "compile/object/library.h"
 #include "ctypes.h"
 #include "tap.h"

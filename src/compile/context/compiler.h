@@ -4,8 +4,10 @@
 
 #include <setjmp.h>
 
-#include "compile/compile.h"
-#include "compile/ir/ir.h"
+#include "compile/context/handler.h"
+#include "compile/context/host.h"
+#include "compile/context/options.h"
+#include "compile/context/shared.h"
 
 struct compiler {
     struct arena arena;
@@ -32,8 +34,15 @@ struct compiler {
     const struct position *walks; /* of a handler that takes stacks of processes; NULL: none does */
 };
 
+/* Leaves the compilation with "FILE:LINE: TEXT" (and the inlining calls' lines) as the error. */
+_Noreturn void compile_fail(struct compiler *compiler, const struct position *position, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Ends the compilation at POSITION (or NULL) where STATUS, what adding to the object has returned, is an error. */
 void compile_expect(struct compiler *compiler, const struct position *position, int status);
+
+/* Ends the compilation with "out of memory". */
+_Noreturn void compile_exhausted(struct compiler *compiler);
 
 /* The number of a new ledger entry with this text. */
 unsigned ledger_add(struct compiler *compiler, const char *cause);

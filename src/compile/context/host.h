@@ -11,7 +11,8 @@
 
 #include "base/error.h"
 #include "compile/context/ctype.h"
-#include "compile/front/bytecode.h"
+
+struct bytecode;
 
 enum captured_kind {
     CAPTURED_NIL,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
-#include "compile/ir/ir.h"
+#include "compile/context/handler.h"
 
 /* BPF_PROG_TEST_RUN gives a raw tracepoint program up to 12 words. */
 static int test_argument(unsigned n)

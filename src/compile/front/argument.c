@@ -1,15 +1,13 @@
-/* The probe's own arguments: found by name, typed as declared, read where they are. */
+/* The probe's own arguments: found by name, typed as declared. lower/argument_read.c reads them. */
 #include "base/argument.h"
 
 #include <string.h>
 
 #include "base/suggest.h"
 #include "compile/front/build.h"
+#include "compile/infer/ctype.h"
 #include "compile/infer/ctype_btf.h"
 #include "compile/infer/ctype_dwarf.h"
-#include "compile/infer/typed_memory.h"
-#include "compile/lower/user_memory.h"
-#include "probe/args/parameters.h"
 
 /* --- types --- */
 
@@ -98,8 +96,8 @@ static void find_parameters(struct build *build)
     if (!handler->sites || handler->arguments_known)
         return;
     handler->arguments_known = true;
-    if (parameters_find(handler->sites, probe_kind_of(handler->kind)->of_return, build->arena, &handler->arguments,
-                        &handler->argument_count, &err))
+    if (build->function->options->find_arguments(handler->sites, probe_kind_of(handler->kind)->of_return, build->arena,
+                                                 &handler->arguments, &handler->argument_count, &err))
         build_fail(build, "%s", err.text);
     list_arguments(build->function);
 }
@@ -169,116 +167,4 @@ struct value *argument_index(struct build *build, const char *name)
         if (handler->arguments[i].name && !strcmp(handler->arguments[i].name, name))
             return argument_value(build, &build->function->given[i]);
     fail_unknown(build, name);
-}
-
-/* --- reading it --- */
-
-static struct operand context_address(struct lower *lower, int64_t offset)
-{
-    return offset ? machine_alu(lower->program, BPF_ADD, lower->context, operand_immediate(offset)) : lower->context;
-}
-
-/* Where the bytes of a __data_loc or __rel_loc lie: its word holds their offset in the low half and their number in the
- * high one. */
-static struct operand dynamic_address(struct lower *lower, const struct argument *argument)
-{
-    struct program *program = lower->program;
-    struct operand word = machine_load(program, BPF_W, lower->context, argument->offset);
-    struct operand offset = machine_alu(program, BPF_AND, word, operand_immediate(0xffff));
-    struct operand base = context_address(lower, argument->place == ARGUMENT_REL_LOC ? argument->offset + 4 : 0);
-    return machine_alu(program, BPF_ADD, base, offset);
-}
-
-/* ADDRESS, in the context, as a number: the verifier lets nobody multiply the address of a context, or add what it
- * knows nothing of. */
-static struct operand as_number(struct lower *lower, struct operand address)
-{
-    struct program *program = lower->program;
-    struct slot *from = program_slot(program, 8), *to = program_slot(program, 8);
-    struct operand args[] = {operand_slot(to, 0), operand_immediate(8), operand_slot(from, 0)};
-    machine_store(program, BPF_DW, operand_slot(from, 0), 0, address);
-    machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
-    return machine_load(program, BPF_DW, operand_slot(to, 0), 0);
-}
-
-/* The number that ACCESS finds OFFSET bytes into the context. */
-static struct operand load_context(struct lower *lower, const struct argument *argument, const struct access *access)
-{
-    uint32_t bytes = access_bytes(access);
-    if (probe_kind_of(lower->function->handler->kind)->program_type == BPF_PROG_TYPE_TRACING) {
-        /* A load would be a pointer to the verifier, with which little can be computed. */
-        struct operand number = operand_immediate(argument->offset / 8);
-        struct operand word = probe_call_for_word(lower, BPF_FUNC_get_func_arg, &number);
-        if (bytes == 8 && argument->kind != ARGUMENT_BOOLEAN)
-            return word;
-        struct slot *slot = program_slot(lower->program, 8);
-        machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, word);
-        return read_loaded(lower, access, operand_slot(slot, 0), 0);
-    }
-    if (argument->offset % bytes == 0)
-        return read_loaded(lower, access, lower->context, argument->offset);
-    /* Loads of a context are aligned. */
-    struct slot *slot = program_slot(lower->program, 8);
-    struct operand args[] = {operand_slot(slot, 0), operand_immediate(bytes), context_address(lower, argument->offset)};
-    machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    machine_call(lower->program, BPF_FUNC_probe_read_kernel, args, 3);
-    return read_loaded(lower, access, operand_slot(slot, 0), 0);
-}
-
-static struct operand load_register(struct lower *lower, const struct argument *argument, const struct access *access)
-{
-    struct program *program = lower->program;
-    struct slot *slot = program_slot(program, 8);
-    struct operand registers = machine_load(program, BPF_DW, lower->context, argument->base);
-    if (argument->offset)
-        registers = machine_alu(program, BPF_ADD, registers, operand_immediate(argument->offset));
-    struct operand args[] = {operand_slot(slot, 0), operand_immediate(8), registers};
-    machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
-    return read_loaded(lower, access, operand_slot(slot, 0), 0);
-}
-
-struct operand argument_word(struct lower *lower, const struct argument *argument)
-{
-    static const struct ctype boolean = {.kind = CTYPE_BOOLEAN};
-    struct access access = {.bits = argument->bits, .type = argument->kind == ARGUMENT_BOOLEAN ? &boolean : NULL};
-    if (argument->place == ARGUMENT_CONSTANT)
-        return operand_immediate((int64_t)argument->number);
-    if (argument->place == ARGUMENT_REGISTERS)
-        return load_register(lower, argument, &access);
-    return load_context(lower, argument, &access);
-}
-
-static void read_memory(struct lower *lower, struct value *value)
-{
-    const struct argument *argument = value->event->argument;
-    struct operand address = machine_load(lower->program, BPF_DW, lower->context, argument->base);
-    if (argument->offset)
-        address = machine_alu(lower->program, BPF_ADD, address, operand_immediate(argument->offset));
-    if (argument->index_bits) {
-        struct operand index =
-            read_loaded(lower, &(struct access){.bits = argument->index_bits}, lower->context, argument->index);
-        if (argument->shift)
-            index = machine_alu(lower->program, BPF_LSH, index, operand_immediate(argument->shift));
-        address = machine_alu(lower->program, BPF_ADD, address, index);
-    }
-    read_at(lower, value, address, argument->bits, argument->kernel);
-}
-
-void argument_lower(struct lower *lower, struct value *value)
-{
-    const struct argument *argument = value->event->argument;
-    struct place *place = lower_place(lower, value);
-    bool dynamic = argument->place == ARGUMENT_DATA_LOC || argument->place == ARGUMENT_REL_LOC;
-    if (argument->kind == ARGUMENT_STRING) {
-        string_read_kernel(lower, value, argument->size, !dynamic,
-                           dynamic ? dynamic_address(lower, argument) : context_address(lower, argument->offset));
-    } else if (argument->kind == ARGUMENT_ARRAY) {
-        place->value = as_number(lower, context_address(lower, argument->offset));
-    } else if (argument->place == ARGUMENT_MEMORY) {
-        read_memory(lower, value);
-    } else {
-        place->value = argument_word(lower, argument);
-        if (value->type.kind == TYPE_POINTER)
-            place->present = place->value;
-    }
 }

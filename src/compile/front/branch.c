@@ -2,6 +2,7 @@
  * `false` is not even looked at. */
 #include "compile/front/build.h"
 
+#include "compile/infer/infer.h"
 #include "compile/ir/fold.h"
 
 struct block *build_block_at(struct build *build, uint32_t pc)

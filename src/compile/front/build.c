@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "compile/infer/infer.h"
 #include "compile/ir/fold.h"
 
 struct value *build_value(struct build *build, enum ir_op op, struct value *const *args, size_t count)

@@ -3,7 +3,8 @@
 #ifndef UPLUA_COMPILE_FRONT_BUILD_H
 #define UPLUA_COMPILE_FRONT_BUILD_H
 
-#include "compile/context/compiler.h"
+#include "compile/front/bytecode.h"
+#include "compile/ir/ir.h"
 
 enum { MAX_INLINE_DEPTH = 64, MAX_VALUES = 100000, MAX_RESULTS = 250 };
 
@@ -128,5 +129,10 @@ _Noreturn void build_refuse_method(struct build *build, const char *name, struct
 /* callee(args…): the results, COUNT of them in *RESULTS (arena). WANTED: how many the caller takes, -1 if open. */
 void build_call(struct build *build, struct value *callee, struct value **args, size_t arg_count, int wanted,
                 const char *name, struct value ***results, size_t *count);
+
+/* The pass: the bytecode of FUNCTION's handler → its values and blocks. Fails by compile_fail. */
+void pass_build(struct function *function);
+/* Refuses what the formats of printf do not go with, and a status that is no integer, once the types are known. */
+void output_check(struct function *function);
 
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "compile/front/build.h"
+#include "compile/infer/ctype.h"
 #include "compile/ir/fold.h"
 
 static void inline_function(struct build *build, int function, struct value **args, size_t arg_count, int wanted,

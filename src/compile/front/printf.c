@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compile/front/build.h"
+#include "compile/infer/ctype.h"
 #include "compile/ir/fold.h"
 
 static bool wants_number(char conversion)

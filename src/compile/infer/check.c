@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "compile/context/compiler.h"
+#include "compile/infer/infer.h"
 
 /* One run of the checks over a function. Sets of names are bits by their numbers. */
 struct check {

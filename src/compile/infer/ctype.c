@@ -1,4 +1,4 @@
-#include "compile/context/ctype.h"
+#include "compile/infer/ctype.h"
 
 #include <string.h>
 

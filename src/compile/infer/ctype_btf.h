@@ -3,7 +3,7 @@
 #ifndef UPLUA_COMPILE_INFER_CTYPE_BTF_H
 #define UPLUA_COMPILE_INFER_CTYPE_BTF_H
 
-#include "compile/context/ctype.h"
+#include "compile/infer/ctype.h"
 
 /* Its handles begin here: the FFI's are small numbers. */
 enum { KERNEL_CTYPES = 1 << 28 };

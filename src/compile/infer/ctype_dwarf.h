@@ -2,7 +2,7 @@
 #ifndef UPLUA_COMPILE_INFER_CTYPE_DWARF_H
 #define UPLUA_COMPILE_INFER_CTYPE_DWARF_H
 
-#include "compile/context/ctype.h"
+#include "compile/infer/ctype.h"
 
 /* Its handles begin here and end where those of ctype_btf.h begin. */
 enum { DEBUG_CTYPES = 1 << 27 };

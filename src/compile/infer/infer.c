@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "compile/context/compiler.h"
 #include "compile/infer/held.h"
+#include "compile/infer/infer.h"
 #include "compile/infer/typed_memory.h"
 #include "compile/infer/unify.h"
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compile/context/compiler.h"
+#include "compile/infer/ctype.h"
 #include "compile/ir/fold.h"
 
 static bool is_place(const struct ctype *type)

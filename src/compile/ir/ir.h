@@ -10,7 +10,7 @@
 #ifndef UPLUA_COMPILE_IR_IR_H
 #define UPLUA_COMPILE_IR_IR_H
 
-#include "compile/compile.h"
+#include "compile/context/compiler.h"
 
 enum ir_op {
     IR_CONSTANT,  /* .constant */
@@ -145,47 +145,6 @@ struct function {
     size_t handler_number; /* in the setup */
 };
 
-/* Event fields, by probe kind (probe_kinds.c). */
-struct event_field {
-    const char *name;
-    unsigned kinds; /* 1 << HANDLER_… */
-    struct type type;
-    bool of_entry; /* in a return handler: saved by the entry half */
-    enum event_source {
-        EVENT_TIME,
-        EVENT_PID,
-        EVENT_TID,
-        EVENT_UID,
-        EVENT_GID,
-        EVENT_CPU,
-        EVENT_COMM,
-        EVENT_CGROUP,
-        EVENT_PROBE,
-        EVENT_FUNC,
-        EVENT_ARGUMENT,
-        EVENT_GIVEN,
-        EVENT_RETURN,
-        EVENT_ELAPSED,
-        EVENT_IP,
-        EVENT_STACK_POINTER,
-        EVENT_CALLER,
-        EVENT_PERIOD,
-        EVENT_ADDRESS,
-        EVENT_CALL,
-        EVENT_VALUE,
-    } source;
-    unsigned number;                 /* EVENT_ARGUMENT: which */
-    const struct argument *argument; /* EVENT_GIVEN: by the probe */
-};
-/* The field NAME of events of KIND; NULL if there is none. */
-const struct event_field *event_field_find(const char *name, enum handler_kind kind);
-/* What events of KIND have: "time, pid, …, e:stack(), e:ustack() and e:kstack()", for messages. */
-const char *event_field_list(struct arena *arena, enum handler_kind kind);
-
-/* Leaves the compilation with "FILE:LINE: TEXT" (and the inlining calls' lines) as the error. */
-_Noreturn void compile_fail(struct compiler *compiler, const struct position *position, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* The value that stands for VALUE after replacements. */
 struct value *ir_value(struct value *value);
 /* A value of operation OP with COUNT ARGS at the end of BLOCK (NULL: in no block). */
@@ -225,31 +184,9 @@ void ir_dominators(struct function *function);
 bool ir_dominates(const struct block *a, const struct block *b);
 /* A listing for --explain and for debugging, on stderr. */
 void ir_print(struct function *function);
-/* Refuses VALUE at POSITION if it is an aggregation's element: handlers only add to these. */
-void refuse_reading(struct compiler *compiler, const struct position *position, struct value *value);
-/* Refuses the operation VALUE on Lua numbers, which might be another one in Lua. */
-_Noreturn void refuse_arithmetic(struct compiler *compiler, const struct value *value);
 /* What VALUE is, for messages, in ARENA: "an integer", "a table of the script". */
 const char *ir_describe(struct arena *arena, const struct value *value);
 /* Aborts where an invariant does not hold. */
 void ir_check(struct function *function);
-
-/* Refuses what the formats of printf do not go with, and a status that is no integer, once the types are known. */
-void output_check(struct function *function);
-
-/* The passes, in their order. Each fails by compile_fail. */
-void pass_build(struct function *function);
-void pass_infer(struct function *functions, size_t count); /* over all handlers of the setup */
-void pass_check(struct function *function);
-void pass_optimise(struct function *function);
-/* Parts of it. True if so little happens between FROM and TO that what the one finds in a map is as good to the other
- * (optimise.c). */
-bool ir_is_soon(const struct value *from, const struct value *to);
-/* jump_threading.c; returns whether it has changed anything. */
-bool pass_thread(struct function *function);
-/* combine_loads.c */
-void pass_gather(struct function *function);
-/* sink_loads.c: last of all, since it says how reads are lowered. */
-void pass_defer(struct function *function);
 
 #endif

@@ -24,11 +24,6 @@ enum {
 
 _Static_assert(DISTRIBUTION_WORDS + STRETCH <= ZERO_WORDS, "a new element is made from zeros");
 
-bool object_is_aggregate(const struct shared *object)
-{
-    return object->kind >= OBJECT_COUNT && object->kind <= OBJECT_HDR;
-}
-
 /* What is only added to; all else is a struct distribution. */
 static bool is_sum(const struct shared *object)
 {
@@ -51,7 +46,8 @@ static uint64_t bucket_count(const struct shared *object)
     }
 }
 
-uint64_t aggregate_stretches(const struct shared *object)
+/* The elements that the buckets of an aggregation are spread over; 1 for those without buckets. */
+static uint64_t aggregate_stretches(const struct shared *object)
 {
     return (bucket_count(object) + STRETCH - 1) >> STRETCH_BITS;
 }

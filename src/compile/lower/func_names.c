@@ -5,19 +5,9 @@
 #include <bpf/bpf.h>
 #include <string.h>
 
+#include "compile/lower/func_names.h"
 #include "compile/lower/lower.h"
 #include "sys/cookie.h"
-
-enum { MAX_CAPACITY = 128 }; /* of a name: a quarter of the stack */
-
-uint32_t names_capacity(const struct handler *handler)
-{
-    size_t longest = 0;
-    for (size_t i = 0; i < handler->name_count; i++)
-        longest = strlen(handler->names[i]) > longest ? strlen(handler->names[i]) : longest;
-    uint32_t capacity = (uint32_t)(longest < MAX_CAPACITY ? longest + 8 : MAX_CAPACITY) & ~7u; /* and the mark */
-    return capacity;
-}
 
 void names_declare(struct lower *lower, struct object *result)
 {
@@ -57,7 +47,7 @@ struct operand names_read(struct lower *lower)
 
 int names_fill(const struct handler *handler, const struct loaded *loaded)
 {
-    char text[MAX_CAPACITY];
+    char text[NAMES_MAX_CAPACITY];
     if (!*handler->names_map)
         return 0;
     int fd = loaded_map_fd(loaded, handler->names_map), result = fd < 0 ? fd : 0;

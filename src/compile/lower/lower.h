@@ -4,6 +4,7 @@
 #define UPLUA_COMPILE_LOWER_LOWER_H
 
 #include "compile/machine/machine.h"
+#include "compile/object/object.h"
 
 /* Where an IR value is at run time. */
 struct place {

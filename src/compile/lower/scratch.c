@@ -123,12 +123,6 @@ void scratch_claim(struct lower *lower)
     program->has_scratch = true;
 }
 
-void scratch_release(struct program *program)
-{
-    struct operand piece = machine_load(program, BPF_DW, operand_slot(program->scratch_at, 0), 0);
-    machine_store(program, BPF_DW, piece, 0, operand_immediate(0));
-}
-
 int scratch_declare(const struct compiler *compiler, struct object *result)
 {
     int cpus = libbpf_num_possible_cpus();

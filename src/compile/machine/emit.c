@@ -4,6 +4,8 @@
 
 #include "compile/machine/machine.h"
 
+#include "compile/object/object.h"
+
 enum {
     MAX_MOVES = 64,
     MAY_GOTO = 0xe0,          /* BPF_JCOND with source 0: Linux 6.9 */

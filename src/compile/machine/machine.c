@@ -299,6 +299,12 @@ void machine_may_goto(struct program *program, struct machine_block *on, struct 
     connect(program, enough);
 }
 
+void scratch_release(struct program *program)
+{
+    struct operand piece = machine_load(program, BPF_DW, operand_slot(program->scratch_at, 0), 0);
+    machine_store(program, BPF_DW, piece, 0, operand_immediate(0));
+}
+
 void machine_exit(struct program *program, int64_t result)
 {
     if (program->has_scratch)

@@ -8,6 +8,7 @@
 #include <linux/bpf.h>
 
 #include "compile/context/compiler.h"
+#include "compile/ir/ir.h"
 
 enum machine_op {
     M_CONTEXT,    /* result = the program's argument; first in the program */

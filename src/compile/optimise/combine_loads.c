@@ -4,6 +4,7 @@
  * not there, each is read by itself, so that nothing is lost that could be read.
  */
 #include "compile/infer/typed_memory.h"
+#include "compile/optimise/optimise.h"
 
 enum { WINDOW_BYTES = 64 };
 

@@ -2,8 +2,8 @@
  * A block that does nothing but decide by the way on which it was entered is done away with: each way decides for
  * itself. Such blocks come from `a and b` as a condition, and from inlined functions that return true or false.
  */
-#include "compile/context/compiler.h"
 #include "compile/ir/fold.h"
+#include "compile/optimise/optimise.h"
 
 /* Lua's truth of VALUE as far as it is known from its type too: 0, 1 or -1. */
 static int known_truth(const struct value *value)

@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
-#include "compile/context/compiler.h"
 #include "compile/infer/typed_memory.h"
 #include "compile/ir/fold.h"
+#include "compile/optimise/optimise.h"
 
 static void replace(struct value *value, struct value *by)
 {

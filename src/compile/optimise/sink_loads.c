@@ -3,7 +3,7 @@
  * else wants it and nothing happens in between. Otherwise it is loaded at once, where it has to be asked first whether
  * it is there, and asked again where the handler does.
  */
-#include "compile/context/compiler.h"
+#include "compile/optimise/optimise.h"
 
 /* What is known of a MAP_GET's users, by value id. */
 struct users {

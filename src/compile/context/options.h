@@ -1,0 +1,49 @@
+/* What a setup is compiled with: who is traced, what the kernel has, and the causes of losses that it counts. */
+#ifndef UPLUA_COMPILE_CONTEXT_OPTIONS_H
+#define UPLUA_COMPILE_CONTEXT_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "compile/context/handler.h"
+
+struct compile_options {
+    const pid_t *pids; /* only these processes; none: all but EXCEPT */
+    size_t pid_count;
+    pid_t except; /* 0: nobody is excepted */
+    /* the shared object, numbered from 1, whose keys are the processes that are traced instead of PIDS; 0: none */
+    size_t followed;
+    const pid_t *tids; /* only these threads; none: all */
+    size_t tid_count;
+    /* when the TIDS, or without these the PIDS, began: see procstat_birth. FOLLOWED has it as its values */
+    const uint64_t *births;
+    uint32_t task_leader, task_birth; /* byte offsets of task_struct's group_leader and start_boottime; 0: not known */
+    /* the shared object, numbered from 1, with the ids of cgroups at CGROUP_LEVEL: only what runs below these; 0:
+     * none */
+    size_t cgroups;
+    int cgroup_level;         /* as in bpf_get_current_ancestor_cgroup_id: 0 is the root */
+    const char *const *comms; /* only threads of these names; "redis*" means all that begin so; none: all */
+    size_t comm_count;
+    int session_is_return; /* BTF id of the kfunc; 0: sessions are not available */
+    /* byte offsets of task_struct's utask, and in that of its depth; 0: not known */
+    uint32_t task_uprobes, uprobes_depth;
+    uint64_t trampoline_fields;           /* TRAMPOLINE_FIELDS */
+    uint32_t attach_types[HANDLER_KINDS]; /* expected attach type of each kind's programs */
+    uint32_t session_attach_type;
+    uint64_t return_trampoline; /* where the kernel's functions return to while they are followed; 0: not known */
+    /* Line LINE of the source FILE, for the verifier's messages; may return "". Lives as long as the compilation. */
+    const char *(*source_line)(void *context, const char *file, int line);
+    void *context;
+    /* Looks for e.args of a handler with SITES, once it asks: parameters_find of probe/args/parameters.h. */
+    int (*find_arguments)(const struct sites *sites, bool of_return, struct arena *arena,
+                          const struct argument **arguments, size_t *count, struct error *err);
+};
+
+/* A counter of the object's `uplua_ledger` array, in its order. */
+struct ledger_entry {
+    const char *cause; /* "live is full (65,536 entries): insertions lost, a.lua:12" */
+};
+
+#endif
