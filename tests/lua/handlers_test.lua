@@ -280,5 +280,18 @@ tap.is(run.status, 0, "the target's status is uplua's")
 local losses = run.err:gsub("uplua: not everything was seen:\n", "")
 tap.like(losses, "^  22 × handler ended by an error: arithmetic or comparison on nil, [^\n]*:%d+\n  74 × [^\n]*:factorial_depth: return not seen: [^\n]*\n$",
   "the one error on purpose is counted, and for two handlers the 37 of 101 nested calls whose return the kernel does not follow; nothing else")
+
+-- What the program itself prints of each call: its arguments, from where it was called, and its stack pointer.
+local printed = target.folder() .. "-printed"
+run = target.uplua(([[-e '
+uprobe("./build/targets/printer:printed", function(e)
+  printf("%%d %%u %%s %%u %%x %%x\n", i32(e.arg0), u64(e.arg1), str(e.arg2), u64(e.arg3), e.caller, e.sp)
+end)' -- ./build/targets/printer %s]]):format(printed))
+local own = target.read(printed)
+os.remove(printed)
+tap.is(select(2, own:gsub("\n", "")), 101, "the program has printed each call")
+tap.is(run.out, own,
+  "its lines are ours: negative and large numbers, strings, sizes, return addresses, stack pointers")
+tap.is(run.err, "", "nothing is lost")
 target.done()
 tap.done_testing()
