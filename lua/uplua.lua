@@ -15,7 +15,7 @@ for module, names in pairs {
   ["objects.order"] = "sorted",
 
   -- probes
-  ["probe.setup"] = "uprobe uretprobe site defines modules_defining",
+  ["probe.uprobe"] = "uprobe uretprobe site defines modules_defining",
   ["probe.kernel"] = "kprobe kretprobe fentry fexit",
   ["probe.sampling"] = "profile perf interval",
   ["probe.watchpoint"] = "watch",

@@ -1,4 +1,4 @@
-/* Handlers and their probes' arguments, as lua/uplua/probe/setup.lua describes them in tables, for the compiler. */
+/* Handlers and their probes' arguments, as lua/uplua/probe/handler.lua describes them in tables, for the compiler. */
 #include "lua/handler.h"
 
 #include <lauxlib.h>
@@ -59,7 +59,7 @@ static uint64_t read_u64(const char *text)
     return *text == '-' ? (uint64_t)strtoll(text, NULL, 0) : strtoull(text, NULL, 0);
 }
 
-/* One entry of probe.arguments (lua/uplua/probe/setup.lua), at the top of the stack. */
+/* One entry of probe.arguments (lua/uplua/probe/handler.lua), at the top of the stack. */
 static struct argument read_argument(lua_State *L, struct arena *arena)
 {
     static const char *const places[] = {

@@ -10,7 +10,7 @@
 
 /*
  * The list at INDEX, of tables { kind, probe, symbol, names, at_entry, slid, value_bits, result_bits, raw, user_memory,
- * handle, arguments } (describe() in lua/uplua/probe/setup.lua), as *COUNT handlers in ARENA. A kind that there is not
+ * handle, arguments } (describe() of lua/uplua/probe/handler.lua), as *COUNT handlers in ARENA. A kind that there is not
  * is a Lua error.
  */
 struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size_t *count);

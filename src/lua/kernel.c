@@ -23,7 +23,7 @@ static void set_string(lua_State *L, const char *name, const char *value)
     lua_setfield(L, -2, name);
 }
 
-/* The parameter as an argument of a handler (lua/uplua/probe/setup.lua), all but where it is. */
+/* The parameter as an argument of a handler (lua/uplua/probe/handler.lua), all but where it is. */
 static void push_parameter(lua_State *L, const struct kernel_parameter *parameter)
 {
     char text[KERNEL_TYPE_NAME];

@@ -29,7 +29,7 @@ static void set_string(lua_State *L, const char *name, const char *value)
     lua_setfield(L, -2, name);
 }
 
-/* Pushes an argument as lua/uplua/probe/setup.lua describes it, with its `text` in the note. */
+/* Pushes an argument as lua/uplua/probe/handler.lua describes it, with its `text` in the note. */
 static void push_argument(lua_State *L, const struct usdt_argument *argument)
 {
     static const char *const places[] = {

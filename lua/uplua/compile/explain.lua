@@ -169,7 +169,7 @@ local function add_kernel(lines)
   lines[#lines + 1] = ""
 end
 
--- The report, a string, of what compiler:compile() returned for PROBES (setup.lua).
+-- The report, a string, of what compiler:compile() returned for PROBES (uplua.probe.handler).
 function explain.report(compiled, probes)
   local lines = {}
   add_kernel(lines)

@@ -3,7 +3,8 @@ local claims  = require "uplua.probe.claims"
 local core    = require "uplua.core"
 local loop    = require "uplua.base.loop"
 local options = require "uplua.options"
-local setup   = require "uplua.probe.setup"
+local declare   = require "uplua.probe.declare"
+local handlers  = require "uplua.probe.handler"
 
 local kernel = {}
 
@@ -62,10 +63,10 @@ end
 -- What is hit where several kinds of probes stand at one function.
 local HITS = { kprobe = "kernel entry", fentry = "kernel entry", kretprobe = "kernel return", fexit = "kernel return" }
 
-local function declare(kind, spec, given, handler)
+local function declare_function(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
-  setup.check(kind, spec, given, handler, 3, { typed = kind == "kretprobe" })
+  declare.check(kind, spec, given, handler, 3, { typed = kind == "kretprobe" })
   if not options.explain and not options.emit then
     local ok, message = pcall(core.probe.check_kernel, kind .. " " .. spec)
     if not ok then error(message, 3) end
@@ -89,9 +90,9 @@ local function declare(kind, spec, given, handler)
   end
   local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
   local result = given.typed and #list == 1 and core.kernel.result(list[1]["function"])
-  setup.declare {
+  declare.probe {
     kind = kind, spec = spec, sites = sites, handler = handler, trampoline = trampoline, passed_over = true,
-    arguments = arguments_of(parameters or {}, in_registers()), result_bits = setup.result_bits(result),
+    arguments = arguments_of(parameters or {}, in_registers()), result_bits = handlers.result_bits(result),
     attach = attach_function(functions),
   }
 end
@@ -99,11 +100,11 @@ end
 -- kprobe(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered: "vfs_read",
 -- "ext4:ext4_sync_fs" of a module, "tcp_*", "vfs_read+0x1c". Raises what is wrong with SPEC, and what this kernel
 -- lacks.
-function kernel.kprobe(spec, given, handler) declare("kprobe", spec, given, handler) end
+function kernel.kprobe(spec, given, handler) declare_function("kprobe", spec, given, handler) end
 
 -- kretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to
 -- the integer that the kernel's types say the function returns.
-function kernel.kretprobe(spec, given, handler) declare("kretprobe", spec, given, handler) end
+function kernel.kretprobe(spec, given, handler) declare_function("kretprobe", spec, given, handler) end
 
 -- The word of a handler's context that an argument is.
 local function in_words(word) return 8 * word end
@@ -111,7 +112,7 @@ local function in_words(word) return 8 * word end
 local function declare_called(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
-  setup.check(kind, spec, given, handler, 3, { typed = kind == "fexit" })
+  declare.check(kind, spec, given, handler, 3, { typed = kind == "fexit" })
   if spec:find "[%*%?%[%+]" then
     error(("%s %s: a function calls the handler itself, and each needs one of its own: use kprobe for patterns and " ..
            "offsets"):format(kind, spec), 3)
@@ -129,9 +130,9 @@ local function declare_called(kind, spec, given, handler)
   end
   local text = place_of(functions:list()[1])
   if not claims.new(claims.taken()):sites(functions, HITS[kind]) then return end
-  setup.declare {
+  declare.probe {
     kind = kind, spec = spec, handler = handler, passed_over = true, arguments = arguments_of(parameters, in_words),
-    result_bits = setup.result_bits(given.typed and core.kernel.result(name)),
+    result_bits = handlers.result_bits(given.typed and core.kernel.result(name)),
     sites = { { ["function"] = name, inside = 0, slid = 0, text = text } },
     attach = function(probe, program, link)
       local attached, result = pcall(core.probe.attach_trampoline, program.fd, name)
@@ -156,7 +157,7 @@ function kernel.result(spec)
   return #list == 1 and list[1].inside == 0 and core.kernel.result(list[1]["function"]) or nil
 end
 
--- The arguments of the one function that SPEC, of a probe of KIND, names: a list (setup.lua); nil where it is another
+-- The arguments of the one function that SPEC, of a probe of KIND, names: a list (handler.lua); nil where it is another
 -- number of functions, a place inside of one, or one that the kernel's types do not have.
 function kernel.arguments(kind, spec)
   local ok, functions = pcall(core.probe.resolve_kernel, spec)

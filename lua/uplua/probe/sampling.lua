@@ -2,7 +2,7 @@
 local core        = require "uplua.core"
 local perf_events = require "uplua.probe.perf_events"
 local options     = require "uplua.options"
-local setup       = require "uplua.probe.setup"
+local declare       = require "uplua.probe.declare"
 local text        = require "uplua.text"
 
 local sampling = {}
@@ -40,9 +40,9 @@ function sampling.lost()
   return list
 end
 
-local function declare(kind, spec, what, where, handler)
+local function declare_event(kind, spec, what, where, handler)
   remember(kind .. " " .. spec, what)
-  setup.declare {
+  declare.probe {
     kind = kind, spec = spec, sites = {}, where = where, handler = handler,
     mapped = kind == "profile", -- before its first instruction a command is still uplua: nothing to be sampled
     attach = function(_, program, link)
@@ -76,9 +76,9 @@ function sampling.profile(hertz, given, handler)
   given, handler = arguments(given, handler)
   check_hertz("profile: the first argument is how often a second", hertz)
   local name = ("%d"):format(hertz)
-  setup.check("profile", name, given, handler)
+  declare.check("profile", name, given, handler)
   local what = { type = SOFTWARE, config = CPU_CLOCK, hertz = hertz, no_idle = true, cpus = options.cpus }
-  declare("profile", name, what, ("%s that is not idle, %d times a second"):format(each_cpu(), hertz), handler)
+  declare_event("profile", name, what, ("%s that is not idle, %d times a second"):format(each_cpu(), hertz), handler)
 end
 
 -- What --explain says of the event NAME.
@@ -127,8 +127,8 @@ function sampling.perf(name, period, given, handler)
     end
     what.period = period
   end
-  setup.check("perf", name, given, handler)
-  declare("perf", name, what, place(name, what), handler)
+  declare.check("perf", name, given, handler)
+  declare_event("perf", name, what, place(name, what), handler)
 end
 
 -- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms"), on an idle machine too, whatever
@@ -141,10 +141,11 @@ function sampling.interval(period, given, handler)
     error(("interval %s: that is too short; in a kernel's timer %s is the least")
       :format(tostring(period), text.seconds(shortest_period() / 1e9)), 2)
   end
-  setup.check("interval", tostring(period), given, handler)
+  declare.check("interval", tostring(period), given, handler)
   local nanoseconds = math.floor(seconds * 1e9 + 0.5)
   local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = nanoseconds, once = true }
-  declare("interval", tostring(period), what, ("one CPU, every %s, idle or not"):format(text.seconds(seconds)), handler)
+  local where = ("one CPU, every %s, idle or not"):format(text.seconds(seconds))
+  declare_event("interval", tostring(period), what, where, handler)
 end
 
 return sampling

@@ -2,7 +2,7 @@
 local ffi        = require "ffi"
 local claims     = require "uplua.probe.claims"
 local core       = require "uplua.core"
-local setup      = require "uplua.probe.setup"
+local declare      = require "uplua.probe.declare"
 local tracepoint = require "uplua.probe.tracepoint"
 
 ffi.cdef "const char *strerrorname_np(int number);"
@@ -55,7 +55,7 @@ local function attached(kind, attach, ...)
 end
 
 local function declare_any(kind, handler)
-  setup.declare {
+  declare.probe {
     kind = kind, spec = "*", sites = {}, handler = handler, passed_over = true, arguments = registers(), raw = true,
     where = kind == "syscall" and "the entry of every system call" or "the exit of every system call",
     attach = function(_, program, link)
@@ -69,7 +69,7 @@ end
 local function declare_one(kind, name, handler)
   local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
   local kernel = KERNEL_NAMES[name] or name
-  setup.declare {
+  declare.probe {
     kind = kind, spec = name, symbol = name, sites = {}, handler = handler,
     arguments = arguments_of(entry), passed_over = true,
     where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. kernel or
@@ -107,7 +107,7 @@ function syscall.names(kind, pattern)
   return names
 end
 
--- The arguments of the call NAME, as a handler sees them (setup.lua).
+-- The arguments of the call NAME, as a handler sees them (handler.lua).
 function syscall.arguments(name) return arguments_of(tracepoint_of(name)) end
 
 -- The calls of a probe.
@@ -120,7 +120,7 @@ local function matches(kind, pattern)
   return names
 end
 
-local function declare(kind, spec, given, handler)
+local function declare_calls(kind, spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   local list = type(spec) == "table" and spec or { spec }
   for _, name in ipairs(list) do
@@ -128,7 +128,7 @@ local function declare(kind, spec, given, handler)
       error(kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3)
     end
   end
-  setup.check(kind, table.concat(list, ","), given, handler, 3)
+  declare.check(kind, table.concat(list, ","), given, handler, 3)
   local taken = claims.taken()
   for _, name in ipairs(list) do -- first: it has all others
     if name == "*" and claims.new(taken):call(kind, "*") then declare_any(kind, handler) end
@@ -145,11 +145,11 @@ end
 
 -- syscall(name, handler): HANDLER runs whenever a traced thread makes the system call NAME: "openat", "open*", a list
 -- of these, or "*", all of them by one probe. Raises what is wrong with the arguments.
-function syscall.syscall(name, given, handler) declare("syscall", name, given, handler) end
+function syscall.syscall(name, given, handler) declare_calls("syscall", name, given, handler) end
 
 -- sysreturn(name, handler): HANDLER runs when the call returns; the entry's arguments are there too. A call that began
 -- before it was traced is none of ours.
-function syscall.sysreturn(name, given, handler) declare("sysreturn", name, given, handler) end
+function syscall.sysreturn(name, given, handler) declare_calls("sysreturn", name, given, handler) end
 
 -- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2; "error 4000" where the C library has no name
 -- for it.

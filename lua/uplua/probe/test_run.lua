@@ -10,7 +10,7 @@
 local core    = require "uplua.core"
 local ffi     = require "ffi"
 local options = require "uplua.options"
-local setup   = require "uplua.probe.setup"
+local declare   = require "uplua.probe.declare"
 
 local test_run = {}
 
@@ -19,7 +19,7 @@ local test_run = {}
 function test_run.handler(name, handler)
   options.self = true
   local fd
-  setup.declare {
+  declare.probe {
     kind = "testrun", spec = name, sites = { { ["function"] = name, inside = 0 } }, handler = handler,
     attach = function(_, program) fd = program.fd end,
   }

@@ -1,7 +1,7 @@
 -- Tracepoints of the kernel: what a hit records, by name.
 local claims = require "uplua.probe.claims"
 local core   = require "uplua.core"
-local setup  = require "uplua.probe.setup"
+local declare  = require "uplua.probe.declare"
 
 local tracepoint = {}
 
@@ -71,7 +71,7 @@ local function argument_of(field, strings, of_call)
   return argument
 end
 
--- What the FIELDS of a record are to a handler: a list of arguments (setup.lua).
+-- What the FIELDS of a record are to a handler: a list of arguments (handler.lua).
 function tracepoint.arguments(fields, strings, of_call)
   local arguments = {}
   for i, field in ipairs(fields) do arguments[i] = argument_of(field, strings, of_call) end
@@ -123,7 +123,7 @@ local function declare_one(spec, strings, all, handler)
   if not claim(spec) then return end
   local found = core.tracepoint.find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
-  setup.declare {
+  declare.probe {
     kind = "tracepoint", spec = spec, symbol = spec, sites = {}, handler = handler,
     passed_over = true, unfiltered = all,
     arguments = tracepoint.arguments(found:fields(), strings, of_call),
@@ -163,7 +163,7 @@ function tracepoint.tracepoint(spec, given, handler)
     all, rest = check_all("tracepoint", given)
     strings, rest = check_strings(rest)
   end
-  setup.check("tracepoint", spec, rest, handler)
+  declare.check("tracepoint", spec, rest, handler)
   local ok, message = pcall(function()
     for _, name in ipairs(names_of(spec)) do declare_one(name, strings, all, handler) end
   end)
@@ -184,11 +184,11 @@ local function raw_arguments(found)
   return arguments
 end
 
--- What the kernel's code gives the raw tracepoint SPEC: a list of arguments (setup.lua). Raises that there is none.
+-- What the kernel's code gives the raw tracepoint SPEC: a list of arguments (handler.lua). Raises that there is none.
 function tracepoint.raw_arguments(spec) return raw_arguments((find_raw(spec))) end
 
 local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
-  setup.declare {
+  declare.probe {
     kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler,
     arguments = raw_arguments(found), passed_over = true, unfiltered = unfiltered, of_processes = of_processes,
     where = "the kernel's tracepoint " .. name .. ", without a record",
@@ -210,7 +210,7 @@ function tracepoint.rawtracepoint(spec, given, handler)
   end
   local all, rest = nil, given
   if type(given) == "table" then all, rest = check_all("rawtracepoint", given) end
-  setup.check("rawtracepoint", spec, rest, handler)
+  declare.check("rawtracepoint", spec, rest, handler)
   local ok, found, name = pcall(find_raw, spec)
   if not ok then error("rawtracepoint " .. found, 2) end
   if claim(name) then declare_raw(spec, name, found, handler, all) end

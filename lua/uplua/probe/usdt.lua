@@ -2,6 +2,7 @@
 local claims       = require "uplua.probe.claims"
 local core         = require "uplua.core"
 local loop         = require "uplua.base.loop"
+local declare        = require "uplua.probe.declare"
 local setup        = require "uplua.probe.setup"
 local late_modules = require "uplua.target.late_modules"
 
@@ -18,7 +19,7 @@ local function check_semaphore(spec, probe)
 end
 
 local function declare_one(spec, probe, handler)
-  setup.declare {
+  declare.probe {
     kind = "usdt", spec = spec, sites = probe.sites:list(), handler = handler, arguments = probe.arguments,
     attach = function(_, program, link)
       local attached, result = pcall(core.probe.attach, "entry", program.fd, program.cookie, probe.sites)
@@ -29,7 +30,7 @@ local function declare_one(spec, probe, handler)
   }
 end
 
-local function declare(spec, found, handler, claim)
+local function declare_found(spec, found, handler, claim)
   for _, probe in ipairs(found) do
     if claim:sites(probe.sites, ("usdt %s:%s"):format(probe.provider, probe.name)) then
       declare_one(spec, probe, handler)
@@ -54,7 +55,7 @@ local function wait_for(spec, handler, found, absent, taken)
       local now, none = core.usdt.find(text, pid)
       return now, none or files_of(now)
     end,
-    declare = function(now) declare(spec, now, handler, claim) end,
+    attach = function(now) setup.at_once(declare_found, spec, now, handler, claim) end,
   }
 end
 
@@ -67,7 +68,7 @@ end
 function usdt.usdt(spec, given, handler)
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error("usdt: the first argument names the probe: \"libstdc++:libstdcxx:throw\"", 2) end
-  setup.check("usdt", spec, given, handler)
+  declare.check("usdt", spec, given, handler)
   -- A spec with one colon may name a provider.
   local named = spec:match "^[^:]+:[^:]+:" and late_modules.name(spec) and late_modules.can()
   if named then late_modules.begin { spec } end
@@ -76,7 +77,7 @@ function usdt.usdt(spec, given, handler)
   if not found and not (named and late_modules.library(spec)) then error("usdt " .. absent, 2) end
   local taken = claims.taken()
   if named then wait_for(spec, handler, found, absent, taken) end
-  if found then declare(spec, found, handler, claims.new(taken)) end
+  if found then declare_found(spec, found, handler, claims.new(taken)) end
 end
 
 return usdt

@@ -1,7 +1,7 @@
 -- Watchpoints: a handler runs when a place in the target's memory is read, written or executed.
 local core    = require "uplua.core"
 local options = require "uplua.options"
-local setup   = require "uplua.probe.setup"
+local declare   = require "uplua.probe.declare"
 local text    = require "uplua.text"
 
 local watchpoint = {}
@@ -69,9 +69,9 @@ function watchpoint.watch(where, access, length, given, handler)
       :format(name, length), 2)
   end
   local spec = type(where) == "string" and where or name
-  setup.check("watch", spec, given, handler)
+  declare.check("watch", spec, given, handler)
   local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], length, length == 1 and "" or "s")
-  setup.declare {
+  declare.probe {
     kind = "watch", spec = spec, sites = {}, handler = handler, mapped = true,
     value_bits = access ~= "x" and length * 8 or 0,
     where = ("%s %s, by a debug register"):format(access == "x" and "executions of" or accesses, name),

@@ -386,7 +386,7 @@ local function declare(o, program, spec, given)
   o.guest:prepare(program.name, kind, sleepable, function_name)
   o.wanted[program.name] = true
   o.probes[#o.probes + 1] = { program = program, attach = attach }
-  if #o.probes == 1 then require("uplua.probe.setup").bring(o) end
+  if #o.probes == 1 then require("uplua.probe.declare").guest(o) end
 end
 
 local function find_program(o, name)
@@ -423,7 +423,7 @@ end
 local state = {}
 state.__index = state
 
--- Loads the object and returns its probes: { { probe, program }, … } as setup attaches them.
+-- Loads the object and returns its probes as uplua.probe.attach has them.
 function state:load()
   for _, program in ipairs(self.programs) do
     self.guest:want(program.name, self.wanted[program.name] or self.tail_calls or false)
@@ -434,11 +434,14 @@ function state:load()
   local list = {}
   for i, probe in ipairs(self.probes) do
     local fd = self.guest:program(probe.program.name)
-    list[i] = { {
-      kind = "program", spec = ("%s of %s"):format(probe.program.name, self.path),
-      passed_over = IN_KERNEL[probe.program.kind],
-      attach = function(_, _, link) for _, one in ipairs(probe.attach(fd)) do link(one) end end,
-    }, { fd = fd } }
+    list[i] = {
+      probe = {
+        kind = "program", spec = ("%s of %s"):format(probe.program.name, self.path),
+        passed_over = IN_KERNEL[probe.program.kind],
+        attach = function(_, _, link) for _, one in ipairs(probe.attach(fd)) do link(one) end end,
+      },
+      program = { fd = fd },
+    }
   end
   return list
 end

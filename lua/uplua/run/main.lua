@@ -13,6 +13,9 @@ local PATIENCE = 3 -- seconds that a command gets to end after Ctrl-C, while it 
 -- A module that counts only where the script has used it: what was never loaded has nothing pending, attached or lost.
 local function loaded(name) return package.loaded["uplua." .. name] end
 
+-- The module that commits, if the script has declared anything by now.
+local function used_setup() return loaded "probe.declare" and require "uplua.probe.setup" end
+
 -- Calls fn(...); an error is reported as the script's and makes the exit status 1. Returns true if there was none.
 local function try(fn, ...)
   local ok, message = xpcall(fn, failure.trace, ...)
@@ -134,7 +137,7 @@ end
 
 -- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
 local function report()
-  local setup, counter = loaded "probe.setup", loaded "counter"
+  local setup, counter = used_setup(), loaded "counter"
   local ring, output = loaded "objects.ring", loaded "objects.output"
   loop.run_stops()
   if counter then try(counter.finish) end
@@ -159,7 +162,7 @@ end
 -- Compiles and attaches what the chunk declared, hands out what it printed, for whoever waits for that, then lets the
 -- command begin.
 local function commit()
-  local setup = loaded "probe.setup"
+  local setup = used_setup()
   if setup then setup.commit() end
   loop.run_starts()
   loop.flush()
@@ -197,7 +200,9 @@ local function run_script(options)
   if not try(open_target, options) then return 1 end
 
   loop.interrupted = on_signal
-  function loop.has_probes() return loaded "probe.setup" ~= nil or (loaded "counter" and loaded "counter".counts()) end
+  function loop.has_probes()
+    return loaded "probe.declare" ~= nil or (loaded "counter" and loaded "counter".counts())
+  end
   if not try(chunk, unpack(arg)) then return failed() end
   local compile_only = options.emit or options.explain
   if not loop.stopping and not core.loop.signal() and not compile_only then
@@ -205,7 +210,7 @@ local function run_script(options)
     watch_target(function() loop.stop("target") end)
     try(loop.run, options.duration)
   elseif compile_only then
-    local setup = loaded "probe.setup"
+    local setup = used_setup()
     local ok = not setup or try(setup.commit)
     target.close()
     return ok and 0 or 1

@@ -69,7 +69,7 @@ end
 -- Runs CHUNK, shows its values, then compiles and attaches what it declared. On an error nothing of it stays.
 local function execute(chunk)
   local ok, message = xpcall(function() show(chunk()) end, failure.trace)
-  local setup = package.loaded["uplua.probe.setup"]
+  local setup = package.loaded["uplua.probe.declare"] and require "uplua.probe.setup"
   if ok then
     ok, message = xpcall(function()
       if setup then setup.commit() end

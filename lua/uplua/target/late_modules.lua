@@ -8,10 +8,7 @@ local options = require "uplua.options"
 local text    = require "uplua.text"
 local filter  = require "uplua.target.filter"
 
-local late_modules = {
-  commit = nil,  -- attaches what entries declare; set by uplua.probe.setup
-  discard = nil, -- forgets it; set by uplua.probe.setup
-}
+local late_modules = {}
 
 local ANY = "*" -- the name of every file (src/probe/target/late_modules.h)
 
@@ -21,7 +18,7 @@ local records_lost, lost_before = 0, 0
 local mapped = {} -- names of files that the target has mapped
 local entries = {}
 
--- What ENTRY is to declare of SPEC in process PID; nil where that has been done; nil and why there is nothing. PID nil:
+-- What ENTRY is to attach of SPEC in process PID; nil where that has been done; nil and why there is nothing. PID nil:
 -- in the target's file FILE.
 local function find(entry, spec, pid, file)
   local ok, found, rest = pcall(entry.find, spec, pid)
@@ -50,19 +47,15 @@ local function lose(entry, one)
   entry.lost, entry.loaded, entry.known[one.file] = entry.lost + 1, true, nil
 end
 
--- Attaches what DECLARE(found) declares for ONE, of which NAME tells. Its process may exit at any time, and its files
+-- Attaches by ATTACH_FOUND(found) what is for ONE, of which NAME tells. Its process may exit at any time, and its files
 -- be out of reach with it.
-local function attach_late(entry, one, name, declare, found)
-  local ok, message = pcall(function()
-    declare(found)
-    late_modules.commit()
-  end)
+local function attach_late(entry, one, name, attach_found, found)
+  local ok, message = pcall(attach_found, found)
   if ok then
     entry.loaded = true
     local later = text.seconds(math.max(core.loop.now() - one.time, 0))
     return loop.warn(("%s: probed from now on, %s later"):format(name, later))
   end
-  late_modules.discard()
   if is_there(one.pid) then error(message, 0) end
   lose(entry, one)
 end
@@ -77,7 +70,7 @@ local function attach(entry, one)
   end
   entry.known[one.file] = true
   if why then return loop.warn(("%s, but %s"):format(name, why)) end
-  if found then attach_late(entry, one, name, entry.declare, found) end
+  if found then attach_late(entry, one, name, entry.attach, found) end
 end
 
 -- A path that leads to the file of ONE; nil: there is none.
@@ -165,9 +158,9 @@ function late_modules.expects(name)
 end
 
 -- Waits for processes that map the file that ENTRY names: { kind, spec, absent, a text if the target has no such
--- library so far: the user is told; files, else, those in which the probe is by now, find(spec, pid) → what declare()
+-- library so far: the user is told; files, else, those in which the probe is by now, find(spec, pid) → what attach()
 -- takes and a list of its files, or nil and why there is none, raising what is wrong; PID as in core.probe.resolve,
--- declare(found) }.
+-- attach(found), which declares and attaches what was found }.
 function late_modules.add(entry)
   if entry.absent and unavailable then error(unavailable, 0) end
   entry.name, entry.known, entry.lost = late_modules.name(entry.spec), {}, 0
@@ -180,7 +173,7 @@ function late_modules.add(entry)
 end
 
 -- The paths of the target's modules that define one of the functions NAMES themselves, a name or a list. later(path),
--- if given, is called for each that a process of the target maps later: the probes that it declares are attached.
+-- if given, is called for each that a process of the target maps later, to attach probes there.
 function late_modules.modules_defining(names, later)
   if type(names) == "string" then names = { names } end
   if later and late_modules.can() then watch(ANY) end

@@ -1,0 +1,132 @@
+-- What is attached: the links of a run, and the probes for which a command has to have mapped its files first.
+--
+-- What is to be attached comes in lists of { probe, program }: what has been declared, or a table with its `attach`,
+-- and what has been loaded for it, { fd, cookie, entry_fd, entry_cookie, session }.
+local ffi           = require "ffi"
+local changed_files = require "uplua.target.changed_files"
+local core          = require "uplua.core"
+local filter        = require "uplua.target.filter"
+local late_modules  = require "uplua.target.late_modules"
+local load          = require "uplua.probe.load"
+local run           = require "uplua.base.run"
+local timing        = require "uplua.base.timing"
+
+local attach = {}
+
+local kept = run.part(function()
+  return {
+    links = {},
+    of_entries = {}, -- those of them that are the entries of system calls, for handlers at their returns, as keys
+    late = {},       -- what setups have loaded for a command that has not mapped it yet
+  }
+end)
+
+-- While the entries and the returns of calls are not attached both, calls do not pair; WHETHER that counts is told to
+-- the kernel (bpf/call_pairs.h).
+local function settle(whether)
+  for _, loaded in ipairs(load.setups()) do
+    local settled = loaded:address "uplua_calls_settled"
+    if settled then ffi.cast("volatile uint64_t *", settled)[0] = whether and 1 or 0 end
+  end
+end
+
+-- Whether one of LIST has an entry and a return that are attached one after the other.
+local function has_halves(list)
+  for _, item in ipairs(list) do
+    if item.program.entry_fd and not item.program.session then return true end
+  end
+  return false
+end
+
+local function attach_one(item, link)
+  if core.loop.signal() then error("interrupted: the probes were not attached", 0) end
+  item.probe:attach(item.program, link)
+end
+
+-- Attaches LIST, or nothing of it. A probe's attach calls link(LINK, whether it goes last: the entry half of a system
+-- call's).
+local function attach_all(list)
+  local mine, links = kept(), {}
+  settle(not has_halves(list))
+  for _, item in ipairs(list) do
+    local ok, message = pcall(attach_one, item, function(link, of_entry)
+      links[#links + 1] = link
+      mine.of_entries[link] = of_entry or nil
+    end)
+    if not ok then
+      core.probe.close(links)
+      settle(true)
+      error(message, 0)
+    end
+  end
+  for _, link in ipairs(links) do mine.links[#mine.links + 1] = link end
+  changed_files.watch(links)
+  settle(true)
+end
+
+-- Attaches what of LIST can be now; the rest when the command begins. What waits still for its library is left out.
+function attach.all(list)
+  timing.mark "attach"
+  local ready, late = {}, kept().late
+  for _, item in ipairs(list) do
+    local waits = item.probe.mapped and core.target.waits()
+    local of = waits and late or ready
+    if not item.probe.waits then of[#of + 1] = item end
+  end
+  attach_all(ready)
+  filter.attached()
+  timing.mark "attached"
+end
+
+-- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first
+-- instruction; if one of them fails, that is raised and the command does not go on. Its stacks are walked by what it
+-- has mapped, too: read there, they are whole from its first call on, whoever holds its mappings meanwhile (others'
+-- probes in the same library do).
+function attach.release()
+  late_modules.release()
+  local stack = package.loaded["uplua.stack.stack"]
+  if stack and core.target.waits() then stack.begin() end
+  if load.walks_stacks() then stack.settle() end
+  timing.mark "settled"
+  local mine = kept()
+  local list = mine.late
+  mine.late = {}
+  local walked = load.walks_stacks() and not filter.is_open()
+  if #list > 0 or walked then
+    core.target.hold(#list > 0)
+    if not core.target.status() then
+      attach_all(list)
+      if walked then stack.update() end
+    end
+  else
+    core.target.release()
+  end
+  core.target.go()
+end
+
+-- True once there are probes for what the target does.
+function attach.any()
+  local mine = kept()
+  return #mine.links + #mine.late > 0
+end
+
+-- Detaches all probes. Maps stay readable. Entries of system calls go last: the returns of calls that begin in the
+-- meantime would count them as not seen.
+function attach.close()
+  late_modules.last()
+  changed_files.look()
+  timing.mark "detach"
+  settle(false)
+  local mine, entries, others = kept(), {}, {}
+  for _, link in ipairs(mine.links) do table.insert(mine.of_entries[link] and entries or others, link) end
+  local overhead = package.loaded["uplua.probe.overhead"]
+  for _, link in ipairs(overhead and overhead.close() or {}) do others[#others + 1] = link end
+  core.probe.close(others)
+  core.probe.close(entries)
+  local stack = package.loaded["uplua.stack.stack"]
+  if stack then stack.unfollow() end
+  timing.mark "detached"
+  mine.links, mine.of_entries = {}, {}
+end
+
+return attach

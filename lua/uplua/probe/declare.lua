@@ -1,0 +1,65 @@
+-- What a script has declared and a setup (the main chunk, a line at the prompt) has not yet attached: probes with their
+-- handlers, and BPF objects that are brought along.
+local filter  = require "uplua.target.filter"
+local handler = require "uplua.probe.handler"
+local options = require "uplua.options"
+local run     = require "uplua.base.run"
+
+local declare = {}
+
+local pending = run.part(function() return { probes = {}, guests = {} } end)
+
+-- What --cpu means something to; the rest is hit wherever its thread runs.
+local BY_CPU = { profile = true, perf = true, interval = true }
+
+-- Raises what is wrong with the options or the handler of a probe: KIND and SPEC name it. LEVEL: the user's line, as
+-- seen from the caller. KNOWN: the options that there are, as keys.
+function declare.check(kind, spec, given, fn, level, known)
+  local name, at = kind .. " " .. spec, (level or 2) + 1
+  if type(fn) ~= "function" then error(name .. ": the last argument is the handler, a function", at) end
+  if debug.getinfo(fn, "S").what == "C" then
+    error(name .. ": the handler must be written in Lua: a function of C has no bytecode to compile", at)
+  end
+  if type(given) ~= "table" then error(name .. ": options are a table", at) end
+  for option in pairs(given) do
+    if not (known and known[option]) then error(("%s: unknown option '%s'"):format(kind, tostring(option)), at) end
+  end
+  if options.cpus and not BY_CPU[kind] then
+    error(name .. ": --cpu is for what samples and counts: profile, perf, interval and counter", at)
+  end
+end
+
+-- Declares a probe: the FIELDS of uplua.probe.handler.
+function declare.probe(fields)
+  local probes = pending().probes
+  probes[#probes + 1] = handler.new(fields)
+end
+
+-- To be called once for the BPF object GUEST, whose programs are to be attached: its load() returns a list for
+-- uplua.probe.attach.
+function declare.guest(guest)
+  local guests = pending().guests
+  guests[#guests + 1] = guest
+end
+
+-- Forgets what was declared.
+function declare.discard()
+  local all = pending()
+  all.probes, all.guests = {}, {}
+end
+
+-- What was declared: lists of probes and of guests, which are forgotten here. What uplua itself needs for the first
+-- setup comes before it. nil where nothing was.
+function declare.take()
+  local all = pending()
+  local user, guests = all.probes, all.guests
+  if #user + #guests == 0 then return nil end
+  all.probes, all.guests = {}, {}
+  filter.begin(options.follow and require "uplua.probe.tracepoint")
+  local probes = all.probes
+  for _, probe in ipairs(user) do probes[#probes + 1] = probe end
+  all.probes = {}
+  return probes, guests
+end
+
+return declare

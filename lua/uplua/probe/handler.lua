@@ -1,0 +1,114 @@
+-- A handler and its probe: the record that a kind of probe makes of what the script has given, and what the compiler
+-- (src/lua/handler.c) is told of it.
+local capture = require "uplua.compile.capture"
+local loop    = require "uplua.base.loop"
+local options = require "uplua.options"
+
+local handler = {}
+
+-- The record's fields, and the types of their values. What is not there is nil.
+--
+--   kind          the compiler's: src/compile/context/probe_kinds.c
+--   spec          what the script has named: e.probe
+--   handler       the function
+--   sites         a list, which may be empty: of each its `function`, where it stands, …
+--   skipped       a list of what is left out of the sites, for --explain
+--   where         a text for --explain, in the place of sites
+--   symbol        e.func where no site tells it
+--   functions     the sites of functions that debug information tells of (core.probe.resolve)
+--   arguments     what e.args has, as below
+--   trampoline    where the kernel has its functions return to: the address as text
+--   value_bits, result_bits  how many bits e.value and e.ret have, negative if signed; 0: whole words
+--   of_go         the functions are Go's, which are called in another way
+--   by_instruction  returns are seen at return instructions
+--   raw           the probe is of all system calls: its arguments are registers
+--   user_memory   a tracepoint's addresses are the process's
+--   passed_over   the kernel may leave hits out
+--   mapped        the target must have mapped its files before the probe is attached
+--   unfiltered    the probe is for whoever is traced
+--   of_processes  only the process is asked for
+--   waits         it is only compiled as yet: what it stands on comes later
+--   attach        attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie,
+--                 session }), hands what it attaches to link()
+--
+-- An argument is { name (none: it has a number only), kind = "integer" (bits = 8 … 64, negative if signed), "boolean",
+-- "pointer" (bits, type = "struct request *", kernel = true where it leads into the kernel's memory), "string" (size:
+-- bytes) or "array" (size: elements, bits: of each), place = "context" (offset: bytes into the program's context),
+-- "memory" (offset bytes from the address that is base bytes into the context), "data_loc", "rel_loc" (offset: of that
+-- word), "constant" (number, a number or a string of digits) or "nowhere" (type: why not), or "registers" (offset bytes
+-- into those whose address is base bytes into the context) }: src/base/argument.h.
+local FIELDS = {
+  kind = "string", spec = "string", handler = "function", sites = "table", skipped = "table", where = "string",
+  symbol = "string", functions = "userdata", arguments = "table", trampoline = "string", value_bits = "number",
+  result_bits = "number", of_go = "boolean", by_instruction = "boolean", raw = "boolean", user_memory = "boolean",
+  passed_over = "boolean", mapped = "boolean", unfiltered = "boolean", of_processes = "boolean", waits = "boolean",
+  attach = "function",
+}
+local REQUIRED = { "kind", "spec", "handler", "sites" }
+
+local Handler = {
+  __index = function(_, name)
+    if not FIELDS[name] then error(("a handler has no field '%s'"):format(tostring(name)), 2) end
+  end,
+  __newindex = function(_, name) error(("a handler's field '%s' is set when it is made"):format(tostring(name)), 2) end,
+}
+
+-- new(fields) → the record, FIELDS themselves. Raises what a kind of probe has misspelled or left out.
+function handler.new(fields)
+  for name, value in pairs(fields) do
+    if not FIELDS[name] then error(("a handler has no field '%s'"):format(tostring(name)), 2) end
+    if type(value) ~= FIELDS[name] then
+      error(("a handler's field '%s' is a %s, not a %s"):format(name, FIELDS[name], type(value)), 2)
+    end
+  end
+  for _, name in ipairs(REQUIRED) do
+    if fields[name] == nil then error(("a handler needs the field '%s'"):format(name), 2) end
+  end
+  if not fields.attach and not fields.waits then error("a handler needs the field 'attach', or waits", 2) end
+  return setmetatable(fields, Handler)
+end
+
+-- How many bits of e.ret count of functions that return RESULT (sites:result), negative if signed: 0 where all of them
+-- do, or nobody knows.
+function handler.result_bits(result)
+  local of_word = result and result.place ~= "nowhere" and result.kind ~= "pointer" and math.abs(result.bits) < 64
+  return of_word and result.bits or 0
+end
+
+local LONGEST_NAME = 127 -- bytes of e.func where there are several (src/compile/lower/func_names.c)
+
+-- Warns that e.func of PROBE is the same for several of NAMES.
+local function check_names(probe, names)
+  local seen, same = {}, 0
+  for _, name in ipairs(names) do
+    local short = #name > LONGEST_NAME and name:sub(1, LONGEST_NAME)
+    if short and (seen[short] or name) ~= name then same = same + 1 end
+    if short then seen[short] = name end
+  end
+  if same == 0 or options.explain then return end
+  loop.warn(("%s %s: e.func does not tell %d of the functions from others, whose names are the same in their first " ..
+             "%d bytes"):format(probe.kind, probe.spec, same, LONGEST_NAME))
+end
+
+-- What the compiler needs to know of PROBE (src/lua/handler.c).
+function handler.describe(probe)
+  local first = probe.sites[1]
+  local at_entry, slid, names = probe.kind ~= "usdt", first and first.slid, {}
+  local differ = false
+  for n, site in ipairs(probe.sites) do
+    at_entry = at_entry and (site.inside == 0 or site.is_exit) and not site.jumped_to
+    if site.slid ~= slid and not site.is_exit then slid = -1 end
+    names[n] = site.name or site["function"]
+    differ = differ or names[n] ~= names[1]
+  end
+  if differ then check_names(probe, names) end
+  return {
+    kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil,
+    at_entry = at_entry, slid = slid, handle = capture.handle(probe.handler),
+    arguments = probe.arguments, functions = probe.functions, user_memory = probe.user_memory, raw = probe.raw,
+    value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, of_go = probe.of_go,
+    by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
+  }
+end
+
+return handler

@@ -1,0 +1,93 @@
+-- What was lost, by cause: each place where something can be lost has a counter, and the report prints those that are
+-- not 0.
+local core         = require "uplua.core"
+local late_modules = require "uplua.target.late_modules"
+local load         = require "uplua.probe.load"
+local object       = require "uplua.objects.object"
+local run          = require "uplua.base.run"
+
+local ledger = {}
+
+local passed_over = run.part(function() return {} end) -- programs that the kernel may pass over: { fd, text } each
+
+-- In the kernel's own time a program is passed over where another one runs on that CPU, or the CPU's turn was taken
+-- from one that works on a map: the ledger has to say so of LIST, which is about to be attached (uplua.probe.attach).
+function ledger.watch(list)
+  local programs = passed_over()
+  for _, item in ipairs(list) do
+    local probe, program = item.probe, item.program
+    local text = probe.passed_over and
+      ("%s %s: hits that the kernel passed over, of any process, since it ran another program on that CPU")
+        :format(probe.kind, probe.spec)
+    for _, fd in ipairs(text and { program.fd, program.entry_fd } or {}) do programs[#programs + 1] = { fd, text } end
+  end
+end
+
+-- The library's counters of losses (bpf/stack.h, bpf/aggregate.h).
+local LIBRARY = {
+  uplua_stack_lost = {
+    [0] = "the stack store is full: stack not kept",
+    "stack not taken: other probes were using the buffers",
+    "stack cut at 127 frames",
+    "stack cut at a frame whose return address a return probe hides",
+    "stack incomplete: a frame's code has no unwind table and no frame pointer",
+    "stack incomplete: a frame's mapping was not known",
+    "stack incomplete: its memory could not be read",
+    "program that a process has executed not noted: its stacks may be walked and named by an earlier one's files",
+  },
+  uplua_aggregate_lost = { [0] = "smallest or largest value of an aggregation not updated" },
+}
+
+-- Modules that tell of their own losses, lost() → { { text, count }, … }, if the script has used them.
+local TELLERS = {
+  { "uplua.stack.stack", "lost" }, { "uplua.stack.frame", "unread" }, { "uplua.probe.sampling", "lost" },
+}
+
+-- Calls ADD(text, count) for what handlers and the library have counted.
+local function add_counters(add)
+  for _, loaded in ipairs(load.setups()) do
+    local causes, values = loaded:causes(), loaded:counters "uplua_ledger"
+    for i = 0, #causes do
+      if causes[i] and values then add(causes[i], values[i]) end
+    end
+    for name, texts in pairs(LIBRARY) do
+      local lost = loaded:counters(name)
+      for i, text in pairs(texts) do add(text, lost and lost[i] or 0) end
+    end
+  end
+end
+
+-- Calls ADD for what shared objects have lost.
+local function add_objects(add)
+  local aggregate = package.loaded["uplua.objects.aggregate"]
+  for _, o in ipairs(aggregate and object.all or {}) do
+    local name = rawget(o, "name") or rawget(o, "kind")
+    add(("a sum of '%s' is beyond 64 bits: rounded"):format(name), aggregate.rounded(o))
+  end
+  for _, o in ipairs(object.guests) do
+    add(("%s: records that are shorter than their type"):format(o.name), object.state(o).unknown or 0)
+  end
+end
+
+-- What was lost so far: { { text, count }, … }, empty if nothing was.
+function ledger.list()
+  local counts, order = {}, {}
+  local function add(text, count)
+    if count == 0 then return end
+    if not counts[text] then order[#order + 1] = text end
+    counts[text] = (counts[text] or 0) + count
+  end
+  add_counters(add)
+  add_objects(add)
+  for _, program in ipairs(passed_over()) do add(program[2], core.probe.misses(program[1])) end
+  for _, teller in ipairs(TELLERS) do
+    local module = package.loaded[teller[1]]
+    for _, entry in ipairs(module and module[teller[2]]() or {}) do add(entry[1], entry[2]) end
+  end
+  for _, entry in ipairs(late_modules.lost()) do add(entry[1], entry[2]) end
+  local list = {}
+  for i, text in ipairs(order) do list[i] = { text, counts[text] } end
+  return list
+end
+
+return ledger

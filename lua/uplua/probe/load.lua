@@ -1,0 +1,163 @@
+-- Handlers, compiled together and loaded: one BPF object for each setup, and one compiler for all setups of a run.
+local ffi     = require "ffi"
+local capture = require "uplua.compile.capture"
+local core    = require "uplua.core"
+local filter  = require "uplua.target.filter"
+local handler = require "uplua.probe.handler"
+local loop    = require "uplua.base.loop"
+local object  = require "uplua.objects.object"
+local options = require "uplua.options"
+local output  = require "uplua.objects.output"
+local run     = require "uplua.base.run"
+local timing  = require "uplua.base.timing"
+
+local load = {}
+
+local kept = run.part(function()
+  return {
+    compiler = nil, -- made when the first handler is compiled
+    declared = 0,   -- shared objects that it knows
+    setups = {},    -- what has been loaded, one userdata per setup
+    unwinding = {}, -- the library's maps of unwind tables, which all setups share: name → fd
+  }
+end)
+
+-- Capacities: hashes take entries, rings bytes.
+local DEFAULT_ENTRIES, DEFAULT_RING = 65536, 4 * 2 ^ 20
+
+-- What stands for the kernel's trampoline where code is only looked at, so that it is the same on each machine.
+local ANY_TRAMPOLINE = "0xffffffff81000000"
+
+-- What probes take, where handlers take it off e.elapsed.
+local COSTS = "uplua_costs"
+
+-- What has been loaded, one userdata per setup.
+function load.setups() return kept().setups end
+
+-- True if handlers walk the program's stacks, and not just the kernel's.
+function load.walks_stacks() return next(kept().unwinding) ~= nil end
+
+-- Tells the compiler of the shared objects that are new to it, and of what the script has written into any.
+local function tell_objects(mine)
+  local compiler = mine.compiler
+  for id = mine.declared + 1, #object.all do
+    local o = object.all[id]
+    local kind, given = rawget(o, "kind"), rawget(o, "options") or {}
+    local max = given.max or DEFAULT_ENTRIES
+    if kind == "ring" or kind == "output" then max = given.size or DEFAULT_RING end
+    compiler:add_object(kind, max, object.state(o).buckets, given.key, given.value)
+    mine.declared = id
+  end
+  for id, o in ipairs(object.all) do
+    for _, entry in ipairs(rawget(o, "queued") or {}) do
+      if entry.file then compiler:given(id - 1, entry[1], entry[2], entry.file, entry.line) end
+    end
+  end
+end
+
+-- What the compiler needs to know of PROBES.
+local function describe(probes)
+  local handlers, returns, trampoline = {}, false, nil
+  for i, probe in ipairs(probes) do
+    handlers[i] = handler.describe(probe)
+    returns = returns or probe.kind == "uretprobe"
+    trampoline = trampoline or probe.trampoline
+  end
+  local description = filter.describe()
+  description.handlers, description.returns, description.reuse = handlers, returns, kept().unwinding
+  description.explained = options.explain
+  description.trampoline = trampoline or ANY_TRAMPOLINE
+  return description
+end
+
+-- Gets ready to compile PROBES: the compiler, and their description.
+local function prepare(probes)
+  local mine = kept()
+  mine.compiler = mine.compiler or core.setup.new()
+  capture.begin()
+  output.declare()
+  tell_objects(mine)
+  timing.mark "compile"
+  return mine.compiler, describe(probes)
+end
+
+-- --emit and --explain: compiles PROBES, writes the object and prints what is in it, as far as asked for.
+function load.compile_only(probes)
+  local compiler, description = prepare(probes)
+  local compiled = compiler:compile(description, options.emit)
+  if options.explain then io.write(require "uplua.compile.explain".report(compiled, probes)) end
+end
+
+-- Warns of variables that the script has changed since a handler took them as constants.
+local function check_captured()
+  for _, warning in ipairs(capture.changed()) do loop.warn(warning) end
+end
+
+-- A probe that is no handler's: the program NAME, which the compiler has added where handlers need it, at the raw
+-- tracepoint EVENT.
+local function own(name, event)
+  return { name = name, attach = function(_, program, link)
+    link(core.kernel.attach_rawtracepoint(program.fd, event))
+  end }
+end
+
+local THREADS_END = own("uplua_threads_end", "sched_process_exit") -- counts the calls that threads end in
+-- Stacks of a process that has executed another program. The ends of processes are seen before any of them is noted.
+local EXECUTED = { own("uplua_exits", "sched_process_exit"), own("uplua_executes", "sched_process_exec") }
+
+-- Adds to LIST a PROBE that is no handler's, if LOADED has its program.
+local function add_own(list, loaded, probe)
+  local fd = loaded:program(probe.name)
+  if fd then list[#list + 1] = { probe = probe, program = { fd = fd } } end
+end
+
+-- Tells shared objects of their maps in LOADED: FOUND has a description of each, by its id.
+local function bind_objects(loaded, found)
+  local turns = ffi.cast("uint64_t *", (loaded:address "uplua_turns"))
+  for id, description in pairs(found) do
+    local o = object.all[id]
+    if description.turn then description.turn = turns + description.turn end
+    if not rawget(o, "name") then rawset(o, "name", description.name or false) end
+    o:bind(description)
+  end
+end
+
+-- Has stacks read and walked, if the handlers of LOADED take any; PIDS: the target's processes. Adds to LIST what that
+-- needs to be attached.
+local function bind_stacks(loaded, list, pids)
+  local stacks = loaded:map "uplua_stacks"
+  if not stacks then return end
+  local stack, unwinding = require "uplua.stack.stack", kept().unwinding
+  stack.bind(stacks)
+  stack.bind(loaded:map "uplua_stacks_reserve")
+  local own_code = loaded:map "uplua_own_code"
+  if own_code then core.kernel.write_own(own_code) end
+  local walked = loaded:map(stack.TABLES[1]) -- the program's stack, not just the kernel's
+  if walked and not next(unwinding) then
+    for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
+    stack.unwind(unwinding, filter.is_open(), core.target.command())
+    for _, probe in ipairs(EXECUTED) do add_own(list, loaded, probe) end
+  end
+  stack.follow(filter.is_open() and {} or pids, core.target.command())
+end
+
+-- Compiles and loads PROBES, and tells shared objects of their maps. Returns a list for uplua.probe.attach.
+function load.handlers(probes)
+  local compiler, description = prepare(probes)
+  local loaded, programs, objects, link, unknown = compiler:load(description)
+  timing.mark "loaded"
+  local setups, list = load.setups(), {}
+  setups[#setups + 1] = loaded
+  local costs = loaded:address(COSTS)
+  if costs then require "uplua.probe.overhead".keep(costs, link, unknown) end
+  output.watch(loaded)
+  capture.keep()
+  loop.check = check_captured
+  bind_objects(loaded, objects)
+  bind_stacks(loaded, list, description.pids)
+  add_own(list, loaded, THREADS_END)
+  for i, probe in ipairs(probes) do list[#list + 1] = { probe = probe, program = programs[i] } end
+  return list
+end
+
+return load

@@ -1,0 +1,190 @@
+-- Probes of functions: up.uprobe and up.uretprobe; and where functions are: up.site, up.defines, up.modules_defining.
+local claims             = require "uplua.probe.claims"
+local core               = require "uplua.core"
+local declare            = require "uplua.probe.declare"
+local handlers           = require "uplua.probe.handler"
+local late_modules       = require "uplua.target.late_modules"
+local loop               = require "uplua.base.loop"
+local lost_returns       = require "uplua.probe.lost_returns"
+local options            = require "uplua.options"
+local setup              = require "uplua.probe.setup"
+local unmapped_libraries = require "uplua.target.unmapped_libraries"
+
+local uprobe = {}
+
+-- Attaches a probe of functions at SITES.
+local function attach_function(sites)
+  return function(probe, program, link)
+    local refused
+    local function at(kind, fd, cookie)
+      local ok, result = pcall(core.probe.attach, kind, fd, cookie, sites)
+      if not ok then error(probe.kind .. " " .. result, 0) end
+      link(result)
+      refused = refused or table.concat(result:refused(), ", ")
+    end
+    local by_instruction = probe.kind == "uretprobe" and (probe.of_go or probe.by_instruction)
+    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or
+                 by_instruction and "exit" or "return"
+    -- Of programs at one instruction the kernel runs the last one first: where a function's first instruction is its
+    -- last one, too, the entry has to be seen before the return.
+    if by_instruction then at(kind, program.fd, program.cookie) end
+    if program.entry_fd then at("entry", program.entry_fd, program.entry_cookie) end
+    if not by_instruction then at(kind, program.fd, program.cookie) end
+    if refused ~= "" then
+      loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s")
+        :format(probe.kind, probe.spec, refused))
+    end
+  end
+end
+
+-- Where the probe of a function's entry may slide to (probe/spec/slide.h), by the option `slide`.
+local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
+
+-- How the return of a function is seen, by the option `returns`: the kernel replaces the return address, or at its
+-- return instructions.
+local RETURNS = { address = true, instructions = true }
+
+-- Warns of what the patterns of a probe mean and leave out; --explain lists it.
+local function warn_skipped(kind, name, skipped)
+  local reasons, counts = {}, {}
+  for _, one in ipairs(skipped) do
+    if not counts[one.why] then reasons[#reasons + 1] = one.why end
+    counts[one.why] = (counts[one.why] or 0) + 1
+  end
+  for i, why in ipairs(reasons) do reasons[i] = ("%d: %s"):format(counts[why], why) end
+  if #reasons == 0 or options.explain then return end
+  loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s")
+    :format(kind, name, #skipped, table.concat(reasons, "\n  ")))
+end
+
+-- CLAIM: to the places of the list that they are of (uplua.probe.claims).
+local function declare_at(kind, name, handler, sites, given, claim)
+  if not claim:sites(sites, kind) then return end
+  local list, skipped = sites:list()
+  warn_skipped(kind, name, skipped)
+  lost_returns.note(list)
+  for _, site in ipairs(list) do
+    if site.of_go ~= list[1].of_go then
+      error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own")
+        :format(kind, name, list[1]["function"], site["function"]), 0)
+    end
+  end
+  declare.probe { kind = kind, spec = name, sites = list, of_go = list[1].of_go,
+                  by_instruction = given.returns == "instructions", skipped = skipped, handler = handler,
+                  functions = sites, attach = attach_function(sites),
+                  result_bits = given.typed and handlers.result_bits((sites:result())) or nil }
+end
+
+-- True if what HANDLER becomes has to do with where its probe is: arguments by name.
+local function needs_place(handler) return string.dump(handler):find("args", 1, true) ~= nil end
+
+-- Has SPEC probed, too, in files that the target maps later. SITES: where it is probed by now; nil and ABSENT, the
+-- reason: nowhere.
+local function wait_for(kind, spec, handler, resolve, sites, absent, given, taken)
+  local claim = claims.new(taken)
+  late_modules.add {
+    kind = kind, spec = spec, absent = absent, files = sites and sites:files(),
+    find = function(text, pid)
+      local found, none = resolve({ text }, pid)
+      return found, none or found:files()
+    end,
+    attach = function(found) setup.at_once(declare_at, kind, spec, handler, found, given, claim) end,
+  }
+  -- What is wrong with the handler is told now, and the types of what it shares with others are known.
+  if absent and not needs_place(handler) then
+    local symbol = spec:match "[:@]([^+]*)"
+    declare.probe { kind = kind, spec = spec, symbol = symbol, sites = {}, handler = handler, waits = true }
+  end
+end
+
+-- Those of SPECS of libraries that the target has not loaded are waited for; the others are declared.
+local function declare_some(kind, specs, handler, resolve, given, taken)
+  local there = {}
+  for _, spec in ipairs(specs) do
+    local sites, absent = resolve { spec }
+    if sites then
+      there[#there + 1] = spec
+    elseif late_modules.library(spec) then
+      wait_for(kind, spec, handler, resolve, nil, absent, given, taken)
+    else
+      error(kind .. " " .. absent, 0)
+    end
+  end
+  if #there > 0 then
+    declare_at(kind, table.concat(there, ", "), handler, (resolve(there)), given, claims.new(taken))
+  end
+end
+
+-- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come
+-- later waited for.
+local function declare_resolved(kind, specs, handler, resolve, given)
+  late_modules.begin(specs)
+  local sites, absent = resolve(specs)
+  local taken = claims.taken()
+  if not sites then
+    if late_modules.can() then return declare_some(kind, specs, handler, resolve, given, taken) end
+    error(kind .. " " .. absent, 0)
+  end
+  for _, spec in ipairs(late_modules.can() and specs or {}) do
+    if late_modules.name(spec) then wait_for(kind, spec, handler, resolve, sites, nil, given, taken) end
+  end
+  declare_at(kind, table.concat(specs, ", "), handler, sites, given, claims.new(taken))
+  unmapped_libraries.expect(kind, specs)
+end
+
+local function declare_functions(kind, spec, given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
+  local specs = type(spec) == "table" and spec or { spec }
+  for i = 1, math.max(#specs, 1) do
+    if type(specs[i]) ~= "string" then
+      error(kind .. ": the first argument names the function: \"libc:malloc\"; or it is a list of such names", 3)
+    end
+  end
+  local name = table.concat(specs, ", ")
+  declare.check(kind, name, given, handler, 3,
+    { slide = true, typed = kind == "uretprobe", returns = kind == "uretprobe", throws = kind == "uretprobe" })
+  local slide = SLIDES[given.slide == nil or given.slide]
+  if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
+  local returns = kind == "uretprobe" and (given.returns or options.returns or "address")
+  if returns and not RETURNS[returns] then error(kind .. ': returns is "address" or "instructions"', 3) end
+  if returns == "address" and given.throws == false then returns = "surely" end
+  given = { typed = given.typed, returns = returns }
+  local function resolve(which, pid)
+    local ok, sites, absent = pcall(core.probe.resolve, which, slide, returns, pid)
+    if not ok then error(kind .. " " .. sites, 0) end
+    return sites, absent
+  end
+  local ok, message = pcall(declare_resolved, kind, specs, handler, resolve, given)
+  if not ok then error(message, 3) end
+end
+
+-- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered; SPEC may be a
+-- list of such. Raises what is wrong with it.
+-- Options: slide = false, the probe stands on the first instruction; slide = "lossy", also behind conditional jumps.
+function uprobe.uprobe(spec, given, handler) declare_functions("uprobe", spec, given, handler) end
+
+-- uretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to
+-- the integer that debug information says the function returns; throws = false, no exception leaves the function, and
+-- no warning of them is needed.
+function uprobe.uretprobe(spec, given, handler) declare_functions("uretprobe", spec, given, handler) end
+
+-- The sites of SPEC in the target: { { path, module, ["function"], offset, inside }, … }, or nil and the reason.
+function uprobe.site(spec)
+  local ok, sites = pcall(core.probe.resolve, spec)
+  if not ok then return nil, sites end
+  return sites:list()[1]
+end
+
+-- True if SPEC can be probed.
+function uprobe.defines(spec)
+  return (pcall(core.probe.resolve, spec))
+end
+
+-- modules_defining(name, [later]): the paths of the target's modules that define the function NAME themselves; as
+-- modules in a spec they resolve. later(path) is called for each that a process of the target loads later, and the
+-- probes that it declares are attached.
+function uprobe.modules_defining(names, later)
+  return late_modules.modules_defining(names, later and function(path) setup.at_once(later, path) end)
+end
+
+return uprobe
