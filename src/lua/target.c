@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lua/core.h"
+#include "probe/module/path_search.h"
 #include "probe/target/command.h"
 #include "probe/target/process.h"
 #include "sys/pidfd.h"
@@ -249,7 +250,7 @@ static int lua_target_find(lua_State *L)
 {
     char *path;
     struct error err;
-    if (command_find(luaL_checkstring(L, 1), &path, &err))
+    if (program_find(luaL_checkstring(L, 1), &path, &err))
         return 0;
     lua_pushstring(L, path);
     free(path);

@@ -1,5 +1,6 @@
 #include "sys/procstat.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,4 +47,14 @@ bool procstat_birth(pid_t pid, uint64_t *birth)
     int64_t time = ticks * (1000000000 / sysconf(_SC_CLK_TCK)) - clock_offset();
     *birth = (uint64_t)time & ~(uint64_t)127; /* which a number of Lua's holds exactly */
     return true;
+}
+
+pid_t procstat_exited(const char *path)
+{
+    int pid;
+    char root[64];
+    if (sscanf(path, "/proc/%d/", &pid) != 1)
+        return 0;
+    snprintf(root, sizeof root, "/proc/%d/root", pid);
+    return access(root, F_OK) < 0 && errno == ENOENT ? pid : 0;
 }

@@ -27,4 +27,7 @@ bool procstat_field(pid_t pid, int number, int64_t *value);
  */
 bool procstat_birth(pid_t pid, uint64_t *birth);
 
+/* The process by whose /proc/PID the file PATH was reached, if it has exited since: PATH leads nowhere then. Else 0. */
+pid_t procstat_exited(const char *path);
+
 #endif

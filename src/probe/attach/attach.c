@@ -4,12 +4,12 @@
 
 #include "probe/attach/link.h"
 #include "probe/probe.h"
-#include "probe/target/process.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/cookie.h"
 #include "sys/feature.h"
 #include "sys/perf.h"
+#include "sys/procstat.h"
 
 /*
  * Above this number of processes one link without a filter is cheaper than one for each: all links of a site are asked
@@ -42,7 +42,7 @@ uint32_t probe_attach_type(enum attach_kind kind)
 static int failed(int code, const struct site *site, struct error *err)
 {
     const char *where = site->module;
-    if (code == -ENOENT && process_exited(site->path))
+    if (code == -ENOENT && procstat_exited(site->path))
         code = -ESRCH;
     switch (code) {
     case -EPERM:

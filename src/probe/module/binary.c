@@ -8,7 +8,7 @@
 
 #include "arch/arch.h"
 #include "elf/debugfile.h"
-#include "probe/target/process.h"
+#include "sys/procstat.h"
 #include "unwind/call_frames.h"
 
 /* A browser's .symtab is 200 MB. */
@@ -54,7 +54,7 @@ static const char *unsuitable(const struct elffile *elf)
 /* Why elffile_open said CODE. */
 static const char *unreadable(const char *path, int code)
 {
-    if (code == -ENOENT && process_exited(path))
+    if (code == -ENOENT && procstat_exited(path))
         return "the process has exited";
     if (code == -EINVAL)
         return "it is not a regular file";

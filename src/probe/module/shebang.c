@@ -8,7 +8,7 @@
 
 #include "elf/elffile.h"
 #include "probe/module/module.h"
-#include "probe/target/command.h"
+#include "probe/module/path_search.h"
 
 enum {
     LINE_SIZE = 256, /* BINPRM_BUF_SIZE of the kernel */
@@ -23,7 +23,7 @@ static char *program_of_env(char *arguments)
         if (strncmp(word, "-S", 2) == 0)
             word += 2;
         if (*word && *word != '-' && !strchr(word, '='))
-            return command_find(word, &program, NULL) == 0 ? program : NULL;
+            return program_find(word, &program, NULL) == 0 ? program : NULL;
     }
     return NULL;
 }

@@ -8,13 +8,13 @@
 
 #include "base/suggest.h"
 #include "probe/module/library.h"
+#include "probe/module/path_search.h"
 #include "probe/module/shebang.h"
 #include "probe/probe.h"
 #include "probe/spec/resolve.h"
 #include "probe/spec/return_sites.h"
 #include "probe/spec/site_list.h"
 #include "probe/spec/switches.h"
-#include "probe/target/command.h"
 
 /* Where a target's binaries are. */
 struct place {
@@ -168,7 +168,7 @@ static int find_mapped(const struct place *place, const char *binary, bool exact
 static int find_command(const struct place *place, const char *binary, struct modules *found)
 {
     char *path;
-    if (command_find(binary, &path, NULL) < 0)
+    if (program_find(binary, &path, NULL) < 0)
         return -ENOENT;
     char *program = script_program(path);
     int result = program ? find_path(place, program, found) : -ENOMEM;

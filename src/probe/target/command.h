@@ -1,13 +1,10 @@
-/* A command that uplua starts: found as a shell would, forked at once, executed when the probes are in place. */
+/* A command that uplua starts: forked at once, executed when the probes are in place. */
 #ifndef UPLUA_PROBE_TARGET_COMMAND_H
 #define UPLUA_PROBE_TARGET_COMMAND_H
 
 #include <sys/types.h>
 
 #include "base/error.h"
-
-/* The executable file that NAME stands for, by $PATH where it has no slash: malloc'd into *PATH. */
-int command_find(const char *name, char **path, struct error *err);
 
 /*
  * Forks a child that waits for command_release(*CONTROL) to execute PATH with ARGV, and ends where *CONTROL is closed

@@ -162,13 +162,3 @@ int process_check(pid_t pid, struct error *err)
         return error_set(err, -ENOEXEC, "process %d runs %s, which is not an ELF program", (int)pid, path);
     return result < 0 ? result : 0;
 }
-
-pid_t process_exited(const char *path)
-{
-    int pid;
-    char root[64];
-    if (sscanf(path, "/proc/%d/", &pid) != 1)
-        return 0;
-    snprintf(root, sizeof root, "/proc/%d/root", pid);
-    return access(root, F_OK) < 0 && errno == ENOENT ? pid : 0;
-}

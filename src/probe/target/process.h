@@ -16,9 +16,6 @@ int process_check(pid_t pid, struct error *err);
  */
 int process_check_command(const char *path, struct error *err);
 
-/* The process by whose /proc/PID the file PATH was reached, if it has exited since: PATH leads nowhere then. Else 0. */
-pid_t process_exited(const char *path);
-
 /* The process of thread TID; 0 where there is no such thread. */
 pid_t process_of_thread(pid_t tid);
 

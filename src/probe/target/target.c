@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "probe/module/path_search.h"
 #include "probe/target/command.h"
 #include "probe/target/process.h"
 #include "probe/target/run_to_entry.h"
@@ -127,7 +128,7 @@ int target_attach_threads(struct target *target, const pid_t *tids, size_t count
 int target_start(struct target *target, char *const argv[], struct error *err)
 {
     target_init(target);
-    int result = command_find(argv[0], &target->program, err);
+    int result = program_find(argv[0], &target->program, err);
     if (result < 0)
         return result;
     result = process_check_command(target->program, err);
