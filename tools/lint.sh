@@ -1,5 +1,5 @@
 #!/bin/sh
-# The rules of the house that a compiler does not check: which layer may use what, and what must be documented.
+# The rules of the house that a compiler does not check: who may use what (tools/folders.lua), and what must be documented.
 set -u
 bad=0
 complain() {
@@ -35,11 +35,6 @@ outside_sys=$(echo "$c_files" | grep -v '^src/sys/')
     forbid 'unfinished work' '\b(TODO|FIXME|XXX|HACK)\b' $c_files $(find lua bpf scripts tests -name '*.lua' -o -name '*.[ch]')
 }
 
-# Layers below Lua point down: none of them includes a header of a layer above.
-for file in $(find src/sys src/arch -name '*.[ch]'); do
-    forbid 'src/sys and src/arch stand below all other layers' '#include "(lua|compile|probe|map|sym|unwind)/' "$file"
-done
-
 # A public function has a comment above it, or above the run of declarations that it belongs to.
 for header in $(find src -name '*.h'); do
     found=$(awk -v file="$header" '
@@ -52,6 +47,6 @@ for header in $(find src -name '*.h'); do
 done
 
 # The arrows between the folders of lua/uplua.
-"${LUAJIT:-luajit}" tools/lua_folders.lua || bad=1
+"${LUAJIT:-luajit}" tools/folders.lua || bad=1
 
 exit $bad
