@@ -35,6 +35,7 @@ musl-tools          cmd musl-gcc
 libc6-arm64-cross   f   /usr/aarch64-linux-gnu/lib/libc.so.6
 clang               cmd clang
 llvm                cmd llvm-strip
+clang-format        cmd clang-format
 perl                cmd prove
 xz-utils            cmd xz
 elfutils            cmd eu-addr2line

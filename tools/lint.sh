@@ -49,4 +49,22 @@ done
 # The arrows between the folders of lua/uplua.
 "${LUAJIT:-luajit}" tools/folders.lua || bad=1
 
+# The form of the sources: clang-format's for C, 120 columns for all, and a banner that says what a file is.
+lua_sources=$(find lua scripts tests examples -name '*.lua')
+c_sources=$(find src bpf tests examples -name '*.[ch]')
+case $(clang-format --version 2>/dev/null) in
+*'version 14.'*)
+    found=$(echo "$c_sources" | xargs -P 2 -n 300 clang-format -n -Werror 2>&1 | grep 'error:')
+    [ -z "$found" ] || complain 'C is not as clang-format -i leaves it' "$found"
+    ;;
+*) complain 'the form of C cannot be checked' 'clang-format 14 is missing: make deps' ;;
+esac
+# shellcheck disable=SC2086
+found=$(perl -CSD -ne 'chomp; print "$ARGV:$.: ", length, " characters\n" if length > 120; close ARGV if eof' $lua_sources $c_sources)
+[ -z "$found" ] || complain 'a line of more than 120 characters' "$found"
+# shellcheck disable=SC2086
+found=$(awk 'FNR == 1 { first = 1 } FNR == 1 && /^#!/ { next } first { first = 0; if (!/^--/) print FILENAME } ' $lua_sources
+    find src -name '*.c' -exec awk 'FNR == 1 && !/^\/[*\/]/ { print FILENAME }' {} +)
+[ -z "$found" ] || complain 'a file that does not begin with a comment that says what it is' "$found"
+
 exit $bad

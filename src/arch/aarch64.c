@@ -1,3 +1,4 @@
+/* What uplua knows of aarch64's instructions and registers. */
 #if defined(__aarch64__)
 #include "arch/arch.h"
 

@@ -1,3 +1,4 @@
+/* Where the calling conventions of x86-64 and aarch64 put a function's parameters. */
 #include "arch/passing.h"
 
 #include <elf.h>

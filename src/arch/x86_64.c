@@ -1,3 +1,4 @@
+/* What uplua knows of x86-64's instructions and registers. */
 #if defined(__x86_64__)
 #include "arch/arch.h"
 

@@ -1,3 +1,4 @@
+/* Memory that is allocated piece by piece and freed whole. */
 #include "base/arena.h"
 
 #include <stdarg.h>

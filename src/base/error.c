@@ -1,3 +1,4 @@
+/* How the message of a failure is put together for the user. */
 #include "base/error.h"
 
 #include <stdarg.h>

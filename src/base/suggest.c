@@ -1,3 +1,4 @@
+/* Which of many names is nearest to one that was not found. */
 #include "base/suggest.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* A reader of bytes that never reads beyond their end. */
 #include "elf/bytes.h"
 
 #include <dwarf.h>

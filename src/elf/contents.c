@@ -1,3 +1,4 @@
+/* The contents of sections, uncompressed. */
 #include "elf/contents.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Finds the separate debug file of a binary. */
 #include "elf/debugfile.h"
 
 #include <errno.h>

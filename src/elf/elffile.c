@@ -1,3 +1,4 @@
+/* Opens ELF files and checks what they say of themselves. */
 #include "elf/elffile.h"
 
 #include <errno.h>

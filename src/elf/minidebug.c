@@ -1,3 +1,4 @@
+/* MiniDebugInfo: the compressed symbol table in .gnu_debugdata. */
 #include "elf/minidebug.h"
 
 #include <errno.h>

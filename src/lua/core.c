@@ -1,3 +1,4 @@
+/* The table uplua.core: one entry for each object that C registers. */
 #include "lua/core.h"
 
 #include <lauxlib.h>

@@ -1,3 +1,4 @@
+/* C types, asked of lua/uplua/ctype.lua for the compiler. */
 #include "lua/ctype.h"
 
 #include <errno.h>

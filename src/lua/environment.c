@@ -1,3 +1,4 @@
+/* What handlers capture, fetched from a Lua state for the compiler. */
 #include "lua/environment.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Compiled handlers as Lua tables, for --explain. */
 #include "lua/explain.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Types of the compiler as layouts of the script side, and Lua values as types. */
 #include "lua/layout.h"
 
 #include <lauxlib.h>

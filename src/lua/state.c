@@ -1,3 +1,4 @@
+/* The one Lua state of the process. */
 #include "lua/state.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* The mmapable array behind `var`. */
 #include "map/var.h"
 
 #include <errno.h>

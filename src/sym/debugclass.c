@@ -1,3 +1,4 @@
+/* How C++ passes a class by value, by its members and functions. */
 #include "sym/debugclass.h"
 
 #include <dwarf.h>

@@ -1,3 +1,4 @@
+/* Finds the definitions of types that are only declared where they are used. */
 #include "sym/debugdefinition.h"
 
 #include <dwarf.h>

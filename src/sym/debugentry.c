@@ -1,3 +1,4 @@
+/* Entries of debug information and their attributes, as libdw gives them. */
 #include "sym/debugentry.h"
 
 #include <dwarf.h>

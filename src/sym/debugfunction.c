@@ -1,3 +1,4 @@
+/* The functions of debug information and their parameters. */
 #include "sym/debugfunction.h"
 
 #include <dwarf.h>

@@ -1,3 +1,4 @@
+/* Turns symbol names of ELF files into names for people. */
 #include "sym/demangle.h"
 
 #include <libiberty/demangle.h>

@@ -1,3 +1,4 @@
+/* Copies of debug sections for libdw. */
 #include "sym/dwarfcopy.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Reckons what debug information would take to read, before libdw reads it. */
 #include "sym/dwarfcost.h"
 
 #include <dwarf.h>

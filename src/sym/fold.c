@@ -1,3 +1,4 @@
+/* Stacks as one line of names, for flame graphs. */
 #include "sym/fold.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* One ELF file that processes map: from offsets in the file to functions. */
 #include "sym/image.h"
 
 #include <errno.h>

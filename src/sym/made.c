@@ -1,3 +1,4 @@
+/* Code that processes make as they run. */
 #include "sym/made.h"
 
 #include <string.h>

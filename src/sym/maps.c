@@ -1,3 +1,4 @@
+/* The mappings of a process. */
 #include "sym/maps.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Parses perf maps, /tmp/perf-PID.map. */
 #include "sym/perfmap.h"
 
 #include <errno.h>

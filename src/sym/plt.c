@@ -1,3 +1,4 @@
+/* Names of the stubs in procedure linkage tables. */
 #include "sym/plt.h"
 
 #include <stdio.h>

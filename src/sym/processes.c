@@ -1,3 +1,4 @@
+/* The processes that the symbol cache knows, those that have exited included. */
 #include "sym/processes.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Intervals that nest: finds the innermost by one binary search. */
 #include "sym/spans.h"
 
 #include <errno.h>

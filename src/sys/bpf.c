@@ -1,3 +1,4 @@
+/* The bpf() calls that libbpf 1.1 does not know. */
 #include "sys/bpf.h"
 
 #include <errno.h>

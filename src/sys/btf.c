@@ -1,3 +1,4 @@
+/* Reads the kernel's own type information, without libbpf. */
 #include "sys/btf.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* What the process may do. */
 #include "sys/capability.h"
 
 #include <linux/capability.h>

@@ -1,3 +1,4 @@
+/* Checks that there are file descriptors enough. */
 #include "sys/descriptors.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* One epoll instance: descriptors that become readable, and a time. */
 #include "sys/events.h"
 
 #include <errno.h>

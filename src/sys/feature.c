@@ -1,3 +1,4 @@
+/* What this kernel offers, found out by trying. */
 #include "sys/feature.h"
 
 #include <errno.h>

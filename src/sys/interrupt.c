@@ -1,3 +1,4 @@
+/* Signals that interrupt long work. */
 #include "sys/interrupt.h"
 
 #include <errno.h>

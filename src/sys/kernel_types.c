@@ -1,3 +1,4 @@
+/* The kernel's types and functions, as handlers see them. */
 #include "sys/kernel_types.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Where this process stands among the kernel's namespaces. */
 #include "sys/namespace.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Questions to the file system and the environment before a script runs. */
 #include "sys/path.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* perf_event_open, as far as probes need it. */
 #include "sys/perf.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Processes and threads by descriptors. */
 #include "sys/pidfd.h"
 
 #include <errno.h>

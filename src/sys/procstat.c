@@ -1,3 +1,4 @@
+/* Reads /proc/PID/stat: a process's number and when it began. */
 #include "sys/procstat.h"
 
 #include <errno.h>

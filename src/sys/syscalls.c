@@ -1,3 +1,4 @@
+/* The names of system calls, by number. */
 #include "sys/syscalls.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Terminals: which streams are some, and what is typed there. */
 #include "sys/terminal.h"
 
 #include <errno.h>

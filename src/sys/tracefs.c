@@ -1,3 +1,4 @@
+/* Reads tracefs, and makes events there. */
 #include "sys/tracefs.h"
 
 #include <dirent.h>

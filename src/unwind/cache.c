@@ -1,3 +1,4 @@
+/* The unwind tables of all processes, in the kernel's maps. */
 #include "unwind/cache.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Interprets call frame information into rows. */
 #include "unwind/cfa.h"
 
 #include <dwarf.h>

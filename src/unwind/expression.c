@@ -1,3 +1,4 @@
+/* The DWARF expressions of call frame information that rows can hold. */
 #include "unwind/expression.h"
 
 #include <dwarf.h>

@@ -1,3 +1,4 @@
+/* One file with its unwind table, for --unwind-info. */
 #include "unwind/file.h"
 
 #include <errno.h>

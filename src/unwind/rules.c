@@ -1,3 +1,4 @@
+/* The distinct rules of all unwind tables. */
 #include "unwind/rules.h"
 
 #include <errno.h>

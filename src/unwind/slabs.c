@@ -1,3 +1,4 @@
+/* Room for unwind tables in the kernel's maps. */
 #include "unwind/slabs.h"
 
 #include <bpf/bpf.h>

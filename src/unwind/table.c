@@ -1,3 +1,4 @@
+/* Builds the unwind table of an ELF file. */
 #include "unwind/table.h"
 
 #include <errno.h>

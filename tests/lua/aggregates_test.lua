@@ -29,7 +29,8 @@ local cases = {
     up.uprobe(ADD3, function(e) a[e.arg0 % 3]:add(e.arg1) b[e.arg0 % 3]:add(e.arg1) end)]],
     "a[1], b[1], a[5], list(b), b:size()", "2 44 nil 1=44 0=42 2=40 3" },
   { "extremes of the whole range", [[local a, b, s = up.min(), up.max(), up.stats()
-    up.uprobe(ADD3, function(e) a:add(0x7fffffffffffffffLL) b:add(-0x7fffffffffffffffLL - 1) s:add(-0x7fffffffffffffffLL - 1) end)]],
+    up.uprobe(ADD3, function(e) a:add(0x7fffffffffffffffLL) b:add(-0x7fffffffffffffffLL - 1)
+      s:add(-0x7fffffffffffffffLL - 1) end)]],
     "a:get(), b:get(), s.max, s.min, s.count",
     "9223372036854775807LL -9223372036854775808LL -9223372036854775808LL -9223372036854775808LL 23" },
   { "stats", [[local s = up.stats() up.uprobe(ADD3, function(e) s:add(e.arg0 - 7) end)]],
@@ -65,7 +66,8 @@ local cases = {
     "12 11 4800 480 10560 63360" },
   { "percentiles of powers of two", [[local h = up.hist() up.uprobe(ADD3, function(e) h[1]:add(e.arg0) end)]],
     "h[1]:percentile(1), h[1]:percentile(50), h[1]:percentile(99.9)", "0 11 22" },
-  { "bars of equal steps", [[local h = up.lhist(4, 20, 8) up.uprobe(ADD3, function(e) h:add(e.arg0) end)]], "'\\n' .. tostring(h)", [[
+  { "bars of equal steps", [[local h = up.lhist(4, 20, 8) up.uprobe(ADD3, function(e) h:add(e.arg0) end)]],
+    "'\\n' .. tostring(h)", [[
 
        < 4  4  |@@@@@@@@@@@@@@@@@@@@@@@@                        |
    [4, 12)  8  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
@@ -73,7 +75,9 @@ local cases = {
       ≥ 20  3  |@@@@@@@@@@@@@@@@@@                              |
   count 23, avg 11, min 0, max 22]] },
   { "many buckets are drawn several to a row",
-    [[local h = up.lhist(1, 99, 1) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]], "select(2, tostring(h):gsub('\\n', '')), tostring(h):match('%[97, 99%)  2'), tostring(h):match('< 1  1'), tostring(h):match('≥ 99  2')",
+    [[local h = up.lhist(1, 99, 1) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]],
+    "select(2, tostring(h):gsub('\\n', '')), tostring(h):match('%[97, 99%)  2'), " ..
+    "tostring(h):match('< 1  1'), tostring(h):match('≥ 99  2')",
     "51 [97, 99)  2 < 1  1 ≥ 99  2" },
   { "significant digits: exact where they suffice",
     [[local h = up.hdr(2) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]],
@@ -92,7 +96,8 @@ local cases = {
     up.uprobe(ADD3, function(e)
       local v = up.u64(e.arg0 - 2)
       h:add(v) l:add(v) d:add(v)
-    end)]], "h:percentile(91), h:percentile(92), tostring(h):match('8E, 16E%)  2'), l:percentile(91), select(2, l:percentile(92)), " ..
+    end)]], "h:percentile(91), h:percentile(92), tostring(h):match('8E, 16E%)  2'), " ..
+            "l:percentile(91), select(2, l:percentile(92)), " ..
     "tostring(l):match('≥ 1,000   2'), d:percentile(91), d:percentile(92) > 1.8e19, tostring(d):match('8E, 16E%)  2')",
     "31 1.3835058055282e+19 8E, 16E)  2 29 ≥ 1,000 ≥ 1,000   2 20 true 8E, 16E)  2" },
   { "sums that pass 2^63 and come back", [[local s, t = up.sum(), up.stats()
@@ -103,25 +108,31 @@ local cases = {
     end)]], "s[1], s[2], t.sum, t.count, t.max", "23 0 23 43 9223372036854775807LL" },
   { "sums beyond 2^63", [[local s, u, t, k = up.sum(), up.sum(), up.stats(), up.sum()
     up.uprobe(ADD3, function(e)
-      s:add(0x4000000000000000LL) u:add(up.u64(e.arg0 - e.arg0) + 0x600000000000000ULL) t:add(-0x4000000000000000LL) k[e.arg0 % 2]:add(0xf000000000000000ULL)
+      s:add(0x4000000000000000LL) u:add(up.u64(e.arg0 - e.arg0) + 0x600000000000000ULL) t:add(-0x4000000000000000LL)
+      k[e.arg0 % 2]:add(0xf000000000000000ULL)
     end)]], "s:get() / 2 ^ 62, u, t.sum / 2 ^ 62, t.avg / 2 ^ 62, k[0] / 2 ^ 60, list(k)",
     "23 9,943,947,977,234,055,168 -23 -1 180 0=2.0752587082923e+20 1=1.9023204826013e+20" },
   { "the order of sums beyond 2^63", [[local k, u = up.sum(), up.stats()
     up.uprobe(ADD3, function(e)
       local large = 0x2000000000000000LL
-      k[e.arg0 % 4]:add(e.arg0 % 4 == 0 and large or e.arg0 % 4 == 1 and -large or e.arg0 % 4 == 2 and 0x100000000000000LL or 1LL)
+      k[e.arg0 % 4]:add(e.arg0 % 4 == 0 and large or e.arg0 % 4 == 1 and -large or
+          e.arg0 % 4 == 2 and 0x100000000000000LL or 1LL)
       u[e.arg0 % 2]:add(up.u64(e.arg0 % 2 == 0 and large or large / 8))
-    end)]], "list(k), list(u, 'sum'), u[0].count, u[0].sum", "0=13835058055282163712ULL 2=432345564227567616LL 3=5 1=-1.3835058055282e+19 0=2.7670116110564e+19 1=3170534137668829184LL 12 2.7670116110564e+19" },
+    end)]], "list(k), list(u, 'sum'), u[0].count, u[0].sum",
+    "0=13835058055282163712ULL 2=432345564227567616LL 3=5 1=-1.3835058055282e+19 0=2.7670116110564e+19 " ..
+    "1=3170534137668829184LL 12 2.7670116110564e+19" },
   { "percentiles at both ends", [[local h, l = up.hist(), up.lhist(0, 1000, 100)
     up.uprobe(ADD3, function(e) h:add(e.arg0 * e.arg0 * 1000 + 10) l:add(e.arg0 * e.arg0 * 10) end)]],
-    "h:percentile(0), h:percentile(4), h:percentile(100), l:percentile(43), l:percentile(48), select(2, l:percentile(48)), l:percentile(100)",
+    "h:percentile(0), h:percentile(4), h:percentile(100), l:percentile(43), l:percentile(48), " ..
+    "select(2, l:percentile(48)), l:percentile(100)",
     "10 10 484010 899 nil ≥ 1,000 4840" },
 }
 
 -- hdr's buckets for values of all sizes: e.arg0 + 3 at bits 0, 2, … 44, and larger.
 for digits = 1, 4 do
   cases[#cases + 1] = { ("hdr(%d) keeps so many digits of any value"):format(digits), ([[local h = up.hdr(%d)
-    up.uprobe(ADD3, function(e) h[e.arg0]:add(bit.lshift(e.arg0 * 997 + 12345, 2 * e.arg0)) end)]]):format(digits), ([[(function()
+    up.uprobe(ADD3, function(e) h[e.arg0]:add(bit.lshift(e.arg0 * 997 + 12345, 2 * e.arg0)) end)]]):format(digits),
+    ([[(function()
       local worst, count = 0, 0
       for i, one in h:pairs() do
         local v = (i * 997 + 12345) * 4 ^ i
@@ -136,7 +147,8 @@ end
 
 -- More new keys at once than the kernel has memory ready for: they wait elsewhere, none is lost.
 cases[#cases + 1] = { "a burst of new keys", [[local h, n = up.hist { max = 20000 }, up.count { max = 20000 }
-  up.uprobe(ADD3, function(e) for i = 1, 500 do h[500 * e.arg0 + i]:add(i) n[500 * e.arg0 + i]:inc() n[1]:inc() end end)]],
+  up.uprobe(ADD3, function(e) for i = 1, 500 do h[500 * e.arg0 + i]:add(i) n[500 * e.arg0 + i]:inc() n[1]:inc() end
+    end)]],
   "h:size(), n:size(), h[11500].sum, n[1], n[2], h:take():size(), h:size()", "11500 11500 500 11501 1 11500 0" }
 
 local script = { preamble }
@@ -173,7 +185,8 @@ for _, case in ipairs {
   { "local s = up.stats() up.uprobe('./build/targets/calls:add3', function(e) s:inc() end)",
     "it takes values: :add%(value%)" },
   { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(up.u64(e.arg0)) s:add(e.arg1) end)",
-    "what is added to 's' is an integer here, and an unsigned integer at %-e:3: convert one of them, by up.u64%(x%) or up.i64%(x%)" },
+    "what is added to 's' is an integer here, and an unsigned integer at %-e:3: " ..
+    "convert one of them, by up.u64%(x%) or up.i64%(x%)" },
   { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(e.comm) end)",
     ":add%(value%) takes an integer, not a string" },
 } do
@@ -186,7 +199,8 @@ end
 -- What nobody has looked at is printed: a global, and another aggregation that was filled.
 run = target.script([[
 local up = require "uplua"
-local filled, by_key, kept, empty, read, state = up.count(), { sizes = up.hist() }, up.max(), up.sum(), up.count(), up.hash()
+local filled, by_key, kept, empty, read, state = up.count(), { sizes = up.hist() },
+    up.max(), up.sum(), up.count(), up.hash()
 seen = up.sum()
 up.uprobe("./build/targets/calls:add3", function(e)
   filled:inc() by_key.sizes[e.arg0 % 1]:add(5) kept:add(e.arg0) read:inc() seen:add(e.arg0) state[1] = e.arg0

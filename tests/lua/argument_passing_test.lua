@@ -11,7 +11,8 @@ local function calls_of(binary, specs)
   for i, spec in ipairs(specs) do words[i] = ("%q"):format("uprobe:./build/targets/" .. binary .. ":" .. spec) end
   local run = target.uplua(([[-e 'local calls = {}
     require "uplua.trace".each({ %s }, {}, function(event) calls[#calls + 1] = event.call end)
-    at_exit(function() print(table.concat(calls, "\n")) end)' -- ./build/targets/%s]]):format(table.concat(words, ", "), binary))
+    at_exit(function() print(table.concat(calls, "\n")) end)' -- ./build/targets/%s]]):format(table.concat(words, ", "),
+                                                                                              binary))
   is(run.err, "", binary .. ": nothing is lost")
   local lines = {}
   for line in run.out:gmatch "[^\n]+" do lines[#lines + 1] = line:gsub("0x%x+", "ADDRESS") end
@@ -119,7 +120,9 @@ refused("dropped-clang", "external", "unused",
 refused("dropped-clang", "half", "seven",
   "the function's code has 7 in its place, and the debug information does not say whether that is what callers pass")
 if x86 then
-  refused("passed-clang-O0", "rare::give_nowhere*", "a", "the function returns a 'class Nowhere', of which the debug information does not say whether an address for it is passed before the arguments")
+  refused("passed-clang-O0", "rare::give_nowhere*", "a",
+          "the function returns a 'class Nowhere', of which the debug information does not say whether an address " ..
+          "for it is passed before the arguments")
 end
 refused("passed-gcc-O0", "passed::copied*", "s",
   "it is a 'struct Copied' passed by value, as the address e.arg0 of a copy")
@@ -146,9 +149,11 @@ like(out, "give_short%(int%)%(arg0=0xc, .-%) = raw 0x%x+ %(",
 
 -- Where two other files define it in two ways, as C may, nothing says which of them is meant.
 local FILES = {
-  user = "struct node; long get(struct node *n); struct node *make(void);\n__attribute__((noinline)) long use(struct node *n) { return get(n); }\n"
+  user = "struct node; long get(struct node *n); struct node *make(void);\n__attribute__((noinline)) long " ..
+         "use(struct node *n) { return get(n); }\n"
     .. "int main(void) { return use(make()) != 42; }",
-  maker = "struct node { long key, more; };\nlong get(struct node *n) { return n->key; }\nstruct node *make(void) { static struct node n = { 42, 7 }; return &n; }",
+  maker = "struct node { long key, more; };\nlong get(struct node *n) { return n->key; " ..
+          "}\nstruct node *make(void) { static struct node n = { 42, 7 }; return &n; }",
   other = "struct node { int more, key; };\nlong other(struct node *n) { return n->key; }",
 }
 local folder, CC = target.folder() .. "-declared", tap.compiler()

@@ -105,7 +105,8 @@ local losses = {}
 for _, loss in ipairs(setup.ledger()) do losses[#losses + 1] = loss[2] .. " × " .. loss[1]:gsub(", [^,]*$", "") end
 table.sort(losses)
 is(table.concat(losses, "; "), "1 × an index of 'flags' is not in 0 … 2: not stored; " ..
-  "1 × an index of 'shapes' is not in 0 … 1: not stored; 1 × handler ended by an error: arithmetic or comparison on nil; " ..
+  "1 × an index of 'shapes' is not in 0 … 1: not stored; 1 × handler ended by an error: " ..
+  "arithmetic or comparison on nil; " ..
   "5 × an index of 'a' is not in 0 … 22: not stored", "the ledger has what was not stored")
 
 -- What is refused.

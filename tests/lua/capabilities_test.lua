@@ -9,11 +9,13 @@ local function as_nobody(capabilities, arguments)
   for name in capabilities:gmatch "[^,]+" do set = set .. ",+" .. name end
   return target.shell(([[
     chmod 755 "$D" && cp uplua build/examples/shop "$D/" && cd "$D" || exit 1
-    setpriv --bounding-set=%s --inh-caps=%s --ambient-caps=%s --reuid 65534 --regid 65534 --clear-groups ./uplua %s >out 2>err </dev/null
+    setpriv --bounding-set=%s --inh-caps=%s --ambient-caps=%s --reuid 65534 --regid 65534 \
+      --clear-groups ./uplua %s >out 2>err </dev/null
   ]]):format(set, set, set, arguments))
 end
 
-local COUNT = [[-e 'n = count() uprobe("./shop:sell", function(e) n[e.comm]:inc() end) at_exit(function() print(n.shop) end)' -- ./shop]]
+local COUNT = [[-e 'n = count() uprobe("./shop:sell", function(e) n[e.comm]:inc() end)
+  at_exit(function() print(n.shop) end)' -- ./shop]]
 local run = as_nobody("bpf,perfmon", COUNT)
 if not target.has "uprobe_multi" then -- the kernel lets nobody else make perf events of uprobes
   like(run.err, "^uplua: uprobe cannot attach to sell in %S+: this needs CAP_SYS_ADMIN; run uplua as root\n$",
@@ -29,7 +31,8 @@ for _, case in ipairs {
   { "", [[-e 'profile(99, function(e) end)']], "this process lacks CAP_BPF and CAP_PERFMON" },
   { "", [[-e 'c = counter "page-faults"']], "counter page%-faults: this needs CAP_%S+" },
   { "bpf,perfmon", [[-e 'tracepoint("sched:sched_switch", function(e) end)']],
-    "tracepoint sched:sched_switch: the kernel's description of its tracepoints %(tracefs%) cannot be read: this needs root" },
+    "tracepoint sched:sched_switch: the kernel's description of its tracepoints " ..
+    "%(tracefs%) cannot be read: this needs root" },
   { "bpf,perfmon", [[-e 'syscall("read", function(e) end)']],
     "syscall read: syscalls:sys_enter_read: the kernel's description .* this needs root" },
 } do
@@ -56,14 +59,16 @@ run = target.shell(([[
   until grep -q loaded "$D/target"; do kill -0 $program || exit 98; sleep 0.01; done
   mv other.so libplugin.so
   for spec in libplugin:plugged "$D/a/libplugin.so:plugged" ./libplugin.so:plugged; do
-    setpriv --bounding-set=%s --inh-caps=%s --ambient-caps=%s --reuid 65534 --regid 65534 --clear-groups ./uplua -e "uprobe('$spec', function(e) end)" -- $program
+    setpriv --bounding-set=%s --inh-caps=%s --ambient-caps=%s --reuid 65534 --regid 65534 --clear-groups ./uplua -e \
+      "uprobe('$spec', function(e) end)" -- $program
     echo "$program $?" >>"$D/out"
   done 2>>"$D/err" </dev/null
   exec 7>&-
   wait]]):format(set, set, set))
 local pid, wanted = run.out:match "^(%d+) 1\n%1 1\n%1 1\n$", ""
 for _, spec in ipairs { "libplugin", "/libplugin.so", "./libplugin.so" } do
-  wanted = wanted .. ("uplua: -e:1: uprobe %s:plugged: process %s has mapped /libplugin.so, which was deleted or replaced since: to reach the file that it has needs " ..
+  wanted = wanted .. ("uplua: -e:1: uprobe %s:plugged: process %s has mapped /libplugin.so, " ..
+                      "which was deleted or replaced since: to reach the file that it has needs " ..
                       "CAP_SYS_ADMIN; run uplua as root\n  -e:1: in the main chunk\n"):format(spec, tostring(pid))
 end
 is((run.err:gsub("/tmp/[^/]*/a/", "/")), wanted,

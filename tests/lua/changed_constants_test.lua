@@ -37,13 +37,18 @@ end)
 up.at_exit(function() print(m:get()) limit, T = 11, nil end)
 ]]
 local want = {
-  "4: 'T.sub.x' was 1 when the handler was compiled, and stays so there; the script has made it 9: use up.var(1) for what changes",
-  "6: 'limit' was 5 when the handler was compiled, and stays so there; the script has made it 7: use up.var(5) for what changes",
+  "4: 'T.sub.x' was 1 when the handler was compiled, and stays so there; " ..
+  "the script has made it 9: use up.var(1) for what changes",
+  "6: 'limit' was 5 when the handler was compiled, and stays so there; " ..
+  "the script has made it 7: use up.var(5) for what changes",
   "6: 'n' was a count when the handler was compiled, and stays so there; the script has made it another",
   "6: 'name' was 'x' when the handler was compiled, and stays so there; the script has made it 'abc\\x1b'",
-  "7: 'T.low' was 3 when the handler was compiled, and stays so there; the script has made it 4: use up.var(3) for what changes",
-  "7: 'big' was 5 when the handler was compiled, and stays so there; the script has made it 6: use up.var(5) for what changes",
-  "7: 'flag' was true when the handler was compiled, and stays so there; the script has made it nil: use up.var(true) for what changes",
+  "7: 'T.low' was 3 when the handler was compiled, and stays so there; " ..
+  "the script has made it 4: use up.var(3) for what changes",
+  "7: 'big' was 5 when the handler was compiled, and stays so there; " ..
+  "the script has made it 6: use up.var(5) for what changes",
+  "7: 'flag' was true when the handler was compiled, and stays so there; " ..
+  "the script has made it nil: use up.var(true) for what changes",
   "9: 'undefined' was nil when the handler was compiled, and stays so there; the script has made it 5",
 }
 table.sort(warnings)
@@ -69,7 +74,8 @@ tap.like(run.err, "%-e:1: 'limit' was 3 when the handler was compiled", "a warni
 tap.is(select(2, run.err:gsub("'limit' was 3", "")), 1, "… once")
 -- The more there are, the more of the code that reads them runs compiled by LuaJIT.
 local handler = [[do local m = up.hash()
-  up.uprobe("./build/targets/calls:add3", function(e) local x, y, z = up.i64(LARGE), up.i64(LARGE + 6), up.i64(8) m[1], m[2], m[3] = x, y, z end)
+  up.uprobe("./build/targets/calls:add3", function(e) local x, y, z = up.i64(LARGE), up.i64(LARGE + 6), up.i64(8)
+    m[1], m[2], m[3] = x, y, z end)
   up.at_exit(function() if m[1] ~= 0xff00000000000000LL or m[2] ~= 0xff00000000000006LL then wrong = wrong + 1 end end)
 end
 ]]

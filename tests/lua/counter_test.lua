@@ -48,7 +48,8 @@ local least = tonumber(run.out:match "switches (%d+)")
 local seen = tonumber(run.out:match "n\t(%d+)")
 ok(least and seen and seen >= least and seen < least + 101,
   ("a command's switches: %s, of which %s are known"):format(tostring(seen), tostring(least)))
-run = target.uplua [[-e 'c = counter "task-clock" at_exit(function() print("ns", (c:read())) end)' -- ./build/targets/busy user]]
+run = target.uplua [[-e 'c = counter "task-clock" at_exit(function() print("ns", (c:read())) end)' \
+  -- ./build/targets/busy user]]
 local used, ns = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ns\t(%d+)")
 ok(ns > 0.9e6 * used and ns < 1.1e6 * used, ("its CPU time: %.0f ms of %d"):format(ns / 1e6, used))
 
@@ -67,7 +68,8 @@ ok(tonumber(io.popen "date +%s%N":read "*l") - began >= 0.1e9 and run.status == 
   "--duration is obeyed where there is nothing to wait for")
 run = target.shell [[
   set -m
-  ./uplua -e 'c = counter "page-faults" after(0, function() io.stderr:write "tracing\n" end)' >"$D/out" 2>"$D/err" & uplua=$!
+  ./uplua -e 'c = counter "page-faults"
+  after(0, function() io.stderr:write "tracing\n" end)' >"$D/out" 2>"$D/err" & uplua=$!
   until_traces
   sleep 0.1
   kill -INT $uplua || exit 97
@@ -98,7 +100,8 @@ run = target.uplua [[-e '
 is(run.out, "true\ttrue\ttrue\n", "clear begins anew, and what was counted until close can be read")
 
 local function children(options)
-  local got = target.uplua(([[-e 'c = counter("page-faults"%s) at_exit(function() print("n", (c:read())) end)' -- sh -c "%s pages >/dev/null; %s pages >/dev/null; true"]])
+  local got = target.uplua(([[-e 'c = counter("page-faults"%s)
+    at_exit(function() print("n", (c:read())) end)' -- sh -c "%s pages >/dev/null; %s pages >/dev/null; true"]])
     :format(options, PROGRAM, PROGRAM))
   return tonumber(got.out:match "n\t(%d+)")
 end
@@ -159,19 +162,22 @@ run = target.script([[
 local sum, least = math.floor(303 * 3001 / 751 + 1203 * 3001 / 2001 + 0.5), 751 / 3001
 is(run.out, ("1000\t0.75\n1200\t0\nnil\t0\n6\t1\n%d\t%.14g\nc:\n          3,015  page-faults (25.0 %%)\n"):format(sum,
   least), "what is scaled, and by how much")
-is(run.err, "uplua: not everything was seen:\n  5 × counter page-faults: numbers that are estimates, since the CPU had counters free for it only 0.0 % of the time\n",
+is(run.err, "uplua: not everything was seen:\n  5 × counter page-faults: numbers that are estimates, " ..
+            "since the CPU had counters free for it only 0.0 % of the time\n",
    "… which the ledger has, too")
 run = target.script([[
   local core, at = require "uplua.core", 0
   function core.event.count()
-    return { read = function() at = at + 1 return { { 0, { 75 * at, 100 * at, 75 * at } } } end, close = function() end }
+    return { read = function() at = at + 1 return { { 0, { 75 * at, 100 * at, 75 * at } } }
+      end, close = function() end }
   end
   arg[0] = "stat.lua"
   dofile "scripts/stat.lua"
 ]], "-c 2 -i 0.05 perf:page-faults:u")
 like(run.out, "^Time +page%-faults:u\n%S+ +100 %(75.0 %%%)\n%S+ +100 %(75.0 %%%)\nSum +200 %(75.0 %%%)\n$",
   "stat.lua shows the share as perf does")
-like(run.err, "× counter page%-faults:u: numbers that are estimates, since the CPU had counters free for it only 75.0 %% of the time\n$", "… and the ledger")
+like(run.err, "× counter page%-faults:u: numbers that are estimates, " ..
+              "since the CPU had counters free for it only 75.0 %% of the time\n$", "… and the ledger")
 
 -- A cgroup, where one can be made.
 local cgroup = target.cgroup()
@@ -182,7 +188,8 @@ if cgroup then
     print("n", (c:read()))
     exit()' %s]]):format(cgroup)
   run = target.uplua(count)
-  local remedy = run.err:match "counter page%-faults: this kernel counts in no cgroup as long as no controller has been switched on; `(.-)` does that"
+  local remedy = run.err:match("counter page%-faults: this kernel counts in no cgroup as long as no controller has " ..
+                               "been switched on; `(.-)` does that")
   if remedy then -- no systemd has been here
     os.execute(remedy)
     run = target.uplua(count)
@@ -196,7 +203,8 @@ end
 local tsc = io.open "/sys/bus/event_source/devices/msr/events/tsc"
 if tsc then
   tsc:close()
-  run = target.uplua [[-e 'c = counter("msr/tsc/", { cpus = true }) after(0.1, function() print("tsc", c:read() > 1e6) exit() end)' -- sleep 100]]
+  run = target.uplua [[-e 'c = counter("msr/tsc/", { cpus = true })
+    after(0.1, function() print("tsc", c:read() > 1e6) exit() end)' -- sleep 100]]
   like(run.out, "tsc\ttrue", "an event that a PMU names")
   like(target.uplua [[-e 'perf("msr/tsc/", 1000, function() end)' -- true]].err,
        "perf msr/tsc/: its PMU counts it, which up.counter shows, but runs no handler at it", "… which runs no handler")

@@ -13,28 +13,33 @@ union word { int32_t whole; uint16_t halves[2]; uint8_t bytes[4]; };
 typedef struct node { struct node *next; long value; char name[10]; } node_t;
 struct scalars {
   int8_t i8; uint8_t u8; int16_t i16; uint16_t u16; int32_t i32; uint32_t u32; int64_t i64; uint64_t u64;
-  char c; signed char sc; unsigned char uc; short s; unsigned short us; int i; unsigned u; long l; unsigned long ul; long long ll;
+  char c; signed char sc; unsigned char uc; short s; unsigned short us; int i; unsigned u; long l; unsigned long ul;
+  long long ll;
   size_t size; bool b; enum color color; enum sign sign; const int ci; volatile unsigned vu; float f; double d;
 };
 struct bits {
-  unsigned a : 3; int b : 5; unsigned c : 24; uint32_t d : 20; bool e : 1; uint8_t g : 3; int8_t h : 4; uint16_t k : 11; unsigned : 0;
+  unsigned a : 3; int b : 5; unsigned c : 24; uint32_t d : 20; bool e : 1; uint8_t g : 3; int8_t h : 4; uint16_t k : 11;
+  unsigned : 0;
   unsigned m : 1; int n : 31; char after;
 };
 struct __attribute__((packed)) packed { char c; int i; short s; uint64_t q; };
 struct nested {
-  char first; struct header header; struct { int x; union { int y; long z; }; }; struct { short q; } named; union word word;
+  char first; struct header header; struct { int x; union { int y; long z; }; }; struct { short q; } named;
+  union word word;
   struct header list[3]; int matrix[2][3]; struct node *nodes[2]; node_t own; int last;
 };
 struct pointers {
-  struct header *header; const struct header *constant; struct header *const fixed; struct header **twice; void *nothing;
-  int (*call)(int); struct unknown *unknown; int (*row)[3]; const char *text; char *const *argv; int *scalar; int tail[];
+  struct header *header; const struct header *constant; struct header *const fixed; struct header **twice;
+  void *nothing; int (*call)(int); struct unknown *unknown; int (*row)[3]; const char *text; char *const *argv;
+  int *scalar; int tail[];
 };
 ]]
 
 local FIELDS = {
   ["struct scalars"] = "i8 u8 i16 u16 i32 u32 i64 u64 c sc uc s us i u l ul ll size b color sign ci vu f d",
   ["struct packed"] = "c i s q",
-  ["struct nested"] = "first header header.id header.kind x y z named named.q word word.whole word.halves word.bytes list matrix nodes own \
+  ["struct nested"] = "first header header.id header.kind x y z named named.q word word.whole " ..
+                      "word.halves word.bytes list matrix nodes own \
     own.next own.value own.name last",
   ["struct pointers"] = "header constant fixed twice nothing call unknown row text argv scalar",
   ["struct bits"] = "a b c d e g h k m n after",
@@ -60,11 +65,17 @@ local function compiled()
 #include <stdio.h>
 #include <string.h>
 ]] .. DECLARATIONS .. [[
-#define FIELD(type, field) do { static unsigned char bytes[sizeof(type)]; memset(bytes, 0xff, sizeof bytes); type *p = (type *)bytes; \
-  typeof(p->field) *f = &p->field; int is_signed = _Generic(*f, int8_t: 1, char: (char)-1 < 0, int16_t: 1, int32_t: 1, long: 1, \
-  long long: 1, default: 0); printf("%s %s %zu %zu %d\n", #type, #field, offsetof(type, field), sizeof *f, is_signed); } while (0)
-#define BITS(type, field) do { type value; memset(&value, 0, sizeof value); value.field = -1; printf("%s %s %d", #type, #field, \
-  value.field < 0); for (size_t i = 0; i < 8 * sizeof value; i++) if (((unsigned char *)&value)[i / 8] >> i % 8 & 1) printf(" %zu", i); \
+#define FIELD(type, field) do { \
+  static unsigned char bytes[sizeof(type)]; memset(bytes, 0xff, sizeof bytes); type *p = (type *)bytes; \
+  typeof(p->field) *f = &p->field; \
+  int is_signed = _Generic(*f, int8_t: 1, char: (char)-1 < 0, int16_t: 1, int32_t: 1, long: 1, long long: 1, \
+                           default: 0); \
+  printf("%s %s %zu %zu %d\n", #type, #field, offsetof(type, field), sizeof *f, is_signed); } while (0)
+#define BITS(type, field) do { \
+  type value; memset(&value, 0, sizeof value); value.field = -1; \
+  printf("%s %s %d", #type, #field, value.field < 0); \
+  for (size_t i = 0; i < 8 * sizeof value; i++) \
+    if (((unsigned char *)&value)[i / 8] >> i % 8 & 1) printf(" %zu", i); \
   printf("\n"); } while (0)
 int main(void)
 {
@@ -175,8 +186,8 @@ tap.is(select(2, ctype.parse "strct header *"), "declaration specifier expected 
 -- What cannot be read in a handler, and must not be looked at as if it could.
 ffi.cdef [[
   typedef int four __attribute__((vector_size(16)));
-  struct strange { int &reference; struct header &other; float &fraction; long double wide; _Complex double pair; four lanes;
-    int (&list)[3]; };
+  struct strange { int &reference; struct header &other; float &fraction; long double wide; _Complex double pair;
+    four lanes; int (&list)[3]; };
 ]]
 local strange = ctype.parse "struct strange"
 for field, what in pairs { reference = "C++ reference", other = "C++ reference", fraction = "C++ reference",

@@ -10,7 +10,8 @@ local function run(code, options)
 end
 -- What is said of FILES, once in a run.
 local function warning(files)
-  return ("uplua: %s code for exceptions: one that passes through a function whose return is probed ends the program\n"):format(files)
+  return ("uplua: %s code for exceptions: one that passes through a function whose return is " ..
+          "probed ends the program\n"):format(files)
 end
 
 local r = run [[local n = count()
@@ -20,11 +21,13 @@ is(r.out, "caught 23\ncalm 10100\nhits\t23\t23\t1\n", "entries of functions that
 is(r.err, "", "… need no warning")
 is(r.status, 0, "… and do no harm")
 
-r = run [[local n, sum = count(), sum() uretprobe("PROGRAM:calm", function(e) n:inc() sum:add(e.ret) end) at_exit(function() print("hits", n:get(), sum:get()) end)]]
+r = run [[local n, sum = count(), sum() uretprobe("PROGRAM:calm", function(e) n:inc() sum:add(e.ret) end)
+  at_exit(function() print("hits", n:get(), sum:get()) end)]]
 is(r.out, "caught 23\ncalm 10100\nhits\t101\t10100\n", "the return of a function that none passes through")
 is(r.err, warning "unwound has", "… with a warning, since nobody can know that")
 
-r = run [[local n = count() uretprobe("PROGRAM:middle", function(e) n:inc() end) at_exit(function() print("hits", n:get()) end)]]
+r = run [[local n = count() uretprobe("PROGRAM:middle", function(e) n:inc() end)
+  at_exit(function() print("hits", n:get()) end)]]
 is(r.out, "hits\t0\n", "one that an exception passes through: it does not arrive")
 is(r.err, warning "unwound has" .. "terminate called after throwing an instance of 'int'\n", "… with a warning")
 is(r.status, 128 + 6, "… and the program ends")
@@ -33,17 +36,22 @@ r = run([[uretprobe({ "PROGRAM:calm", "PROGRAM:midd*" }, function(e) end) uretpr
   uretprobe("./build/targets/throws:main", function(e) end)]], "--explain")
 is(r.err, warning "unwound and throws have", "several probes in several files, one line, with --explain, too")
 
-r = run [[local n = count() uretprobe("PROGRAM:calm", { throws = false }, function(e) n:inc() end) at_exit(function() print("hits", n:get()) end)]]
+r = run [[local n = count() uretprobe("PROGRAM:calm", { throws = false }, function(e) n:inc() end)
+  at_exit(function() print("hits", n:get()) end)]]
 is(r.out .. r.err, "caught 23\ncalm 10100\nhits\t101\n", "whoever knows better says so, and is told nothing")
 
-r = run [[local n, c = count(), 0 uretprobe({ "PROGRAM:calm", "PROGRAM:middle" }, { returns = "instructions" }, function(e) n[{ e.func, e.elapsed >= 0 }]:inc() end)
+r = run [[local n, c = count(), 0
+  uretprobe({ "PROGRAM:calm", "PROGRAM:middle" }, { returns = "instructions" }, function(e)
+    n[{ e.func, e.elapsed >= 0 }]:inc() end)
   at_exit(function() print(n) end)]]
 is(r.out, "caught 23\ncalm 10100\ncalm, true  101\n",
   "exceptions pass through functions whose return instructions are probed")
-like(r.err, "^uplua: not everything was seen:\n  23 × [^\n]* calls left by longjmp, an exception, a jump to another function or the like: return not seen\n$",
+like(r.err, "^uplua: not everything was seen:\n  23 × [^\n]* calls left by longjmp, an exception, " ..
+            "a jump to another function or the like: return not seen\n$",
      "… and the next call at the same place of the stack, at last that of calm, tells that one was left")
 
-r = target.uplua [[-e 'local n = count() uretprobe("libc:puts", function(e) n:inc() end) uretprobe("./build/targets/calls:main", function(e) end)' -- true]]
+r = target.uplua [[-e 'local n = count() uretprobe("libc:puts", function(e) n:inc() end)
+  uretprobe("./build/targets/calls:main", function(e) end)' -- true]]
 is(r.err, "", "programs and libraries in C have none")
 
 -- A static program has the unwinder in itself; stripped, it does not say so by names.

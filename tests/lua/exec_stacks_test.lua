@@ -138,7 +138,8 @@ local rooms = target.shell(([[
   run]]):format(stacks))
 local SMALL, LARGE = "23\tsyscall three two one main … _start\n", "23\tsyscall drei zwei eins main … _start\n"
 is(rooms.out, "23\tsyscall [mapping not known]\n" .. SMALL .. "\n1\n" .. LARGE .. SMALL .. "\n",
-  "stacks of a program that takes another one's place are walked by its own tables, or not at all, and have its own names")
+  "stacks of a program that takes another one's place are walked by its own tables, " ..
+  "or not at all, and have its own names")
 is(rooms.err, "", "and of the one that an earlier run has seen nothing is missing")
 
 os.remove(path)

@@ -28,9 +28,8 @@ end)
 
 up.uretprobe("./build/targets/calls:negative", function(e)
   -- a line that is longer than its column: it goes on below, beside the instructions that it became
-  if e.ret ~= 0 and e.ret ~= -1 and e.arg0 > 23 then live[e.ret] = { bytes = e.arg0, stack = e:ustack(), at = e.time } end
-end)
-]])
+  if e.ret ~= 0 and e.ret ~= -1 and e.arg0 > 23 then ]] ..
+  "live[e.ret] = { bytes = e.arg0, stack = e:ustack(), at = e.time } end\nend)\n")
 
 -- ./uplua ARGUMENTS with these kernel features, whatever this kernel has.
 local function uplua_for(features, arguments)

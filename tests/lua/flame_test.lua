@@ -107,15 +107,19 @@ ok(is_well_formed(picture), "a comparison is well-formed")
 is(describe(picture), "all 101 1, main 101 3, old 0 1, render 0 0, parse 23 1, render 7 0, render 78 0",
   "with the frames that are gone")
 like(picture, "const before=%[80,80,17,17,40,0,23%];", "… and what was before")
-like(picture, "101 orders, before 80; shares are compared, by numbers before × 1.262; of those before 17 %(21.25%%%) are in frames that are gone<",
+like(picture, "101 orders, before 80; shares are compared, by numbers before × 1.262; " ..
+              "of those before 17 %(21.25%%%) are in frames that are gone<",
   "it tells what is compared, and what is gone")
 local function has(pattern, name) like(picture, pattern, name) end
-has("<title>all: 101 orders, 100.00%%; before 80, 100.00%%: %+0.00 points, × 1.00</title><rect [^>]*fill=\"#e4e0d6\"/><text [^>]*>all<",
+has("<title>all: 101 orders, 100.00%%; before 80, 100.00%%: %+0.00 points, " ..
+    "× 1.00</title><rect [^>]*fill=\"#e4e0d6\"/><text [^>]*>all<",
   "the same share is neither")
-has("<title>parse: 23 orders, 22.77%%; before 40, 50.00%%: %-27.23 points, × 0.46</title><rect [^>]*width=\"268.7\"[^>]*fill=\"#6aa2dc\"/><text [^>]*>▼▼ parse<",
+has("<title>parse: 23 orders, 22.77%%; before 40, 50.00%%: %-27.23 points, " ..
+    "× 0.46</title><rect [^>]*width=\"268.7\"[^>]*fill=\"#6aa2dc\"/><text [^>]*>▼▼ parse<",
   "what has shrunk to less than half, as wide as it is now")
 has("<title>render: 7 orders, 6.93%%; before 0, 0.00%%: new</title><rect [^>]*fill=\"#ee7a66\"/>", "what is new")
-has("<title>render: 78 orders, 77.23%%; before 23, 28.75%%: %+48.48 points, × 2.69</title><rect [^>]*width=\"911.3\"[^>]*/><text [^>]*>▲▲ render<",
+has("<title>render: 78 orders, 77.23%%; before 23, 28.75%%: %+48.48 points, " ..
+    "× 2.69</title><rect [^>]*width=\"911.3\"[^>]*/><text [^>]*>▲▲ render<",
   "what has grown to more than twice")
 ok(not picture:find "<title>old", "what is gone has no width")
 for _, words in ipairs { "▼▼ at most half, or gone", "▼ less", "equal within 5 %%", "▲ more",

@@ -30,8 +30,10 @@ like(message, "folded: cannot write .*: No such file", "no folder")
 
 local run = target.shell [[
   ./uplua -e 'n = count()
-    uprobe("./build/examples/shop:deliver", function(e) if e.arg1 < 2 then n[{ e.comm, e.arg1, e:kstack(), e:ustack() }]:inc() end end)
-    at_exit(function() require "uplua.folded".write(os.getenv "D" .. "/out", n) end)' -- ./build/examples/shop >"$D/target" 2>"$D/err"
+    uprobe("./build/examples/shop:deliver", function(e)
+      if e.arg1 < 2 then n[{ e.comm, e.arg1, e:kstack(), e:ustack() }]:inc() end end)
+    at_exit(function() require "uplua.folded".write(os.getenv "D" .. "/out", n)
+      end)' -- ./build/examples/shop >"$D/target" 2>"$D/err"
 ]]
 is(run.err, "", "a program's stacks")
 local sum = 0

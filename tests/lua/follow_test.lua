@@ -14,7 +14,8 @@ local function uprobes(report)
     up.uprobe("%s:hit", function(e) hits[e.pid]:inc() end)
     up.uprobe("%s:forked", function(e) forked:inc() end)
     up.uretprobe("%s:hit", function(e) if e.arg0 == 22 then returns:inc() end end)
-    up.syscall("getppid", function(e) if e.comm == "family" or e.comm == "exe" then calls:inc() end end) -- a shell makes one, too
+    up.syscall("getppid", function(e) if e.comm == "family" or e.comm == "exe" then calls:inc() end
+      end) -- a shell makes one, too
     local function show()
       local pids, total, whole = 0, 0, 0
       for _, n in hits:pairs() do

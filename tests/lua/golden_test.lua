@@ -53,8 +53,10 @@ local function explain(kernel, folder, arguments)
 end
 
 local lines = {
-  "# Instructions and bytes of stack of each handler: on a kernel with all features that uplua knows, and on Linux 6.1, where a return",
-  "# handler may have a program of its own at the entry, and one with loops has a function for their rounds. `make golden` writes this file.",
+  "# Instructions and bytes of stack of each handler: on a kernel with all features that uplua knows, " ..
+  "and on Linux 6.1, where a return",
+  "# handler may have a program of its own at the entry, " ..
+  "and one with loops has a function for their rounds. `make golden` writes this file.",
 }
 local refused = {}
 

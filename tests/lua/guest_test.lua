@@ -6,7 +6,8 @@ local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
 
 local OBJECT = "build/objects/guest.bpf.o"
-local WARNING = "uplua: object build/objects/guest.bpf.o: the keys of its map untyped are not typed %(no BTF, or key_size and value_size instead of __type%): " ..
+local WARNING = "uplua: object build/objects/guest.bpf.o: the keys of its map untyped are not typed %(no BTF, " ..
+                "or key_size and value_size instead of __type%): " ..
                 "they are strings of bytes\n"
 
 local path = target.folder() .. "-guest.lua"
@@ -15,7 +16,8 @@ file:write [=[
 local up = require "uplua"
 local tool = up.object("build/objects/guest.bpf.o", { words = "struct short_event" })
 local own = up.count()
-print("before", tool.rodata.limit, tool.rodata.wanted, tool.rodata.enabled, tool.data.started, tool.bss.total, tool.bss.lows[3])
+print("before", tool.rodata.limit, tool.rodata.wanted, tool.rodata.enabled,
+      tool.data.started, tool.bss.total, tool.bss.lows[3])
 tool.rodata.limit, tool.rodata.wanted, tool.rodata.enabled = 9, "wanted", true
 tool.data.started, tool.bss.lows = 24, { [0] = -1, [3] = -4 }
 tool.maps.counts[3] = 77
@@ -34,12 +36,15 @@ up.after(0, function() if arg[1] then io.stderr:write "tracing\n" end end) -- fo
 up.at_exit(function()
   local values, keys = tool.maps.values, {}
   for k, v in values:pairs() do
-    keys[#keys + 1] = table.concat({ k.color_and_2, k.letter, k.places[0], k.places[1], v.count, tostring(v.largest), v.low, v.high, tostring(v.flag), v.color, v.comm,
-                                     v.name, v.word, v.bytes[0], v.bytes[3], v.inner.level, #v.inner.ratio, ("%.0f"):format(v.sum) }, " ")
+    keys[#keys + 1] = table.concat({
+      k.color_and_2, k.letter, k.places[0], k.places[1], v.count, tostring(v.largest), v.low, v.high, tostring(v.flag),
+      v.color, v.comm, v.name, v.word, v.bytes[0], v.bytes[3], v.inner.level, #v.inner.ratio, ("%.0f"):format(v.sum),
+    }, " ")
   end
   table.sort(keys)
   print(table.concat(keys, "\n"))
-  print("key", values:get { color_and_2 = 7, letter = 120, places = { [0] = -3, 3 } } ~= nil, values:get { color_and_2 = 7, letter = 120 } == nil, values:size())
+  print("key", values:get { color_and_2 = 7, letter = 120, places = { [0] = -3, 3 } } ~= nil,
+        values:get { color_and_2 = 7, letter = 120 } == nil, values:size())
   values:set({ color_and_2 = 9 }, { high = -5, low = 7, color = -2, comm = "sixteen letters.", bytes = { [1] = 2 } })
   local v = values[{ color_and_2 = 9 }]
   print("set", v.high, v.low, v.color, v.comm, v.word, v.count, values:delete { color_and_2 = 9 }, values:size())
@@ -49,7 +54,8 @@ up.at_exit(function()
   print("percpu", all, tool.maps.scratch[0][0].values[2])
   print("ring", #lines, sum, lines[1], lines[#lines], kept.text, words)
   print("untyped", tool.maps.untyped["\255\255\255\255"], tool.maps.untyped:size())
-  print("variables", tool.bss.total, tool.bss.last_pid > 1, tool.data.started, tool.rodata.limit, tool.rodata.wanted, tool.bss.lows[0], tool.bss.lows[1], tool.bss.lows[3])
+  print("variables", tool.bss.total, tool.bss.last_pid > 1, tool.data.started, tool.rodata.limit, tool.rodata.wanted,
+        tool.bss.lows[0], tool.bss.lows[1], tool.bss.lows[3])
   tool.bss.total = 5
   print("after", tool.bss.total, select(2, pcall(function() tool.rodata.limit = 3 end)))
   print("own", own:get())
@@ -136,7 +142,8 @@ is(line(run.out, "usdt"), "404\t20200\ttrue\t3",
 
 run = target.uplua(([[-e 'local tool = object "%s"
   tool:attach "on_exit" tool:attach "on_raw_exit" tool:attach("on_fault", "page-faults", { period = 1 })
-  at_exit(function() for i = 1, 3 do print("kernel" .. i, tool.maps.counts[i] > 0) end end)' -- ./build/targets/typed 1 1]]):format(OBJECT))
+  at_exit(function() for i = 1, 3 do print("kernel" .. i, tool.maps.counts[i] > 0) end
+    end)' -- ./build/targets/typed 1 1]]):format(OBJECT))
 is(line(run.out, "kernel1"), "true", "a tracepoint")
 is(line(run.out, "kernel2"), "true", "a raw tracepoint")
 is(line(run.out, "kernel3"), "true", "a perf event")
@@ -146,7 +153,9 @@ run = target.uplua [[-e 'local tool = object "build/objects/core.bpf.o"
   at_exit(function() print("core", tool.bss.tgid > 1, tool.bss.there) end)' -- ./build/targets/typed 1 1]]
 is(line(run.out, "core"), "true\t2", "fields of the kernel's structures are found, and those that are not there")
 
-like(target.uplua(("-e 'print(object %q)'"):format(OBJECT)).out, "map values: hash of struct key → struct value\n.*map counts: array of u64\n.*variable wanted in .rodata: char%[8%]\n", "print")
+like(target.uplua(("-e 'print(object %q)'"):format(OBJECT)).out,
+     "map values: hash of struct key → struct value\n.*map counts: array of u64\n.*" ..
+     "variable wanted in .rodata: char%[8%]\n", "print")
 
 -- --- what is refused ---
 
@@ -205,9 +214,11 @@ refused('tool:attach("on_mark", "./build/targets/usdt:app:indexed")',
         "object " .. OBJECT ..
         ": program on_mark, usdt .*: its argument 0, '.-', is not in a place that usdt.bpf.h knows",
           "an argument that usdt.bpf.h cannot read")
-refused('tool:attach "read_nothing"', "object .*: the kernel's verifier refuses the program read_nothing:\n.*failed to resolve CO%-RE relocation <byte_off> .* struct task_struct.no_such_field",
+refused('tool:attach "read_nothing"', "object .*: the kernel's verifier refuses the program read_nothing:\n.*failed " ..
+                                      "to resolve CO%-RE relocation <byte_off> .* struct task_struct.no_such_field",
         "a field that the kernel does not have", "build/objects/core.bpf.o")
-refused('tool:attach "read_task"', "object .*: it refers to types of the kernel %(CO%-RE%), and this kernel has no BTF that they could be found in %(CONFIG_DEBUG_INFO_BTF%)",
+refused('tool:attach "read_task"', "object .*: it refers to types of the kernel %(CO%-RE%), " ..
+                                   "and this kernel has no BTF that they could be found in %(CONFIG_DEBUG_INFO_BTF%)",
         "a kernel without BTF", "build/objects/core.bpf.o", "UPLUA_WITHOUT=btf")
 refused('tool:attach "count" print(tool.bss.hits)',
   BEGIN .. "its .bss of 8 bytes is not typed: it has no BTF %(compile it with %-g%)", "an object without BTF",

@@ -25,10 +25,12 @@ tap.is(target.attached("./build/targets/sites-static wait", code_for "./build/ta
   "of a static program that runs")
 local refused = target.uplua(code_for "./build/targets/sites-static" .. " -- ./build/targets/sites-static")
 if refused.status ~= 0 then
-  tap.like(refused.err, "strlen chooses one of several implementations when it is first used %(an IFUNC%)[^\n]*\nattach to a process that runs, or probe",
+  tap.like(refused.err, "strlen chooses one of several implementations when it is first used %(an " ..
+                        "IFUNC%)[^\n]*\nattach to a process that runs, or probe",
     "of one that is still to be started it is not known: the remedies are named")
 end
-tap.is(target.attached("./build/targets/sites wait", [[-e 'n = count() after(0, function() io.stderr:write "tracing\n" end)
+tap.is(target.attached("./build/targets/sites wait", [[-e 'n = count()
+  after(0, function() io.stderr:write "tracing\n" end)
   uprobe({ "libc:mem*", "libc:__mem*" }, function(e) if e.arg2 == 2311 and e.arg1 ~= 33 then n:inc() end end)']])
   .out:match "n: (%d+)", "101", "and of all functions on memory one has it, whatever its names")
 local unknown = 0

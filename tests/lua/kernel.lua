@@ -3,18 +3,22 @@ local ffi = require "ffi"
 
 ffi.cdef [[
 struct test_map_opts {
-  size_t sz; uint32_t btf_fd, btf_key, btf_value, btf_vmlinux_value, inner_map_fd, flags; uint64_t extra; uint32_t numa_node, ifindex;
+  size_t sz; uint32_t btf_fd, btf_key, btf_value, btf_vmlinux_value, inner_map_fd,
+      flags; uint64_t extra; uint32_t numa_node, ifindex;
 };
 struct test_insn { uint8_t code, registers; int16_t offset; int32_t immediate; };
 struct test_run_opts {
-  size_t sz; const void *data_in; void *data_out; uint32_t data_size_in, data_size_out; const void *ctx_in; void *ctx_out;
+  size_t sz; const void *data_in; void *data_out; uint32_t data_size_in,
+      data_size_out; const void *ctx_in; void *ctx_out;
   uint32_t ctx_size_in, ctx_size_out, retval; int repeat; uint32_t duration, flags, cpu, batch_size;
 };
-int bpf_map_create(int type, const char *name, uint32_t key, uint32_t value, uint32_t max, const struct test_map_opts *opts);
+int bpf_map_create(int type, const char *name, uint32_t key, uint32_t value,
+    uint32_t max, const struct test_map_opts *opts);
 int bpf_map_update_elem(int fd, const void *key, const void *value, uint64_t flags);
 int bpf_map_lookup_elem(int fd, const void *key, void *value);
 int bpf_map_update_batch(int fd, const void *keys, const void *values, uint32_t *count, const void *opts);
-int bpf_prog_load(int type, const char *name, const char *license, const struct test_insn *insns, size_t count, const void *opts);
+int bpf_prog_load(int type, const char *name, const char *license,
+    const struct test_insn *insns, size_t count, const void *opts);
 int bpf_prog_test_run_opts(int fd, struct test_run_opts *opts);
 int libbpf_num_possible_cpus(void);
 ]]

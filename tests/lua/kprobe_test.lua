@@ -30,7 +30,8 @@ refused('kprobe("vfs_read")', "%-e:1: kprobe vfs_read: the last argument is the 
 refused('n = count() kprobe("vfs_read", function(e) n[e.ret]:inc() end)',
         "%-e:1: e.ret is known when the function returns: use kretprobe", "the result at the entry")
 refused('n = count() kprobe("vfs_read", function(e) n[e.caller]:inc() end)',
-        "%-e:1: the event of a kprobe has no field 'caller'; it has time, .*func, ip, arg0, .*e:ustack%(%) and e:kstack%(%)", "e.caller")
+        "%-e:1: the event of a kprobe has no field 'caller'; it has time, .*func, ip, arg0, " ..
+        ".*e:ustack%(%) and e:kstack%(%)", "e.caller")
 if jit.arch == "x64" then -- aarch64 has registers for all eight
   refused('n = count() kprobe("vfs_read", function(e) n[e.arg7]:inc() end)',
     "%-e:1: arg7 is not in a register on this CPU", "an argument on the stack")
@@ -39,7 +40,8 @@ end
 local explained = target.uplua [[--explain -e 'n = count() kprobe("vfs_read", function(e) n:inc() end)
   kretprobe("vfs_read", function(e) n:inc() end)']]
 like(explained.out, "\nkprobe vfs_read\n  at       the kernel's vfs_read\n", "--explain")
-like(explained.out, "\nkretprobe vfs_read %(at the function's return%)\n.*\nkretprobe vfs_read %(at the function's entry, for the handler at its return%)\n",
+like(explained.out, "\nkretprobe vfs_read %(at the function's return%)\n.*\nkretprobe vfs_read %(at the function's " ..
+                    "entry, for the handler at its return%)\n",
      "a return has a half at the entry, so that losses are counted")
 
 refused('fentry("vfs_*", function() end)',
@@ -56,17 +58,20 @@ refused('n = count() kprobe("vfs_read", function(e) n[e.args.cuont]:inc() end)',
         "%-e:1: kprobe vfs_read has no argument 'cuont'; did you mean count", "… at a kprobe")
 refused('n = count() kprobe("vfs_*", function(e) n[e.args.count]:inc() end)',
         "%-e:1: kprobe vfs_%* has no argument 'count'", "of several functions: they have none in common")
-explained = target.uplua [[--explain -e 'n = count() fentry("vfs_read", function(e) n[{ e.args.count, e.args.buf ~= nil }]:inc() end)']]
+explained = target.uplua [[--explain -e 'n = count()
+  fentry("vfs_read", function(e) n[{ e.args.count, e.args.buf ~= nil }]:inc() end)']]
 like(explained.out, "\nfentry vfs_read\n  at       the kernel's vfs_read\n.*bpf_get_func_arg", "--explain of fentry")
 
 local device = io.open "/sys/bus/event_source/devices/kprobe/type"
 ok(device or not os.getenv "UPLUA_KERNEL", "the kernel of tests/vm has kprobes")
 if not device then
   local run = target.uplua [[-e 'n = count() kprobe("vfs_read", function(e) n:inc() end)']]
-  is(run.err:match "[^\n]*", "uplua: -e:1: kprobe vfs_read: this kernel has no kprobes (CONFIG_KPROBE_EVENTS); it has tracepoints: up.tracepoint, " ..
+  is(run.err:match "[^\n]*", "uplua: -e:1: kprobe vfs_read: this kernel has no kprobes (CONFIG_KPROBE_EVENTS); " ..
+                             "it has tracepoints: up.tracepoint, " ..
      "or up.syscall for system calls", "without kprobes, what there is")
   run = target.uplua [[-e 'n = count() fentry("vfs_read", function(e) n:inc() end)']]
-  like(run.err, "^uplua: %-e:1: fentry vfs_read: this kernel's functions can call no handlers %([^\n]*%); it has tracepoints: up.tracepoint\n", "without fentry, too")
+  like(run.err, "^uplua: %-e:1: fentry vfs_read: this kernel's functions can call no handlers %([^\n]*%); " ..
+                "it has tracepoints: up.tracepoint\n", "without fentry, too")
   target.done()
   tap.done_testing()
 end
@@ -204,8 +209,10 @@ for _, threads in ipairs { 1, 4 } do
     end
     kprobe("SEEKS", function(e) see(e, "kprobe") end)
     kretprobe("SEEKS", function(e) see(e, "kretprobe") end)
-    fentry("SEEKS", function(e) see(e, "fentry") if e.arg1 ~= e.args.offset or e.nargs ~= 3 then at[{ "wrong", true, true }]:inc() end end)
-    fexit("SEEKS", function(e) see(e, "fexit") if e.args.offset > 100000 and e.ret ~= e.args.offset then at[{ "wrong", true, true }]:inc() end end)
+    fentry("SEEKS", function(e) see(e, "fentry")
+      if e.arg1 ~= e.args.offset or e.nargs ~= 3 then at[{ "wrong", true, true }]:inc() end end)
+    fexit("SEEKS", function(e) see(e, "fexit") if e.args.offset > 100000 and e.ret ~= e.args.offset then
+      at[{ "wrong", true, true }]:inc() end end)
     at_exit(function() for k, n in at:pairs() do print(k[1], n, k[2], k[3], sums[k[1] ] ) end end)]], threads .. " 101")
   local sum = 101 * 100000 * threads * (threads + 1) / 2 + threads * 101 * 102 / 2
   for _, kind in ipairs(KINDS) do
@@ -239,7 +246,8 @@ out = run([[
   files = count()
   local function see(e, kind)
     local file = e.args.file
-    if e.args.offset > 100000 then files[{ kind, file.f_inode.i_ino, kstr(file.f_path.dentry.d_name.name, 32) }]:inc() end
+    if e.args.offset > 100000 then files[{ kind, file.f_inode.i_ino, kstr(file.f_path.dentry.d_name.name, 32) }]:inc()
+      end
   end
   kprobe("shmem_file_llseek", function(e) see(e, "kprobe") end)
   kretprobe("shmem_file_llseek", function(e) see(e, "kretprobe") end)
@@ -257,7 +265,8 @@ if can_call then
   fentry("SEEKS", function(e) if e.args.offset > 100000 then n[{ e:ustack(), e:kstack() }]:inc() end end)
   at_exit(function() for k, c in n:pairs() do
     local names = {}
-    for _, s in ipairs { k[1], k[2] } do for _, frame in ipairs(s:frames()) do names[#names + 1] = frame.symbol or "?" end end
+    for _, s in ipairs { k[1], k[2] } do for _, frame in ipairs(s:frames()) do
+      names[#names + 1] = frame.symbol or "?" end end
     print(c, table.concat(names, " "))
   end end)]], "1 101")
   like(out, "101\t%S*lseek%S* work .*" .. machine.seeks .. " " .. machine.enters, "stacks at fentry")
@@ -267,7 +276,8 @@ end
 -- only.
 out = run([[
   calls, names = count(), hash()
-  uprobe("./build/targets/kernel_calls:main", function(e) calls[{ "main", #e.comm, e:ustack() }]:inc() names[1] = str(read_u64(e.arg1), 64) end)
+  uprobe("./build/targets/kernel_calls:main", function(e) calls[{ "main", #e.comm, e:ustack() }]:inc()
+    names[1] = str(read_u64(e.arg1), 64) end)
   uprobe("libc:lseek", function(e) calls[{ "lseek", 0, e:ustack() }]:inc() end)
   kprobe("SEEKS", function(e) if e.arg1 > 100000 then calls[{ "SEEKS", 0, e:ustack() }]:inc() end end)
   kretprobe("SEEKS", function(e) if e.ret > 100000 then calls[{ "return", 0, e:ustack() }]:inc() end end)
@@ -285,7 +295,8 @@ out = run([[
   n = count()
   kprobe("SEEKS*", function(e) if e.arg1 > 100000 then n[{ e.ip, e.func }]:inc() end end)
   kprobe("do_sys_open*", function(e) if i32(e.arg0) == -100 then n[{ e.ip, e.func }]:inc() end end)
-  at_exit(function() for k, c in n:pairs() do print(tostring(symbol(0, k[1])):match "^[%w_]+", k[2], c > 100) end end)]], "1 101")
+  at_exit(function() for k, c in n:pairs() do print(tostring(symbol(0, k[1])):match "^[%w_]+", k[2], c > 100) end
+    end)]], "1 101")
 like(out, machine.seeks .. "\t" .. machine.seeks .. "\ttrue", "a pattern of one function")
 like(out, "do_sys_openat2\tdo_sys_open%*\ttrue", "a pattern of several")
 
@@ -294,7 +305,8 @@ like(out, "do_sys_openat2\tdo_sys_open%*\ttrue", "a pattern of several")
 local inside, no_start = 0, 0
 for _, offset in ipairs { 1, 2, unpack(machine.inside) } do
   local result = target.uplua(([[-e 'n = count() kprobe("%s+%d", function(e) n[e.ip]:inc() end)
-    at_exit(function() for ip, c in n:pairs() do print(symbol(0, ip), c > 100) end end)' -- ./build/targets/kernel_calls 1 101]]):format(machine.seeks, offset))
+    at_exit(function() for ip, c in n:pairs() do print(symbol(0, ip), c > 100) end
+      end)' -- ./build/targets/kernel_calls 1 101]]):format(machine.seeks, offset))
   if result.out:find(("%s+%#x\ttrue"):format(machine.seeks, offset), 1, true) then inside = inside + 1 end
   if result.err:find(("kprobe %s+%d: cannot probe %s: %s"):format(machine.seeks, offset, machine.seeks,
     machine.elsewhere), 1, true) then

@@ -41,10 +41,12 @@ local run = attached(([[-e '
   uretprobe("libplugin:plugged", function(e) if e.arg0 < 23 then returns:add(e.ret) end end)
   uprobe("libplugin:plugged", function(e) named:add(e.args.i) end)
   %s
-  at_exit(function() print("seen", calls.plugged, sum:get(), returns:get(), named:get()) end)']]):format(TRACING), nil, 3)
+  at_exit(function() print("seen", calls.plugged, sum:get(), returns:get(), named:get()) end)']]):format(TRACING),
+  nil, 3)
 is(run.out:match "seen\t([^\n]*)", "101\t5050\t506\t5050",
   "a library that a process loads: each call from when uplua says so")
-like(run.err, "^uplua: uprobe libplugin:plugged: process %d+ has no program or library 'libplugin'; did you mean plugin%?\nIt is probed once a library of that name is loaded\n",
+like(run.err, "^uplua: uprobe libplugin:plugged: process %d+ has no program or library 'libplugin'; " ..
+              "did you mean plugin%?\nIt is probed once a library of that name is loaded\n",
      "what is waited for is told at once")
 like(run.err,
   "uretprobe libplugin:plugged: process %d+ has loaded %S+/a/libplugin%.so: probed from now on, %S+ ?m?s later\n",
@@ -54,9 +56,11 @@ is(run.status, 0, "the run ends well")
 run = attached(([[-e '
   local calls, specs, probes = sum(), sum(), count()
   uprobe({ "libplugin:plug*", "libplugin:plugged" }, function(e) calls:add(e.arg0) end)
-  probe({ "libplugin:plugged", "libplugin:plugged", "libplugin:plug*" }, function(e) specs:add(e.arg0) probes[e.probe]:inc() end)
+  probe({ "libplugin:plugged", "libplugin:plugged", "libplugin:plug*" }, function(e)
+    specs:add(e.arg0) probes[e.probe]:inc() end)
   %s
-  at_exit(function() print("seen", calls:get(), specs:get(), probes["libplugin:plugged"]) end)']]):format(TRACING), nil, 5)
+  at_exit(function() print("seen", calls:get(), specs:get(), probes["libplugin:plugged"]) end)']]):format(TRACING),
+  nil, 5)
 is(run.out:match "seen\t([^\n]*)", "5050\t5050\t101",
   "a function that several specs of a list name is probed once, for the first of them")
 
@@ -147,9 +151,11 @@ run = target.attached("build/targets/family stay",
 like(run.err, "uretprobe libnowhere:fn: process %d+ never loaded libnowhere\n", "a process's")
 
 -- A statically linked command has no library: that is told where it has not executed another program by its end.
-local COUNTED = [[-e 'local n = count() uprobe({ "libc:malloc", "./build/targets/ticker:step" }, function(e) n[e.func]:inc() end)
+local COUNTED = [[-e 'local n = count()
+  uprobe({ "libc:malloc", "./build/targets/ticker:step" }, function(e) n[e.func]:inc() end)
   at_exit(function() io.stderr:write(("seen %%d\n"):format(n.step)) end)' %s-- %s]]
-local UNUSED = "uplua: uprobe libc:malloc: the command never loaded libc: it is statically linked; its own functions are named by its file, as in %s:main\n"
+local UNUSED = "uplua: uprobe libc:malloc: the command never loaded libc: it is statically linked; " ..
+               "its own functions are named by its file, as in %s:main\n"
 run = target.uplua(COUNTED:format("", "./build/targets/sites-static"))
 is(run.err, "seen 0\n" .. UNUSED:format "sites-static", "a library's functions in a statically linked command")
 is(run.status, 0, "… which is no error")

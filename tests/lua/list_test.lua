@@ -18,7 +18,8 @@ like(run.out, "\nusdt:/%S+:other:counter\n$", "of all providers")
 
 run = target.uplua("-v --list " .. FILE:gsub("^", "usdt:") .. ":app:w*")
 is(lines(run.out), 2, "a pattern, verbose")
-like(run.out, "\n    1 place: arg0 i8 .*, arg1 u8 .*, arg2 i16 .*, arg3 u16 .*, arg4 i32 .*, arg5 u32 .*, arg6 i64 .*, arg7 u64 %S+\n$", "all sizes and signs")
+like(run.out, "\n    1 place: arg0 i8 .*, arg1 u8 .*, arg2 i16 .*, arg3 u16 .*, arg4 i32 .*, arg5 u32 .*, " ..
+              "arg6 i64 .*, arg7 u64 %S+\n$", "all sizes and signs")
 run = target.uplua("-v --list usdt:" .. FILE .. ":app:places")
 like(run.out, "\n    2 places: arg0 i32 .-\n    1 place: arg0 i32 .-\n    1 place: arg0 i32 [^\n]+\n$",
   "places with equal arguments are one line")
@@ -106,7 +107,8 @@ found = cjson.decode(target.uplua("--json -v --list tracepoint:sched:sched_switc
 is(found[1].arguments[2].name .. found[1].arguments[2].type .. found[1].arguments[2].source, "prev_pidi32pid_t",
   "--json: fields")
 run = target.shell [[
-  cp build/targets/usdt "$D/$(printf 'a\033[1m\377"b')" && ./uplua --json --list "usdt:$D/$(printf 'a\033[1m\377"b'):app:counter" >"$D/out" 2>"$D/err"
+  cp build/targets/usdt "$D/$(printf 'a\033[1m\377"b')" && ./uplua --json --list "usdt:$D/$(printf \
+    'a\033[1m\377"b'):app:counter" >"$D/out" 2>"$D/err"
 ]]
 is(run.err, "", "a file's name that is no text")
 like(cjson.decode(run.out)[1].probe, '/a\\x1b%[1m\\xff"b:app:counter$', "is escaped")
@@ -134,7 +136,8 @@ local arguments = require "uplua.probe.tracepoint".arguments {
   { name = "args", type = "unsigned long[]", offset = 16, size = 0, element = 8, count = 0, where = "here" },
 }
 is(arguments[1].place .. " " .. arguments[2].place, "nowhere nowhere", "arrays whose length nobody tells are not read")
-is(target.uplua [[-e 'tracepoint("sched:sched_process_exit", function(e) printf("%d", e.args.nope) end)']].err:find "common_", nil,
+is(target.uplua [[-e 'tracepoint("sched:sched_process_exit", function(e)
+  printf("%d", e.args.nope) end)']].err:find "common_", nil,
    "what is refused is not what a tracepoint has")
 
 for _, case in ipairs {

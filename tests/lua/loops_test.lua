@@ -13,11 +13,13 @@ local cases = {
     up.uprobe(ADD3, function(e) if e.arg0 == 7 then while true do n:add(1) end end after:inc() end)]],
     "n:get(), after:get()", BUDGET .. " 22", 2 },
   { "repeat until never", [[local n = up.var(0)
-    up.uprobe(ADD3, function(e) if e.arg0 == 7 then repeat n:add(1) until e.arg0 == 8 end end)]], "n:get()", tostring(BUDGET), 2 },
+    up.uprobe(ADD3, function(e) if e.arg0 == 7 then repeat n:add(1) until e.arg0 == 8 end end)]],
+    "n:get()", tostring(BUDGET), 2 },
   { "a for of as many rounds as the budget runs to its end", [[local n, after = up.sum(), up.count()
     up.uprobe(ADD3, function(e) if e.arg0 == 7 then for i = 1, 65536 do n:add(1) end end after:inc() end)]],
     "n:get(), after:get()", BUDGET .. " 23" },
-  { "so does one in a handler with much on its stack, which kernels keep elsewhere", [[local n, after = up.sum(), up.hash()
+  { "so does one in a handler with much on its stack, which kernels keep elsewhere",
+    [[local n, after = up.sum(), up.hash()
     up.uprobe(ADD3, function(e)
       for i = 1, 65536 do n:add(1) end
       after[{ 1, 2, 3, 4, 5, 6, 7, 8, e.arg0 }] = 1
@@ -30,7 +32,8 @@ local cases = {
   { "one round more does not", [[local n, after = up.sum(), up.count()
     up.uprobe(ADD3, function(e) if e.arg0 == 7 then for i = 1, 65537 do n:add(1) end end after:inc() end)]],
     "n:get(), after:get()", BUDGET .. " 22", 2 },
-  { "all loops of a run have one budget: 5040 rounds of one in each of the other", [[local outer, inner = up.sum(), up.sum()
+  { "all loops of a run have one budget: 5040 rounds of one in each of the other",
+    [[local outer, inner = up.sum(), up.sum()
     up.uprobe(ADD3, function(e)
       if e.arg0 ~= 7 then return end
       for i = 1, 1000 do
@@ -48,7 +51,8 @@ local cases = {
   { "each run has the whole budget", [[local n = up.sum()
     up.uprobe(ADD3, function(e) local i = 0 while i < 40000 do i = i + 1 end n:add(i) end)]], "n:get()", "920000" },
   { "a goto back", [[local n = up.sum()
-    up.uprobe(ADD3, function(e) local i = 0 ::again:: i = i + 1 if i < e.arg0 then goto again end n:add(i) end)]], "n:get()", "254" },
+    up.uprobe(ADD3, function(e) local i = 0 ::again:: i = i + 1 if i < e.arg0 then goto again end n:add(i) end)]],
+    "n:get()", "254" },
   { "an empty endless loop ends", [[local n = up.count()
     up.uprobe(ADD3, function(e) n:inc() if e.arg0 == 7 then while true do end end end)]], "n:get()", "23", 2 },
   { "a step that only the run knows, from -11 to 11: none of 0 comes to an end", [[local n, after = up.sum(), up.count()
@@ -63,7 +67,8 @@ local cases = {
       for i = 1, 11, step do n:add(i) for j = 5, 1, -step do m:add(j) end end
     end)]], "n:get(), m:get()", 36 * 23 .. " " .. 9 * 6 * 23 },
   { "a constant step of 0", [[local n = up.sum()
-    up.uprobe(ADD3, function(e) if e.arg0 == 7 then for i = 1, 3, 0 do n:add(1) end end for i = 3, 1, 0 do n:add(1) end end)]],
+    up.uprobe(ADD3, function(e) if e.arg0 == 7 then for i = 1, 3, 0 do n:add(1) end end
+      for i = 3, 1, 0 do n:add(1) end end)]],
     "n:get()", tostring(BUDGET), 2 },
   { "break leaves one loop", [[local n = up.sum()
     up.uprobe(ADD3, function(e)
@@ -77,7 +82,8 @@ local cases = {
     end)]], "m[0], m[22]", "367 367" },
   { "a return from an inlined loop inside of a loop", [[local n = up.sum()
     local function first_divisor(x) for d = 2, 100 do if x % d == 0 then return d end end return x end
-    up.uprobe(ADD3, function(e) local s = 0 for i = e.arg0 + 2, e.arg0 + 5 do s = s + first_divisor(i) end n:add(s) end)]],
+    up.uprobe(ADD3, function(e) local s = 0 for i = e.arg0 + 2, e.arg0 + 5 do s = s + first_divisor(i) end
+      n:add(s) end)]],
     "n:get()", "532" },
   { "a return of the handler in a loop in a loop", [[local n, after = up.sum(), up.count()
     up.uprobe(ADD3, function(e)
@@ -100,7 +106,8 @@ local cases = {
         if last == nil then count = count + 1 end
       end
       m[e.arg0] = { last = last, seen = seen, odd = odd, count = count }
-    end)]], "m[2].last, m[2].seen, m[3].last, m[8].last, m[8].seen, m[8].odd, m[22].last, m[22].count", "nil false 3 nil true true 21 5" },
+    end)]], "m[2].last, m[2].seen, m[3].last, m[8].last, m[8].seen, m[8].odd, m[22].last, m[22].count",
+    "nil false 3 nil true true 21 5" },
   { "strings from round to round", [[local m = up.hash()
     up.uprobe(ADD3, function(e)
       local name, previous = "start", "none"
@@ -226,7 +233,8 @@ run = target.uplua [[-e 'm = hash() uprobe("./build/targets/calls:add3", functio
   m[e.arg0] = r
 end) at_exit(function() printf("%d %d\n", m[22].n, m[10].n) end)' -- ./build/targets/calls 1]]
 if run.status == 1 then
-  tap.like(run.err, "^uplua: %-e:3: which of several records this is cannot be kept over the rounds of a loop on kernels before Linux 6%.9", "a choice of records is refused")
+  tap.like(run.err, "^uplua: %-e:3: which of several records this is cannot be kept over the rounds of a loop on " ..
+                    "kernels before Linux 6%.9", "a choice of records is refused")
 else
   tap.like(run.out, "254 57\n", "a choice of records")
 end

@@ -10,10 +10,12 @@ local ffi = require "ffi"
 local setup = require "uplua.probe.setup"
 local up = require "uplua"
 
-ffi.cdef "long syscall(long number, ...); int libbpf_num_possible_cpus(void); int bpf_raw_tracepoint_open(const char *name, int fd);"
+ffi.cdef "long syscall(long number, ...);"
+ffi.cdef "int libbpf_num_possible_cpus(void); int bpf_raw_tracepoint_open(const char *name, int fd);"
 local bpf = ffi.load "libbpf.so.1"
 
-local n, s, lo, hi, st, h, l, d = up.count(), up.sum(), up.min(), up.max(), up.stats(), up.hist(), up.lhist(0, 1000000, 1000), up.hdr(3)
+local n, s, lo, hi, st, h, l, d = up.count(), up.sum(), up.min(), up.max(), up.stats(),
+    up.hist(), up.lhist(0, 1000000, 1000), up.hdr(3)
 local kn, kst, kh = up.count(), up.stats(), up.hist()
 local m, a, records, v, narrow = up.hash(), up.array { max = 2 }, up.hash(), up.var(0), up.var(0, "u32")
 local cut = up.hash { value = { n = "u32" } }
@@ -61,7 +63,8 @@ attr[1] = 0                -- PERF_COUNT_SW_CPU_CLOCK
 attr[2] = 100000           -- ns between samples
 local PERF_EVENT_OPEN = ({ x64 = 298, arm64 = 241 })[jit.arch]
 for cpu = 0, bpf.libbpf_num_possible_cpus() - 1 do
-  ffi.C.syscall(PERF_EVENT_OPEN, attr, ffi.cast("int", -1), ffi.cast("int", cpu), ffi.cast("int", -1), ffi.cast("long", 0))
+  ffi.C.syscall(PERF_EVENT_OPEN, attr, ffi.cast("int", -1), ffi.cast("int", cpu),
+      ffi.cast("int", -1), ffi.cast("long", 0))
 end
 
 local function take()
@@ -87,7 +90,8 @@ up.at_exit(function()
     { "stats", st.count - i, st.sum, st.min, st.max }, { "hist", taken_of.h - i }, { "lhist", taken_of.l - i },
     { "hdr", d.count - i, d.sum, d.max }, { "keyed count", kn.one - i }, { "keyed hist", kh.one.count - i, kh.one.sum },
     { "takes", taken - i, taken_sum, least, most, takes > 1 }, { "hash", m.one - i }, { "array", a[1] - i },
-    { "field", records[1].n - i }, { "narrow field", cut[1].n - i }, { "var", v:get() - i }, { "narrow var", narrow:get() - i },
+    { "field", records[1].n - i }, { "narrow field", cut[1].n - i },
+    { "var", v:get() - i }, { "narrow var", narrow:get() - i },
     { "percpu_hash", total - i }, { "racy", kept < COUNT + i },
   } do print(unpack(row)) end
   print("# interrupts, takes, lost without atomic updates", i, takes, COUNT + i - kept)

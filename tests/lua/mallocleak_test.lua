@@ -379,7 +379,8 @@ end
 do
   local what = "vfork, not followed"
   local run = target.uplua "mallocleak.lua -- build/targets/spaces vfork"
-  like(run.out, "\n   101 frees of blocks that are of a process that was not followed\n   1 process that shares this memory was not followed: [^\n]* is missing",
+  like(run.out, "\n   101 frees of blocks that are of a process that was not followed\n   1 process that shares " ..
+                "this memory was not followed: [^\n]* is missing",
     what .. ": is told")
 end
 

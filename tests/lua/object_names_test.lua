@@ -40,7 +40,8 @@ up.uretprobe("./build/targets/calls:name", function(e)
 end)
 up.uprobe("./build/targets/calls:na*", function(e) at[e.func] = e:ustack(1) end)
 %s
-up.at_exit(function() print(%s) end)]]):format(table.concat(declared, "\n"), table.concat(handlers, "\n"), table.concat(shown, " + ")),
+up.at_exit(function() print(%s) end)]]):format(table.concat(declared, "\n"),
+                                               table.concat(handlers, "\n"), table.concat(shown, " + ")),
   "-- ./build/targets/calls 1")
 tap.is(run.out:match "\n(%d+)\n", tostring(23 * #NAMES), "each object has what was added to it")
 tap.is(run.err, "", "nothing is lost")

@@ -14,26 +14,32 @@ local function number(flag) if flag then return 1 end return 0 end
 -- Clang for aarch64 says of a boolean where it is only behind the instruction that takes its bit from the register.
 local flag = function(e) return e.args.flag end
 if jit.arch == "arm64" and P:find "clang" then flag = function(e) return bit.band(e.arg2, 1) == 1 end end
-up.uprobe(P .. "integers", function(e) n[{ "integers", e.args.i8, e.args.u8, e.args.i16, e.args.u16, e.args.i32, e.args.u32 }]:inc() end)
+up.uprobe(P .. "integers", function(e)
+  n[{ "integers", e.args.i8, e.args.u8, e.args.i16, e.args.u16, e.args.i32, e.args.u32 }]:inc() end)
 up.uprobe(P .. "others", function(e)
   n[{ "others", e.args.i64, e.args.u64, number(flag(e)), e.args.color, e.args.number, e.args.letter }]:inc()
 end)
-up.uprobe(P .. "many", function(e) n[{ "many", e.args.a, e.args.b, e.args.c, e.args.g or 99, e.args.h or 99, e.args.i or 99 }]:inc() end)
+up.uprobe(P .. "many", function(e)
+  n[{ "many", e.args.a, e.args.b, e.args.c, e.args.g or 99, e.args.h or 99, e.args.i or 99 }]:inc() end)
 up.uprobe(P .. "mixed", function(e) n[{ "mixed", e.args.a, e.args.b, e.args.c, 0, 0, 0 }]:inc() end)
 up.uprobe(P .. "give_large", function(e) n[{ "give_large", e.args.a, 0, 0, 0, 0, 0 }]:inc() end)
 local texts = up.count()
 up.uprobe(P .. "fields", function(e)
   local c = e.args.c
   n[{ "fields", c.mode, c.step, c.ports[1], c.inner.level, c.inner.total, c.list[2].total }]:inc()
-  n[{ "more", c.word, c.bytes[3], c.next.ports[0], e.args.list[0].ports[0], number(e.args.nothing == nil), number(e.args.unknown == nil) }]:inc()
+  n[{ "more", c.word, c.bytes[3], c.next.ports[0], e.args.list[0].ports[0],
+      number(e.args.nothing == nil), number(e.args.unknown == nil) }]:inc()
   texts[{ "fields", up.str(e.args.text), up.str(c.name), up.str(c.path), up.str(c.next.name) }]:inc()
 end)
-up.uretprobe(P .. "fields", function(e) texts[{ "return", up.str(e.args.text), up.str(e.args.c.name), "", "" }]:inc() end)
-up.uretprobe(P .. "others", function(e) n[{ "return", e.args.i64, e.args.u64, number(flag(e)), e.args.color, e.args.number, e.args.letter }]:inc() end)
+up.uretprobe(P .. "fields", function(e) texts[{ "return", up.str(e.args.text), up.str(e.args.c.name), "", "" }]:inc()
+  end)
+up.uretprobe(P .. "others", function(e)
+  n[{ "return", e.args.i64, e.args.u64, number(flag(e)), e.args.color, e.args.number, e.args.letter }]:inc() end)
 up.after(0, function() if arg[2] then io.stderr:write "tracing\n" end end) -- for target.attached
 up.at_exit(function()
   for k, c in n:pairs() do
-    print(table.concat({ k[1], tostring(k[2]), tostring(k[3]), tostring(k[4]), tostring(k[5]), tostring(k[6]), tostring(k[7]), c }, " "))
+    print(table.concat({ k[1], tostring(k[2]), tostring(k[3]), tostring(k[4]), tostring(k[5]),
+        tostring(k[6]), tostring(k[7]), c }, " "))
   end
   for k, c in texts:pairs() do print(table.concat({ k[1], k[2], k[3], k[4], k[5], c }, "|")) end
   print "end"
@@ -102,7 +108,8 @@ is(sorted(run.out), expected(4, 23), "… every call with its arguments")
 
 -- A program that prints what it is given: uplua prints the same.
 run = target.uplua [[-e 'uprobe("./build/targets/typed:told", function(e)
-  printf("told %d %u %s %d\n", e.args.number, e.args.size, str(e.args.text), e.args.length) end)' -- ./build/targets/typed 1 101 2>&1]]
+  printf("told %d %u %s %d\n", e.args.number, e.args.size, str(e.args.text), e.args.length)
+  end)' -- ./build/targets/typed 1 101 2>&1]]
 local ours, own = {}, {}
 for line in run.out:gmatch "told [^\n]+" do
   local list = own[line] and ours or own
@@ -122,7 +129,8 @@ local function handler(spec, value, kind)
 end
 refused(handler("integers", "e.args.u88"), "%-e:1: uprobe %S+typed:integers has no argument 'u88'; did you mean u8",
   "an argument that there is not")
-refused(handler("mixed", "e.args.x"), "%-e:1: the argument 'x' of %S+typed:mixed cannot be read in a handler: it is a 'double', which handlers cannot compute with", "a double")
+refused(handler("mixed", "e.args.x"), "%-e:1: the argument 'x' of %S+typed:mixed cannot be read in a handler: " ..
+                                      "it is a 'double', which handlers cannot compute with", "a double")
 refused(handler("mixed", "e.args.s"),
   "%-e:1: the argument 's' .* it is a 'struct small' of 8 bytes passed by value, which are e.arg1",
   "a struct in a register")
@@ -151,13 +159,15 @@ refused('n = hash() uprobe("./build/targets/busy-stripped:main", function(e) n[e
   "%-e:1: .*no such function", "a program without symbols")
 refused('n = hash() uprobe("./build/targets/typed-plain:many", function(e) n[e.args.n] = 1 end)',
         "%-e:1: many: %S+ has no debug information, by which the arguments of its functions have names\n" ..
-        "compile it with %-g, or install its debug symbols, which are looked for as /usr/lib/debug/.build%-id/%x%x/%x+.debug", "no debug information")
+        "compile it with %-g, or install its debug symbols, " ..
+        "which are looked for as /usr/lib/debug/.build%-id/%x%x/%x+.debug", "no debug information")
 
 -- --- parts of variables ---
 
 local function watched(what, calls, threads)
   return target.uplua(([[-e 'n = count() watch("./build/targets/typed:%s", "w", function(e) n[e.value]:inc() end)
-    at_exit(function() local keys, all = {}, 0 for k, v in n:pairs() do keys[#keys + 1] = k all = all + v end table.sort(keys)
+    at_exit(function() local keys, all = {}, 0 for k, v in n:pairs() do keys[#keys + 1] = k all = all + v end
+      table.sort(keys)
       print(#keys, keys[1], keys[#keys], all) end)' -- ./build/targets/typed %d %d]]):format(what, threads or 1, calls))
 end
 -- Where qemu emulates aarch64, a watchpoint is hit once and no more; why, is not known (plain perf was not tried

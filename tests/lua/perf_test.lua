@@ -83,7 +83,11 @@ local used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match
 ok(ticks > LEAST * used / 10 and ticks < 0.13 * used,
   ("cpu-clock by its period of 10 ms: %d in %d ms"):format(ticks, used))
 run = target.uplua [[-e 'n = count() perf("task-clock", { hertz = 99 }, function(e) n[e:ustack(1)]:inc() end)
-  at_exit(function() local sum = 0 for _, c in n:pairs() do sum = sum + c end print("ticks", sum) end)' -- ./build/targets/busy user]]
+  at_exit(function()
+    local sum = 0
+    for _, c in n:pairs() do sum = sum + c end
+    print("ticks", sum)
+  end)' -- ./build/targets/busy user]]
 used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")
 ok(ticks > LEAST * used / 10 and ticks < 0.13 * used, ("task-clock by frequency: %d in %d ms"):format(ticks, used))
 
@@ -170,7 +174,8 @@ refused('n = count() interval("1s", function(e) n[e.pid]:inc() end)',
 local counters = target.shell [[ls /sys/bus/event_source/devices/cpu/type >"$D/out" 2>/dev/null]].out ~= ""
 if not counters then
   refused('perf("cache-misses", 1000, function() end)',
-          "%-e:1: perf cache%-misses: this machine has no hardware counters, as most virtual ones; there are .*cpu%-clock.*page%-faults", "no hardware counters")
+          "%-e:1: perf cache%-misses: this machine has no hardware counters, as most virtual ones; " ..
+          "there are .*cpu%-clock.*page%-faults", "no hardware counters")
   refused('perf("r1a2", 1000, function() end)', "no hardware counters", "… a raw event")
 end
 local most = target.max_hertz()
@@ -180,15 +185,22 @@ refused(('n = count() perf("page-faults", { hertz = %d }, function(e) n:inc() en
 -- Lowering it is the kernel's own doing, and would hit all other tests: a run is told that it was.
 local function lowered_to(most, code)
   return target.uplua(([[-e 'n = count() %s
-    after(0.1, function() local event = require "uplua.core".event local permitted = event.max_rate() function event.max_rate() return permitted - %d end exit() end)
+    after(0.1, function()
+      local event = require "uplua.core".event
+      local permitted = event.max_rate()
+      function event.max_rate() return permitted - %d end
+      exit()
+    end)
     at_exit(function() n:get() end)']]):format(code, target.max_hertz() - most)).err
 end
-is(lowered_to(500, 'interval("1ms", function() n:inc() end) profile(99, function() n:inc() end) perf("page-faults", 1, function() n:inc() end)'),
-   [[uplua: not everything was seen:
-  1 × interval 1ms: throttled: the kernel permits only 500 samples a second meanwhile, to save time (sysctl kernel.perf_event_max_sample_rate)
-]], "what the kernel throttles is told, and nothing else")
+is(lowered_to(500, 'interval("1ms", function() n:inc() end) profile(99, function() n:inc() end) ' ..
+                   'perf("page-faults", 1, function() n:inc() end)'),
+   "uplua: not everything was seen:\n  1 × interval 1ms: throttled: the kernel permits only 500 samples a second " ..
+   "meanwhile, to save time (sysctl kernel.perf_event_max_sample_rate)\n",
+   "what the kernel throttles is told, and nothing else")
 is(lowered_to(1001, 'interval("1ms", function() n:inc() end)'), "", "… where it can have been")
-run = target.uplua [[--explain -e 'n = count() perf("page-faults", 100, function(e) n[e.addr]:inc() end) interval("1s", function(e) n[1]:inc() end)' -- true]]
+run = target.uplua [[--explain -e 'n = count() perf("page-faults", 100, function(e) n[e.addr]:inc() end)
+  interval("1s", function(e) n[1]:inc() end)' -- true]]
 like(run.out, "perf page%-faults\n  at       each thread of the target, at one in 100 of its page%-faults",
   "--explain: a target's threads")
 like(run.out, "interval 1s\n  at       one CPU, every 1.0 s, idle or not", "… a timer")

@@ -2,7 +2,8 @@
 local tap = require "tap"
 local target = require "target"
 
-local PROBLEM = "uplua runs in a PID namespace, as containers have, where processes have other numbers than in the kernel's handlers; "
+local PROBLEM = "uplua runs in a PID namespace, as containers have, " ..
+                "where processes have other numbers than in the kernel's handlers; "
   .. "run it outside, or in a container that shares the host's PIDs (docker run --pid=host)\n"
 
 -- Runs uplua in a PID namespace, with OPTIONS of unshare.

@@ -55,7 +55,8 @@ is(seen(beside("processes", "--follow -p $MAIN" .. COUNTED)), "124\t124\t124\t12
 -- Scripts that keep something by number. Not each of their switches is told on all machines (doc/internals.md, Other
 -- kernels); what is told must be the target's.
 local function script(mode, target_option, name, options)
-  return beside(mode, ([[%s -e 'arg = { %s } arg[0] = "scripts/%s.lua" dofile(arg[0]) up.after(0, function() io.stderr:write "tracing\n" end)']])
+  return beside(mode, ([[%s -e 'arg = { %s } arg[0] = "scripts/%s.lua" dofile(arg[0])
+    up.after(0, function() io.stderr:write "tracing\n" end)']])
     :format(target_option, options, name))
 end
 

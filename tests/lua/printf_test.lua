@@ -92,10 +92,12 @@ tap.ok(run.out:find "%[\\x1b%[2J\\x9bx%]" and not run.out:find "[\27\155]",
 
 -- nil where a number is needed is an error, as in Lua; what came before stays.
 run = script [[local m = up.hash() m:set(3, 5)
-  up.uprobe(CALLS .. "add3", function(e) up.printf("before %d\n", e.arg0) up.printf("%d\n", m[e.arg0]) up.printf("after\n") end)]]
+  up.uprobe(CALLS .. "add3", function(e)
+    up.printf("before %d\n", e.arg0) up.printf("%d\n", m[e.arg0]) up.printf("after\n")
+  end)]]
 is(select(2, run.out:gsub("before %d+\n", "")), 23, "before an error a handler prints")
 is(select(2, run.out:gsub("\n5\nafter\n", "")), 1, "behind it not")
-like(run.err, "  22 × handler ended by an error: printf of nil, which only %%s prints, [^\n]*%.lua:2\n$",
+like(run.err, "  22 × handler ended by an error: printf of nil, which only %%s prints, [^\n]*%.lua:3\n$",
   "the error is counted with its line")
 
 -- Strings of the target's memory.
@@ -106,7 +108,8 @@ is(run.out, "uplua-23|upl…|8|  uplua-23|upl|\"uplua-23\"|nil\n",
   "strings of the target, one of them cut, one unreadable")
 
 -- The prompt and -e code have printf and exit as globals.
-run = target.uplua [[-e 'uprobe("./build/targets/calls:add3", function(e) printf("%d,", e.arg0) if e.arg0 == 4 then exit(3) end end)' \
+run = target.uplua [[-e 'uprobe("./build/targets/calls:add3", function(e) printf("%d,", e.arg0)
+  if e.arg0 == 4 then exit(3) end end)' \
   -- ./build/targets/calls 1]]
 is(without_target(run.out), "0,1,2,3,4,", "printf and exit are globals of -e code")
 is(run.status, 3, "… with the status")

@@ -30,7 +30,8 @@ like(run("./build/targets/busy", 16).err,
 -- The second instruction of tick: 7 bytes behind the first, or 4, by CPU; the caller's stack is found by the tables.
 local found
 for inside = 2, 8 do
-  local result = target.uplua(([[-e 'n = count() uprobe("%s:%#x", function(e) n[e:ustack(3)]:inc() end) at_exit(function()
+  local result = target.uplua(([[-e 'n = count() uprobe("%s:%#x", function(e) n[e:ustack(3)]:inc() end)
+    at_exit(function()
     for s, count in n:pairs() do print(count, #s) end end)' -- %s calls]]):format(stripped, tick + inside, stripped))
   found = found or result.out:match "100003\t(%d)"
 end

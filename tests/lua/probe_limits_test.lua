@@ -44,21 +44,25 @@ for i = 1, 100003 do
   functions[#functions + 1] = (".globl f%d\n.type f%d,@function\nf%d: ret\n.size f%d,.-f%d\n"):format(i, i, i, i, i)
 end
 assert(library("many.so", table.concat(functions)))
-refused(('uprobe("%s/many.so:f*", function(e) end)'):format(D), "uprobe many.so:f*: these are 100003 places, and no more than 100000 can be probed at once; name fewer functions",
+refused(('uprobe("%s/many.so:f*", function(e) end)'):format(D),
+  "uprobe many.so:f*: these are 100003 places, and no more than 100000 can be probed at once; name fewer functions",
         "more functions than can be probed")
 refused(('uretprobe({ "%s/many.so:f*", "libc:malloc" }, function(e) end)'):format(D),
-        "uretprobe many.so:f*: these are 100003 places, and no more than 100000 can be probed at once; name fewer functions", "… one of a list")
+        "uretprobe many.so:f*: these are 100003 places, and no more than 100000 can be probed at once; " ..
+        "name fewer functions", "… one of a list")
 
 -- A USDT probe at 100,003 places, whose notes all mean one nop: each counts.
 assert(library("notes.so", ".text\nplace: nop\nret\n.data\n.balign 2\nsemaphore: .2byte 0\n.rept 100003\n" ..
   note("many", "place", "0", "") .. ".endr\n"))
 refused(('usdt("%s/notes.so:app:many", function(e) end)'):format(D),
-        "usdt notes.so:app:many: these are more than 4096 probes with different arguments, or 100000 places; name fewer", "more places of a USDT probe")
+        "usdt notes.so:app:many: these are more than 4096 probes with different arguments, or 100000 places; " ..
+        "name fewer", "more places of a USDT probe")
 local different = {}
 for i = 1, 4099 do different[i] = note("different", "place", "0", ("8@$%d"):format(i)) end
 assert(library("different.so", ".text\nplace: nop\nret\n" .. table.concat(different)))
 refused(('usdt("%s/different.so:app:different", function(e) end)'):format(D),
-        "usdt different.so:app:different: these are more than 4096 probes with different arguments, or 100000 places; name fewer", "more layouts of arguments")
+        "usdt different.so:app:different: these are more than 4096 probes with different arguments, " ..
+        "or 100000 places; name fewer", "more layouts of arguments")
 
 -- Semaphores that lie where none can be.
 for what, address in pairs { ["in the code"] = "place", ["beyond the file"] = "0x7ffffff0",
@@ -66,13 +70,16 @@ for what, address in pairs { ["in the code"] = "place", ["beyond the file"] = "0
   assert(library("semaphore.so", ".text\nplace: nop\nret\n.data\n.balign 2\n.byte 0\nodd: .4byte 0\n" ..
     note("guarded", "place", address, "")))
   refused(('usdt("%s/semaphore.so:app:guarded", function(e) end)'):format(D),
-          "usdt semaphore.so:app:guarded: app:guarded in semaphore.so cannot be probed: its note is damaged: its semaphore, which tells the program that somebody traces, lies where none can be", "a semaphore " .. what)
+          "usdt semaphore.so:app:guarded: app:guarded in semaphore.so cannot be probed: its note is damaged: " ..
+          "its semaphore, which tells the program that somebody traces, lies where none can be", "a semaphore " .. what)
 end
 
 os.execute("rm -rf " .. D)
 -- Too few descriptors are no fault of the kernel's, nor of the handler's.
-local run = target.shell([[(ulimit -n 20 && ./uplua -e 'n = count() uprobe("./build/targets/calls:add3", function(e) n[e:ustack()]:inc() end)' -- true) >"$D/out" 2>"$D/err"]])
-tap.like(run.err, "^uplua: too many open files: the handlers need %d+ more, and of the 20 that are allowed %d+ are left: raise `ulimit %-n`\n$", "too few open files")
+local run = target.shell([[(ulimit -n 20 && ./uplua -e 'n = count()
+  uprobe("./build/targets/calls:add3", function(e) n[e:ustack()]:inc() end)' -- true) >"$D/out" 2>"$D/err"]])
+tap.like(run.err, "^uplua: too many open files: the handlers need %d+ more, " ..
+                  "and of the 20 that are allowed %d+ are left: raise `ulimit %-n`\n$", "too few open files")
 is(run.status, 1, "… with its status")
 
 target.done()

@@ -110,7 +110,8 @@ is(seen.run.out:match "wrong\t(%d+)", "0", "… as one by e:stack()")
 local run = target.uplua(([[-e 'n, calls, keys = count(), count(), count()
   profile(%d, function(e) n:inc() keys[1]:inc() end)
   uprobe("./build/targets/busy:tick", function(e) calls:inc() keys[1]:inc() end)
-  at_exit(function() print(calls:get(), n:get() > 0, keys[1] == n:get() + calls:get()) end)' -- ./build/targets/busy calls]]):format(target.hertz(4999)))
+  at_exit(function() print(calls:get(), n:get() > 0, keys[1] == n:get() + calls:get())
+    end)' -- ./build/targets/busy calls]]):format(target.hertz(4999)))
 is(run.out:match "%d+\t%a+\t%a+", "100003\ttrue\ttrue", "calls, and samples that interrupt them, in one count")
 is(run.err, "", "… without a loss")
 
@@ -125,15 +126,19 @@ refused('profile(99.5, function() end)', "not 99.5", "a fraction")
 refused('profile(99)', "%-e:1: profile 99: the last argument is the handler, a function", "no handler")
 refused('profile(99, { pidd = 1 }, function() end)', "%-e:1: profile: unknown option 'pidd'", "an unknown option")
 refused('n = count() profile(99, function(e) n[e.arg0]:inc() end)',
-        "%-e:1: the event of a profile has no field 'arg0'; it has time, .*period, e:stack%(%), e:ustack%(%) and e:kstack%(%)", "e.arg0")
+        "%-e:1: the event of a profile has no field 'arg0'; it has time, .*period, e:stack%(%), " ..
+        "e:ustack%(%) and e:kstack%(%)", "e.arg0")
 refused('profile(1, function(e) n = 1 end)', "%-e:1: a handler cannot assign to 'n'", "what no handler can do")
 local most = target.max_hertz()
 refused(('n = count() profile(%d, function(e) n:inc() end)'):format(most + 1),
-        ("profile: cannot sample %d times a second: this kernel permits %%d+ %%(sysctl kernel%%.perf_event_max_sample_rate%%)"):format(most + 1),
+        ("profile: cannot sample %d times a second: this kernel permits %%d+ %%(sysctl " ..
+         "kernel%%.perf_event_max_sample_rate%%)"):format(most + 1),
         "too often for the kernel")
 -- In user space there is nothing above the program's stack.
-run = target.uplua [[-e 'n = count() uprobe("./build/targets/busy:tick", function(e) n[{ e:stack(), e:ustack() }]:inc() end)
-  at_exit(function() for k, count in n:pairs() do print(count, k[1] == k[2], k[1]:folded()) end end)' -- ./build/targets/busy calls]]
+run = target.uplua [[-e 'n = count()
+  uprobe("./build/targets/busy:tick", function(e) n[{ e:stack(), e:ustack() }]:inc() end)
+  at_exit(function() for k, count in n:pairs() do print(count, k[1] == k[2], k[1]:folded()) end
+    end)' -- ./build/targets/busy calls]]
 like(run.out, "100003\ttrue\t_start;[%w_;.+]+;main;tick\n", "e:stack() of a function is its e:ustack()")
 run = target.uplua [[--explain -e 'n = count() profile(99, function(e) n[e:kstack(5)]:inc() end)']]
 like(run.out, "profile 99\n  at       each CPU that is not idle, 99 times a second\n.*uplua_kstack", "--explain")

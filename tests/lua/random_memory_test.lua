@@ -144,7 +144,10 @@ local program, handlers = { [[
 #include <string.h>
 ]], declarations, [[
 static void integer(int s, int call, int n, long long value) { printf("R\t%d\t%d\t%d\t%lld\n", s, call, n, value); }
-static void boolean(int s, int call, int n, bool value) { printf("R\t%d\t%d\t%d\t%s\n", s, call, n, value ? "true" : "false"); }
+static void boolean(int s, int call, int n, bool value)
+{
+    printf("R\t%d\t%d\t%d\t%s\n", s, call, n, value ? "true" : "false");
+}
 static void nothing(int s, int call, int n) { printf("R\t%d\t%d\t%d\tnil\n", s, call, n); }
 static void text(int s, int call, int n, const char *value, int size)
 {
@@ -179,7 +182,8 @@ for i, struct in ipairs(structs) do
       put("    for (int i = 0; i < %d; i++)\n        mend%d(&p->%s[i]);", member.counts[1], member.of, m)
     end
   end
-  put("}\n__attribute__((noinline)) void hit%d(struct s%d *p, long call)\n{\n    __asm__ volatile(\"\" : : \"r\"(p), \"r\"(call) : \"memory\");\n}", i, i)
+  put("}\n__attribute__((noinline)) void hit%d(struct s%d *p, long call)\n{\n" ..
+      "    __asm__ volatile(\"\" : : \"r\"(p), \"r\"(call) : \"memory\");\n}", i, i)
   local fields = { "call = call" }
   put("static void check%d(struct s%d *p, int call)\n{", i, i)
   for n = 1, PATHS do
@@ -198,11 +202,13 @@ up.uprobe(TARGET .. "hit%d", function(e)
 end)
 r%d:each(function(ev) show(%d, ev) end)]]):format(i, i, i, i, table.concat(fields, ", "), i, i)
 end
-put("int main(int argc, char **argv)\n{\n    srand(%d);\n    if (argc < 2 || !freopen(argv[1], \"w\", stdout))\n        return 1;", seed)
+put("int main(int argc, char **argv)\n{\n    srand(%d);\n" ..
+    "    if (argc < 2 || !freopen(argv[1], \"w\", stdout))\n        return 1;", seed)
 for i in ipairs(structs) do
-  put("    for (size_t i = 0; i < sizeof pool%d; i++)\n        ((unsigned char *)pool%d)[i] = (unsigned char)(rand() >> 8);", i, i)
-  put("    for (int i = 0; i < %d; i++) {\n        mend%d(&pool%d[i]);\n        pointers%d[i] = rand() %% 4 ? &pool%d[i] : NULL;\n    }",
-      CALLS, i, i, i, i)
+  put("    for (size_t i = 0; i < sizeof pool%d; i++)\n" ..
+      "        ((unsigned char *)pool%d)[i] = (unsigned char)(rand() >> 8);", i, i)
+  put("    for (int i = 0; i < %d; i++) {\n        mend%d(&pool%d[i]);\n" ..
+      "        pointers%d[i] = rand() %% 4 ? &pool%d[i] : NULL;\n    }", CALLS, i, i, i, i)
 end
 put("    for (int call = 0; call < %d; call++) {", CALLS)
 for i in ipairs(structs) do
@@ -225,7 +231,9 @@ local function hex(s) return (s:gsub(".", function(c) return ("%%02x"):format(c:
 local function show(s, ev)
   for n = 1, %d do
     local v = ev["v" .. n]
-    if type(v) == "number" then v = ("%%d"):format(v) elseif type(v) == "string" then v = hex(v) elseif type(v) == "cdata" then v = tostring(ffi.cast("int64_t", v)):gsub("LL$", "") end
+    if type(v) == "number" then v = ("%%d"):format(v)
+    elseif type(v) == "string" then v = hex(v)
+    elseif type(v) == "cdata" then v = tostring(ffi.cast("int64_t", v)):gsub("LL$", "") end
     up.printf("U\t%%d\t%%d\t%%d\t%%s\n", s, ev.call, n, tostring(v))
   end
 end

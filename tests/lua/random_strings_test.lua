@@ -169,7 +169,8 @@ script[#script + 1] = [[
 up.at_exit(function()
   for i, maps in ipairs(all) do
     for _, map in ipairs(maps) do
-      for k, v in map:pairs() do io.write(("%d %d %d %s\n"):format(i, k[1], k[2], (tostring(v):gsub("[%c\128-\255]", "?")))) end
+      for k, v in map:pairs() do
+        io.write(("%d %d %d %s\n"):format(i, k[1], k[2], (tostring(v):gsub("[%c\128-\255]", "?")))) end
     end
   end
 end)

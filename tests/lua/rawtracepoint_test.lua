@@ -14,14 +14,16 @@ up.rawtracepoint("task_rename", function(e)
   local task, name = e.args.task, up.kstr(e.args.comm)
   if name == "traced" then return end -- by execve
   local same = up.cast("struct task_struct *", up.u64(task))
-  renamed[name] = { task.comm, task.pid == e.tid, task.tgid == e.pid, task.group_leader.comm, same.mm.owner.tgid == e.pid, e.nargs,
-                    task.real_parent.pid ~= e.pid, task.comm == e.comm, up.str(task.comm) == e.comm, task.cred.uid.val == e.uid,
-                    task.signal.nr_threads > 1, task.thread_pid.level >= 0, up.cast("pid_t", up.u64(task.tgid)) == e.pid }
+  renamed[name] = { task.comm, task.pid == e.tid, task.tgid == e.pid, task.group_leader.comm,
+                    same.mm.owner.tgid == e.pid, e.nargs, task.real_parent.pid ~= e.pid, task.comm == e.comm,
+                    up.str(task.comm) == e.comm, task.cred.uid.val == e.uid, task.signal.nr_threads > 1,
+                    task.thread_pid.level >= 0, up.cast("pid_t", up.u64(task.tgid)) == e.pid }
 end)
 up.rawtracepoint("sched:sched_switch", function(e)
   local p = e.args.prev
   switched:inc()
-  if p.pid ~= e.tid or up.read_u32(up.u64(e.arg1)) == nil or (e.args.preempt ~= true and e.args.preempt ~= false) then bad:inc() end
+  if p.pid ~= e.tid or up.read_u32(up.u64(e.arg1)) == nil or (e.args.preempt ~= true and e.args.preempt ~= false) then
+    bad:inc() end
 end)
 up.at_exit(function()
   for name, r in renamed:pairs() do
@@ -66,7 +68,8 @@ like(run.out, "n: 2  23\n", "a cast to a structure of the kernel's, whose fields
 
 -- What the script declares goes before the kernel's.
 run = target.uplua [[-e 'local ffi = require "ffi" ffi.cdef "struct task_struct { unsigned char first; };"
-  n = count() rawtracepoint("task_rename", function(e) n[cast("struct task_struct *", e.arg0).first ~= nil]:inc() end)' -- ./build/targets/traced 1 23]]
+  n = count() rawtracepoint("task_rename", function(e) n[cast("struct task_struct *", e.arg0).first ~= nil]:inc()
+    end)' -- ./build/targets/traced 1 23]]
 like(run.out, "n: true  24\n", "a declaration of the script's")
 
 local function refused(code, want, what)
@@ -90,7 +93,8 @@ refused('rawtracepoint("sched_switch", function(e) n[e.arg9]:inc() end)',
         "%-e:1: rawtracepoint sched_switch has 4 arguments, which begin with e%.arg0", "a tenth argument")
 refused('rawtracepoint("sched_switch", function(e) n[e.args.prev.pid + e.args.prev]:inc() end)',
         "%-e:1: arithmetic or order comparison on a 'struct task_struct %*'; index it", "arithmetic on a pointer")
-run = target.uplua [[--explain -e 'n = count() rawtracepoint("sched_switch", function(e) n[e.args.prev.pid]:inc() end)']]
+run = target.uplua [[--explain -e 'n = count()
+  rawtracepoint("sched_switch", function(e) n[e.args.prev.pid]:inc() end)']]
 like(run.out, "rawtracepoint sched_switch\n  at       the kernel's tracepoint sched_switch, without a record\n",
   "--explain")
 os.remove(path)

@@ -24,7 +24,8 @@ local cases = {
     "a handler cannot build strings; emit the parts and join them in the ring's callback" },
   { [[m[1] = string.len(e.comm)]], "a handler cannot call string.len: use #s" },
   { [[m[1] = string.find(e.comm, "x")]],
-    "a handler cannot call string.find: a handler compares strings by ==, ~= and s:starts(prefix); do the rest in user space, in the ring's callback" },
+    "a handler cannot call string.find: a handler compares strings by ==, ~= and s:starts(prefix); " ..
+    "do the rest in user space, in the ring's callback" },
   { [[for k, v in ipairs(constants) do m[k] = v end]],
     "a handler cannot use the generic for; iterate in user space, with m:pairs()" },
   { [[for k, v in pairs(constants) do end]],
@@ -38,15 +39,20 @@ local cases = {
   called at FILE:2
   called at FILE:4]] },
   { [[local x = n[1] m[1] = x]],
-    "a handler cannot read the aggregation 'n', it only adds to it; what handlers read belongs into an up.hash() or up.var()" },
+    "a handler cannot read the aggregation 'n', it only adds to it; " ..
+    "what handlers read belongs into an up.hash() or up.var()" },
   { [[m[1] = n[1] + 1]],
-    "a handler cannot read the aggregation 'n', it only adds to it; what handlers read belongs into an up.hash() or up.var()" },
+    "a handler cannot read the aggregation 'n', it only adds to it; " ..
+    "what handlers read belongs into an up.hash() or up.var()" },
   { [[if n[1] > 5 then m[1] = 1 end]],
-    "a handler cannot read the aggregation 'n', it only adds to it; what handlers read belongs into an up.hash() or up.var()" },
+    "a handler cannot read the aggregation 'n', it only adds to it; " ..
+    "what handlers read belongs into an up.hash() or up.var()" },
   { [[if n[1] then m[1] = 1 end]],
-    "a handler cannot read the aggregation 'n', it only adds to it; what handlers read belongs into an up.hash() or up.var()" },
+    "a handler cannot read the aggregation 'n', it only adds to it; " ..
+    "what handlers read belongs into an up.hash() or up.var()" },
   { [[if n[1] == 5 then m[1] = 1 end]],
-    "a handler cannot read the aggregation 'n', it only adds to it; what handlers read belongs into an up.hash() or up.var()" },
+    "a handler cannot read the aggregation 'n', it only adds to it; " ..
+    "what handlers read belongs into an up.hash() or up.var()" },
   { [[m[1] = n + 1]], "arithmetic or order comparison on a shared object" },
   { [[m[1] = n:get()]], "'n:get' is for the script side: a handler only adds to an aggregation" },
   { [[m[1] = h:percentile(99)]], "'h:percentile' is for the script side: a handler only adds to an aggregation" },
@@ -59,9 +65,11 @@ local cases = {
   { [[m[1] = e.arg0 / 0.5]],
     "0.5 is not an integer: handlers compute with integers; up.i64(a) / b cuts the fraction off" },
   { [[m[1] = bit.lshift(1, 31)]],
-    "on Lua numbers this bit operation has 32 bits in Lua, and another result than with the 64 of a handler: write up.i64(1)" },
+    "on Lua numbers this bit operation has 32 bits in Lua, " ..
+    "and another result than with the 64 of a handler: write up.i64(1)" },
   { [[m[1] = bit.rshift(-1, 1)]],
-    "on Lua numbers this bit operation has 32 bits in Lua, and another result than with the 64 of a handler: write up.i64(-1)" },
+    "on Lua numbers this bit operation has 32 bits in Lua, " ..
+    "and another result than with the 64 of a handler: write up.i64(-1)" },
   { [[for i = 0, 3 do m[1] = bit.lshift(1, i) end]],
     "on Lua numbers bit.lshift has 32 bits in Lua, and 64 in a handler: write bit.lshift(up.i64(1), n)" },
   { [[for i = 0, 3 do m[1] = bit.band(i, 5) end]],
@@ -82,7 +90,8 @@ local cases = {
   { [[m[1] = { x = 1 } m[1][e.arg0] = 2]], "'m' has one key: for two write m[{ a, b }]" },
   { [[up.printf("%s", up.cast("char **", e.arg0)[0])]],
     "printf: argument 2 is a 'char *', an address: up.str(p) is the text there" },
-  { [[printf("x")]], "'printf' is nil when the handler is compiled: there is no such function: say up.printf, of local up = require \"uplua\"" },
+  { [[printf("x")]], "'printf' is nil when the handler is compiled: there is no such function: " ..
+                     "say up.printf, of local up = require \"uplua\"" },
   { [[m[1] = bit.bswap(3)]], "bit.bswap of a Lua number swaps 4 bytes in Lua, and 8 in a handler: write up.i64(x)" },
   { [[m[1] = e.arg0 ^ 2]], "'^' on values of the kernel is not available in a handler; multiply" },
   { [[m[1] = bit.tohex(e.arg0)]], [[a handler cannot call bit.tohex: up.printf("%x", x) prints it]] },
@@ -99,9 +108,11 @@ local cases = {
   { [[m[1] = tonumber(e.comm)]],
     "a handler cannot call tonumber: emit the string and convert it in the ring's callback" },
   { [[m[1] = select(2, 1, 2)]],
-    "a handler cannot call select: a handler has as many values as are written there: name them, a tuple's are t[1], t[2]" },
+    "a handler cannot call select: a handler has as many values as are written there: " ..
+    "name them, a tuple's are t[1], t[2]" },
   { [[m[1] = unpack(constants)]],
-    "a handler cannot call unpack: a handler has as many values as are written there: name them, a tuple's are t[1], t[2]" },
+    "a handler cannot call unpack: a handler has as many values as are written there: " ..
+    "name them, a tuple's are t[1], t[2]" },
   { [[m[1] = math.floor(e.arg0 / 2)]],
     "a handler cannot call math.floor: a handler computes with integers, which have no fraction: / cuts it off" },
   { [[m[1] = math.max(e.arg0, 3)]], "a handler cannot call math.max: write a > b and a or b" },
@@ -120,9 +131,11 @@ local cases = {
   { [[require "x"]], "a handler cannot call require: load it outside: a handler can use what it gives" },
   { [[load("x")]], "a handler cannot call load: load it outside: a handler can use what it gives" },
   { [[table.insert(constants, 1)]],
-    "a handler cannot call table.insert: a handler's records have the fields that they are written with; use up.hash() for what grows" },
+    "a handler cannot call table.insert: a handler's records have the fields that they are written with; " ..
+    "use up.hash() for what grows" },
   { [[ffi.cast("int", 1)]],
-    [[a handler cannot call ffi.cast: up.cast("struct name *", address) reads structures, up.read_u64(address) and its kin words, up.str(address) strings]] },
+    "a handler cannot call ffi.cast: up.cast(\"struct name *\", address) reads structures, " ..
+    "up.read_u64(address) and its kin words, up.str(address) strings" },
   { [[m[1] = constants]], "a table of the script cannot be stored in a map by a handler" },
   { [[m[1] = e]], "the event cannot be stored in a map by a handler" },
   { [[m[1] = recursive]], "a function cannot be stored in a map by a handler" },
@@ -153,16 +166,20 @@ local cases = {
     [[FILE:2: a handler cannot build strings; emit the parts and join them in the ring's callback
   called at FILE:4]] },
   { [[dies(m[1])]],
-    [[FILE:2: this record was read from 'm' at line 4, and 'm' has been assigned to since, at line 2: take what you need before that, or keep up.copy(record)
-  called at FILE:4]] },
+    "FILE:2: this record was read from 'm' at line 4, and 'm' has been assigned to since, at line 2: " ..
+    "take what you need before that, or keep up.copy(record)\n  called at FILE:4" },
 }
 
 local path = target.folder() .. "-messages.lua"
 for _, case in ipairs(cases) do
   local file = assert(io.open(path, "w"))
-  file:write(([[
-local up = require "uplua" local m, n, h, v, r, constants, ffi = up.hash(), up.count(), up.hist(), up.var(0), up.ring(), {}, require "ffi"
-local function recursive(x) return recursive(x) + 1 end local mutual local function other(x) return mutual(x) end function mutual(x) return other(x) end local function inlined(x) local s = x .. "" end local function dies(r) m[2] = { n = 1 } r.n = 2 end local with_metatable, thread = setmetatable({}, { __call = print }), coroutine.create(print)
+  file:write(('local up = require "uplua" ' ..
+              "local m, n, h, v, r, constants = up.hash(), up.count(), up.hist(), up.var(0), up.ring(), {} " ..
+              'local ffi = require "ffi"\n' ..
+              "local function recursive(x) return recursive(x) + 1 end " ..
+              "local mutual local function other(x) return mutual(x) end function mutual(x) return other(x) end " ..
+              'local function inlined(x) local s = x .. "" end local function dies(r) m[2] = { n = 1 } r.n = 2 end ' ..
+              "local with_metatable, thread = setmetatable({}, { __call = print }), coroutine.create(print)\n" .. [[
 up.uprobe("./build/targets/calls:add3", function(e)
   %s
 end)

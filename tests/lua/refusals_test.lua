@@ -14,7 +14,8 @@ local cases = {
     "a record made in a loop cannot be kept for its next round" },
   { [[m[1] = { n = 1 } local r = m[1] if r then for i = 1, 9 do q[i] = r.n m[i] = { n = i } end end]],
     "this record was read from 'm' at line 4, and 'm' has been assigned to since" },
-  { [[m[1] = { n = 1 } local old for i = 1, 9 do local r = m[i] if old then q[i] = old.n end m[5] = { n = i } old = r end]],
+  { "m[1] = { n = 1 } local old for i = 1, 9 do local r = m[i] " ..
+    "if old then q[i] = old.n end m[5] = { n = i } old = r end",
     "this record was read from 'm' at line 4, and 'm' has been assigned to since" },
   { [[m[1] = { n = 1 } local r = m[1] if r then for i = 1, 9 do m[i] = r end end]],
     "this record was read from 'm' at line 4" },
@@ -92,7 +93,8 @@ local cases = {
   { [[m[1] = { ["a\0b"] = 1 }]], "the name of a record's field contains a NUL byte" },
   { [[if big[1] and big[1].n == 5 then m[1] = 1 end]],
     "a value of 'big' takes 20%d%d%d bytes, with what the script has stored there" },
-  { [[local s = "0123456789abcdef" s = s .. s .. s .. s s = s .. s .. s .. s s = s .. s .. s .. s s = s .. s .. s .. s m[1] = s]],
+  { [[local s = "0123456789abcdef" s = s .. s .. s .. s s = s .. s .. s .. s
+    s = s .. s .. s .. s s = s .. s .. s .. s m[1] = s]],
     "a string of 4096 bytes is too long for a handler" },
   { "m[1] = '" .. ("x"):rep(4096) .. "'", "a string of 4096 bytes is too long for a handler, where up to 4095 fit" },
   { [[local function f() end f()]], "cannot create functions; define the function outside and call it" },
@@ -121,7 +123,8 @@ local cases = {
   { [[m[1] = { n = 1 } local r = m[1] if r then if e.arg0 > 1 then m[2] = { n = 2 } end q[1] = r.n end]],
     "this record was read from 'm'" },
   { [[local r = { n = 1 } m[1] = r r.n = 2]], "this record was stored at line 4, which copied it" },
-  { [[constants.x = 1]], "a handler cannot assign to 'constants.x' in a table of the script; use constants.x = up.var%(0%) and constants.x:set%(x%), or up.hash" },
+  { [[constants.x = 1]], "a handler cannot assign to 'constants.x' in a table of the script; " ..
+                         "use constants.x = up.var%(0%) and constants.x:set%(x%), or up.hash" },
   { [[constants.sub.x = 1]], "a handler cannot assign to 'constants.sub.x' in a table of the script" },
   { [[constants[e.arg0] = 1]],
     "cannot change 'constants', which belongs to the script; use up.var%(%) or up.hash%(%)" },
@@ -173,16 +176,19 @@ local cases = {
     "a record's fields have constant names; for keys computed in the handler use a map: up.hash" },
 }
 
-local DECLARATIONS = "struct inner { int x; }; struct s { int len; double ratio; long double wide; struct unknown *unknown; void *nothing; " ..
+local DECLARATIONS = "struct inner { int x; }; struct s { int len; double ratio; long double wide; " ..
+                     "struct unknown *unknown; void *nothing; " ..
   "int (*call)(int); int list[4]; struct inner inner; char *text, long_name[4096]; };"
 
 for number, case in ipairs(cases) do
   local path = target.folder() .. "-refused.lua"
   local file = assert(io.open(path, "w"))
   local vararg = case[1]:find("...", 1, true) and "e, ..." or "e"
-  file:write(([[
-require "ffi".cdef "%s" local up = require "uplua" local m, n, q, a, h, constants = up.hash(), up.count(), up.hash(), up.array(), up.hist(), { sub = {} } local upvalue = 1 local function keep(x) upvalue = x end
-local function recursive(x) return recursive(x) + 1 end local big = up.hash() big:set(1, { a = ("x"):rep(20000), n = 5 })
+  file:write(('require "ffi".cdef "%s" local up = require "uplua" ' ..
+              'local m, n, q, a, h, constants = up.hash(), up.count(), up.hash(), up.array(), up.hist(), ' ..
+              "{ sub = {} } local upvalue = 1 local function keep(x) upvalue = x end\n" ..
+              "local function recursive(x) return recursive(x) + 1 end local big = up.hash() " ..
+              'big:set(1, { a = ("x"):rep(20000), n = 5 })\n' .. [[
 up.uprobe("./build/targets/calls:add3", function(%s)
   %s
 end)
@@ -200,12 +206,15 @@ end
 local inside, refused = 0
 repeat
   inside = inside + 1
-  refused = target.uplua(([[-e 'n = count() uprobe("./build/targets/calls:add3+%d", function(e) n[e.caller]:inc() end)' -- ./build/targets/calls 1]]):format(inside)).err
+  refused = target.uplua(([[-e 'n = count() uprobe("./build/targets/calls:add3+%d", function(e) n[e.caller]:inc()
+    end)' -- ./build/targets/calls 1]]):format(inside)).err
 until inside == 15 or not refused:find "no instruction starts"
 tap.like(refused, "%-e:1: e.caller is only known at a function's first instruction\n", "e.caller inside of a function")
 
 -- A verifier would stop here if the compiler did not: nothing stays attached after a failure.
-local run = target.uplua [[-e 'n = count() uprobe("./build/targets/calls:add3", function(e) n:inc() end) error("stop")' -- ./build/targets/calls 1]]
+local run = target.uplua(
+  [[-e 'n = count() uprobe("./build/targets/calls:add3", function(e) n:inc() end) error("stop")']] ..
+  " -- ./build/targets/calls 1")
 tap.is(run.status, 1, "an error in the main chunk ends the run")
 tap.like(run.err, "%-e:1: stop", "… with its line")
 target.done()

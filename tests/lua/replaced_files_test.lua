@@ -56,9 +56,11 @@ end
 
 -- A byte behind all that is mapped. What is told is waited for: the target goes on, and uplua ends, only then.
 local TOLD = [[; until grep -q 'while it was probed' "$D/err"; do kill -0 $uplua || exit 97; sleep 0.01; done]]
-local WRITTEN = "tracing\nuplua: libplugin.so was written to while it was probed: its code may have moved away from under the probes, which can harm " ..
+local WRITTEN = "tracing\nuplua: libplugin.so was written to while it was probed: " ..
+                "its code may have moved away from under the probes, which can harm " ..
    "what has it mapped: restart that\n"
-local WARNED = "tracing\nuplua: program was replaced by another file while it was probed: what starts after that runs the other one, and is not seen\n"
+local WARNED = "tracing\nuplua: program was replaced by another file while it was probed: " ..
+               "what starts after that runs the other one, and is not seen\n"
 local run = loaded(nil, "libplugin", 'printf x >>"$D/a/libplugin.so"' .. TOLD)
 is(run.out, "seen\t101\t101\t101\n", "one that is written to")
 is((run.err:gsub("/%S*/a/", "")), WRITTEN, "… which is told at once, and once")
@@ -108,7 +110,8 @@ run = replaced("--follow HITS -- $shell", [[
   (while read -r word; do "$D/a/program" $word; echo ran; done) <"$D/in" >"$D/target" & shell=$!
   exec 7>"$D/in"
   ran=0
-  run() { echo "$1" >&7; ran=$((ran + 1)); until [ "$(wc -l <"$D/target")" = $ran ]; do kill -0 $shell || exit 97; sleep 0.01; done; }]], MOVE)
+  run() { echo "$1" >&7; ran=$((ran + 1)); until [ "$(wc -l <"$D/target")" = $ran ];
+    do kill -0 $shell || exit 97; sleep 0.01; done; }]], MOVE)
 is(run.out, "seen\t101\n", "--follow: a program until it is replaced")
 is((run.err:gsub("/%S*/a/", "")), WARNED, "… which is told")
 
@@ -128,12 +131,14 @@ for declare, what in pairs {
 } do
   local name = what == "usdt" and "uplua:plugged" or "plugged"
   run = meanwhile(declare, REPLACE)
-  is((run.err:gsub("/%S*/a/", "")), ("uplua: %s cannot attach to %s: libplugin.so was replaced by another file while the probes were being set; run uplua again\n"):format(what,
+  is((run.err:gsub("/%S*/a/", "")), ("uplua: %s cannot attach to %s: libplugin.so was replaced by another file " ..
+                                     "while the probes were being set; run uplua again\n"):format(what,
      name), what .. ": a file that is replaced while the probes are being set")
   is(run.status, 1, "… is an error")
   -- The same bytes, but for one that nobody reads, and as many.
   run = meanwhile(declare, 'printf x | dd of="$D/a/libplugin.so" bs=1 seek=15 conv=notrunc status=none')
-  is((run.err:gsub("/%S*/a/", "")), ("uplua: %s cannot attach to %s: libplugin.so was written to while the probes were being set, which could stand in the middle of " ..
+  is((run.err:gsub("/%S*/a/", "")), ("uplua: %s cannot attach to %s: libplugin.so was written to while the probes " ..
+                                     "were being set, which could stand in the middle of " ..
      "instructions now; run uplua again\n"):format(what, name), what .. ": one that is written to")
   is(run.status, 1, "… is an error")
 end
@@ -145,7 +150,8 @@ local separate = target.shell "unshare -m true" -- fails in a chroot, where / is
 for _, case in ipairs {
   { 'rm "$D/a/program"', "that was deleted" },
   { 'mv "$D/a/other" "$D/a/program"', "that was replaced" },
-  { "", "of another mount namespace", 'unshare -m sh -c \'mount -t tmpfs none "$D/a" && cp build/targets/sites "$D/a/program" && exec "$D/a/program" wait\'' },
+  { "", "of another mount namespace", 'unshare -m sh -c \'mount -t tmpfs none "$D/a" && cp build/targets/sites ' ..
+                                      '"$D/a/program" && exec "$D/a/program" wait\'' },
 } do
   local possible = not case[3] or separate.status == 0
   if not possible then tap.skip("no mount namespace can be made here: " .. separate.noise) end
@@ -166,12 +172,14 @@ for _, case in ipairs {
         uprobe("/proc/'$program'/exe:plain", function(e) calls:inc() end)
         uretprobe("/proc/'$program'/exe:plain", function(e) returns:inc() end)
         after(0, function() io.stderr:write "tracing\n" end)
-        at_exit(function() print("seen", calls:get(), returns:get()) end)' %s >"$D/out" 2>"$D/err" 7>&- </dev/null & uplua=$!
+        at_exit(function() print("seen", calls:get(), returns:get())
+          end)' %s >"$D/out" 2>"$D/err" 7>&- </dev/null & uplua=$!
       until_traces
       printf x >&7
       wait $program
       kill -INT $uplua
-      wait $uplua]]):format(case[3] and PROGRAM or "build/targets/sites", PROGRAM, case[3] or '"$D/a/program" wait', case[1], of))
+      wait $uplua]]):format(case[3] and PROGRAM or "build/targets/sites", PROGRAM,
+                            case[3] or '"$D/a/program" wait', case[1], of))
     is(run.out, "seen\t101\t101\n", "/proc/PID/exe " .. of .. ": a program " .. case[2])
     is(run.err, "tracing\n", "… and nothing has to be told of it")
   end

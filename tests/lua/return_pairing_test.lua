@@ -114,14 +114,17 @@ check("threads that end in a call", pairs_of('F .. "last"', "e.ret == 7 and e.ar
 
 -- Functions that are left by going on on another stack: return probes end the program, probes on return instructions do
 -- not.
-local SWITCHES = 'uplua: coroutines or its libraries switch stacks (swapcontext): a call left so, its return probed, ends the program; returns = "instructions" or --returns is safe\n'
+local SWITCHES = 'uplua: coroutines or its libraries switch stacks (swapcontext): a call left so, ' ..
+                 'its return probed, ends the program; returns = "instructions" or --returns is safe\n'
 local function coroutines(given, options)
   return target.uplua(([[%s -e 'n, C = count(), "./build/targets/coroutines:"
     uretprobe({ C .. "before", C .. "yields", C .. "after", C .. "returns" }, { %s }, function(e)
-      n[{ e.func, e.ret == e.arg0 or e.ret == 100 * e.arg0 or e.func == "returns", e.elapsed >= 0, e.caller ~= 0 }]:inc()
+      n[{ e.func, e.ret == e.arg0 or e.ret == 100 * e.arg0 or
+          e.func == "returns", e.elapsed >= 0, e.caller ~= 0 }]:inc()
     end)' -- ./build/targets/coroutines]]):format(options or "", given))
 end
-local ALL = "sum 4307\nn:\nbefore, true, true, true   1,000\nyields, true, true, true      46\nafter, true, true, true    1,007\nreturns, true, true, true    101\n"
+local ALL = "sum 4307\nn:\nbefore, true, true, true   1,000\nyields, true, true, true      46\nafter, true, true, " ..
+            "true    1,007\nreturns, true, true, true    101\n"
 local SORTED = sorted(ALL)
 local r = coroutines ""
 is(r.status, 128 + 4, "a call that goes on on another stack while its return is probed ends the program")
@@ -131,7 +134,8 @@ for given, options in pairs { ['returns = "instructions"'] = "", ['slide = false
   is(sorted(r.out), SORTED, given .. " " .. options .. ": each call is seen on whichever stack it is")
   is(r.err, "", "… the program lives, none is lost, nothing is to be warned of")
 end
-r = target.uplua [[-e 'uretprobe("./build/targets/coroutines:passes", { returns = "instructions" }, function(e) end)' -- true]]
+r = target.uplua [[-e 'uretprobe("./build/targets/coroutines:passes", { returns = "instructions" }, function(e) end)' \
+  -- true]]
 like(r.err,
   "coroutines:passes: it may jump to code outside of it, and return there: not all its returns would be seen\n",
   "a function that ends in a jump is refused")
@@ -146,8 +150,10 @@ r = target.shell [[
   ./build/targets/ticker >"$D/target" &
   program=$!
   until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
-  ./uplua -e 'n = count() uretprobe({ "ticker:step", "libc:isw*" }, function(e) if e.elapsed >= 0 then n[e.func]:inc() end end)
-    every(0.01, function() if (n.step or 0) >= 23 then exit() end end) at_exit(function() print(n.step >= 23) end)' -- $program >"$D/out" 2>"$D/err"
+  ./uplua -e 'n = count() uretprobe({ "ticker:step", "libc:isw*" }, function(e)
+    if e.elapsed >= 0 then n[e.func]:inc() end end)
+    every(0.01, function() if (n.step or 0) >= 23 then exit() end end)
+    at_exit(function() print(n.step >= 23) end)' -- $program >"$D/out" 2>"$D/err"
   kill $program]]
 is(r.out:match "true", "true", "calls of a program that runs")
 is(r.err, "", "… nothing is counted that had begun before, or returned behind the end")

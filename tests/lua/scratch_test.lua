@@ -92,7 +92,8 @@ end)
 up.at_exit(function() print(n.three) end)
 ]], "4")
 tap.is(ended.out:gsub("absent %d+\n", ""), "504\n", "handlers that end by an error give the memory back")
-tap.like(ended.err, "^uplua: not everything was seen:\n  2,020 × handler ended by an error: arithmetic or comparison on nil, [^\n]*:%d+\n$",
+tap.like(ended.err, "^uplua: not everything was seen:\n  2,020 × handler ended by an error: " ..
+                    "arithmetic or comparison on nil, [^\n]*:%d+\n$",
          "… they are counted, and nothing else")
 
 local fields, reads = {}, {}
@@ -126,7 +127,8 @@ up.at_exit(function()
   end
   print(n:size(), wrong)
 end)
-]]):format(table.concat(reads, "\n"), table.concat(fields, " ", 1, 20)), ("%d\t0\n"):format(4 * 101 * 20), "twenty strings at a time, beside a stack")
+]]):format(table.concat(reads, "\n"), table.concat(fields, " ", 1, 20)), ("%d\t0\n"):format(4 * 101 * 20),
+"twenty strings at a time, beside a stack")
 
 -- Frames of all sizes leave the walk enough of the stack: where that is too little (before Linux 6.13) the verifier
 -- says so.
@@ -222,7 +224,8 @@ up.uprobe(MANY, function(e)
   if a == b and c == d and d == f and a == c then up.printf("equal\n") end
 end)
 ]], "4")
-tap.like(refused.err, "scratch.lua:9: the handler needs 2%d%d%d%d bytes at one time for its records, strings and keys, of 16384 that " ..
+tap.like(refused.err, "scratch.lua:9: the handler needs 2%d%d%d%d bytes at one time for its records, " ..
+                      "strings and keys, of 16384 that " ..
          "there are: use fewer or shorter ones; the largest, of 4096 bytes, is made here",
            "what is too much is refused, with its line")
 tap.is(refused.status, 1, "… and the target never ran")

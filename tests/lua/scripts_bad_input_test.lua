@@ -59,7 +59,8 @@ end
 
 -- A command that must not begin, since what is asked for is not there.
 local function refused(arguments, want)
-  local run = target.shell(("./uplua scripts/%s -- sh -c 'touch \"$D/begun\"' >\"$D/out\" 2>\"$D/err\" </dev/null; status=$?; [ ! -e \"$D/begun\" ] || status=99; exit $status")
+  local run = target.shell(("./uplua scripts/%s -- sh -c 'touch \"$D/begun\"' >\"$D/out\" 2>\"$D/err\" </dev/null; " ..
+                            "status=$?; [ ! -e \"$D/begun\" ] || status=99; exit $status")
     :format(arguments))
   is(run.status, 1, arguments)
   like(run.err, want, "… is told")
@@ -82,7 +83,9 @@ for _, s in ipairs(SCRIPTS) do
     refused(("%s.lua %s %s 'arg0'"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") ..
       " 'arg0': there is no 'arg0' here; what an event has begins with e: e.arg0, e.comm\n$")
     if option == "--where" then
-      refused(("%s.lua %s --where e.tid"):format(s[1], on), "^uplua: %-%-where 'e.tid': this condition is always true: an integer is never nil or false; did you mean ~= 0%?\n$")
+      refused(("%s.lua %s --where e.tid"):format(s[1], on),
+              "^uplua: %-%-where 'e.tid': this condition is always true: " ..
+              "an integer is never nil or false; did you mean ~= 0%?\n$")
     elseif option ~= "--key" then
       refused(("%s.lua %s %s e.comm"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") ..
         " 'e.comm': arithmetic or order comparison on a string\n$")
@@ -97,7 +100,8 @@ for _, s in ipairs(SCRIPTS) do
 end
 for _, name in ipairs { "funccount", "funclatency" } do
   local all = run_of(name, "'syscall:*' -- true")
-  is(all.err, name .. ".lua: syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart; see --help\n", name .. " of all calls")
+  is(all.err, name .. ".lua: syscall:'*' is one probe of all calls, which does not know their names; " ..
+                      "syscalls.lua tells them apart; see --help\n", name .. " of all calls")
 end
 refused("systrace.lua --call nosuch", "^uplua: syscall nosuch: the kernel has no such system call")
 for _, action in ipairs { "trace", "count" } do
@@ -148,7 +152,8 @@ for _, arguments in ipairs {
   run = target.shell(([[
     { ./uplua %s scripts/%s -- %s 2>"$D/err" </dev/null; echo $? >"$D/target"; } | head -n 2 >"$D/out"
     kill -0 $(cat "$D/pid") 2>/dev/null && echo "the command goes on" >>"$D/target"
-  ]]):format((arguments:find "snoop" or is_usdt) and "--follow" or "", arguments, ENDLESS:format(is_usdt and "./build/examples/shop >/dev/null" or "/bin/true")))
+  ]]):format((arguments:find "snoop" or is_usdt) and "--follow" or "", arguments,
+             ENDLESS:format(is_usdt and "./build/examples/shop >/dev/null" or "/bin/true")))
   is(run.err, "", arguments .. " | head")
   is(select(2, run.out:gsub("\n", "")), 2, "shows what was wanted")
   is(run.target, "141\n", "and ends as by SIGPIPE, with the command")
@@ -158,7 +163,8 @@ end
 for _, arguments in ipairs { "stackcount.lua %s", ("profile.lua -F %d"):format(target.hertz(997)), "offcputime.lua" } do
   run = target.shell(([[
     mkfifo "$D/gone"
-    { cat "$D/gone" >/dev/null; ./uplua scripts/%s -- %s 100 2>"$D/err" </dev/null; echo $? >"$D/target"; } | { exec <&-; : >"$D/gone"; }
+    { cat "$D/gone" >/dev/null; ./uplua scripts/%s -- %s 100 2>"$D/err" </dev/null;
+      echo $? >"$D/target"; } | { exec <&-; : >"$D/gone"; }
   ]]):format(arguments:format(TOUCH), HOSTILE))
   -- of a process's first moments
   local told = run.err:gsub("  %d+ × stack incomplete: [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "")

@@ -144,7 +144,8 @@ like(out, "^Time +page%-faults:u +%./build/examples/shop:%*  +shop:%*  +syscall:
 -- the last line is of a part, if there is anything to tell of it: no line is of none
 for interval in ("0.05 0.07"):gmatch "%S+" do
   -- Of a copy of its own, since the whole machine is traced, where other tests may run the shop.
-  out = target.shell(('cp %s "$D/shop"; ./uplua --duration 0.25 scripts/stat.lua -i %s "usdt:$D/shop:shop:sold" perf:cpu-clock >"$D/out" 2>"$D/err"'):format(
+  out = target.shell(('cp %s "$D/shop"; ./uplua --duration 0.25 scripts/stat.lua -i %s "usdt:$D/shop:shop:sold" ' ..
+                      'perf:cpu-clock >"$D/out" 2>"$D/err"'):format(
     SHOP, interval)).out
   local all, whole, part = 0, 0, 0
   for clock, rest in out:gmatch "\n%d%d:%d%d:[%d.]+ +0 +([%d,]+)([^\n]*)" do
@@ -163,7 +164,8 @@ like(out,
 -- Rates are of the time between the attaching of the last probe and the end of the first.
 run = target.shell [[
   build/targets/ticker >/dev/null & program=$!
-  UPLUA_TIMING=1 ./uplua --duration 0.3 -p $program scripts/top.lua -i 60 -k e.func 'build/targets/ticker:*' >"$D/out" 2>"$D/err"
+  UPLUA_TIMING=1 ./uplua --duration 0.3 -p $program scripts/top.lua -i 60 -k e.func \
+    'build/targets/ticker:*' >"$D/out" 2>"$D/err"
   kill $program
 ]]
 local attached, detach = run.err:match "attached (%S+)\n", run.err:match "detach (%S+)\n"
@@ -197,7 +199,8 @@ like(out, '  write%(fd=1, buf="101 orders.*", count=%d+%) = %d+ %(', "what is wr
 like(on_shop("trace", "-r syscall:access"), '  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT %(',
   "errors by name")
 out = on_shop("trace", "-r 'syscall:*'")
-like(out, '  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT %(.*  write%(fd=1, buf="101 orders[^\n]*", count=%d+%) = ', "all system calls by one probe")
+like(out, '  access%(filename="/etc/ld.so.preload", mode=4%) = %-1 ENOENT %(.*  write%(fd=1, ' ..
+          'buf="101 orders[^\n]*", count=%d+%) = ', "all system calls by one probe")
 like(on_shop("trace", "'syscall:*'"), "  access%(filename=0x%x+, mode=4%)\n.*  exit_group%(error_code=0%)\n",
   "… and at their entries")
 like(on_shop("funcslower", "-m 1h 'syscall:*'"), "^Time +Process +TID +Took  Call\n$", "… of which none took an hour")
@@ -272,7 +275,8 @@ like(out, "  exit_group%(error_code=0%) = %?\n", "the one that does not return")
 like(target.uplua("scripts/systrace.lua -e read,readlinkat,readlink -- readlink /proc/self/exe").out,
   '%(.*path[^,]*="/proc/self/exe", buf="/[^"]*", bufsiz=%d+%) = %d+ <', "what a link holds, and its whole path")
 if not tap.fewer(false, true) then -- which has no perl
-  like(target.uplua("scripts/systrace.lua -e stat,fstat,readlink -- perl -e 'readlink \"/bin\"; readlink \"/etc/../proc/self/exe\"; readlink \"/bin\"'").out,
+  like(target.uplua("scripts/systrace.lua -e stat,fstat,readlink -- perl -e 'readlink \"/bin\"; " ..
+                    "readlink \"/etc/../proc/self/exe\"; readlink \"/bin\"'").out,
     'path="/bin", buf="usr/bin", bufsiz=4095%) = 7 <.*, buf="/%S*perl", .*, buf="usr/bin", ',
       "as long as it is, whatever was there before")
 end
@@ -377,9 +381,11 @@ wrong("stackcount.lua --flame /dev/null --before /nope/x sell", 2,
   "^stackcount.lua: %-%-before: cannot read /nope/x: No such file or directory; see")
 wrong("profile.lua --flame /dev/null --before doc/api.md", 2,
   "^profile.lua: %-%-before: doc/api.md:1: no number ends the line; see")
-wrong("profile.lua --duration 5", 2, "^profile.lua: option '%-%-duration' is uplua's own, which stands before the script's name: uplua %-%-duration … profile.lua; see")
+wrong("profile.lua --duration 5", 2, "^profile.lua: option '%-%-duration' is uplua's own, " ..
+                                     "which stands before the script's name: uplua %-%-duration … profile.lua; see")
 wrong("opensnoop.lua -p 1", 2, "^opensnoop.lua: option '%-p' is uplua's own, ")
-wrong("trace.lua openat", 1, "^uplua: 'openat' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc; did you mean syscall:openat%?\n$")
+wrong("trace.lua openat", 1, "^uplua: 'openat' names no probe: write KIND:NAME or BINARY:FUNCTION, " ..
+                             "such as syscall:openat or libc:malloc; did you mean syscall:openat%?\n$")
 wrong("funccount.lua redis-server", 1,
   "^uplua: 'redis%-server' names no probe: .*; the command or PID to trace comes after %-%-\n$")
 wrong("stat.lua page-faults", 1,

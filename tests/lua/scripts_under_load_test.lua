@@ -91,7 +91,8 @@ else
   for _, state in ipairs { "idle", "loaded" } do
     if state == "loaded" then
       loads[1] = start(("while kill -0 $P; do %s; done"):format(benchmark))
-      loads[2] = start 'mkdir -p "$D/tree"; while kill -0 $P; do for i in 1 2 3 4; do echo "int f$i;" >"$D/tree/$i.c"; cc -O2 -c -o "$D/tree/$i.o" "$D/tree/$i.c"; done; done'
+      loads[2] = start('mkdir -p "$D/tree"; while kill -0 $P; do for i in 1 2 3 4; do ' ..
+                       'echo "int f$i;" >"$D/tree/$i.c"; cc -O2 -c -o "$D/tree/$i.o" "$D/tree/$i.c"; done; done')
     end
     for _, row in ipairs(SCRIPTS) do
       run(row, "", ("-- %s -n 2003"):format(benchmark), state .. ", a command")

@@ -4,7 +4,10 @@ local ffi = require "ffi"
 local tap = require "tap"
 local target = require "target"
 
-ffi.cdef "int close(int); int bpf_prog_get_fd_by_id(uint32_t); int bpf_map_get_fd_by_id(uint32_t); int bpf_link_get_fd_by_id(uint32_t);"
+ffi.cdef [[
+  int close(int);
+  int bpf_prog_get_fd_by_id(uint32_t); int bpf_map_get_fd_by_id(uint32_t); int bpf_link_get_fd_by_id(uint32_t);
+]]
 local bpf = ffi.load "libbpf.so.1"
 local times = os.getenv "UPLUA_LONG" and 101 or 7
 
@@ -17,7 +20,8 @@ local r = target.shell(([[
   code() { dd if=/proc/$pid/mem bs=1 skip="$site" count=8 status=none | tr '\\0' 0; }
   code >"$D/before"
   for i in $(seq %d); do
-    ./uplua -e 'after(0, function() io.stderr:write "tracing\n" end) n = hash() uprobe("ticker:step", function(e) n[1] = e.time end) uretprobe("ticker:step", function(e) n[e.arg0] = e.ret end)
+    ./uplua -e 'after(0, function() io.stderr:write "tracing\n" end) n = hash()
+    uprobe("ticker:step", function(e) n[1] = e.time end) uretprobe("ticker:step", function(e) n[e.arg0] = e.ret end)
       profile(99, function(e) n[2] = e.ip end)' -- $pid >"$D/noise" 2>"$D/err" &
     uplua=$!
     for i in $(seq 3000); do grep -q ^tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done

@@ -55,9 +55,11 @@ counts("first, true\t23\nplain, false\t101", "and with s:starts", "uprobe", [[{ 
 counts("x\t1", "in a loop", "uprobe", [[{ S .. "main", S .. "ns::Klass::g" }]], [["x"]],
   [[for i = 1, 3 do if i == 2 and e.func == "main" then n.x:inc() end end if true then return end]])
 
-local long = target.uplua("-e 'n = count() uprobe(\"./build/targets/texts:thirty*\", function(e) n[e.func]:inc() end)' -- ./build/targets/texts")
+local long = target.uplua("-e 'n = count() uprobe(\"./build/targets/texts:thirty*\", " ..
+                          "function(e) n[e.func]:inc() end)' -- ./build/targets/texts")
 tap.like(long.out, "^n: thirty_two_[%l_]+…  2\n$", "names that are longer than e.func")
-tap.is(long.err, "uplua: uprobe ./build/targets/texts:thirty*: e.func does not tell 1 of the functions from others, whose names are the same in their first 127 bytes\n",
+tap.is(long.err, "uplua: uprobe ./build/targets/texts:thirty*: e.func does not tell 1 of the functions from others, " ..
+                 "whose names are the same in their first 127 bytes\n",
   "… are said to be the same to it")
 
 -- Functions of the kernel that one of several probes has (uplua.probe.claims), where it shows their names.
@@ -133,7 +135,8 @@ local MANY = not target.has "uprobe_multi" and [["libc:__memc*", "libc:*longjmp*
 out, err = trace(([[
 local n = up.count()
 up.uprobe({ MANY, S .. "*" }, function(e) n[e.func]:inc() end)
-up.at_exit(function() print(n.plain, n["ns::Klass::f(int)"], n.again, n.longjmp + n.siglongjmp + n._longjmp + n.__libc_siglongjmp + n.__libc_longjmp) end)
+up.at_exit(function() print(n.plain, n["ns::Klass::f(int)"], n.again,
+    n.longjmp + n.siglongjmp + n._longjmp + n.__libc_siglongjmp + n.__libc_longjmp) end)
 ]]):gsub("MANY", MANY))
 tap.is(out, "101\t23\t23\t23", "all functions of libc and of a program, each counted by its name")
 tap.like(err, "functions are left out", "but for those")

@@ -7,7 +7,8 @@ local loop = require "uplua.base.loop"
 local stack = require "uplua.stack.stack"
 local ok, is, like = tap.ok, tap.is, tap.like
 
-ffi.cdef [[int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size); void free(void *p); int close(int fd);
+ffi.cdef [[int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size);
+  void free(void *p); int close(int fd);
   void *mmap(void *address, size_t size, int protection, int flags, int fd, long offset); int usleep(unsigned us);]]
 local C = ffi.C
 local pid = C.getpid()

@@ -41,18 +41,23 @@ end
 -- --- what is read ---
 
 case("strings of up to 63 bytes as keys",
-  [[local n = up.count() up.uprobe(TEXT, function(e) n[{ up.str(e.arg0), e.arg1 }]:inc() end)]], [[n[{ "", 0 }], n[{ "uplua-23", 1 }], n[{ "end of page", 18 }], n[{ alphabet:sub(1, 7), 3 }], n[{ alphabet:sub(1, 63), 9 }], n:size()]],
+  [[local n = up.count() up.uprobe(TEXT, function(e) n[{ up.str(e.arg0), e.arg1 }]:inc() end)]],
+  [[n[{ "", 0 }], n[{ "uplua-23", 1 }], n[{ "end of page", 18 }], n[{ alphabet:sub(1, 7), 3 }],
+      n[{ alphabet:sub(1, 63), 9 }], n:size()]],
   "23 23 23 23 23 23")
 case("pages that the program has not touched are brought in", [[local n = up.count()
   up.uprobe(TEXT, function(e) if e.arg1 >= 20 then n[{ up.str(e.arg0), e.arg1 }]:inc() end end)]],
-  [[n[{ "a page of a file", 20 }], n[{ "from one page to another", 21 }], n[{ "from one page to another", 22 }], n:size()]], "23 23 23 3")
+  [[n[{ "a page of a file", 20 }], n[{ "from one page to another", 21 }],
+      n[{ "from one page to another", 22 }], n:size()]], "23 23 23 3")
 case("what cannot be read is nil", [[local n = up.count()
-  up.uprobe(TEXT, function(e) if up.str(e.arg0, 32) == nil then n[e.arg1]:inc() end end)]], "n[16], n[17], n[19], n:size()", "23 23 23 3")
+  up.uprobe(TEXT, function(e) if up.str(e.arg0, 32) == nil then n[e.arg1]:inc() end end)]],
+  "n[16], n[17], n[19], n:size()", "23 23 23 3")
 case("keys that lack a string are one key, and equal ones are", [[local n = up.count()
   up.uprobe(TEXT, function(e)
     n[{ s = up.str(e.arg0, 32), k = 1 }]:inc()
     n[{ s = up.str(e.arg0, 32), k = e.arg1 < 15 and 2 or 3 }]:inc()
-  end)]], "n[{ k = 1 }], n[{ k = 3 }], n[{ s = 'uplua-23', k = 2 }], n[{ s = alphabet:sub(1, 31) .. '…', k = 1 }]", "69 69 23 184")
+  end)]], "n[{ k = 1 }], n[{ k = 3 }], n[{ s = 'uplua-23', k = 2 }], n[{ s = alphabet:sub(1, 31) .. '…', k = 1 }]",
+  "69 69 23 184")
 case("at an address that is nil there is nil", [[local m, n = up.hash(), up.count() m:set(1, 0)
   up.uprobe(TEXT, function(e)
     m[e.arg1] = e.arg1 == 1 and e.arg0 or nil
@@ -75,12 +80,14 @@ case("bytes are kept",
   [[local m = up.hash() up.uprobe(TEXT, function(e) if e.arg1 == 15 then m[1] = up.str(e.arg0) end end)]],
     [[m[1] == "\27[2J\7\255\15531m\194\155\n\226\130"]], "true")
 case("… and escaped where they are printed", [[local n, m, t = up.count(), up.hash(), up.hash()
-  up.uprobe(TEXT, function(e) if e.arg1 == 15 then local s = up.str(e.arg0) n[s]:inc() m[s] = { s = s } t[{ s, 1 }] = s end end)]],
+  up.uprobe(TEXT, function(e) if e.arg1 == 15 then local s = up.str(e.arg0) n[s]:inc()
+    m[s] = { s = s } t[{ s, 1 }] = s end end)]],
   "tostring(n)", [[\x1b[2J\x07\xff\x9b31m\x9b\x0a\xe2\x82  23]])
 local BANNER = banner()
 if not BANNER then print "# no string of the kernel is known" end
 case("the kernel's strings", [[local m = up.hash()
-  up.uprobe(TEXT, function(e) if e.arg1 == 1 then m[1], m[2], m[3] = up.kstr(BANNER, 15), up.kstr(BANNER + 6), up.kstr(8) end end)]],
+  up.uprobe(TEXT, function(e) if e.arg1 == 1 then
+    m[1], m[2], m[3] = up.kstr(BANNER, 15), up.kstr(BANNER + 6), up.kstr(8) end end)]],
   [[m[1], tostring(m[2]):sub(1, 7), m[3]
 ]], "Linux version … version nil")
 
@@ -158,7 +165,8 @@ case("the widest capacity in a map's keys and values", [[local n, m = up.count()
   end)]], [[n["abcdefg…"], n[alphabet:sub(1, 15)], n.strings, n.constant, m[1], m[2], m[3], m[4]
 ]], "23 46 23 23 constant abcdefghi… abcdefghijklmno strings")
 case("a key that was cut is found by what it was read as", [[local m = up.hash()
-  up.uprobe(TEXT, function(e) if e.arg1 == 6 then m[up.str(e.arg0, 8)] = 1 m[up.str(e.arg0, 64)] = 2 m["abcdefg"] = 3 end end)]],
+  up.uprobe(TEXT, function(e) if e.arg1 == 6 then m[up.str(e.arg0, 8)] = 1
+    m[up.str(e.arg0, 64)] = 2 m["abcdefg"] = 3 end end)]],
   [[m:get("abcdefg…"), m:get("abcdefg"), m:get(alphabet:sub(1, 15)), m:size(), m:delete("abcdefg…"), m:size()]],
     "1 3 2 3 true 2")
 case("fields, of records in records too", [[local m = up.hash()
@@ -167,9 +175,11 @@ case("fields, of records in records too", [[local m = up.hash()
     if e.arg1 == 16 then m[2] = { s = up.str(e.arg0), in_it = { "constant", "constant" } } end
   end)]], "m[1].s, m[1].in_it[1], m[1].in_it[2], m[2].s, m[2].in_it[1]", "abcdefgh abcde… strings nil constant")
 case("emitted", [[local r, seen = up.ring(), {}
-  up.uprobe(TEXT, function(e) if e.arg1 >= 12 and e.arg1 < 20 then r:emit { n = e.arg1, s = up.str(e.arg0, 24), comm = e.comm } end end)
+  up.uprobe(TEXT, function(e) if e.arg1 >= 12 and e.arg1 < 20 then
+    r:emit { n = e.arg1, s = up.str(e.arg0, 24), comm = e.comm } end end)
   r:each(function(ev) local at = tostring(ev.s) .. ev.comm seen[at] = (seen[at] or 0) + 1 end)]],
-  [[seen[alphabet:sub(1, 23) .. "…strings"], seen["nilstrings"], seen["end of pagestrings"], seen["\27[2J\7\255\15531m\194\155\n\226\130strings"] ]],
+  [[seen[alphabet:sub(1, 23) .. "…strings"], seen["nilstrings"], seen["end of pagestrings"],
+      seen["\27[2J\7\255\15531m\194\155\n\226\130strings"] ]],
   "69 69 23 23")
 case("through variables, functions and loops", [[local m = up.hash()
   local function read(address, short) if short then return up.str(address, 8) end return up.str(address, 40) end
@@ -211,11 +221,13 @@ for i = 1, 20 do
   asks[i] = ("if v%d then n[%d]:inc() end"):format(i, i)
 end
 case("twenty values that may be nil", ([[local n, m = up.count(), up.hash() m:set(22, "x")
-  up.uprobe(TEXT, function(e) local s = m[e.arg1] %s %s end)]]):format(table.concat(reads, " "), table.concat(asks, " ")),
+  up.uprobe(TEXT, function(e) local s = m[e.arg1] %s %s end)]]):format(table.concat(reads, " "),
+                                                                       table.concat(asks, " ")),
   "n[1], n[2], n[4], n[6], n[5], n[8], n[18], n[3], n[7], n[11], n[19]", "483 23 460 23 483 460 23 506 506 529 529")
 case("a global that holds a string, and a table's", [[local m, T = up.hash(), { path = "uplua-23", ["other"] = "x" }
   PREFIX = "uplua"
-  up.uprobe(TEXT, function(e) local s = up.str(e.arg0) if s == T.path and s:starts(PREFIX) then m[T.other] = PREFIX end end)]],
+  up.uprobe(TEXT, function(e) local s = up.str(e.arg0)
+    if s == T.path and s:starts(PREFIX) then m[T.other] = PREFIX end end)]],
   "m.x", "uplua")
 
 local preamble = [[

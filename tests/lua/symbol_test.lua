@@ -187,12 +187,14 @@ END
   done
   kill $!
 ]])
-local UNREAD = "uplua: not everything was seen:\n  %d × unit of debug information not read, damaged or too large, and its lines not shown: large\n"
+local UNREAD = "uplua: not everything was seen:\n  %d × unit of debug information not read, " ..
+               "damaged or too large, and its lines not shown: large\n"
 is(run.out, "four\tlines.c\t101\n" ..
      "one\tnil\tnil\n" .. UNREAD:format(1) ..
      "one\tnil\tnil\ntwo\tnil\tnil\nthree\tnil\tnil\nfour\tlines.c\t101\none\tnil\tnil\n" .. UNREAD:format(3) ..
      UNREAD:format(1) ..
-     "uplua: -e:1: uprobe large@lines.c:5: no code of large comes from that line, but 3 of its units of debug information are not " ..
+     "uplua: -e:1: uprobe large@lines.c:5: no code of large comes from that line, " ..
+     "but 3 of its units of debug information are not " ..
      "read, damaged or too large; line 101 has some\n  -e:1: in the main chunk\n",
    "a unit whose lines are not read, as its line program is too large, is counted once, by file")
 is(run.err, "", "and nothing else is said")

@@ -50,7 +50,8 @@ is(up.quote "it's", [['it'\''s']], "… with a quote in it")
 is(up.quote "", "''", "… without anything")
 
 -- By handlers: 23 and 101 calls that tell what they are given.
-local PROGRAM = [[perl -e 'for (1 .. 101) { mkdir "/nowhere/$_" } for (1 .. 23) { link "/nowhere/a$_", "/nowhere/b" } syscall(5000, 1, 2)']]
+local PROGRAM = [[perl -e 'for (1 .. 101) { mkdir "/nowhere/$_" }
+  for (1 .. 23) { link "/nowhere/a$_", "/nowhere/b" } syscall(5000, 1, 2)']]
 local function lines(options, names)
   local path = target.folder() .. "-call.lua"
   local file = assert(io.open(path, "w"))

@@ -9,13 +9,15 @@ local path = target.folder() .. "-syscall.lua"
 local file = assert(io.open(path, "w"))
 file:write [[
 local up = require "uplua"
-local total, entries, returns, every, numbers, errors = up.count(), up.hash(), up.hash(), up.stats(), up.count(), up.count()
+local total, entries, returns, every, numbers, errors = up.count(), up.hash(),
+    up.hash(), up.stats(), up.count(), up.count()
 up.syscall("lseek", function(e)
   entries[{ e.tid, e.args.offset }] = { e.func, e.nr, up.i32(e.args.fd), e.arg2, e.nargs, e.probe }
   total["entry"]:inc()
 end)
 up.sysreturn("lseek", function(e)
-  returns[{ e.tid, e.args.offset }] = { e.func, up.i32(e.args.fd), e.ret, e.args.whence, e.elapsed > 0 and e.elapsed < 10000000000 }
+  returns[{ e.tid, e.args.offset }] = { e.func, up.i32(e.args.fd), e.ret, e.args.whence,
+      e.elapsed > 0 and e.elapsed < 10000000000 }
   total["return"]:inc()
 end)
 up.sysreturn({ "conn*", "rt_tgsigqueueinfo" }, function(e)
@@ -73,7 +75,8 @@ local run = target.shell(([[
   sleep 0.2
   timeout 20 ./uplua -e 'calls = count() sysreturn("*", function(e) calls[e.nr]:inc() end)
     after("10ms", function() io.stderr:write "attached\n" end)
-    at_exit(function() print("read", calls[%d], "openat", calls[%d], "exit_group", calls[%d]) calls:clear() end)' -- $program \
+    at_exit(function() print("read", calls[%d], "openat", calls[%d], "exit_group", calls[%d])
+      calls:clear() end)' -- $program \
     >"$D/out" 2>"$D/err" 7>&- &
   uplua=$!
   for i in $(seq 1000); do grep -q attached "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
@@ -90,7 +93,8 @@ if target.shell("./build/targets/interfaces").status == 0 then
   run = target.uplua [[-e 'entries, returns = count(), count()
     syscall("*", function(e) entries[e.nr]:inc() end) sysreturn("*", function(e) returns[e.nr]:inc() end)
     at_exit(function()
-      for _, name in ipairs { "getppid", "getpid", "writev" } do print(name, entries[syscall_number(name)], returns[syscall_number(name)]) end
+      for _, name in ipairs { "getppid", "getpid", "writev" } do
+        print(name, entries[syscall_number(name)], returns[syscall_number(name)]) end
       entries:clear() returns:clear()
     end)' -- ./build/targets/interfaces]]
   is(run.out, "getppid\t23\t23\ngetpid\t1\t1\nwritev\t0\t0\n",
@@ -132,7 +136,9 @@ refused('syscall("*", function(e) n[e.args.fd]:inc() end)',
 refused('syscall("*", function(e) n[e.arg6]:inc() end)', "%-e:1: syscall %* has 6 arguments, which begin with e%.arg0",
   "a seventh argument")
 run = target.uplua [[--explain -e 'n = count() sysreturn("lseek", function(e) n[e.ret]:inc() end)']]
-like(run.out, "sysreturn lseek %(at the call's return%)\n.*sysreturn lseek %(at the call's entry, for the handler at its return%)\n  at       the kernel's tracepoints syscalls:sys_enter_lseek and syscalls:sys_exit_lseek\n",
+like(run.out, "sysreturn lseek %(at the call's return%)\n.*sysreturn lseek %(at the call's entry, " ..
+              "for the handler at its return%)\n  at       the kernel's tracepoints " ..
+              "syscalls:sys_enter_lseek and syscalls:sys_exit_lseek\n",
      "--explain")
 like(run.out, "storage of each thread", "… and what it keeps")
 ok(os.remove(path), "clean")

@@ -67,7 +67,8 @@ like(run.err,
   "^uplua: uprobe libc:malloc: process %d+ has loaded /%S+/libc%S+: probed from now on, %S+ ?[mu]?s later\n$",
   "which is told")
 
-run = waited(counted [[uprobe("allocs:allocate", function(e) n[e.comm]:inc() end) uretprobe("allocs:allocate", function(e) n[e.comm]:inc() end)]],
+run = waited(counted [[uprobe("allocs:allocate", function(e) n[e.comm]:inc() end)
+  uretprobe("allocs:allocate", function(e) n[e.comm]:inc() end)]],
              'env PATH="$D/files/bin" ALLOCS_WAIT=1 allocs 101', 2, "per pair")
 is_seen(run, tostring(2 * CALLS), "another program of that name")
 
@@ -81,7 +82,8 @@ like(run.out, "guarded 101\n", "… with their semaphore")
 -- By PID: a shell that becomes the program when it is told to.
 run = target.shell(PREPARE .. ([[
   mkfifo "$D/in"
-  sh -c 'echo ready; read line; LD_LIBRARY_PATH="$1" ALLOCS_WAIT=1 exec build/targets/allocs 101' sh "$D/files/lib" <"$D/in" >"$D/target" &
+  sh -c 'echo ready; read line; LD_LIBRARY_PATH="$1" ALLOCS_WAIT=1 exec build/targets/allocs 101' \
+    sh "$D/files/lib" <"$D/in" >"$D/target" &
   program=$!
   exec 7>"$D/in"
   until_said ready
@@ -93,12 +95,14 @@ run = target.shell(PREPARE .. ([[
   printf x >&7
   until_said "per pair"
   exec 7>&-
-  wait $uplua]]):format(counted [[uprobe("libc:malloc", function(e) n[e.comm]:inc() end) after(0, function() io.stderr:write "tracing\n" end)]]))
+  wait $uplua]]):format(counted [[uprobe("libc:malloc", function(e) n[e.comm]:inc() end)
+    after(0, function() io.stderr:write "tracing\n" end)]]))
 is_seen(run, tostring(CALLS), "a process that executes a program with another library")
 
 -- One that is over before uplua, which it stops, gets to it.
 run = target.shell(PREPARE .. ([[
-  %s -- sh -c 'echo $$ >"$2"; kill -STOP $PPID; LD_LIBRARY_PATH="$1" exec build/targets/allocs 101' sh "$D/files/lib" "$D/pid" >"$D/out" 2>"$D/err" &
+  %s -- sh -c 'echo $$ >"$2"; kill -STOP $PPID; LD_LIBRARY_PATH="$1" exec build/targets/allocs 101' sh \
+    "$D/files/lib" "$D/pid" >"$D/out" 2>"$D/err" &
   uplua=$!
   until grep -q "per pair" "$D/out"; do kill -0 $uplua || exit 98; sleep 0.01; done
   until grep -q "^State:.Z" /proc/$(cat "$D/pid")/status; do sleep 0.01; done

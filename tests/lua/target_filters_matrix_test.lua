@@ -36,9 +36,11 @@ if sets.calls then
   up.usdt(PROGRAM .. ":app:guarded", function(e) seen(e, "semaphore", e.arg0) end)
   up.tracepoint("signal:signal_generate", function(e) if e.args.sig == 23 then seen(e, "tracepoint", 0) end end)
   up.rawtracepoint("signal_generate", function(e) if e.args.sig == 23 then seen(e, "rawtracepoint", 0) end end)
-  up.tracepoint("syscalls:sys_enter_lseek", function(e) if e.args.whence == 7 then seen(e, "call's tracepoint", e.args.offset) end end)
+  up.tracepoint("syscalls:sys_enter_lseek", function(e)
+    if e.args.whence == 7 then seen(e, "call's tracepoint", e.args.offset) end end)
   up.syscall("lseek", function(e) if e.args.whence == 7 then seen(e, "syscall", e.args.offset) end end)
-  up.sysreturn("lseek", function(e) if e.args.whence == 7 and e.ret == -9 then seen(e, "sysreturn", e.args.offset) end end)
+  up.sysreturn("lseek", function(e) if e.args.whence == 7 and e.ret == -9 then
+    seen(e, "sysreturn", e.args.offset) end end)
 end
 if sets.kernel then
   up.kprobe("ksys_lseek", function(e) if e.arg2 == 7 then seen(e, "kprobe", e.arg1) end end)
@@ -86,19 +88,22 @@ local function beside(sets, options, first)
     exec 7>"$D/in"
     %s $NAME wait <"$D/other-in" >"$D/other" 7>&- & stranger=$!
     exec 8>"$D/other-in"
-    for file in target other; do until grep -q ready "$D/$file"; do kill -0 $program $stranger || exit 99; sleep 0.01; done; done
+    for file in target other; do until grep -q ready "$D/$file";
+      do kill -0 $program $stranger || exit 99; sleep 0.01; done; done
     threads=($(ls /proc/$program/task | sort -n))
     ./uplua %s >"$D/out" 2>"$D/err" 7>&- 8>&- </dev/null & uplua=$!
     until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done
     printf x >&7
     printf x >&8
-    for file in target other; do until grep -q done "$D/$file"; do kill -0 $program $stranger || exit 97; sleep 0.01; done; done
+    for file in target other; do until grep -q done "$D/$file";
+      do kill -0 $program $stranger || exit 97; sleep 0.01; done; done
     kill -INT $uplua
     wait $uplua
     status=$?
     exec 7>&- 8>&-
     wait
-    exit $status]]):format(first and first .. ";" or "", PROGRAM, PROGRAM, (options:gsub("SCRIPT", function() return path .. " " .. sets end))))
+    exit $status]]):format(first and first .. ";" or "", PROGRAM, PROGRAM,
+                           (options:gsub("SCRIPT", function() return path .. " " .. sets end))))
 end
 
 -- The kinds of SETS that tell I, and those that do not.

@@ -81,7 +81,8 @@ if cgroup then
     in_cgroup() { (echo $BASHPID >"$1/cgroup.procs" && exec build/targets/family "$2"); }
     A=%s
     mkdir -p $A/one/below $A/two]]):format(cgroup)
-  local all = "in_cgroup $A hits; in_cgroup $A/one hits; in_cgroup $A/one/below hits; in_cgroup $A/two hits; build/targets/family hits"
+  local all = "in_cgroup $A hits; in_cgroup $A/one hits; in_cgroup $A/one/below hits; " ..
+              "in_cgroup $A/two hits; build/targets/family hits"
   is(hits(beside(("--cgroup '%s/*'"):format(cgroup), all, inside)), "family=303/303",
     "in the cgroups of a pattern, and below")
   is(hits(beside(("--cgroup %s/one"):format(cgroup:match "[^/]*$"), all, inside)), "family=202/202",

@@ -21,7 +21,8 @@ up.at_exit(function()
   for k, hits in n:pairs() do
     local names = k[2]:frames()
     local through = false
-    for _, frame in ipairs(names) do if frame.symbol:find "sys_prctl" or frame.symbol:find "syscall" then through = true end end
+    for _, frame in ipairs(names) do if frame.symbol:find "sys_prctl" or frame.symbol:find "syscall" then
+      through = true end end
     if through and hits == 23 then
       lines[#lines + 1] = k[1] .. " " .. hits
       if not stacks[k[2] ] then stacks[k[2] ], count = true, count + 1 end
@@ -62,7 +63,8 @@ up.syscall("prctl", function(e) see("call", e) end)
 up.syscall("*", function(e) if e.nr == ]] .. PRCTL .. [[ then see("any", e) end end)
 up.tracepoint("syscalls:sys_enter_prctl", function(e) see("record", e) end)
 up.rawtracepoint("sys_enter", function(e) if e.args.id == ]] .. PRCTL .. [[ then see("raw", e) end end)
-]]), whole and "any 23, call 23, raw 23, record 23, syscall_trace_enter: 1\n" or "any 23, raw 23, syscall_trace_enter: 1\n", "in every way: one stack")
+]]), whole and "any 23, call 23, raw 23, record 23, syscall_trace_enter: 1\n" or
+  "any 23, raw 23, syscall_trace_enter: 1\n", "in every way: one stack")
 
 target.done()
 tap.done_testing()

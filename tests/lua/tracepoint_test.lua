@@ -11,7 +11,8 @@ local file = assert(io.open(path, "w"))
 file:write [[
 local up = require "uplua"
 local LSEEK = tonumber(arg[1])
-local renamed, queued, sought, connects, exits, looped = up.hash(), up.hash(), up.hash(), up.hash(), up.hash(), up.count()
+local renamed, queued, sought, connects, exits, looped = up.hash(), up.hash(),
+    up.hash(), up.hash(), up.hash(), up.count()
 local total = up.count()
 local function done(kind) total[kind]:inc() end
 up.tracepoint("task:task_rename", function(e)
@@ -38,7 +39,8 @@ up.tracepoint("sock:inet_sock_set_state", function(e)
   if e.args.oldstate ~= 7 or e.args.newstate ~= 2 then return end
   local to, sum = e.args.daddr, 0
   for i = 0, 3 do sum = sum * 256 + to[i] end
-  connects[sum] = { e.args.dport, e.args.family, e.args.protocol, to[1], to[2] == e.args.dport - 1000, e.args.daddr_v6[10] }
+  connects[sum] = { e.args.dport, e.args.family, e.args.protocol, to[1],
+      to[2] == e.args.dport - 1000, e.args.daddr_v6[10] }
   done "connect"
 end)
 up.tracepoint("raw_syscalls:sys_enter", function(e)
@@ -86,15 +88,17 @@ for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   is(lines(run.out, "raw"), expected(threads, count, function(_, i) return ("%d\ttrue\ttrue"):format(i) end),
      what .. "an array of longs, and nil beyond its end")
   is((run.err:gsub("/%S*lua:", "")),
-     ("uplua: not everything was seen:\n  %d × an index outside of 'uint64_t [6]' read as nil, 37\n"):format(hits),
+     ("uplua: not everything was seen:\n  %d × an index outside of 'uint64_t [6]' read as nil, 39\n"):format(hits),
        what .. "nothing is lost but what is asked for beyond the array's end")
 end
 
 -- A pattern: what all of its records have, and the name of the one that was hit.
-local all = target.uplua [[-e 'n = count() tracepoint("task:task_r*", function(e) n[{ e.probe, e.args.comm }]:inc() end)' -- true]]
-like(all.err, "%-e:1: tracepoint task:task_rename has no field 'comm'; did you mean oldcomm",
+local all = target.uplua [[-e 'n = count()
+  tracepoint("task:task_r*", function(e) n[{ e.probe, e.args.comm }]:inc() end)' -- true]]
+like(all.err, "%-e:2: tracepoint task:task_rename has no field 'comm'; did you mean oldcomm",
   "a field that one of a pattern lacks")
-all = target.uplua [[-e 'n = count() tracepoint("s*:si[fg]*", function(e) if e.args.sig == 10 then n[e.probe]:inc() end end)
+all = target.uplua [[-e 'n = count()
+  tracepoint("s*:si[fg]*", function(e) if e.args.sig == 10 then n[e.probe]:inc() end end)
   ' -- ./build/targets/traced 4 101]]
 like(all.out, "n: signal:signal_generate  404\n", "a pattern")
 is(all.err, "", "… without a loss")
@@ -165,15 +169,18 @@ refused('tracepoint("sched:sched_switch", function(e) n[e.args]:inc() end)',
 refused('tracepoint("sched:sched_switch", function(e) e.args.prev_pid = 1 end)',
   "%-e:1: the event's fields cannot be assigned to", "writing")
 refused('tracepoint("sched:sched_switch", function(e) n[e.arg0]:inc() end)',
-        "%-e:1: the event of a tracepoint has no field 'arg0'; it has time, .*, e.args, e:stack%(%), e:ustack%(%) and e:kstack%(%)", "a number for a field")
+        "%-e:1: the event of a tracepoint has no field 'arg0'; it has time, .*, e.args, e:stack%(%), " ..
+        "e:ustack%(%) and e:kstack%(%)", "a number for a field")
 refused('tracepoint("raw_syscalls:sys_enter", function(e) n[e.args.args[6]]:inc() end)',
         "%-e:1: the index 6 is outside of 'uint64_t %[6%]'", "a constant index beyond an array's end")
 if target.uplua("--list 'tracepoint:ipi:ipi_send_cpumask'").status == 0 then -- Linux 6.4
   refused('tracepoint("ipi:ipi_send_cpumask", function(e) n[e.args.cpumask]:inc() end)',
-          "%-e:1: the field 'cpumask' of ipi:ipi_send_cpumask cannot be read in a handler: it is a '__data_loc cpumask_t', of a length",
+          "%-e:1: the field 'cpumask' of ipi:ipi_send_cpumask cannot be read in a handler: " ..
+          "it is a '__data_loc cpumask_t', of a length",
           "an array of any length")
 end
-run = target.uplua [[--explain -e 'n = count() tracepoint("sched:sched_switch", function(e) n[e.args.prev_pid]:inc() end)']]
+run = target.uplua [[--explain -e 'n = count()
+  tracepoint("sched:sched_switch", function(e) n[e.args.prev_pid]:inc() end)']]
 like(run.out, "tracepoint sched:sched_switch\n  at       the kernel's tracepoint sched:sched_switch, number %d+\n",
   "--explain")
 run = target.shell [[before=$(cat /proc/mounts) ; ./uplua -e 'tracepoint("sched:sched_switch", function() end)' -- true

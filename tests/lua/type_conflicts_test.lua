@@ -112,8 +112,9 @@ says(compile(function(e) loaded[1] = { n = 1, who = e.comm, more = 1 } end), fir
 says(compile(function(e) loaded[1] = { n = 1 } end), first,
   "{18}: this record lacks the field 'who' that the records already loaded always have", "one that was")
 says(compile(function(e) loaded[1] = { n = 1, who = "longer than the sixteen bytes of e.comm" } end), first,
-     "{20}: the field 'who' of the records of 'loaded' is a string of up to 39 bytes at {20}, and a string of up to 15 bytes at {3}", "a longer string")
-says(compile(function(e) sums:add(1) end), first, "{22}: 'sums' has keys elsewhere and none here", "without its keys")
+     "{20}: the field 'who' of the records of 'loaded' is a string of up to 39 bytes at {20}, " ..
+     "and a string of up to 15 bytes at {3}", "a longer string")
+says(compile(function(e) sums:add(1) end), first, "{23}: 'sums' has keys elsewhere and none here", "without its keys")
 add { 2, 101 }
 is(kept[2], 101, "what is attached goes on")
 is(sums.uplua, 124, "and counts")

@@ -35,7 +35,8 @@ local cases = {
   { "booleans, enums and constants", [[local n, all, MINUS = up.count(), up.count(), ffi.C.MINUS
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)
-      if s.yes and not s.no and s.flag and s.unset == false and s.set and s.color == ffi.C.BLUE and s.sign == MINUS then all:inc() end
+      if s.yes and not s.no and s.flag and s.unset == false and s.set and s.color == ffi.C.BLUE and s.sign == MINUS then
+        all:inc() end
       n[s.yes == true]:inc() n[s.no]:inc()
     end)]], "all:get(), n[true], n[false]", "23 23 23" },
   { "structs in structs, by value", [[local m = up.hash()
@@ -75,13 +76,15 @@ local cases = {
     end)
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)
-      if s.twice[0] == s and s.self.self.twice[0].u16 == 65535 and s.unknown == nil and s.call ~= nil then n[-1]:inc() end
+      if s.twice[0] == s and s.self.self.twice[0].u16 == 65535 and s.unknown == nil and s.call ~= nil then
+        n[-1]:inc() end
     end)]], "sum:get(), n[5], n[-1]", "10 1 23" },
   { "p[i] is as far as the type is large", [[local n = up.count()
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)
       local ints, i, here = up.cast("int *", up.u64(s.list)) , up.i32(e.arg0 * 0) + 1, up.u64(s)
-      if ints[i - 1] == 2 and ints[3] == 7 and up.cast("int *", up.u64(s.list) + 4)[-1] == 2 and up.u64(s[i]) - here == SIZE and up.u64(s[1]) - here == SIZE and up.u64(s[-1]) - here == -SIZE then n:inc() end
+      if ints[i - 1] == 2 and ints[3] == 7 and up.cast("int *", up.u64(s.list) + 4)[-1] == 2 and
+          up.u64(s[i]) - here == SIZE and up.u64(s[1]) - here == SIZE and up.u64(s[-1]) - here == -SIZE then n:inc() end
     end)]], "n:get()", "23" },
   { "a pointer kept from entry to return", [[local saved, n, keys = up.hash(), up.sum(), up.count()
     up.uprobe(MEMORY .. "shapes", function(e)
@@ -112,11 +115,13 @@ local cases = {
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)
       local bytes = up.cast("uint8_t *", s.self)
-      if bytes[0] == 128 and up.cast("int8_t *", s)[0] == -128 and up.cast("int", s.u32) == -1 and up.read_i16(up.u64(s) + 2) == s.i16 and
+      if bytes[0] == 128 and up.cast("int8_t *", s)[0] == -128 and up.cast("int", s.u32) == -1 and
+          up.read_i16(up.u64(s) + 2) == s.i16 and
         up.read_u8(s) == 128 then n:inc() end
     end)]], "n:get()", "23" },
   { "memory that nobody has touched yet is brought in", [[local sum = up.sum()
-    up.uprobe(MEMORY .. "untouched", function(e) sum:add(up.cast("struct item *", e.arg0).value) end)]], "sum:get()", "101" },
+    up.uprobe(MEMORY .. "untouched", function(e) sum:add(up.cast("struct item *", e.arg0).value) end)]],
+    "sum:get()", "101" },
   { "an array of char is a string", [[local names = up.count()
     up.uprobe(MEMORY .. "list", function(e)
       local item = up.cast("struct item *", e.arg0)
@@ -126,8 +131,10 @@ local cases = {
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)
       names[s.full]:inc() names[s.nine]:inc() names[s.short_name]:inc()
-      if s.full == "12345678" and s.nine == "123456789" and s.nine ~= s.full and s.short_name == "abc" then n.equal:inc() end
-      if #s.full == 8 and #s.nine == 9 and #s.short_name == 3 and s.nine:starts(s.full) and s.short_name:starts "ab" then n.parts:inc() end
+      if s.full == "12345678" and s.nine == "123456789" and s.nine ~= s.full and s.short_name == "abc" then
+        n.equal:inc() end
+      if #s.full == 8 and #s.nine == 9 and #s.short_name == 3 and s.nine:starts(s.full) and
+          s.short_name:starts "ab" then n.parts:inc() end
     end)]], "names['12345678'], names['123456789'], names.abc, n.equal, n.parts", "23 23 23 23 23" },
   { "a large one", [[local lengths, n = up.count(), up.count()
     up.uprobe(MEMORY .. "shapes", function(e)
@@ -139,7 +146,8 @@ local cases = {
       local s = up.cast("struct shapes *", e.arg0)
       local full, last = s.full, 7
       if full then last = last + full[0] * 0 end
-      if full[0] == 49 and full[last] == 56 and up.u64(s.nine) == up.u64(full) + 8 and up.cast("uint16_t *", full)[0] == 0x3231 then
+      if full[0] == 49 and full[last] == 56 and up.u64(s.nine) == up.u64(full) + 8 and
+          up.cast("uint16_t *", full)[0] == 0x3231 then
         n[up.str(full, 4)]:inc()
       end
       n[up.str(s.nine, 32)]:inc()
@@ -159,7 +167,8 @@ local cases = {
       if s.text[2] == 116 and up.str(s.unknown) == nil and up.str(s.nothing) == nil then n:inc() end
     end)]], "texts['a text…'], n:get()", "23 23" },
   { "strings on pages that nobody has touched", [[local names = up.count()
-    up.uprobe(MEMORY .. "untouched", function(e) names[up.cast("struct item *", e.arg0).name]:inc() end)]], "names.untouched", "1" },
+    up.uprobe(MEMORY .. "untouched", function(e) names[up.cast("struct item *", e.arg0).name]:inc() end)]],
+    "names.untouched", "1" },
   { "a string that cannot be read is nil", [[local n = up.count()
     up.uprobe(MEMORY .. "split", function(e)
       local item = up.cast("struct item *", e.arg0)

@@ -22,7 +22,9 @@ KEPT(long, far, -(long)n)
 __attribute__((noinline, noclone)) void none(int n) { __asm__ volatile("" : "+r"(n)); }
 int main(void)
 {
-    for (int i = 1; i <= 23; i++) { negative(i); small(i); odd(i); nothing(i); address(i); real(i); large(i); far(i); none(i); }
+    for (int i = 1; i <= 23; i++) {
+        negative(i); small(i); odd(i); nothing(i); address(i); real(i); large(i); far(i); none(i);
+    }
     return 0;
 }
 ]]
@@ -56,8 +58,9 @@ like(run(path, "argdist.lua -r @small -k e.ret"), "\n7 +23\n$", "a byte")
 like(run(path, "argdist.lua -r @odd -k e.ret"), "\n1 +12\n0 +11\n$", "a boolean is 0 or 1")
 like(run(path, "argdist.lua -r @far -v e.ret"), " min %-23, max %-1\n$", "a long")
 like(run(path, "top.lua -r -i 60 -k e.func -s e.ret @negative"), "\nnegative +23 +[%d,]+ +%-276\n$", "top.lua sums")
-local code = target.shell(([[./uplua -e 'local n = count() uretprobe("%s:negative", function(e) n[e.ret]:inc() end) uretprobe("%s:negative", { typed = true }, function(e)
-  n[e.ret]:inc() end) at_exit(function() print(n[-23], n[4294967273]) end)' -- %s >"$D/out" 2>"$D/err"]]):format(path, path, path))
+local code = target.shell(([[./uplua -e 'local n = count() uretprobe("%s:negative", function(e) n[e.ret]:inc() end)
+  uretprobe("%s:negative", { typed = true }, function(e) n[e.ret]:inc() end)
+  at_exit(function() print(n[-23], n[4294967273]) end)' -- %s >"$D/out" 2>"$D/err"]]):format(path, path, path))
 is(code.err, "", "uretprobe")
 is(code.out, "1\t1\n", "… has a register, or what is asked for")
 

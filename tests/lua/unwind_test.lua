@@ -62,7 +62,8 @@ end)
 up.at_exit(function()
   local lines = {}
   for _, stacks in ipairs { few, all } do
-    for s, count in stacks:pairs() do lines[#lines + 1] = ("%3d %d %s"):format(s:depth(), count, s:frames()[s:depth()].symbol) end
+    for s, count in stacks:pairs() do
+      lines[#lines + 1] = ("%3d %d %s"):format(s:depth(), count, s:frames()[s:depth()].symbol) end
   end
   table.sort(lines)
   print(table.concat(lines, ", "))
@@ -195,8 +196,10 @@ end
 
 -- The stack of a program that is about to be told that it has called address 0.
 local function check_delivered(program)
-  local run = target.uplua(([[-e 's = count() tracepoint("signal:signal_deliver", function(e) if e.args.sig == 11 then s[e:ustack()]:inc() end end)
-    at_exit(function() for k, n in s:pairs() do print(n, k:incomplete(), k:text { offsets = false, one_line = " " }) end s:clear() end)' -- %s null]]):format(program))
+  local run = target.uplua(([[-e 's = count()
+    tracepoint("signal:signal_deliver", function(e) if e.args.sig == 11 then s[e:ustack()]:inc() end end)
+    at_exit(function() for k, n in s:pairs() do print(n, k:incomplete(), k:text { offsets = false, one_line = " " }) end
+      s:clear() end)' -- %s null]]):format(program))
   like(run.out, "^1\tnil\t%[unknown%] 0x0 null main .*_start\n$", "where it stands it was called from")
   is(run.err, "", "nothing is missing")
 end
@@ -417,7 +420,9 @@ if jit.arch == "x64" then
   like(seen("catcher.cold", "caught"), "^catcher%.cold " .. DESCEND:rep(23) .. "caught main .*_start\t1\n$",
     "below 23 calls")
   like(seen("rethrown.cold", "rethrown"), "^rethrown%.cold main .*_start\t1\n$", "below one")
-  for _, spec in ipairs { program .. ":catcher.cold", "./build/targets/chain:$(objdump -d -j .plt ./build/targets/chain | sed -n '/^ /{s/^ *\\([0-9a-f]*\\):.*/0x\\1/p;q}')" } do
+  for _, spec in ipairs { program .. ":catcher.cold",
+                          "./build/targets/chain:$(objdump -d -j .plt ./build/targets/chain | sed -n '/^ " ..
+                          "/{s/^ *\\([0-9a-f]*\\):.*/0x\\1/p;q}')" } do
     local run =
       target.shell(([[./uplua -e 'uretprobe(arg[1], function() end)' "%s" -- true >"$D/out" 2>"$D/err"]]):format(spec))
     like(run.err,
@@ -430,7 +435,8 @@ end
 -- tells.
 do
   local run = target.uplua [[-e 's = count() uprobe("libc:__libc_early_init", function(e) s[e:ustack()]:inc() end)
-    at_exit(function() for k, n in s:pairs() do local f = k:frames() print(n, k:incomplete(), f[1].symbol, f[#f].module) end s:clear() end)' -- true]]
+    at_exit(function() for k, n in s:pairs() do local f = k:frames()
+      print(n, k:incomplete(), f[1].symbol, f[#f].module) end s:clear() end)' -- true]]
   like(run.out, "^1\tnil\t__libc_early_init\t[^\n]*ld%-linux[^\n]*\n$", "a stack below the program's loader is whole")
   is(run.err, "", "and nothing is missing")
 end

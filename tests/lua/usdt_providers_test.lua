@@ -59,7 +59,9 @@ up.usdt("%spostgres:postgresql:query__start", function(e)
 end)
 up.usdt("%spostgres:postgresql:transaction__commit", function(e) n.commit:inc() end)
 up.at_exit(function() print(n.query, n.commit >= 101, texts:size()) end)
-]]):format(POSTGRES, POSTGRES), "--follow", ("sh -c 'exec runuser -u nobody -- %spostgres --single -D %s template1 <%s.sql >/dev/null 2>&1'"):format(POSTGRES, data, script))
+]]):format(POSTGRES, POSTGRES), "--follow",
+("sh -c 'exec runuser -u nobody -- %spostgres --single -D %s template1 <%s.sql >/dev/null 2>&1'"):format(POSTGRES,
+                                                                                                         data, script))
   is(r.out, "101\ttrue\t101\n", "postgres: the texts of 101 queries, behind semaphores")
   is(r.err, "", "postgres: nothing is lost")
   os.execute(("rm -rf %s %s.sql"):format(data, script))

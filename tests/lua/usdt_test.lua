@@ -54,7 +54,9 @@ end
 
 local VALUES = [[
 local n = up.count()
-up.usdt("app:widths", function(e) up.printf("w %d %d %d %d %d %d %d %u %d\n", e.arg0, e.arg1, e.arg2, e.arg3, e.arg4, e.arg5, e.arg6, e.arg7, e.nargs) end)
+up.usdt("app:widths", function(e)
+  up.printf("w %d %d %d %d %d %d %d %u %d\n", e.arg0, e.arg1, e.arg2, e.arg3, e.arg4, e.arg5, e.arg6, e.arg7, e.nargs)
+  end)
 up.usdt("app:text", function(e) n[{ "text", up.str(e.arg0), e.arg1 }]:inc() end)
 up.usdt("app:places", function(e) n[{ "places", e.func, e.arg0 * 10 + e.arg1 }]:inc() end)
 up.usdt("app:global", function(e) n[{ "global", e.func, e.arg0 + e.arg1 }]:inc() end)
@@ -102,7 +104,8 @@ is(run.out:match "\n(fraction.*)\n$", table.concat(list, "\n"),
 run = command [[
 local n = up.count()
 up.usdt("usdt:*:*", function(e) n[e.func]:inc() end)
-up.at_exit(function() for _, name in ipairs { "app:counter", "app:places", "app:text", "app:guarded", "other:counter" } do print(name, n[name]) end end)
+up.at_exit(function() for _, name in ipairs { "app:counter", "app:places", "app:text", "app:guarded",
+    "other:counter" } do print(name, n[name]) end end)
 ]]
 is(run.out, "guarded 101\napp:counter\t101\napp:places\t92\napp:text\t23\napp:guarded\t101\nother:counter\t7\n",
   "a pattern: e.func tells them apart")
@@ -204,7 +207,9 @@ for _, case in ipairs(tap.fewer({ -- asks nothing of the kernel
     "usdt ./build/targets/usdt:app:counter has 2 arguments, which begin with e.arg0" },
   { [["./build/targets/usdt:app:none", function(e) up.exit(e.arg0) end]],
     "usdt ./build/targets/usdt:app:none has no arguments" },
-  { [["./build/targets/usdt:app:fraction", function(e) up.exit(e.arg1) end]], "argument 'arg1' of ./build/targets/usdt:app:fraction cannot be read in a handler: it is a floating%-point number" },
+  { [["./build/targets/usdt:app:fraction", function(e) up.exit(e.arg1) end]],
+    "argument 'arg1' of ./build/targets/usdt:app:fraction cannot be read in a handler: " ..
+    "it is a floating%-point number" },
   { [["./build/targets/usdt:app:counter", function(e) up.exit(e.args.i) end]],
     "the arguments of usdt ./build/targets/usdt:app:counter have no names" },
   { [["./build/targets/usdt:app:counter", function(e) up.exit(e.caller) end]],
@@ -251,7 +256,8 @@ local sealed = target.attached("./build/targets/deeds sealed sealed", [[-e 'loca
   at_exit(function() print("seen", hits:get(), guarded:get()) end)']])
 is(sealed.out, "seen\t404\t0\n",
   "a semaphore in memory that the process cannot write to: the probe behind it is not passed")
-like(sealed.err, "^uplua: usdt ./build/targets/deeds:app:guarded: process %d+ has made its semaphore unwritable, by which the kernel tells it that somebody traces: " ..
+like(sealed.err, "^uplua: usdt ./build/targets/deeds:app:guarded: process %d+ has made its semaphore unwritable, " ..
+                 "by which the kernel tells it that somebody traces: " ..
      "app:guarded is not passed there unless it is traced otherwise\ntracing\n$", "… which is told, of that probe only")
 
 target.done()

@@ -29,13 +29,15 @@ static int hidden = 5;
 _Thread_local int of_thread = 3;
 int main(void)
 {
-    printf("filled %%p\nzeroed %%p\nhidden %%p\ncopied %%p\nversions %%p\nsame %%d\nready\n", (void *)&filled, (void *)zeroed, (void *)&hidden,
-           (void *)&copied, (void *)versions_here(), &copied == copied_here());
+    printf("filled %%p\nzeroed %%p\nhidden %%p\ncopied %%p\nversions %%p\nsame %%d\nready\n",
+           (void *)&filled, (void *)zeroed, (void *)&hidden, (void *)&copied, (void *)versions_here(),
+           &copied == copied_here());
     return fflush(stdout) | (getchar() == of_thread) | (*twice_here() + *twice_there() == 99);
 }
 END
   CC=%q FLAGS=%q STRIP=%q
-  $CC -shared -fPIC -o "$D/libshared.so" "$D/library.c" "$D/other.c" && $CC $FLAGS -o "$D/program" "$D/program.c" "$D/libshared.so" -Wl,-rpath,"$D" || exit 98
+  $CC -shared -fPIC -o "$D/libshared.so" "$D/library.c" "$D/other.c" &&
+    $CC $FLAGS -o "$D/program" "$D/program.c" "$D/libshared.so" -Wl,-rpath,"$D" || exit 98
   [ -z "$STRIP" ] || strip "$D/program" "$D/libshared.so"
   mkfifo "$D/in"
   "$D/program" <"$D/in" >"$D/target" &
@@ -43,8 +45,11 @@ END
   until grep -q ready "$D/target"; do kill -0 $! || exit 99; sleep 0.01; done
   ./uplua -e '
     local pid, program = tonumber(arg[1]), arg[2]
-    for _, spec in ipairs { program .. ":filled", program .. ":zeroed", program .. ":hidden", "libshared:copied", "libshared:versions", "libshared:versions+0x190",
-                            "libshared:versions+0x194", "libshared:twice", program .. ":of_thread", "libshared:nothing", program .. ":main" } do
+    for _, spec in ipairs {
+      program .. ":filled", program .. ":zeroed", program .. ":hidden", "libshared:copied", "libshared:versions",
+      "libshared:versions+0x190", "libshared:versions+0x194", "libshared:twice", program .. ":of_thread",
+      "libshared:nothing", program .. ":main",
+    } do
       local at, why = address(spec, pid)
       print(spec:match ":(.*)", at and ("0x%%x"):format(at) or why:gsub("\n.*", ""))
     end' $! "$D/program" >"$D/out" 2>"$D/err"

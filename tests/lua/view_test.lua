@@ -20,7 +20,8 @@ is(v:text(rows), [=[
 Name                           Calls      p99  Size   Share                   Id
 read                       1,234,567   1.2 us  2.9M  12.3 %                    7
 a_name_of_many_characters         23
-w\x1b[1m\xff                      12  23.0 ms   101   0.0 %  9223372036854775807]=], "units, nil, escapes, the largest first")
+w\x1b[1m\xff                      12  23.0 ms   101   0.0 %  9223372036854775807]=],
+"units, nil, escapes, the largest first")
 is(v:text(rows, 70), [=[
 Name                 Calls      p99  Size   Share                   Id
 read             1,234,567   1.2 us  2.9M  12.3 %                    7
@@ -74,7 +75,8 @@ is(plot.heat({ { 1, 2, 3 }, { 4, 5, 6 }, { 8, 0, 1 }, { 16, 1 } }, { "1 us", "10
 local SCRIPT = [[
   local view, plot = require "uplua.view", require "uplua.plot"
   local v = view.new { { "k", "Key" }, { "n", "N", "count" }, by = "n" }
-  v:refresh({ { k = "a_long_key_to_be_cut", n = 1 }, { k = "b", n = 2 }, { k = "c", n = 3 }, { k = "d", n = 4 } }, "first")
+  v:refresh({ { k = "a_long_key_to_be_cut", n = 1 }, { k = "b", n = 2 },
+      { k = "c", n = 3 }, { k = "d", n = 4 } }, "first")
   v:refresh({ { k = "a", n = 101 } }, "second")
   print(plot.bars { { "x", 16 }, { "y", 1 } })
   print(plot.heat({ { 1 } }, { "low" }))
@@ -97,7 +99,8 @@ if target.has_terminal() then
   out = on_terminal("TERM=xterm LC_ALL=C NO_COLOR=1", 20)
   like(out, "\n  x  16  |@@@@@@@@@|\n  y   1  |@        |\nlow |@\n", "without UTF-8 and colours")
   out = on_terminal("TERM=dumb LC_ALL=C", 100)
-  like(out, "^first\nKey                   N\nd                     4\nc                     3\nb                     2\na_long_key_to_be_cut  1\n\nsecond\n",
+  like(out, "^first\nKey                   N\nd                     4\nc                     " ..
+            "3\nb                     2\na_long_key_to_be_cut  1\n\nsecond\n",
     "a terminal that cannot move its cursor")
   ok(not out:find "\27", "gets no escapes")
 end

@@ -60,7 +60,8 @@ run = target.attached(PROGRAM .. " wait", [[-e '
   watch(at, "w", 8, function(e) n[e.addr == u64(at)]:inc() end)
   after(0, function() io.stderr:write "tracing\n" end)
   watch("./build/targets/watched:count", "x", function(e) calls[e:ustack(1)]:inc() end)
-  at_exit(function() print("n", n[true]) for stack, c in calls:pairs() do print("x", tostring(stack):match "count%+0x0", c) end end)']], true)
+  at_exit(function() print("n", n[true]) for stack, c in calls:pairs() do
+    print("x", tostring(stack):match "count%+0x0", c) end end)']], true)
 like(run.out, "n\t101\n", "by address, which up.address gives")
 like(run.out, "x\tcount%+0x0\t101\n", "executions of a function")
 
@@ -104,15 +105,19 @@ run = refused('n = count() watch("./build/targets/watched:odd+1", "w", 2, functi
 run = refused('n = count() watch("./build/targets/watched:counter", "w", function(e) n:inc() end)',
               "watch " .. W .. ":counter: the process has not mapped /%S+/build/targets/watched",
                 "a variable of another program", "./build/targets/busy calls")
-run = refused([[n = count() for i = 0, 32, 8 do watch("./build/targets/watched:odd+" .. i, "w", 8, function(e) n:inc() end) end]],
-              "watch .*odd%+%d+: no debug register is free: the CPU has only 4, and other watchpoints, gdb or perf may have some too", "five watchpoints")
+run = refused([[n = count() for i = 0, 32, 8 do
+  watch("./build/targets/watched:odd+" .. i, "w", 8, function(e) n:inc() end) end]],
+              "watch .*odd%+%d+: no debug register is free: the CPU has only 4, and other watchpoints, " ..
+              "gdb or perf may have some too", "five watchpoints")
 ok(not run.out:find "done", "… before the command has begun")
 
-run = target.uplua([[--explain -e 'n = count() watch("./build/targets/watched:pair+4", "w", 4, function(e) n[e.value]:inc() end)' -- ]] .. PROGRAM)
+run = target.uplua([[--explain -e 'n = count()
+  watch("./build/targets/watched:pair+4", "w", 4, function(e) n[e.value]:inc() end)' -- ]] .. PROGRAM)
 like(run.out,
   "watch " .. W .. ":pair%+4\n  at       writes of 4 bytes at .*pair%+4 in%s+/.*watched,%s+by%s+a%s+debug%s+register",
   "--explain")
-run = target.uplua([[-e 'n = count() watch("./build/targets/watched:counter", "w", function(e) n:inc() end) print "quick" exit()' -- false]])
+run = target.uplua([[-e 'n = count() watch("./build/targets/watched:counter", "w", function(e) n:inc() end)
+  print "quick" exit()' -- false]])
 is(run.out:match "quick", "quick", "a run that ends before it begins")
 run = target.uplua([[-e 'n = count() watch(0x1000, "w", 8, function(e) n:inc() end)' -- ./build/targets/nosuch]])
 like(run.err, "nosuch", "a command that is not there")

@@ -70,7 +70,9 @@ tap.is(neighbour.same(ours, theirs, "argdist.lua --key counts each value as ofte
 -- funclatency.lua: each tool's times hold what the other's probes take, some microseconds, or a thread's turn that ends
 -- in one; a call whose time is so near to a power of two is in another bucket.
 out = neighbour.run("funclatency.lua -H -p " .. LIBC .. ":select",
-  bpftrace(("uprobe:%s:select /pid == cpid/ { @at = nsecs } uretprobe:%s:select /pid == cpid && @at/ { @ = hist(nsecs - @at); delete(@at) }"):format(LIBC, LIBC), SLEEPS), MAKE_SLEEPS)
+  bpftrace(("uprobe:%s:select /pid == cpid/ { @at = nsecs } " ..
+            "uretprobe:%s:select /pid == cpid && @at/ { @ = hist(nsecs - @at); delete(@at) }"):format(LIBC, LIBC),
+           SLEEPS), MAKE_SLEEPS)
 tap.is(rows_of(out, "perl", "(%S+) +([%d,]+)").select or out:match "\nselect +perl +%d+ +(%d+)", "69",
   "funclatency.lua sees each call")
 ours, theirs = buckets_of(out:match "in perl, ns\n(.*)" or out), buckets_of(neighbour.read "said")

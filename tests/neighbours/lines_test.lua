@@ -4,8 +4,10 @@ local tap       = require "tap"
 local neighbour = require "neighbour"
 local quote = neighbour.quote
 
-local PERL = quote [[for (1 .. 23) { -e "/nope$_"; open F, "<", "/etc/hostname"; $x = <F>; close F } $l = readlink "/proc/self/exe"; mkdir "/proc/no\x01p\"\xe4";
-  rename "/nope", "/nope2"; print STDOUT "x" x 300; if (!($p = fork)) { exit 3 } waitpid $p, 0; print `echo a "b\\n"`; exit 0]]
+local PERL = quote [[for (1 .. 23) { -e "/nope$_"; open F, "<", "/etc/hostname"; $x = <F>; close F }
+  $l = readlink "/proc/self/exe"; mkdir "/proc/no\x01p\"\xe4";
+  rename "/nope", "/nope2"; print STDOUT "x" x 300;
+  if (!($p = fork)) { exit 3 } waitpid $p, 0; print `echo a "b\\n"`; exit 0]]
 local PROGRAMS = {
   { "perl",         "perl -e " .. PERL },
   { "four threads", "./build/targets/calls 4" },
@@ -177,7 +179,8 @@ local function word_of(text) return text:find "^[%w_@%%+=:,./-]+$" and text or "
 
 -- execsnoop.lua: each program with its arguments, of which it shows 20, and what was not there.
 local LONG = (" x%s 'y %s'"):format(("x"):rep(254), ("y"):rep(600)) -- as long as what is read at once, and longer
-local SHELL = "sh -c " .. quote([[echo builtin; /bin/echo "it's" "" 'two words' "a\"b"; /nope; ( exec /bin/true ); cat /dev/null | cat; /bin/echo]] .. LONG ..
+local SHELL = "sh -c " .. quote([[echo builtin; /bin/echo "it's" "" 'two words' "a\"b"; /nope; ( exec /bin/true );
+  cat /dev/null | cat; /bin/echo]] .. LONG ..
                                 "; echo " .. ("many "):rep(23) .. "| xargs /bin/echo")
 for _, program in ipairs { PROGRAMS[1], PROGRAMS[3], { "a shell", SHELL } } do
   local name, command, before = program[1], program[2], program[3]

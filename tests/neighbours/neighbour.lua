@@ -113,7 +113,8 @@ end
 -- A tree of files that `make -C "$D/tree"` builds: shell that makes it.
 neighbour.tree = [[
   mkdir -p "$D/tree"; for i in 1 2 3 4 5 6 7; do echo "int f$i(void) { return $i; }" >"$D/tree/f$i.c"; done
-  printf 'all: lib.a\n\tcc --version >/dev/null\nlib.a: f1.o f2.o f3.o f4.o f5.o f6.o f7.o\n\trm -f $@ && ar rc $@ $^\n%%.o: %%.c\n\tcc -c -o $@ $<\n' >"$D/tree/Makefile"
+  { printf 'all: lib.a\n\tcc --version >/dev/null\nlib.a: f1.o f2.o f3.o f4.o f5.o f6.o f7.o\n'
+    printf '\trm -f $@ && ar rc $@ $^\n%%.o: %%.c\n\tcc -c -o $@ $<\n'; } >"$D/tree/Makefile"
 ]]
 
 return neighbour

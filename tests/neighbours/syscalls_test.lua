@@ -6,7 +6,8 @@ local lines, quote = neighbour.lines, neighbour.quote
 
 local tracefs = neighbour.tracefs()
 
-local PERL = quote [[for (1 .. 101) { -e "/nope" } for (1 .. 23) { open F, "<", "/etc/hostname"; $x = <F>; close F } if (!($p = fork)) { exit 3 } waitpid $p, 0;
+local PERL = quote [[for (1 .. 101) { -e "/nope" } for (1 .. 23) { open F, "<", "/etc/hostname"; $x = <F>; close F }
+  if (!($p = fork)) { exit 3 } waitpid $p, 0;
   mkdir "/proc/nope"; print `echo a "b\\n"`; exit 0]]
 local PROGRAMS = {
   { "perl",           "perl -e " .. PERL },

@@ -46,7 +46,9 @@ local function by_function_of_perf(text, comm)
   return counts, sum
 end
 
-local PERL, MAKE_PERL = neighbour.program("/usr/bin/perl", [[my %h; for (1 .. 600000) { $h{$_ % 1009} = sprintf("%d-%s", $_, substr("x" x 50, $_ % 50)); @l = sort { $a <=> $b } ($_, 3, 1) } ]])
+local PERL, MAKE_PERL = neighbour.program("/usr/bin/perl", [[my %h;
+  for (1 .. 600000) { $h{$_ % 1009} = sprintf("%d-%s", $_, substr("x" x 50, $_ % 50));
+  @l = sort { $a <=> $b } ($_, 3, 1) } ]])
 for _, case in ipairs {
   { "mix", "./build/targets/mix 3", 4 }, { "busy", "./build/targets/busy kernel 2", 1 }, { "perl", PERL, 4, MAKE_PERL },
 } do
@@ -84,7 +86,8 @@ end
 -- stat.lua and perf stat on a process that waits, works and waits again: both begin and end while it waits, and count
 -- exactly the same; the CPU time but for the moments in which one of the two counters was read.
 local EVENTS = { "page-faults", "minor-faults", "major-faults", "context-switches", "task-clock" }
-local WORK = [[$| = 1; print "ready\n"; <STDIN>; my @a = map { "x" x 5000 } 1 .. 2310; for (1 .. 23) { select undef, undef, undef, 0.001 } print "done\n"; <STDIN>]]
+local WORK = [[$| = 1; print "ready\n"; <STDIN>; my @a = map { "x" x 5000 } 1 .. 2310;
+  for (1 .. 23) { select undef, undef, undef, 0.001 } print "done\n"; <STDIN>]]
 local run = target.shell(([[
   set -m
   mkfifo "$D/in" "$D/control" "$D/acknowledged"
@@ -132,7 +135,8 @@ if neighbour.tracefs() then
     [[for (1 .. 101) { select undef, undef, undef, 0.002; $x += $_ for 1 .. 5000 }]])
   local out = neighbour.run("offcputime.lua --min 0 -n 0", "bpftrace -e " .. quote [[
     tracepoint:sched:sched_switch /args->prev_pid == cpid && args->prev_comm == "perl"/ { @at[args->prev_pid] = nsecs }
-    tracepoint:sched:sched_switch /@at[args->next_pid]/ { @n = count(); @ns = sum(nsecs - @at[args->next_pid]); delete(@at[args->next_pid]) }
+    tracepoint:sched:sched_switch /@at[args->next_pid]/
+      { @n = count(); @ns = sum(nsecs - @at[args->next_pid]); delete(@at[args->next_pid]) }
     END { clear(@at) }]] .. " -c " .. quote(SLEEPS), MAKE_SLEEPS, true)
   local times, sum, comm = 0, 0, nil
   local UNITS = { ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
@@ -149,10 +153,15 @@ if neighbour.tracefs() then
     ("and as long: %.1f and %.1f ms"):format(sum / 1e6, (ns or 0) / 1e6))
 
   out = neighbour.run("runqlat.lua --by-process", "bpftrace -e " .. quote [[
-    tracepoint:sched:sched_switch /args->prev_pid == cpid && args->prev_comm == "perl" && (args->prev_state & 0xff) == 0/ { @at[args->prev_pid] = nsecs }
-    tracepoint:sched:sched_switch /args->prev_pid == cpid && args->prev_comm == "perl" && (args->prev_state & 0xff) != 0/ { @asleep[args->prev_pid] = 1 }
+    tracepoint:sched:sched_switch
+      /args->prev_pid == cpid && args->prev_comm == "perl" && (args->prev_state & 0xff) == 0/
+      { @at[args->prev_pid] = nsecs }
+    tracepoint:sched:sched_switch
+      /args->prev_pid == cpid && args->prev_comm == "perl" && (args->prev_state & 0xff) != 0/
+      { @asleep[args->prev_pid] = 1 }
     tracepoint:sched:sched_wakeup /@asleep[args->pid]/ { @at[args->pid] = nsecs; delete(@asleep[args->pid]) }
-    tracepoint:sched:sched_switch /@at[args->next_pid]/ { @n = count(); @ns = sum(nsecs - @at[args->next_pid]); delete(@at[args->next_pid]) }
+    tracepoint:sched:sched_switch /@at[args->next_pid]/
+      { @n = count(); @ns = sum(nsecs - @at[args->next_pid]); delete(@at[args->next_pid]) }
     END { clear(@at); clear(@asleep) }]] .. " -c " .. quote(SLEEPS), MAKE_SLEEPS)
   said = neighbour.read "said"
   n, ns = tonumber(said:match "@n: (%d+)"), tonumber(said:match "@ns: (%d+)")

@@ -1,6 +1,7 @@
 -- Many random programs three ways.
 --
---   campaign(count, seed, failed) → verdict → how many     of the programs of COUNT seeds from SEED on; "limit": refused, as it says it is
+--   campaign(count, seed, failed) → verdict → how many     of the programs of COUNT seeds from SEED on; "limit":
+--                                                          refused, as it says it is
 --     failed(program, result)                              is called for each that is none of campaign.FINE
 local differential = require "differential"
 local generate = require "generate"

@@ -6,9 +6,12 @@
 local corpus = {}
 
 corpus.objects = [[
-local k, m, q, full, p = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 4 }, up.percpu_hash { max = 64 }
-local n, c, s, h, hk, v, r, l, d, st, low, high = up.count { max = 64 }, up.count { max = 64 }, up.sum { max = 64 }, up.hist(), up.hist { max = 64 },
-  up.var(5), up.ring { size = "64K" }, up.lhist(-3, 12, 5), up.hdr(2, { max = 64 }), up.stats { max = 64 }, up.min { max = 64 }, up.max()
+local k, m, q, full, p = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 },
+    up.hash { max = 4 }, up.percpu_hash { max = 64 }
+local n, c, s, h, hk, v, r, l, d, st, low, high = up.count { max = 64 }, up.count { max = 64 },
+    up.sum { max = 64 }, up.hist(), up.hist { max = 64 },
+  up.var(5), up.ring { size = "64K" }, up.lhist(-3, 12, 5), up.hdr(2, { max = 64 }),
+      up.stats { max = 64 }, up.min { max = 64 }, up.max()
 k:set(1, 10) k:set(2, -20) k:set(7, 9223372036854775807LL)
 ]]
 corpus.names = { "k", "m", "q", "full", "p", "n", "c", "s", "h", "hk", "v", "r", "l", "d", "st", "low", "high" }
@@ -28,11 +31,14 @@ corpus.cases = {
   { "a count by integer, string, boolean and tuple",
     "n[e.arg0]:inc() c[{ e.comm, e.arg1 % 3 }]:inc() s[e.arg0 > 3]:add(e.arg1) hk.text:add(e.arg0)" },
   { "a sum of large numbers", "s:add(e.arg3) s:add(e.arg4)" },
-  { "unsigned values", "s:add(up.u64(e.arg3)) l:add(up.u64(e.arg4)) d[1]:add(up.u64(e.arg5)) st[1]:add(up.u64(e.arg6)) low[1]:add(up.u64(e.arg7))" ..
+  { "unsigned values", "s:add(up.u64(e.arg3)) l:add(up.u64(e.arg4)) d[1]:add(up.u64(e.arg5)) " ..
+                       "st[1]:add(up.u64(e.arg6)) low[1]:add(up.u64(e.arg7))" ..
     " high:add(up.u64(e.arg8)) h:add(up.u64(e.arg9)) hk[e.arg0 > 3]:add(up.u64(e.arg3))" },
   { "remainders of counters", [[
-    for i = 0, 9 do n[i % 3]:inc() end for i = 9, 2, -3 do n[i % 4]:inc() end for i = 5, 9 do n[(i + 3) % 7 % 2]:inc() end
-    local k = 0 while k < 9 do n[k % 5]:inc() if e.arg0 > 3 then k = k + 1 else k = k + 2 end end n[#e.comm % 3]:inc()]] },
+    for i = 0, 9 do n[i % 3]:inc() end for i = 9, 2, -3 do n[i % 4]:inc() end
+    for i = 5, 9 do n[(i + 3) % 7 % 2]:inc() end
+    local k = 0 while k < 9 do n[k % 5]:inc() if e.arg0 > 3 then k = k + 1 else k = k + 2 end end
+    n[#e.comm % 3]:inc()]] },
   { "a histogram of all sizes", "h:add(e.arg0) h:add(e.arg2) h:add(e.arg3) hk[e.arg1]:add(e.arg4)" },
   { "linear and precise histograms", "l:add(e.arg0) l:add(e.arg2) d[e.arg1 % 3]:add(e.arg3) d[7]:add(e.arg2 / 3)" },
   { "minimum, maximum, statistics",
@@ -44,7 +50,8 @@ corpus.cases = {
     "m[1] = e.arg0 q[e.comm] = { i = e.arg1, b = e.arg0 < 3, s = e.comm, n = 7, t = { 1, e.probe } }" },
   { "a lossless addition and subtraction", "m[e.arg0 % 5] = (m[e.arg0 % 5] or 0) + e.arg1 q.x = (q.x or 0) - 3" },
   { "many additions of what a condition says", [[
-    m[e.arg0] = (m[e.arg0] or 0) + (e.arg1 > 3 and e.arg2 or 1LL) m[e.arg1] = (m[e.arg1] or 0) + (e.arg0 > 3 and e.arg3 or 2LL)
+    m[e.arg0] = (m[e.arg0] or 0) + (e.arg1 > 3 and e.arg2 or 1LL)
+    m[e.arg1] = (m[e.arg1] or 0) + (e.arg0 > 3 and e.arg3 or 2LL)
     m[1] = (m[1] or 0) + (e.arg1 > 3 and e.arg2 or 1LL) m[e.arg3] = (m[e.arg3] or 0) + (e.arg0 > 3 and e.arg3 or 2LL)
     q.x = (q.x or 0) + (e.arg2 > 3 and e.arg4 or 3LL) q.y = (q.y or 0) - (e.arg3 > 3 and e.arg5 or 4LL)
     full[e.arg0] = (full[e.arg0] or 0) + (k[e.arg1] or 5) p[e.arg0 % 3] = (p[e.arg0 % 3] or 0) + (k[e.arg0] or 6)]] },
@@ -56,7 +63,8 @@ corpus.cases = {
     if x then x.n = x.n + e.arg1 x.last = x.n * 2 else m[e.arg0 % 3] = { n = 1LL, last = e.arg0 } end]] },
   { "a reference of a reference", [[
     local x = m[1]
-    if x == nil then m[1] = { a = { b = { c = e.arg0 }, d = 2LL } } else local y = x.a.b y.c = y.c + e.arg1 x.a.d = y.c end]] },
+    if x == nil then m[1] = { a = { b = { c = e.arg0 }, d = 2LL } } else local y = x.a.b
+      y.c = y.c + e.arg1 x.a.d = y.c end]] },
   { "a copy is apart", [[
     m[1] = { a = e.arg0, t = { e.arg1, e.comm } }
     local x = m[1]
@@ -113,7 +121,8 @@ corpus.cases = {
     r:emit { add = a + b, sub = a - b, mul = a * b, neg = -a, plus = a + 1, from = 10 - a, times = 3 * a }]] },
   { "division and remainder", [[
     local a, b = e.arg2, e.arg5
-    r:emit { div = a / b, mod = a % b, by7 = a / 7, mod7 = a % 7, byn = a / -3, modn = a % -3, one = 100 / b, two = 100 % b, by1 = a / -1LL, m1 = a % -1LL }]],
+    r:emit { div = a / b, mod = a % b, by7 = a / 7, mod7 = a % 7, byn = a / -3, modn = a % -3, one = 100 / b,
+        two = 100 % b, by1 = a / -1LL, m1 = a % -1LL }]],
     nil, "division by zero" },
   { "a negative num with an unsigned integer",
     "local x = up.u64(e.arg2) m[1], m[2], q[1], q[2] = x > -5, x == -13, x / -3, x + -1", nil,
@@ -123,8 +132,10 @@ corpus.cases = {
     r:emit { div = a / b, mod = a % b, by7 = a / 7, mod7 = a % 7, s = e.arg2 / b, t = a % 10ULL, neg = -a }]] },
   { "bit operations", [[
     local a, b = e.arg2, e.arg3
-    r:emit { n = bit.band(a, b), o = bit.bor(a, b, 5), x = bit.bxor(a, b), t = bit.bnot(a), l = bit.lshift(a, 5), r = bit.rshift(a, 7), s = bit.arshift(a, 9),
-      lv = bit.lshift(a, b), rv = bit.rshift(a, b), sv = bit.arshift(a, b), u = bit.rshift(up.u64(a), 60), us = bit.arshift(up.u64(a), 60) }]] },
+    r:emit { n = bit.band(a, b), o = bit.bor(a, b, 5), x = bit.bxor(a, b), t = bit.bnot(a), l = bit.lshift(a, 5),
+        r = bit.rshift(a, 7), s = bit.arshift(a, 9),
+      lv = bit.lshift(a, b), rv = bit.rshift(a, b), sv = bit.arshift(a, b),
+          u = bit.rshift(up.u64(a), 60), us = bit.arshift(up.u64(a), 60) }]] },
   { "a shift has the sign of what it shifts", [[
     local x, y = bit.lshift(e.arg2, up.u64(e.arg0)), bit.lshift(up.u64(e.arg2), e.arg0)
     m[1], m[2], q[1] = x < 0, y > 5, x / 2]] },
@@ -134,10 +145,12 @@ corpus.cases = {
   { "bit operations on nums alone", "m[1], m[2], m[3] = bit.lshift(1, 10), bit.band(6, 3) + 1, bit.bnot(5) - e.arg0" },
   { "casts", [[
     local a = e.arg2
-    r:emit { a = up.i8(a), b = up.u8(a), c = up.i16(a), d = up.u16(a), e = up.i32(a), f = up.u32(a), g = up.i64(a), h = up.u64(a) / 3, k = up.i64(up.u64(a)) / 3,
+    r:emit { a = up.i8(a), b = up.u8(a), c = up.i16(a), d = up.u16(a), e = up.i32(a), f = up.u32(a), g = up.i64(a),
+        h = up.u64(a) / 3, k = up.i64(up.u64(a)) / 3,
       l = up.i32(7), m = up.u8(-1), n = up.i8(up.u64(200)) }]] },
   { "constants of all kinds", [[
-    r:emit { 1, -1, 65536, 4294967296, 9007199254740992, -9007199254740992, 9223372036854775807LL, 0xffffffffffffffffULL, true, "text", "",
+    r:emit { 1, -1, 65536, 4294967296, 9007199254740992, -9007199254740992, 9223372036854775807LL,
+        0xffffffffffffffffULL, true, "text", "",
       "a longer text than the others" }
     m[1], m[2] = 7 / 1, 6 * 7 - 2]] },
   { "folded constants", "local a, b = 10, 4 m[1], m[2], m[3], m[4] = a / 2, a % b, -7 % 3, (a + b) * (a - b)" },
@@ -145,7 +158,8 @@ corpus.cases = {
   { "an early return", "n:inc() if e.arg0 < 3 then return end c:inc() if e.arg1 > 3 then return end s:add(1)" },
   { "if, elseif, else", [[
     local x
-    if e.arg0 < 0 then x = "negative" elseif e.arg0 == 0 then x = "zero" elseif e.arg0 < 5 and e.arg1 ~= 2 then x = e.comm else x = "large" end
+    if e.arg0 < 0 then x = "negative" elseif e.arg0 == 0 then
+      x = "zero" elseif e.arg0 < 5 and e.arg1 ~= 2 then x = e.comm else x = "large" end
     n[x]:inc()]] },
   { "multiple assignment", "local a, b, d = e.arg0, e.arg1 a, b = b, a a, d = d or 5LL, b m[a], m[b] = b, a q[1] = d" },
   { "shadowed locals",
@@ -153,7 +167,8 @@ corpus.cases = {
   { "a numeric for", "local x = 0LL for i = 1, 10 do x = x + i * e.arg0 end m[x] = x" },
   { "fors of all steps", [[
     local x = 0LL
-    for i = 3, -4, -2 do x = x * 3 + i end for i = 5, 4 do x = 99LL end for i = 0, 10, 4 do for j = i, 1, -1 do x = x + i * j end end
+    for i = 3, -4, -2 do x = x * 3 + i end for i = 5, 4 do x = 99LL end
+    for i = 0, 10, 4 do for j = i, 1, -1 do x = x + i * j end end
     m[1] = x]] },
   { "a for up to an integer",
     "local x = 0 for i = 1, e.arg0 do x = x + i end m[1] = x for i = e.arg0, e.arg1 do n[i]:inc() end", nil,
@@ -185,7 +200,8 @@ corpus.cases = {
   { "fors by steps that are numbers",
     "local x = #e.comm for i = 1, 12, x do n[i]:inc() end for i = 12, 1, x - 8 do c[i]:inc() end" },
   { "a for by an integer step that has one round", [[
-    for i = 1, 3, bit.band(e.arg0, 3) + 1 do n[bit.band(i, 6)]:inc() if ("x"):starts "" then break end end]], nil, "a for loop over integers" },
+    for i = 1, 3, bit.band(e.arg0, 3) + 1 do n[bit.band(i, 6)]:inc() if ("x"):starts "" then break end end]],
+    nil, "a for loop over integers" },
   { "a for by an unsigned step", "local x = 0 for i = 3, 23, up.u64(bit.band(e.arg0, 3) + 1) do x = x + i end m[1] = x",
     nil, "a for loop over integers" },
   { "a for to an unsigned bound", "local x = 0 for i = 1, up.u64(bit.band(e.arg0, 7)) do x = x + i end m[1] = x", nil,
@@ -304,10 +320,12 @@ corpus.cases = {
     "m[1] = e.arg0 / e.arg2\nm[2] = e.arg0 / e.arg2\nm[3] = e.arg0 / e.arg2", nil, "division by zero" },
   { "memory", [[
     local at = MEMORY + bit.band(e.arg0, 63)
-    r:emit { a = up.read_u8(at), b = up.read_i8(at), c = up.read_u16(at), d = up.read_i16(at), e = up.read_u32(at), f = up.read_i32(at), g = up.read_i64(at) }
+    r:emit { a = up.read_u8(at), b = up.read_i8(at), c = up.read_u16(at), d = up.read_i16(at), e = up.read_u32(at),
+        f = up.read_i32(at), g = up.read_i64(at) }
     s:add(up.read_u64(at))]], "local MEMORY = 0x30000000" },
   { "memory that cannot be read", "local x = up.read_u32(e.arg0) n:inc() if x == nil then c:inc() end s:add(x + 1)" },
-  { "who and where", "m[1] = e.pid == e.tid and e.uid == 0 and e.gid == 0 and e.time > 0 and e.cpu >= 0 n[e.comm]:inc() c[e.probe]:inc()" },
+  { "who and where", "m[1] = e.pid == e.tid and e.uid == 0 and e.gid == 0 and e.time > 0 and e.cpu " ..
+                     ">= 0 n[e.comm]:inc() c[e.probe]:inc()" },
   { "values that live across many calls", [[
     local a, b, d, f, g, k = e.arg0, e.arg1, e.arg2, e.arg3, e.arg4, e.arg5
     for i = 1, 3 do

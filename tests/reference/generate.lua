@@ -1,8 +1,8 @@
 -- Random handlers that the compiler has to take: well typed, of all constructs, with arguments from the edges of the
 -- integers.
 --
---   generate.program(seed) → program     for differential.check, with `tree`, of which generate.source makes the source:
---                                        a list of blocks, each a list of statements
+--   generate.program(seed) → program     for differential.check, with `tree`, of which generate.source makes the
+--                                        source: a list of blocks, each a list of statements
 -- A statement is { text } or { head, blocks = { … }, joints = { … }, tail }: head, block 1, joint 1, block 2 …, tail.
 local generate = {}
 
@@ -25,17 +25,22 @@ end
 -- What handlers work on. Keys: i an integer, s a string, t a tuple of both, b a boolean. In what has a u behind it
 -- there are only unsigned values.
 generate.objects = [[
-local mi, ms, mt, mb, mstr = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 }
+local mi, ms, mt, mb, mstr = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 64 },
+    up.hash { max = 64 }, up.hash { max = 64 }
 local mr, mq, full, per = up.hash { max = 64 }, up.hash { max = 64 }, up.hash { max = 4 }, up.percpu_hash { max = 64 }
-local c, ci, ct, cb, s, si, ss = up.count(), up.count { max = 64 }, up.count { max = 64 }, up.count { max = 64 }, up.sum(), up.sum { max = 64 }, up.sum { max = 64 }
-local h, hs, l, d, st, lo, hi = up.hist(), up.hist { max = 64 }, up.lhist(-20, 100, 15), up.hdr(2, { max = 64 }), up.stats { max = 64 },
+local c, ci, ct, cb, s, si, ss = up.count(), up.count { max = 64 }, up.count { max = 64 }, up.count { max = 64 },
+    up.sum(), up.sum { max = 64 }, up.sum { max = 64 }
+local h, hs, l, d, st, lo, hi = up.hist(), up.hist { max = 64 }, up.lhist(-20, 100, 15),
+    up.hdr(2, { max = 64 }), up.stats { max = 64 },
   up.min(), up.max { max = 64 }
 local mu = up.hash { max = 64 }
-local su, sku, hu, lu, du, stu, lou, hiu = up.sum(), up.sum { max = 64 }, up.hist { max = 64 }, up.lhist(-20, 100, 15), up.hdr(2), up.stats(),
+local su, sku, hu, lu, du, stu, lou, hiu = up.sum(), up.sum { max = 64 }, up.hist { max = 64 },
+    up.lhist(-20, 100, 15), up.hdr(2), up.stats(),
   up.min { max = 64 }, up.max()
 local v, w, r = up.var(3), up.var(-9), up.ring { size = "256K" }
 local vs, vb, vn, vi, vu = up.var("first"), up.var(false), up.var(7, "u32"), up.var(-1, "i16"), up.var(1ULL)
-mi:set(1, 5) mi:set(-1, 9223372036854775807LL) ms:set("uplua", 7) mstr:set(2, "two") mb:set(0, false) full:set(0, 1) per:set(1, 4)
+mi:set(1, 5) mi:set(-1, 9223372036854775807LL) ms:set("uplua", 7) mstr:set(2, "two")
+mb:set(0, false) full:set(0, 1) per:set(1, 4)
 mt:set({ 1, "a" }, 3) mr:set(2, { a = 5, b = -1, s = "of the script", o = 3, sub = { x = 9, y = true } })
 ]]
 generate.names = { "mi", "ms", "mt", "mb", "mstr", "mr", "mq", "full", "per", "c", "ci", "ct", "cb", "s", "si", "ss",

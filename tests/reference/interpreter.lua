@@ -2,7 +2,8 @@
 -- numbers.lua and the objects of world.lua. It shares nothing with the compiler, has no types but those of values, and
 -- optimises nothing.
 --
---   local run = interpreter.new()         run.up: the API that the handler's chunk is given; run:snapshot(objects): what there is
+--   local run = interpreter.new()         run.up: the API that the handler's chunk is given; run:snapshot(objects):
+--                                         what there is
 --   run:handler(fn, event)                runs fn(e); event: field → value
 --   run.undefined                         why the rules say nothing about this run, or nil
 --   run.different                         where the rules differ from LuaJIT's in this run: a list of texts

@@ -1,7 +1,8 @@
 -- Random handlers that are no good: those of generate.lua with something in the wrong place. They are Lua, and most
 -- mean nothing.
 --
---   spoil(program)   changes program.tree and program.source, by the random numbers where generate.program has left them
+--   spoil(program)   changes program.tree and program.source, by the random numbers where generate.program has left
+--                    them
 local generate = require "generate"
 
 local random = math.random

@@ -1,6 +1,6 @@
--- What C types are, for the compiler (src/compile/context/ctype.h). LuaJIT's FFI parses declarations but does not list them: a
--- type is found out by looking, through it, at a scratch buffer of known bytes, and at how the FFI prints what it sees.
--- Nothing of the traced program is looked at here.
+-- What C types are, for the compiler (src/compile/context/ctype.h). LuaJIT's FFI parses declarations but does not list
+-- them: a type is found out by looking, through it, at a scratch buffer of known bytes, and at how the FFI prints what
+-- it sees. Nothing of the traced program is looked at here.
 --
 -- Types go by handles, which stay the same for the same type; const and volatile make no difference.
 local ffi = require "ffi"

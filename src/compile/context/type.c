@@ -1,3 +1,4 @@
+/* The types of handlers' values: records are made and their fields are added here. */
 #include "compile/context/type.h"
 
 #include <string.h>

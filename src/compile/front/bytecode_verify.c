@@ -1,3 +1,4 @@
+/* Checks a decoded function before the compiler indexes by its operands. */
 #include "compile/front/bytecode_verify.h"
 
 #include <string.h>

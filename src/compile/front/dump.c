@@ -1,3 +1,4 @@
+/* Decodes LuaJIT's bytecode dumps. */
 #include "compile/front/dump.h"
 
 #include <errno.h>

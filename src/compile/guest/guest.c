@@ -1,3 +1,4 @@
+/* Opens BPF objects that are brought along. */
 #include "compile/guest/guest.h"
 
 #include <elf.h>

@@ -1,3 +1,4 @@
+/* C types for handlers, whichever source knows them. */
 #include "compile/infer/ctype.h"
 
 #include <string.h>

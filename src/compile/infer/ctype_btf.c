@@ -1,3 +1,4 @@
+/* C types from the kernel's BTF. */
 #include "compile/infer/ctype_btf.h"
 
 #include <errno.h>

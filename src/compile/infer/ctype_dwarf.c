@@ -1,3 +1,4 @@
+/* C types from the debug information of the traced program. */
 #include "compile/infer/ctype_dwarf.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Typed access to the memory of the traced program and of the kernel. */
 #include "compile/infer/typed_memory.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Widens the types that share one place, or reports both uses where they disagree. */
 #include "compile/infer/unify.h"
 
 #include "compile/context/compiler.h"

@@ -1,3 +1,4 @@
+/* Folds constants: what can be computed when the handler is compiled. */
 #include "compile/ir/fold.h"
 
 #include <math.h>

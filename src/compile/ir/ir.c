@@ -1,3 +1,4 @@
+/* The intermediate representation: its values, blocks and text form. */
 #include "compile/ir/ir.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* BPF instructions as text, in the form of the kernel's verifier. */
 #include "compile/machine/disassemble.h"
 
 #include <stdio.h>

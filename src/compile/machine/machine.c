@@ -1,3 +1,4 @@
+/* Programs as lists of machine instructions whose registers are still virtual. */
 #include "compile/machine/machine.h"
 
 #include <string.h>

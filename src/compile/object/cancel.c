@@ -1,3 +1,4 @@
+/* Ends the verifier's work when Ctrl-C is pressed. */
 #include "compile/object/cancel.h"
 
 #include <bpf/libbpf.h>

@@ -1,3 +1,4 @@
+/* Says in words why an object could not be linked or loaded. */
 #include "compile/object/load_error.h"
 
 #include <bpf/libbpf.h>

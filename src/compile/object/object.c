@@ -1,3 +1,4 @@
+/* Writes compiled programs and their maps as one ELF object. */
 #include "compile/object/object.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Finds where a function or a variable is in a running process. */
 #include "probe/args/address.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Types of debug information as the calling convention sees them. */
 #include "probe/args/convention.h"
 
 #include "sym/debugclass.h"

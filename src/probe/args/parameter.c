@@ -1,3 +1,4 @@
+/* Where one parameter is at a function's entry. */
 #include "probe/args/parameter.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* The parameters of a program's functions, for e.args.NAME. */
 #include "probe/args/parameters.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Finds where a variable is, in its file and in a running process. */
 #include "probe/args/variable.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Parts of variables, ".limits[2].high", by debug information. */
 #include "probe/args/variable_path.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Attaches programs to the sites of functions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Measures what probes of functions take. */
 #include "probe/attach/cost.h"
 
 #include <errno.h>

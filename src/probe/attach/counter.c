@@ -1,3 +1,4 @@
+/* Counts events without handlers, as perf stat does. */
 #include "probe/attach/counter.h"
 
 #include <errno.h>

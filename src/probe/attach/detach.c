@@ -1,3 +1,4 @@
+/* Closes what is attached, with several threads where that is slow. */
 #include "probe/attach/detach.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Attaches to functions of the kernel. */
 #include "probe/attach/kernel.h"
 
 #include <ctype.h>

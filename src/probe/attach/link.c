@@ -1,3 +1,4 @@
+/* Links: what is attached, by its descriptors. */
 #include "probe/attach/link.h"
 
 #include <errno.h>

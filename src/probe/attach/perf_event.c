@@ -1,3 +1,4 @@
+/* Attaches to events that the kernel's perf counts. */
 #include "probe/attach/perf_event.h"
 
 #include <errno.h>

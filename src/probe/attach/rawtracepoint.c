@@ -1,3 +1,4 @@
+/* Attaches to raw tracepoints, which make no record. */
 #include "probe/attach/rawtracepoint.h"
 
 #include <errno.h>

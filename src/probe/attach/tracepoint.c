@@ -1,3 +1,4 @@
+/* Finds tracepoints and their fields, and attaches to them. */
 #include "probe/attach/tracepoint.h"
 
 #include <errno.h>

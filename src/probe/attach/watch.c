@@ -1,3 +1,4 @@
+/* Attaches to watchpoints: accesses to a place in a process's memory. */
 #include "probe/attach/watch.h"
 
 #include <errno.h>

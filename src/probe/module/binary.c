@@ -1,3 +1,4 @@
+/* An ELF file that probes are put into: its functions and their file offsets. */
 #include "probe/module/binary.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Opens the debug information of binaries that probes are put into. */
 #include "probe/module/debug.h"
 
 #include <errno.h>

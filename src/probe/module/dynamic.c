@@ -1,3 +1,4 @@
+/* Reads what an ELF file says to the dynamic loader. */
 #include "probe/module/dynamic.h"
 
 #include <errno.h>

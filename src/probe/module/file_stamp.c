@@ -1,3 +1,4 @@
+/* Tells whether a file was replaced or written to since it was looked at. */
 #include "probe/module/file_stamp.h"
 
 #include <errno.h>

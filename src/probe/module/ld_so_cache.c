@@ -1,3 +1,4 @@
+/* Reads /etc/ld.so.cache, the index from library names to paths. */
 #include "probe/module/ld_so_cache.h"
 
 #include <elf.h>

@@ -1,3 +1,4 @@
+/* Finds libraries by the names that users write. */
 #include "probe/module/library.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Which files a process has mapped, and by which path the kernel finds them. */
 #include "probe/module/module.h"
 
 #include <errno.h>

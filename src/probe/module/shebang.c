@@ -1,3 +1,4 @@
+/* Which program will run a script. */
 #include "probe/module/shebang.h"
 
 #include <elf.h>

@@ -1,3 +1,4 @@
+/* Functions that do not survive a probe. */
 #include "probe/spec/deny.h"
 
 #include <fnmatch.h>

@@ -1,3 +1,4 @@
+/* Finds the implementation of an indirect function that a process has chosen. */
 #include "probe/spec/ifunc.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Finds the return instructions of functions. */
 #include "probe/spec/return_sites.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Finds the sites of functions by their names. */
 #include "probe/spec/site_list.h"
 
 #include <errno.h>

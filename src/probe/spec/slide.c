@@ -1,3 +1,4 @@
+/* Finds an instruction behind a function's entry where a probe costs less. */
 #include "probe/spec/slide.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Parses BINARY:FUNCTION[@VERSION][+OFFSET], BINARY:0xADDRESS and BINARY@FILE:LINE. */
 #include "probe/spec/spec.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* Finds programs that switch stacks, where return probes do harm. */
 #include "probe/spec/switches.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* A command that uplua starts and executes when the probes are in place. */
 #include "probe/target/command.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Notices files that the target maps later and that somebody waits for. */
 #include "probe/target/late_modules.h"
 
 #include <errno.h>

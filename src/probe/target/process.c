@@ -1,3 +1,4 @@
+/* What /proc says of a process before it is traced. */
 #include "probe/target/process.h"
 
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* Lets a command run to the first instruction of its program. */
 #include "probe/target/run_to_entry.h"
 
 #if defined(__aarch64__)

@@ -1,3 +1,4 @@
+/* The target: the processes, the threads or the command that is traced. */
 #include "probe/target.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* The threads of the target's processes, and of those that these have started. */
 #include "probe/target/threads.h"
 
 #include <dirent.h>

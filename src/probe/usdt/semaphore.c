@@ -1,3 +1,4 @@
+/* The semaphores of USDT probes. */
 #include "probe/usdt/semaphore.h"
 
 #include <sys/stat.h>

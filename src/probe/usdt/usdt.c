@@ -1,3 +1,4 @@
+/* USDT probes: from specs to places in binaries and to their arguments. */
 #include "probe/usdt/usdt.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Reads the notes of USDT probes, .note.stapsdt. */
 #include "probe/usdt/usdt_notes.h"
 
 #include <errno.h>
