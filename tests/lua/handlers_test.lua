@@ -22,7 +22,8 @@ local cases = {
   { "a key of a tuple", [[local n = up.count() up.uprobe(ADD3, function(e) n[{ e.comm, e.arg0 % 3 }]:inc() end)]],
     "n[{ 'calls', 0 }], n[{ 'calls', 1 }], n[{ 'calls', 2 }]", "8 8 7" },
   { "a tuple is printed in its order, constants where they stand", [[local n = up.count()
-    up.uprobe(ADD3, function(e) n[{ e.comm, 7, e.arg0 % 1, "x" }]:inc() end)]], "(function() for k in n:pairs() do return k end end)()", "calls, 7, 0, x" },
+    up.uprobe(ADD3, function(e) n[{ e.comm, 7, e.arg0 % 1, "x" }]:inc() end)]],
+    "(function() for k in n:pairs() do return k end end)()", "calls, 7, 0, x" },
   { "a histogram", [[local h = up.hist() up.uprobe(ADD3, function(e) h:add(e.arg0 - 3) end)]],
     "h.count, h.sum, h.min, h.max", "23 184 -3 19" },
   { "a histogram by key", [[local h = up.hist() up.uprobe(ADD3, function(e) h[e.comm]:add(e.arg0) end)]],
@@ -47,7 +48,8 @@ local cases = {
       if r == nil then m[1] = { n = 0, last = 0 } else r.n = r.n + 1 r.last = e.arg0 end
     end)]], "m[1].n, m[1].last", "22 22" },
   { "deletion", [[local m = up.hash()
-    up.uprobe(ADD3, function(e) m[e.arg0] = 1 if e.arg0 > 4 then m[e.arg0 - 5] = nil end end)]], "m:size(), m[22]", "5 1" },
+    up.uprobe(ADD3, function(e) m[e.arg0] = 1 if e.arg0 > 4 then m[e.arg0 - 5] = nil end end)]],
+    "m:size(), m[22]", "5 1" },
   { "storing nil deletes", [[local m = up.hash() m:set(1, 1)
     up.uprobe(ADD3, function(e) local x if e.arg0 > 30 then x = e.arg0 end m[1] = x end)]], "m:size()", "0" },
   { "absent is nil, 0 is true", [[local m, n = up.hash(), up.count() m:set(0, 0)
@@ -59,7 +61,8 @@ local cases = {
   { "not, and comparisons as values", [[local m = up.hash()
     up.uprobe(ADD3, function(e) m[e.arg0] = not (e.arg0 < 20) end)]], "m[19], m[20]", "false true" },
   { "a choice of strings", [[local m = up.hash()
-    up.uprobe(ADD3, function(e) m[e.arg0] = e.arg0 == 7 and "seven" or "another one" end)]], "m[7], m[8]", "seven another one" },
+    up.uprobe(ADD3, function(e) m[e.arg0] = e.arg0 == 7 and "seven" or "another one" end)]],
+    "m[7], m[8]", "seven another one" },
   { "a local that and-or leaves as it was on three of its ways", [[local m, on = up.hash(), true
     up.uprobe(ADD3, function(e)
       local x = e.arg0
@@ -108,9 +111,11 @@ local cases = {
   { "the counter of a for up to an integer is an integer", [[local n = up.sum()
     up.uprobe(ADD3, function(e) for i = 1, e.arg0 do n:add(i / 2 + i % 2) end end)]], "n:get()", "1078" },
   { "while with break", [[local n = up.sum()
-    up.uprobe(ADD3, function(e) local x = e.arg0 while x > 0 do x = x - 2 if x == 5 then break end end n:add(x) end)]], "n:get()", "37" },
+    up.uprobe(ADD3, function(e) local x = e.arg0 while x > 0 do x = x - 2 if x == 5 then break end end n:add(x) end)]],
+    "n:get()", "37" },
   { "repeat", [[local n = up.sum()
-    up.uprobe(ADD3, function(e) local x, k = e.arg0, 0 repeat k = k + 1 x = x / 2 until x == 0 n:add(k) end)]], "n:get()", "85" },
+    up.uprobe(ADD3, function(e) local x, k = e.arg0, 0 repeat k = k + 1 x = x / 2 until x == 0 n:add(k) end)]],
+    "n:get()", "85" },
   { "loops in helpers, returning from within", [[local n = up.sum()
     local function log2(x) local k = 0 while true do x = x / 2 if x == 0 then return k end k = k + 1 end end
     up.uprobe(ADD3, function(e) n:add(log2(e.arg0 + 1) + log2(e.arg1 + 1)) end)]], "n:get()", "150" },
@@ -128,37 +133,44 @@ local cases = {
         m.i8, m.u8, m.i16, m.u16 = up.i8(e.ret), up.u8(e.ret), up.i16(e.ret), up.u16(e.ret)
         m.i32, m.u32, m.u64 = up.i32(e.ret), up.u32(e.ret), up.u64(up.i32(e.ret)) / 2
       end
-    end)]], "m.i8, m.u8, m.i16, m.u16, m.i32, m.u32, tostring(m.u64)", "-101 155 -101 65435 -101 4294967195 9223372036854775757LL" },
+    end)]], "m.i8, m.u8, m.i16, m.u16, m.i32, m.u32, tostring(m.u64)",
+    "-101 155 -101 65435 -101 4294967195 9223372036854775757LL" },
   { "truncating division and remainder", [[local m = up.hash()
     up.uprobe(ADD3, function(e)
-      if e.arg0 == 3 then m[1], m[2], m[3], m[4] = (e.arg0 - 10) / 2, (e.arg0 - 10) % 2, (e.arg0 + 4) / -2, 7 % (e.arg0 - 6) end
+      if e.arg0 == 3 then
+        m[1], m[2], m[3], m[4] = (e.arg0 - 10) / 2, (e.arg0 - 10) % 2, (e.arg0 + 4) / -2, 7 % (e.arg0 - 6) end
     end)]], "m[1], m[2], m[3], m[4]", "-3 -1 -3 1" },
   { "unsigned comparison", [[local n = up.count()
     up.uprobe(ADD3, function(e) if up.u64(e.arg0 - 1) > 1000 then n:inc() end end)]], "n:get()", "1" },
   { "helpers with several results", [[local n = up.sum()
     local function minmax(a, b) if a < b then return a, b end return b, a end
-    up.uprobe(ADD3, function(e) local low, high = minmax(e.arg0, 10) n:add(high * 100 + low) end)]], "n:get()", "30975" },
+    up.uprobe(ADD3, function(e) local low, high = minmax(e.arg0, 10) n:add(high * 100 + low) end)]],
+    "n:get()", "30975" },
   { "helpers that call helpers", [[local n = up.sum()
     local function twice(x) return 2 * x end
     local function four(x) return twice(twice(x)) end
     up.uprobe(ADD3, function(e) n:add(four(e.arg0) + twice(1)) end)]], "n:get()", "1058" },
   { "constants from upvalues and tables", [[local n, LIMITS, ON = up.count(), { low = 5, ["high"] = 8 }, true
-    up.uprobe(ADD3, function(e) if ON and e.arg0 >= LIMITS.low and e.arg0 < LIMITS.high then n:inc() end end)]], "n:get()", "3" },
+    up.uprobe(ADD3, function(e) if ON and e.arg0 >= LIMITS.low and e.arg0 < LIMITS.high then n:inc() end end)]],
+    "n:get()", "3" },
   { "code behind a false constant is not looked at", [[local n, NEVER = up.count(), false
     up.uprobe(ADD3, function(e) if NEVER then nothing.at_all() end n:inc() end)]], "n:get()", "23" },
   { "entry values at return", [[local n = up.sum()
-    up.uretprobe(SIX, function(e) n:add(e.ret * 1000000 + e.arg0 * 100000 + e.arg1 * 10000 + e.arg2 * 1000 + e.arg3 * 100 +
+    up.uretprobe(SIX, function(e)
+      n:add(e.ret * 1000000 + e.arg0 * 100000 + e.arg1 * 10000 + e.arg2 * 1000 + e.arg3 * 100 +
       e.arg4 * 10 + e.arg5) end)]], "n:get()", "485839488" },
   { "one entry value at return", [[local n = up.count()
     up.uretprobe(NEGATIVE, function(e) if up.i32(e.ret) == -e.arg0 - 1 then n:inc() end end)]], "n:get()", "101" },
-  { "recursive calls pair with their own entries (the kernel hooks 64 of the 101 nested returns)", [[local n = up.count()
+  { "recursive calls pair with their own entries (the kernel hooks 64 of the 101 nested returns)",
+    [[local n = up.count()
     up.uretprobe(CALLS .. "factorial_depth", function(e) n[e.ret == e.arg0 * (e.arg0 + 1) / 2]:inc() end)
     local t = up.count()
     up.uretprobe(CALLS .. "factorial_depth", function(e) t[e.elapsed > 0 and e.arg0 > 0 and e.arg0 <= 101]:inc() end)]],
     "n[true], n[false], t[true], t[false]", "64 0 64 0" },
   { "return values alone", [[local n = up.sum() up.uretprobe(ADD3, function(e) n:add(e.ret) end)]], "n:get()", "759" },
   { "elapsed time of a call that sleeps for 2 ms", [[local n = up.count()
-    up.uretprobe(CALLS .. "slow", function(e) n[e.elapsed >= 2000000 and e.elapsed < 2000000000]:inc() end)]], "n[true]", "1" },
+    up.uretprobe(CALLS .. "slow", function(e) n[e.elapsed >= 2000000 and e.elapsed < 2000000000]:inc() end)]],
+    "n[true]", "1" },
   { "booleans of a map", [[local m, n, other = up.hash(), up.count(), up.hash()
     up.uprobe(ADD3, function(e)
       m[e.arg0] = e.arg0 > 5
@@ -184,29 +196,34 @@ local cases = {
     up.uprobe(ADD3, function(e) v:add(2) w:set(w:get() + e.arg0) end)]], "v:get(), w:get()", "51 253" },
   { "a ring", [[local r, sum, seen = up.ring(), 0, 0
     up.uprobe(ADD3, function(e) r:emit { a = e.arg0, comm = e.comm, ok = e.arg0 > 3 } end)
-    r:each(function(ev) seen = seen + 1 if ev.ok and ev.comm == "calls" then sum = sum + ev.a end end)]], "seen, sum", "23 247" },
+    r:each(function(ev) seen = seen + 1 if ev.ok and ev.comm == "calls" then sum = sum + ev.a end end)]],
+    "seen, sum", "23 247" },
   { "two shapes in one ring", [[local r, a, b = up.ring(), 0, 0
     up.uprobe(ADD3, function(e) r:emit { a = e.arg0 } end)
     up.uretprobe(ADD3, function(e) r:emit { b = e.ret, c = 1 } end)
     r:each(function(ev) if ev.c then b = b + ev.b else a = a + ev.a end end)]], "a, b", "253 759" },
   { "memory of the program", [[local n = up.count()
-    up.uprobe(CALLS .. "name", function(e) if up.read_u8(e.arg0) == 117 and up.read_u64(e.arg0) ~= nil then n:inc() end end)]],
+    up.uprobe(CALLS .. "name", function(e) if up.read_u8(e.arg0) == 117 and up.read_u64(e.arg0) ~= nil then n:inc() end
+      end)]],
     "n:get()", "23" },
   { "who and where", [[local n = up.count()
     up.uprobe(ADD3, function(e)
-      if e.pid == e.tid and e.uid == 0 and e.gid == 0 and e.cpu >= 0 and e.time > 0 and e.ip > 0 and e.caller > 0 then n:inc() end
+      if e.pid == e.tid and e.uid == 0 and e.gid == 0 and e.cpu >= 0 and e.time > 0 and e.ip > 0 and e.caller > 0 then
+        n:inc() end
       n[0]:inc()
     end)]], nil },
   { "the probe's name", [[local m = up.hash()
     up.uprobe(ADD3, function(e) m[e.func] = 1 m[e.probe] = 2 end)]], "m.add3, m['./build/targets/calls:add3']", "1 2" },
   { "unsigned constants and shifts", [[local m = up.hash()
     up.uprobe(ADD3, function(e)
-      if e.arg0 == 5 then m[1], m[2], m[3] = bit.lshift(e.arg0, 40), bit.rshift(-e.arg0, 60), bit.arshift(-e.arg0, 1) m[4] = 0xffULL % 16 end
+      if e.arg0 == 5 then m[1], m[2], m[3] = bit.lshift(e.arg0, 40), bit.rshift(-e.arg0, 60), bit.arshift(-e.arg0, 1)
+        m[4] = 0xffULL % 16 end
     end)]], "m[1], m[2], m[3], m[4]", "5497558138880 15 -3 15" },
   { "rotations, swapped bytes, 32 bits", [[local m = up.hash()
     up.uprobe(ADD3, function(e)
       if e.arg0 == 5 then
-        m[1], m[2], m[3], m[4] = bit.rol(e.arg0, 60), bit.ror(-e.arg0, e.arg1), bit.bswap(e.arg0), bit.tobit(e.arg0 * 0xfffffffff)
+        m[1], m[2], m[3], m[4] = bit.rol(e.arg0, 60), bit.ror(-e.arg0, e.arg1),
+            bit.bswap(e.arg0), bit.tobit(e.arg0 * 0xfffffffff)
       end
     end)]], "m[1], m[2], m[3], m[4]", "5764607523034234880LL -72057594037927937LL 360287970189639680LL -5" },
   { "goto", [[local n, m = up.sum(), up.count()
@@ -237,10 +254,12 @@ local cases = {
       m:add(i)
     end)]], "n:get(), m:get()", "319 507" },
   { "sixty keys share the stack", [[local n, m = up.count(), up.hash()
-    up.uprobe(ADD3, function(e) ]] .. ("n[{ e.arg0, e.comm }]:inc() m[e.arg1 * 3 + 1] = { a = e.arg0, s = e.comm } "):rep(30) .. [[ end)]],
+    up.uprobe(ADD3, function(e) ]] ..
+      ("n[{ e.arg0, e.comm }]:inc() m[e.arg1 * 3 + 1] = { a = e.arg0, s = e.comm } "):rep(30) .. [[ end)]],
     "n[{ 3, 'calls' }], m[13].a, m[13].s", "30 2 calls" },
   { "early returns", [[local n = up.count()
-    up.uprobe(ADD3, function(e) if e.arg0 < 20 then return end n:inc() if e.arg0 == 21 then return end n:inc() end)]], "n:get()", "5" },
+    up.uprobe(ADD3, function(e) if e.arg0 < 20 then return end n:inc() if e.arg0 == 21 then return end n:inc() end)]],
+    "n:get()", "5" },
 }
 
 -- What the LuaJIT that uplua is linked with may be too old for.
@@ -248,7 +267,8 @@ if loadstring "return 1 & 1" then
   cases[#cases + 1] = { "the bit operators", [[local m = up.hash()
     up.uprobe(ADD3, function(e)
       local x = -e.arg0
-      if e.arg0 == 5 then m[1], m[2], m[3], m[4], m[5], m[6], m[7] = x & 6, x | 2, x ~ 1, ~x, x << 40, x >> 60, x ~>> 1 end
+      if e.arg0 == 5 then m[1], m[2], m[3], m[4], m[5], m[6], m[7] = x & 6, x | 2, x ~ 1, ~x, x << 40, x >> 60, x ~>> 1
+        end
     end)]], "m[1], m[2], m[3], m[4], m[5], m[6], m[7]", "2 -5 -6 4 -5497558138880 15 -3" }
 end
 
@@ -278,8 +298,10 @@ for number, case in ipairs(cases) do
 end
 tap.is(run.status, 0, "the target's status is uplua's")
 local losses = run.err:gsub("uplua: not everything was seen:\n", "")
-tap.like(losses, "^  22 × handler ended by an error: arithmetic or comparison on nil, [^\n]*:%d+\n  74 × [^\n]*:factorial_depth: return not seen: [^\n]*\n$",
-  "the one error on purpose is counted, and for two handlers the 37 of 101 nested calls whose return the kernel does not follow; nothing else")
+tap.like(losses, "^  22 × handler ended by an error: arithmetic or comparison on nil, " ..
+                 "[^\n]*:%d+\n  74 × [^\n]*:factorial_depth: return not seen: [^\n]*\n$",
+  "the one error on purpose is counted, and for two handlers the 37 of 101 nested calls whose return " ..
+  "the kernel does not follow; nothing else")
 
 -- What the program itself prints of each call: its arguments, from where it was called, and its stack pointer.
 local printed = target.folder() .. "-printed"

@@ -18,12 +18,15 @@ local r = target.shell [[
   set -m
   redis-server --port 0 --unixsocket "$D/socket" --save '' --daemonize no >"$D/log" 2>&1 &
   server=$!
-  for i in $(seq 1200); do redis-cli -s "$D/socket" ping 2>/dev/null | grep -q PONG && break; kill -0 $server || exit 99; sleep 0.05; done
+  for i in $(seq 1200); do redis-cli -s "$D/socket" ping 2>/dev/null | grep -q PONG && break;
+    kill -0 $server || exit 99; sleep 0.05; done
   load() {
-    redis-benchmark -s "$D/socket" -q -n "$1" -c 23 -t set,get,lpush,lpop >>"$D/bench" 2>&1 && echo served || echo failed
+    redis-benchmark -s "$D/socket" -q -n "$1" -c 23 -t set,get,lpush,lpop >>"$D/bench" 2>&1 &&
+      echo served || echo failed
   } >>"$D/target"
   load 2003
-  ./uplua -e 'n = count() after(0, function() io.stderr:write "tracing\n" end) uprobe("libc:*", function(e) n[e.func]:inc() end)
+  ./uplua -e 'n = count() after(0, function() io.stderr:write "tracing\n" end)
+  uprobe("libc:*", function(e) n[e.func]:inc() end)
     at_exit(function() print(n:size() > 23) end)' -- $server >"$D/out" 2>"$D/err" &
   uplua=$!
   for i in $(seq 1200); do grep -q ^tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.05; done
