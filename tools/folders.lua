@@ -17,14 +17,14 @@ local function lines_of(command)
   return list
 end
 
--- The table under HEADING: folder or module → what it may use, as keys.
+-- The table under HEADING: folder or module → what it may use, as keys. A folder may have several rows.
 local function read_table(heading)
   local allowed, inside = {}, false
   for line in io.lines "doc/internals.md" do
     if line:find "^##" then inside = line:find(heading, 1, true) ~= nil end
     local left, right = line:match "^| (`.-) →(.-) |"
     for name in (inside and left or ""):gmatch "`([%w_/]+)`" do
-      allowed[name] = {}
+      allowed[name] = allowed[name] or {}
       for target in right:gmatch "`([%w_/]+)`" do allowed[name][target] = true end
     end
   end
