@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compile/context/provider.h"
 #include "lua/core.h"
 #include "probe/attach/kernel.h"
 #include "probe/probe.h"
@@ -292,34 +293,23 @@ static int guest_data_lua(lua_State *L)
 
 /* --- loading it --- */
 
-/* What KIND's programs are to the kernel. */
+/* What KIND's programs are to the kernel: those of a provider, or of two kinds that handlers have no probes of. */
 static bool find_kind(const char *kind, enum bpf_prog_type *type, uint32_t *attach_type)
 {
-    const struct {
-        const char *kind;
-        enum bpf_prog_type type;
-        uint32_t attach_type;
-    } kinds[] = {
-        {"uprobe", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_ENTRY)},
-        {"uretprobe", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_RETURN)},
-        {"session", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_SESSION)},
-        {"usdt", BPF_PROG_TYPE_KPROBE, probe_attach_type(ATTACH_ENTRY)},
-        {"kprobe", BPF_PROG_TYPE_KPROBE, kernel_attach_type()},
-        {"kretprobe", BPF_PROG_TYPE_KPROBE, 0},
-        {"fentry", BPF_PROG_TYPE_TRACING, BPF_TRACE_FENTRY},
-        {"fexit", BPF_PROG_TYPE_TRACING, BPF_TRACE_FEXIT},
-        {"tp_btf", BPF_PROG_TYPE_TRACING, BPF_TRACE_RAW_TP},
-        {"tracepoint", BPF_PROG_TYPE_TRACEPOINT, 0},
-        {"rawtracepoint", BPF_PROG_TYPE_RAW_TRACEPOINT, 0},
-        {"perf", BPF_PROG_TYPE_PERF_EVENT, 0},
-    };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (!strcmp(kinds[i].kind, kind)) {
-            *type = kinds[i].type;
-            *attach_type = kinds[i].attach_type;
-            return true;
-        }
-    return false;
+    const struct provider *provider = provider_find(kind);
+    if (provider) {
+        *type = provider->program_type;
+        *attach_type = provider_attach_type(provider, true);
+    } else if (!strcmp(kind, "session")) {
+        *type = BPF_PROG_TYPE_KPROBE;
+        *attach_type = probe_attach_type(ATTACH_SESSION);
+    } else if (!strcmp(kind, "tp_btf")) {
+        *type = BPF_PROG_TYPE_TRACING;
+        *attach_type = BPF_TRACE_RAW_TP;
+    } else {
+        return false;
+    }
+    return true;
 }
 
 static struct bpf_program *check_program(lua_State *L, struct guest *guest, int index)

@@ -125,8 +125,8 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         lua_rawgeti(L, index, (int)i + 1); /* handler */
         struct handler *handler = &handlers[i];
         const char *kind = string_field(L, -1, "kind", arena);
-        handler->kind = probe_kind_find(kind);
-        if (handler->kind == HANDLER_KINDS)
+        handler->provider = provider_find(kind);
+        if (!handler->provider)
             luaL_error(L, "no such kind of probe: %s", kind);
         handler->probe = string_field(L, -1, "probe", arena);
         handler->symbol = string_field(L, -1, "symbol", arena);

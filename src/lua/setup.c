@@ -231,15 +231,6 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
 {
     struct compile_options options = {
         .find_arguments = parameters_find,
-        .attach_types =
-            {
-                [HANDLER_ENTRY] = probe_attach_type(ATTACH_ENTRY),
-                [HANDLER_RETURN] = probe_attach_type(ATTACH_RETURN),
-                [HANDLER_KERNEL_ENTRY] = kernel_attach_type(),
-                [HANDLER_USDT] = probe_attach_type(ATTACH_ENTRY),
-                [HANDLER_FENTRY] = BPF_TRACE_FENTRY,
-                [HANDLER_FEXIT] = BPF_TRACE_FEXIT,
-            },
         .source_line = environment_source_line,
         .context = &self->environment,
     };
@@ -607,10 +598,11 @@ static int setup_features(lua_State *L)
 /* setup.kinds() → { "uprobe", … }: the kinds of probes */
 static int setup_kinds(lua_State *L)
 {
-    lua_createtable(L, HANDLER_KINDS, 0); /* list */
-    for (int i = 0; i < HANDLER_KINDS; i++) {
-        lua_pushstring(L, probe_kind_of((enum handler_kind)i)->name);
-        lua_rawseti(L, -2, i + 1);
+    const struct provider *provider;
+    lua_newtable(L); /* list */
+    for (size_t i = 0; (provider = provider_at(i)); i++) {
+        lua_pushstring(L, provider->name);
+        lua_rawseti(L, -2, (int)i + 1);
     }
     return 1;
 }

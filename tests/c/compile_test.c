@@ -157,11 +157,12 @@ static struct compiler *new_compiler(struct source *source)
 }
 
 /* 0 if BYTECODE compiled and linked, 1 if it was refused with a message, -1 if something was wrong with that. */
-static int try_compile(struct bytecode *bytecode, enum handler_kind kind, struct error *err)
+static int try_compile(struct bytecode *bytecode, const char *kind, struct error *err)
 {
     struct source source = {bytecode};
     struct compiler *compiler = new_compiler(&source);
-    struct handler handler = {.kind = kind, .function = 0, .probe = "a:b", .symbol = "b", .at_entry = true};
+    struct handler handler = {
+        .provider = provider_find(kind), .function = 0, .probe = "a:b", .symbol = "b", .at_entry = true};
     pid_t pids[] = {23, 101};
     struct compile_options options = {.pids = pids, .pid_count = 2};
     struct object *object = NULL;
@@ -197,7 +198,7 @@ static void mutate(const unsigned char *original, size_t size, unsigned seed)
             undecodable++;
             continue;
         }
-        int result = try_compile(bytecode, round % 2 ? HANDLER_RETURN : HANDLER_ENTRY, &err);
+        int result = try_compile(bytecode, round % 2 ? "uretprobe" : "uprobe", &err);
         compiled += result == 0;
         refused += result == 1;
         if (result < 0) {
@@ -225,7 +226,7 @@ int main(void)
         bytes = dump(L, handlers[i], &size);
         if (!ok(!bytecode_decode(bytes, size, &bytecode, &err), "handler %u is decoded", i))
             continue;
-        int status = try_compile(bytecode, HANDLER_RETURN, &err);
+        int status = try_compile(bytecode, "uretprobe", &err);
         if (!ok(status == 0, "… and compiles: %.60s", handlers[i]))
             fprintf(stderr, "# %s\n", err.text);
         bytecode_free(bytecode);

@@ -8,7 +8,7 @@ local handler = {}
 
 -- The record's fields, and the types of their values. What is not there is nil.
 --
---   kind          the compiler's: src/compile/context/probe_kinds.c
+--   kind          the compiler's: src/compile/providers
 --   spec          what the script has named: e.probe
 --   handler       the function
 --   sites         a list, which may be empty: of each its `function`, where it stands, …

@@ -1,4 +1,4 @@
-/* The names of a handler's sites. */
+/* What follows from what a handler is. */
 #include "compile/context/handler.h"
 
 #include <string.h>
@@ -11,4 +11,9 @@ uint32_t names_capacity(const struct handler *handler)
     uint32_t capacity =
         (uint32_t)(longest < NAMES_MAX_CAPACITY ? longest + 8 : NAMES_MAX_CAPACITY) & ~7u; /* and the mark */
     return capacity;
+}
+
+bool handler_reads_kernel(const struct handler *handler)
+{
+    return handler->provider->kernel_memory && !handler->user_memory;
 }

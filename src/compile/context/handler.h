@@ -1,4 +1,4 @@
-/* A handler, the kind of probe that it is for, and what events of that kind have. */
+/* A handler. */
 #ifndef UPLUA_COMPILE_CONTEXT_HANDLER_H
 #define UPLUA_COMPILE_CONTEXT_HANDLER_H
 
@@ -7,59 +7,9 @@
 #include <stdint.h>
 
 #include "base/argument.h"
-#include "compile/context/type.h"
+#include "compile/context/provider.h"
 
 struct sites;
-
-enum handler_kind {
-    HANDLER_ENTRY,
-    HANDLER_RETURN,
-    HANDLER_KERNEL_ENTRY,   /* runs when a function of the kernel is entered … */
-    HANDLER_KERNEL_RETURN,  /* … and when it returns */
-    HANDLER_FENTRY,         /* the same two by calls from the function itself, which tells its arguments … */
-    HANDLER_FEXIT,          /* … at the return, too */
-    HANDLER_USDT,           /* runs where the program passes one of its own static probes */
-    HANDLER_PROFILE,        /* runs on each CPU so many times a second, where the CPU is busy */
-    HANDLER_PERF,           /* runs at events that the kernel's perf counts: one in so many */
-    HANDLER_WATCH,          /* runs when a place in memory is accessed */
-    HANDLER_INTERVAL,       /* runs each time that so much time has passed, whatever the CPU does then */
-    HANDLER_TRACEPOINT,     /* runs where the kernel passes one of its tracepoints; the context is the record */
-    HANDLER_RAW_TRACEPOINT, /* the same; the context is the words that the kernel gives the tracepoint */
-    HANDLER_SYSCALL,        /* runs where a thread enters the kernel by a system call … */
-    HANDLER_SYSRETURN,      /* … and where it leaves it */
-    HANDLER_TEST,           /* runs when BPF_PROG_TEST_RUN asks for it, on words that the caller gives: for tests */
-    HANDLER_KINDS,
-};
-
-/* What the programs of a kind of handler are, and where their events' words come from: one row each, in probe_kinds.c.
- */
-struct handler;
-struct probe_kind {
-    const char *name;      /* of the probe's constructor: "uprobe" */
-    uint32_t program_type; /* BPF_PROG_TYPE_* */
-    bool of_return;        /* what it has of_entry comes from an entry half (event.c) */
-    bool sleeps;           /* may be loaded sleepable, so that reading memory brings pages in */
-    bool kernel_memory;    /* what addresses lead to is the kernel's memory, not the process's */
-    enum {
-        REGISTERS_NONE,
-        REGISTERS_USER,
-        REGISTERS_INTERRUPTED,
-        REGISTERS_THREAD
-    } registers;                 /* that the context begins with: none,
-the traced program's, those of what was interrupted, in user space or in the kernel; or none, but
-the kernel has kept those with which the thread entered it */
-    unsigned rounds;             /* that all loops of a handler may make in one run */
-    int (*argument)(unsigned n); /* byte offset in the context of e.argN; -1: it is not there */
-    bool of_nobody;              /* what runs then has nothing to do with the event: its process is not asked for */
-    const char *arguments;       /* what a message calls those of the handler: "field"; NULL: the kind has no e.args */
-    bool numbered;               /* e.argN is the handler's argument N, and e.nargs their number */
-};
-/* True if addresses that HANDLER comes by lead to the kernel's memory. */
-bool handler_reads_kernel(const struct handler *handler);
-/* The row of KIND. */
-const struct probe_kind *probe_kind_of(enum handler_kind kind);
-/* The kind whose constructor is NAME; HANDLER_KINDS if there is none. */
-enum handler_kind probe_kind_find(const char *name);
 
 /* The program that an object has for the raw tracepoint sched_process_exit where return handlers keep calls in their
  * threads (pair_calls.c). */
@@ -77,7 +27,7 @@ enum { COST_ENTRIES = 4 };
 
 /* A handler. The caller fills the first part; the compiler the rest. */
 struct handler {
-    enum handler_kind kind;
+    const struct provider *provider;
     int function;       /* handle in the environment */
     const char *probe;  /* e.probe: the spec */
     const char *symbol; /* e.func, where there is one … */
@@ -94,7 +44,7 @@ struct handler {
     bool unfiltered; /* runs whoever is traced: uplua's own */
     /* runs in the processes that are traced, whatever holds for their threads: uplua's own, too */
     bool of_processes;
-    bool user_memory;    /* of a kind with KERNEL_MEMORY: here addresses lead to the process's */
+    bool user_memory;    /* of a provider with KERNEL_MEMORY: here addresses lead to the process's */
     int result_bits;     /* so many of e.ret count, negative if signed; 0: all */
     unsigned value_bits; /* of a watched place that is read or written; 0: it is executed */
     /* the function is Go's: its arguments are elsewhere, and a return handler runs at its return instructions */
@@ -112,42 +62,8 @@ struct handler {
     bool net;               /* it takes what a probe costs off e.elapsed: COST_COUNTERS are to be filled */
 };
 
-/* Event fields, by probe kind (probe_kinds.c). */
-struct event_field {
-    const char *name;
-    unsigned kinds; /* 1 << HANDLER_… */
-    struct type type;
-    bool of_entry; /* in a return handler: saved by the entry half */
-    enum event_source {
-        EVENT_TIME,
-        EVENT_PID,
-        EVENT_TID,
-        EVENT_UID,
-        EVENT_GID,
-        EVENT_CPU,
-        EVENT_COMM,
-        EVENT_CGROUP,
-        EVENT_PROBE,
-        EVENT_FUNC,
-        EVENT_ARGUMENT,
-        EVENT_GIVEN,
-        EVENT_RETURN,
-        EVENT_ELAPSED,
-        EVENT_IP,
-        EVENT_STACK_POINTER,
-        EVENT_CALLER,
-        EVENT_PERIOD,
-        EVENT_ADDRESS,
-        EVENT_CALL,
-        EVENT_VALUE,
-    } source;
-    unsigned number;                 /* EVENT_ARGUMENT: which */
-    const struct argument *argument; /* EVENT_GIVEN: by the probe */
-};
-/* The field NAME of events of KIND; NULL if there is none. */
-const struct event_field *event_field_find(const char *name, enum handler_kind kind);
-/* What events of KIND have: "time, pid, …, e:stack(), e:ustack() and e:kstack()", for messages. */
-const char *event_field_list(struct arena *arena, enum handler_kind kind);
+/* True if addresses that HANDLER comes by lead to the kernel's memory. */
+bool handler_reads_kernel(const struct handler *handler);
 
 enum { NAMES_MAX_CAPACITY = 128 }; /* bytes of a name: a quarter of the stack */
 

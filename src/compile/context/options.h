@@ -29,8 +29,7 @@ struct compile_options {
     int session_is_return; /* BTF id of the kfunc; 0: sessions are not available */
     /* byte offsets of task_struct's utask, and in that of its depth; 0: not known */
     uint32_t task_uprobes, uprobes_depth;
-    uint64_t trampoline_fields;           /* TRAMPOLINE_FIELDS */
-    uint32_t attach_types[HANDLER_KINDS]; /* expected attach type of each kind's programs */
+    uint64_t trampoline_fields; /* TRAMPOLINE_FIELDS */
     uint32_t session_attach_type;
     uint64_t return_trampoline; /* where the kernel's functions return to while they are followed; 0: not known */
     /* Line LINE of the source FILE, for the verifier's messages; may return "". Lives as long as the compilation. */

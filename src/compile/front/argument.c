@@ -96,7 +96,7 @@ static void find_parameters(struct build *build)
     if (!handler->sites || handler->arguments_known)
         return;
     handler->arguments_known = true;
-    if (build->function->options->find_arguments(handler->sites, probe_kind_of(handler->kind)->of_return, build->arena,
+    if (build->function->options->find_arguments(handler->sites, handler->provider->pairing != NULL, build->arena,
                                                  &handler->arguments, &handler->argument_count, &err))
         build_fail(build, "%s", err.text);
     list_arguments(build->function);
@@ -118,13 +118,13 @@ void argument_refuse(struct build *build, const char *name)
         build_fail(build,
                    handler->argument_count ? "%s %s has %zu arguments, which begin with e.arg0"
                                            : "%s %s has no arguments",
-                   probe_kind_of(handler->kind)->name, handler->probe, handler->argument_count);
+                   handler->provider->name, handler->probe, handler->argument_count);
 }
 
 static _Noreturn void fail_unknown(struct build *build, const char *name)
 {
     const struct handler *handler = build->function->handler;
-    const struct probe_kind *kind = probe_kind_of(handler->kind);
+    const struct provider *provider = handler->provider;
     struct suggest suggest;
     char text[4 * SUGGEST_LENGTH];
     const char *list = "";
@@ -138,9 +138,9 @@ static _Noreturn void fail_unknown(struct build *build, const char *name)
     }
     if (suggest.count)
         list = suggest_text(&suggest, text, sizeof text);
-    if (!*list && kind->numbered)
-        build_fail(build, "the arguments of %s %s have no names: e.arg0 is the first", kind->name, handler->probe);
-    build_fail(build, "%s %s has no %s '%s'%s", kind->name, handler->probe, kind->arguments, name, list);
+    if (!*list && provider->numbered)
+        build_fail(build, "the arguments of %s %s have no names: e.arg0 is the first", provider->name, handler->probe);
+    build_fail(build, "%s %s has no %s '%s'%s", provider->name, handler->probe, provider->arguments, name, list);
 }
 
 struct value *argument_value(struct build *build, const struct event_field *field)
@@ -148,8 +148,8 @@ struct value *argument_value(struct build *build, const struct event_field *fiel
     const struct argument *argument = field->argument;
     if (argument->place == ARGUMENT_NOWHERE)
         build_fail(build, "the %s '%s' of %s cannot be read in a handler: %s",
-                   probe_kind_of(build->function->handler->kind)->arguments, field->name,
-                   build->function->handler->probe, argument->type);
+                   build->function->handler->provider->arguments, field->name, build->function->handler->probe,
+                   argument->type);
     struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
     value->event = field;
     value->name = field->name;

@@ -73,34 +73,31 @@ static struct value *watched_value(struct build *build, struct value *event)
 
 static struct value *index_event(struct build *build, struct value *event, const char *name)
 {
-    enum handler_kind kind = build->function->handler->kind;
+    const struct provider *provider = build->function->handler->provider;
     if (!name)
         build_fail(build, "the event's fields have names that are known when the handler is compiled");
-    if (named(name, (const char *const[]){"stack", "ustack", "kstack", NULL}) && probe_kind_of(kind)->registers)
+    if (named(name, (const char *const[]){"stack", "ustack", "kstack", NULL}) && provider->registers)
         return method(build, event, name);
-    if (probe_kind_of(kind)->arguments && !strcmp(name, "args"))
+    if (provider->arguments && !strcmp(name, "args"))
         return build->function->arguments;
-    const struct event_field *numbered = probe_kind_of(kind)->numbered ? argument_numbered(build, name) : NULL;
+    const struct event_field *numbered = provider->numbered ? argument_numbered(build, name) : NULL;
     if (numbered)
         return argument_value(build, numbered);
-    if (probe_kind_of(kind)->numbered && !strcmp(name, "nargs"))
+    if (provider->numbered && !strcmp(name, "nargs"))
         return ir_number(build->function, (double)build->function->handler->argument_count);
     if (named(name, (const char *const[]){"args", "reg", NULL}))
-        build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name, probe_kind_of(kind)->name,
-                   event_field_list(build->arena, kind));
-    const struct event_field *field = event_field_find(name, kind);
-    bool entry = kind == HANDLER_ENTRY || kind == HANDLER_KERNEL_ENTRY || kind == HANDLER_FENTRY;
-    enum handler_kind at_return = entry ? kind + 1 : kind;
-    if (!field && entry && event_field_find(name, at_return))
-        build_fail(build, "e.%s is known when the function returns: use %s", name, probe_kind_of(at_return)->name);
-    if (!field && kind == HANDLER_SYSCALL && event_field_find(name, HANDLER_SYSRETURN))
-        build_fail(build, "e.%s is known when the call returns: use sysreturn", name);
-    if (!field && probe_kind_of(kind)->numbered)
+        build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name, provider->name,
+                   event_field_list(build->arena, provider));
+    const struct event_field *field = event_field_find(name, provider);
+    if (!field && provider->at_return && event_field_find(name, provider->at_return))
+        build_fail(build, "e.%s is known when the %s returns: use %s", name, provider->returning,
+                   provider->at_return->name);
+    if (!field && provider->numbered)
         argument_refuse(build, name);
     if (!field)
         build_fail(build, "the event of a%s %s has no field '%s'; it has %s",
-                   strchr("aeio", *probe_kind_of(kind)->name) ? "n" : "", probe_kind_of(kind)->name, name,
-                   event_field_list(build->arena, kind));
+                   strchr("aeio", *provider->name) ? "n" : "", provider->name, name,
+                   event_field_list(build->arena, provider));
     const struct handler *handler = build->function->handler;
     if (field->source == EVENT_FUNC && handler->raw)
         build_fail(build,

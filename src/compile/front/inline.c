@@ -307,7 +307,7 @@ static struct value *call_stack(struct build *build, const char *name, struct va
     struct value *stack = build_value(build, *name == 'k' ? IR_KSTACK : IR_USTACK, NULL, 0);
     stack->number = count ? fold_integer(build->function, args[0], build->position) : 0;
     /* Where the context is the user's, the kernel has nothing above it. */
-    if (!joined || probe_kind_of(build->function->handler->kind)->registers == REGISTERS_USER)
+    if (!joined || build->function->handler->provider->registers == REGISTERS_USER)
         return stack;
     struct value *kernel = build_value(build, IR_KSTACK, NULL, 0);
     return build_value(build, IR_STACK, (struct value *[]){kernel, stack}, 2);

@@ -35,7 +35,7 @@ static struct operand as_number(struct lower *lower, struct operand address)
 static struct operand load_context(struct lower *lower, const struct argument *argument, const struct access *access)
 {
     uint32_t bytes = access_bytes(access);
-    if (probe_kind_of(lower->function->handler->kind)->program_type == BPF_PROG_TYPE_TRACING) {
+    if (lower->function->handler->provider->called) {
         /* A load would be a pointer to the verifier, with which little can be computed. */
         struct operand number = operand_immediate(argument->offset / 8);
         struct operand word = probe_call_for_word(lower, BPF_FUNC_get_func_arg, &number);

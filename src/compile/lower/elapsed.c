@@ -42,7 +42,7 @@ struct operand elapsed_value(struct lower *lower, struct operand began, bool at_
 {
     struct program *program = lower->program;
     struct operand took = machine_alu(program, BPF_SUB, lower->returned, began);
-    if (lower->function->handler->kind != HANDLER_RETURN)
+    if (!lower->function->handler->provider->measured)
         return took; /* what kprobes and tracepoints take is not measured; it is much less */
     lower->compiler->net = lower->function->handler->net = true;
     took = machine_alu(program, BPF_SUB, took, cost(lower, at_exit));

@@ -165,7 +165,7 @@ void filter_lower(struct lower *lower, int64_t ignored)
     const struct shared *cgroups = object_numbered(lower->compiler, options->cgroups);
     lower->pid_tgid = machine_call_pure(program, BPF_FUNC_get_current_pid_tgid, NULL, 0);
     lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
-    if (handler->unfiltered || probe_kind_of(handler->kind)->of_nobody)
+    if (handler->unfiltered || handler->provider->of_nobody)
         return;
     if (followed)
         expect_followed(lower, followed, ignored);

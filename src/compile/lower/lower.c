@@ -359,7 +359,7 @@ static void start_budget(struct lower *lower)
                 machine_store(program, BPF_DW, operand_slot(lower->rounds, 0), 0,
                               machine_load(program, BPF_DW, operand_slot(program->any_zero, 0), 0));
                 program->by_rounds = !feature_available(FEATURE_MAY_GOTO);
-                program->budget = probe_kind_of(lower->function->handler->kind)->rounds;
+                program->budget = lower->function->handler->provider->rounds;
             }
 }
 
@@ -529,7 +529,7 @@ static struct program *lower_function(struct lower *lower, struct function *func
         .first = arena_allocate(function->arena, function->block_count * sizeof *lower->first),
         .last = arena_allocate(function->arena, function->block_count * sizeof *lower->last),
     };
-    probe_find_saved(lower);
+    probe_pair(lower);
     probe_prologue(lower);
     struct program *program = lower->program;
     if (lower->compiler->exits)

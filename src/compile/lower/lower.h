@@ -51,6 +51,7 @@ struct lower {
     size_t phi_count;
     struct saved *saved;
     size_t saved_count;
+    const struct pairing *pairing;   /* how that reaches the return; NULL: nothing is to be done at the entry */
     struct operand returned;         /* the time at which the return half began, where the handler asks for e.elapsed */
     struct fatal_losses fatal[2][2]; /* by the program's result, and whether scratch memory has to be given back */
 };
@@ -202,12 +203,6 @@ struct operand argument_word(struct lower *lower, const struct argument *argumen
  * other things, and the kernel's own tracepoints of single calls leave those out, too. Those are counted in the ledger.
  */
 void syscall_expect_native(struct lower *lower);
-/* In the entry half: keeps the saved values for the exit, and ends the program. */
-void syscall_save(struct lower *lower);
-/* At the exit: goes on where the thread's call has been seen to begin, with the saved values. */
-void syscall_recover(struct lower *lower);
-/* Declares where they are kept in RESULT. 0 or -errno. */
-int syscall_declare(struct lower *lower, struct object *result);
 
 /* --- filter.c --- */
 
@@ -221,18 +216,6 @@ struct machine_block *filter_ignore(struct lower *lower, int64_t ignored);
 
 /* --- pair_calls.c --- */
 
-/*
- * At the entry: goes on where the call is one of this CPU's 64-bit interface: another one's numbers and registers mean
- * other things, and the kernel's own tracepoints of single calls leave those out, too. Those are counted in the ledger.
- */
-void syscall_expect_native(struct lower *lower);
-/* In the entry half: keeps the saved values for the return, and ends the program with DONE, or FAILED where its return
- * will not be seen. */
-void calls_save(struct lower *lower, int64_t done, int64_t failed);
-/* At the return: goes on where its entry has been seen, with the saved values. */
-void calls_recover(struct lower *lower);
-/* Declares where the calls are kept, if they are, in RESULT. 0 or -errno. */
-int calls_declare(struct lower *lower, struct object *result);
 /* Adds the program CALLS_END_PROGRAM where any handler's calls are kept: it counts those that a thread ends in. */
 void calls_end_threads(struct compiler *compiler, const struct compile_options *options);
 
@@ -258,8 +241,20 @@ struct operand elapsed_value(struct lower *lower, struct operand began, bool at_
 /* What EVENT, one of the entry, is there. */
 struct operand probe_entry_value(struct lower *lower, const struct event_field *event);
 
-/* The values that the entry half must save, into lower->saved. */
-void probe_find_saved(struct lower *lower);
+/* Decides what the entry half must save, lower->saved, and how that reaches the return, lower->pairing. */
+void probe_pair(struct lower *lower);
+/* Where pairings keep that: a name of the handler's own. */
+const char *probe_calls_map(struct lower *lower);
+/* Whether the handler runs at a return instruction: the function has not returned yet. */
+bool probe_is_at_exit(const struct lower *lower);
+/* The word at OFFSET of the context, WHAT to a message; fails where the CPU has none: it is negative. */
+struct operand probe_context_word(struct lower *lower, int offset, const char *what);
+/* Reads SIZE bytes of the process's memory at ADDRESS. 0 or negative. */
+struct operand probe_read_user(struct lower *lower, struct slot *to, uint32_t size, struct operand address);
+/* Where the probe stands, for a function's entry that one; and of a function of the kernel: whatever that has put at
+ * its first instructions. */
+struct operand probe_instruction(struct lower *lower);
+struct operand probe_kernel_function(struct lower *lower);
 /* Filter of who is traced, and in a return handler the recovery of what was saved. */
 void probe_prologue(struct lower *lower);
 /* Declares the map of what is saved in RESULT where there is one. */

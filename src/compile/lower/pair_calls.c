@@ -10,15 +10,11 @@
 
 #include "arch/arch.h"
 #include "compile/lower/lower.h"
+#include "compile/lower/pairing.h"
 
 #include "../bpf/call_pairs.h"
 
 enum { NUMBER_MASK = (1 << CALLS_NUMBER_BITS) - 1 };
-
-static const char *storage_map(struct lower *lower)
-{
-    return arena_format(lower->function->arena, "uplua_calls%zu", lower->function->handler_number % 10000);
-}
 
 /* The storage MAP of the thread TASK, made where there is none if FLAGS say so; 0 where it could not. */
 static struct operand storage(struct program *program, const char *map, struct operand task, int64_t flags)
@@ -86,7 +82,7 @@ static struct machine_block *expect_return(struct lower *lower, struct operand t
     return too_deep;
 }
 
-void calls_save(struct lower *lower, int64_t done, int64_t failed)
+static void save(struct lower *lower, int64_t failed)
 {
     struct program *program = lower->program;
     struct operand *values = arena_allocate(program->arena, (lower->saved_count + 1) * sizeof *values);
@@ -97,10 +93,10 @@ void calls_save(struct lower *lower, int64_t done, int64_t failed)
     struct operand task = this_task(program);
     struct machine_block *too_deep = expect_return(lower, task, failed);
     if (!lower->saved_count) {
-        machine_exit(program, done);
+        machine_exit(program, 0);
         return;
     }
-    struct operand kept = storage(program, storage_map(lower), task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    struct operand kept = storage(program, probe_calls_map(lower), task, BPF_LOCAL_STORAGE_GET_F_CREATE);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
                       lower_loss(lower, entry_for(lower, "no memory for a call: not seen"), NULL, failed));
     struct operand link = operand_immediate(0);
@@ -117,7 +113,7 @@ void calls_save(struct lower *lower, int64_t done, int64_t failed)
         if (lower->saved[i].event->source != EVENT_ELAPSED)
             machine_store(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i, values[i]);
     elapsed_begin(lower, base, sizeof(struct calls));
-    machine_exit(program, done);
+    machine_exit(program, 0);
 }
 
 /* A block that goes on to UNKNOWN unless NUMBER says that the entry is not attached any more. */
@@ -134,7 +130,7 @@ static struct machine_block *unknown_unless_detached(struct program *program, st
     return none;
 }
 
-void calls_recover(struct lower *lower)
+static void recover(struct lower *lower)
 {
     struct program *program = lower->program;
     if (!lower->saved_count)
@@ -143,7 +139,7 @@ void calls_recover(struct lower *lower)
     pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(arch_return_pops()));
     struct machine_block *unknown =
         lower_loss(lower, entry_for(lower, "return of a call whose entry was not seen"), NULL, 0);
-    struct operand kept = storage(program, storage_map(lower), this_task(program), 0);
+    struct operand kept = storage(program, probe_calls_map(lower), this_task(program), 0);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), unknown);
     struct operand args[] = {kept, pointer};
     struct operand result = machine_call_library(program, "uplua_call_end", args, 2);
@@ -156,12 +152,12 @@ void calls_recover(struct lower *lower)
         lower->saved[i].value = machine_load(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i);
 }
 
-int calls_declare(struct lower *lower, struct object *result)
+static int declare(struct lower *lower, struct object *result)
 {
     struct compiler *compiler = lower->compiler;
     if (!lower->saved_count)
         return 0;
-    const char *storage = storage_map(lower);
+    const char *storage = probe_calls_map(lower);
     compiler->calls = arena_grow(&compiler->arena, compiler->calls, compiler->calls_count, sizeof *compiler->calls);
     compiler->calls[compiler->calls_count++] = (struct kept_calls){
         .storage = storage,
@@ -178,6 +174,8 @@ int calls_declare(struct lower *lower, struct object *result)
                               .reuse_fd = -1,
                           });
 }
+
+const struct pairing pairing_by_storage = {.declare = declare, .save = save, .recover = recover, .sessions = true};
 
 void calls_end_threads(struct compiler *compiler, const struct compile_options *options)
 {

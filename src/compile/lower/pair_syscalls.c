@@ -8,21 +8,17 @@
 
 #include "arch/arch.h"
 #include "compile/lower/lower.h"
+#include "compile/lower/pairing.h"
 
 /* The storage: whether a call is on, then the saved values. */
 enum { IN_CALL = 0, VALUES = 8 };
-
-static const char *storage_map(struct lower *lower)
-{
-    return arena_format(lower->function->arena, "uplua_calls%zu", lower->function->handler_number % 10000);
-}
 
 /* The thread's storage, made where there is none if FLAGS say so; 0 where it could not. */
 static struct operand storage(struct lower *lower, int64_t flags)
 {
     struct program *program = lower->program;
     struct operand task = machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
-    struct operand args[] = {operand_map(storage_map(lower)), task, operand_immediate(0), operand_immediate(flags)};
+    struct operand args[] = {operand_map(probe_calls_map(lower)), task, operand_immediate(0), operand_immediate(flags)};
     return machine_call(program, BPF_FUNC_task_storage_get, args, 4);
 }
 
@@ -68,8 +64,10 @@ static struct machine_block *without_entry(struct lower *lower)
     return test;
 }
 
-void syscall_save(struct lower *lower)
+static void save(struct lower *lower, int64_t failed)
 {
+    if (lower->function->handler->raw)
+        syscall_expect_native(lower);
     struct program *program = lower->program;
     struct operand *values = arena_allocate(program->arena, (lower->saved_count + 1) * sizeof *values);
     for (size_t i = 0; i < lower->saved_count; i++)
@@ -79,7 +77,7 @@ void syscall_save(struct lower *lower)
     const char *cause =
         arena_format(program->arena, "%s: no memory for a call: not seen", lower->function->handler->probe);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
-                      lower_loss(lower, ledger_add(lower->compiler, cause), NULL, 0));
+                      lower_loss(lower, ledger_add(lower->compiler, cause), NULL, failed));
     machine_store(program, BPF_DW, kept, IN_CALL, operand_immediate(1));
     for (size_t i = 0; i < lower->saved_count; i++)
         if (lower->saved[i].event->source != EVENT_ELAPSED)
@@ -88,7 +86,7 @@ void syscall_save(struct lower *lower)
     machine_exit(program, 0);
 }
 
-void syscall_recover(struct lower *lower)
+static void recover(struct lower *lower)
 {
     struct program *program = lower->program;
     struct operand kept = storage(lower, 0);
@@ -100,10 +98,10 @@ void syscall_recover(struct lower *lower)
         lower->saved[i].value = machine_load(program, BPF_DW, kept, VALUES + 8 * (int64_t)i);
 }
 
-int syscall_declare(struct lower *lower, struct object *result)
+static int declare(struct lower *lower, struct object *result)
 {
     return object_add_map(result, &(struct object_map){
-                                      .name = storage_map(lower),
+                                      .name = probe_calls_map(lower),
                                       .type = BPF_MAP_TYPE_TASK_STORAGE,
                                       .key_size = 4,
                                       .value_size = (uint32_t)(VALUES + 8 * lower->saved_count),
@@ -111,3 +109,5 @@ int syscall_declare(struct lower *lower, struct object *result)
                                       .reuse_fd = -1,
                                   });
 }
+
+const struct pairing pairing_of_syscall = {.declare = declare, .save = save, .recover = recover};

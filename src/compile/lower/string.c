@@ -367,7 +367,7 @@ static void read_text(struct value *value, struct reading *reading, struct machi
     struct operand lengths[3];
     size_t count = 1;
     lengths[0] = try_to_read(reading);
-    if (reading->read_bytes == BPF_FUNC_probe_read_user && probe_kind_of(lower->function->handler->kind)->sleeps)
+    if (reading->read_bytes == BPF_FUNC_probe_read_user && lower->function->handler->provider->sleeps)
         count += read_absent_pages(reading, lengths + 1);
     machine_jump(program, reading->lost);
 

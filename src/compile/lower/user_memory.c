@@ -10,10 +10,10 @@
 static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32_t size, struct operand address,
                                   bool kernel)
 {
-    const struct probe_kind *kind = probe_kind_of(lower->function->handler->kind);
-    int32_t helper = kernel         ? BPF_FUNC_probe_read_kernel
-                     : kind->sleeps ? BPF_FUNC_copy_from_user
-                                    : BPF_FUNC_probe_read_user;
+    const struct provider *provider = lower->function->handler->provider;
+    int32_t helper = kernel             ? BPF_FUNC_probe_read_kernel
+                     : provider->sleeps ? BPF_FUNC_copy_from_user
+                                        : BPF_FUNC_probe_read_user;
     struct operand args[] = {operand_slot(slot, 0), operand_immediate(size), address};
     lower->program->sleepable |= helper == BPF_FUNC_copy_from_user;
     return machine_call(lower->program, helper, args, 3);

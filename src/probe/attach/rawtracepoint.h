@@ -10,7 +10,7 @@
  */
 int rawtracepoint_function(const char *name, char *text, size_t size, struct error *err);
 
-/* Runs PROGRAM_FD (HANDLER_RAW_TRACEPOINT's) at every hit of the tracepoint NAME on the machine. On failure nothing
+/* Runs PROGRAM_FD (a rawtracepoint handler's) at every hit of the tracepoint NAME on the machine. On failure nothing
  * stays attached. */
 int rawtracepoint_attach(int program_fd, const char *name, struct probe_link **link, struct error *err);
 

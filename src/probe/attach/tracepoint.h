@@ -43,7 +43,7 @@ void tracepoint_free(struct tracepoint *tracepoint);
  */
 int tracepoint_match(const char *pattern, char ***names, size_t *count, struct error *err);
 
-/* Runs PROGRAM_FD (HANDLER_TRACEPOINT's) at every hit of TRACEPOINT on the machine. On failure nothing stays
+/* Runs PROGRAM_FD (a tracepoint handler's) at every hit of TRACEPOINT on the machine. On failure nothing stays
  * attached. */
 int tracepoint_attach(int program_fd, const struct tracepoint *tracepoint, struct probe_link **link, struct error *err);
 

@@ -14,9 +14,9 @@ struct watch {
 };
 
 /*
- * Runs PROGRAM_FD (HANDLER_WATCH's) at each access of WATCH's kind to its place in each of TARGET's processes, by their
- * threads and those that they create. On failure nothing stays attached, and ERR says whether nothing is mapped there,
- * it is not aligned, or no debug register is free.
+ * Runs PROGRAM_FD (a watch handler's) at each access of WATCH's kind to its place in each of TARGET's processes, by
+ * their threads and those that they create. On failure nothing stays attached, and ERR says whether nothing is mapped
+ * there, it is not aligned, or no debug register is free.
  */
 int watch_attach(int program_fd, const struct watch *watch, const struct target *target, struct probe_link **link,
                  struct error *err);

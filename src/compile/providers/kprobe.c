@@ -1,0 +1,55 @@
+/* kprobe and kretprobe: run when a function of the kernel is entered, and when it returns. */
+#include <linux/bpf.h>
+
+#include "arch/arch.h"
+#include "compile/lower/lower.h"
+#include "compile/lower/pairing.h"
+#include "compile/providers/providers.h"
+#include "sys/bpf.h"
+#include "sys/feature.h"
+
+enum { FIELDS = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(IP) };
+
+/* Links of many kprobes stand at functions' entries alone. */
+static uint32_t attach_as(bool at_entry)
+{
+    return at_entry && feature_available(FEATURE_KPROBE_MULTI) ? ATTACH_TYPE_KPROBE_MULTI : 0;
+}
+
+static struct operand result(struct lower *lower)
+{
+    return probe_context_word(lower, arch_return_value(), "e.ret");
+}
+
+const struct provider provider_kprobe = {
+    .name = "kprobe",
+    .program_type = BPF_PROG_TYPE_KPROBE,
+    .attach_as = attach_as,
+    .kernel_memory = true,
+    .of_kernel = true,
+    .registers = REGISTERS_INTERRUPTED,
+    .rounds = KERNEL_ROUNDS,
+    .fields = FIELDS,
+    .words = 8,
+    .argument = arch_argument,
+    .arguments = "argument",
+    .ip = probe_kernel_function,
+    .at_return = &provider_kretprobe,
+    .returning = "function",
+};
+
+const struct provider provider_kretprobe = {
+    .name = "kretprobe",
+    .program_type = BPF_PROG_TYPE_KPROBE,
+    .kernel_memory = true,
+    .of_kernel = true,
+    .registers = REGISTERS_INTERRUPTED,
+    .rounds = KERNEL_ROUNDS,
+    .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED),
+    .words = 8,
+    .argument = arch_argument,
+    .arguments = "argument",
+    .result = result,
+    .ip = probe_kernel_function,
+    .pairing = &pairing_by_map,
+};

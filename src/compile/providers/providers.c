@@ -1,0 +1,114 @@
+/* The list of providers, one row each, and the fields that their events choose from. */
+#include <string.h>
+
+#include "compile/providers/providers.h"
+
+static const struct provider *const providers[] = {
+    &provider_uprobe,        &provider_uretprobe, &provider_kprobe,    &provider_kretprobe,
+    &provider_fentry,        &provider_fexit,     &provider_usdt,      &provider_profile,
+    &provider_perf,          &provider_watch,     &provider_interval,  &provider_tracepoint,
+    &provider_rawtracepoint, &provider_syscall,   &provider_sysreturn, &provider_testrun,
+};
+
+const struct provider *provider_at(size_t number)
+{
+    return number < sizeof providers / sizeof *providers ? providers[number] : NULL;
+}
+
+const struct provider *provider_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof providers / sizeof *providers; i++)
+        if (!strcmp(providers[i]->name, name))
+            return providers[i];
+    return NULL;
+}
+
+uint32_t provider_attach_type(const struct provider *provider, bool at_entry)
+{
+    return provider->attach_as ? provider->attach_as(at_entry) : provider->attach_type;
+}
+
+#define SIGNED                                                                                                         \
+    {                                                                                                                  \
+        .kind = TYPE_I64                                                                                               \
+    }
+#define HALF                                                                                                           \
+    {                                                                                                                  \
+        .kind = TYPE_I64, .bits = 32                                                                                   \
+    }
+#define ADDRESS                                                                                                        \
+    {                                                                                                                  \
+        .kind = TYPE_U64                                                                                               \
+    }
+#define TEXT(bytes)                                                                                                    \
+    {                                                                                                                  \
+        .kind = TYPE_STRING, .capacity = bytes                                                                         \
+    }
+
+static const struct event_field fields[] = {
+    {.name = "time", .type = SIGNED, .source = EVENT_TIME},
+    {.name = "pid", .type = HALF, .source = EVENT_PID},
+    {.name = "tid", .type = HALF, .source = EVENT_TID},
+    {.name = "uid", .type = HALF, .source = EVENT_UID},
+    {.name = "gid", .type = HALF, .source = EVENT_GID},
+    {.name = "cpu", .type = HALF, .source = EVENT_CPU},
+    {.name = "comm", .type = TEXT(16), .source = EVENT_COMM},
+    {.name = "cgroup", .type = SIGNED, .source = EVENT_CGROUP},
+    {.name = "probe", .type = {.kind = TYPE_STRING}, .source = EVENT_PROBE},
+    {.name = "func", .type = {.kind = TYPE_STRING}, .source = EVENT_FUNC},
+    {.name = "nr", .type = HALF, .source = EVENT_CALL, .of_entry = true},
+    {.name = "ret", .type = SIGNED, .source = EVENT_RETURN},
+    {.name = "elapsed", .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true},
+    {.name = "ip", .type = ADDRESS, .source = EVENT_IP},
+    {.name = "sp", .type = ADDRESS, .source = EVENT_STACK_POINTER},
+    {.name = "caller", .type = ADDRESS, .source = EVENT_CALLER},
+    {.name = "period", .type = SIGNED, .source = EVENT_PERIOD},
+    {.name = "addr", .type = ADDRESS, .source = EVENT_ADDRESS},
+    {.name = "value", .type = SIGNED, .source = EVENT_VALUE},
+#define ARGUMENT(n)                                                                                                    \
+    {                                                                                                                  \
+        .name = "arg" #n, .type = SIGNED, .source = EVENT_ARGUMENT, .number = n, .of_entry = true                      \
+    }
+    ARGUMENT(0),
+    ARGUMENT(1),
+    ARGUMENT(2),
+    ARGUMENT(3),
+    ARGUMENT(4),
+    ARGUMENT(5),
+    ARGUMENT(6),
+    ARGUMENT(7),
+    ARGUMENT(8),
+    ARGUMENT(9),
+    ARGUMENT(10),
+    ARGUMENT(11),
+};
+
+/* True if the events of PROVIDER have FIELD. */
+static bool has_field(const struct provider *provider, const struct event_field *field)
+{
+    if (field->source == EVENT_ARGUMENT)
+        return field->number < provider->words;
+    return provider->fields & 1u << field->source;
+}
+
+const struct event_field *event_field_find(const char *name, const struct provider *provider)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (has_field(provider, &fields[i]) && !strcmp(fields[i].name, name))
+            return &fields[i];
+    return NULL;
+}
+
+const char *event_field_list(struct arena *arena, const struct provider *provider)
+{
+    const char *list = "";
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (has_field(provider, &fields[i]) &&
+            (fields[i].source != EVENT_ARGUMENT || provider->argument(fields[i].number) >= 0))
+            list = arena_format(arena, "%s%s%s", list, *list ? ", " : "", fields[i].name);
+    if (provider->arguments)
+        list = arena_format(
+            arena, provider->numbered ? "%s, e.args, those of e.arg0 … that the probe has, e.nargs" : "%s, e.args",
+            list);
+    return provider->registers ? arena_format(arena, "%s, e:stack(), e:ustack() and e:kstack()", list) : list;
+}

@@ -1,0 +1,15 @@
+/* rawtracepoint: runs where the kernel passes one of its tracepoints; the context is the words that it is given. */
+#include <linux/bpf.h>
+
+#include "compile/providers/providers.h"
+
+const struct provider provider_rawtracepoint = {
+    .name = "rawtracepoint",
+    .program_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
+    .kernel_memory = true,
+    .registers = REGISTERS_THREAD,
+    .rounds = KERNEL_ROUNDS,
+    .fields = FIELDS_OF_THREAD | FIELD(FUNC),
+    .arguments = "argument",
+    .numbered = true,
+};

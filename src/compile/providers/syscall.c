@@ -1,0 +1,38 @@
+/* syscall and sysreturn: run where a thread enters the kernel by a system call, and where it leaves it. */
+#include <linux/bpf.h>
+
+#include "compile/lower/lower.h"
+#include "compile/lower/pairing.h"
+#include "compile/providers/providers.h"
+
+enum { FIELDS = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(CALL) };
+
+/* Behind the record's head and the call's number; of a raw tracepoint behind the registers. */
+static struct operand result(struct lower *lower)
+{
+    return probe_context_word(lower, lower->function->handler->raw ? 8 : 16, "e.ret");
+}
+
+const struct provider provider_syscall = {
+    .name = "syscall",
+    .program_type = BPF_PROG_TYPE_TRACEPOINT,
+    .registers = REGISTERS_THREAD,
+    .rounds = KERNEL_ROUNDS,
+    .fields = FIELDS,
+    .arguments = "argument",
+    .numbered = true,
+    .at_return = &provider_sysreturn,
+    .returning = "call",
+};
+
+const struct provider provider_sysreturn = {
+    .name = "sysreturn",
+    .program_type = BPF_PROG_TYPE_TRACEPOINT,
+    .registers = REGISTERS_THREAD,
+    .rounds = KERNEL_ROUNDS,
+    .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED),
+    .arguments = "argument",
+    .numbered = true,
+    .result = result,
+    .pairing = &pairing_of_syscall,
+};

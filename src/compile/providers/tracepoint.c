@@ -1,0 +1,14 @@
+/* tracepoint: runs where the kernel passes one of its tracepoints; the context is the record. */
+#include <linux/bpf.h>
+
+#include "compile/providers/providers.h"
+
+const struct provider provider_tracepoint = {
+    .name = "tracepoint",
+    .program_type = BPF_PROG_TYPE_TRACEPOINT,
+    .kernel_memory = true,
+    .registers = REGISTERS_THREAD,
+    .rounds = KERNEL_ROUNDS,
+    .fields = FIELDS_OF_THREAD | FIELD(FUNC),
+    .arguments = "field",
+};

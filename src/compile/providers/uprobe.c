@@ -1,0 +1,57 @@
+/* uprobe and uretprobe: run when a function of a program is entered, and when it returns. */
+#include <linux/bpf.h>
+
+#include "arch/arch.h"
+#include "compile/lower/lower.h"
+#include "compile/lower/pairing.h"
+#include "compile/providers/providers.h"
+#include "sys/bpf.h"
+#include "sys/feature.h"
+
+enum {
+    FIELDS = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(IP) | FIELD(STACK_POINTER) | FIELD(CALLER),
+};
+
+static uint32_t attach_as(bool at_entry)
+{
+    (void)at_entry;
+    return feature_available(FEATURE_UPROBE_MULTI) ? ATTACH_TYPE_UPROBE_MULTI : 0; /* at returns the same */
+}
+
+static struct operand result(struct lower *lower)
+{
+    return probe_context_word(lower, arch_return_value(), "e.ret");
+}
+
+const struct provider provider_uprobe = {
+    .name = "uprobe",
+    .program_type = BPF_PROG_TYPE_KPROBE,
+    .attach_as = attach_as,
+    .sleeps = true,
+    .registers = REGISTERS_USER,
+    .rounds = USER_ROUNDS,
+    .fields = FIELDS,
+    .words = 8,
+    .argument = arch_argument,
+    .arguments = "argument",
+    .ip = probe_instruction,
+    .at_return = &provider_uretprobe,
+    .returning = "function",
+};
+
+const struct provider provider_uretprobe = {
+    .name = "uretprobe",
+    .program_type = BPF_PROG_TYPE_KPROBE,
+    .attach_as = attach_as,
+    .sleeps = true,
+    .registers = REGISTERS_USER,
+    .rounds = USER_ROUNDS,
+    .measured = true,
+    .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED),
+    .words = 8,
+    .argument = arch_argument,
+    .arguments = "argument",
+    .result = result,
+    .ip = probe_instruction,
+    .pairing = &pairing_by_storage,
+};
