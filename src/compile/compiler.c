@@ -108,13 +108,13 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     }
     if (count)
         pass_infer(functions, count);
-    share_describe(compiler);
+    maps_describe(compiler);
     for (size_t i = 0; i < count; i++) {
         stop_if_asked(compiler);
         pass_check(&functions[i]);
         output_check(&functions[i]);
         pass_optimise(&functions[i]);
-        pass_gather(&functions[i]);
+        pass_combine_loads(&functions[i]);
 #ifdef UPLUA_CHECK
         ir_check(&functions[i]);
 #endif
@@ -124,7 +124,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     }
     calls_end_threads(compiler, options);
     executed_note(compiler, options);
-    compile_expect(compiler, NULL, share_declare(compiler, compiler->result));
+    compile_expect(compiler, NULL, maps_declare(compiler, compiler->result));
     compile_expect(compiler, NULL, scratch_declare(compiler, compiler->result));
     add_counters(compiler, "uplua_ledger", compiler->ledger_count);
     add_counters(compiler, "uplua_exited", compiler->exits);

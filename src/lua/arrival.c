@@ -19,14 +19,14 @@ static int arrival_open(lua_State *L)
     *self = NULL;
     luaL_getmetatable(L, ARRIVALS);
     lua_setmetatable(L, -2);
-    int code = arrivals_open(self);
+    int code = late_modules_open(self);
     return code ? luaL_error(L, "cannot wait for libraries: records of mappings: %s", strerror(-code)) : 1;
 }
 
 static int arrival_gc(lua_State *L)
 {
     struct arrivals **self = luaL_checkudata(L, 1, ARRIVALS);
-    arrivals_free(*self);
+    late_modules_free(*self);
     *self = NULL;
     return 0;
 }
@@ -34,13 +34,13 @@ static int arrival_gc(lua_State *L)
 /* arrivals:want(name) */
 static int arrival_want(lua_State *L)
 {
-    return arrivals_want(check(L), luaL_checkstring(L, 2)) ? luaL_error(L, "out of memory") : 0;
+    return late_modules_want(check(L), luaL_checkstring(L, 2)) ? luaL_error(L, "out of memory") : 0;
 }
 
 /* arrivals:fd() → a descriptor that is readable when take() may have something */
 static int arrival_fd(lua_State *L)
 {
-    lua_pushinteger(L, arrivals_fd(check(L)));
+    lua_pushinteger(L, late_modules_fd(check(L)));
     return 1;
 }
 
@@ -67,14 +67,14 @@ static int arrival_take(lua_State *L)
 {
     struct arrivals *arrivals = check(L);
     lua_newtable(L);
-    arrivals_take(arrivals, add, L);
+    late_modules_take(arrivals, add, L);
     return 1;
 }
 
 /* arrivals:lost() → how many records the kernel could not deliver */
 static int arrival_lost(lua_State *L)
 {
-    lua_pushnumber(L, (lua_Number)arrivals_lost(check(L)));
+    lua_pushnumber(L, (lua_Number)late_modules_lost(check(L)));
     return 1;
 }
 
@@ -82,7 +82,7 @@ static int arrival_lost(lua_State *L)
 static int arrival_identify_lua(lua_State *L)
 {
     char identity[ARRIVAL_IDENTITY_SIZE];
-    if (arrival_identify(luaL_checkstring(L, 1), identity))
+    if (late_module_identify(luaL_checkstring(L, 1), identity))
         return 0;
     lua_pushstring(L, identity);
     return 1;

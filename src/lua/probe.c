@@ -120,7 +120,7 @@ static int sites_files(lua_State *L)
     for (size_t i = 0; i < sites->count; i++) {
         char identity[ARRIVAL_IDENTITY_SIZE];
         if ((i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0) ||
-            arrival_identify(sites->items[i].path, identity))
+            late_module_identify(sites->items[i].path, identity))
             continue;
         lua_pushstring(L, identity);
         lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);

@@ -462,7 +462,7 @@ static int compiler_load(lua_State *L)
     size_t count, words = 0;
     struct handler *handlers = compile_handlers(L, self, result, &count);
     int status = reuse_maps(L, 2, result->object);
-    if (status || (status = object_join(result->object, "uplua_ustack")))
+    if (status || (status = object_merge(result->object, "uplua_ustack")))
         return luaL_error(L, "cannot make the BPF object: %s", strerror(-status));
     lua_settop(L, 3);
     struct probe_link **link = link_push(L); /* … loaded link */
@@ -473,7 +473,7 @@ static int compiler_load(lua_State *L)
         return core_raise(L, &err);
     cost_write(loaded_counters(result->loaded, COST_COUNTERS, &words));
     for (size_t i = 0; i < count; i++)
-        if (names_fill(&handlers[i], result->loaded))
+        if (func_names_fill(&handlers[i], result->loaded))
             return luaL_error(L, "cannot write the names of the functions of %s", handlers[i].probe);
     push_handlers(L, result, handlers, count);
     object_free(result->object);

@@ -150,7 +150,7 @@ static void test_musl_beside(void)
 static void interprets(const char *line, const char *program)
 {
     write_file("script", line);
-    char *found = script_program(in_dir("script")), *real = found ? realpath(found, NULL) : NULL;
+    char *found = shebang_program(in_dir("script")), *real = found ? realpath(found, NULL) : NULL;
     char *wanted = realpath(program, NULL);
     is_str(real, wanted, "%.*s", (int)strcspn(line, "\n"), line);
     free(found);
@@ -172,7 +172,7 @@ static void test_scripts(void)
     interprets(line, "/bin/bash");
     snprintf(line, sizeof line, "#!%s\n", in_dir("script"));
     write_file("script", line);
-    char *found = script_program(in_dir("script"));
+    char *found = shebang_program(in_dir("script"));
     is_str(found, in_dir("script"), "a script that interprets itself has an end");
     free(found);
     struct error err;

@@ -294,7 +294,7 @@ static void test_joined(void)
     object_add_counters(object, "runs", PROGRAMS);
     for (int i = 0; i < PROGRAMS; i++)
         add_counting(object, names[i], i, i == 1 ? BPF_F_SLEEPABLE : 0);
-    is_int(object_join(object, "uplua_ustack"), 0, "three programs are joined");
+    is_int(object_merge(object, "uplua_ustack"), 0, "three programs are joined");
     if (!is_int(object_load(object, bpf_library, bpf_library_size, &loaded, &err), 0, "and loaded"))
         printf("# %s\n", err.text);
     if (!loaded || !single) {

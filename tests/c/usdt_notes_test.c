@@ -89,7 +89,7 @@ static int read_notes(const struct file *file, note_visit *visit, void *context)
     int fd = memfd_create("notes", MFD_CLOEXEC), result = -EBADF;
     struct elffile elf;
     if (fd >= 0 && write(fd, file, sizeof *file) == sizeof *file && elffile_open(&elf, fd) == 0) {
-        result = notes_visit(&elf, visit, context);
+        result = usdt_notes_visit(&elf, visit, context);
         elffile_close(&elf);
     }
     close(fd);

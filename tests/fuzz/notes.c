@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct elffile elf;
     int fd = fuzz_file(data, size, &stat);
     if (!elffile_open(&elf, fd))
-        notes_visit(&elf, visit, NULL);
+        usdt_notes_visit(&elf, visit, NULL);
     elffile_close(&elf);
     close(fd);
     char *text = strndup((const char *)data, size < 4096 ? size : 4096);

@@ -58,7 +58,7 @@ struct handler {
     char program[32];       /* of the handler itself */
     char entry_program[32]; /* of a return handler that needs values of the entry and has no session to do both */
     bool session;           /* attach PROGRAM as a session */
-    char names_map[16];     /* that names_fill has to fill; "": none */
+    char names_map[16];     /* that func_names_fill has to fill; "": none */
     bool net;               /* it takes what a probe costs off e.elapsed: COST_COUNTERS are to be filled */
 };
 

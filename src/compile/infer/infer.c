@@ -61,7 +61,7 @@ static void join_key(struct inference *inference, const struct value *user, stru
     if (!object->keyed && object->fd >= 0)
         compile_fail(inference->compiler, user->position, "'%s' has been loaded without keys", held_name(object));
     object->keyed = true;
-    inference->changed |= agree_key(inference->compiler, user->position, object, type);
+    inference->changed |= unify_key(inference->compiler, user->position, object, type);
 }
 
 static void join_value(struct inference *inference, const struct value *user, struct value *value)
@@ -79,7 +79,7 @@ static void join_value(struct inference *inference, const struct value *user, st
         compile_fail(inference->compiler, user->position,
                      "'%s' is longer than the %u bytes that are declared for the value of '%s'", text->string.bytes,
                      object->value.capacity - 1, held_name(object));
-    inference->changed |= agree_value(inference->compiler, user->position, object, type);
+    inference->changed |= unify_value(inference->compiler, user->position, object, type);
 }
 
 /*
@@ -98,7 +98,7 @@ static void join_added(struct inference *inference, const struct value *user, st
         return;
     if (type.kind == TYPE_NUM)
         type.kind = TYPE_I64;
-    inference->changed |= agree_value(inference->compiler, user->position, object, type);
+    inference->changed |= unify_value(inference->compiler, user->position, object, type);
 }
 
 /* The type of an operand that has to be a number: TYPE_NONE while it is not known. */
@@ -205,7 +205,7 @@ static struct type arithmetic(struct inference *inference, const struct value *v
             result.kind = type.kind;
     }
     bool exact = value->op == IR_ADD || value->op == IR_SUB || value->op == IR_MUL || value->op == IR_NEG;
-    if (inference->final && all_numbers && !exact && !(value->op == IR_MOD && ir_is_natural(value)))
+    if (inference->final && all_numbers && !exact && !(value->op == IR_MOD && ir_is_nonnegative(value)))
         refuse_arithmetic(inference->compiler, value);
     return result;
 }
@@ -282,7 +282,7 @@ static void set_field(struct inference *inference, struct value *value)
     struct type type = stored(inference, value, value->args[1], "in a record");
     if (type.kind == TYPE_NONE)
         return;
-    inference->changed |= agree_field(inference->compiler, value, shape, type);
+    inference->changed |= unify_field(inference->compiler, value, shape, type);
 }
 
 /* Fields that this constructor does not surely set may be nil in all records of the shape. */

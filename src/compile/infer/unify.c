@@ -92,7 +92,7 @@ static _Noreturn void fail_object(struct compiler *compiler, const struct positi
 }
 
 /* Widens *SLOT, of which *SLOT_AT was the first use. */
-static bool agree(struct compiler *compiler, const struct position *at, struct shared *object, struct type *slot,
+static bool unify(struct compiler *compiler, const struct position *at, struct shared *object, struct type *slot,
                   const struct position **slot_at, struct type from, const char *what)
 {
     if (from.kind == TYPE_NONE || from.kind == TYPE_NIL)
@@ -113,17 +113,17 @@ static bool agree(struct compiler *compiler, const struct position *at, struct s
     return changed;
 }
 
-bool agree_key(struct compiler *compiler, const struct position *at, struct shared *object, struct type from)
+bool unify_key(struct compiler *compiler, const struct position *at, struct shared *object, struct type from)
 {
-    return agree(compiler, at, object, &object->key, &object->key_at, from, "key");
+    return unify(compiler, at, object, &object->key, &object->key_at, from, "key");
 }
 
-bool agree_value(struct compiler *compiler, const struct position *at, struct shared *object, struct type from)
+bool unify_value(struct compiler *compiler, const struct position *at, struct shared *object, struct type from)
 {
-    return agree(compiler, at, object, &object->value, &object->value_at, from, "value");
+    return unify(compiler, at, object, &object->value, &object->value_at, from, "value");
 }
 
-bool agree_field(struct compiler *compiler, const struct value *set, struct record *shape, struct type from)
+bool unify_field(struct compiler *compiler, const struct value *set, struct record *shape, struct type from)
 {
     struct arena *arena = &compiler->arena;
     const struct field *field = record_field(shape, set->name, (int)set->number);

@@ -6,9 +6,9 @@
 
 /* OBJECT gets a key, or a value, of type FROM at AT. True if its type was widened; a disagreement ends the
  * compilation. */
-bool agree_key(struct compiler *compiler, const struct position *at, struct shared *object, struct type from);
-bool agree_value(struct compiler *compiler, const struct position *at, struct shared *object, struct type from);
+bool unify_key(struct compiler *compiler, const struct position *at, struct shared *object, struct type from);
+bool unify_value(struct compiler *compiler, const struct position *at, struct shared *object, struct type from);
 /* The same of the field that SET (IR_SET_FIELD) stores into records of SHAPE. */
-bool agree_field(struct compiler *compiler, const struct value *set, struct record *shape, struct type from);
+bool unify_field(struct compiler *compiler, const struct value *set, struct record *shape, struct type from);
 
 #endif

@@ -167,7 +167,7 @@ void ir_remove(struct value *value);
 /* LuaJIT gives a shift the type of what is shifted; all other operations are unsigned where one operand is. */
 bool ir_is_shift(enum ir_op op);
 /* True if VALUE is a Lua number that can be shown to be whole and not negative (nonnegative.c). */
-bool ir_is_natural(const struct value *value);
+bool ir_is_nonnegative(const struct value *value);
 /* A division that may be by zero has an effect: each time it is counted in the ledger. */
 bool ir_may_divide_by_zero(const struct value *value);
 bool ir_has_effect(const struct value *value);

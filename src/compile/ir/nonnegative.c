@@ -69,7 +69,7 @@ static bool is_natural(struct value *value, struct seen *seen)
     }
 }
 
-bool ir_is_natural(const struct value *value)
+bool ir_is_nonnegative(const struct value *value)
 {
     return is_natural((struct value *)value, &(struct seen){0});
 }

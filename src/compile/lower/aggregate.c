@@ -165,7 +165,7 @@ static struct operand element(struct lower *lower, const struct shared *object, 
                               struct machine_block *done)
 {
     struct program *program = lower->program;
-    struct operand first = share_lookup(lower, object->map_name, key);
+    struct operand first = maps_lookup(lower, object->map_name, key);
     struct machine_block *hit = machine_block(program), *missing = machine_block(program);
     struct machine_block *made = machine_block(program), *found = machine_block(program);
     machine_branch(program, BPF_JNE, first, operand_immediate(0), hit, missing);
@@ -178,7 +178,7 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     struct operand second =
         machine_call_library(program, is_sum(object) ? "uplua_insert_sum" : "uplua_insert", args, 4);
     machine_branch(program, BPF_JNE, second, operand_immediate(0), made,
-                   lower_loss(lower, share_full(lower, object), done, 0));
+                   lower_loss(lower, maps_full(lower, object), done, 0));
     machine_place(program, made);
     machine_jump(program, found);
     machine_place(program, found);
@@ -210,7 +210,7 @@ void aggregate_lower(struct lower *lower, struct value *value)
     struct value *key = value->arg_count > 1 ? value->args[1] : NULL;
     struct machine_block *done = machine_block(program);
     struct operand entry = key_bytes(object) ? element(lower, object, key_address(lower, object, key, bucket), done)
-                                             : share_only_element(lower, object, done);
+                                             : maps_only_element(lower, object, done);
     if (is_sum(object) && !object->amounts) {
         machine_add_atomic(program, BPF_DW, entry, 0, v);
     } else if (is_sum(object)) {

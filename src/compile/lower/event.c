@@ -120,7 +120,7 @@ static void session(struct lower *lower)
 
 void probe_declare(struct lower *lower, struct object *result)
 {
-    names_declare(lower, result);
+    func_names_declare(lower, result);
     if (lower->pairing)
         compile_expect(lower->compiler, lower->function->position, lower->pairing->declare(lower, result));
 }
@@ -328,7 +328,7 @@ void probe_event_field(struct lower *lower, struct value *value)
         place->value = probe_context_word(lower, arch_sample_address(), "e.addr");
         break;
     case EVENT_FUNC:
-        place->value = names_read(lower);
+        place->value = func_names_read(lower);
         place->capacity = names_capacity(lower->function->handler);
         break;
     case EVENT_ELAPSED:

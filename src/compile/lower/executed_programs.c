@@ -11,7 +11,7 @@ static void add(struct compiler *compiler, const struct compile_options *options
     program->position = compiler->walks;
     machine_call_library(program, function, NULL, 0);
     machine_exit(program, 0);
-    if (pass_allocate(program) == 0)
+    if (pass_allocate_registers(program) == 0)
         pass_emit(program, compiler->result, options, section);
 }
 

@@ -96,7 +96,7 @@ static struct operand expect_element(struct lower *lower, const struct shared *m
 {
     struct slot *key = program_slot(lower->program, 8);
     machine_store(lower->program, BPF_DW, operand_slot(key, 0), 0, number);
-    struct operand found = share_lookup(lower, map->map_name, operand_slot(key, 0));
+    struct operand found = maps_lookup(lower, map->map_name, operand_slot(key, 0));
     lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), filter_ignore(lower, ignored));
     return found;
 }

@@ -9,7 +9,7 @@
 #include "compile/lower/lower.h"
 #include "sys/cookie.h"
 
-void names_declare(struct lower *lower, struct object *result)
+void func_names_declare(struct lower *lower, struct object *result)
 {
     const struct handler *handler = lower->function->handler;
     if (!*handler->names_map)
@@ -25,7 +25,7 @@ void names_declare(struct lower *lower, struct object *result)
                                           }));
 }
 
-struct operand names_read(struct lower *lower)
+struct operand func_names_read(struct lower *lower)
 {
     struct program *program = lower->program;
     struct handler *handler = lower->function->handler;
@@ -45,7 +45,7 @@ struct operand names_read(struct lower *lower)
     return operand_slot(text, 0);
 }
 
-int names_fill(const struct handler *handler, const struct loaded *loaded)
+int func_names_fill(const struct handler *handler, const struct loaded *loaded)
 {
     char text[NAMES_MAX_CAPACITY];
     if (!*handler->names_map)

@@ -6,6 +6,6 @@
 #include "compile/object/object.h"
 
 /* Writes the names of the handler's sites to the map that it reads them from. 0 or -errno. */
-int names_fill(const struct handler *handler, const struct loaded *loaded);
+int func_names_fill(const struct handler *handler, const struct loaded *loaded);
 
 #endif

@@ -236,9 +236,9 @@ static void decide(struct lower *lower, uint8_t code, struct operand a, struct o
                    struct machine_block *no)
 {
     if (a.kind == OPERAND_REGISTER)
-        a = veil_in_loop(lower, a);
+        a = widen_in_loop(lower, a);
     if (b.kind == OPERAND_REGISTER && code != BPF_JEQ && code != BPF_JNE)
-        b = veil_in_loop(lower, b);
+        b = widen_in_loop(lower, b);
     machine_branch(lower->program, code, a, b, yes, no);
 }
 
@@ -354,7 +354,7 @@ static void start_budget(struct lower *lower)
     for (struct block *block = lower->function->entry; block; block = block->following)
         for (struct value *value = block->first; value; value = value->next)
             if (value->op == IR_LOOP && !lower->rounds) {
-                veil_start(lower);
+                widen_start(lower);
                 lower->rounds = program_slot(program, 8);
                 machine_store(program, BPF_DW, operand_slot(lower->rounds, 0), 0,
                               machine_load(program, BPF_DW, operand_slot(program->any_zero, 0), 0));
@@ -373,7 +373,7 @@ static void count_round(struct lower *lower)
     const char *cause = arena_format(program->arena, "handler ended: its loops ran %u,%03u rounds",
                                      program->budget / 1000, program->budget % 1000);
     struct machine_block *enough = lower_loss(lower, lower_ledger(lower, cause), NULL, 0);
-    lower_continue_if(lower, BPF_JLE, veil_in_loop(lower, count), operand_immediate(program->budget), enough);
+    lower_continue_if(lower, BPF_JLE, widen_in_loop(lower, count), operand_immediate(program->budget), enough);
     if (program->by_rounds)
         return;
     struct machine_block *next = machine_block(program);
@@ -411,8 +411,8 @@ static void value_lower(struct lower *lower, struct value *value)
         return phi_lower(lower, value);
     case IR_PRESENT:
         *lower_place(lower, value) = *lower_place(lower, value->args[0]);
-        if (share_defers(lower, ir_value(value->args[0])))
-            *lower_place(lower, value) = share_load(lower, ir_value(value->args[0]));
+        if (maps_defer(lower, ir_value(value->args[0])))
+            *lower_place(lower, value) = maps_load(lower, ir_value(value->args[0]));
         lower_place(lower, value)->present = (struct operand){0};
         if (value->type.kind == TYPE_RECORD)
             lower_place(lower, value)->value = lower_not_nil(lower, lower_place(lower, value)->value);
@@ -487,7 +487,7 @@ static void value_lower(struct lower *lower, struct value *value)
     case IR_RETURN:
         return machine_exit(program, 0);
     default:
-        return share_lower(lower, value);
+        return maps_lower(lower, value);
     }
 }
 
@@ -502,11 +502,11 @@ static void blocks(struct lower *lower)
         if (!start->predecessor_count)
             continue;
         lower->block = block;
-        lower->in_loop = lower->veils_loops && block->loop;
+        lower->in_loop = lower->widens_loops && block->loop;
         machine_place(lower->program, start);
         for (struct value *value = block->first; value; value = value->next) {
             value_lower(lower, value);
-            veil_value(lower, value);
+            widen_value(lower, value);
         }
     }
     phi_set_arguments(lower);
@@ -537,9 +537,9 @@ static struct program *lower_function(struct lower *lower, struct function *func
     program->scratch = scratch;
     start_budget(lower);
     scratch_claim(lower);
-    veil_find(lower);
-    if (lower->veiled)
-        veil_start(lower);
+    widen_find(lower);
+    if (lower->widened)
+        widen_start(lower);
     blocks(lower);
     lower_fatal_losses(lower);
     return program;
@@ -551,14 +551,14 @@ void pass_lower(struct function *function, struct object *result)
     struct scratch scratch = {0};
     ir_find_users(function);
     struct program *program = lower_function(&lower, function, NULL);
-    for (uint32_t excess; (excess = pass_allocate(program)) > 0;) {
+    for (uint32_t excess; (excess = pass_allocate_registers(program)) > 0;) {
         scratch_move(program, &scratch, excess);
         program = lower_function(&lower, function, &scratch);
     }
     probe_declare(&lower, result);
     emit(program, function, result);
     struct program *entry = probe_entry_half(&lower);
-    if (entry && pass_allocate(entry))
+    if (entry && pass_allocate_registers(entry))
         compile_fail(entry->compiler, entry->position, "the entry of %s saves more than the stack holds",
                      function->handler->probe);
     if (entry)

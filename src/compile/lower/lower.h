@@ -43,8 +43,8 @@ struct lower {
     struct operand context, pid_tgid, tgid;
     struct slot *zero_key;
     struct block *zero_stored_in; /* the last block that has stored it */
-    bool *veiled;                 /* by IR value id (widen.c); NULL: none */
-    bool veils_loops;             /* loops as a whole; and … */
+    bool *widened;                /* by IR value id (widen.c); NULL: none */
+    bool widens_loops;            /* loops as a whole; and … */
     bool in_loop;                 /* … what is lowered now is in one of these */
     struct slot *rounds;          /* the rounds of all loops so far */
     struct pending_phi *phis;     /* whose arguments are set when all blocks are there */
@@ -91,7 +91,7 @@ void phi_set_arguments(struct lower *lower);
 
 /* BPF_B … BPF_DW: of a number, boolean or id in memory. */
 uint8_t memory_size(struct type type);
-/* *(SIZE *)(BASE + OFFSET) = VALUE, a number; any number to the verifier where loops are veiled (widen.c). */
+/* *(SIZE *)(BASE + OFFSET) = VALUE, a number; any number to the verifier where loops are widened (widen.c). */
 void memory_put(struct lower *lower, uint8_t size, struct operand base, int64_t offset, struct operand value);
 /* Writes VALUE into memory of type TYPE at BASE + OFFSET. VALUE must not be nil there. */
 void memory_store(struct lower *lower, struct operand base, int64_t offset, struct type type, struct value *value);
@@ -131,38 +131,38 @@ void string_starts(struct lower *lower, struct value *value);
 /* --- maps.c --- */
 
 /* True if READ, an IR_MAP_GET, is loaded where its presence is known. */
-bool share_defers(const struct lower *lower, const struct value *read);
+bool maps_defer(const struct lower *lower, const struct value *read);
 /* What the map holds whose entry READ, a deferred IR_MAP_GET, has found. */
-struct place share_load(struct lower *lower, struct value *read);
+struct place maps_load(struct lower *lower, struct value *read);
 /* Lowers an operation on a shared object. */
-void share_lower(struct lower *lower, struct value *value);
+void maps_lower(struct lower *lower, struct value *value);
 /* What a message calls OBJECT. */
-const char *share_name(const struct shared *object);
+const char *maps_name(const struct shared *object);
 /* The address of the element KEY (an address) of the map called MAP, or 0. */
-struct operand share_lookup(struct lower *lower, const char *map, struct operand key);
+struct operand maps_lookup(struct lower *lower, const char *map, struct operand key);
 /* The only element of an array of one; goes on where it is there (always), to DONE otherwise. */
-struct operand share_only_element(struct lower *lower, const struct shared *object, struct machine_block *done);
+struct operand maps_only_element(struct lower *lower, const struct shared *object, struct machine_block *done);
 /* The ledger's entry for an insertion into OBJECT when it is full. */
-unsigned share_full(struct lower *lower, const struct shared *object);
+unsigned maps_full(struct lower *lower, const struct shared *object);
 /* Settles map types and names of all objects used. */
-void share_describe(struct compiler *compiler);
+void maps_describe(struct compiler *compiler);
 /* Declares the maps of used objects in RESULT. */
-int share_declare(struct compiler *compiler, struct object *result);
+int maps_declare(struct compiler *compiler, struct object *result);
 
 /* --- widen.c --- */
 
-/* Decides which values the verifier is not to tell apart, and whether to veil loops. */
-void veil_find(struct lower *lower);
+/* Decides which values the verifier is not to tell apart, and whether to widen loops. */
+void widen_find(struct lower *lower);
 /* True if VALUE is one of them. */
-bool veil_hides(const struct lower *lower, const struct value *value);
+bool widen_hides(const struct lower *lower, const struct value *value);
 /* Puts program->any_zero there; at the program's start. */
-void veil_start(struct lower *lower);
+void widen_start(struct lower *lower);
 /* NUMBER as any number, related to no other. */
-struct operand veil_number(struct lower *lower, struct operand number);
-/* NUMBER, which is to be decided on: a veiled copy, where loops are veiled and this is in one. */
-struct operand veil_in_loop(struct lower *lower, struct operand number);
+struct operand widen_number(struct lower *lower, struct operand number);
+/* NUMBER, which is to be decided on: a widened copy, where loops are widened and this is in one. */
+struct operand widen_in_loop(struct lower *lower, struct operand number);
 /* Hides what VALUE, just lowered, is known to be, if it is to be hidden. */
-void veil_value(struct lower *lower, struct value *value);
+void widen_value(struct lower *lower, struct value *value);
 
 /* --- scratch.c --- */
 
@@ -185,9 +185,9 @@ void aggregate_lower(struct lower *lower, struct value *value);
 /* --- func_names.c --- */
 
 /* A buffer of names_capacity bytes with the name of the site that was hit. */
-struct operand names_read(struct lower *lower);
+struct operand func_names_read(struct lower *lower);
 /* Adds the map of the names, where the handler reads them. */
-void names_declare(struct lower *lower, struct object *result);
+void func_names_declare(struct lower *lower, struct object *result);
 
 /* --- argument.c --- */
 

@@ -11,7 +11,7 @@ static struct shared *object_of(struct lower *lower, const struct value *value)
     return lower->compiler->objects[value->object];
 }
 
-const char *share_name(const struct shared *object)
+const char *maps_name(const struct shared *object)
 {
     return object->name ? object->name : object->map_name;
 }
@@ -92,7 +92,7 @@ static bool is_ring(const struct shared *object)
     return object->kind == OBJECT_RING || object->kind == OBJECT_OUTPUT;
 }
 
-void share_describe(struct compiler *compiler)
+void maps_describe(struct compiler *compiler)
 {
     compiler->turns = 0;
     for (size_t i = 0; i < compiler->object_count; i++) {
@@ -124,7 +124,7 @@ static int declare(const struct shared *object, struct object *result)
     return object_add_map(result, &map);
 }
 
-int share_declare(struct compiler *compiler, struct object *result)
+int maps_declare(struct compiler *compiler, struct object *result)
 {
     for (size_t i = 0; i < compiler->object_count; i++) {
         const struct shared *object = compiler->objects[i];
@@ -145,7 +145,7 @@ static struct operand call(struct lower *lower, int32_t helper, const struct sha
     return machine_call(lower->program, helper, args, count);
 }
 
-struct operand share_lookup(struct lower *lower, const char *map, struct operand key)
+struct operand maps_lookup(struct lower *lower, const char *map, struct operand key)
 {
     struct operand args[] = {operand_map(map), key};
     return machine_call(lower->program, BPF_FUNC_map_lookup_elem, args, 2);
@@ -153,13 +153,13 @@ struct operand share_lookup(struct lower *lower, const char *map, struct operand
 
 static struct operand lookup(struct lower *lower, const struct shared *object, struct operand key)
 {
-    return share_lookup(lower, object->map_name, key);
+    return maps_lookup(lower, object->map_name, key);
 }
 
-unsigned share_full(struct lower *lower, const struct shared *object)
+unsigned maps_full(struct lower *lower, const struct shared *object)
 {
     return lower_ledger(lower, arena_format(lower->program->arena, "'%s' is full (max = %llu): not inserted",
-                                            share_name(object), (unsigned long long)object->max));
+                                            maps_name(object), (unsigned long long)object->max));
 }
 
 static struct operand key_address(struct lower *lower, struct value *key, const struct shared *object)
@@ -192,9 +192,9 @@ static struct operand entry_of(struct lower *lower, const struct shared *object,
     return lookup(lower, object, key_address(lower, key, object));
 }
 
-bool share_defers(const struct lower *lower, const struct value *read)
+bool maps_defer(const struct lower *lower, const struct value *read)
 {
-    return read->deferred && !veil_hides(lower, read);
+    return read->deferred && !widen_hides(lower, read);
 }
 
 /* Continues with the value's address, reading as nil where KEY is absent. */
@@ -209,7 +209,7 @@ static void map_get(struct lower *lower, struct value *value)
     }
     struct operand entry = entry_of(lower, object, value->args[0]);
     place->entry = entry;
-    if (object->value.kind == TYPE_RECORD || share_defers(lower, value)) {
+    if (object->value.kind == TYPE_RECORD || maps_defer(lower, value)) {
         place->value = place->present = entry;
         return;
     }
@@ -225,14 +225,14 @@ static void map_get(struct lower *lower, struct value *value)
     machine_jump(program, join);
     machine_place(program, join);
     place->present = entry;
-    if (veil_hides(lower, value))
+    if (widen_hides(lower, value))
         place->present = machine_choose(program, join, absent, operand_immediate(0), operand_immediate(1));
     if (object->value.kind == TYPE_STRING)
         return;
     place->value = machine_choose(program, join, absent, operand_immediate(0), loaded);
 }
 
-struct place share_load(struct lower *lower, struct value *read)
+struct place maps_load(struct lower *lower, struct value *read)
 {
     return memory_load(lower, lower_place(lower, read)->value, 0, object_of(lower, read)->value);
 }
@@ -248,7 +248,7 @@ static void map_delete(struct lower *lower, struct value *value)
 static unsigned outside(struct lower *lower, const struct shared *object)
 {
     return lower_ledger(lower, arena_format(lower->program->arena, "an index of '%s' is not in 0 … %llu: not stored",
-                                            share_name(object), (unsigned long long)object->max - 1));
+                                            maps_name(object), (unsigned long long)object->max - 1));
 }
 
 static void array_set(struct lower *lower, const struct value *value, const struct shared *object)
@@ -278,7 +278,7 @@ static void map_set(struct lower *lower, struct value *value)
     struct operand result = call(lower, BPF_FUNC_map_update_elem, object, key,
                                  memory_address(lower, value->args[1], object->value), operand_immediate(BPF_ANY));
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), join,
-                   lower_loss(lower, share_full(lower, object), join, 0));
+                   lower_loss(lower, maps_full(lower, object), join, 0));
     if (from->present.kind) {
         machine_place(program, absent);
         call(lower, BPF_FUNC_map_delete_elem, object, key, (struct operand){0}, (struct operand){0});
@@ -311,7 +311,7 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     machine_place(program, again);
     struct operand second = lookup(lower, object, key);
     machine_branch(program, BPF_JNE, second, operand_immediate(0), retried,
-                   lower_loss(lower, share_full(lower, object), done, 0));
+                   lower_loss(lower, maps_full(lower, object), done, 0));
     machine_place(program, retried);
     machine_jump(program, found);
     machine_place(program, found);
@@ -347,7 +347,7 @@ static void map_add(struct lower *lower, struct value *value)
     machine_place(program, done);
 }
 
-struct operand share_only_element(struct lower *lower, const struct shared *object, struct machine_block *done)
+struct operand maps_only_element(struct lower *lower, const struct shared *object, struct machine_block *done)
 {
     if (!lower->zero_key)
         lower->zero_key = program_slot(lower->program, 8);
@@ -383,7 +383,7 @@ static unsigned ring_full(struct lower *lower, const struct shared *object)
                             arena_format(lower->program->arena, "printf: its ring of %llu bytes is full: text lost",
                                          (unsigned long long)object->max));
     return lower_ledger(lower, arena_format(lower->program->arena, "the ring '%s' is full (size = %llu): event lost",
-                                            share_name(object), (unsigned long long)object->max));
+                                            maps_name(object), (unsigned long long)object->max));
 }
 
 static void emit(struct lower *lower, struct value *value)
@@ -439,7 +439,7 @@ static void end_run(struct lower *lower, struct value *value)
     machine_call_library(program, "uplua_exit", args, 3);
 }
 
-void share_lower(struct lower *lower, struct value *value)
+void maps_lower(struct lower *lower, struct value *value)
 {
     switch (value->op) {
     case IR_MAP_GET:

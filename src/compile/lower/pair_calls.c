@@ -194,6 +194,6 @@ void calls_end_threads(struct compiler *compiler, const struct compile_options *
         machine_place(program, next);
     }
     machine_exit(program, 0);
-    if (pass_allocate(program) == 0)
+    if (pass_allocate_registers(program) == 0)
         pass_emit(program, compiler->result, options, "handler/" CALLS_END_PROGRAM);
 }

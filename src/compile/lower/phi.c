@@ -55,7 +55,7 @@ static void copy_kept_at_end(struct lower *lower, struct machine_block *block, s
 static struct operand any_number_at_end(struct lower *lower, struct machine_block *block, struct operand number)
 {
     struct machine_instruction *end = reopen(lower, block);
-    number = veil_number(lower, number);
+    number = widen_number(lower, number);
     close_again(block, end);
     return number;
 }

@@ -21,7 +21,7 @@ void memory_put(struct lower *lower, uint8_t size, struct operand base, int64_t 
 {
     bool is_followed = base.kind == OPERAND_REGISTER || (base.kind == OPERAND_FRAME && !base.slot->moved);
     machine_store(lower->program, size, base, offset,
-                  lower->veils_loops && is_followed ? veil_number(lower, value) : value);
+                  lower->widens_loops && is_followed ? widen_number(lower, value) : value);
 }
 
 void memory_zero(struct lower *lower, struct operand to, int64_t offset, uint32_t size)

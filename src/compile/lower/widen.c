@@ -9,9 +9,9 @@
  * verifier asks whether all that it knows of a round, of all registers and the whole frame, held in a round before.
  * With every decision on a value that outlives it, every constant that is stored on one way only, even every copy of a
  * word, which it takes for the same number from then on, the ways double: six of these took 255,438 instructions, and
- * strings instead of numbers more than the million. Loops with more than a few decisions are therefore veiled as a
- * whole: decisions are on veiled copies (veil_in_loop), numbers are veiled where ways meet (veil_value), and what is
- * stored in the frame always is (memory_put). That makes 745 of the 255,438.
+ * strings instead of numbers more than the million. Loops with more than a few decisions are therefore widened as a
+ * whole: decisions are on widened copies (widen_in_loop), numbers are widened where ways meet (widen_value), and what
+ * is stored in the frame always is (memory_put). That makes 745 of the 255,438.
  */
 #include "compile/lower/lower.h"
 
@@ -43,17 +43,17 @@ static bool decides_often_in_loops(const struct function *function)
 }
 
 /* All that says which of two it is: returns how many. */
-static size_t find_all(const struct function *function, bool *veiled)
+static size_t find_all(const struct function *function, bool *widened)
 {
     size_t count = 0;
     for (const struct block *block = function->entry; block; block = block->following)
         for (const struct value *value = block->first; value; value = value->next)
-            count += veiled[value->id] = is_either(value);
+            count += widened[value->id] = is_either(value);
     return count;
 }
 
 /* Of these what is decided on later. */
-static size_t find_decided(const struct function *function, bool *veiled)
+static size_t find_decided(const struct function *function, bool *widened)
 {
     size_t count = 0;
     for (const struct block *block = function->entry; block; block = block->following)
@@ -61,29 +61,29 @@ static size_t find_decided(const struct function *function, bool *veiled)
             for (size_t i = 0; i < use->arg_count; i++) {
                 const struct value *arg = ir_value(use->args[i]);
                 /* What is asked for at once, and by what stands in no block, is no way of its own later. */
-                if (!arg->block || arg->block == block || !is_either(arg) || !decides(use) || veiled[arg->id])
+                if (!arg->block || arg->block == block || !is_either(arg) || !decides(use) || widened[arg->id])
                     continue;
-                veiled[arg->id] = true;
+                widened[arg->id] = true;
                 count++;
             }
     return count;
 }
 
-void veil_find(struct lower *lower)
+void widen_find(struct lower *lower)
 {
     const struct function *function = lower->function;
-    bool *veiled = arena_allocate(function->arena, function->value_count * sizeof *veiled);
-    lower->veils_loops = decides_often_in_loops(function);
-    bool any = lower->veils_loops ? find_all(function, veiled) > 0 : find_decided(function, veiled) > FEW;
-    lower->veiled = any ? veiled : NULL;
+    bool *widened = arena_allocate(function->arena, function->value_count * sizeof *widened);
+    lower->widens_loops = decides_often_in_loops(function);
+    bool any = lower->widens_loops ? find_all(function, widened) > 0 : find_decided(function, widened) > FEW;
+    lower->widened = any ? widened : NULL;
 }
 
-bool veil_hides(const struct lower *lower, const struct value *value)
+bool widen_hides(const struct lower *lower, const struct value *value)
 {
-    return lower->veiled && lower->veiled[value->id];
+    return lower->widened && lower->widened[value->id];
 }
 
-void veil_start(struct lower *lower)
+void widen_start(struct lower *lower)
 {
     struct program *program = lower->program;
     if (program->any_zero)
@@ -93,16 +93,16 @@ void veil_start(struct lower *lower)
     machine_store(program, BPF_DW, operand_slot(program->any_zero, 0), 0, zero);
 }
 
-struct operand veil_number(struct lower *lower, struct operand number)
+struct operand widen_number(struct lower *lower, struct operand number)
 {
     struct operand zero = machine_load(lower->program, BPF_DW, operand_slot(lower->program->any_zero, 0), 0);
     return machine_alu(lower->program, BPF_XOR, zero, number);
 }
 
-struct operand veil_in_loop(struct lower *lower, struct operand number)
+struct operand widen_in_loop(struct lower *lower, struct operand number)
 {
     bool known = number.kind == OPERAND_REGISTER || number.kind == OPERAND_IMMEDIATE;
-    return lower->in_loop && known ? veil_number(lower, number) : number;
+    return lower->in_loop && known ? widen_number(lower, number) : number;
 }
 
 static bool is_number(struct type type)
@@ -111,16 +111,16 @@ static bool is_number(struct type type)
            type.kind == TYPE_STACK;
 }
 
-void veil_value(struct lower *lower, struct value *value)
+void widen_value(struct lower *lower, struct value *value)
 {
     struct place *place = lower_place(lower, value);
-    bool hides = veil_hides(lower, value);
+    bool hides = widen_hides(lower, value);
     bool met = lower->in_loop && value->op == IR_PHI && !value->block->is_header && is_number(value->type);
     if ((met || (hides && value->type.kind == TYPE_BOOLEAN)) && place->value.kind == OPERAND_REGISTER)
-        place->value = veil_number(lower, place->value);
+        place->value = widen_number(lower, place->value);
     if (!hides || place->present.kind != OPERAND_REGISTER)
         return;
-    place->present = veil_number(lower, place->present);
+    place->present = widen_number(lower, place->present);
     if (value->type.kind == TYPE_POINTER) /* one operand is both */
         place->value = place->present;
 }

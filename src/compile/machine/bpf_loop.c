@@ -372,7 +372,7 @@ static void call_function(struct resume *resume, struct machine_block *end)
     machine_exit(program, 0);
 }
 
-void pass_resume(struct program *program)
+void pass_bpf_loop(struct program *program)
 {
     struct resume resume = {.program = program, .register_count = program->register_count};
     resume.in_body = arena_allocate(program->arena, program->block_count * sizeof *resume.in_body);
@@ -385,7 +385,7 @@ void pass_resume(struct program *program)
     mark_body(&resume, program->body);
     for (struct reg *reg = program->registers; reg; reg = reg->next)
         resume.registers[reg->id] = reg;
-    program_find_live(program);
+    program_find_liveness(program);
     find_pointers(&resume);
     keep_live(&resume);
     for (struct machine_block *block = program->entry; block; block = block->following)

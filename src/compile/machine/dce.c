@@ -112,7 +112,7 @@ static void drop_unused(struct program *program)
     } while (dropped);
 }
 
-void program_tidy(struct program *program)
+void program_drop_dead(struct program *program)
 {
     prune(program);
     drop_unused(program);

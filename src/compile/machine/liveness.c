@@ -78,7 +78,7 @@ static bool find_live_in(struct machine_block *block, uint64_t *live, size_t wor
     return changed;
 }
 
-void program_find_live(struct program *program)
+void program_find_liveness(struct program *program)
 {
     find_leaving(program);
     size_t words = program->live_count / 64 + 1, count = 0;

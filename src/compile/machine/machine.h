@@ -219,17 +219,18 @@ void scratch_release(struct program *program);
 void scratch_move(struct program *program, struct scratch *scratch, uint32_t excess);
 
 /*
- * The passes behind the lowering. pass_allocate returns by how many bytes the stack is too small; 0: the program is
- * ready for pass_emit. Otherwise scratch_move decides what goes to scratch memory, and the program has to be made anew.
+ * The passes behind the lowering. pass_allocate_registers returns by how many bytes the stack is too small; 0: the
+ * program is ready for pass_emit. Otherwise scratch_move decides what goes to scratch memory, and the program has to be
+ * made anew.
  */
-uint32_t pass_allocate(struct program *program);
+uint32_t pass_allocate_registers(struct program *program);
 /* Gives the pieces on the stack their places; the instructions are numbered. Returns by how many bytes they do not
  * fit. */
 uint32_t frame_lay_out(struct program *program);
 /* Gives the pieces that were moved to scratch memory their places there, from byte START on. Returns where they end. */
 uint32_t frame_lay_out_moved(struct program *program, uint32_t start);
 /* Moves the handler of a program with loops into a function of its own, PROGRAM->rounds (by_rounds). */
-void pass_resume(struct program *program);
+void pass_bpf_loop(struct program *program);
 /* Adds the finished program to OBJECT. */
 void pass_emit(struct program *program, struct object *object, const struct compile_options *options,
                const char *section);
@@ -239,12 +240,12 @@ void machine_visit(struct machine_instruction *instruction, void (*visit)(struct
 /* Takes the instruction out of its block. */
 void machine_unlink(struct machine_instruction *instruction);
 
-/* --- parts of pass_allocate; bpf_loop.c uses them too --- */
+/* --- parts of pass_allocate_registers; bpf_loop.c uses them too --- */
 
 /* Makes branches on constants jumps; takes out blocks that nothing leads to and results that nobody uses. */
-void program_tidy(struct program *program);
+void program_drop_dead(struct program *program);
 /* Fills the blocks' live_in and live_out. */
-void program_find_live(struct program *program);
+void program_find_liveness(struct program *program);
 /* Gives each instruction operands of the kinds that BPF takes there: registers, 32-bit constants, addresses in the
  * frame. */
 void program_legalise(struct program *program);

@@ -215,7 +215,7 @@ static void assign(struct program *program)
     program_legalise(program);
     for (int round = 0; round < MAX_ROUNDS; round++) {
         number_instructions(program);
-        program_find_live(program);
+        program_find_liveness(program);
         compute_intervals(program);
         give_hints(program);
         if (!scan(program))
@@ -225,12 +225,12 @@ static void assign(struct program *program)
     compile_fail(program->compiler, program->position, "the registers of handler %s cannot be assigned", program->name);
 }
 
-uint32_t pass_allocate(struct program *program)
+uint32_t pass_allocate_registers(struct program *program)
 {
     program->lowered_slots = program->slot_count;
-    program_tidy(program);
+    program_drop_dead(program);
     if (program->by_rounds)
-        pass_resume(program);
+        pass_bpf_loop(program);
     assign(program);
     if (program->rounds)
         assign(program->rounds);

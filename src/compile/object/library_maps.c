@@ -116,8 +116,8 @@ static void mark_reached(struct graph *graph)
     }
 }
 
-void reach_unused_maps(const struct object *object, const void *library, size_t size,
-                       void (*unused)(void *context, const char *name), void *context)
+void library_maps_leave_out(const struct object *object, const void *library, size_t size,
+                            void (*unused)(void *context, const char *name), void *context)
 {
     struct graph graph = {0};
     if (!open_graph(&graph, library, size)) {

@@ -230,7 +230,7 @@ static int load(const struct object *object, const void *library, size_t library
     if (code)
         load_error_explain(err, code, object, &log, NULL, 0);
     if (!code && object_needs_library(object))
-        reach_unused_maps(object, library, library_size, leave_out_map, loaded->object);
+        library_maps_leave_out(object, library, library_size, leave_out_map, loaded->object);
     if (!code)
         code = prepare(object, loaded->object, err);
     if (!code)

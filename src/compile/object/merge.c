@@ -93,7 +93,7 @@ out:
     return status;
 }
 
-int object_join(struct object *object, const char *function)
+int object_merge(struct object *object, const char *function)
 {
     size_t programs = object->program_count, *members = calloc(programs + 1, sizeof *members);
     int status = members ? 0 : -ENOMEM;

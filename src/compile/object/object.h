@@ -55,7 +55,7 @@ struct object_program {
     uint32_t stack_size;   /* bytes of its own frame that it uses; for people */
     uint32_t scratch_size; /* bytes of memory that it has beside the stack; for people */
 
-    /* Set by object_join: it has become a function, `int f(void *ctx)`, of the program JOINT, which runs it for links
+    /* Set by object_merge: it has become a function, `int f(void *ctx)`, of the program JOINT, which runs it for links
      * of COOKIE. */
     const char *joint;
     uint64_t cookie;
@@ -117,7 +117,7 @@ int object_save(const struct object *object, const void *library, size_t library
  * Makes one program of those that call a function of the library whose name begins with FUNCTION and that are attached
  * alike, so that the kernel verifies it once: each has to be attached as its JOINT, with its COOKIE. 0 or -ENOMEM.
  */
-int object_join(struct object *object, const char *function);
+int object_merge(struct object *object, const char *function);
 
 struct loaded;
 

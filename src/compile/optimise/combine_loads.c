@@ -47,7 +47,7 @@ static bool join_window(struct window *window, const struct value *value)
     return true;
 }
 
-void pass_gather(struct function *function)
+void pass_combine_loads(struct function *function)
 {
     struct window **windows = NULL;
     size_t count = 0;

@@ -193,7 +193,7 @@ static bool turn_branch(struct block *block)
     return true;
 }
 
-bool pass_thread(struct function *function)
+bool pass_jump_threading(struct function *function)
 {
     bool any = false, dissolved = false;
     ir_count_uses(function);

@@ -448,7 +448,7 @@ void pass_optimise(struct function *function)
     do {
         smaller = ir_drop_unused(function, ir_has_effect);
         smaller |= drop_branches(function);
-        smaller |= pass_thread(function);
+        smaller |= pass_jump_threading(function);
     } while (smaller);
-    pass_defer(function);
+    pass_sink_loads(function);
 }

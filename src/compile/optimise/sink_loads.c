@@ -46,7 +46,7 @@ static void note_user(struct users *users, struct value *user)
     }
 }
 
-void pass_defer(struct function *function)
+void pass_sink_loads(struct function *function)
 {
     struct users *users = arena_allocate(function->arena, function->value_count * sizeof *users);
     ir_count_uses(function);

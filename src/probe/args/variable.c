@@ -230,7 +230,7 @@ static int find_field_in(const struct module *module, const struct spec *spec, c
         rc = error_set(err, -ENOENT, "%s: the debug information of %s does not describe this variable", spec->text,
                        module->name);
     if (!rc)
-        rc = field_find(type, spec->text, path, &field, err);
+        rc = variable_path_find(type, spec->text, path, &field, err);
     if (!rc) {
         snprintf(variable->module, sizeof variable->module, "%s", module->name);
         variable->bytes = field.bytes;

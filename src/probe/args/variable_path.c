@@ -93,7 +93,7 @@ static int follow_index(struct way *way)
     return 0;
 }
 
-int field_find(uint32_t type, const char *name, const char *path, struct field *field, struct error *err)
+int variable_path_find(uint32_t type, const char *name, const char *path, struct field *field, struct error *err)
 {
     struct way way = {.name = name, .path = path, .type = type, .field = field, .err = err};
     struct debugtype last = {0};

@@ -16,6 +16,6 @@ struct field {
  * messages. 0, or -errno with the reason in ERR: no such field with close matches, an index behind the end, what a
  * pointer leads to, a bitfield.
  */
-int field_find(uint32_t type, const char *name, const char *path, struct field *field, struct error *err);
+int variable_path_find(uint32_t type, const char *name, const char *path, struct field *field, struct error *err);
 
 #endif

@@ -80,7 +80,7 @@ static ptrdiff_t find_header(const char *bytes, size_t size)
     return (ptrdiff_t)at;
 }
 
-int cache_each(const char *root, cache_visit *visit, void *context)
+int ld_so_cache_each(const char *root, ld_so_cache_visit *visit, void *context)
 {
     size_t size = 0;
     char *bytes = read_cache(root, &size);

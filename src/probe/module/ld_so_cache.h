@@ -4,7 +4,7 @@
 
 /* Calls VISIT for each 64-bit library of this CPU, until it returns non-zero, which is returned; 0 where there is no
  * cache. */
-typedef int cache_visit(const char *name, const char *path, void *context);
-int cache_each(const char *root, cache_visit *visit, void *context);
+typedef int ld_so_cache_visit(const char *name, const char *path, void *context);
+int ld_so_cache_each(const char *root, ld_so_cache_visit *visit, void *context);
 
 #endif

@@ -158,7 +158,7 @@ static char *find_library(const struct loader *loader, const char *name, size_t 
         found = find_in_list(loader, needs->dynamic.runpath, needs->path, name);
     if (!found && !loader->musl) {
         struct cache_search search = {.loader = loader, .name = name};
-        cache_each(loader->root, find_in_cache, &search);
+        ld_so_cache_each(loader->root, find_in_cache, &search);
         found = search.found;
     }
     char list[512];
@@ -311,7 +311,7 @@ int library_find(const char *root, const char *name, struct modules *modules)
     struct loader loader = {.root = root, .modules = modules};
     struct name_search search = {.loader = &loader, .name = name};
     size_t before = modules->count;
-    int result = cache_each(root, add_from_cache, &search);
+    int result = ld_so_cache_each(root, add_from_cache, &search);
     char list[512];
     char *folder, *rest = (char *)standard_folders(&loader, list, sizeof list);
     while (result == 0 && modules->count == before && (folder = strsep(&rest, ":")))

@@ -43,7 +43,7 @@ static char *interpreter(char *line)
     return program ? program : strdup(path);
 }
 
-char *script_program(const char *path)
+char *shebang_program(const char *path)
 {
     char *program = strdup(path);
     for (int depth = 0; program && depth < MAX_DEPTH; depth++) {

@@ -33,7 +33,7 @@ static int place_of_process(pid_t pid, struct place *place, struct error *err)
 static int place_of_command(const char *path, struct place *place, struct error *err)
 {
     memset(place, 0, sizeof *place);
-    char *program = script_program(path), *resolved = program ? realpath(program, NULL) : NULL;
+    char *program = shebang_program(path), *resolved = program ? realpath(program, NULL) : NULL;
     int result = program ? 0 : error_set(err, -ENOMEM, "out of memory");
     if (result == 0 && !resolved)
         result = error_set(err, -errno, "%s needs the interpreter %s, which cannot be found: %s", path, program,
@@ -170,7 +170,7 @@ static int find_command(const struct place *place, const char *binary, struct mo
     char *path;
     if (program_find(binary, &path, NULL) < 0)
         return -ENOENT;
-    char *program = script_program(path);
+    char *program = shebang_program(path);
     int result = program ? find_path(place, program, found) : -ENOMEM;
     free(program);
     free(path);
@@ -351,7 +351,7 @@ static int resolve_one(const char *text, const struct target *target, struct sit
         }
         size_t first = list->count;
         result = lookup_sites(binary, &spec, list, err);
-        if (result == 0 && list->may_be_left && list->count > first && !exits_wanted(binary, list))
+        if (result == 0 && list->may_be_left && list->count > first && !return_sites_wanted(binary, list))
             note_ways_out(binary, target, list, first);
         binary_close(binary);
     }

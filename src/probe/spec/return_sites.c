@@ -15,7 +15,7 @@ static const char elsewhere[] =
     "it may jump to code outside of it, and return there: not all its returns would be seen";
 static const char never[] = "it has no return instruction: it ends the program or jumps to another function";
 
-bool exits_wanted(const struct binary *binary, const struct site_list *list)
+bool return_sites_wanted(const struct binary *binary, const struct site_list *list)
 {
     return list->by_instruction || binary_is_go(binary);
 }
@@ -56,7 +56,7 @@ static int append_all(struct site_list *list, const struct site *entry, const ui
     return 0;
 }
 
-int exits_append(const struct binary *binary, struct site_list *list, const char **why)
+int return_sites_append(const struct binary *binary, struct site_list *list, const char **why)
 {
     size_t first = list->count - 1;
     struct site entry = list->items[first]; /* whose strings stay where they are */

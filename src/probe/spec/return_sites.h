@@ -9,12 +9,12 @@
 #include "probe/spec/site_list.h"
 
 /* True if functions of BINARY get probes at their return instructions for LIST, in the place of return probes. */
-bool exits_wanted(const struct binary *binary, const struct site_list *list);
+bool return_sites_wanted(const struct binary *binary, const struct site_list *list);
 
 /*
  * Appends to LIST the return instructions of the function whose entry is LIST's last site, in BINARY, and says that
  * they are exits. *WHY: NULL, or why there are none (static): then that site is taken away again. 0 or -ENOMEM.
  */
-int exits_append(const struct binary *binary, struct site_list *list, const char **why);
+int return_sites_append(const struct binary *binary, struct site_list *list, const char **why);
 
 #endif

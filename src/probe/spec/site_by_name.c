@@ -457,7 +457,7 @@ static int append_exits(const struct search *search, const struct match *match, 
     const char *why = NULL;
     if (spec->offset)
         return error_set(err, -EINVAL, "%s: a return probe has no offset", spec->text);
-    int result = exits_append(search->binary, list, &why);
+    int result = return_sites_append(search->binary, list, &why);
     if (result == 0 && why && !spec->pattern)
         return error_set(err, -EINVAL, "%s: %s", spec->text, why);
     if (result == 0 && why)
@@ -487,8 +487,9 @@ static int append(const struct search *search, const struct match *match, const 
                            match->size, list, err);
     if (!result && !spec->offset && strstr(match->name, ".cold"))
         result = lookup_check_entry(search->binary, spec->text, list, err);
-    return !result && list->at_return && exits_wanted(search->binary, list) ? append_exits(search, match, list, err)
-                                                                            : result;
+    return !result && list->at_return && return_sites_wanted(search->binary, list)
+               ? append_exits(search, match, list, err)
+               : result;
 }
 
 /* Collects what the spec means, in the binary or in its separate debug file, which is opened then. */

@@ -20,7 +20,7 @@ struct arrivals {
     void *context;
 };
 
-int arrivals_open(struct arrivals **result)
+int late_modules_open(struct arrivals **result)
 {
     struct arrivals *arrivals = calloc(1, sizeof *arrivals);
     *result = NULL;
@@ -35,7 +35,7 @@ int arrivals_open(struct arrivals **result)
     return 0;
 }
 
-void arrivals_free(struct arrivals *arrivals)
+void late_modules_free(struct arrivals *arrivals)
 {
     if (!arrivals)
         return;
@@ -46,7 +46,7 @@ void arrivals_free(struct arrivals *arrivals)
     free(arrivals);
 }
 
-int arrivals_want(struct arrivals *arrivals, const char *name)
+int late_modules_want(struct arrivals *arrivals, const char *name)
 {
     for (size_t i = 0; i < arrivals->count; i++)
         if (strcmp(arrivals->names[i], name) == 0)
@@ -59,7 +59,7 @@ int arrivals_want(struct arrivals *arrivals, const char *name)
     return names[arrivals->count] ? (arrivals->count++, 0) : -ENOMEM;
 }
 
-int arrivals_fd(const struct arrivals *arrivals)
+int late_modules_fd(const struct arrivals *arrivals)
 {
     return mmap_events_fd(arrivals->events);
 }
@@ -70,7 +70,7 @@ static void write_identity(const struct mmap_event *event, char *identity)
              event->generation);
 }
 
-int arrival_identify(const char *path, char *identity)
+int late_module_identify(const char *path, char *identity)
 {
     struct mmap_event file;
     int code = mmap_events_identify(path, &file);
@@ -104,15 +104,15 @@ static void on_event(void *context, const struct mmap_event *event)
     }
 }
 
-void arrivals_take(struct arrivals *arrivals, void (*visit)(const struct arrival *arrival, void *context),
-                   void *context)
+void late_modules_take(struct arrivals *arrivals, void (*visit)(const struct arrival *arrival, void *context),
+                       void *context)
 {
     arrivals->visit = visit;
     arrivals->context = context;
     mmap_events_drain(arrivals->events, on_event, arrivals);
 }
 
-uint64_t arrivals_lost(const struct arrivals *arrivals)
+uint64_t late_modules_lost(const struct arrivals *arrivals)
 {
     return mmap_events_lost(arrivals->events);
 }

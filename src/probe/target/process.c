@@ -125,7 +125,7 @@ static void read_header(int fd, Elf64_Ehdr *header)
 
 int process_check_command(const char *path, struct error *err)
 {
-    char *program = script_program(path);
+    char *program = shebang_program(path);
     int fd = program ? elffile_open_path(-1, program) : -1, result = 1;
     if (fd >= 0) {
         Elf64_Ehdr header;

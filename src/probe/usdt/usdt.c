@@ -365,7 +365,7 @@ static int search_modules(const struct wanted *wanted, const struct modules *mod
             continue;
         }
         search.binary = binary;
-        result = notes_visit(binary_elf(binary), visit, &search);
+        result = usdt_notes_visit(binary_elf(binary), visit, &search);
         if (result == -E2BIG)
             error_set(err, result,
                       "%s: these are more than %d probes with different arguments, or %d places; name fewer",
@@ -434,7 +434,7 @@ static void suggest_providers(const struct wanted *wanted, const struct modules 
         struct binary *binary;
         if (binary_open(&modules->items[i], &binary, NULL) < 0)
             continue;
-        notes_visit(binary_elf(binary), offer_all, found);
+        usdt_notes_visit(binary_elf(binary), offer_all, found);
         binary_close(binary);
     }
 }

@@ -81,7 +81,7 @@ static int visit_section(const char *bytes, size_t size, uint64_t base, note_vis
     return 0;
 }
 
-int notes_visit(const struct elffile *elf, note_visit *visit, void *context)
+int usdt_notes_visit(const struct elffile *elf, note_visit *visit, void *context)
 {
     const Elf64_Shdr *base = elffile_section(elf, SHT_NULL, ".stapsdt.base");
     const Elf64_Shdr *section = elffile_section(elf, SHT_NOTE, ".note.stapsdt");

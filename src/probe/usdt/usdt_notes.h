@@ -20,6 +20,6 @@ struct note {
  * where all were visited, or where there are none; -ENOMEM. The strings are gone after the visit.
  */
 typedef int note_visit(const struct note *note, void *context);
-int notes_visit(const struct elffile *elf, note_visit *visit, void *context);
+int usdt_notes_visit(const struct elffile *elf, note_visit *visit, void *context);
 
 #endif
