@@ -19,7 +19,7 @@
 
 struct compiler;
 
-struct compiler *compiler_new(struct environment environment);
+struct compiler *compiler_new(struct host host);
 void compiler_free(struct compiler *compiler);
 /* Declares the next shared object, numbered from 0. Owned by the compiler; NULL if out of memory. */
 struct shared *compiler_add_object(struct compiler *compiler, enum object_kind kind, uint64_t max);

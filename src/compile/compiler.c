@@ -19,12 +19,12 @@ static void exhausted(void *context)
     compile_exhausted(context);
 }
 
-struct compiler *compiler_new(struct environment environment)
+struct compiler *compiler_new(struct host host)
 {
     struct compiler *compiler = calloc(1, sizeof *compiler);
     if (!compiler)
         return NULL;
-    compiler->environment = environment;
+    compiler->host = host;
     compiler->arena.exhausted = exhausted;
     compiler->arena.context = compiler;
     return compiler;

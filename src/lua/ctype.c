@@ -5,12 +5,12 @@
 #include <lauxlib.h>
 #include <string.h>
 
-#include "lua/environment.h"
+#include "lua/host.h"
 
 /* Pushes the function NAME of uplua.compile.ctype, which is loaded by the first handler that has a use for it. */
-static lua_State *push_function(struct lua_environment *environment, const char *name)
+static lua_State *push_function(struct lua_host *host, const char *name)
 {
-    lua_State *L = environment->L;
+    lua_State *L = host->L;
     luaL_checkstack(L, 16, "C types");
     lua_getglobal(L, "require");
     lua_pushliteral(L, "uplua.compile.ctype");
@@ -55,8 +55,8 @@ static void describe(void *context, int handle, struct ctype *result)
         [CTYPE_OTHER] = "other",     [CTYPE_INTEGER] = "integer", [CTYPE_BOOLEAN] = "boolean",
         [CTYPE_POINTER] = "pointer", [CTYPE_ARRAY] = "array",     [CTYPE_STRUCT] = "struct",
     };
-    struct lua_environment *environment = context;
-    lua_State *L = push_function(environment, "describe");
+    struct lua_host *host = context;
+    lua_State *L = push_function(host, "describe");
     lua_pushinteger(L, handle);
     call(L, 1, 5); /* kind name size bits count */
     const char *kind = lua_tostring(L, -5), *name = lua_tostring(L, -4);
@@ -64,7 +64,7 @@ static void describe(void *context, int handle, struct ctype *result)
     while (result->kind > CTYPE_OTHER && strcmp(kinds[result->kind], kind ? kind : ""))
         result->kind--;
     name = name ? name : "?";
-    result->name = arena_string(compiler_arena(environment->compiler), name, strlen(name));
+    result->name = arena_string(compiler_arena(host->compiler), name, strlen(name));
     result->size = (uint64_t)lua_tonumber(L, -3);
     result->bits = (int)lua_tointeger(L, -2);
     result->count = (uint64_t)lua_tonumber(L, -1);

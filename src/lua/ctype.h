@@ -1,4 +1,4 @@
-/* C types, asked of lua/uplua/compile/ctype.lua: the compiler's struct ctype_source over a struct lua_environment. */
+/* C types, asked of lua/uplua/compile/ctype.lua: the compiler's struct ctype_source over a struct lua_host. */
 #ifndef UPLUA_LUA_CTYPE_H
 #define UPLUA_LUA_CTYPE_H
 

@@ -8,9 +8,9 @@
 #include "compile/object/library.h"
 #include "lua/core.h"
 #include "lua/cost.h"
-#include "lua/environment.h"
 #include "lua/explain.h"
 #include "lua/handler.h"
+#include "lua/host.h"
 #include "lua/layout.h"
 #include "lua/link.h"
 #include "probe/args/parameters.h"
@@ -26,7 +26,7 @@
 #define LOADED "uplua.loaded"
 
 struct lua_compiler {
-    struct lua_environment environment;
+    struct lua_host host;
     struct compiler *compiler;
 };
 
@@ -49,9 +49,9 @@ static int setup_new(lua_State *L)
     memset(self, 0, sizeof *self);
     luaL_getmetatable(L, COMPILER);
     lua_setmetatable(L, -2);
-    struct environment environment = environment_open(&self->environment, L);
-    self->compiler = compiler_new(environment);
-    self->environment.compiler = self->compiler;
+    struct host host = host_open(&self->host, L);
+    self->compiler = compiler_new(host);
+    self->host.compiler = self->compiler;
     return self->compiler ? 1 : luaL_error(L, "out of memory");
 }
 
@@ -60,7 +60,7 @@ static int compiler_gc(lua_State *L)
     struct lua_compiler *self = check_compiler(L);
     compiler_free(self->compiler);
     self->compiler = NULL;
-    environment_close(&self->environment);
+    host_close(&self->host);
     return 0;
 }
 
@@ -231,8 +231,8 @@ static struct compile_options options_of(struct lua_compiler *self, lua_State *L
 {
     struct compile_options options = {
         .find_arguments = parameters_find,
-        .source_line = environment_source_line,
-        .context = &self->environment,
+        .source_line = host_source_line,
+        .context = &self->host,
     };
     read_filter(L, compiler_arena(self->compiler), &options);
     lua_getfield(L, 2, "trampoline"); /* trampoline */

@@ -147,7 +147,7 @@ static struct compiler *new_compiler(struct source *source)
         OBJECT_HASH,  OBJECT_OUTPUT, OBJECT_STATS, OBJECT_LHIST, OBJECT_HDR,  OBJECT_ARRAY, OBJECT_MAX,
     };
     struct compiler *compiler =
-        compiler_new((struct environment){source, nothing, by_name, no_field, code, NULL, &ctypes_source});
+        compiler_new((struct host){source, nothing, by_name, no_field, code, NULL, &ctypes_source});
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         bool is_ring = kinds[i] == OBJECT_RING || kinds[i] == OBJECT_OUTPUT;
         struct shared *object = compiler_add_object(compiler, kinds[i], is_ring ? 65536 : 101);

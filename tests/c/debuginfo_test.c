@@ -1,6 +1,6 @@
 /*
  * Files, lines and inlined functions are those of addr2line, for programs of several compilers, DWARF versions,
- * compressions and places of the debug information. With UPLUA_LONG in the environment more programs, and the C library
+ * compressions and places of the debug information. With UPLUA_LONG in the host more programs, and the C library
  * in full.
  *
  * Two differences are explained. binutils 2.40 names the unit's own file instead of one that it includes, as long as

@@ -1,6 +1,6 @@
 /*
  * Stripped files as a distribution ships them are named as eu-addr2line names them: libraries of this system, 1,000
- * random addresses each, with nothing but what they carry. With UPLUA_LONG in the environment twenty, else five.
+ * random addresses each, with nothing but what they carry. With UPLUA_LONG in the host twenty, else five.
  *
  * Two differences are explained, by what libdwfl says of the file's symbols. Of several names of one address each side
  * has its own favourite. And where no function contains an address, eu-addr2line takes one without a size or the

@@ -55,7 +55,7 @@ __attribute__((format(printf, 3, 4))) static inline bool is_str(const char *got,
     return good;
 }
 
-/* What comes next is not asked here: REASON is what this environment lacks. One that says "package NAME" is a failure
+/* What comes next is not asked here: REASON is what this host lacks. One that says "package NAME" is a failure
  * in CI where `make deps` installs that package. */
 static inline void skip(const char *reason)
 {

@@ -11,7 +11,7 @@
 
 struct compiler {
     struct arena arena;
-    struct environment environment;
+    struct host host;
     struct shared **objects;
     size_t object_count;
     const struct ctype **ctypes; /* those asked for so far */

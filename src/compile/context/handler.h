@@ -28,7 +28,7 @@ enum { COST_ENTRIES = 4 };
 /* A handler. The caller fills the first part; the compiler the rest. */
 struct handler {
     const struct provider *provider;
-    int function;       /* handle in the environment */
+    int function;       /* handle of the host */
     const char *probe;  /* e.probe: the spec */
     const char *symbol; /* e.func, where there is one … */
     /* … and by the number of the site (sys/cookie.h) where there are several; NULL: there are not */

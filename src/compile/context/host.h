@@ -1,6 +1,6 @@
 /*
  * What a handler's function captures, seen by the compiler without Lua: constants, functions to inline, tables to look
- * into, shared objects. src/lua/environment.c implements it over a Lua state.
+ * into, shared objects. src/lua/host.c implements it over a Lua state.
  */
 #ifndef UPLUA_COMPILE_CONTEXT_HOST_H
 #define UPLUA_COMPILE_CONTEXT_HOST_H
@@ -44,7 +44,7 @@ struct captured {
     };
 };
 
-struct environment {
+struct host {
     void *context;
     /* Upvalue INDEX of the function FUNCTION. */
     struct captured (*upvalue)(void *context, int function, unsigned index);
@@ -52,7 +52,7 @@ struct environment {
     struct captured (*global)(void *context, int function, const char *name, size_t length);
     /* TABLE[KEY]; nil where absent. Does not run metamethods of tables other than uplua's own. */
     struct captured (*field)(void *context, int table, const struct captured *key);
-    /* The decoded bytecode of FUNCTION, owned by the environment; NULL with ERR filled for a C function and the
+    /* The decoded bytecode of FUNCTION, owned by the host; NULL with ERR filled for a C function and the
      * like. */
     const struct bytecode *(*bytecode)(void *context, int function, struct error *err);
     /*

@@ -182,26 +182,26 @@ const char *build_field_name(struct build *build, const struct value *base, cons
 
 void build_use_captured(struct build *build, const char *name)
 {
-    const struct environment *environment = &build->compiler->environment;
-    if (environment->used && name)
-        environment->used(environment->context, name, build->position->file, build->position->line);
+    const struct host *host = &build->compiler->host;
+    if (host->used && name)
+        host->used(host->context, name, build->position->file, build->position->line);
 }
 
 static void load_captured(struct build *build, const struct instruction *instruction)
 {
     struct frame *frame = build->frame;
-    const struct environment *environment = &build->compiler->environment;
+    const struct host *host = &build->compiler->host;
     struct captured captured;
     const char *name;
     if (instruction->op == BYTECODE_UGET) {
         if (instruction->d >= frame->bytecode->upvalue_count)
             build_fail(build, "corrupt bytecode: no such upvalue");
         name = frame->bytecode->upvalues[instruction->d].name;
-        captured = environment->upvalue(environment->context, frame->function, instruction->d);
+        captured = host->upvalue(host->context, frame->function, instruction->d);
     } else {
         const struct value *key = constant_at(build, instruction->d);
         name = key->constant.string.bytes;
-        captured = environment->global(environment->context, frame->function, name, key->constant.string.length);
+        captured = host->global(host->context, frame->function, name, key->constant.string.length);
     }
     struct value *value = ir_constant(build->function, &captured);
     build_use_captured(build, name);
@@ -581,7 +581,7 @@ void pass_build(struct function *function)
     struct compiler *compiler = function->compiler;
     struct error err = {0};
     const struct bytecode *bytecode =
-        compiler->environment.bytecode(compiler->environment.context, function->handler->function, &err);
+        compiler->host.bytecode(compiler->host.context, function->handler->function, &err);
     if (!bytecode)
         compile_fail(compiler, NULL, "%s: %s", function->handler->probe, err.text);
     struct frame frame = {.function = function->handler->function, .bytecode = bytecode};

@@ -98,7 +98,7 @@ struct value *build_index(struct build *build, struct value *base, struct value 
 void build_assign(struct build *build, struct value *base, struct value *key, struct value *value, const char *name);
 /* base[key], a constant string, as messages call it: "config.limit" in a table of the script, else "limit". */
 const char *build_field_name(struct build *build, const struct value *base, const struct value *key, const char *name);
-/* Tells the environment that what has just been captured is used here, under NAME. */
+/* Tells the host that what has just been captured is used here, under NAME. */
 void build_use_captured(struct build *build, const char *name);
 /* Notes what the script calls a shared object. */
 void build_name_object(struct build *build, const struct value *object, const char *name);

@@ -198,8 +198,8 @@ struct value *build_index(struct build *build, struct value *base, struct value 
             if (key->op != IR_CONSTANT)
                 build_fail(build,
                            "a table of the script is constant in a handler: its keys too; use up.hash() for a lookup");
-            struct captured captured = build->compiler->environment.field(build->compiler->environment.context,
-                                                                          base->constant.handle, &key->constant);
+            struct captured captured =
+                build->compiler->host.field(build->compiler->host.context, base->constant.handle, &key->constant);
             struct value *value = ir_constant(build->function, &captured);
             if (field_name(key))
                 build_use_captured(build, build_field_name(build, base, key, name));

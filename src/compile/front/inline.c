@@ -9,8 +9,8 @@ static void inline_function(struct build *build, int function, struct value **ar
                             struct value ***results, size_t *count)
 {
     struct error err = {0};
-    const struct environment *environment = &build->compiler->environment;
-    const struct bytecode *bytecode = environment->bytecode(environment->context, function, &err);
+    const struct host *host = &build->compiler->host;
+    const struct bytecode *bytecode = host->bytecode(host->context, function, &err);
     if (!bytecode)
         build_fail(build, "%s", err.text);
     int depth = 0;

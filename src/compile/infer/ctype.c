@@ -11,8 +11,8 @@
 static const struct ctype_source *source_of(struct compiler *compiler, int handle, void **context)
 {
     bool is_script = handle < DEBUG_CTYPES;
-    *context = is_script ? compiler->environment.context : compiler;
-    return is_script ? compiler->environment.ctypes : handle >= KERNEL_CTYPES ? &kernel_ctypes : &debug_ctypes;
+    *context = is_script ? compiler->host.context : compiler;
+    return is_script ? compiler->host.ctypes : handle >= KERNEL_CTYPES ? &kernel_ctypes : &debug_ctypes;
 }
 
 const struct ctype *ctype_of(struct compiler *compiler, int handle)
@@ -31,8 +31,8 @@ const struct ctype *ctype_of(struct compiler *compiler, int handle)
 /* Where DECLARATION is no type of the script's, or a pointer to a struct that it does not define: the kernel's. */
 static int parse(struct compiler *compiler, const char *declaration, bool kernel, struct error *err)
 {
-    const struct ctype_source *script = compiler->environment.ctypes;
-    void *context = compiler->environment.context;
+    const struct ctype_source *script = compiler->host.ctypes;
+    void *context = compiler->host.context;
     struct error ignored;
     int handle = script->parse(context, declaration, err);
     bool undefined = handle && kernel && strchr(declaration, '*') && !script->element(context, handle, &ignored);

@@ -1,5 +1,5 @@
 /* What handlers capture, fetched from a Lua state for the compiler. */
-#include "lua/environment.h"
+#include "lua/host.h"
 
 #include <errno.h>
 #include <lauxlib.h>
@@ -9,26 +9,26 @@
 #include "lua/ctype.h"
 
 /* Pushes the function NAME of uplua.compile.capture. */
-static lua_State *push_function(struct lua_environment *environment, const char *name)
+static lua_State *push_function(struct lua_host *host, const char *name)
 {
-    lua_State *L = environment->L;
+    lua_State *L = host->L;
     luaL_checkstack(L, 16, "capturing");
-    lua_rawgeti(L, LUA_REGISTRYINDEX, environment->capture);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, host->capture);
     lua_getfield(L, -1, name);
     lua_remove(L, -2);
     return L;
 }
 
-static void copy_string(struct lua_environment *environment, int index, struct captured *captured)
+static void copy_string(struct lua_host *host, int index, struct captured *captured)
 {
     size_t length = 0;
-    const char *bytes = lua_tolstring(environment->L, index, &length);
-    captured->string.bytes = arena_string(compiler_arena(environment->compiler), bytes ? bytes : "", length);
+    const char *bytes = lua_tolstring(host->L, index, &length);
+    captured->string.bytes = arena_string(compiler_arena(host->compiler), bytes ? bytes : "", length);
     captured->string.length = length;
 }
 
 /* Calls the function pushed with its COUNT arguments; it returns a kind and a payload. */
-static struct captured call(struct lua_environment *environment, int count)
+static struct captured call(struct lua_host *host, int count)
 {
     static const char *const kinds[] = {
         [CAPTURED_NIL] = "nil",           [CAPTURED_BOOLEAN] = "boolean", [CAPTURED_NUMBER] = "number",
@@ -36,11 +36,11 @@ static struct captured call(struct lua_environment *environment, int count)
         [CAPTURED_FUNCTION] = "function", [CAPTURED_TABLE] = "table",     [CAPTURED_OBJECT] = "object",
         [CAPTURED_CTYPE] = "ctype",       [CAPTURED_BUILTIN] = "builtin", [CAPTURED_OTHER] = "other",
     };
-    lua_State *L = environment->L;
+    lua_State *L = host->L;
     struct captured captured = {.kind = CAPTURED_OTHER};
     int status = lua_pcall(L, count, 2, 0);
     if (status) { /* message */
-        copy_string(environment, -1, &captured);
+        copy_string(host, -1, &captured);
         lua_pop(L, 1);
         return captured;
     }
@@ -70,7 +70,7 @@ static struct captured call(struct lua_environment *environment, int count)
     case CAPTURED_STRING:
     case CAPTURED_BUILTIN:
     case CAPTURED_OTHER:
-        copy_string(environment, -1, &captured);
+        copy_string(host, -1, &captured);
         break;
     }
     lua_pop(L, 2);
@@ -110,31 +110,31 @@ static struct captured field(void *context, int table, const struct captured *ke
 
 static const struct bytecode *bytecode(void *context, int function, struct error *err)
 {
-    struct lua_environment *environment = context;
-    if ((size_t)function < environment->decoded_count && environment->decoded[function])
-        return environment->decoded[function];
-    if ((size_t)function >= environment->decoded_count) {
+    struct lua_host *host = context;
+    if ((size_t)function < host->decoded_count && host->decoded[function])
+        return host->decoded[function];
+    if ((size_t)function >= host->decoded_count) {
         size_t count = (size_t)function + 64;
-        struct bytecode **larger = realloc(environment->decoded, count * sizeof *larger);
+        struct bytecode **larger = realloc(host->decoded, count * sizeof *larger);
         if (!larger) {
             error_set(err, -ENOMEM, "out of memory");
             return NULL;
         }
-        memset(larger + environment->decoded_count, 0, (count - environment->decoded_count) * sizeof *larger);
-        environment->decoded = larger;
-        environment->decoded_count = count;
+        memset(larger + host->decoded_count, 0, (count - host->decoded_count) * sizeof *larger);
+        host->decoded = larger;
+        host->decoded_count = count;
     }
-    lua_State *L = push_function(environment, "dump");
+    lua_State *L = push_function(host, "dump");
     lua_pushinteger(L, function);
     if (lua_pcall(L, 1, 1, 0) || lua_type(L, -1) != LUA_TSTRING) {
         error_set(err, -EINVAL, "%s", lua_tostring(L, -1) ? lua_tostring(L, -1) : "the function cannot be dumped");
     } else {
         size_t size;
         const char *dump = lua_tolstring(L, -1, &size);
-        bytecode_decode(dump, size, &environment->decoded[function], err);
+        bytecode_decode(dump, size, &host->decoded[function], err);
     }
     lua_pop(L, 1);
-    return environment->decoded[function];
+    return host->decoded[function];
 }
 
 static void used(void *context, const char *name, const char *file, int line)
@@ -146,34 +146,34 @@ static void used(void *context, const char *name, const char *file, int line)
         lua_pop(L, 1);
 }
 
-const char *environment_source_line(void *context, const char *file, int line)
+const char *host_source_line(void *context, const char *file, int line)
 {
-    struct lua_environment *environment = context;
-    lua_State *L = push_function(environment, "source_line");
+    struct lua_host *host = context;
+    lua_State *L = push_function(host, "source_line");
     lua_pushstring(L, file);
     lua_pushinteger(L, line);
     const char *text = "";
     if (!lua_pcall(L, 2, 1, 0) && lua_type(L, -1) == LUA_TSTRING)
-        text = arena_string(compiler_arena(environment->compiler), lua_tostring(L, -1), lua_objlen(L, -1));
+        text = arena_string(compiler_arena(host->compiler), lua_tostring(L, -1), lua_objlen(L, -1));
     lua_pop(L, 1);
     return text;
 }
 
-struct environment environment_open(struct lua_environment *environment, lua_State *L)
+struct host host_open(struct lua_host *host, lua_State *L)
 {
-    environment->L = L;
+    host->L = L;
     lua_getglobal(L, "require");
     lua_pushliteral(L, "uplua.compile.capture");
     lua_call(L, 1, 1);
-    environment->capture = luaL_ref(L, LUA_REGISTRYINDEX);
-    return (struct environment){environment, upvalue, global, field, bytecode, used, &ctype_source_lua};
+    host->capture = luaL_ref(L, LUA_REGISTRYINDEX);
+    return (struct host){host, upvalue, global, field, bytecode, used, &ctype_source_lua};
 }
 
-void environment_close(struct lua_environment *environment)
+void host_close(struct lua_host *host)
 {
-    for (size_t i = 0; i < environment->decoded_count; i++)
-        bytecode_free(environment->decoded[i]);
-    free(environment->decoded);
-    environment->decoded = NULL;
-    environment->decoded_count = 0;
+    for (size_t i = 0; i < host->decoded_count; i++)
+        bytecode_free(host->decoded[i]);
+    free(host->decoded);
+    host->decoded = NULL;
+    host->decoded_count = 0;
 }

@@ -1,0 +1,25 @@
+/* What handlers capture, fetched from Lua by lua/uplua/compile/capture.lua: the compiler's struct host. */
+#ifndef UPLUA_LUA_HOST_H
+#define UPLUA_LUA_HOST_H
+
+#include <lua.h>
+
+#include "compile/compile.h"
+#include "compile/front/bytecode.h"
+
+/* The state of a host; its address is the host's context. */
+struct lua_host {
+    lua_State *L;
+    int capture;               /* registry reference of the module uplua.compile.capture */
+    struct compiler *compiler; /* whose arena the strings live in */
+    struct bytecode **decoded; /* by handle */
+    size_t decoded_count;
+};
+
+/* A host over HOST; requires uplua.compile.capture, which may raise a Lua error. */
+struct host host_open(struct lua_host *host, lua_State *L);
+void host_close(struct lua_host *host);
+/* For struct compile_options: line LINE of FILE. */
+const char *host_source_line(void *context, const char *file, int line);
+
+#endif
