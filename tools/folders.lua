@@ -17,14 +17,16 @@ local function lines_of(command)
   return list
 end
 
--- The table under HEADING: folder or module → what it may use, as keys. A folder may have several rows.
+-- The table under HEADING: folder or module → what it may use, as keys. "all the others" is what it says, for who stands
+-- above them.
 local function read_table(heading)
   local allowed, inside = {}, false
   for line in io.lines "doc/internals.md" do
     if line:find "^##" then inside = line:find(heading, 1, true) ~= nil end
     local left, right = line:match "^| (`.-) →(.-) |"
     for name in (inside and left or ""):gmatch "`([%w_/]+)`" do
-      allowed[name] = allowed[name] or {}
+      local all = right:find "^ all the others" ~= nil
+      allowed[name] = setmetatable({}, { __index = function() return all end })
       for target in right:gmatch "`([%w_/]+)`" do allowed[name][target] = true end
     end
   end
