@@ -151,6 +151,7 @@ $(BUILD)/%.o: src/%.S $(BUILD)/.flags | $(OUT)/opcodes.h
 	@mkdir -p $(@D)
 	$(call say,AS,$<) $(CC) $(CC_FLAGS) -Wa,-I$(OUT) -MMD -MP -c -o $@ $<
 $(BUILD)/compile/object/library.o: $(OUT)/library.bpf.o
+$(BUILD)/compile/machine/stack_frame.o: $(OUT)/library_stack.h
 
 $(LIBRARY): $(filter-out $(BUILD)/main.o,$(OBJECTS))
 	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^

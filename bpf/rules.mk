@@ -1,5 +1,6 @@
 # The BPF half: every bpf/*.bpf.c is compiled by itself, and all are linked into build/library.bpf.o, which
-# src/compile/object/library.S embeds. No kernel headers: only linux/bpf.h and libbpf's.
+# src/compile/object/library.S embeds. build/library_stack.h says how much stack its functions take. No kernel headers:
+# only linux/bpf.h and libbpf's.
 
 BPF_CLANG   ?= clang
 BPF_FILES   := $(sort $(wildcard bpf/*.bpf.c))
@@ -16,6 +17,17 @@ $(OUT)/bpf/%.bpf.o: bpf/%.bpf.c bpf/rules.mk | $(CHECKED)
 $(OUT)/bpf/link: bpf/link.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(HOST_CC) -std=gnu11 -O1 -Wall -Wextra -o $@ $< $$(pkg-config --cflags --libs libbpf libelf)
+
+GRAPH := src/compile/object/library_graph
+
+$(OUT)/bpf/stack_bytes: bpf/stack_bytes.c $(GRAPH).c $(GRAPH).h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(HOST_CC) -std=gnu11 -O1 -Wall -Wextra -Isrc -o $@ $< $(GRAPH).c \
+	    $$(pkg-config --cflags --libs libelf)
+
+# What the compiler leaves of the stack for the library's functions: an error if a handler that calls one has no room.
+$(OUT)/library_stack.h: $(OUT)/bpf/stack_bytes $(OUT)/library.bpf.o
+	$(call say,GEN,$@) $< $(OUT)/library.bpf.o > $@
 
 $(OUT)/library.bpf.o: $(OUT)/bpf/link $(BPF_OBJECTS)
 	$(call say,LINK,$@) $(OUT)/bpf/link $@ $(BPF_OBJECTS)

@@ -473,17 +473,12 @@ static struct machine_block **order_blocks(struct emit *emit)
     return order;
 }
 
-/*
- * The kernel looks at the clock in every 65,535th may_goto of a run (Linux 6.15 and later). Where it has given the
- * program a stack of its own, which it does from 64 bytes on, it takes the time from another stack, and may end the
- * loop there or write to it (seen on 6.18, x86). Programs that call others by bpf_tail_call are given none: this one
- * seems to. Nothing of this is left when it runs.
- */
+/* Programs that call others by bpf_tail_call are given no private stack: this one seems to. Nothing of this is left
+ * when it runs. */
 static void refuse_private_stack(struct emit *emit)
 {
-    enum { ROUNDS_WITHOUT_CLOCK = 65534, SHARED_STACK = 48, BPF_TAIL_CALL = 12 };
-    const struct program *program = emit->program;
-    if (program->by_rounds || program->budget <= ROUNDS_WITHOUT_CLOCK || program->stack_size < SHARED_STACK)
+    enum { BPF_TAIL_CALL = 12 };
+    if (!frame_refuses_private_stack(emit->program))
         return;
     put(emit, (struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0});
     put(emit, (struct bpf_insn){.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = BPF_REG_0, .off = 1});
@@ -547,6 +542,7 @@ void pass_emit(struct program *program, struct object *object, const struct comp
                                                 .lines = emit.lines,
                                                 .line_count = emit.line_count,
                                                 .stack_size = program->stack_size,
+                                                .alone = program->private_stack,
                                                 .scratch_size = program->scratch ? program->scratch->size : 0,
                                             });
     compile_expect(program->compiler, program->position, status);

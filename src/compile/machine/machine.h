@@ -144,6 +144,7 @@ struct program {
     unsigned register_count, block_count;
     int spare;           /* offset of a word for emit.c */
     uint32_t stack_size; /* bytes of the frame that are used */
+    bool private_stack;  /* the library's functions fit below it only if the kernel gives each a stack of its own */
     int end;             /* of the last instruction, while allocating */
     struct reg **live;   /* registers that more than one block wants, while allocating */
     unsigned live_count;
@@ -227,6 +228,12 @@ uint32_t pass_allocate_registers(struct program *program);
 /* Gives the pieces on the stack their places; the instructions are numbered. Returns by how many bytes they do not
  * fit. */
 uint32_t frame_lay_out(struct program *program);
+/*
+ * True if PROGRAM, laid out, is to be kept from a stack of its own: the kernel looks at the clock in every 65,535th
+ * may_goto of a run (Linux 6.15 and later). Where it has given the program a stack of its own, which it does from 64
+ * bytes on, it takes the time from another stack, and may end the loop there or write to it (seen on 6.18, x86).
+ */
+bool frame_refuses_private_stack(const struct program *program);
 /* Gives the pieces that were moved to scratch memory their places there, from byte START on. Returns where they end. */
 uint32_t frame_lay_out_moved(struct program *program, uint32_t start);
 /* Moves the handler of a program with loops into a function of its own, PROGRAM->rounds (by_rounds). */

@@ -14,12 +14,8 @@
 enum {
     ALL_BYTES = 512, /* of a program and the functions that it calls, each rounded up to a multiple of … */
     FRAME_UNIT = 32,
-    FRAME_BYTES = 496,   /* of a program alone: the kernel adds the count and time of may_goto */
-    LIBRARY_BYTES = 128, /* of which the functions of bpf/ take so much, but for … */
-    /* … the program that joins handlers (merge.c) 32, uplua_ustack 32, uplua_stack_walk 96, uplua_unwind_rule 128,
-       on_area 32 … */
-    WALK_BYTES = 320,
-    WALK_OLDER_BYTES = WALK_BYTES + 64, /* … and walk_round 64 */
+    FRAME_BYTES = 496, /* of a program alone: the kernel adds the count and time of may_goto */
+    JOINT_BYTES = 32,  /* the program that joins handlers (merge.c), all but those with rounds */
 };
 
 static void extend(struct slot *slot, int start, int end)
@@ -143,12 +139,21 @@ static uint32_t place(struct program *program, bool moved)
     return used;
 }
 
-/* What the function NAME of bpf/ takes of the stack, with those that it calls. */
+/* What the function NAME of bpf/ takes of the stack, with those that it calls: measured by bpf/stack_bytes.c. */
 static uint32_t function_bytes(const char *name)
 {
-    if (strncmp(name, "uplua_ustack", strlen("uplua_ustack")) != 0)
-        return LIBRARY_BYTES;
-    return strstr(name, "_older") ? WALK_OLDER_BYTES : WALK_BYTES;
+#define FUNCTION(function, bytes, frames) {#function, bytes},
+    static const struct {
+        const char *name;
+        uint32_t bytes;
+    } functions[] = {
+#include "library_stack.h"
+    };
+#undef FUNCTION
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (!strcmp(functions[i].name, name))
+            return functions[i].bytes;
+    return 0; /* there is none: object_types says so */
 }
 
 /* What the functions of bpf/ that PROGRAM calls take of the stack. */
@@ -183,6 +188,16 @@ static uint32_t settle(struct program *program)
     return used;
 }
 
+static uint32_t round_up(uint32_t bytes, uint32_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
 /* What helpers may do to the frame between rounds: all but the pointers at its top. */
 static void bound_numbers(struct program *program, uint32_t used)
 {
@@ -193,23 +208,35 @@ static void bound_numbers(struct program *program, uint32_t used)
     program->clears_frame->args[1].number = program->bounds_size->b.number = used - pointers;
 }
 
+bool frame_refuses_private_stack(const struct program *program)
+{
+    enum { ROUNDS_WITHOUT_CLOCK = 65534, SHARED_STACK = 48 };
+    return !program->by_rounds && program->budget > ROUNDS_WITHOUT_CLOCK && program->stack_size >= SHARED_STACK;
+}
+
 uint32_t frame_lay_out(struct program *program)
 {
     struct program *rounds = program->rounds;
-    uint32_t limit = FRAME_BYTES;
     forget_lives(program);
     find_lives(program);
     extend_over_loops(program, program->slots);
+    uint32_t below = 0;
     if (rounds) {
         forget_lives(rounds);
         find_lives(rounds);
         extend_over_loops(rounds, program->slots);
         extend_over_loops(rounds, rounds->slots);
-        limit = ALL_BYTES - (settle(rounds) + FRAME_UNIT - 1) / FRAME_UNIT * FRAME_UNIT;
+        below = round_up(settle(rounds), FRAME_UNIT);
     }
     uint32_t library = library_bytes(rounds ? rounds : program), used = settle(program);
-    if (library && used + library > limit && !feature_available(FEATURE_PRIVATE_STACK))
-        limit -= library;
+    uint32_t limit = least(FRAME_BYTES, ALL_BYTES - below);
+    if (library && !rounds)
+        library += JOINT_BYTES;
+    program->private_stack = library && used > least(limit, ALL_BYTES - below - library);
+    if (program->private_stack && (frame_refuses_private_stack(program) || !feature_available(FEATURE_PRIVATE_STACK))) {
+        program->private_stack = false;
+        limit = least(limit, ALL_BYTES - below - library);
+    }
     if (rounds)
         bound_numbers(program, used);
     return used > limit ? used - limit : 0;

@@ -37,7 +37,7 @@ static bool calls(const struct object_program *program, const char *function)
 
 static bool can_join(const struct object_program *program, const char *function)
 {
-    return program->section && program->type == BPF_PROG_TYPE_KPROBE && calls(program, function);
+    return program->section && !program->alone && program->type == BPF_PROG_TYPE_KPROBE && calls(program, function);
 }
 
 static bool are_alike(const struct object_program *a, const struct object_program *b)

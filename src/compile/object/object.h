@@ -52,6 +52,7 @@ struct object_program {
     size_t reference_count;
     const struct object_line *lines;
     size_t line_count;
+    bool alone; /* not to be joined: another one may keep the kernel from giving it a private stack, which it needs */
     uint32_t stack_size;   /* bytes of its own frame that it uses; for people */
     uint32_t scratch_size; /* bytes of memory that it has beside the stack; for people */
 
