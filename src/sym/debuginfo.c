@@ -265,12 +265,12 @@ static int read_units(struct debuginfo *debuginfo)
     return rc;
 }
 
-bool debuginfo_is_in(const struct elffile *elf)
+bool debuginfo_is_in(const struct elf_file *elf)
 {
     return dwarfcopy_is_possible(elf);
 }
 
-int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common,
+int debuginfo_open(struct debuginfo **result, const struct elf_file *elf, const struct elf_file *common,
                    bool with_locations)
 {
     struct debuginfo *debuginfo = calloc(1, sizeof *debuginfo);

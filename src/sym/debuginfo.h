@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "elf/bytes.h"
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 
 struct debuginfo;
 
@@ -23,13 +23,13 @@ struct place {
 };
 
 /* True if ELF has debug information of its own. */
-bool debuginfo_is_in(const struct elffile *elf);
+bool debuginfo_is_in(const struct elf_file *elf);
 
 /*
  * Reads the debug information of ELF, and of COMMON, which it shares with other files, or NULL, WITH_LOCATIONS
  * (sym/location.h) or without. Neither file is needed any more then. 0, -ENODATA: it has none, -EFBIG, -ENOMEM.
  */
-int debuginfo_open(struct debuginfo **result, const struct elffile *elf, const struct elffile *common,
+int debuginfo_open(struct debuginfo **result, const struct elf_file *elf, const struct elf_file *common,
                    bool with_locations);
 void debuginfo_free(struct debuginfo *debuginfo);
 

@@ -5,17 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/section.h"
+
 #define MAX_DEBUG (UINT64_C(1) << 30) /* bytes of a file's debug sections, uncompressed; gcc's own cc1 has 300 MB */
 
 /* The sections that libdw reads; old compressed ones are called .zdebug_info and so on. */
-static bool is_wanted(const struct elffile *elf, const Elf64_Shdr *section, bool with_locations)
+static bool is_wanted(const struct elf_file *elf, const Elf64_Shdr *section, bool with_locations)
 {
     static const char *const names[] = {"info",   "abbrev",   "line", "line_str", "str",      "str_offsets",
                                         "ranges", "rnglists", "addr", "types",    "loclists", "loc"};
     size_t count = sizeof names / sizeof *names - (with_locations ? 0 : 2);
-    if (section->sh_type == SHT_NOBITS || section->sh_name >= elf->section_names_size)
+    if (section->sh_type == SHT_NOBITS)
         return false;
-    const char *name = elf->section_names + section->sh_name;
+    const char *name = section_name(elf, section);
     size_t prefix = !strncmp(name, ".debug_", 7) ? 7 : !strncmp(name, ".zdebug_", 8) ? 8 : 0;
     for (size_t i = 0; prefix && i < count; i++)
         if (!strcmp(name + prefix, names[i]))
@@ -23,11 +25,11 @@ static bool is_wanted(const struct elffile *elf, const Elf64_Shdr *section, bool
     return false;
 }
 
-bool dwarfcopy_is_possible(const struct elffile *elf)
+bool dwarfcopy_is_possible(const struct elf_file *elf)
 {
-    const Elf64_Shdr *section = elffile_section(elf, SHT_NULL, ".debug_info");
+    const Elf64_Shdr *section = section_find(elf, SHT_NULL, ".debug_info");
     if (!section)
-        section = elffile_section(elf, SHT_NULL, ".zdebug_info");
+        section = section_find(elf, SHT_NULL, ".zdebug_info");
     return section && is_wanted(elf, section, false);
 }
 
@@ -53,7 +55,7 @@ static uint64_t whole_size(const Elf64_Shdr *section, const unsigned char *bytes
 }
 
 /* Copies what libdw needs of ELF into one file in memory: header, contents, names of sections, table of sections. */
-static int copy_sections(struct dwarfcopy *copy, const struct elffile *elf, bool with_locations, size_t *size)
+static int copy_sections(struct dwarfcopy *copy, const struct elf_file *elf, bool with_locations, size_t *size)
 {
     uint64_t total = sizeof(Elf64_Ehdr);
     size_t count = 2; /* the empty section and the one of the names */
@@ -98,10 +100,10 @@ static int copy_sections(struct dwarfcopy *copy, const struct elffile *elf, bool
         const Elf64_Shdr *from = &elf->sections[i];
         if (!is_wanted(elf, from, with_locations))
             continue;
-        int rc = elffile_read(elf, from->sh_offset, copy->bytes + at, (size_t)from->sh_size);
+        int rc = elf_file_read(elf, from->sh_offset, copy->bytes + at, (size_t)from->sh_size);
         if (rc)
             return rc;
-        uint64_t uncompressed = whole_size(from, copy->bytes + at, elf->section_names + from->sh_name);
+        uint64_t uncompressed = whole_size(from, copy->bytes + at, section_name(elf, from));
         if (uncompressed > MAX_DEBUG - copy->whole)
             return -EFBIG;
         copy->whole += uncompressed;
@@ -139,7 +141,7 @@ static void find_sections(struct dwarfcopy *copy)
     }
 }
 
-int dwarfcopy_open(struct dwarfcopy *copy, const struct elffile *elf, bool with_locations)
+int dwarfcopy_open(struct dwarfcopy *copy, const struct elf_file *elf, bool with_locations)
 {
     size_t size = 0;
     int rc = copy_sections(copy, elf, with_locations, &size);

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 #include "sym/dwarfcost.h"
 
 /* All zeros before it is opened, and closed as such. */
@@ -25,13 +25,13 @@ struct dwarfcopy {
 };
 
 /* True if ELF has debug information of its own. */
-bool dwarfcopy_is_possible(const struct elffile *elf);
+bool dwarfcopy_is_possible(const struct elf_file *elf);
 
 /*
  * Has libdw open a copy of ELF's debug information, WITH_LOCATIONS or without where its variables are. 0, -ENODATA: it
  * has none, -EFBIG, -ENOMEM; closed by dwarfcopy_close in any case.
  */
-int dwarfcopy_open(struct dwarfcopy *copy, const struct elffile *elf, bool with_locations);
+int dwarfcopy_open(struct dwarfcopy *copy, const struct elf_file *elf, bool with_locations);
 void dwarfcopy_close(struct dwarfcopy *copy);
 
 #endif

@@ -38,7 +38,7 @@ struct file_key {
 
 int files_init(struct files *files)
 {
-    *files = (struct files){.debug_root = strdup(DEBUGFILE_ROOT)};
+    *files = (struct files){.debug_root = strdup(DEBUG_FILE_ROOT)};
     return files->debug_root ? 0 : -ENOMEM;
 }
 
@@ -96,7 +96,7 @@ static struct image *image_of(struct files *files, int root, int fd, const char 
         files->image_capacity = capacity;
     }
     unpin_old(files);
-    struct debugfile_search search = {.root = root, .debug_root = files->debug_root, .module = module};
+    struct debug_file_search search = {.root = root, .debug_root = files->debug_root, .module = module};
     image = image_new(fd, &stat, &search);
     if (image) {
         files->images[files->image_count++] = image;
@@ -165,7 +165,7 @@ static bool was_mapped(int fd, const struct mapping *mapping)
 /* As open_file, for a path below ROOT. */
 static int open_path(int root, const char *path, const struct mapping *mapping)
 {
-    int fd = elffile_open_path(root, path);
+    int fd = elf_file_open_path(root, path);
     if (fd >= 0 && !was_mapped(fd, mapping)) {
         close(fd);
         fd = -ESTALE;
@@ -185,7 +185,7 @@ static int open_file(const struct file_owner *owner, const struct mapping *mappi
         snprintf(name, sizeof name, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)owner->pid, mapping->start,
                  mapping->end);
         /* Reported mappings may be gone meanwhile, and another be in their place. */
-        fd = mapping->time ? open_path(-1, name, mapping) : elffile_open_path(-1, name);
+        fd = mapping->time ? open_path(-1, name, mapping) : elf_file_open_path(-1, name);
         if (fd >= 0 || fd == -EMFILE || fd == -ENFILE || inside[0] != '/')
             return fd;
         char path[PATH_MAX + 32];
@@ -278,7 +278,7 @@ struct image *files_keep(struct files *files, const char *path)
     struct stat stat;
     struct mapping mapping = {0};
     char *resolved = realpath(path, NULL); /* as its mappings will name it */
-    int fd = resolved ? elffile_open_path(-1, resolved) : -1;
+    int fd = resolved ? elf_file_open_path(-1, resolved) : -1;
     if (fd >= 0 && !fstat(fd, &stat)) {
         mapping.inode = stat.st_ino;
         mapping.device = stat.st_dev;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "elf/minidebug.h"
+#include "elf/mini_debug_info.h"
 #include "sym/plt.h"
 #include "sym/symtab.h"
 
@@ -15,7 +15,7 @@ struct image {
     int fd; /* until it is parsed: the process may exit and the file be deleted meanwhile. -1: to be opened by path */
     bool parsed;
     int table;
-    struct debugfile_search search;
+    struct debug_file_search search;
     size_t segment_count;
     Elf64_Phdr *segments; /* PT_LOAD only */
     struct symtab *symtab;
@@ -27,7 +27,7 @@ struct image {
     uint64_t debuginfo_bias;
 };
 
-struct image *image_new(int fd, const struct stat *stat, const struct debugfile_search *search)
+struct image *image_new(int fd, const struct stat *stat, const struct debug_file_search *search)
 {
     struct image *image = calloc(1, sizeof *image);
     if (!image) {
@@ -98,24 +98,24 @@ void image_unpin(struct image *image)
 static void reopen(struct image *image)
 {
     struct stat stat;
-    image->fd = elffile_open_path(image->search.root, image->search.module);
+    image->fd = elf_file_open_path(image->search.root, image->search.module);
     if (image->fd >= 0 && (fstat(image->fd, &stat) || !image_is(image, &stat)))
         image_unpin(image);
 }
 
 /* Reads the headers of the open file, unless it has been written to since IMAGE was made. */
-static int open_headers(struct image *image, struct elffile *elf)
+static int open_headers(struct image *image, struct elf_file *elf)
 {
-    int rc = elffile_open(elf, image->fd);
+    int rc = elf_file_open(elf, image->fd);
     if (!rc && !image_is(image, &elf->stat)) {
-        elffile_close(elf);
+        elf_file_close(elf);
         rc = -ESTALE;
     }
     return rc;
 }
 
 int image_read(struct image *image,
-               int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search),
+               int (*fn)(void *context, const struct elf_file *elf, const struct debug_file_search *search),
                void *context)
 {
     bool pinned = image_is_pinned(image);
@@ -123,11 +123,11 @@ int image_read(struct image *image,
         reopen(image);
     if (image->fd < 0)
         return -ENOENT;
-    struct elffile elf;
+    struct elf_file elf;
     int rc = open_headers(image, &elf);
     if (!rc) {
         rc = fn(context, &elf, &image->search);
-        elffile_close(&elf);
+        elf_file_close(&elf);
     }
     if (!pinned)
         image_unpin(image);
@@ -150,38 +150,36 @@ void image_set_table(struct image *image, int table)
 }
 
 /* The address that a file's segments start at: prelink moves the binary, but not its debug file. */
-static uint64_t first_address(const struct elffile *elf)
+static uint64_t first_address(const struct elf_file *elf)
 {
-    for (size_t i = 0; i < elf->segment_count; i++)
-        if (elf->segments[i].p_type == PT_LOAD)
-            return elf->segments[i].p_vaddr - elf->segments[i].p_offset;
-    return 0;
+    const Elf64_Phdr *first = elf_file_segment(elf, PT_LOAD);
+    return first ? first->p_vaddr - first->p_offset : 0;
 }
 
-static struct symtab *debug_symtab(struct image *image, const struct elffile *elf)
+static struct symtab *debug_symtab(struct image *image, const struct elf_file *elf)
 {
-    int fd = debugfile_open(elf, &image->search);
+    int fd = debug_file_open(elf, &image->search);
     if (fd < 0)
         return NULL;
     struct symtab *symtab = NULL;
-    struct elffile debug;
-    if (!elffile_open(&debug, fd) && !symtab_load(&symtab, &debug, SHT_SYMTAB))
+    struct elf_file debug;
+    if (!elf_file_open(&debug, fd) && !symtab_load(&symtab, &debug, SHT_SYMTAB))
         image->bias = first_address(&debug) - first_address(elf);
-    elffile_close(&debug);
+    elf_file_close(&debug);
     close(fd);
     return symtab;
 }
 
-static struct symtab *inside_symtab(const struct elffile *elf)
+static struct symtab *inside_symtab(const struct elf_file *elf)
 {
-    int fd = minidebug_open(elf);
+    int fd = mini_debug_info_open(elf);
     if (fd < 0)
         return NULL;
     struct symtab *symtab = NULL;
-    struct elffile inside;
-    if (!elffile_open(&inside, fd) && symtab_load(&symtab, &inside, SHT_SYMTAB))
+    struct elf_file inside;
+    if (!elf_file_open(&inside, fd) && symtab_load(&symtab, &inside, SHT_SYMTAB))
         symtab = NULL;
-    elffile_close(&inside);
+    elf_file_close(&inside);
     close(fd);
     return symtab;
 }
@@ -194,7 +192,7 @@ static void parse(struct image *image)
         reopen(image);
     if (image->fd < 0)
         return;
-    struct elffile elf;
+    struct elf_file elf;
     if (!open_headers(image, &elf)) {
         if (symtab_load(&image->symtab, &elf, SHT_SYMTAB)) {
             image->symtab = debug_symtab(image, &elf);
@@ -211,7 +209,7 @@ static void parse(struct image *image)
         image->segments = elf.segments;
         elf.segments = NULL;
     }
-    elffile_close(&elf);
+    elf_file_close(&elf);
     image_unpin(image);
 }
 
@@ -263,37 +261,37 @@ const char *image_lookup(struct image *image, uint64_t offset, bool executable, 
     return name;
 }
 
-static void open_debuginfo(struct image *image, const struct elffile *elf)
+static void open_debuginfo(struct image *image, const struct elf_file *elf)
 {
-    struct elffile common;
-    int rc, fd = debugfile_open_common(elf, &image->search);
-    if (fd >= 0 && !elffile_open(&common, fd))
+    struct elf_file common;
+    int rc, fd = debug_file_open_common(elf, &image->search);
+    if (fd >= 0 && !elf_file_open(&common, fd))
         rc = debuginfo_open(&image->debuginfo, elf, &common, false);
     else
         rc = debuginfo_open(&image->debuginfo, elf, NULL, false);
     image->debuginfo_too_large = rc == -EFBIG;
     if (fd >= 0) {
-        elffile_close(&common);
+        elf_file_close(&common);
         close(fd);
     }
 }
 
 /* Reads the debug information of ELF, whose addresses are BIAS above those of the image, or that of its debug file. */
-static void read_debuginfo(struct image *image, const struct elffile *elf, uint64_t bias)
+static void read_debuginfo(struct image *image, const struct elf_file *elf, uint64_t bias)
 {
-    struct elffile debug;
+    struct elf_file debug;
     image->debuginfo_bias = bias;
     if (debuginfo_is_in(elf)) {
         open_debuginfo(image, elf);
         return;
     }
-    int fd = debugfile_open(elf, &image->search);
+    int fd = debug_file_open(elf, &image->search);
     if (fd < 0)
         return;
-    if (!elffile_open(&debug, fd)) {
+    if (!elf_file_open(&debug, fd)) {
         image->debuginfo_bias = bias + first_address(&debug) - first_address(elf);
         open_debuginfo(image, &debug);
-        elffile_close(&debug);
+        elf_file_close(&debug);
     }
     close(fd);
 }
@@ -301,19 +299,19 @@ static void read_debuginfo(struct image *image, const struct elffile *elf, uint6
 /* Whatever is missing or damaged stays unknown. */
 static void load_debuginfo(struct image *image)
 {
-    struct elffile elf;
+    struct elf_file elf;
     image->debuginfo_tried = true;
     if (image->symtab) {
-        if (!elffile_open(&elf, symtab_fd(image->symtab))) {
+        if (!elf_file_open(&elf, symtab_fd(image->symtab))) {
             read_debuginfo(image, &elf, image->bias);
-            elffile_close(&elf);
+            elf_file_close(&elf);
         }
         return;
     }
     reopen(image);
     if (image->fd >= 0 && !open_headers(image, &elf)) {
         read_debuginfo(image, &elf, 0);
-        elffile_close(&elf);
+        elf_file_close(&elf);
     }
     image_unpin(image);
 }

@@ -8,15 +8,15 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "elf/debugfile.h"
-#include "elf/elffile.h"
+#include "elf/debug_file.h"
+#include "elf/elf_file.h"
 #include "sym/debuginfo.h"
 
 struct image;
 
 /* Takes over FD; SEARCH says where its debug file may be (copied; the root stays borrowed). NULL: no memory, FD
  * closed. */
-struct image *image_new(int fd, const struct stat *stat, const struct debugfile_search *search);
+struct image *image_new(int fd, const struct stat *stat, const struct debug_file_search *search);
 void image_free(struct image *image);
 
 /* True if STAT describes the very file, unchanged, that IMAGE was made from. */
@@ -36,7 +36,7 @@ bool image_has_path(const struct image *image);
  * result, or -errno.
  */
 int image_read(struct image *image,
-               int (*fn)(void *context, const struct elffile *elf, const struct debugfile_search *search),
+               int (*fn)(void *context, const struct elf_file *elf, const struct debug_file_search *search),
                void *context);
 
 /* What stat says of the file; the time of its last change as it was when that was asked for last. */

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 #include "sym/demangle.h"
 #include "sym/spans.h"
 
@@ -93,11 +93,11 @@ static void parse_all(struct perfmap *perfmap)
 }
 
 /* Opens the file: only fd and stat of *FILE. False where there is none that may be trusted. */
-static bool open_file(const struct perfmap_owner *owner, struct elffile *file)
+static bool open_file(const struct perfmap_owner *owner, struct elf_file *file)
 {
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)owner->pid);
-    file->fd = elffile_open_path(owner->root, path);
+    file->fd = elf_file_open_path(owner->root, path);
     if (file->fd < 0)
         return false;
     if (!fstat(file->fd, &file->stat) && (file->stat.st_uid == owner->uid || file->stat.st_uid == 0) &&
@@ -107,11 +107,11 @@ static bool open_file(const struct perfmap_owner *owner, struct elffile *file)
     return false;
 }
 
-static char *read_text(const struct elffile *file)
+static char *read_text(const struct elf_file *file)
 {
     size_t size = (size_t)file->stat.st_size;
     char *text = malloc(size + 1);
-    if (text && elffile_read(file, 0, text, size)) {
+    if (text && elf_file_read(file, 0, text, size)) {
         free(text);
         text = NULL;
     }
@@ -142,7 +142,7 @@ static bool is_recent(const struct timespec *time)
 static void read_again(struct perfmap *perfmap, const struct perfmap_owner *owner)
 {
     uint64_t start = now_ns();
-    struct elffile file;
+    struct elf_file file;
     if (open_file(owner, &file)) {
         char *text = same_file(&file.stat, &perfmap->stat) ? NULL : read_text(&file);
         if (text) {

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "elf/section.h"
+#include "elf/symbol_table.h"
 #include "sym/demangle.h"
 
 enum {
@@ -42,40 +44,22 @@ struct plt {
 
 /* What the stubs of a file are read with. */
 struct reader {
-    const struct elffile *elf;
-    struct slots slots;    /* by ascending address */
-    struct slots by_index; /* as .rela.plt has them */
-    char *names;           /* .dynstr */
-    size_t names_size;
-    Elf64_Sym *symbols; /* .dynsym */
-    size_t symbol_count;
+    const struct elf_file *elf;
+    struct slots slots;          /* by ascending address */
+    struct slots by_index;       /* as .rela.plt has them */
+    struct symbol_table symbols; /* .dynsym, in which the relocations' symbols are */
     struct plt *plt;
     size_t capacity;
 };
 
-/* The contents of SECTION, of which *SIZE bytes; NULL where there are none. */
-static void *read_section(const struct elffile *elf, const Elf64_Shdr *section, size_t limit, size_t *size)
-{
-    if (section->sh_type == SHT_NOBITS || !section->sh_size || section->sh_size > limit ||
-        section->sh_size > (uint64_t)elf->stat.st_size)
-        return NULL;
-    *size = (size_t)section->sh_size;
-    void *bytes = malloc(*size);
-    if (bytes && elffile_read(elf, section->sh_offset, bytes, *size)) {
-        free(bytes);
-        return NULL;
-    }
-    return bytes;
-}
-
 /* Adds the slots that SECTION, relocations, fill with addresses of symbols. */
-static void read_slots(const struct elffile *elf, const Elf64_Shdr *section, struct slots *slots)
+static void read_slots(const struct elf_file *elf, const Elf64_Shdr *section, struct slots *slots)
 {
     Elf64_Rela *chunk = malloc(RELOCATIONS_READ * sizeof *chunk);
     uint64_t left = section->sh_size / sizeof *chunk, at = section->sh_offset;
     while (chunk && left && slots->count < MAX_SLOTS) {
         size_t count = left < RELOCATIONS_READ ? (size_t)left : RELOCATIONS_READ;
-        if (elffile_read(elf, at, chunk, count * sizeof *chunk))
+        if (elf_file_read(elf, at, chunk, count * sizeof *chunk))
             break;
         for (size_t i = 0; i < count && slots->count < MAX_SLOTS; i++) {
             if (!ELF64_R_SYM(chunk[i].r_info))
@@ -115,7 +99,9 @@ static uint32_t symbol_of(const struct slots *slots, uint64_t address)
 static bool push_entry(struct reader *reader, struct entry entry, uint32_t symbol)
 {
     struct plt *plt = reader->plt;
-    if (symbol >= reader->symbol_count || reader->symbols[symbol].st_name >= reader->names_size)
+    const Elf64_Sym *named = symbol_table_at(&reader->symbols, symbol);
+    const char *name = named ? symbol_table_name(&reader->symbols, named) : NULL;
+    if (!name)
         return true;
     if (plt->count == reader->capacity) {
         size_t capacity = reader->capacity ? reader->capacity * 2 : 64;
@@ -125,7 +111,7 @@ static bool push_entry(struct reader *reader, struct entry entry, uint32_t symbo
         plt->entries = entries;
         reader->capacity = capacity;
     }
-    entry.name = strdup(reader->names + reader->symbols[symbol].st_name);
+    entry.name = strdup(name);
     plt->entries[plt->count++] = entry;
     return true;
 }
@@ -135,7 +121,7 @@ static void read_entries(struct reader *reader, const Elf64_Shdr *section)
 {
     bool sized = section->sh_entsize >= 4 && section->sh_entsize <= 64;
     size_t size, step = sized ? (size_t)section->sh_entsize : DEFAULT_SIZE;
-    uint8_t *code = read_section(reader->elf, section, MAX_CODE, &size);
+    uint8_t *code = section_read(reader->elf, section, MAX_CODE, &size);
     bool room = true;
     for (size_t at = 0; code && room && at + step <= size; at += step) {
         struct entry entry = {.address = section->sh_addr + at, .size = (uint32_t)step};
@@ -164,43 +150,28 @@ static int entries_by_address(const void *a, const void *b)
 }
 
 /* True if NAME is that of a section of stubs. */
-static bool has_stubs(const struct elffile *elf, const Elf64_Shdr *section)
+static bool has_stubs(const struct elf_file *elf, const Elf64_Shdr *section)
 {
     static const char *const names[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (section->sh_name < elf->section_names_size && !strcmp(elf->section_names + section->sh_name, names[i]))
+        if (!strcmp(section_name(elf, section), names[i]))
             return true;
     return false;
 }
 
-/* .dynsym and .dynstr, in which the relocations' symbols are. */
-static bool read_symbols(struct reader *reader)
-{
-    const struct elffile *elf = reader->elf;
-    const Elf64_Shdr *section = elffile_section(elf, SHT_DYNSYM, NULL);
-    size_t size;
-    if (!section || section->sh_link >= elf->section_count)
-        return false;
-    reader->symbols = read_section(elf, section, MAX_TABLE, &size);
-    reader->symbol_count = reader->symbols ? size / sizeof *reader->symbols : 0;
-    reader->names = read_section(elf, &elf->sections[section->sh_link], MAX_TABLE, &reader->names_size);
-    if (reader->names)
-        reader->names[reader->names_size - 1] = '\0';
-    return reader->symbols && reader->names;
-}
-
 static void read_stubs(struct reader *reader)
 {
-    const struct elffile *elf = reader->elf;
-    const Elf64_Shdr *own = elffile_section(elf, SHT_RELA, ".rela.plt");
-    const Elf64_Shdr *others = elffile_section(elf, SHT_RELA, ".rela.dyn");
-    if (!read_symbols(reader))
+    const struct elf_file *elf = reader->elf;
+    const Elf64_Shdr *own = section_find(elf, SHT_RELA, ".rela.plt");
+    const Elf64_Shdr *others = section_find(elf, SHT_RELA, ".rela.dyn");
+    const Elf64_Shdr *symbols = section_find(elf, SHT_DYNSYM, NULL);
+    if (!symbols || symbols->sh_size > MAX_TABLE || symbol_table_open(&reader->symbols, elf, symbols, MAX_TABLE))
         return;
     if (own) {
         read_slots(elf, own, &reader->by_index);
         read_slots(elf, own, &reader->slots);
     }
-    if (others && elffile_section(elf, SHT_PROGBITS, ".plt.got"))
+    if (others && section_find(elf, SHT_PROGBITS, ".plt.got"))
         read_slots(elf, others, &reader->slots);
     if (reader->slots.count)
         qsort(reader->slots.items, reader->slots.count, sizeof *reader->slots.items, by_address);
@@ -209,7 +180,7 @@ static void read_stubs(struct reader *reader)
             read_entries(reader, &elf->sections[i]);
 }
 
-struct plt *plt_load(const struct elffile *elf)
+struct plt *plt_load(const struct elf_file *elf)
 {
     bool any = false;
     for (size_t i = 0; i < elf->section_count && !any; i++)
@@ -220,8 +191,7 @@ struct plt *plt_load(const struct elffile *elf)
     read_stubs(&reader);
     free(reader.slots.items);
     free(reader.by_index.items);
-    free(reader.names);
-    free(reader.symbols);
+    symbol_table_close(&reader.symbols);
     if (!reader.plt->count) {
         plt_free(reader.plt);
         return NULL;

@@ -7,12 +7,12 @@
 
 #include <stdint.h>
 
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 
 struct plt;
 
 /* Reads the stubs of ELF. NULL where it has none, or is damaged. */
-struct plt *plt_load(const struct elffile *elf);
+struct plt *plt_load(const struct elf_file *elf);
 void plt_free(struct plt *plt); /* NULL is fine */
 
 /* The name of the stub that has the ELF address ADDRESS, owned by PLT, with the distance from its start in *OFFSET; or

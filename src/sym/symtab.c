@@ -12,16 +12,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elf/section.h"
+#include "elf/symbol_table.h"
 #include "sym/demangle.h"
 #include "sym/spans.h"
 
 enum {
-    MAX_SYMBOLS = 1 << 24,
     MAX_FUNCTIONS = 1 << 22,   /* a browser has half a million */
     MAX_TABLE_NAMES = 1 << 26, /* beyond this many bytes, names are not looked at to choose among aliases */
     MAX_COMPARED = 255,        /* among aliases, longer names count as equally long */
     MAX_NAME = 1 << 16,        /* bytes of a mangled name that are read */
-    CHUNK = 4096,              /* symbols read at a time */
 };
 
 /* A function as the file has it. */
@@ -39,7 +39,7 @@ struct function {
 };
 
 struct symtab {
-    struct elffile file; /* only fd and stat */
+    struct elf_file file; /* only fd and stat */
     uint64_t names, names_size;
     size_t function_count;
     struct function *functions;
@@ -87,15 +87,15 @@ static uint8_t rank_of(bool label, unsigned binding, const char *name)
     return (uint8_t)(rank + RANK_UNDERSCORE * (underscores < 3 ? underscores : 3));
 }
 
-/* Fills CANDIDATE from SYMBOL; false if it is no function that code can be in. NAMES may be NULL. */
-static bool is_function(const struct elffile *elf, const struct symtab *symtab, const Elf64_Sym *symbol,
-                        const char *names, struct candidate *candidate)
+/* Fills CANDIDATE from SYMBOL of TABLE; false if it is no function that code can be in. */
+static bool is_function(const struct symbol_table *table, const Elf64_Sym *symbol, struct candidate *candidate)
 {
+    const struct elf_file *elf = table->elf;
     unsigned type = ELF64_ST_TYPE(symbol->st_info), binding = ELF64_ST_BIND(symbol->st_info);
     bool label = type == STT_NOTYPE;
     if (!label && type != STT_FUNC && type != STT_GNU_IFUNC)
         return false;
-    if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name || symbol->st_name >= symtab->names_size)
+    if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name || symbol->st_name >= table->names_size)
         return false;
     uint64_t section_end = UINT64_MAX;
     if (symbol->st_shndx < elf->section_count) {
@@ -111,8 +111,8 @@ static bool is_function(const struct elffile *elf, const struct symtab *symtab, 
     if (sized && __builtin_add_overflow(symbol->st_value, symbol->st_size, &end))
         end = UINT64_MAX;
     uint8_t length = 0;
-    if (names) {
-        const char *name = names + symbol->st_name;
+    const char *name = symbol_table_name(table, symbol);
+    if (name) {
         if (label && name[0] == '$') /* ARM and RISC-V mark code and data in between with $x, $d */
             return false;
         length = (uint8_t)strnlen(name, MAX_COMPARED);
@@ -123,46 +123,23 @@ static bool is_function(const struct elffile *elf, const struct symtab *symtab, 
                                     .end = end,
                                     .name = symbol->st_name,
                                     .name_length = length,
-                                    .rank = rank_of(label, binding, names ? names + symbol->st_name : NULL),
+                                    .rank = rank_of(label, binding, name),
                                     .sized = sized,
                                     .label = label};
     return true;
 }
 
-static int read_candidates(const struct elffile *elf, const Elf64_Shdr *section, const struct symtab *symtab,
-                           struct candidates *list)
+static int read_candidates(struct symbol_table *table, struct candidates *list)
 {
-    char *names = NULL;
     int rc = 0;
-    Elf64_Sym *chunk = malloc(CHUNK * sizeof *chunk);
-    if (!chunk)
-        return -ENOMEM;
-    if (symtab->names_size <= MAX_TABLE_NAMES) {
-        names = malloc((size_t)symtab->names_size + 1);
-        if (!names) {
-            rc = -ENOMEM;
-            goto out;
-        }
-        rc = elffile_read(elf, symtab->names, names, (size_t)symtab->names_size);
-        if (rc)
-            goto out;
-        names[symtab->names_size] = '\0';
+    for (size_t i = 0; i < table->count && !rc; i++) {
+        struct candidate candidate;
+        const Elf64_Sym *symbol = symbol_table_at(table, i);
+        if (!symbol)
+            rc = -ENODATA;
+        else if (is_function(table, symbol, &candidate))
+            rc = candidates_push(list, &candidate);
     }
-    uint64_t left = section->sh_size / sizeof(Elf64_Sym), at = section->sh_offset;
-    while (left && !rc) {
-        size_t count = left < CHUNK ? (size_t)left : CHUNK;
-        rc = elffile_read(elf, at, chunk, count * sizeof *chunk);
-        for (size_t i = 0; i < count && !rc; i++) {
-            struct candidate candidate;
-            if (is_function(elf, symtab, &chunk[i], names, &candidate))
-                rc = candidates_push(list, &candidate);
-        }
-        left -= count;
-        at += count * sizeof *chunk;
-    }
-out:
-    free(names);
-    free(chunk);
     return rc;
 }
 
@@ -221,31 +198,28 @@ static int cut(struct symtab *symtab, const struct candidates *list)
     return rc;
 }
 
-int symtab_load(struct symtab **result, const struct elffile *elf, uint32_t type)
+int symtab_load(struct symtab **result, const struct elf_file *elf, uint32_t type)
 {
-    const Elf64_Shdr *section = elffile_section(elf, type, NULL);
-    if (!section || section->sh_link >= elf->section_count)
-        return -ENOENT;
-    const Elf64_Shdr *strings = &elf->sections[section->sh_link];
-    uint64_t file_size = (uint64_t)elf->stat.st_size;
-    if (section->sh_size / sizeof(Elf64_Sym) > MAX_SYMBOLS)
-        return -EFBIG;
-    if (section->sh_entsize != sizeof(Elf64_Sym) || strings->sh_type != SHT_STRTAB || strings->sh_size > file_size)
-        return -ENODATA;
-    struct symtab *symtab = calloc(1, sizeof *symtab);
-    if (!symtab)
-        return -ENOMEM;
+    struct symbol_table table;
     struct candidates list = {0};
-    symtab->file.stat = elf->stat;
-    symtab->file.fd = fcntl(elf->fd, F_DUPFD_CLOEXEC, 0);
-    symtab->names = strings->sh_offset;
-    symtab->names_size = strings->sh_size;
-    int rc = symtab->file.fd < 0 ? -errno : read_candidates(elf, section, symtab, &list);
+    struct symtab *symtab = NULL;
+    int rc = symbol_table_open(&table, elf, section_find(elf, type, NULL), MAX_TABLE_NAMES);
+    if (!rc)
+        rc = read_candidates(&table, &list);
+    if (!rc && !list.count)
+        rc = -ENOENT;
+    if (!rc && !(symtab = calloc(1, sizeof *symtab)))
+        rc = -ENOMEM;
     if (rc)
         goto out;
-    rc = -ENOENT;
-    if (!list.count)
+    symtab->file.stat = elf->stat;
+    symtab->names = table.strings->sh_offset;
+    symtab->names_size = table.names_size;
+    symtab->file.fd = fcntl(elf->fd, F_DUPFD_CLOEXEC, 0);
+    if (symtab->file.fd < 0) {
+        rc = -errno;
         goto out;
+    }
     settle(&list);
     rc = -ENOMEM;
     symtab->function_count = list.count;
@@ -255,6 +229,7 @@ int symtab_load(struct symtab **result, const struct elffile *elf, uint32_t type
         rc = cut(symtab, &list);
 out:
     free(list.items);
+    symbol_table_close(&table);
     if (rc)
         symtab_free(symtab);
     else
@@ -298,7 +273,7 @@ static char *read_name(const struct symtab *symtab, uint64_t offset)
         if (!grown)
             break;
         name = grown;
-        if (elffile_read(&symtab->file, symtab->names + offset, name, length))
+        if (elf_file_read(&symtab->file, symtab->names + offset, name, length))
             break;
         name[length] = '\0';
         if (size == MAX_NAME || memchr(name, '\0', length)) {

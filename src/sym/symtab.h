@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 
 struct symtab;
 
@@ -13,7 +13,7 @@ struct symtab;
  * Reads the first section of TYPE (SHT_SYMTAB or SHT_DYNSYM) of ELF into *RESULT, which keeps the file open for the
  * names. 0, -ENOENT: no such section or no function in it, -EFBIG: absurdly many, -ENODATA: damaged, -errno.
  */
-int symtab_load(struct symtab **result, const struct elffile *elf, uint32_t type);
+int symtab_load(struct symtab **result, const struct elf_file *elf, uint32_t type);
 void symtab_free(struct symtab *symtab); /* NULL is fine */
 
 /* The descriptor of the file that SYMTAB was read from. It stays SYMTAB's. */

@@ -114,7 +114,7 @@ struct unwind_identity unwind_identity_of(const struct stat *stat)
     };
 }
 
-static struct header header_of(const struct elffile *elf)
+static struct header header_of(const struct elf_file *elf)
 {
     struct header header = {.version = VERSION, .file = unwind_identity_of(&elf->stat)};
     memcpy(header.magic, magic, sizeof magic);
@@ -124,10 +124,10 @@ static struct header header_of(const struct elffile *elf)
 /* What all files have in common in which a table of the same ELF file is. */
 enum { IDENTITY = offsetof(struct header, version), IDENTITY_SIZE = offsetof(struct header, start) - IDENTITY };
 
-static void name_of(const struct elffile *elf, const struct header *header, char name[static UNWIND_CACHE_NAME])
+static void name_of(const struct elf_file *elf, const struct header *header, char name[static UNWIND_CACHE_NAME])
 {
-    uint8_t id[ELFFILE_BUILD_ID_MAX];
-    size_t length = elffile_build_id(elf, id);
+    uint8_t id[BUILD_ID_MAX];
+    size_t length = notes_build_id(elf, id);
     for (size_t i = 0; i < length; i++)
         snprintf(name + 2 * i, 3, "%02x", id[i]);
     snprintf(name + 2 * length, UNWIND_CACHE_NAME - 2 * length, "-%016llx",
@@ -283,7 +283,7 @@ static void note_use(int fd)
         futimens(fd, NULL);
 }
 
-bool unwind_cache_load(int cache, const struct elffile *elf, struct unwind_rules *rules, struct unwind_table *table)
+bool unwind_cache_load(int cache, const struct elf_file *elf, struct unwind_rules *rules, struct unwind_table *table)
 {
     char name[UNWIND_CACHE_NAME];
     struct header wanted = header_of(elf), header;
@@ -413,7 +413,7 @@ static void write_file(int cache, const char *name, const struct header *header,
         unlinkat(cache, temporary, 0);
 }
 
-void unwind_cache_store(int cache, const struct elffile *elf, const struct unwind_rules *rules,
+void unwind_cache_store(int cache, const struct elf_file *elf, const struct unwind_rules *rules,
                         const struct unwind_table *table)
 {
     /* What a debug file says, or does not say yet, changes with that file; with all numbers given away, rules are

@@ -10,6 +10,7 @@
 
 #include <time.h>
 
+#include "elf/notes.h"
 #include "unwind/table.h"
 
 /* What tells a file from all others: device, inode number, size in bytes, times (seconds and nanoseconds). */
@@ -21,7 +22,7 @@ struct unwind_identity {
 struct unwind_identity unwind_identity_of(const struct stat *stat);
 
 /* bytes of a file's name in the folder, with its NUL */
-enum { UNWIND_CACHE_NAME = 2 * ELFFILE_BUILD_ID_MAX + 1 + 16 + 1 };
+enum { UNWIND_CACHE_NAME = 2 * BUILD_ID_MAX + 1 + 16 + 1 };
 
 /* A file of the folder. */
 struct unwind_cached {
@@ -39,7 +40,7 @@ int unwind_cache_open(void);
 
 /* The table of ELF with the numbers of RULES, from the folder CACHE; false where that does not have it. The caller
  * frees. */
-bool unwind_cache_load(int cache, const struct elffile *elf, struct unwind_rules *rules, struct unwind_table *table);
+bool unwind_cache_load(int cache, const struct elf_file *elf, struct unwind_rules *rules, struct unwind_table *table);
 
 /*
  * The files of the folder CACHE that were used last, as many as have BYTES together, the small ones first, in *LIST,
@@ -61,7 +62,7 @@ void unwind_cache_note(int cache, const char *name);
  * Keeps TABLE of ELF in the folder CACHE; what was not used for longest makes room. A failure is silent: the table will
  * be built again.
  */
-void unwind_cache_store(int cache, const struct elffile *elf, const struct unwind_rules *rules,
+void unwind_cache_store(int cache, const struct elf_file *elf, const struct unwind_rules *rules,
                         const struct unwind_table *table);
 
 #endif

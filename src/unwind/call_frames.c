@@ -234,8 +234,8 @@ static void sort(struct call_frames *frames)
 }
 
 /* Adds the records of a section that READ finds in ELF. */
-static int add_section(struct call_frames *frames, const struct elffile *elf,
-                       int (*read)(struct frame_section *, const struct elffile *, struct error *), struct error *err)
+static int add_section(struct call_frames *frames, const struct elf_file *elf,
+                       int (*read)(struct frame_section *, const struct elf_file *, struct error *), struct error *err)
 {
     int rc = read(&frames->sections[frames->section_count], elf, err);
     if (rc)
@@ -246,7 +246,7 @@ static int add_section(struct call_frames *frames, const struct elffile *elf,
 }
 
 /* Bytes of code: of sections, since a segment may hold everything else too; of segments where there are no sections. */
-static uint64_t code_size(const struct elffile *elf)
+static uint64_t code_size(const struct elf_file *elf)
 {
     uint64_t size = 0;
     for (size_t i = 0; i < elf->section_count; i++)
@@ -260,7 +260,7 @@ static uint64_t code_size(const struct elffile *elf)
 
 /* True if what has been read describes half of the code or more. Records that overlap, as only damaged ones do, count
  * twice. */
-static bool describes_most(const struct call_frames *frames, const struct elffile *elf)
+static bool describes_most(const struct call_frames *frames, const struct elf_file *elf)
 {
     uint64_t described = 0;
     for (size_t i = 0; i < frames->fde_count; i++)
@@ -269,22 +269,23 @@ static bool describes_most(const struct call_frames *frames, const struct elffil
 }
 
 /* The same of the debug file of ELF. */
-static int add_debug_file(struct call_frames *frames, const struct elffile *elf, const struct debugfile_search *search)
+static int add_debug_file(struct call_frames *frames, const struct elf_file *elf,
+                          const struct debug_file_search *search)
 {
     frames->searched = true;
-    int fd = debugfile_open(elf, search);
+    int fd = debug_file_open(elf, search);
     if (fd < 0)
         return 0;
-    struct elffile debug;
-    int rc = elffile_open(&debug, fd);
+    struct elf_file debug;
+    int rc = elf_file_open(&debug, fd);
     if (!rc)
         rc = add_section(frames, &debug, frame_section_read_debug, NULL);
-    elffile_close(&debug);
+    elf_file_close(&debug);
     close(fd);
     return rc == -ENOMEM ? rc : 0;
 }
 
-int call_frames_read(struct call_frames *frames, const struct elffile *elf, const struct debugfile_search *search,
+int call_frames_read(struct call_frames *frames, const struct elf_file *elf, const struct debug_file_search *search,
                      struct error *err)
 {
     *frames = (struct call_frames){.arch = arch_unwind(elf->machine)};
@@ -307,18 +308,13 @@ int call_frames_read(struct call_frames *frames, const struct elffile *elf, cons
 }
 
 /* The SIZE bytes at ADDRESS of ELF; false where it has none. */
-static bool read_at(const struct elffile *elf, uint64_t address, void *buffer, size_t size)
+static bool read_at(const struct elf_file *elf, uint64_t address, void *buffer, size_t size)
 {
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        const Elf64_Phdr *segment = &elf->segments[i];
-        uint64_t inside = address - segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && address >= segment->p_vaddr && inside < segment->p_filesz)
-            return elffile_read(elf, segment->p_offset + inside, buffer, size) == 0;
-    }
-    return false;
+    const Elf64_Phdr *segment = elf_file_segment_at(elf, address, 0);
+    return segment && elf_file_read(elf, segment->p_offset + (address - segment->p_vaddr), buffer, size) == 0;
 }
 
-bool call_frames_catch(const struct call_frames *frames, const struct elffile *elf)
+bool call_frames_catch(const struct call_frames *frames, const struct elf_file *elf)
 {
     /* They begin with the encodings of a base, omitted where that is the function's start, and of the types that are
      * caught; who catches none omits these. */

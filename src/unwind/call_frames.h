@@ -6,7 +6,7 @@
 #define UPLUA_UNWIND_CALL_FRAMES_H
 
 #include "arch/arch.h"
-#include "elf/debugfile.h"
+#include "elf/debug_file.h"
 #include "unwind/frame_section.h"
 
 /* What the FDEs of a compiler's run have in common. */
@@ -52,7 +52,7 @@ struct call_frames {
  * separate debug file, which SEARCH finds (NULL: not looked for). 0; -ENODATA: there is nothing, with the reason in
  * ERR; -ENOMEM; -EFBIG; -errno. On success the caller frees.
  */
-int call_frames_read(struct call_frames *frames, const struct elffile *elf, const struct debugfile_search *search,
+int call_frames_read(struct call_frames *frames, const struct elf_file *elf, const struct debug_file_search *search,
                      struct error *err);
 void call_frames_free(struct call_frames *frames);
 
@@ -60,6 +60,6 @@ void call_frames_free(struct call_frames *frames);
  * True if there is a function that catches exceptions, of C++ or of Rust, in ELF, of which FRAMES are. Functions of C
  * that clean up behind themselves when a thread is cancelled, as glibc has some, catch nothing.
  */
-bool call_frames_catch(const struct call_frames *frames, const struct elffile *elf);
+bool call_frames_catch(const struct call_frames *frames, const struct elf_file *elf);
 
 #endif

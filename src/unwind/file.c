@@ -7,13 +7,13 @@
 
 int unwind_file_open(struct unwind_file *file, const char *path, struct error *err)
 {
-    const struct debugfile_search search = {.root = -1, .debug_root = DEBUGFILE_ROOT, .module = path};
+    const struct debug_file_search search = {.root = -1, .debug_root = DEBUG_FILE_ROOT, .module = path};
     *file = (struct unwind_file){0};
-    int fd = elffile_open_path(-1, path);
+    int fd = elf_file_open_path(-1, path);
     if (fd < 0)
         return error_set(err, fd, "%s: %s", path, fd == -EINVAL ? "it is not a regular file" : strerror(-fd));
     file->fd = fd;
-    int rc = elffile_open(&file->elf, fd);
+    int rc = elf_file_open(&file->elf, fd);
     if (rc)
         error_set(err, rc, "%s: %s", path, rc == -ENOEXEC ? "no ELF file of this machine" : strerror(-rc));
     else if ((rc = unwind_rules_init(&file->rules)))
@@ -31,7 +31,7 @@ void unwind_file_close(struct unwind_file *file)
         return;
     unwind_table_free(&file->table);
     unwind_rules_free(&file->rules);
-    elffile_close(&file->elf);
+    elf_file_close(&file->elf);
     close(file->fd);
     *file = (struct unwind_file){0};
 }

@@ -6,7 +6,7 @@
 
 struct unwind_file {
     int fd;
-    struct elffile elf;
+    struct elf_file elf;
     struct unwind_rules rules;
     struct unwind_table table;
 };

@@ -5,36 +5,21 @@
 #include <string.h>
 
 #include "elf/bytes.h"
-#include "elf/contents.h"
+#include "elf/section.h"
 
 enum {
     MAX_SIZE = 1 << 28, /* bytes of a section; a browser's has 30 MB */
     HEADER_SIZE = 64,   /* of PT_GNU_EH_FRAME's contents: four bytes and two pointers */
 };
 
-/* Where in the file ADDRESS is, and how many bytes the file has from there on; false where no segment has it. */
-static bool locate(const struct elffile *elf, uint64_t address, uint64_t *offset, uint64_t *size)
-{
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        const Elf64_Phdr *segment = &elf->segments[i];
-        uint64_t inside = address - segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && address >= segment->p_vaddr && inside < segment->p_filesz) {
-            *offset = segment->p_offset + inside;
-            *size = segment->p_filesz - inside;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The ELF address that the header of PT_GNU_EH_FRAME gives for .eh_frame; false without one. */
-static bool header_pointer(const struct elffile *elf, uint64_t *address)
+static bool header_pointer(const struct elf_file *elf, uint64_t *address)
 {
     for (size_t i = 0; i < elf->segment_count; i++) {
         const Elf64_Phdr *segment = &elf->segments[i];
         uint8_t header[HEADER_SIZE];
         uint64_t size = segment->p_filesz < HEADER_SIZE ? segment->p_filesz : HEADER_SIZE;
-        if (segment->p_type != PT_GNU_EH_FRAME || elffile_read(elf, segment->p_offset, header, size))
+        if (segment->p_type != PT_GNU_EH_FRAME || elf_file_read(elf, segment->p_offset, header, size))
             continue;
         struct bytes bytes = bytes_of(header, size);
         uint64_t version = bytes_unsigned(&bytes, 1), encoding = bytes_unsigned(&bytes, 1);
@@ -47,10 +32,10 @@ static bool header_pointer(const struct elffile *elf, uint64_t *address)
 }
 
 /* Reads what is at WHERE, which is called NAME. */
-static int read_contents(struct frame_section *section, const struct elffile *elf, const Elf64_Shdr *where,
+static int read_contents(struct frame_section *section, const struct elf_file *elf, const Elf64_Shdr *where,
                          const char *name, struct error *err)
 {
-    int rc = contents_read(elf, where, MAX_SIZE, &section->bytes, &section->size);
+    int rc = section_uncompress(elf, where, MAX_SIZE, &section->bytes, &section->size);
     if (rc == -ENODATA)
         return error_set(err, rc, "damaged: its %s lies outside of the file, or cannot be uncompressed", name);
     if (rc == -EFBIG)
@@ -59,10 +44,10 @@ static int read_contents(struct frame_section *section, const struct elffile *el
     return rc ? error_set(err, rc, "%s cannot be read: %s", name, strerror(-rc)) : 0;
 }
 
-int frame_section_read(struct frame_section *section, const struct elffile *elf, struct error *err)
+int frame_section_read(struct frame_section *section, const struct elf_file *elf, struct error *err)
 {
     *section = (struct frame_section){0};
-    const Elf64_Shdr *found = elffile_section(elf, SHT_NULL, ".eh_frame");
+    const Elf64_Shdr *found = section_find(elf, SHT_NULL, ".eh_frame");
     Elf64_Shdr where = {.sh_type = SHT_PROGBITS, .sh_name = UINT32_MAX}; /* no name: not compressed */
     if (found && found->sh_type != SHT_NOBITS && found->sh_size) {
         where.sh_offset = found->sh_offset;
@@ -70,8 +55,11 @@ int frame_section_read(struct frame_section *section, const struct elffile *elf,
         section->address = found->sh_addr;
     } else if (header_pointer(elf, &section->address)) {
         /* How long it is, nobody says: a record of length 0 ends it. */
-        if (!locate(elf, section->address, &where.sh_offset, &where.sh_size))
+        const Elf64_Phdr *segment = elf_file_segment_at(elf, section->address, 0);
+        if (!segment)
             return error_set(err, -ENODATA, "damaged: the header of .eh_frame points outside of the file");
+        where.sh_offset = segment->p_offset + (section->address - segment->p_vaddr);
+        where.sh_size = segment->p_filesz - (section->address - segment->p_vaddr);
     } else {
         return error_set(err, -ENODATA,
                          "no call frame information: it has neither .eh_frame nor PT_GNU_EH_FRAME nor .debug_frame");
@@ -79,12 +67,12 @@ int frame_section_read(struct frame_section *section, const struct elffile *elf,
     return read_contents(section, elf, &where, ".eh_frame", err);
 }
 
-int frame_section_read_debug(struct frame_section *section, const struct elffile *elf, struct error *err)
+int frame_section_read_debug(struct frame_section *section, const struct elf_file *elf, struct error *err)
 {
     *section = (struct frame_section){.debug = true};
-    const Elf64_Shdr *found = elffile_section(elf, SHT_PROGBITS, ".debug_frame");
+    const Elf64_Shdr *found = section_find(elf, SHT_PROGBITS, ".debug_frame");
     if (!found)
-        found = elffile_section(elf, SHT_PROGBITS, ".zdebug_frame");
+        found = section_find(elf, SHT_PROGBITS, ".zdebug_frame");
     if (!found || !found->sh_size)
         return error_set(err, -ENODATA, "no .debug_frame");
     section->address = found->sh_addr;

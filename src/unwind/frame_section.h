@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 
 struct frame_section {
     uint8_t *bytes;
@@ -20,9 +20,9 @@ struct frame_section {
  * Reads .eh_frame of ELF, which is found through PT_GNU_EH_FRAME where there are no sections. 0; -ENODATA: there is
  * none, -EFBIG, -ENOMEM, -errno, with the reason in ERR. On success the caller frees section->bytes.
  */
-int frame_section_read(struct frame_section *section, const struct elffile *elf, struct error *err);
+int frame_section_read(struct frame_section *section, const struct elf_file *elf, struct error *err);
 
 /* The same for .debug_frame, which may be compressed. */
-int frame_section_read_debug(struct frame_section *section, const struct elffile *elf, struct error *err);
+int frame_section_read_debug(struct frame_section *section, const struct elf_file *elf, struct error *err);
 
 #endif

@@ -30,19 +30,13 @@ struct builder {
     int rc;
 };
 
-int64_t unwind_code_offset(const struct elffile *elf, uint64_t address, uint64_t *end)
+int64_t unwind_code_offset(const struct elf_file *elf, uint64_t address, uint64_t *end)
 {
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        const Elf64_Phdr *segment = &elf->segments[i];
-        uint64_t inside = address - segment->p_vaddr;
-        if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) || address < segment->p_vaddr ||
-            inside >= segment->p_filesz || segment->p_filesz > MAX_OFFSET ||
-            segment->p_offset > MAX_OFFSET - segment->p_filesz)
-            continue;
-        *end = segment->p_offset + segment->p_filesz;
-        return (int64_t)(segment->p_offset + inside);
-    }
-    return -1;
+    const Elf64_Phdr *segment = elf_file_segment_at(elf, address, PF_X);
+    if (!segment || segment->p_filesz > MAX_OFFSET || segment->p_offset > MAX_OFFSET - segment->p_filesz)
+        return -1;
+    *end = segment->p_offset + segment->p_filesz;
+    return (int64_t)(segment->p_offset + (address - segment->p_vaddr));
 }
 
 /* Appends a row, unless the rule holds already; one at the same offset is replaced. */
@@ -96,7 +90,7 @@ static int compare(const void *a, const void *b)
  * The functions that lie in code: their number. FDEs are sorted by address, which is most often the order of offsets
  * too.
  */
-static size_t list_functions(const struct call_frames *frames, const struct elffile *elf, struct function *functions)
+static size_t list_functions(const struct call_frames *frames, const struct elf_file *elf, struct function *functions)
 {
     size_t count = 0;
     bool sorted = true;
@@ -204,7 +198,7 @@ static int pack(struct unwind_table *table, const struct builder *builder)
     return 0;
 }
 
-int unwind_table_build(struct unwind_table *table, const struct elffile *elf, const struct debugfile_search *search,
+int unwind_table_build(struct unwind_table *table, const struct elf_file *elf, const struct debug_file_search *search,
                        struct unwind_rules *rules, struct error *err)
 {
     *table = (struct unwind_table){0};

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "elf/debugfile.h"
-#include "elf/elffile.h"
+#include "elf/debug_file.h"
+#include "elf/elf_file.h"
 #include "unwind/rules.h"
 
 /* What is believable. */
@@ -37,7 +37,7 @@ struct unwind_table {
  * NULL: that is not looked for. 0; -ENODATA: there is no call frame information, -EFBIG, -ENOMEM, -errno, with the
  * reason in ERR. The caller frees.
  */
-int unwind_table_build(struct unwind_table *table, const struct elffile *elf, const struct debugfile_search *search,
+int unwind_table_build(struct unwind_table *table, const struct elf_file *elf, const struct debug_file_search *search,
                        struct unwind_rules *rules, struct error *err);
 void unwind_table_free(struct unwind_table *table);
 
@@ -78,6 +78,6 @@ uint32_t unwind_table_row(const struct unwind_table *table, uint32_t number, uin
  * The offset in the file of the code at the ELF address ADDRESS, and in *END that of its segment's end; -1: there is
  * none.
  */
-int64_t unwind_code_offset(const struct elffile *elf, uint64_t address, uint64_t *end);
+int64_t unwind_code_offset(const struct elf_file *elf, uint64_t address, uint64_t *end);
 
 #endif

@@ -144,7 +144,7 @@ static void forget(struct unwinder *unwinder, pid_t pid)
     memmove(unwinder->pids + at, unwinder->pids + at + 1, (unwinder->pid_count - at) * sizeof pid);
 }
 
-static int build(void *context, const struct elffile *elf, const struct debugfile_search *search)
+static int build(void *context, const struct elf_file *elf, const struct debug_file_search *search)
 {
     struct unwinder *unwinder = context;
     struct unwind_table *table = &unwinder->pending[unwinder->pending_count].table;

@@ -176,7 +176,7 @@ static void show(const char *who, const struct answer *answer)
  * Compares COUNT random addresses of FILE, whose debug information is in DEBUG, with addr2line; SEARCH says how it is
  * found by us.
  */
-static struct tally compare_lines(const char *file, const char *debug, const struct debugfile_search *search,
+static struct tally compare_lines(const char *file, const char *debug, const struct debug_file_search *search,
                                   unsigned count, bool judged)
 {
     struct stat stat;
@@ -234,7 +234,7 @@ static struct tally compare_lines(const char *file, const char *debug, const str
 }
 
 /* True if the debug information of FILE is found. */
-static bool has_lines(const char *file, const struct debugfile_search *search)
+static bool has_lines(const char *file, const struct debug_file_search *search)
 {
     struct stat stat;
     int fd = open(file, O_RDONLY | O_CLOEXEC);
@@ -270,7 +270,7 @@ static void test_libc(void)
     strcat(debug, ".debug");
     if (!ok(!access(debug, R_OK), "libc's debug file is there (libc6-dbg)"))
         return;
-    struct debugfile_search search = {.root = -1, .debug_root = DEBUGFILE_ROOT, .module = file};
+    struct debug_file_search search = {.root = -1, .debug_root = DEBUG_FILE_ROOT, .module = file};
     unsigned count = getenv("UPLUA_LONG") ? 10000 : 1000;
     struct tally tally = compare_lines(file, debug, &search, count, false);
     report("libc", &tally, count);
@@ -355,7 +355,7 @@ static void test_variants(void)
         char file[512], debug[512];
         snprintf(file, sizeof file, "%s/%s", dir, variant->name);
         snprintf(debug, sizeof debug, "%s/%s.link", dir, variant->name);
-        struct debugfile_search search = {.root = -1, .debug_root = root, .module = file};
+        struct debug_file_search search = {.root = -1, .debug_root = root, .module = file};
         struct tally tally = compare_lines(file, debug, &search, 1000, variant->judged);
         report(variant->name, &tally, 1000);
         if (variant->kept == WHOLE)
@@ -389,7 +389,7 @@ static void test_common(void)
     char file[256];
     snprintf(file, sizeof file, "%s/one", dir);
     for (int round = 0; round < 2; round++) {
-        struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = file};
+        struct debug_file_search search = {.root = -1, .debug_root = "/nonexistent", .module = file};
         struct stat stat;
         int fd = open(file, O_RDONLY | O_CLOEXEC);
         if (fd < 0 || fstat(fd, &stat))

@@ -51,13 +51,13 @@ static bool build(int version, long files, long folder, long lines, int operatio
  */
 static int places_of(bool *file, size_t *unread)
 {
-    struct elffile elf;
+    struct elf_file elf;
     struct debuginfo *debuginfo;
     struct place places[4];
     int count = -1, fd = open(in_dir("cost.o"), O_RDONLY | O_CLOEXEC);
     *file = false;
     *unread = 0;
-    if (fd >= 0 && !elffile_open(&elf, fd)) {
+    if (fd >= 0 && !elf_file_open(&elf, fd)) {
         if (!debuginfo_open(&debuginfo, &elf, NULL, false)) {
             unsigned nearest;
             debuginfo_find_line(debuginfo, "other.c", 23, NULL, NULL, &nearest); /* asks each unit for its files */
@@ -66,7 +66,7 @@ static int places_of(bool *file, size_t *unread)
             *unread = debuginfo_unread(debuginfo);
             debuginfo_free(debuginfo);
         }
-        elffile_close(&elf);
+        elf_file_close(&elf);
     }
     close(fd);
     return count;

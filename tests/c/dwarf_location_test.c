@@ -144,7 +144,7 @@ static struct debuginfo *build(int version, const char *frame, const char *body)
 {
     static char source[1 << 16];
     struct debuginfo *debuginfo = NULL;
-    struct elffile elf;
+    struct elf_file elf;
     snprintf(source, sizeof source, ".set VERSION,%d\n%s%s\n.section .debug_info\n.byte 0,0\n2:\n", version, head,
              body);
     char *at = strstr(source, "FRAME");
@@ -154,9 +154,9 @@ static struct debuginfo *build(int version, const char *frame, const char *body)
     if (!shell("as location.s -o location.o"))
         return NULL;
     int fd = open(in_dir("location.o"), O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && !elffile_open(&elf, fd))
+    if (fd >= 0 && !elf_file_open(&elf, fd))
         debuginfo_open(&debuginfo, &elf, NULL, true);
-    elffile_close(&elf);
+    elf_file_close(&elf);
     close(fd);
     return debuginfo;
 }

@@ -21,20 +21,20 @@ static double seconds(void)
 /* How many of LOOKUPS random addresses have a place in the source, by the file NAME's own debug information. */
 static unsigned look_for_lines(const char *name)
 {
-    struct elffile elf;
+    struct elf_file elf;
     struct debuginfo *debuginfo;
     unsigned found = 0;
     int fd = open(in_dir(name), O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         exit(2);
-    if (!elffile_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL, false)) {
+    if (!elf_file_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL, false)) {
         for (int i = 0; i < LOOKUPS; i++) {
             struct place places[16];
             found += debuginfo_lookup(debuginfo, (uint64_t)random() % 0x180000, places, 16) > 0;
         }
         debuginfo_free(debuginfo);
     }
-    elffile_close(&elf);
+    elf_file_close(&elf);
     close(fd);
     return found;
 }
@@ -43,7 +43,7 @@ static unsigned look_for_lines(const char *name)
  * line. */
 static unsigned look(const char *name, uint64_t size, unsigned *lines)
 {
-    struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = in_dir(name)};
+    struct debug_file_search search = {.root = -1, .debug_root = "/nonexistent", .module = in_dir(name)};
     struct stat stat;
     int fd = open(in_dir(name), O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &stat))

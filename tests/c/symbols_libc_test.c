@@ -82,7 +82,7 @@ static void test_libc(void)
 /* Reads NAME of the test's folder as an image and asks for names all over. */
 static void read_damaged(const char *name, uint64_t size)
 {
-    struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = in_dir(name)};
+    struct debug_file_search search = {.root = -1, .debug_root = "/nonexistent", .module = in_dir(name)};
     struct stat stat;
     int fd = open(in_dir(name), O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &stat))

@@ -153,7 +153,7 @@ static struct tally compare_file(const char *path)
     struct view view;
     struct tally tally = {0};
     struct stat stat;
-    struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = path};
+    struct debug_file_search search = {.root = -1, .debug_root = "/nonexistent", .module = path};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &stat) || !open_view(&view, path))
         exit(2);

@@ -21,7 +21,7 @@ static bool in_tree(const char *command)
 
 static struct image *open_image(const char *name)
 {
-    struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = in_dir(name)};
+    struct debug_file_search search = {.root = -1, .debug_root = "/nonexistent", .module = in_dir(name)};
     struct stat stat;
     int fd = open(in_dir(name), O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &stat))

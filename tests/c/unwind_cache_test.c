@@ -13,7 +13,7 @@
 #include "tap.h"
 
 static char folder[64], library[256];
-static struct elffile elf;
+static struct elf_file elf;
 
 /* The only file that is finished in the folder; how many there are. */
 static int find_file(char path[static PATH_MAX])
@@ -289,13 +289,13 @@ static void test_identity(int cache)
     char path[sizeof folder + 8];
     size_t size;
     uint8_t *bytes = read_file(library, &size);
-    struct elffile own = elf;
+    struct elf_file own = elf;
     snprintf(path, sizeof path, "%s.copy", folder);
     write_file(path, bytes, size);
     free(bytes);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ok(!elffile_open(&elf, fd) && !loads(cache), "a file with the same build id has no table yet");
-    elffile_close(&elf);
+    ok(!elf_file_open(&elf, fd) && !loads(cache), "a file with the same build id has no table yet");
+    elf_file_close(&elf);
     close(fd);
     unlink(path);
     elf = own;
@@ -309,7 +309,7 @@ int main(void)
         return 1;
     setenv("UPLUA_CACHE", folder, 1);
     int cache = unwind_cache_open(), fd = open(library, O_RDONLY | O_CLOEXEC);
-    if (!ok(cache >= 0 && !elffile_open(&elf, fd), "a folder and a library"))
+    if (!ok(cache >= 0 && !elf_file_open(&elf, fd), "a folder and a library"))
         return done_testing();
     test_same(cache);
     test_damage(cache);
@@ -317,7 +317,7 @@ int main(void)
     test_identity(cache);
     test_list(cache);
     test_room(cache);
-    elffile_close(&elf);
+    elf_file_close(&elf);
     close(fd);
     close(cache);
     char command[sizeof folder + 16];

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "elf/section.h"
 #include "tap.h"
 
 enum { ROUNDS = 101, SECONDS = 60 };
@@ -29,14 +30,14 @@ static int errors, tables;
 /* Builds the table of the SIZE bytes at COPY and asks it for offsets. */
 static bool build(int fd, const uint8_t *copy, size_t size)
 {
-    struct elffile elf;
+    struct elf_file elf;
     struct unwind_rules rules;
     struct unwind_table table;
     struct error err = {0};
     if (ftruncate(fd, 0) || pwrite(fd, copy, size, 0) != (ssize_t)size || unwind_rules_init(&rules))
         return false;
     bool fine = true;
-    int rc = elffile_open(&elf, fd);
+    int rc = elf_file_open(&elf, fd);
     if (!rc) {
         rc = unwind_table_build(&table, &elf, NULL, &rules, &err);
         if (!rc) {
@@ -51,7 +52,7 @@ static bool build(int fd, const uint8_t *copy, size_t size)
         } else {
             fine = *err.text;
         }
-        elffile_close(&elf);
+        elf_file_close(&elf);
     }
     errors += rc != 0;
     tables += rc == 0;
@@ -62,16 +63,16 @@ static bool build(int fd, const uint8_t *copy, size_t size)
 /* Where the section NAME is. */
 static void section(int fd, const char *name, size_t *offset, size_t *size)
 {
-    struct elffile elf;
+    struct elf_file elf;
     *offset = 0;
-    if (elffile_open(&elf, fd))
+    if (elf_file_open(&elf, fd))
         return;
-    const Elf64_Shdr *found = elffile_section(&elf, SHT_NULL, name);
+    const Elf64_Shdr *found = section_find(&elf, SHT_NULL, name);
     if (found) {
         *offset = found->sh_offset;
         *size = found->sh_size;
     }
-    elffile_close(&elf);
+    elf_file_close(&elf);
 }
 
 /* With the call frame information in the section NAME. */
@@ -309,11 +310,11 @@ static void test_overlaps(void)
     file.segments[1].p_filesz = sizeof file.eh_frame_header;
     memcpy(file.records, records, sizeof records);
     int fd = memfd_create("overlaps", MFD_CLOEXEC);
-    struct elffile elf;
+    struct elf_file elf;
     struct unwind_rules rules;
     struct unwind_table table;
     struct error err = {0};
-    if (write(fd, &file, sizeof file) != sizeof file || ftruncate(fd, 0x2000) || elffile_open(&elf, fd) ||
+    if (write(fd, &file, sizeof file) != sizeof file || ftruncate(fd, 0x2000) || elf_file_open(&elf, fd) ||
         unwind_rules_init(&rules))
         exit(1);
     if (is_int(unwind_table_build(&table, &elf, NULL, &rules, &err), 0,
@@ -332,7 +333,7 @@ static void test_overlaps(void)
         printf("# %s\n", err.text);
     }
     unwind_rules_free(&rules);
-    elffile_close(&elf);
+    elf_file_close(&elf);
     close(fd);
 }
 

@@ -167,7 +167,7 @@ static uint64_t code_of(const uint8_t *place, bool debug, uint64_t loaded, uint6
     return loaded + (uint64_t)(int64_t)distance;
 }
 
-static void compare_all(struct oracle *oracle, const char *path, const struct elffile *file, bool debug,
+static void compare_all(struct oracle *oracle, const char *path, const struct elf_file *file, bool debug,
                         const struct unwind_table *table, const struct unwind_rules *rules)
 {
     uint64_t loaded = 0, end, size;
@@ -197,11 +197,11 @@ static uint64_t now(void)
 /* libdw is to read .debug_frame of FRAMES, or .eh_frame of PATH where FRAMES is NULL. */
 static void test_file(const char *path, const char *frames, bool required)
 {
-    struct elffile file;
+    struct elf_file file;
     int fd = open(path, O_RDONLY | O_CLOEXEC), frames_fd = open(frames ? frames : path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && !required)
         return;
-    const struct debugfile_search search = {.root = -1, .debug_root = "/nonexistent", .module = realpath(path, NULL)};
+    const struct debug_file_search search = {.root = -1, .debug_root = "/nonexistent", .module = realpath(path, NULL)};
     struct oracle oracle = {.elf = elf_begin(frames_fd, ELF_C_READ, NULL)};
     Dwarf *dwarf = frames ? dwarf_begin_elf(oracle.elf, DWARF_C_READ, NULL) : NULL;
     oracle.cfi = frames ? dwarf_getcfi(dwarf) : dwarf_getcfi_elf(oracle.elf);
@@ -209,7 +209,7 @@ static void test_file(const char *path, const char *frames, bool required)
     struct unwind_table table;
     struct error err = {0};
     unwind_rules_init(&rules);
-    ok(fd >= 0 && !elffile_open(&file, fd) && oracle.cfi, "%s is an ELF file", path);
+    ok(fd >= 0 && !elf_file_open(&file, fd) && oracle.cfi, "%s is an ELF file", path);
     uint64_t begin = now();
     oracle.arch = arch_unwind(file.machine);
     if (is_int(unwind_table_build(&table, &file, &search, &rules, &err), 0, "it has an unwind table")) {
@@ -226,7 +226,7 @@ static void test_file(const char *path, const char *frames, bool required)
         printf("# %s\n", err.text);
     }
     unwind_rules_free(&rules);
-    elffile_close(&file);
+    elf_file_close(&file);
     if (frames)
         dwarf_end(dwarf);
     else

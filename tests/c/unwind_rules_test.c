@@ -209,13 +209,13 @@ struct expected {
 
 static void test_rules(uint16_t machine, const uint8_t *records, const struct expected *expected, size_t count)
 {
-    struct elffile elf;
+    struct elf_file elf;
     struct unwind_rules rules;
     struct unwind_table table;
     struct error err = {0};
     int fd = make_file(machine, records);
     unwind_rules_init(&rules);
-    ok(!elffile_open(&elf, fd) && elf.machine == machine, "a file for machine %u", machine);
+    ok(!elf_file_open(&elf, fd) && elf.machine == machine, "a file for machine %u", machine);
     if (is_int(unwind_table_build(&table, &elf, NULL, &rules, &err), 0, "has a table on any machine")) {
         for (size_t i = 0; i < count; i++)
             ok(rules.items[unwind_table_find(&table, expected[i].offset)] == expected[i].rule, "%#llx: %s",
@@ -226,7 +226,7 @@ static void test_rules(uint16_t machine, const uint8_t *records, const struct ex
         printf("# %s\n", err.text);
     }
     unwind_rules_free(&rules);
-    elffile_close(&elf);
+    elf_file_close(&elf);
     close(fd);
 }
 

@@ -63,7 +63,7 @@ static struct file make(void)
     return file;
 }
 
-static int collect(const struct note *note, void *context)
+static int collect(const struct usdt_note *note, void *context)
 {
     char *text = context;
     sprintf(text + strlen(text), "%s:%s %#llx %#llx [%s]\n", note->provider, note->name,
@@ -71,26 +71,26 @@ static int collect(const struct note *note, void *context)
     return 0;
 }
 
-static int count(const struct note *note, void *context)
+static int count(const struct usdt_note *note, void *context)
 {
     (void)note;
     ++*(int *)context;
     return 0;
 }
 
-static int stop(const struct note *note, void *context)
+static int stop(const struct usdt_note *note, void *context)
 {
     ++*(int *)context;
     return note->provider ? -E2BIG : 0;
 }
 
-static int read_notes(const struct file *file, note_visit *visit, void *context)
+static int read_notes(const struct file *file, usdt_note_visit *visit, void *context)
 {
     int fd = memfd_create("notes", MFD_CLOEXEC), result = -EBADF;
-    struct elffile elf;
-    if (fd >= 0 && write(fd, file, sizeof *file) == sizeof *file && elffile_open(&elf, fd) == 0) {
+    struct elf_file elf;
+    if (fd >= 0 && write(fd, file, sizeof *file) == sizeof *file && elf_file_open(&elf, fd) == 0) {
         result = usdt_notes_visit(&elf, visit, context);
-        elffile_close(&elf);
+        elf_file_close(&elf);
     }
     close(fd);
     return result;

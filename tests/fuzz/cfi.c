@@ -6,14 +6,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct stat stat;
-    struct elffile elf;
+    struct elf_file elf;
     struct unwind_rules rules;
     struct unwind_table table;
     struct error err = {0};
     int fd = fuzz_file(data, size, &stat);
     if (unwind_rules_init(&rules))
         abort();
-    if (!elffile_open(&elf, fd) && !unwind_table_build(&table, &elf, NULL, &rules, &err)) {
+    if (!elf_file_open(&elf, fd) && !unwind_table_build(&table, &elf, NULL, &rules, &err)) {
         for (uint32_t i = 0; i < table.row_count; i++) {
             uint64_t offset;
             uint32_t rule = unwind_table_row(&table, i, &offset);
@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         call_frames_catch(&frames, &elf);
         call_frames_free(&frames);
     }
-    elffile_close(&elf);
+    elf_file_close(&elf);
     unwind_rules_free(&rules);
     close(fd);
     return 0;

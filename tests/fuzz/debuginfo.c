@@ -43,18 +43,18 @@ static void ask_for_types(struct debuginfo *debuginfo)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct stat stat;
-    struct elffile elf;
+    struct elf_file elf;
     struct debuginfo *debuginfo;
     struct place places[16];
     int fd = fuzz_file(data, size, &stat);
-    if (!elffile_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL, true)) {
+    if (!elf_file_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL, true)) {
         for (uint64_t at = 0x1000; at < 0x1400; at += 13)
             debuginfo_lookup(debuginfo, at, places, 16);
         ask_for_types(debuginfo);
         debugtypes_forget();
         debuginfo_free(debuginfo);
     }
-    elffile_close(&elf);
+    elf_file_close(&elf);
     close(fd);
     return 0;
 }

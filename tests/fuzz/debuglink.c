@@ -2,7 +2,7 @@
  * What a file says of its debug file, and a debug file that may be its own: the input is both, cut where its first two
  * bytes say. The debug file is offered under every name that the search can ask for.
  */
-#include "elf/debugfile.h"
+#include "elf/debug_file.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -14,19 +14,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size -= 2;
     cut = cut < size ? cut : size;
     struct stat stat;
-    struct elffile elf;
-    struct debugfile_search search = {.root = -1, .debug_root = fuzz_folder(), .module = "/x"};
+    struct elf_file elf;
+    struct debug_file_search search = {.root = -1, .debug_root = fuzz_folder(), .module = "/x"};
     char beside[300];
     snprintf(beside, sizeof beside, "%s/program", fuzz_folder());
     search.module = beside;
     int fd = fuzz_file(data, cut, &stat);
     fuzz_write("debug", data + cut, size - cut);
-    if (!elffile_open(&elf, fd)) {
-        int found = debugfile_open(&elf, &search);
+    if (!elf_file_open(&elf, fd)) {
+        int found = debug_file_open(&elf, &search);
         if (found >= 0)
             close(found);
     }
-    elffile_close(&elf);
+    elf_file_close(&elf);
     close(fd);
     return 0;
 }

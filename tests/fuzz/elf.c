@@ -4,7 +4,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct debugfile_search search = {
+    static const struct debug_file_search search = {
         .root = -1, .debug_root = "/nonexistent", .module = "/nonexistent/x"};
     struct stat stat;
     int fd = fuzz_file(data, size, &stat);

@@ -25,7 +25,7 @@ static void parse(const char *text)
     }
 }
 
-static int visit(const struct note *note, void *context)
+static int visit(const struct usdt_note *note, void *context)
 {
     (void)context;
     if (!*note->provider || !*note->name || strpbrk(note->name, " :\x1b"))
@@ -37,11 +37,11 @@ static int visit(const struct note *note, void *context)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct stat stat;
-    struct elffile elf;
+    struct elf_file elf;
     int fd = fuzz_file(data, size, &stat);
-    if (!elffile_open(&elf, fd))
+    if (!elf_file_open(&elf, fd))
         usdt_notes_visit(&elf, visit, NULL);
-    elffile_close(&elf);
+    elf_file_close(&elf);
     close(fd);
     char *text = strndup((const char *)data, size < 4096 ? size : 4096);
     if (text)

@@ -10,33 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/elffile.h"
+#include "elf/section.h"
+#include "elf/symbol_table.h"
 
 static const char sections_damaged[] = "it is damaged: its sections or symbols lead nowhere";
 static const char types_damaged[] = "it is damaged: its BTF leads nowhere";
 
 enum { DEEPEST = 32 }; /* of types of types, as libbpf's MAX_RESOLVE_DEPTH */
-
-/* A section's bytes, with a NUL behind them. */
-struct bytes {
-    char *at;
-    size_t size;
-};
-
-static struct bytes read_section(const struct elffile *elf, const Elf64_Shdr *section)
-{
-    struct bytes bytes = {0};
-    if (section->sh_type == SHT_NOBITS || section->sh_size > (uint64_t)elf->stat.st_size)
-        return bytes;
-    bytes.at = malloc(section->sh_size + 1);
-    if (bytes.at && elffile_read(elf, section->sh_offset, bytes.at, section->sh_size) == 0) {
-        bytes.size = section->sh_size;
-        bytes.at[bytes.size] = '\0';
-        return bytes;
-    }
-    free(bytes.at);
-    return (struct bytes){0};
-}
 
 /* --- sections and symbols --- */
 
@@ -45,36 +25,37 @@ static bool is_table(const Elf64_Shdr *section, size_t entry)
     return section->sh_entsize == entry && section->sh_size % entry == 0;
 }
 
-static bool check_symbols(const struct elffile *elf, const Elf64_Shdr *section)
+static bool check_symbols(const struct elf_file *elf, const Elf64_Shdr *section)
 {
-    struct bytes symbols = read_section(elf, section), names = read_section(elf, &elf->sections[section->sh_link]);
-    const Elf64_Sym *list = (const Elf64_Sym *)symbols.at;
-    bool good = is_table(section, sizeof *list) && symbols.at && names.at && names.size && !names.at[names.size - 1];
-    for (size_t i = 0; good && i < symbols.size / sizeof *list; i++)
-        good = list[i].st_name < names.size &&
-               (list[i].st_shndx < elf->section_count || list[i].st_shndx >= SHN_LORESERVE);
-    free(symbols.at);
-    free(names.at);
+    struct symbol_table table;
+    bool good = symbol_table_open(&table, elf, section, UINT64_MAX) == 0 && is_table(section, sizeof(Elf64_Sym)) &&
+                table.names_size && !table.names[table.names_size - 1];
+    for (size_t i = 0; good && i < table.count; i++) {
+        const Elf64_Sym *symbol = symbol_table_at(&table, i);
+        good = symbol && symbol->st_name < table.names_size &&
+               (symbol->st_shndx < elf->section_count || symbol->st_shndx >= SHN_LORESERVE);
+    }
+    symbol_table_close(&table);
     return good;
 }
 
-static bool check_relocations(const struct elffile *elf, const Elf64_Shdr *section)
+static bool check_relocations(const struct elf_file *elf, const Elf64_Shdr *section)
 {
     const Elf64_Shdr *symbols = &elf->sections[section->sh_link];
     if (!is_table(section, sizeof(Elf64_Rel)) || section->sh_info >= elf->section_count ||
         symbols->sh_type != SHT_SYMTAB)
         return false;
-    struct bytes relocations = read_section(elf, section);
-    const Elf64_Rel *list = (const Elf64_Rel *)relocations.at;
+    size_t size = 0;
+    Elf64_Rel *list = section_read(elf, section, UINT64_MAX, &size);
     uint64_t bytes = elf->sections[section->sh_info].sh_size;
-    bool good = relocations.at || !section->sh_size;
-    for (size_t i = 0; good && i < relocations.size / sizeof *list; i++)
+    bool good = list || !section->sh_size;
+    for (size_t i = 0; good && i < size / sizeof *list; i++)
         good = ELF64_R_SYM(list[i].r_info) < symbols->sh_size / sizeof(Elf64_Sym) && list[i].r_offset < bytes;
-    free(relocations.at);
+    free(list);
     return good;
 }
 
-static bool check_sections(const struct elffile *elf)
+static bool check_sections(const struct elf_file *elf)
 {
     size_t tables = 0;
     for (size_t i = 1; i < elf->section_count; i++) {
@@ -245,42 +226,43 @@ static bool check_list(const struct types *types)
     return true;
 }
 
-static bool check_btf(const struct elffile *elf)
+static bool check_btf(const struct elf_file *elf)
 {
-    const Elf64_Shdr *section = elffile_section(elf, SHT_PROGBITS, ".BTF");
+    const Elf64_Shdr *section = section_find(elf, SHT_PROGBITS, ".BTF");
     if (!section)
         return true;
-    struct bytes bytes = read_section(elf, section);
+    size_t size = 0;
+    char *bytes = section_read(elf, section, UINT64_MAX, &size);
     struct types types = {0};
     const struct btf_header *header = &types.header;
-    bool good = bytes.size >= sizeof *header;
+    bool good = bytes && size >= sizeof *header;
     if (good) {
-        memcpy(&types.header, bytes.at, sizeof types.header);
+        memcpy(&types.header, bytes, sizeof types.header);
         uint64_t body = header->hdr_len;
         good = header->magic == BTF_MAGIC && body >= sizeof *header && body % 4 == 0 && header->type_off % 4 == 0 &&
-               header->type_len % 4 == 0 && body + header->type_off + header->type_len <= bytes.size &&
-               header->str_len > 0 && body + header->str_off + header->str_len <= bytes.size;
+               header->type_len % 4 == 0 && body + header->type_off + header->type_len <= size && header->str_len > 0 &&
+               body + header->str_off + header->str_len <= size;
     }
     if (good) {
-        types.words = (const uint32_t *)(bytes.at + header->hdr_len + header->type_off);
-        types.strings = bytes.at + header->hdr_len + header->str_off;
+        types.words = (const uint32_t *)(bytes + header->hdr_len + header->type_off);
+        types.strings = bytes + header->hdr_len + header->str_off;
         good = !types.strings[0] && !types.strings[header->str_len - 1] && list_types(&types) && check_list(&types);
     }
     free(types.list);
-    free(bytes.at);
+    free(bytes);
     return good;
 }
 
 const char *guest_damage(int fd)
 {
-    struct elffile elf;
+    struct elf_file elf;
     const char *why = NULL;
-    if (elffile_open(&elf, fd) < 0)
+    if (elf_file_open(&elf, fd) < 0)
         return sections_damaged;
     if (!check_sections(&elf))
         why = sections_damaged;
     else if (!check_btf(&elf))
         why = types_damaged;
-    elffile_close(&elf);
+    elf_file_close(&elf);
     return why;
 }

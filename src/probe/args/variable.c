@@ -78,7 +78,7 @@ static bool is_of(const struct mapping *mapping, const struct module *module)
 /* How far BINARY lies from its own addresses: by a segment of code, or the one that the file begins with. */
 static bool find_bias(const struct binary *binary, const struct maps *maps, uint64_t *bias)
 {
-    const struct elffile *elf = binary_elf(binary);
+    const struct elf_file *elf = binary_elf(binary);
     uint64_t inside = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
     for (size_t s = 0; s < elf->segment_count; s++) {
         const Elf64_Phdr *segment = &elf->segments[s];

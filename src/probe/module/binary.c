@@ -8,16 +8,15 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "elf/debugfile.h"
+#include "elf/debug_file.h"
+#include "elf/section.h"
+#include "elf/symbol_table.h"
 #include "sys/procstat.h"
 #include "unwind/call_frames.h"
 
-/* A browser's .symtab is 200 MB. */
-#define MAX_SECTION (UINT64_C(1) << 30)
-
 struct binary {
     int fd;
-    struct elffile elf;
+    struct elf_file elf;
     const struct module *module;
 };
 
@@ -25,7 +24,7 @@ struct binary {
 static int open_descriptor(int fd, const struct module *module, struct binary **result)
 {
     struct binary *binary = calloc(1, sizeof *binary);
-    int code = binary ? elffile_open(&binary->elf, fd) : -ENOMEM;
+    int code = binary ? elf_file_open(&binary->elf, fd) : -ENOMEM;
     if (code < 0) {
         free(binary);
         close(fd);
@@ -38,10 +37,10 @@ static int open_descriptor(int fd, const struct module *module, struct binary **
 }
 
 /* NULL if ELF is a program or library that can be probed here, else what it is. */
-static const char *unsuitable(const struct elffile *elf)
+static const char *unsuitable(const struct elf_file *elf)
 {
     Elf64_Ehdr header;
-    if (elffile_read(elf, 0, &header, sizeof header) < 0)
+    if (elf_file_read(elf, 0, &header, sizeof header) < 0)
         return "it is damaged";
     if (header.e_machine != arch_elf_machine())
         return "it is for another CPU";
@@ -52,7 +51,7 @@ static const char *unsuitable(const struct elffile *elf)
     return NULL;
 }
 
-/* Why elffile_open said CODE. */
+/* Why elf_file_open said CODE. */
 static const char *unreadable(const char *path, int code)
 {
     if (code == -ENOENT && procstat_exited(path))
@@ -62,7 +61,7 @@ static const char *unreadable(const char *path, int code)
     if (code != -ENOEXEC)
         return strerror(-code);
     unsigned char ident[EI_NIDENT] = {0};
-    int fd = elffile_open_path(-1, path);
+    int fd = elf_file_open_path(-1, path);
     ssize_t n = fd < 0 ? -1 : pread(fd, ident, sizeof ident, 0);
     if (fd >= 0)
         close(fd);
@@ -75,7 +74,7 @@ static const char *unreadable(const char *path, int code)
 int binary_open(const struct module *module, struct binary **binary, struct error *err)
 {
     *binary = NULL;
-    int fd = elffile_open_path(-1, module->path);
+    int fd = elf_file_open_path(-1, module->path);
     int result = fd < 0 ? fd : open_descriptor(fd, module, binary);
     if (result < 0)
         return error_set(err, result, "cannot probe %s: %s", module->name, unreadable(module->path, result));
@@ -90,7 +89,7 @@ int binary_open(const struct module *module, struct binary **binary, struct erro
 
 /* Has OPEN_ONE search for a file that belongs to BINARY, in the root of the process that it was opened for. */
 static int open_companion(const struct binary *binary,
-                          int (*open_one)(const struct elffile *, const struct debugfile_search *),
+                          int (*open_one)(const struct elf_file *, const struct debug_file_search *),
                           struct binary **result)
 {
     /* Everything before the name is the process's root: /proc/PID/root. */
@@ -104,7 +103,7 @@ static int open_companion(const struct binary *binary,
         root = open(prefix, O_PATH | O_DIRECTORY | O_CLOEXEC);
         free(prefix);
     }
-    struct debugfile_search search = {.root = root, .debug_root = DEBUGFILE_ROOT, .module = module->name};
+    struct debug_file_search search = {.root = root, .debug_root = DEBUG_FILE_ROOT, .module = module->name};
     int fd = open_one(&binary->elf, &search);
     if (root >= 0)
         close(root);
@@ -113,24 +112,24 @@ static int open_companion(const struct binary *binary,
 
 int binary_open_debug(const struct binary *binary, struct binary **debug)
 {
-    return open_companion(binary, debugfile_open, debug);
+    return open_companion(binary, debug_file_open, debug);
 }
 
 int binary_open_common(const struct binary *binary, struct binary **common)
 {
-    return open_companion(binary, debugfile_open_common, common);
+    return open_companion(binary, debug_file_open_common, common);
 }
 
 void binary_close(struct binary *binary)
 {
     if (!binary)
         return;
-    elffile_close(&binary->elf);
+    elf_file_close(&binary->elf);
     close(binary->fd);
     free(binary);
 }
 
-const struct elffile *binary_elf(const struct binary *binary)
+const struct elf_file *binary_elf(const struct binary *binary)
 {
     return &binary->elf;
 }
@@ -140,24 +139,6 @@ const struct module *binary_module(const struct binary *binary)
     return binary->module;
 }
 
-void *binary_section(const struct binary *binary, const Elf64_Shdr *section, size_t *size)
-{
-    /* The size is a claim of the file: it must fit there before it is allocated. */
-    if (!section || section->sh_type == SHT_NOBITS || section->sh_size > MAX_SECTION ||
-        section->sh_size > (uint64_t)binary->elf.stat.st_size)
-        return NULL;
-    char *bytes = malloc((size_t)section->sh_size + 1);
-    if (!bytes)
-        return NULL;
-    if (elffile_read(&binary->elf, section->sh_offset, bytes, (size_t)section->sh_size) < 0) {
-        free(bytes);
-        return NULL;
-    }
-    bytes[section->sh_size] = '\0';
-    *size = (size_t)section->sh_size;
-    return bytes;
-}
-
 size_t binary_read(const struct binary *binary, uint64_t offset, void *buffer, size_t size)
 {
     uint64_t end = (uint64_t)binary->elf.stat.st_size;
@@ -165,53 +146,46 @@ size_t binary_read(const struct binary *binary, uint64_t offset, void *buffer, s
         return 0;
     if (size > end - offset)
         size = (size_t)(end - offset);
-    return elffile_read(&binary->elf, offset, buffer, size) == 0 ? size : 0;
+    return elf_file_read(&binary->elf, offset, buffer, size) == 0 ? size : 0;
 }
 
 int binary_offset(const struct binary *binary, uint64_t address, uint64_t *offset)
 {
-    for (size_t i = 0; i < binary->elf.segment_count; i++) {
-        const Elf64_Phdr *segment = &binary->elf.segments[i];
-        if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) && address >= segment->p_vaddr &&
-            address - segment->p_vaddr < segment->p_filesz)
-            return __builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset) ? -ENOENT : 0;
-    }
-    return -ENOENT;
+    const Elf64_Phdr *segment = elf_file_segment_at(&binary->elf, address, PF_X);
+    return !segment || __builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset) ? -ENOENT : 0;
 }
 
 bool binary_is_go(const struct binary *binary)
 {
-    const struct elffile *elf = &binary->elf;
-    return elffile_section(elf, SHT_NULL, ".gopclntab") || elffile_section(elf, SHT_NULL, ".go.buildinfo") ||
-           elffile_section(elf, SHT_NULL, ".data.rel.ro.gopclntab");
+    const struct elf_file *elf = &binary->elf;
+    return section_find(elf, SHT_NULL, ".gopclntab") || section_find(elf, SHT_NULL, ".go.buildinfo") ||
+           section_find(elf, SHT_NULL, ".data.rel.ro.gopclntab");
 }
 
 /* True if NAME is among the names, each ended by a NUL, or by the '@' of a version, of the symbols in the section of
  * TYPE. */
 static bool has_name(const struct binary *binary, unsigned type, const char *name)
 {
-    const struct elffile *elf = &binary->elf;
-    const Elf64_Shdr *section = elffile_section(elf, type, NULL);
-    size_t size = 0, length = strlen(name);
-    char *names = section && section->sh_link < elf->section_count
-                      ? binary_section(binary, &elf->sections[section->sh_link], &size)
-                      : NULL;
+    struct symbol_table table;
+    size_t length = strlen(name);
     bool found = false;
-    for (char *at = names; at && !found && (at = memmem(at, size - (size_t)(at - names), name, length)); at++)
-        found = (at == names || !at[-1]) && (!at[length] || at[length] == '@');
-    free(names);
+    if (symbol_table_open(&table, &binary->elf, section_find(&binary->elf, type, NULL), SECTION_MAX) == 0) {
+        char *names = table.names;
+        size_t size = table.names_size;
+        for (char *at = names; at && !found && (at = memmem(at, size - (size_t)(at - names), name, length)); at++)
+            found = (at == names || !at[-1]) && (!at[length] || at[length] == '@');
+    }
+    symbol_table_close(&table);
     return found;
 }
 
 /* True for a static program that was stripped: nothing in it has a name. */
 static bool is_nameless(const struct binary *binary)
 {
-    const struct elffile *elf = &binary->elf;
-    const Elf64_Shdr *dynamic = elffile_section(elf, SHT_DYNSYM, NULL);
-    bool loaded = false;
-    for (size_t i = 0; i < elf->segment_count; i++)
-        loaded |= elf->segments[i].p_type == PT_INTERP;
-    return !loaded && !binary_has_symbols(binary) && (!dynamic || dynamic->sh_size <= sizeof(Elf64_Sym));
+    const struct elf_file *elf = &binary->elf;
+    const Elf64_Shdr *dynamic = section_find(elf, SHT_DYNSYM, NULL);
+    return !elf_file_segment(elf, PT_INTERP) && !binary_has_symbols(binary) &&
+           (!dynamic || dynamic->sh_size <= sizeof(Elf64_Sym));
 }
 
 static bool catches(const struct binary *binary)

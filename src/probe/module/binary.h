@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 #include "probe/module/module.h"
 
 struct binary;
@@ -22,11 +22,8 @@ int binary_open_common(const struct binary *binary, struct binary **common);
 void binary_close(struct binary *binary);
 
 /* Both are BINARY's: its headers, and the file that it was opened from. */
-const struct elffile *binary_elf(const struct binary *binary);
+const struct elf_file *binary_elf(const struct binary *binary);
 const struct module *binary_module(const struct binary *binary);
-
-/* The contents of SECTION, malloc'd, with a NUL added: NULL where it has none, is damaged, or absurdly large. */
-void *binary_section(const struct binary *binary, const Elf64_Shdr *section, size_t *size);
 
 /* Bytes of the file from OFFSET into BUFFER: how many there are, at most SIZE. */
 size_t binary_read(const struct binary *binary, uint64_t offset, void *buffer, size_t size);

@@ -5,15 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "elf/debugfile.h"
+#include "elf/debug_file.h"
+#include "elf/notes.h"
 
 /* Where the debug file of ELF would be by its build id, in TEXT: "" where it has none. */
-static const char *looked_for(const struct elffile *elf, char *text, size_t size)
+static const char *looked_for(const struct elf_file *elf, char *text, size_t size)
 {
-    uint8_t id[ELFFILE_BUILD_ID_MAX];
-    size_t length = elffile_build_id(elf, id);
+    uint8_t id[BUILD_ID_MAX];
+    size_t length = notes_build_id(elf, id);
     int used =
-        length < 2 ? 0 : snprintf(text, size, ", which are looked for as " DEBUGFILE_ROOT "/.build-id/%02x/", id[0]);
+        length < 2 ? 0 : snprintf(text, size, ", which are looked for as " DEBUG_FILE_ROOT "/.build-id/%02x/", id[0]);
     for (size_t i = 1; length >= 2 && i < length; i++)
         used += snprintf(text + used, size - (size_t)used, "%02x", id[i]);
     snprintf(text + used, size - (size_t)used, "%s", used ? ".debug" : "");
@@ -25,7 +26,7 @@ int debug_open(const struct binary *binary, const char *text, const char *purpos
 {
     struct binary *debug = NULL, *common = NULL;
     const struct binary *from = binary;
-    char file[64 + sizeof DEBUGFILE_ROOT + 2 * ELFFILE_BUILD_ID_MAX];
+    char file[64 + sizeof DEBUG_FILE_ROOT + 2 * BUILD_ID_MAX];
     if (!debuginfo_is_in(binary_elf(binary)) && binary_open_debug(binary, &debug) == 0)
         from = debug;
     if (binary_open_common(from, &common))

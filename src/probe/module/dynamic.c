@@ -6,21 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/section.h"
+
 enum { MAX_NEEDED = 1024 };
 
 static void read_interpreter(const struct binary *binary, struct dynamic *dynamic)
 {
-    const struct elffile *elf = binary_elf(binary);
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        const Elf64_Phdr *segment = &elf->segments[i];
-        char path[PATH_MAX];
-        if (segment->p_type != PT_INTERP || segment->p_filesz == 0 || segment->p_filesz > sizeof path)
-            continue;
-        size_t n = binary_read(binary, segment->p_offset, path, (size_t)segment->p_filesz);
-        if (n && path[n - 1] == '\0' && path[0] == '/')
-            dynamic->interpreter = strdup(path);
+    const Elf64_Phdr *segment = elf_file_segment(binary_elf(binary), PT_INTERP);
+    char path[PATH_MAX];
+    if (!segment || segment->p_filesz == 0 || segment->p_filesz > sizeof path)
         return;
-    }
+    size_t n = binary_read(binary, segment->p_offset, path, (size_t)segment->p_filesz);
+    if (n && path[n - 1] == '\0' && path[0] == '/')
+        dynamic->interpreter = strdup(path);
 }
 
 static int read_entry(const Elf64_Dyn *entry, const char *names, size_t size, struct dynamic *dynamic)
@@ -52,13 +50,13 @@ int dynamic_read(const struct binary *binary, struct dynamic *dynamic)
 {
     memset(dynamic, 0, sizeof *dynamic);
     read_interpreter(binary, dynamic);
-    const struct elffile *elf = binary_elf(binary);
-    const Elf64_Shdr *section = elffile_section(elf, SHT_DYNAMIC, NULL);
+    const struct elf_file *elf = binary_elf(binary);
+    const Elf64_Shdr *section = section_find(elf, SHT_DYNAMIC, NULL);
     if (!section || section->sh_link >= elf->section_count)
         return 0;
     size_t size, names_size;
-    Elf64_Dyn *entries = binary_section(binary, section, &size);
-    char *names = binary_section(binary, &elf->sections[section->sh_link], &names_size);
+    Elf64_Dyn *entries = section_read(elf, section, SECTION_MAX, &size);
+    char *names = section_read(elf, &elf->sections[section->sh_link], SECTION_MAX, &names_size);
     int result = 0;
     if (entries && names) {
         dynamic->needed = calloc(MAX_NEEDED, sizeof *dynamic->needed);

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 #include "probe/module/module.h"
 
 /* sysdeps/generic/dl-cache.h of glibc: struct cache_file_new and struct file_entry_new. */
@@ -53,7 +53,7 @@ static char *read_cache(const char *root, size_t *size)
     struct stat st;
     int fd = -1;
     if (inside && (size_t)snprintf(path, sizeof path, "%s%s", root, inside) < sizeof path)
-        fd = elffile_open_path(-1, path);
+        fd = elf_file_open_path(-1, path);
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size <= MAX_CACHE &&
         (bytes = malloc((size_t)st.st_size + 1))) {
         ssize_t n = pread(fd, bytes, (size_t)st.st_size, 0);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 #include "probe/module/module.h"
 #include "probe/module/path_search.h"
 
@@ -48,7 +48,7 @@ char *shebang_program(const char *path)
     char *program = strdup(path);
     for (int depth = 0; program && depth < MAX_DEPTH; depth++) {
         char line[LINE_SIZE + 1];
-        int fd = elffile_open_path(-1, program);
+        int fd = elf_file_open_path(-1, program);
         ssize_t n = fd < 0 ? 0 : pread(fd, line, LINE_SIZE, 0);
         if (fd >= 0)
             close(fd);

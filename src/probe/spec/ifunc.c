@@ -7,6 +7,8 @@
 #include <sys/uio.h>
 
 #include "arch/arch.h"
+#include "elf/section.h"
+#include "elf/symbol_table.h"
 #include "sym/maps.h"
 
 enum { MAX_RELOCATIONS = 1 << 22 }; /* of one section; a browser has 1.5 million */
@@ -23,7 +25,7 @@ struct search {
 /* What the addresses of BINARY differ from those of the process by; false where the process has not mapped it. */
 static bool find_bias(const struct maps *maps, const struct binary *binary, uint64_t *bias)
 {
-    const struct elffile *elf = binary_elf(binary);
+    const struct elf_file *elf = binary_elf(binary);
     for (size_t m = 0; m < maps->count; m++) {
         const struct mapping *mapping = &maps->items[m];
         if (!mapping->executable || mapping->inode != elf->stat.st_ino ||
@@ -54,70 +56,46 @@ static uint64_t read_slot(const struct search *search, uint64_t slot)
     return value != search->resolver && binary_offset(search->binary, value, &offset) == 0 ? value : 0;
 }
 
-/* The dynamic symbols of a module. */
-struct symbols {
-    Elf64_Sym *items;
-    char *names;
-    size_t count, names_size;
-};
-
-static void read_symbols(const struct binary *binary, struct symbols *symbols)
-{
-    const struct elffile *elf = binary_elf(binary);
-    const Elf64_Shdr *section = elffile_section(elf, SHT_DYNSYM, NULL);
-    size_t size;
-    if (!section || section->sh_link >= elf->section_count)
-        return;
-    symbols->items = binary_section(binary, section, &size);
-    symbols->count = symbols->items ? size / sizeof *symbols->items : 0;
-    symbols->names = binary_section(binary, &elf->sections[section->sh_link], &symbols->names_size);
-    if (!symbols->names)
-        symbols->count = 0;
-}
-
 /* True if RELOCATION of a module gives a slot the address of the function sought. OWN: the module defines it. */
-static bool is_wanted(const struct search *search, const struct symbols *symbols, const Elf64_Rela *relocation,
-                      bool own)
+static bool is_wanted(const struct search *search, struct symbol_table *symbols, const Elf64_Rela *relocation, bool own)
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
     uint64_t number = ELF64_R_SYM(relocation->r_info);
     if (type == arch_relocation_indirect())
         return own && (uint64_t)relocation->r_addend == search->resolver;
-    if (!number || number >= symbols->count || relocation->r_addend ||
-        symbols->items[number].st_name >= symbols->names_size)
-        return false;
-    return strcmp(symbols->names + symbols->items[number].st_name, search->name) == 0;
+    const Elf64_Sym *symbol = number && !relocation->r_addend ? symbol_table_at(symbols, number) : NULL;
+    const char *name = symbol ? symbol_table_name(symbols, symbol) : NULL;
+    return name && strcmp(name, search->name) == 0;
 }
 
 /* The implementation by the slots of MODULE, else 0. */
 static uint64_t search_module(const struct search *search, const struct binary *module, bool own)
 {
-    const struct elffile *elf = binary_elf(module);
-    struct symbols symbols = {0};
+    const struct elf_file *elf = binary_elf(module);
+    struct symbol_table symbols;
     uint64_t bias, found = 0;
     if (!find_bias(search->maps, module, &bias))
         return 0;
-    read_symbols(module, &symbols);
+    symbol_table_open(&symbols, elf, section_find(elf, SHT_DYNSYM, NULL), SECTION_MAX);
     for (size_t s = 0; s < elf->section_count && !found; s++) {
         size_t size;
         if (elf->sections[s].sh_type != SHT_RELA)
             continue;
-        Elf64_Rela *relocations = binary_section(module, &elf->sections[s], &size);
+        Elf64_Rela *relocations = section_read(elf, &elf->sections[s], SECTION_MAX, &size);
         size_t count = relocations ? size / sizeof *relocations : 0;
         for (size_t i = 0; i < count && i < MAX_RELOCATIONS && !found; i++)
             if (is_wanted(search, &symbols, &relocations[i], own))
                 found = read_slot(search, bias + relocations[i].r_offset);
         free(relocations);
     }
-    free(symbols.items);
-    free(symbols.names);
+    symbol_table_close(&symbols);
     return found;
 }
 
 static uint64_t search_process(const struct search *search)
 {
     struct modules modules = {0};
-    const struct elffile *own = binary_elf(search->binary);
+    const struct elf_file *own = binary_elf(search->binary);
     uint64_t found = search_module(search, search->binary, true);
     if (!found && modules_of_process(search->pid, &modules, NULL) < 0)
         return 0;

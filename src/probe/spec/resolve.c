@@ -184,10 +184,8 @@ static bool is_static(const struct place *place)
     if (!place->modules.count || binary_open(&place->modules.items[0], &binary, NULL) < 0)
         return false;
     /* The loader itself, run as a program, has no interpreter either. */
-    bool dynamic = strncmp(path_basename(place->modules.items[0].name), "ld", 2) == 0;
-    const struct elffile *elf = binary_elf(binary);
-    for (size_t i = 0; i < elf->segment_count; i++)
-        dynamic = dynamic || elf->segments[i].p_type == PT_INTERP;
+    bool dynamic = strncmp(path_basename(place->modules.items[0].name), "ld", 2) == 0 ||
+                   elf_file_segment(binary_elf(binary), PT_INTERP);
     binary_close(binary);
     return !dynamic;
 }

@@ -170,18 +170,6 @@ static size_t symbols_up_to(const struct file *file, uint64_t address)
     return low;
 }
 
-static const Elf64_Phdr *segment_of(const struct file *file, uint64_t address)
-{
-    const struct elffile *elf = binary_elf(file->binary);
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        const Elf64_Phdr *segment = &elf->segments[i];
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X && address >= segment->p_vaddr &&
-            address - segment->p_vaddr < segment->p_filesz)
-            return segment;
-    }
-    return NULL;
-}
-
 /* Where to begin decoding, so that what jumps over a short distance to ADDRESS is decoded: an instruction's start. */
 static uint64_t begin_before(const struct file *file, const struct arch_code *arch, uint64_t address, uint64_t lowest)
 {
@@ -198,7 +186,7 @@ static uint64_t begin_before(const struct file *file, const struct arch_code *ar
 static int decide(const struct file *file, const struct arch_code *arch, enum slide slide, struct slider *slider)
 {
     const struct site *site = slider->site;
-    const Elf64_Phdr *segment = segment_of(file, site->address);
+    const Elf64_Phdr *segment = elf_file_segment_at(binary_elf(file->binary), site->address, PF_X);
     if (!segment || site->size > MAX_SIZE)
         return 0;
     uint64_t start = begin_before(file, arch, site->address, segment->p_vaddr);
@@ -274,7 +262,7 @@ static int scan_segment(const struct file *file, const struct arch_code *arch, c
 /* Asks all of the file's code whether the SLIDERS that would move may. */
 static int confirm(const struct file *file, const struct arch_code *arch, struct sliders *sliders, enum slide slide)
 {
-    const struct elffile *elf = binary_elf(file->binary);
+    const struct elf_file *elf = binary_elf(file->binary);
     struct sliders moving = {.items = sliders->items};
     int result = 0;
     for (size_t i = 0; i < sliders->count; i++)

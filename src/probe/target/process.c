@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 #include "probe/module/shebang.h"
 #include "sys/procstat.h"
 
@@ -126,7 +126,7 @@ static void read_header(int fd, Elf64_Ehdr *header)
 int process_check_command(const char *path, struct error *err)
 {
     char *program = shebang_program(path);
-    int fd = program ? elffile_open_path(-1, program) : -1, result = 1;
+    int fd = program ? elf_file_open_path(-1, program) : -1, result = 1;
     if (fd >= 0) {
         Elf64_Ehdr header;
         read_header(fd, &header);

@@ -153,7 +153,7 @@ static bool find_symbol(struct search *search, struct symbol *symbol)
 static bool is_fixed(const struct binary *binary)
 {
     Elf64_Ehdr header;
-    return elffile_read(binary_elf(binary), 0, &header, sizeof header) == 0 && header.e_type == ET_EXEC;
+    return elf_file_read(binary_elf(binary), 0, &header, sizeof header) == 0 && header.e_type == ET_EXEC;
 }
 
 /*
@@ -202,21 +202,16 @@ static const char *check_instruction(const struct binary *binary, uint64_t offse
  * (kernel/events/uprobes.c). */
 static const char *find_semaphore(const struct binary *binary, uint64_t address, uint64_t *offset)
 {
-    const struct elffile *elf = binary_elf(binary);
+    const Elf64_Phdr *segment = elf_file_segment_at(binary_elf(binary), address, PF_W);
     *offset = 0;
-    for (size_t i = 0; address && i < elf->segment_count; i++) {
-        const Elf64_Phdr *segment = &elf->segments[i];
-        if (segment->p_type == PT_LOAD && segment->p_flags & PF_W && address >= segment->p_vaddr &&
-            address - segment->p_vaddr < segment->p_filesz && segment->p_filesz - (address - segment->p_vaddr) >= 2 &&
-            !__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset) && *offset % 2 == 0)
-            return NULL;
-    }
-    return address ? "its note is damaged: its semaphore, which tells the program that somebody traces, lies where "
-                     "none can be"
-                   : NULL;
+    if (!address ||
+        (segment && segment->p_filesz - (address - segment->p_vaddr) >= 2 &&
+         !__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset) && *offset % 2 == 0))
+        return NULL;
+    return "its note is damaged: its semaphore, which tells the program that somebody traces, lies where none can be";
 }
 
-static const char *locate_site(const struct binary *binary, const struct note *note, struct site *site)
+static const char *locate_site(const struct binary *binary, const struct usdt_note *note, struct site *site)
 {
     if (binary_offset(binary, note->address, &site->offset) < 0)
         return "its note is damaged: its address lies outside of the code";
@@ -224,7 +219,7 @@ static const char *locate_site(const struct binary *binary, const struct note *n
     return problem ? problem : find_semaphore(binary, note->semaphore, &site->semaphore);
 }
 
-static int make_site(struct search *search, const struct note *note, struct site *site, const char **problem)
+static int make_site(struct search *search, const struct usdt_note *note, struct site *site, const char **problem)
 {
     const struct module *module = binary_module(search->binary);
     *site = (struct site){.path = strdup(module->path),
@@ -307,7 +302,7 @@ static int add_probe(struct found *found, struct usdt_probe *probe)
     return 0;
 }
 
-static int read_arguments(struct search *search, const struct note *note, struct usdt_probe *probe)
+static int read_arguments(struct search *search, const struct usdt_note *note, struct usdt_probe *probe)
 {
     char *copy = strdup(note->arguments), *rest = copy, *text;
     probe->arguments = calloc(MAX_ARGUMENTS, sizeof *probe->arguments);
@@ -323,7 +318,7 @@ static int read_arguments(struct search *search, const struct note *note, struct
     return result;
 }
 
-static int visit(const struct note *note, void *context)
+static int visit(const struct usdt_note *note, void *context)
 {
     struct search *search = context;
     struct found *found = search->found;
@@ -418,7 +413,7 @@ static int not_found(const struct wanted *wanted, const struct modules *modules,
                      *names ? "" : "\nuplua --list usdt:… shows what there is");
 }
 
-static int offer_all(const struct note *note, void *context)
+static int offer_all(const struct usdt_note *note, void *context)
 {
     struct found *found = context;
     found->notes++;

@@ -5,9 +5,9 @@
 #ifndef UPLUA_PROBE_USDT_USDT_NOTES_H
 #define UPLUA_PROBE_USDT_USDT_NOTES_H
 
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 
-struct note {
+struct usdt_note {
     const char *provider, *name; /* printable, without spaces and colons */
     const char *arguments;       /* "-4@%eax 8@$5"; any bytes */
     /* ELF virtual address of the probe's instruction, also where the file was prelinked since */
@@ -17,9 +17,9 @@ struct note {
 
 /*
  * Calls VISIT for each USDT probe of ELF, in the file's order, until it returns non-zero, which is then returned; 0
- * where all were visited, or where there are none; -ENOMEM. The strings are gone after the visit.
+ * where all were visited, or where there are none. The strings are gone after the visit.
  */
-typedef int note_visit(const struct note *note, void *context);
-int usdt_notes_visit(const struct elffile *elf, note_visit *visit, void *context);
+typedef int usdt_note_visit(const struct usdt_note *note, void *context);
+int usdt_notes_visit(const struct elf_file *elf, usdt_note_visit *visit, void *context);
 
 #endif

@@ -1,5 +1,5 @@
 /* Opens ELF files and checks what they say of themselves. */
-#include "elf/elffile.h"
+#include "elf/elf_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,10 +14,9 @@ enum {
     MAX_SEGMENTS = 4096,
     MAX_SECTIONS = 1 << 17, /* real shared objects have below 100, -ffunction-sections programs some thousand */
     MAX_SECTION_NAMES = 1 << 24,
-    MAX_NOTES = 1 << 16, /* bytes of one note segment that are searched for the build id */
 };
 
-int elffile_read(const struct elffile *elf, uint64_t offset, void *buffer, size_t size)
+int elf_file_read(const struct elf_file *elf, uint64_t offset, void *buffer, size_t size)
 {
     uint64_t file_size = (uint64_t)elf->stat.st_size;
     if (offset > file_size || size > file_size - offset)
@@ -36,12 +35,12 @@ int elffile_read(const struct elffile *elf, uint64_t offset, void *buffer, size_
 }
 
 /* COUNT entries of SIZE bytes at OFFSET, or NULL where the file does not have them. */
-static void *read_table(const struct elffile *elf, uint64_t offset, size_t count, size_t size)
+static void *read_table(const struct elf_file *elf, uint64_t offset, size_t count, size_t size)
 {
     if (!count || count * size > (uint64_t)elf->stat.st_size)
         return NULL;
     void *table = calloc(count, size);
-    if (table && elffile_read(elf, offset, table, count * size)) {
+    if (table && elf_file_read(elf, offset, table, count * size)) {
         free(table);
         table = NULL;
     }
@@ -49,7 +48,7 @@ static void *read_table(const struct elffile *elf, uint64_t offset, size_t count
 }
 
 /* A damaged section table is no error: mappings can still be translated with the segments alone. */
-static void read_sections(struct elffile *elf, const Elf64_Ehdr *header)
+static void read_sections(struct elf_file *elf, const Elf64_Ehdr *header)
 {
     if (header->e_shentsize != sizeof(Elf64_Shdr) || !header->e_shoff)
         return;
@@ -57,7 +56,7 @@ static void read_sections(struct elffile *elf, const Elf64_Ehdr *header)
     uint32_t names = header->e_shstrndx;
     if (!count || names == SHN_XINDEX) { /* too large for the header: section 0 has the numbers (ELF specification) */
         Elf64_Shdr first;
-        if (elffile_read(elf, header->e_shoff, &first, sizeof first))
+        if (elf_file_read(elf, header->e_shoff, &first, sizeof first))
             return;
         count = count ? count : first.sh_size;
         names = names == SHN_XINDEX ? first.sh_link : names;
@@ -79,13 +78,13 @@ static void read_sections(struct elffile *elf, const Elf64_Ehdr *header)
     }
 }
 
-int elffile_open(struct elffile *elf, int fd)
+int elf_file_open(struct elf_file *elf, int fd)
 {
-    *elf = (struct elffile){.fd = fd};
+    *elf = (struct elf_file){.fd = fd};
     if (fstat(fd, &elf->stat))
         return -errno;
     Elf64_Ehdr header;
-    int rc = elffile_read(elf, 0, &header, sizeof header);
+    int rc = elf_file_read(elf, 0, &header, sizeof header);
     if (rc)
         return rc == -ENODATA ? -ENOEXEC : rc;
     unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
@@ -102,68 +101,34 @@ int elffile_open(struct elffile *elf, int fd)
     return 0;
 }
 
-void elffile_close(struct elffile *elf)
+void elf_file_close(struct elf_file *elf)
 {
     free(elf->section_names);
     free(elf->sections);
     free(elf->segments);
-    *elf = (struct elffile){.fd = -1};
+    *elf = (struct elf_file){.fd = -1};
 }
 
-const Elf64_Shdr *elffile_section(const struct elffile *elf, uint32_t type, const char *name)
+const Elf64_Phdr *elf_file_segment(const struct elf_file *elf, uint32_t type)
 {
-    for (size_t i = 0; i < elf->section_count; i++) {
-        const Elf64_Shdr *section = &elf->sections[i];
-        if (type != SHT_NULL && section->sh_type != type)
-            continue;
-        if (!name ||
-            (section->sh_name < elf->section_names_size && !strcmp(elf->section_names + section->sh_name, name)))
-            return section;
+    for (size_t i = 0; i < elf->segment_count; i++)
+        if (elf->segments[i].p_type == type)
+            return &elf->segments[i];
+    return NULL;
+}
+
+const Elf64_Phdr *elf_file_segment_at(const struct elf_file *elf, uint64_t address, uint32_t flags)
+{
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const Elf64_Phdr *segment = &elf->segments[i];
+        if (segment->p_type == PT_LOAD && (segment->p_flags & flags) == flags && address >= segment->p_vaddr &&
+            address - segment->p_vaddr < segment->p_filesz)
+            return segment;
     }
     return NULL;
 }
 
-/* The build id among the notes at OFFSET. */
-static size_t search_notes(const struct elffile *elf, uint64_t offset, uint64_t size, uint8_t *id)
-{
-    if (size < sizeof(Elf64_Nhdr) || size > MAX_NOTES)
-        return 0;
-    size_t found = 0;
-    uint8_t *notes = read_table(elf, offset, (size_t)size, 1);
-    for (uint64_t at = 0; notes && at + sizeof(Elf64_Nhdr) <= size;) {
-        Elf64_Nhdr note;
-        memcpy(&note, notes + at, sizeof note);
-        /* 64-bit sums of 32-bit sizes: they cannot wrap. Names and descriptors are padded to 4 bytes. */
-        uint64_t name = at + sizeof note, text = name + ((note.n_namesz + UINT64_C(3)) & ~UINT64_C(3));
-        uint64_t end = text + note.n_descsz;
-        if (end > size)
-            break;
-        if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && !memcmp(notes + name, "GNU", 4) &&
-            note.n_descsz >= 2 && note.n_descsz <= ELFFILE_BUILD_ID_MAX) {
-            memcpy(id, notes + text, note.n_descsz);
-            found = note.n_descsz;
-            break;
-        }
-        at = (end + 3) & ~UINT64_C(3);
-    }
-    free(notes);
-    return found;
-}
-
-size_t elffile_build_id(const struct elffile *elf, uint8_t id[static ELFFILE_BUILD_ID_MAX])
-{
-    size_t length = 0;
-    /* Sections first: the segments of a separate debug file keep the offsets of the file that it was made from. */
-    for (size_t i = 0; i < elf->section_count && !length; i++)
-        if (elf->sections[i].sh_type == SHT_NOTE)
-            length = search_notes(elf, elf->sections[i].sh_offset, elf->sections[i].sh_size, id);
-    for (size_t i = 0; i < elf->segment_count && !length; i++)
-        if (elf->segments[i].p_type == PT_NOTE)
-            length = search_notes(elf, elf->segments[i].p_offset, elf->segments[i].p_filesz, id);
-    return length;
-}
-
-int elffile_open_path(int root, const char *path)
+int elf_file_open_path(int root, const char *path)
 {
     int handle;
     if (root < 0) {

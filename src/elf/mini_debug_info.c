@@ -1,11 +1,13 @@
 /* MiniDebugInfo: the compressed symbol table in .gnu_debugdata. */
-#include "elf/minidebug.h"
+#include "elf/mini_debug_info.h"
 
 #include <errno.h>
 #include <lzma.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "elf/section.h"
 
 enum {
     MAX_COMPRESSED = 1 << 26, /* gcc's cc1 has 1 MB */
@@ -44,17 +46,17 @@ static int uncompress(const uint8_t *input, size_t size, int fd)
     return rc;
 }
 
-int minidebug_open(const struct elffile *elf)
+int mini_debug_info_open(const struct elf_file *elf)
 {
-    const Elf64_Shdr *section = elffile_section(elf, SHT_PROGBITS, ".gnu_debugdata");
+    const Elf64_Shdr *section = section_find(elf, SHT_PROGBITS, ".gnu_debugdata");
     if (!section)
         return -ENOENT;
     if (section->sh_size > MAX_COMPRESSED || section->sh_size > (uint64_t)elf->stat.st_size)
         return -EFBIG;
     size_t size = (size_t)section->sh_size;
     uint8_t *input = malloc(size + 1);
-    int fd = memfd_create("minidebug", MFD_CLOEXEC);
-    int rc = !input || fd < 0 ? -ENOMEM : elffile_read(elf, section->sh_offset, input, size);
+    int fd = memfd_create("mini_debug_info", MFD_CLOEXEC);
+    int rc = !input || fd < 0 ? -ENOMEM : elf_file_read(elf, section->sh_offset, input, size);
     if (!rc)
         rc = uncompress(input, size, fd);
     free(input);

@@ -1,5 +1,5 @@
-/* The contents of sections, uncompressed. */
-#include "elf/contents.h"
+/* Finds the sections of an ELF file, and reads and uncompresses their contents. */
+#include "elf/section.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +11,40 @@ enum {
     MOST_TIMES = 1032, /* as large as its compressed form is at most what zlib makes (zlib's technical details) */
 };
 
+const Elf64_Shdr *section_find(const struct elf_file *elf, uint32_t type, const char *name)
+{
+    for (size_t i = 0; i < elf->section_count; i++) {
+        const Elf64_Shdr *section = &elf->sections[i];
+        if ((type == SHT_NULL || section->sh_type == type) && (!name || !strcmp(section_name(elf, section), name)))
+            return section;
+    }
+    return NULL;
+}
+
+const char *section_name(const struct elf_file *elf, const Elf64_Shdr *section)
+{
+    return section->sh_name < elf->section_names_size ? elf->section_names + section->sh_name : "";
+}
+
+void *section_read(const struct elf_file *elf, const Elf64_Shdr *section, uint64_t max, size_t *size)
+{
+    /* The size is a claim of the file: it must fit there before it is allocated. */
+    if (!section || section->sh_type == SHT_NOBITS || section->sh_size > max ||
+        section->sh_size > (uint64_t)elf->stat.st_size)
+        return NULL;
+    char *bytes = malloc((size_t)section->sh_size + 1);
+    if (bytes && elf_file_read(elf, section->sh_offset, bytes, (size_t)section->sh_size)) {
+        free(bytes);
+        return NULL;
+    }
+    if (bytes)
+        bytes[section->sh_size] = '\0';
+    *size = (size_t)section->sh_size;
+    return bytes;
+}
+
 /* How the contents at BYTES are compressed: the length of the header, 0 for not at all, or a negative errno. */
-static int read_header(const struct elffile *elf, const Elf64_Shdr *section, const uint8_t *bytes, size_t size,
+static int read_header(const struct elf_file *elf, const Elf64_Shdr *section, const uint8_t *bytes, size_t size,
                        uint64_t *whole)
 {
     Elf64_Chdr header;
@@ -23,7 +55,7 @@ static int read_header(const struct elffile *elf, const Elf64_Shdr *section, con
         *whole = header.ch_size;
         return header.ch_type == ELFCOMPRESS_ZLIB ? (int)sizeof header : -ENOTSUP;
     }
-    if (section->sh_name >= elf->section_names_size || strncmp(elf->section_names + section->sh_name, ".zdebug_", 8))
+    if (strncmp(section_name(elf, section), ".zdebug_", 8) != 0)
         return 0;
     if (size < OLD_HEADER || memcmp(bytes, "ZLIB", 4))
         return -ENODATA;
@@ -50,7 +82,8 @@ static int uncompress_all(const uint8_t *input, size_t size, uint64_t whole, uin
     return 0;
 }
 
-int contents_read(const struct elffile *elf, const Elf64_Shdr *section, uint64_t max, uint8_t **bytes, size_t *size)
+int section_uncompress(const struct elf_file *elf, const Elf64_Shdr *section, uint64_t max, uint8_t **bytes,
+                       size_t *size)
 {
     uint64_t length = section->sh_size, whole = 0, file_size = (uint64_t)elf->stat.st_size;
     if (section->sh_type == SHT_NOBITS || !length || section->sh_offset >= file_size)
@@ -62,7 +95,7 @@ int contents_read(const struct elffile *elf, const Elf64_Shdr *section, uint64_t
     uint8_t *input = malloc(length);
     if (!input)
         return -ENOMEM;
-    int rc = elffile_read(elf, section->sh_offset, input, length);
+    int rc = elf_file_read(elf, section->sh_offset, input, length);
     int header = rc ? rc : read_header(elf, section, input, length, &whole);
     if (!header) {
         *bytes = input;

@@ -3,8 +3,8 @@
  * libelf either maps them (a file that its owner truncates then ends us with SIGBUS) or allocates as much as their
  * headers claim. Here every byte is read with pread, and every count and offset is checked against the file's size.
  */
-#ifndef UPLUA_ELF_ELFFILE_H
-#define UPLUA_ELF_ELFFILE_H
+#ifndef UPLUA_ELF_ELF_FILE_H
+#define UPLUA_ELF_ELF_FILE_H
 
 #include <elf.h>
 #include <stdbool.h>
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-struct elffile {
+struct elf_file {
     int fd; /* borrowed */
     struct stat stat;
     uint16_t machine;                    /* e_machine */
@@ -24,27 +24,25 @@ struct elffile {
     size_t section_names_size;
 };
 
-enum { ELFFILE_BUILD_ID_MAX = 64 };
-
 /* Reads the headers of FD. 0, -ENOEXEC: no ELF file of this machine's word size and byte order, -errno. */
-int elffile_open(struct elffile *elf, int fd);
+int elf_file_open(struct elf_file *elf, int fd);
 /* Frees the headers; FD stays open. */
-void elffile_close(struct elffile *elf);
+void elf_file_close(struct elf_file *elf);
 
 /* Reads exactly SIZE bytes at OFFSET. 0, -ENODATA: the file is shorter, -errno. */
-int elffile_read(const struct elffile *elf, uint64_t offset, void *buffer, size_t size);
+int elf_file_read(const struct elf_file *elf, uint64_t offset, void *buffer, size_t size);
 
-/* The first section of TYPE (SHT_NULL: any) named NAME (NULL: any), or NULL. */
-const Elf64_Shdr *elffile_section(const struct elffile *elf, uint32_t type, const char *name);
+/* The first segment of TYPE, or NULL. */
+const Elf64_Phdr *elf_file_segment(const struct elf_file *elf, uint32_t type);
 
-/* The file's build id in ID; its length, or 0 where there is none. */
-size_t elffile_build_id(const struct elffile *elf, uint8_t id[static ELFFILE_BUILD_ID_MAX]);
+/* The segment that is loaded from the file to the ELF address ADDRESS and has all FLAGS (PF_*), or NULL. */
+const Elf64_Phdr *elf_file_segment_at(const struct elf_file *elf, uint64_t address, uint32_t flags);
 
 /*
  * Opens the regular file PATH for reading (never a device or FIFO: opening one can have effects). ROOT is a directory
  * that stands for "/", which no symbolic link and no ".." leaves, or -1 for our own root. A descriptor or -errno:
  * -EINVAL for what is no regular file.
  */
-int elffile_open_path(int root, const char *path);
+int elf_file_open_path(int root, const char *path);
 
 #endif

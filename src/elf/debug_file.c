@@ -1,5 +1,5 @@
 /* Finds the separate debug file of a binary. */
-#include "elf/debugfile.h"
+#include "elf/debug_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -9,6 +9,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "elf/notes.h"
+#include "elf/section.h"
+
 enum {
     MAX_LINK = PATH_MAX + 8, /* bytes of .gnu_debuglink: a file name, padding, the CRC */
     CRC_BUFFER = 1 << 16,
@@ -17,22 +20,22 @@ enum {
 
 /* What a debug file of ELF must have. */
 struct wanted {
-    const struct elffile *elf;
-    uint8_t id[ELFFILE_BUILD_ID_MAX];
+    const struct elf_file *elf;
+    uint8_t id[BUILD_ID_MAX];
     size_t id_length;
     char name[MAX_LINK]; /* "": no debuglink */
     uint32_t crc;
 };
 
-static bool read_link(const struct elffile *elf, struct wanted *wanted)
+static bool read_link(const struct elf_file *elf, struct wanted *wanted)
 {
-    const Elf64_Shdr *section = elffile_section(elf, SHT_PROGBITS, ".gnu_debuglink");
+    const Elf64_Shdr *section = section_find(elf, SHT_PROGBITS, ".gnu_debuglink");
     wanted->name[0] = '\0';
     if (!section || section->sh_size < 8 || section->sh_size > sizeof wanted->name)
         return false;
     size_t size = (size_t)section->sh_size;
     char link[MAX_LINK];
-    if (elffile_read(elf, section->sh_offset, link, size))
+    if (elf_file_read(elf, section->sh_offset, link, size))
         return false;
     size_t length = strnlen(link, size), crc = (length + 4) & ~(size_t)3; /* the CRC stands at a multiple of 4 */
     if (crc + 4 > size || !length || strchr(link, '/') || !strcmp(link, ".") || !strcmp(link, ".."))
@@ -42,7 +45,7 @@ static bool read_link(const struct elffile *elf, struct wanted *wanted)
     return true;
 }
 
-static bool crc_matches(const struct elffile *file, uint32_t wanted)
+static bool crc_matches(const struct elf_file *file, uint32_t wanted)
 {
     if (file->stat.st_size > MAX_CRC_FILE)
         return false;
@@ -53,7 +56,7 @@ static bool crc_matches(const struct elffile *file, uint32_t wanted)
     uint64_t left = (uint64_t)file->stat.st_size, at = 0;
     while (left) {
         size_t size = left < CRC_BUFFER ? (size_t)left : CRC_BUFFER;
-        if (elffile_read(file, at, buffer, size))
+        if (elf_file_read(file, at, buffer, size))
             break;
         crc = crc32(crc, buffer, (uInt)size);
         at += size;
@@ -64,13 +67,13 @@ static bool crc_matches(const struct elffile *file, uint32_t wanted)
 }
 
 /* Equal build ids prove it; where one side has none, the debuglink's CRC has to. */
-static bool belongs(const struct elffile *file, const struct wanted *wanted, bool by_link)
+static bool belongs(const struct elf_file *file, const struct wanted *wanted, bool by_link)
 {
     const struct stat *a = &file->stat, *b = &wanted->elf->stat;
     if (a->st_dev == b->st_dev && a->st_ino == b->st_ino) /* a debuglink to the binary itself */
         return false;
-    uint8_t id[ELFFILE_BUILD_ID_MAX];
-    size_t length = elffile_build_id(file, id);
+    uint8_t id[BUILD_ID_MAX];
+    size_t length = notes_build_id(file, id);
     if (length && wanted->id_length)
         return length == wanted->id_length && !memcmp(id, wanted->id, length);
     return by_link && crc_matches(file, wanted->crc);
@@ -79,14 +82,14 @@ static bool belongs(const struct elffile *file, const struct wanted *wanted, boo
 /* A descriptor of PATH below ROOT if it is the wanted file, else -errno. */
 static int try(int root, const char *path, const struct wanted *wanted, bool by_link)
 {
-    int fd = elffile_open_path(root, path);
+    int fd = elf_file_open_path(root, path);
     if (fd < 0)
         return fd;
-    struct elffile file;
-    int rc = elffile_open(&file, fd);
+    struct elf_file file;
+    int rc = elf_file_open(&file, fd);
     if (!rc && !belongs(&file, wanted, by_link))
         rc = -ENOENT;
-    elffile_close(&file);
+    elf_file_close(&file);
     if (rc) {
         close(fd);
         return rc;
@@ -96,7 +99,7 @@ static int try(int root, const char *path, const struct wanted *wanted, bool by_
 
 static int by_build_id(int root, const char *debug_root, const struct wanted *wanted)
 {
-    char hex[ELFFILE_BUILD_ID_MAX * 2 + 1], path[PATH_MAX];
+    char hex[BUILD_ID_MAX * 2 + 1], path[PATH_MAX];
     for (size_t i = 0; i < wanted->id_length; i++)
         snprintf(hex + 2 * i, 3, "%02x", wanted->id[i]);
     int length = snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", debug_root, hex, hex + 2);
@@ -123,21 +126,21 @@ static int by_link(int root, const char *debug_root, const char *module, const s
     return fd;
 }
 
-int debugfile_open(const struct elffile *elf, const struct debugfile_search *search)
+int debug_file_open(const struct elf_file *elf, const struct debug_file_search *search)
 {
     struct wanted wanted;
     wanted.elf = elf;
-    wanted.id_length = elffile_build_id(elf, wanted.id);
+    wanted.id_length = notes_build_id(elf, wanted.id);
     int fd = -ENOENT;
     if (wanted.id_length) {
         if (search->root >= 0)
-            fd = by_build_id(search->root, DEBUGFILE_ROOT, &wanted);
+            fd = by_build_id(search->root, DEBUG_FILE_ROOT, &wanted);
         if (fd < 0)
             fd = by_build_id(-1, search->debug_root, &wanted);
     }
     if (fd < 0 && read_link(elf, &wanted)) {
         if (search->root >= 0)
-            fd = by_link(search->root, DEBUGFILE_ROOT, search->module, &wanted);
+            fd = by_link(search->root, DEBUG_FILE_ROOT, search->module, &wanted);
         else
             fd = by_link(-1, search->debug_root, search->module, &wanted);
     }
@@ -158,14 +161,14 @@ static int open_common(int root, const char *debug_root, const char *path, const
     return fd;
 }
 
-int debugfile_open_common(const struct elffile *elf, const struct debugfile_search *search)
+int debug_file_open_common(const struct elf_file *elf, const struct debug_file_search *search)
 {
-    const Elf64_Shdr *section = elffile_section(elf, SHT_PROGBITS, ".gnu_debugaltlink");
-    char link[PATH_MAX + ELFFILE_BUILD_ID_MAX];
+    const Elf64_Shdr *section = section_find(elf, SHT_PROGBITS, ".gnu_debugaltlink");
+    char link[PATH_MAX + BUILD_ID_MAX];
     if (!section || section->sh_size > sizeof link)
         return -ENOENT;
     size_t size = (size_t)section->sh_size;
-    int fd = elffile_read(elf, section->sh_offset, link, size);
+    int fd = elf_file_read(elf, section->sh_offset, link, size);
     if (fd)
         return fd;
     size_t length = strnlen(link, size); /* the path, then the build id */
@@ -176,7 +179,7 @@ int debugfile_open_common(const struct elffile *elf, const struct debugfile_sear
     memcpy(wanted.id, link + length + 1, wanted.id_length);
     fd = -ENOENT;
     if (search->root >= 0)
-        fd = open_common(search->root, DEBUGFILE_ROOT, link, &wanted);
+        fd = open_common(search->root, DEBUG_FILE_ROOT, link, &wanted);
     if (fd < 0)
         fd = open_common(-1, search->debug_root, link, &wanted);
     return fd;
