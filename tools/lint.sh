@@ -49,6 +49,9 @@ done
 # The arrows between the folders of lua/uplua.
 "${LUAJIT:-luajit}" tools/folders.lua || bad=1
 
+# The manual: short table cells, and questions whose files and functions exist.
+"${LUAJIT:-luajit}" tools/manual.lua || bad=1
+
 # The form of the sources: clang-format's for C, 120 columns for all, and a banner that says what a file is.
 lua_sources=$(find lua scripts tests examples -name '*.lua')
 c_sources=$(find src bpf tests examples -name '*.[ch]')
