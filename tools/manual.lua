@@ -1,4 +1,5 @@
--- tools/manual.lua    checks the manual: short table cells, and a "Where is …?" table whose files and functions exist
+-- tools/manual.lua    checks the manual: short table cells, a "Where is …?" table whose files and functions exist, and
+-- each file of the compiler in its page
 local MAX_CELL = 200 -- characters; a longer text belongs below its table
 
 local bad = false
@@ -68,6 +69,15 @@ local function check_places(file)
   if count < 40 then complain("%s: %d questions under \"Where is …?\", fewer than 40", file, count) end
 end
 
+-- Each file that is compiled below FOLDER is named in its page.
+local function check_pipeline(file, folder)
+  local page = io.open(file):read "*a"
+  for path in io.popen("find " .. folder .. " -mindepth 2 -name '*.c' | sort"):lines() do
+    if not page:find("`" .. path:match "[^/]*$" .. "`", 1, true) then complain("%s does not name %s", file, path) end
+  end
+end
+
 for file in io.popen("git ls-files '*.md' 2>/dev/null || find . -name '*.md'"):lines() do check_widths(file) end
 check_places "doc/internals.md"
+check_pipeline("src/compile/README.md", "src/compile")
 os.exit(bad and 1 or 0)
