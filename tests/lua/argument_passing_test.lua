@@ -1,5 +1,6 @@
 -- e.args has what callers pass, however compilers pass it and whatever they drop; and says why where it cannot be had.
--- Each function of tests/targets/passed.cc and dropped.c by two compilers, as they optimise and as they do not.
+-- Each function of tests/targets/cxx_parameters.cc and optimised_parameters.c by two compilers, as they optimise and as
+-- they do not.
 local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
@@ -69,10 +70,10 @@ local split = x86 and { wide_sixth = "c=1, d=2, e=3, f=4, g=5, w=?, a=?, b=?" } 
 local packs = { ["Pack<int>::rest"] = "some#0=1, b=13", ["behind<int, long>"] = "arg0=?, arg1=?, b=13" }
 local vectors, aligned = { vector = "v=?, a=?" }, x86 and { aligned = "t=?, s=?, a=12, c=1, d=2, e=3, f=4, g=5, b=?" }
   or {}
-passed("passed-gcc-O0", with(packs, vectors, aligned))
-passed("passed-gcc-O2", with(packs, { ["Shop::find"] = "this=?, a=12", ["Shop::sell"] = "this=?, p=?, a=12" }))
-passed("passed-clang-O0", with(split, vectors, aligned, x86 and { give_nowhere = "a=?" } or {}))
-passed("passed-clang-O2", with(split, aligned, { nothing = "n=?, a=12" }))
+passed("cxx_parameters-gcc-O0", with(packs, vectors, aligned))
+passed("cxx_parameters-gcc-O2", with(packs, { ["Shop::find"] = "this=?, a=12", ["Shop::sell"] = "this=?, p=?, a=12" }))
+passed("cxx_parameters-clang-O0", with(split, vectors, aligned, x86 and { give_nowhere = "a=?" } or {}))
+passed("cxx_parameters-clang-O2", with(split, aligned, { nothing = "n=?, a=12" }))
 
 -- --- what is dropped ---
 
@@ -102,10 +103,10 @@ local function dropped(binary, other)
 end
 
 local by_clang = { external = "external(i=%d, unused=?, j=%d)", replaced = "replaced(i=?, j=%2$d)" }
-dropped("dropped-gcc", {})
-dropped("dropped-gcc-4", {})
-dropped("dropped-clang", by_clang)
-dropped("dropped-clang-4", by_clang)
+dropped("optimised_parameters-gcc", {})
+dropped("optimised_parameters-gcc-4", {})
+dropped("optimised_parameters-clang", by_clang)
+dropped("optimised_parameters-clang-4", by_clang)
 
 -- --- why ---
 
@@ -115,20 +116,20 @@ local function refused(binary, spec, argument, want)
   like(target.uplua("--explain -e " .. target.quote(code)).err, "^uplua: %-e:1: the argument '" .. argument ..
        "' of .* cannot be read in a handler: " .. want, binary .. ": " .. spec .. "'s " .. argument)
 end
-refused("dropped-clang", "external", "unused",
+refused("optimised_parameters-clang", "external", "unused",
   "the compiler has optimised it away: by the debug information nothing holds it when the function is entered")
-refused("dropped-clang", "half", "seven",
+refused("optimised_parameters-clang", "half", "seven",
   "the function's code has 7 in its place, and the debug information does not say whether that is what callers pass")
 if x86 then
-  refused("passed-clang-O0", "rare::give_nowhere*", "a",
+  refused("cxx_parameters-clang-O0", "rare::give_nowhere*", "a",
           "the function returns a 'class Nowhere', of which the debug information does not say whether an address " ..
           "for it is passed before the arguments")
 end
-refused("passed-gcc-O0", "passed::copied*", "s",
+refused("cxx_parameters-gcc-O0", "passed::copied*", "s",
   "it is a 'struct Copied' passed by value, as the address e.arg0 of a copy")
-refused("passed-gcc-O0", "passed::Shop::sell*", "p",
+refused("cxx_parameters-gcc-O0", "passed::Shop::sell*", "p",
   "it is a 'class shared_ptr<int>' passed by value, as the address e.arg1 of a copy")
-refused("passed-gcc-O0", "passed::moved*", "s", "it is a 'struct Moved' of 4 bytes passed by value, which are e.arg0")
+refused("cxx_parameters-gcc-O0", "passed::moved*", "s", "it is a 'struct Moved' of 4 bytes passed by value, which are e.arg0")
 
 -- --- what many functions return ---
 
@@ -137,11 +138,11 @@ local function returned(binary, pattern)
   is(run.status, 0, "returns of " .. pattern)
   return run.out
 end
-local out = returned("./build/targets/passed-gcc-O2", "passed::*")
+local out = returned("./build/targets/cxx_parameters-gcc-O2", "passed::*")
 like(out, "give_short%(int%)%(a=12%) = %-30000 %(", "of a pattern of more than 16 functions each result is of its type")
 like(out, "give_real%(int%)%(a=12%) = %? %(", "… and no register is shown where that does not have it")
 like(out, "narrow%b()%(c=%S+, u=200, f=true, s=%-4, t=60000, e=%-3, b=%?%) %(", "… and nothing for void")
-out = returned("./build/targets/passed-gcc-O0", "*")
+out = returned("./build/targets/cxx_parameters-gcc-O0", "*")
 like(out, "give_short%(int%)%(arg0=0xc, .-%) = raw 0x%x+ %(",
   "of more than 64, with different parameters, all are raw, and say so")
 

@@ -4,7 +4,7 @@ local tap = require "tap"
 local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
 
-local PROGRAM = "./build/targets/unwound"
+local PROGRAM = "./build/targets/cxx_exceptions"
 local function run(code, options)
   return target.uplua(("%s -e '%s' -- %s"):format(options or "", code:gsub("PROGRAM", PROGRAM), PROGRAM))
 end
@@ -24,17 +24,17 @@ is(r.status, 0, "… and do no harm")
 r = run [[local n, sum = count(), sum() uretprobe("PROGRAM:calm", function(e) n:inc() sum:add(e.ret) end)
   at_exit(function() print("hits", n:get(), sum:get()) end)]]
 is(r.out, "caught 23\ncalm 10100\nhits\t101\t10100\n", "the return of a function that none passes through")
-is(r.err, warning "unwound has", "… with a warning, since nobody can know that")
+is(r.err, warning "cxx_exceptions has", "… with a warning, since nobody can know that")
 
 r = run [[local n = count() uretprobe("PROGRAM:middle", function(e) n:inc() end)
   at_exit(function() print("hits", n:get()) end)]]
 is(r.out, "hits\t0\n", "one that an exception passes through: it does not arrive")
-is(r.err, warning "unwound has" .. "terminate called after throwing an instance of 'int'\n", "… with a warning")
+is(r.err, warning "cxx_exceptions has" .. "terminate called after throwing an instance of 'int'\n", "… with a warning")
 is(r.status, 128 + 6, "… and the program ends")
 
 r = run([[uretprobe({ "PROGRAM:calm", "PROGRAM:midd*" }, function(e) end) uretprobe("PROGRAM:main", function(e) end)
   uretprobe("./build/targets/throws:main", function(e) end)]], "--explain")
-is(r.err, warning "unwound and throws have", "several probes in several files, one line, with --explain, too")
+is(r.err, warning "cxx_exceptions and throws have", "several probes in several files, one line, with --explain, too")
 
 r = run [[local n = count() uretprobe("PROGRAM:calm", { throws = false }, function(e) n:inc() end)
   at_exit(function() print("hits", n:get()) end)]]
@@ -56,8 +56,8 @@ is(r.err, "", "programs and libraries in C have none")
 
 -- A static program has the unwinder in itself; stripped, it does not say so by names.
 for _, case in ipairs {
-  { "unwound-static", "", "calm", true }, { "unwound-static", "-stripped", "calm", true },
-  { "unwound-static-pie", "-stripped", "calm", true },
+  { "cxx_exceptions-static", "", "calm", true }, { "cxx_exceptions-static", "-stripped", "calm", true },
+  { "cxx_exceptions-static-pie", "-stripped", "calm", true },
   { "sites-static", "-stripped", "main", false },
 } do
   local name, warned = case[1] .. case[2], case[4]
@@ -74,7 +74,7 @@ end
 r = target.uplua(
   ("-e 'local tool = object \"build/objects/guest.bpf.o\" tool:attach(\"on_twice\", \"%s:calm\")' -- %s"):format(
   PROGRAM, PROGRAM))
-ok(r.err:find(warning "unwound has", 1, true), "programs of an object")
+ok(r.err:find(warning "cxx_exceptions has", 1, true), "programs of an object")
 
 target.done()
 tap.done_testing()

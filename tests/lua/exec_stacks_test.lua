@@ -118,12 +118,12 @@ up.at_exit(function()
 end)
 ]]
 file:close()
-local rooms = target.shell(([[
-  export UPLUA_CACHE=$D/cache LC_ALL=C ROOMS_NEXT=build/targets/rooms-large
+local replaced = target.shell(([[
+  export UPLUA_CACHE=$D/cache LC_ALL=C NEXT_PROGRAM=build/targets/same_addresses-large
   mkfifo "$D/fifo"
   run() {
     rm -f "$D/printed"
-    ./uplua %s -- build/targets/rooms-small "$D/fifo" >"$D/printed" 2>"$D/err" & uplua=$!
+    ./uplua %s -- build/targets/same_addresses-small "$D/fifo" >"$D/printed" 2>"$D/err" & uplua=$!
     until target=$(head -n 1 "$D/printed" 2>/dev/null | grep .); do sleep 0.01; done
     kill -STOP $uplua
     : >"$D/fifo"
@@ -137,10 +137,10 @@ local rooms = target.shell(([[
   grep -c '23 × stack incomplete: a frame.s mapping was not known' "$D/err" >>"$D/out"
   run]]):format(stacks))
 local SMALL, LARGE = "23\tsyscall three two one main … _start\n", "23\tsyscall drei zwei eins main … _start\n"
-is(rooms.out, "23\tsyscall [mapping not known]\n" .. SMALL .. "\n1\n" .. LARGE .. SMALL .. "\n",
+is(replaced.out, "23\tsyscall [mapping not known]\n" .. SMALL .. "\n1\n" .. LARGE .. SMALL .. "\n",
   "stacks of a program that takes another one's place are walked by its own tables, " ..
   "or not at all, and have its own names")
-is(rooms.err, "", "and of the one that an earlier run has seen nothing is missing")
+is(replaced.err, "", "and of the one that an earlier run has seen nothing is missing")
 
 os.remove(path)
 os.remove(stacks)

@@ -4,7 +4,7 @@ local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
-local OBJECT, PROGRAM, TIMES = "build/objects/kinds.bpf.o", "build/targets/deeds", 101
+local OBJECT, PROGRAM, TIMES = "build/objects/kinds.bpf.o", "build/targets/probe_kinds", 101
 local SUM = TIMES * (TIMES + 1) / 2
 
 local path = target.folder() .. "-guest-kinds.lua"

@@ -3,13 +3,13 @@ local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
--- Runs ./uplua ARGUMENTS beside `reused MODE`, of which $FIRST, $SECOND and $MAIN are the numbers, until that has done
+-- Runs ./uplua ARGUMENTS beside `pid_reuse MODE`, of which $FIRST, $SECOND and $MAIN are the numbers, until that has done
 -- its work.
 local function beside(mode, arguments)
   return target.shell(([[
     set -m
     mkfifo "$D/in"
-    build/targets/reused %s <"$D/in" >"$D/target" &
+    build/targets/pid_reuse %s <"$D/in" >"$D/target" &
     program=$!
     exec 7>"$D/in"
     until_said ready
@@ -27,7 +27,7 @@ local function beside(mode, arguments)
     exit $status]]):format(mode, arguments))
 end
 
-local reason = target.shell('build/targets/reused >"$D/out"').out:match "[^\n]+"
+local reason = target.shell('build/targets/pid_reuse >"$D/out"').out:match "[^\n]+"
 if reason then
   print("1..0 # SKIP no number can be asked for: " .. reason)
   os.exit(0)
@@ -36,8 +36,8 @@ end
 -- How often each probe was hit by whoever is traced.
 local COUNTED = [[ -e '
   local n, GETPPID = up.count(), up.syscall_number "getppid"
-  up.probe("./build/targets/reused:hit", function(e) n["entry"]:inc() end)
-  up.retprobe("./build/targets/reused:hit", function(e) n["return"]:inc() end)
+  up.probe("./build/targets/pid_reuse:hit", function(e) n["entry"]:inc() end)
+  up.retprobe("./build/targets/pid_reuse:hit", function(e) n["return"]:inc() end)
   up.syscall("getppid", function(e) n["call"]:inc() end)
   up.sysreturn("getppid", function(e) n["result"]:inc() end)
   up.rawtracepoint("sys_enter", function(e) if e.args.id == GETPPID then n["raw"]:inc() end end)

@@ -4,7 +4,7 @@ local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
-local PROGRAM, TIMES, THREADS = "build/targets/deeds", 101, 4
+local PROGRAM, TIMES, THREADS = "build/targets/probe_kinds", 101, 4
 local SUM = TIMES * (TIMES + 1) / 2
 
 local function exists(path)
@@ -24,7 +24,7 @@ local up = require "uplua"
 local sets = {}
 for word in arg[1]:gmatch "[^,]+" do sets[word] = true end
 local hits, sums, samples = up.count { max = 65536 }, up.sum { max = 65536 }, up.count { max = 65536 }
-local PROGRAM, FIRST = "./build/targets/deeds", 0x230000000000
+local PROGRAM, FIRST = "./build/targets/probe_kinds", 0x230000000000
 local function seen(e, kind, i)
   hits[{ kind, e.pid, e.tid }]:inc()
   sums[kind]:add(i)
@@ -184,12 +184,13 @@ local function refused(what, code)
 end
 refused("uprobe libc:malloc", 'uprobe("libc:malloc", function() end)')
 refused("uretprobe libc:malloc", 'uretprobe("libc:malloc", function() end)')
-refused("usdt %./build/targets/deeds:app:deed", 'usdt("./build/targets/deeds:app:deed", function() end)')
+refused("usdt %./build/targets/probe_kinds:app:deed", 'usdt("./build/targets/probe_kinds:app:deed", function() end)')
 refused("tracepoint sched:sched_switch", 'tracepoint("sched:sched_switch", function() end)')
 refused("rawtracepoint sched_switch", 'rawtracepoint("sched_switch", function() end)')
 refused("syscall lseek", 'syscall("lseek", function() end)')
 refused("sysreturn lseek", 'sysreturn("lseek", function() end)')
-refused("watch %./build/targets/deeds:watched", 'watch("./build/targets/deeds:watched", "w", 8, function() end)')
+refused("watch %./build/targets/probe_kinds:watched",
+  'watch("./build/targets/probe_kinds:watched", "w", 8, function() end)')
 
 os.remove(path)
 target.done()

@@ -4,7 +4,7 @@ local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
-local PROGRAM = "./build/targets/harmed"
+local PROGRAM = "./build/targets/unsafe_sites"
 local SUMS = ("2323 "):rep(3) .. "2323\n"
 
 local function address_of(label)

@@ -249,15 +249,16 @@ end
 os.remove(damaged)
 
 -- A process that keeps the kernel from raising a semaphore.
-local sealed = target.attached("./build/targets/deeds sealed sealed", [[-e 'local hits, guarded = count(), count()
-  usdt("./build/targets/deeds:app:deed", function(e) hits:inc() end)
-  usdt("./build/targets/deeds:app:guarded", function(e) guarded:inc() end)
+local sealed = target.attached("./build/targets/probe_kinds sealed sealed", [[-e '
+  local hits, guarded = count(), count()
+  usdt("./build/targets/probe_kinds:app:deed", function(e) hits:inc() end)
+  usdt("./build/targets/probe_kinds:app:guarded", function(e) guarded:inc() end)
   after(0, function() io.stderr:write "tracing\n" end)
   at_exit(function() print("seen", hits:get(), guarded:get()) end)']])
 is(sealed.out, "seen\t404\t0\n",
   "a semaphore in memory that the process cannot write to: the probe behind it is not passed")
-like(sealed.err, "^uplua: usdt ./build/targets/deeds:app:guarded: process %d+ has made its semaphore unwritable, " ..
-                 "by which the kernel tells it that somebody traces: " ..
+like(sealed.err, "^uplua: usdt ./build/targets/probe_kinds:app:guarded: process %d+ has made its semaphore " ..
+                 "unwritable, by which the kernel tells it that somebody traces: " ..
      "app:guarded is not passed there unless it is traced otherwise\ntracing\n$", "… which is told, of that probe only")
 
 target.done()

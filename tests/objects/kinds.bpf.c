@@ -1,4 +1,4 @@
-/* A program of each kind that the kernel itself triggers, for the deeds of tests/targets/deeds.c
+/* A program of each kind that the kernel itself triggers, for the deeds of tests/targets/probe_kinds.c
  * (tests/lua/guest_kinds_test.lua). */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>

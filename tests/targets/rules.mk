@@ -7,12 +7,12 @@ TCMALLOC   := $(call allocator_file,tcmalloc_minimal.so.4)
 MIMALLOC   := $(call allocator_file,mimalloc.so.2)
 ALLOCATORS := $(if $(JEMALLOC),jemalloc) $(if $(TCMALLOC),tcmalloc) $(if $(MIMALLOC),mimalloc)
 
-TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/dropped $(OUT)/targets/rooms,$(TARGETS)) $(OUT)/targets/rooms-small $(OUT)/targets/rooms-large $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses,$(TARGETS)) $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
-           $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/unwound \
-           $(addprefix $(OUT)/targets/,unwound-static unwound-static-stripped unwound-static-pie-stripped sites-static-stripped) $(OUT)/targets/pads $(OUT)/targets/pads-clang \
-           $(addprefix $(OUT)/targets/,passed-gcc-O0 passed-gcc-O2 passed-clang-O0 passed-clang-O2 dropped-gcc dropped-gcc-4 dropped-clang dropped-clang-4) \
+           $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/cxx_exceptions \
+           $(addprefix $(OUT)/targets/,cxx_exceptions-static cxx_exceptions-static-stripped cxx_exceptions-static-pie-stripped sites-static-stripped) $(OUT)/targets/pads $(OUT)/targets/pads-clang \
+           $(addprefix $(OUT)/targets/,cxx_parameters-gcc-O0 cxx_parameters-gcc-O2 cxx_parameters-clang-O0 cxx_parameters-clang-O2 optimised_parameters-gcc optimised_parameters-gcc-4 optimised_parameters-clang optimised_parameters-clang-4) \
            $(OUT)/targets/typed-clang $(OUT)/targets/typed-split $(OUT)/targets/typed-plain \
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
@@ -51,8 +51,8 @@ $(OUT)/targets/sites-static: tests/targets/sites.c tests/targets/noinline.h | $(
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -static -o $@ $<
 
-$(OUT)/targets/rooms-large: SIZE := -DLARGE
-$(OUT)/targets/rooms-small $(OUT)/targets/rooms-large: tests/targets/rooms.c tests/targets/noinline.h | $(CHECKED)
+$(OUT)/targets/same_addresses-large: SIZE := -DLARGE
+$(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large: tests/targets/same_addresses.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fomit-frame-pointer -static -no-pie $(SIZE) -o $@ $<
 
@@ -122,11 +122,11 @@ $(OUT)/targets/pads: tests/targets/pads.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) $(patsubst -std=%,,$(CHAIN_FLAGS)) -o $@ $<
 
-$(OUT)/targets/unwound: tests/targets/unwound.cc tests/targets/noinline.h | $(CHECKED)
+$(OUT)/targets/cxx_exceptions: tests/targets/cxx_exceptions.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) $(patsubst -std=%,,$(CHAIN_FLAGS)) -o $@ $<
 
-$(OUT)/targets/unwound-static $(OUT)/targets/unwound-static-pie: $(OUT)/targets/unwound-%: tests/targets/unwound.cc tests/targets/noinline.h | $(CHECKED)
+$(OUT)/targets/cxx_exceptions-static $(OUT)/targets/cxx_exceptions-static-pie: $(OUT)/targets/cxx_exceptions-%: tests/targets/cxx_exceptions.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$@) $(CXX) $(patsubst -std=%,,$(CHAIN_FLAGS)) -$* -o $@ $<
 
@@ -139,22 +139,22 @@ $(OUT)/targets/typed-clang: tests/targets/typed.c tests/targets/noinline.h | $(C
 	$(call say,CC,$<) $(CLANG) $(CHAIN_FLAGS) $(if $(filter x86_64,$(ARCH)),-fcf-protection) -gdwarf-4 -o $@ $<
 
 # How parameters are passed depends on the compiler and on what it optimises, and where debug information has them on its version.
-PASSED_FILES := tests/targets/passed.cc tests/targets/passed_elsewhere.cc
+PASSED_FILES := tests/targets/cxx_parameters.cc tests/targets/cxx_parameters_elsewhere.cc
 PASSED_FLAGS := -std=c++17 -Wall -Wextra $(PROTECT)
 
-$(addprefix $(OUT)/targets/passed-gcc-,O0 O2): $(OUT)/targets/passed-gcc-%: $(PASSED_FILES) tests/targets/passed_nowhere.cc tests/targets/passed.h | $(CHECKED)
+$(addprefix $(OUT)/targets/cxx_parameters-gcc-,O0 O2): $(OUT)/targets/cxx_parameters-gcc-%: $(PASSED_FILES) tests/targets/cxx_parameters_nowhere.cc tests/targets/cxx_parameters.h | $(CHECKED)
 	@mkdir -p $(@D)
-	$(call say,CXX,$@) $(CXX) $(PASSED_FLAGS) -c -o $@.o tests/targets/passed_nowhere.cc && $(CXX) $(PASSED_FLAGS) -$* -g -o $@ $(PASSED_FILES) $@.o
+	$(call say,CXX,$@) $(CXX) $(PASSED_FLAGS) -c -o $@.o tests/targets/cxx_parameters_nowhere.cc && $(CXX) $(PASSED_FLAGS) -$* -g -o $@ $(PASSED_FILES) $@.o
 
-$(addprefix $(OUT)/targets/passed-clang-,O0 O2): $(OUT)/targets/passed-clang-%: $(PASSED_FILES) tests/targets/passed_nowhere.cc tests/targets/passed.h | $(CHECKED)
+$(addprefix $(OUT)/targets/cxx_parameters-clang-,O0 O2): $(OUT)/targets/cxx_parameters-clang-%: $(PASSED_FILES) tests/targets/cxx_parameters_nowhere.cc tests/targets/cxx_parameters.h | $(CHECKED)
 	@mkdir -p $(@D)
-	$(call say,CXX,$@) $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -c -o $@.o tests/targets/passed_nowhere.cc && $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -$* -g -o $@ $(PASSED_FILES) $@.o
+	$(call say,CXX,$@) $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -c -o $@.o tests/targets/cxx_parameters_nowhere.cc && $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -$* -g -o $@ $(PASSED_FILES) $@.o
 
-$(OUT)/targets/dropped-gcc $(OUT)/targets/dropped-gcc-4: tests/targets/dropped.c | $(CHECKED)
+$(OUT)/targets/optimised_parameters-gcc $(OUT)/targets/optimised_parameters-gcc-4: tests/targets/optimised_parameters.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) -std=gnu11 -Wall -Wextra $(PROTECT) -O2 -g $(if $(filter %-4,$@),-gdwarf-4) -o $@ $<
 
-$(OUT)/targets/dropped-clang $(OUT)/targets/dropped-clang-4: tests/targets/dropped.c | $(CHECKED)
+$(OUT)/targets/optimised_parameters-clang $(OUT)/targets/optimised_parameters-clang-4: tests/targets/optimised_parameters.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CLANG) -std=gnu11 -Wall -Wextra $(PROTECT) -O2 -g $(if $(filter %-4,$@),-gdwarf-4) -o $@ $<
 

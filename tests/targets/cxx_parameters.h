@@ -1,7 +1,7 @@
-/* Classes that clang's debug information of passed.cc only declares: their constructors are in passed_elsewhere.cc and
- * passed_nowhere.cc, which has none. */
-#ifndef UPLUA_TESTS_PASSED_H
-#define UPLUA_TESTS_PASSED_H
+/* Classes that clang's debug information of cxx_parameters.cc only declares: their constructors are in
+ * cxx_parameters_elsewhere.cc and cxx_parameters_nowhere.cc, which has none. */
+#ifndef UPLUA_TESTS_CXX_PARAMETERS_H
+#define UPLUA_TESTS_CXX_PARAMETERS_H
 
 namespace rare
 {

@@ -1,10 +1,11 @@
 /*
- * Two programs whose code lies at the same addresses, since nothing of them can be moved: rooms-small, whose frames are
- * small, executes rooms-large, whose frames are large, in between.
+ * Two programs whose code lies at the same addresses, since nothing of them can be moved: same_addresses-small, whose
+ * frames are small, executes same_addresses-large, whose frames are large, in between.
  *
- *   rooms-small FIFO   asks 23 times who its parent is, from three(), called by two(), one(), main(); prints its
- * process id, waits until somebody opens FIFO for writing, and executes what the variable ROOMS_NEXT names rooms-large
- * asks 23 times, from drei(), called by zwei(), eins(), main()
+ *   same_addresses-small FIFO   asks 23 times who its parent is, from three(), called by two(), one(), main(); prints
+ *                               its process id, waits until somebody opens FIFO for writing, and executes what the
+ *                               variable NEXT_PROGRAM names
+ *   same_addresses-large        asks 23 times, from drei(), called by zwei(), eins(), main()
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ NOINLINE void one(void)
 
 int main(int argc, char **argv)
 {
-    const char *program = getenv("ROOMS_NEXT");
+    const char *program = getenv("NEXT_PROGRAM");
     for (int i = 0; i < CALLS; i++)
         one();
     if (argc < 2 || !program)

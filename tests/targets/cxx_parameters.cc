@@ -6,7 +6,7 @@
 #include <memory>
 
 #define TWIN int v; explicit Twin(int n) : v(n) {} Twin(const Twin &other) : v(other.v) {}
-#include "passed.h"
+#include "cxx_parameters.h"
 
 #define NOINLINE __attribute__((noinline))
 

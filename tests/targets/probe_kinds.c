@@ -1,10 +1,11 @@
 /*
  * Threads, and a child that executes the same program, which pass probes of every kind a known, prime number of times.
  *
- *   deeds NAME         4 threads, T from 0 on, called "NAME-T", do the deeds below 101 times; then main starts the
- * child `deeds NAME child`, which does the same, waits for it and prints "done" deeds NAME wait    the threads are
- * there when it prints "ready" and waits for a byte; after "done" it waits for the end of its input deeds NAME sealed
- * the same, but the page with the semaphore cannot be written to any more
+ *   probe_kinds NAME          4 threads, T from 0 on, called "NAME-T", do the deeds below 101 times; then main starts
+ *                             the child `probe_kinds NAME child`, which does the same, waits for it and prints "done"
+ *   probe_kinds NAME wait     the threads are there when it prints "ready" and waits for a byte; after "done" it waits
+ *                             for the end of its input
+ *   probe_kinds NAME sealed   the same, but the page with the semaphore cannot be written to any more
  *
  * The deed I, from 1 on, of thread T:
  *   deed(I, T) is called, and returns I + T
@@ -118,7 +119,7 @@ int main(int argc, char **argv)
     if (!strcmp(word, "child"))
         return 0;
     if (fork() == 0) {
-        execl("/proc/self/exe", "deeds", name, "child", (char *)NULL);
+        execl("/proc/self/exe", "probe_kinds", name, "child", (char *)NULL);
         _exit(1);
     }
     int status;

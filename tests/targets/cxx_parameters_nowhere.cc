@@ -1,4 +1,4 @@
-#include "passed.h"
+#include "cxx_parameters.h"
 
 namespace rare {
 

@@ -1,9 +1,9 @@
 /*
  * A number that is given away again while whoever had it is traced.
  *
- *   reused processes   has two children; the first ends, and a stranger gets its number
- *   reused threads     the same with threads
- *   reused             says why it cannot do either, if it cannot
+ *   pid_reuse processes   has two children; the first ends, and a stranger gets its number
+ *   pid_reuse threads     the same with threads
+ *   pid_reuse             says why it cannot do either, if it cannot
  *
  * It prints "ready", the two numbers and its own, and waits for a byte. Then the first of the two calls hit() 23 times,
  * sleeps each time, and ends; 0.2 s later the stranger does the same 101 times; "done" is printed, and the end of the

@@ -1,5 +1,5 @@
 /*
- * unwound: 23 exceptions are thrown in thrower(i) and pass through middle(i), which has nothing to clean up, to main, which catches them; then
+ * cxx_exceptions: 23 exceptions are thrown in thrower(i) and pass through middle(i), which has nothing to clean up, to main, which catches them; then
  * calm(i) is called 101 times. Prints how many were caught, and what calm returned in all.
  */
 #include <cstdio>

@@ -1,5 +1,5 @@
 #define TWIN short v, w;
-#include "passed.h"
+#include "cxx_parameters.h"
 
 namespace rare {
 
