@@ -129,7 +129,8 @@ refused("cxx_parameters-gcc-O0", "passed::copied*", "s",
   "it is a 'struct Copied' passed by value, as the address e.arg0 of a copy")
 refused("cxx_parameters-gcc-O0", "passed::Shop::sell*", "p",
   "it is a 'class shared_ptr<int>' passed by value, as the address e.arg1 of a copy")
-refused("cxx_parameters-gcc-O0", "passed::moved*", "s", "it is a 'struct Moved' of 4 bytes passed by value, which are e.arg0")
+refused("cxx_parameters-gcc-O0", "passed::moved*", "s",
+  "it is a 'struct Moved' of 4 bytes passed by value, which are e.arg0")
 
 -- --- what many functions return ---
 

@@ -3,8 +3,8 @@ local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
--- Runs ./uplua ARGUMENTS beside `pid_reuse MODE`, of which $FIRST, $SECOND and $MAIN are the numbers, until that has done
--- its work.
+-- Runs ./uplua ARGUMENTS beside `pid_reuse MODE`, of which $FIRST, $SECOND and $MAIN are the numbers, until that has
+-- done its work.
 local function beside(mode, arguments)
   return target.shell(([[
     set -m
