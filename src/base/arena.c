@@ -22,10 +22,8 @@ void *arena_allocate(struct arena *arena, size_t size)
     if (!chunk || chunk->size - chunk->used < size) {
         size_t capacity = size > CHUNK_SIZE ? size : CHUNK_SIZE;
         chunk = size > SIZE_MAX / 2 ? NULL : calloc(1, sizeof *chunk + capacity);
-        if (!chunk) {
+        if (!chunk)
             arena->exhausted(arena->context);
-            abort();
-        }
         chunk->size = capacity;
         chunk->next = arena->chunks;
         arena->chunks = chunk;

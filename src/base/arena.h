@@ -1,4 +1,4 @@
-/* Memory of one compilation: allocated piece by piece, freed whole. */
+/* Memory that is allocated piece by piece and freed whole, as that of one compilation. */
 #ifndef UPLUA_BASE_ARENA_H
 #define UPLUA_BASE_ARENA_H
 
@@ -7,7 +7,7 @@
 struct arena {
     struct arena_chunk *chunks;
     /* Called when memory is exhausted; must not return (the compiler leaves by its one error exit). */
-    void (*exhausted)(void *context);
+    void (*exhausted)(void *context) __attribute__((noreturn));
     void *context;
 };
 

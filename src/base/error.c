@@ -1,6 +1,7 @@
 /* How the message of a failure is put together for the user. */
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,4 +37,10 @@ int error_prefix(struct error *err, const char *format, ...)
     memmove(err->text + used, err->text, rest);
     memcpy(err->text, before, (size_t)used);
     return err->code;
+}
+
+const char *error_reason(int code)
+{
+    code = code < 0 ? -code : code;
+    return code == ENOMEM ? "out of memory" : strerror(code);
 }

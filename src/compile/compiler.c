@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "compile/context/compiler.h"
+#include "compile/context/keep.h"
 #include "compile/front/build.h"
 #include "compile/infer/infer.h"
 #include "compile/lower/lower.h"
 #include "compile/object/cancel.h"
 #include "compile/optimise/optimise.h"
 
-static void exhausted(void *context)
+static _Noreturn void exhausted(void *context)
 {
     compile_exhausted(context);
 }
@@ -25,8 +26,8 @@ struct compiler *compiler_new(struct host host)
     if (!compiler)
         return NULL;
     compiler->host = host;
-    compiler->arena.exhausted = exhausted;
-    compiler->arena.context = compiler;
+    compiler->kept.exhausted = exhausted;
+    compiler->kept.context = compiler;
     return compiler;
 }
 
@@ -34,24 +35,51 @@ void compiler_free(struct compiler *compiler)
 {
     if (!compiler)
         return;
-    arena_free(&compiler->arena);
+    compiler_end(compiler);
+    arena_free(&compiler->kept);
     free(compiler);
 }
 
-struct shared *compiler_add_object(struct compiler *compiler, enum object_kind kind, uint64_t max)
+struct arena *compiler_begin(struct compiler *compiler, void (*no_memory)(void *context) __attribute__((noreturn)),
+                             void *context)
+{
+    compiler_end(compiler);
+    compiler->arena.exhausted = no_memory;
+    compiler->arena.context = context;
+    return &compiler->arena;
+}
+
+void compiler_end(struct compiler *compiler)
+{
+    object_free(compiler->result);
+    compiler->result = NULL;
+    for (size_t i = 0; i < compiler->object_count; i++)
+        *compiler->objects[i] = *compiler->before[i];
+    arena_free(&compiler->arena);
+}
+
+struct shared *compiler_add_object(struct compiler *compiler, const struct shared *given)
 {
     struct error err;
     compiler->error = &err;
     if (setjmp(compiler->failure))
         return NULL;
-    compiler->objects =
-        arena_grow(&compiler->arena, compiler->objects, compiler->object_count, sizeof *compiler->objects);
-    struct shared *object = arena_allocate(&compiler->arena, sizeof *object);
-    object->kind = kind;
-    object->max = max;
-    object->fd = object->spill_fd = object->turn = -1;
-    compiler->objects[compiler->object_count++] = object;
-    compiler->error = NULL;
+    size_t count = compiler->object_count;
+    compiler->objects = arena_grow(&compiler->kept, compiler->objects, count, sizeof *compiler->objects);
+    compiler->before = arena_grow(&compiler->kept, compiler->before, count, sizeof *compiler->before);
+    struct shared *object = arena_allocate(&compiler->kept, 2 * sizeof *object);
+    *object = (struct shared){.kind = given->kind,
+                              .max = given->max,
+                              .buckets = given->buckets,
+                              .fd = -1,
+                              .spill_fd = -1,
+                              .turn = -1,
+                              .declared_key = keep_type(compiler, given->declared_key),
+                              .declared_value = keep_type(compiler, given->declared_value)};
+    object[1] = object[0];
+    compiler->objects[count] = object;
+    compiler->before[count] = object + 1;
+    compiler->object_count++;
     return object;
 }
 
@@ -137,6 +165,7 @@ int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t
                      const struct compile_options *options, struct object **result, const struct ledger_entry **ledger,
                      size_t *ledger_count, struct error *err)
 {
+    struct arena caller = compiler->arena;
     compiler->error = err;
     compiler->ledger = NULL;
     compiler->ledger_count = 0;
@@ -144,40 +173,38 @@ int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t
     compiler->result = object_new();
     if (!compiler->result)
         return error_set(err, -ENOMEM, "out of memory");
+    compiler->arena.exhausted = exhausted;
+    compiler->arena.context = compiler;
     if (setjmp(compiler->failure)) {
-        object_free(compiler->result);
-        compiler->result = NULL;
-        compiler->error = NULL;
+        compiler_end(compiler);
         return err->code;
     }
     compile(compiler, handlers, count, options);
+    compiler->arena.exhausted = caller.exhausted;
+    compiler->arena.context = caller.context;
     *result = compiler->result;
     compiler->result = NULL;
-    compiler->error = NULL;
     *ledger = compiler->ledger;
     *ledger_count = compiler->ledger_count;
     return 0;
 }
 
-static void freeze(struct type type)
+int compiler_keep(struct compiler *compiler, struct error *err)
 {
-    if (type.kind != TYPE_RECORD || record_of(type.record)->frozen)
-        return;
-    struct record *record = record_of(type.record);
-    record->frozen = true;
-    for (size_t i = 0; i < record->field_count; i++) {
-        freeze(record->fields[i].type);
-        if (!record->fields[i].type.declared)
-            record->fields[i].type.bits = 0;
+    struct shared *kept = calloc(compiler->object_count + 1, sizeof *kept);
+    if (!kept)
+        return error_set(err, -ENOMEM, "out of memory");
+    compiler->error = err;
+    if (setjmp(compiler->failure)) {
+        free(kept);
+        return err->code;
     }
-}
-
-void compiler_freeze(struct compiler *compiler)
-{
-    for (size_t i = 0; i < compiler->object_count; i++) {
-        if (compiler->objects[i]->fd < 0)
-            continue;
-        freeze(compiler->objects[i]->key);
-        freeze(compiler->objects[i]->value);
-    }
+    /* All of them, or none. */
+    for (size_t i = 0; i < compiler->object_count; i++)
+        kept[i] = compiler->objects[i]->fd < 0 ? *compiler->before[i]
+                                               : keep_object(compiler, compiler->objects[i], compiler->before[i]);
+    for (size_t i = 0; i < compiler->object_count; i++)
+        *compiler->before[i] = kept[i];
+    free(kept);
+    return 0;
 }

@@ -30,6 +30,13 @@ int core_raise(lua_State *L, const struct error *err)
     return lua_error(L);
 }
 
+_Noreturn void core_no_memory(void *L)
+{
+    lua_pushliteral(L, "out of memory");
+    lua_error(L);
+    __builtin_unreachable();
+}
+
 int core_absent(lua_State *L, const struct error *err)
 {
     lua_pushnil(L);

@@ -35,6 +35,9 @@ int usdt_open_lua(lua_State *L);
 /* Raises ERR's text as a Lua error, as it stands: it is made for the user and needs no position in uplua's own code. */
 int core_raise(lua_State *L, const struct error *err);
 
+/* Raises "out of memory" in the state L: what an arena of a Lua function leaves by. */
+_Noreturn void core_no_memory(void *L);
+
 /* Returns nil and ERR's text: for what is not there, which may be no error. */
 int core_absent(lua_State *L, const struct error *err);
 

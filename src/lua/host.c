@@ -162,6 +162,7 @@ const char *host_source_line(void *context, const char *file, int line)
 struct host host_open(struct lua_host *host, lua_State *L)
 {
     host->L = L;
+    host->capture = LUA_NOREF;
     lua_getglobal(L, "require");
     lua_pushliteral(L, "uplua.compile.capture");
     lua_call(L, 1, 1);
@@ -169,11 +170,18 @@ struct host host_open(struct lua_host *host, lua_State *L)
     return (struct host){host, upvalue, global, field, bytecode, used, &ctype_source_lua};
 }
 
-void host_close(struct lua_host *host)
+void host_forget(struct lua_host *host)
 {
     for (size_t i = 0; i < host->decoded_count; i++)
         bytecode_free(host->decoded[i]);
     free(host->decoded);
     host->decoded = NULL;
     host->decoded_count = 0;
+}
+
+void host_close(struct lua_host *host)
+{
+    host_forget(host);
+    luaL_unref(host->L, LUA_REGISTRYINDEX, host->capture);
+    host->capture = LUA_NOREF;
 }

@@ -184,11 +184,6 @@ static int sites_list(lua_State *L)
     return 2;
 }
 
-static void no_memory(void *L)
-{
-    luaL_error(L, "no memory left");
-}
-
 /* Pushes ARGUMENT as sites:parameters and sites:result have it. */
 static void push_argument(lua_State *L, const struct argument *argument)
 {
@@ -210,7 +205,7 @@ static int sites_result(lua_State *L)
     struct lua_sites *self = luaL_checkudata(L, 1, SITES);
     struct argument result = {0};
     struct error err = {0};
-    self->arena.exhausted = no_memory;
+    self->arena.exhausted = core_no_memory;
     self->arena.context = L;
     if (parameters_result(&self->sites, &self->arena, &result, &err)) {
         lua_pushnil(L);
@@ -231,7 +226,7 @@ static int sites_parameters(lua_State *L)
     const struct argument *arguments = NULL;
     struct error err = {0};
     size_t count = 0;
-    self->arena.exhausted = no_memory;
+    self->arena.exhausted = core_no_memory;
     self->arena.context = L;
     if (parameters_find(&self->sites, lua_toboolean(L, 2), &self->arena, &arguments, &count, &err)) {
         lua_pushnil(L);

@@ -33,9 +33,7 @@ struct lua_compiler {
 struct lua_loaded {
     struct object *object; /* until it is loaded or thrown away */
     struct loaded *loaded;
-    const struct ledger_entry *ledger; /* in the compiler's memory, which lives as long as the state */
-    size_t ledger_count;
-};
+}; /* its environment table: the causes of the counters in its ledger, from 0 */
 
 static struct lua_compiler *check_compiler(lua_State *L)
 {
@@ -64,6 +62,29 @@ static int compiler_gc(lua_State *L)
     return 0;
 }
 
+/* Frees the compilation, and what has been decoded for it. */
+static void end_compilation(struct lua_compiler *self)
+{
+    compiler_end(self->compiler);
+    host_forget(&self->host);
+}
+
+/* Ends the compilation and raises what was wrong. */
+static int raise_failure(lua_State *L, struct lua_compiler *self, const struct error *err)
+{
+    end_compilation(self);
+    return core_raise(L, err);
+}
+
+/* compiler:begin(): what add_object and given tell, and load or compile ends, is of one compilation */
+static int compiler_begin_lua(lua_State *L)
+{
+    struct lua_compiler *self = check_compiler(L);
+    end_compilation(self);
+    compiler_begin(self->compiler, core_no_memory, L);
+    return 0;
+}
+
 /*
  * compiler:add_object(kind, max, buckets, key, value): the next shared object, in the order of
  * uplua.objects.object.all. BUCKETS: those of an lhist or hdr; KEY, VALUE: layouts that are declared.
@@ -77,22 +98,19 @@ static int compiler_add(lua_State *L)
     int kind = OBJECT_HASH;
     while (kind < OBJECT_OTHER && strcmp(kinds[kind], name))
         kind++;
-    struct shared *object =
-        compiler_add_object(self->compiler, (enum object_kind)kind, (uint64_t)luaL_checknumber(L, 3));
-    if (!object)
-        return luaL_error(L, "out of memory");
+    struct shared object = {.kind = (enum object_kind)kind, .max = (uint64_t)luaL_checknumber(L, 3)};
     if (lua_istable(L, 4))
-        object->buckets = (struct buckets){
+        object.buckets = (struct buckets){
             .low = (int64_t)core_number_field(L, 4, "low"),
             .step = (uint64_t)core_number_field(L, 4, "step"),
             .count = (uint64_t)core_number_field(L, 4, "count"),
             .bits = (unsigned)core_number_field(L, 4, "bits"),
         };
     if (lua_istable(L, 5))
-        object->declared_key = layout_read(L, 5, compiler_arena(self->compiler));
+        object.declared_key = layout_read(L, 5, compiler_arena(self->compiler));
     if (lua_istable(L, 6))
-        object->declared_value = layout_read(L, 6, compiler_arena(self->compiler));
-    return 0;
+        object.declared_value = layout_read(L, 6, compiler_arena(self->compiler));
+    return compiler_add_object(self->compiler, &object) ? 0 : luaL_error(L, "out of memory");
 }
 
 static const char *string_at(lua_State *L, int index, struct arena *arena)
@@ -421,20 +439,30 @@ static struct lua_loaded *new_loaded(lua_State *L)
     return result;
 }
 
-/* Compiles the handlers of the description at index 2 into RESULT's object; raises the reason where that fails. */
+/*
+ * Compiles the handlers of the description at index 2 into the object of RESULT, which is on the top; raises the reason
+ * where that fails.
+ */
 static struct handler *compile_handlers(lua_State *L, struct lua_compiler *self, struct lua_loaded *result,
                                         size_t *count)
 {
     int top = lua_gettop(L);
     struct error err = {0};
+    const struct ledger_entry *ledger;
+    size_t ledger_count;
     luaL_checktype(L, 2, LUA_TTABLE);
     struct compile_options options = options_of(self, L);
     lua_getfield(L, 2, "handlers");
     struct handler *handlers = handlers_read(L, lua_gettop(L), compiler_arena(self->compiler), count);
-    if (compiler_compile(self->compiler, handlers, *count, &options, &result->object, &result->ledger,
-                         &result->ledger_count, &err))
-        core_raise(L, &err);
+    if (compiler_compile(self->compiler, handlers, *count, &options, &result->object, &ledger, &ledger_count, &err))
+        raise_failure(L, self, &err);
     lua_settop(L, top);
+    lua_createtable(L, (int)ledger_count, 0); /* … loaded causes */
+    for (size_t i = 0; i < ledger_count; i++) {
+        lua_pushstring(L, ledger[i].cause);
+        lua_rawseti(L, -2, (int)i);
+    }
+    lua_setfenv(L, -2); /* … loaded */
     return handlers;
 }
 
@@ -463,14 +491,14 @@ static int compiler_load(lua_State *L)
     struct handler *handlers = compile_handlers(L, self, result, &count);
     int status = reuse_maps(L, 2, result->object);
     if (status || (status = object_merge(result->object, "uplua_ustack")))
-        return luaL_error(L, "cannot make the BPF object: %s", strerror(-status));
+        return luaL_error(L, "cannot make the BPF object: %s", error_reason(status));
     lua_settop(L, 3);
     struct probe_link **link = link_push(L); /* … loaded link */
     struct cost_run *costs = cost_begin_for(handlers, count);
     int code = object_load(result->object, bpf_library, bpf_library_size, &result->loaded, &err);
     cost_finish(costs, link, &unknown);
     if (code)
-        return core_raise(L, &err);
+        return raise_failure(L, self, &err);
     cost_write(loaded_counters(result->loaded, COST_COUNTERS, &words));
     for (size_t i = 0; i < count; i++)
         if (func_names_fill(&handlers[i], result->loaded))
@@ -479,7 +507,9 @@ static int compiler_load(lua_State *L)
     object_free(result->object);
     result->object = NULL;
     push_objects(L, self->compiler, result->loaded);
-    compiler_freeze(self->compiler);
+    if (compiler_keep(self->compiler, &err))
+        return raise_failure(L, self, &err);
+    end_compilation(self);
     lua_pushvalue(L, 4);
     lua_remove(L, 4); /* … loaded handlers objects link */
     lua_pushstring(L, *unknown.text ? unknown.text : NULL);
@@ -497,8 +527,9 @@ static int compile_only(lua_State *L)
     size_t count;
     struct handler *handlers = compile_handlers(L, self, result, &count);
     if (path && object_save(result->object, bpf_library, bpf_library_size, path, &err))
-        return core_raise(L, &err);
+        return raise_failure(L, self, &err);
     explain_push(L, result->object, handlers, count);
+    end_compilation(self);
     return 1;
 }
 
@@ -561,12 +592,8 @@ static int loaded_address(lua_State *L)
 /* loaded:causes() → the texts of the counters `ledger`, from 0 */
 static int loaded_causes(lua_State *L)
 {
-    struct lua_loaded *self = check_loaded(L);
-    lua_createtable(L, (int)self->ledger_count, 0);
-    for (size_t i = 0; i < self->ledger_count; i++) {
-        lua_pushstring(L, self->ledger[i].cause);
-        lua_rawseti(L, -2, (int)i);
-    }
+    check_loaded(L);
+    lua_getfenv(L, 1); /* causes */
     return 1;
 }
 
@@ -612,11 +639,8 @@ int setup_open_lua(lua_State *L)
     static const luaL_Reg functions[] = {
         {"new", setup_new}, {"features", setup_features}, {"kinds", setup_kinds}, {NULL, NULL}};
     static const luaL_Reg compiler_methods[] = {
-        {"add_object", compiler_add},
-        {"given", compiler_given},
-        {"load", compiler_load},
-        {"compile", compile_only},
-        {NULL, NULL},
+        {"begin", compiler_begin_lua}, {"add_object", compiler_add}, {"given", compiler_given},
+        {"load", compiler_load},       {"compile", compile_only},    {NULL, NULL},
     };
     static const luaL_Reg loaded_methods[] = {
         {"map", loaded_map},       {"counters", loaded_values}, {"address", loaded_address},

@@ -10,7 +10,8 @@ local NAMES = {
   "calls_0_0", "calls0",
   "handler_0", "handler0", "handlers_0", "object_0", "map0", "map1", "spill_0", "spill0", "names_0_1", "names0",
   "stack_own", "own_code", "stack_lost",
-  "stack_rules", "unwind_kernel", "unwind_wanted", "aggregate_lost", "nothing", "license", "maps", "walk",
+  "stack_rules", "unwind_kernel", "unwind_wanted", "aggregate_lost", "nothing", "license", "_license", "maps",
+  "names", "int", "bss", "walk",
   "uplua_zeros", "uplua_map0", "uplua_map1",
   "uplua_stacks", "uplua_ustack", "uplua_handler0", "uplua_exit", "uplua_calls0", "LBB0_1",
 }

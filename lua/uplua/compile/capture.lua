@@ -1,12 +1,13 @@
--- What a handler's function captures, told to the compiler (src/lua/environment.c): each function here returns a kind
--- and a payload. Functions and tables go by handles, which stay the same for the same function or table.
+-- What a handler's function captures, told to the compiler (src/lua/host.c): each function here returns a kind
+-- and a payload. Functions and tables go by handles, which are the same for the same function or table throughout a
+-- compilation.
 local ffi = require "ffi"
 local bit = require "bit"
 local int64_bytes = require "uplua.base.int64_bytes"
 
 local capture = {}
 
-local values, handles = {}, {} -- handle → function or table, and back
+local values, handles = {}, {} -- handle → function or table, and back: those of this compilation
 local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
 
 -- The handle of a function or table.
@@ -187,11 +188,14 @@ function capture.keep()
     if before and not is_same(before.value, entry.value) then late[#late + 1] = warning(before, entry.value) end
     if not before or not is_same(before.value, entry.value) then by_key[key] = entry end
   end
-  fresh = {}
+  capture.begin()
 end
 
 -- A setup is about to be compiled.
-function capture.begin() fresh = {} end
+function capture.begin()
+  fresh, last = {}, nil
+  values, handles = {}, {}
+end
 
 -- One warning for each variable that no longer is what a handler has taken it for.
 function capture.changed()

@@ -75,7 +75,8 @@ local function keep(o, s, key, value, level)
   end
   local new = type(key) ~= s.key_kind or type(value) ~= s.value_kind or type(key) == "table" or type(value) == "table"
   s.key_kind, s.value_kind = type(key), type(value)
-  s.store:set(key, value, new and debug.getinfo(level + 1, "Sl"))
+  if new then s.at = debug.getinfo(level + 1, "Sl") end
+  s.store:set(key, value, s.at)
 end
 
 local function get(o, s, key, level)

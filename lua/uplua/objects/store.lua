@@ -39,7 +39,7 @@ function store:get(key)
   return at and self.entries[at][2]
 end
 
--- AT: .short_src and .currentline of who sets it, where that is of interest.
+-- AT: .short_src and .currentline of who sets it, or of who set the first of several of the same types.
 function store:set(key, value, at)
   local name = store.canonical(key)
   local place = self.place[name]
@@ -47,7 +47,7 @@ function store:set(key, value, at)
     place = #self.entries + 1
     self.place[name] = place
   end
-  self.entries[place] = { key, value, file = at and at.short_src, line = at and at.currentline }
+  self.entries[place] = { key, value, at = at }
 end
 
 -- true if the key was there.

@@ -49,8 +49,11 @@ local function tell_objects(mine)
     mine.declared = id
   end
   for id, o in ipairs(object.all) do
+    local told = {}
     for _, entry in ipairs(rawget(o, "queued") or {}) do
-      if entry.file then compiler:given(id - 1, entry[1], entry[2], entry.file, entry.line) end
+      local at = entry.at
+      if at and not told[at] then compiler:given(id - 1, entry[1], entry[2], at.short_src, at.currentline) end
+      told[at or o] = true
     end
   end
 end
@@ -75,6 +78,7 @@ local function prepare(probes)
   local mine = kept()
   mine.compiler = mine.compiler or core.setup.new()
   capture.begin()
+  mine.compiler:begin()
   output.declare()
   tell_objects(mine)
   timing.mark "compile"

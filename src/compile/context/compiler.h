@@ -10,12 +10,18 @@
 #include "compile/context/shared.h"
 
 struct compiler {
-    struct arena arena;
+    struct arena arena; /* of the compilation: freed whole when its result has been handed over */
+    /* What outlives compilations: the objects, what loaded ones hold (keep.h), and the C types that were asked for. It
+     * grows with new ones of these alone. */
+    struct arena kept;
     struct host host;
-    struct shared **objects;
+    struct shared **objects; /* as this compilation sees them … */
+    struct shared **before;  /* … and as they were before it */
     size_t object_count;
     const struct ctype **ctypes; /* those asked for so far */
     size_t ctype_count;
+    const char **files; /* that positions which outlive a compilation are in */
+    size_t file_count;
     jmp_buf failure; /* the one error exit: everything that a compilation owns is in the arena, or below */
     struct error *error;
     struct object *result; /* owned until handed over */

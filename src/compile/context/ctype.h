@@ -40,7 +40,7 @@ struct ctype_field {
 struct ctype_source {
     /* The type that a declaration such as "struct request *" names. */
     int (*parse)(void *context, const char *declaration, struct error *err);
-    /* All of struct ctype but the handle. The name lives as long as the compiler. */
+    /* All of struct ctype but the handle. The name lives as long as the compilation. */
     void (*describe)(void *context, int handle, struct ctype *result);
     /* What a pointer leads to, or an array consists of. */
     int (*element)(void *context, int handle, struct error *err);

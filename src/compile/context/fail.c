@@ -9,10 +9,6 @@
 
 void compile_exhausted(struct compiler *compiler)
 {
-    if (!compiler->error) { /* outside of a compilation there is no way back */
-        fputs("uplua: out of memory\n", stderr);
-        abort();
-    }
     error_set(compiler->error, -ENOMEM, "out of memory");
     longjmp(compiler->failure, 1);
 }
@@ -54,5 +50,5 @@ void compile_expect(struct compiler *compiler, const struct position *position, 
         compile_fail(compiler, position,
                      "cannot make the BPF object: %s: this is a bug of uplua: please report it with the script",
                      status == -EINVAL ? "a part of it has a name that is taken, or is none of what an object can have"
-                                       : strerror(-status));
+                                       : error_reason(status));
 }

@@ -55,7 +55,8 @@ struct buckets {
     unsigned bits;
 };
 
-/* A shared object. The caller fills the first part; the compiler the rest. */
+/* A shared object. The caller fills the first part; the compiler the rest. What the script has written is told anew in
+ * each compilation, until the object is loaded. */
 struct shared {
     enum object_kind kind;
     uint64_t max; /* entries of a map, bytes of a ring (a power of two) */

@@ -95,10 +95,10 @@ static bool record_unify(struct arena *arena, struct record *a, struct record *b
         a = b;
         b = swap;
     }
+    a->conflict = b->conflict = NULL; /* of an earlier compilation, if anybody's */
     if (b->frozen && !same_layout(a, b))
         return false;
     *changed = true;
-    a->conflict = NULL;
     b->same = a;
     for (size_t i = 0; i < b->field_count; i++) {
         struct field *field = record_field(a, b->fields[i].name, b->fields[i].index);
@@ -106,7 +106,8 @@ static bool record_unify(struct arena *arena, struct record *a, struct record *b
             field ? *field : (struct field){.name = b->fields[i].name, .index = b->fields[i].index}, b->fields[i]};
         if (record_join_field(arena, a, b->fields[i].name, b->fields[i].index, b->fields[i].type, changed)) {
             field = record_field(a, b->fields[i].name, b->fields[i].index);
-            field->at = field->at ? field->at : b->fields[i].at;
+            if (!a->frozen && !field->at)
+                field->at = b->fields[i].at;
             continue;
         }
         a->conflict = arena_allocate(arena, sizeof conflict);

@@ -79,6 +79,7 @@ struct record {
     uint32_t size;             /* laid out: bytes; 0 before */
     int presence;              /* offset of the presence word, -1: no field is optional */
     struct conflict *conflict; /* why another shape could not become one with this; NULL: none tried in vain */
+    struct record *kept;       /* its copy that outlives the compilation; itself, if it is one; NULL: there is none */
 };
 
 /* A field that two shapes use differently. */

@@ -20,11 +20,12 @@ const struct ctype *ctype_of(struct compiler *compiler, int handle)
     for (size_t i = 0; i < compiler->ctype_count; i++)
         if (compiler->ctypes[i]->handle == handle)
             return compiler->ctypes[i];
-    compiler->ctypes = arena_grow(&compiler->arena, compiler->ctypes, compiler->ctype_count, sizeof *compiler->ctypes);
-    struct ctype *type = arena_allocate(&compiler->arena, sizeof *type);
+    compiler->ctypes = arena_grow(&compiler->kept, compiler->ctypes, compiler->ctype_count, sizeof *compiler->ctypes);
+    struct ctype *type = arena_allocate(&compiler->kept, sizeof *type);
     void *context;
     source_of(compiler, handle, &context)->describe(context, handle, type);
     type->handle = handle;
+    type->name = arena_string(&compiler->kept, type->name, strlen(type->name));
     return compiler->ctypes[compiler->ctype_count++] = type;
 }
 

@@ -10,8 +10,15 @@ const char *held_name(const struct shared *object)
  * the kind says. */
 static void start_object(struct arena *arena, struct shared *object)
 {
-    if (object->fd >= 0)
+    const struct variant *variants = object->variants;
+    object->variants = NULL;
+    if (object->fd >= 0) { /* a ring may get further ones, of this compilation */
+        for (size_t i = 0; i < object->variant_count; i++) {
+            object->variants = arena_grow(arena, object->variants, i, sizeof *object->variants);
+            object->variants[i] = variants[i];
+        }
         return;
+    }
     object->key = object->declared_key.kind ? object->declared_key : type_copy(arena, object->given_key);
     object->value = object->declared_value.kind ? object->declared_value : type_copy(arena, object->given_value);
     if (object->kind == OBJECT_ARRAY)
@@ -21,7 +28,6 @@ static void start_object(struct arena *arena, struct shared *object)
     object->keyed = object->key.kind != TYPE_NONE;
     object->key_at = object->declared_key.kind ? NULL : object->given_key_at;
     object->value_at = object->declared_value.kind ? NULL : object->given_value_at;
-    object->variants = NULL;
     object->variant_count = 0;
 }
 

@@ -131,7 +131,7 @@ bool unify_field(struct compiler *compiler, const struct value *set, struct reco
     bool changed = false;
     if (record_join_field(arena, shape, set->name, (int)set->number, from, &changed)) {
         struct field *joined = record_field(shape, set->name, (int)set->number);
-        if (!joined->at)
+        if (!joined->at && !record_of(shape)->frozen)
             joined->at = set->position;
         return changed;
     }

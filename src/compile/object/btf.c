@@ -319,7 +319,7 @@ int object_types(const struct object *object, const struct btf *library, struct 
     if (types.failure) {
         if (err && !err->code)
             error_set(err, types.failure, "cannot compile the handlers: their types cannot be written: %s",
-                      strerror(-types.failure));
+                      error_reason(types.failure));
         free(*extension);
         *extension = NULL;
         btf__free(types.btf);

@@ -37,6 +37,8 @@ struct writer {
 static size_t append(struct writer *writer, struct bytes *bytes, const void *data, size_t size)
 {
     size_t offset = bytes->size;
+    if (writer->failure)
+        return 0;
     if (bytes->size + size > bytes->room) {
         size_t room = (bytes->size + size) * 2;
         char *grown = realloc(bytes->data, room);
@@ -130,13 +132,18 @@ struct section {
     uint32_t link, info;
 };
 
-/* Appends a section: its index. DATA must live until the file is written. */
+/* Appends a section: its index. DATA must live until the file is written. The first failure sticks: libelf cannot go on
+ * behind one of its own. */
 static size_t add_section(struct writer *writer, const struct section *section)
 {
+    if (writer->failure)
+        return 0;
+    elf_errno(); /* forgets what was wrong before */
     Elf_Scn *scn = elf_newscn(writer->elf);
-    Elf_Data *data = scn ? elf_newdata(scn) : NULL;
     GElf_Shdr header;
-    if (!data || !gelf_getshdr(scn, &header)) {
+    /* Where libelf has no memory for a section's header, it returns a section all the same, which is not set up. */
+    Elf_Data *data = scn && !elf_errno() && gelf_getshdr(scn, &header) ? elf_newdata(scn) : NULL;
+    if (!data) {
         writer->failure = -ENOMEM;
         return 0;
     }
@@ -394,7 +401,7 @@ int object_write(const struct object *object, const struct btf *library, int fd,
     if (!writer.failure)
         write_sections(&writer, types, extension, extension_size, zeroes, err);
     if (writer.failure && err && !err->code)
-        error_set(err, writer.failure, "cannot write the BPF object: %s", strerror(-writer.failure));
+        error_set(err, writer.failure, "cannot write the BPF object: %s", error_reason(writer.failure));
 
     elf_end(writer.elf);
     for (size_t i = 0; writer.relocations && i < object->program_count; i++)

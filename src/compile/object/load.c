@@ -108,7 +108,7 @@ static int build(const struct object *object, const void *library, size_t librar
             code = -errno;
     }
     if (code < 0) {
-        error_set(err, code, "cannot build the BPF object: %s", strerror(-code));
+        error_set(err, code, "cannot build the BPF object: %s", error_reason(code));
         goto out;
     }
     code = object_write(object, types, own, err);
@@ -143,14 +143,14 @@ int object_link(const struct object *object, const void *library, size_t library
         return fd;
     int code = read_file(fd, bytes, size);
     close(fd);
-    return code ? error_set(err, code, "cannot read the BPF object: %s", strerror(-code)) : 0;
+    return code ? error_set(err, code, "cannot read the BPF object: %s", error_reason(code)) : 0;
 }
 
 static int reuse_map(struct bpf_object *object, const char *name, int fd, struct error *err)
 {
     struct bpf_map *map = bpf_object__find_map_by_name(object, name);
     int code = map ? bpf_map__reuse_fd(map, fd) : 0;
-    return code ? error_set(err, code, "cannot use the map %s again: %s", name, strerror(-code)) : 0;
+    return code ? error_set(err, code, "cannot use the map %s again: %s", name, error_reason(code)) : 0;
 }
 
 static void leave_out_map(void *context, const char *name)
@@ -241,7 +241,7 @@ static int load(const struct object *object, const void *library, size_t library
     cancel_end(handler);
     load_log_close(&log);
     if (!code && (code = map_counters(loaded)))
-        error_set(err, code, "cannot map the counters of the handlers: %s", strerror(-code));
+        error_set(err, code, "cannot map the counters of the handlers: %s", error_reason(code));
     return code;
 }
 

@@ -59,8 +59,8 @@ static const char *because(void)
 
 int load_error_link(struct error *err, int code)
 {
-    return error_set(err, code, "cannot link the BPF object%s (%s): this is a bug of uplua", because(),
-                     strerror(-code));
+    return error_set(err, code, "cannot link the BPF object%s (%s)%s", because(), error_reason(code),
+                     code == -ENOMEM ? "" : ": this is a bug of uplua");
 }
 
 void load_log_open(struct load_log *log)
@@ -290,7 +290,7 @@ int load_error_explain(struct error *err, int code, const struct object *object,
         return explain_permission(err, code);
     if (refused)
         return explain_refusal(err, code, object, log->text, bytes, size);
-    return error_set(err, code, "cannot load the BPF object%s (%s)", because(), strerror(-code));
+    return error_set(err, code, "cannot load the BPF object%s (%s)", because(), error_reason(code));
 }
 
 /* The last lines of LOG before its statistics. */

@@ -1,0 +1,16 @@
+/* What outlives a compilation: copies of what shared objects have got in it, in the compiler's own memory. */
+#ifndef UPLUA_COMPILE_CONTEXT_KEEP_H
+#define UPLUA_COMPILE_CONTEXT_KEEP_H
+
+#include "compile/context/compiler.h"
+
+/* TYPE, whose records, fixed from here on, the compiler owns. A record that it owns already is not copied again. */
+struct type keep_type(struct compiler *compiler, struct type type);
+
+/*
+ * What stays of OBJECT, which is loaded: BEFORE is what has stayed of it until now. What has not changed since is not
+ * copied again, so that this grows with new objects, new shapes and new kinds of records in rings alone.
+ */
+struct shared keep_object(struct compiler *compiler, const struct shared *object, const struct shared *before);
+
+#endif
