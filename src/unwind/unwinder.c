@@ -19,8 +19,8 @@
 
 #include "arch/arch.h"
 #include "sym/image.h"
-#include "sys/btf.h"
 #include "unwind/cache.h"
+#include "unwind/kernel_layout.h"
 #include "unwind/slabs.h"
 #include "unwind/table.h"
 
@@ -458,107 +458,13 @@ static void *map_array(int fd, size_t size)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-/* Where the time of an inode's last change is: CHANGED are the names that it had, the newest first. */
-static void write_times(struct unwind_kernel *kernel, const struct kernel_field changed[static 4])
-{
-    /* a struct timespec64 */
-    const struct kernel_field *whole = changed[2].offset != UINT32_MAX ? &changed[2] : &changed[3];
-    if (changed[0].offset != UINT32_MAX && changed[1].offset != UINT32_MAX) {
-        kernel->inode_seconds = changed[0].offset;
-        kernel->inode_nanoseconds = changed[1].offset;
-    } else if (whole->offset != UINT32_MAX) {
-        kernel->inode_seconds = whole->offset;
-        kernel->inode_nanoseconds = whole->offset + (uint32_t)sizeof(uint64_t);
-    }
-}
-
-/*
- * Tells the kernel's half where its kernel keeps what; where that cannot be found out, it knows only what is reported.
- */
 static void write_kernel(struct unwinder *unwinder)
 {
     struct unwind_kernel *kernel = unwinder->kernel;
     kernel->code_mask = arch_code_mask();
     kernel->listening = 1;
     kernel->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
-    struct kernel_field fields[] = {
-        {"vm_area_struct", "vm_start", 0},
-        {"vm_area_struct", "vm_end", 0},
-        {"vm_area_struct", "vm_pgoff", 0},
-        {"vm_area_struct", "vm_file", 0},
-        {"vm_area_struct", "vm_flags", 0},
-        {"vm_area_struct", "vm_mm", 0},
-        {"mm_struct", "mm_mt", 0},
-        {"maple_tree", "ma_root", 0},
-        {"maple_range_64", "pivot", 0},
-        {"maple_range_64", "slot", 0},
-        {"maple_arange_64", "slot", 0},
-        {"file", "f_inode", 0},
-        {"inode", "i_ino", 0},
-        {"inode", "i_sb", 0},
-        {"super_block", "s_dev", 0},
-        {"task_struct", "mm", 0},
-        {"task_struct", "group_leader", 0},
-        {"task_struct", "start_time", 0},
-        {"task_struct", "signal", 0},
-        {"signal_struct", "live", 0},
-        {"task_struct", "utask", 0},
-        {"uprobe_task", "return_instances", 0},
-        {"return_instance", "stack", 0},
-        {"return_instance", "orig_ret_vaddr", 0},
-        {"return_instance", "next", 0},
-        {"mm_struct", "uprobes_state", 0},
-        {"uprobes_state", "xol_area", 0},
-        {"xol_area", "vaddr", 0},
-        {"inode", "i_ctime_sec", 0}, /* since Linux 6.11 */
-        {"inode", "i_ctime_nsec", 0},
-        {"inode", "__i_ctime", 0}, /* since 6.6 */
-        {"inode", "i_ctime", 0},
-    };
-    uint32_t root, state, area, address;
-    uint32_t *const places[] = {
-        &kernel->vma_start,
-        &kernel->vma_end,
-        &kernel->vma_offset,
-        &kernel->vma_file,
-        &kernel->vma_flags,
-        &kernel->vma_space,
-        &kernel->space_vmas,
-        &root,
-        &kernel->node_pivots,
-        &kernel->node_slots,
-        &kernel->gap_node_slots,
-        &kernel->file_inode,
-        &kernel->inode_number,
-        &kernel->inode_super,
-        &kernel->super_device,
-        &kernel->task_space,
-        &kernel->task_leader,
-        &kernel->task_start,
-        &kernel->task_signal,
-        &kernel->signal_live,
-        &kernel->task_uprobes,
-        &kernel->uprobes_returns,
-        &kernel->return_stack,
-        &kernel->return_original,
-        &kernel->return_next,
-        &state,
-        &area,
-        &address,
-    };
-    const struct kernel_field *changed = fields + sizeof places / sizeof *places;
-    int rc = kernel_btf_fields(fields, sizeof fields / sizeof *fields);
-    if (rc == -ENOENT) { /* one of the last four is missing at least */
-        rc = 0;
-        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-            rc = fields[i].offset == UINT32_MAX ? -ENOENT : rc;
-    }
-    for (size_t i = 0; !rc && i < sizeof places / sizeof *places; i++)
-        *places[i] = fields[i].offset;
-    if (!rc)
-        write_times(kernel, changed);
-    kernel->space_vmas += rc ? 0 : root;
-    kernel->trampoline = rc ? 0 : TRAMPOLINE_FIELDS(kernel->task_space, state + area, address);
+    kernel_layout_read(kernel);
     write_change(unwinder);
 }
 

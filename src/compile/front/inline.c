@@ -5,6 +5,36 @@
 #include "compile/infer/ctype.h"
 #include "compile/ir/fold.h"
 
+/* The values that FRAME's returns agree on, by phis where they differ, in *RESULTS; WANTED as in build_call. */
+static void join_results(struct build *build, const struct frame *frame, int wanted, const struct position *position,
+                         struct value ***results, size_t *count)
+{
+    *count = wanted >= 0 ? (size_t)wanted : frame->results[0].count;
+    for (size_t i = 0; i < frame->result_count && wanted < 0; i++)
+        if (frame->results[i].count != *count)
+            build_fail(build, "the function returns now %zu, now %zu values: in a handler their number is fixed here",
+                       *count, frame->results[i].count);
+    *results = arena_allocate(build->arena, (*count + 1) * sizeof **results);
+    for (size_t i = 0; i < *count; i++) {
+        struct value *first = NULL;
+        bool same = true;
+        for (size_t j = 0; j < frame->result_count; j++) {
+            const struct result *result = &frame->results[j];
+            struct value *value = i < result->count ? ir_value(result->values[i]) : ir_nil(build->function);
+            same &= !first || value == first;
+            first = first ? first : value;
+        }
+        if (!same) {
+            struct value *phi = ir_phi(build->function, build->block, position);
+            for (size_t j = 0; j < frame->result_count; j++)
+                phi->args[j] =
+                    i < frame->results[j].count ? ir_value(frame->results[j].values[i]) : ir_nil(build->function);
+            first = phi;
+        }
+        (*results)[i] = first;
+    }
+}
+
 static void inline_function(struct build *build, int function, struct value **args, size_t arg_count, int wanted,
                             struct value ***results, size_t *count)
 {
@@ -65,30 +95,7 @@ static void inline_function(struct build *build, int function, struct value **ar
         return;
     }
     build_continue(build, frame->continuation);
-    *count = wanted >= 0 ? (size_t)wanted : frame->results[0].count;
-    for (size_t i = 0; i < frame->result_count && wanted < 0; i++)
-        if (frame->results[i].count != *count)
-            build_fail(build, "the function returns now %zu, now %zu values: in a handler their number is fixed here",
-                       *count, frame->results[i].count);
-    *results = arena_allocate(build->arena, (*count + 1) * sizeof **results);
-    for (size_t i = 0; i < *count; i++) {
-        struct value *first = NULL;
-        bool same = true;
-        for (size_t j = 0; j < frame->result_count; j++) {
-            const struct result *result = &frame->results[j];
-            struct value *value = i < result->count ? ir_value(result->values[i]) : ir_nil(build->function);
-            same &= !first || value == first;
-            first = first ? first : value;
-        }
-        if (!same) {
-            struct value *phi = ir_phi(build->function, build->block, position);
-            for (size_t j = 0; j < frame->result_count; j++)
-                phi->args[j] =
-                    i < frame->results[j].count ? ir_value(frame->results[j].values[i]) : ir_nil(build->function);
-            first = phi;
-        }
-        (*results)[i] = first;
-    }
+    join_results(build, frame, wanted, position, results, count);
 }
 
 /* "i32" → -32, "u8" → 8; 0 for other names. */
