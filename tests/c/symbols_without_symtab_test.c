@@ -180,15 +180,9 @@ static const char first_map[] = "10000000 40 first\n10000040 40 int second(char 
                                 "100000a0 20 old\n100000b0 20 newer; and longer\n100000a0 4 newest\n"
                                 "10000100 10 \x1b[31mred\n10000200 10 unfinished";
 
-static void test_made_code(void)
+static void test_names_of_made_code(void)
 {
-    write_file("jit.c", "#include <stdio.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
-                        "int main(void) { char c; mmap((void *)0x10000000, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | "
-                        "MAP_ANONYMOUS | MAP_FIXED, -1, 0);\n"
-                        "  return write(1, \"ready\\n\", 6) != 6 || read(0, &c, 1); }\n");
-    if (!ok(shell("cc -static jit.c -o jit"), "a program that makes code is built"))
-        return;
-    char path[128], jail[256];
+    char path[128];
     struct program program = start_with_map(in_dir("jit"), NULL, first_map, path);
     struct symbols *symbols = symbols_new();
     pid_t pid = program.pid;
@@ -236,10 +230,14 @@ static void test_made_code(void)
     unlink(path);
     name_is(symbols, pid, CODE + 4, "third_of_it", 4, "without the file, too");
     symbols_free(symbols);
+}
 
-    /* Files that are not the process's word. */
-    program = start_with_map(in_dir("jit"), NULL, first_map, path);
-    symbols = symbols_new();
+/* Files that are not the process's word. */
+static void test_refused_perf_maps(void)
+{
+    char path[128];
+    struct program program = start_with_map(in_dir("jit"), NULL, first_map, path);
+    struct symbols *symbols = symbols_new();
     is_int(chown(path, 65534, 65534), 0, "a file is given to another user");
     name_is(symbols, program.pid, CODE, NULL, 0, "another user's file is not read");
     is_int(chown(path, 0, 0), 0, "and back");
@@ -254,16 +252,33 @@ static void test_made_code(void)
     unlink(path);
     stop(&program);
     symbols_free(symbols);
+}
 
-    /* In a root of its own. */
+/* A process with a root of its own. */
+static void test_perf_map_in_root(void)
+{
+    char path[128], jail[256];
     snprintf(jail, sizeof jail, "%s/jail", dir);
     if (!shell("mkdir -p jail/tmp && cp jit jail/jit"))
         exit(2);
-    program = start_with_map("/jit", jail, first_map, path);
-    symbols = symbols_new();
+    struct program program = start_with_map("/jit", jail, first_map, path);
+    struct symbols *symbols = symbols_new();
     name_is(symbols, program.pid, CODE, "first", 0, "a process with another root writes below that");
     stop(&program);
     symbols_free(symbols);
+}
+
+static void test_made_code(void)
+{
+    write_file("jit.c", "#include <stdio.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
+                        "int main(void) { char c; mmap((void *)0x10000000, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | "
+                        "MAP_ANONYMOUS | MAP_FIXED, -1, 0);\n"
+                        "  return write(1, \"ready\\n\", 6) != 6 || read(0, &c, 1); }\n");
+    if (!ok(shell("cc -static jit.c -o jit"), "a program that makes code is built"))
+        return;
+    test_names_of_made_code();
+    test_refused_perf_maps();
+    test_perf_map_in_root();
 }
 
 /* The only child of PID. */

@@ -16,164 +16,35 @@
 enum { RECORDS = 76 };
 
 /* What a compiler makes of a function that calls another one: for aarch64 with -mbranch-protection=pac-ret, … */
+// clang-format off
 static const uint8_t aarch64[RECORDS] = {
     /* CIE: version 1, code align 4, data align -8, return register 30; CFA = r31 + 0 */
-    20,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    1,
-    0,
-    4,
-    0x78,
-    30,
-    0x0c,
-    31,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 4, 0x78, 30, 0x0c, 31, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     /* FDE 0x1000 + 0x40 */
-    44,
-    0,
-    0,
-    0,
-    28,
-    0,
-    0,
-    0,
-    0,
-    0x10,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0x40,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0x41,
-    0x2d, /* paciasp */
-    0x41,
-    0x0e,
-    32,
-    0x9d,
-    4,
-    0x9e,
-    3, /* stp x29, x30, [sp, #-32]! */
-    0x41,
-    0x0d,
-    29, /* mov x29, sp */
-    0x41,
-    0x0c,
-    31,
-    0,
-    0xdd,
-    0xde, /* ldp x29, x30, [sp], #32 */
-    0x41,
-    0x2d,
-    0,
-    0,
-    0,
-    0, /* autiasp */
-    0,
-    0,
-    0,
-    0,
+    44, 0, 0, 0, 28, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0,
+    0x41, 0x2d,                         /* paciasp */
+    0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3,   /* stp x29, x30, [sp, #-32]! */
+    0x41, 0x0d, 29,                     /* mov x29, sp */
+    0x41, 0x0c, 31, 0, 0xdd, 0xde,      /* ldp x29, x30, [sp], #32 */
+    0x41, 0x2d, 0, 0, 0, 0,             /* autiasp */
+    0, 0, 0, 0,
 };
+// clang-format on
 
 /* … and for x86_64 with a frame pointer. */
+// clang-format off
 static const uint8_t x86_64[RECORDS] = {
     /* CIE: version 1, code align 1, data align -8, return register 16; CFA = r7 + 8, return address at CFA - 8 */
-    20,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    1,
-    0,
-    1,
-    0x78,
-    16,
-    0x0c,
-    7,
-    8,
-    0x90,
-    1,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0, 0, 0, 0, 0,
     /* FDE 0x1000 + 0x40 */
-    40,
-    0,
-    0,
-    0,
-    28,
-    0,
-    0,
-    0,
-    0,
-    0x10,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0x40,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0x41,
-    0x0e,
-    16,
-    0x86,
-    2, /* push rbp */
-    0x43,
-    0x0d,
-    6, /* mov rbp, rsp */
-    0x7b,
-    0x0c,
-    7,
-    8,
-    0xc6, /* pop rbp, 0x3b bytes on */
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    40, 0, 0, 0, 28, 0, 0, 0, 0, 0x10, 0, 0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0,
+    0x41, 0x0e, 16, 0x86, 2,            /* push rbp */
+    0x43, 0x0d, 6,                      /* mov rbp, rsp */
+    0x7b, 0x0c, 7, 8, 0xc6,             /* pop rbp, 0x3b bytes on */
+    0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0,
 };
+// clang-format on
 
 struct file {
     Elf64_Ehdr header;

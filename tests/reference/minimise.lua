@@ -53,6 +53,76 @@ local function replace(list, at, count, by)
   end
 end
 
+-- Three ways to make PROGRAM smaller. TRY(undo) tells whether it still fails, and undoes the step if not.
+
+local function drop_statements(program, try)
+  local any = false
+  for _, list in ipairs(lists_of(program.tree)) do
+    local size = #list
+    while size >= 1 do
+      local at = 1
+      while at + size - 1 <= #list do
+        if try(replace(list, at, size, {})) then any = true else at = at + size end
+      end
+      size = math.floor(size / 2)
+    end
+    for at = #list, 1, -1 do
+      for _, inner in ipairs(list[at] and not list[at].is_function and list[at].blocks or {}) do
+        if try(replace(list, at, 1, inner)) then
+          any = true
+          break
+        end
+      end
+    end
+  end
+  return any
+end
+
+local function drop_events(program, try)
+  for i = #program.events, 1, -1 do
+    local event = table.remove(program.events, i)
+    try(function() table.insert(program.events, i, event) end)
+  end
+end
+
+-- An expression in brackets becomes one of those in it, or a constant.
+local function simplify(program, try)
+  local any = false
+  local function text(owner, name)
+    local at = 1
+    while true do
+      local before = owner[name]
+      local from, to = before:find("%b()", at)
+      if not from then return end
+      local group, done = before:sub(from, to), false
+      local candidates = { "1LL", "0" }
+      for inner in group:sub(2, -2):gmatch "%b()" do candidates[#candidates + 1] = inner end
+      for word in group:gmatch "[%w_]+%.[%w_]+" do candidates[#candidates + 1] = word end
+      for word in group:gmatch "%f[%w][%a_][%w_]*%f[^%w_%.:%(%[]" do candidates[#candidates + 1] = word end
+      for _, candidate in ipairs(candidates) do
+        if candidate ~= group and #candidate < #group then
+          owner[name] = before:sub(1, from - 1) .. "(" .. candidate:gsub("^%((.*)%)$", "%1") .. ")" ..
+            before:sub(to + 1)
+          if owner[name] ~= before and #owner[name] < #before and try(function() owner[name] = before end) then
+            any, done = true, true
+            break
+          end
+          owner[name] = before
+        end
+      end
+      if not done then at = from + 1 end
+    end
+  end
+  for _, list in ipairs(lists_of(program.tree)) do
+    for _, node in ipairs(list) do
+      if node[1] then text(node, 1) end
+      if node.head then text(node, "head") end
+      if node.tail then text(node, "tail") end
+    end
+  end
+  return any
+end
+
 -- PROGRAM's smallest source that fails as RESULT does, and how.
 return function(program, result)
   local wanted, tries, details, stop = kinds_of(result), 0, result[2], os.time() + SECONDS
@@ -72,79 +142,11 @@ return function(program, result)
     return false
   end
 
-  local function drop_statements()
-    local any = false
-    for _, list in ipairs(lists_of(program.tree)) do
-      local size = #list
-      while size >= 1 do
-        local at = 1
-        while at + size - 1 <= #list do
-          if try(replace(list, at, size, {})) then any = true else at = at + size end
-        end
-        size = math.floor(size / 2)
-      end
-      for at = #list, 1, -1 do
-        for _, inner in ipairs(list[at] and not list[at].is_function and list[at].blocks or {}) do
-          if try(replace(list, at, 1, inner)) then
-            any = true
-            break
-          end
-        end
-      end
-    end
-    return any
-  end
-
-  local function drop_events()
-    for i = #program.events, 1, -1 do
-      local event = table.remove(program.events, i)
-      try(function() table.insert(program.events, i, event) end)
-    end
-  end
-
-  -- An expression in brackets becomes one of those in it, or a constant.
-  local function simplify()
-    local any = false
-    local function text(owner, name)
-      local at = 1
-      while true do
-        local before = owner[name]
-        local from, to = before:find("%b()", at)
-        if not from then return end
-        local group, done = before:sub(from, to), false
-        local candidates = { "1LL", "0" }
-        for inner in group:sub(2, -2):gmatch "%b()" do candidates[#candidates + 1] = inner end
-        for word in group:gmatch "[%w_]+%.[%w_]+" do candidates[#candidates + 1] = word end
-        for word in group:gmatch "%f[%w][%a_][%w_]*%f[^%w_%.:%(%[]" do candidates[#candidates + 1] = word end
-        for _, candidate in ipairs(candidates) do
-          if candidate ~= group and #candidate < #group then
-            owner[name] = before:sub(1, from - 1) .. "(" .. candidate:gsub("^%((.*)%)$", "%1") .. ")" ..
-              before:sub(to + 1)
-            if owner[name] ~= before and #owner[name] < #before and try(function() owner[name] = before end) then
-              any, done = true, true
-              break
-            end
-            owner[name] = before
-          end
-        end
-        if not done then at = from + 1 end
-      end
-    end
-    for _, list in ipairs(lists_of(program.tree)) do
-      for _, node in ipairs(list) do
-        if node[1] then text(node, 1) end
-        if node.head then text(node, "head") end
-        if node.tail then text(node, "tail") end
-      end
-    end
-    return any
-  end
-
   if fails() then
     repeat
-      drop_events()
-      local any = drop_statements()
-      any = simplify() or any
+      drop_events(program, try)
+      local any = drop_statements(program, try)
+      any = simplify(program, try) or any
     until not any or tries > PATIENCE or os.time() > stop
   else
     details = details .. "\n(it does not fail when it is run alone)"

@@ -130,6 +130,8 @@ _Noreturn void build_refuse_method(struct build *build, const char *name, struct
 void build_call(struct build *build, struct value *callee, struct value **args, size_t arg_count, int wanted,
                 const char *name, struct value ***results, size_t *count);
 
+/* Marks the fields that a fresh record surely has before anything looks at it: IR_SET_FIELD's INITIALISES. */
+void build_mark_initialisers(struct function *function);
 /* The pass: the bytecode of FUNCTION's handler → its values and blocks. Fails by compile_fail. */
 void pass_build(struct function *function);
 /* Refuses what the formats of printf do not go with, and a status that is no integer, once the types are known. */
