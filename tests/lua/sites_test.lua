@@ -74,8 +74,7 @@ tap.ok(claims.new(taken):sites(functions, "kernel return") and #functions:list()
 functions = core.probe.resolve_kernel "ksys_*"
 tap.ok(claims.new(taken):sites(functions, "kernel entry"), "and others")
 
--- --- source lines
--- ------------------------------------------------------------------------------------------------------------
+-- --- --- source lines ---
 
 local numbers, number = {}, 0
 for text in io.lines "tests/targets/sites.c" do
@@ -93,8 +92,7 @@ tap.like(select(2, trace(COUNT:format("uprobe", [["./build/targets/sites@nosuch.
 tap.like(select(2, trace(COUNT:format("uprobe", [["./build/targets/leak-stripped@leak.c:3"]], "", "1"))),
   "has no debug information[^\n]*\n[^\n]*%-g", "a program without debug information")
 
--- --- what is left out
--- ----------------------------------------------------------------------------------------------------------
+-- --- --- what is left out ---
 
 tap.like(select(2, trace [[up.uretprobe("libc:setjmp", function() end)]]),
   "libc:setjmp: a return probe there would crash or hang the program: it keeps its return address[^\n]*; use uprobe",
@@ -115,8 +113,7 @@ tap.like(select(2, trace [[up.uprobe({ "libc:malloc", 3 }, function() end)]]), "
 tap.like(select(2, trace [[up.uprobe(S .. "ns::Klass::h", function() end)]]), "did you mean ns::Klass::[fg]",
   "names of C++ are suggested")
 
--- --- all functions of libc
--- -------------------------------------------------------------------------------------------------------
+-- --- --- all functions of libc ---
 
 local sites, skipped = core.probe.resolve({ "libc:*" }, "exact"):list()
 local offsets, names = {}, {}

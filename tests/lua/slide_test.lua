@@ -14,8 +14,7 @@ local function machine()
 end
 local X86 = machine() == "x86_64"
 
--- --- exact counts, arguments, addresses and stacks: slid, at the first instruction, and lossy
--- ------------------------------
+-- --- --- exact counts, arguments, addresses and stacks: slid, at the first instruction, and lossy ---
 
 local SCRIPT = [[
 local up = require "uplua"
@@ -108,8 +107,7 @@ for _, options in ipairs { "{}", "{ slide = true }", "{ slide = false }", X86 an
   check(lines_of(r.out, "malloc"), "malloc\t101", "malloc")
 end
 
--- --- what --explain tells
--- -------------------------------------------------------------------------------------------------
+-- --- --- what --explain tells ---
 
 local function explain(code)
   return (target.uplua(("--explain -e '%s'"):format(code)).out:gsub("\n +", " "))
@@ -132,8 +130,7 @@ if X86 then
     .. "jump away before that are not seen", "and what is lost")
 end
 
--- --- every function of two libraries, by objdump
--- ----------------------------------------------------------------------------
+-- --- --- every function of two libraries, by objdump ---
 
 -- The instructions of PATH by address: { text, next address }; and the set of addresses that direct jumps and calls go
 -- to.

@@ -19,8 +19,7 @@ interpreter.__index = interpreter
 local MAX_ROUNDS = 65536                       -- of all loops in one run of a handler
 local FRAME_LINK = ffi.abi "gc64" and 2 or 1   -- slots between a called function and its first argument
 
--- Decoding
--- -------------------------------------------------------------------------------------------------------------
+-- --- Decoding ---
 
 local names = {}
 for name in vmdef.bcnames:gmatch "......" do names[#names + 1] = name:match "%S+" end
@@ -43,8 +42,7 @@ local function decode(fn)
   return code
 end
 
--- Ends
--- -----------------------------------------------------------------------------------------------------------------
+-- --- Ends ---
 
 local ENDED = {} -- what is raised where a handler ends early
 
@@ -67,8 +65,7 @@ function interpreter:count_round()
   end
 end
 
--- Values
--- ---------------------------------------------------------------------------------------------------------------
+-- --- Values ---
 
 -- Records remember which of their fields were given a num: it is an integer from there on, which LuaJIT's table does
 -- not know.
@@ -109,8 +106,7 @@ local function assign(run, base, key, value)
   set_field(run, base, key, value)
 end
 
--- Calls
--- ----------------------------------------------------------------------------------------------------------------
+-- --- Calls ---
 
 local function call_method(run, name, receiver, ...)
   local w = run.world
@@ -158,10 +154,10 @@ local function call(run, fn, args, count)
   return result_count, results
 end
 
--- Instructions
--- --------------------------------------------------------------------------------------------------------- Each
--- function acts on a frame { fn, slots, multiple, multiple_count } and may return where to go on: relative to what
--- follows.
+-- --- Instructions ---
+
+-- Each function acts on a frame { fn, slots, multiple, multiple_count } and may return where to go on: relative to
+-- what follows.
 
 local execute = {}
 
@@ -337,8 +333,7 @@ function execute.FORL(run, frame, i)
   return i.d - 0x8000
 end
 
--- Runs
--- -----------------------------------------------------------------------------------------------------------------
+-- --- Runs ---
 
 -- Interprets FN on ARGS; returns the number of its results and their list.
 function interpreter:interpret(fn, args)

@@ -45,8 +45,7 @@ function world:count(what)
   self.ledger[loss] = (self.ledger[loss] or 0) + 1
 end
 
--- Maps
--- -----------------------------------------------------------------------------------------------------------------
+-- --- Maps ---
 
 -- The entry of KEY, or nil; an error where the key is nil.
 local function entry_of(w, map, key)
@@ -73,8 +72,7 @@ function world:set(map, key, value)
   end
 end
 
--- Aggregations
--- ---------------------------------------------------------------------------------------------------------
+-- --- Aggregations ---
 
 -- A value of an aggregation as text: unlike in memory, unsigned ones are. A number is a rounded sum where it is beyond
 -- 64 bits.
@@ -171,8 +169,7 @@ function world:add(object, v, keyed, key)
   add_to_total(object, total, v)
 end
 
--- Vars and rings
--- -------------------------------------------------------------------------------------------------------
+-- --- Vars and rings ---
 
 function world:var_set(var, v)
   if v == nil then self.fail "arithmetic on nil" end
@@ -217,8 +214,7 @@ function world:read(name, address)
   return name == "u64" and ffi.cast(uint64, value) or numbers.i64(value)
 end
 
--- The constructors, and what a snapshot shows
--- ---------------------------------------------------------------------------
+-- --- The constructors, and what a snapshot shows ---
 
 -- The fields of an object are raw, also where METATABLE lets LuaJIT's own code at it. The chunk's main part may call
 -- map:set.
