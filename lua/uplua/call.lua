@@ -11,7 +11,7 @@
 local bit     = require "bit"
 local capture = require "uplua.compile.capture"
 local list    = require "uplua.run.list"
-local syscall = require "uplua.probe.syscall"
+local syscall = require "uplua.probe.providers.syscall"
 local text    = require "uplua.text"
 
 local call = {}

@@ -1,50 +1,41 @@
 -- Probes of any kind by one spec, and handlers' parts given as text: what scripts take from their users.
-local claims  = require "uplua.probe.claims"
-local failure = require "uplua.base.failure"
-local text    = require "uplua.text"
+local claims    = require "uplua.probe.claims"
+local failure   = require "uplua.base.failure"
+local providers = require "uplua.probe.providers"
+local text      = require "uplua.text"
 
 local probe = {}
 
--- Each kind by the name that specs begin with (as --list prints them): its constructor, and that of the returns.
-local KINDS = {
-  uprobe = { "uprobe", "uretprobe" }, uretprobe = { "uretprobe", "uretprobe" }, kprobe = { "kprobe", "kretprobe" },
-  kretprobe = { "kretprobe", "kretprobe" }, fentry = { "fentry", "fexit" }, fexit = { "fexit", "fexit" },
-  syscall = { "syscall", "sysreturn" }, sysreturn = { "sysreturn", "sysreturn" },
-  usdt = { "usdt" }, tracepoint = { "tracepoint" }, rawtracepoint = { "rawtracepoint" },
-}
-
--- "syscall:open*" → "syscall", "open*". What begins with no kind is a function: "libc:malloc" → "uprobe",
--- "libc:malloc".
-local function parse(spec)
-  local kind, rest = spec:match "^(%a+):(.+)$"
-  if kind and KINDS[kind] then return kind, rest end
-  return "uprobe", spec
+-- What providers say of SPEC, a word that names no kind of probe and no binary: first those that specs begin with.
+local function hint_of(word)
+  local later
+  for _, provider in ipairs(providers.all()) do
+    local hint = provider.hint and provider.hint(word)
+    if hint and provider.specified then return hint end
+    later = later or hint
+  end
+  return later
 end
 
--- What to say of SPEC, a word that names no kind and no binary.
+-- What to say of it.
 local function no_probe(spec)
-  local given, hint = require "uplua.options", ""
-  if require "uplua.probe.syscall".syscall_number(spec) then
-    hint = ("; did you mean syscall:%s?"):format(spec)
-  elseif require "uplua.probe.perf_events".find(spec) then
-    hint = "; an event to count is perf:" .. spec .. ", for stat.lua"
-  elseif not (given.command or given.pids or given.tids) then
+  local given, hint = require "uplua.options", hint_of(spec)
+  if not hint and not (given.command or given.pids or given.tids) then
     hint = "; the command or PID to trace comes after --"
   end
   return ("'%s' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc%s")
-    :format(spec, hint)
+    :format(spec, hint or "")
 end
 
--- Constructors whose e.ret is a word, of which what the function returns may be a part.
-local TYPED = { uretprobe = true, kretprobe = true, fexit = true }
-
 local function declare_one(spec, returns, given, handler)
-  local kind, rest = parse(spec)
-  if kind == "uprobe" and not spec:find "[:@]" then failure.mistake(no_probe(spec)) end
-  local name = KINDS[kind][returns and 2 or 1]
-  if not name then failure.mistake(("%s: a %s probe has no return"):format(spec, kind)) end
+  local provider, rest, named = providers.of_spec(spec)
+  if not named and not spec:find "[:@]" then failure.mistake(no_probe(spec)) end
+  local name = returns and provider.at_return or provider.name
+  if returns and not provider.at_return then
+    failure.mistake(("%s: a %s probe has no return"):format(spec, provider.name))
+  end
   if handler == nil then given, handler = {}, given end
-  if TYPED[name] and type(given) == "table" and given.typed == nil then
+  if providers.find(name).typed and type(given) == "table" and given.typed == nil then
     local typed = { typed = true }
     for option, value in pairs(given) do typed[option] = value end
     given = typed
@@ -56,9 +47,12 @@ end
 
 -- SPECS as lists are declared: what has all of a kind first, "syscall:*", which leaves nothing to other system calls.
 function probe.in_order(specs)
-  local first, rest = {}, {}
-  for _, spec in ipairs(specs) do table.insert(spec:find "^sys%a+:%*$" and first or rest, spec) end
-  for _, spec in ipairs(rest) do first[#first + 1] = spec end
+  local first, later = {}, {}
+  for _, spec in ipairs(specs) do
+    local provider, rest = providers.of_spec(spec)
+    table.insert(provider.all and provider.all(rest) and first or later, spec)
+  end
+  for _, spec in ipairs(later) do first[#first + 1] = spec end
   return first
 end
 
@@ -88,8 +82,8 @@ function probe.retprobe(spec, ...) return declare("retprobe", spec, true, ...) e
 
 -- Where the functions of SPEC are: its kind, and its binary if it has one.
 local function origin_of(spec)
-  local kind, rest = parse(spec)
-  return kind:find "^u" and ("%s:%s"):format(kind, rest:match "^[^:@]*") or kind
+  local provider, rest = providers.of_spec(spec)
+  return provider.of_binary and ("%s:%s"):format(provider.name, rest:match "^[^:@]*") or provider.name
 end
 
 -- ambiguous(specs): true if functions of one name, e.func, may be several, since SPECS are of several kinds or
@@ -104,13 +98,13 @@ end
 -- What of SPECS has declared the probe whose e.probe is TEXT: of a pattern of system calls or tracepoints each by
 -- itself, "syscall:openat".
 local function spec_of(text_of_probe, specs)
-  local kinds = {}
+  local names = {}
   for _, spec in ipairs(specs) do
-    local kind, rest = parse(spec)
+    local provider, rest = providers.of_spec(spec)
     if rest == text_of_probe then return spec end
-    if rest:find "[*?[]" and not kind:find "^u" then kinds[#kinds + 1] = kind end
+    if rest:find "[*?[]" and not provider.of_binary then names[#names + 1] = provider.name end
   end
-  return #kinds == 1 and ("%s:%s"):format(kinds[1], text_of_probe) or text_of_probe
+  return #names == 1 and ("%s:%s"):format(names[1], text_of_probe) or text_of_probe
 end
 
 -- name_apart(rows, specs): where several of ROWS, { func = e.func, probe = e.probe, … }, have the same func and are of

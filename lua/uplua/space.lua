@@ -9,8 +9,8 @@ local count      = require "uplua.objects.count"
 local hash       = require "uplua.objects.hash"
 local loop       = require "uplua.base.loop"
 local options    = require "uplua.options"
-local syscall    = require "uplua.probe.syscall"
-local tracepoint = require "uplua.probe.tracepoint"
+local rawtracepoint = require "uplua.probe.providers.rawtracepoint"
+local syscall    = require "uplua.probe.providers.syscall"
 local var        = require "uplua.objects.var"
 
 local space = {}
@@ -144,19 +144,19 @@ end
 -- declared that ask for them.
 function space.track()
   if not space.several() then
-    tracepoint.rawtracepoint("sched_process_exec", function(e)
+    rawtracepoint.rawtracepoint("sched_process_exec", function(e)
       if began:get() == 0 then began:set(e.time) end
       left[e.pid] = e.time
     end)
-    tracepoint.rawtracepoint("task_newtask", starts_untraced)
+    rawtracepoint.rawtracepoint("task_newtask", starts_untraced)
     return
   end
   entered = hash.hash { max = MOST, key = "i64", value = "i64" }
   sharers = hash.hash { max = MOST, key = "i64", value = "i64" }
   names = hash.hash { max = MOST }
-  tracepoint.rawtracepoint("sched_process_exec", executes)
-  tracepoint.rawtracepoint("sched_process_exit", ends)
-  tracepoint.rawtracepoint("task_newtask", options.follow and starts_process or starts_untraced)
+  rawtracepoint.rawtracepoint("sched_process_exec", executes)
+  rawtracepoint.rawtracepoint("sched_process_exit", ends)
+  rawtracepoint.rawtracepoint("task_newtask", options.follow and starts_process or starts_untraced)
 end
 
 -- When the command that is the target began, in ns; nil where that is not known.

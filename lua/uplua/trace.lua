@@ -11,15 +11,14 @@
 --   stack                      if asked for
 --   call                       "openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3"
 -- and is valid until the function returns.
-local ffi     = require "ffi"
-local call    = require "uplua.call"
-local capture = require "uplua.compile.capture"
-local claims  = require "uplua.probe.claims"
-local core    = require "uplua.core"
-local failure = require "uplua.base.failure"
-local list    = require "uplua.run.list"
-local probe   = require "uplua.probe"
-local text    = require "uplua.text"
+local ffi       = require "ffi"
+local call      = require "uplua.call"
+local capture   = require "uplua.compile.capture"
+local claims    = require "uplua.probe.claims"
+local failure   = require "uplua.base.failure"
+local probe     = require "uplua.probe"
+local providers = require "uplua.probe.providers"
+local text      = require "uplua.text"
 
 local trace = {}
 
@@ -27,7 +26,6 @@ local OPTIONS = { "returns", "min", "where", "stack", "size" }
 local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
 local STRINGS = 127          -- bytes that are shown of a text
 local READ = ("up.str(%%s, %d)"):format(STRINGS + 1)
-local MOST_FUNCTIONS = 64    -- of a spec, of which each gets a probe of its own, for its own arguments
 
 local function as_hex(value) return text.format("%#x", value) end
 local function as_address(value) return value == nil and "NULL" or as_hex(value) end
@@ -83,13 +81,10 @@ local function named_fields(arguments, of_call, returns)
   return fields
 end
 
--- The arguments that all places of a USDT probe have.
-local function usdt_fields(places)
-  local fields, fewest = {}, places[1] and places[1].arguments or {}
-  for _, place in ipairs(places) do
-    if #place.arguments < #fewest then fewest = place.arguments end
-  end
-  for i, argument in ipairs(fewest) do
+-- Those of ARGUMENTS that have numbers and no names.
+local function unnamed_fields(arguments)
+  local fields = {}
+  for i, argument in ipairs(arguments) do
     if argument.type ~= "?" then
       fields[#fields + 1] = { name = argument.name, source = "e.arg" .. i - 1, show = as_integer }
     end
@@ -118,93 +113,30 @@ local function parameter_fields(parameters)
   return fields
 end
 
--- True where all of PARAMETERS, of COUNT functions, are where handlers can read them, or one function is all there is:
--- several may have one in different places.
-local function is_whole(parameters, count)
-  for _, parameter in ipairs(parameters) do
-    if count > 1 and parameter.place == "nowhere" then return false end
-  end
-  return true
+-- How PART, of provider.hits, is shown: with `fields`, of its arguments; `show`, of what is returned, or false, where
+-- nothing is; `calls`, where it is all system calls, what they are by their numbers.
+local function complete(part, returns)
+  part.fields = part.parameters and parameter_fields(part.parameters)
+    or part.arguments and named_fields(part.arguments, part.of_call, returns)
+    or part.by_number and unnamed_fields(part.by_number)
+    or numbered_fields(part.numbered or FUNCTION_ARGUMENTS)
+  if part.result then part.show = show_of_result(part.result) elseif part.raw then part.show = as_raw end
+  part.calls = part.of_any and call.set() or nil
+  return part
 end
 
--- The same of the functions that REST, the spec of a uprobe, names: with their arguments by name, and what they return
--- by its type, where debug information has them and they are the same, or the functions are few.
-local function function_parts(spec, rest, returns)
-  local numbered = { { probe = spec, fields = numbered_fields(FUNCTION_ARGUMENTS) } }
-  local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
-  if not ok or not sites then return numbered end -- the probe tells why, or waits for the library
-  local list_of_sites, result = sites:list(), returns and sites:result()
-  if result then
-    numbered[1].show = show_of_result(result) -- false: of void there is nothing to show
-  elseif returns and #list_of_sites > 1 then
-    numbered[1].show = as_raw
-  end
-  local parameters = sites:parameters(returns)
-  if parameters and is_whole(parameters, #list_of_sites) and (not returns or result) then
-    return { { probe = spec, fields = parameter_fields(parameters), show = numbered[1].show } }
-  end
-  local parts, seen, named = {}, {}, false
-  for _, site in ipairs(list_of_sites) do
-    local one = ("%s:%s"):format(site.path, site["function"])
-    if not seen[one] then
-      if #parts == MOST_FUNCTIONS then return numbered end
-      local _, own = pcall(core.probe.resolve, one, "exact", returns)
-      parameters = type(own) == "userdata" and own:parameters(returns)
-      named = named or parameters
-      local fields = parameters and parameter_fields(parameters) or numbered_fields(FUNCTION_ARGUMENTS)
-      parts[#parts + 1] = { probe = one, fields = fields }
-      if returns and parameters then parts[#parts].show = show_of_result((own:result())) end
-      seen[one] = true
-    end
-  end
-  return named and #parts > 1 and parts or numbered
-end
-
--- The same of the kernel's function, or raw tracepoint, that REST, the spec of a probe of KIND, names.
-local function kernel_parts(spec, kind, rest)
-  local ok, arguments
-  if kind == "rawtracepoint" then
-    ok, arguments = pcall(require "uplua.probe.tracepoint".raw_arguments, rest)
-  else
-    ok, arguments = pcall(require "uplua.probe.kernel".arguments, kind, rest)
-  end
-  local result = kind ~= "rawtracepoint" and ok and arguments and
-                 (require "uplua.probe.kernel".result(rest) or { place = "nowhere", type = "void" })
-  local fields = ok and arguments and parameter_fields(arguments) or numbered_fields(FUNCTION_ARGUMENTS)
-  return { { probe = spec, fields = fields, show = show_of_result(result) } }
-end
-
--- The same of the USDT probes that REST names.
-local function usdt_parts(spec, rest)
-  local ok, entries = pcall(list.usdt, rest)
-  if not ok or not entries then -- the probe tells why, or waits for the library
-    return { { probe = spec, fields = {} } }
-  end
-  local parts = {}
-  for i, entry in ipairs(entries) do parts[i] = { probe = entry.probe, fields = usdt_fields(entry.places) } end
-  return parts
-end
-
--- What SPEC stands for, each with its fields: { probe, fields }.
+-- What SPEC stands for: a list of parts. Each becomes a probe of its own, the spec part.probe. A provider says besides
+-- what is known of its arguments: parameters, by debug information or the kernel's types; arguments, by name;
+-- by_number, without names; or numbered, how many words there are; and of what it returns: result, or raw, true where
+-- functions return different things. Of system calls `of_call` is true, and of all of them by one probe `of_any`.
 local function parts_of(spec, returns)
-  local kind, rest = spec:match "^(%a+):(.*)$"
-  if returns and (kind == "tracepoint" or kind == "usdt") then
-    failure.mistake(("%s: a %s probe has no return"):format(spec, kind))
+  local provider, rest = providers.of_spec(spec)
+  if returns and not provider.at_return then
+    failure.mistake(("%s: a %s probe has no return"):format(spec, provider.name))
   end
-  if spec == "syscall:*" then
-    return { { probe = spec, fields = numbered_fields(6), syscall = true, calls = call.set() } }
-  end
-  if kind == "uprobe" or kind == "uretprobe" then return function_parts(spec, rest, returns or kind == "uretprobe") end
-  if kind == "kprobe" or kind == "kretprobe" or kind == "fentry" or kind == "fexit" or kind == "rawtracepoint" then
-    return kernel_parts(spec, kind, rest)
-  end
-  if kind ~= "syscall" and kind ~= "tracepoint" and kind ~= "usdt" then return function_parts(spec, spec, returns) end
-  if kind == "usdt" then return usdt_parts(spec, rest) end
-  local parts = {}
-  for i, entry in ipairs(list.list(spec, true)) do
-    local of_call = kind == "syscall"
-    parts[i] = { probe = entry.probe, syscall = of_call, fields = named_fields(entry.arguments, of_call, returns) }
-  end
+  local ok, parts = pcall(provider.hits, rest, returns, spec)
+  if not ok then failure.mistake(tostring(parts)) end
+  for _, part in ipairs(parts) do complete(part, returns) end
   return parts
 end
 
@@ -255,7 +187,7 @@ local function call_of(part, event)
   for i, argument in ipairs(event.arguments) do words[i] = ("%s=%s"):format(argument.name, argument.text) end
   local line = ("%s(%s)"):format(text.escape(event.name), table.concat(words, ", "))
   if event.ret == nil or part.show == false then return line end
-  return ("%s = %s"):format(line, part.syscall and call.result(event.ret) or (part.show or as_integer)(event.ret))
+  return ("%s = %s"):format(line, part.of_call and call.result(event.ret) or (part.show or as_integer)(event.ret))
 end
 
 local function check(options)

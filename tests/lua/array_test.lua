@@ -1,7 +1,7 @@
 -- Arrays: integer keys that are always there, on both sides.
 local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 local ok, is, like = tap.ok, tap.is, tap.like
 

@@ -4,7 +4,7 @@ local declared_type = require "uplua.objects.declared_type"
 local layout = require "uplua.objects.layout"
 local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 local ok, is, like = tap.ok, tap.is, tap.like
 

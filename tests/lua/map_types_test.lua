@@ -1,7 +1,7 @@
 -- lru and percpu_hash in everything that a map can do in a handler, and aggregations that several setups share.
 local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 local ok, is, like = tap.ok, tap.is, tap.like
 

@@ -3,7 +3,7 @@
 local ffi = require "ffi"
 local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 
 local sums, seen, read, ring = up.sum(), up.hash(), up.hash { max = 2 }, up.ring { size = "64K" }

@@ -1,7 +1,7 @@
 -- What handlers and the script store into one place has to agree; if not, the message names both uses with their lines.
 local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 local ok, is, like = tap.ok, tap.is, tap.like
 

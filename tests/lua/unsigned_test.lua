@@ -1,7 +1,7 @@
 -- What handlers keep of addresses and other unsigned 64-bit integers is unsigned where the script reads it, and what
 -- may be negative is signed.
 local tap = require "tap"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 local is, ok = tap.is, tap.ok
 

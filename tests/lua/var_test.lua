@@ -63,7 +63,7 @@ is(var.var():get(), 0, "and all else at 0")
 
 -- Strings and declared widths, unbound and bound, and in handlers.
 local setup = require "uplua.probe.setup"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 local who, short = up.var("nobody"), up.var("x", "string[8]")
 local u32, i8, u64, wide = up.var(4294967290, "u32"), up.var(-100, "i8"), up.var(1ULL), up.var(5)

@@ -4,7 +4,7 @@
 local ffi = require "ffi"
 local setup = require "uplua.probe.setup"
 local tap = require "tap"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 
 ffi.cdef "long syscall(long number, ...);"

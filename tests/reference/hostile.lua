@@ -7,7 +7,7 @@ local capture = require "uplua.compile.capture"
 local generate = require "generate"
 local setup = require "uplua.probe.setup"
 local spoil = require "spoil"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 
 -- The shared objects of all programs are the same ones: each constructor's calls return what the first program's have.

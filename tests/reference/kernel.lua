@@ -4,7 +4,7 @@ local ffi = require "ffi"
 local object = require "uplua.objects.object"
 local record = require "uplua.objects.record"
 local setup = require "uplua.probe.setup"
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 local world = require "world"
 

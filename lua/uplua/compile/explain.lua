@@ -75,22 +75,18 @@ local function add_sites(lines, sites, skipped)
   end
 end
 
+-- The parts that a probe may have, where %s returns: a function or a call.
 local PARTS = {
-  entry = "at the function's entry, for the handler at its return",
+  entry = "at the %s's entry, for the handler at its return",
   rounds = "the rounds of its loops, which the handler's program calls",
-  session = "at the function's entry and return: one session",
-  ["return"] = "at the function's return",
-}
-
--- The same of a system call.
-local CALL_PARTS = {
-  entry = "at the call's entry, for the handler at its return", rounds = PARTS.rounds,
-  ["return"] = "at the call's return",
+  session = "at the %s's entry and return: one session",
+  ["return"] = "at the %s's return",
 }
 
 local function part_of(program, probe)
-  if probe.kind == "sysreturn" then return CALL_PARTS[program.part or "return"] end
-  return PARTS[program.part or program.session and "session" or probe.kind:find "retprobe$" and "return"]
+  local returning = probe.provider.of_return
+  local part = program.part or program.session and "session" or returning and "return"
+  return part and PARTS[part]:format(returning)
 end
 
 -- The Lua lines, each beside its instructions; a line is repeated wherever control comes back to it.
@@ -115,20 +111,9 @@ local function add_code(lines, program)
   end
 end
 
-local function own(spec, where) return { kind = "rawtracepoint", spec = spec, where = where, sites = {} } end
-
--- What stands for the probes of the programs that no handler has, by their names.
-local OWN = {
-  uplua_threads_end = own("sched_process_exit",
-    "the end of a thread, to count the calls of return handlers that it is in"),
-  uplua_executes = own("sched_process_exec",
-    "the begin of a program, so that stacks are walked and named by what it maps"),
-  uplua_exits = own("sched_process_exit", "the end of a process, whose number may be given to another one"),
-}
-
 local function add_program(lines, program, probe)
   local where = part_of(program, probe)
-  lines[#lines + 1] = ("%s %s%s"):format(probe.kind, text.escape(probe.spec), where and " (" .. where .. ")" or "")
+  lines[#lines + 1] = ("%s %s%s"):format(probe.provider.name, text.escape(probe.spec), where and " (" .. where .. ")" or "")
   if probe.where then row(lines, "at", probe.where) end
   add_sites(lines, probe.sites, probe.skipped)
   local scratch = program.scratch > 0 and ", " .. plural(program.scratch, "byte") .. " of other memory" or ""
@@ -169,12 +154,13 @@ local function add_kernel(lines)
   lines[#lines + 1] = ""
 end
 
--- The report, a string, of what compiler:compile() returned for PROBES (uplua.probe.handler).
-function explain.report(compiled, probes)
+-- The report, a string, of what compiler:compile() returned for PROBES (uplua.probe.handler). OWN(name) is what stands
+-- for the probe of the program NAME, which no handler has.
+function explain.report(compiled, probes, own)
   local lines = {}
   add_kernel(lines)
   for _, program in ipairs(compiled.programs) do
-    add_program(lines, program, probes[program.handler] or OWN[program.name])
+    add_program(lines, program, probes[program.handler] or own(program.name))
   end
   add_maps(lines, compiled.maps)
   return table.concat(lines, "\n"):gsub("\n+$", "") .. "\n"

@@ -33,11 +33,11 @@ function Claim:name(name)
   return self.taken[name] == self
 end
 
--- The same for the system call NAME, as the kernel calls it, at its KIND, syscall or sysreturn; "*" is all of them, and
+-- The same for the system call NAME, as the kernel calls it, at its EVENT, "enter" or "exit"; "*" is all of them, and
 -- whoever has those has each.
-function Claim:call(kind, name)
-  local all = self.taken[kind .. " *"]
-  return (not all or all == self) and self:name(("%s %s"):format(kind, name))
+function Claim:call(event, name)
+  local all = self.taken[event .. " *"]
+  return (not all or all == self) and self:name(("%s %s"):format(event, name))
 end
 
 return claims

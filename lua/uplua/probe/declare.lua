@@ -9,23 +9,31 @@ local declare = {}
 
 local pending = run.part(function() return { probes = {}, guests = {} } end)
 
--- What --cpu means something to; the rest is hit wherever its thread runs.
-local BY_CPU = { profile = true, perf = true, interval = true }
+-- The names of the providers that --cpu means something to: "profile, perf, interval".
+local function names_by_cpu()
+  local names = {}
+  for _, provider in ipairs(require "uplua.probe.providers".all()) do
+    if provider.by_cpu then names[#names + 1] = provider.name end
+  end
+  return table.concat(names, ", ")
+end
 
--- Raises what is wrong with the options or the handler of a probe: KIND and SPEC name it. LEVEL: the user's line, as
--- seen from the caller. KNOWN: the options that there are, as keys.
-function declare.check(kind, spec, given, fn, level, known)
-  local name, at = kind .. " " .. spec, (level or 2) + 1
+-- Raises what is wrong with the options or the handler of a probe of PROVIDER's. LEVEL: the user's line, as seen from
+-- the caller.
+function declare.check(provider, spec, given, fn, level)
+  local name, at = provider.name .. " " .. spec, (level or 2) + 1
   if type(fn) ~= "function" then error(name .. ": the last argument is the handler, a function", at) end
   if debug.getinfo(fn, "S").what == "C" then
     error(name .. ": the handler must be written in Lua: a function of C has no bytecode to compile", at)
   end
   if type(given) ~= "table" then error(name .. ": options are a table", at) end
   for option in pairs(given) do
-    if not (known and known[option]) then error(("%s: unknown option '%s'"):format(kind, tostring(option)), at) end
+    if not (provider.options and provider.options[option]) then
+      error(("%s: unknown option '%s'"):format(provider.name, tostring(option)), at)
+    end
   end
-  if options.cpus and not BY_CPU[kind] then
-    error(name .. ": --cpu is for what samples and counts: profile, perf, interval and counter", at)
+  if options.cpus and not provider.by_cpu then
+    error(("%s: --cpu is for what samples and counts: %s and counter"):format(name, names_by_cpu()), at)
   end
 end
 
@@ -55,7 +63,7 @@ function declare.take()
   local user, guests = all.probes, all.guests
   if #user + #guests == 0 then return nil end
   all.probes, all.guests = {}, {}
-  filter.begin(options.follow and require "uplua.probe.tracepoint")
+  filter.begin(options.follow and require "uplua.probe.providers.rawtracepoint")
   local probes = all.probes
   for _, probe in ipairs(user) do probes[#probes + 1] = probe end
   all.probes = {}

@@ -8,7 +8,7 @@ local handler = {}
 
 -- The record's fields, and the types of their values. What is not there is nil.
 --
---   kind          the compiler's: src/compile/providers
+--   provider      the kind of probe that it is (uplua.probe.providers)
 --   spec          what the script has named: e.probe
 --   handler       the function
 --   sites         a list, which may be empty: of each its `function`, where it stands, …
@@ -38,13 +38,13 @@ local handler = {}
 -- word), "constant" (number, a number or a string of digits) or "nowhere" (type: why not), or "registers" (offset bytes
 -- into those whose address is base bytes into the context) }: src/base/argument.h.
 local FIELDS = {
-  kind = "string", spec = "string", handler = "function", sites = "table", skipped = "table", where = "string",
+  provider = "table", spec = "string", handler = "function", sites = "table", skipped = "table", where = "string",
   symbol = "string", functions = "userdata", arguments = "table", trampoline = "string", value_bits = "number",
   result_bits = "number", of_go = "boolean", by_instruction = "boolean", raw = "boolean", user_memory = "boolean",
   passed_over = "boolean", mapped = "boolean", unfiltered = "boolean", of_processes = "boolean", waits = "boolean",
   attach = "function",
 }
-local REQUIRED = { "kind", "spec", "handler", "sites" }
+local REQUIRED = { "provider", "spec", "handler", "sites" }
 
 local Handler = {
   __index = function(_, name)
@@ -87,13 +87,13 @@ local function check_names(probe, names)
   end
   if same == 0 or options.explain then return end
   loop.warn(("%s %s: e.func does not tell %d of the functions from others, whose names are the same in their first " ..
-             "%d bytes"):format(probe.kind, probe.spec, same, LONGEST_NAME))
+             "%d bytes"):format(probe.provider.name, probe.spec, same, LONGEST_NAME))
 end
 
 -- What the compiler needs to know of PROBE (src/lua/handler.c).
 function handler.describe(probe)
   local first = probe.sites[1]
-  local at_entry, slid, names = probe.kind ~= "usdt", first and first.slid, {}
+  local at_entry, slid, names = not probe.provider.inside, first and first.slid, {}
   local differ = false
   for n, site in ipairs(probe.sites) do
     at_entry = at_entry and (site.inside == 0 or site.is_exit) and not site.jumped_to
@@ -103,7 +103,7 @@ function handler.describe(probe)
   end
   if differ then check_names(probe, names) end
   return {
-    kind = probe.kind, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil,
+    kind = probe.provider.name, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil,
     at_entry = at_entry, slid = slid, handle = capture.handle(probe.handler),
     arguments = probe.arguments, functions = probe.functions, user_memory = probe.user_memory, raw = probe.raw,
     value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, of_go = probe.of_go,

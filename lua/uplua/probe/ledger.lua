@@ -18,7 +18,7 @@ function ledger.watch(list)
     local probe, program = item.probe, item.program
     local text = probe.passed_over and
       ("%s %s: hits that the kernel passed over, of any process, since it ran another program on that CPU")
-        :format(probe.kind, probe.spec)
+        :format(probe.provider.name, probe.spec)
     for _, fd in ipairs(text and { program.fd, program.entry_fd } or {}) do programs[#programs + 1] = { fd, text } end
   end
 end
@@ -40,7 +40,7 @@ local LIBRARY = {
 
 -- Modules that tell of their own losses, lost() → { { text, count }, … }, if the script has used them.
 local TELLERS = {
-  { "uplua.stack.stack", "lost" }, { "uplua.stack.frame", "unread" }, { "uplua.probe.sampling", "lost" },
+  { "uplua.stack.stack", "lost" }, { "uplua.stack.frame", "unread" }, { "uplua.probe.providers.sampling", "lost" },
 }
 
 -- Calls ADD(text, count) for what handlers and the library have counted.

@@ -63,7 +63,7 @@ local function describe(probes)
   local handlers, returns, trampoline = {}, false, nil
   for i, probe in ipairs(probes) do
     handlers[i] = handler.describe(probe)
-    returns = returns or probe.kind == "uretprobe"
+    returns = returns or probe.provider.followed or false
     trampoline = trampoline or probe.trampoline
   end
   local description = filter.describe()
@@ -85,11 +85,26 @@ local function prepare(probes)
   return mine.compiler, describe(probes)
 end
 
+-- The programs that no handler has: the raw tracepoint that each is attached to, and what it is for.
+local OWN = {
+  uplua_threads_end = { "sched_process_exit",
+                        "the end of a thread, to count the calls of return handlers that it is in" },
+  uplua_executes = { "sched_process_exec",
+                     "the begin of a program, so that stacks are walked and named by what it maps" },
+  uplua_exits = { "sched_process_exit", "the end of a process, whose number may be given to another one" },
+}
+
+-- What stands for the probe of the program NAME, one of these.
+local function own(name)
+  local of = OWN[name]
+  return require "uplua.probe.providers.rawtracepoint".own(of[1], of[2])
+end
+
 -- --emit and --explain: compiles PROBES, writes the object and prints what is in it, as far as asked for.
 function load.compile_only(probes)
   local compiler, description = prepare(probes)
   local compiled = compiler:compile(description, options.emit)
-  if options.explain then io.write(require "uplua.compile.explain".report(compiled, probes)) end
+  if options.explain then io.write(require "uplua.compile.explain".report(compiled, probes, own)) end
 end
 
 -- Warns of variables that the script has changed since a handler took them as constants.
@@ -97,22 +112,10 @@ local function check_captured()
   for _, warning in ipairs(capture.changed()) do loop.warn(warning) end
 end
 
--- A probe that is no handler's: the program NAME, which the compiler has added where handlers need it, at the raw
--- tracepoint EVENT.
-local function own(name, event)
-  return { name = name, attach = function(_, program, link)
-    link(core.kernel.attach_rawtracepoint(program.fd, event))
-  end }
-end
-
-local THREADS_END = own("uplua_threads_end", "sched_process_exit") -- counts the calls that threads end in
--- Stacks of a process that has executed another program. The ends of processes are seen before any of them is noted.
-local EXECUTED = { own("uplua_exits", "sched_process_exit"), own("uplua_executes", "sched_process_exec") }
-
--- Adds to LIST a PROBE that is no handler's, if LOADED has its program.
-local function add_own(list, loaded, probe)
-  local fd = loaded:program(probe.name)
-  if fd then list[#list + 1] = { probe = probe, program = { fd = fd } } end
+-- Adds to LIST the program NAME, which no handler has, if LOADED has it: if the handlers need it.
+local function add_own(list, loaded, name)
+  local fd = loaded:program(name)
+  if fd then list[#list + 1] = { probe = own(name), program = { fd = fd } } end
 end
 
 -- Tells shared objects of their maps in LOADED: FOUND has a description of each, by its id.
@@ -140,7 +143,8 @@ local function bind_stacks(loaded, list, pids)
   if walked and not next(unwinding) then
     for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
     stack.unwind(unwinding, filter.is_open(), core.target.command())
-    for _, probe in ipairs(EXECUTED) do add_own(list, loaded, probe) end
+    add_own(list, loaded, "uplua_exits") -- the ends of processes are seen before any of the programs is noted
+    add_own(list, loaded, "uplua_executes")
   end
   stack.follow(filter.is_open() and {} or pids, core.target.command())
 end
@@ -159,7 +163,7 @@ function load.handlers(probes)
   loop.check = check_captured
   bind_objects(loaded, objects)
   bind_stacks(loaded, list, description.pids)
-  add_own(list, loaded, THREADS_END)
+  add_own(list, loaded, "uplua_threads_end")
   for i, probe in ipairs(probes) do list[#list + 1] = { probe = probe, program = programs[i] } end
   return list
 end

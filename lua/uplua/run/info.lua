@@ -1,43 +1,8 @@
 -- The report of --info: what this kernel offers, found by trying, and how each kind of probe is set with that.
-local core = require "uplua.core"
+local core      = require "uplua.core"
+local providers = require "uplua.probe.providers"
 
 local info = {}
-
--- The ways in which probes of a kind are set, best first: what each needs, and what it is. The first of which all is
--- there is taken.
-local WAYS = {
-  uprobe = {
-    { needs = { "uprobe_multi" }, "one link for all places in a file" },
-    { needs = { "uprobe" }, "a perf event for each place" },
-  },
-  uretprobe = {
-    { needs = { "session" }, "one link for all places in a file, for entries and returns" },
-    { needs = { "uprobe_multi" }, "a link for entries and one for returns, which pair in each thread" },
-    { needs = { "uprobe" }, "a perf event for each entry and each return, which pair in each thread" },
-  },
-  usdt = {
-    { needs = { "uprobe_multi" }, "one link for all places in a file" },
-    { needs = { "uprobe" }, "a perf event for each place" },
-  },
-  kprobe = {
-    { needs = { "kprobe_multi" }, "one link for all functions" },
-    { needs = { "kprobe" }, "a perf event for each function" },
-  },
-  kretprobe = { { needs = { "kprobe" }, "a perf event for each entry and each return, which pair in each thread" } },
-  fentry = { { needs = { "trampoline", "btf" }, "a call from the function itself" } },
-  fexit = { { needs = { "trampoline", "btf" }, "a call from the function itself" } },
-  tracepoint = { { needs = {}, "a perf event for each tracepoint" } },
-  rawtracepoint = { { needs = {}, "a link" } },
-  syscall = { { needs = {}, "the tracepoints of system calls" } },
-  sysreturn = { { needs = {}, "the tracepoints of system calls" } },
-  profile = { { needs = { "cpu_clock" }, "a perf event for each CPU" } },
-  perf = {
-    { needs = { "pmu" }, "a perf event for each CPU, of the CPU's counters or the kernel's" },
-    { needs = { "cpu_clock" }, "a perf event for each CPU, of the kernel's counters" },
-  },
-  watch = { { needs = { "watchpoint" }, "a perf event for each thread or CPU" } },
-  interval = { { needs = { "cpu_clock" }, "a perf event of one CPU" } },
-}
 
 -- What keeps FEATURE (core.system.features) from being used.
 local function reason(feature)
@@ -45,7 +10,7 @@ local function reason(feature)
   return ("no %s: %s"):format(feature.name, feature.why)
 end
 
--- How probes of a kind with these WAYS are set, and what keeps it from a better way; nil and the latter if there is
+-- How probes with these WAYS (uplua.probe.providers) are set, and what keeps it from a better way; nil and the latter if there is
 -- none.
 function info.way(ways, features)
   local missing
@@ -69,10 +34,10 @@ end
 -- The kinds of probes: { { name, way or nil, what is missing or nil }, … }.
 function info.kinds()
   local features, kinds = features_by_name(), {}
-  for _, name in ipairs(core.setup.kinds()) do
-    if name ~= "testrun" then
-      local ways = WAYS[name] or { { needs = {}, "as its constructor says" } }
-      kinds[#kinds + 1] = { name = name, known = WAYS[name] ~= nil, info.way(ways, features) }
+  for _, provider in ipairs(providers.all()) do
+    if not provider.hidden then
+      local ways = provider.ways or { { needs = {}, "as its constructor says" } }
+      kinds[#kinds + 1] = { name = provider.name, known = provider.ways ~= nil, info.way(ways, features) }
     end
   end
   return kinds

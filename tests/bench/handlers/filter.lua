@@ -1,5 +1,5 @@
 -- A filter on the process and two fields in front of a count: getpid() of process arg[1], by root.
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 
 local PID, GETPID = tonumber(arg[1] or 4243), jit.arch == "arm64" and 172 or 39

@@ -1,5 +1,5 @@
 -- A histogram by key: which system calls each thread makes.
-local test_run = require "uplua.probe.test_run"
+local test_run = require "uplua.probe.providers.testrun"
 local up = require "uplua"
 
 local h = up.hist()

@@ -1,8 +1,8 @@
--- Probes that no function's call triggers: events that the kernel's perf counts, and time.
+-- profile, perf and interval: what no function's call triggers, time and the events that the kernel's perf counts.
 local core        = require "uplua.core"
-local perf_events = require "uplua.probe.perf_events"
+local declare     = require "uplua.probe.declare"
 local options     = require "uplua.options"
-local declare       = require "uplua.probe.declare"
+local perf_events = require "uplua.probe.perf_events"
 local text        = require "uplua.text"
 
 local sampling = {}
@@ -40,14 +40,14 @@ function sampling.lost()
   return list
 end
 
-local function declare_event(kind, spec, what, where, handler)
-  remember(kind .. " " .. spec, what)
+-- TITLE: what messages call the probe.
+local function declare_event(provider, spec, title, what, where, handler)
+  remember(("%s %s"):format(provider.name, spec), what)
   declare.probe {
-    kind = kind, spec = spec, sites = {}, where = where, handler = handler,
-    mapped = kind == "profile", -- before its first instruction a command is still uplua: nothing to be sampled
+    provider = provider, spec = spec, sites = {}, where = where, handler = handler, mapped = provider.mapped,
     attach = function(_, program, link)
       local ok, result = pcall(core.probe.attach_event, program.fd, what)
-      if not ok then error(("%s%s: %s"):format(kind, kind == "profile" and "" or " " .. spec, result), 0) end
+      if not ok then error(("%s: %s"):format(title, result), 0) end
       link(result)
     end,
   }
@@ -69,6 +69,28 @@ local function check_hertz(what, hertz)
   end
 end
 
+local function hint(word)
+  return perf_events.find(word) and ("; an event to count is perf:%s, for stat.lua"):format(word)
+end
+
+-- Besides, `mapped` is what the record of a handler has.
+sampling.providers = {
+  profile = {
+    name = "profile", by_cpu = true, ways = { { needs = { "cpu_clock" }, "a perf event for each CPU" } },
+    mapped = true, -- before its first instruction a command is still uplua: nothing to be sampled
+  },
+  perf = {
+    name = "perf", by_cpu = true, hint = hint,
+    ways = {
+      { needs = { "pmu" }, "a perf event for each CPU, of the CPU's counters or the kernel's" },
+      { needs = { "cpu_clock" }, "a perf event for each CPU, of the kernel's counters" },
+    },
+  },
+  interval = {
+    name = "interval", by_cpu = true, ways = { { needs = { "cpu_clock" }, "a perf event of one CPU" } },
+  },
+}
+
 -- profile(hertz, handler): HANDLER runs HERTZ times a second on each CPU, wherever that is, in a program or in the
 -- kernel, unless it is idle; in a process that is not traced it does not. Raises what is wrong with the arguments, and
 -- what the kernel does not permit.
@@ -76,9 +98,10 @@ function sampling.profile(hertz, given, handler)
   given, handler = arguments(given, handler)
   check_hertz("profile: the first argument is how often a second", hertz)
   local name = ("%d"):format(hertz)
-  declare.check("profile", name, given, handler)
+  local provider = sampling.providers.profile
+  declare.check(provider, name, given, handler)
   local what = { type = SOFTWARE, config = CPU_CLOCK, hertz = hertz, no_idle = true, cpus = options.cpus }
-  declare_event("profile", name, what, ("%s that is not idle, %d times a second"):format(each_cpu(), hertz), handler)
+  declare_event(provider, name, provider.name, what, ("%s that is not idle, %d times a second"):format(each_cpu(), hertz), handler)
 end
 
 -- What --explain says of the event NAME.
@@ -127,8 +150,9 @@ function sampling.perf(name, period, given, handler)
     end
     what.period = period
   end
-  declare.check("perf", name, given, handler)
-  declare_event("perf", name, what, place(name, what), handler)
+  local provider = sampling.providers.perf
+  declare.check(provider, name, given, handler)
+  declare_event(provider, name, "perf " .. name, what, place(name, what), handler)
 end
 
 -- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms"), on an idle machine too, whatever
@@ -141,11 +165,12 @@ function sampling.interval(period, given, handler)
     error(("interval %s: that is too short; in a kernel's timer %s is the least")
       :format(tostring(period), text.seconds(shortest_period() / 1e9)), 2)
   end
-  declare.check("interval", tostring(period), given, handler)
+  local provider, spec = sampling.providers.interval, tostring(period)
+  declare.check(provider, spec, given, handler)
   local nanoseconds = math.floor(seconds * 1e9 + 0.5)
   local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = nanoseconds, once = true }
   local where = ("one CPU, every %s, idle or not"):format(text.seconds(seconds))
-  declare_event("interval", tostring(period), what, where, handler)
+  declare_event(provider, spec, "interval " .. spec, what, where, handler)
 end
 
 return sampling

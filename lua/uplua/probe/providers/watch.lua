@@ -1,10 +1,10 @@
--- Watchpoints: a handler runs when a place in the target's memory is read, written or executed.
+-- watch: a handler runs when a place in the target's memory is read, written or executed.
 local core    = require "uplua.core"
+local declare = require "uplua.probe.declare"
 local options = require "uplua.options"
-local declare   = require "uplua.probe.declare"
 local text    = require "uplua.text"
 
-local watchpoint = {}
+local watch = {}
 
 local LENGTHS = { [1] = true, [2] = true, [4] = true, [8] = true }
 local ACCESSES = { w = "writes", rw = "reads and writes", x = "executions" }
@@ -33,11 +33,15 @@ local function resolve(where, access)
   return variable.spec, variable.bytes, ("%s in %s"):format(text.escape(where), text.escape(variable.module))
 end
 
+watch.providers = {
+  watch = { name = "watch", ways = { { needs = { "watchpoint" }, "a perf event for each thread or CPU" } } },
+}
+
 -- watch(where, access, [length,] handler): HANDLER runs at each access of the kind, "w" (writes), "rw" (reads and
 -- writes) or "x" (it is executed), to LENGTH bytes (1, 2, 4 or 8; a variable's size if it is one of these) at WHERE: an
 -- address, "BINARY:VARIABLE[+OFFSET]", or a part of one, "BINARY:VARIABLE.FIELD[2]". Raises what is wrong with that;
 -- the target has to be a process or a command.
-function watchpoint.watch(where, access, length, given, handler)
+function watch.watch(where, access, length, given, handler)
   if type(length) == "function" then length, given, handler = nil, {}, length end
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if not ACCESSES[access] then
@@ -69,10 +73,10 @@ function watchpoint.watch(where, access, length, given, handler)
       :format(name, length), 2)
   end
   local spec = type(where) == "string" and where or name
-  declare.check("watch", spec, given, handler)
+  declare.check(watch.providers.watch, spec, given, handler)
   local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], length, length == 1 and "" or "s")
   declare.probe {
-    kind = "watch", spec = spec, sites = {}, handler = handler, mapped = true,
+    provider = watch.providers.watch, spec = spec, sites = {}, handler = handler, mapped = true,
     value_bits = access ~= "x" and length * 8 or 0,
     where = ("%s %s, by a debug register"):format(access == "x" and "executions of" or accesses, name),
     attach = function(_, program, link)
@@ -85,4 +89,4 @@ function watchpoint.watch(where, access, length, given, handler)
   }
 end
 
-return watchpoint
+return watch

@@ -1,4 +1,4 @@
--- Probes of functions: up.uprobe and up.uretprobe; and where functions are: up.site, up.defines, up.modules_defining.
+-- uprobe and uretprobe: functions of programs; and where functions are: up.site, up.defines, up.modules_defining.
 local claims             = require "uplua.probe.claims"
 local core               = require "uplua.core"
 local declare            = require "uplua.probe.declare"
@@ -18,12 +18,12 @@ local function attach_function(sites)
     local refused
     local function at(kind, fd, cookie)
       local ok, result = pcall(core.probe.attach, kind, fd, cookie, sites)
-      if not ok then error(probe.kind .. " " .. result, 0) end
+      if not ok then error(probe.provider.name .. " " .. result, 0) end
       link(result)
       refused = refused or table.concat(result:refused(), ", ")
     end
-    local by_instruction = probe.kind == "uretprobe" and (probe.of_go or probe.by_instruction)
-    local kind = program.session and "session" or probe.kind ~= "uretprobe" and "entry" or
+    local by_instruction = probe.provider.of_return and (probe.of_go or probe.by_instruction)
+    local kind = program.session and "session" or not probe.provider.of_return and "entry" or
                  by_instruction and "exit" or "return"
     -- Of programs at one instruction the kernel runs the last one first: where a function's first instruction is its
     -- last one, too, the entry has to be seen before the return.
@@ -32,7 +32,7 @@ local function attach_function(sites)
     if not by_instruction then at(kind, program.fd, program.cookie) end
     if refused ~= "" then
       loop.warn(("%s %s: the kernel puts no probe on the first instruction of %s")
-        :format(probe.kind, probe.spec, refused))
+        :format(probe.provider.name, probe.spec, refused))
     end
   end
 end
@@ -58,7 +58,8 @@ local function warn_skipped(kind, name, skipped)
 end
 
 -- CLAIM: to the places of the list that they are of (uplua.probe.claims).
-local function declare_at(kind, name, handler, sites, given, claim)
+local function declare_at(provider, name, handler, sites, given, claim)
+  local kind = provider.name
   if not claim:sites(sites, kind) then return end
   local list, skipped = sites:list()
   warn_skipped(kind, name, skipped)
@@ -69,7 +70,7 @@ local function declare_at(kind, name, handler, sites, given, claim)
         :format(kind, name, list[1]["function"], site["function"]), 0)
     end
   end
-  declare.probe { kind = kind, spec = name, sites = list, of_go = list[1].of_go,
+  declare.probe { provider = provider, spec = name, sites = list, of_go = list[1].of_go,
                   by_instruction = given.returns == "instructions", skipped = skipped, handler = handler,
                   functions = sites, attach = attach_function(sites),
                   result_bits = given.typed and handlers.result_bits((sites:result())) or nil }
@@ -80,59 +81,60 @@ local function needs_place(handler) return string.dump(handler):find("args", 1, 
 
 -- Has SPEC probed, too, in files that the target maps later. SITES: where it is probed by now; nil and ABSENT, the
 -- reason: nowhere.
-local function wait_for(kind, spec, handler, resolve, sites, absent, given, taken)
+local function wait_for(provider, spec, handler, resolve, sites, absent, given, taken)
   local claim = claims.new(taken)
   late_modules.add {
-    kind = kind, spec = spec, absent = absent, files = sites and sites:files(),
+    kind = provider.name, spec = spec, absent = absent, files = sites and sites:files(),
     find = function(text, pid)
       local found, none = resolve({ text }, pid)
       return found, none or found:files()
     end,
-    attach = function(found) setup.at_once(declare_at, kind, spec, handler, found, given, claim) end,
+    attach = function(found) setup.at_once(declare_at, provider, spec, handler, found, given, claim) end,
   }
   -- What is wrong with the handler is told now, and the types of what it shares with others are known.
   if absent and not needs_place(handler) then
     local symbol = spec:match "[:@]([^+]*)"
-    declare.probe { kind = kind, spec = spec, symbol = symbol, sites = {}, handler = handler, waits = true }
+    declare.probe { provider = provider, spec = spec, symbol = symbol, sites = {}, handler = handler, waits = true }
   end
 end
 
 -- Those of SPECS of libraries that the target has not loaded are waited for; the others are declared.
-local function declare_some(kind, specs, handler, resolve, given, taken)
+local function declare_some(provider, specs, handler, resolve, given, taken)
   local there = {}
   for _, spec in ipairs(specs) do
     local sites, absent = resolve { spec }
     if sites then
       there[#there + 1] = spec
     elseif late_modules.library(spec) then
-      wait_for(kind, spec, handler, resolve, nil, absent, given, taken)
+      wait_for(provider, spec, handler, resolve, nil, absent, given, taken)
     else
-      error(kind .. " " .. absent, 0)
+      error(provider.name .. " " .. absent, 0)
     end
   end
   if #there > 0 then
-    declare_at(kind, table.concat(there, ", "), handler, (resolve(there)), given, claims.new(taken))
+    declare_at(provider, table.concat(there, ", "), handler, (resolve(there)), given, claims.new(taken))
   end
 end
 
 -- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come
 -- later waited for.
-local function declare_resolved(kind, specs, handler, resolve, given)
+local function declare_resolved(provider, specs, handler, resolve, given)
   late_modules.begin(specs)
   local sites, absent = resolve(specs)
   local taken = claims.taken()
   if not sites then
-    if late_modules.can() then return declare_some(kind, specs, handler, resolve, given, taken) end
-    error(kind .. " " .. absent, 0)
+    if late_modules.can() then return declare_some(provider, specs, handler, resolve, given, taken) end
+    error(provider.name .. " " .. absent, 0)
   end
   for _, spec in ipairs(late_modules.can() and specs or {}) do
-    if late_modules.name(spec) then wait_for(kind, spec, handler, resolve, sites, nil, given, taken) end
+    if late_modules.name(spec) then wait_for(provider, spec, handler, resolve, sites, nil, given, taken) end
   end
-  declare_at(kind, table.concat(specs, ", "), handler, sites, given, claims.new(taken))
-  unmapped_libraries.expect(kind, specs)
+  declare_at(provider, table.concat(specs, ", "), handler, sites, given, claims.new(taken))
+  unmapped_libraries.expect(provider.name, specs)
 end
 
-local function declare_functions(kind, spec, given, handler)
+local function declare_functions(provider, spec, given, handler)
+  local kind = provider.name
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   local specs = type(spec) == "table" and spec or { spec }
   for i = 1, math.max(#specs, 1) do
@@ -141,11 +143,10 @@ local function declare_functions(kind, spec, given, handler)
     end
   end
   local name = table.concat(specs, ", ")
-  declare.check(kind, name, given, handler, 3,
-    { slide = true, typed = kind == "uretprobe", returns = kind == "uretprobe", throws = kind == "uretprobe" })
+  declare.check(provider, name, given, handler, 3)
   local slide = SLIDES[given.slide == nil or given.slide]
   if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
-  local returns = kind == "uretprobe" and (given.returns or options.returns or "address")
+  local returns = provider.of_return and (given.returns or options.returns or "address")
   if returns and not RETURNS[returns] then error(kind .. ': returns is "address" or "instructions"', 3) end
   if returns == "address" and given.throws == false then returns = "surely" end
   given = { typed = given.typed, returns = returns }
@@ -154,19 +155,93 @@ local function declare_functions(kind, spec, given, handler)
     if not ok then error(kind .. " " .. sites, 0) end
     return sites, absent
   end
-  local ok, message = pcall(declare_resolved, kind, specs, handler, resolve, given)
+  local ok, message = pcall(declare_resolved, provider, specs, handler, resolve, given)
   if not ok then error(message, 3) end
 end
+
+-- BINARY:FUNCTION, as in a probe's spec: what of it can be probed, where each probe would stand, and what is left out.
+local function list_functions(rest, _, wrong)
+  if rest == "" then wrong("--list uprobe needs functions, as in --list 'uprobe:libc:mal*'") end
+  local sites, skipped = core.probe.resolve(rest, "exact"):list()
+  local entries = {}
+  for _, site in ipairs(sites) do
+    entries[#entries + 1] = {
+      probe = ("uprobe:%s:%s"):format(site.module, site.name), offset = site.offset, at = site.inside + site.slid,
+      why = site.why,
+    }
+  end
+  for _, one in ipairs(skipped) do entries[#entries + 1] = { left_out = one["function"], why = one.why } end
+  return entries
+end
+
+local MOST_FUNCTIONS = 64 -- of a trace's spec, of which each gets a probe of its own, for its own arguments
+
+-- True where all of PARAMETERS, of COUNT functions, are where handlers can read them, or one function is all there is:
+-- several may have one in different places.
+local function is_whole(parameters, count)
+  for _, parameter in ipairs(parameters) do
+    if count > 1 and parameter.place == "nowhere" then return false end
+  end
+  return true
+end
+
+-- The hits of a trace: with their arguments by name, and what they return by its type, where debug information has them
+-- and they are the same, or the functions are few.
+local function hits(rest, returns, spec)
+  local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
+  if not ok or not sites then return { { probe = spec } } end -- the probe tells why, or waits for the library
+  local list, result = sites:list(), returns and sites:result() or nil
+  local numbered = { { probe = spec, result = result, raw = returns and not result and #list > 1 } }
+  local parameters = sites:parameters(returns)
+  if parameters and is_whole(parameters, #list) and (not returns or result) then
+    return { { probe = spec, parameters = parameters, result = result } }
+  end
+  local parts, seen, named = {}, {}, false
+  for _, site in ipairs(list) do
+    local one = ("%s:%s"):format(site.path, site["function"])
+    if not seen[one] then
+      if #parts == MOST_FUNCTIONS then return numbered end
+      local _, own = pcall(core.probe.resolve, one, "exact", returns)
+      parameters = type(own) == "userdata" and own:parameters(returns) or nil
+      named = named or parameters
+      result = returns and parameters and own:result() or nil
+      parts[#parts + 1] = { probe = one, parameters = parameters, result = result }
+      seen[one] = true
+    end
+  end
+  return named and #parts > 1 and parts or numbered
+end
+
+uprobe.providers = {
+  uprobe = {
+    name = "uprobe", options = { slide = true }, specified = true, of_binary = true, at_return = "uretprobe",
+    list = list_functions, hits = hits,
+    ways = {
+      { needs = { "uprobe_multi" }, "one link for all places in a file" },
+      { needs = { "uprobe" }, "a perf event for each place" },
+    },
+  },
+  uretprobe = {
+    name = "uretprobe", options = { slide = true, typed = true, returns = true, throws = true }, specified = true,
+    of_binary = true, at_return = "uretprobe", of_return = "function", typed = true, followed = true,
+    hits = function(rest, _, spec) return hits(rest, true, spec) end,
+    ways = {
+      { needs = { "session" }, "one link for all places in a file, for entries and returns" },
+      { needs = { "uprobe_multi" }, "a link for entries and one for returns, which pair in each thread" },
+      { needs = { "uprobe" }, "a perf event for each entry and each return, which pair in each thread" },
+    },
+  },
+}
 
 -- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered; SPEC may be a
 -- list of such. Raises what is wrong with it.
 -- Options: slide = false, the probe stands on the first instruction; slide = "lossy", also behind conditional jumps.
-function uprobe.uprobe(spec, given, handler) declare_functions("uprobe", spec, given, handler) end
+function uprobe.uprobe(spec, given, handler) declare_functions(uprobe.providers.uprobe, spec, given, handler) end
 
 -- uretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to
 -- the integer that debug information says the function returns; throws = false, no exception leaves the function, and
 -- no warning of them is needed.
-function uprobe.uretprobe(spec, given, handler) declare_functions("uretprobe", spec, given, handler) end
+function uprobe.uretprobe(spec, given, handler) declare_functions(uprobe.providers.uretprobe, spec, given, handler) end
 
 -- The sites of SPEC in the target: { { path, module, ["function"], offset, inside }, … }, or nil and the reason.
 function uprobe.site(spec)

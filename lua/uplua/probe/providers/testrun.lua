@@ -1,26 +1,26 @@
--- Handlers for tests: compiled, loaded and given their maps as those of every probe, but run when the test says, on
+-- testrun: handlers for tests, compiled, loaded and given their maps as those of every probe, but run when the test says, on
 -- words of its own.
 --
---   local run, fd = test_run.handler("name", function(e) n[e.arg0]:inc() end)
+--   local run, fd = testrun.handler("name", function(e) n[e.arg0]:inc() end)
 --   setup.commit()
 --   run { 1, -2LL, … }     e.arg0 … e.arg11; missing words are 0
 --   fd()                   the descriptor of the kernel's program
 --
 -- The program is a raw tracepoint's (BPF_PROG_TEST_RUN); pid, comm and the memory that it reads are uplua's own.
 local core    = require "uplua.core"
+local declare = require "uplua.probe.declare"
 local ffi     = require "ffi"
 local options = require "uplua.options"
-local declare   = require "uplua.probe.declare"
 
-local test_run = {}
+local testrun = { providers = { testrun = { name = "testrun", hidden = true } } }
 
 -- Declares HANDLER; returns the function that runs it once it is loaded, and one that returns the program's descriptor.
 -- NAME is e.probe and e.func.
-function test_run.handler(name, handler)
+function testrun.handler(name, handler)
   options.self = true
   local fd
   declare.probe {
-    kind = "testrun", spec = name, sites = { { ["function"] = name, inside = 0 } }, handler = handler,
+    provider = testrun.providers.testrun, spec = name, sites = { { ["function"] = name, inside = 0 } }, handler = handler,
     attach = function(_, program) fd = program.fd end,
   }
   local words = ffi.new "int64_t[12]"
@@ -30,4 +30,4 @@ function test_run.handler(name, handler)
   end, function() return fd end
 end
 
-return test_run
+return testrun

@@ -1,7 +1,8 @@
--- Tracepoints of the kernel: what a hit records, by name.
-local claims = require "uplua.probe.claims"
-local core   = require "uplua.core"
-local declare  = require "uplua.probe.declare"
+-- tracepoint: tracepoints of the kernel, what a hit records by name.
+local argument_types = require "uplua.probe.argument_types"
+local claims         = require "uplua.probe.claims"
+local core           = require "uplua.core"
+local declare        = require "uplua.probe.declare"
 
 local tracepoint = {}
 
@@ -78,8 +79,8 @@ function tracepoint.arguments(fields, strings, of_call)
   return arguments
 end
 
--- GIVEN without the option `all`, and that.
-local function check_all(kind, given)
+-- GIVEN, options of a probe of KIND, without the option `all`, and that.
+function tracepoint.check_all(kind, given)
   local all = given.all
   if all ~= nil and type(all) ~= "boolean" then
     error(("%s: option 'all' is true or false, not a %s"):format(kind, type(all)), 3)
@@ -110,21 +111,21 @@ local APART = { kprobes = true, uprobes = true, synthetic = true, eprobes = true
 
 -- True unless another probe of the list stands at the tracepoint SPEC, "sched:sched_switch", perhaps by another kind's
 -- name.
-local function claim(spec)
+function tracepoint.claim(spec)
   local mine = claims.new(claims.taken())
   local system, name = spec:match "^([^:]*):(.*)$"
   local where, call = spec:match "^syscalls:sys_(%l+)_(.*)$"
   local all = (system == "raw_syscalls" or not system) and (name or spec):match "^sys_(%l+)$"
-  if where or all then return mine:call(({ enter = "syscall", exit = "sysreturn" })[where or all], call or "*") end
+  if where or all then return mine:call(where or all, call or "*") end
   return mine:name("tracepoint " .. (APART[system] and spec or name or spec))
 end
 
 local function declare_one(spec, strings, all, handler)
-  if not claim(spec) then return end
+  if not tracepoint.claim(spec) then return end
   local found = core.tracepoint.find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
   declare.probe {
-    kind = "tracepoint", spec = spec, symbol = spec, sites = {}, handler = handler,
+    provider = tracepoint.providers.tracepoint, spec = spec, symbol = spec, sites = {}, handler = handler,
     passed_over = true, unfiltered = all,
     arguments = tracepoint.arguments(found:fields(), strings, of_call),
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
@@ -148,6 +149,26 @@ local function names_of(spec)
   return names
 end
 
+-- SYSTEM:NAME, both patterns. Formats are read for DETAILS only: there are thousands.
+local function list_tracepoints(rest, details)
+  local system, name = rest:match "^([^:]*):?(.*)$"
+  local pattern = ("%s:%s"):format(system ~= "" and system or "*", name ~= "" and name or "*")
+  local entries = {}
+  for i, spec in ipairs(core.tracepoint.match(pattern)) do
+    local of_call = spec:find "^syscalls:" ~= nil
+    local fields = details and tracepoint.arguments(core.tracepoint.find(spec):fields(), nil, of_call)
+    entries[i] = { probe = "tracepoint:" .. spec, arguments = fields and argument_types.list(fields) }
+  end
+  return entries
+end
+
+tracepoint.providers = {
+  tracepoint = {
+    name = "tracepoint", specified = true, ways = { { needs = {}, "a perf event for each tracepoint" } },
+    list = list_tracepoints, hits = function(rest) return list_tracepoints(rest, true) end,
+  },
+}
+
 -- tracepoint(spec, [options], handler): HANDLER runs whenever the kernel passes the tracepoint SPEC,
 -- "sched:sched_switch", or one of the pattern "sched:sched_process_*", while it works for a process that is traced;
 -- e.probe is its name. Options: strings, how many bytes a handler takes of a string of any length (64); all, true:
@@ -160,72 +181,14 @@ function tracepoint.tracepoint(spec, given, handler)
   end
   local strings, all, rest = nil, nil, given
   if type(given) == "table" then
-    all, rest = check_all("tracepoint", given)
+    all, rest = tracepoint.check_all("tracepoint", given)
     strings, rest = check_strings(rest)
   end
-  declare.check("tracepoint", spec, rest, handler)
+  declare.check(tracepoint.providers.tracepoint, spec, rest, handler)
   local ok, message = pcall(function()
     for _, name in ipairs(names_of(spec)) do declare_one(name, strings, all, handler) end
   end)
   if not ok then error("tracepoint " .. message, 2) end
-end
-
-local function find_raw(spec)
-  local name = spec:match "^[%w_]+:([%w_]+)$" or spec
-  return core.kernel.rawtracepoint(name), name
-end
-
-local function raw_arguments(found)
-  local arguments = core.kernel.parameters(found)
-  table.remove(arguments, 1) -- the program's own
-  for i, argument in ipairs(arguments) do
-    argument.place, argument.offset = argument.place or "context", 8 * (i - 1)
-  end
-  return arguments
-end
-
--- What the kernel's code gives the raw tracepoint SPEC: a list of arguments (handler.lua). Raises that there is none.
-function tracepoint.raw_arguments(spec) return raw_arguments((find_raw(spec))) end
-
-local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
-  declare.probe {
-    kind = "rawtracepoint", spec = spec, symbol = name, sites = {}, handler = handler,
-    arguments = raw_arguments(found), passed_over = true, unfiltered = unfiltered, of_processes = of_processes,
-    where = "the kernel's tracepoint " .. name .. ", without a record",
-    attach = function(_, program, link)
-      local attached, result = pcall(core.kernel.attach_rawtracepoint, program.fd, name)
-      if not attached then error("rawtracepoint " .. result, 0) end
-      link(result)
-    end,
-  }
-end
-
--- rawtracepoint(name, [options], handler): HANDLER runs where tracepoint's does, before the kernel makes a record,
--- which is cheaper; e.args.NAME is what the kernel's code gives the tracepoint: pointers lead into the kernel's
--- structures. Options: all, as of tracepoint. Raises what is wrong with the arguments.
-function tracepoint.rawtracepoint(spec, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  if type(spec) ~= "string" then
-    error("rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", 2)
-  end
-  local all, rest = nil, given
-  if type(given) == "table" then all, rest = check_all("rawtracepoint", given) end
-  declare.check("rawtracepoint", spec, rest, handler)
-  local ok, found, name = pcall(find_raw, spec)
-  if not ok then error("rawtracepoint " .. found, 2) end
-  if claim(name) then declare_raw(spec, name, found, handler, all) end
-end
-
--- The same for uplua itself: HANDLER runs whoever is traced.
-function tracepoint.unfiltered(name, handler)
-  local found = find_raw(name)
-  declare_raw(name, name, found, handler, true)
-end
-
--- The same: HANDLER runs in the processes that are traced, whatever holds for their threads.
-function tracepoint.of_processes(name, handler)
-  local found = find_raw(name)
-  declare_raw(name, name, found, handler, false, true)
 end
 
 return tracepoint

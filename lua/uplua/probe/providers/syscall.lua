@@ -1,9 +1,10 @@
--- System calls by name: where a thread enters the kernel, and where it leaves it.
-local ffi        = require "ffi"
-local claims     = require "uplua.probe.claims"
-local core       = require "uplua.core"
-local declare      = require "uplua.probe.declare"
-local tracepoint = require "uplua.probe.tracepoint"
+-- syscall and sysreturn: system calls by name, where a thread enters the kernel, and where it leaves it.
+local ffi            = require "ffi"
+local argument_types = require "uplua.probe.argument_types"
+local claims         = require "uplua.probe.claims"
+local core           = require "uplua.core"
+local declare        = require "uplua.probe.declare"
+local tracepoint     = require "uplua.probe.providers.tracepoint"
 
 ffi.cdef "const char *strerrorname_np(int number);"
 
@@ -54,29 +55,31 @@ local function attached(kind, attach, ...)
   return result
 end
 
-local function declare_any(kind, handler)
+local function declare_any(provider, handler)
+  local kind, event = provider.name, provider.event
   declare.probe {
-    kind = kind, spec = "*", sites = {}, handler = handler, passed_over = true, arguments = registers(), raw = true,
-    where = kind == "syscall" and "the entry of every system call" or "the exit of every system call",
+    provider = provider, spec = "*", sites = {}, handler = handler, passed_over = true, arguments = registers(), raw = true,
+    where = ("the %s of every system call"):format(event == "enter" and "entry" or event),
     attach = function(_, program, link)
       local raw = core.kernel.attach_rawtracepoint
       if program.entry_fd then link(attached(kind, raw, program.entry_fd, "sys_enter"), true) end
-      link(attached(kind, raw, program.fd, kind == "syscall" and "sys_enter" or "sys_exit"))
+      link(attached(kind, raw, program.fd, "sys_" .. event))
     end,
   }
 end
 
-local function declare_one(kind, name, handler)
+local function declare_one(provider, name, handler)
+  local kind = provider.name
   local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
   local kernel = KERNEL_NAMES[name] or name
   declare.probe {
-    kind = kind, spec = name, symbol = name, sites = {}, handler = handler,
+    provider = provider, spec = name, symbol = name, sites = {}, handler = handler,
     arguments = arguments_of(entry), passed_over = true,
-    where = kind == "syscall" and "the kernel's tracepoint " .. ENTER .. kernel or
+    where = not provider.of_return and "the kernel's tracepoint " .. ENTER .. kernel or
             ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),
     attach = function(_, program, link)
       if program.entry_fd then link(attached(kind, entry.attach, entry, program.entry_fd), true) end
-      local at = kind == "syscall" and entry or exit
+      local at = provider.of_return and exit or entry
       link(attached(kind, at.attach, at, program.fd))
     end,
   }
@@ -120,7 +123,8 @@ local function matches(kind, pattern)
   return names
 end
 
-local function declare_calls(kind, spec, given, handler)
+local function declare_calls(provider, spec, given, handler)
+  local kind, event = provider.name, provider.event
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   local list = type(spec) == "table" and spec or { spec }
   for _, name in ipairs(list) do
@@ -128,28 +132,65 @@ local function declare_calls(kind, spec, given, handler)
       error(kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3)
     end
   end
-  declare.check(kind, table.concat(list, ","), given, handler, 3)
+  declare.check(provider, table.concat(list, ","), given, handler, 3)
   local taken = claims.taken()
   for _, name in ipairs(list) do -- first: it has all others
-    if name == "*" and claims.new(taken):call(kind, "*") then declare_any(kind, handler) end
+    if name == "*" and claims.new(taken):call(event, "*") then declare_any(provider, handler) end
   end
   for _, name in ipairs(list) do
     local ok, message = pcall(function()
       for _, one in ipairs(name == "*" and {} or matches(kind, name)) do
-        if claims.new(taken):call(kind, KERNEL_NAMES[one] or one) then declare_one(kind, one, handler) end
+        if claims.new(taken):call(event, KERNEL_NAMES[one] or one) then declare_one(provider, one, handler) end
       end
     end)
     if not ok then error(message, 3) end
   end
 end
 
+-- A pattern of names.
+local function list_calls(rest, details)
+  local entries = {}
+  for i, name in ipairs(syscall.names("syscall", rest ~= "" and rest or "*")) do
+    local arguments = details and argument_types.list(syscall.arguments(name)) or nil
+    entries[i] = { probe = "syscall:" .. name, arguments = arguments }
+  end
+  return entries
+end
+
+local REGISTERS = 6 -- that a call has its arguments in
+
+local function is_all(rest) return rest == "*" end
+
+local function hits(rest, _, spec)
+  if is_all(rest) then return { { probe = spec, numbered = REGISTERS, of_call = true, of_any = true } } end
+  local parts = list_calls(rest, true)
+  for _, part in ipairs(parts) do part.of_call = true end
+  return parts
+end
+
+local function hint(word) return syscall.syscall_number(word) and ("; did you mean syscall:%s?"):format(word) end
+
+local WAYS = { { needs = {}, "the tracepoints of system calls" } }
+
+-- Besides, `event` is what the kernel calls it.
+syscall.providers = {
+  syscall = {
+    name = "syscall", event = "enter", specified = true, at_return = "sysreturn", ways = WAYS, all = is_all,
+    list = list_calls, hits = hits, hint = hint,
+  },
+  sysreturn = {
+    name = "sysreturn", event = "exit", specified = true, at_return = "sysreturn", of_return = "call", ways = WAYS,
+    all = is_all, hits = function(_, _, spec) return { { probe = spec } } end,
+  },
+}
+
 -- syscall(name, handler): HANDLER runs whenever a traced thread makes the system call NAME: "openat", "open*", a list
 -- of these, or "*", all of them by one probe. Raises what is wrong with the arguments.
-function syscall.syscall(name, given, handler) declare_calls("syscall", name, given, handler) end
+function syscall.syscall(name, given, handler) declare_calls(syscall.providers.syscall, name, given, handler) end
 
 -- sysreturn(name, handler): HANDLER runs when the call returns; the entry's arguments are there too. A call that began
 -- before it was traced is none of ours.
-function syscall.sysreturn(name, given, handler) declare_calls("sysreturn", name, given, handler) end
+function syscall.sysreturn(name, given, handler) declare_calls(syscall.providers.sysreturn, name, given, handler) end
 
 -- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2; "error 4000" where the C library has no name
 -- for it.
