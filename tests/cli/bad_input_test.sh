@@ -300,7 +300,7 @@ signal_in() {
       ffi.C.kill(ffi.C.getpid(), $2)
     end, 'c')"
 }
-for at in capture map; do
+for at in compile/capture base/map; do
     for signal in 2 15; do
         run timeout 20 env --default-signal=INT "$uplua" -e "at_exit(function() print 'report' end) $good $(signal_in $at $signal)" \
             -- sh -c 'echo started'

@@ -113,7 +113,8 @@ end
 
 local function add_program(lines, program, probe)
   local where = part_of(program, probe)
-  lines[#lines + 1] = ("%s %s%s"):format(probe.provider.name, text.escape(probe.spec), where and " (" .. where .. ")" or "")
+  local title = ("%s %s"):format(probe.provider.name, text.escape(probe.spec))
+  lines[#lines + 1] = where and ("%s (%s)"):format(title, where) or title
   if probe.where then row(lines, "at", probe.where) end
   add_sites(lines, probe.sites, probe.skipped)
   local scratch = program.scratch > 0 and ", " .. plural(program.scratch, "byte") .. " of other memory" or ""

@@ -19,33 +19,8 @@ local text      = require "uplua.text"
 
 local guest = {}
 
--- The programs' sections ("uretprobe.multi/libc:malloc") → how they are attached.
-local SECTIONS = {
-  tp = "tracepoint", raw_tp = "rawtracepoint", raw_tracepoint = "rawtracepoint", perf_event = "perf",
-  ["uprobe.session"] = "session",
-}
-for kind in ("uprobe uretprobe usdt kprobe kretprobe fentry fexit tracepoint tp_btf"):gmatch "%S+" do
-  for _, suffix in ipairs { "", ".s", ".multi", ".multi.s" } do SECTIONS[kind .. suffix] = kind end
-end
-
-SECTIONS.ksyscall, SECTIONS.kretsyscall = "kprobe", "kretprobe"
--- and the call's name: the kernel's function for it
+-- What ksyscall and kretsyscall put before the call's name: the kernel's function for it.
 local CALL = ({ x64 = "__x64_sys_", arm64 = "__arm64_sys_" })[ffi.arch]
-
--- What runs in the kernel's own time, where it may pass a program over.
-local IN_KERNEL = {
-  kprobe = true, kretprobe = true, fentry = true, fexit = true, tracepoint = true, rawtracepoint = true, tp_btf = true,
-}
-
--- A place for each, for messages.
-local EXAMPLE = {
-  uprobe = "libc:malloc", uretprobe = "libc:malloc", session = "libc:malloc", usdt = "libc:libc:setjmp",
-  kprobe = "vfs_read", kretprobe = "vfs_read", fentry = "vfs_read", fexit = "vfs_read",
-  tracepoint = "sched:sched_switch", rawtracepoint = "sched_switch", tp_btf = "sched_switch", perf = "cpu-clock",
-}
-
-local KINDS = "uprobe, uretprobe, uprobe.session, usdt, kprobe, kretprobe, ksyscall, kretsyscall, fentry, fexit, " ..
-              "tracepoint, raw_tp, tp_btf and perf_event"
 
 -- kernel's type of map → the script's object
 local MAPS = {
@@ -209,32 +184,31 @@ local function warn_of_others(o, program, kept, threads)
   local narrowed = options.follow or options.comms or options.cgroup or (not threads and #core.target.tids() > 0)
   if narrowed or (#core.target.pids() > 0 and not kept) then
     local why = narrowed and "--follow, --tid, --comm and --cgroup mean nothing to it" or
-                program.kind == "perf" and "its event is taken on each CPU, whoever runs there" or
-                IN_KERNEL[program.kind] and "the kernel runs it for whoever comes by; it can ask for the process " ..
-                                            "itself (bpf_get_current_pid_tgid)" or
+                program.how.by_cpu and "its event is taken on each CPU, whoever runs there" or
+                program.how.in_kernel and "the kernel runs it for whoever comes by; it can ask for the process " ..
+                                         "itself (bpf_get_current_pid_tgid)" or
                 "this kernel does not keep them apart"
     loop.warn(("object %s: program %s: it is also hit by processes and threads that are not traced: %s")
       :format(o.path, program.name, why))
   end
 end
 
--- Each returns what the program is attached by: a function of its descriptor that returns links.
-local HOW = {}
+-- Each of these returns what a program of its kind is attached by: a function of its descriptor that returns links.
 
-local function of_functions(kind)
+-- HALF: "entry", "return" or "session".
+local function of_functions(half)
   return function(o, program, spec, given)
     local slide = SLIDES[given.slide == nil or given.slide]
     if not slide then fail(o, 'slide is true, false or "lossy"') end
     local cookie = number_option(o, given, "cookie", 0, 65535) or 0
-    local sites = attach_one(o, program, spec, program.kind, core.probe.resolve, spec, slide, kind ~= "entry")
+    local sites = attach_one(o, program, spec, program.kind, core.probe.resolve, spec, slide, half ~= "entry")
     require("uplua.probe.lost_returns").note((sites:list()))
     return function(fd)
-      warn_of_others(o, program, core.probe.filters(kind))
-      return { attach_one(o, program, spec, program.kind, core.probe.attach, kind, fd, cookie, sites) }
+      warn_of_others(o, program, core.probe.filters(half))
+      return { attach_one(o, program, spec, program.kind, core.probe.attach, half, fd, cookie, sites) }
     end
   end
 end
-HOW.uprobe, HOW.uretprobe, HOW.session = of_functions "entry", of_functions "return", of_functions "session"
 
 -- The kinds of arguments in libbpf's usdt.bpf.h, whose table of them is the map that bpf_usdt_arg reads.
 local USDT_KINDS = { constant = 0, context = 1, memory = 2 }
@@ -271,7 +245,7 @@ local function write_arguments(o, program, spec, number, arguments, cookie)
   if why then fail(o, "program %s, usdt %s: %s", program.name, spec, why) end
 end
 
-function HOW.usdt(o, program, spec, given)
+local function of_usdt(o, program, spec, given)
   local cookie = number_option(o, given, "cookie", 0, 2 ^ 53) or 0
   local found = attach_one(o, program, spec, "usdt", core.usdt.find, spec)
   return function(fd)
@@ -304,10 +278,9 @@ local function of_kernel(place)
     end
   end
 end
-HOW.kprobe, HOW.kretprobe = of_kernel "entry", of_kernel "return"
 
 local function by_trampoline(o, program, spec)
-  if program.kind ~= "tp_btf" then
+  if not program.how.of_tracepoint then
     core.probe.check_kernel(("object %s: program %s, %s %s"):format(o.path, program.name, program.kind, spec), true)
   end
   return function(fd)
@@ -315,9 +288,8 @@ local function by_trampoline(o, program, spec)
     return { attach_one(o, program, spec, program.kind, core.probe.attach_trampoline, fd, spec) }
   end
 end
-HOW.fentry, HOW.fexit, HOW.tp_btf = by_trampoline, by_trampoline, by_trampoline
 
-function HOW.tracepoint(o, program, spec)
+local function at_tracepoint(o, program, spec)
   local found = attach_one(o, program, spec, "tracepoint", core.tracepoint.find, (spec:gsub("/", ":")))
   return function(fd)
     warn_of_others(o, program)
@@ -325,7 +297,7 @@ function HOW.tracepoint(o, program, spec)
   end
 end
 
-function HOW.rawtracepoint(o, program, spec)
+local function at_raw_tracepoint(o, program, spec)
   attach_one(o, program, spec, "raw_tp", core.kernel.rawtracepoint, spec)
   return function(fd)
     warn_of_others(o, program)
@@ -333,7 +305,7 @@ function HOW.rawtracepoint(o, program, spec)
   end
 end
 
-function HOW.perf(o, program, spec, given)
+local function at_event(o, program, spec, given)
   local what, message = require "uplua.probe.perf_events".find(spec)
   if not what then fail(o, "program %s, perf %s: %s", program.name, spec, message) end
   what.hertz, what.period = number_option(o, given, "hertz", 1, 1000000), number_option(o, given, "period", 1, 2 ^ 53)
@@ -347,33 +319,64 @@ function HOW.perf(o, program, spec, given)
   end
 end
 
-local OPTIONS = {
-  uprobe = { slide = true, cookie = true }, usdt = { cookie = true }, kprobe = { cookie = true },
-  perf = { hertz = true, period = true },
+-- The kinds of programs: the compiler's name for each (src/lua/guest.c), what libbpf's SEC begins with, an example of a
+-- place, for messages, how it is attached, its options as keys, and
+--   of_binary     its spec begins with a binary
+--   called        the function that its spec names calls it, or with of_tracepoint the tracepoint
+--   in_kernel     it runs in the kernel's own time, where that may pass a program over
+--   by_cpu        it samples: --cpu means something to it
+local OF_FUNCTION, COOKIE = { slide = true, cookie = true }, { cookie = true }
+local KINDS = {
+  { name = "uprobe", example = "libc:malloc", attach = of_functions "entry", options = OF_FUNCTION, of_binary = true },
+  { name = "uretprobe", example = "libc:malloc", attach = of_functions "return", options = OF_FUNCTION,
+    of_binary = true },
+  { name = "session", section = "uprobe.session", example = "libc:malloc", attach = of_functions "session",
+    options = OF_FUNCTION, of_binary = true },
+  { name = "usdt", example = "libc:libc:setjmp", attach = of_usdt, options = COOKIE, of_binary = true },
+  { name = "kprobe", other = "ksyscall", example = "vfs_read", attach = of_kernel "entry", options = COOKIE,
+    in_kernel = true },
+  { name = "kretprobe", other = "kretsyscall", example = "vfs_read", attach = of_kernel "return", options = COOKIE,
+    in_kernel = true },
+  { name = "fentry", example = "vfs_read", attach = by_trampoline, called = true, in_kernel = true },
+  { name = "fexit", example = "vfs_read", attach = by_trampoline, called = true, in_kernel = true },
+  { name = "tp_btf", example = "sched_switch", attach = by_trampoline, called = true, of_tracepoint = true,
+    in_kernel = true },
+  { name = "tracepoint", other = "tp", example = "sched:sched_switch", attach = at_tracepoint, in_kernel = true },
+  { name = "rawtracepoint", section = "raw_tp", other = "raw_tracepoint", example = "sched_switch",
+    attach = at_raw_tracepoint, in_kernel = true },
+  { name = "perf", section = "perf_event", example = "cpu-clock", attach = at_event,
+    options = { hertz = true, period = true }, by_cpu = true },
 }
-OPTIONS.uretprobe, OPTIONS.session, OPTIONS.kretprobe = OPTIONS.uprobe, OPTIONS.uprobe, OPTIONS.kprobe
+local SUFFIXES = { "", ".s", ".multi", ".multi.s" } -- of those whose sections are called as they are
+
+local SECTIONS = {} -- what SEC begins with → the kind
+for _, kind in ipairs(KINDS) do
+  for _, suffix in ipairs(kind.section and {} or SUFFIXES) do SECTIONS[kind.name .. suffix] = kind end
+  for _, name in ipairs { kind.section or kind.name, kind.other } do SECTIONS[name] = kind end
+end
+local NAMES = "uprobe, uretprobe, uprobe.session, usdt, kprobe, kretprobe, ksyscall, kretsyscall, fentry, fexit, " ..
+              "tracepoint, raw_tp, tp_btf and perf_event"
 
 local function declare(o, program, spec, given)
   local prefix, rest = program.section:match "^%??([^/]+)/?(.*)$"
   local kind = SECTIONS[prefix]
   if not kind then
     fail(o, "program %s is of the kind SEC(\"%s\"), which uplua does not attach; it attaches %s",
-         program.name, program.section, KINDS)
+         program.name, program.section, NAMES)
   end
-  program.kind = kind
+  program.kind, program.how = kind.name, kind
   spec = spec or rest
-  local of_binary = kind == "uprobe" or kind == "uretprobe" or kind == "session" or kind == "usdt"
-  local needs_binary = of_binary and not spec:find ":"
+  local needs_binary = kind.of_binary and not spec:find ":"
   if spec == "" or needs_binary then
     fail(o, "program %s, SEC(\"%s\"): it does not say where to; tool:attach(\"%s\", \"%s\") does",
-         program.name, program.section, program.name, EXAMPLE[kind])
+         program.name, program.section, program.name, kind.example)
   end
   for name in pairs(given) do
-    if not (OPTIONS[kind] or {})[name] then
-      fail(o, "program %s: unknown option '%s' of %s", program.name, tostring(name), kind)
+    if not (kind.options or {})[name] then
+      fail(o, "program %s: unknown option '%s' of %s", program.name, tostring(name), kind.name)
     end
   end
-  if options.cpus and kind ~= "perf" then
+  if options.cpus and not kind.by_cpu then
     fail(o, "program %s: --cpu is for what samples and counts: of an object, its perf_event programs", program.name)
   end
   if o.loaded then
@@ -381,9 +384,8 @@ local function declare(o, program, spec, given)
   end
   local sleepable = prefix:find "%.s$" ~= nil
   if prefix:find "^k%a*syscall$" then spec = CALL .. spec end
-  local attach = HOW[kind](o, program, spec, given)
-  local function_name = (kind == "fentry" or kind == "fexit" or kind == "tp_btf") and spec or nil
-  o.guest:prepare(program.name, kind, sleepable, function_name)
+  local attach = kind.attach(o, program, spec, given)
+  o.guest:prepare(program.name, kind.name, sleepable, kind.called and spec or nil)
   o.wanted[program.name] = true
   o.probes[#o.probes + 1] = { program = program, attach = attach }
   if #o.probes == 1 then require("uplua.probe.declare").guest(o) end
@@ -436,8 +438,8 @@ function state:load()
     local fd = self.guest:program(probe.program.name)
     list[i] = {
       probe = {
-        kind = "program", spec = ("%s of %s"):format(probe.program.name, self.path),
-        passed_over = IN_KERNEL[probe.program.kind],
+        provider = { name = "program" }, spec = ("%s of %s"):format(probe.program.name, self.path),
+        passed_over = probe.program.how.in_kernel,
         attach = function(_, _, link) for _, one in ipairs(probe.attach(fd)) do link(one) end end,
       },
       program = { fd = fd },

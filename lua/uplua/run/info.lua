@@ -10,8 +10,8 @@ local function reason(feature)
   return ("no %s: %s"):format(feature.name, feature.why)
 end
 
--- How probes with these WAYS (uplua.probe.providers) are set, and what keeps it from a better way; nil and the latter if there is
--- none.
+-- How probes with these WAYS (uplua.probe.providers) are set, and what keeps it from a better way; nil and the latter
+-- if there is none.
 function info.way(ways, features)
   local missing
   for _, way in ipairs(ways) do

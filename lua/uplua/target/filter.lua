@@ -7,8 +7,8 @@ local filter = {}
 local followed, cgroups, level -- shared objects, made with the first setup
 local attached = false -- what fills them
 
--- Declares what has to be there before the first setup's probes: their attach comes first. RAWTRACEPOINT is the module of
--- that name, where --follow is given.
+-- Declares what has to be there before the first setup's probes: their attach comes first. RAWTRACEPOINT is the module
+-- of that name, where --follow is given.
 function filter.begin(rawtracepoint)
   if options.follow and not attached then followed = require "uplua.target.follow".begin(rawtracepoint) end
   if options.cgroup and not cgroups then cgroups, level = require "uplua.target.cgroup".begin(options.cgroup) end

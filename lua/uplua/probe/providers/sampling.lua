@@ -101,7 +101,8 @@ function sampling.profile(hertz, given, handler)
   local provider = sampling.providers.profile
   declare.check(provider, name, given, handler)
   local what = { type = SOFTWARE, config = CPU_CLOCK, hertz = hertz, no_idle = true, cpus = options.cpus }
-  declare_event(provider, name, provider.name, what, ("%s that is not idle, %d times a second"):format(each_cpu(), hertz), handler)
+  local where = ("%s that is not idle, %d times a second"):format(each_cpu(), hertz)
+  declare_event(provider, name, provider.name, what, where, handler)
 end
 
 -- What --explain says of the event NAME.

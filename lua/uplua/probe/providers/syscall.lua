@@ -58,7 +58,8 @@ end
 local function declare_any(provider, handler)
   local kind, event = provider.name, provider.event
   declare.probe {
-    provider = provider, spec = "*", sites = {}, handler = handler, passed_over = true, arguments = registers(), raw = true,
+    provider = provider, spec = "*", sites = {}, handler = handler, passed_over = true,
+    arguments = registers(), raw = true,
     where = ("the %s of every system call"):format(event == "enter" and "entry" or event),
     attach = function(_, program, link)
       local raw = core.kernel.attach_rawtracepoint

@@ -1,5 +1,5 @@
--- testrun: handlers for tests, compiled, loaded and given their maps as those of every probe, but run when the test says, on
--- words of its own.
+-- testrun: handlers for tests, compiled, loaded and given their maps as those of every probe, but run when the test
+-- says, on words of its own.
 --
 --   local run, fd = testrun.handler("name", function(e) n[e.arg0]:inc() end)
 --   setup.commit()
@@ -20,7 +20,8 @@ function testrun.handler(name, handler)
   options.self = true
   local fd
   declare.probe {
-    provider = testrun.providers.testrun, spec = name, sites = { { ["function"] = name, inside = 0 } }, handler = handler,
+    provider = testrun.providers.testrun, spec = name, handler = handler,
+    sites = { { ["function"] = name, inside = 0 } },
     attach = function(_, program) fd = program.fd end,
   }
   local words = ffi.new "int64_t[12]"

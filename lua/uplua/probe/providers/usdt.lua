@@ -21,7 +21,8 @@ end
 
 local function declare_one(spec, probe, handler)
   declare.probe {
-    provider = usdt.providers.usdt, spec = spec, sites = probe.sites:list(), handler = handler, arguments = probe.arguments,
+    provider = usdt.providers.usdt, spec = spec, sites = probe.sites:list(), handler = handler,
+    arguments = probe.arguments,
     attach = function(_, program, link)
       local attached, result = pcall(core.probe.attach, "entry", program.fd, program.cookie, probe.sites)
       if not attached then error("usdt " .. result, 0) end
