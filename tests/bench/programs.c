@@ -1,9 +1,10 @@
 /*
  * programs: what BPF programs on raw_syscalls:sys_enter cost, by commands on standard input:
  *
- *   measure ROUNDS CALLS NAME=OBJECT…   one object's program at a time, in turns; then, per object, a line "NAME
- * PROGRAM WHOLE": medians of the program's own nanoseconds per run, as the kernel counts them, and of all that a system
- *                                       call takes while it is attached (with that counting off); "done" at the end
+ *   measure ROUNDS CALLS NAME=OBJECT…   one object's program at a time, in turns; then, per object, a line
+ *                                       "NAME PROGRAM WHOLE": medians of the program's own nanoseconds per run, as the
+ *                                       kernel counts them, and of all that a system call takes while it is attached
+ *                                       (with that counting off); "done" at the end
  *   time CALLS                          nanoseconds of one system call now
  *
  * The system calls are its own: getpid and getppid in turn. It says "ready" when it waits for the first command.

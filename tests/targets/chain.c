@@ -2,10 +2,10 @@
  * Calls `mark` at the end of known chains of calls; built without frame pointers.
  *
  *   chain KIND…   one after the other: shallow (23 calls), deep (101), tail, variable, aligned, expression, saved,
- * held, handler, null (a call of address 0, whose SIGSEGV is handled), data (the same, of a place that holds no code),
- * first (of a function's first instruction), lost (a return to where no call stood before), sorted, thread, generated,
- * unframed; alone: library, mappings, contended, clocked (asks for the time below 23 calls, again and again from
- * "ready" on, until it is killed), late (below 101)
+ *                 held, handler, null (a call of address 0, whose SIGSEGV is handled), data (the same, of a place that
+ *                 holds no code), first (of a function's first instruction), lost (a return to where no call stood
+ *                 before), sorted, thread, generated, unframed; alone: library, mappings, contended, clocked (asks for
+ *                 the time below 23 calls, again and again from "ready" on, until it is killed), late (below 101)
  *
  * library, mappings and contended (mappings that two threads change) call `mapped` before, and go on at SIGUSR1:
  * whoever traces has taken in the new mappings then.

@@ -2,12 +2,17 @@
  * A process with descendants, which call functions a known, prime number of times. hit() makes one system call getppid.
  *
  *   family             23 children: each calls forked() once, before anything else, and executes `family child`; main
- * calls hit() 23 times family child       hit() 101 times, and so does a child of its own, which does not execute
- * anything family hits        hit() 101 times family once        once() one time family early       has a child already
- * when it prints "ready" and waits for a byte; then that child does what `family child` does family stay        prints
- * "ready", waits for a byte, does what `family` does, prints "done" and waits for the end of its input family threads
- * 4 threads are there when it prints "ready" and waits for a byte; then each calls hit() 101 times, and main prints
- * "done" family thread      another thread starts the one child, by fork and without exec, which calls hit() 101 times
+ *                      calls hit() 23 times
+ *   family child       hit() 101 times, and so does a child of its own, which does not execute anything
+ *   family hits        hit() 101 times
+ *   family once        once() one time
+ *   family early       has a child already when it prints "ready" and waits for a byte; then that child does what
+ *                      `family child` does
+ *   family stay        prints "ready", waits for a byte, does what `family` does, prints "done" and waits for the end
+ *                      of its input
+ *   family threads     4 threads are there when it prints "ready" and waits for a byte; then each calls hit() 101
+ *                      times, and main prints "done"
+ *   family thread      another thread starts the one child, by fork and without exec, which calls hit() 101 times
  */
 #define _GNU_SOURCE
 #include <pthread.h>

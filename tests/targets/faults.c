@@ -3,8 +3,9 @@
  * where there is a third word.
  *
  *   faults pages [wait]      THREADS threads, half of them there from the start, and main each touch PAGES fresh pages;
- * prints "region START END" for each faults switches [wait]   101 sleeps between mark(1) and mark(0); prints "switches
- * N to M", as getrusage counts them: those in between surely, and all that can be
+ *                            prints "region START END" for each
+ *   faults switches [wait]   101 sleeps between mark(1) and mark(0); prints "switches N to M", as getrusage counts
+ *                            them: those in between surely, and all that can be
  */
 #define _GNU_SOURCE
 #include <pthread.h>

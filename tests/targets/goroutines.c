@@ -7,8 +7,10 @@
  *
  * Each of 23 goroutines G = 1 … 23 calls
  *   go_sum(n, G)     101 times with n = 3, which calls itself with n - 1 as far as 1, where the goroutine gives way;
- * returns n * (n + 1) / 2 * G go_signed(-G)      7 times; returns -G - 1 go_jump(G)         once: jumps to go_signed at
- * its end When it gives way its stack is copied to another place, and the next thread goes on with it.
+ *                    returns n * (n + 1) / 2 * G
+ *   go_signed(-G)      7 times; returns -G - 1
+ *   go_jump(G)         once: jumps to go_signed at its end
+ * When it gives way its stack is copied to another place, and the next thread goes on with it.
  */
 #include <pthread.h>
 #include <stddef.h>

@@ -2,12 +2,15 @@
  * Hands structures of all kinds to functions, for handlers that read them through typed pointers:
  *
  *   list(item)       twice: the first of 23 items (values 0 … 22), then of 101 items (values 0 … 100); the last one's
- * next is NULL shapes(s)      23 times, with s->u8 counting from 0 table(rows, n)   once: an array of 5 pointers to
- * items (values 0 … 4) and a NULL behind them broken(item)     three times: next leads to an unmapped page, into the
- * kernel, and to no canonical address split(item)      once: an item (value 7) whose name lies on the page behind it,
- * which is unmapped untouched(item)  once: an item (value 101) in a page of a file that the process has mapped and not
- * yet touched ring(item)       once: an item that is its own next connect          three times: to a local socket, an
- * IPv4 and an IPv6 address (of no socket, so that nothing happens)
+ *                    next is NULL
+ *   shapes(s)      23 times, with s->u8 counting from 0
+ *   table(rows, n)   once: an array of 5 pointers to items (values 0 … 4) and a NULL behind them
+ *   broken(item)     three times: next leads to an unmapped page, into the kernel, and to no canonical address
+ *   split(item)      once: an item (value 7) whose name lies on the page behind it, which is unmapped
+ *   untouched(item)  once: an item (value 101) in a page of a file that the process has mapped and not yet touched
+ *   ring(item)       once: an item that is its own next
+ *   connect          three times: to a local socket, an IPv4 and an IPv6 address (of no socket, so that nothing
+ *                    happens)
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

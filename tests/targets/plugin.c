@@ -2,9 +2,10 @@
  * Loads a library and calls plugged(i) in it, i = 0 … 100, once for each word of standard input.
  *
  *   plugin LIBRARY     prints "ready"; at the first byte it loads the library, and prints "loaded"; at the second it
- * calls, and prints "called"; then it waits for the end of its input plugin LIBRARY again     at each byte it makes
- * another process that executes `plugin LIBRARY now`, and prints "called" plugin LIBRARY now       loads it, calls, and
- * ends
+ *                      calls, and prints "called"; then it waits for the end of its input
+ *   plugin LIBRARY again     at each byte it makes another process that executes `plugin LIBRARY now`, and prints
+ *                            "called"
+ *   plugin LIBRARY now       loads it, calls, and ends
  */
 #include <dlfcn.h>
 #include <stdio.h>

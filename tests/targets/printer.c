@@ -2,7 +2,7 @@
  * Calls a function every 2 ms and has it print what a tracer is to print of the call.
  *
  *   printer FILE      101 times; "NUMBER UNSIGNED TEXT SIZE CALLER STACK" to FILE: the arguments, from where it was
- * called, and what the stack pointer was when it was entered
+ *                     called, and what the stack pointer was when it was entered
  */
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,8 @@
  *   deep(101)            once: 101 nested calls with n = 101 … 1; returns n * (n + 1) / 2
  *   turn(66), twist(66)  once: they call each other, n = 66 … 1: 33 calls each; return n
  *   risky(5, jumps)      124 times: 5 nested calls with n = 5 … 1, of which the innermost leaves all five by longjmp in
- * 23; otherwise they return n front(i)              23 times: jumps to back(i) at its end, which returns i + 1
+ *                        23; otherwise they return n
+ *   front(i)              23 times: jumps to back(i) at its end, which returns i + 1
  *   tries(23, 101)        once, around risky; returns 101
  * Then 23 threads, one after the other, call last(1), which ends the thread, and the first thread calls last(0) 101
  * times: it returns 7.

@@ -4,12 +4,16 @@
  *   sites [wait]     with "wait" it prints "ready PID" first and waits for a byte on stdin
  *
  *   tested(NULL)          23 times, tested(text) 101 times: begins as free does, with a test and a jump past all the
- * rest looping(5)            23 times: its loop goes back to its second instruction two_ways(7)           23 times, and
- * 101 times through other_way(7), which jumps to its second instruction switched(0 … 22)      23 times plain(1, 2, 3)
- * 101 times ns::Klass::f(int)     23 times, ns::Klass::f(long) 101 times and ns::Klass::g() 7 times, called by their
- * symbols first and second, into which inlined() is inlined, 23 and 101 times; alias is another name of second setjmp
- * through again()  23 times strlen of 2,311 characters 23 times, memcpy of 2,311 bytes 101 times free(NULL) 23 times,
- * and malloc(12347) with free() 101 times
+ *                         rest
+ *   looping(5)            23 times: its loop goes back to its second instruction
+ *   two_ways(7)           23 times, and 101 times through other_way(7), which jumps to its second instruction
+ *   switched(0 … 22)      23 times
+ *   plain(1, 2, 3)       101 times
+ *   ns::Klass::f(int)     23 times, ns::Klass::f(long) 101 times and ns::Klass::g() 7 times, called by their symbols
+ *   first and second, into which inlined() is inlined, 23 and 101 times; alias is another name of second
+ *   setjmp through again()  23 times
+ *   strlen of 2,311 characters 23 times, memcpy of 2,311 bytes 101 times
+ *   free(NULL)            23 times, and malloc(12347) with free() 101 times
  *
  * Prints the sum of what they return, and the address of each function.
  */

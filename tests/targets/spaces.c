@@ -6,8 +6,9 @@
  *   spaces vfork   the same by vfork
  *   spaces before  the same by a child that is there when "ready" is printed; a byte begins it
  *   spaces fork    a child frees its copies of the parent's blocks; a second one allocates, at the same addresses as
- * the parent; a third one allocates and executes another program spaces spawn   allocates, and calls posix_spawn, whose
- * child shares the memory until it executes a program, and touches nothing
+ *                  the parent; a third one allocates and executes another program
+ *   spaces spawn   allocates, and calls posix_spawn, whose child shares the memory until it executes a program, and
+ *                  touches nothing
  */
 #define _GNU_SOURCE
 #include <sched.h>

@@ -4,10 +4,12 @@
  *   strings [THREADS | blocked]
  *
  * text(s, n), 23 times each, n as in `enum text` below. "absent N" on standard output says that the page table had no
- * page for the text N in any of the 23 calls. blocked(s, i), with "blocked" and nothing else: 23 threads on one CPU, i
- * = 0 … 22, each with a page of its own that stays absent until every thread either waits for it (somebody reads the
- * page) or is back, or for 3 s nothing happens; it then holds "thread I". many(s, t, i) by each of THREADS threads (0
- * if not given), i = 0 … 1008: s is "T:I:" and then the letter 'a' + I % 26 up to 3,000 bytes.
+ *   page for the text N in any of the 23 calls.
+ * blocked(s, i), with "blocked" and nothing else: 23 threads on one CPU, i = 0 … 22, each with a page of its own that
+ *   stays absent until every thread either waits for it (somebody reads the page) or is back, or for 3 s nothing
+ *   happens; it then holds "thread I".
+ * many(s, t, i) by each of THREADS threads (0 if not given), i = 0 … 1008: s is "T:I:" and then the letter 'a' + I % 26
+ *   up to 3,000 bytes.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * Calls the local function step() every 5 ms, which allocates 1,000 bytes that are never freed, until it is killed.
  *
  *   ticker [NAME [TIMES [told]]]     calls itself NAME, as threads do; ends after TIMES calls, of those behind a
- * SIGUSR1 if it is to be told
+ *                                    SIGUSR1 if it is to be told
  *
  * Prints "ready PID ADDRESS" first, ADDRESS being step's.
  */

@@ -2,8 +2,8 @@
  * Functions with parameters of all types, and variables to watch.
  *
  *   typed [THREADS [CALLS [wait]]]   each of THREADS (1) calls each function CALLS (23) times, the I-th time with
- * arguments made of I; prints what some of them were given; with a third word, prints "ready" first and waits for a
- * byte
+ *                                    arguments made of I; prints what some of them were given; with a third word,
+ *                                    prints "ready" first and waits for a byte
  */
 #include <inttypes.h>
 #include <pthread.h>

@@ -6,9 +6,11 @@
  * Per thread T (0, 1, …):
  *   app:counter     101 times: (i, T): i counts up from 0
  *   app:widths       23 times: (int8, uint8, int16, uint16, int32, uint32, int64, uint64), each -23 - i, cut to its
- * size app:text         23 times: (an address of "uplua-23", its length 8) app:places        4 sites, 23 times each:
- * (i, a number of the site): in registers (twice), in memory, a constant app:global       23 times: (a global variable:
- * 2310 + T is its sum with), where the compiler says symbol(%rip) app:indexed      23 times: (table[i]), base and index
+ *                    size
+ *   app:text         23 times: (an address of "uplua-23", its length 8)
+ *   app:places        4 sites, 23 times each: (i, a number of the site): in registers (twice), in memory, a constant
+ *   app:global       23 times: (a global variable: 2310 + T is its sum with), where the compiler says symbol(%rip)
+ *   app:indexed      23 times: (table[i]), base and index
  *   app:fraction      7 times: (i, i / 2 as a double)
  *   app:guarded      only while its semaphore is above 0: 101 times otherwise nothing; (i)
  *   app:none         23 times: no argument

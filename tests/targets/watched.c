@@ -2,8 +2,8 @@
  * Variables that are written and read a known number of times.
  *
  *   watched [wait]   101 writes of 1 to 101 to `counter`, negative ones to `small`, 23 to the second word of `pair` by
- * each of 4 threads, half of them created before it is ready; 23 reads of `quiet`, which nobody writes; with a word,
- * prints "ready" first and waits for a byte
+ *                    each of 4 threads, half of them created before it is ready; 23 reads of `quiet`, which nobody
+ *                    writes; with a word, prints "ready" first and waits for a byte
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
  * verify calls until nothing new comes up: so each call begins with a helper that might write to the frame, for all
  * that the verifier can tell, and it sees any bytes again. Pointers it must see as pointers:
  *  - the context, and whatever else the program has before the handler begins, it stores itself;
- *  - where a reference into a map will be, it stores the result of looking up some key, which may be nil or not; where
- * one that was found not to be nil (machine_copy behind the test), the address of other data;
+ *  - where a reference into a map will be, it stores the result of looking up some key, which may be nil or not;
+ *    where one that was found not to be nil (machine_copy behind the test), the address of other data;
  *  - the address of a piece of the frame is refused: which piece it is must be known.
  * Pointers have bytes of their own, at the frame's top, which the helpers leave alone.
  */
