@@ -66,6 +66,8 @@ esac
 found=$(perl -CSD -ne 'chomp; print "$ARGV:$.: ", length, " characters\n" if length > 120; close ARGV if eof' $lua_sources $c_sources)
 [ -z "$found" ] || complain 'a line of more than 120 characters' "$found"
 # shellcheck disable=SC2086
+"${LUAJIT:-luajit}" tools/sizes.lua $lua_sources $c_sources || bad=1
+# shellcheck disable=SC2086
 found=$(awk 'FNR == 1 { first = 1 } FNR == 1 && /^#!/ { next } first { first = 0; if (!/^--/) print FILENAME } ' $lua_sources
     find src -name '*.c' -exec awk 'FNR == 1 && !/^\/[*\/]/ { print FILENAME }' {} +)
 [ -z "$found" ] || complain 'a file that does not begin with a comment that says what it is' "$found"
