@@ -23,6 +23,11 @@ c_files=$(find src -name '*.[ch]')
 outside_lua=$(echo "$c_files" | grep -v '^src/lua/')
 outside_sys=$(echo "$c_files" | grep -v '^src/sys/')
 
+# The kinds of probes, and who may know them by name (doc/internals.md, "A probe kind is one provider").
+kinds=$(sed -n 's/^ *ROW(\([a-z]*\)).*/\1/p' src/compile/providers/providers.h | paste -sd'|' -)
+outside_c_providers=$(echo "$c_files" | grep -v '^src/compile/providers/')
+outside_lua_providers=$(find lua scripts -name '*.lua' | grep -v '^lua/uplua/probe/providers/')
+
 # shellcheck disable=SC2086
 {
     forbid 'only src/lua includes the headers of Lua' '#include *[<"](lua|lauxlib|lualib|luajit)\.h' $outside_lua
@@ -32,6 +37,10 @@ outside_sys=$(echo "$c_files" | grep -v '^src/sys/')
         '(^|[^a-z_."])(syscall|open|openat|dup|isatty|read|write|mmap|ioctl|fork|execve?|waitpid|kill|epoll_(create1|ctl|wait)|signalfd|timerfd_(create|settime)|sigaction|tcsetattr|pidfd_open|mkdir|readlink) *\(' \
         src/lua/*.c
     forbid 'bpf/ knows nothing of Lua' '[^a-z]lua_|luajit' bpf/*.[ch]
+    forbid 'only a provider asks of which kind a probe is' \
+        "[~=]= *\"($kinds)\"|\"($kinds)\" *[~=]=|provider(\.name)? *[~=]=" $outside_lua_providers
+    forbid 'only a provider asks of which kind a probe is' \
+        "strn?cmp\([^)]*\"($kinds)\"|\bprovider_($kinds)\b|provider(->name)? *[!=]= *[^ N]|\bHANDLER_[A-Z]" $outside_c_providers
     forbid 'unfinished work' '\b(TODO|FIXME|XXX|HACK)\b' $c_files $(find lua bpf scripts tests -name '*.lua' -o -name '*.[ch]')
 }
 

@@ -40,7 +40,9 @@ end
 -- All of them, in the order of the compiler's list.
 function providers.all()
   local list = {}
-  for i, name in ipairs(core.setup.kinds()) do list[i] = providers.find(name) end
+  for i, name in ipairs(core.setup.kinds()) do
+    list[i] = providers.find(name) or error(("%s has no provider in lua/uplua/probe/providers"):format(name))
+  end
   return list
 end
 

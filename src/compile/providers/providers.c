@@ -1,14 +1,10 @@
-/* The list of providers, one row each, and the fields that their events choose from. */
+/* Providers by name, and the fields that their events choose from. */
 #include <string.h>
 
 #include "compile/providers/providers.h"
 
-static const struct provider *const providers[] = {
-    &provider_uprobe,        &provider_uretprobe, &provider_kprobe,    &provider_kretprobe,
-    &provider_fentry,        &provider_fexit,     &provider_usdt,      &provider_profile,
-    &provider_perf,          &provider_watch,     &provider_interval,  &provider_tracepoint,
-    &provider_rawtracepoint, &provider_syscall,   &provider_sysreturn, &provider_testrun,
-};
+#define ADDRESS_OF(kind) &provider_##kind,
+static const struct provider *const providers[] = {PROVIDERS(ADDRESS_OF)};
 
 const struct provider *provider_at(size_t number)
 {

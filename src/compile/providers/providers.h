@@ -1,18 +1,32 @@
-/* The providers, one file each or two where a probe has returns: rows for providers.c, and for nobody else. */
+/* The list of providers: a row for each kind of probe, in the order of --info. Its struct provider_NAME is in NAME.c,
+ * or where several have much in common, as an entry and its return, in the file of one of them. */
 #ifndef UPLUA_COMPILE_PROVIDERS_PROVIDERS_H
 #define UPLUA_COMPILE_PROVIDERS_PROVIDERS_H
 
 #include "compile/context/provider.h"
 
-extern const struct provider provider_uprobe, provider_uretprobe; /* uprobe.c */
-extern const struct provider provider_kprobe, provider_kretprobe; /* kprobe.c */
-extern const struct provider provider_fentry, provider_fexit;     /* fentry.c */
-extern const struct provider provider_usdt;
-extern const struct provider provider_profile, provider_perf, provider_interval; /* sampling.c */
-extern const struct provider provider_watch;
-extern const struct provider provider_tracepoint;
-extern const struct provider provider_rawtracepoint;
-extern const struct provider provider_syscall, provider_sysreturn; /* syscall.c */
-extern const struct provider provider_testrun;
+/* clang-format off */
+#define PROVIDERS(ROW) \
+    ROW(uprobe) \
+    ROW(uretprobe) \
+    ROW(kprobe) \
+    ROW(kretprobe) \
+    ROW(fentry) \
+    ROW(fexit) \
+    ROW(usdt) \
+    ROW(profile) \
+    ROW(perf) \
+    ROW(watch) \
+    ROW(interval) \
+    ROW(tracepoint) \
+    ROW(rawtracepoint) \
+    ROW(syscall) \
+    ROW(sysreturn) \
+    ROW(testrun)
+/* clang-format on */
+
+#define DECLARE_PROVIDER(kind) extern const struct provider provider_##kind;
+PROVIDERS(DECLARE_PROVIDER)
+#undef DECLARE_PROVIDER
 
 #endif
