@@ -2,6 +2,7 @@
 local core        = require "uplua.core"
 local perf_events = require "uplua.probe.perf_events"
 local options     = require "uplua.options"
+local run         = require "uplua.base.run"
 local text        = require "uplua.text"
 
 local counter = {}
@@ -9,8 +10,12 @@ local counter = {}
 local Counter = {}
 Counter.__index = Counter
 
-local all = setmetatable({}, { __mode = "v" }) -- those that are in use
-local made = 0
+local own = run.part(function()
+  return {
+    all = setmetatable({}, { __mode = "v" }), -- those that are in use
+    made = 0,
+  }
+end)
 
 -- What VALUE would be if a counter had been free all the time, and the share of the time that one was: of the
 -- nanoseconds ENABLED those RUNNING. nil, 0 where there never was one.
@@ -129,7 +134,7 @@ end
 
 -- True while there are counters that count.
 function counter.counts()
-  for _, each in pairs(all) do
+  for _, each in pairs(own().all) do
     if not each.final then return true end
   end
   return false
@@ -140,7 +145,8 @@ end
 function counter.unread(values)
   local names, list = {}, {}
   for name, value in pairs(values) do
-    if type(name) == "string" and getmetatable(value) == Counter and not value.looked then
+    if type(name) == "string" and getmetatable(value) == Counter and own().all[value.number] == value
+      and not value.looked then
       if not names[value] or name < names[value] then names[value] = name end
     end
   end
@@ -151,14 +157,14 @@ end
 
 -- To be called when the run is over: what is read from then on is what was counted until then.
 function counter.finish()
-  for _, each in pairs(all) do each.final = reading(each) end
+  for _, each in pairs(own().all) do each.final = reading(each) end
 end
 
 -- For the ledger: { { text, count }, … }, what was read of counters for which the CPU had no room all the time.
 function counter.lost()
-  local list = {}
-  for number = 1, made do
-    local each = all[number]
+  local list, mine = {}, own()
+  for number = 1, mine.made do
+    local each = mine.all[number]
     if each and each.scaled > 0 then
       local estimated = ("counter %s: numbers that are estimates, since the CPU had counters free for it only " ..
                          "%.1f %% of the time"):format(table.concat(each.names, ", "), math.min(99.9, 100 * each.least))
@@ -205,12 +211,14 @@ function counter.counter(what, given)
   if not ok then error(("counter %s: %s"):format(table.concat(names, ", "), result), 2) end
   local copy = {}
   for i, name in ipairs(names) do copy[i] = name end
-  made = made + 1
-  all[made] = setmetatable({
-    core = result, names = copy, group = type(what) == "table", began = {}, taken = {}, number = made, scaled = 0,
+  local mine = own()
+  mine.made = mine.made + 1
+  local new = setmetatable({
+    core = result, names = copy, group = type(what) == "table", began = {}, taken = {}, number = mine.made, scaled = 0,
     least = 1,
   }, Counter)
-  return all[made]
+  mine.all[mine.made] = new
+  return new
 end
 
 return counter

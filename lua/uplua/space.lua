@@ -11,6 +11,7 @@ local loop       = require "uplua.base.loop"
 local options    = require "uplua.options"
 local rawtracepoint = require "uplua.probe.providers.rawtracepoint"
 local syscall    = require "uplua.probe.providers.syscall"
+local run        = require "uplua.base.run"
 local var        = require "uplua.objects.var"
 
 local space = {}
@@ -25,12 +26,19 @@ local COPY, UNIT = PIDS, 2 * PIDS
 local UNITS = 2 ^ 29 -- 26 days
 local MOST = 65536   -- processes at one time, as --follow has them
 
-local began   = var.var(0)               -- when the first traced process executed a program
-local sharing = count.count()            -- processes that share a traced one's memory, and are not traced
-local left    = hash.hash { max = MOST } -- address space → when the last process left it by executing a program
-local shared_before = 0 -- of these, those that were there before
--- Process → address space; address space → processes on it beside the first; address space → its process's name.
-local entered, sharers, names
+local own = run.part(function()
+  return {
+    began = nil,   -- when the first traced process executed a program
+    sharing = nil, -- processes that share a traced one's memory, and are not traced
+    shared_before = 0, -- of these, those that were there before
+    left = nil,    -- address space → when the last process left it by executing a program
+    entered = nil, -- process → address space
+    sharers = nil, -- address space → processes on it beside the first
+    names = nil,   -- address space → its process's name
+  }
+end)
+-- The same for handlers, which take them as they are when they are compiled: those of the run that has called track().
+local began, sharing, left, entered, sharers, names
 
 -- True if processes of several address spaces may be traced: of one alone, all is its.
 function space.several() return options.follow or #core.target.pids() > 1 end
@@ -114,8 +122,9 @@ local function unite(pids)
       if not first and share(pid, other) then first = other end
     end
     if first then
-      entered:set(pid, first)
-      sharers:set(first, (sharers:get(first) or 0) + 1)
+      local mine = own()
+      mine.entered:set(pid, first)
+      mine.sharers:set(first, (mine.sharers:get(first) or 0) + 1)
     else
       firsts[#firsts + 1] = pid
     end
@@ -137,12 +146,15 @@ end
 function space.settle()
   if core.target.command() then return end
   if space.several() then unite(options.follow and require "uplua.target.follow".pids() or core.target.pids()) end
-  if not options.follow then shared_before = count_untraced(core.target.pids()) end
+  if not options.follow then own().shared_before = count_untraced(core.target.pids()) end
 end
 
 -- Declares what keeps track of the traced processes' address spaces. To be called once, before the handlers are
 -- declared that ask for them.
 function space.track()
+  local mine = own()
+  began, sharing, left = var.var(0), count.count(), hash.hash { max = MOST }
+  mine.began, mine.sharing, mine.left = began, sharing, left
   if not space.several() then
     rawtracepoint.rawtracepoint("sched_process_exec", function(e)
       if began:get() == 0 then began:set(e.time) end
@@ -154,6 +166,7 @@ function space.track()
   entered = hash.hash { max = MOST, key = "i64", value = "i64" }
   sharers = hash.hash { max = MOST, key = "i64", value = "i64" }
   names = hash.hash { max = MOST }
+  mine.entered, mine.sharers, mine.names = entered, sharers, names
   rawtracepoint.rawtracepoint("sched_process_exec", executes)
   rawtracepoint.rawtracepoint("sched_process_exit", ends)
   rawtracepoint.rawtracepoint("task_newtask", options.follow and starts_process or starts_untraced)
@@ -161,23 +174,23 @@ end
 
 -- When the command that is the target began, in ns; nil where that is not known.
 function space.began()
-  local at = began:get()
+  local at = own().began:get()
   return at ~= 0 and at or nil
 end
 
 -- { address space = when the last process left it, with all that it held, by executing a program, … }
 function space.left()
   local times = {}
-  for of, at in left:pairs() do times[tonumber(of)] = at end
+  for of, at in own().left:pairs() do times[tonumber(of)] = at end
   return times
 end
 
 -- How many processes have shared the memory of a traced one and are not traced.
-function space.sharing() return sharing:get() + shared_before end
+function space.sharing() return own().sharing:get() + own().shared_before end
 
 -- "make (pid 4242)", of the process with which the address space OF began.
 function space.name(of)
-  local pid = process_of(of)
+  local pid, names = process_of(of), own().names
   local name = names and names:get(of)
   local file = not name and io.open(("/proc/%d/comm"):format(pid))
   name = name or file and file:read "*l" or "?"

@@ -28,7 +28,7 @@ local function without_pids(lines)
   return sums
 end
 
-local before -- what --before names
+local before = setmetatable({}, { __mode = "k" }) -- a script's options → what its --before names
 
 function files.check(options)
   for _, name in ipairs { "folded", "flame" } do
@@ -40,7 +40,7 @@ function files.check(options)
   if not options.flame then args.wrong "--before is for a flame graph, which --flame FILE draws" end
   local good, read = pcall(folded.read, options.before)
   if not good then args.wrong("--before: %s", (read:gsub("^folded: ", ""))) end
-  before = without_pids(read)
+  before[options] = without_pids(read)
 end
 
 -- An error is one of the option, not of a line of this file.
@@ -52,7 +52,7 @@ end
 function files.write(options, source, how)
   if options.folded then write("folded", folded.write, options.folded, source) end
   if not options.flame then return end
-  if before then how.before, source = before, without_pids(folded.sums(source)) end
+  if before[options] then how.before, source = before[options], without_pids(folded.sums(source)) end
   write("flame", flame.write, options.flame, source, how)
 end
 

@@ -1,45 +1,79 @@
 /* core.loop: the epoll instance and the stop signals, for lua/uplua/base/loop.lua. */
 #include <lauxlib.h>
+#include <unistd.h>
 
 #include "lua/core.h"
 #include "sys/events.h"
 #include "sys/interrupt.h"
 
+#define LOOP "uplua.loop"
+
 enum { READY_MAX = 64 };
 
-/* add(fd): waits for it too */
+/* The epoll instance of the loop that is argument 1. */
+static int check_loop(lua_State *L)
+{
+    const int *events = luaL_checkudata(L, 1, LOOP);
+    return *events;
+}
+
+/* new() → the loop of a run: what it waits for, and the stop signals */
+static int loop_new(lua_State *L)
+{
+    int *events = lua_newuserdata(L, sizeof *events); /* loop */
+    *events = -1;
+    luaL_getmetatable(L, LOOP);
+    lua_setmetatable(L, -2);
+    struct error err;
+    *events = events_open(&err);
+    if (*events < 0 || events_add(*events, interrupt_fd(), &err) < 0)
+        return core_raise(L, &err);
+    return 1;
+}
+
+static int loop_gc(lua_State *L)
+{
+    int *events = lua_touserdata(L, 1);
+    if (*events >= 0)
+        close(*events);
+    *events = -1;
+    return 0;
+}
+
+/* loop:add(fd): waits for it too */
 static int loop_add(lua_State *L)
 {
     struct error err;
-    if (events_add((int)lua_tointeger(L, lua_upvalueindex(1)), (int)luaL_checkinteger(L, 1), &err) < 0)
+    if (events_add(check_loop(L), (int)luaL_checkinteger(L, 2), &err) < 0)
         return core_raise(L, &err);
     return 0;
 }
 
-/* remove(fd) */
+/* loop:remove(fd) */
 static int loop_remove(lua_State *L)
 {
-    events_remove((int)lua_tointeger(L, lua_upvalueindex(1)), (int)luaL_checkinteger(L, 1));
+    events_remove(check_loop(L), (int)luaL_checkinteger(L, 2));
     return 0;
 }
 
-/* wait(ready, seconds or nil) → number of descriptors stored in the table READY */
+/* loop:wait(ready, seconds or nil) → number of descriptors stored in the table READY */
 static int loop_wait(lua_State *L)
 {
-    luaL_checktype(L, 1, LUA_TTABLE);
+    int events = check_loop(L);
+    luaL_checktype(L, 2, LUA_TTABLE);
     int milliseconds = -1;
-    if (!lua_isnoneornil(L, 2)) {
-        lua_Number wanted = luaL_checknumber(L, 2) * 1000;
+    if (!lua_isnoneornil(L, 3)) {
+        lua_Number wanted = luaL_checknumber(L, 3) * 1000;
         /* Rounded up: a timer must be due when the wait is over. */
         milliseconds = wanted <= 0 ? 0 : wanted > 1e9 ? 1000000000 : (int)wanted + 1;
     }
     int ready[READY_MAX];
-    int count = events_wait((int)lua_tointeger(L, lua_upvalueindex(1)), milliseconds, ready, READY_MAX);
+    int count = events_wait(events, milliseconds, ready, READY_MAX);
     if (count < 0)
         return luaL_error(L, "cannot wait for events: error %d", -count);
     for (int i = 0; i < count; i++) {
         lua_pushinteger(L, ready[i]);
-        lua_rawseti(L, 1, i + 1);
+        lua_rawseti(L, 2, i + 1);
     }
     lua_pushinteger(L, count);
     return 1;
@@ -82,19 +116,14 @@ static int loop_forget(lua_State *L)
 
 int loop_open_lua(lua_State *L)
 {
+    /* Time and signals are the process's, whatever the run. */
     static const luaL_Reg functions[] = {
-        {"add", loop_add},       {"remove", loop_remove}, {"wait", loop_wait},     {"now", loop_now},
-        {"signal", loop_signal}, {"take", loop_take},     {"forget", loop_forget},
+        {"new", loop_new},   {"now", loop_now},       {"signal", loop_signal},
+        {"take", loop_take}, {"forget", loop_forget}, {NULL, NULL},
     };
-    struct error err;
-    int events = events_open(&err);
-    if (events < 0 || events_add(events, interrupt_fd(), &err) < 0)
-        return core_raise(L, &err);
+    static const luaL_Reg methods[] = {{"add", loop_add}, {"remove", loop_remove}, {"wait", loop_wait}, {NULL, NULL}};
+    core_new_class(L, LOOP, methods, loop_gc);
     lua_newtable(L);
-    for (unsigned i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        lua_pushinteger(L, events);
-        lua_pushcclosure(L, functions[i].func, 1); /* loop function */
-        lua_setfield(L, -2, functions[i].name);
-    }
+    luaL_register(L, NULL, functions);
     return 1;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "arch/arch.h"
 #include "lua/claims.h"
@@ -412,6 +413,12 @@ static int probe_watcher(lua_State *L)
     return 1;
 }
 
+static int probe_close_watcher(lua_State *L)
+{
+    close((int)luaL_checkinteger(L, 1));
+    return 0;
+}
+
 /* probe.forget(watcher): it is not readable any more, and watches none of the files that have changed */
 static int probe_forget(lua_State *L)
 {
@@ -574,6 +581,7 @@ int probe_open_lua(lua_State *L)
         {"watch", probe_watch},
         {"watcher", probe_watcher},
         {"forget", probe_forget},
+        {"close_watcher", probe_close_watcher},
         {NULL, NULL},
     };
     static const luaL_Reg site_methods[] = {

@@ -1,4 +1,4 @@
-/* core.target: whom the run traces. There is one target per Lua state. */
+/* core.target: whom a run traces. Each run has a target (new), and all functions mean that of the current run (use). */
 #include "lua/target.h"
 
 #include <errno.h>
@@ -14,14 +14,35 @@
 #include "sys/pidfd.h"
 #include "sys/procstat.h"
 
-static const char type_name[] = "uplua.target";
+#define TARGET "uplua.target"
+
+static const char current[] = "uplua.target.current"; /* in the registry */
 
 struct target *lua_target(lua_State *L)
 {
-    lua_getfield(L, LUA_REGISTRYINDEX, type_name); /* target */
+    lua_getfield(L, LUA_REGISTRYINDEX, current); /* target */
     struct target *target = lua_touserdata(L, -1);
     lua_pop(L, 1);
     return target;
+}
+
+/* new() → a target: the whole machine */
+static int lua_target_new(lua_State *L)
+{
+    struct target *target = lua_newuserdata(L, sizeof *target); /* target */
+    target_init(target);
+    luaL_getmetatable(L, TARGET);
+    lua_setmetatable(L, -2);
+    return 1;
+}
+
+/* use(target): from now on all functions of core mean this one */
+static int lua_target_use(lua_State *L)
+{
+    luaL_checkudata(L, 1, TARGET);
+    lua_settop(L, 1);
+    lua_setfield(L, LUA_REGISTRYINDEX, current);
+    return 0;
 }
 
 /* An array of COUNT elements of SIZE bytes that the collector frees, left on the stack. */
@@ -292,6 +313,8 @@ static int lua_target_collect(lua_State *L)
 int target_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
+        {"new", lua_target_new},
+        {"use", lua_target_use},
         {"attach", lua_target_attach},
         {"start", lua_target_start},
         {"set_apart", lua_target_set_apart},
@@ -317,13 +340,10 @@ int target_open_lua(lua_State *L)
         {"waits", lua_target_waits},
         {NULL, NULL},
     };
-    struct target *target = lua_newuserdata(L, sizeof *target); /* target */
-    target_init(target);
-    lua_newtable(L); /* target metatable */
-    lua_pushcfunction(L, lua_target_collect);
-    lua_setfield(L, -2, "__gc");
-    lua_setmetatable(L, -2);
-    lua_setfield(L, LUA_REGISTRYINDEX, type_name);
+    static const luaL_Reg methods[] = {{NULL, NULL}};
+    core_new_class(L, TARGET, methods, lua_target_collect);
+    lua_target_new(L); /* target: until there is a run */
+    lua_setfield(L, LUA_REGISTRYINDEX, current);
 
     lua_newtable(L);
     luaL_register(L, NULL, functions);

@@ -1,4 +1,4 @@
-/* The run's one target, for the C files of src/lua that need it. */
+/* The current run's target, for the C files of src/lua that need it. */
 #ifndef UPLUA_LUA_TARGET_H
 #define UPLUA_LUA_TARGET_H
 
@@ -6,7 +6,8 @@
 
 #include "probe/target.h"
 
-/* The target of the run: without processes until core.target.attach or .start was called. Owned by L. */
+/* The target of the current run (core.target.use): without processes until core.target.attach or .start was called.
+ * Owned by L. */
 struct target *lua_target(lua_State *L);
 
 #endif

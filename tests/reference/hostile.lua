@@ -1,6 +1,6 @@
 -- Random handlers through the compiler alone, for tests/c/compiler_fuzz_test.c: well-typed ones, ill-typed ones, and
 -- bytecode that no Lua has made. Each has to end in an object or in a message that says where and what.
-package.loaded["uplua.options"] = { explain = true } -- compiles, and lists the code, without loading it
+require("uplua.base.run").new({ explain = true }):use() -- compiles, and lists the code, without loading it
 io.output "/dev/null"
 
 local capture = require "uplua.compile.capture"

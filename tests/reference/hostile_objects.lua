@@ -57,7 +57,6 @@ local guest
 -- Opens the object PATH and looks at it. Returns whether it opened, and what is no message that names it.
 function hostile.open(path)
   if not guest then
-    package.loaded["uplua.options"] = package.loaded["uplua.options"] or {}
     require "uplua.base.loop".warn = function() end
     guest = require "uplua.run.guest"
   end
@@ -65,7 +64,7 @@ function hostile.open(path)
   local fine = opened
   if opened then fine, result = pcall(look, result) end
   require "uplua.probe.setup".discard()
-  require "uplua.objects.object".guests = {}
+  require "uplua.base.run".new():use() -- what it has brought goes with its run
   local named = type(result) == "string" and result:find("object " .. path .. ": ", 1, true)
   return opened, not fine and not named and tostring(result) or nil
 end

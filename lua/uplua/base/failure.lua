@@ -4,6 +4,7 @@
 -- An error that uplua raises for the user, by error(text, 0), stands for itself: what, which, why and what to do; only
 -- the line of the script that led to it is added, or none where the script's user is at fault (failure.mistake).
 local core   = require "uplua.core"
+local run    = require "uplua.base.run"
 local escape = require("uplua.text").escape
 
 local SIGPIPE = 13
@@ -34,15 +35,15 @@ local Mistake = { __tostring = function(self) return self.text end }
 function failure.mistake(text) error(setmetatable({ text = text }, Mistake), 0) end
 
 -- the names of chunks that the script's user has given → the option by which the user gets the returns of calls, or ""
-local expressions = {}
+local expressions = run.part(function() return {} end)
 
 -- From now on errors in the chunk NAME, "--key 'e.arg0'", are the user's: no line of the script says more about them.
 -- AT_RETURN: the option of the script, "--return", that does what the library's message has another kind of probe for.
-function failure.expression(name, at_return) expressions[name] = at_return or "" end
+function failure.expression(name, at_return) expressions()[name] = at_return or "" end
 
 -- TEXT, if it is about such a chunk, without the lines that led there, and without its own if it has but one; else nil.
 local function of_expression(text)
-  for name, at_return in pairs(expressions) do
+  for name, at_return in pairs(expressions()) do
     if text:sub(1, #name + 1) == name .. ":" then
       local message = text:sub(#name + 1):gsub("^:%d+: ", ": "):gsub("\n  called at [^\n]*", "")
       if at_return ~= "" then

@@ -1,33 +1,68 @@
 -- The loop of a run: timers, descriptors that become readable, and the requests to stop.
 local core    = require "uplua.core".loop
 local failure = require "uplua.base.failure"
+local run     = require "uplua.base.run"
 local text    = require "uplua.text"
 
-local loop = {
-  status = nil,   -- exit status that up.exit() asked for, or 1 after an error
-  stopping = nil, -- why the run ends: "exit", "signal", "error", "time", or what stop() was given
-}
+local loop = {}
 
-local watchers, timers, starts, stops, exits = {}, {}, {}, {}, {} -- fd → function; { at, period, fn }; functions …
-local running = false
+local own = run.part(function()
+  return {
+    events = core.new(),  -- what the kernel tells of descriptors
+    watchers = {},        -- fd → function
+    timers = {},          -- { at, period, fn }
+    starts = {}, stops = {}, exits = {}, -- functions
+    running = false,
+    status = nil,         -- exit status that up.exit() asked for, or 1 after an error
+    stopping = nil,       -- why the run ends: "exit", "signal", "error", "time", or what stop() was given
+    next_check = 0,
+    ready = {},
+    hooks = {},
+  }
+end)
 
--- What happens when a callback fails; the prompt replaces it. Otherwise the run ends.
-function loop.failed(message)
-  failure.report_error(message)
-  local number = core.signal() -- "interrupted": Ctrl-C while the callback did not return
-  loop.status = number and 128 + number or 1
-  loop.stop("error")
+-- hook { name = fn, … }: has main and the prompt do otherwise in this run than the functions below that they name.
+function loop.hook(hooks)
+  for name, fn in pairs(hooks) do own().hooks[name] = fn end
 end
 
--- What happens when a signal (its number, and whether the terminal sent it) asks to stop; main and the prompt replace
--- it.
-function loop.interrupted() loop.stop("signal") end
+-- The function that this run has for NAME, else USUAL.
+local function hooked(name, usual)
+  return function(...) return (own().hooks[name] or usual)(...) end
+end
 
--- Tells the user; the prompt replaces it.
-loop.warn = failure.report
+-- What happens when a callback fails. Otherwise the run ends.
+loop.failed = hooked("failed", function(message)
+  failure.report_error(message)
+  local number = core.signal() -- "interrupted": Ctrl-C while the callback did not return
+  loop.fail(number and 128 + number or 1)
+  loop.stop("error")
+end)
 
--- Called after each round in which a callback ran; the prompt replaces it.
-function loop.flush() io.stdout:flush() end
+-- What happens when a signal (its number, and whether the terminal sent it) asks to stop.
+loop.interrupted = hooked("interrupted", function() loop.stop("signal") end)
+
+-- Tells the user.
+loop.warn = hooked("warn", failure.report)
+
+-- Called after each round in which a callback ran.
+loop.flush = hooked("flush", function() io.stdout:flush() end)
+
+-- True if something else than timers and descriptors keeps the run going: probes.
+loop.has_probes = hooked("has_probes", function() return false end)
+
+-- Looks what may be wrong with the script by now, after a round: at most once a second.
+loop.check = hooked("check", function() end)
+
+-- The exit status that was asked for, or that a failure has; nil by now.
+function loop.status() return own().status end
+
+-- Makes STATUS the exit status; ask for it: unless there is one.
+function loop.fail(status) own().status = status end
+function loop.ask(status) own().status = own().status or status end
+
+-- Why the run ends; nil: it does not.
+function loop.stopping() return own().stopping end
 
 -- Calls fn(...) for the loop: an error is reported. Returns true if there was none.
 function loop.call(fn, ...)
@@ -53,8 +88,9 @@ local function add_timer(duration, fn, repeats)
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
   if repeats and seconds <= 0 then error("the period must be longer than zero", 2) end
   -- Timers of the main chunk count from the moment when everything is attached.
-  local timer = { delay = seconds, period = repeats and seconds, fn = fn, at = running and core.now() + seconds }
+  local timer = { delay = seconds, period = repeats and seconds, fn = fn, at = own().running and core.now() + seconds }
   setmetatable(timer, Timer)
+  local timers = own().timers
   timers[#timers + 1] = timer
   return timer
 end
@@ -70,6 +106,7 @@ function loop.after(duration, fn) return add_timer(duration, fn, false) end
 -- while others were still missing.
 function loop.at_start(fn)
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  local starts = own().starts
   starts[#starts + 1] = fn
 end
 
@@ -77,12 +114,14 @@ end
 -- whose handlers depend on each other switches them off here, by a var that they read.
 function loop.at_stop(fn)
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  local stops = own().stops
   stops[#stops + 1] = fn
 end
 
 -- at_exit(fn): calls fn for the report, once the probes are detached; several in the order in which they were given.
 function loop.at_exit(fn)
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  local exits = own().exits
   exits[#exits + 1] = fn
 end
 
@@ -91,27 +130,29 @@ function loop.exit(status)
   if status ~= nil and (type(status) ~= "number" or status % 1 ~= 0 or status < 0 or status > 255) then
     error("the exit status is an integer from 0 to 255", 2)
   end
-  loop.status = loop.status or status or 0
+  loop.ask(status or 0)
   loop.stop("exit")
 end
 
 -- watch(fd, fn): calls fn(fd) while FD is readable.
 function loop.watch(fd, fn)
-  if not watchers[fd] then core.add(fd) end
-  watchers[fd] = fn
+  local mine = own()
+  if not mine.watchers[fd] then mine.events:add(fd) end
+  mine.watchers[fd] = fn
 end
 
 function loop.unwatch(fd)
-  if watchers[fd] then core.remove(fd) end
-  watchers[fd] = nil
+  local mine = own()
+  if mine.watchers[fd] then mine.events:remove(fd) end
+  mine.watchers[fd] = nil
 end
 
 -- Ends the run; the first reason counts.
-function loop.stop(why) loop.stopping = loop.stopping or why end
+function loop.stop(why) own().stopping = own().stopping or why end
 
 -- Seconds until the next timer is due; nil without timers.
 local function next_due(now)
-  local due
+  local due, timers = nil, own().timers
   for i = 1, #timers do
     local timer = timers[i]
     if not timer.fn then return 0 end
@@ -121,8 +162,9 @@ local function next_due(now)
 end
 
 local function run_timers()
-  local now, kept, before = core.now(), {}, timers
-  timers = {}
+  local mine = own()
+  local now, kept, before = core.now(), {}, mine.timers
+  mine.timers = {}
   for i = 1, #before do
     local timer = before[i]
     local fn = timer.fn
@@ -137,44 +179,35 @@ local function run_timers()
     end
     if timer.fn then kept[#kept + 1] = timer end
   end
-  for i = 1, #timers do kept[#kept + 1] = timers[i] end -- those that callbacks added
-  timers = kept
+  for i = 1, #mine.timers do kept[#kept + 1] = mine.timers[i] end -- those that callbacks added
+  mine.timers = kept
 end
-
--- True if something else than timers and descriptors keeps the run going: probes; main replaces it.
-function loop.has_probes() return false end
 
 -- A run without probes that waits for nothing is over, as any program's would be.
 local function idle()
-  return #timers == 0 and next(watchers) == nil and not loop.has_probes()
+  local mine = own()
+  return #mine.timers == 0 and next(mine.watchers) == nil and not loop.has_probes()
 end
-
--- Looks what may be wrong with the script by now, after a round: at most once a second. setup replaces it.
-function loop.check() end
-
-local next_check = 0
-
-local ready = {}
 
 -- One round: waits up to SECONDS (nil: as long as it takes), then runs what is due.
 function loop.step(seconds)
-  local due = next_due(core.now())
+  local mine, due = own(), next_due(core.now())
   if due and (not seconds or due < seconds) then seconds = due end
-  local count = core.wait(ready, seconds)
+  local count = mine.events:wait(mine.ready, seconds)
   local number, from_terminal = core.signal()
   if number then
     loop.interrupted(number, from_terminal)
   end
   for i = 1, count do
-    local fd = ready[i]
-    local fn = watchers[fd]
+    local fd = mine.ready[i]
+    local fn = mine.watchers[fd]
     -- A watcher that failed would fail again at once.
     if fn and not loop.call(fn, fd) then loop.unwatch(fd) end
   end
-  if #timers > 0 then run_timers() end
+  if #mine.timers > 0 then run_timers() end
   local now = core.now()
-  if now >= next_check then
-    next_check = now + 1
+  if now >= mine.next_check then
+    mine.next_check = now + 1
     loop.check()
   end
   loop.flush()
@@ -182,8 +215,8 @@ end
 
 -- Starts the clocks of the timers that were set before.
 function loop.start()
-  running = true
-  local now = core.now()
+  local timers, now = own().timers, core.now()
+  own().running = true
   for i = 1, #timers do timers[i].at = timers[i].at or now + timers[i].delay end
 end
 
@@ -192,7 +225,7 @@ end
 function loop.run(seconds)
   loop.start()
   local deadline = seconds and core.now() + seconds
-  while not loop.stopping and (deadline or not idle()) do
+  while not loop.stopping() and (deadline or not idle()) do
     loop.step(deadline and math.max(deadline - core.now(), 0))
     if deadline and core.now() >= deadline then loop.stop("time") end
   end
@@ -200,23 +233,25 @@ end
 
 -- Calls the at_start functions.
 function loop.run_starts()
+  local starts = own().starts
   for i = 1, #starts do loop.call(starts[i]) end
-  starts = {}
+  own().starts = {}
 end
 
 function loop.run_stops()
+  local stops = own().stops
   for i = 1, #stops do loop.call(stops[i]) end
-  stops = {}
+  own().stops = {}
 end
 
 -- Calls the at_exit functions in their order; those that they add come last.
 function loop.run_exits()
-  local i = 1
+  local i, exits = 1, own().exits
   while exits[i] do
     loop.call(exits[i])
     i = i + 1
   end
-  exits = {}
+  own().exits = {}
 end
 
 return loop

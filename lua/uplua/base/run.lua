@@ -1,6 +1,8 @@
 -- The run: one session of tracing, from its options and its target to its links and its losses. It is a value, made by
 -- main; another one may be made after it, or beside it (tests/lua/two_runs_test.lua). What a script calls, up.uprobe
 -- and its kin, does not name it: that belongs to the run in which the script runs, the current one.
+local core = require "uplua.core"
+
 local run = {}
 
 local Run = {}
@@ -8,12 +10,15 @@ Run.__index = Run
 
 local current
 
--- new() → a run in which nothing has happened.
-function run.new() return setmetatable({ parts = {} }, Run) end
+-- new([options]) → a run in which nothing has happened. OPTIONS: as cli.parse has them; its target is the whole machine
+-- until core.target.attach or .start is called in it.
+function run.new(options)
+  return setmetatable({ options = options or {}, target = core.target.new(), parts = {} }, Run)
+end
 
 -- The run in which the caller runs. Whoever has none (a test without main) is in one of its own.
 function run.current()
-  current = current or run.new()
+  if not current then run.new():use() end
   return current
 end
 
@@ -33,19 +38,28 @@ function run.part(make)
 end
 
 -- Makes this run the current one, until another one is.
-function Run:use() current = self end
+function Run:use()
+  current = self
+  core.target.use(self.target)
+end
 
 local function leave(before, ok, ...)
-  current = before
+  before:use()
   if not ok then error((...), 0) end
   return ...
 end
 
 -- Calls fn(...) in this run, and returns what it returns; then the run before is the current one again.
 function Run:enter(fn, ...)
-  local before = current
-  current = self
+  local before = run.current()
+  self:use()
   return leave(before, pcall(fn, ...))
 end
+
+-- What `require "uplua.options"` returns: the current run's options.
+package.loaded["uplua.options"] = setmetatable({}, {
+  __index = function(_, name) return run.current().options[name] end,
+  __newindex = function(_, name, value) run.current().options[name] = value end,
+})
 
 return run

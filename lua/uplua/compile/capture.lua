@@ -4,18 +4,30 @@
 local ffi = require "ffi"
 local bit = require "bit"
 local int64_bytes = require "uplua.base.int64_bytes"
+local run = require "uplua.base.run"
 
 local capture = {}
 
-local values, handles = {}, {} -- handle → function or table, and back: those of this compilation
+local own = run.part(function()
+  return {
+    values = {}, handles = {}, -- handle → function or table, and back: those of this compilation
+    -- What the handlers have taken: what identifies a variable → { container, key, value, read, name, place }. Those of
+    -- the setup that is being compiled are fresh.
+    taken = {}, fresh = {},
+    last = nil,  -- what has been captured last
+    late = {},   -- warnings of variables that a later handler has taken again
+    sources = {} -- file → list of lines
+  }
+end)
 local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
 
 -- The handle of a function or table.
 function capture.handle(value)
-  local handle = handles[value]
+  local mine = own()
+  local handle = mine.handles[value]
   if not handle then
-    handle = #values + 1
-    values[handle], handles[value] = value, handle
+    handle = #mine.values + 1
+    mine.values[handle], mine.handles[value] = value, handle
   end
   return handle
 end
@@ -65,7 +77,7 @@ local function describe(value)
   end
   if kind == "table" then
     local id = rawget(value, "kind") and rawget(value, "id")
-    if id and require "uplua.objects.object".all[id] == value then return "object", id - 1 end
+    if id and require "uplua.objects.object".all()[id] == value then return "object", id - 1 end
     if id == nil and rawget(value, "guest") then
       return "other", "a map of a BPF object, which its own programs fill,"
     end
@@ -100,13 +112,8 @@ local function lookup(t, key, depth)
   if type(index) == "table" and depth < 16 then return lookup(index, key, depth + 1) end
 end
 
--- What the handlers have taken: what identifies a variable → { container, key, value, read, name, place }. Those of the
--- setup that is being compiled are fresh.
-local taken, fresh = {}, {}
-local last -- what has been captured last
-
 local function note(container, key, value, read)
-  last = { container = container, key = key, value = value, read = read }
+  own().last = { container = container, key = key, value = value, read = read }
   return describe(value)
 end
 
@@ -118,17 +125,18 @@ end
 local function read_field(entry) return lookup(entry.container, entry.key, 0) end
 
 function capture.upvalue(handle, index)
-  local _, value = debug.getupvalue(values[handle], index + 1)
-  return note(values[handle], index + 1, value, read_upvalue)
+  local fn = own().values[handle]
+  local _, value = debug.getupvalue(fn, index + 1)
+  return note(fn, index + 1, value, read_upvalue)
 end
 
 function capture.global(handle, name)
-  local globals = debug.getfenv(values[handle])
+  local globals = debug.getfenv(own().values[handle])
   return note(globals, name, lookup(globals, name, 0), read_field)
 end
 
 function capture.field(handle, key)
-  local t = values[handle]
+  local t = own().values[handle]
   local kind, payload = note(t, key, lookup(t, key, 0), read_field)
   if kind == "nil" and rawequal(t, ffi.C) then
     return "other", ("ffi.C.%s, which is no constant of C"):format(tostring(key))
@@ -159,18 +167,19 @@ local function warning(entry, value)
     entry.place, entry.name, before, now, hint)
 end
 
-local late = {} -- warnings of variables that a later handler has taken again
-
 -- The handler uses what has been captured last, at PLACE (file:line), as NAME.
 function capture.used(name, place)
+  local mine = own()
+  local last = mine.last
   local kind = describe(last.value)
   if kind == "builtin" or kind == "other" then return end
   last.name, last.place = name, place
-  fresh[#fresh + 1] = last
+  mine.fresh[#mine.fresh + 1] = last
 end
 
 -- An upvalue is the same one in whichever function; a field belongs to its table.
 local function slot(entry)
+  local taken = own().taken
   local by_key = taken
   if entry.read == read_field then
     by_key = taken[entry.container] or {}
@@ -182,7 +191,9 @@ end
 
 -- What has been compiled since begin() is loaded: from now on its variables are watched.
 function capture.keep()
-  for _, entry in ipairs(fresh) do
+  local mine = own()
+  local late = mine.late
+  for _, entry in ipairs(mine.fresh) do
     local by_key, key = slot(entry)
     local before = by_key[key]
     if before and not is_same(before.value, entry.value) then late[#late + 1] = warning(before, entry.value) end
@@ -193,14 +204,16 @@ end
 
 -- A setup is about to be compiled.
 function capture.begin()
-  fresh, last = {}, nil
-  values, handles = {}, {}
+  local mine = own()
+  mine.fresh, mine.last = {}, nil
+  mine.values, mine.handles = {}, {}
 end
 
 -- One warning for each variable that no longer is what a handler has taken it for.
 function capture.changed()
-  local warnings = late
-  late = {}
+  local mine = own()
+  local warnings = mine.late
+  mine.late = {}
   local function check(by_key)
     for key, entry in pairs(by_key) do
       if not entry.read then
@@ -211,16 +224,14 @@ function capture.changed()
       end
     end
   end
-  check(taken)
+  check(mine.taken)
   table.sort(warnings)
   return warnings
 end
 
 function capture.dump(handle)
-  return string.dump(values[handle])
+  return string.dump(own().values[handle])
 end
-
-local sources = {} -- file → list of lines
 
 local function source_of(file)
   if file == "-e" then return require "uplua.options".code end
@@ -232,6 +243,7 @@ end
 
 -- Line number LINE of FILE, for the verifier's messages and --explain; nil where the file cannot be read.
 function capture.source_line(file, line)
+  local sources = own().sources
   local lines = sources[file]
   if not lines then
     lines = {}

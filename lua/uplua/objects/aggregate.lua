@@ -80,7 +80,7 @@ end
 -- Those aggregations that handlers have added to, and that the script has not looked at: object → as it prints.
 function aggregate.unread()
   local texts = {}
-  for _, o in ipairs(object.all) do
+  for _, o in ipairs(object.all()) do
     local s = state_of(o)
     if s.operations and s.map and not rawget(o, "read") then
       local text = tostring(o)

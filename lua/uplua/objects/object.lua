@@ -1,10 +1,16 @@
--- The base of all shared objects. An object is a table whose raw fields are `kind`, `id` (its place in object.all),
+-- The base of all shared objects. An object is a table whose raw fields are `kind`, `id` (its place in object.all()),
 -- `options`, `name` (false until the report finds one), `queued` (writes before the map exists, { key, value } each)
 -- and `read` (true once the script has looked at it); all else is kept apart, since other names may be keys: m[k] is
 -- m:get(k).
 local text = require "uplua.text"
+local run  = require "uplua.base.run"
 
-local object = { all = {}, guests = {} }
+local object = {}
+
+-- Those of a run in the order in which they were made, and those of BPF objects that were brought along.
+local own = run.part(function() return { all = {}, guests = {} } end)
+function object.all() return own().all end
+function object.guests() return own().guests end
 
 local states = setmetatable({}, { __mode = "k" }) -- object → what only its module knows
 
@@ -13,15 +19,17 @@ local states = setmetatable({}, { __mode = "k" }) -- object → what only its mo
 function object.guest(kind, name, options, metatable, state)
   local o = { kind = kind, options = options, name = name, queued = {}, read = true, guest = true }
   states[o] = state
-  object.guests[#object.guests + 1] = o
+  local guests = object.guests()
+  guests[#guests + 1] = o
   return setmetatable(o, metatable)
 end
 
 -- Makes an object of KIND; STATE is the module's own table for it.
 function object.new(kind, options, metatable, state)
-  local o = { kind = kind, id = #object.all + 1, options = options, name = false, queued = {}, read = false }
+  local all = object.all()
+  local o = { kind = kind, id = #all + 1, options = options, name = false, queued = {}, read = false }
   states[o] = state
-  object.all[o.id] = o
+  all[o.id] = o
   return setmetatable(o, metatable)
 end
 

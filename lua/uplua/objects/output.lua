@@ -3,19 +3,23 @@
 -- the kernel once a handler prints or ends the run.
 local ffi    = require "ffi"
 local object = require "uplua.objects.object"
+local run    = require "uplua.base.run"
 
 local SIZE = 4 * 2 ^ 20 -- bytes
 
 local output = {}
 
-local prints = {} -- the view of a record in the ring → { format, count, constants, travels, unsigned, args }
-local loaded = {} -- setups whose handlers may end the run
-local ring        -- the object, and its state
-local state = { at = 0, start = 0, begin = 0ULL, unknown = 0 }
+local own = run.part(function()
+  return {
+    ring = nil,  -- the object
+    prints = {}, -- the view of a record in the ring → { format, count, constants, travels, unsigned, args }
+    loaded = {}, -- setups whose handlers may end the run
+  }
+end)
 
 -- Formats one record. What a handler calls unsigned has travelled as any other word.
-function state.fn(view)
-  local p = prints[view]
+local function print_record(view)
+  local p = own().prints[view]
   local args = p.args
   for i = 1, p.count do
     if p.travels[i] then
@@ -28,12 +32,12 @@ function state.fn(view)
 end
 
 -- Ends the run if a handler has asked for it: the first did for all.
-function state.after()
-  for _, setup in ipairs(loaded) do
+local function end_run()
+  for _, setup in ipairs(own().loaded) do
     local word = setup:counters "uplua_exited"[0]
     if word ~= 0 then
       local loop = require "uplua.base.loop"
-      loop.status = loop.status or word - 1
+      loop.ask(word - 1)
       loop.stop "exit"
     end
   end
@@ -45,26 +49,32 @@ function methods:bind(description)
   local base = require "uplua.objects.ring".methods
   methods.drain = base.drain
   base.bind(self, description)
-  prints = {}
+  local prints, views = {}, object.state(self).views
   for tag, print in pairs(description.prints) do
     print.args = { unpack(print.constants, 1, print.count) }
-    prints[state.views[tag]] = print
+    prints[views[tag]] = print
   end
+  own().prints = prints
 end
 
 -- Declares the ring, before the first handlers are compiled.
 function output.declare()
-  ring = ring or object.new("output", { size = SIZE }, { __index = methods }, state)
+  local mine = own()
+  if mine.ring then return end
+  local state = { at = 0, start = 0, begin = 0ULL, unknown = 0, fn = print_record, after = end_run }
+  mine.ring = object.new("output", { size = SIZE }, { __index = methods }, state)
 end
 
 -- SETUP has been loaded (uplua.core's userdata).
 function output.watch(setup)
+  local loaded = own().loaded
   if setup:counters "uplua_exited" then loaded[#loaded + 1] = setup end
 end
 
 -- Prints what is left. For the end of the run, once the probes are detached.
 function output.drain()
-  if methods.drain then ring:drain() end
+  local ring = own().ring
+  if ring and methods.drain then ring:drain() end
 end
 
 return output

@@ -182,7 +182,7 @@ return {
 
   -- Drains every ring, in the order in which they were made. For the end of the run, once the probes are detached.
   drain = function()
-    for _, list in ipairs { object.all, object.guests } do
+    for _, list in ipairs { object.all(), object.guests() } do
       for _, o in ipairs(list) do
         if o.kind == "ring" then o:drain() end
       end

@@ -114,7 +114,7 @@ end
 -- meantime would count them as not seen.
 function attach.close()
   late_modules.last()
-  changed_files.look()
+  changed_files.close()
   timing.mark "detach"
   settle(false)
   local mine, entries, others = kept(), {}, {}

@@ -1,20 +1,25 @@
 -- Which probe of a list has a place: one that several of its specs name is probed once, by the first of them.
 local claims = {}
 
-local shared -- what the list has by now that is being declared: text → claim
+local run = require "uplua.base.run"
+
+local own = run.part(function()
+  return { shared = nil } -- what the list has by now that is being declared: text → claim
+end)
 
 -- Calls fn(): the probes that it declares are one list. Raises what fn raises.
 function claims.share(fn)
-  if shared then return fn() end
-  shared = {}
+  local mine = own()
+  if mine.shared then return fn() end
+  mine.shared = {}
   local ok, result = pcall(fn)
-  shared = nil
+  mine.shared = nil
   if not ok then error(result, 0) end
   return result
 end
 
 -- The places of the list that is being declared, for claims.new; outside of one, none yet.
-function claims.taken() return shared or {} end
+function claims.taken() return own().shared or {} end
 
 local Claim = {}
 Claim.__index = Claim

@@ -7,7 +7,11 @@ local run     = require "uplua.base.run"
 
 local declare = {}
 
-local pending = run.part(function() return { probes = {}, guests = {} } end)
+local pending = run.part(function() return { probes = {}, guests = {}, used = false } end)
+
+-- True if the run is one with probes: one that has declared some, or that has loaded this module to do so.
+function declare.used() return pending().used end
+pending().used = true
 
 -- The names of the providers that --cpu means something to: "profile, perf, interval".
 local function names_by_cpu()
@@ -39,15 +43,15 @@ end
 
 -- Declares a probe: the FIELDS of uplua.probe.handler.
 function declare.probe(fields)
-  local probes = pending().probes
-  probes[#probes + 1] = handler.new(fields)
+  local all = pending()
+  all.probes[#all.probes + 1], all.used = handler.new(fields), true
 end
 
 -- To be called once for the BPF object GUEST, whose programs are to be attached: its load() returns a list for
 -- uplua.probe.attach.
 function declare.guest(guest)
-  local guests = pending().guests
-  guests[#guests + 1] = guest
+  local all = pending()
+  all.guests[#all.guests + 1], all.used = guest, true
 end
 
 -- Forgets what was declared.

@@ -60,11 +60,11 @@ end
 -- Calls ADD for what shared objects have lost.
 local function add_objects(add)
   local aggregate = package.loaded["uplua.objects.aggregate"]
-  for _, o in ipairs(aggregate and object.all or {}) do
+  for _, o in ipairs(aggregate and object.all() or {}) do
     local name = rawget(o, "name") or rawget(o, "kind")
     add(("a sum of '%s' is beyond 64 bits: rounded"):format(name), aggregate.rounded(o))
   end
-  for _, o in ipairs(object.guests) do
+  for _, o in ipairs(object.guests()) do
     add(("%s: records that are shorter than their type"):format(o.name), object.state(o).unknown or 0)
   end
 end

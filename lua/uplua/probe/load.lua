@@ -40,15 +40,15 @@ function load.walks_stacks() return next(kept().unwinding) ~= nil end
 -- Tells the compiler of the shared objects that are new to it, and of what the script has written into any.
 local function tell_objects(mine)
   local compiler = mine.compiler
-  for id = mine.declared + 1, #object.all do
-    local o = object.all[id]
+  for id = mine.declared + 1, #object.all() do
+    local o = object.all()[id]
     local kind, given = rawget(o, "kind"), rawget(o, "options") or {}
     local max = given.max or DEFAULT_ENTRIES
     if kind == "ring" or kind == "output" then max = given.size or DEFAULT_RING end
     compiler:add_object(kind, max, object.state(o).buckets, given.key, given.value)
     mine.declared = id
   end
-  for id, o in ipairs(object.all) do
+  for id, o in ipairs(object.all()) do
     local told = {}
     for _, entry in ipairs(rawget(o, "queued") or {}) do
       local at = entry.at
@@ -122,7 +122,7 @@ end
 local function bind_objects(loaded, found)
   local turns = ffi.cast("uint64_t *", (loaded:address "uplua_turns"))
   for id, description in pairs(found) do
-    local o = object.all[id]
+    local o = object.all()[id]
     if description.turn then description.turn = turns + description.turn end
     if not rawget(o, "name") then rawset(o, "name", description.name or false) end
     o:bind(description)
@@ -160,7 +160,7 @@ function load.handlers(probes)
   if costs then require "uplua.probe.overhead".keep(costs, link, unknown) end
   output.watch(loaded)
   capture.keep()
-  loop.check = check_captured
+  loop.hook { check = check_captured }
   bind_objects(loaded, objects)
   bind_stacks(loaded, list, description.pids)
   add_own(list, loaded, "uplua_threads_end")

@@ -1,13 +1,14 @@
 -- Ways in which a function may be left that no return probe survives: an exception that passes through it, and going
 -- on on another stack. They are told beforehand, in one line each for all probes that are attached together.
 local loop = require "uplua.base.loop"
+local run  = require "uplua.base.run"
 local text = require "uplua.text"
 
 local lost_returns = {}
 
 local MOST = 3 -- files that a line names
 
--- What is to be told, and of which files it has been: { files in order, known as keys }.
+-- What is to be told; of which files, is each run's: { new, in order, known, as keys, by }.
 local ways = {
   unwound = {
     says = "%s %s code for exceptions: one that passes through a function whose return is probed ends the program",
@@ -17,12 +18,16 @@ local ways = {
       .. 'returns = "instructions" or --returns is safe',
   },
 }
-for _, way in pairs(ways) do way.new, way.known = {}, {} end
+local own = run.part(function()
+  local noted = {}
+  for name in pairs(ways) do noted[name] = { new = {}, known = {} } end
+  return noted
+end)
 
 -- Notes of the sites of LIST, those of return probes, what there is to tell of their files.
 function lost_returns.note(list)
   for _, site in ipairs(list) do
-    for field, way in pairs(ways) do
+    for field, way in pairs(own()) do
       if site[field] and not way.known[site.module] then
         way.known[site.module] = true
         way.new[#way.new + 1] = text.escape(site.module:match "[^/]*$")
@@ -41,11 +46,11 @@ end
 
 -- Tells what was noted and has not been told.
 function lost_returns.tell()
-  local unwound, switches = ways.unwound, ways.switches
+  local unwound, switches = own().unwound, own().switches
   if #unwound.new > 0 then
-    loop.warn(unwound.says:format(names_of(unwound.new), #unwound.new > 1 and "have" or "has"))
+    loop.warn(ways.unwound.says:format(names_of(unwound.new), #unwound.new > 1 and "have" or "has"))
   end
-  if #switches.new > 0 then loop.warn(switches.says:format(names_of(switches.new), switches.by)) end
+  if #switches.new > 0 then loop.warn(ways.switches.says:format(names_of(switches.new), switches.by)) end
   unwound.new, switches.new = {}, {}
 end
 

@@ -2,34 +2,41 @@
 -- start, and now and then again.
 local core = require "uplua.core"
 local loop = require "uplua.base.loop"
+local run  = require "uplua.base.run"
 
 local overhead = {}
 
 local PERIOD = 1 -- seconds
 
-local counters, links = {}, {} -- of the handlers that want to know; what measures
+local own = run.part(function()
+  return {
+    counters = {}, -- of the handlers that want to know
+    links = {},    -- what measures
+    timer = nil,
+  }
+end)
 
 -- Measures anew, since what else the machine does makes a difference, and tells the handlers.
-local function again() core.cost.again(unpack(counters)) end
-
-local timer
+local function again() core.cost.again(unpack(own().counters)) end
 
 -- Keeps what was measured by, LINK, for handlers that want to know and have it in COUNTERS (loaded:address). UNKNOWN:
 -- why it could not be measured, or nil.
 function overhead.keep(address, link, unknown)
-  counters[#counters + 1], links[#links + 1] = address, link
+  local mine = own()
+  mine.counters[#mine.counters + 1], mine.links[#mine.links + 1] = address, link
   if unknown then
     loop.warn("e.elapsed includes what the probes themselves take, which could not be measured: " .. unknown)
   else
-    timer = timer or loop.every(PERIOD, again)
+    mine.timer = mine.timer or loop.every(PERIOD, again)
   end
 end
 
 -- Ends that: the links that are to be closed.
 function overhead.close()
-  if timer then timer:cancel() end
-  local closed = links
-  counters, links, timer = {}, {}, nil
+  local mine = own()
+  if mine.timer then mine.timer:cancel() end
+  local closed = mine.links
+  mine.counters, mine.links, mine.timer = {}, {}, nil
   return closed
 end
 

@@ -3,6 +3,7 @@
 local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
 local loop    = require "uplua.base.loop"
+local run     = require "uplua.base.run"
 local readline = core.readline
 local text     = require "uplua.text"
 local target   = core.target
@@ -12,8 +13,12 @@ local STDIN          = 0
 
 local prompt = {}
 
-local pending -- the lines of a statement that is not complete yet
-local ended = false
+local own = run.part(function()
+  return {
+    pending = nil, -- the lines of a statement that is not complete yet
+    ended = false,
+  }
+end)
 
 -- The text of VALUE, which often is the target's and must not drive the terminal: control characters are escaped,
 -- except for newlines and tabs, and the cells of up.heat.
@@ -84,8 +89,9 @@ end
 
 local function enter(line)
   if line:find("%S") then readline.remember(line) end
-  local source = pending and pending .. "\n" .. line or line
-  pending = nil
+  local mine = own()
+  local source = mine.pending and mine.pending .. "\n" .. line or line
+  mine.pending = nil
   if not source:find("%S") then return end
   local chunk, message = compile(source)
   if chunk then
@@ -93,11 +99,11 @@ local function enter(line)
   elseif message then
     say(message)
   else
-    pending = source
+    mine.pending = source
   end
 end
 
-local function edit() readline.start(pending and ">> " or "> ") end
+local function edit() readline.start(own().pending and ">> " or "> ") end
 
 local function on_input()
   local line = readline.feed()
@@ -106,10 +112,10 @@ local function on_input()
     enter(line)
   else
     print()
-    ended = true
+    own().ended = true
     loop.stop("end of input")
   end
-  if not loop.stopping then edit() end
+  if not loop.stopping() then edit() end
 end
 
 -- Ctrl-C drops the line; other signals end the session. A terminal that is closed tells its foreground alone: the
@@ -118,13 +124,13 @@ local function on_signal(number)
   if number ~= SIGINT then
     core.loop.take()
     if number == SIGHUP and target.command() and not target.status() then target.signal(SIGHUP) end
-    loop.status = loop.status or 128 + number
+    loop.ask(128 + number)
     return loop.stop("signal")
   end
   core.loop.forget()
   readline.abandon()
-  pending = nil
-  if not ended then edit() end
+  own().pending = nil
+  if not own().ended then edit() end
 end
 
 -- The words that can stand for WORD, in the way of readline: their common beginning first. Fields are looked up raw, so
@@ -169,16 +175,14 @@ end
 function prompt.run(seconds, watch_target)
   print = print_harmless
   readline.open(history_file(), complete)
-  loop.failed, loop.warn = say, say
-  loop.flush = readline.flush
-  loop.interrupted = on_signal
+  loop.hook { failed = say, warn = say, flush = readline.flush, interrupted = on_signal }
   print(("uplua %s; Ctrl-D ends, with a report"):format(core.version))
   if target.command() then say(target.command() .. " is ready; it starts with the first probe") end
   watch_target(function() say("the target has exited") end)
   loop.watch(STDIN, on_input)
   edit()
   local ok, message = xpcall(loop.run, failure.trace, seconds)
-  ended = true
+  own().ended = true
   readline.close()
   if not ok then say(message) end
 end

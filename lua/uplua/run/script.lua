@@ -1,6 +1,7 @@
 -- Where scripts and their modules are found, and how they are loaded: as text only, whatever the Lua function, since
 -- LuaJIT does not check bytecode and broken bytecode can do anything to the process that runs it.
 local system = require "uplua.core".system
+local run    = require "uplua.base.run"
 local text   = require "uplua.text"
 
 local script = {}
@@ -14,9 +15,10 @@ local default_path = package.path
 --   what `make install` installed, beside the binary: bin/../share/uplua/scripts
 --   the source tree's scripts, beside the binary
 -- Entries that are not absolute would depend on the current folder, and are left out, which is said once.
-local told = {}
+local own = run.part(function() return { told = {} } end)
+
 function script.folders()
-  local folders = {}
+  local folders, told = {}, own().told
   for folder in (system.environment "UPLUA_PATH" or ""):gmatch("[^:]+") do
     if folder:find("^/") then
       folders[#folders + 1] = folder

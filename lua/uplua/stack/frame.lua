@@ -10,6 +10,7 @@
 local ffi         = require "ffi"
 local bit         = require "bit"
 local core        = require "uplua.core"
+local run         = require "uplua.base.run"
 local int64_bytes = require "uplua.base.int64_bytes"
 
 local frame, meta = {}, {}
@@ -18,22 +19,26 @@ local u64       = ffi.typeof "uint64_t"
 local words     = ffi.typeof "const uint64_t *"
 local KERNEL    = 2ULL ^ 63
 
-local symbols -- uplua.core's, made when first needed
+local own = run.part(function()
+  return { symbols = nil } -- uplua.core's, made when first needed
+end)
 
 -- The run's symbols.
 function frame.symbols()
-  symbols = symbols or core.symbols.new()
-  return symbols
+  local mine = own()
+  mine.symbols = mine.symbols or core.symbols.new()
+  return mine.symbols
 end
 
 -- What symbols:lost() counts; nothing where none was ever asked for.
 function frame.lost()
+  local symbols = own().symbols
   if symbols then return symbols:lost() end
 end
 
 -- What is missing of files' debug information, for the ledger: { { text, count }, … }.
 function frame.unread()
-  local list = {}
+  local list, symbols = {}, own().symbols
   for i, one in ipairs(symbols and symbols:unread() or {}) do
     local text = one[2] and "unit of debug information not read, damaged or too large, and its lines not shown: "
       or "debug information not read, too large, and its lines not shown: "

@@ -19,6 +19,7 @@ local frame            = require "uplua.stack.frame"
 local loop             = require "uplua.base.loop"
 local map              = require "uplua.base.map"
 local options          = require "uplua.options"
+local run              = require "uplua.base.run"
 local text             = require "uplua.text"
 
 ffi.cdef [[
@@ -49,23 +50,34 @@ local stack, methods = {}, {}
 local prototype = newproxy(true)
 local meta      = getmetatable(prototype)
 
-local sources = {}  -- { fd, map, value, room (frames) }, the last bound first
-local objects = {}  -- upper half of the id → object
-local others  = {}  -- where that has another lower half: upper half → lower half → object
+local own = run.part(function()
+  return {
+    sources = {},     -- { fd, map, value, room (frames) }, the last bound first
+    objects = {},     -- upper half of the id → object
+    others = {},      -- where that has another lower half: upper half → lower half → object
+    symbols = nil,    -- the run's (frame.symbols), by FFI
+    unwinder = nil,   -- uplua.core's; nil until handlers use stacks
+    followed = nil,   -- the descriptor of the records of what processes map
+    foreseen = nil,   -- paths of the programs that the command will execute
+  }
+end)
 -- An object's state: { id, pid, program (since when the process executed it, a u64), ending, raw (its frames, u64
 -- each), list, lines, text, folded, renamings }.
 local set_state, state_of = debug.setfenv, debug.getfenv
 local names = frame.symbols
-local symbols       -- the same by FFI
-local unwinder      -- uplua.core's; nil until handlers use stacks
-local followed      -- the descriptor of the records of what processes map
-local foreseen      -- paths of the programs that the command will execute
+
+-- The run's symbols by FFI.
+local function native_symbols()
+  local mine = own()
+  mine.symbols = mine.symbols or ffi.cast("struct symbols *", names():pointer())
+  return mine.symbols
+end
 
 -- What the kernel has of a stack, valid until the next call, and how many frames; nil where it is not there, because
 -- the store was full or no stack could be taken: the ledger has counted it.
 local function find(state)
   key[0] = state.id
-  for _, source in ipairs(sources) do
+  for _, source in ipairs(own().sources) do
     if source.map:lookup(key, source.value) then
       local found = ffi.cast(view_type, source.value)
       return found, math.min(found.count, source.room)
@@ -99,8 +111,7 @@ end
 
 -- Forgets the names of STATE if code that a process makes as it runs has been renamed since.
 local function refresh(state)
-  symbols = symbols or ffi.cast("struct symbols *", names():pointer())
-  local renamings = tonumber(C.symbols_renamings(symbols))
+  local renamings = tonumber(C.symbols_renamings(native_symbols()))
   if state.renamings ~= renamings then
     state.list, state.lines, state.text, state.folded, state.renamings = nil, nil, nil, nil, renamings
   end
@@ -225,6 +236,7 @@ function methods:folded()
     pid, program, frames = found.tgid, found.program, found.frames
   end
   if count == 0 then return "" end
+  local symbols = native_symbols()
   C.symbols_update(symbols)
   local text_at = C.symbols_fold(symbols, pid, program, frames, count, length)
   state.folded = ffi.string(text_at, length[0])
@@ -262,6 +274,7 @@ end
 -- Gives the script side the kernel's map `stacks`, of which the descriptor FD stays the caller's. Each setup may
 -- have a map of its own: ids are hashes of what they stand for, so that equal ids in two maps are the same stack.
 function stack.bind(fd)
+  local sources = own().sources
   for _, source in ipairs(sources) do
     if source.fd == fd then return end
   end
@@ -272,13 +285,14 @@ end
 
 -- To be called before FD is closed: stacks that the script holds keep their frames.
 function stack.unbind(fd)
-  for high, s in pairs(objects) do
+  local mine = own()
+  for high, s in pairs(mine.objects) do
     load(state_of(s))
-    for _, other in pairs(others[high] or {}) do load(state_of(other)) end
+    for _, other in pairs(mine.others[high] or {}) do load(state_of(other)) end
   end
-  for i, source in ipairs(sources) do
+  for i, source in ipairs(mine.sources) do
     if source.fd == fd then
-      table.remove(sources, i)
+      table.remove(mine.sources, i)
       return
     end
   end
@@ -299,11 +313,13 @@ function stack.intern(id)
   id = ffi.cast(u64, id)
   -- A key that is no integer never makes an array part, which would keep the JIT from compiling this.
   local high, low = tonumber(bit.rshift(id, 32)) + 0.5, tonumber(bit.band(id, 0xffffffffULL)) + 0.5
-  local s = objects[high]
+  local mine = own()
+  local s = mine.objects[high]
   if not s then
     s = new_object(id, low)
-    objects[high] = s
+    mine.objects[high] = s
   elseif state_of(s).low ~= low then
+    local others = mine.others
     others[high] = others[high] or {}
     s = others[high][low]
     if not s then
@@ -385,7 +401,7 @@ function stack.follow(pids, command)
   if command then symbols:keep_file(command) end
   local fd = symbols:follow(pids, command ~= nil)
   if not fd then return end
-  followed = fd
+  own().followed = fd
   loop.watch(fd, stack.update)
   -- This reads what runs already; not now, when probes are about to be attached.
   if #pids == 0 then loop.after(0, stack.update) end
@@ -396,15 +412,16 @@ function stack.update() names():update() end
 
 -- To be called before the command begins that is the target: what could not be recorded until then was not its.
 function stack.begin()
-  if followed then names():begin() end
+  if own().followed then names():begin() end
 end
 
 -- To be called once all probes are detached: what is mapped from then on is in no stack.
 function stack.unfollow()
-  if not followed then return end
-  loop.unwatch(followed)
+  local mine = own()
+  if not mine.followed then return end
+  loop.unwatch(mine.followed)
   names():unfollow()
-  followed = nil
+  mine.followed = nil
 end
 
 -- The library's maps that unwind tables go to.
@@ -422,7 +439,7 @@ local function add_programs(programs, from)
   local start = os.clock()
   for i = from, #programs do
     if i > from and os.clock() - start > BEFORE then return loop.after(0, function() add_programs(programs, i) end) end
-    unwinder:add_program(programs[i])
+    own().unwinder:add_program(programs[i])
   end
 end
 
@@ -430,9 +447,10 @@ end
 -- EVERYBODY: for those in which a handler takes a stack. COMMAND: the program that is still to be executed. To be
 -- called before follow().
 function stack.unwind(maps, everybody, command)
-  unwinder = core.unwind.new(names(), maps, everybody)
+  local mine, unwinder = own(), core.unwind.new(names(), maps, everybody)
+  mine.unwinder = unwinder
   if everybody or command or options.follow then unwinder:recall() end
-  foreseen = command and command_programs.programs(options.command, everybody or options.follow) or {}
+  mine.foreseen = command and command_programs.programs(options.command, everybody or options.follow) or {}
   loop.watch(unwinder:fd(), function() unwinder:update() end)
   loop.at_exit(function() unwinder:update() end) -- what was executed last is kept for the next run, too
 end
@@ -440,9 +458,10 @@ end
 -- To be called before a command begins: waits for tables that are under way, for a moment, and makes those of its
 -- programs that are not among them.
 function stack.settle()
-  if not unwinder then return end
-  unwinder:await()
-  add_programs(foreseen, 1)
+  local mine = own()
+  if not mine.unwinder then return end
+  mine.unwinder:await()
+  add_programs(mine.foreseen, 1)
 end
 
 -- What was lost of it, for the ledger: { { text, count }, … }.
@@ -453,6 +472,7 @@ function stack.lost()
     list[1] = { "mapping not recorded: what it holds may have no names", records }
     list[2] = { "frame of a process that has exited: nothing is known of its mappings", frames }
   end
+  local unwinder = own().unwinder
   if unwinder then
     local _, _, _, failures = unwinder:counts()
     list[#list + 1] = { "unwind table, or what a process maps, not loaded: the kernel has no room", failures }

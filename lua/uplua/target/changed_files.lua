@@ -2,21 +2,27 @@
 -- else at the end.
 local core         = require "uplua.core"
 local loop         = require "uplua.base.loop"
+local run          = require "uplua.base.run"
 local text         = require "uplua.text"
 local late_modules = require "uplua.target.late_modules"
 local filter       = require "uplua.target.filter"
 
 local changed_files = {}
 
-local links = {}
-local told = {} -- "NAME was WHAT" → true
-local watcher   -- false: there is none
-local again     -- the timer of another look
+local own = run.part(function()
+  return {
+    links = {},
+    told = {},     -- "NAME was WHAT" → true
+    watcher = nil, -- false: there is none
+    again = nil,   -- the timer of another look
+  }
+end)
 
 -- Who replaces a file may remove it first: it is looked at again these seconds later, and at the end.
 local AGAIN = 1
 
 local function tell(what, consequence)
+  local told = own().told
   if told[what] then return end
   told[what] = true
   loop.warn(what .. " while it was probed: " .. consequence)
@@ -24,7 +30,7 @@ end
 
 -- Tells of what has happened so far.
 function changed_files.look()
-  for _, link in ipairs(links) do
+  for _, link in ipairs(own().links) do
     for _, file in ipairs(link:changed()) do
       local name = text.escape(file.name)
       if file.written then
@@ -38,24 +44,38 @@ function changed_files.look()
 end
 
 local function update()
-  core.probe.forget(watcher)
-  for _, link in ipairs(links) do link:watch(watcher) end
+  local mine = own()
+  core.probe.forget(mine.watcher)
+  for _, link in ipairs(mine.links) do link:watch(mine.watcher) end
   changed_files.look()
-  if again then again:cancel() end
-  again = loop.after(AGAIN, changed_files.look)
+  if mine.again then mine.again:cancel() end
+  mine.again = loop.after(AGAIN, changed_files.look)
 end
 
 -- Watches the files of LINKS, which have just been attached.
 function changed_files.watch(new)
-  if watcher == nil then
-    watcher = core.probe.watcher() or false
-    if watcher then loop.watch(watcher, update) end
+  local mine = own()
+  if mine.watcher == nil then
+    mine.watcher = core.probe.watcher() or false
+    if mine.watcher then loop.watch(mine.watcher, update) end
   end
   for _, link in ipairs(new) do
-    links[#links + 1] = link
-    if watcher then link:watch(watcher) end
+    mine.links[#mine.links + 1] = link
+    if mine.watcher then link:watch(mine.watcher) end
   end
   changed_files.look()
+end
+
+-- The probes are about to be detached: looks once more, and watches no more.
+function changed_files.close()
+  changed_files.look()
+  local mine = own()
+  if mine.watcher then
+    loop.unwatch(mine.watcher)
+    core.probe.close_watcher(mine.watcher)
+  end
+  if mine.again then mine.again:cancel() end
+  mine.links, mine.watcher, mine.again = {}, nil, nil
 end
 
 return changed_files

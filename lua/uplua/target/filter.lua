@@ -1,23 +1,32 @@
 -- Who is traced: the target and the options that narrow or widen it, for the handlers of all setups.
 local core    = require "uplua.core"
 local options = require "uplua.options"
+local run     = require "uplua.base.run"
 
 local filter = {}
 
-local followed, cgroups, level -- shared objects, made with the first setup
-local attached = false -- what fills them
+local own = run.part(function()
+  return {
+    followed = nil, cgroups = nil, level = nil, -- shared objects, made with the first setup
+    attached = false,                           -- what fills them
+  }
+end)
 
 -- Declares what has to be there before the first setup's probes: their attach comes first. RAWTRACEPOINT is the module
 -- of that name, where --follow is given.
 function filter.begin(rawtracepoint)
-  if options.follow and not attached then followed = require "uplua.target.follow".begin(rawtracepoint) end
-  if options.cgroup and not cgroups then cgroups, level = require "uplua.target.cgroup".begin(options.cgroup) end
+  local mine = own()
+  if options.follow and not mine.attached then mine.followed = require "uplua.target.follow".begin(rawtracepoint) end
+  if options.cgroup and not mine.cgroups then
+    mine.cgroups, mine.level = require "uplua.target.cgroup".begin(options.cgroup)
+  end
 end
 
 -- To be called once the probes of a setup are attached.
 function filter.attached()
-  attached = true
-  if followed then require "uplua.target.follow".add_descendants() end
+  local mine = own()
+  mine.attached = true
+  if mine.followed then require "uplua.target.follow".add_descendants() end
 end
 
 -- True if processes may be traced that are none of the target's now: all, or those that it starts.
@@ -29,7 +38,7 @@ function filter.traces(pid)
   if #pids == 0 then return true end
   -- One that is gone may have been traced: it cannot be asked any more whether its number was given away again.
   local birth = core.target.birth(pid)
-  if followed then return require "uplua.target.follow".has(pid, birth) end
+  if own().followed then return require "uplua.target.follow".has(pid, birth) end
   local births = #core.target.tids() == 0 and core.target.births() or {}
   for i, one in ipairs(pids) do
     if one == pid then return not birth or not births[i] or birth == births[i] end
@@ -39,10 +48,11 @@ end
 
 -- What the compiler needs to know of it (src/lua/setup.c, read_filter).
 function filter.describe()
-  local pids = core.target.pids()
+  local mine, pids = own(), core.target.pids()
   return {
     pids = pids, tids = core.target.tids(), births = core.target.births(), comms = options.comms,
-    followed = followed and rawget(followed, "id"), cgroups = cgroups and rawget(cgroups, "id"), cgroup_level = level,
+    followed = mine.followed and rawget(mine.followed, "id"),
+    cgroups = mine.cgroups and rawget(mine.cgroups, "id"), cgroup_level = mine.level,
     except = #pids == 0 and not options.self and core.system.pid() or nil,
   }
 end

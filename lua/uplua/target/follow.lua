@@ -4,6 +4,7 @@
 local core = require "uplua.core"
 local hash = require "uplua.objects.hash"
 local loop = require "uplua.base.loop"
+local run  = require "uplua.base.run"
 
 local target = core.target
 
@@ -13,7 +14,9 @@ local MOST = 65536 -- processes at one time
 local CLONE_THREAD = 0x10000
 local WITHIN = target.birth_within()
 
-local followed -- process → when it began; made with the first setup
+local own = run.part(function()
+  return { followed = nil } -- process → when it began; made with the first setup
+end)
 
 -- Whether BORN, a time in the list, stands for the process that began at BIRTH, as target.birth has it.
 local function is_same(born, birth)
@@ -24,7 +27,9 @@ end
 -- Declares, by the module RAWTRACEPOINT, what keeps the list, with the target's processes on it.
 -- Returns it.
 function follow.begin(rawtracepoint)
-  followed = followed or hash.hash { max = MOST, key = "i64", value = "u64" }
+  local mine = own()
+  mine.followed = mine.followed or hash.hash { max = MOST, key = "i64", value = "u64" }
+  local followed = mine.followed
   rawtracepoint.of_processes("task_newtask", function(e)
     if bit.band(e.args.clone_flags, CLONE_THREAD) == 0 then followed[e.args.task.pid] = e.args.task.start_boottime end
   end)
@@ -42,7 +47,7 @@ end
 
 -- Whether the process PID that began at BIRTH is on the list; without that, any of this number.
 function follow.has(pid, birth)
-  local born = followed:get(pid)
+  local born = own().followed:get(pid)
   return born ~= nil and (not birth or is_same(born, birth))
 end
 
@@ -50,7 +55,7 @@ end
 -- by then is found by looking again until there is nothing new.
 function follow.add_descendants()
   if target.command() then return end
-  local added, new = {}, nil
+  local followed, added, new = own().followed, {}, nil
   repeat
     new = false
     local parents = target.parents()
@@ -70,7 +75,7 @@ end
 
 -- The processes that are traced, and exist: { pid, … }. Those whose end the kernel did not tell leave its list.
 function follow.pids()
-  local listed, pids = {}, {}
+  local followed, listed, pids = own().followed, {}, {}
   for pid, born in followed:pairs() do listed[tonumber(pid)] = born end
   for pid, born in pairs(listed) do
     local birth = target.birth(pid) -- asked after the list: what is missing here is gone
@@ -86,7 +91,7 @@ end
 -- Calls ended() once none of them is left.
 function follow.wait(ended)
   local left = 0
-  for _, pid in ipairs(followed and follow.pids() or {}) do
+  for _, pid in ipairs(own().followed and follow.pids() or {}) do
     local fd = target.watch(pid)
     if fd then
       left = left + 1

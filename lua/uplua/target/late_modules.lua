@@ -5,6 +5,7 @@ local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
 local loop    = require "uplua.base.loop"
 local options = require "uplua.options"
+local run     = require "uplua.base.run"
 local text    = require "uplua.text"
 local filter  = require "uplua.target.filter"
 
@@ -12,11 +13,15 @@ local late_modules = {}
 
 local ANY = "*" -- the name of every file (src/probe/target/late_modules.h)
 
-local arrivals    -- the records
-local unavailable -- why there are none
-local records_lost, lost_before = 0, 0
-local mapped = {} -- names of files that the target has mapped
-local entries = {}
+local own = run.part(function()
+  return {
+    arrivals = nil,    -- the records
+    unavailable = nil, -- why there are none
+    records_lost = 0, lost_before = 0,
+    mapped = {},       -- names of files that the target has mapped
+    entries = {},
+  }
+end)
 
 -- What ENTRY is to attach of SPEC in process PID; nil where that has been done; nil and why there is nothing. PID nil:
 -- in the target's file FILE.
@@ -105,10 +110,11 @@ local function offer(entry, one)
 end
 
 local function update()
-  for _, one in ipairs(arrivals:take()) do
+  local mine = own()
+  for _, one in ipairs(mine.arrivals:take()) do
     local traced = filter.traces(one.pid)
-    mapped[one.name] = mapped[one.name] or traced
-    for _, entry in ipairs(entries) do
+    mine.mapped[one.name] = mine.mapped[one.name] or traced
+    for _, entry in ipairs(mine.entries) do
       if entry.name == one.name and not entry.known[one.file] and traced then
         local take = entry.later and offer or attach
         take(entry, one)
@@ -118,12 +124,13 @@ local function update()
 end
 
 local function watch(name)
-  if not arrivals and not unavailable then
+  local mine = own()
+  if not mine.arrivals and not mine.unavailable then
     local ok, opened = pcall(core.arrival.open)
-    arrivals, unavailable = ok and opened or nil, not ok and opened or nil
-    if ok then loop.watch(arrivals:fd(), update) end
+    mine.arrivals, mine.unavailable = ok and opened or nil, not ok and opened or nil
+    if ok then loop.watch(opened:fd(), update) end
   end
-  if arrivals then arrivals:want(name) end
+  if mine.arrivals then mine.arrivals:want(name) end
 end
 
 -- The file that SPEC names by its name alone, "libfoo" of "libfoo:fn", "prog" of "prog:fn"; nil where it names none,
@@ -150,7 +157,7 @@ end
 -- True if the file NAME may come to be probed when a process maps it.
 function late_modules.expects(name)
   local file = name:match "[^/]*$"
-  for _, entry in ipairs(entries) do
+  for _, entry in ipairs(own().entries) do
     local known = entry.name
     if file:sub(1, #known) == known and not file:find("^%w", #known + 1) then return true end
   end
@@ -162,10 +169,11 @@ end
 -- takes and a list of its files, or nil and why there is none, raising what is wrong; PID as in core.probe.resolve,
 -- attach(found), which declares and attaches what was found }.
 function late_modules.add(entry)
-  if entry.absent and unavailable then error(unavailable, 0) end
+  local mine = own()
+  if entry.absent and mine.unavailable then error(mine.unavailable, 0) end
   entry.name, entry.known, entry.lost = late_modules.name(entry.spec), {}, 0
   for _, file in ipairs(entry.files or {}) do entry.known[file] = true end
-  entries[#entries + 1] = entry
+  mine.entries[#mine.entries + 1] = entry
   if entry.absent then
     local first = entry.absent:match "^[^\n]*"
     loop.warn(("%s %s\nIt is probed once a library of that name is loaded"):format(entry.kind, first))
@@ -188,6 +196,7 @@ function late_modules.modules_defining(names, later)
       end)
       for _, file in ipairs(ok and files or {}) do entry.known[file] = true end
     end
+    local entries = own().entries
     entries[#entries + 1] = entry
   end
   return paths
@@ -195,19 +204,24 @@ end
 
 -- To be called before the target goes on, with its probes attached: what was lost before a command begins was not its.
 function late_modules.release()
-  if unavailable then loop.warn("what the target loads from now on is not probed: " .. unavailable) end
-  lost_before = arrivals and core.target.waits() and arrivals:lost() or 0
+  local mine = own()
+  if mine.unavailable then loop.warn("what the target loads from now on is not probed: " .. mine.unavailable) end
+  mine.lost_before = mine.arrivals and core.target.waits() and mine.arrivals:lost() or 0
 end
 
 -- Looks once more at what the target has mapped: to be called while the probes are still there.
 function late_modules.last()
-  if not arrivals then return end
+  local mine = own()
+  if not mine.arrivals then return end
   update()
-  records_lost = arrivals:lost() - lost_before
+  mine.records_lost = mine.arrivals:lost() - mine.lost_before
 end
 
 -- True if a command has mapped a file of NAME by its end, or that cannot be known.
-function late_modules.may_have_mapped(name) return not arrivals or records_lost > 0 or mapped[name] end
+function late_modules.may_have_mapped(name)
+  local mine = own()
+  return not mine.arrivals or mine.records_lost > 0 or mine.mapped[name]
+end
 
 local function target_name()
   local pids = core.target.pids()
@@ -219,7 +233,7 @@ end
 -- Tells, at the end, of what has not come. True if there was such.
 function late_modules.finish()
   local any = false
-  for _, entry in ipairs(entries) do
+  for _, entry in ipairs(own().entries) do
     if entry.absent and not entry.loaded then
       failure.report(("%s %s: %s loaded %s"):format(entry.kind, entry.spec, target_name(), entry.name))
       any = true
@@ -231,13 +245,14 @@ end
 -- For the ledger: { { text, count }, … }
 function late_modules.lost()
   local list = {}
-  for _, entry in ipairs(entries) do
+  for _, entry in ipairs(own().entries) do
     local what = entry.later and "what they had loaded" or "their " .. entry.name
     local text = ("%s %s: processes that had exited before %s could be probed"):format(entry.kind, entry.spec, what)
     list[#list + 1] = { text, entry.lost }
   end
   list[#list + 1] = {
-    "records of what processes map: a program or library that came then may not be probed", records_lost,
+    "records of what processes map: a program or library that came then may not be probed",
+    own().records_lost,
   }
   return list
 end

@@ -3,30 +3,37 @@
 local core         = require "uplua.core"
 local failure      = require "uplua.base.failure"
 local options      = require "uplua.options"
+local run          = require "uplua.base.run"
 local late_modules = require "uplua.target.late_modules"
 
 local unmapped_libraries = {}
 
-local program -- the command's, if it is statically linked; false: it is not
-local entries = {}
+local own = run.part(function()
+  return {
+    program = nil, -- the command's, if it is statically linked; false: it is not
+    entries = {},
+  }
+end)
 
 -- Notes that probes of KIND are set for SPECS in files that are there. With --follow others may map them.
 function unmapped_libraries.expect(kind, specs)
   -- Otherwise it is not known what a process has mapped so far.
   if options.follow or not late_modules.can() or not core.target.waits() then return end
-  if program == nil then program = core.probe.static_command() or false end
-  for _, spec in ipairs(program and specs or {}) do
+  local mine = own()
+  if mine.program == nil then mine.program = core.probe.static_command() or false end
+  for _, spec in ipairs(mine.program and specs or {}) do
     local library = late_modules.library(spec)
-    if library then entries[#entries + 1] = { kind = kind, spec = spec, library = library } end
+    if library then mine.entries[#mine.entries + 1] = { kind = kind, spec = spec, library = library } end
   end
 end
 
 -- Tells of those whose library has not been mapped.
 function unmapped_libraries.finish()
-  for _, entry in ipairs(entries) do
+  local mine = own()
+  for _, entry in ipairs(mine.entries) do
     if not late_modules.may_have_mapped(entry.library) then
       failure.report(("%s %s: the command never loaded %s: it is statically linked; its own functions are named by " ..
-                      "its file, as in %s:main"):format(entry.kind, entry.spec, entry.library, program))
+                      "its file, as in %s:main"):format(entry.kind, entry.spec, entry.library, mine.program))
     end
   end
 end

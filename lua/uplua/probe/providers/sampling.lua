@@ -3,6 +3,7 @@ local core        = require "uplua.core"
 local declare     = require "uplua.probe.declare"
 local options     = require "uplua.options"
 local perf_events = require "uplua.probe.perf_events"
+local run         = require "uplua.base.run"
 local text        = require "uplua.text"
 
 local sampling = {}
@@ -13,7 +14,7 @@ local SOFTWARE, CPU_CLOCK, TASK_CLOCK = 1, 0, 1 -- PERF_TYPE_SOFTWARE, PERF_COUN
 
 -- what the kernel may throttle: { name, hertz or nil: as often as the CPU's counter has it, most = what the kernel
 -- permitted }
-local throttled = {}
+local throttled = run.part(function() return {} end)
 
 -- Keeps in mind that the kernel throttles it once it permits fewer samples, as it does where it finds that taking them
 -- takes it too long (perf_sample_event_took). It throttles clocks and what the CPU's counters count, and no other event
@@ -25,13 +26,14 @@ local function remember(name, what)
   elseif what.config > TASK_CLOCK then
     return
   end
-  throttled[#throttled + 1] = { name = name, hertz = hertz, most = core.event.max_rate() }
+  local known = throttled()
+  known[#known + 1] = { name = name, hertz = hertz, most = core.event.max_rate() }
 end
 
 -- For the ledger: { { text, count }, … } of what the kernel has begun to throttle since.
 function sampling.lost()
   local list, most = {}, core.event.max_rate()
-  for _, one in ipairs(throttled) do
+  for _, one in ipairs(throttled()) do
     if most < one.most and (one.hertz or math.huge) > most then
       list[#list + 1] = { ("%s: throttled: the kernel permits only %s samples a second meanwhile, to save time " ..
                            "(sysctl kernel.perf_event_max_sample_rate)"):format(one.name, text.thousands(most)), 1 }
