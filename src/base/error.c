@@ -44,3 +44,13 @@ const char *error_reason(int code)
     code = code < 0 ? -code : code;
     return code == ENOMEM ? "out of memory" : strerror(code);
 }
+
+void error_make_printable(struct error *err)
+{
+    for (unsigned char *c = (unsigned char *)(err ? err->text : ""); *c; c++) {
+        if ((*c < ' ' && *c != '\n') || *c == 0x7f)
+            *c = '?';
+        else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 to U+009F */
+            c[0] = c[1] = '?';
+    }
+}

@@ -16,4 +16,7 @@ int error_prefix(struct error *err, const char *format, ...) __attribute__((form
 /* What errno value CODE, negative or not, means, as messages say it: "out of memory"; strerror's words for others. */
 const char *error_reason(int code);
 
+/* Names in ERR (may be NULL) may come from files of the target: none reaches a terminal as a control sequence. */
+void error_make_printable(struct error *err);
+
 #endif

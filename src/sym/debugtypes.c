@@ -442,14 +442,14 @@ int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *fiel
     return result;
 }
 
-struct search {
+struct field_search {
     const char *name;
     struct debugfield *result;
 };
 
 static int take_named(const struct debugfield *field, void *context)
 {
-    const struct search *search = context;
+    const struct field_search *search = context;
     if (strcmp(field->name, search->name) != 0)
         return 0;
     *search->result = *field;
@@ -458,7 +458,7 @@ static int take_named(const struct debugfield *field, void *context)
 
 int debugtype_field(uint32_t number, const char *name, struct debugfield *result)
 {
-    int found = debugtype_fields(number, take_named, &(struct search){name, result});
+    int found = debugtype_fields(number, take_named, &(struct field_search){name, result});
     return found > 0 ? 0 : found < 0 ? found : -ENOENT;
 }
 

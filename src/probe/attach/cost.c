@@ -46,7 +46,7 @@ static struct {
 
 /* --- where the functions are --- */
 
-struct search {
+struct own_function {
     uintptr_t address;
     uint64_t offset;
 };
@@ -55,7 +55,7 @@ struct search {
 static int find_in_program(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    struct search *search = context;
+    struct own_function *search = context;
     uintptr_t address = search->address - info->dlpi_addr;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
@@ -69,7 +69,7 @@ static int find_in_program(struct dl_phdr_info *info, size_t size, void *context
 static uint64_t offset_of(enum entry entry, uint64_t *exit)
 {
     unsigned distance;
-    struct search search = {.address = arch_empty(entry, &distance)};
+    struct own_function search = {.address = arch_empty(entry, &distance)};
     dl_iterate_phdr(find_in_program, &search);
     *exit = search.offset + distance;
     return search.offset;

@@ -23,7 +23,7 @@ enum {
 
 /* --- from a spec to functions --- */
 
-struct search {
+struct kernel_search {
     const char *module; /* NULL: any */
     const char *function;
     struct kernel_sites *sites;
@@ -45,7 +45,7 @@ static bool is_trampoline(const char *name)
     return !strcmp(name, "arch_rethook_trampoline") || !strcmp(name, "__kretprobe_trampoline");
 }
 
-static int keep(struct search *search, const char *function, const char *module, uint64_t address)
+static int keep(struct kernel_search *search, const char *function, const char *module, uint64_t address)
 {
     struct kernel_sites *sites = search->sites;
     if (sites->count == search->capacity) {
@@ -65,7 +65,7 @@ static int keep(struct search *search, const char *function, const char *module,
 
 static int visit(const char *function, const char *module, uint64_t address, void *context)
 {
-    struct search *search = context;
+    struct kernel_search *search = context;
     if (!*module && is_trampoline(function))
         search->sites->trampoline = address;
     if (search->module && strcmp(module, search->module))
@@ -136,7 +136,7 @@ static int cut_offset(const char *spec, char *function, uint64_t *offset, struct
     return 0;
 }
 
-static int not_found(const char *spec, const struct search *search, struct error *err)
+static int not_found(const char *spec, const struct kernel_search *search, struct error *err)
 {
     if (search->module && !search->module_seen)
         return error_set(err, -ENOENT, "%s: the kernel has no module %s loaded; see lsmod", spec, search->module);
@@ -146,7 +146,7 @@ static int not_found(const char *spec, const struct search *search, struct error
                      suggest_text(&search->near, near, sizeof near));
 }
 
-static int find(const char *spec, const char *symbols, struct search *search, struct error *err)
+static int find(const char *spec, const char *symbols, struct kernel_search *search, struct error *err)
 {
     suggest_init(&search->near, search->function);
     search->sites->pattern = strpbrk(search->function, "*?[");
@@ -168,7 +168,7 @@ int kernel_resolve(const char *spec, const char *symbols, struct kernel_sites *s
     char *colon = strchr(text, ':');
     if (colon)
         *colon = '\0';
-    struct search search = {.module = colon ? text : NULL, .function = colon ? colon + 1 : text, .sites = sites};
+    struct kernel_search search = {.module = colon ? text : NULL, .function = colon ? colon + 1 : text, .sites = sites};
     int code = !*text || !*search.function
                    ? error_set(err, -EINVAL,
                                "'%s' names no function; write FUNCTION, such as vfs_read, or MODULE:FUNCTION", spec)
@@ -263,7 +263,7 @@ static int failed(int code, const struct kernel_sites *sites, const struct kerne
 }
 
 /* One call of kernel_attach. */
-struct attach {
+struct kernel_attach {
     int program;
     uint64_t cookie;
     const struct kernel_sites *sites;
@@ -274,7 +274,7 @@ struct attach {
 /* Room for a module's name (56 bytes at most), a colon, and a symbol's (KSYM_NAME_LEN is 512). */
 enum { NAME_SIZE = 576 };
 
-static int attach_site(const struct attach *attach, const struct kernel_site *site)
+static int attach_site(const struct kernel_attach *attach, const struct kernel_site *site)
 {
     char name[NAME_SIZE];
     bool by_address = site->shares_name && site->address;
@@ -296,7 +296,7 @@ static bool is_refused(int code)
 }
 
 /* One event for each function. */
-static int attach_events(const struct attach *attach, size_t *left_out, struct error *err)
+static int attach_events(const struct kernel_attach *attach, size_t *left_out, struct error *err)
 {
     const struct kernel_sites *sites = attach->sites;
     for (size_t i = 0; i < sites->count; i++) {
@@ -319,7 +319,7 @@ struct words {
  * One link for COUNT sites from FIRST on. Where the kernel refuses it, it does not say for which: then one for each
  * half, down to the sites that it means.
  */
-static int attach_link(const struct attach *attach, const struct words *words, size_t first, size_t count,
+static int attach_link(const struct kernel_attach *attach, const struct words *words, size_t first, size_t count,
                        size_t *left_out, struct error *err)
 {
     struct kprobe_multi probe = {
@@ -342,7 +342,7 @@ static int attach_link(const struct attach *attach, const struct words *words, s
     return code ? code : attach_link(attach, words, first + count / 2, count - count / 2, left_out, err);
 }
 
-static int attach_links(const struct attach *attach, size_t *left_out, struct error *err)
+static int attach_links(const struct kernel_attach *attach, size_t *left_out, struct error *err)
 {
     size_t count = attach->sites->count;
     uint64_t *numbers = calloc(count, 2 * sizeof *numbers);
@@ -376,7 +376,7 @@ int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *si
     *link = calloc(1, sizeof **link);
     if (!*link)
         return error_set(err, -ENOMEM, "out of memory");
-    struct attach attach = {
+    struct kernel_attach attach = {
         .program = program_fd, .cookie = cookie, .sites = sites, .at_return = place == KERNEL_RETURN, .link = *link};
     int code = together ? attach_links(&attach, left_out, err) : attach_events(&attach, left_out, err);
     if (!code && *left_out == sites->count)

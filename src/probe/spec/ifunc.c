@@ -14,7 +14,7 @@
 enum { MAX_RELOCATIONS = 1 << 22 }; /* of one section; a browser has 1.5 million */
 
 /* What is looked for, and where. */
-struct search {
+struct ifunc {
     const struct binary *binary; /* of the function */
     const char *name;
     uint64_t resolver, bias; /* BIAS: what its ELF addresses differ from the process's by */
@@ -46,35 +46,35 @@ static bool find_bias(const struct maps *maps, const struct binary *binary, uint
 }
 
 /* The implementation's address if the word at SLOT in the process is one; else 0. */
-static uint64_t read_slot(const struct search *search, uint64_t slot)
+static uint64_t read_slot(const struct ifunc *ifunc, uint64_t slot)
 {
     uint64_t value, offset;
     struct iovec here = {&value, sizeof value}, there = {(void *)(uintptr_t)slot, sizeof value};
-    if (process_vm_readv(search->pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof value)
+    if (process_vm_readv(ifunc->pid, &here, 1, &there, 1, 0) != (ssize_t)sizeof value)
         return 0;
-    value -= search->bias;
-    return value != search->resolver && binary_offset(search->binary, value, &offset) == 0 ? value : 0;
+    value -= ifunc->bias;
+    return value != ifunc->resolver && binary_offset(ifunc->binary, value, &offset) == 0 ? value : 0;
 }
 
 /* True if RELOCATION of a module gives a slot the address of the function sought. OWN: the module defines it. */
-static bool is_wanted(const struct search *search, struct symbol_table *symbols, const Elf64_Rela *relocation, bool own)
+static bool is_wanted(const struct ifunc *ifunc, struct symbol_table *symbols, const Elf64_Rela *relocation, bool own)
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
     uint64_t number = ELF64_R_SYM(relocation->r_info);
     if (type == arch_relocation_indirect())
-        return own && (uint64_t)relocation->r_addend == search->resolver;
+        return own && (uint64_t)relocation->r_addend == ifunc->resolver;
     const Elf64_Sym *symbol = number && !relocation->r_addend ? symbol_table_at(symbols, number) : NULL;
     const char *name = symbol ? symbol_table_name(symbols, symbol) : NULL;
-    return name && strcmp(name, search->name) == 0;
+    return name && strcmp(name, ifunc->name) == 0;
 }
 
 /* The implementation by the slots of MODULE, else 0. */
-static uint64_t search_module(const struct search *search, const struct binary *module, bool own)
+static uint64_t search_module(const struct ifunc *ifunc, const struct binary *module, bool own)
 {
     const struct elf_file *elf = binary_elf(module);
     struct symbol_table symbols;
     uint64_t bias, found = 0;
-    if (!find_bias(search->maps, module, &bias))
+    if (!find_bias(ifunc->maps, module, &bias))
         return 0;
     symbol_table_open(&symbols, elf, section_find(elf, SHT_DYNSYM, NULL), SECTION_MAX);
     for (size_t s = 0; s < elf->section_count && !found; s++) {
@@ -84,27 +84,27 @@ static uint64_t search_module(const struct search *search, const struct binary *
         Elf64_Rela *relocations = section_read(elf, &elf->sections[s], SECTION_MAX, &size);
         size_t count = relocations ? size / sizeof *relocations : 0;
         for (size_t i = 0; i < count && i < MAX_RELOCATIONS && !found; i++)
-            if (is_wanted(search, &symbols, &relocations[i], own))
-                found = read_slot(search, bias + relocations[i].r_offset);
+            if (is_wanted(ifunc, &symbols, &relocations[i], own))
+                found = read_slot(ifunc, bias + relocations[i].r_offset);
         free(relocations);
     }
     symbol_table_close(&symbols);
     return found;
 }
 
-static uint64_t search_process(const struct search *search)
+static uint64_t search_process(const struct ifunc *ifunc)
 {
     struct modules modules = {0};
-    const struct elf_file *own = binary_elf(search->binary);
-    uint64_t found = search_module(search, search->binary, true);
-    if (!found && modules_of_process(search->pid, &modules, NULL) < 0)
+    const struct elf_file *own = binary_elf(ifunc->binary);
+    uint64_t found = search_module(ifunc, ifunc->binary, true);
+    if (!found && modules_of_process(ifunc->pid, &modules, NULL) < 0)
         return 0;
     for (size_t i = 0; i < modules.count && !found; i++) {
         struct binary *module;
         bool same = modules.items[i].inode == own->stat.st_ino && modules.items[i].device == own->stat.st_dev;
         if (same || binary_open(&modules.items[i], &module, NULL) < 0)
             continue;
-        found = search_module(search, module, false);
+        found = search_module(ifunc, module, false);
         binary_close(module);
     }
     modules_free(&modules);
@@ -114,10 +114,10 @@ static uint64_t search_process(const struct search *search)
 int ifunc_implementation(const struct binary *binary, const char *name, uint64_t resolver, pid_t pid, uint64_t *address)
 {
     struct maps maps = {0};
-    struct search search = {.binary = binary, .name = name, .resolver = resolver, .pid = pid, .maps = &maps};
+    struct ifunc ifunc = {.binary = binary, .name = name, .resolver = resolver, .pid = pid, .maps = &maps};
     *address = 0;
-    if (maps_read(&maps, pid) == 0 && find_bias(&maps, binary, &search.bias))
-        *address = search_process(&search);
+    if (maps_read(&maps, pid) == 0 && find_bias(&maps, binary, &ifunc.bias))
+        *address = search_process(&ifunc);
     maps_free(&maps);
     return *address ? 0 : -ENOENT;
 }

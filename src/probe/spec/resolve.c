@@ -1,6 +1,5 @@
 /* From a spec to the binaries that it means, for each kind of target. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,29 +16,29 @@
 #include "probe/spec/switches.h"
 
 /* Where a target's binaries are. */
-struct place {
+struct scope {
     pid_t pid;              /* 0: a command or the whole machine */
     char root[64];          /* prefix of its paths: "/proc/4242/root" or "" */
     struct modules modules; /* what it has mapped, or will */
 };
 
-static int place_of_process(pid_t pid, struct place *place, struct error *err)
+static int scope_of_process(pid_t pid, struct scope *scope, struct error *err)
 {
-    place->pid = pid;
-    snprintf(place->root, sizeof place->root, "/proc/%d/root", (int)pid);
-    return modules_of_process(pid, &place->modules, err);
+    scope->pid = pid;
+    snprintf(scope->root, sizeof scope->root, "/proc/%d/root", (int)pid);
+    return modules_of_process(pid, &scope->modules, err);
 }
 
-static int place_of_command(const char *path, struct place *place, struct error *err)
+static int scope_of_command(const char *path, struct scope *scope, struct error *err)
 {
-    memset(place, 0, sizeof *place);
+    memset(scope, 0, sizeof *scope);
     char *program = shebang_program(path), *resolved = program ? realpath(program, NULL) : NULL;
     int result = program ? 0 : error_set(err, -ENOMEM, "out of memory");
     if (result == 0 && !resolved)
         result = error_set(err, -errno, "%s needs the interpreter %s, which cannot be found: %s", path, program,
                            strerror(errno));
     if (result == 0) {
-        result = library_closure("", resolved, true, &place->modules);
+        result = library_closure("", resolved, true, &scope->modules);
         if (result < 0)
             error_set(err, result, "cannot read %s and its libraries: %s", resolved, strerror(-result));
     }
@@ -64,14 +63,14 @@ static int add_modules(struct modules *to, const struct modules *from, struct er
     return 0;
 }
 
-/* Adds the first of CANDIDATES that PLACE has mapped, else the first. */
-static int add_mapped_or_first(const struct place *place, const struct modules *candidates, struct modules *found)
+/* Adds the first of CANDIDATES that SCOPE has mapped, else the first. */
+static int add_mapped_or_first(const struct scope *scope, const struct modules *candidates, struct modules *found)
 {
     for (size_t c = 0; c < candidates->count; c++)
-        for (size_t i = 0; i < place->modules.count; i++)
-            if (place->modules.items[i].device == candidates->items[c].device &&
-                place->modules.items[i].inode == candidates->items[c].inode)
-                return add_module(found, &place->modules.items[i]);
+        for (size_t i = 0; i < scope->modules.count; i++)
+            if (scope->modules.items[i].device == candidates->items[c].device &&
+                scope->modules.items[i].inode == candidates->items[c].inode)
+                return add_module(found, &scope->modules.items[i]);
     /* Not mapped, or not yet: dlopen and exec may still do it. */
     return add_module(found, &candidates->items[0]);
 }
@@ -105,23 +104,23 @@ static char *opened_by(const char *name)
     return strdup(name);
 }
 
-/* Adds the file NAME, a path, of PLACE. */
-static int find_path(const struct place *place, const char *name, struct modules *found)
+/* Adds the file NAME, a path, of SCOPE. */
+static int find_path(const struct scope *scope, const char *name, struct modules *found)
 {
     /* A path that is a mapped file's name also stands for a file that was deleted or replaced since. */
     char *own = name[0] == '/' ? NULL : absolute(name);
     const char *mapped = own ? own : name;
     size_t known = 0;
-    while (known < place->modules.count && strcmp(place->modules.items[known].name, mapped) != 0)
+    while (known < scope->modules.count && strcmp(scope->modules.items[known].name, mapped) != 0)
         known++;
     free(own);
-    if (known < place->modules.count)
-        return add_module(found, &place->modules.items[known]);
+    if (known < scope->modules.count)
+        return add_module(found, &scope->modules.items[known]);
     struct modules candidates = {0};
     int result = -ENOENT;
-    char *inside = name[0] == '/' && *place->root ? path_resolve(place->root, name) : NULL, *full = NULL;
+    char *inside = name[0] == '/' && *scope->root ? path_resolve(scope->root, name) : NULL, *full = NULL;
     if (inside)
-        result = asprintf(&full, "%s%s", place->root, inside) < 0 ? -ENOMEM : modules_add(&candidates, full, inside);
+        result = asprintf(&full, "%s%s", scope->root, inside) < 0 ? -ENOMEM : modules_add(&candidates, full, inside);
     /* A relative path is relative to us; so may be an absolute one, where the process lives in a folder that we see. */
     char *ours = opened_by(name);
     if (ours) {
@@ -129,7 +128,7 @@ static int find_path(const struct place *place, const char *name, struct modules
         result = result < 0 ? code : result;
     }
     if (candidates.count)
-        result = add_mapped_or_first(place, &candidates, found);
+        result = add_mapped_or_first(scope, &candidates, found);
     modules_free(&candidates);
     free(inside);
     free(full);
@@ -137,7 +136,7 @@ static int find_path(const struct place *place, const char *name, struct modules
     return result;
 }
 
-static int ambiguous(const struct modules *found, const struct spec *spec, const struct place *place, struct error *err)
+static int ambiguous(const struct modules *found, const struct spec *spec, const struct scope *scope, struct error *err)
 {
     char list[1024];
     size_t used = 0;
@@ -145,46 +144,46 @@ static int ambiguous(const struct modules *found, const struct spec *spec, const
         int n = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", found->items[i].name);
         used += n > 0 ? (size_t)n : 0;
     }
-    if (place->pid)
+    if (scope->pid)
         return error_set(err, -EINVAL, "%s: '%s' means several files of process %d\nname one of them: %s", spec->text,
-                         spec->binary, (int)place->pid, list);
+                         spec->binary, (int)scope->pid, list);
     return error_set(err, -EINVAL, "%s: '%s' means several files\nname one of them: %s", spec->text, spec->binary,
                      list);
 }
 
-/* The files of PLACE whose names match BINARY, exactly or as a library's short name. */
-static int find_mapped(const struct place *place, const char *binary, bool exactly, struct modules *found)
+/* The files of SCOPE whose names match BINARY, exactly or as a library's short name. */
+static int find_mapped(const struct scope *scope, const char *binary, bool exactly, struct modules *found)
 {
     int result = 0;
-    for (size_t i = 0; i < place->modules.count && result == 0; i++) {
-        const char *file = path_basename(place->modules.items[i].name);
+    for (size_t i = 0; i < scope->modules.count && result == 0; i++) {
+        const char *file = path_basename(scope->modules.items[i].name);
         if (exactly ? strcmp(file, binary) == 0 : library_matches(file, binary))
-            result = add_module(found, &place->modules.items[i]);
+            result = add_module(found, &scope->modules.items[i]);
     }
     return result;
 }
 
 /* In $PATH: of our root, or inside the process's. */
-static int find_command(const struct place *place, const char *binary, struct modules *found)
+static int find_command(const struct scope *scope, const char *binary, struct modules *found)
 {
     char *path;
     if (program_find(binary, &path, NULL) < 0)
         return -ENOENT;
     char *program = shebang_program(path);
-    int result = program ? find_path(place, program, found) : -ENOMEM;
+    int result = program ? find_path(scope, program, found) : -ENOMEM;
     free(program);
     free(path);
     return result;
 }
 
-/* True if the program of PLACE carries its libraries in itself: no loader will map others. */
-static bool is_static(const struct place *place)
+/* True if the program of SCOPE carries its libraries in itself: no loader will map others. */
+static bool is_static(const struct scope *scope)
 {
     struct binary *binary;
-    if (!place->modules.count || binary_open(&place->modules.items[0], &binary, NULL) < 0)
+    if (!scope->modules.count || binary_open(&scope->modules.items[0], &binary, NULL) < 0)
         return false;
     /* The loader itself, run as a program, has no interpreter either. */
-    bool dynamic = strncmp(path_basename(place->modules.items[0].name), "ld", 2) == 0 ||
+    bool dynamic = strncmp(path_basename(scope->modules.items[0].name), "ld", 2) == 0 ||
                    elf_file_segment(binary_elf(binary), PT_INTERP);
     binary_close(binary);
     return !dynamic;
@@ -196,13 +195,13 @@ static bool is_library_name(const char *name)
     return !strchr(name, '/') && (strncmp(name, "lib", 3) == 0 || strstr(name, ".so"));
 }
 
-static int no_binary(const struct place *place, const struct spec *spec, struct error *err)
+static int no_binary(const struct scope *scope, const struct spec *spec, struct error *err)
 {
     char names[512], where[64] = "";
     struct suggest suggest;
     suggest_init(&suggest, spec->binary);
-    for (size_t i = 0; i < place->modules.count; i++) {
-        const char *file = path_basename(place->modules.items[i].name);
+    for (size_t i = 0; i < scope->modules.count; i++) {
+        const char *file = path_basename(scope->modules.items[i].name);
         /* Both libssl.so.3 and its short name are worth comparing. */
         size_t length = strcspn(file, "."), whole = strlen(file);
         size_t before = suggest.count;
@@ -213,27 +212,27 @@ static int no_binary(const struct place *place, const struct spec *spec, struct 
     suggest_text(&suggest, names, sizeof names);
     if (strchr(spec->binary, '/'))
         return error_set(err, -ENOENT, "%s: no such file: %s%s", spec->text, spec->binary, names);
-    if (place->pid)
-        snprintf(where, sizeof where, "process %d has no", (int)place->pid);
+    if (scope->pid)
+        snprintf(where, sizeof where, "process %d has no", (int)scope->pid);
     else
-        snprintf(where, sizeof where, place->modules.count ? "the command has no" : "there is no");
-    if (place->pid && is_static(place))
+        snprintf(where, sizeof where, scope->modules.count ? "the command has no" : "there is no");
+    if (scope->pid && is_static(scope))
         return error_set(err, -ENOENT,
                          "%s: %s library '%s': it is statically linked\nname its own functions, as in %s:main",
-                         spec->text, where, spec->binary, path_basename(place->modules.items[0].name));
+                         spec->text, where, spec->binary, path_basename(scope->modules.items[0].name));
     return error_set(err, is_library_name(spec->binary) ? -ENXIO : -ENOENT,
                      "%s: %s program or library '%s'%s\nname a file by its path, a command, or a library "
                      "such as libc",
                      spec->text, where, spec->binary, names);
 }
 
-/* What BINARY, a path or a name, means of the files that PLACE has mapped and that cannot be reached; NULL: none. */
-static const char *find_unreached(const struct place *place, const char *binary)
+/* What BINARY, a path or a name, means of the files that SCOPE has mapped and that cannot be reached; NULL: none. */
+static const char *find_unreached(const struct scope *scope, const char *binary)
 {
     char *own = strchr(binary, '/') && binary[0] != '/' ? absolute(binary) : NULL;
     const char *path = own ? own : binary, *found = NULL;
-    for (size_t i = 0; i < place->modules.unreached_count && !found; i++) {
-        const char *name = place->modules.unreached[i], *file = path_basename(name);
+    for (size_t i = 0; i < scope->modules.unreached_count && !found; i++) {
+        const char *name = scope->modules.unreached[i], *file = path_basename(name);
         if (strchr(binary, '/') ? !strcmp(name, path) : !strcmp(file, binary) || library_matches(file, binary))
             found = name;
     }
@@ -241,11 +240,11 @@ static const char *find_unreached(const struct place *place, const char *binary)
     return found;
 }
 
-/* Appends to FOUND the file or files that the spec's binary means in PLACE. */
-static int find_binary(const struct place *place, const struct spec *spec, struct modules *found, struct error *err)
+/* Appends to FOUND the file or files that the spec's binary means in SCOPE. */
+static int find_binary(const struct scope *scope, const struct spec *spec, struct modules *found, struct error *err)
 {
     const char *binary = spec->binary;
-    const char *unreached = find_unreached(place, binary);
+    const char *unreached = find_unreached(scope, binary);
     struct modules here = {0};
     int result;
     if (unreached)
@@ -253,33 +252,33 @@ static int find_binary(const struct place *place, const struct spec *spec, struc
             err, -EPERM,
             "%s: process %d has mapped %s, which was deleted or replaced since: to reach the file that it has needs "
             "CAP_SYS_ADMIN; run uplua as root",
-            spec->text, (int)place->pid, unreached);
+            spec->text, (int)scope->pid, unreached);
     if (strchr(binary, '/')) {
-        result = find_path(place, binary, &here);
+        result = find_path(scope, binary, &here);
     } else {
-        result = find_mapped(place, binary, true, &here);
+        result = find_mapped(scope, binary, true, &here);
         if (result == 0 && !here.count)
-            result = find_mapped(place, binary, false, &here);
+            result = find_mapped(scope, binary, false, &here);
         /* A process so young that its libraries are not mapped yet: those that it is linked with. */
-        if (result == 0 && !here.count && place->pid && place->modules.count) {
-            struct place linked = {0};
-            library_closure(place->root, place->modules.items[0].name, false, &linked.modules);
+        if (result == 0 && !here.count && scope->pid && scope->modules.count) {
+            struct scope linked = {0};
+            library_closure(scope->root, scope->modules.items[0].name, false, &linked.modules);
             result = find_mapped(&linked, binary, false, &here);
             modules_free(&linked.modules);
         }
         if (result == 0 && !here.count)
-            result = find_command(place, binary, &here);
+            result = find_command(scope, binary, &here);
         /* Opened later by name: a plugin's libraries. */
-        if ((result == -ENOENT || (result == 0 && !here.count)) && !(place->pid && is_static(place)))
-            result = library_find(place->root, binary, &here);
+        if ((result == -ENOENT || (result == 0 && !here.count)) && !(scope->pid && is_static(scope)))
+            result = library_find(scope->root, binary, &here);
     }
     if (result == -ENOENT || (result == 0 && !here.count))
-        result = no_binary(place, spec, err);
+        result = no_binary(scope, spec, err);
     else if (result < 0)
         error_set(err, result, "%s: cannot probe %s: %s", spec->text, binary,
                   result == -EINVAL ? "it is not a regular file" : strerror(-result));
     else if (here.count > 1)
-        result = ambiguous(&here, spec, place, err);
+        result = ambiguous(&here, spec, scope, err);
     else
         result = add_modules(found, &here, err);
     modules_free(&here);
@@ -291,31 +290,20 @@ int resolve_binaries(const struct spec *spec, const struct target *target, struc
     int result = 0;
     size_t places = target && target->count && !target->command ? target->count : 1, absent = 0, before = found->count;
     for (size_t i = 0; i < places && result == 0; i++) {
-        struct place place = {0};
+        struct scope scope = {0};
         if (target && target->command)
-            result = place_of_command(target->program, &place, err);
+            result = scope_of_command(target->program, &scope, err);
         else if (target && target->count)
-            result = place_of_process(target->pids[i], &place, err);
+            result = scope_of_process(target->pids[i], &scope, err);
         if (result < 0)
             error_prefix(err, "%s: ", spec->text);
         else
-            result = find_binary(&place, spec, found, err);
-        modules_free(&place.modules);
+            result = find_binary(&scope, spec, found, err);
+        modules_free(&scope.modules);
         if (result == -ENXIO && (absent++, i + 1 < places || found->count > before))
             result = 0; /* another one has it */
     }
     return result == 0 && absent == places ? -ENXIO : result;
-}
-
-/* Names come from files of the target: nothing in them may reach a terminal as a control sequence. */
-void resolve_make_printable(struct error *err)
-{
-    for (unsigned char *c = (unsigned char *)(err ? err->text : ""); *c; c++) {
-        if ((*c < ' ' && *c != '\n') || *c == 0x7f)
-            *c = '?';
-        else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* U+0080 to U+009F */
-            c[0] = c[1] = '?';
-    }
 }
 
 /* Notes by which ways functions of BINARY, whose sites are those of LIST from FIRST on, may be left that no return
@@ -348,7 +336,9 @@ static int resolve_one(const char *text, const struct target *target, struct sit
             break;
         }
         size_t first = list->count;
-        result = lookup_sites(binary, &spec, list, err);
+        result = spec.address ? site_by_address(binary, &spec, list, err)
+                 : spec.line  ? site_by_line(binary, &spec, list, err)
+                              : site_by_name(binary, &spec, list, err);
         if (result == 0 && list->may_be_left && list->count > first && !return_sites_wanted(binary, list))
             note_ways_out(binary, target, list, first);
         binary_close(binary);
@@ -365,96 +355,6 @@ static int resolve_one(const char *text, const struct target *target, struct sit
     return result;
 }
 
-/* A function's first instruction may be one that it returns by, too: its entry stands before that exit. */
-static int by_place(const void *a, const void *b)
-{
-    const struct site *x = a, *y = b;
-    int order = strcmp(x->path, y->path);
-    order = order ? order : (x->offset > y->offset) - (x->offset < y->offset);
-    return order ? order : x->is_exit - y->is_exit;
-}
-
-static void site_free(struct site *site)
-{
-    free(site->path);
-    free(site->module);
-    free(site->function);
-}
-
-/* Gives files that several paths lead to the first of these; 0 or -ENOMEM. */
-static int unify_paths(struct site_list *list)
-{
-    struct modules files = {0};
-    int result = 0;
-    const char *last = NULL;
-    for (size_t i = 0; i < list->count && result == 0; i++) {
-        struct site *site = &list->items[i];
-        if (last && strcmp(site->path, last) == 0)
-            continue;
-        last = site->path;
-        if (modules_add(&files, site->path, site->module) == -ENOMEM)
-            result = -ENOMEM;
-    }
-    for (size_t i = 0; i < list->count && result == 0 && files.count > 1; i++) {
-        struct site *site = &list->items[i];
-        struct stat stat_of;
-        for (size_t f = 0; f < files.count && result == 0; f++) {
-            const struct module *file = &files.items[f];
-            if (strcmp(site->path, file->path) == 0)
-                break;
-            if (stat(site->path, &stat_of) || stat_of.st_dev != file->device || stat_of.st_ino != file->inode)
-                continue;
-            char *path = strdup(file->path);
-            if (!path)
-                result = -ENOMEM;
-            free(path ? site->path : NULL);
-            site->path = path ? path : site->path;
-            break;
-        }
-    }
-    modules_free(&files);
-    return result;
-}
-
-/* Of several sites at one place only the first stays. */
-static int drop_doubles(struct site_list *list)
-{
-    size_t kept = 0;
-    int result = unify_paths(list);
-    if (result < 0 || !list->count)
-        return result;
-    qsort(list->items, list->count, sizeof *list->items, by_place);
-    for (size_t i = 0; i < list->count; i++) {
-        if (kept && by_place(&list->items[kept - 1], &list->items[i]) == 0)
-            site_free(&list->items[i]);
-        else
-            list->items[kept++] = list->items[i];
-    }
-    list->count = kept;
-    return 0;
-}
-
-void probe_sites_free(struct sites *sites)
-{
-    sites_free(sites->items, sites->count);
-    for (size_t i = 0; i < sites->skipped_count; i++)
-        free(sites->skipped[i].function);
-    free(sites->skipped);
-    memset(sites, 0, sizeof *sites);
-}
-
-void probe_sites_keep(struct sites *sites, const bool *kept)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < sites->count; i++) {
-        if (kept[i])
-            sites->items[count++] = sites->items[i];
-        else
-            site_free(&sites->items[i]);
-    }
-    sites->count = count;
-}
-
 int probe_resolve_all(const char *const *specs, size_t count, const struct target *target, enum returns returns,
                       struct sites *sites, struct error *err)
 {
@@ -467,12 +367,12 @@ int probe_resolve_all(const char *const *specs, size_t count, const struct targe
     int result = 0;
     for (size_t i = 0; i < count && result == 0; i++)
         result = resolve_one(specs[i], target, &list, err);
-    if (result == 0 && (count > 1 || list.chosen) && drop_doubles(&list) < 0)
+    if (result == 0 && (count > 1 || list.chosen) && site_list_drop_doubles(&list) < 0)
         result = error_set(err, -ENOMEM, "out of memory");
     *sites = (struct sites){list.items, list.count, list.skipped, list.skipped_count};
     if (result < 0) {
         probe_sites_free(sites);
-        resolve_make_printable(err);
+        error_make_printable(err);
     }
     return result;
 }
@@ -489,19 +389,12 @@ int probe_resolve(const char *spec, const struct target *target, struct site **s
     return result;
 }
 
-void sites_free(struct site *sites, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        site_free(&sites[i]);
-    free(sites);
-}
-
 char *probe_static_command(const struct target *target)
 {
-    struct place place = {0};
-    bool found = target && target->command && place_of_command(target->program, &place, NULL) == 0 && is_static(&place);
-    char *name = found ? strdup(path_basename(place.modules.items[0].name)) : NULL;
-    modules_free(&place.modules);
+    struct scope scope = {0};
+    bool found = target && target->command && scope_of_command(target->program, &scope, NULL) == 0 && is_static(&scope);
+    char *name = found ? strdup(path_basename(scope.modules.items[0].name)) : NULL;
+    modules_free(&scope.modules);
     return name;
 }
 
@@ -513,103 +406,14 @@ int resolve_all(const struct target *target, bool linked, struct modules *module
         return result < 0 ? error_set(err, result, "cannot find the C library: %s", strerror(-result)) : 0;
     }
     for (size_t i = 0; i < target->count && result == 0; i++) {
-        struct place place = {0};
-        result = target->command ? place_of_command(target->program, &place, err)
-                                 : place_of_process(target->pids[i], &place, err);
-        if (result == 0 && linked && place.pid && place.modules.count)
-            library_closure(place.root, place.modules.items[0].name, false, &place.modules);
+        struct scope scope = {0};
+        result = target->command ? scope_of_command(target->program, &scope, err)
+                                 : scope_of_process(target->pids[i], &scope, err);
+        if (result == 0 && linked && scope.pid && scope.modules.count)
+            library_closure(scope.root, scope.modules.items[0].name, false, &scope.modules);
         if (result == 0)
-            result = add_modules(modules, &place.modules, err);
-        modules_free(&place.modules);
-    }
-    return result;
-}
-
-/* Sets OFFSETS as lookup_offsets does. -ENOEXEC: MODULE is no ELF file, as executable mappings of JIT caches and of
- * wine are. */
-static int module_offsets(const struct module *module, const char *const *names, size_t count, int64_t *offsets)
-{
-    struct binary *binary;
-    if (binary_open(module, &binary, NULL) < 0)
-        return -ENOEXEC;
-    int result = lookup_offsets(binary, names, count, offsets);
-    binary_close(binary);
-    return result;
-}
-
-static bool defines(const struct module *module, const char *const *names, size_t count)
-{
-    int64_t *offsets = calloc(count + 1, sizeof *offsets);
-    bool found = false;
-    if (offsets && module_offsets(module, names, count, offsets) == 0)
-        for (size_t i = 0; i < count && !found; i++)
-            found = offsets[i] >= 0;
-    free(offsets);
-    return found;
-}
-
-bool probe_file_defines(const char *path, const char *const *names, size_t count)
-{
-    return defines(&(struct module){.path = (char *)path, .name = (char *)path}, names, count);
-}
-
-int probe_offsets(const char *module, const char *const *names, size_t count, const struct target *target,
-                  int64_t *offsets, struct error *err)
-{
-    struct spec spec = {.text = (char *)module, .binary = (char *)module};
-    struct modules found = {0};
-    int result = resolve_binaries(&spec, target, &found, err);
-    for (size_t i = 0; i < count; i++)
-        offsets[i] = -1;
-    if (result == 0 && found.count && (result = module_offsets(&found.items[0], names, count, offsets)) < 0)
-        error_set(err, result, "%s: cannot read its symbols: %s", module, strerror(-result));
-    if (result < 0)
-        resolve_make_printable(err);
-    modules_free(&found);
-    return result;
-}
-
-/* Appends to PATHS the names of those of MODULES that define one of NAMES. */
-static int add_defining(const char *const *names, size_t name_count, const struct modules *modules, char **paths,
-                        size_t *count)
-{
-    for (size_t i = 0; i < modules->count; i++) {
-        if (!defines(&modules->items[i], names, name_count))
-            continue;
-        paths[*count] = strdup(modules->items[i].name);
-        if (!paths[*count])
-            return -ENOMEM;
-        ++*count;
-    }
-    return 0;
-}
-
-int probe_modules_defining(const char *const *names, size_t name_count, const struct target *target, char ***paths,
-                           size_t *count, struct error *err)
-{
-    int result = 0;
-    *paths = NULL;
-    *count = 0;
-    /* A process so young that its libraries are not mapped yet defines nothing at first. */
-    for (int linked = 0; linked < 2 && result == 0 && *count == 0; linked++) {
-        struct modules modules = {0};
-        free(*paths);
-        *paths = NULL;
-        result = resolve_all(target, linked, &modules, err);
-        if (result == 0) {
-            *paths = calloc(modules.count + 1, sizeof **paths);
-            result = *paths ? add_defining(names, name_count, &modules, *paths, count) : -ENOMEM;
-            if (result < 0)
-                error_set(err, result, "out of memory");
-        }
-        modules_free(&modules);
-    }
-    if (result < 0) {
-        for (size_t i = 0; i < *count; i++)
-            free((*paths)[i]);
-        free(*paths);
-        *paths = NULL;
-        *count = 0;
+            result = add_modules(modules, &scope.modules, err);
+        modules_free(&scope.modules);
     }
     return result;
 }

@@ -17,7 +17,5 @@ int resolve_binaries(const struct spec *spec, const struct target *target, struc
  * With LINKED, also those that its processes are linked with and have not mapped yet.
  */
 int resolve_all(const struct target *target, bool linked, struct modules *modules, struct error *err);
-/* Makes ERR's text, which may have names of the target's files in it, fit for a terminal. */
-void resolve_make_printable(struct error *err);
 
 #endif

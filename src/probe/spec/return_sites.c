@@ -43,7 +43,7 @@ static int append_all(struct site_list *list, const struct site *entry, const ui
         exit.address += at;
         exit.inside = at;
         exit.is_exit = true;
-        if (instruction.returns && lookup_add(list, &exit) < 0)
+        if (instruction.returns && site_list_add(list, &exit) < 0)
             return -ENOMEM;
         if (!entry->of_go && leaves(&instruction, at, entry->size)) {
             *why = elsewhere;
@@ -69,6 +69,6 @@ int return_sites_append(const struct binary *binary, struct site_list *list, con
         result = append_all(list, &entry, code, why);
     free(code);
     if (result == 0 && *why)
-        lookup_cut(list, first);
+        site_list_cut(list, first);
     return result;
 }

@@ -42,7 +42,7 @@ static int no_line(const struct binary *binary, const struct spec *spec, unsigne
     return error_set(err, -ENOENT, "%s: no code of %s comes from a file '%s'%s", spec->text, file, spec->file, but);
 }
 
-int lookup_line(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
+int site_by_line(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
 {
     struct debuginfo *debuginfo;
     struct addresses addresses = {0};
@@ -60,7 +60,7 @@ int lookup_line(const struct binary *binary, const struct spec *spec, struct sit
     for (size_t i = 0; i < addresses.count && result == 0; i++) {
         struct spec place = *spec;
         place.address = addresses.items[i];
-        result = lookup_address(binary, &place, list, err);
+        result = site_by_address(binary, &place, list, err);
     }
     free(addresses.items);
     return result;

@@ -23,7 +23,7 @@ enum {
 };
 
 /* BINARY:PROVIDER:NAME */
-struct wanted {
+struct usdt_spec {
     char *text, *binary; /* binary NULL: any */
     char *provider, *name;
     bool either; /* PROVIDER may also be a binary's name */
@@ -38,8 +38,8 @@ struct found {
 };
 
 /* One file while it is searched. */
-struct search {
-    const struct wanted *wanted;
+struct usdt_search {
+    const struct usdt_spec *wanted;
     const struct binary *binary;
     struct binary *debug; /* for symbols; opened when needed */
     bool debug_tried;
@@ -49,7 +49,7 @@ struct search {
 
 /* --- what users write --- */
 
-static void wanted_free(struct wanted *wanted)
+static void wanted_free(struct usdt_spec *wanted)
 {
     free(wanted->text);
     free(wanted->binary);
@@ -96,7 +96,7 @@ static bool split(const char *text, const char **provider, const char **name)
     return true;
 }
 
-static int parse(const char *text, struct wanted *wanted, struct error *err)
+static int parse(const char *text, struct usdt_spec *wanted, struct error *err)
 {
     const char *provider, *name;
     memset(wanted, 0, sizeof *wanted);
@@ -138,7 +138,7 @@ static int match_symbol(const struct function *function, void *context)
     return 1;
 }
 
-static bool find_symbol(struct search *search, struct symbol *symbol)
+static bool find_symbol(struct usdt_search *search, struct symbol *symbol)
 {
     if (search->symbols++ >= MAX_SYMBOLS)
         return false;
@@ -160,7 +160,7 @@ static bool is_fixed(const struct binary *binary)
  * Turns what OPERAND says of addresses in the file into what can be computed at the probe, which lies at ADDRESS: as
  * far from there as in the file, wherever that is mapped.
  */
-static void locate(struct search *search, uint64_t address, struct usdt_operand *operand)
+static void locate(struct usdt_search *search, uint64_t address, struct usdt_operand *operand)
 {
     bool absolute = operand->place == USDT_MEMORY && operand->base < 0;
     if (operand->place == USDT_NOWHERE || (!operand->symbol && !absolute))
@@ -219,7 +219,7 @@ static const char *locate_site(const struct binary *binary, const struct usdt_no
     return problem ? problem : find_semaphore(binary, note->semaphore, &site->semaphore);
 }
 
-static int make_site(struct search *search, const struct usdt_note *note, struct site *site, const char **problem)
+static int make_site(struct usdt_search *search, const struct usdt_note *note, struct site *site, const char **problem)
 {
     const struct module *module = binary_module(search->binary);
     *site = (struct site){.path = strdup(module->path),
@@ -302,7 +302,7 @@ static int add_probe(struct found *found, struct usdt_probe *probe)
     return 0;
 }
 
-static int read_arguments(struct search *search, const struct usdt_note *note, struct usdt_probe *probe)
+static int read_arguments(struct usdt_search *search, const struct usdt_note *note, struct usdt_probe *probe)
 {
     char *copy = strdup(note->arguments), *rest = copy, *text;
     probe->arguments = calloc(MAX_ARGUMENTS, sizeof *probe->arguments);
@@ -320,9 +320,9 @@ static int read_arguments(struct search *search, const struct usdt_note *note, s
 
 static int visit(const struct usdt_note *note, void *context)
 {
-    struct search *search = context;
+    struct usdt_search *search = context;
     struct found *found = search->found;
-    const struct wanted *wanted = search->wanted;
+    const struct usdt_spec *wanted = search->wanted;
     found->notes++;
     bool of_provider = fnmatch(wanted->provider, note->provider, 0) == 0;
     if (of_provider && !wanted->either)
@@ -347,12 +347,12 @@ static int visit(const struct usdt_note *note, void *context)
 
 /* Searches the files of MODULES. A file that cannot be probed is an error where it was named, not where it is one of
  * all. */
-static int search_modules(const struct wanted *wanted, const struct modules *modules, bool named, struct found *found,
-                          struct error *err)
+static int search_modules(const struct usdt_spec *wanted, const struct modules *modules, bool named,
+                          struct found *found, struct error *err)
 {
     int result = 0;
     for (size_t i = 0; i < modules->count && result == 0; i++) {
-        struct search search = {.wanted = wanted, .found = found};
+        struct usdt_search search = {.wanted = wanted, .found = found};
         struct binary *binary;
         int opened = binary_open(&modules->items[i], &binary, err);
         if (opened < 0) {
@@ -375,7 +375,7 @@ static int search_modules(const struct wanted *wanted, const struct modules *mod
 
 /* --- specs --- */
 
-static int search_binary(const struct wanted *wanted, const struct target *target, struct modules *modules,
+static int search_binary(const struct usdt_spec *wanted, const struct target *target, struct modules *modules,
                          struct found *found, struct error *err)
 {
     struct spec spec = {.text = wanted->text, .binary = wanted->binary};
@@ -384,7 +384,7 @@ static int search_binary(const struct wanted *wanted, const struct target *targe
 }
 
 /* In all modules of the target, also in those that a process so young has not mapped yet. */
-static int search_target(const struct wanted *wanted, const struct target *target, struct found *found,
+static int search_target(const struct usdt_spec *wanted, const struct target *target, struct found *found,
                          struct error *err)
 {
     int result = 0;
@@ -398,7 +398,8 @@ static int search_target(const struct wanted *wanted, const struct target *targe
     return result;
 }
 
-static int not_found(const struct wanted *wanted, const struct modules *modules, struct found *found, struct error *err)
+static int not_found(const struct usdt_spec *wanted, const struct modules *modules, struct found *found,
+                     struct error *err)
 {
     char names[512];
     const char *file = modules->count == 1 ? modules->items->name : "the target's modules";
@@ -422,7 +423,7 @@ static int offer_all(const struct usdt_note *note, void *context)
 }
 
 /* Providers like the one that nobody has, for the message. */
-static void suggest_providers(const struct wanted *wanted, const struct modules *modules, struct found *found)
+static void suggest_providers(const struct usdt_spec *wanted, const struct modules *modules, struct found *found)
 {
     suggest_init(&found->suggest, wanted->provider);
     for (size_t i = 0; i < modules->count; i++) {
@@ -435,7 +436,7 @@ static void suggest_providers(const struct wanted *wanted, const struct modules 
 }
 
 /* A:NAME where A is a provider of the target's, or else a binary. */
-static int search_either(struct wanted *wanted, const struct target *target, struct modules *modules,
+static int search_either(struct usdt_spec *wanted, const struct target *target, struct modules *modules,
                          struct found *found, struct error *err)
 {
     bool has_modules = target && (target->count || target->command);
@@ -460,7 +461,7 @@ static int finish(int result, struct found *found, struct usdt_probe **probes, s
     *count = result < 0 ? 0 : found->count;
     if (result < 0) {
         usdt_free(found->items, found->count);
-        resolve_make_printable(err);
+        error_make_printable(err);
     }
     return result;
 }
@@ -470,7 +471,7 @@ int usdt_find(const char *spec, const struct target *target, struct usdt_probe *
 {
     struct found found = {0};
     struct modules modules = {0};
-    struct wanted wanted;
+    struct usdt_spec wanted;
     int result = parse(spec, &wanted, err);
     suggest_init(&found.suggest, result == 0 ? wanted.name : "");
     if (result == 0 && wanted.either)
@@ -497,10 +498,10 @@ int usdt_list(const char *binary, const char *provider, const char *name, const 
 {
     struct found found = {0};
     struct modules modules = {0};
-    struct wanted wanted = {.text = (char *)(binary ? binary : name),
-                            .binary = (char *)binary,
-                            .provider = (char *)provider,
-                            .name = (char *)name};
+    struct usdt_spec wanted = {.text = (char *)(binary ? binary : name),
+                               .binary = (char *)binary,
+                               .provider = (char *)provider,
+                               .name = (char *)name};
     suggest_init(&found.suggest, name);
     int result =
         binary ? search_binary(&wanted, target, &modules, &found, err) : search_target(&wanted, target, &found, err);

@@ -1,0 +1,30 @@
+/* Whether a program survives a probe at a place of its code. */
+#ifndef UPLUA_PROBE_SPEC_SITE_CHECK_H
+#define UPLUA_PROBE_SPEC_SITE_CHECK_H
+
+#include "arch/instruction.h"
+#include "probe/module/binary.h"
+#include "probe/probe.h"
+
+/* The instruction at ADDRESS; false where there is none. */
+bool site_decode(const struct binary *binary, uint64_t address, struct arch_instruction *instruction);
+
+/* Why a probe on INSTRUCTION, the first of a function or one INSIDE, would corrupt the program; NULL: it would not. */
+const char *site_harm(const struct arch_instruction *instruction, bool inside);
+
+/*
+ * 0 if an instruction starts at ADDRESS, INSIDE bytes from the start of FUNCTION, which has SIZE bytes (0: that is not
+ * known), and if the program survives a probe there. TEXT: the spec, for messages.
+ */
+int site_check(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
+               uint64_t size, struct error *err);
+
+/*
+ * Finds out whether SITE, the beginning of something in BINARY, is jumped to, not called: by call frame information,
+ * which has a frame there. So begin parts of functions that stand apart from them (.cold), and the head of a procedure
+ * linkage table. A return probe there, AT_RETURN, is refused. TEXT: the spec, for messages.
+ */
+int site_check_entry(const struct binary *binary, const char *text, struct site *site, bool at_return,
+                     struct error *err);
+
+#endif

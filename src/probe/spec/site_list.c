@@ -1,0 +1,170 @@
+/* Lists of sites: adds to them, sorts them, takes sites away. */
+#include "probe/spec/site_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "probe/spec/site_check.h"
+
+static void site_free(struct site *site)
+{
+    free(site->path);
+    free(site->module);
+    free(site->function);
+}
+
+int site_list_add(struct site_list *list, const struct site *site)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? list->capacity * 2 : 4;
+        struct site *items = realloc(list->items, capacity * sizeof *items);
+        if (!items)
+            return -ENOMEM;
+        list->items = items;
+        list->capacity = capacity;
+    }
+    struct site *added = &list->items[list->count++];
+    *added = *site;
+    added->path = strdup(site->path);
+    added->module = strdup(site->module);
+    added->function = strdup(site->function);
+    return added->path && added->module && added->function ? 0 : -ENOMEM;
+}
+
+void site_list_cut(struct site_list *list, size_t count)
+{
+    while (list->count > count)
+        site_free(&list->items[--list->count]);
+}
+
+int site_list_append(const struct binary *binary, const char *text, const char *function, uint64_t address,
+                     uint64_t inside, uint64_t size, struct site_list *list, struct error *err)
+{
+    const struct module *module = binary_module(binary);
+    int result = site_check(binary, text, function, address, inside, size, err);
+    if (result < 0)
+        return result;
+    uint64_t offset;
+    if (binary_offset(binary, address, &offset) < 0)
+        return error_set(err, -EINVAL, "%s: outside of the code of %s", text, module->name);
+    struct site site = {
+        .path = module->path,
+        .module = module->name,
+        .file = stamp_of(&binary_elf(binary)->stat),
+        .function = (char *)function,
+        .offset = offset,
+        .address = address,
+        .inside = inside,
+        .size = size,
+        .of_go = binary_is_go(binary),
+    };
+    return site_list_add(list, &site) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+int site_list_skip(struct site_list *list, const char *function, const char *why)
+{
+    /* Room for a power of two, as many as there are. */
+    if ((list->skipped_count & (list->skipped_count - 1)) == 0) {
+        struct skipped *skipped =
+            realloc(list->skipped, (list->skipped_count ? list->skipped_count * 2 : 1) * sizeof *skipped);
+        if (!skipped)
+            return -ENOMEM;
+        list->skipped = skipped;
+    }
+    char *name = strdup(function);
+    if (!name)
+        return -ENOMEM;
+    list->skipped[list->skipped_count++] = (struct skipped){name, why};
+    return 0;
+}
+
+/* A function's first instruction may be one that it returns by, too: its entry stands before that exit. */
+static int by_place(const void *a, const void *b)
+{
+    const struct site *x = a, *y = b;
+    int order = strcmp(x->path, y->path);
+    order = order ? order : (x->offset > y->offset) - (x->offset < y->offset);
+    return order ? order : x->is_exit - y->is_exit;
+}
+
+/* Gives files that several paths lead to the first of these; 0 or -ENOMEM. */
+static int unify_paths(struct site_list *list)
+{
+    struct modules files = {0};
+    int result = 0;
+    const char *last = NULL;
+    for (size_t i = 0; i < list->count && result == 0; i++) {
+        struct site *site = &list->items[i];
+        if (last && strcmp(site->path, last) == 0)
+            continue;
+        last = site->path;
+        if (modules_add(&files, site->path, site->module) == -ENOMEM)
+            result = -ENOMEM;
+    }
+    for (size_t i = 0; i < list->count && result == 0 && files.count > 1; i++) {
+        struct site *site = &list->items[i];
+        struct stat stat_of;
+        for (size_t f = 0; f < files.count && result == 0; f++) {
+            const struct module *file = &files.items[f];
+            if (strcmp(site->path, file->path) == 0)
+                break;
+            if (stat(site->path, &stat_of) || stat_of.st_dev != file->device || stat_of.st_ino != file->inode)
+                continue;
+            char *path = strdup(file->path);
+            if (!path)
+                result = -ENOMEM;
+            free(path ? site->path : NULL);
+            site->path = path ? path : site->path;
+            break;
+        }
+    }
+    modules_free(&files);
+    return result;
+}
+
+int site_list_drop_doubles(struct site_list *list)
+{
+    size_t kept = 0;
+    int result = unify_paths(list);
+    if (result < 0 || !list->count)
+        return result;
+    qsort(list->items, list->count, sizeof *list->items, by_place);
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept && by_place(&list->items[kept - 1], &list->items[i]) == 0)
+            site_free(&list->items[i]);
+        else
+            list->items[kept++] = list->items[i];
+    }
+    list->count = kept;
+    return 0;
+}
+
+void probe_sites_free(struct sites *sites)
+{
+    sites_free(sites->items, sites->count);
+    for (size_t i = 0; i < sites->skipped_count; i++)
+        free(sites->skipped[i].function);
+    free(sites->skipped);
+    memset(sites, 0, sizeof *sites);
+}
+
+void probe_sites_keep(struct sites *sites, const bool *kept)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sites->count; i++) {
+        if (kept[i])
+            sites->items[count++] = sites->items[i];
+        else
+            site_free(&sites->items[i]);
+    }
+    sites->count = count;
+}
+
+void sites_free(struct site *sites, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        site_free(&sites[i]);
+    free(sites);
+}
