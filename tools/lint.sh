@@ -78,7 +78,7 @@ found=$(perl -CSD -ne 'chomp; print "$ARGV:$.: ", length, " characters\n" if len
 "${LUAJIT:-luajit}" tools/sizes.lua $lua_sources $c_sources || bad=1
 # shellcheck disable=SC2086
 found=$(awk 'FNR == 1 { first = 1 } FNR == 1 && /^#!/ { next } first { first = 0; if (!/^--/) print FILENAME } ' $lua_sources
-    find src -name '*.c' -exec awk 'FNR == 1 && !/^\/[*\/]/ { print FILENAME }' {} +)
+    find src bpf tests examples -name '*.c' -exec awk 'FNR == 1 && !/^\/[*\/]/ { print FILENAME }' {} +)
 [ -z "$found" ] || complain 'a file that does not begin with a comment that says what it is' "$found"
 
 exit $bad
