@@ -53,7 +53,8 @@ up.uprobe("./build/targets/updates:step", function(e) update(e.arg0) end)
 -- A raw tracepoint's program, in the interrupts of a timer. The values that it adds are 0.
 local link
 require("uplua.probe.declare").probe {
-  kind = "testrun", spec = "interrupt", sites = { { ["function"] = "interrupt", inside = 0 } },
+  provider = require "uplua.probe.providers.testrun".providers.testrun,
+  spec = "interrupt", sites = { { ["function"] = "interrupt", inside = 0 } },
   handler = function(e) interrupts:inc() update(0) end,
   attach = function(_, program) link = bpf.bpf_raw_tracepoint_open("hrtimer_expire_entry", program.fd) end,
 }
