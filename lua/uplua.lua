@@ -66,9 +66,7 @@ return setmetatable(up, {
   __index = function(_, name)
     local module = home[name]
     local value
-    if module then
-      value = require("uplua." .. module)[name]
-    end
+    if module then value = require("uplua." .. module)[name] end
     up[name] = value
     return value
   end,

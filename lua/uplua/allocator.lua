@@ -84,8 +84,7 @@ local ROWS = {
   { does = "allocates", bytes = second_by_third,
     own = [[ mi_heap_calloc mi_heap_calloc_aligned mi_heap_calloc_aligned_at mi_heap_mallocn mi_heap_alloc_new_n
              mi_theap_calloc ]] },
-  { does = "allocates", bytes = text,
-    own = "mi_strdup mi_strndup mi_mbsdup mi_heap_strdup mi_heap_strndup" },
+  { does = "allocates", bytes = text, own = "mi_strdup mi_strndup mi_mbsdup mi_heap_strdup mi_heap_strndup" },
   { does = "allocates to", bytes = third,
     c = "posix_memalign __posix_memalign",
     own = "je_posix_memalign _rjem_posix_memalign tc_posix_memalign mi_posix_memalign" },

@@ -59,9 +59,7 @@ local function sums(self, now, before)
     least = math.min(least, share)
     for n, place in ipairs(now) do places[place[1]][i] = counts[n] end
   end
-  if least < 1 then
-    self.scaled, self.least = self.scaled + 1, math.min(self.least, least)
-  end
+  if least < 1 then self.scaled, self.least = self.scaled + 1, math.min(self.least, least) end
   self.looked = true
   return total, least, places
 end

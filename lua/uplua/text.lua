@@ -133,9 +133,7 @@ end
 function text.printf(format, ...)
   if type(format) ~= "string" then error("printf: a format is expected, not a " .. type(format), 2) end
   local ok, result = pcall(text.format, format, ...)
-  if not ok then
-    error("printf: " .. tostring(result):gsub("^.-: ", "", 1):gsub("to '[^']*' ", "", 1), 2)
-  end
+  if not ok then error("printf: " .. tostring(result):gsub("^.-: ", "", 1):gsub("to '[^']*' ", "", 1), 2) end
   io.write(result)
 end
 
@@ -269,9 +267,7 @@ function text.cut(s, width)
   end
 end
 
-function text.pad(s, width)
-  return s .. (" "):rep(width - text.width(s))
-end
+function text.pad(s, width) return s .. (" "):rep(width - text.width(s)) end
 
 -- The name nearest to NAME among NAMES (a list), if it is near enough to be a slip of the finger.
 function text.nearest(name, names)

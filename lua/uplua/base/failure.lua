@@ -13,14 +13,10 @@ local failure = {}
 
 -- True for functions of uplua itself: its chunks are named "uplua.lua" and "uplua/…", which script names never are
 -- (uplua.run.script).
-local function own(info)
-  return info.what == "C" or info.source:find("^@uplua[./]") ~= nil
-end
+local function own(info) return info.what == "C" or info.source:find("^@uplua[./]") ~= nil end
 
 -- Names for messages as Lua gives them: "mallocleak.lua:12".
-local function place(info)
-  return ("%s:%d"):format(info.short_src, info.currentline)
-end
+local function place(info) return ("%s:%d"):format(info.short_src, info.currentline) end
 
 local function describe(info)
   if info.what == "main" then return "in the main chunk" end
@@ -85,9 +81,7 @@ function failure.trace(err)
       frames[#frames + 1] = ("  %s: %s"):format(place(info), describe(info))
     end
   end
-  if type(err) == "string" and not positioned then
-    return first and ("%s\n  at %s"):format(text, first) or text
-  end
+  if type(err) == "string" and not positioned then return first and ("%s\n  at %s"):format(text, first) or text end
   if #frames > 12 then
     for i = 7, #frames - 5 do frames[i] = false end
     frames[7] = "  …"

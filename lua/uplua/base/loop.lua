@@ -195,9 +195,7 @@ function loop.step(seconds)
   if due and (not seconds or due < seconds) then seconds = due end
   local count = mine.events:wait(mine.ready, seconds)
   local number, from_terminal = core.signal()
-  if number then
-    loop.interrupted(number, from_terminal)
-  end
+  if number then loop.interrupted(number, from_terminal) end
   for i = 1, count do
     local fd = mine.ready[i]
     local fn = mine.watchers[fd]

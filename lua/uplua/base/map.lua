@@ -94,8 +94,6 @@ function methods:read(take)
   return ffi.gc(entries, C.map_entries_free)
 end
 
-function map.free(entries)
-  C.map_entries_free(ffi.gc(entries, nil))
-end
+function map.free(entries) C.map_entries_free(ffi.gc(entries, nil)) end
 
 return map

@@ -229,9 +229,7 @@ function capture.changed()
   return warnings
 end
 
-function capture.dump(handle)
-  return string.dump(own().values[handle])
-end
+function capture.dump(handle) return string.dump(own().values[handle]) end
 
 local function source_of(file)
   if file == "-e" then return require "uplua.options".code end

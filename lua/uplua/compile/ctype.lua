@@ -155,9 +155,7 @@ function ctype.field(handle, name)
   local at = types[handle].at
   local offset, first_bit, bits = ffi.offsetof(at(here), name)
   if not offset then return nil end
-  local function field(address)
-    return at(ffi.cast("uint8_t *", address) - offset)[name]
-  end
+  local function field(address) return at(ffi.cast("uint8_t *", address) - offset)[name] end
   if not bits then
     local found, why = handle_of(field)
     return found, found and offset or why

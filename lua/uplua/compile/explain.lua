@@ -46,9 +46,7 @@ local function mentioned(program, pattern)
   local seen, list = {}, {}
   for _, instruction in ipairs(program.instructions) do
     local name = instruction.text:match(pattern)
-    if name and not seen[name] then
-      seen[name], list[#list + 1] = true, name
-    end
+    if name and not seen[name] then seen[name], list[#list + 1] = true, name end
   end
   return table.concat(list, ", ")
 end

@@ -17,9 +17,7 @@ local tree = {}
 
 -- What is known of names while one tree is built: addresses with their frames, these with their places, and places by
 -- text.
-local function new_names()
-  return { addresses = {}, columns = {}, places = {}, folded = {} }
-end
+local function new_names() return { addresses = {}, columns = {}, places = {}, folded = {} } end
 
 -- The one place called NAME in MODULE (nil: a text of the script's).
 local function place_of(names, name, module)
@@ -49,9 +47,7 @@ local function column_of(names, functions)
   return column
 end
 
-local function new_node(place)
-  return { place = place, value = 0, start = 0, children = false }
-end
+local function new_node(place) return { place = place, value = 0, start = 0, children = false } end
 
 -- NODE's child at PLACE, from which VALUE more is.
 local function descend(node, place, value)

@@ -15,9 +15,7 @@ local btf_codec = {}
 
 local bytes_of = ffi.typeof "uint8_t *"
 
-local function scalar(type)
-  return layout.compile { kind = type.kind, size = type.size }
-end
+local function scalar(type) return layout.compile { kind = type.kind, size = type.size } end
 
 -- Text up to its first NUL, or all of it.
 local function string_codec(type)
@@ -135,9 +133,7 @@ local function write(field, p, v)
   return why and ("field '%s': %s"):format(field.name, why)
 end
 
-local function gone()
-  error("this event is over: up.copy(ev) keeps it beyond the callback", 3)
-end
+local function gone() error("this event is over: up.copy(ev) keeps it beyond the callback", 3) end
 
 local function struct_codec(type)
   local fields, names, place = flatten(type, 0, {}), {}, {}
@@ -193,9 +189,7 @@ function btf_codec.codec(type)
 end
 
 -- A codec of SIZE bytes whose type nobody tells: strings of bytes.
-function btf_codec.untyped(size)
-  return bytes_codec { size = size }
-end
+function btf_codec.untyped(size) return bytes_codec { size = size } end
 
 -- How C calls TYPE, for people: "struct event", "u32", "char[16]".
 function btf_codec.name(type)

@@ -12,9 +12,7 @@ local LEAST, MOST = -math.huge, math.huge
 local UNITS = { "", "K", "M", "G", "T", "P", "E" }
 
 -- 2^k with a unit: 1024 → "1K"
-local function power(k)
-  return ("%d%s"):format(2 ^ (k % 10), UNITS[math.floor(k / 10) + 1])
-end
+local function power(k) return ("%d%s"):format(2 ^ (k % 10), UNITS[math.floor(k / 10) + 1]) end
 
 -- Rows of powers of two: -1 for negative values, 0 for zeros, 1 + k for 2^k … 2^(k+1) - 1.
 local function power_label(row)
@@ -64,9 +62,7 @@ function buckets.hdr(digits)
   local bits = math.ceil(math.log(2 * 10 ^ digits) / math.log(2)) - 1
   local half = 2 ^ bits
   local last = (65 - bits) * half
-  local scheme = {
-    bits = bits, percentiles = true, stretches = math.ceil((last + 1) / 128), label = power_label,
-  }
+  local scheme = { bits = bits, percentiles = true, stretches = math.ceil((last + 1) / 128), label = power_label }
   local function edge(i)
     local k = math.max(0, math.floor(i / half) - 1)
     return (i - k * half) * 2 ^ k, 2 ^ k

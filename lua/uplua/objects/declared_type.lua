@@ -9,9 +9,7 @@ local text = require "uplua.text"
 local declared_type = {}
 
 local SCALARS = { bool = 1, stack = 8 }
-for bits = 3, 6 do
-  SCALARS["i" .. 2 ^ bits], SCALARS["u" .. 2 ^ bits] = 2 ^ bits / 8, 2 ^ bits / 8
-end
+for bits = 3, 6 do SCALARS["i" .. 2 ^ bits], SCALARS["u" .. 2 ^ bits] = 2 ^ bits / 8, 2 ^ bits / 8 end
 local NAMES = { "bool", "stack", "string" }
 for name in pairs(SCALARS) do NAMES[#NAMES + 1] = name end
 table.sort(NAMES)
@@ -72,8 +70,6 @@ function read(value, depth)
 end
 
 -- The layout of declaration VALUE, or nil and what is wrong with it. For object.check.
-function declared_type.layout(value)
-  return read(value, 0)
-end
+function declared_type.layout(value) return read(value, 0) end
 
 return declared_type

@@ -31,9 +31,7 @@ local state_of = object.state
 local NOWHERE = 1000 -- a level of the stack that is not there: the message names no line, since the user's is over
 
 -- What to call O in a message.
-local function called(o)
-  return rawget(o, "name") or rawget(o, "kind")
-end
+local function called(o) return rawget(o, "name") or rawget(o, "kind") end
 
 -- Writes KEY into the key buffer; an error is raised at the line that called the method.
 local function encode_key(o, s, key, level)
@@ -60,9 +58,7 @@ local function not_index(o, key)
 end
 
 -- Writes VALUE as CODEC says into memory of its own; returns why it does not fit, or nothing.
-local function check_as(codec, value)
-  return codec.encode(ffi.new("uint8_t[?]", codec.size), value)
-end
+local function check_as(codec, value) return codec.encode(ffi.new("uint8_t[?]", codec.size), value) end
 
 -- Before the kernel's map is there: what is declared holds all the same, and where it was set is kept for messages.
 local function keep(o, s, key, value, level)
@@ -200,9 +196,7 @@ function metatable.__index(o, key)
 end
 
 function metatable.__newindex(o, key, value)
-  if methods[key] then
-    error(("'%s' is a method: to use it as a key, write m:set(\"%s\", …)"):format(key, key), 2)
-  end
+  if methods[key] then error(("'%s' is a method: to use it as a key, write m:set(\"%s\", …)"):format(key, key), 2) end
   set(o, state_of(o), key, value, 2)
 end
 

@@ -38,9 +38,7 @@ hist.lhist = aggregate.constructor("lhist", operations, PROPERTIES, function(low
   if step < 1 then error("lhist: the step is at least 1", 3) end
   if high <= low then error("lhist: the upper end is above the lower", 3) end
   local count = (high - low) / step
-  if count ~= math.floor(count) then
-    error(("lhist: %d to %d are not whole steps of %d"):format(low, high, step), 3)
-  end
+  if count ~= math.floor(count) then error(("lhist: %d to %d are not whole steps of %d"):format(low, high, step), 3) end
   if count > MOST_BUCKETS then
     error(("lhist: %s buckets; there can be %s"):format(require("uplua.text").thousands(count),
       require("uplua.text").thousands(MOST_BUCKETS)), 3)

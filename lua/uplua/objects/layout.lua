@@ -73,18 +73,12 @@ local function not_stack(v)
   if not stack_id(v) then return ("a stack is expected, not a %s"):format(type(v)) end
 end
 
-local function signed(v)
-  return type(v) == "number" and ffi.cast(int64, v) or v
-end
+local function signed(v) return type(v) == "number" and ffi.cast(int64, v) or v end
 
 -- Stacks read maps and maps hold stacks: their module is loaded when the first layout with a stack is compiled.
-local function intern_stack()
-  return require("uplua.stack.stack").intern
-end
+local function intern_stack() return require("uplua.stack.stack").intern end
 
-local function gone()
-  error("this event is over: up.copy(ev) keeps it beyond the callback", 3)
-end
+local function gone() error("this event is over: up.copy(ev) keeps it beyond the callback", 3) end
 
 local function unknown_field(v, names)
   local known, list = {}, {}
@@ -170,9 +164,7 @@ local function writing(l, place, prefix, number)
 end
 
 -- The C type of an integer, boolean or id; a declared boolean has one byte.
-local function word_of(l)
-  return INTEGER[l.kind] or l.size == 1 and "uint8_t" or "uint64_t"
-end
+local function word_of(l) return INTEGER[l.kind] or l.size == 1 and "uint8_t" or "uint64_t" end
 
 local function compile_scalar(l)
   local ctype = word_of(l)
@@ -225,9 +217,7 @@ local function struct_of(l, qualifier)
   return ffi.typeof(("struct __attribute__((packed)) { %s }"):format(table.concat(source, " ")))
 end
 
-local function literal(name)
-  return type(name) == "number" and ("%d"):format(name) or ("%q"):format(name)
-end
+local function literal(name) return type(name) == "number" and ("%d"):format(name) or ("%q"):format(name) end
 
 local function compile_record(l)
   local children, names, source = {}, {}, { prelude(l) }

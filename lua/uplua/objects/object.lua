@@ -41,9 +41,7 @@ function object.state(o)
 end
 
 -- True for shared objects.
-function object.is(o)
-  return type(o) == "table" and states[o] ~= nil
-end
+function object.is(o) return type(o) == "table" and states[o] ~= nil end
 
 -- Checks what the user gave to constructor NAME against ALLOWED: option → function(value) that returns the value to
 -- keep, or nil and what is wrong. Returns a new table. Errors are raised at LEVEL (of the caller; 2 by default: the
@@ -61,9 +59,7 @@ function object.check(name, given, allowed, level)
     local check = allowed[option]
     if not check then
       local known = #names > 0 and text.did_you_mean(tostring(option), names) or ""
-      if known == "" then
-        known = #names > 0 and "; it has " .. table.concat(names, ", ") or "; it has none"
-      end
+      if known == "" then known = #names > 0 and "; it has " .. table.concat(names, ", ") or "; it has none" end
       error(("%s: unknown option '%s'%s"):format(name, tostring(option), known), level)
     end
     local kept, message = check(value)

@@ -10,19 +10,13 @@ local record = {}
 
 local infos = {} -- type number of the struct, and of its view → { names =, position =, get =, copy = }
 
-local function info_of(value)
-  return type(value) == "cdata" and infos[tonumber(ffi.typeof(value))]
-end
+local function info_of(value) return type(value) == "cdata" and infos[tonumber(ffi.typeof(value))] end
 
 -- True for records, tuples and views of them.
-function record.is(value)
-  return info_of(value) and true or false
-end
+function record.is(value) return info_of(value) and true or false end
 
 -- The names of the fields in order; 1, 2, … for a tuple.
-function record.names(value)
-  return info_of(value).names
-end
+function record.names(value) return info_of(value).names end
 
 -- A copy that stays: of a view in a ring, the record itself. Other values are returned as they are.
 function record.copy(value)

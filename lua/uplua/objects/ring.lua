@@ -135,9 +135,7 @@ function methods:drain()
   if s.after then s.after() end
 end
 
-function methods:emit()
-  error(("%s:emit() is for handlers"):format(self.name or "ring"), 2)
-end
+function methods:emit() error(("%s:emit() is for handlers"):format(self.name or "ring"), 2) end
 
 function methods:bind(description)
   local s = state_of(self)

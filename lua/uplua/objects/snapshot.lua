@@ -51,9 +51,7 @@ function metatable.__index(v, key)
   if type(c.value) == "table" then return c.value[key] end
 end
 
-function metatable.__newindex()
-  error("a snapshot cannot be written to", 2)
-end
+function metatable.__newindex() error("a snapshot cannot be written to", 2) end
 
 function metatable.__tostring(v)
   local c = contents[v]

@@ -26,9 +26,7 @@ local metatable = {
 
 local function nothing() end
 
-local function stats_of(s, total)
-  return setmetatable(distribution.sum_up(s, total, nothing), metatable)
-end
+local function stats_of(s, total) return setmetatable(distribution.sum_up(s, total, nothing), metatable) end
 
 local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = true }
 stats.stats = aggregate.constructor("stats", distribution.operations(stats_of, "count"), PROPERTIES)

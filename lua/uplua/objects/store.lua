@@ -30,9 +30,7 @@ function store.canonical(key)
 end
 
 -- A store over the list ENTRIES of { key, value }.
-function store.new(entries)
-  return setmetatable({ entries = entries, place = {} }, store)
-end
+function store.new(entries) return setmetatable({ entries = entries, place = {} }, store) end
 
 function store:get(key)
   local at = self.place[store.canonical(key)]

@@ -90,9 +90,7 @@ function methods:bind(description)
   if s.word and s.fd == description.fd then return end
   local m = map.open(description.fd)
   local first = C.map_var_open(m)
-  if first == nil then
-    error(("%s: cannot map its value: %s"):format(called(self), map.reason(-ffi.errno())), 0)
-  end
+  if first == nil then error(("%s: cannot map its value: %s"):format(called(self), map.reason(-ffi.errno())), 0) end
   local value = s.value
   if s.is_open then s.codec = layout.compile(description.value) end
   s.map, s.fd, s.word = m, description.fd, ffi.cast("uint8_t *", first)

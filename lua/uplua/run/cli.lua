@@ -41,9 +41,7 @@ Exit status: 0, 1 for an error, 2 for wrong usage; the command's own if one was 
 
 local Usage = { __tostring = function(self) return self.text end }
 
-local function wrong(format, ...)
-  error(setmetatable({ text = format:format(...) }, Usage), 0)
-end
+local function wrong(format, ...) error(setmetatable({ text = format:format(...) }, Usage), 0) end
 
 -- True if ERR is a wrong command line: exit status 2.
 function cli.is_usage(err) return getmetatable(err) == Usage end

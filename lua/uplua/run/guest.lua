@@ -30,9 +30,7 @@ local MAPS = {
 
 local objects = setmetatable({}, { __mode = "k" }) -- tool → its state
 
-local function fail(o, message, ...)
-  error(("object %s: "):format(o.path) .. message:format(...), 0)
-end
+local function fail(o, message, ...) error(("object %s: "):format(o.path) .. message:format(...), 0) end
 
 -- Calls FN, which raises messages for the user, at the line of the user's that is LEVEL calls away.
 local function at_line(level, fn, ...)

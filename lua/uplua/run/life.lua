@@ -129,9 +129,7 @@ local function report()
   loop.run_exits()
   life.try(print_unread)
   if setup then life.try(require "uplua.target.unmapped_libraries".finish) end
-  if setup and require "uplua.target.late_modules".finish() and (target.status() or 0) == 0 then
-    loop.ask(1)
-  end
+  if setup and require "uplua.target.late_modules".finish() and (target.status() or 0) == 0 then loop.ask(1) end
   life.try(function()
     local lost = setup and setup.ledger() or {}
     for _, entry in ipairs(counter and counter.lost() or {}) do lost[#lost + 1] = entry end

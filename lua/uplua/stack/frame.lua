@@ -54,20 +54,14 @@ local function hex(address)
 end
 frame.hex = hex
 
-local function plain(address)
-  return address < 2 ^ 53 and tonumber(address) or address
-end
+local function plain(address) return address < 2 ^ 53 and tonumber(address) or address end
 
 -- The address that FRAME, one of a stack's, stands for: that of one that was interrupted is marked (STACK_INTERRUPTED
 -- of bpf/stack.h).
-local function address_of(frame)
-  return frame < KERNEL and bit.band(frame, bit.bnot(2ULL ^ 62)) or frame
-end
+local function address_of(frame) return frame < KERNEL and bit.band(frame, bit.bnot(2ULL ^ 62)) or frame end
 
 -- The last part of a path.
-function frame.basename(path)
-  return path:match "[^/]+$" or path
-end
+function frame.basename(path) return path:match "[^/]+$" or path end
 
 -- A frame's function, or what is known in its place; the second value tells whether the offset is still to be added.
 local function name(one)
@@ -172,9 +166,7 @@ end
 
 -- up.symbol(pid, address): the frame of ADDRESS in process PID, or in the kernel, which is the same in all of them; 0
 -- is the idle thread, which has nothing else. Raises what is no process or no address.
-function frame.symbol(pid, address)
-  return resolve_one("symbol", check_pid("symbol", pid, 0), address)[1]
-end
+function frame.symbol(pid, address) return resolve_one("symbol", check_pid("symbol", pid, 0), address)[1] end
 
 -- up.source(pid, address): the frames of ADDRESS with file and line, the innermost inlined function first.
 function frame.source(pid, address)

@@ -243,18 +243,14 @@ function methods:folded()
   return state.folded
 end
 
-function methods:key()
-  return tostring(self)
-end
+function methods:key() return tostring(self) end
 
 function meta.__index(self, name)
   if name == "id" then return state_of(self).id end
   return methods[name]
 end
 
-function meta.__newindex(_, name)
-  error(("a stack's field '%s' cannot be set"):format(tostring(name)), 2)
-end
+function meta.__newindex(_, name) error(("a stack's field '%s' cannot be set"):format(tostring(name)), 2) end
 
 meta.__len = methods.depth
 
@@ -267,9 +263,7 @@ function meta:__tostring()
   return shown
 end
 
-function meta.__concat(a, b)
-  return tostring(a) .. tostring(b)
-end
+function meta.__concat(a, b) return tostring(a) .. tostring(b) end
 
 -- Gives the script side the kernel's map `stacks`, of which the descriptor FD stays the caller's. Each setup may
 -- have a map of its own: ids are hashes of what they stand for, so that equal ids in two maps are the same stack.
@@ -331,9 +325,7 @@ function stack.intern(id)
 end
 
 -- True if V is a stack.
-function stack.is(v)
-  return type(v) == "userdata" and getmetatable(v) == meta
-end
+function stack.is(v) return type(v) == "userdata" and getmetatable(v) == meta end
 
 -- What is at frame I of STATE, which RETURNS (its address is a return address) or stands there.
 local function functions_at(state, i, returns)
@@ -384,15 +376,11 @@ function stack.functions(s, known)
 end
 
 -- True if A and B print equally.
-function stack.names_equal(a, b)
-  return a == b or a:key() == b:key()
-end
+function stack.names_equal(a, b) return a == b or a:key() == b:key() end
 
 -- Reads the mappings of process PID now, so that its stacks can be named after it has exited. true, or nil and the
 -- reason.
-function stack.add_process(pid)
-  return names():add_process(pid)
-end
+function stack.add_process(pid) return names():add_process(pid) end
 
 -- Keeps in mind what the processes PIDS map (all, where there are none), so that their stacks can be named after they
 -- have exited. COMMAND: the program that the process is still to execute.

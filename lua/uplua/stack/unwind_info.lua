@@ -2,9 +2,7 @@
 local core = require "uplua.core"
 local text = require "uplua.text"
 
-local function place(offset)
-  return offset == 0 and "kept" or ("at CFA%+d"):format(offset)
-end
+local function place(offset) return offset == 0 and "kept" or ("at CFA%+d"):format(offset) end
 
 -- Rule NUMBER of FILE in words.
 local function describe(file, number)
