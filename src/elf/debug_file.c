@@ -19,7 +19,7 @@ enum {
 #define MAX_CRC_FILE (INT64_C(4) << 30) /* a CRC is not computed over more: it takes a second per GiB */
 
 /* What a debug file of ELF must have. */
-struct wanted {
+struct expected_file {
     const struct elf_file *elf;
     uint8_t id[BUILD_ID_MAX];
     size_t id_length;
@@ -27,7 +27,7 @@ struct wanted {
     uint32_t crc;
 };
 
-static bool read_link(const struct elf_file *elf, struct wanted *wanted)
+static bool read_link(const struct elf_file *elf, struct expected_file *wanted)
 {
     const Elf64_Shdr *section = section_find(elf, SHT_PROGBITS, ".gnu_debuglink");
     wanted->name[0] = '\0';
@@ -67,7 +67,7 @@ static bool crc_matches(const struct elf_file *file, uint32_t wanted)
 }
 
 /* Equal build ids prove it; where one side has none, the debuglink's CRC has to. */
-static bool belongs(const struct elf_file *file, const struct wanted *wanted, bool by_link)
+static bool belongs(const struct elf_file *file, const struct expected_file *wanted, bool by_link)
 {
     const struct stat *a = &file->stat, *b = &wanted->elf->stat;
     if (a->st_dev == b->st_dev && a->st_ino == b->st_ino) /* a debuglink to the binary itself */
@@ -80,7 +80,7 @@ static bool belongs(const struct elf_file *file, const struct wanted *wanted, bo
 }
 
 /* A descriptor of PATH below ROOT if it is the wanted file, else -errno. */
-static int try(int root, const char *path, const struct wanted *wanted, bool by_link)
+static int try(int root, const char *path, const struct expected_file *wanted, bool by_link)
 {
     int fd = elf_file_open_path(root, path);
     if (fd < 0)
@@ -97,7 +97,7 @@ static int try(int root, const char *path, const struct wanted *wanted, bool by_
     return fd;
 }
 
-static int by_build_id(int root, const char *debug_root, const struct wanted *wanted)
+static int by_build_id(int root, const char *debug_root, const struct expected_file *wanted)
 {
     char hex[BUILD_ID_MAX * 2 + 1], path[PATH_MAX];
     for (size_t i = 0; i < wanted->id_length; i++)
@@ -106,7 +106,7 @@ static int by_build_id(int root, const char *debug_root, const struct wanted *wa
     return (size_t)length < sizeof path ? try(root, path, wanted, false) : -ENAMETOOLONG;
 }
 
-static int by_link(int root, const char *debug_root, const char *module, const struct wanted *wanted)
+static int by_link(int root, const char *debug_root, const char *module, const struct expected_file *wanted)
 {
     const char *slash = strrchr(module, '/');
     if (module[0] != '/' || !slash)
@@ -128,7 +128,7 @@ static int by_link(int root, const char *debug_root, const char *module, const s
 
 int debug_file_open(const struct elf_file *elf, const struct debug_file_search *search)
 {
-    struct wanted wanted;
+    struct expected_file wanted;
     wanted.elf = elf;
     wanted.id_length = notes_build_id(elf, wanted.id);
     int fd = -ENOENT;
@@ -148,7 +148,7 @@ int debug_file_open(const struct elf_file *elf, const struct debug_file_search *
 }
 
 /* Opens PATH, or the file of its name in the folder for such files, below ROOT. */
-static int open_common(int root, const char *debug_root, const char *path, const struct wanted *wanted)
+static int open_common(int root, const char *debug_root, const char *path, const struct expected_file *wanted)
 {
     char other[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -172,7 +172,7 @@ int debug_file_open_common(const struct elf_file *elf, const struct debug_file_s
     if (fd)
         return fd;
     size_t length = strnlen(link, size); /* the path, then the build id */
-    struct wanted wanted = {.elf = elf};
+    struct expected_file wanted = {.elf = elf};
     if (!length || length + 1 >= size || size - length - 1 > sizeof wanted.id)
         return -ENOENT;
     wanted.id_length = size - length - 1;

@@ -64,13 +64,13 @@ static bool is_character(const struct btf *btf, uint32_t id)
 }
 
 /* Of a walk through a type and those in it. */
-struct walk {
+struct type_walk {
     const struct btf *btf;
     int depth;
     unsigned count;
 };
 
-static void push_inner(lua_State *L, struct walk *walk, uint32_t id);
+static void push_inner(lua_State *L, struct type_walk *walk, uint32_t id);
 
 /* Before clang 16 only the values of an enum tell. */
 static bool is_signed_enum(const struct btf_type *type)
@@ -98,7 +98,7 @@ static bool is_inside(const struct btf *btf, const struct btf_type *type, uint32
     return (bits ? bits <= 64 : size >= 0 && at % 8 == 0) && end <= 8 * (uint64_t)type->size;
 }
 
-static void push_members(lua_State *L, struct walk *walk, const struct btf_type *type)
+static void push_members(lua_State *L, struct type_walk *walk, const struct btf_type *type)
 {
     const struct btf_member *members = btf_members(type);
     int count = 0;
@@ -126,7 +126,7 @@ static void push_members(lua_State *L, struct walk *walk, const struct btf_type 
  * "struct" (fields = { { name, offset, first_bit, bits, type }, … }; unions too) or "bytes" (anything else), size, name
  * }. Pointers are u64.
  */
-static void push_inner(lua_State *L, struct walk *walk, uint32_t id)
+static void push_inner(lua_State *L, struct type_walk *walk, uint32_t id)
 {
     const struct btf *btf = walk->btf;
     const struct btf_type *type = resolve(btf, id), *named = btf__type_by_id(btf, id);
@@ -166,7 +166,7 @@ static void push_inner(lua_State *L, struct walk *walk, uint32_t id)
 
 static void push_type(lua_State *L, const struct btf *btf, uint32_t id)
 {
-    push_inner(L, &(struct walk){.btf = btf}, id);
+    push_inner(L, &(struct type_walk){.btf = btf}, id);
 }
 
 /* guest:type(name) → the type "struct event", "u32" …; nil where the object's BTF has none of that name */

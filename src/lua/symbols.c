@@ -245,7 +245,7 @@ static int lua_symbols_places(lua_State *L)
     int number = (int)luaL_checkinteger(L, 4);
     luaL_argcheck(L, number >= 1 && number <= count, 4, "no such frame");
     uint64_t program = check_program(L, 5);
-    struct place places[MAX_PLACES];
+    struct source_line places[MAX_PLACES];
     struct symbol symbol;
     uint64_t address = symbols_lookup_frame(symbols, pid, program, frames, (size_t)number - 1, &symbol);
     size_t found = symbols_places(symbols, pid, program, address, places, MAX_PLACES);

@@ -385,7 +385,7 @@ static const char *file_name(struct debuginfo *debuginfo, struct unit *unit, siz
 }
 
 /* Where the code of ADDRESS itself comes from. */
-static void find_line(struct debuginfo *debuginfo, struct unit *unit, uint64_t address, struct place *place)
+static void find_line(struct debuginfo *debuginfo, struct unit *unit, uint64_t address, struct source_line *place)
 {
     size_t low = 0, high = unit->lines ? unit->line_count : 0;
     while (low < high) { /* to the first line that begins after ADDRESS */
@@ -412,7 +412,8 @@ static void find_line(struct debuginfo *debuginfo, struct unit *unit, uint64_t a
 }
 
 /* Where the function of NODE was inlined. */
-static void find_call(struct debuginfo *debuginfo, struct unit *unit, const struct node *node, struct place *place)
+static void find_call(struct debuginfo *debuginfo, struct unit *unit, const struct node *node,
+                      struct source_line *place)
 {
     Dwarf_Die entry;
     Dwarf_Attribute attribute;
@@ -425,7 +426,7 @@ static void find_call(struct debuginfo *debuginfo, struct unit *unit, const stru
         place->line = (unsigned)number;
 }
 
-size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct place *places, size_t room)
+size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct source_line *places, size_t room)
 {
     uint32_t number = spans_find(&debuginfo->spans, address);
     if (number == SPANS_NOBODY || !room)
@@ -433,18 +434,18 @@ size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct pl
     struct unit *unit = &debuginfo->units[number];
     if (!unit->parsed)
         parse_unit(debuginfo, unit);
-    places[0] = (struct place){0};
+    places[0] = (struct source_line){0};
     find_line(debuginfo, unit, address, &places[0]);
     uint32_t at = spans_find(&unit->spans, address);
     size_t count = 1;
     while (at != SPANS_NOBODY) {
         struct node *node = &unit->nodes[at];
-        struct place *place = &places[count - 1];
+        struct source_line *place = &places[count - 1];
         place->function = node_name(debuginfo, node);
         place->inlined = node->inlined;
         if (!node->inlined || count == room)
             break;
-        places[count] = (struct place){0};
+        places[count] = (struct source_line){0};
         find_call(debuginfo, unit, node, &places[count++]);
         at = node->parent;
     }

@@ -15,7 +15,7 @@
 struct debuginfo;
 
 /* Where an address is in the source. Texts are the debuginfo's, printable; NULL and 0 where it has none. */
-struct place {
+struct source_line {
     const char *function; /* demangled */
     const char *file;     /* with its folder, as the compiler saw it */
     unsigned line;
@@ -41,7 +41,7 @@ size_t debuginfo_unread(const struct debuginfo *debuginfo);
  * The places of ELF address ADDRESS, at most ROOM: the innermost inlined function first, each followed by the one into
  * which it was inlined, last the function proper. How many there are; 0: nothing is known.
  */
-size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct place *places, size_t room);
+size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct source_line *places, size_t room);
 
 /*
  * Calls VISIT with each ELF address at which code of LINE of FILE begins: one for each function that has some, and one

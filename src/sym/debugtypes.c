@@ -401,12 +401,12 @@ static bool place_member(Dwarf_Die *entry, uint64_t base, uint32_t type_number, 
     return true;
 }
 
-struct walk {
+struct field_walk {
     int (*visit)(const struct debugfield *field, void *context);
     void *context;
 };
 
-static int walk_fields(Dwarf_Die *structure, uint64_t base, int depth, struct walk *walk)
+static int walk_fields(Dwarf_Die *structure, uint64_t base, int depth, struct field_walk *walk)
 {
     Dwarf_Die entry, inner;
     int result = 0;
@@ -437,7 +437,7 @@ int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *fiel
     if (!debugentry_begin())
         return -ELOOP;
     if (debugtype_entry(number, &structure) && debugentry_is_structure(dwarf_tag(&structure)))
-        result = walk_fields(&structure, 0, 0, &(struct walk){.visit = visit, .context = context});
+        result = walk_fields(&structure, 0, 0, &(struct field_walk){.visit = visit, .context = context});
     debugentry_end();
     return result;
 }

@@ -324,7 +324,7 @@ size_t image_unread(const struct image *image, const char **module)
     return image->debuginfo ? debuginfo_unread(image->debuginfo) : 0;
 }
 
-size_t image_places(struct image *image, uint64_t offset, bool executable, struct place *places, size_t room)
+size_t image_places(struct image *image, uint64_t offset, bool executable, struct source_line *places, size_t room)
 {
     uint64_t address;
     if (!image->parsed)

@@ -61,6 +61,6 @@ const char *image_lookup(struct image *image, uint64_t offset, bool executable, 
 size_t image_unread(const struct image *image, const char **module);
 
 /* The places in the source of what is at OFFSET of the file: as debuginfo_lookup. */
-size_t image_places(struct image *image, uint64_t offset, bool executable, struct place *places, size_t room);
+size_t image_places(struct image *image, uint64_t offset, bool executable, struct source_line *places, size_t room);
 
 #endif

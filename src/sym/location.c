@@ -35,7 +35,7 @@ static int find_expression(struct context *context, Dwarf_Die *entry, unsigned n
 
 /* --- expressions --- */
 
-struct machine {
+struct expression_machine {
     struct context *context;
     struct bytes at;
     struct location_number stack[DEEPEST_STACK];
@@ -45,7 +45,7 @@ struct machine {
     const char *why;               /* it cannot be known */
 };
 
-static void push(struct machine *machine, struct location_number number)
+static void push(struct expression_machine *machine, struct location_number number)
 {
     if (machine->depth == DEEPEST_STACK)
         machine->why = not_understood;
@@ -53,7 +53,7 @@ static void push(struct machine *machine, struct location_number number)
         machine->stack[machine->depth++] = number;
 }
 
-static struct location_number pop(struct machine *machine)
+static struct location_number pop(struct expression_machine *machine)
 {
     if (machine->depth)
         return machine->stack[--machine->depth];
@@ -66,7 +66,7 @@ static struct location_number number_of(enum location_base base, unsigned reg, i
     return (struct location_number){.base = base, .reg = reg, .offset = offset, .bits = 64};
 }
 
-static void push_constant(struct machine *machine, uint64_t constant)
+static void push_constant(struct expression_machine *machine, uint64_t constant)
 {
     push(machine, number_of(LOCATION_ZERO, 0, (int64_t)constant));
 }
@@ -76,7 +76,7 @@ static bool is_constant(const struct location_number *number)
     return number->base == LOCATION_ZERO && !number->loads && number->bits == 64;
 }
 
-static void push_sum(struct machine *machine, struct location_number number, int64_t constant)
+static void push_sum(struct expression_machine *machine, struct location_number number, int64_t constant)
 {
     int64_t *last = number.loads ? &number.after[number.loads - 1] : &number.offset;
     *last = (int64_t)((uint64_t)*last + (uint64_t)constant);
@@ -85,7 +85,7 @@ static void push_sum(struct machine *machine, struct location_number number, int
     push(machine, number);
 }
 
-static void push_load(struct machine *machine, struct location_number number)
+static void push_load(struct expression_machine *machine, struct location_number number)
 {
     if (number.loads == LOCATION_LOADS || number.bits < 64)
         machine->why = not_understood;
@@ -95,7 +95,7 @@ static void push_load(struct machine *machine, struct location_number number)
 }
 
 /* The lowest bits of NUMBER, as many as MASK has, which is 2^n - 1. */
-static void push_masked(struct machine *machine, struct location_number number, uint64_t mask)
+static void push_masked(struct expression_machine *machine, struct location_number number, uint64_t mask)
 {
     unsigned bits = mask ? 64 - (unsigned)__builtin_clzll(mask) : 0;
     if (!mask || (mask & (mask + 1)))
@@ -125,7 +125,7 @@ static uint64_t fold(unsigned operation, uint64_t a, uint64_t b)
     }
 }
 
-static void binary(struct machine *machine, unsigned operation)
+static void binary(struct expression_machine *machine, unsigned operation)
 {
     struct location_number b = pop(machine), a = pop(machine);
     if (operation == DW_OP_plus && is_constant(&a))
@@ -145,7 +145,7 @@ static void binary(struct machine *machine, unsigned operation)
 }
 
 /* DW_OP_convert: to the type at OFFSET of the unit, 0: one of an address. */
-static void convert(struct machine *machine, uint64_t offset)
+static void convert(struct expression_machine *machine, uint64_t offset)
 {
     struct location_number number = pop(machine);
     Dwarf_Die *unit = &machine->context->unit, type;
@@ -167,7 +167,7 @@ static void convert(struct machine *machine, uint64_t offset)
 }
 
 /* What a register had at the function's entry: only registers themselves are understood. */
-static void entry_value(struct machine *machine)
+static void entry_value(struct expression_machine *machine)
 {
     uint64_t size = bytes_uleb(&machine->at);
     const uint8_t *start = bytes_take(&machine->at, size);
@@ -184,7 +184,7 @@ static void entry_value(struct machine *machine)
 static void evaluate(struct context *context, struct bytes expression, struct location *result);
 
 /* The address from which the function's variables are counted. */
-static void push_frame(struct machine *machine, int64_t offset)
+static void push_frame(struct expression_machine *machine, int64_t offset)
 {
     struct context inner = *machine->context;
     struct location base = {0};
@@ -203,7 +203,7 @@ static void push_frame(struct machine *machine, int64_t offset)
         push_sum(machine, base.pieces[0].number, offset);
 }
 
-static void say(struct machine *machine, enum location_kind kind, struct location_number number)
+static void say(struct expression_machine *machine, enum location_kind kind, struct location_number number)
 {
     machine->current = (struct location_piece){.kind = kind, .number = number};
     machine->done = true;
@@ -224,7 +224,7 @@ static bool indexed_address(struct context *context, uint64_t number, uint64_t *
 }
 
 /* Operations that put a constant onto the stack. */
-static bool is_literal(struct machine *machine, unsigned operation)
+static bool is_literal(struct expression_machine *machine, unsigned operation)
 {
     uint64_t address;
     if (operation >= DW_OP_lit0 && operation <= DW_OP_lit31)
@@ -250,7 +250,7 @@ static bool is_literal(struct machine *machine, unsigned operation)
     return true;
 }
 
-static void push_register(struct machine *machine, uint64_t reg, int64_t offset)
+static void push_register(struct expression_machine *machine, uint64_t reg, int64_t offset)
 {
     if (reg > UINT16_MAX)
         machine->why = not_understood;
@@ -259,7 +259,7 @@ static void push_register(struct machine *machine, uint64_t reg, int64_t offset)
 }
 
 /* Operations that name registers, or the frame. */
-static bool is_of_registers(struct machine *machine, unsigned operation)
+static bool is_of_registers(struct expression_machine *machine, unsigned operation)
 {
     if (operation >= DW_OP_breg0 && operation <= DW_OP_breg31) {
         push_register(machine, operation - DW_OP_breg0, bytes_sleb(&machine->at));
@@ -283,7 +283,7 @@ static bool is_of_registers(struct machine *machine, unsigned operation)
 }
 
 /* Operations that move what is on the stack. */
-static bool is_of_stack(struct machine *machine, unsigned operation)
+static bool is_of_stack(struct expression_machine *machine, unsigned operation)
 {
     size_t index;
     switch (operation) {
@@ -310,7 +310,7 @@ static bool is_of_stack(struct machine *machine, unsigned operation)
     }
 }
 
-static void step(struct machine *machine, unsigned operation)
+static void step(struct expression_machine *machine, unsigned operation)
 {
     uint64_t size;
     if (is_literal(machine, operation) || is_of_registers(machine, operation) || is_of_stack(machine, operation))
@@ -361,7 +361,7 @@ static void step(struct machine *machine, unsigned operation)
 }
 
 /* Ends a piece of SIZE bytes, 0: all of the variable, that the operations so far have said where it is. */
-static void end_piece(struct machine *machine, uint64_t size, struct location *result)
+static void end_piece(struct expression_machine *machine, uint64_t size, struct location *result)
 {
     struct location_piece *piece = &result->pieces[result->count++];
     if (machine->done)
@@ -378,7 +378,7 @@ static void end_piece(struct machine *machine, uint64_t size, struct location *r
 
 static void evaluate(struct context *context, struct bytes expression, struct location *result)
 {
-    struct machine machine = {.context = context, .at = expression};
+    struct expression_machine machine = {.context = context, .at = expression};
     bool ended = false;
     result->count = 0;
     while (!machine.why && bytes_left(&machine.at)) {

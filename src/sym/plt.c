@@ -20,17 +20,17 @@ enum {
 };
 
 /* A slot of the global offset table, and the symbol whose address it gets. */
-struct slot {
+struct got_slot {
     uint64_t address;
     uint32_t symbol;
 };
 
-struct slots {
-    struct slot *items;
+struct got_slots {
+    struct got_slot *items;
     size_t count, capacity;
 };
 
-struct entry {
+struct stub {
     uint64_t address;
     uint32_t size;
     bool whole; /* the name is as it is shown; at first it is the symbol's */
@@ -38,22 +38,22 @@ struct entry {
 };
 
 struct plt {
-    struct entry *entries; /* by ascending address */
+    struct stub *entries; /* by ascending address */
     size_t count;
 };
 
 /* What the stubs of a file are read with. */
-struct reader {
+struct stub_reader {
     const struct elf_file *elf;
-    struct slots slots;          /* by ascending address */
-    struct slots by_index;       /* as .rela.plt has them */
+    struct got_slots slots;      /* by ascending address */
+    struct got_slots by_index;   /* as .rela.plt has them */
     struct symbol_table symbols; /* .dynsym, in which the relocations' symbols are */
     struct plt *plt;
     size_t capacity;
 };
 
 /* Adds the slots that SECTION, relocations, fill with addresses of symbols. */
-static void read_slots(const struct elf_file *elf, const Elf64_Shdr *section, struct slots *slots)
+static void read_slots(const struct elf_file *elf, const Elf64_Shdr *section, struct got_slots *slots)
 {
     Elf64_Rela *chunk = malloc(RELOCATIONS_READ * sizeof *chunk);
     uint64_t left = section->sh_size / sizeof *chunk, at = section->sh_offset;
@@ -66,13 +66,13 @@ static void read_slots(const struct elf_file *elf, const Elf64_Shdr *section, st
                 continue;
             if (slots->count == slots->capacity) {
                 size_t capacity = slots->capacity ? slots->capacity * 2 : 256;
-                struct slot *items = realloc(slots->items, capacity * sizeof *items);
+                struct got_slot *items = realloc(slots->items, capacity * sizeof *items);
                 if (!items)
                     break;
                 slots->items = items;
                 slots->capacity = capacity;
             }
-            slots->items[slots->count++] = (struct slot){chunk[i].r_offset, (uint32_t)ELF64_R_SYM(chunk[i].r_info)};
+            slots->items[slots->count++] = (struct got_slot){chunk[i].r_offset, (uint32_t)ELF64_R_SYM(chunk[i].r_info)};
         }
         left -= count;
         at += count * sizeof *chunk;
@@ -82,21 +82,21 @@ static void read_slots(const struct elf_file *elf, const Elf64_Shdr *section, st
 
 static int by_address(const void *a, const void *b)
 {
-    const struct slot *left = a, *right = b;
+    const struct got_slot *left = a, *right = b;
     return (left->address > right->address) - (left->address < right->address);
 }
 
 /* The symbol whose address SLOT gets; 0: none. */
-static uint32_t symbol_of(const struct slots *slots, uint64_t address)
+static uint32_t symbol_of(const struct got_slots *slots, uint64_t address)
 {
-    const struct slot wanted = {.address = address};
-    const struct slot *found =
+    const struct got_slot wanted = {.address = address};
+    const struct got_slot *found =
         slots->count ? bsearch(&wanted, slots->items, slots->count, sizeof wanted, by_address) : NULL;
     return found ? found->symbol : 0;
 }
 
 /* Adds ENTRY, a stub for SYMBOL: false where there is no more room. */
-static bool push_entry(struct reader *reader, struct entry entry, uint32_t symbol)
+static bool push_entry(struct stub_reader *reader, struct stub entry, uint32_t symbol)
 {
     struct plt *plt = reader->plt;
     const Elf64_Sym *named = symbol_table_at(&reader->symbols, symbol);
@@ -105,7 +105,7 @@ static bool push_entry(struct reader *reader, struct entry entry, uint32_t symbo
         return true;
     if (plt->count == reader->capacity) {
         size_t capacity = reader->capacity ? reader->capacity * 2 : 64;
-        struct entry *entries = capacity > MAX_ENTRIES ? NULL : realloc(plt->entries, capacity * sizeof *entries);
+        struct stub *entries = capacity > MAX_ENTRIES ? NULL : realloc(plt->entries, capacity * sizeof *entries);
         if (!entries)
             return false;
         plt->entries = entries;
@@ -117,14 +117,14 @@ static bool push_entry(struct reader *reader, struct entry entry, uint32_t symbo
 }
 
 /* Adds the stubs of SECTION. */
-static void read_entries(struct reader *reader, const Elf64_Shdr *section)
+static void read_entries(struct stub_reader *reader, const Elf64_Shdr *section)
 {
     bool sized = section->sh_entsize >= 4 && section->sh_entsize <= 64;
     size_t size, step = sized ? (size_t)section->sh_entsize : DEFAULT_SIZE;
     uint8_t *code = section_read(reader->elf, section, MAX_CODE, &size);
     bool room = true;
     for (size_t at = 0; code && room && at + step <= size; at += step) {
-        struct entry entry = {.address = section->sh_addr + at, .size = (uint32_t)step};
+        struct stub entry = {.address = section->sh_addr + at, .size = (uint32_t)step};
         uint64_t slot;
         uint32_t index, symbol = 0;
         switch (arch_stub(code + at, step, entry.address, &slot, &index)) {
@@ -145,7 +145,7 @@ static void read_entries(struct reader *reader, const Elf64_Shdr *section)
 
 static int entries_by_address(const void *a, const void *b)
 {
-    const struct entry *left = a, *right = b;
+    const struct stub *left = a, *right = b;
     return (left->address > right->address) - (left->address < right->address);
 }
 
@@ -159,7 +159,7 @@ static bool has_stubs(const struct elf_file *elf, const Elf64_Shdr *section)
     return false;
 }
 
-static void read_stubs(struct reader *reader)
+static void read_stubs(struct stub_reader *reader)
 {
     const struct elf_file *elf = reader->elf;
     const Elf64_Shdr *own = section_find(elf, SHT_RELA, ".rela.plt");
@@ -185,7 +185,7 @@ struct plt *plt_load(const struct elf_file *elf)
     bool any = false;
     for (size_t i = 0; i < elf->section_count && !any; i++)
         any = has_stubs(elf, &elf->sections[i]);
-    struct reader reader = {.elf = elf, .plt = any ? calloc(1, sizeof *reader.plt) : NULL};
+    struct stub_reader reader = {.elf = elf, .plt = any ? calloc(1, sizeof *reader.plt) : NULL};
     if (!reader.plt)
         return NULL;
     read_stubs(&reader);
@@ -231,7 +231,7 @@ const char *plt_lookup(struct plt *plt, uint64_t address, uint64_t *offset)
         else
             high = middle;
     }
-    struct entry *entry = low ? &plt->entries[low - 1] : NULL;
+    struct stub *entry = low ? &plt->entries[low - 1] : NULL;
     if (!entry || address - entry->address >= entry->size)
         return NULL;
     if (!entry->whole) {

@@ -484,7 +484,7 @@ static struct mapping *find_now(struct symbols *symbols, struct process *process
 }
 
 /* Where an address was looked for: the mappings, and the process's root directory then. */
-struct found {
+struct located {
     struct mapping *mapping; /* NULL: nothing was mapped there */
     const struct root *root;
     bool now;     /* it still is, as far as is known */
@@ -493,9 +493,9 @@ struct found {
 
 /* Finds ADDRESS in PROCESS, which may be NULL, while it executed PROGRAM; 0: in the last one that had something
  * there. */
-static struct found find(struct symbols *symbols, struct process *process, uint64_t program, uint64_t address)
+static struct located find(struct symbols *symbols, struct process *process, uint64_t program, uint64_t address)
 {
-    struct found found = {.now = true, .nothing = true};
+    struct located found = {.now = true, .nothing = true};
     struct maps *maps = process ? processes_maps(process, program, &found.root) : NULL;
     uint32_t programs = process ? process->programs : 0;
     if (maps == &process->maps) {
@@ -509,8 +509,8 @@ static struct found find(struct symbols *symbols, struct process *process, uint6
     }
     found.nothing = !maps || !maps->count;
     for (size_t i = maps && !program ? process->earlier_count : 0; !found.mapping && i-- > 0;)
-        found =
-            (struct found){.mapping = maps_find(&process->earlier[i].maps, address), .root = process->earlier[i].root};
+        found = (struct located){.mapping = maps_find(&process->earlier[i].maps, address),
+                                 .root = process->earlier[i].root};
     if (found.mapping && !found.mapping->tried)
         mapping_open(symbols, found.now && !process->exited ? process->pid : 0, found.root, found.mapping);
     return found;
@@ -545,7 +545,7 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
     if (kernel_has(address))
         return lookup_kernel(symbols, address, result);
     struct process *process = processes_get(&symbols->processes, pid);
-    struct found found = find(symbols, process, program, address);
+    struct located found = find(symbols, process, program, address);
     struct mapping *mapping = found.mapping;
     if (!mapping) {
         symbols->lost.frames += found.nothing;
@@ -566,8 +566,8 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
     return 0;
 }
 
-size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct place *places,
-                      size_t room)
+size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address,
+                      struct source_line *places, size_t room)
 {
     if (kernel_has(address))
         return 0;

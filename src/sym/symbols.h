@@ -126,7 +126,7 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
  * information (of its own, or a separate debug file). The first address of a file takes as long as its debug
  * information is large, a later one microseconds.
  */
-size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct place *places,
-                      size_t room);
+size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address,
+                      struct source_line *places, size_t room);
 
 #endif

@@ -33,7 +33,7 @@ struct candidate {
     bool sized, label;
 };
 
-struct function {
+struct symtab_entry {
     uint64_t address;
     uint32_t name; /* offset in the string table */
 };
@@ -42,7 +42,7 @@ struct symtab {
     struct elf_file file; /* only fd and stat */
     uint64_t names, names_size;
     size_t function_count;
-    struct function *functions;
+    struct symtab_entry *functions;
     char **texts;       /* per function: its name once asked for */
     struct spans spans; /* of indices into functions */
 };
@@ -190,7 +190,7 @@ static int cut(struct symtab *symtab, const struct candidates *list)
     if (!items)
         return -ENOMEM;
     for (size_t i = 0; i < list->count; i++) {
-        symtab->functions[i] = (struct function){list->items[i].address, list->items[i].name};
+        symtab->functions[i] = (struct symtab_entry){list->items[i].address, list->items[i].name};
         items[i] = (struct interval){list->items[i].address, list->items[i].end, (uint32_t)i};
     }
     int rc = spans_build(&symtab->spans, items, list->count);

@@ -41,7 +41,7 @@ enum {
     TRAILER = 16,                 /* what sample_id_all appends: u32 pid, tid; u64 time */
 };
 
-struct ring {
+struct mmap_ring {
     int fd;
     struct perf_event_mmap_page *page;
     const unsigned char *data;
@@ -59,7 +59,7 @@ struct mmap_events {
     bool own;         /* of this process alone */
     bool counts_lost; /* PERF_FORMAT_LOST */
     size_t count;
-    struct ring *rings;
+    struct mmap_ring *rings;
     struct mmap_events *next; /* of OPENED */
 };
 
@@ -110,8 +110,8 @@ static int ring_open(struct mmap_events *events, int cpu)
         close(fd);
         return rc;
     }
-    struct ring *ring = &events->rings[events->count++];
-    *ring = (struct ring){
+    struct mmap_ring *ring = &events->rings[events->count++];
+    *ring = (struct mmap_ring){
         .fd = fd,
         .page = page,
         .data = (unsigned char *)page + events->page_size,
@@ -126,7 +126,7 @@ static int ring_open(struct mmap_events *events, int cpu)
 static int events_new(bool processes, size_t count, size_t size, struct mmap_events **result)
 {
     struct mmap_events *events = calloc(1, sizeof *events);
-    struct ring *rings = calloc(count, sizeof *rings);
+    struct mmap_ring *rings = calloc(count, sizeof *rings);
     int epoll = epoll_create1(EPOLL_CLOEXEC), code = -errno;
     if (!events || !rings || epoll < 0) {
         free(events);
@@ -231,7 +231,7 @@ uint64_t mmap_events_lost(const struct mmap_events *events)
 }
 
 /* Room for SIZE bytes more behind what RING has kept; false if that cannot be had. */
-static bool make_room(struct ring *ring, size_t size)
+static bool make_room(struct mmap_ring *ring, size_t size)
 {
     if (ring->begin) {
         memmove(ring->kept, ring->kept + ring->begin, ring->end - ring->begin);
@@ -252,7 +252,7 @@ static bool make_room(struct ring *ring, size_t size)
 }
 
 /* Moves what is in the ring to what is kept, which has room for all of it if it is empty. */
-static void ring_take(struct ring *ring)
+static void ring_take(struct mmap_ring *ring)
 {
     uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE), tail = ring->page->data_tail;
     size_t size = (size_t)(head - tail), at = (size_t)(tail & (ring->size - 1)), first = ring->size - at;
@@ -274,7 +274,7 @@ void mmap_events_keep(void)
 }
 
 /* The header and time of the next record; false at the end. */
-static bool ring_peek(struct ring *ring, struct perf_event_header *header, uint64_t *when)
+static bool ring_peek(struct mmap_ring *ring, struct perf_event_header *header, uint64_t *when)
 {
     if (ring->begin == ring->end) {
         ring->begin = ring->end = 0;
@@ -314,7 +314,7 @@ struct lost_body {
 };
 
 /* What RECORD says, in *EVENT; false if it is none of our matters. */
-static bool decode(struct ring *ring, const struct perf_event_header *header, const void *body, size_t size,
+static bool decode(struct mmap_ring *ring, const struct perf_event_header *header, const void *body, size_t size,
                    struct mmap_event *event)
 {
     const struct mmap2_body *mapping = body;
@@ -365,11 +365,11 @@ size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, c
     uint64_t now = (uint64_t)clock.tv_sec * UINT64_C(1000000000) + (uint64_t)clock.tv_nsec;
     size_t count = 0;
     for (;;) {
-        struct ring *next = NULL;
+        struct mmap_ring *next = NULL;
         struct perf_event_header header, first = {0};
         uint64_t when, earliest = now;
         for (size_t i = 0; i < events->count; i++) {
-            struct ring *ring = &events->rings[i];
+            struct mmap_ring *ring = &events->rings[i];
             if (ring_peek(ring, &header, &when) && when <= earliest) {
                 next = ring;
                 first = header;

@@ -21,7 +21,7 @@ enum {
 #define VERSION 4                      /* of the format, of bpf/unwind.h's rules and chunks, and of what makes rules */
 
 /* How a file begins; its rules and chunks follow, whose rows have the numbers of these rules. */
-struct header {
+struct cache_header {
     char magic[8];
     uint64_t checksum; /* of all that follows */
     uint64_t version;
@@ -114,17 +114,20 @@ struct unwind_identity unwind_identity_of(const struct stat *stat)
     };
 }
 
-static struct header header_of(const struct elf_file *elf)
+static struct cache_header header_of(const struct elf_file *elf)
 {
-    struct header header = {.version = VERSION, .file = unwind_identity_of(&elf->stat)};
+    struct cache_header header = {.version = VERSION, .file = unwind_identity_of(&elf->stat)};
     memcpy(header.magic, magic, sizeof magic);
     return header;
 }
 
 /* What all files have in common in which a table of the same ELF file is. */
-enum { IDENTITY = offsetof(struct header, version), IDENTITY_SIZE = offsetof(struct header, start) - IDENTITY };
+enum {
+    IDENTITY = offsetof(struct cache_header, version),
+    IDENTITY_SIZE = offsetof(struct cache_header, start) - IDENTITY
+};
 
-static void name_of(const struct elf_file *elf, const struct header *header, char name[static UNWIND_CACHE_NAME])
+static void name_of(const struct elf_file *elf, const struct cache_header *header, char name[static UNWIND_CACHE_NAME])
 {
     uint8_t id[BUILD_ID_MAX];
     size_t length = notes_build_id(elf, id);
@@ -134,9 +137,9 @@ static void name_of(const struct elf_file *elf, const struct header *header, cha
              (unsigned long long)checksum(0, (const char *)header + IDENTITY, IDENTITY_SIZE));
 }
 
-static uint64_t checksum_of(const struct header *header, const uint64_t *rules, const struct unwind_table *table)
+static uint64_t checksum_of(const struct cache_header *header, const uint64_t *rules, const struct unwind_table *table)
 {
-    size_t from = offsetof(struct header, version);
+    size_t from = offsetof(struct cache_header, version);
     uint64_t hash = checksum(0, (const char *)header + from, sizeof *header - from);
     hash = checksum(hash, rules, header->rule_count * sizeof *rules);
     return checksum(hash, table->chunks, unwind_table_chunks(table) * sizeof *table->chunks);
@@ -165,14 +168,14 @@ static uint32_t count_descents(const struct unwind_table *table)
 }
 
 /* What renumber() has seen of a table's rows. */
-struct seen {
+struct rows_seen {
     uint32_t last;     /* offset */
     uint32_t descents; /* rows that did not begin behind the one before them */
     uint32_t largest;  /* number of a rule */
 };
 
-static inline struct seen renumber_chunk(struct unwind_chunk *chunk, uint32_t rows,
-                                         const uint16_t numbers[static RULE_NUMBERS], struct seen seen)
+static inline struct rows_seen renumber_chunk(struct unwind_chunk *chunk, uint32_t rows,
+                                              const uint16_t numbers[static RULE_NUMBERS], struct rows_seen seen)
 {
     uint8_t *at = chunk->rows;
     for (uint32_t i = 0; i < rows; i++, at += UNWIND_ROW_SIZE) {
@@ -197,7 +200,7 @@ static inline struct seen renumber_chunk(struct unwind_chunk *chunk, uint32_t ro
 static bool renumber(struct unwind_table *table, const uint16_t numbers[static RULE_NUMBERS], uint32_t count)
 {
     struct unwind_chunk *chunk = table->chunks + UNWIND_INDEX_CHUNKS(table->block_count);
-    struct seen seen = {.last = 0};
+    struct rows_seen seen = {.last = 0};
     uint32_t descents = count_descents(table), rows = table->row_count;
     if (descents == UINT32_MAX)
         return false;
@@ -211,7 +214,8 @@ static bool renumber(struct unwind_table *table, const uint16_t numbers[static R
  * Reads what follows HEADER in FD, a file of SIZE bytes, which has exactly that: rules, for all of which RULES has
  * room, and the chunks of TABLE, which have room for SIZE bytes.
  */
-static bool read_table(int fd, size_t size, const struct header *header, uint64_t *rules, struct unwind_table *table)
+static bool read_table(int fd, size_t size, const struct cache_header *header, uint64_t *rules,
+                       struct unwind_table *table)
 {
     table->start = header->start;
     table->block_count = header->block_count;
@@ -230,7 +234,7 @@ static bool read_table(int fd, size_t size, const struct header *header, uint64_
 }
 
 /* Opens the file NAME of the folder and reads its header and its size in bytes; -1 where it is none of ours. */
-static int open_entry(int cache, const char *name, struct header *header, size_t *size)
+static int open_entry(int cache, const char *name, struct cache_header *header, size_t *size)
 {
     struct stat stat;
     int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -246,7 +250,7 @@ static int open_entry(int cache, const char *name, struct header *header, size_t
 }
 
 /* The table of FD, of SIZE bytes, which begins with HEADER, with the numbers of RULES; false where it is damaged. */
-static bool read_entry(int fd, size_t size, const struct header *header, struct unwind_rules *rules,
+static bool read_entry(int fd, size_t size, const struct cache_header *header, struct unwind_rules *rules,
                        struct unwind_table *table)
 {
     uint64_t *own = malloc((header->rule_count + 1) * sizeof *own);
@@ -263,7 +267,7 @@ static bool read_entry(int fd, size_t size, const struct header *header, struct 
 bool unwind_cache_read(int cache, const struct unwind_cached *entry, struct unwind_rules *rules,
                        struct unwind_chunk *chunks, struct unwind_identity *identity, struct unwind_table *table)
 {
-    struct header header;
+    struct cache_header header;
     size_t size;
     int fd = open_entry(cache, entry->name, &header, &size);
     if (fd < 0)
@@ -286,7 +290,7 @@ static void note_use(int fd)
 bool unwind_cache_load(int cache, const struct elf_file *elf, struct unwind_rules *rules, struct unwind_table *table)
 {
     char name[UNWIND_CACHE_NAME];
-    struct header wanted = header_of(elf), header;
+    struct cache_header wanted = header_of(elf), header;
     size_t size;
     name_of(elf, &wanted, name);
     int fd = open_entry(cache, name, &header, &size);
@@ -395,7 +399,7 @@ static bool write_all(int fd, const void *bytes, size_t size)
 }
 
 /* Under another name first: whoever reads meanwhile finds the whole file or none. */
-static void write_file(int cache, const char *name, const struct header *header, const uint64_t *rules,
+static void write_file(int cache, const char *name, const struct cache_header *header, const uint64_t *rules,
                        const struct unwind_table *table)
 {
     char temporary[64];
@@ -421,7 +425,7 @@ void unwind_cache_store(int cache, const struct elf_file *elf, const struct unwi
     if (table->searched || rules->count == RULE_NUMBERS)
         return;
     char name[UNWIND_CACHE_NAME];
-    struct header header = header_of(elf);
+    struct cache_header header = header_of(elf);
     name_of(elf, &header, name);
     size_t chunks_size = unwind_table_chunks(table) * sizeof *table->chunks;
     struct unwind_table copy = *table;

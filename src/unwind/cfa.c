@@ -10,7 +10,7 @@
 
 enum { REMEMBERED = 16 }; /* depth of DW_CFA_remember_state; compilers use 1 */
 
-struct machine {
+struct cfa_machine {
     const struct cie *cie;
     const struct cfa_state *initial; /* NULL during the CIE's own instructions */
     struct cfa_state state, remembered[REMEMBERED];
@@ -19,21 +19,21 @@ struct machine {
     bool failed;
 };
 
-static struct saved *saved_of(struct machine *machine, uint64_t number)
+static struct saved_register *saved_of(struct cfa_machine *machine, uint64_t number)
 {
     if (number == machine->cie->arch->frame_pointer)
         return &machine->state.frame;
     return number == machine->cie->return_register ? &machine->state.link : NULL;
 }
 
-static void save(struct machine *machine, uint64_t number, struct saved saved)
+static void save(struct cfa_machine *machine, uint64_t number, struct saved_register saved)
 {
-    struct saved *place = saved_of(machine, number);
+    struct saved_register *place = saved_of(machine, number);
     if (place)
         *place = saved;
 }
 
-static int64_t scaled(struct machine *machine, int64_t factored)
+static int64_t scaled(struct cfa_machine *machine, int64_t factored)
 {
     int64_t offset = 0;
     if (__builtin_mul_overflow(factored, machine->cie->data_align, &offset))
@@ -41,14 +41,14 @@ static int64_t scaled(struct machine *machine, int64_t factored)
     return offset;
 }
 
-static void save_at(struct machine *machine, uint64_t number, int64_t factored)
+static void save_at(struct cfa_machine *machine, uint64_t number, int64_t factored)
 {
-    save(machine, number, (struct saved){.kind = SAVED_AT_CFA, .offset = scaled(machine, factored)});
+    save(machine, number, (struct saved_register){.kind = SAVED_AT_CFA, .offset = scaled(machine, factored)});
 }
 
-static void restore(struct machine *machine, uint64_t number)
+static void restore(struct cfa_machine *machine, uint64_t number)
 {
-    struct saved *place = saved_of(machine, number);
+    struct saved_register *place = saved_of(machine, number);
     if (place && machine->initial)
         *place = place == &machine->state.frame ? machine->initial->frame : machine->initial->link;
 }
@@ -61,14 +61,14 @@ static const uint8_t *take_expression(struct bytes *bytes, uint32_t *size)
     return expression;
 }
 
-static void define(struct machine *machine, uint64_t base, int64_t offset)
+static void define(struct cfa_machine *machine, uint64_t base, int64_t offset)
 {
     machine->state.expression = NULL;
     machine->state.base = base;
     machine->state.offset = offset;
 }
 
-static void advance(struct machine *machine, uint64_t factored)
+static void advance(struct cfa_machine *machine, uint64_t factored)
 {
     uint64_t delta;
     if (__builtin_mul_overflow(factored, machine->cie->code_align, &delta) ||
@@ -77,11 +77,11 @@ static void advance(struct machine *machine, uint64_t factored)
 }
 
 /* The instructions whose operation has a byte of its own. */
-static void execute_extended(struct machine *machine, uint8_t operation, struct bytes *bytes)
+static void execute_extended(struct cfa_machine *machine, uint8_t operation, struct bytes *bytes)
 {
     struct cfa_state *state = &machine->state;
     uint64_t number;
-    struct saved saved = {.kind = SAVED_OTHERWISE};
+    struct saved_register saved = {.kind = SAVED_OTHERWISE};
     switch (operation) {
     case DW_CFA_nop:
         break;
@@ -110,10 +110,10 @@ static void execute_extended(struct machine *machine, uint8_t operation, struct 
         restore(machine, bytes_uleb(bytes));
         break;
     case DW_CFA_undefined:
-        save(machine, bytes_uleb(bytes), (struct saved){.kind = SAVED_NOWHERE});
+        save(machine, bytes_uleb(bytes), (struct saved_register){.kind = SAVED_NOWHERE});
         break;
     case DW_CFA_same_value:
-        save(machine, bytes_uleb(bytes), (struct saved){.kind = SAVED_UNCHANGED});
+        save(machine, bytes_uleb(bytes), (struct saved_register){.kind = SAVED_UNCHANGED});
         break;
     case DW_CFA_register:
     case DW_CFA_val_offset:
@@ -181,7 +181,7 @@ static void execute_extended(struct machine *machine, uint8_t operation, struct 
 }
 
 /* One instruction. */
-static void execute(struct machine *machine, struct bytes *bytes)
+static void execute(struct cfa_machine *machine, struct bytes *bytes)
 {
     uint8_t operation = (uint8_t)bytes_unsigned(bytes, 1), operand = operation & 0x3f;
     switch (operation & 0xc0) {
@@ -202,7 +202,7 @@ static void execute(struct machine *machine, struct bytes *bytes)
 
 bool cfa_start(const struct cie *cie, struct cfa_state *state)
 {
-    struct machine machine = {.cie = cie};
+    struct cfa_machine machine = {.cie = cie};
     machine.state.frame.kind = machine.state.link.kind = SAVED_UNCHANGED;
     struct bytes bytes = bytes_of(cie->code, cie->code_size);
     while (!machine.failed && bytes_left(&bytes))
@@ -212,7 +212,7 @@ bool cfa_start(const struct cie *cie, struct cfa_state *state)
 }
 
 /* Where a register is saved, and whether that is counted from the CFA or from the register that the CFA comes from. */
-struct place {
+struct saved_place {
     enum { PLACE_REGISTER, PLACE_CFA, PLACE_BASE } from; /* PLACE_REGISTER: it is unchanged */
     int64_t offset;
 };
@@ -224,7 +224,7 @@ static int64_t difference(int64_t a, int64_t b)
 }
 
 /* The PLACE that the expression of SAVED says, if it can be counted from where CFA comes from. */
-static bool place_of_expression(const struct saved *saved, const struct term *cfa, struct place *place)
+static bool place_of_expression(const struct saved_register *saved, const struct term *cfa, struct saved_place *place)
 {
     struct term at;
     if (!expression_term(saved->expression, saved->size, true, &at))
@@ -252,10 +252,10 @@ static bool place_of_expression(const struct saved *saved, const struct term *cf
 }
 
 /* False where a rule cannot say it. */
-static bool place_of(const struct saved *saved, const struct term *cfa, struct place *place)
+static bool place_of(const struct saved_register *saved, const struct term *cfa, struct saved_place *place)
 {
-    *place =
-        (struct place){.from = saved->kind == SAVED_UNCHANGED ? PLACE_REGISTER : PLACE_CFA, .offset = saved->offset};
+    *place = (struct saved_place){.from = saved->kind == SAVED_UNCHANGED ? PLACE_REGISTER : PLACE_CFA,
+                                  .offset = saved->offset};
     if (saved->kind == SAVED_EXPRESSION || saved->kind == SAVED_VALUE) {
         if (!place_of_expression(saved, cfa, place))
             return false;
@@ -268,7 +268,7 @@ static bool place_of(const struct saved *saved, const struct term *cfa, struct p
 /* True if the registers are where the kernel puts them for a signal handler, as RULE_SIGNAL says. */
 static bool is_signal(const struct arch_unwind *arch, const struct cfa_state *state, const struct term *cfa)
 {
-    struct place frame, link;
+    struct saved_place frame, link;
     return arch->signal_instruction_pointer && cfa->read && !cfa->addend && cfa->base == arch->stack_pointer &&
            cfa->offset == arch->signal_stack_pointer && place_of(&state->frame, cfa, &frame) &&
            frame.from == PLACE_BASE && frame.offset == arch->signal_frame_pointer &&
@@ -292,7 +292,7 @@ static uint64_t rule_of(const struct cie *cie, const struct cfa_state *state)
         return RULE_UNKNOWN;
     if (cie->signal)
         return is_signal(cie->arch, state, &cfa) ? RULE_SIGNAL : RULE_UNKNOWN;
-    struct place frame, link;
+    struct saved_place frame, link;
     if (cfa.root != TERM_REGISTER || !place_of(&state->frame, &cfa, &frame) || !place_of(&state->link, &cfa, &link) ||
         link.from == PLACE_BASE || (link.from == PLACE_REGISTER && cie->arch->return_address_saved))
         return RULE_UNKNOWN;
@@ -305,7 +305,7 @@ static uint64_t rule_of(const struct cie *cie, const struct cfa_state *state)
 bool cfa_run(const struct cie *cie, const struct fde *fde, const struct cfa_state *initial,
              void (*row)(void *context, uint64_t address, uint64_t rule), void *context)
 {
-    struct machine machine = {.cie = cie, .initial = initial, .state = *initial, .address = fde->start};
+    struct cfa_machine machine = {.cie = cie, .initial = initial, .state = *initial, .address = fde->start};
     struct bytes bytes = bytes_of(fde->code, fde->code_size);
     uint64_t from = fde->start;
     while (!machine.failed && bytes_left(&bytes)) {

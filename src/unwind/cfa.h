@@ -11,7 +11,7 @@
 #include "unwind/call_frames.h"
 
 /* Where the caller's value of a register is. */
-struct saved {
+struct saved_register {
     enum saved_kind {
         SAVED_NOWHERE,
         SAVED_UNCHANGED,
@@ -30,7 +30,7 @@ struct cfa_state {
     uint32_t size;
     uint64_t base; /* a DWARF register number */
     int64_t offset;
-    struct saved frame, link; /* the frame pointer, the return address */
+    struct saved_register frame, link; /* the frame pointer, the return address */
 };
 
 /* What holds at the beginning of the FDEs of CIE; false where its instructions are damaged. */

@@ -73,14 +73,14 @@ static void on_row(void *context, uint64_t address, uint64_t rule)
 }
 
 /* A function, in the order of their offsets. */
-struct function {
+struct described_function {
     uint64_t start, end; /* offsets in the file */
     const struct fde *fde;
 };
 
 static int compare(const void *a, const void *b)
 {
-    const struct function *x = a, *y = b;
+    const struct described_function *x = a, *y = b;
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
     return (x->fde > y->fde) - (x->fde < y->fde);
@@ -90,7 +90,8 @@ static int compare(const void *a, const void *b)
  * The functions that lie in code: their number. FDEs are sorted by address, which is most often the order of offsets
  * too.
  */
-static size_t list_functions(const struct call_frames *frames, const struct elf_file *elf, struct function *functions)
+static size_t list_functions(const struct call_frames *frames, const struct elf_file *elf,
+                             struct described_function *functions)
 {
     size_t count = 0;
     bool sorted = true;
@@ -100,9 +101,9 @@ static size_t list_functions(const struct call_frames *frames, const struct elf_
         int64_t offset = unwind_code_offset(elf, fde->start, &end);
         if (offset < 0)
             continue;
-        struct function *function = &functions[count];
-        *function =
-            (struct function){.start = (uint64_t)offset, .end = (uint64_t)offset + (fde->end - fde->start), .fde = fde};
+        struct described_function *function = &functions[count];
+        *function = (struct described_function){
+            .start = (uint64_t)offset, .end = (uint64_t)offset + (fde->end - fde->start), .fde = fde};
         if (function->end > end || function->end < function->start)
             function->end = end;
         sorted = sorted && (!count || functions[count - 1].start <= function->start);
@@ -133,13 +134,14 @@ static void add_gap(struct builder *builder, uint64_t from, uint64_t to)
  * All rows. Functions that overlap are decided by where they start: from a later start on the later function holds,
  * and of equal starts the first of the section. After a function comes a row of no rule, unless there is only padding.
  */
-static void add_functions(struct builder *builder, const struct call_frames *frames, const struct function *functions,
-                          size_t count, const struct cfa_state *states, const bool *good, struct unwind_table *table)
+static void add_functions(struct builder *builder, const struct call_frames *frames,
+                          const struct described_function *functions, size_t count, const struct cfa_state *states,
+                          const bool *good, struct unwind_table *table)
 {
     if (count && builder->entry < functions->start)
         add_gap(builder, builder->entry, functions->start);
     for (size_t i = 0, after; i < count && !builder->rc; i = after) {
-        const struct function *function = &functions[i];
+        const struct described_function *function = &functions[i];
         for (after = i + 1; after < count && functions[after].start == function->start;)
             after++;
         uint64_t next = after < count ? functions[after].start : UINT64_MAX;
@@ -211,7 +213,7 @@ int unwind_table_build(struct unwind_table *table, const struct elf_file *elf, c
     struct builder builder = {.rules = rules, .entry = entry < 0 ? UINT64_MAX : (uint64_t)entry};
     struct cfa_state *states = calloc(frames.cie_count + 1, sizeof *states);
     bool *good = calloc(frames.cie_count + 1, sizeof *good);
-    struct function *functions = calloc(frames.fde_count + 1, sizeof *functions);
+    struct described_function *functions = calloc(frames.fde_count + 1, sizeof *functions);
     if (!states || !good || !functions) {
         rc = -ENOMEM;
         goto out;

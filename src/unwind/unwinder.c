@@ -32,14 +32,14 @@ enum {
 };
 
 /* A file as the kernel's half will find it. */
-struct file {
+struct kernel_file {
     uint64_t device, inode; /* as mappings have them */
     uint64_t changed[2];
 };
 
 /* What the kernel's half was told last of a file: each process that maps it would tell the same. */
 struct written {
-    struct file file; /* inode 0: of none */
+    struct kernel_file file; /* inode 0: of none */
     uint32_t number;
 };
 
@@ -47,7 +47,7 @@ struct written {
 struct pending {
     struct unwind_table table;
     struct image *image;
-    struct file file;
+    struct kernel_file file;
 };
 
 /* A file whose table comes from an earlier run. */
@@ -159,7 +159,7 @@ static int build(void *context, const struct elf_file *elf, const struct debug_f
 }
 
 /* The table NUMBER is found by its FILE too; 0: the file has none. */
-static void write_file(struct unwinder *unwinder, const struct file *file, uint32_t number)
+static void write_file(struct unwinder *unwinder, const struct kernel_file *file, uint32_t number)
 {
     struct written *written = &unwinder->written[file->inode % WRITTEN];
     if (!file->inode || (written->number == number && !memcmp(&written->file, file, sizeof *file)))
@@ -188,7 +188,7 @@ static void build_table(struct unwinder *unwinder, struct image *image, uint64_t
     if (!image || unwinder->pending_count == UNWIND_MAPPINGS)
         return;
     struct unwind_identity identity = unwind_identity_of(image_stat(image));
-    struct file file = {device, inode, {identity.changed[0], identity.changed[1]}};
+    struct kernel_file file = {device, inode, {identity.changed[0], identity.changed[1]}};
     int known = image_table(image);
     if (known) { /* its last change may be a new one: of its links, its owner */
         write_file(unwinder, &file, known > 0 ? (uint32_t)known : 0);
@@ -212,7 +212,7 @@ static void build_table(struct unwinder *unwinder, struct image *image, uint64_t
 }
 
 /* TABLE, whose chunks stand at the beginning of the slabs' room, is FILE's from now on. Its number; 0: none is left. */
-static uint32_t write_table(struct unwinder *unwinder, const struct unwind_table *table, const struct file *file)
+static uint32_t write_table(struct unwinder *unwinder, const struct unwind_table *table, const struct kernel_file *file)
 {
     if (unwinder->place_count + 1 == UNWIND_TABLES)
         return 0;
@@ -338,7 +338,7 @@ static void recall(struct unwinder *unwinder, const struct unwind_cached *entry,
     struct unwind_table table;
     if (!unwind_cache_read(unwinder->cache, entry, &unwinder->rules, slabs_room(&unwinder->slabs), identity, &table))
         return;
-    struct file file = {identity->device, identity->inode, {identity->changed[0], identity->changed[1]}};
+    struct kernel_file file = {identity->device, identity->inode, {identity->changed[0], identity->changed[1]}};
     recalled->number = write_table(unwinder, &table, &file);
 }
 

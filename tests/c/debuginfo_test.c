@@ -112,10 +112,10 @@ static FILE *ask(const char *what, const char *file)
 }
 
 /* True if theirs is ours; *FILES becomes false where only the name of a file differs. */
-static bool compare_levels(const struct answer *theirs, const struct place *places, size_t count, const char *symbol,
-                           bool *files)
+static bool compare_levels(const struct answer *theirs, const struct source_line *places, size_t count,
+                           const char *symbol, bool *files)
 {
-    static const struct place nothing;
+    static const struct source_line nothing;
     *files = true;
     bool known_place = count > 0;
     if (!known_place) { /* addr2line has one line all the same, and in it the file that the symbol table names */
@@ -140,7 +140,7 @@ static bool compare_levels(const struct answer *theirs, const struct place *plac
 }
 
 /* True if the files are those of JUDGE. */
-static bool compare_files(const struct answer *judge, const struct place *places, size_t count)
+static bool compare_files(const struct answer *judge, const struct source_line *places, size_t count)
 {
     bool equal = judge->count == count;
     for (size_t i = 0; equal && i < count; i++)
@@ -149,7 +149,7 @@ static bool compare_files(const struct answer *judge, const struct place *places
 }
 
 /* True if the places are those of THEIRS: no function, and its line, or none where it has none. */
-static bool compare_places(const struct answer *theirs, const struct place *places, size_t count)
+static bool compare_places(const struct answer *theirs, const struct source_line *places, size_t count)
 {
     if (!count)
         return theirs->count == 1 && !theirs->levels[0].line;
@@ -196,7 +196,7 @@ static struct tally compare_lines(const char *file, const char *debug, const str
     struct reader reader = {.pipe = ask("addr2line -a -f -i -C -e", debug)};
     struct reader other = {.pipe = ask("llvm-symbolizer --output-style=GNU -a -f -i -C -e", debug)};
     while (read_answer(&reader, &theirs) && read_answer(&other, &judge)) {
-        struct place places[MAX_LEVELS];
+        struct source_line places[MAX_LEVELS];
         uint64_t offset, at = theirs.address - section_address + section_offset;
         const char *symbol = image_lookup(image, at, true, &offset);
         size_t found = image_places(image, at, true, places, MAX_LEVELS);
@@ -241,7 +241,7 @@ static bool has_lines(const char *file, const struct debug_file_search *search)
     if (fd < 0 || fstat(fd, &stat))
         exit(2);
     struct image *image = image_new(fd, &stat, search);
-    struct place places[MAX_LEVELS];
+    struct source_line places[MAX_LEVELS];
     bool found = false;
     for (uint64_t at = 0; at < section_size && !found; at += 64)
         found = image_places(image, section_offset + at, true, places, MAX_LEVELS) > 0;
@@ -398,7 +398,7 @@ static void test_common(void)
         bool found = false;
         find_text(file);
         for (uint64_t at = 0; at < section_size && !found; at++) {
-            struct place places[8];
+            struct source_line places[8];
             size_t count = image_places(image, section_offset + at, true, places, 8);
             found = count == 3 && places[0].function && !strcmp(places[0].function, "twice") && places[0].line == 2 &&
                     places[1].function && !strcmp(places[1].function, "thrice") && places[1].line == 3 &&

@@ -53,7 +53,7 @@ static int places_of(bool *file, size_t *unread)
 {
     struct elf_file elf;
     struct debuginfo *debuginfo;
-    struct place places[4];
+    struct source_line places[4];
     int count = -1, fd = open(in_dir("cost.o"), O_RDONLY | O_CLOEXEC);
     *file = false;
     *unread = 0;

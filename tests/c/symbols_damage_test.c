@@ -29,7 +29,7 @@ static unsigned look_for_lines(const char *name)
         exit(2);
     if (!elf_file_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL, false)) {
         for (int i = 0; i < LOOKUPS; i++) {
-            struct place places[16];
+            struct source_line places[16];
             found += debuginfo_lookup(debuginfo, (uint64_t)random() % 0x180000, places, 16) > 0;
         }
         debuginfo_free(debuginfo);
@@ -53,7 +53,7 @@ static unsigned look(const char *name, uint64_t size, unsigned *lines)
     *lines = 0;
     for (int i = 0; i < LOOKUPS; i++) {
         uint64_t offset, at = (uint64_t)random() % size;
-        struct place places[16];
+        struct source_line places[16];
         const char *function = image_lookup(image, at, true, &offset);
         size_t count = image_places(image, at, true, places, 16);
         if ((function && strlen(function) > 5000) || count > 16)

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct stat stat;
     struct elf_file elf;
     struct debuginfo *debuginfo;
-    struct place places[16];
+    struct source_line places[16];
     int fd = fuzz_file(data, size, &stat);
     if (!elf_file_open(&elf, fd) && !debuginfo_open(&debuginfo, &elf, NULL, true)) {
         for (uint64_t at = 0x1000; at < 0x1400; at += 13)

@@ -79,7 +79,7 @@ static void read_variables(struct dump *dump, struct bytecode *function)
     size_t alive_count = 0;
     uint32_t start = 0;
     while (!dump->code) {
-        struct variable variable = {0};
+        struct local_variable variable = {0};
         size_t kind = dump_left(dump) ? *dump->at : 0;
         if (kind < sizeof internal / sizeof *internal) {
             dump_byte(dump);
@@ -300,7 +300,7 @@ const char *bytecode_op_name(enum bytecode_op op)
 const char *bytecode_variable(const struct bytecode *bytecode, uint8_t slot, uint32_t pc)
 {
     for (size_t i = 0; i < bytecode->variable_count; i++) {
-        const struct variable *variable = &bytecode->variables[i];
+        const struct local_variable *variable = &bytecode->variables[i];
         if (variable->start > pc)
             break;
         if (variable->slot == slot && pc < variable->end)

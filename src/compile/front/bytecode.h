@@ -71,7 +71,7 @@ struct instruction {
     int line;        /* in the source file */
 };
 
-struct variable {
+struct local_variable {
     const char *name;    /* of a local, "(for index)" and the like for LuaJIT's own */
     uint32_t start, end; /* alive while start <= pc < end, pc counted as in INSTRUCTIONS */
     uint8_t slot;
@@ -95,7 +95,7 @@ struct bytecode {
         const char *name;
     } * upvalues;
     size_t variable_count;
-    struct variable *variables;
+    struct local_variable *variables;
 };
 
 /*

@@ -75,7 +75,7 @@ static bool check_sections(const struct elf_file *elf)
 
 /* --- types --- */
 
-struct types {
+struct btf_types {
     struct btf_header header;
     const uint32_t *words;        /* of all types */
     const struct btf_type **list; /* by number; 0: void */
@@ -118,7 +118,7 @@ static int words_behind(const struct btf_type *type)
 }
 
 /* Finds where each type begins. */
-static bool list_types(struct types *types)
+static bool list_types(struct btf_types *types)
 {
     size_t words = types->header.type_len / 4, most = words / 3 + 2;
     types->list = calloc(most, sizeof *types->list);
@@ -136,18 +136,18 @@ static bool list_types(struct types *types)
     return true;
 }
 
-static bool is_name(const struct types *types, uint32_t offset)
+static bool is_name(const struct btf_types *types, uint32_t offset)
 {
     return offset < types->header.str_len;
 }
 
-static bool is_type(const struct types *types, uint32_t number)
+static bool is_type(const struct btf_types *types, uint32_t number)
 {
     return number < types->count;
 }
 
 /* The words behind TYPE: which are names and which types, by a letter for each of a group: n, t, or - for a number. */
-static bool check_words(const struct types *types, const struct btf_type *type, const char *group, uint32_t count)
+static bool check_words(const struct btf_types *types, const struct btf_type *type, const char *group, uint32_t count)
 {
     const uint32_t *word = (const uint32_t *)(type + 1);
     for (uint32_t i = 0; i < count; i++)
@@ -157,7 +157,7 @@ static bool check_words(const struct types *types, const struct btf_type *type, 
     return true;
 }
 
-static bool check_type(const struct types *types, const struct btf_type *type)
+static bool check_type(const struct btf_types *types, const struct btf_type *type)
 {
     uint32_t count = BTF_INFO_VLEN(type->info);
     if (!is_name(types, type->name_off))
@@ -195,7 +195,7 @@ static bool check_type(const struct types *types, const struct btf_type *type)
 
 /* The type that TYPE, under another name or with a qualifier, or an array of such, stands for; NULL: it stands for
  * itself. */
-static const struct btf_type *behind(const struct types *types, const struct btf_type *type)
+static const struct btf_type *behind(const struct btf_types *types, const struct btf_type *type)
 {
     switch (BTF_INFO_KIND(type->info)) {
     case BTF_KIND_TYPEDEF:
@@ -212,7 +212,7 @@ static const struct btf_type *behind(const struct types *types, const struct btf
     }
 }
 
-static bool check_list(const struct types *types)
+static bool check_list(const struct btf_types *types)
 {
     for (uint32_t i = 1; i < types->count; i++)
         if (!check_type(types, types->list[i]))
@@ -233,7 +233,7 @@ static bool check_btf(const struct elf_file *elf)
         return true;
     size_t size = 0;
     char *bytes = section_read(elf, section, UINT64_MAX, &size);
-    struct types types = {0};
+    struct btf_types types = {0};
     const struct btf_header *header = &types.header;
     bool good = bytes && size >= sizeof *header;
     if (good) {

@@ -10,12 +10,12 @@
 
 enum { MOST_PHIS = 32, DEEPEST = 256 };
 
-struct seen {
+struct seen_phis {
     const struct value *phis[MOST_PHIS];
     size_t count, depth;
 };
 
-static bool is_natural(struct value *value, struct seen *seen);
+static bool is_natural(struct value *value, struct seen_phis *seen);
 
 static bool is_constant(const struct value *value, double least, double most)
 {
@@ -31,7 +31,7 @@ static bool counts_down(const struct value *phi)
 }
 
 /* What comes back from its own rounds is natural if it begins so. */
-static bool is_natural_phi(const struct value *phi, struct seen *seen)
+static bool is_natural_phi(const struct value *phi, struct seen_phis *seen)
 {
     for (size_t i = 0; i < seen->count; i++)
         if (seen->phis[i] == phi)
@@ -47,7 +47,7 @@ static bool is_natural_phi(const struct value *phi, struct seen *seen)
     return true;
 }
 
-static bool is_natural(struct value *value, struct seen *seen)
+static bool is_natural(struct value *value, struct seen_phis *seen)
 {
     if (value->type.kind != TYPE_NUM || value->type.optional || seen->depth++ == DEEPEST)
         return false;
@@ -71,5 +71,5 @@ static bool is_natural(struct value *value, struct seen *seen)
 
 bool ir_is_nonnegative(const struct value *value)
 {
-    return is_natural((struct value *)value, &(struct seen){0});
+    return is_natural((struct value *)value, &(struct seen_phis){0});
 }

@@ -9,7 +9,8 @@ enum {
     JUMP_MAY_GOTO = 0xe0, /* BPF_JCOND, 6.9 */
 };
 
-struct place {
+/* An instruction, and where its text goes. */
+struct printer {
     const struct bpf_insn *instruction;
     const struct object_reference *reference;
     size_t at;
@@ -17,11 +18,11 @@ struct place {
     size_t size;
 };
 
-#define PRINT(place, ...) ((void)snprintf((place)->text, (place)->size, __VA_ARGS__))
+#define PRINT(printer, ...) ((void)snprintf((printer)->text, (printer)->size, __VA_ARGS__))
 
-static void unknown(const struct place *place)
+static void unknown(const struct printer *printer)
 {
-    PRINT(place, "unknown instruction 0x%02x", place->instruction->code);
+    PRINT(printer, "unknown instruction 0x%02x", printer->instruction->code);
 }
 
 const char *disassemble_helper(int32_t number)
@@ -40,33 +41,33 @@ static const char *const alu_operators[16] = {
     [BPF_MOD >> 4] = "%=", [BPF_XOR >> 4] = "^=", [BPF_MOV >> 4] = "=",   [BPF_ARSH >> 4] = "s>>=",
 };
 
-static void byte_order(const struct place *place)
+static void byte_order(const struct printer *printer)
 {
-    const struct bpf_insn *i = place->instruction;
+    const struct bpf_insn *i = printer->instruction;
     const char *order = BPF_CLASS(i->code) == BPF_ALU64 ? "bswap" : BPF_SRC(i->code) == BPF_TO_BE ? "be" : "le";
-    PRINT(place, "r%d = %s%d r%d", i->dst_reg, order, i->imm, i->dst_reg);
+    PRINT(printer, "r%d = %s%d r%d", i->dst_reg, order, i->imm, i->dst_reg);
 }
 
-static void arithmetic(const struct place *place)
+static void arithmetic(const struct printer *printer)
 {
-    const struct bpf_insn *i = place->instruction;
+    const struct bpf_insn *i = printer->instruction;
     char r = BPF_CLASS(i->code) == BPF_ALU64 ? 'r' : 'w';
     uint8_t operation = BPF_OP(i->code);
     const char *operator= alu_operators[operation >> 4], *sign = "", *cast = "";
     if (operation == BPF_END)
-        return byte_order(place);
+        return byte_order(printer);
     if (operation == BPF_NEG)
-        return PRINT(place, "%c%d = -%c%d", r, i->dst_reg, r, i->dst_reg);
+        return PRINT(printer, "%c%d = -%c%d", r, i->dst_reg, r, i->dst_reg);
     if (!operator)
-        return unknown(place);
+        return unknown(printer);
     if (i->off == 1 && (operation == BPF_DIV || operation == BPF_MOD))
         sign = "s"; /* 6.6 */
     if (i->off && operation == BPF_MOV)
         cast = i->off == 8 ? "(s8)" : i->off == 16 ? "(s16)" : "(s32)"; /* 6.6 */
     if (BPF_SRC(i->code) == BPF_X)
-        PRINT(place, "%c%d %s%s %s%c%d", r, i->dst_reg, sign, operator, cast, r, i->src_reg);
+        PRINT(printer, "%c%d %s%s %s%c%d", r, i->dst_reg, sign, operator, cast, r, i->src_reg);
     else
-        PRINT(place, "%c%d %s%s %d", r, i->dst_reg, sign, operator, i->imm);
+        PRINT(printer, "%c%d %s%s %d", r, i->dst_reg, sign, operator, i->imm);
 }
 
 /* --- memory --- */
@@ -101,102 +102,102 @@ static const char *atomic_name(int32_t operation)
     }
 }
 
-static void atomic(const struct place *place)
+static void atomic(const struct printer *printer)
 {
-    const struct bpf_insn *i = place->instruction;
+    const struct bpf_insn *i = printer->instruction;
     bool wide = BPF_SIZE(i->code) == BPF_DW;
     const char *size = size_name(i->code), *name = atomic_name(i->imm);
     char to[32], r = wide ? 'r' : 'w';
     address(to, sizeof to, i->dst_reg, i->off);
     if (i->imm == BPF_XCHG)
-        PRINT(place, "%c%d = xchg%s(%s, %c%d)", r, i->src_reg, wide ? "_64" : "32_32", to, r, i->src_reg);
+        PRINT(printer, "%c%d = xchg%s(%s, %c%d)", r, i->src_reg, wide ? "_64" : "32_32", to, r, i->src_reg);
     else if (i->imm == BPF_CMPXCHG)
-        PRINT(place, "%c0 = cmpxchg%s(%s, %c0, %c%d)", r, wide ? "_64" : "32_32", to, r, r, i->src_reg);
+        PRINT(printer, "%c0 = cmpxchg%s(%s, %c0, %c%d)", r, wide ? "_64" : "32_32", to, r, r, i->src_reg);
     else if (!name)
-        unknown(place);
+        unknown(printer);
     else if (i->imm & BPF_FETCH)
-        PRINT(place, "%c%d = atomic_fetch_%s((%s *)(%s), %c%d)", r, i->src_reg, name, size, to, r, i->src_reg);
+        PRINT(printer, "%c%d = atomic_fetch_%s((%s *)(%s), %c%d)", r, i->src_reg, name, size, to, r, i->src_reg);
     else
-        PRINT(place, "lock *(%s *)(%s) %s %c%d", size, to, alu_operators[i->imm >> 4], r, i->src_reg);
+        PRINT(printer, "lock *(%s *)(%s) %s %c%d", size, to, alu_operators[i->imm >> 4], r, i->src_reg);
 }
 
-static void memory(const struct place *place)
+static void memory(const struct printer *printer)
 {
-    const struct bpf_insn *i = place->instruction;
+    const struct bpf_insn *i = printer->instruction;
     const char *size = size_name(i->code);
     uint8_t class = BPF_CLASS(i->code), mode = BPF_MODE(i->code);
     bool load = class == BPF_LDX;
     char at[32];
     address(at, sizeof at, load ? i->src_reg : i->dst_reg, i->off);
     if (load && mode == BPF_MEM)
-        PRINT(place, "r%d = *(%s *)(%s)", i->dst_reg, size, at);
+        PRINT(printer, "r%d = *(%s *)(%s)", i->dst_reg, size, at);
     else if (load && mode == LOAD_SIGNED)
-        PRINT(place, "r%d = *(s%s *)(%s)", i->dst_reg, size + 1, at);
+        PRINT(printer, "r%d = *(s%s *)(%s)", i->dst_reg, size + 1, at);
     else if (class == BPF_ST && mode == BPF_MEM)
-        PRINT(place, "*(%s *)(%s) = %d", size, at, i->imm);
+        PRINT(printer, "*(%s *)(%s) = %d", size, at, i->imm);
     else if (class == BPF_STX && mode == BPF_MEM)
-        PRINT(place, "*(%s *)(%s) = r%d", size, at, i->src_reg);
+        PRINT(printer, "*(%s *)(%s) = r%d", size, at, i->src_reg);
     else if (class == BPF_STX && mode == BPF_ATOMIC)
-        atomic(place);
+        atomic(printer);
     else
-        unknown(place);
+        unknown(printer);
 }
 
-static void constant(const struct place *place)
+static void constant(const struct printer *printer)
 {
-    const struct bpf_insn *i = place->instruction;
-    if (!place->reference)
-        PRINT(place, "r%d = %lld ll", i->dst_reg, (long long)((uint64_t)(uint32_t)i[1].imm << 32 | (uint32_t)i->imm));
-    else if (place->reference->kind == REFERENCE_MAP)
-        PRINT(place, "r%d = map[%s]", i->dst_reg, place->reference->symbol);
-    else if (place->reference->kind == REFERENCE_FUNCTION)
-        PRINT(place, "r%d = &%s", i->dst_reg, place->reference->symbol);
+    const struct bpf_insn *i = printer->instruction;
+    if (!printer->reference)
+        PRINT(printer, "r%d = %lld ll", i->dst_reg, (long long)((uint64_t)(uint32_t)i[1].imm << 32 | (uint32_t)i->imm));
+    else if (printer->reference->kind == REFERENCE_MAP)
+        PRINT(printer, "r%d = map[%s]", i->dst_reg, printer->reference->symbol);
+    else if (printer->reference->kind == REFERENCE_FUNCTION)
+        PRINT(printer, "r%d = &%s", i->dst_reg, printer->reference->symbol);
     else
-        PRINT(place, "r%d = &%s + %d", i->dst_reg, place->reference->symbol, i->imm);
+        PRINT(printer, "r%d = &%s + %d", i->dst_reg, printer->reference->symbol, i->imm);
 }
 
 /* --- control flow --- */
 
-static void call(const struct place *place)
+static void call(const struct printer *printer)
 {
-    const struct bpf_insn *i = place->instruction;
+    const struct bpf_insn *i = printer->instruction;
     const char *helper = i->src_reg ? NULL : disassemble_helper(i->imm);
-    if (place->reference)
-        PRINT(place, "call %s", place->reference->symbol);
+    if (printer->reference)
+        PRINT(printer, "call %s", printer->reference->symbol);
     else if (helper)
-        PRINT(place, "call bpf_%s", helper);
+        PRINT(printer, "call bpf_%s", helper);
     else
-        PRINT(place, "call %s%d", i->src_reg ? "function " : "", i->imm);
+        PRINT(printer, "call %s%d", i->src_reg ? "function " : "", i->imm);
 }
 
-static void jump(const struct place *place)
+static void jump(const struct printer *printer)
 {
     static const char *const comparisons[16] = {
         [BPF_JEQ >> 4] = "==",  [BPF_JNE >> 4] = "!=",   [BPF_JGT >> 4] = ">",   [BPF_JGE >> 4] = ">=",
         [BPF_JLT >> 4] = "<",   [BPF_JLE >> 4] = "<=",   [BPF_JSGT >> 4] = "s>", [BPF_JSGE >> 4] = "s>=",
         [BPF_JSLT >> 4] = "s<", [BPF_JSLE >> 4] = "s<=", [BPF_JSET >> 4] = "&",
     };
-    const struct bpf_insn *i = place->instruction;
+    const struct bpf_insn *i = printer->instruction;
     bool narrow = BPF_CLASS(i->code) == BPF_JMP32;
     uint8_t operation = BPF_OP(i->code);
     int distance = operation == BPF_JA && narrow ? i->imm : i->off; /* gotol: 6.6 */
-    long long to = (long long)place->at + 1 + distance;
+    long long to = (long long)printer->at + 1 + distance;
     const char *comparison = comparisons[operation >> 4];
     char r = narrow ? 'w' : 'r';
     if (operation == BPF_JA)
-        PRINT(place, "%s %+d <%lld>", narrow ? "gotol" : "goto", distance, to);
+        PRINT(printer, "%s %+d <%lld>", narrow ? "gotol" : "goto", distance, to);
     else if (operation == JUMP_MAY_GOTO)
-        PRINT(place, "may_goto %+d <%lld>", distance, to);
+        PRINT(printer, "may_goto %+d <%lld>", distance, to);
     else if (operation == BPF_EXIT)
-        PRINT(place, "exit");
+        PRINT(printer, "exit");
     else if (operation == BPF_CALL)
-        call(place);
+        call(printer);
     else if (!comparison)
-        unknown(place);
+        unknown(printer);
     else if (BPF_SRC(i->code) == BPF_X)
-        PRINT(place, "if %c%d %s %c%d goto %+d <%lld>", r, i->dst_reg, comparison, r, i->src_reg, distance, to);
+        PRINT(printer, "if %c%d %s %c%d goto %+d <%lld>", r, i->dst_reg, comparison, r, i->src_reg, distance, to);
     else
-        PRINT(place, "if %c%d %s %d goto %+d <%lld>", r, i->dst_reg, comparison, i->imm, distance, to);
+        PRINT(printer, "if %c%d %s %d goto %+d <%lld>", r, i->dst_reg, comparison, i->imm, distance, to);
 }
 
 /* What instruction AT refers to; NULL for nothing. References come in the order of the instructions. */
@@ -216,16 +217,16 @@ static const struct object_reference *find_reference(const struct object_program
 
 size_t disassemble(const struct object_program *program, size_t at, char *text, size_t size)
 {
-    static void (*const classes[8])(const struct place *) = {
+    static void (*const classes[8])(const struct printer *) = {
         [BPF_LD] = constant,    [BPF_LDX] = memory, [BPF_ST] = memory,  [BPF_STX] = memory,
         [BPF_ALU] = arithmetic, [BPF_JMP] = jump,   [BPF_JMP32] = jump, [BPF_ALU64] = arithmetic,
     };
-    struct place place = {.instruction = &program->instructions[at], .at = at, .text = text, .size = size};
-    bool wide = place.instruction->code == (BPF_LD | BPF_IMM | BPF_DW) && at + 1 < program->instruction_count;
-    place.reference = find_reference(program, at);
-    if (!wide && BPF_CLASS(place.instruction->code) == BPF_LD)
-        unknown(&place);
+    struct printer printer = {.instruction = &program->instructions[at], .at = at, .text = text, .size = size};
+    bool wide = printer.instruction->code == (BPF_LD | BPF_IMM | BPF_DW) && at + 1 < program->instruction_count;
+    printer.reference = find_reference(program, at);
+    if (!wide && BPF_CLASS(printer.instruction->code) == BPF_LD)
+        unknown(&printer);
     else
-        classes[BPF_CLASS(place.instruction->code)](&place);
+        classes[BPF_CLASS(printer.instruction->code)](&printer);
     return wide ? 2 : 1;
 }

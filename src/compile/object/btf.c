@@ -12,7 +12,7 @@
 
 enum { MAX_LINE = (1 << 22) - 1 }; /* line_info has 22 bits for it */
 
-struct types {
+struct btf_writer {
     const struct object *object;
     const struct btf *library;
     struct btf *btf;
@@ -23,14 +23,14 @@ struct types {
 };
 
 /* An id, or the failure: noted once, checked at the end. */
-static int note(struct types *types, int result)
+static int note(struct btf_writer *types, int result)
 {
     if (result < 0 && !types->failure)
         types->failure = result;
     return result;
 }
 
-static int add_map(struct types *types, const struct object_map *map)
+static int add_map(struct btf_writer *types, const struct object_map *map)
 {
     bool typed = map->type == BPF_MAP_TYPE_TASK_STORAGE; /* the kernel wants to know what the key and the value are */
     const struct {
@@ -62,7 +62,7 @@ static int add_map(struct types *types, const struct object_map *map)
     return note(types, btf__add_var(types->btf, map->name, BTF_VAR_GLOBAL_ALLOCATED, definition));
 }
 
-static void add_maps(struct types *types)
+static void add_maps(struct btf_writer *types)
 {
     const struct object *object = types->object;
     if (!object->map_count)
@@ -82,7 +82,7 @@ static void add_maps(struct types *types)
     free(variables);
 }
 
-static void add_counters(struct types *types)
+static void add_counters(struct btf_writer *types)
 {
     const struct object *object = types->object;
     if (!object->counters_count)
@@ -100,7 +100,7 @@ static void add_counters(struct types *types)
                                               (uint32_t)(object->counters[i].count * sizeof(uint64_t))));
 }
 
-static void add_variables(struct types *types)
+static void add_variables(struct btf_writer *types)
 {
     for (size_t i = 0; i < types->object->variable_count; i++) {
         const struct object_variable *variable = &types->object->variables[i];
@@ -114,7 +114,7 @@ static void add_variables(struct types *types)
 
 /* The id of a type that stands for type ID of the library; the linker compares the kinds of both, and the names of
  * structs. */
-static int add_library_type(struct types *types, uint32_t id)
+static int add_library_type(struct btf_writer *types, uint32_t id)
 {
     const struct btf_type *type = btf__type_by_id(types->library, id);
     if (!id || !type)
@@ -132,7 +132,7 @@ static int add_library_type(struct types *types, uint32_t id)
 }
 
 /* Declares the library's function NAME as an extern, once. */
-static void add_library_function(struct types *types, const char *name, struct error *err)
+static void add_library_function(struct btf_writer *types, const char *name, struct error *err)
 {
     if (btf__find_by_name_kind(types->btf, name, BTF_KIND_FUNC) > 0)
         return;
@@ -161,7 +161,7 @@ static void add_library_function(struct types *types, const char *name, struct e
     note(types, btf__add_func(types->btf, name, BTF_FUNC_EXTERN, own));
 }
 
-static void add_library_functions(struct types *types, struct error *err)
+static void add_library_functions(struct btf_writer *types, struct error *err)
 {
     for (size_t i = 0; i < types->object->program_count; i++) {
         const struct object_program *program = &types->object->programs[i];
@@ -172,7 +172,7 @@ static void add_library_functions(struct types *types, struct error *err)
 }
 
 /* Offset of STRING in the types' string section. */
-static uint32_t string_offset(struct types *types, const char *string)
+static uint32_t string_offset(struct btf_writer *types, const char *string)
 {
     int offset = note(types, btf__add_str(types->btf, string));
     return offset < 0 ? 0 : (uint32_t)offset;
@@ -209,7 +209,7 @@ static bool is_first_in_section(const struct object *object, const struct object
     return other == program;
 }
 
-static uint32_t *write_functions(struct types *types, const struct object_program *program, uint32_t *at)
+static uint32_t *write_functions(struct btf_writer *types, const struct object_program *program, uint32_t *at)
 {
     *at++ = string_offset(types, object_section(program));
     uint32_t *count = at++;
@@ -220,7 +220,7 @@ static uint32_t *write_functions(struct types *types, const struct object_progra
     return at;
 }
 
-static uint32_t *write_lines(struct types *types, const struct object_program *program, uint32_t *at)
+static uint32_t *write_lines(struct btf_writer *types, const struct object_program *program, uint32_t *at)
 {
     *at++ = string_offset(types, object_section(program));
     uint32_t *count = at++;
@@ -247,7 +247,7 @@ static bool has_lines(const struct object *object, const struct object_program *
     return count > 0;
 }
 
-static void *make_extension(struct types *types, uint32_t *size)
+static void *make_extension(struct btf_writer *types, uint32_t *size)
 {
     const struct object *object = types->object;
     const struct object_program *end = object->programs + object->program_count;
@@ -291,7 +291,7 @@ int object_types(const struct object *object, const struct btf *library, struct 
 {
     *result = NULL;
     *extension = NULL;
-    struct types types = {.object = object, .library = library, .btf = btf__new_empty()};
+    struct btf_writer types = {.object = object, .library = library, .btf = btf__new_empty()};
     if (!types.btf)
         return error_set(err, -ENOMEM, "cannot compile the handlers: out of memory");
     types.integer = note(&types, btf__add_int(types.btf, "int", 4, BTF_INT_SIGNED));

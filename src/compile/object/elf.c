@@ -11,7 +11,7 @@
 #include "compile/object/object_parts.h"
 
 /* Bytes that grow. Moving them is harmless only until they are given to libelf. */
-struct bytes {
+struct buffer {
     char *data;
     size_t size, room;
 };
@@ -20,12 +20,12 @@ struct writer {
     const struct object *object;
     Elf *elf;
     int failure;
-    struct bytes names;   /* .strtab */
-    struct bytes symbols; /* .symtab */
+    struct buffer names;   /* .strtab */
+    struct buffer symbols; /* .symtab */
     uint32_t *program_symbols, *map_symbols, *counters_symbols, *variable_symbols;
-    struct bytes *relocations; /* of each program; those of a function are kept with the first function's */
-    struct bytes text;         /* all functions */
-    size_t *sections;          /* of each program */
+    struct buffer *relocations; /* of each program; those of a function are kept with the first function's */
+    struct buffer text;         /* all functions */
+    size_t *sections;           /* of each program */
     struct {
         const char *name;
         uint32_t symbol;
@@ -34,7 +34,7 @@ struct writer {
 };
 
 /* SIZE more bytes at the end of BYTES: their offset; -ENOMEM is noted. */
-static size_t append(struct writer *writer, struct bytes *bytes, const void *data, size_t size)
+static size_t append(struct writer *writer, struct buffer *bytes, const void *data, size_t size)
 {
     size_t offset = bytes->size;
     if (writer->failure)
@@ -252,10 +252,10 @@ static void add_variables(struct writer *writer)
 
 static void collect_relocations(struct writer *writer, struct error *err)
 {
-    struct bytes *functions = NULL;
+    struct buffer *functions = NULL;
     for (size_t i = 0; i < writer->object->program_count; i++) {
         const struct object_program *program = &writer->object->programs[i];
-        struct bytes *relocations = &writer->relocations[i];
+        struct buffer *relocations = &writer->relocations[i];
         if (!program->section)
             relocations = functions = functions ? functions : relocations;
         for (size_t k = 0; k < program->reference_count; k++) {

@@ -168,12 +168,12 @@ static size_t hash_operation(const struct value *value)
 }
 
 /* Operations seen so far, in lists by hash; by id the next of its list. */
-struct seen {
+struct seen_operations {
     struct value **first, **last, **next;
     size_t mask;
 };
 
-static struct value *find_earlier(const struct seen *seen, const struct value *value, size_t hash)
+static struct value *find_earlier(const struct seen_operations *seen, const struct value *value, size_t hash)
 {
     for (struct value *earlier = seen->first[hash & seen->mask]; earlier; earlier = seen->next[earlier->id])
         if (ir_dominates(earlier->block, value->block) && same_operation(earlier, value))
@@ -181,7 +181,7 @@ static struct value *find_earlier(const struct seen *seen, const struct value *v
     return NULL;
 }
 
-static void add_seen(struct seen *seen, struct value *value, size_t hash)
+static void add_seen(struct seen_operations *seen, struct value *value, size_t hash)
 {
     struct value **last = &seen->last[hash & seen->mask];
     *(*last ? &seen->next[(*last)->id] : &seen->first[hash & seen->mask]) = value;
@@ -193,7 +193,7 @@ static void merge_equal_values(struct function *function)
     size_t size = 64;
     while (size < function->value_count)
         size *= 2;
-    struct seen seen = {.mask = size - 1};
+    struct seen_operations seen = {.mask = size - 1};
     seen.first = arena_allocate(function->arena, size * sizeof *seen.first);
     seen.last = arena_allocate(function->arena, size * sizeof *seen.last);
     seen.next = arena_allocate(function->arena, function->value_count * sizeof *seen.next);

@@ -47,14 +47,14 @@ static bool is_variant(const char *name, size_t length)
 }
 
 /* What the symbols at a function's address say of it. */
-struct symbols {
+struct symbol_facts {
     uint64_t address;
     bool any, global, plain;
 };
 
-static int add_symbol(const struct function *symbol, void *context)
+static int add_symbol(const struct function_symbol *symbol, void *context)
 {
-    struct symbols *symbols = context;
+    struct symbol_facts *symbols = context;
     if (!symbol->typed || symbol->address != symbols->address)
         return 0;
     symbols->any = true;
@@ -67,7 +67,7 @@ static int add_symbol(const struct function *symbol, void *context)
  * too. */
 static void ask_symbols(const struct binary *binary, const struct site *site, struct debugfunction *function)
 {
-    struct symbols symbols = {.address = function->address};
+    struct symbol_facts symbols = {.address = function->address};
     binary_functions(binary, add_symbol, &symbols);
     function->external &= symbols.global || !symbols.any;
     function->variant = symbols.any ? !symbols.plain : is_variant(site->function, strlen(site->function));
@@ -103,15 +103,15 @@ static int check(const struct site *site, const struct debugfunction *function, 
 }
 
 /* What is looked for of a function: its parameters, if ARGUMENTS is not NULL, or what it returns. */
-struct wanted {
+struct signature_request {
     bool at_return;
     struct argument **arguments;
     size_t *count;
     struct argument *returned;
 };
 
-static int read_wanted(struct debuginfo *debuginfo, const struct debugfunction *function, const struct wanted *wanted,
-                       struct arena *arena)
+static int read_wanted(struct debuginfo *debuginfo, const struct debugfunction *function,
+                       const struct signature_request *wanted, struct arena *arena)
 {
     if (wanted->arguments)
         return parameters_of(debuginfo, function, wanted->at_return, arena, wanted->arguments, wanted->count);
@@ -119,7 +119,8 @@ static int read_wanted(struct debuginfo *debuginfo, const struct debugfunction *
     return 0;
 }
 
-static int find_of_site(const struct site *site, const struct wanted *wanted, struct arena *arena, struct error *err)
+static int find_of_site(const struct site *site, const struct signature_request *wanted, struct arena *arena,
+                        struct error *err)
 {
     struct module module = {.path = site->path, .name = site->module};
     struct debugfunction function;
@@ -193,7 +194,8 @@ int parameters_find(const struct sites *sites, bool at_return, struct arena *are
             sites->count, MAX_FUNCTIONS);
     *count = 0;
     for (size_t i = 0; i < sites->count; i++) {
-        struct wanted wanted = {.at_return = at_return, .arguments = i ? &other : &first, .count = i ? &others : count};
+        struct signature_request wanted = {
+            .at_return = at_return, .arguments = i ? &other : &first, .count = i ? &others : count};
         int result = find_of_site(&sites->items[i], &wanted, arena, err);
         const char *names[] = {sites->items[0].function, sites->items[i].function};
         bool same = !result && (!i || others == *count);
@@ -218,7 +220,8 @@ int parameters_result(const struct sites *sites, struct arena *arena, struct arg
         return error_set(err, -E2BIG, "what %zu functions return is not compared", sites->count);
     for (size_t i = 0; i < sites->count; i++) {
         struct argument other;
-        int code = find_of_site(&sites->items[i], &(struct wanted){.returned = i ? &other : result}, arena, err);
+        int code =
+            find_of_site(&sites->items[i], &(struct signature_request){.returned = i ? &other : result}, arena, err);
         if (code)
             return code;
         if (i && (other.place != result->place || other.kind != result->kind || other.bits != result->bits))

@@ -16,7 +16,7 @@
 #include "probe/spec/resolve.h"
 #include "sym/debugtypes.h"
 
-struct variable_search {
+struct symbol_search {
     const struct spec *spec;
     bool global_only;
     uint64_t address, size;
@@ -25,14 +25,14 @@ struct variable_search {
 };
 
 /* A global symbol counts more than a local one, what new programs are linked against more than an old version. */
-static unsigned rank_of(const struct function *variable, const struct spec *spec)
+static unsigned rank_of(const struct function_symbol *variable, const struct spec *spec)
 {
     return 1 + (!variable->old || spec->version) + 2 * variable->global;
 }
 
-static int collect(const struct function *variable, void *context)
+static int collect(const struct function_symbol *variable, void *context)
 {
-    struct variable_search *search = context;
+    struct symbol_search *search = context;
     const struct spec *spec = search->spec;
     if (!variable->data || (search->global_only && !variable->global) ||
         strncmp(spec->function, variable->name, variable->name_length) || spec->function[variable->name_length] ||
@@ -49,7 +49,7 @@ static int collect(const struct function *variable, void *context)
 }
 
 /* Looks for the variable in BINARY and, where that lacks it, in its debug file. */
-static void search_binary(struct variable_search *search, const struct binary *binary)
+static void search_binary(struct symbol_search *search, const struct binary *binary)
 {
     struct binary *debug;
     binary_functions(binary, collect, search);
@@ -60,7 +60,7 @@ static void search_binary(struct variable_search *search, const struct binary *b
 }
 
 /* Opens the file of MODULE, which the caller closes, and looks for the variable. */
-static int search_module(struct variable_search *search, const struct module *module, struct binary **binary,
+static int search_module(struct symbol_search *search, const struct module *module, struct binary **binary,
                          struct error *err)
 {
     int rc = binary_open(module, binary, err);
@@ -99,11 +99,11 @@ static bool find_bias(const struct binary *binary, const struct maps *maps, uint
 }
 
 /* True if the program's own variable of that name was found, which takes the place of a library's. */
-static bool search_program(struct variable_search *search, const struct module *program, const struct maps *maps,
+static bool search_program(struct symbol_search *search, const struct module *program, const struct maps *maps,
                            uint64_t *bias)
 {
     struct binary *binary;
-    struct variable_search own = {.spec = search->spec, .global_only = true};
+    struct symbol_search own = {.spec = search->spec, .global_only = true};
     if (binary_open(program, &binary, NULL))
         return false;
     binary_functions(binary, collect, &own);
@@ -118,7 +118,7 @@ static int find(const struct spec *spec, const struct module *module, const stru
                 const struct maps *maps, uint64_t *address, struct error *err)
 {
     struct binary *binary;
-    struct variable_search search = {.spec = spec};
+    struct symbol_search search = {.spec = spec};
     uint64_t bias;
     int rc = search_module(&search, module, &binary, err);
     if (rc)
@@ -161,14 +161,14 @@ int variable_address(const char *text, const struct target *target, const struct
     return rc;
 }
 
-static int offer(const struct function *symbol, void *context)
+static int offer(const struct function_symbol *symbol, void *context)
 {
     if (symbol->data)
         suggest_offer(context, symbol->name, symbol->name_length);
     return 0;
 }
 
-static int find_function(const struct function *symbol, void *context)
+static int find_function(const struct function_symbol *symbol, void *context)
 {
     const char *name = context;
     return !symbol->data && strlen(name) == symbol->name_length && !memcmp(name, symbol->name, symbol->name_length);
@@ -197,7 +197,7 @@ static int not_found(const struct binary *binary, const struct spec *spec, struc
 static int find_in(const struct module *module, const struct spec *spec, struct variable *variable, struct error *err)
 {
     struct binary *binary;
-    struct variable_search search = {.spec = spec};
+    struct symbol_search search = {.spec = spec};
     int rc = search_module(&search, module, &binary, err);
     if (rc)
         return rc;
@@ -217,9 +217,9 @@ static int find_field_in(const struct module *module, const struct spec *spec, c
                          struct variable *variable, struct error *err)
 {
     struct binary *binary;
-    struct variable_search search = {.spec = spec};
+    struct symbol_search search = {.spec = spec};
     struct debuginfo *debuginfo;
-    struct field field;
+    struct variable_field field;
     uint32_t type;
     int rc = search_module(&search, module, &binary, err);
     if (rc)

@@ -16,7 +16,7 @@ struct way {
     const char *name, *path;
     int done;
     uint32_t type;
-    struct field *field;
+    struct variable_field *field;
     struct error *err;
 };
 
@@ -93,12 +93,13 @@ static int follow_index(struct way *way)
     return 0;
 }
 
-int variable_path_find(uint32_t type, const char *name, const char *path, struct field *field, struct error *err)
+int variable_path_find(uint32_t type, const char *name, const char *path, struct variable_field *field,
+                       struct error *err)
 {
     struct way way = {.name = name, .path = path, .type = type, .field = field, .err = err};
     struct debugtype last = {0};
     int result = 0;
-    *field = (struct field){0};
+    *field = (struct variable_field){0};
     while (!result && path[way.done]) {
         if (path[way.done] == '.')
             result = follow_name(&way);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 /* Where the part is: bytes from the variable's beginning, and how many bytes it has. */
-struct field {
+struct variable_field {
     uint64_t offset, bytes;
 };
 
@@ -16,6 +16,7 @@ struct field {
  * messages. 0, or -errno with the reason in ERR: no such field with close matches, an index behind the end, what a
  * pointer leads to, a bitfield.
  */
-int variable_path_find(uint32_t type, const char *name, const char *path, struct field *field, struct error *err);
+int variable_path_find(uint32_t type, const char *name, const char *path, struct variable_field *field,
+                       struct error *err);
 
 #endif

@@ -23,7 +23,7 @@ enum { MAX_FILTERED = 16 };
 #endif
 
 /* One call of probe_attach. */
-struct attach {
+struct uprobe_attach {
     enum attach_kind kind;
     int program;
     uint64_t cookie;
@@ -79,7 +79,7 @@ static int failed(int code, const struct site *site, struct error *err)
     }
 }
 
-static uint64_t cookie_of(const struct attach *attach, const struct site *site)
+static uint64_t cookie_of(const struct uprobe_attach *attach, const struct site *site)
 {
     return attach->cookie | (uint64_t)site->slid << COOKIE_SLID_SHIFT | (uint64_t)site->entry << COOKIE_ENTRY_SHIFT |
            (uint64_t)(site - attach->sites) << COOKIE_SITE_SHIFT;
@@ -92,8 +92,8 @@ struct places {
 };
 
 /* A link at the COUNT PLACES, which are all in the file of SITE: its descriptor or -errno. */
-static int link_multi(const struct attach *attach, const struct site *site, pid_t pid, const struct places *places,
-                      size_t count)
+static int link_multi(const struct uprobe_attach *attach, const struct site *site, pid_t pid,
+                      const struct places *places, size_t count)
 {
     bool session = attach->kind == ATTACH_SESSION;
     struct uprobe_multi probe = {
@@ -120,8 +120,8 @@ static bool is_refusal(int code)
  * place that it refuses; which instructions it takes depends on its version. 0 or -errno: of a place that is ALONE,
  * also that.
  */
-static int link_or_halve(const struct attach *attach, const struct site *site, pid_t pid, const struct places *places,
-                         size_t count, bool alone)
+static int link_or_halve(const struct uprobe_attach *attach, const struct site *site, pid_t pid,
+                         const struct places *places, size_t count, bool alone)
 {
     int fd = link_multi(attach, site, pid, places, count);
     if (fd >= 0)
@@ -146,13 +146,13 @@ static bool have_semaphores(const struct site *sites, size_t count)
 }
 
 /* True if the program is to run at SITE. */
-static bool is_meant(const struct attach *attach, const struct site *site)
+static bool is_meant(const struct uprobe_attach *attach, const struct site *site)
 {
     return site->is_exit == (attach->kind == ATTACH_EXIT);
 }
 
 /* All SITES lie in one file. WORDS: room for three for each of them. */
-static int attach_multi(const struct attach *attach, const struct site *sites, uint64_t *words, size_t count,
+static int attach_multi(const struct uprobe_attach *attach, const struct site *sites, uint64_t *words, size_t count,
                         struct error *err)
 {
     uint64_t *offsets = words, *cookies = words + count, *semaphores = words + 2 * count;
@@ -173,7 +173,7 @@ static int attach_multi(const struct attach *attach, const struct site *sites, u
     return 0;
 }
 
-static int attach_perf(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
+static int attach_perf(const struct uprobe_attach *attach, const struct site *sites, size_t count, struct error *err)
 {
     for (size_t s = 0; s < count; s++) {
         if (!is_meant(attach, &sites[s]))
@@ -201,7 +201,7 @@ static int attach_perf(const struct attach *attach, const struct site *sites, si
     return 0;
 }
 
-static int attach_places(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
+static int attach_places(const struct uprobe_attach *attach, const struct site *sites, size_t count, struct error *err)
 {
     if (attach->kind != ATTACH_SESSION && !feature_available(FEATURE_UPROBE_MULTI))
         return attach_perf(attach, sites, count, err);
@@ -239,7 +239,7 @@ static int check_file(const struct site *site, struct error *err)
  * that it has them still is asked before, so that no process is harmed, and behind, when what comes later is seen by
  * whoever watches the link's files.
  */
-static int attach_file(const struct attach *attach, const struct site *sites, size_t count, struct error *err)
+static int attach_file(const struct uprobe_attach *attach, const struct site *sites, size_t count, struct error *err)
 {
     int result = check_file(sites, err);
     if (result == 0)
@@ -270,7 +270,7 @@ bool probe_filters(enum attach_kind kind, const struct target *target)
 
 /* The processes to filter by in ATTACH: none where the kernel cannot, where there are too many, or where others
  * come. */
-static void choose_filter(struct attach *attach, const struct target *target)
+static void choose_filter(struct uprobe_attach *attach, const struct target *target)
 {
     static const pid_t everyone = 0;
     attach->pids = &everyone;
@@ -287,7 +287,8 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
     *link = calloc(1, sizeof **link);
     if (!*link)
         return error_set(err, -ENOMEM, "out of memory");
-    struct attach attach = {.kind = kind, .program = program_fd, .cookie = cookie, .sites = sites, .link = *link};
+    struct uprobe_attach attach = {
+        .kind = kind, .program = program_fd, .cookie = cookie, .sites = sites, .link = *link};
     choose_filter(&attach, target);
     int result = 0;
     for (size_t i = 0, n; i < count && result == 0; i += n) {

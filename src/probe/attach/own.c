@@ -13,13 +13,13 @@
 
 #include "sym/kernel.h"
 
-struct function {
+struct kernel_function {
     uint64_t address;
     bool own;
 };
 
 struct functions {
-    struct function *items;
+    struct kernel_function *items;
     size_t count, capacity;
 };
 
@@ -42,19 +42,19 @@ static int add(const char *name, const char *module, uint64_t address, void *con
         return 0;
     if (functions->count == functions->capacity) {
         size_t capacity = functions->capacity ? 2 * functions->capacity : 1 << 16;
-        struct function *grown = realloc(functions->items, capacity * sizeof *grown);
+        struct kernel_function *grown = realloc(functions->items, capacity * sizeof *grown);
         if (!grown)
             return -ENOMEM;
         functions->items = grown;
         functions->capacity = capacity;
     }
-    functions->items[functions->count++] = (struct function){address, is_own(name)};
+    functions->items[functions->count++] = (struct kernel_function){address, is_own(name)};
     return 0;
 }
 
 static int by_address(const void *a, const void *b)
 {
-    const struct function *left = a, *right = b;
+    const struct kernel_function *left = a, *right = b;
     if (left->address != right->address)
         return left->address < right->address ? -1 : 1;
     return (int)right->own - (int)left->own; /* of two names for one function the one that says more */
@@ -66,7 +66,7 @@ static int join(const struct functions *functions, struct own_code *own)
     size_t count = 1;
     bool inside = false;
     for (size_t i = 0; i < functions->count; i++) {
-        const struct function *function = &functions->items[i];
+        const struct kernel_function *function = &functions->items[i];
         if ((i && function[-1].address == function->address) || function->own == inside)
             continue;
         if (count == OWN_RANGES)

@@ -100,7 +100,7 @@ static int attach_cpus(int program, const struct event *event, struct probe_link
     return result || link->count > first ? result : -ENODEV;
 }
 
-struct attach {
+struct event_attach {
     int program;
     struct perf_event_attr attr;
     struct probe_link *link;
@@ -109,21 +109,21 @@ struct attach {
 
 static int attach_thread(pid_t thread, void *context)
 {
-    struct attach *attach = context;
+    struct event_attach *attach = context;
     int fd = perf_event_attach(attach->program, &attach->attr, thread, -1);
     return fd < 0 ? fd : link_keep(attach->link, fd);
 }
 
 static void detach_threads(void *context)
 {
-    struct attach *attach = context;
+    struct event_attach *attach = context;
     descriptors_close(attach->link->fds + attach->first, attach->link->count - attach->first);
     attach->link->count = attach->first;
 }
 
 static int attach_threads(int program, const struct event *event, const struct target *target, struct probe_link *link)
 {
-    struct attach attach = {.program = program, .attr = event->attr, .link = link, .first = link->count};
+    struct event_attach attach = {.program = program, .attr = event->attr, .link = link, .first = link->count};
     attach.attr.inherit = attach.attr.inherit_thread = !target->tid_count; /* by threads that come later */
     return threads_open(target, false, attach_thread, detach_threads, &attach);
 }

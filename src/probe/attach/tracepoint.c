@@ -38,7 +38,7 @@ static int offer(const char *name, void *context)
 }
 
 /* Of a walk through the tracepoints of one or all systems. */
-struct walk {
+struct tracepoint_walk {
     const char *system;
     int (*visit)(const char *system, const char *name, void *context);
     void *context;
@@ -46,7 +46,7 @@ struct walk {
 
 static int visit_name(const char *name, void *context)
 {
-    const struct walk *walk = context;
+    const struct tracepoint_walk *walk = context;
     return walk->visit(walk->system, name, walk->context);
 }
 
@@ -58,7 +58,7 @@ static bool is_record(const char *system)
 
 static int visit_system(const char *system, void *context)
 {
-    struct walk *walk = context;
+    struct tracepoint_walk *walk = context;
     char path[MAX_NAME + 16];
     if (is_record(system) || snprintf(path, sizeof path, "events/%s", system) >= (int)sizeof path)
         return 0;
@@ -70,18 +70,18 @@ static int visit_system(const char *system, void *context)
 /* Calls VISIT for all tracepoints; what it returns does not end the walk. */
 static int each(int (*visit)(const char *system, const char *name, void *context), void *context, struct error *err)
 {
-    struct walk walk = {.visit = visit, .context = context};
+    struct tracepoint_walk walk = {.visit = visit, .context = context};
     return tracefs_list("events", visit_system, &walk, err);
 }
 
-struct wanted {
+struct tracepoint_search {
     const char *name;
     char found[2 * MAX_NAME + 1];
 };
 
 static int find_name(const char *system, const char *name, void *context)
 {
-    struct wanted *wanted = context;
+    struct tracepoint_search *wanted = context;
     if (!strcmp(name, wanted->name) && !*wanted->found)
         snprintf(wanted->found, sizeof wanted->found, "%s:%s", system, name);
     return 0;
@@ -90,7 +90,7 @@ static int find_name(const char *system, const char *name, void *context)
 /* SPEC is no SYSTEM:NAME; perhaps it is a NAME alone. */
 static int fail_form(const char *spec, struct error *err)
 {
-    struct wanted wanted = {.name = spec};
+    struct tracepoint_search wanted = {.name = spec};
     int code = each(find_name, &wanted, err);
     if (code < 0)
         return code;
@@ -118,7 +118,7 @@ static int fail_unknown(const char *spec, const char *system, const char *name, 
             return error_set(err, -ENOENT, "%s: the kernel has no tracepoints of a system '%s'%s", spec, system,
                              suggest_text(&suggest, text, sizeof text));
     }
-    struct wanted wanted = {.name = name};
+    struct tracepoint_search wanted = {.name = name};
     each(find_name, &wanted, NULL);
     return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s%s%s", spec,
                      *wanted.found ? "; did you mean " : "", wanted.found, *wanted.found ? "?" : "");

@@ -44,7 +44,7 @@ bool binary_unwinds(const struct binary *binary);
 bool binary_has_name(const struct binary *binary, const char *name);
 
 /* A function's symbol. */
-struct function {
+struct function_symbol {
     const char *name; /* NAME_LENGTH characters, without "@VERSION"; gone after the visit */
     size_t name_length;
     const char *version; /* NULL: none is known; gone after the visit */
@@ -60,7 +60,7 @@ struct function {
  * Calls VISIT for each function that the binary defines, in .symtab and in .dynsym (so most exported ones come twice),
  * until it returns non-zero, which is then returned.
  */
-typedef int function_visit(const struct function *function, void *context);
+typedef int function_visit(const struct function_symbol *function, void *context);
 int binary_functions(const struct binary *binary, function_visit *visit, void *context);
 /* True if it has a .symtab: false for stripped files. */
 bool binary_has_symbols(const struct binary *binary);

@@ -7,7 +7,7 @@
 
 /* Fills FUNCTION from symbol I; false if that is nothing that the file defines. */
 static bool read_function(const struct symbol_table *table, const Elf64_Sym *symbol, size_t i,
-                          struct function *function)
+                          struct function_symbol *function)
 {
     const char *name = symbol_table_name(table, symbol);
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
@@ -22,7 +22,7 @@ static bool read_function(const struct symbol_table *table, const Elf64_Sym *sym
         length = strlen(name);
     if (!length)
         return false;
-    *function = (struct function){
+    *function = (struct function_symbol){
         .name = name,
         .name_length = length,
         .address = symbol->st_value,
@@ -53,7 +53,7 @@ int binary_functions(const struct binary *binary, function_visit *visit, void *c
                 symbol_table_read_versions(&table);
             const Elf64_Sym *symbol;
             for (size_t i = 0; !result && (symbol = symbol_table_at(&table, i)); i++) {
-                struct function function;
+                struct function_symbol function;
                 if (read_function(&table, symbol, i, &function))
                     result = visit(&function, context);
             }

@@ -21,14 +21,14 @@
 static const char magic_new[] = "glibc-ld.so.cache1.1"; /* 20 bytes without the NUL */
 static const char magic_old[] = "ld.so-1.7.0";          /* an older cache may stand before the new one */
 
-struct header {
+struct ld_so_header {
     char magic[20];
     uint32_t count;
     uint32_t strings_length;
     uint32_t flags[5]; /* byte order, offset of the extensions, and what is unused */
 };
 
-struct entry {
+struct ld_so_entry {
     int32_t flags;
     uint32_t name, path; /* offsets from the header */
     uint32_t os_version;
@@ -75,7 +75,8 @@ static ptrdiff_t find_header(const char *bytes, size_t size)
         memcpy(&old, bytes, sizeof old);
         at = (sizeof old + (size_t)old.count * OLD_ENTRY_SIZE + 7) & ~(size_t)7;
     }
-    if (at > size || size - at < sizeof(struct header) || memcmp(bytes + at, magic_new, sizeof magic_new - 1) != 0)
+    if (at > size || size - at < sizeof(struct ld_so_header) ||
+        memcmp(bytes + at, magic_new, sizeof magic_new - 1) != 0)
         return -1;
     return (ptrdiff_t)at;
 }
@@ -88,13 +89,13 @@ int ld_so_cache_each(const char *root, ld_so_cache_visit *visit, void *context)
     int result = 0;
     if (start >= 0) {
         const char *cache = bytes + start;
-        struct header header;
+        struct ld_so_header header;
         size -= (size_t)start;
         memcpy(&header, cache, sizeof header);
-        size_t count = (size - sizeof header) / sizeof(struct entry);
+        size_t count = (size - sizeof header) / sizeof(struct ld_so_entry);
         int32_t wanted = arch_elf_machine() == EM_X86_64 ? FLAG_X86_64 : FLAG_AARCH64;
         for (size_t i = 0; i < header.count && i < count && !result; i++) {
-            struct entry entry;
+            struct ld_so_entry entry;
             memcpy(&entry, cache + sizeof header + i * sizeof entry, sizeof entry);
             /* Entries of glibc-hwcaps folders are found in those folders instead. */
             if (entry.flags == wanted && entry.hwcap == 0 && entry.name < size && entry.path < size)

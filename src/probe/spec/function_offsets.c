@@ -27,13 +27,13 @@ static int by_name(const void *a, const void *b)
 
 static int compare_name(const void *key, const void *element)
 {
-    const struct function *function = key;
+    const struct function_symbol *function = key;
     const char *name = ((const struct wanted_offset *)element)->name;
     int order = strncmp(function->name, name, function->name_length);
     return order ? order : -(name[function->name_length] != '\0');
 }
 
-static int find_offset(const struct function *function, void *context)
+static int find_offset(const struct function_symbol *function, void *context)
 {
     struct offset_search *search = context;
     struct wanted_offset *wanted = bsearch(function, search->wanted, search->count, sizeof *wanted, compare_name);

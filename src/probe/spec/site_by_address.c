@@ -13,7 +13,7 @@ struct around {
     char *name;                   /* malloc'd, or NULL */
 };
 
-static int note_function(const struct function *function, void *context)
+static int note_function(const struct function_symbol *function, void *context)
 {
     struct around *around = context;
     uint64_t inside = around->address - function->address;

@@ -23,7 +23,7 @@ struct match {
     bool ifunc, global, old;
 };
 
-struct name_search {
+struct function_search {
     const struct binary *binary; /* whose segments count, also for the symbols of its debug file */
     const struct spec *spec;
     struct match *matches;
@@ -42,7 +42,7 @@ static bool demangled_matches(const struct spec *spec, const char *name)
     return matches;
 }
 
-static bool name_matches(const struct name_search *search, const struct function *function)
+static bool name_matches(const struct function_search *search, const struct function_symbol *function)
 {
     const struct spec *spec = search->spec;
     if (search->demangled || spec->pattern) {
@@ -62,9 +62,9 @@ static bool name_matches(const struct name_search *search, const struct function
            (function->version && strncmp(function->version, spec->version, strlen(spec->version)) == 0);
 }
 
-static int collect(const struct function *function, void *context)
+static int collect(const struct function_symbol *function, void *context)
 {
-    struct name_search *search = context;
+    struct function_search *search = context;
     if (!name_matches(search, function))
         return 0;
     uint64_t offset;
@@ -114,7 +114,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Drops what the name does not mean, and doubles. */
-static void choose(struct name_search *search)
+static void choose(struct function_search *search)
 {
     bool current = false, global = false;
     for (size_t i = 0; i < search->count; i++)
@@ -137,14 +137,14 @@ static void choose(struct name_search *search)
     search->count = kept;
 }
 
-static void search_free(struct name_search *search)
+static void search_free(struct function_search *search)
 {
     for (size_t i = 0; i < search->count; i++)
         free(search->matches[i].name);
     free(search->matches);
 }
 
-static int offer(const struct function *function, void *context)
+static int offer(const struct function_symbol *function, void *context)
 {
     if (!function->typed)
         return 0;
@@ -158,7 +158,7 @@ static int offer(const struct function *function, void *context)
     return 0;
 }
 
-static int not_found(const struct name_search *search, const struct binary *debug, struct error *err)
+static int not_found(const struct function_search *search, const struct binary *debug, struct error *err)
 {
     const struct spec *spec = search->spec;
     const char *file = binary_module(search->binary)->name;
@@ -187,7 +187,7 @@ struct implementations {
     size_t used;
 };
 
-static int offer_implementation(const struct function *function, void *context)
+static int offer_implementation(const struct function_symbol *function, void *context)
 {
     struct implementations *found = context;
     size_t length = strlen(found->function);
@@ -208,7 +208,7 @@ static int offer_implementation(const struct function *function, void *context)
     return 0;
 }
 
-static int refuse_ifunc(const struct name_search *search, const struct binary *debug, struct error *err)
+static int refuse_ifunc(const struct function_search *search, const struct binary *debug, struct error *err)
 {
     const struct spec *spec = search->spec;
     struct binary *opened = NULL;
@@ -235,7 +235,7 @@ static int refuse_ifunc(const struct name_search *search, const struct binary *d
 }
 
 /* Why MATCH is not probed where a pattern means it; NULL: it is. */
-static const char *unfit(const struct name_search *search, const struct match *match, const char *denied)
+static const char *unfit(const struct function_search *search, const struct match *match, const char *denied)
 {
     struct arch_instruction instruction;
     uint64_t offset;
@@ -256,7 +256,7 @@ static const char *unfit(const struct name_search *search, const struct match *m
  * before it has chosen, the one that uplua itself uses of that file, since it runs on the same CPU. *ADDED: there are
  * some.
  */
-static int append_chosen(const struct name_search *search, const struct match *match, struct site_list *list,
+static int append_chosen(const struct function_search *search, const struct match *match, struct site_list *list,
                          bool *added, struct error *err)
 {
     const struct target *target = list->target;
@@ -292,7 +292,7 @@ static int append_chosen(const struct name_search *search, const struct match *m
 }
 
 /* Appends where the function MATCH, whose entry is the last of LIST, returns. */
-static int append_exits(const struct name_search *search, const struct match *match, struct site_list *list,
+static int append_exits(const struct function_search *search, const struct match *match, struct site_list *list,
                         struct error *err)
 {
     const struct spec *spec = search->spec;
@@ -307,7 +307,7 @@ static int append_exits(const struct name_search *search, const struct match *ma
     return result < 0 ? error_set(err, result, "out of memory") : 0;
 }
 
-static int append(const struct name_search *search, const struct match *match, const struct binary *debug,
+static int append(const struct function_search *search, const struct match *match, const struct binary *debug,
                   struct site_list *list, struct error *err)
 {
     const struct spec *spec = search->spec;
@@ -335,7 +335,7 @@ static int append(const struct name_search *search, const struct match *match, c
 }
 
 /* Collects what the spec means, in the binary or in its separate debug file, which is opened then. */
-static int collect_all(struct name_search *search, struct binary **debug)
+static int collect_all(struct function_search *search, struct binary **debug)
 {
     int result = binary_functions(search->binary, collect, search);
     /* A pattern means local functions too, which only .symtab has. */
@@ -347,7 +347,7 @@ static int collect_all(struct name_search *search, struct binary **debug)
 
 int site_by_name(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
 {
-    struct name_search search = {.binary = binary, .spec = spec, .demangled = spec->demangled};
+    struct function_search search = {.binary = binary, .spec = spec, .demangled = spec->demangled};
     struct binary *debug = NULL;
     int result = collect_all(&search, &debug);
     if (result == 0 && search.count == 0 && !search.elsewhere && !spec->version && !spec->pattern) {

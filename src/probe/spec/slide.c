@@ -52,17 +52,17 @@ static struct jumps find_jumps(const struct arch_code *arch, const struct slide_
 }
 
 /* A place that the probe may slide to. */
-struct candidate {
+struct slide_target {
     size_t at; /* 0: none */
     bool push;
 };
 
 /* The first instruction of the function that is emulated and that harmless ones lead to; LOSSY: behind conditional
  * jumps, if there is one. */
-static struct candidate find_candidate(const struct arch_code *arch, const struct slide_code *code, bool is_lossy,
-                                       const char **why)
+static struct slide_target find_candidate(const struct arch_code *arch, const struct slide_code *code, bool is_lossy,
+                                          const char **why)
 {
-    struct candidate best = {0};
+    struct slide_target best = {0};
     const uint8_t *bytes = code->bytes + code->before;
     for (size_t at = 0; at < code->size;) {
         struct arch_instruction instruction;
@@ -71,7 +71,7 @@ static struct candidate find_candidate(const struct arch_code *arch, const struc
             return best;
         }
         if (instruction.emulated && at > 0)
-            best = (struct candidate){at, instruction.push};
+            best = (struct slide_target){at, instruction.push};
         if (instruction.emulated ? !is_lossy || !instruction.conditional : !instruction.harmless) {
             *why = changing;
             return best;
@@ -83,7 +83,7 @@ static struct candidate find_candidate(const struct arch_code *arch, const struc
 }
 
 /* Whether a probe at CANDIDATE sees nothing but calls. */
-static bool is_entered_at_entry_only(const struct candidate *candidate, const struct jumps *jumps)
+static bool is_entered_at_entry_only(const struct slide_target *candidate, const struct jumps *jumps)
 {
     /* What pushes would push once more if it were jumped to by a table of the function's own: that is not how a loop
      * begins. */
@@ -103,8 +103,8 @@ unsigned slide_distance(const struct arch_code *arch, const struct slide_code *c
         *why = slide == SLIDE_OFF ? off : unsized;
         return 0;
     }
-    struct candidate exact = first.emulated ? (struct candidate){0} : find_candidate(arch, code, false, why);
-    struct candidate far = slide == SLIDE_LOSSY ? find_candidate(arch, code, true, &ignored) : exact;
+    struct slide_target exact = first.emulated ? (struct slide_target){0} : find_candidate(arch, code, false, why);
+    struct slide_target far = slide == SLIDE_LOSSY ? find_candidate(arch, code, true, &ignored) : exact;
     if (!exact.at && !far.at)
         return 0;
     struct jumps jumps = find_jumps(arch, code);
@@ -121,7 +121,7 @@ unsigned slide_distance(const struct arch_code *arch, const struct slide_code *c
 
 /* --- sites in files --- */
 
-struct file {
+struct slide_file {
     const struct binary *binary;
     uint64_t *symbols; /* the addresses of all, sorted */
     size_t symbol_count, capacity;
@@ -135,9 +135,9 @@ struct slider {
     unsigned distance;
 };
 
-static int note_symbol(const struct function *function, void *context)
+static int note_symbol(const struct function_symbol *function, void *context)
 {
-    struct file *file = context;
+    struct slide_file *file = context;
     if (file->symbol_count == file->capacity) {
         size_t capacity = file->capacity ? file->capacity * 2 : 1024;
         uint64_t *symbols = realloc(file->symbols, capacity * sizeof *symbols);
@@ -157,7 +157,7 @@ static int by_number(const void *a, const void *b)
 }
 
 /* How many symbols lie at ADDRESS or below. */
-static size_t symbols_up_to(const struct file *file, uint64_t address)
+static size_t symbols_up_to(const struct slide_file *file, uint64_t address)
 {
     size_t low = 0, high = file->symbol_count;
     while (low < high) {
@@ -171,7 +171,8 @@ static size_t symbols_up_to(const struct file *file, uint64_t address)
 }
 
 /* Where to begin decoding, so that what jumps over a short distance to ADDRESS is decoded: an instruction's start. */
-static uint64_t begin_before(const struct file *file, const struct arch_code *arch, uint64_t address, uint64_t lowest)
+static uint64_t begin_before(const struct slide_file *file, const struct arch_code *arch, uint64_t address,
+                             uint64_t lowest)
 {
     if (address - lowest <= arch->near_reach)
         return lowest;
@@ -183,7 +184,7 @@ static uint64_t begin_before(const struct file *file, const struct arch_code *ar
 }
 
 /* Decides how far SLIDER's site slides, from the code around it. */
-static int decide(const struct file *file, const struct arch_code *arch, enum slide slide, struct slider *slider)
+static int decide(const struct slide_file *file, const struct arch_code *arch, enum slide slide, struct slider *slider)
 {
     const struct site *site = slider->site;
     const Elf64_Phdr *segment = elf_file_segment_at(binary_elf(file->binary), site->address, PF_X);
@@ -238,7 +239,7 @@ static int by_site_address(const void *a, const void *b)
 }
 
 /* Finds what leads from anywhere in SEGMENT into the functions of SLIDERS, by a far jump. */
-static int scan_segment(const struct file *file, const struct arch_code *arch, const Elf64_Phdr *segment,
+static int scan_segment(const struct slide_file *file, const struct arch_code *arch, const Elf64_Phdr *segment,
                         struct sliders *sliders)
 {
     uint64_t low = sliders->items[0].site->address + 1;
@@ -260,7 +261,8 @@ static int scan_segment(const struct file *file, const struct arch_code *arch, c
 }
 
 /* Asks all of the file's code whether the SLIDERS that would move may. */
-static int confirm(const struct file *file, const struct arch_code *arch, struct sliders *sliders, enum slide slide)
+static int confirm(const struct slide_file *file, const struct arch_code *arch, struct sliders *sliders,
+                   enum slide slide)
 {
     const struct elf_file *elf = binary_elf(file->binary);
     struct sliders moving = {.items = sliders->items};
@@ -304,7 +306,7 @@ static void find_entries(const struct binary *binary, struct site *sites, size_t
 }
 
 /* SITES are of one file. */
-static int slide_in_file(struct file *file, struct site *sites, size_t count, enum slide slide)
+static int slide_in_file(struct slide_file *file, struct site *sites, size_t count, enum slide slide)
 {
     const struct arch_code *arch = arch_code();
     struct sliders sliders = {.items = calloc(count, sizeof *sliders.items)};
@@ -342,7 +344,7 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, struct error
         for (n = 1; i + n < count && strcmp(sites[i + n].path, sites[i].path) == 0; n++)
             continue;
         struct module module = {.path = sites[i].path, .name = sites[i].module};
-        struct file file = {0};
+        struct slide_file file = {0};
         struct binary *binary;
         if (binary_open(&module, &binary, NULL) < 0)
             continue; /* gone: the attach will tell */

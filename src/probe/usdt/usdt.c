@@ -29,7 +29,7 @@ struct usdt_spec {
     bool either; /* PROVIDER may also be a binary's name */
 };
 
-struct found {
+struct usdt_found {
     struct usdt_probe *items;
     size_t count, sites;
     size_t notes;       /* in all files searched */
@@ -44,7 +44,7 @@ struct usdt_search {
     struct binary *debug; /* for symbols; opened when needed */
     bool debug_tried;
     unsigned symbols; /* looked up so far */
-    struct found *found;
+    struct usdt_found *found;
 };
 
 /* --- what users write --- */
@@ -123,22 +123,22 @@ static int parse(const char *text, struct usdt_spec *wanted, struct error *err)
 
 /* --- symbols in operands --- */
 
-struct symbol {
+struct operand_symbol {
     const char *name;
     size_t length;
     uint64_t address;
 };
 
-static int match_symbol(const struct function *function, void *context)
+static int match_symbol(const struct function_symbol *function, void *context)
 {
-    struct symbol *symbol = context;
+    struct operand_symbol *symbol = context;
     if (function->name_length != symbol->length || memcmp(function->name, symbol->name, symbol->length))
         return 0;
     symbol->address = function->address;
     return 1;
 }
 
-static bool find_symbol(struct usdt_search *search, struct symbol *symbol)
+static bool find_symbol(struct usdt_search *search, struct operand_symbol *symbol)
 {
     if (search->symbols++ >= MAX_SYMBOLS)
         return false;
@@ -166,7 +166,7 @@ static void locate(struct usdt_search *search, uint64_t address, struct usdt_ope
     if (operand->place == USDT_NOWHERE || (!operand->symbol && !absolute))
         return;
     if (operand->symbol) {
-        struct symbol symbol = {.name = operand->symbol, .length = operand->symbol_length};
+        struct operand_symbol symbol = {.name = operand->symbol, .length = operand->symbol_length};
         if (!find_symbol(search, &symbol)) {
             usdt_nowhere(operand, "the note names a symbol for it that the file does not have (stripped)");
             return;
@@ -272,7 +272,7 @@ void usdt_free(struct usdt_probe *probes, size_t count)
 }
 
 /* Adds PROBE, of one site, which moves into FOUND unless that fails. */
-static int add_probe(struct found *found, struct usdt_probe *probe)
+static int add_probe(struct usdt_found *found, struct usdt_probe *probe)
 {
     if (found->sites >= MAX_SITES)
         return -E2BIG;
@@ -321,7 +321,7 @@ static int read_arguments(struct usdt_search *search, const struct usdt_note *no
 static int visit(const struct usdt_note *note, void *context)
 {
     struct usdt_search *search = context;
-    struct found *found = search->found;
+    struct usdt_found *found = search->found;
     const struct usdt_spec *wanted = search->wanted;
     found->notes++;
     bool of_provider = fnmatch(wanted->provider, note->provider, 0) == 0;
@@ -348,7 +348,7 @@ static int visit(const struct usdt_note *note, void *context)
 /* Searches the files of MODULES. A file that cannot be probed is an error where it was named, not where it is one of
  * all. */
 static int search_modules(const struct usdt_spec *wanted, const struct modules *modules, bool named,
-                          struct found *found, struct error *err)
+                          struct usdt_found *found, struct error *err)
 {
     int result = 0;
     for (size_t i = 0; i < modules->count && result == 0; i++) {
@@ -376,7 +376,7 @@ static int search_modules(const struct usdt_spec *wanted, const struct modules *
 /* --- specs --- */
 
 static int search_binary(const struct usdt_spec *wanted, const struct target *target, struct modules *modules,
-                         struct found *found, struct error *err)
+                         struct usdt_found *found, struct error *err)
 {
     struct spec spec = {.text = wanted->text, .binary = wanted->binary};
     int result = resolve_binaries(&spec, target, modules, err);
@@ -384,7 +384,7 @@ static int search_binary(const struct usdt_spec *wanted, const struct target *ta
 }
 
 /* In all modules of the target, also in those that a process so young has not mapped yet. */
-static int search_target(const struct usdt_spec *wanted, const struct target *target, struct found *found,
+static int search_target(const struct usdt_spec *wanted, const struct target *target, struct usdt_found *found,
                          struct error *err)
 {
     int result = 0;
@@ -398,7 +398,7 @@ static int search_target(const struct usdt_spec *wanted, const struct target *ta
     return result;
 }
 
-static int not_found(const struct usdt_spec *wanted, const struct modules *modules, struct found *found,
+static int not_found(const struct usdt_spec *wanted, const struct modules *modules, struct usdt_found *found,
                      struct error *err)
 {
     char names[512];
@@ -416,14 +416,14 @@ static int not_found(const struct usdt_spec *wanted, const struct modules *modul
 
 static int offer_all(const struct usdt_note *note, void *context)
 {
-    struct found *found = context;
+    struct usdt_found *found = context;
     found->notes++;
     suggest_offer(&found->suggest, note->provider, strlen(note->provider));
     return 0;
 }
 
 /* Providers like the one that nobody has, for the message. */
-static void suggest_providers(const struct usdt_spec *wanted, const struct modules *modules, struct found *found)
+static void suggest_providers(const struct usdt_spec *wanted, const struct modules *modules, struct usdt_found *found)
 {
     suggest_init(&found->suggest, wanted->provider);
     for (size_t i = 0; i < modules->count; i++) {
@@ -437,7 +437,7 @@ static void suggest_providers(const struct usdt_spec *wanted, const struct modul
 
 /* A:NAME where A is a provider of the target's, or else a binary. */
 static int search_either(struct usdt_spec *wanted, const struct target *target, struct modules *modules,
-                         struct found *found, struct error *err)
+                         struct usdt_found *found, struct error *err)
 {
     bool has_modules = target && (target->count || target->command);
     int result = has_modules ? search_target(wanted, target, found, err) : 0;
@@ -455,7 +455,7 @@ static int search_either(struct usdt_spec *wanted, const struct target *target, 
     return result == -ENXIO ? -ENOENT : result; /* a provider, rather, of which there is none */
 }
 
-static int finish(int result, struct found *found, struct usdt_probe **probes, size_t *count, struct error *err)
+static int finish(int result, struct usdt_found *found, struct usdt_probe **probes, size_t *count, struct error *err)
 {
     *probes = result < 0 ? NULL : found->items;
     *count = result < 0 ? 0 : found->count;
@@ -469,7 +469,7 @@ static int finish(int result, struct found *found, struct usdt_probe **probes, s
 int usdt_find(const char *spec, const struct target *target, struct usdt_probe **probes, size_t *count,
               struct error *err)
 {
-    struct found found = {0};
+    struct usdt_found found = {0};
     struct modules modules = {0};
     struct usdt_spec wanted;
     int result = parse(spec, &wanted, err);
@@ -496,7 +496,7 @@ int usdt_find(const char *spec, const struct target *target, struct usdt_probe *
 int usdt_list(const char *binary, const char *provider, const char *name, const struct target *target,
               struct usdt_probe **probes, size_t *count, struct error *err)
 {
-    struct found found = {0};
+    struct usdt_found found = {0};
     struct modules modules = {0};
     struct usdt_spec wanted = {.text = (char *)(binary ? binary : name),
                                .binary = (char *)binary,
