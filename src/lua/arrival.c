@@ -15,10 +15,7 @@ static struct arrivals *check(lua_State *L)
 /* arrival.open() → arrivals; raises the reason */
 static int arrival_open(lua_State *L)
 {
-    struct arrivals **self = lua_newuserdata(L, sizeof *self); /* self */
-    *self = NULL;
-    luaL_getmetatable(L, ARRIVALS);
-    lua_setmetatable(L, -2);
+    struct arrivals **self = core_new_object(L, sizeof *self, ARRIVALS); /* self */
     int code = late_modules_open(self);
     return code ? luaL_error(L, "cannot wait for libraries: records of mappings: %s", strerror(-code)) : 1;
 }
@@ -48,16 +45,11 @@ static void add(const struct arrival *arrival, void *context)
 {
     lua_State *L = context;
     lua_createtable(L, 0, 5); /* list one */
-    lua_pushinteger(L, arrival->pid);
-    lua_setfield(L, -2, "pid");
-    lua_pushstring(L, arrival->name);
-    lua_setfield(L, -2, "name");
-    lua_pushstring(L, arrival->path);
-    lua_setfield(L, -2, "path");
-    lua_pushstring(L, arrival->identity);
-    lua_setfield(L, -2, "file");
-    lua_pushnumber(L, (lua_Number)arrival->time / 1e9);
-    lua_setfield(L, -2, "time");
+    core_set_number(L, "pid", arrival->pid);
+    core_set_string(L, "name", arrival->name);
+    core_set_string(L, "path", arrival->path);
+    core_set_string(L, "file", arrival->identity);
+    core_set_number(L, "time", (lua_Number)arrival->time / 1e9);
     lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
 }
 
@@ -95,7 +87,5 @@ int arrival_open_lua(lua_State *L)
     };
     static const luaL_Reg functions[] = {{"open", arrival_open}, {"identify", arrival_identify_lua}, {NULL, NULL}};
     core_new_class(L, ARRIVALS, methods, arrival_gc);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

@@ -16,10 +16,7 @@ static struct cgroups *check(lua_State *L)
 static int cgroup_open_pattern(lua_State *L)
 {
     const char *pattern = luaL_checkstring(L, 1);
-    struct cgroups **self = lua_newuserdata(L, sizeof *self); /* self */
-    *self = NULL;
-    luaL_getmetatable(L, CGROUPS);
-    lua_setmetatable(L, -2);
+    struct cgroups **self = core_new_object(L, sizeof *self, CGROUPS); /* self */
     struct error err = {0};
     return cgroups_open(pattern, self, &err) ? core_raise(L, &err) : 1;
 }
@@ -68,7 +65,5 @@ int cgroup_open_lua(lua_State *L)
     static const luaL_Reg methods[] = {{"level", cgroup_level}, {"fd", cgroup_fd}, {"list", cgroup_list}, {NULL, NULL}};
     static const luaL_Reg functions[] = {{"open", cgroup_open_pattern}, {NULL, NULL}};
     core_new_class(L, CGROUPS, methods, cgroup_gc);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

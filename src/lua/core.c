@@ -2,6 +2,8 @@
 #include "lua/core.h"
 
 #include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const luaL_Reg objects[] = {
     {"arrival", arrival_open_lua}, {"cgroup", cgroup_open_lua}, {"event", event_open_lua},
@@ -44,6 +46,13 @@ int core_absent(lua_State *L, const struct error *err)
     return 2;
 }
 
+int core_functions(lua_State *L, const luaL_Reg *functions)
+{
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}
+
 void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua_CFunction gc)
 {
     luaL_newmetatable(L, name); /* class */
@@ -55,10 +64,92 @@ void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua
     lua_pop(L, 1);
 }
 
+void *core_new_object(lua_State *L, size_t size, const char *class)
+{
+    void *object = memset(lua_newuserdata(L, size), 0, size);
+    luaL_getmetatable(L, class);
+    lua_setmetatable(L, -2);
+    return object;
+}
+
+void core_set_string(lua_State *L, const char *name, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, name);
+}
+
+void core_set_number(lua_State *L, const char *name, lua_Number number)
+{
+    lua_pushnumber(L, number);
+    lua_setfield(L, -2, name);
+}
+
+void core_set_boolean(lua_State *L, const char *name, bool boolean)
+{
+    lua_pushboolean(L, boolean);
+    lua_setfield(L, -2, name);
+}
+
 lua_Number core_number_field(lua_State *L, int index, const char *name)
 {
     lua_getfield(L, index, name);
     lua_Number number = lua_tonumber(L, -1);
     lua_pop(L, 1);
     return number;
+}
+
+bool core_boolean_field(lua_State *L, int index, const char *name)
+{
+    lua_getfield(L, index, name);
+    bool boolean = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return boolean;
+}
+
+const char **core_strings(lua_State *L, int index, size_t *count)
+{
+    luaL_checktype(L, index, LUA_TTABLE);
+    *count = lua_objlen(L, index);
+    const char **strings = lua_newuserdata(L, (*count + 1) * sizeof *strings);
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, index, (int)i + 1);
+        strings[i] = luaL_checkstring(L, -1);
+        lua_pop(L, 1);
+    }
+    strings[*count] = NULL;
+    return strings;
+}
+
+pid_t *core_pids(lua_State *L, int index, size_t *count)
+{
+    luaL_checktype(L, index, LUA_TTABLE);
+    *count = lua_objlen(L, index);
+    pid_t *pids = lua_newuserdata(L, (*count + 1) * sizeof *pids);
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, index, (int)i + 1);
+        pids[i] = (pid_t)luaL_checkinteger(L, -1);
+        lua_pop(L, 1);
+    }
+    return pids;
+}
+
+int core_push_strings(lua_State *L, char **strings, size_t count)
+{
+    lua_createtable(L, (int)count, 0); /* list */
+    for (size_t i = 0; i < count; i++) {
+        lua_pushstring(L, strings[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+        free(strings[i]);
+    }
+    free(strings);
+    return 1;
+}
+
+int core_push_natural(lua_State *L, lua_Integer number)
+{
+    if (number < 0)
+        lua_pushnil(L);
+    else
+        lua_pushinteger(L, number);
+    return 1;
 }

@@ -7,6 +7,8 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -44,8 +46,28 @@ int core_absent(lua_State *L, const struct error *err);
 /* Registers the metatable NAME of a userdata with METHODS and the finalizer GC. */
 void core_new_class(lua_State *L, const char *name, const luaL_Reg *methods, lua_CFunction gc);
 
-/* The number NAME of the table at INDEX; 0 where it is none. */
+/* Pushes a table of FUNCTIONS; returns 1. */
+int core_functions(lua_State *L, const luaL_Reg *functions);
+/* Pushes a userdata of CLASS, SIZE bytes that are 0. */
+void *core_new_object(lua_State *L, size_t size, const char *class);
+
+/* Set the field NAME of the table on the top. A TEXT of NULL is nil. */
+void core_set_string(lua_State *L, const char *name, const char *text);
+void core_set_number(lua_State *L, const char *name, lua_Number number);
+void core_set_boolean(lua_State *L, const char *name, bool boolean);
+
+/* The number or the boolean NAME of the table at INDEX; 0 and false where it is none. */
 lua_Number core_number_field(lua_State *L, int index, const char *name);
+bool core_boolean_field(lua_State *L, int index, const char *name);
+
+/* The strings, or process ids, of the list at INDEX: a userdata that is pushed. Strings end with a NULL; the list keeps
+ * them. */
+const char **core_strings(lua_State *L, int index, size_t *count);
+pid_t *core_pids(lua_State *L, int index, size_t *count);
+/* Pushes the COUNT STRINGS as a list, and frees them; returns 1. */
+int core_push_strings(lua_State *L, char **strings, size_t count);
+/* Returns NUMBER to Lua: a descriptor, a status; nil where it is negative, which stands for none. */
+int core_push_natural(lua_State *L, lua_Integer number);
 
 struct symbols;
 /* The symbol cache that is argument INDEX; an argument error where it is none. */

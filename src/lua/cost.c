@@ -36,12 +36,6 @@ static int cost_again_lua(lua_State *L)
     return 0;
 }
 
-static void set(lua_State *L, const char *name, uint64_t value)
-{
-    lua_pushnumber(L, (lua_Number)value);
-    lua_setfield(L, -2, name);
-}
-
 /*
  * cost.known() → { { entry = "stepped" | "emulated" | "replaced", exits = true where probes stand on return
  * instructions, ns, low, high }, … }, as struct cost has it
@@ -59,13 +53,11 @@ static int cost_known(lua_State *L)
         if (!cost)
             continue;
         lua_createtable(L, 0, 5); /* list one */
-        lua_pushstring(L, names[i % ENTRIES]);
-        lua_setfield(L, -2, "entry");
-        lua_pushboolean(L, i / ENTRIES == COST_OF_EXIT);
-        lua_setfield(L, -2, "exits");
-        set(L, "ns", cost->ns);
-        set(L, "low", cost->low);
-        set(L, "high", cost->high);
+        core_set_string(L, "entry", names[i % ENTRIES]);
+        core_set_boolean(L, "exits", i / ENTRIES == COST_OF_EXIT);
+        core_set_number(L, "ns", cost->ns);
+        core_set_number(L, "low", cost->low);
+        core_set_number(L, "high", cost->high);
         lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
     }
     return 1;
@@ -74,7 +66,5 @@ static int cost_known(lua_State *L)
 int cost_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {{"again", cost_again_lua}, {"known", cost_known}, {NULL, NULL}};
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

@@ -19,14 +19,6 @@ static uint64_t word_field(lua_State *L, int index, const char *name)
     return word;
 }
 
-static bool flag_field(lua_State *L, int index, const char *name)
-{
-    lua_getfield(L, index, name);
-    bool flag = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return flag;
-}
-
 void lua_event(lua_State *L, int index, struct event *event)
 {
     luaL_checktype(L, index, LUA_TTABLE);
@@ -43,10 +35,10 @@ void lua_event(lua_State *L, int index, struct event *event)
         attr->sample_freq = hertz;
     }
     attr->sample_type = attr->sample_period ? PERF_SAMPLE_ADDR : 0; /* else e.addr is not set where there is none */
-    attr->exclude_user = flag_field(L, index, "no_user");
-    attr->exclude_kernel = flag_field(L, index, "no_kernel");
-    attr->exclude_idle = flag_field(L, index, "no_idle");
-    event->once = flag_field(L, index, "once");
+    attr->exclude_user = core_boolean_field(L, index, "no_user");
+    attr->exclude_kernel = core_boolean_field(L, index, "no_kernel");
+    attr->exclude_idle = core_boolean_field(L, index, "no_idle");
+    event->once = core_boolean_field(L, index, "once");
     lua_getfield(L, index, "cpus"); /* cpus */
     event->some = lua_istable(L, -1);
     for (size_t i = 1; event->some && i <= lua_objlen(L, -1); i++) {
@@ -115,14 +107,11 @@ static int event_count_lua(lua_State *L)
     }
     struct counter_options options = {
         .cgroup = string_field(L, 2, "cgroup"),
-        .cpus = flag_field(L, 2, "cpus"),
-        .children = flag_field(L, 2, "children"),
+        .cpus = core_boolean_field(L, 2, "cpus"),
+        .children = core_boolean_field(L, 2, "children"),
     };
-    struct lua_counter *self = lua_newuserdata(L, sizeof *self);
-    memset(self, 0, sizeof *self);
+    struct lua_counter *self = core_new_object(L, sizeof *self, COUNTER);
     self->count = count;
-    luaL_getmetatable(L, COUNTER);
-    lua_setmetatable(L, -2);
     struct error err = {0};
     return counter_open(events, count, lua_target(L), &options, &self->counter, &err) ? core_raise(L, &err) : 1;
 }
@@ -192,7 +181,5 @@ int event_open_lua(lua_State *L)
         {NULL, NULL},
     };
     core_new_class(L, COUNTER, counter_methods, counter_close_lua);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

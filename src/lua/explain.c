@@ -4,18 +4,7 @@
 #include <string.h>
 
 #include "compile/machine/disassemble.h"
-
-static void set_integer(lua_State *L, const char *name, uint64_t value)
-{
-    lua_pushnumber(L, (lua_Number)value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_string(lua_State *L, const char *name, const char *value)
-{
-    lua_pushstring(L, value);
-    lua_setfield(L, -2, name);
-}
+#include "lua/core.h"
 
 static void push_instructions(lua_State *L, const struct object_program *program)
 {
@@ -25,8 +14,8 @@ static void push_instructions(lua_State *L, const struct object_program *program
     for (size_t at = 0; at < program->instruction_count;) {
         size_t taken = disassemble(program, at, text, sizeof text);
         lua_createtable(L, 0, 2); /* list instruction */
-        set_integer(L, "at", at);
-        set_string(L, "text", text);
+        core_set_number(L, "at", at);
+        core_set_string(L, "text", text);
         lua_rawseti(L, -2, ++number);
         at += taken;
     }
@@ -38,10 +27,10 @@ static void push_lines(lua_State *L, const struct object_program *program)
     for (size_t i = 0; i < program->line_count; i++) {
         const struct object_line *line = &program->lines[i];
         lua_createtable(L, 0, 4); /* list line */
-        set_integer(L, "at", line->instruction);
-        set_integer(L, "line", (uint64_t)line->line);
-        set_string(L, "file", line->file);
-        set_string(L, "text", line->text);
+        core_set_number(L, "at", line->instruction);
+        core_set_number(L, "line", (uint64_t)line->line);
+        core_set_string(L, "file", line->file);
+        core_set_string(L, "text", line->text);
         lua_rawseti(L, -2, (int)i + 1);
     }
 }
@@ -65,15 +54,14 @@ static void push_program(lua_State *L, const struct object_program *program, con
         const char *part = part_of(program, &handlers[i]);
         if (!part)
             continue;
-        set_integer(L, "handler", i + 1);
-        set_string(L, "part", *part ? part : NULL);
-        lua_pushboolean(L, handlers[i].session);
-        lua_setfield(L, -2, "session");
+        core_set_number(L, "handler", i + 1);
+        core_set_string(L, "part", *part ? part : NULL);
+        core_set_boolean(L, "session", handlers[i].session);
     }
-    set_string(L, "name", program->name);
-    set_integer(L, "stack", program->stack_size);
-    set_integer(L, "scratch", program->scratch_size);
-    set_integer(L, "count", program->instruction_count);
+    core_set_string(L, "name", program->name);
+    core_set_number(L, "stack", program->stack_size);
+    core_set_number(L, "scratch", program->scratch_size);
+    core_set_number(L, "count", program->instruction_count);
     push_lines(L, program);
     lua_setfield(L, -2, "lines");
     push_instructions(L, program);
@@ -83,11 +71,11 @@ static void push_program(lua_State *L, const struct object_program *program, con
 static void push_map(lua_State *L, const struct object_map *map)
 {
     lua_createtable(L, 0, 5); /* map */
-    set_string(L, "name", map->name);
-    set_integer(L, "type", map->type);
-    set_integer(L, "key", map->key_size);
-    set_integer(L, "value", map->value_size);
-    set_integer(L, "max", map->max_entries);
+    core_set_string(L, "name", map->name);
+    core_set_number(L, "type", map->type);
+    core_set_number(L, "key", map->key_size);
+    core_set_number(L, "value", map->value_size);
+    core_set_number(L, "max", map->max_entries);
 }
 
 void explain_push(lua_State *L, const struct object *object, const struct handler *handlers, size_t count)

@@ -28,18 +28,6 @@ static struct guest *check_guest(lua_State *L)
     return self->guest;
 }
 
-static void set_string(lua_State *L, const char *name, const char *value)
-{
-    lua_pushstring(L, value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_number(lua_State *L, const char *name, double value)
-{
-    lua_pushnumber(L, value);
-    lua_setfield(L, -2, name);
-}
-
 /* --- types, as lua/uplua/objects/btf_codec.lua takes them --- */
 
 static const struct btf_type *resolve(const struct btf *btf, uint32_t id)
@@ -86,8 +74,8 @@ static void push_integer(lua_State *L, uint32_t size, bool is_signed, bool is_bo
     char kind[8];
     bool known = size == 1 || size == 2 || size == 4 || size == 8;
     snprintf(kind, sizeof kind, "%c%u", is_signed ? 'i' : 'u', 8 * size % 1000);
-    set_string(L, "kind", !known ? "bytes" : is_boolean && size == 1 ? "bool" : kind);
-    set_number(L, "size", size);
+    core_set_string(L, "kind", !known ? "bytes" : is_boolean && size == 1 ? "bool" : kind);
+    core_set_number(L, "size", size);
 }
 
 /* Whether the member of TYPE at the bit AT, of the type ID, or of so many BITS, lies inside of it. */
@@ -108,11 +96,11 @@ static void push_members(lua_State *L, struct type_walk *walk, const struct btf_
         if (!is_inside(walk->btf, type, members[i].type, at, bits))
             continue;
         lua_createtable(L, 0, 5); /* type fields field */
-        set_string(L, "name", name_at(walk->btf, members[i].name_off));
-        set_number(L, "offset", at / 8);
+        core_set_string(L, "name", name_at(walk->btf, members[i].name_off));
+        core_set_number(L, "offset", at / 8);
         if (bits) {
-            set_number(L, "first_bit", at % 8);
-            set_number(L, "bits", bits);
+            core_set_number(L, "first_bit", at % 8);
+            core_set_number(L, "bits", bits);
         }
         push_inner(L, walk, members[i].type);
         lua_setfield(L, -2, "type");
@@ -133,11 +121,11 @@ static void push_inner(lua_State *L, struct type_walk *walk, uint32_t id)
     int64_t size = btf__resolve_size(btf, id);
     luaL_checkstack(L, 8, "types");
     lua_createtable(L, 0, 4); /* type */
-    set_string(L, "name", named ? name_at(btf, named->name_off) : "");
+    core_set_string(L, "name", named ? name_at(btf, named->name_off) : "");
     walk->depth++;
     if (!type || size < 0 || walk->depth > DEEPEST || ++walk->count > MOST_TYPES) {
-        set_string(L, "kind", "bytes");
-        set_number(L, "size", size < 0 ? 0 : (double)size);
+        core_set_string(L, "kind", "bytes");
+        core_set_number(L, "size", size < 0 ? 0 : (double)size);
     } else if (btf_is_int(type)) {
         push_integer(L, type->size, btf_int_encoding(type) & BTF_INT_SIGNED, btf_int_encoding(type) & BTF_INT_BOOL);
     } else if (btf_is_any_enum(type)) {
@@ -145,21 +133,21 @@ static void push_inner(lua_State *L, struct type_walk *walk, uint32_t id)
     } else if (btf_is_ptr(type)) {
         push_integer(L, sizeof(void *), false, false);
     } else if (btf_is_array(type) && is_character(btf, btf_array(type)->type)) {
-        set_string(L, "kind", "string");
-        set_number(L, "size", (double)size);
+        core_set_string(L, "kind", "string");
+        core_set_number(L, "size", (double)size);
     } else if (btf_is_array(type) && size) {
-        set_string(L, "kind", "array");
-        set_number(L, "size", (double)size);
-        set_number(L, "count", btf_array(type)->nelems);
+        core_set_string(L, "kind", "array");
+        core_set_number(L, "size", (double)size);
+        core_set_number(L, "count", btf_array(type)->nelems);
         push_inner(L, walk, btf_array(type)->type);
         lua_setfield(L, -2, "element");
     } else if (btf_is_composite(type)) {
-        set_string(L, "kind", "struct");
-        set_number(L, "size", (double)size);
+        core_set_string(L, "kind", "struct");
+        core_set_number(L, "size", (double)size);
         push_members(L, walk, type);
     } else {
-        set_string(L, "kind", "bytes");
-        set_number(L, "size", (double)size);
+        core_set_string(L, "kind", "bytes");
+        core_set_number(L, "size", (double)size);
     }
     walk->depth--;
 }
@@ -192,10 +180,7 @@ static int guest_type(lua_State *L)
 static int guest_new(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
-    struct lua_guest *self = lua_newuserdata(L, sizeof *self);
-    self->guest = NULL;
-    luaL_getmetatable(L, GUEST);
-    lua_setmetatable(L, -2);
+    struct lua_guest *self = core_new_object(L, sizeof *self, GUEST);
     struct error err = {0};
     return guest_open(path, &self->guest, &err) ? core_raise(L, &err) : 1;
 }
@@ -210,8 +195,8 @@ static int guest_programs(lua_State *L)
     bpf_object__for_each_program(program, object)
     {
         lua_createtable(L, 0, 2); /* list program */
-        set_string(L, "name", bpf_program__name(program));
-        set_string(L, "section", bpf_program__section_name(program));
+        core_set_string(L, "name", bpf_program__name(program));
+        core_set_string(L, "section", bpf_program__section_name(program));
         lua_rawseti(L, -2, ++count);
     }
     return 1;
@@ -232,11 +217,11 @@ static int guest_maps(lua_State *L)
             continue;
         const char *type = libbpf_bpf_map_type_str(bpf_map__type(map));
         lua_createtable(L, 0, 7); /* list map */
-        set_string(L, "name", bpf_map__name(map));
-        set_string(L, "type", type ? type : "unknown");
-        set_number(L, "key_size", bpf_map__key_size(map));
-        set_number(L, "value_size", bpf_map__value_size(map));
-        set_number(L, "max", bpf_map__max_entries(map));
+        core_set_string(L, "name", bpf_map__name(map));
+        core_set_string(L, "type", type ? type : "unknown");
+        core_set_number(L, "key_size", bpf_map__key_size(map));
+        core_set_number(L, "value_size", bpf_map__value_size(map));
+        core_set_number(L, "max", bpf_map__max_entries(map));
         if (btf && bpf_map__btf_key_type_id(map)) {
             push_type(L, btf, bpf_map__btf_key_type_id(map));
             lua_setfield(L, -2, "key");
@@ -270,8 +255,8 @@ static int guest_variables(lua_State *L)
         if (place->offset > size || needed < 0 || (uint64_t)needed > size - place->offset)
             continue;
         lua_createtable(L, 0, 3); /* list variable */
-        set_string(L, "name", name_at(btf, variable->name_off));
-        set_number(L, "offset", place->offset);
+        core_set_string(L, "name", name_at(btf, variable->name_off));
+        core_set_number(L, "offset", place->offset);
         push_type(L, btf, variable->type);
         lua_setfield(L, -2, "type");
         lua_rawseti(L, -2, (int)i + 1);
@@ -364,10 +349,7 @@ static int guest_program(lua_State *L)
 static int guest_map(lua_State *L)
 {
     int fd = bpf_object__find_map_fd_by_name(guest_object(check_guest(L)), luaL_checkstring(L, 2));
-    if (fd < 0)
-        return 0;
-    lua_pushinteger(L, fd);
-    return 1;
+    return core_push_natural(L, fd);
 }
 
 static int guest_gc(lua_State *L)
@@ -395,7 +377,5 @@ int guest_open_lua(lua_State *L)
         {NULL, NULL},
     };
     core_new_class(L, GUEST, methods, guest_gc);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

@@ -37,14 +37,6 @@ static void read_names(lua_State *L, struct handler *handler, struct arena *aren
     lua_pop(L, 1);
 }
 
-static bool boolean_field(lua_State *L, int index, const char *name)
-{
-    lua_getfield(L, index, name);
-    bool boolean = lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return boolean;
-}
-
 /* The number of WORD in COUNT WORDS; COUNT where it is none of them. */
 static int index_of(const char *word, const char *const *words, int count)
 {
@@ -88,7 +80,7 @@ static struct argument read_argument(lua_State *L, struct arena *arena)
         .size = (uint32_t)core_number_field(L, at, "size"),
         .type = *type ? type : NULL,
         .btf = (uint32_t)core_number_field(L, at, "btf"),
-        .kernel = boolean_field(L, at, "kernel"),
+        .kernel = core_boolean_field(L, at, "kernel"),
     };
     return argument;
 }
@@ -131,16 +123,16 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->probe = string_field(L, -1, "probe", arena);
         handler->symbol = string_field(L, -1, "symbol", arena);
         read_names(L, handler, arena);
-        handler->at_entry = boolean_field(L, lua_gettop(L), "at_entry");
-        handler->of_go = boolean_field(L, lua_gettop(L), "of_go");
-        handler->by_instruction = boolean_field(L, lua_gettop(L), "by_instruction");
+        handler->at_entry = core_boolean_field(L, lua_gettop(L), "at_entry");
+        handler->of_go = core_boolean_field(L, lua_gettop(L), "of_go");
+        handler->by_instruction = core_boolean_field(L, lua_gettop(L), "by_instruction");
         handler->slid = (int)core_number_field(L, lua_gettop(L), "slid");
         handler->value_bits = (unsigned)core_number_field(L, lua_gettop(L), "value_bits");
         handler->result_bits = (int)core_number_field(L, lua_gettop(L), "result_bits");
-        handler->raw = boolean_field(L, lua_gettop(L), "raw");
-        handler->unfiltered = boolean_field(L, lua_gettop(L), "unfiltered");
-        handler->of_processes = boolean_field(L, lua_gettop(L), "of_processes");
-        handler->user_memory = boolean_field(L, lua_gettop(L), "user_memory");
+        handler->raw = core_boolean_field(L, lua_gettop(L), "raw");
+        handler->unfiltered = core_boolean_field(L, lua_gettop(L), "unfiltered");
+        handler->of_processes = core_boolean_field(L, lua_gettop(L), "of_processes");
+        handler->user_memory = core_boolean_field(L, lua_gettop(L), "user_memory");
         handler->function = (int)core_number_field(L, lua_gettop(L), "handle");
         read_arguments(L, lua_gettop(L), arena, handler);
         lua_getfield(L, -1, "functions"); /* handler functions */

@@ -11,18 +11,6 @@
 #include "sys/kernel_types.h"
 #include "sys/syscalls.h"
 
-static void set_integer(lua_State *L, const char *name, lua_Integer value)
-{
-    lua_pushinteger(L, value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_string(lua_State *L, const char *name, const char *value)
-{
-    lua_pushstring(L, value);
-    lua_setfield(L, -2, name);
-}
-
 /* The parameter as an argument of a handler (lua/uplua/probe/handler.lua), all but where it is. */
 static void push_parameter(lua_State *L, const struct kernel_parameter *parameter)
 {
@@ -30,24 +18,23 @@ static void push_parameter(lua_State *L, const struct kernel_parameter *paramete
     struct kernel_type type = {0};
     kernel_type_get(parameter->type, &type);
     lua_createtable(L, 0, 8); /* parameter */
-    set_string(L, "name", parameter->name);
-    set_string(L, "type", kernel_type_name(parameter->type, text));
+    core_set_string(L, "name", parameter->name);
+    core_set_string(L, "type", kernel_type_name(parameter->type, text));
     switch (type.kind) {
     case KERNEL_INTEGER:
     case KERNEL_BOOLEAN:
-        set_string(L, "kind", type.kind == KERNEL_BOOLEAN ? "boolean" : "integer");
-        set_integer(L, "bits", type.bits);
+        core_set_string(L, "kind", type.kind == KERNEL_BOOLEAN ? "boolean" : "integer");
+        core_set_number(L, "bits", type.bits);
         break;
     case KERNEL_POINTER:
-        set_string(L, "kind", "pointer");
-        set_integer(L, "bits", 64);
-        set_integer(L, "btf", (lua_Integer)parameter->type);
-        lua_pushboolean(L, 1);
-        lua_setfield(L, -2, "kernel");
+        core_set_string(L, "kind", "pointer");
+        core_set_number(L, "bits", 64);
+        core_set_number(L, "btf", (lua_Integer)parameter->type);
+        core_set_boolean(L, "kernel", true);
         break;
     default:
-        set_string(L, "place", "nowhere");
-        set_integer(L, "size", (lua_Integer)type.size);
+        core_set_string(L, "place", "nowhere");
+        core_set_number(L, "size", (lua_Integer)type.size);
         lua_pushfstring(L, "it is a '%s', which handlers cannot compute with", text);
         lua_setfield(L, -2, "type");
     }
@@ -122,12 +109,7 @@ static int kernel_syscall_name(lua_State *L)
 /* kernel.syscall_number(name) → number, or nil */
 static int kernel_syscall_number(lua_State *L)
 {
-    long number = syscall_number(luaL_checkstring(L, 1));
-    if (number < 0)
-        lua_pushnil(L);
-    else
-        lua_pushinteger(L, number);
-    return 1;
+    return core_push_natural(L, syscall_number(luaL_checkstring(L, 1)));
 }
 
 /* kernel.syscall_registers() → { byte offset among the registers of a call's argument, … } */
@@ -155,7 +137,5 @@ int kernel_open_lua(lua_State *L)
         {"syscall_registers", kernel_syscall_registers},
         {NULL, NULL},
     };
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

@@ -5,25 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_integer(lua_State *L, const char *name, int value)
-{
-    lua_pushinteger(L, value);
-    lua_setfield(L, -2, name);
-}
+#include "lua/core.h"
 
 static void push_field(lua_State *L, const struct field *field)
 {
     lua_createtable(L, 0, 4); /* field */
     if (field->name)
-        lua_pushstring(L, field->name);
+        core_set_string(L, "name", field->name);
     else
-        lua_pushinteger(L, field->index);
-    lua_setfield(L, -2, "name");
-    set_integer(L, "offset", (int)field->offset);
+        core_set_number(L, "name", field->index);
+    core_set_number(L, "offset", (int)field->offset);
     layout_push(L, field->type);
     lua_setfield(L, -2, "layout");
     if (field->presence >= 0)
-        set_integer(L, "presence", field->presence);
+        core_set_number(L, "presence", field->presence);
 }
 
 void layout_push(lua_State *L, struct type type)
@@ -37,9 +32,8 @@ void layout_push(lua_State *L, struct type type)
     lua_createtable(L, 0, 4); /* layout */
     bool scalar = type_is_number(type) || type.kind == TYPE_BOOLEAN;
     const char *kind = type.kind == TYPE_I64 && type.sign == SIGN_UNSIGNED ? "u64" : kinds[type.kind];
-    lua_pushstring(L, type.declared && scalar ? type_declared_name(type) : kind);
-    lua_setfield(L, -2, "kind");
-    set_integer(L, "size", (int)type_size(type));
+    core_set_string(L, "kind", type.declared && scalar ? type_declared_name(type) : kind);
+    core_set_number(L, "size", (int)type_size(type));
     if (type.kind != TYPE_RECORD)
         return;
     const struct record *record = record_of(type.record);
@@ -50,7 +44,7 @@ void layout_push(lua_State *L, struct type type)
     }
     lua_setfield(L, -2, "fields");
     if (record->presence >= 0)
-        set_integer(L, "presence", record->presence);
+        core_set_number(L, "presence", record->presence);
 }
 
 static struct type record_of_table(lua_State *L, int index, struct arena *arena)
@@ -104,14 +98,6 @@ struct type layout_type_of(lua_State *L, int index, struct arena *arena)
     }
 }
 
-static uint32_t integer_field(lua_State *L, int index, const char *name)
-{
-    lua_getfield(L, index, name);
-    uint32_t number = (uint32_t)lua_tointeger(L, -1);
-    lua_pop(L, 1);
-    return number;
-}
-
 static struct record *read_record(lua_State *L, int index, struct arena *arena)
 {
     struct record *record = record_new(arena);
@@ -125,13 +111,13 @@ static struct record *read_record(lua_State *L, int index, struct arena *arena)
         int position = name ? 0 : (int)lua_tointeger(L, -2);
         struct field *field =
             record_add_field(arena, record, name ? arena_string(arena, name, length) : NULL, position);
-        field->offset = integer_field(L, lua_gettop(L) - 2, "offset");
+        field->offset = (uint32_t)core_number_field(L, lua_gettop(L) - 2, "offset");
         struct type type = layout_read(L, lua_gettop(L), arena);
         record_field(record, name, position)->type = type;
         lua_pop(L, 3);
     }
     lua_pop(L, 1);
-    record->size = integer_field(L, index, "size");
+    record->size = (uint32_t)core_number_field(L, index, "size");
     record->frozen = record->declared = true;
     return record;
 }
@@ -149,7 +135,7 @@ struct type layout_read(lua_State *L, int index, struct arena *arena)
         type.record = read_record(L, index, arena);
     } else if (!strcmp(kind, "string")) {
         type.kind = TYPE_STRING;
-        type.capacity = integer_field(L, index, "size");
+        type.capacity = (uint32_t)core_number_field(L, index, "size");
     } else if (!strcmp(kind, "bool") || !strcmp(kind, "stack")) {
         type.kind = *kind == 'b' ? TYPE_BOOLEAN : TYPE_STACK;
     } else { /* "i8" … "u64" */

@@ -1,24 +1,9 @@
 /* module: which of the target's programs and libraries define functions. */
 #include <lauxlib.h>
-#include <stdlib.h>
 
 #include "lua/core.h"
 #include "lua/target.h"
 #include "probe/probe.h"
-
-/* The list of names at INDEX, in userdata that is pushed. */
-static const char **read_names(lua_State *L, int index, size_t *count)
-{
-    luaL_checktype(L, index, LUA_TTABLE);
-    *count = lua_objlen(L, index);
-    const char **names = lua_newuserdata(L, (*count + 1) * sizeof *names);
-    for (size_t i = 0; i < *count; i++) {
-        lua_rawgeti(L, index, (int)i + 1);
-        names[i] = luaL_checkstring(L, -1); /* which the list keeps */
-        lua_pop(L, 1);
-    }
-    return names;
-}
 
 /* module.defining({ function, … }) → { path, … } of the target's modules that define one themselves; raises the
  * reason */
@@ -27,24 +12,17 @@ static int module_defining(lua_State *L)
     struct error err = {0};
     char **paths = NULL;
     size_t name_count, count = 0;
-    const char **names = read_names(L, 1, &name_count);
+    const char **names = core_strings(L, 1, &name_count);
     if (probe_modules_defining(names, name_count, lua_target(L), &paths, &count, &err))
         return core_raise(L, &err);
-    lua_createtable(L, (int)count, 0);
-    for (size_t i = 0; i < count; i++) {
-        lua_pushstring(L, paths[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-        free(paths[i]);
-    }
-    free(paths);
-    return 1;
+    return core_push_strings(L, paths, count);
 }
 
 /* module.file_defines(path, { function, … }) → whether the program or library at PATH defines one of them itself */
 static int module_file_defines(lua_State *L)
 {
     size_t count;
-    const char **names = read_names(L, 2, &count);
+    const char **names = core_strings(L, 2, &count);
     lua_pushboolean(L, probe_file_defines(luaL_checkstring(L, 1), names, count));
     return 1;
 }
@@ -58,7 +36,7 @@ static int module_offsets(lua_State *L)
     struct error err = {0};
     size_t count;
     const char *path = luaL_checkstring(L, 1);
-    const char **names = read_names(L, 2, &count);
+    const char **names = core_strings(L, 2, &count);
     int64_t *offsets = lua_newuserdata(L, (count + 1) * sizeof *offsets);
     if (probe_offsets(path, names, count, lua_target(L), offsets, &err))
         return core_raise(L, &err);
@@ -66,8 +44,7 @@ static int module_offsets(lua_State *L)
     for (size_t i = 0; i < count; i++) {
         if (offsets[i] < 0)
             continue;
-        lua_pushnumber(L, (lua_Number)offsets[i]); /* of a file: below 2^53 */
-        lua_setfield(L, -2, names[i]);
+        core_set_number(L, names[i], (lua_Number)offsets[i]); /* of a file: below 2^53 */
     }
     return 1;
 }
@@ -80,7 +57,5 @@ int module_open_lua(lua_State *L)
         {"offsets", module_offsets},
         {NULL, NULL},
     };
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

@@ -30,26 +30,9 @@ struct lua_sites {
     struct arena arena; /* of their parameters */
 };
 
-struct lua_kernel_sites {
-    struct kernel_sites sites;
-};
-
-struct lua_link {
-    struct probe_link *link;
-};
-
-static void *new_object(lua_State *L, size_t size, const char *class)
-{
-    void *object = lua_newuserdata(L, size);
-    memset(object, 0, size);
-    luaL_getmetatable(L, class);
-    lua_setmetatable(L, -2);
-    return object;
-}
-
 void sites_push(lua_State *L, struct site **sites, size_t *count)
 {
-    struct lua_sites *self = new_object(L, sizeof *self, SITES);
+    struct lua_sites *self = core_new_object(L, sizeof *self, SITES);
     self->sites.items = *sites;
     self->sites.count = *count;
     *sites = NULL;
@@ -63,24 +46,17 @@ const struct sites *sites_at(lua_State *L, int index)
 
 struct probe_link **link_push(lua_State *L)
 {
-    struct lua_link *self = new_object(L, sizeof *self, LINK);
-    return &self->link;
+    return core_new_object(L, sizeof(struct probe_link *), LINK);
 }
 
 /* The specs at INDEX, a string or a list of strings, in userdata that is pushed. */
 static const char **read_specs(lua_State *L, int index, size_t *count)
 {
-    bool is_list = lua_istable(L, index);
-    *count = is_list ? lua_objlen(L, index) : 1;
-    const char **specs = lua_newuserdata(L, (*count + 1) * sizeof *specs);
-    for (size_t i = 0; i < *count; i++) {
-        if (is_list)
-            lua_rawgeti(L, index, (int)i + 1);
-        else
-            lua_pushvalue(L, index);
-        specs[i] = luaL_checkstring(L, -1); /* which the list keeps */
-        lua_pop(L, 1);
-    }
+    if (lua_istable(L, index))
+        return core_strings(L, index, count);
+    const char **specs = lua_newuserdata(L, sizeof *specs);
+    specs[0] = luaL_checkstring(L, index);
+    *count = 1;
     return specs;
 }
 
@@ -101,7 +77,7 @@ static int probe_resolve_lua(lua_State *L)
     const struct target process = {.pids = &pid, .count = 1};
     size_t count;
     const char **specs = read_specs(L, 1, &count);
-    struct lua_sites *self = new_object(L, sizeof *self, SITES);
+    struct lua_sites *self = core_new_object(L, sizeof *self, SITES);
     struct error err = {0};
     int result = probe_resolve_all(specs, count, pid ? &process : lua_target(L), returns, &self->sites, &err);
     if (result == -ENXIO)
@@ -116,7 +92,7 @@ static int probe_resolve_lua(lua_State *L)
 /* sites:files() → { what tells the file from others (arrival.identify), … } */
 static int sites_files(lua_State *L)
 {
-    const struct sites *sites = &((struct lua_sites *)luaL_checkudata(L, 1, SITES))->sites;
+    const struct sites *sites = luaL_checkudata(L, 1, SITES);
     lua_newtable(L);
     for (size_t i = 0; i < sites->count; i++) {
         char identity[ARRIVAL_IDENTITY_SIZE];
@@ -129,18 +105,6 @@ static int sites_files(lua_State *L)
     return 1;
 }
 
-static void set_number(lua_State *L, const char *name, uint64_t value)
-{
-    lua_pushnumber(L, (lua_Number)value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_string(lua_State *L, const char *name, const char *value)
-{
-    lua_pushstring(L, value);
-    lua_setfield(L, -2, name);
-}
-
 /*
  * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid,
  * why, jumped_to, unwound, switches, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that is
@@ -148,38 +112,34 @@ static void set_string(lua_State *L, const char *name, const char *value)
  */
 static int sites_list(lua_State *L)
 {
-    const struct sites *sites = &((struct lua_sites *)luaL_checkudata(L, 1, SITES))->sites;
+    const struct sites *sites = luaL_checkudata(L, 1, SITES);
     lua_createtable(L, (int)sites->count, 0); /* list */
     for (size_t i = 0; i < sites->count; i++) {
         const struct site *site = &sites->items[i];
         lua_createtable(L, 0, 13); /* list site */
-        set_string(L, "path", site->path);
-        set_string(L, "module", site->module);
-        set_string(L, "function", site->function);
+        core_set_string(L, "path", site->path);
+        core_set_string(L, "module", site->module);
+        core_set_string(L, "function", site->function);
         char *name = demangle(site->function);
-        set_string(L, "name", name ? name : site->function);
+        core_set_string(L, "name", name ? name : site->function);
         free(name);
-        set_number(L, "offset", site->offset);
-        set_number(L, "address", site->address);
-        set_number(L, "inside", site->inside);
-        set_number(L, "slid", site->slid);
-        set_string(L, "why", site->why);
-        lua_pushboolean(L, site->jumped_to); /* list site jumped_to */
-        lua_setfield(L, -2, "jumped_to");
-        lua_pushboolean(L, site->unwound);
-        lua_setfield(L, -2, "unwound");
-        set_string(L, "switches", site->switches);
-        lua_pushboolean(L, site->of_go);
-        lua_setfield(L, -2, "of_go");
-        lua_pushboolean(L, site->is_exit);
-        lua_setfield(L, -2, "is_exit");
+        core_set_number(L, "offset", site->offset);
+        core_set_number(L, "address", site->address);
+        core_set_number(L, "inside", site->inside);
+        core_set_number(L, "slid", site->slid);
+        core_set_string(L, "why", site->why);
+        core_set_boolean(L, "jumped_to", site->jumped_to); /* list site jumped_to */
+        core_set_boolean(L, "unwound", site->unwound);
+        core_set_string(L, "switches", site->switches);
+        core_set_boolean(L, "of_go", site->of_go);
+        core_set_boolean(L, "is_exit", site->is_exit);
         lua_rawseti(L, -2, (int)i + 1);
     }
     lua_createtable(L, (int)sites->skipped_count, 0); /* list skipped */
     for (size_t i = 0; i < sites->skipped_count; i++) {
         lua_createtable(L, 0, 2); /* list skipped one */
-        set_string(L, "function", sites->skipped[i].function);
-        set_string(L, "why", sites->skipped[i].why);
+        core_set_string(L, "function", sites->skipped[i].function);
+        core_set_string(L, "why", sites->skipped[i].why);
         lua_rawseti(L, -2, (int)i + 1);
     }
     return 2;
@@ -191,12 +151,11 @@ static void push_argument(lua_State *L, const struct argument *argument)
     static const char *const kinds[] = {
         [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer"};
     lua_createtable(L, 0, 5); /* argument */
-    set_string(L, "name", argument->name);
-    set_string(L, "kind", kinds[argument->kind]);
-    set_string(L, "place", argument->place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
-    set_string(L, "type", argument->type);
-    lua_pushinteger(L, argument->bits);
-    lua_setfield(L, -2, "bits");
+    core_set_string(L, "name", argument->name);
+    core_set_string(L, "kind", kinds[argument->kind]);
+    core_set_string(L, "place", argument->place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
+    core_set_string(L, "type", argument->type);
+    core_set_number(L, "bits", argument->bits);
 }
 
 /* sites:result() → what the functions return, as one of their parameters, place = "nowhere" where that is nothing or no
@@ -208,11 +167,8 @@ static int sites_result(lua_State *L)
     struct error err = {0};
     self->arena.exhausted = core_no_memory;
     self->arena.context = L;
-    if (parameters_result(&self->sites, &self->arena, &result, &err)) {
-        lua_pushnil(L);
-        lua_pushstring(L, err.text);
-        return 2;
-    }
+    if (parameters_result(&self->sites, &self->arena, &result, &err))
+        return core_absent(L, &err);
     push_argument(L, &result);
     return 1;
 }
@@ -229,11 +185,8 @@ static int sites_parameters(lua_State *L)
     size_t count = 0;
     self->arena.exhausted = core_no_memory;
     self->arena.context = L;
-    if (parameters_find(&self->sites, lua_toboolean(L, 2), &self->arena, &arguments, &count, &err)) {
-        lua_pushnil(L);
-        lua_pushstring(L, err.text);
-        return 2;
-    }
+    if (parameters_find(&self->sites, lua_toboolean(L, 2), &self->arena, &arguments, &count, &err))
+        return core_absent(L, &err);
     lua_createtable(L, (int)count, 0); /* list */
     for (size_t i = 0; i < count; i++) {
         push_argument(L, &arguments[i]); /* list argument */
@@ -259,10 +212,10 @@ static int probe_attach_lua(lua_State *L)
     uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);
     const struct lua_sites *sites = luaL_checkudata(L, 4, SITES);
     struct error err = {0};
-    if (probe_attach((enum attach_kind)kind, program, cookie, sites->sites.items, sites->sites.count, lua_target(L),
-                     link_push(L), &err))
-        return core_raise(L, &err);
-    return 1;
+    return probe_attach((enum attach_kind)kind, program, cookie, sites->sites.items, sites->sites.count, lua_target(L),
+                        link_push(L), &err)
+               ? core_raise(L, &err)
+               : 1;
 }
 
 /* probe.filters("entry" | "return" | "session") → whether the kernel keeps the hits of processes other than the
@@ -278,11 +231,9 @@ static int probe_filters_lua(lua_State *L)
 static int probe_resolve_kernel(lua_State *L)
 {
     const char *spec = luaL_checkstring(L, 1);
-    struct lua_kernel_sites *self = new_object(L, sizeof *self, KERNEL_SITES);
+    struct kernel_sites *self = core_new_object(L, sizeof *self, KERNEL_SITES);
     struct error err = {0};
-    if (kernel_resolve(spec, "/proc/kallsyms", &self->sites, &err))
-        return core_raise(L, &err);
-    return 1;
+    return kernel_resolve(spec, "/proc/kallsyms", self, &err) ? core_raise(L, &err) : 1;
 }
 
 /* probe.check_kernel(kind, trampoline): raises why functions of the kernel cannot be probed, or called by trampoline,
@@ -299,9 +250,9 @@ static int probe_check_kernel(lua_State *L)
 static int probe_attach_trampoline(lua_State *L)
 {
     int program = (int)luaL_checkinteger(L, 1);
-    struct lua_link *self = new_object(L, sizeof *self, LINK);
+    struct probe_link **self = link_push(L);
     struct error err = {0};
-    return kernel_attach_trampoline(program, luaL_checkstring(L, 2), &self->link, &err) ? core_raise(L, &err) : 1;
+    return kernel_attach_trampoline(program, luaL_checkstring(L, 2), self, &err) ? core_raise(L, &err) : 1;
 }
 
 /* probe.argument_offsets() → { [0] = bytes into the context of a function's first argument, … }: those in registers */
@@ -318,17 +269,14 @@ static int probe_argument_offsets(lua_State *L)
 /* functions:list() → { { function, module, inside }, … }; module is nil for the kernel itself */
 static int kernel_sites_list(lua_State *L)
 {
-    const struct kernel_sites *sites = &((struct lua_kernel_sites *)luaL_checkudata(L, 1, KERNEL_SITES))->sites;
+    const struct kernel_sites *sites = luaL_checkudata(L, 1, KERNEL_SITES);
     lua_createtable(L, (int)sites->count, 0); /* list */
     for (size_t i = 0; i < sites->count; i++) {
         const struct kernel_site *site = &sites->sites[i];
         lua_createtable(L, 0, 3); /* list site */
-        lua_pushstring(L, site->function);
-        lua_setfield(L, -2, "function");
-        lua_pushstring(L, site->module);
-        lua_setfield(L, -2, "module");
-        lua_pushnumber(L, (lua_Number)sites->inside);
-        lua_setfield(L, -2, "inside");
+        core_set_string(L, "function", site->function);
+        core_set_string(L, "module", site->module);
+        core_set_number(L, "inside", sites->inside);
         lua_rawseti(L, -2, (int)i + 1);
     }
     return 1;
@@ -336,7 +284,7 @@ static int kernel_sites_list(lua_State *L)
 
 static int kernel_sites_gc(lua_State *L)
 {
-    kernel_sites_free(&((struct lua_kernel_sites *)luaL_checkudata(L, 1, KERNEL_SITES))->sites);
+    kernel_sites_free(luaL_checkudata(L, 1, KERNEL_SITES));
     return 0;
 }
 
@@ -344,7 +292,7 @@ static int kernel_sites_gc(lua_State *L)
  * where that is not known */
 static int kernel_sites_trampoline(lua_State *L)
 {
-    const struct kernel_sites *sites = &((struct lua_kernel_sites *)luaL_checkudata(L, 1, KERNEL_SITES))->sites;
+    const struct kernel_sites *sites = luaL_checkudata(L, 1, KERNEL_SITES);
     char address[24];
     snprintf(address, sizeof address, "0x%llx", (unsigned long long)sites->trampoline);
     lua_pushstring(L, sites->trampoline ? address : NULL);
@@ -359,11 +307,11 @@ static int probe_attach_kernel(lua_State *L)
     enum kernel_place place = (enum kernel_place)luaL_checkoption(L, 1, NULL, kinds);
     int program = (int)luaL_checkinteger(L, 2);
     uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);
-    const struct lua_kernel_sites *sites = luaL_checkudata(L, 4, KERNEL_SITES);
-    struct lua_link *self = new_object(L, sizeof *self, LINK);
+    const struct kernel_sites *sites = luaL_checkudata(L, 4, KERNEL_SITES);
+    struct probe_link **self = link_push(L);
     struct error err = {0};
     size_t left_out = 0;
-    if (kernel_attach(program, cookie, &sites->sites, place, &self->link, &left_out, &err))
+    if (kernel_attach(program, cookie, sites, place, self, &left_out, &err))
         return core_raise(L, &err);
     lua_pushinteger(L, (lua_Integer)left_out);
     return 2;
@@ -376,28 +324,24 @@ static int probe_attach_event(lua_State *L)
     struct event event;
     lua_event(L, 2, &event);
     struct error err = {0};
-    if (event_attach(program, &event, lua_target(L), link_push(L), &err))
-        return core_raise(L, &err);
-    return 1;
+    return event_attach(program, &event, lua_target(L), link_push(L), &err) ? core_raise(L, &err) : 1;
 }
 
 /* link:changed() → { { name, written }, … }: files in which it has probes, and whose names mean other files by now, or
  * that were WRITTEN to */
 static int link_changed(lua_State *L)
 {
-    struct lua_link *self = luaL_checkudata(L, 1, LINK);
+    struct probe_link **self = luaL_checkudata(L, 1, LINK);
     enum stamp_change change = STAMP_SAME;
     const char *name;
     int count = 0;
     lua_newtable(L); /* list */
-    for (size_t i = 0; self->link && (name = probe_file(self->link, i, &change)); i++) {
+    for (size_t i = 0; *self && (name = probe_file(*self, i, &change)); i++) {
         if (change == STAMP_SAME)
             continue;
         lua_createtable(L, 0, 2); /* list file */
-        lua_pushstring(L, name);
-        lua_setfield(L, -2, "name");
-        lua_pushboolean(L, change == STAMP_WRITTEN);
-        lua_setfield(L, -2, "written");
+        core_set_string(L, "name", name);
+        core_set_boolean(L, "written", change == STAMP_WRITTEN);
         lua_rawseti(L, -2, ++count);
     }
     return 1;
@@ -406,11 +350,7 @@ static int link_changed(lua_State *L)
 /* probe.watcher() → a descriptor for link:watch, readable once something may have changed; nil where there is none */
 static int probe_watcher(lua_State *L)
 {
-    int fd = stamp_watcher();
-    if (fd < 0)
-        return 0;
-    lua_pushinteger(L, fd);
-    return 1;
+    return core_push_natural(L, stamp_watcher());
 }
 
 static int probe_close_watcher(lua_State *L)
@@ -429,19 +369,19 @@ static int probe_forget(lua_State *L)
 /* link:watch(watcher): has it watch the files that the link has probes in, until the next change of each */
 static int link_watch(lua_State *L)
 {
-    struct lua_link *self = luaL_checkudata(L, 1, LINK);
-    if (self->link)
-        probe_watch_files(self->link, (int)luaL_checkinteger(L, 2));
+    struct probe_link **self = luaL_checkudata(L, 1, LINK);
+    if (*self)
+        probe_watch_files(*self, (int)luaL_checkinteger(L, 2));
     return 0;
 }
 
 /* link:refused() → { function, … } that the kernel puts no probe on */
 static int link_refused(lua_State *L)
 {
-    struct lua_link *self = luaL_checkudata(L, 1, LINK);
+    struct probe_link **self = luaL_checkudata(L, 1, LINK);
     const char *name;
     lua_newtable(L);
-    for (size_t i = 0; self->link && (name = probe_refused(self->link, i)); i++) {
+    for (size_t i = 0; *self && (name = probe_refused(*self, i)); i++) {
         lua_pushstring(L, name);
         lua_rawseti(L, -2, (int)i + 1);
     }
@@ -459,12 +399,11 @@ static int probe_variable(lua_State *L)
     if (variable_find(luaL_checkstring(L, 1), lua_target(L), &variable, &err))
         return core_raise(L, &err);
     lua_createtable(L, 0, 3); /* variable */
-    set_string(L, "spec", variable.spec);
+    core_set_string(L, "spec", variable.spec);
     lua_pushlstring(L, variable.module, strlen(variable.module));
     lua_setfield(L, -2, "module");
     if (variable.bytes) {
-        lua_pushnumber(L, (lua_Number)variable.bytes);
-        lua_setfield(L, -2, "bytes");
+        core_set_number(L, "bytes", variable.bytes);
     }
     return 1;
 }
@@ -484,19 +423,17 @@ static int probe_watch(lua_State *L)
         .access = (enum watch_access)luaL_checkoption(L, 3, NULL, accesses),
         .length = (unsigned)luaL_checkinteger(L, 4),
     };
-    struct lua_link *self = new_object(L, sizeof *self, LINK);
+    struct probe_link **self = link_push(L);
     struct error err = {0};
-    if (watch_attach(program, &watch, lua_target(L), &self->link, &err))
-        return core_raise(L, &err);
-    return 1;
+    return watch_attach(program, &watch, lua_target(L), self, &err) ? core_raise(L, &err) : 1;
 }
 
 /* link:close(): detaches; closing twice is fine */
 static int link_close(lua_State *L)
 {
-    struct lua_link *self = luaL_checkudata(L, 1, LINK);
-    probe_detach(self->link);
-    self->link = NULL;
+    struct probe_link **self = luaL_checkudata(L, 1, LINK);
+    probe_detach(*self);
+    *self = NULL;
     return 0;
 }
 
@@ -508,9 +445,9 @@ static int probe_close(lua_State *L)
     struct probe_link **links = lua_newuserdata(L, (count + 1) * sizeof *links);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (int)i + 1);
-        struct lua_link *self = luaL_checkudata(L, -1, LINK);
-        links[i] = self->link;
-        self->link = NULL;
+        struct probe_link **self = luaL_checkudata(L, -1, LINK);
+        links[i] = *self;
+        *self = NULL;
         lua_pop(L, 1);
     }
     probe_detach_all(links, count);
@@ -599,7 +536,5 @@ int probe_open_lua(lua_State *L)
     core_new_class(L, SITES, site_methods, sites_gc);
     core_new_class(L, KERNEL_SITES, kernel_methods, kernel_sites_gc);
     core_new_class(L, LINK, link_methods, link_close);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

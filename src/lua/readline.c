@@ -212,7 +212,5 @@ int readline_open_lua(lua_State *L)
         {"abandon", readline_abandon},   {"close", readline_close},
         {"remember", readline_remember}, {NULL, NULL},
     };
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

@@ -20,10 +20,7 @@ struct symbols *lua_symbols(lua_State *L, int index)
 /* new() → symbols */
 static int lua_symbols_new(lua_State *L)
 {
-    struct symbols **self = lua_newuserdata(L, sizeof *self);
-    *self = NULL;
-    luaL_getmetatable(L, TYPE);
-    lua_setmetatable(L, -2);
+    struct symbols **self = core_new_object(L, sizeof *self, TYPE);
     *self = symbols_new();
     return *self ? 1 : luaL_error(L, "symbols: out of memory");
 }
@@ -60,14 +57,8 @@ static int lua_symbols_add_process(lua_State *L)
 static int lua_symbols_follow(lua_State *L)
 {
     struct symbols *symbols = lua_symbols(L, 1);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    size_t count = lua_objlen(L, 2);
-    pid_t *pids = lua_newuserdata(L, (count + 1) * sizeof *pids); /* pids */
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, 2, (int)i + 1); /* pids pid */
-        pids[i] = (pid_t)luaL_checkinteger(L, -1);
-        lua_pop(L, 1);
-    }
+    size_t count;
+    const pid_t *pids = core_pids(L, 2, &count);
     int rc = symbols_follow(symbols, pids, count, lua_toboolean(L, 3));
     if (rc) {
         lua_pushnil(L);
@@ -149,14 +140,6 @@ static void push_text(lua_State *L, const char *text)
         lua_pushboolean(L, 0);
 }
 
-static void push_text_or_nil(lua_State *L, const char *text)
-{
-    if (text)
-        lua_pushstring(L, text);
-    else
-        lua_pushnil(L);
-}
-
 /* symbols:lookup(pid, address: number or lightuserdata) → function | nil, module | nil, offset */
 static int lua_symbols_lookup(lua_State *L)
 {
@@ -172,8 +155,8 @@ static int lua_symbols_lookup(lua_State *L)
     }
     struct symbol symbol;
     symbols_lookup(symbols, pid, 0, address, &symbol);
-    push_text_or_nil(L, symbol.function);
-    push_text_or_nil(L, symbol.module);
+    lua_pushstring(L, symbol.function);
+    lua_pushstring(L, symbol.module);
     lua_pushnumber(L, (lua_Number)symbol.offset);
     return 3;
 }
@@ -303,7 +286,5 @@ int symbols_open_lua(lua_State *L)
     lua_pushvalue(L, -1);
     lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

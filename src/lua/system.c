@@ -141,16 +141,11 @@ static int system_features(lua_State *L)
         int code = feature_code((enum feature)i);
         const char *missing = code == -EPERM || code == -EACCES ? capability_missing() : NULL;
         lua_createtable(L, 0, 5); /* list feature */
-        lua_pushstring(L, feature_name((enum feature)i));
-        lua_setfield(L, -2, "name");
-        lua_pushstring(L, feature_text((enum feature)i));
-        lua_setfield(L, -2, "text");
-        lua_pushboolean(L, code == 0);
-        lua_setfield(L, -2, "available");
-        lua_pushboolean(L, missing != NULL);
-        lua_setfield(L, -2, "untried");
-        lua_pushstring(L, code ? reason(code, missing) : NULL);
-        lua_setfield(L, -2, "why");
+        core_set_string(L, "name", feature_name((enum feature)i));
+        core_set_string(L, "text", feature_text((enum feature)i));
+        core_set_boolean(L, "available", code == 0);
+        core_set_boolean(L, "untried", missing != NULL);
+        core_set_string(L, "why", code ? reason(code, missing) : NULL);
         lua_rawseti(L, -2, i + 1);
     }
     return 1;
@@ -182,7 +177,5 @@ int system_open_lua(lua_State *L)
         {"kernel", system_kernel},
         {NULL, NULL},
     };
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

@@ -29,10 +29,7 @@ struct target *lua_target(lua_State *L)
 /* new() → a target: the whole machine */
 static int lua_target_new(lua_State *L)
 {
-    struct target *target = lua_newuserdata(L, sizeof *target); /* target */
-    target_init(target);
-    luaL_getmetatable(L, TARGET);
-    lua_setmetatable(L, -2);
+    target_init(core_new_object(L, sizeof(struct target), TARGET));
     return 1;
 }
 
@@ -45,29 +42,15 @@ static int lua_target_use(lua_State *L)
     return 0;
 }
 
-/* An array of COUNT elements of SIZE bytes that the collector frees, left on the stack. */
-static void *new_array(lua_State *L, size_t count, size_t size)
-{
-    return lua_newuserdata(L, (count + 1) * size);
-}
-
 static int attach(lua_State *L,
                   int (*attach_all)(struct target *target, const pid_t *pids, size_t count, struct error *err))
 {
-    luaL_checktype(L, 1, LUA_TTABLE);
     struct target *target = lua_target(L);
-    size_t count = lua_objlen(L, 1);
-    pid_t *pids = new_array(L, count, sizeof *pids); /* list pids */
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, 1, (int)i + 1);
-        pids[i] = (pid_t)luaL_checkinteger(L, -1);
-        lua_pop(L, 1);
-    }
+    size_t count;
+    const pid_t *pids = core_pids(L, 1, &count);
     struct error err;
     target_close(target);
-    if (attach_all(target, pids, count, &err) < 0)
-        return core_raise(L, &err);
-    return 0;
+    return attach_all(target, pids, count, &err) < 0 ? core_raise(L, &err) : 0;
 }
 
 /* attach({ pid, ... }) */
@@ -124,22 +107,13 @@ static int lua_target_watch(lua_State *L)
 /* start({ word, ... }): the command waits until release() */
 static int lua_target_start(lua_State *L)
 {
-    luaL_checktype(L, 1, LUA_TTABLE);
     struct target *target = lua_target(L);
-    size_t count = lua_objlen(L, 1);
+    size_t count;
+    const char **words = core_strings(L, 1, &count);
     luaL_argcheck(L, count > 0, 1, "a command expected");
-    char **words = new_array(L, count, sizeof *words); /* list words */
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, 1, (int)i + 1);
-        words[i] = (char *)luaL_checkstring(L, -1); /* the list keeps the string */
-        lua_pop(L, 1);
-    }
-    words[count] = NULL;
     struct error err;
     target_close(target);
-    if (target_start(target, words, &err) < 0)
-        return core_raise(L, &err);
-    return 0;
+    return target_start(target, (char **)words, &err) < 0 ? core_raise(L, &err) : 0;
 }
 
 /* set_apart(): neither Ctrl-C at the terminal nor its input reach the command, which waits still */
@@ -148,18 +122,14 @@ static int lua_target_set_apart(lua_State *L)
     struct target *target = lua_target(L);
     struct error err;
     luaL_argcheck(L, target->command, 1, "no command");
-    if (target_set_apart(target, &err) < 0)
-        return core_raise(L, &err);
-    return 0;
+    return target_set_apart(target, &err) < 0 ? core_raise(L, &err) : 0;
 }
 
 /* release(): the command begins */
 static int lua_target_release(lua_State *L)
 {
     struct error err;
-    if (target_release(lua_target(L), &err) < 0)
-        return core_raise(L, &err);
-    return 0;
+    return target_release(lua_target(L), &err) < 0 ? core_raise(L, &err) : 0;
 }
 
 /* hold(must): the command begins and stands at its first instruction until go(); where that is not to be had it goes
@@ -167,9 +137,7 @@ static int lua_target_release(lua_State *L)
 static int lua_target_hold(lua_State *L)
 {
     struct error err;
-    if (target_release_held(lua_target(L), lua_toboolean(L, 1), &err) < 0)
-        return core_raise(L, &err);
-    return 0;
+    return target_release_held(lua_target(L), lua_toboolean(L, 1), &err) < 0 ? core_raise(L, &err) : 0;
 }
 
 static int lua_target_go(lua_State *L)
@@ -281,11 +249,7 @@ static int lua_target_find(lua_State *L)
 /* status() → exit status of the command, or nil while it runs and where there is none */
 static int lua_target_status(lua_State *L)
 {
-    int status = target_status(lua_target(L));
-    if (status < 0)
-        return 0;
-    lua_pushinteger(L, status);
-    return 1;
+    return core_push_natural(L, target_status(lua_target(L)));
 }
 
 /* signal(number): sends it to the command */
@@ -345,7 +309,5 @@ int target_open_lua(lua_State *L)
     lua_target_new(L); /* target: until there is a run */
     lua_setfield(L, LUA_REGISTRYINDEX, current);
 
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

@@ -23,11 +23,8 @@ static struct tracepoint *check_tracepoint(lua_State *L)
 static int tracepoint_find_lua(lua_State *L)
 {
     const char *spec = luaL_checkstring(L, 1);
-    struct lua_tracepoint *self = lua_newuserdata(L, sizeof *self); /* self */
+    struct lua_tracepoint *self = core_new_object(L, sizeof *self, TRACEPOINT); /* self */
     struct error err = {0};
-    self->tracepoint = NULL;
-    luaL_getmetatable(L, TRACEPOINT);
-    lua_setmetatable(L, -2);
     return tracepoint_find(spec, &self->tracepoint, &err) ? core_raise(L, &err) : 1;
 }
 
@@ -39,26 +36,7 @@ static int tracepoint_match_lua(lua_State *L)
     size_t count = 0;
     if (tracepoint_match(luaL_checkstring(L, 1), &names, &count, &err))
         return core_raise(L, &err);
-    lua_createtable(L, (int)count, 0); /* list */
-    for (size_t i = 0; i < count; i++) {
-        lua_pushstring(L, names[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-        free(names[i]);
-    }
-    free(names);
-    return 1;
-}
-
-static void set_integer(lua_State *L, const char *name, lua_Integer value)
-{
-    lua_pushinteger(L, value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_boolean(lua_State *L, const char *name, bool value)
-{
-    lua_pushboolean(L, value);
-    lua_setfield(L, -2, name);
+    return core_push_strings(L, names, count);
 }
 
 /* tracepoint:fields() → { { name, type, offset, size, signed, common, count, element, where }, … }: struct
@@ -72,18 +50,15 @@ static int tracepoint_fields(lua_State *L)
     for (size_t i = 0; i < self->field_count; i++) {
         const struct tracepoint_field *field = &self->fields[i];
         lua_createtable(L, 0, 9); /* list field */
-        lua_pushstring(L, field->name);
-        lua_setfield(L, -2, "name");
-        lua_pushstring(L, field->type);
-        lua_setfield(L, -2, "type");
-        lua_pushstring(L, places[field->where]);
-        lua_setfield(L, -2, "where");
-        set_integer(L, "offset", (lua_Integer)field->offset);
-        set_integer(L, "size", (lua_Integer)field->size);
-        set_integer(L, "count", (lua_Integer)field->count);
-        set_integer(L, "element", (lua_Integer)field->element);
-        set_boolean(L, "signed", field->is_signed);
-        set_boolean(L, "common", field->common);
+        core_set_string(L, "name", field->name);
+        core_set_string(L, "type", field->type);
+        core_set_string(L, "where", places[field->where]);
+        core_set_number(L, "offset", (lua_Integer)field->offset);
+        core_set_number(L, "size", (lua_Integer)field->size);
+        core_set_number(L, "count", (lua_Integer)field->count);
+        core_set_number(L, "element", (lua_Integer)field->element);
+        core_set_boolean(L, "signed", field->is_signed);
+        core_set_boolean(L, "common", field->common);
         lua_rawseti(L, -2, (int)i + 1);
     }
     return 1;
@@ -127,7 +102,5 @@ int tracepoint_open_lua(lua_State *L)
         {NULL, NULL},
     };
     core_new_class(L, TRACEPOINT, methods, tracepoint_gc);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

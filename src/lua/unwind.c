@@ -28,9 +28,7 @@ static int unwind_open(lua_State *L)
     luaL_getmetatable(L, TYPE);
     lua_setmetatable(L, -2);
     struct error err;
-    if (unwind_file_open(file, path, &err) < 0)
-        return core_raise(L, &err);
-    return 1;
+    return unwind_file_open(file, path, &err) < 0 ? core_raise(L, &err) : 1;
 }
 
 static int unwind_gc(lua_State *L)
@@ -126,14 +124,9 @@ static int unwinder_new_lua(lua_State *L)
         .early = map_field(L, "uplua_unwind_early"),
         .wanted = map_field(L, "uplua_unwind_wanted"),
     };
-    struct unwinder **self = lua_newuserdata(L, sizeof *self); /* self */
-    *self = NULL;
-    luaL_getmetatable(L, UNWINDER);
-    lua_setmetatable(L, -2);
+    struct unwinder **self = core_new_object(L, sizeof *self, UNWINDER); /* self */
     struct error err;
-    if (unwinder_new(self, symbols, &maps, lua_toboolean(L, 3), &err) < 0)
-        return core_raise(L, &err);
-    return 1;
+    return unwinder_new(self, symbols, &maps, lua_toboolean(L, 3), &err) < 0 ? core_raise(L, &err) : 1;
 }
 
 static struct unwinder *check_unwinder(lua_State *L)
@@ -223,7 +216,5 @@ int unwind_open_lua(lua_State *L)
     static const luaL_Reg functions[] = {{"open", unwind_open}, {"new", unwinder_new_lua}, {NULL, NULL}};
     core_new_class(L, TYPE, methods, unwind_gc);
     core_new_class(L, UNWINDER, unwinder_methods, unwinder_gc);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

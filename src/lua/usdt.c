@@ -17,18 +17,6 @@ struct lua_probes {
     size_t count;
 };
 
-static void set_integer(lua_State *L, const char *name, int64_t value)
-{
-    lua_pushnumber(L, (lua_Number)value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_string(lua_State *L, const char *name, const char *value)
-{
-    lua_pushstring(L, value);
-    lua_setfield(L, -2, name);
-}
-
 /* Pushes an argument as lua/uplua/probe/handler.lua describes it, with its `text` in the note. */
 static void push_argument(lua_State *L, const struct usdt_argument *argument)
 {
@@ -41,27 +29,27 @@ static void push_argument(lua_State *L, const struct usdt_argument *argument)
     const struct usdt_operand *operand = &argument->operand;
     char number[32];
     lua_createtable(L, 0, 8); /* argument */
-    set_string(L, "text", argument->text);
-    set_string(L, "kind", "integer");
-    set_string(L, "place", places[operand->place]);
-    set_integer(L, "bits", operand->bits);
+    core_set_string(L, "text", argument->text);
+    core_set_string(L, "kind", "integer");
+    core_set_string(L, "place", places[operand->place]);
+    core_set_number(L, "bits", operand->bits);
     switch (operand->place) {
     case USDT_REGISTER:
-        set_integer(L, "offset", operand->base);
+        core_set_number(L, "offset", operand->base);
         break;
     case USDT_MEMORY:
-        set_integer(L, "base", operand->base);
-        set_integer(L, "offset", operand->displacement);
-        set_integer(L, "index", operand->index);
-        set_integer(L, "index_bits", operand->index_bits);
-        set_integer(L, "shift", operand->shift);
+        core_set_number(L, "base", operand->base);
+        core_set_number(L, "offset", operand->displacement);
+        core_set_number(L, "index", operand->index);
+        core_set_number(L, "index_bits", operand->index_bits);
+        core_set_number(L, "shift", operand->shift);
         break;
     case USDT_CONSTANT:
         snprintf(number, sizeof number, "%lld", (long long)operand->displacement);
-        set_string(L, "number", number);
+        core_set_string(L, "number", number);
         break;
     case USDT_NOWHERE:
-        set_string(L, "type", operand->why);
+        core_set_string(L, "type", operand->why);
         break;
     }
 }
@@ -70,12 +58,11 @@ static void push_argument(lua_State *L, const struct usdt_argument *argument)
 static void push_probe(lua_State *L, struct usdt_probe *probe)
 {
     lua_createtable(L, 0, 7); /* probe */
-    set_string(L, "provider", probe->provider);
-    set_string(L, "name", probe->name);
-    set_string(L, "module", probe->sites->module);
-    set_string(L, "problem", probe->problem);
-    lua_pushboolean(L, probe->sites->semaphore != 0);
-    lua_setfield(L, -2, "semaphore");
+    core_set_string(L, "provider", probe->provider);
+    core_set_string(L, "name", probe->name);
+    core_set_string(L, "module", probe->sites->module);
+    core_set_string(L, "problem", probe->problem);
+    core_set_boolean(L, "semaphore", probe->sites->semaphore != 0);
     lua_createtable(L, (int)probe->argument_count, 0); /* probe arguments */
     for (size_t i = 0; i < probe->argument_count; i++) {
         push_argument(L, &probe->arguments[i]);
@@ -84,15 +71,6 @@ static void push_probe(lua_State *L, struct usdt_probe *probe)
     lua_setfield(L, -2, "arguments");
     sites_push(L, &probe->sites, &probe->site_count);
     lua_setfield(L, -2, "sites");
-}
-
-static struct lua_probes *new_probes(lua_State *L)
-{
-    struct lua_probes *self = lua_newuserdata(L, sizeof *self);
-    *self = (struct lua_probes){0};
-    luaL_getmetatable(L, PROBES);
-    lua_setmetatable(L, -2);
-    return self;
 }
 
 static int push_probes(lua_State *L, struct lua_probes *self)
@@ -114,7 +92,7 @@ static int usdt_find_lua(lua_State *L)
     const char *spec = luaL_checkstring(L, 1);
     pid_t pid = (pid_t)luaL_optinteger(L, 2, 0);
     const struct target process = {.pids = &pid, .count = 1};
-    struct lua_probes *self = new_probes(L);
+    struct lua_probes *self = core_new_object(L, sizeof *self, PROBES);
     struct error err = {0};
     int result = usdt_find(spec, pid ? &process : lua_target(L), &self->probes, &self->count, &err);
     if (result)
@@ -127,7 +105,7 @@ static int usdt_find_lua(lua_State *L)
 static int usdt_list_lua(lua_State *L)
 {
     const char *binary = luaL_optstring(L, 1, NULL), *provider = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 3);
-    struct lua_probes *self = new_probes(L);
+    struct lua_probes *self = core_new_object(L, sizeof *self, PROBES);
     struct error err = {0};
     if (usdt_list(binary, provider, name, lua_target(L), &self->probes, &self->count, &err))
         return core_raise(L, &err);
@@ -170,7 +148,5 @@ int usdt_open_lua(lua_State *L)
         {"find", usdt_find_lua}, {"list", usdt_list_lua}, {"unraised", usdt_unraised}, {NULL, NULL}};
     static const luaL_Reg no_methods[] = {{NULL, NULL}};
     core_new_class(L, PROBES, no_methods, probes_gc);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }
