@@ -9,7 +9,7 @@ argdist: which values does an expression take at a probe?
   -w, --where EXPR       only hits for which EXPR is true, such as 'e.arg0 > 4096'
   -r, --return           at the return of the function: e.ret and e.elapsed, and the arguments of the call
   -n, --top N            the N most frequent keys (default 20; 0: all)
-  -i, --interval TIME    prints what was counted each TIME, too
+  -i, --interval TIME    prints the counts each TIME, too
 
   $ uplua argdist.lua libc:malloc --key e.arg0 -- redis-server
   $ uplua argdist.lua syscall:read --return --value e.ret --key e.comm
@@ -24,7 +24,7 @@ local options = up.args {
   { "where,w",    "EXPR", "string",   false, "only hits for which EXPR is true" },
   { "return,r",                              "at the return: e.ret, e.elapsed" },
   { "top,n",      "N",    "integer",  20,    "the N most frequent keys; 0: all" },
-  { "interval,i", "TIME", "duration", false, "print what was counted each TIME, too", least = 0.01 },
+  { "interval,i", "TIME", "duration", false, "print the counts each TIME, too", least = 0.01 },
 }
 if #options ~= 1 then up.wrong("one spec is expected, such as libc:malloc, not %d", #options) end
 

@@ -6,7 +6,7 @@ funccount: how often is each function called?
 counts the hits of all probes that the specs name, by function, and prints them at the end, the most called first: on
 Ctrl-C, when the target exits, or after --duration.
 
-  -i, --interval TIME    prints what was counted each TIME, too
+  -i, --interval TIME    prints the counts each TIME, too
   -n, --top N            the N most called (default 0: all)
   -p, --by-process       by process and function
 
@@ -21,7 +21,7 @@ local view  = require "uplua.view"
 
 local options = up.args {
   "funccount.lua [options] SPEC ... [-- PID ... or COMMAND]",
-  { "interval,i",   "TIME", "duration", false, "print what was counted each TIME, too", least = 0.01 },
+  { "interval,i",   "TIME", "duration", false, "print the counts each TIME, too", least = 0.01 },
   { "top,n",        "N",    "integer",  0,     "the N most called; 0: all" },
   { "by-process,p",                            "by process and function" },
 }

@@ -11,7 +11,7 @@ the end.
   -c, --by-caller        by function and caller
   -p, --by-process       by process and function
   -H, --histogram        a histogram for each, too
-  -i, --interval TIME    prints what was measured each TIME, too
+  -i, --interval TIME    prints the times each TIME, too
   -n, --top N            the N in which most time was spent (default 20; 0: all)
 
 A spec is libc:malloc, 'libc:str*', syscall:openat, kprobe:vfs_read. Calls that began before are not counted.
@@ -27,7 +27,7 @@ local options = up.args {
   { "by-caller,c",                            "by function and caller" },
   { "by-process,p",                           "by process and function" },
   { "histogram,H",                            "a histogram for each, too" },
-  { "interval,i",  "TIME", "duration", false, "print what was measured each TIME, too", least = 0.01 },
+  { "interval,i",  "TIME", "duration", false, "print the times each TIME, too", least = 0.01 },
   { "top,n",       "N",    "integer",  20,    "the N in which most time was spent; 0: all" },
 }
 if #options == 0 then up.wrong "which functions? Give specs, such as libc:malloc" end

@@ -326,7 +326,7 @@ function follow_module(module)
       "'s operator new ends instead, while that is traced\n")
   end
   if #others > 0 then
-    io.stderr:write(("mallocleak: %s also has %s: what these allocate or free themselves is not followed\n"):format(
+    io.stderr:write(("mallocleak: %s also has %s: their own allocations and frees are not followed\n"):format(
       name, table.concat(others, ", ")))
   end
 end
@@ -548,7 +548,7 @@ end
 
 local function print_narrowed()
   if not narrowed then return end
-  up.printf("   what threads that --tid, --comm or --cgroup leaves out have allocated and freed is missing\n")
+  up.printf("   allocations and frees of threads that --tid, --comm or --cgroup leaves out are missing\n")
 end
 
 -- One line per list of names, outermost first: the format of flamegraph.pl, speedscope and others.

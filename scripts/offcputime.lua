@@ -6,7 +6,7 @@ offcputime: what does the program wait for?
 measures each time that a thread is off the CPU, from the switch away from it to the switch back, and prints at the end
 the stacks in which most time was spent so: in locks, sleeps, reads from disks, pipes and sockets.
 
-  -m, --min TIME         leaves out what took less (default 1us)
+  -m, --min TIME         leaves out shorter times (default 1us)
   -b, --blocked          only threads that wait, not those that another one has taken the CPU from
   -u, --user             the program's part of stacks only
   -n, --top N            the N stacks in which most time was spent (default 20; 0: all)
@@ -24,7 +24,7 @@ local stacks = require "uplua.stacks"
 
 local options = up.args {
   "offcputime.lua [options] [-- PID ... or COMMAND]",
-  { "min,m",   "TIME", "duration", "1us", "leave out what took less" },
+  { "min,m",   "TIME", "duration", "1us", "leave out shorter times" },
   { "blocked,b",                          "only threads that wait" },
   { "user,u",                             "the program's part of stacks only" },
   { "top,n",   "N",    "integer",  20,    "the N stacks in which most time was spent; 0: all" },

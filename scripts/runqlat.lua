@@ -8,7 +8,7 @@ and prints at the end how long that was: much, where there are more threads than
 
   -p, --by-process       by process
   -H, --histogram        a histogram of each, too
-  -i, --interval TIME    prints what was measured each TIME, too
+  -i, --interval TIME    prints the times each TIME, too
   -n, --top N            the N that waited longest in all (default 20; 0: all)
 
 A thread counts from the first time on that it leaves a CPU while it is traced.
@@ -22,7 +22,7 @@ local options = up.args {
   "runqlat.lua [options] [-- PID ... or COMMAND]",
   { "by-process,p",                          "by process" },
   { "histogram,H",                           "a histogram of each, too" },
-  { "interval,i", "TIME", "duration", false, "print what was measured each TIME, too", least = 0.01 },
+  { "interval,i", "TIME", "duration", false, "print the times each TIME, too", least = 0.01 },
   { "top,n",      "N",    "integer",  20,    "the N that waited longest in all; 0: all" },
   arguments = 0,
 }

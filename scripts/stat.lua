@@ -23,7 +23,7 @@ local options = up.args {
   { "interval,i", "TIME", "duration", "1s",  "a line each TIME", least = 0.01 },
   { "count,c",    "N",    "integer",  false, "end after N lines", least = 1 },
 }
-if #options == 0 then up.wrong "what is to be counted? Give specs, such as syscall:openat or perf:page-faults" end
+if #options == 0 then up.wrong "no probes to count: give specs, such as syscall:openat or perf:page-faults" end
 
 local hits = up.count()
 -- { title, width, clear, take = what was counted since the last time, sum = … since the beginning, each with its share

@@ -8,7 +8,7 @@ errors, the percentiles of the time that it took, and the time spent in it, the 
 
   -p, --by-process       by process and system call
   -e, --errors           the errors by name, too
-  -i, --interval TIME    prints what was counted each TIME, too
+  -i, --interval TIME    prints the counts each TIME, too
   -n, --top N            the N in which most time was spent (default 0: all)
 
 Calls that were under way when tracing began, and those that do not return (exit_group), are not counted.
@@ -23,7 +23,7 @@ local options = up.args {
   "syscalls.lua [options] [-- PID ... or COMMAND]",
   { "by-process,p",                           "by process and system call" },
   { "errors,e",                               "the errors by name, too" },
-  { "interval,i",  "TIME", "duration", false, "print what was counted each TIME, too", least = 0.01 },
+  { "interval,i",  "TIME", "duration", false, "print the counts each TIME, too", least = 0.01 },
   { "top,n",       "N",    "integer",  0,     "the N in which most time was spent; 0: all" },
   arguments = 0,
 }

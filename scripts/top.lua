@@ -29,7 +29,7 @@ local options = up.args {
   { "interval,i", "TIME", "duration", "1s",  "a table each TIME", least = 0.01 },
   { "count,c",    "N",    "integer",  false, "end after N tables", least = 1 },
 }
-if #options == 0 then up.wrong "what is to be counted? Give specs, such as syscall:'*'" end
+if #options == 0 then up.wrong "no probes to count: give specs, such as syscall:'*'" end
 
 local hits, sums = up.count(), up.sum()
 local key = up.expression(options.key or "{ e.comm, e.pid }", "--key", "value", "--return")

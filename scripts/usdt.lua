@@ -36,7 +36,7 @@ function actions.list()
       local words = {}
       for i, argument in ipairs(place.arguments) do words[i] = ("%s %s"):format(argument.name, argument.type) end
       up.printf("    %d × %s%s\n", place.count, #words > 0 and table.concat(words, ", ") or "no arguments",
-        place.semaphore and ", when somebody traces" or "")
+        place.semaphore and ", while it is traced" or "")
     end
   end
   up.exit()

@@ -60,7 +60,7 @@ local function declare(what, spec, returns, given, handler)
   local specs = type(spec) == "table" and spec or { spec }
   for i = 1, math.max(#specs, 1) do
     if type(specs[i]) ~= "string" then
-      error(what .. ": the first argument is a kind of probe and what it stands on: \"uprobe:libc:malloc\", " ..
+      error(what .. ": the first argument is a kind of probe and its place: \"uprobe:libc:malloc\", " ..
             "\"syscall:open*\"; or a list of such", 3)
     end
   end
@@ -168,7 +168,7 @@ function probe.expression(source, what, meant, at_return)
   for key, value in pairs(_G) do globals[key] = value end
   local unknown = unknown_name(source, globals)
   if unknown then
-    failure.mistake(("%s: there is no '%s' here; what an event has begins with e: e.arg0, e.comm")
+    failure.mistake(("%s: there is no '%s' here; fields of the event begin with e: e.arg0, e.comm")
       :format(name:sub(2), text.escape(unknown)))
   end
   return setfenv(chunk, globals)()

@@ -126,7 +126,7 @@ static const char *reason(int code, const char *missing)
     if (missing)
         return missing;
     if (code == -EPERM || code == -EACCES)
-        return "the kernel permits it to nobody";
+        return "the kernel permits it to no process";
     return code == -ECANCELED ? "UPLUA_WITHOUT says so" : strerror(code == -ENOTSUPP_KERNEL ? EOPNOTSUPP : -code);
 }
 

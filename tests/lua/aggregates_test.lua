@@ -185,7 +185,7 @@ for _, case in ipairs {
   { "local s = up.stats() up.uprobe('./build/targets/calls:add3', function(e) s:inc() end)",
     "it takes values: :add%(value%)" },
   { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(up.u64(e.arg0)) s:add(e.arg1) end)",
-    "what is added to 's' is an integer here, and an unsigned integer at %-e:3: " ..
+    "the value added to 's' is an integer here, and an unsigned integer at %-e:3: " ..
     "convert one of them, by up.u64%(x%) or up.i64%(x%)" },
   { "local s = up.max() up.uprobe('./build/targets/calls:add3', function(e) s:add(e.comm) end)",
     ":add%(value%) takes an integer, not a string" },

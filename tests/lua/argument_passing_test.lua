@@ -119,7 +119,7 @@ end
 refused("optimised_parameters-clang", "external", "unused",
   "the compiler has optimised it away: by the debug information nothing holds it when the function is entered")
 refused("optimised_parameters-clang", "half", "seven",
-  "the function's code has 7 in its place, and the debug information does not say whether that is what callers pass")
+  "the function's code has 7 in its place, and the debug information does not say whether callers pass the same")
 if x86 then
   refused("cxx_parameters-clang-O0", "rare::give_nowhere*", "a",
           "the function returns a 'class Nowhere', of which the debug information does not say whether an address " ..
@@ -175,7 +175,7 @@ local function declared(program, files)
     ("-e 'probe(\"uprobe:%s:use\", function(e) printf(\"%%d\\n\", e.args.n.key) end)' -- %s"):format(program, program))
 end
 is(declared("one", { "user", "maker" }).out, "42\n", "a struct that another file defines")
-like(declared("two", { "user", "other", "maker" }).err, "what a 'struct node %*' leads to is not defined",
+like(declared("two", { "user", "other", "maker" }).err, "the type that a 'struct node %*' points to is not defined",
   "… and that two define in two ways")
 os.execute("rm -rf " .. folder)
 

@@ -38,17 +38,17 @@ up.at_exit(function() print(m:get()) limit, T = 11, nil end)
 ]]
 local want = {
   "4: 'T.sub.x' was 1 when the handler was compiled, and stays so there; " ..
-  "the script has made it 9: use up.var(1) for what changes",
+  "the script has made it 9: use up.var(1) for a value that changes",
   "6: 'limit' was 5 when the handler was compiled, and stays so there; " ..
-  "the script has made it 7: use up.var(5) for what changes",
+  "the script has made it 7: use up.var(5) for a value that changes",
   "6: 'n' was a count when the handler was compiled, and stays so there; the script has made it another",
   "6: 'name' was 'x' when the handler was compiled, and stays so there; the script has made it 'abc\\x1b'",
   "7: 'T.low' was 3 when the handler was compiled, and stays so there; " ..
-  "the script has made it 4: use up.var(3) for what changes",
+  "the script has made it 4: use up.var(3) for a value that changes",
   "7: 'big' was 5 when the handler was compiled, and stays so there; " ..
-  "the script has made it 6: use up.var(5) for what changes",
+  "the script has made it 6: use up.var(5) for a value that changes",
   "7: 'flag' was true when the handler was compiled, and stays so there; " ..
-  "the script has made it nil: use up.var(true) for what changes",
+  "the script has made it nil: use up.var(true) for a value that changes",
   "9: 'undefined' was nil when the handler was compiled, and stays so there; the script has made it 5",
 }
 table.sort(warnings)

@@ -98,7 +98,7 @@ end
 local r = run("SCRIPT -- $program", 0)
 check(r, { 8, on_fault = 4 }, "a process: others hit all but the events of its threads")
 local EVERYBODY =
-  "the kernel runs it for whoever comes by; it can ask for the process itself (bpf_get_current_pid_tgid)"
+  "the kernel runs it for any process; it can ask for the process itself (bpf_get_current_pid_tgid)"
 local count = 0
 for _, name in ipairs(names) do
   is(told(r, name, EVERYBODY), name == "on_fault" and 0 or 1, "… which is said of " .. name)

@@ -231,7 +231,7 @@ refused('tool.rodata.wanted = "123456789"', BEGIN .. "wanted: '123456789' is lon
 refused("print(tool.maps.stacks)",
   BEGIN .. "its map stacks is of the kind stack_trace, which scripts have no object for", "a kind of map")
 refused("print(tool.maps.words)",
-  BEGIN .. "the records of words are not typed: say what they are, up.object%(path, { words = \"struct …\" }%)",
+  BEGIN .. "the records of words are not typed: name their type, up.object%(path, { words = \"struct …\" }%)",
   "a ring that is not typed")
 refused("print(tool.maps.word)", BEGIN .. "it has no map 'word'; did you mean 'words'%?", "no such map")
 refused('tool.maps.values:set({ colour = 1 }, {})', "%-e:1: .*unknown field 'colour'", "no such field")

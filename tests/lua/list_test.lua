@@ -130,7 +130,8 @@ like(target.uplua("scripts/usdt.lua list ./build/examples/shop:sold").out,
 ok(not target.uplua("--list 'tracepoint:*'").out:find "tracepoint:ftrace:",
   "tracepoints that cannot be attached are not listed")
 like(target.uplua [[-e 'tracepoint("ftrace:print", function(e) printf("%s", e.args.buf) end)']].err,
-     "tracepoint ftrace:print: it is what a tracer of the kernel's writes, and no program runs there", "… and refused")
+     "tracepoint ftrace:print: it is a record that the kernel's own tracers write: no BPF program can run there",
+     "… and refused")
 local arguments = require "uplua.probe.providers.tracepoint".arguments {
   { name = "buf", type = "char[]", offset = 16, size = 0, element = 1, count = 0, where = "here" },
   { name = "args", type = "unsigned long[]", offset = 16, size = 0, element = 8, count = 0, where = "here" },

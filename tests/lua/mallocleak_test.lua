@@ -211,7 +211,7 @@ do
   what = "--comm"
   run = target.attached("build/targets/leak middle", "--comm nobody mallocleak.lua")
   like(run.out,
-    "\n   what threads that %-%-tid, %-%-comm or %-%-cgroup leaves out have allocated and freed is missing\n$",
+    "\n   allocations and frees of threads that %-%-tid, %-%-comm or %-%-cgroup leaves out are missing\n$",
     what .. ": what is missing is told")
   what = "--top 1"
   report = single(target.attached("build/targets/leak wait", "mallocleak.lua --top 1"), what)
@@ -331,7 +331,7 @@ for _, case in ipairs {
   { "jemalloc", "libjemalloc.so.2", "std::bad_alloc", package = "libjemalloc2" },
   { "tcmalloc", "libtcmalloc_minimal.so.4", "std::bad_alloc", package = "libtcmalloc-minimal4" },
   { "mimalloc", "libmimalloc.so.2",
-    "libmimalloc.so.2.[%d.]+ also has [^\n]*mi_heap_destroy: what these allocate or free themselves is not followed",
+    "libmimalloc.so.2.[%d.]+ also has [^\n]*mi_heap_destroy: their own allocations and frees are not followed",
     package = "libmimalloc2.0" },
 } do
   local what, path = case[1], library(case[2])

@@ -149,9 +149,9 @@ refused(handler("ma*", "e.args.a"),
   "%-e:1: ma%S+ and ma%S+ have other arguments than each other: e.args of several functions needs the same ones",
   "several functions")
 refused(handler("fields", "e.args.unknown.x"),
-  "%-e:1: what a 'struct hidden %*' leads to is not defined in the program's debug information",
+  "%-e:1: the type that a 'struct hidden %*' points to is not defined in the program's debug information",
   "a struct that is nowhere defined")
-refused(handler("fields", "e.args.nothing[0]"), "%-e:1: a 'void %*' does not say what it leads to", "a void pointer")
+refused(handler("fields", "e.args.nothing[0]"), "%-e:1: a 'void %*' does not say what it points to", "a void pointer")
 refused(handler("fields", "e.args.c.mood"), "%-e:1: 'struct config' has no field 'mood'", "a field that there is not")
 refused(handler("fields", "e.args.c.ratio"), "%-e:1: the field 'ratio' of 'struct config' is a double, which handlers",
   "a field that is a double")

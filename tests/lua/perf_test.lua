@@ -129,7 +129,7 @@ like(target.uplua([[--cpu 0,1000-1001 -e 'counter("page-faults", { cpus = true }
 like(target.uplua([[--cpu 1-0 -e 'perf("page-faults", 1, function(e) end)']]).err,
   "%-%-cpu needs CPUs, as in %-%-cpu 0 or %-%-cpu 0,2%-3; got '1%-0'", "no list")
 like(target.uplua([[--cpu 0 -e 'uprobe("libc:malloc", function(e) end)' -- true]]).err,
-  "%-e:1: uprobe libc:malloc: %-%-cpu is for what samples and counts", "a probe of a function")
+  "%-e:1: uprobe libc:malloc: %-%-cpu is for probes that sample and count", "a probe of a function")
 
 local function refused(code, want, what)
   if tap.fewer(false, true) then return end -- asks nothing of the kernel

@@ -71,7 +71,7 @@ for what, address in pairs { ["in the code"] = "place", ["beyond the file"] = "0
     note("guarded", "place", address, "")))
   refused(('usdt("%s/semaphore.so:app:guarded", function(e) end)'):format(D),
           "usdt semaphore.so:app:guarded: app:guarded in semaphore.so cannot be probed: its note is damaged: " ..
-          "its semaphore, which tells the program that somebody traces, lies where none can be", "a semaphore " .. what)
+          "its semaphore is at an address where none can be", "a semaphore " .. what)
 end
 
 os.execute("rm -rf " .. D)

@@ -57,10 +57,9 @@ end
 -- A byte behind all that is mapped. What is told is waited for: the target goes on, and uplua ends, only then.
 local TOLD = [[; until grep -q 'while it was probed' "$D/err"; do kill -0 $uplua || exit 97; sleep 0.01; done]]
 local WRITTEN = "tracing\nuplua: libplugin.so was written to while it was probed: " ..
-                "its code may have moved away from under the probes, which can harm " ..
-   "what has it mapped: restart that\n"
+                "the probes may stand on other code now, which can harm processes that have it mapped: restart them\n"
 local WARNED = "tracing\nuplua: program was replaced by another file while it was probed: " ..
-               "what starts after that runs the other one, and is not seen\n"
+               "processes that start after that run the other one, and are not seen\n"
 local run = loaded(nil, "libplugin", 'printf x >>"$D/a/libplugin.so"' .. TOLD)
 is(run.out, "seen\t101\t101\t101\n", "one that is written to")
 is((run.err:gsub("/%S*/a/", "")), WRITTEN, "… which is told at once, and once")

@@ -81,7 +81,7 @@ for _, s in ipairs(SCRIPTS) do
     refused(("%s.lua %s %s 'e.argo'"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") ..
       " 'e.argo': the event of a %a+ has no field 'argo'; it has [^\n]*\n$")
     refused(("%s.lua %s %s 'arg0'"):format(s[1], on, option), "^uplua: " .. option:gsub("%-", "%%-") ..
-      " 'arg0': there is no 'arg0' here; what an event has begins with e: e.arg0, e.comm\n$")
+      " 'arg0': there is no 'arg0' here; fields of the event begin with e: e.arg0, e.comm\n$")
     if option == "--where" then
       refused(("%s.lua %s --where e.tid"):format(s[1], on),
               "^uplua: %-%-where 'e.tid': this condition is always true: " ..

@@ -122,9 +122,9 @@ if X86 then
     .. "at ten times the price %(slide = false%)", "and what it costs not to")
   tap.like(explain 'uprobe("./build/targets/sites:looping", function(e) end)',
     "sites:looping, offset 0x%x+ its first instruction is stepped[^:]*: "
-    .. "other code leads to what follows it", "or why it has to be")
+    .. "other code jumps to the instruction after it", "or why it has to be")
   tap.like(explain 'uprobe("./build/targets/sites:two_ways", function(e) end)',
-    "sites:two_ways, offset 0x%x+ its first[^:]*: other code leads", "also when that is another function's")
+    "sites:two_ways, offset 0x%x+ its first[^:]*: other code jumps", "also when that is another function's")
   tap.like(explain 'uprobe("./build/targets/sites:tested", { slide = "lossy" }, function(e) end)',
     "sites:tested%+0x5, offset 0x%x+ calls that "
     .. "jump away before that are not seen", "and what is lost")

@@ -235,7 +235,7 @@ stack.unwind({}, true)
 core.unwind.new, loop.watch = new, watch
 local lost = stack.lost()
 is(lost[#lost][1] .. " " .. lost[#lost][2],
-   "unwind table, or what a process maps, not loaded: the kernel has no room 23",
+   "unwind table, or mappings of a process, not loaded: the kernel has no room 23",
      "what the unwinder finds no room for is in the ledger")
 
 tap.done_testing()

@@ -119,7 +119,7 @@ end
 -- the target's: not before a command begins, nor once all probes are detached.
 local MANY = 'os.execute "build/targets/mapper"'
 local COUNTED = 'n = count() uprobe("./build/targets/%s:%s", function(e) n[e:ustack()]:inc() end) '
-local LOST = "^uplua: not everything was seen:\n  [%d,]+ × mapping not recorded: what it holds may have no names\n$"
+local LOST = "^uplua: not everything was seen:\n  [%d,]+ × mapping not recorded: addresses in it may have no names\n$"
 
 do
   local script =

@@ -180,7 +180,8 @@ end
 -- What is hit wherever a thread runs.
 local function refused(what, code)
   like(target.uplua(("--cpu 0 -e '%s' -- true"):format(code)).err,
-    "^uplua: %-e:1: " .. what .. ": %-%-cpu is for what samples and counts: profile, perf, ", "--cpu with " .. what)
+    "^uplua: %-e:1: " .. what .. ": %-%-cpu is for probes that sample and count: profile, perf, ",
+    "--cpu with " .. what)
 end
 refused("uprobe libc:malloc", 'uprobe("libc:malloc", function() end)')
 refused("uretprobe libc:malloc", 'uretprobe("libc:malloc", function() end)')

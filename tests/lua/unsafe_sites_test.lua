@@ -24,8 +24,8 @@ is(target.shell(PROGRAM .. ' >"$D/out"').out, SUMS, "what the program computes")
 
 -- By CPU: function, bytes to the place, bytes to the next one, why; and those of the function that begins with one.
 local VECTOR = "the kernel takes this vector instruction for another one"
-local NOP = "Linux 6.18 makes a call of a nop of five bytes, " ..
-            "and that overwrites what the function may keep below its stack pointer"
+local NOP = "since Linux 6.18 a probe turns a nop of five bytes into a call, which overwrites data of the function " ..
+            "below its stack pointer"
 local LITERAL = "the kernel does not load this constant from where it lies"
 local EXCLUSIVE = "interrupted there, its exclusive store would never succeed"
 local cases = ({

@@ -426,7 +426,8 @@ if jit.arch == "x64" then
     local run =
       target.shell(([[./uplua -e 'uretprobe(arg[1], function() end)' "%s" -- true >"$D/out" 2>"$D/err"]]):format(spec))
     like(run.err,
-         ": a return probe there would crash the program: what begins there is jumped to, not called; use uprobe\n",
+         ": a return probe there would crash the program: the code there is entered by a jump, not by a call; " ..
+         "use uprobe\n",
            "no return probe there: what it would replace is no return address")
   end
 end

@@ -236,8 +236,8 @@ for _, case in ipairs(tap.fewer({
   -- the probe's address: one byte behind the nop
   { "text", 24, 1, "a probe there, where no nop is, would corrupt the program" },
   { "text", 21, 64, "its address lies outside of the code" },
-  { "guarded", 6, 64, "its semaphore, which tells the program that somebody traces, lies where none can be" },
-  { "guarded", 8, 1, "its semaphore, which tells the program that somebody traces, lies where none can be" },
+  { "guarded", 6, 64, "its semaphore is at an address where none can be" },
+  { "guarded", 8, 1, "its semaphore is at an address where none can be" },
 }, {})) do
   damage(PROGRAM, damaged, case[1], case[2], case[3])
   run = target.uplua(("-e 'usdt(\"%s:app:%s\", function(e) end)'"):format(damaged, case[1]))
@@ -258,7 +258,7 @@ local sealed = target.attached("./build/targets/probe_kinds sealed sealed", [[-e
 is(sealed.out, "seen\t404\t0\n",
   "a semaphore in memory that the process cannot write to: the probe behind it is not passed")
 like(sealed.err, "^uplua: usdt ./build/targets/probe_kinds:app:guarded: process %d+ has made its semaphore " ..
-                 "unwritable, by which the kernel tells it that somebody traces: " ..
+                 "unwritable, so that the kernel cannot raise it: " ..
      "app:guarded is not passed there unless it is traced otherwise\ntracing\n$", "… which is told, of that probe only")
 
 target.done()

@@ -37,7 +37,7 @@ function declare.check(provider, spec, given, fn, level)
     end
   end
   if options.cpus and not provider.by_cpu then
-    error(("%s: --cpu is for what samples and counts: %s and counter"):format(name, names_by_cpu()), at)
+    error(("%s: --cpu is for probes that sample and count: %s and counter"):format(name, names_by_cpu()), at)
   end
 end
 

@@ -90,7 +90,7 @@ local OWN = {
   uplua_threads_end = { "sched_process_exit",
                         "the end of a thread, to count the calls of return handlers that it is in" },
   uplua_executes = { "sched_process_exec",
-                     "the begin of a program, so that stacks are walked and named by what it maps" },
+                     "the start of a program, so that stacks are walked and named by its mappings" },
   uplua_exits = { "sched_process_exit", "the end of a process, whose number may be given to another one" },
 }
 

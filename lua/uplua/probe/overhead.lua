@@ -25,7 +25,7 @@ function overhead.keep(address, link, unknown)
   local mine = own()
   mine.counters[#mine.counters + 1], mine.links[#mine.links + 1] = address, link
   if unknown then
-    loop.warn("e.elapsed includes what the probes themselves take, which could not be measured: " .. unknown)
+    loop.warn("e.elapsed includes the probes' own time, which could not be measured: " .. unknown)
   else
     mine.timer = mine.timer or loop.every(PERIOD, again)
   end

@@ -108,7 +108,7 @@ local function make_map(o, description, told)
   if kind == "ring" then
     local of = record_type(o, description, told)
     if not of or of.kind ~= "struct" then
-      return nil, ("the records of %s are not typed: say what they are, up.object(path, { %s = \"struct …\" }), " ..
+      return nil, ("the records of %s are not typed: name their type, up.object(path, { %s = \"struct …\" }), " ..
                    "a type that a variable of the object has: `const struct … *unused __attribute__((unused));`; " ..
                    "or declare the map with __type(value, struct …)"):format(name, name)
     end
@@ -182,8 +182,8 @@ local function warn_of_others(o, program, kept, threads)
   local narrowed = options.follow or options.comms or options.cgroup or (not threads and #core.target.tids() > 0)
   if narrowed or (#core.target.pids() > 0 and not kept) then
     local why = narrowed and "--follow, --tid, --comm and --cgroup mean nothing to it" or
-                program.how.by_cpu and "its event is taken on each CPU, whoever runs there" or
-                program.how.in_kernel and "the kernel runs it for whoever comes by; it can ask for the process " ..
+                program.how.by_cpu and "its event is counted on each CPU, for any process" or
+                program.how.in_kernel and "the kernel runs it for any process; it can ask for the process " ..
                                          "itself (bpf_get_current_pid_tgid)" or
                 "this kernel does not keep them apart"
     loop.warn(("object %s: program %s: it is also hit by processes and threads that are not traced: %s")
@@ -375,7 +375,8 @@ local function declare(o, program, spec, given)
     end
   end
   if options.cpus and not kind.by_cpu then
-    fail(o, "program %s: --cpu is for what samples and counts: of an object, its perf_event programs", program.name)
+    fail(o, "program %s: --cpu is for probes that sample and count: of an object, its perf_event programs",
+         program.name)
   end
   if o.loaded then
     fail(o, "program %s: the object is loaded; its programs are attached before that, in one setup", program.name)

@@ -457,13 +457,13 @@ function stack.lost()
   local list = {}
   local records, frames = frame.lost()
   if records then
-    list[1] = { "mapping not recorded: what it holds may have no names", records }
+    list[1] = { "mapping not recorded: addresses in it may have no names", records }
     list[2] = { "frame of a process that has exited: nothing is known of its mappings", frames }
   end
   local unwinder = own().unwinder
   if unwinder then
     local _, _, _, failures = unwinder:counts()
-    list[#list + 1] = { "unwind table, or what a process maps, not loaded: the kernel has no room", failures }
+    list[#list + 1] = { "unwind table, or mappings of a process, not loaded: the kernel has no room", failures }
   end
   return list
 end

@@ -35,9 +35,10 @@ function changed_files.look()
       local name = text.escape(file.name)
       if file.written then
         tell(name .. " was written to",
-             "its code may have moved away from under the probes, which can harm what has it mapped: restart that")
+             "the probes may stand on other code now, which can harm processes that have it mapped: restart them")
       elseif filter.is_open() and not late_modules.expects(file.name) then
-        tell(name .. " was replaced by another file", "what starts after that runs the other one, and is not seen")
+        tell(name .. " was replaced by another file",
+             "processes that start after that run the other one, and are not seen")
       end
     end
   end

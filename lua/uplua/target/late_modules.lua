@@ -205,7 +205,9 @@ end
 -- To be called before the target goes on, with its probes attached: what was lost before a command begins was not its.
 function late_modules.release()
   local mine = own()
-  if mine.unavailable then loop.warn("what the target loads from now on is not probed: " .. mine.unavailable) end
+  if mine.unavailable then
+    loop.warn("libraries that the target loads from now on are not probed: " .. mine.unavailable)
+  end
   mine.lost_before = mine.arrivals and core.target.waits() and mine.arrivals:lost() or 0
 end
 
@@ -246,12 +248,12 @@ end
 function late_modules.lost()
   local list = {}
   for _, entry in ipairs(own().entries) do
-    local what = entry.later and "what they had loaded" or "their " .. entry.name
+    local what = entry.later and "the libraries that they had loaded" or "their " .. entry.name
     local text = ("%s %s: processes that had exited before %s could be probed"):format(entry.kind, entry.spec, what)
     list[#list + 1] = { text, entry.lost }
   end
   list[#list + 1] = {
-    "records of what processes map: a program or library that came then may not be probed",
+    "records of new mappings: a program or library that was mapped then may not be probed",
     own().records_lost,
   }
   return list

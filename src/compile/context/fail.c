@@ -49,6 +49,5 @@ void compile_expect(struct compiler *compiler, const struct position *position, 
     if (status)
         compile_fail(compiler, position,
                      "cannot make the BPF object: %s: this is a bug of uplua: please report it with the script",
-                     status == -EINVAL ? "a part of it has a name that is taken, or is none of what an object can have"
-                                       : error_reason(status));
+                     status == -EINVAL ? "the name of one of its parts is taken or not valid" : error_reason(status));
 }

@@ -245,7 +245,7 @@ static const char *check_instruction(const struct bytecode *function, size_t pc)
         !operand_is_valid(function, pc, format->b, instruction->b) ||
         !operand_is_valid(function, pc, format->c, instruction->c) ||
         !operand_is_valid(function, pc, format->d, instruction->d))
-        return "an operand names what is not there";
+        return "an operand names a constant or slot that does not exist";
     int first, last;
     if (format->run &&
         (!slots_used(instruction, format->run, &first, &last) || first < 0 || last >= function->frame_size))

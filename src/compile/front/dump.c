@@ -102,7 +102,7 @@ size_t dump_count(struct dump *dump, size_t size)
 {
     size_t count = dump_uleb(dump);
     if (count > dump_left(dump) / size) {
-        dump_fail(dump, -EBADMSG, "a count is larger than what follows");
+        dump_fail(dump, -EBADMSG, "a count is larger than the rest of the dump");
         return 0;
     }
     return count;

@@ -236,7 +236,7 @@ static struct value *call_cast(struct build *build, struct value **args, size_t 
         return arithmetic(build, IR_CAST, type->bits, args[1], NULL);
     if (type->kind != CTYPE_POINTER)
         build_fail(build,
-                   "up.cast makes pointers and integers, no '%s': up.cast(\"%s *\", address) is what lies at one",
+                   "up.cast makes pointers and integers, no '%s': write up.cast(\"%s *\", address) for one in memory",
                    type->name, type->name);
     struct value *value = build_value(build, IR_POINTER, &args[1], 1);
     value->type = (struct type){.kind = TYPE_POINTER,

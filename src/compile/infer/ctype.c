@@ -66,10 +66,10 @@ const struct ctype *ctype_element(struct compiler *compiler, const struct positi
     if (handle)
         return ctype_of(compiler, handle);
     if (!strcmp(type->name, "void *") || !strcmp(type->name, "const void *"))
-        compile_fail(compiler, position, "a 'void *' does not say what it leads to: up.cast(\"struct … *\", p) does");
+        compile_fail(compiler, position, "a 'void *' does not say what it points to: up.cast(\"struct … *\", p) does");
     if (strstr(type->name, "(*)("))
-        compile_fail(compiler, position, "a '%s' leads to code; its address is up.u64(p)", type->name);
-    compile_fail(compiler, position, "what a '%s' leads to is not defined%s: give its definition to ffi.cdef",
+        compile_fail(compiler, position, "a '%s' points to code; its address is up.u64(p)", type->name);
+    compile_fail(compiler, position, "the type that a '%s' points to is not defined%s: give its definition to ffi.cdef",
                  type->name,
                  type->handle >= KERNEL_CTYPES  ? " in the kernel's BTF"
                  : type->handle >= DEBUG_CTYPES ? " in the program's debug information"

@@ -37,7 +37,7 @@ void refuse_reading(struct compiler *compiler, const struct position *position, 
         return;
     const char *name = compiler->objects[value->object]->name;
     compile_fail(compiler, position,
-                 "a handler cannot read the aggregation '%s', it only adds to it; what handlers read belongs into an "
-                 "up.hash() or up.var()",
+                 "a handler cannot read the aggregation '%s', it only adds to it; use an up.hash() or up.var() for "
+                 "values that handlers read",
                  name ? name : "?");
 }

@@ -227,7 +227,7 @@ static struct record *record(struct inference *inference, const struct value *us
         return NULL;
     }
     if (type.kind == TYPE_POINTER)
-        compile_fail(inference->compiler, user->position, "a handler cannot write to the memory of what it traces");
+        compile_fail(inference->compiler, user->position, "a handler cannot write to traced memory");
     refuse_reading(inference->compiler, user->position, base);
     if (user->op == IR_EMIT)
         compile_fail(inference->compiler, user->position, "a ring takes records: r:emit { name = value }, not %s",
@@ -351,7 +351,7 @@ static void check_pointers(struct inference *inference, const struct value *phi)
         bool one = first.kind > TYPE_NIL && type.kind > TYPE_NIL &&
                    (first.kind == TYPE_POINTER) != (type.kind == TYPE_POINTER);
         if ((both && (first.ctype != type.ctype || first.kernel != type.kernel)) || (one && inference->final))
-            compile_fail(inference->compiler, phi->position, "a variable is %s on one way to here and %s on another",
+            compile_fail(inference->compiler, phi->position, "a variable is %s on one path to here and %s on another",
                          name_of(inference, present(first)), name_of(inference, present(type)));
         if (type.kind > TYPE_NIL)
             first = type;
@@ -366,13 +366,12 @@ static struct type phi(struct inference *inference, struct value *value)
         struct type from = ir_value(value->args[i])->type;
         bool ignored = false;
         if (!type_join(inference->arena, &type, from, from.kind == TYPE_RECORD ? &inference->changed : &ignored))
-            compile_fail(inference->compiler, value->position, "a variable is %s on one way to here and %s on another",
+            compile_fail(inference->compiler, value->position, "a variable is %s on one path to here and %s on another",
                          name_of(inference, type), name_of(inference, from));
         if (type.kind == TYPE_STATIC)
-            compile_fail(
-                inference->compiler, value->position,
-                "a variable holds different functions, tables or shared objects on the ways to here: which one it is "
-                "has to be known when the handler is compiled");
+            compile_fail(inference->compiler, value->position,
+                         "a variable holds different functions, tables or shared objects on the paths to here: the "
+                         "compiler has to know which one it is");
     }
     bool counts_nums = value->bounds[0] && ir_value(value->args[0])->type.kind == TYPE_NUM;
     for (size_t i = 0; i < 2 && counts_nums; i++) {

@@ -32,7 +32,7 @@ static void find_field(struct compiler *compiler, const struct value *value, con
     const struct ctype *record = base->kind == CTYPE_POINTER ? ctype_element(compiler, value->position, base) : base;
     if (record->kind != CTYPE_STRUCT)
         compile_fail(compiler, value->position, "a '%s' has no fields; [0] is %s", base->name,
-                     base->kind == CTYPE_POINTER ? "what it leads to" : "its first element");
+                     base->kind == CTYPE_POINTER ? "what it points to" : "its first element");
     struct ctype_field field = ctype_field(compiler, value->position, record, value->name);
     access->type = field.type;
     access->offset = (int64_t)field.offset;

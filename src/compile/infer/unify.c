@@ -85,7 +85,7 @@ static _Noreturn void fail_object(struct compiler *compiler, const struct positi
                      type_name(arena, before.type), type_name(arena, from), remedy(arena, from, before.type));
     if (object_is_aggregate(object) && *what == 'v')
         compile_fail(compiler, at,
-                     "what is added to %s is %s here, and %s: convert one of them, by up.u64(x) or up.i64(x)", whose,
+                     "the value added to %s is %s here, and %s: convert one of them, by up.u64(x) or up.i64(x)", whose,
                      type_name(arena, from), show(arena, &before, from));
     compile_fail(compiler, at, "the %s of %s is %s here, and %s%s", what, whose, name_of(arena, from, before.type),
                  show(arena, &before, from), remedy(arena, from, before.type));

@@ -231,16 +231,15 @@ static const char *find_limit(int code, struct span reason)
     static const struct limit {
         const char *said, *meaning;
     } limits[] = {
-        {"program is too large. Processed",
-         "looks at 1,000,000 instructions over all ways through a handler: each decision on what was read "
-         "before it doubles these"},
-        {"jumps is too complex", "can have 8,192 branches before it whose other way it has still to look at"},
+        {"program is too large. Processed", "looks at 1,000,000 instructions over all paths through a handler: each "
+                                            "branch on a value that was read before doubles the paths"},
+        {"jumps is too complex", "can have 8,192 branches before it whose other edge it has still to follow"},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if (memmem(reason.start, reason.length, limits[i].said, strlen(limits[i].said)))
             return limits[i].meaning;
     if (code == -E2BIG || code == -ENOSPC || memmem(reason.start, reason.length, "too complex", strlen("too complex")))
-        return "cannot follow all ways through it";
+        return "cannot follow all paths through it";
     return NULL;
 }
 

@@ -303,7 +303,7 @@ static void by_constant(const struct parameters *all, const struct parameter *pa
     nowhere(argument, all->arena,
             arena_format(all->arena,
                          "the function's code has %lld in its place, and the debug information does not say whether "
-                         "that is what callers pass",
+                         "callers pass the same",
                          (long long)parameter->number));
 }
 

@@ -89,15 +89,13 @@ static int check(const struct site *site, const struct debugfunction *function, 
 {
     if (function->foreign)
         return error_set(err, -EOPNOTSUPP,
-                         "%s is written in %s, whose functions get their arguments in a way of their own: e.args knows "
-                         "that of C and "
-                         "C++; e.arg0 … are what the registers hold",
+                         "%s is written in %s, which has calling conventions of its own: e.args knows those of C and "
+                         "C++; use e.arg0 …, the registers",
                          site->function, function->foreign);
     if (function->address != site->address - site->slid)
         return error_set(err, -EOPNOTSUPP,
-                         "%s is no function that is called, but a part of one that is jumped to, where its arguments "
-                         "may be anywhere: "
-                         "e.arg0 … are what the registers hold",
+                         "%s is a part of a function that is entered by a jump, where the arguments may be anywhere: "
+                         "use e.arg0 …, the registers",
                          site->function);
     return 0;
 }
@@ -217,7 +215,7 @@ int parameters_find(const struct sites *sites, bool at_return, struct arena *are
 int parameters_result(const struct sites *sites, struct arena *arena, struct argument *result, struct error *err)
 {
     if (!sites->count || sites->count > MAX_FUNCTIONS)
-        return error_set(err, -E2BIG, "what %zu functions return is not compared", sites->count);
+        return error_set(err, -E2BIG, "the results of %zu functions are too many to be compared", sites->count);
     for (size_t i = 0; i < sites->count; i++) {
         struct argument other;
         int code =

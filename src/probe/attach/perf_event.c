@@ -65,7 +65,7 @@ int event_failed(int code, const struct event *event, struct error *err)
         return error_set(
             err, code, "this needs %s; run uplua as root%s",
             capability_missing() ? capability_missing() : "CAP_PERFMON",
-            paranoia > 2 ? " (sysctl kernel.perf_event_paranoid is above 2: nobody else may count anything)" : "");
+            paranoia > 2 ? " (sysctl kernel.perf_event_paranoid is above 2: no other user may count anything)" : "");
     case -ENOSPC:
         if (event->attr.type == PERF_TYPE_BREAKPOINT)
             return error_set(

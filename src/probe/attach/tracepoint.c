@@ -212,8 +212,8 @@ int tracepoint_find(const char *spec, struct tracepoint **result, struct error *
     if (split(spec, system, name) < 0)
         return fail_form(spec, err);
     if (is_record(system))
-        return error_set(err, -EINVAL, "%s: it is what a tracer of the kernel's writes, and no program runs there",
-                         spec);
+        return error_set(err, -EINVAL,
+                         "%s: it is a record that the kernel's own tracers write: no BPF program can run there", spec);
     snprintf(path, sizeof path, "events/%s/%s/format", system, name);
     int code = tracefs_read(path, &text, err);
     if (code == -ENOENT || code == -ENOTDIR)

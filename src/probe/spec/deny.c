@@ -6,7 +6,8 @@
 
 static const char keeps[] = "it keeps its return address for later, where a return probe has put another one";
 static const char unwinds[] = "it looks for its caller by its return address, where a return probe has put another one";
-static const char jumped[] = "it is not called: what a return probe would replace on the stack is no return address";
+static const char jumped[] =
+    "it is entered by a jump: a return probe would overwrite a word of the stack that is no return address";
 static const char twice[] = "it returns twice on one stack, and a return probe's address is good for one return";
 static const char restarts[] = "the kernel starts its code anew whenever a probe in it is hit: it would never end";
 

@@ -26,8 +26,8 @@ const char *site_harm(const struct arch_instruction *instruction, bool inside)
     if (instruction->mistaken)
         return instruction->mistaken;
     if (instruction->replaced && inside)
-        return "Linux 6.18 makes a call of a nop of five bytes, and that overwrites what the function may keep below "
-               "its stack pointer";
+        return "since Linux 6.18 a probe turns a nop of five bytes into a call, which overwrites data of the function "
+               "below its stack pointer";
     return NULL;
 }
 
@@ -139,8 +139,8 @@ int site_check_entry(const struct binary *binary, const char *text, struct site 
     site->jumped_to = is_jumped_to(binary, site->address);
     if (!site->jumped_to || !at_return)
         return 0;
-    return error_set(
-        err, -EINVAL,
-        "%s: a return probe there would crash the program: what begins there is jumped to, not called; use uprobe",
-        text);
+    return error_set(err, -EINVAL,
+                     "%s: a return probe there would crash the program: the code there is entered by a jump, not by a "
+                     "call; use uprobe",
+                     text);
 }

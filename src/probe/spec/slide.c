@@ -21,10 +21,10 @@ enum {
 static const char moved[] = "the function's first instruction would be stepped, at ten times the price";
 static const char lossy[] = "calls that jump away before that are not seen (slide = \"lossy\")";
 static const char off[] = PRICE " (slide = false)";
-static const char unsized[] = PRICE ": the function's length is not known, so not what jumps into it";
-static const char changing[] = PRICE ": what it does is seen by handlers, or a caller";
-static const char reached[] = PRICE ": other code leads to what follows it";
-static const char unreadable[] = PRICE ": what follows it is no code that is known";
+static const char unsized[] = PRICE ": the function's length is not known, nor the jumps into it";
+static const char changing[] = PRICE ": handlers or callers see its effect";
+static const char reached[] = PRICE ": other code jumps to the instruction after it";
+static const char unreadable[] = PRICE ": the instructions after it cannot be decoded";
 
 /* What the code around says of the function: where something jumps to first, behind the entry. */
 struct jumps {

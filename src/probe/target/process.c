@@ -69,8 +69,8 @@ static int no_program(pid_t pid, const struct status *status, int code, struct e
     if (status->state == 'Z' && status->threads > 1)
         return error_set(
             err, -ESRCH,
-            "process %d (%s) goes on without its first thread, and with that its mappings are out of sight", (int)pid,
-            status->name);
+            "the first thread of process %d (%s) has exited: the kernel no longer shows the process's mappings",
+            (int)pid, status->name);
     if (status->state == 'Z' || status->state == 'X')
         return error_set(err, -ESRCH, "process %d (%s) has already exited", (int)pid, status->name);
     if ((code == -EACCES || code == -EPERM) && geteuid() == 0)

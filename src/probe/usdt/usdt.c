@@ -193,8 +193,8 @@ static const char *check_instruction(const struct binary *binary, uint64_t offse
     if (!arch_is_nop(code, size) || !arch_code()->decode(code, size, &instruction))
         return "its note is damaged: a probe there, where no nop is, would corrupt the program";
     if (instruction.replaced)
-        return "its nop has five bytes, of which Linux 6.18 makes a call that overwrites what the function may keep "
-               "below its stack pointer";
+        return "since Linux 6.18 a probe turns its nop of five bytes into a call, which overwrites data of the "
+               "function below its stack pointer";
     return NULL;
 }
 
@@ -208,7 +208,7 @@ static const char *find_semaphore(const struct binary *binary, uint64_t address,
         (segment && segment->p_filesz - (address - segment->p_vaddr) >= 2 &&
          !__builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset) && *offset % 2 == 0))
         return NULL;
-    return "its note is damaged: its semaphore, which tells the program that somebody traces, lies where none can be";
+    return "its note is damaged: its semaphore is at an address where none can be";
 }
 
 static const char *locate_site(const struct binary *binary, const struct usdt_note *note, struct site *site)

@@ -47,7 +47,7 @@ local function argument_of(field, strings, of_call)
   argument.bits = field.signed and -bits or bits
   local plain = bits == 8 or bits == 16 or bits == 32 or bits == 64
   if field.where == "here" and field.element > 0 and field.count == 0 then
-    argument.place, argument.type = "nowhere", ("it is a '%s', of a length that nobody tells"):format(field.type)
+    argument.place, argument.type = "nowhere", ("it is a '%s', whose length is not known"):format(field.type)
   elseif field.where ~= "here" then
     if is_text(field.type) then
       argument.kind, argument.size = "string", strings or DYNAMIC

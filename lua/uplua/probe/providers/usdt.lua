@@ -13,8 +13,8 @@ local usdt = {}
 local function check_semaphore(spec, probe)
   if not probe.semaphore then return end
   for _, pid in ipairs(core.usdt.unraised(probe.sites)) do
-    loop.warn(("usdt %s: process %d has made its semaphore unwritable, by which the kernel tells it that somebody " ..
-               "traces: %s:%s is not passed there unless it is traced otherwise")
+    loop.warn(("usdt %s: process %d has made its semaphore unwritable, so that the kernel cannot raise it: " ..
+               "%s:%s is not passed there unless it is traced otherwise")
               :format(spec, pid, probe.provider, probe.name))
   end
 end

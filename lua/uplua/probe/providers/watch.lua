@@ -45,7 +45,7 @@ function watch.watch(where, access, length, given, handler)
   if type(length) == "function" then length, given, handler = nil, {}, length end
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if not ACCESSES[access] then
-    error(("watch: the second argument is what is watched for, \"w\", \"rw\" or \"x\", not %s%s")
+    error(("watch: the second argument is the kind of access, \"w\", \"rw\" or \"x\", not %s%s")
       :format(tostring(access), access == "r" and ": CPUs watch for reads only together with writes" or ""), 2)
   end
   if options.follow then
