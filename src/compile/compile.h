@@ -23,7 +23,7 @@ struct compiler *compiler_new(struct host host);
 void compiler_free(struct compiler *compiler);
 /*
  * Begins a compilation: the arena in which the caller says what is to be compiled, which NO_MEMORY(CONTEXT) leaves
- * where memory is exhausted. What is left of an earlier compilation is freed.
+ * where memory is exhausted. It frees the rest of an earlier compilation.
  */
 struct arena *compiler_begin(struct compiler *compiler, void (*no_memory)(void *context) __attribute__((noreturn)),
                              void *context);

@@ -130,8 +130,8 @@ end
 local function refused(options, code, want, what)
   like(target.uplua(("%s -e 'local tool = object %q %s' -- true"):format(options, OBJECT, code)).err, want, what)
 end
-refused("--cpu 0", 'tool:attach "on_call"', "^uplua: %-e:1: object %S+: program on_call: %-%-cpu is for what " ..
-                                            "samples and counts: of an object, its perf_event programs\n", "--cpu")
+refused("--cpu 0", 'tool:attach "on_call"', "^uplua: %-e:1: object %S+: program on_call: %-%-cpu is for probes that " ..
+                                            "sample and count: of an object, its perf_event programs\n", "--cpu")
 if not kprobes then
   for name, kind in pairs { on_seek = "kprobe ksys_lseek", on_seeks = "kprobe ksys_lsee%[k%]",
                             on_sought = "kretprobe ksys_lseek", on_entry = "fentry ksys_lseek",

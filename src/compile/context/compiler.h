@@ -11,8 +11,8 @@
 
 struct compiler {
     struct arena arena; /* of the compilation: freed whole when its result has been handed over */
-    /* What outlives compilations: the objects, what loaded ones hold (keep.h), and the C types that were asked for. It
-     * grows with new ones of these alone. */
+    /* The state that outlives compilations: the objects, the types of loaded ones (keep.h), and the C types that were
+     * used. It grows with new ones of these alone. */
     struct arena kept;
     struct host host;
     struct shared **objects; /* as this compilation sees them … */

@@ -36,13 +36,13 @@ struct ctype_field {
     int first_bit, bits; /* of a bitfield: where it starts in the byte at OFFSET, how many; BITS is 0 for others */
 };
 
-/* Who knows the types. Handles are above 0; a function that returns 0 fills ERR where there is something to say. */
+/* A source of types. Handles are above 0; a function that returns 0 fills ERR where there is something to say. */
 struct ctype_source {
     /* The type that a declaration such as "struct request *" names. */
     int (*parse)(void *context, const char *declaration, struct error *err);
     /* All of struct ctype but the handle. The name lives as long as the compilation. */
     void (*describe)(void *context, int handle, struct ctype *result);
-    /* What a pointer leads to, or an array consists of. */
+    /* The type of a pointer's target, or of an array's elements. */
     int (*element)(void *context, int handle, struct error *err);
     /* The field NAME of a struct: its type, and all of *RESULT but that. */
     int (*field)(void *context, int handle, const char *name, struct ctype_field *result, struct error *err);

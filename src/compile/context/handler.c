@@ -1,4 +1,4 @@
-/* What follows from what a handler is. */
+/* Properties that follow from a handler's kind. */
 #include "compile/context/handler.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * What a handler's function captures, seen by the compiler without Lua: constants, functions to inline, tables to look
- * into, shared objects. src/lua/host.c implements it over a Lua state.
+ * The values that a handler's function captures, as the compiler sees them without Lua: constants, functions to inline,
+ * tables to look into, shared objects. src/lua/host.c implements it over a Lua state.
  */
 #ifndef UPLUA_COMPILE_CONTEXT_HOST_H
 #define UPLUA_COMPILE_CONTEXT_HOST_H

@@ -1,4 +1,4 @@
-/* What outlives a compilation: deep copies into the memory of the compiler, each made once. */
+/* The state that outlives a compilation: deep copies into the memory of the compiler, each made once. */
 #include "compile/context/keep.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* What outlives a compilation: copies of what shared objects have got in it, in the compiler's own memory. */
+/* The state that outlives a compilation: copies of the types that it gave shared objects, in the compiler's own
+ * memory. */
 #ifndef UPLUA_COMPILE_CONTEXT_KEEP_H
 #define UPLUA_COMPILE_CONTEXT_KEEP_H
 
@@ -8,8 +9,8 @@
 struct type keep_type(struct compiler *compiler, struct type type);
 
 /*
- * What stays of OBJECT, which is loaded: BEFORE is what has stayed of it until now. What has not changed since is not
- * copied again, so that this grows with new objects, new shapes and new kinds of records in rings alone.
+ * What stays of OBJECT, which is loaded: BEFORE is what has stayed of it until now. An unchanged type is not copied
+ * again, so that this memory grows only with new objects, new shapes and new kinds of records in rings.
  */
 struct shared keep_object(struct compiler *compiler, const struct shared *object, const struct shared *before);
 

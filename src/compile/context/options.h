@@ -1,4 +1,5 @@
-/* What a setup is compiled with: who is traced, what the kernel has, and the causes of losses that it counts. */
+/* The options of a setup's compilation: the traced processes, the kernel's features, and the causes of losses that it
+ * counts. */
 #ifndef UPLUA_COMPILE_CONTEXT_OPTIONS_H
 #define UPLUA_COMPILE_CONTEXT_OPTIONS_H
 

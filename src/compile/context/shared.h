@@ -29,7 +29,7 @@ enum object_kind {
     OBJECT_OTHER,  /* of a kind that handlers cannot use */
 };
 
-/* What the script makes of the record that a handler's printf emits. */
+/* How the script prints the record that a handler's printf emits. */
 struct print {
     const char *format;   /* checked */
     size_t length, count; /* bytes of the format; its arguments */

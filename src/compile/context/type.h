@@ -33,7 +33,7 @@ enum {
     MAX_RECORD = 16 * 1024,
 };
 
-/* What the numbers in a place of memory have been until now: the script reads unsigned ones as u64. */
+/* The signs of the numbers in a place of memory until now: the script reads unsigned ones as u64. */
 enum sign {
     SIGN_OPEN,     /* not negative, in less than 64 bits: literals, an unsigned int */
     SIGN_UNSIGNED, /* addresses and other unsigned 64-bit integers among them */

@@ -30,7 +30,7 @@ void build_jump(struct build *build, uint32_t target)
     build->block = NULL;
 }
 
-/* What a branch tells of a value on one of its ways. */
+/* The knowledge that a branch gives of a value on one of its edges. */
 struct knowledge {
     struct value *tested; /* NULL: nothing */
     enum ir_op op;        /* IR_PRESENT, IR_ABSENT */

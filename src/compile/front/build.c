@@ -217,7 +217,8 @@ static void branch_for(struct build *build, bool up, struct value *index, struct
     build_branch(build, more, build->pc + 1, after);
 }
 
-/* Which way a numeric for goes, its step says; as in LuaJIT one of 0 goes up, and never comes to the end. */
+/* The step's sign decides whether a numeric for goes up or down; as in LuaJIT a step of 0 goes up, and never comes to
+ * the end. */
 static void start_for(struct build *build, const struct instruction *instruction)
 {
     unsigned base = instruction->a;

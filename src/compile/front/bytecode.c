@@ -28,7 +28,7 @@ enum {
     MAX_SLOTS = 250, /* LJ_MAX_SLOTS, and a few spare */
 };
 
-/* What bytecode_decode returns is the outermost function's BYTECODE, the first member of this. */
+/* bytecode_decode returns the outermost function's BYTECODE, the first member of this. */
 struct owner {
     struct bytecode bytecode;
     struct dump_block *blocks;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What an operand means. Source: BCDEF in LuaJIT's lj_bc.h. */
+/* The meaning of an operand. Source: BCDEF in LuaJIT's lj_bc.h. */
 enum mode {
     NONE,
     SLOT, /* of the frame */

@@ -1,13 +1,14 @@
-/* What a decoded function must hold to before the compiler may index by its operands. */
+/* The rules that a decoded function must keep before the compiler may index by its operands. */
 #ifndef UPLUA_COMPILE_FRONT_BYTECODE_VERIFY_H
 #define UPLUA_COMPILE_FRONT_BYTECODE_VERIFY_H
 
 #include "compile/front/bytecode.h"
 
 /*
- * Checks that every slot an instruction names lies in the frame, every constant exists and has the kind the instruction
- * takes, every jump stays inside, every comparison is followed by its JMP, and the end is never run over. NULL, or what
- * is wrong. Instructions that this file does not know by name are let through: the compiler refuses them.
+ * Checks every slot, constant and jump. A slot must lie in the frame. A constant must exist and have the kind that the
+ * instruction takes. A jump must stay inside. A comparison must be followed by its JMP, and control must not run over
+ * the end. NULL, or what is wrong. Instructions that this file does not know by name are let through: the compiler
+ * refuses them.
  */
 const char *bytecode_check(const struct bytecode *function);
 

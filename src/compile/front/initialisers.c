@@ -1,4 +1,4 @@
-/* Which fields of a fresh record are surely set before anything looks at it: they need no presence bit. */
+/* Finds the fields of a fresh record that are set before anything reads the record: they need no presence bit. */
 #include "compile/front/build.h"
 
 /* True if USE, of the record that SET sets a field of, may look at it before. */

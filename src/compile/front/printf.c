@@ -1,7 +1,7 @@
 /*
  * printf and exit: what a handler says to the script. The arguments of printf travel as a tuple through the ring of
  * OBJECT_OUTPUT; the text is made in user space (lua/uplua/objects/output.lua), by the rules of Lua's string.format.
- * Constants do not travel. What a format asks of its arguments is checked here, when the handler is compiled.
+ * Constants do not travel. The compiler checks a format against its arguments here.
  */
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What a handler cannot call or read, and what to write instead. */
+/* Functions and values that a handler cannot use, each with the advice what to write instead. */
 #include <string.h>
 
 #include "compile/front/build.h"

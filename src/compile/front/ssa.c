@@ -1,8 +1,8 @@
 /*
  * What a slot of the Lua frame holds where: looked up through the predecessors, with a phi where they differ (M. Braun
- * et al., Simple and Efficient Construction of Static Single Assignment Form, CC 2013). All predecessors are complete
- * when a block is built, but for the headers of loops: a header has a phi for each slot that a round may change, which
- * gets an argument more with every jump back.
+ * et al., Simple and Efficient Construction of Static Single Assignment Form, CC 2013). All predecessors of a block are
+ * complete when it is built, except those of a loop's header. A header has a phi for each slot that a round may change;
+ * every back edge gives the phi one more argument.
  */
 #include "compile/front/build.h"
 

@@ -1,4 +1,4 @@
-/* What shared objects hold: the types of their keys and values. */
+/* The types of shared objects' keys and values. */
 #include "compile/infer/held.h"
 
 const char *held_name(const struct shared *object)

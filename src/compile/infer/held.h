@@ -1,5 +1,4 @@
-/* What shared objects hold: the types of their keys and values, before handlers use them and after (infer.c widens them
- * in between). */
+/* The types of shared objects' keys and values, before handlers use them and after (infer.c widens them in between). */
 #ifndef UPLUA_COMPILE_INFER_HELD_H
 #define UPLUA_COMPILE_INFER_HELD_H
 

@@ -1,7 +1,7 @@
 /*
  * A type for each value, over all handlers of a setup at once: what one handler stores into a map another reads. Types
  * only widen (nil and T become T or nil; a Lua number and an integer become an integer), so the passes over the values
- * end. What conflicts is reported with both places.
+ * end. A conflict is reported with both places.
  */
 #include "compile/infer/infer.h"
 

@@ -24,7 +24,7 @@ static const char *describe(struct inference *inference, struct value *value)
     return ir_describe(inference->arena, ir_value(value));
 }
 
-/* What VALUE means to memory: numbers become integers. A nil is only possible where ALLOW_NIL. */
+/* The type of VALUE in memory: numbers become integers. A nil is only possible where ALLOW_NIL. */
 static struct type stored(struct inference *inference, const struct value *user, struct value *value, const char *where)
 {
     struct type type = ir_value(value)->type;
@@ -73,8 +73,8 @@ static void join_value(struct inference *inference, const struct value *user, st
 }
 
 /*
- * What is added to an aggregation that has an order is unsigned or not, as one; of what is not, numbers known to be
- * neither negative nor large go with both. Sums take either.
+ * All values that are added to an aggregation with an order must have the same sign: all unsigned or all signed.
+ * Numbers that are known to be neither negative nor large go with both. Sums take either.
  */
 static void join_added(struct inference *inference, const struct value *user, struct type type)
 {
@@ -331,7 +331,7 @@ static struct type truth(struct inference *inference, const struct value *value)
 {
     const struct value *tested = ir_value(value->args[0]);
     struct type type = tested->type;
-    /* What has been tested before may be tested again; what a function is given may be nil in other calls. */
+    /* A value that was tested before may be tested again; a function's argument may be nil in other calls. */
     bool given = tested->position && tested->position->caller != value->position->caller;
     if (inference->final && type.kind > TYPE_BOOLEAN && !type.optional && tested->op != IR_PRESENT && !value->goes_on &&
         !given)

@@ -76,7 +76,7 @@ static bool is_text(const struct ctype *type)
            !strncmp(type->name, "char [", 6);
 }
 
-/* What VALUE is another name for, behind tests for nil and where their ways meet again. */
+/* The value that VALUE is another name for, after tests for nil and where their edges meet again. */
 static struct value *source_of(struct value *value, int depth)
 {
     value = ir_value(value);

@@ -1,6 +1,6 @@
 /*
- * What p.field and p[i] find, where p is a pointer: a place so many bytes from the pointer's address, and what lies
- * there. A struct or an array that lies there is a place again; anything else is read.
+ * The place of p.field and p[i], where p is a pointer: an offset from the pointer's address, and the type at that
+ * place. A struct or an array that lies there is a place again; anything else is read.
  */
 #ifndef UPLUA_COMPILE_INFER_TYPED_MEMORY_H
 #define UPLUA_COMPILE_INFER_TYPED_MEMORY_H

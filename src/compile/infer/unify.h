@@ -1,4 +1,5 @@
-/* What handlers and the script store into one place has to agree: each function widens a type, or reports both uses. */
+/* Values that handlers and the script store into one place must have types that agree: each function widens a type, or
+ * reports both uses. */
 #ifndef UPLUA_COMPILE_INFER_UNIFY_H
 #define UPLUA_COMPILE_INFER_UNIFY_H
 

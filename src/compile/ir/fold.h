@@ -1,4 +1,4 @@
-/* What can be computed when the handler is compiled. */
+/* Constant folding. */
 #ifndef UPLUA_COMPILE_IR_FOLD_H
 #define UPLUA_COMPILE_IR_FOLD_H
 

@@ -1,10 +1,9 @@
 /*
- * Lua numbers that can be shown to be whole and not negative, so that % is the same for them in Lua and for integers:
- * literals, lengths, counters of loops that begin there and count up, or down to such a number, and what is added up
- * from these.
+ * Finds Lua numbers that are whole and not negative, for which % is the same in Lua and for integers: literals,
+ * lengths, sums of these, and counters of loops that begin at such a number and count up, or down to such a number.
  *
- * A handler's loops make up to 2^16 rounds of fewer than 2^17 operations, so that what begins below 2^52 and grows by
- * no more than 2^19 at a time stays below 2^53, where Lua's numbers are whole.
+ * A handler's loops make up to 2^16 rounds of fewer than 2^17 operations. So a number that begins below 2^52 and grows
+ * by no more than 2^19 at a time stays below 2^53, where Lua's numbers are whole.
  */
 #include "compile/ir/fold.h"
 
@@ -30,7 +29,7 @@ static bool counts_down(const struct value *phi)
            is_constant(ir_value(phi->bounds[1]), -0x1p19, -1) && is_constant(ir_value(phi->args[0]), 0, 0x1p52);
 }
 
-/* What comes back from its own rounds is natural if it begins so. */
+/* A value that comes back from its own rounds is natural if it begins as a natural number. */
 static bool is_natural_phi(const struct value *phi, struct seen_phis *seen)
 {
     for (size_t i = 0; i < seen->count; i++)

@@ -23,7 +23,7 @@ void elapsed_end(struct lower *lower)
     lower->returned = now(lower);
 }
 
-/* What the probes themselves take between entry and return, or with AT_EXIT return instruction. */
+/* The probes' own time between entry and return, or with AT_EXIT the return instruction. */
 static struct operand cost(struct lower *lower, bool at_exit)
 {
     struct program *program = lower->program;

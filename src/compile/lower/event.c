@@ -1,6 +1,6 @@
 /*
- * What a handler sees of its probe: the event's fields, and for a return handler what the entry of the function left
- * for it, by the pairing of its provider (pairing.h).
+ * Lowers the event's fields. A return handler also gets the values that the function's entry saved for it, by the
+ * pairing of its provider (pairing.h).
  */
 #include <string.h>
 
@@ -33,9 +33,9 @@ static uint32_t program_type(const struct lower *lower)
 
 /*
  * How the handler finds what its entry has left. NULL: there is nothing to do at the entry. At a return instruction
- * that is where the handler asks for nothing; elsewhere the entry counts in any case the returns that the kernel leaves
- * out, since it follows only so many calls at a time, and at a system call sees that none is taken that began before it
- * was traced.
+ * that is so if the handler needs no saved value. At other returns the entry is needed in any case: the kernel follows
+ * only so many calls at a time, and the entry counts the others. At a system call the entry keeps out calls that began
+ * before tracing.
  */
 static const struct pairing *choose_pairing(const struct lower *lower)
 {
@@ -210,8 +210,7 @@ struct operand probe_instruction(struct lower *lower)
     return machine_alu(lower->program, BPF_SUB, at, slid(lower));
 }
 
-/* What the walk up the stack wants to know of where it begins: 0, or for a function's entry 1 and how far the probe
- * slid. */
+/* Tells the stack walk where it begins: 0, or for a function's entry 1 and how far the probe slid. */
 static struct operand entry_of_stack(struct lower *lower)
 {
     const struct handler *handler = lower->function->handler;

@@ -1,6 +1,6 @@
 /*
- * Who is traced: the test in front of a handler that ends it for all others. What the run was given, PIDs, threads,
- * names, cgroups, has to hold all together; of several of a sort one is enough.
+ * The test in front of a handler that ends it for processes and threads that are not traced. The conditions of the run
+ * (PIDs, threads, names, cgroups) must all hold; of several of one sort one is enough.
  */
 #include <string.h>
 

@@ -132,7 +132,7 @@ void string_starts(struct lower *lower, struct value *value);
 
 /* True if READ, an IR_MAP_GET, is loaded where its presence is known. */
 bool maps_defer(const struct lower *lower, const struct value *read);
-/* What the map holds whose entry READ, a deferred IR_MAP_GET, has found. */
+/* The value of the entry that READ, a deferred IR_MAP_GET, has found. */
 struct place maps_load(struct lower *lower, struct value *read);
 /* Lowers an operation on a shared object. */
 void maps_lower(struct lower *lower, struct value *value);

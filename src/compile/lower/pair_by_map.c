@@ -1,7 +1,7 @@
 /*
- * What the entry of a function of the kernel, or of Go, leaves for the handler at its return, and that of a program's
- * function whose return is seen at its return instructions: an entry of a map keyed by thread or goroutine and stack
- * pointer, which tells nested and recursive calls apart, and interrupts, which have stacks of their own.
+ * Saves values at the entry for the handler at the return, in a map. It serves functions of the kernel and of Go, and
+ * functions of programs whose return instructions are probed. The key is the thread or goroutine and the stack pointer.
+ * So nested and recursive calls differ, and calls in interrupts, which have stacks of their own.
  */
 #include "arch/arch.h"
 #include "compile/lower/lower.h"
@@ -14,9 +14,9 @@ enum { MAX_PENDING_CALLS = 65536 };
 enum { KERNEL_KEY_SIZE = 16, GOROUTINE_KEY_SIZE = 24 };
 
 /*
- * The goroutine, which several threads work on in turn, and how far from the end of its stack its stack pointer is: the
- * same at the entry and at the return instruction, also where the stack was moved in between, and another one in each
- * nested call.
+ * The key of a Go call: the goroutine, which several threads run in turn, and the distance of its stack pointer from
+ * the end of its stack. Both are the same at the entry and at the return instruction, even if the stack was moved in
+ * between. Each nested call has another distance.
  */
 static struct operand goroutine_key(struct lower *lower)
 {
@@ -35,8 +35,8 @@ static struct operand goroutine_key(struct lower *lower)
     return operand_slot(key, 0);
 }
 
-/* What tells a pending call of the kernel or of Go from others: for the kernel's, thread and stack pointer at the
- * entry, POPPED bytes ago. */
+/* The key of a pending call of the kernel or of Go: for the kernel's, thread and stack pointer at the entry, POPPED
+ * bytes ago. */
 static struct operand call_key(struct lower *lower, int64_t popped)
 {
     if (lower->function->handler->of_go)
@@ -59,10 +59,10 @@ static uint32_t saved_size(const struct lower *lower)
 }
 
 /*
- * At the entry of a function of the kernel: ends the program, and counts the loss, where the kernel has not put its
- * trampoline in the place of the address that the function returns to, since it follows no more calls. It has by now
- * where it would: of several probes at one place the last that was attached comes first (kernel/kprobes.c,
- * add_new_kprobe), and the return half is attached after this one.
+ * At the entry of a function of the kernel: if the kernel follows no more calls, it has not replaced the return address
+ * by its trampoline. Then this ends the program, and counts the loss. It has by now where it would: of several probes
+ * at one place the last that was attached comes first (kernel/kprobes.c, add_new_kprobe), and the return half is
+ * attached after this one.
  */
 static void expect_return(struct lower *lower, int64_t failed)
 {

@@ -1,9 +1,9 @@
 /*
- * What the entry of a traced program's function leaves for the handler at its return: in the kernel's storage of the
- * thread, which goes when the thread does, as a stack of the calls that it is in (bpf/call_pairs.bpf.c). It has those
- * calls whose return the kernel follows, no others, so that the innermost is the one that returns. What never returns
- * is counted: calls that the kernel does not follow, being in too many already, those left by longjmp when the next
- * call or return in the thread shows it, and those that a thread ends in. For a handler that wants nothing of the entry
+ * Saves values at the entry of a program's function for the handler at its return, in task storage, which ends with the
+ * thread. It keeps a stack of the thread's calls (bpf/call_pairs.bpf.c). It has those calls whose return the kernel
+ * follows, no others, so that the innermost is the one that returns. Calls that never return are counted: calls that
+ * the kernel does not follow because there are too many already; calls that longjmp leaves, once the next call or
+ * return in the thread shows it; and calls in which a thread ends. For a handler that wants nothing of the entry
  * nothing is kept: the entry only counts the first.
  */
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * What the entry of a system call leaves for the handler at its exit: in the kernel's storage of the thread, which goes
- * when the thread does. A thread is in one call at a time. It has no storage before its first entry: an exit without
- * one belongs to a call that began before it was traced, or is that of a thread just born, and is no call of ours. With
- * one that says that no call is on, an entry was not seen.
+ * Saves values at the entry of a system call for the handler at its exit, in task storage, which ends with the thread.
+ * A thread is in one call at a time. A thread has no storage before its first entry. An exit without storage belongs to
+ * a call that began before tracing, or to a thread that was just born; it is not reported. With one that says that no
+ * call is on, an entry was not seen.
  */
 #include <string.h>
 

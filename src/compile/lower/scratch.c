@@ -2,14 +2,14 @@
  * Memory for what does not fit on the stack. A handler that needs more than the kernel gives has its largest records,
  * strings and keys in a piece of the array `scratch` instead, for as long as it runs.
  *
- * Programs can be interrupted by others on their CPU, and those that may sleep give it to other threads: a piece is
- * claimed by an atomic exchange of its first word, and given back on every way out of the program (machine_exit). Each
- * CPU has PIECES of its own; a program stays on its CPU, also where it sleeps, so that only programs of one CPU meet at
- * a piece.
+ * Other programs can interrupt a program on its CPU, and a program that sleeps gives the CPU to other threads. So a
+ * program claims a piece by an atomic exchange of the piece's first word, and gives it back on every path out
+ * (machine_exit). Each CPU has PIECES of its own; a program stays on its CPU, also where it sleeps, so that only
+ * programs of one CPU meet at a piece.
  *
- * What has to move is known when registers are allocated and the frame is laid out. The handler is then lowered once
- * more, which makes the same slots in the same order; those that moved are now reached through an address that is kept
- * in the frame.
+ * The records to move are known once registers are allocated and the frame is laid out. The handler is then lowered
+ * once more, which makes the same slots in the same order; those that moved are now reached through an address that is
+ * kept in the frame.
  */
 #include <bpf/libbpf.h>
 

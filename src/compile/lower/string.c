@@ -54,8 +54,8 @@ static void store_constant(struct lower *lower, struct operand to, int64_t offse
     }
 }
 
-/* What lies at FROM into a smaller buffer, as only declared memory is: it is cut if a byte comes where the mark goes,
- * or was before. */
+/* Copies the string at FROM into a smaller buffer, which only declared memory has. The string is cut if it has a byte
+ * at the mark's place, or if it was cut before. */
 static void store_cut(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity,
                       const struct place *from)
 {
@@ -326,8 +326,9 @@ static struct operand last_byte(const struct reading *reading)
 }
 
 /*
- * The helper that reads a text does not bring in pages, and the one that does knows no texts: it is asked for a byte of
- * the first page, then for one of the second, which need not be there where the text ends before.
+ * The helper that reads a text does not bring in pages, and the helper that brings in pages reads no texts. So the
+ * second one reads a byte of the first page, then a byte of the second page, which need not exist if the text ends
+ * before it.
  */
 static size_t read_absent_pages(const struct reading *reading, struct operand *lengths)
 {

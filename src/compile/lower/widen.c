@@ -1,17 +1,18 @@
 /*
- * What the verifier is kept from knowing. It follows every way through a program, with what it knows on each: where a
- * value may be nil it knows which of both it is, and remembers. A handler that reads twenty such values and asks for
- * them afterwards has 2^20 ways, of which the kernel gives up after a million instructions. So where there are more
- * than a few, each is combined with a zero of which the verifier knows nothing: from there on there is one way for
- * both. The same is done to what a round of a loop begins with.
+ * Widening: hides from the verifier what it knows of values. It follows every way through a program, with what it knows
+ * on each: where a value may be nil it knows which of both it is, and remembers. A handler that reads twenty such
+ * values and asks for them afterwards has 2^20 ways, of which the kernel gives up after a million instructions. So
+ * where there are more than a few, each is combined with a zero of which the verifier knows nothing: from there on
+ * there is one way for both. The same is done to what a round of a loop begins with.
  *
  * Behind a loop, what nobody will need to be a certain number does not keep two ways apart. Inside of one it does: the
  * verifier asks whether all that it knows of a round, of all registers and the whole frame, held in a round before.
- * With every decision on a value that outlives it, every constant that is stored on one way only, even every copy of a
- * word, which it takes for the same number from then on, the ways double: six of these took 255,438 instructions, and
- * strings instead of numbers more than the million. Loops with more than a few decisions are therefore widened as a
- * whole: decisions are on widened copies (widen_in_loop), numbers are widened where ways meet (widen_value), and what
- * is stored in the frame always is (memory_put). That makes 745 of the 255,438.
+ * Each branch on a value that stays live, and each constant stored on only one path, doubles the number of verifier
+ * states. So does even a copy of a word, which the verifier takes for the same number from then on. Six of these took
+ * 255,438 instructions, and strings instead of numbers more than the million. Loops with more than a few branches are
+ * therefore widened as a whole: branches test widened copies (widen_in_loop), numbers are widened where edges meet
+ * (widen_value), and values that are stored in the frame are always widened (memory_put). That makes 745 of the
+ * 255,438.
  */
 #include "compile/lower/lower.h"
 

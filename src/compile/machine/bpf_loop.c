@@ -2,14 +2,15 @@
  * Loops for kernels without may_goto (before Linux 6.9): bpf_loop calls a function again and again. The handler becomes
  * that function, f(index, frame). It runs to the next jump back to a loop's header; there it notes the header's number
  * in `resume` and returns 0, and its next call goes on from that header. Leaving the handler returns 1. So any nest of
- * loops is one bpf_loop, and entering a loop costs nothing. What is needed across a jump back lives in the program's
- * frame, as if spilled: the records, strings and keys, and the values that are alive at a header.
+ * loops is one bpf_loop, and entering a loop costs nothing. Values that are live across a back edge are in the
+ * program's frame, as if spilled: the records, strings and keys, and the values that are live at a header.
  *
  * What kernels before 6.7 verify of it: one call of the function, with the frame as it is at the first. So all must be
  * in that state that may ever be: otherwise the verifier takes branches for impossible, and removes them. Hence the
  * program first clears the frame by a helper that fails: zeros, in which the verifier sees any bytes. Later kernels
  * verify calls until nothing new comes up: so each call begins with a helper that might write to the frame, for all
  * that the verifier can tell, and it sees any bytes again. Pointers it must see as pointers:
+ *
  *  - the context, and whatever else the program has before the handler begins, it stores itself;
  *  - where a reference into a map will be, it stores the result of looking up some key, which may be nil or not;
  *    where one that was found not to be nil (machine_copy behind the test), the address of other data;
@@ -32,7 +33,7 @@ struct resume {
     struct pointer *pointers; /* by register id */
 };
 
-/* What a register may hold, for the verifier. */
+/* The kind of a register's content, for the verifier. */
 struct pointer {
     enum pointer_kind {
         POINTER_UNKNOWN, /* not looked at yet */
@@ -248,9 +249,9 @@ static void forget_frame(struct resume *resume, struct program *rounds)
 }
 
 /*
- * The function begins by going where the last round ended. The verifier follows the last way first, then the one
- * before: this order shows it each loop first as the rounds see it, with any numbers, and then that what comes from
- * before is nothing new.
+ * The function begins by going where the last round ended. The verifier follows the last path first, then the one
+ * before. This order shows it each loop first as the rounds see it, with any numbers. The state from before the loop is
+ * then nothing new.
  */
 static void dispatch(struct resume *resume, struct program *rounds)
 {

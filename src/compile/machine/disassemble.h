@@ -1,4 +1,4 @@
-/* What BPF instructions say, in the text form of the kernel's verifier and of llvm-objdump. */
+/* BPF instructions as text, in the notation of the kernel's verifier and of llvm-objdump. */
 #ifndef UPLUA_COMPILE_MACHINE_DISASSEMBLE_H
 #define UPLUA_COMPILE_MACHINE_DISASSEMBLE_H
 

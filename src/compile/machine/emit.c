@@ -49,7 +49,8 @@ static void put_reference(struct emit *emit, enum reference_kind kind, const cha
     emit->references[emit->reference_count++] = (struct object_reference){(uint32_t)emit->count, kind, symbol};
 }
 
-/* What refers to a map or to counters looks like a constant, as clang writes it: libbpf marks it when it relocates. */
+/* A reference to a map or to counters looks like a constant, as in clang's output: libbpf marks it when it relocates.
+ */
 static void put_wide(struct emit *emit, int number, int64_t value)
 {
     put(emit,
@@ -387,8 +388,8 @@ static bool only_ends(const struct machine_block *block)
 }
 
 /*
- * One place will do for all ways that only end the program with a result: the end of a block that does something
- * before, if there is one off the cold paths, for which emit->ends[result] stands; else a block that only ends.
+ * All paths that only end the program with one result share one exit, emit->ends[result]. It is the end of a block that
+ * does something before, if there is one outside of the cold paths; otherwise a block that only ends.
  */
 static void find_ends(struct emit *emit, struct machine_block *ends[RESULTS])
 {

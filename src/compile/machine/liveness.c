@@ -1,5 +1,5 @@
-/* Which registers are wanted behind the block that sets them: sets of bits, by data flow from the last block to the
- * first. */
+/* Liveness: the registers that are used after the block that sets them, as sets of bits, by data flow from the last
+ * block to the first. */
 #include "compile/machine/machine.h"
 
 #include <string.h>
@@ -18,7 +18,8 @@ static void live_use(struct operand *operand, void *set)
         set_bit(set, operand->reg->live - 1, true);
 }
 
-/* What is live at BLOCK's end: what its successors want at their start, and their phis from here. */
+/* The registers that are live at BLOCK's end: those that are live at its successors' starts, and the arguments of their
+ * phis from here. */
 static void live_at_end(struct machine_block *block, uint64_t *set, size_t words)
 {
     for (unsigned n = 0; n < block->next_count; n++) {

@@ -1,7 +1,7 @@
 /*
  * Registers for a program: linear scan over live intervals (M. Poletto, V. Sarkar, Linear Scan Register Allocation,
- * TOPLAS 1999). What lives across a call must be in r6–r9, since calls clobber r0–r5. What finds no register is
- * spilled: stored behind its definition and loaded before each use through short-lived registers (spill.c); then the
+ * TOPLAS 1999). A live range across a call must be in r6–r9, since calls clobber r0–r5. A value that gets no register
+ * is spilled: stored after its definition and loaded before each use through short-lived registers (spill.c). Then the
  * scan starts again.
  */
 #include "compile/machine/machine.h"
@@ -51,7 +51,7 @@ static void extend_live(const struct program *program, const uint64_t *set, int 
             extend(program->live[w * 64 + (size_t)__builtin_ctzll(left)], at, at);
 }
 
-/* Which registers must outlive a call, and so lie where callees leave them alone. */
+/* The virtual registers that are live across a call, and so need a callee-saved register. */
 static void find_crossings(struct program *program)
 {
     size_t count = 0, capacity = 0;
@@ -166,7 +166,7 @@ static int choose(const struct reg *reg, struct reg *const *holders, int registe
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (is_free(reg, holders, wanted[i]))
             return wanted[i];
-    /* What is to be moved into a phi that outlives calls is best where the phi will be. */
+    /* A value that is moved into a phi that is live across calls is best in the phi's register. */
     int first = from && from->crosses_call && from->number < 0 && reg->hint < 0 ? FIRST_SAVED : 0;
     for (int i = 0; i < registers; i++)
         if (is_free(reg, holders, (first + i) % registers))

@@ -1,6 +1,6 @@
 /*
  * Moves operands to where an instruction takes them: constants and addresses into registers, registers that found no
- * place into the frame and back. What this needs are short-lived registers, which cannot be spilled again.
+ * place into the frame and back. This needs short-lived registers, which cannot be spilled again.
  */
 #include "compile/machine/machine.h"
 

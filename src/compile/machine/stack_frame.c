@@ -1,8 +1,8 @@
 /*
- * Where the pieces of the stack frame lie. Pieces that are never alive together share their bytes: a piece is alive
- * from the first to the last instruction that names it, or uses an address in it that a register holds, and to the end
- * of each loop that it comes into alive. One whose address goes through a phi or into memory is alive everywhere; so is
- * one that rounds find by (bpf_loop.c).
+ * Where the pieces of the stack frame lie. Pieces with disjoint live ranges share their bytes. A piece is live from the
+ * first to the last instruction that names it, or that uses an address in it from a register. If it is live at the
+ * start of a loop, it is live to the loop's end. One whose address goes through a phi or into memory is alive
+ * everywhere; so is one that rounds find by (bpf_loop.c).
  */
 #include "compile/machine/machine.h"
 
@@ -63,7 +63,7 @@ static void find_lives(struct program *program)
             extend(reg->points_into, reg->start, reg->end);
 }
 
-/* What is alive at HEADER, to which BLOCK leads back, and named in the loop is wanted by its next round too. */
+/* A piece that is live at HEADER, to which BLOCK jumps back, and is named in the loop stays live for the next round. */
 static bool extend_over_loop(struct slot *slots, const struct machine_block *block, const struct machine_block *header)
 {
     bool changed = false;
@@ -156,7 +156,7 @@ static uint32_t function_bytes(const char *name)
     return 0; /* there is none: object_types says so */
 }
 
-/* What the functions of bpf/ that PROGRAM calls take of the stack. */
+/* The stack bytes of the functions of bpf/ that PROGRAM calls. */
 static uint32_t library_bytes(const struct program *program)
 {
     uint32_t most = 0;

@@ -1,5 +1,5 @@
-/* Which function of the library of bpf/ uses what: its symbols and what its code refers to. bpf/stack_bytes.c has it,
- * too. */
+/* The references of each function of bpf/: its symbols, and the functions and maps that its code uses.
+ * bpf/stack_bytes.c has it, too. */
 #ifndef UPLUA_COMPILE_OBJECT_LIBRARY_GRAPH_H
 #define UPLUA_COMPILE_OBJECT_LIBRARY_GRAPH_H
 

@@ -1,4 +1,4 @@
-/* Which maps of the library an object needs: the others need not be created. */
+/* Finds the maps of the library that an object needs: the others need not be created. */
 #ifndef UPLUA_COMPILE_OBJECT_LIBRARY_MAPS_H
 #define UPLUA_COMPILE_OBJECT_LIBRARY_MAPS_H
 

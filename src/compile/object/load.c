@@ -160,7 +160,7 @@ static void leave_out_map(void *context, const char *name)
         bpf_map__set_autocreate(map, false);
 }
 
-/* What the ELF file does not say: types of programs, and maps that exist already. */
+/* Sets what the ELF file does not say: types of programs, and maps that exist already. */
 static int prepare(const struct object *object, struct bpf_object *opened, struct error *err)
 {
     for (size_t i = 0; i < object->program_count; i++) {

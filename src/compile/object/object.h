@@ -115,8 +115,8 @@ int object_save(const struct object *object, const void *library, size_t library
                 struct error *err);
 
 /*
- * Makes one program of those that call a function of the library whose name begins with FUNCTION and that are attached
- * alike, so that the kernel verifies it once: each has to be attached as its JOINT, with its COOKIE. 0 or -ENOMEM.
+ * Joins programs that call a function of the library whose name begins with FUNCTION, and that are attached alike, so
+ * that the kernel verifies that function once. Each must be attached as its JOINT, with its COOKIE. 0 or -ENOMEM.
  */
 int object_merge(struct object *object, const char *function);
 

@@ -1,6 +1,6 @@
 /*
- * What the generated code need not do: fields of the event read twice, read-modify-write sequences that are one atomic
- * add (which also makes them lossless, as handlers.md promises), values that nobody uses, branches around nothing.
+ * Removes work from the generated code: second reads of the event's fields, unused values, branches around nothing, and
+ * read-modify-write sequences, which become one atomic add. That also makes them lossless, as handlers.md promises.
  */
 #include <string.h>
 

@@ -1,11 +1,11 @@
 /*
- * `local d = depth[e.tid]; if d then … end`: what a map holds is loaded on the way on which it is there, if nothing
- * else wants it and nothing happens in between. Otherwise it is loaded at once, where it has to be asked first whether
- * it is there, and asked again where the handler does.
+ * `local d = depth[e.tid]; if d then … end`: the map's value is loaded on the edge on which it is known to be there, if
+ * nothing else uses it and nothing happens in between. Otherwise it is loaded at once. That needs a test whether it is
+ * there, and a second test where the handler has its own.
  */
 #include "compile/optimise/optimise.h"
 
-/* What is known of a MAP_GET's users, by value id. */
+/* The users of each MAP_GET, by value id. */
 struct users {
     unsigned tests;        /* that only ask whether the entry is there */
     struct value *present; /* the first IR_PRESENT of it */
@@ -56,7 +56,7 @@ void pass_sink_loads(struct function *function)
     for (struct block *block = function->entry; block; block = block->following)
         for (struct value *value = block->first; value; value = value->next) {
             const struct users *of = &users[value->id];
-            /* Who asks for a boolean or a pointer asks for its value too; a record is a reference anyway. */
+            /* A test of a boolean or a pointer needs its value too; a record is a reference anyway. */
             if (value->op != IR_MAP_GET || value->type.kind < TYPE_NUM || value->type.kind > TYPE_STACK ||
                 of->several || value->uses != of->tests + (of->present != NULL))
                 continue;

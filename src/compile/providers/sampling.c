@@ -1,5 +1,5 @@
-/* profile, perf and interval: run where a CPU is busy, so many times a second; at one in so many events that the
- * kernel's perf counts; and each time that so much time has passed, whatever the CPU does then. */
+/* profile, perf and interval. profile runs so many times a second on each busy CPU. perf runs at one in so many events
+ * that the kernel's perf counts. interval runs whenever so much time has passed, on an idle CPU too. */
 #include <linux/bpf.h>
 
 #include "compile/lower/lower.h"

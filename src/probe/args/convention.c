@@ -6,7 +6,7 @@
 
 enum { DEEPEST = 16 };
 
-/* What a struct consists of, as far as has been seen. */
+/* The parts of a struct that have been seen so far. */
 struct leaves {
     struct passing_type *type;
     uint64_t base;

@@ -11,7 +11,7 @@
 
 enum { MAX_PARAMETERS = 255 };
 
-/* What debug information says of a parameter's place when the function is entered. */
+/* A parameter's place at the function's entry, by debug information. */
 enum found {
     FOUND_NOT,      /* it has none: optimised away, WHY */
     FOUND_LATER,    /* where it is once the prologue has run: the calling convention has to tell */

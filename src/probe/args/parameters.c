@@ -46,7 +46,7 @@ static bool is_variant(const char *name, size_t length)
     return false;
 }
 
-/* What the symbols at a function's address say of it. */
+/* Facts about a function from the symbols at its address. */
 struct symbol_facts {
     uint64_t address;
     bool any, global, plain;

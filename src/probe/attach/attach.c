@@ -235,9 +235,9 @@ static int check_file(const struct site *site, struct error *err)
 }
 
 /*
- * The kernel opens the path anew, and puts the probes where the file had these instructions when the sites were found:
- * that it has them still is asked before, so that no process is harmed, and behind, when what comes later is seen by
- * whoever watches the link's files.
+ * The kernel opens the path anew, and puts the probes at the places that were found earlier. So the file is checked
+ * before the attach, to harm no process, and again after it. From then on the watch over the link's files sees every
+ * change.
  */
 static int attach_file(const struct uprobe_attach *attach, const struct site *sites, size_t count, struct error *err)
 {

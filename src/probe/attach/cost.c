@@ -160,9 +160,8 @@ static int by_number(const void *a, const void *b)
 }
 
 /*
- * Calls the function for ENTRY COUNT times and some. Before each call the kernel does something else, as it does in
- * programs that are traced: in a loop of nothing but these calls its code would be nearer to the CPU than it ever is
- * there.
+ * Calls the function for ENTRY COUNT times and some. Before each call the kernel does other work, as in traced
+ * programs. In a loop of nothing but these calls, its code would be in the CPU's caches more than it ever is there.
  */
 static void call(enum entry entry, size_t count)
 {

@@ -1,8 +1,8 @@
 /*
- * What a function's probes take between its entry and its return: the time from when the program at the entry has
- * looked at the clock, last of all, to when that at the return looks at it, first of all. In between the kernel gets
- * past the first instruction, and comes by a trap to the return. It is measured on functions of uplua's own that do
- * nothing, by a program that only notes the time.
+ * The time that a function's own probes take between its entry and its return. It begins when the program at the entry
+ * looks at the clock, last of all, and ends when the program at the return looks at it, first of all. In between the
+ * kernel gets past the first instruction, and comes by a trap to the return. It is measured on functions of uplua's own
+ * that do nothing, by a program that only notes the time.
  */
 #ifndef UPLUA_PROBE_ATTACH_COST_H
 #define UPLUA_PROBE_ATTACH_COST_H

@@ -32,7 +32,7 @@ struct kernel_search {
     bool module_seen;
 };
 
-/* What compilers and the kernel's build make beside a function: no place where calls arrive. */
+/* Symbols that compilers and the kernel's build make beside a function: no calls arrive there. */
 static bool is_by_product(const char *name)
 {
     return strstr(name, ".cold") || !strncmp(name, "__pfx_", 6) || !strncmp(name, "__cfi_", 6) ||

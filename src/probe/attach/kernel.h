@@ -45,10 +45,10 @@ enum kernel_place {
 };
 
 /*
- * Attaches the program PROGRAM_FD at the PLACE of SITES, where bpf_get_attach_cookie gives it COOKIE: entries in one
- * link where the kernel has that (kernel_attach_type), else by a perf event for each; returns always so, since a link
- * does not tell which of them it leaves out. *LEFT_OUT: how many functions of a pattern the kernel refused. On failure
- * nothing stays attached.
+ * Attaches the program PROGRAM_FD at the PLACE of SITES, where bpf_get_attach_cookie gives it COOKIE. Entries share one
+ * link if the kernel has that (kernel_attach_type); otherwise each has a perf event. Returns always have perf events,
+ * since a link does not tell which of them it leaves out. *LEFT_OUT: how many functions of a pattern the kernel
+ * refused. On failure nothing stays attached.
  */
 int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *sites, enum kernel_place place,
                   struct probe_link **link, size_t *left_out, struct error *err);

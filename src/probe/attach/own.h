@@ -1,4 +1,4 @@
-/* Which code of the kernel's stands between a tracepoint and the programs that it calls. */
+/* The kernel's code between a tracepoint and the programs that it calls. */
 #ifndef UPLUA_PROBE_ATTACH_OWN_H
 #define UPLUA_PROBE_ATTACH_OWN_H
 

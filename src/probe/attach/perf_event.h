@@ -18,9 +18,9 @@ struct event {
 
 /*
  * True if EVENT is attached to each thread of TARGET, so that others do not pay for it and their events do not count
- * into its period: threads created later inherit it. Clocks tick on all CPUs instead, where a thread that goes to sleep
- * need not stop and start them; so does everything if certain CPUs are meant, there is no target, it is followed, or
- * has more threads than descriptors are worth.
+ * into its period: threads created later inherit it. Clocks tick on all CPUs instead: there a thread that goes to sleep
+ * need not stop and start them. All events do so if certain CPUs are meant, if there is no target, or if it is followed
+ * or has too many threads.
  */
 bool event_in_threads(const struct event *event, const struct target *target);
 

@@ -50,7 +50,7 @@ static int visit_name(const char *name, void *context)
     return walk->visit(walk->system, name, walk->context);
 }
 
-/* What the kernel's own tracers write is described beside the tracepoints, but no program runs there. */
+/* The kernel lists the records of its own tracers beside the tracepoints, but no program runs there. */
 static bool is_record(const char *system)
 {
     return !strcmp(system, "ftrace");

@@ -35,8 +35,8 @@ int binary_offset(const struct binary *binary, uint64_t address, uint64_t *offse
 bool binary_is_go(const struct binary *binary);
 
 /*
- * True if it has code that exceptions of C++, or panics of Rust, begin in or pass through with something to clean up:
- * it uses the unwinder by its symbols, or is a static program without any, some function of which catches.
+ * True if C++ exceptions, or Rust panics, may begin in its code or pass through it with cleanups. Its symbols tell that
+ * it uses the unwinder. A static program without symbols counts if one of its functions catches.
  */
 bool binary_unwinds(const struct binary *binary);
 

@@ -1,6 +1,6 @@
 /*
- * Which file a path led to when places for probes were found in it, and what has become of it since: probes are put
- * into that file, whatever its name means then, and at those places, whatever is written there.
+ * The file that a path named when uplua found places for probes in it, and its changes since. Probes go into that file,
+ * whatever its name means by then, and to those places, whatever is written there.
  */
 #ifndef UPLUA_PROBE_MODULE_FILE_STAMP_H
 #define UPLUA_PROBE_MODULE_FILE_STAMP_H

@@ -2,10 +2,10 @@
  * From a function's entry to the next instruction that the kernel emulates. A probe on another one is single-stepped,
  * which costs ten times as much; 6 of 10 functions of Debian's libraries begin with one.
  *
- * The probe still sees every call there, and in the same state: what it passes changes no argument, no register that a
- * caller gets back, not the stack pointer and no memory (so that e.argN, stacks and the return address at [sp] are
- * those of the entry, and a return probe may be set there too); it cannot end the program; and nothing jumps to the new
- * place, or between the entry and there.
+ * The probe still sees every call there, in the same state. The instructions before it change no argument, no register
+ * that a caller gets back, not the stack pointer and no memory. So e.argN, stacks and the return address at [sp] are
+ * those of the entry, and a return probe may be set there too. These instructions cannot end the program, and no jump
+ * leads to the new place, or between the entry and it.
  */
 #ifndef UPLUA_PROBE_SPEC_SLIDE_H
 #define UPLUA_PROBE_SPEC_SLIDE_H
