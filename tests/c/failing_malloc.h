@@ -66,8 +66,10 @@ static bool fails(const void *caller)
 
 static void *count_block(void *block, int sign)
 {
-    live += block ? sign : 0;
-    live_bytes += block ? sign * (long)malloc_usable_size(block) : 0;
+    if (counts_live && block) {
+        live += sign;
+        live_bytes += sign * (long)malloc_usable_size(block);
+    }
     return block;
 }
 

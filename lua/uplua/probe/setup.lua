@@ -7,11 +7,12 @@ local load         = require "uplua.probe.load"
 local lost_returns = require "uplua.probe.lost_returns"
 local options      = require "uplua.options"
 
+-- What probes of files that may come later have left there is kept with a setup that succeeds, or discarded with it.
+local waiting = { require "uplua.target.late_modules", require "uplua.target.unmapped_libraries" }
+
 local setup = {}
 
--- Compiles, loads and attaches what was declared. If anything fails, nothing of it stays attached and the error is
--- raised.
-function setup.commit()
+local function commit()
   local probes, guests = declare.take()
   if not probes then return end
   lost_returns.tell()
@@ -27,6 +28,19 @@ function setup.commit()
   attach.all(list)
 end
 
+-- Compiles, loads and attaches what was declared. If anything fails, nothing of it stays attached and the error is
+-- raised.
+function setup.commit()
+  commit()
+  for _, module in ipairs(waiting) do module.keep() end
+end
+
+-- Forgets what was declared, or could not be attached.
+function setup.discard()
+  declare.discard()
+  for _, module in ipairs(waiting) do module.discard() end
+end
+
 -- Attaches what declare_all(...) declares; if anything fails, nothing of it stays and the error is raised.
 function setup.at_once(declare_all, ...)
   local ok, message = pcall(function(...)
@@ -34,13 +48,12 @@ function setup.at_once(declare_all, ...)
     setup.commit()
   end, ...)
   if ok then return end
-  declare.discard()
+  setup.discard()
   error(message, 0)
 end
 
 setup.release  = attach.release
 setup.attached = attach.any
-setup.discard  = declare.discard
 setup.close    = attach.close
 setup.ledger   = ledger.list
 

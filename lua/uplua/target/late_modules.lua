@@ -20,6 +20,7 @@ local own = run.part(function()
     records_lost = 0, lost_before = 0,
     mapped = {},       -- names of files that the target has mapped
     entries = {},
+    settled = 0,       -- of them are of setups that have succeeded
   }
 end)
 
@@ -178,6 +179,15 @@ function late_modules.add(entry)
     local first = entry.absent:match "^[^\n]*"
     loop.warn(("%s %s\nIt is probed once a library of that name is loaded"):format(entry.kind, first))
   end
+end
+
+-- What was added is part of a setup that has succeeded …
+function late_modules.keep() own().settled = #own().entries end
+
+-- … or of one that has not: it is waited for no more.
+function late_modules.discard()
+  local mine = own()
+  for i = #mine.entries, mine.settled + 1, -1 do mine.entries[i] = nil end
 end
 
 -- The paths of the target's modules that define one of the functions NAMES themselves, a name or a list. later(path),

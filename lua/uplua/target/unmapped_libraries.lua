@@ -12,6 +12,7 @@ local own = run.part(function()
   return {
     program = nil, -- the command's, if it is statically linked; false: it is not
     entries = {},
+    settled = 0,   -- of them are of setups that have succeeded
   }
 end)
 
@@ -25,6 +26,15 @@ function unmapped_libraries.expect(kind, specs)
     local library = late_modules.library(spec)
     if library then mine.entries[#mine.entries + 1] = { kind = kind, spec = spec, library = library } end
   end
+end
+
+-- What was noted is part of a setup that has succeeded …
+function unmapped_libraries.keep() own().settled = #own().entries end
+
+-- … or of one that has not.
+function unmapped_libraries.discard()
+  local mine = own()
+  for i = #mine.entries, mine.settled + 1, -1 do mine.entries[i] = nil end
 end
 
 -- Tells of those whose library has not been mapped.
