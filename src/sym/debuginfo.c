@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "sym/demangle.h"
 #include "sym/dwarfcopy.h"
 #include "sym/spans.h"
@@ -73,14 +74,8 @@ static void push_interval(struct intervals *list, uint64_t start, uint64_t end, 
     /* What the linker dropped keeps its entries, at address 0 or 1. */
     if (start < 2 || start >= end || list->count >= MAX_INTERVALS)
         return;
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 256;
-        struct interval *items = realloc(list->items, capacity * sizeof *items);
-        if (!items)
-            return;
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (!array_room(&list->items, list->count, &list->capacity, sizeof *list->items))
+        return;
     list->items[list->count++] = (struct interval){start, end, owner};
 }
 
@@ -128,14 +123,9 @@ static bool may_hold_functions(int tag)
 
 static uint32_t push_node(struct unit *unit, uint32_t parent, Dwarf_Die *entry)
 {
-    if (unit->node_count == unit->node_capacity) {
-        size_t capacity = unit->node_capacity ? unit->node_capacity * 2 : 64;
-        struct node *nodes = capacity > MAX_NODES ? NULL : realloc(unit->nodes, capacity * sizeof *nodes);
-        if (!nodes)
-            return SPANS_NOBODY;
-        unit->nodes = nodes;
-        unit->node_capacity = capacity;
-    }
+    if (unit->node_count >= MAX_NODES ||
+        !array_room(&unit->nodes, unit->node_count, &unit->node_capacity, sizeof *unit->nodes))
+        return SPANS_NOBODY;
     unit->nodes[unit->node_count] = (struct node){
         .parent = parent,
         .inlined = dwarf_tag(entry) == DW_TAG_inlined_subroutine,
@@ -239,14 +229,9 @@ static int read_units(struct debuginfo *debuginfo)
            !dwarf_get_units(debuginfo->own.dwarf, cu, &cu, &version, &type, &entry, NULL)) {
         if (type != DW_UT_compile && type != DW_UT_skeleton)
             continue;
-        if (debuginfo->unit_count == capacity) {
-            capacity = capacity ? capacity * 2 : 64;
-            struct unit *units = realloc(debuginfo->units, capacity * sizeof *units);
-            if (!units) {
-                rc = -ENOMEM;
-                break;
-            }
-            debuginfo->units = units;
+        if (!array_room(&debuginfo->units, debuginfo->unit_count, &capacity, sizeof *debuginfo->units)) {
+            rc = -ENOMEM;
+            break;
         }
         uint32_t number = (uint32_t)debuginfo->unit_count++;
         struct unit *unit = &debuginfo->units[number];

@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 enum {
     MAX_VDSO = 1 << 20,   /* bytes; it has 8 KiB */
     MAX_IMAGES = 1 << 15, /* different files; beyond, files have no names */
@@ -87,14 +89,9 @@ static struct image *image_of(struct files *files, int root, int fd, const char 
             goto out;
         }
     }
-    if (files->image_count == files->image_capacity) {
-        size_t capacity = files->image_capacity ? files->image_capacity * 2 : 64;
-        struct image **images = capacity > MAX_IMAGES ? NULL : realloc(files->images, capacity * sizeof *images);
-        if (!images)
-            goto out;
-        files->images = images;
-        files->image_capacity = capacity;
-    }
+    if (files->image_count >= MAX_IMAGES ||
+        !array_room(&files->images, files->image_count, &files->image_capacity, sizeof *files->images))
+        goto out;
     unpin_old(files);
     struct debug_file_search search = {.root = root, .debug_root = files->debug_root, .module = module};
     image = image_new(fd, &stat, &search);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "base/array.h"
+
 enum {
     MAX_MAPPINGS = 1 << 20, /* vm.max_map_count is 65,530 by default; hosts of databases raise it to 262,144 */
     MAX_GONE = 1 << 16,     /* mappings kept that the process no longer has */
@@ -17,15 +19,7 @@ enum {
 /* Makes room for COUNT more mappings. */
 static int maps_grow(struct maps *maps, size_t count)
 {
-    if (maps->capacity - maps->count >= count)
-        return 0;
-    size_t larger = maps->capacity ? maps->capacity * 2 : 16;
-    struct mapping *items = realloc(maps->items, larger * sizeof *items);
-    if (!items)
-        return -ENOMEM;
-    maps->items = items;
-    maps->capacity = larger;
-    return 0;
+    return array_room(&maps->items, maps->count + count - 1, &maps->capacity, sizeof *maps->items) ? 0 : -ENOMEM;
 }
 
 /* maps writes a newline in a path as \012 (seq_path's escapes). */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/array.h"
 #include "elf/section.h"
 #include "elf/symbol_table.h"
 #include "sym/demangle.h"
@@ -64,14 +65,8 @@ static void read_slots(const struct elf_file *elf, const Elf64_Shdr *section, st
         for (size_t i = 0; i < count && slots->count < MAX_SLOTS; i++) {
             if (!ELF64_R_SYM(chunk[i].r_info))
                 continue;
-            if (slots->count == slots->capacity) {
-                size_t capacity = slots->capacity ? slots->capacity * 2 : 256;
-                struct got_slot *items = realloc(slots->items, capacity * sizeof *items);
-                if (!items)
-                    break;
-                slots->items = items;
-                slots->capacity = capacity;
-            }
+            if (!array_room(&slots->items, slots->count, &slots->capacity, sizeof *slots->items))
+                break;
             slots->items[slots->count++] = (struct got_slot){chunk[i].r_offset, (uint32_t)ELF64_R_SYM(chunk[i].r_info)};
         }
         left -= count;
@@ -103,14 +98,8 @@ static bool push_entry(struct stub_reader *reader, struct stub entry, uint32_t s
     const char *name = named ? symbol_table_name(&reader->symbols, named) : NULL;
     if (!name)
         return true;
-    if (plt->count == reader->capacity) {
-        size_t capacity = reader->capacity ? reader->capacity * 2 : 64;
-        struct stub *entries = capacity > MAX_ENTRIES ? NULL : realloc(plt->entries, capacity * sizeof *entries);
-        if (!entries)
-            return false;
-        plt->entries = entries;
-        reader->capacity = capacity;
-    }
+    if (plt->count >= MAX_ENTRIES || !array_room(&plt->entries, plt->count, &reader->capacity, sizeof *plt->entries))
+        return false;
     entry.name = strdup(name);
     plt->entries[plt->count++] = entry;
     return true;

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "sym/demangle.h"
 #include "sym/files.h"
 #include "sym/kernel.h"
@@ -156,14 +157,8 @@ static void tell_later(struct symbols *symbols, struct process *process)
     symbols->generation++;
     if (!symbols->watch || process->changed)
         return;
-    if (symbols->changed_count == symbols->changed_capacity) {
-        size_t larger = symbols->changed_capacity ? symbols->changed_capacity * 2 : 16;
-        pid_t *changed = realloc(symbols->changed, larger * sizeof *changed);
-        if (!changed)
-            return;
-        symbols->changed = changed;
-        symbols->changed_capacity = larger;
-    }
+    if (!array_room(&symbols->changed, symbols->changed_count, &symbols->changed_capacity, sizeof *symbols->changed))
+        return;
     process->changed = true;
     symbols->changed[symbols->changed_count++] = process->pid;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "elf/section.h"
 #include "elf/symbol_table.h"
 #include "sym/demangle.h"
@@ -56,16 +57,10 @@ struct candidates {
 
 static int candidates_push(struct candidates *list, const struct candidate *candidate)
 {
-    if (list->count == list->capacity) {
-        if (list->count >= MAX_FUNCTIONS)
-            return -EFBIG;
-        size_t capacity = list->capacity ? list->capacity * 2 : 1024;
-        struct candidate *items = realloc(list->items, capacity * sizeof *items);
-        if (!items)
-            return -ENOMEM;
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (list->count >= MAX_FUNCTIONS)
+        return -EFBIG;
+    if (!array_room(&list->items, list->count, &list->capacity, sizeof *list->items))
+        return -ENOMEM;
     list->items[list->count++] = *candidate;
     return 0;
 }

@@ -7,21 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "elf/bytes.h"
-
-/* Makes room for one more of *ITEMS, which have SIZE bytes each. */
-static int grow(void *items, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity)
-        return 0;
-    size_t larger = *capacity ? *capacity * 2 : 64;
-    void *grown = realloc(*(void **)items, larger * size);
-    if (!grown)
-        return -ENOMEM;
-    *(void **)items = grown;
-    *capacity = larger;
-    return 0;
-}
 
 static uint64_t address_of(const struct frame_section *section, const uint8_t *at)
 {
@@ -101,7 +88,7 @@ static int read_cie(struct call_frames *frames, uint32_t position, struct bytes 
     }
     cie.code = bytes.at;
     cie.code_size = bytes_left(&bytes);
-    if (grow(&frames->cies, frames->cie_count, &frames->cie_capacity, sizeof cie))
+    if (!array_room(&frames->cies, frames->cie_count, &frames->cie_capacity, sizeof cie))
         return -ENOMEM;
     frames->cies[frames->cie_count++] = cie;
     return 0;
@@ -163,7 +150,7 @@ static int read_fde(struct call_frames *frames, const struct cie *cie, struct by
     fde.end = fde.start + size;
     fde.code = bytes.at;
     fde.code_size = (uint32_t)bytes_left(&bytes);
-    if (grow(&frames->fdes, frames->fde_count, &frames->fde_capacity, sizeof fde))
+    if (!array_room(&frames->fdes, frames->fde_count, &frames->fde_capacity, sizeof fde))
         return -ENOMEM;
     frames->fdes[frames->fde_count++] = fde;
     return 0;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "unwind/call_frames.h"
 #include "unwind/cfa.h"
 
@@ -46,15 +47,13 @@ static void add(struct builder *builder, uint64_t offset, uint32_t number)
         builder->count--;
     if (builder->count && (builder->rows[builder->count - 1] & 0xffff) == number)
         return;
-    if (builder->count == builder->capacity) {
-        size_t larger = builder->capacity ? builder->capacity * 2 : 1024;
-        uint64_t *grown = larger > UNWIND_MAX_ROWS ? NULL : realloc(builder->rows, larger * sizeof *grown);
-        if (!grown) {
-            builder->rc = larger > UNWIND_MAX_ROWS ? -EFBIG : -ENOMEM;
-            return;
-        }
-        builder->rows = grown;
-        builder->capacity = larger;
+    if (builder->count >= UNWIND_MAX_ROWS) {
+        builder->rc = -EFBIG;
+        return;
+    }
+    if (!array_room(&builder->rows, builder->count, &builder->capacity, sizeof *builder->rows)) {
+        builder->rc = -ENOMEM;
+        return;
     }
     builder->rows[builder->count++] = offset << 16 | number;
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "base/array.h"
 #include "sym/image.h"
 #include "unwind/cache.h"
 #include "unwind/kernel_layout.h"
@@ -111,14 +112,8 @@ static void remember(struct unwinder *unwinder, pid_t pid)
 {
     if (is_loaded(unwinder, pid))
         return;
-    if (unwinder->pid_count == unwinder->pid_capacity) {
-        size_t larger = unwinder->pid_capacity ? unwinder->pid_capacity * 2 : 16;
-        pid_t *pids = realloc(unwinder->pids, larger * sizeof *pids);
-        if (!pids)
-            return;
-        unwinder->pids = pids;
-        unwinder->pid_capacity = larger;
-    }
+    if (!array_room(&unwinder->pids, unwinder->pid_count, &unwinder->pid_capacity, sizeof *unwinder->pids))
+        return;
     size_t at = position(unwinder, pid);
     memmove(unwinder->pids + at + 1, unwinder->pids + at, (unwinder->pid_count - at) * sizeof pid);
     unwinder->pids[at] = pid;

@@ -6,21 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "probe/attach/detach.h"
 #include "sys/mmap_events.h"
 
 int link_keep(struct probe_link *link, int fd)
 {
     mmap_events_keep(); /* the next attachment may take its time, too */
-    if (link->count == link->capacity) {
-        size_t capacity = link->capacity ? link->capacity * 2 : 4;
-        int *fds = realloc(link->fds, capacity * sizeof *fds);
-        if (!fds) {
-            close(fd);
-            return -ENOMEM;
-        }
-        link->fds = fds;
-        link->capacity = capacity;
+    if (!array_room(&link->fds, link->count, &link->capacity, sizeof *link->fds)) {
+        close(fd);
+        return -ENOMEM;
     }
     link->fds[link->count++] = fd;
     return 0;

@@ -3,28 +3,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "probe/module/debug.h"
 #include "probe/spec/site_list.h"
 
 /* The addresses of a line. */
 struct addresses {
     uint64_t *items;
-    size_t count;
+    size_t count, capacity;
     bool exhausted;
 };
 
 static void note_address(uint64_t address, void *context)
 {
     struct addresses *addresses = context;
-    if ((addresses->count & (addresses->count - 1)) == 0) {
-        uint64_t *items = realloc(addresses->items, (addresses->count ? addresses->count * 2 : 1) * sizeof *items);
-        if (!items) {
-            addresses->exhausted = true;
-            return;
-        }
-        addresses->items = items;
-    }
-    addresses->items[addresses->count++] = address;
+    if (array_room(&addresses->items, addresses->count, &addresses->capacity, sizeof *addresses->items))
+        addresses->items[addresses->count++] = address;
+    else
+        addresses->exhausted = true;
 }
 
 /* What there is instead of the line of SPEC; UNREAD: units of debug information that are not read. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/suggest.h"
 #include "probe/spec/deny.h"
 #include "probe/spec/ifunc.h"
@@ -78,14 +79,8 @@ static int collect(const struct function_symbol *function, void *context)
         return 0;
     if (search->count == MAX_MATCHES)
         return -E2BIG;
-    if (search->count == search->capacity) {
-        size_t capacity = search->capacity ? search->capacity * 2 : 8;
-        struct match *matches = realloc(search->matches, capacity * sizeof *matches);
-        if (!matches)
-            return -ENOMEM;
-        search->matches = matches;
-        search->capacity = capacity;
-    }
+    if (!array_room(&search->matches, search->count, &search->capacity, sizeof *search->matches))
+        return -ENOMEM;
     struct match match = {
         .name = strndup(function->name, function->name_length),
         .address = function->address,

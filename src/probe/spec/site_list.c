@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "probe/spec/site_check.h"
 
 static void site_free(struct site *site)
@@ -17,14 +18,8 @@ static void site_free(struct site *site)
 
 int site_list_add(struct site_list *list, const struct site *site)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 4;
-        struct site *items = realloc(list->items, capacity * sizeof *items);
-        if (!items)
-            return -ENOMEM;
-        list->items = items;
-        list->capacity = capacity;
-    }
+    if (!array_room(&list->items, list->count, &list->capacity, sizeof *list->items))
+        return -ENOMEM;
     struct site *added = &list->items[list->count++];
     *added = *site;
     added->path = strdup(site->path);
@@ -65,17 +60,11 @@ int site_list_append(const struct binary *binary, const char *text, const char *
 
 int site_list_skip(struct site_list *list, const char *function, const char *why)
 {
-    /* Room for a power of two, as many as there are. */
-    if ((list->skipped_count & (list->skipped_count - 1)) == 0) {
-        struct skipped *skipped =
-            realloc(list->skipped, (list->skipped_count ? list->skipped_count * 2 : 1) * sizeof *skipped);
-        if (!skipped)
-            return -ENOMEM;
-        list->skipped = skipped;
-    }
     char *name = strdup(function);
-    if (!name)
+    if (!name || !array_room(&list->skipped, list->skipped_count, &list->skipped_capacity, sizeof *list->skipped)) {
+        free(name);
         return -ENOMEM;
+    }
     list->skipped[list->skipped_count++] = (struct skipped){name, why};
     return 0;
 }

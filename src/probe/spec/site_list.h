@@ -10,7 +10,7 @@ struct site_list {
     struct site *items;
     size_t count, capacity;
     struct skipped *skipped;
-    size_t skipped_count;
+    size_t skipped_count, skipped_capacity;
     bool at_return;      /* they are for return probes … */
     bool by_instruction; /* … on return instructions; else: */
     bool may_be_left;    /* it is to be told by which other ways the functions may be left */

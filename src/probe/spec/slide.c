@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "probe/module/binary.h"
 
 enum {
@@ -138,14 +139,8 @@ struct slider {
 static int note_symbol(const struct function_symbol *function, void *context)
 {
     struct slide_file *file = context;
-    if (file->symbol_count == file->capacity) {
-        size_t capacity = file->capacity ? file->capacity * 2 : 1024;
-        uint64_t *symbols = realloc(file->symbols, capacity * sizeof *symbols);
-        if (!symbols)
-            return -ENOMEM;
-        file->symbols = symbols;
-        file->capacity = capacity;
-    }
+    if (!array_room(&file->symbols, file->symbol_count, &file->capacity, sizeof *file->symbols))
+        return -ENOMEM;
     file->symbols[file->symbol_count++] = function->address;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "probe/target/process.h"
 #include "sys/procstat.h"
 
@@ -13,14 +14,8 @@ enum { ATTEMPTS = 5 };
 
 static int add(struct threads *threads, pid_t id)
 {
-    if (threads->count == threads->capacity) {
-        size_t capacity = threads->capacity ? threads->capacity * 2 : 16;
-        pid_t *ids = realloc(threads->ids, capacity * sizeof *ids);
-        if (!ids)
-            return -ENOMEM;
-        threads->ids = ids;
-        threads->capacity = capacity;
-    }
+    if (!array_room(&threads->ids, threads->count, &threads->capacity, sizeof *threads->ids))
+        return -ENOMEM;
     threads->ids[threads->count++] = id;
     return 0;
 }
