@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+
 static const luaL_Reg objects[] = {
     {"arrival", arrival_open_lua}, {"cgroup", cgroup_open_lua}, {"event", event_open_lua},
     {"guest", guest_open_lua},     {"kernel", kernel_open_lua}, {"loop", loop_open_lua},
@@ -152,4 +154,11 @@ int core_push_natural(lua_State *L, lua_Integer number)
     else
         lua_pushinteger(L, number);
     return 1;
+}
+
+const char *core_string_in(lua_State *L, int index, struct arena *arena)
+{
+    size_t length = 0;
+    const char *text = lua_tolstring(L, index, &length);
+    return arena_string(arena, text ? text : "", length);
 }

@@ -69,6 +69,10 @@ int core_push_strings(lua_State *L, char **strings, size_t count);
 /* Returns NUMBER to Lua: a descriptor, a status; nil where it is negative, which stands for none. */
 int core_push_natural(lua_State *L, lua_Integer number);
 
+struct arena;
+/* The string at INDEX, "" where it is none, in ARENA. */
+const char *core_string_in(lua_State *L, int index, struct arena *arena);
+
 struct symbols;
 /* The symbol cache that is argument INDEX; an argument error where it is none. */
 struct symbols *lua_symbols(lua_State *L, int index);

@@ -46,7 +46,7 @@ function filter.traces(pid)
   return false
 end
 
--- What the compiler needs to know of it (src/lua/setup.c, read_filter).
+-- What the compiler needs to know of it (src/lua/compile_options.c).
 function filter.describe()
   local mine, pids = own(), core.target.pids()
   return {

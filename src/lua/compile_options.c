@@ -1,0 +1,132 @@
+/* What a setup is compiled for: who is traced, as Lua describes it, and what the kernel has. */
+#include "lua/compile_options.h"
+
+#include <lauxlib.h>
+#include <stdlib.h>
+
+#include "lua/core.h"
+#include "probe/args/parameters.h"
+#include "probe/probe.h"
+#include "sys/btf.h"
+#include "sys/feature.h"
+
+#include "../bpf/trampoline.h"
+
+/* The numbers in the list that is the field NAME of the table at 2, or none. */
+static const pid_t *read_pids(lua_State *L, const char *name, struct arena *arena, size_t *count)
+{
+    lua_getfield(L, 2, name); /* list */
+    *count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
+    pid_t *pids = arena_allocate(arena, (*count + 1) * sizeof *pids);
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, -1, (int)i + 1);
+        pids[i] = (pid_t)lua_tointeger(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return pids;
+}
+
+/* The same of times. */
+static const uint64_t *read_births(lua_State *L, struct arena *arena)
+{
+    lua_getfield(L, 2, "births"); /* list */
+    size_t count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
+    uint64_t *births = arena_allocate(arena, (count + 1) * sizeof *births);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -1, (int)i + 1);
+        births[i] = (uint64_t)lua_tonumber(L, -1);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return births;
+}
+
+/* The same of strings. */
+static const char *const *read_strings(lua_State *L, const char *name, struct arena *arena, size_t *count)
+{
+    lua_getfield(L, 2, name); /* list */
+    *count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
+    const char **strings = arena_allocate(arena, (*count + 1) * sizeof *strings);
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, -1, (int)i + 1);
+        strings[i] = core_string_in(L, -1, arena);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return strings;
+}
+
+/* Who is traced: { pids, except, followed, tids, births, cgroups, cgroup_level, comms } of the table at 2. */
+static void read_filter(lua_State *L, struct arena *arena, struct compile_options *options)
+{
+    options->pids = read_pids(L, "pids", arena, &options->pid_count);
+    options->tids = read_pids(L, "tids", arena, &options->tid_count);
+    options->comms = read_strings(L, "comms", arena, &options->comm_count);
+    options->except = (pid_t)core_number_field(L, 2, "except");
+    options->followed = (size_t)core_number_field(L, 2, "followed");
+    options->cgroups = (size_t)core_number_field(L, 2, "cgroups");
+    options->cgroup_level = (int)core_number_field(L, 2, "cgroup_level");
+    options->births = read_births(L, arena);
+}
+
+/* Where the kernel keeps when a process began; EXPLAINED: anywhere, the same for all kernels. */
+static void find_births(struct compile_options *options, bool explained)
+{
+    struct kernel_field fields[] = {{"task_struct", "group_leader", 1024}, {"task_struct", "start_boottime", 1280}};
+    if (!explained && kernel_btf_fields(fields, sizeof fields / sizeof *fields))
+        return;
+    options->task_leader = fields[0].offset;
+    options->task_birth = fields[1].offset;
+}
+
+/* 1 where this kernel has no function NAME: the code is for another one then, to be looked at (UPLUA_WITH). */
+static int kernel_function(const char *name)
+{
+    int id = kernel_btf_function(name);
+    return id > 0 ? id : 1;
+}
+
+/*
+ * Where the kernel keeps in how many calls a thread is whose returns it follows, and where these return to; EXPLAINED:
+ * anywhere, the same for all kernels.
+ */
+static void find_returns(struct compile_options *options, bool explained)
+{
+    struct kernel_field fields[] = {
+        {"task_struct", "utask", 2048},      {"uprobe_task", "depth", 4},      {"task_struct", "mm", 1024},
+        {"mm_struct", "uprobes_state", 512}, {"uprobes_state", "xol_area", 0}, {"xol_area", "vaddr", 64},
+    };
+    if (!explained && kernel_btf_fields(fields, sizeof fields / sizeof *fields))
+        return;
+    options->task_uprobes = fields[0].offset;
+    options->uprobes_depth = fields[1].offset;
+    options->trampoline_fields =
+        TRAMPOLINE_FIELDS(fields[2].offset, fields[3].offset + fields[4].offset, fields[5].offset);
+}
+
+struct compile_options compile_options_read(lua_State *L, struct lua_host *host)
+{
+    struct compile_options options = {
+        .find_arguments = parameters_find,
+        .source_line = host_source_line,
+        .context = host,
+    };
+    read_filter(L, compiler_arena(host->compiler), &options);
+    lua_getfield(L, 2, "trampoline"); /* trampoline */
+    options.return_trampoline = lua_isstring(L, -1) ? strtoull(lua_tostring(L, -1), NULL, 0) : 0;
+    lua_pop(L, 1);
+    lua_getfield(L, 2, "returns"); /* returns */
+    if (lua_toboolean(L, -1) && feature_available(FEATURE_SESSION)) {
+        options.session_is_return = kernel_function("bpf_session_is_return");
+        options.session_attach_type = probe_attach_type(ATTACH_SESSION);
+    }
+    bool returns = lua_toboolean(L, -1);
+    lua_getfield(L, 2, "explained"); /* returns explained */
+    if (returns)
+        find_returns(&options, lua_toboolean(L, -1));
+    if (options.pid_count || options.followed)
+        find_births(&options, lua_toboolean(L, -1));
+    lua_pop(L, 2);
+    return options;
+}
