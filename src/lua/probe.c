@@ -14,193 +14,17 @@
 #include "lua/sites.h"
 #include "lua/target.h"
 #include "probe/args/address.h"
-#include "probe/args/parameters.h"
 #include "probe/args/variable.h"
 #include "probe/attach/kernel.h"
 #include "probe/attach/watch.h"
 #include "probe/probe.h"
-#include "probe/target/late_modules.h"
-#include "sym/demangle.h"
 #include "sys/bpf.h"
 
 #define LINK "uplua.link"
 
-struct lua_sites {
-    struct sites sites; /* first: lua/sites.h */
-    struct arena arena; /* of their parameters */
-};
-
-void sites_push(lua_State *L, struct site **sites, size_t *count)
-{
-    struct lua_sites *self = core_new_object(L, sizeof *self, SITES);
-    self->sites.items = *sites;
-    self->sites.count = *count;
-    *sites = NULL;
-    *count = 0;
-}
-
-const struct sites *sites_at(lua_State *L, int index)
-{
-    return lua_isuserdata(L, index) ? &((struct lua_sites *)luaL_checkudata(L, index, SITES))->sites : NULL;
-}
-
 struct probe_link **link_push(lua_State *L)
 {
     return core_new_object(L, sizeof(struct probe_link *), LINK);
-}
-
-/* The specs at INDEX, a string or a list of strings, in userdata that is pushed. */
-static const char **read_specs(lua_State *L, int index, size_t *count)
-{
-    if (lua_istable(L, index))
-        return core_strings(L, index, count);
-    const char **specs = lua_newuserdata(L, sizeof *specs);
-    specs[0] = luaL_checkstring(L, index);
-    *count = 1;
-    return specs;
-}
-
-/*
- * probe.resolve(spec | { spec, … } [, "off" | "exact" | "lossy" [, returns [, pid]]]) → sites, which slide as told; nil
- * and a text where the target has not loaded such a library (yet); raises the reason where there is none. PID: as if
- * that were the target. RETURNS: true, or one of the ways
- */
-static int probe_resolve_lua(lua_State *L)
-{
-    static const char *const slides[] = {"off", "exact", "lossy", NULL};
-    int slide = lua_isnoneornil(L, 2) ? -1 : luaL_checkoption(L, 2, NULL, slides);
-    static const char *const ways[] = {"address", "surely", "instructions", NULL}; /* enum returns */
-    bool named = lua_type(L, 3) == LUA_TSTRING;
-    enum returns returns =
-        (enum returns)(named ? RETURNS_BY_ADDRESS + luaL_checkoption(L, 3, NULL, ways) : lua_toboolean(L, 3));
-    pid_t pid = (pid_t)luaL_optinteger(L, 4, 0);
-    const struct target process = {.pids = &pid, .count = 1};
-    size_t count;
-    const char **specs = read_specs(L, 1, &count);
-    struct lua_sites *self = core_new_object(L, sizeof *self, SITES);
-    struct error err = {0};
-    int result = probe_resolve_all(specs, count, pid ? &process : lua_target(L), returns, &self->sites, &err);
-    if (result == -ENXIO)
-        return core_absent(L, &err);
-    if (result)
-        return core_raise(L, &err);
-    if (slide >= 0 && slide_sites(self->sites.items, self->sites.count, (enum slide)slide, &err))
-        return core_raise(L, &err);
-    return 1;
-}
-
-/* sites:files() → { what tells the file from others (arrival.identify), … } */
-static int sites_files(lua_State *L)
-{
-    const struct sites *sites = luaL_checkudata(L, 1, SITES);
-    lua_newtable(L);
-    for (size_t i = 0; i < sites->count; i++) {
-        char identity[ARRIVAL_IDENTITY_SIZE];
-        if ((i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0) ||
-            late_module_identify(sites->items[i].path, identity))
-            continue;
-        lua_pushstring(L, identity);
-        lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
-    }
-    return 1;
-}
-
-/*
- * sites:list() → { { path, module, function, name (the function's as people read it), offset, address, inside, slid,
- * why, jumped_to, unwound, switches, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that is
- * not probed
- */
-static int sites_list(lua_State *L)
-{
-    const struct sites *sites = luaL_checkudata(L, 1, SITES);
-    lua_createtable(L, (int)sites->count, 0); /* list */
-    for (size_t i = 0; i < sites->count; i++) {
-        const struct site *site = &sites->items[i];
-        lua_createtable(L, 0, 13); /* list site */
-        core_set_string(L, "path", site->path);
-        core_set_string(L, "module", site->module);
-        core_set_string(L, "function", site->function);
-        char *name = demangle(site->function);
-        core_set_string(L, "name", name ? name : site->function);
-        free(name);
-        core_set_number(L, "offset", site->offset);
-        core_set_number(L, "address", site->address);
-        core_set_number(L, "inside", site->inside);
-        core_set_number(L, "slid", site->slid);
-        core_set_string(L, "why", site->why);
-        core_set_boolean(L, "jumped_to", site->jumped_to); /* list site jumped_to */
-        core_set_boolean(L, "unwound", site->unwound);
-        core_set_string(L, "switches", site->switches);
-        core_set_boolean(L, "of_go", site->of_go);
-        core_set_boolean(L, "is_exit", site->is_exit);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    lua_createtable(L, (int)sites->skipped_count, 0); /* list skipped */
-    for (size_t i = 0; i < sites->skipped_count; i++) {
-        lua_createtable(L, 0, 2); /* list skipped one */
-        core_set_string(L, "function", sites->skipped[i].function);
-        core_set_string(L, "why", sites->skipped[i].why);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    return 2;
-}
-
-/* Pushes ARGUMENT as sites:parameters and sites:result have it. */
-static void push_argument(lua_State *L, const struct argument *argument)
-{
-    static const char *const kinds[] = {
-        [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer"};
-    lua_createtable(L, 0, 5); /* argument */
-    core_set_string(L, "name", argument->name);
-    core_set_string(L, "kind", kinds[argument->kind]);
-    core_set_string(L, "place", argument->place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
-    core_set_string(L, "type", argument->type);
-    core_set_number(L, "bits", argument->bits);
-}
-
-/* sites:result() → what the functions return, as one of their parameters, place = "nowhere" where that is nothing or no
- * word; nil and the reason where it is not known, or not the same */
-static int sites_result(lua_State *L)
-{
-    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
-    struct argument result = {0};
-    struct error err = {0};
-    self->arena.exhausted = core_no_memory;
-    self->arena.context = L;
-    if (parameters_result(&self->sites, &self->arena, &result, &err))
-        return core_absent(L, &err);
-    push_argument(L, &result);
-    return 1;
-}
-
-/*
- * sites:parameters([at_return]) → { { name (or nil), kind = "integer" | "boolean" | "pointer", place = "nowhere" (or
- * nil), bits, type }, … }: the functions' e.args, in their order; nil and the reason where they are not known
- */
-static int sites_parameters(lua_State *L)
-{
-    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
-    const struct argument *arguments = NULL;
-    struct error err = {0};
-    size_t count = 0;
-    self->arena.exhausted = core_no_memory;
-    self->arena.context = L;
-    if (parameters_find(&self->sites, lua_toboolean(L, 2), &self->arena, &arguments, &count, &err))
-        return core_absent(L, &err);
-    lua_createtable(L, (int)count, 0); /* list */
-    for (size_t i = 0; i < count; i++) {
-        push_argument(L, &arguments[i]); /* list argument */
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    return 1;
-}
-
-static int sites_gc(lua_State *L)
-{
-    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
-    arena_free(&self->arena);
-    probe_sites_free(&self->sites);
-    return 0;
 }
 
 /* probe.attach("entry" | "return" | "session" | "exit", program, cookie, sites) → link; raises the reason */
@@ -210,9 +34,9 @@ static int probe_attach_lua(lua_State *L)
     int kind = luaL_checkoption(L, 1, NULL, kinds);
     int program = (int)luaL_checkinteger(L, 2);
     uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);
-    const struct lua_sites *sites = luaL_checkudata(L, 4, SITES);
+    const struct sites *sites = luaL_checkudata(L, 4, SITES);
     struct error err = {0};
-    return probe_attach((enum attach_kind)kind, program, cookie, sites->sites.items, sites->sites.count, lua_target(L),
+    return probe_attach((enum attach_kind)kind, program, cookie, sites->items, sites->count, lua_target(L),
                         link_push(L), &err)
                ? core_raise(L, &err)
                : 1;
@@ -500,7 +324,7 @@ static int probe_misses(lua_State *L)
 int probe_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"resolve", probe_resolve_lua},
+        {"resolve", sites_resolve_lua},
         {"attach", probe_attach_lua},
         {"attach_event", probe_attach_event},
         {"resolve_kernel", probe_resolve_kernel},
@@ -521,9 +345,6 @@ int probe_open_lua(lua_State *L)
         {"close_watcher", probe_close_watcher},
         {NULL, NULL},
     };
-    static const luaL_Reg site_methods[] = {
-        {"list", sites_list},     {"files", sites_files}, {"parameters", sites_parameters},
-        {"result", sites_result}, {"claim", sites_claim}, {NULL, NULL}};
     static const luaL_Reg kernel_methods[] = {{"list", kernel_sites_list},
                                               {"trampoline", kernel_sites_trampoline},
                                               {"claim", kernel_sites_claim},
@@ -533,7 +354,7 @@ int probe_open_lua(lua_State *L)
                                             {"changed", link_changed},
                                             {"watch", link_watch},
                                             {NULL, NULL}};
-    core_new_class(L, SITES, site_methods, sites_gc);
+    sites_open_lua(L);
     core_new_class(L, KERNEL_SITES, kernel_methods, kernel_sites_gc);
     core_new_class(L, LINK, link_methods, link_close);
     return core_functions(L, functions);

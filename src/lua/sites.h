@@ -17,4 +17,14 @@ void sites_push(lua_State *L, struct site **sites, size_t *count);
 /* The sites of the object at INDEX, which keeps them; NULL where there is none. */
 const struct sites *sites_at(lua_State *L, int index);
 
+/* Registers the class. */
+void sites_open_lua(lua_State *L);
+
+/*
+ * probe.resolve(spec | { spec, … } [, "off" | "exact" | "lossy" [, returns [, pid]]]) → sites, which slide as told; nil
+ * and a text where the target has not loaded such a library (yet); raises the reason where there is none. PID: as if
+ * that were the target. RETURNS: true, or one of the ways
+ */
+int sites_resolve_lua(lua_State *L);
+
 #endif

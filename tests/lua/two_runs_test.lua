@@ -179,17 +179,28 @@ local function refused(fields)
 end
 local function nothing() end
 
-is(refused { provider = {}, spec = "f", handler = nothing, sites = {}, attach = nothing, user_memry = true },
+is(refused { provider = {}, spec = "f", handler = nothing, attach = nothing, user_memry = true },
    "a handler has no field 'user_memry'", "a field that is misspelled")
-is(refused { provider = {}, spec = "f", handler = nothing, sites = {}, attach = nothing, result_bits = "8" },
+is(refused { provider = {}, spec = "f", handler = nothing, attach = nothing, result_bits = "8" },
    "a handler's field 'result_bits' is a number, not a string", "a field of another type")
-is(refused { provider = {}, spec = "f", handler = nothing, attach = nothing },
-   "a handler needs the field 'sites'", "a field that is not there")
-is(refused { provider = {}, spec = "f", handler = nothing, sites = {} },
+is(refused { provider = {}, handler = nothing, attach = nothing },
+   "a handler needs the field 'spec'", "a field that is not there")
+is(refused { provider = {}, spec = "f", handler = nothing },
    "a handler needs the field 'attach', or waits", "nothing that attaches it")
-local record = handler.new { provider = {}, spec = "f", handler = nothing, sites = {}, waits = true }
+local record = handler.new { provider = {}, spec = "f", handler = nothing, waits = true }
 is(record.where, nil, "a field that is not set")
 like(select(2, pcall(function() return record.wheer end)), "a handler has no field 'wheer'$", "one that there is not")
 like(select(2, pcall(function() record.where = "x" end)), "is set when it is made$", "none is changed")
+
+-- What is known of many places ------------------------------------------------------------------------------------
+
+local sites = core.probe.resolve({ F .. "add3", F .. "negative" }, "exact", false)
+local summary, list = sites:summary(), sites:list()
+is(summary.count, #list, "a summary counts the places")
+is(summary.symbol, "add3", "  … names the first")
+is(table.concat(summary.names, " "), "add3 negative", "  … and all, where they differ")
+ok(summary.at_entry, "  … says whether they stand at entries")
+is(core.probe.resolve(F .. "add3"):summary().names, nil, "one function has one name")
+is(#sites:list(1), 1, "a list has as many as are asked for")
 
 tap.done_testing()

@@ -51,12 +51,11 @@ local function mentioned(program, pattern)
   return table.concat(list, ", ")
 end
 
-local function add_sites(lines, sites, skipped)
-  for i, site in ipairs(sites) do
-    if i > MOST_SITES then
-      row(lines, "", ("and %s more"):format(plural(#sites - MOST_SITES, "place")))
-      break
-    end
+local function add_places(lines, probe)
+  local places = probe.sites and probe.sites:list(MOST_SITES) or probe.places or {}
+  local count = probe.summary and probe.summary.count or #places
+  for i, site in ipairs(places) do
+    if i > MOST_SITES then break end
     local place = site.text or site["function"]
     if site.module then
       local inside = site.inside + site.slid
@@ -68,7 +67,8 @@ local function add_sites(lines, sites, skipped)
       if site.why then row(lines, "", "  " .. piece) end
     end
   end
-  for i, one in ipairs(skipped or {}) do
+  if count > MOST_SITES then row(lines, "", ("and %s more"):format(plural(count - MOST_SITES, "place"))) end
+  for i, one in ipairs(probe.skipped or {}) do
     row(lines, i == 1 and "not at" or "", text.escape(one["function"]) .. ": " .. one.why)
   end
 end
@@ -114,7 +114,7 @@ local function add_program(lines, program, probe)
   local title = ("%s %s"):format(probe.provider.name, text.escape(probe.spec))
   lines[#lines + 1] = where and ("%s (%s)"):format(title, where) or title
   if probe.where then row(lines, "at", probe.where) end
-  add_sites(lines, probe.sites, probe.skipped)
+  add_places(lines, probe)
   local scratch = program.scratch > 0 and ", " .. plural(program.scratch, "byte") .. " of other memory" or ""
   local stack = plural(program.stack, "byte")
   row(lines, "takes", ("%s, %s of stack%s"):format(plural(program.count, "instruction"), stack, scratch))

@@ -11,11 +11,13 @@ local handler = {}
 --   provider      the kind of probe that it is (uplua.probe.providers)
 --   spec          what the script has named: e.probe
 --   handler       the function
---   sites         a list, which may be empty: of each its `function`, where it stands, …
+--   sites         the places in programs and libraries where it stands (core.probe.resolve, core.usdt)
+--   summary       sites:summary(): made here where it is not given
+--   functions     they are functions, of which debug information tells
 --   skipped       a list of what is left out of the sites, for --explain
+--   places        where it stands elsewhere, a list: of each its `function`, inside and slid, and a text for --explain
 --   where         a text for --explain, in the place of sites
---   symbol        e.func where no site tells it
---   functions     the sites of functions that debug information tells of (core.probe.resolve)
+--   symbol        e.func where no place tells it
 --   arguments     what e.args has, as below
 --   trampoline    where the kernel has its functions return to: the address as text
 --   value_bits, result_bits  how many bits e.value and e.ret have, negative if signed; 0: whole words
@@ -38,13 +40,14 @@ local handler = {}
 -- word), "constant" (number, a number or a string of digits) or "nowhere" (type: why not), or "registers" (offset bytes
 -- into those whose address is base bytes into the context) }: src/base/argument.h.
 local FIELDS = {
-  provider = "table", spec = "string", handler = "function", sites = "table", skipped = "table", where = "string",
-  symbol = "string", functions = "userdata", arguments = "table", trampoline = "string", value_bits = "number",
+  provider = "table", spec = "string", handler = "function", sites = "userdata", summary = "table",
+  places = "table", skipped = "table", where = "string",
+  symbol = "string", functions = "boolean", arguments = "table", trampoline = "string", value_bits = "number",
   result_bits = "number", of_go = "boolean", by_instruction = "boolean", raw = "boolean", user_memory = "boolean",
   passed_over = "boolean", mapped = "boolean", unfiltered = "boolean", of_processes = "boolean", waits = "boolean",
   attach = "function",
 }
-local REQUIRED = { "provider", "spec", "handler", "sites" }
+local REQUIRED = { "provider", "spec", "handler" }
 
 local Handler = {
   __index = function(_, name)
@@ -65,6 +68,7 @@ function handler.new(fields)
     if fields[name] == nil then error(("a handler needs the field '%s'"):format(name), 2) end
   end
   if not fields.attach and not fields.waits then error("a handler needs the field 'attach', or waits", 2) end
+  if fields.sites then fields.summary = fields.summary or fields.sites:summary() end
   return setmetatable(fields, Handler)
 end
 
@@ -90,22 +94,31 @@ local function check_names(probe, names)
              "%d bytes"):format(probe.provider.name, probe.spec, same, LONGEST_NAME))
 end
 
--- What the compiler needs to know of PROBE (src/lua/handler.c).
-function handler.describe(probe)
-  local first = probe.sites[1]
-  local at_entry, slid, names = not probe.provider.inside, first and first.slid, {}
-  local differ = false
-  for n, site in ipairs(probe.sites) do
-    at_entry = at_entry and (site.inside == 0 or site.is_exit) and not site.jumped_to
-    if site.slid ~= slid and not site.is_exit then slid = -1 end
-    names[n] = site.name or site["function"]
+-- The same of PLACES as sites:summary() has it.
+local function summarise(places)
+  local first = places[1]
+  local summary = { at_entry = true, slid = first and first.slid, symbol = first and first["function"] }
+  local names, differ = {}, false
+  for n, place in ipairs(places) do
+    summary.at_entry = summary.at_entry and place.inside == 0
+    if place.slid ~= summary.slid then summary.slid = -1 end
+    names[n] = place["function"]
     differ = differ or names[n] ~= names[1]
   end
-  if differ then check_names(probe, names) end
+  summary.names = differ and names or nil
+  return summary
+end
+
+-- What the compiler needs to know of PROBE (src/lua/handler.c).
+function handler.describe(probe)
+  local summary = probe.summary or summarise(probe.places or {})
+  if summary.names then check_names(probe, summary.names) end
   return {
-    kind = probe.provider.name, probe = probe.spec, symbol = probe.symbol or names[1], names = differ and names or nil,
-    at_entry = at_entry, slid = slid, handle = capture.handle(probe.handler),
-    arguments = probe.arguments, functions = probe.functions, user_memory = probe.user_memory, raw = probe.raw,
+    kind = probe.provider.name, probe = probe.spec, handle = capture.handle(probe.handler),
+    symbol = probe.symbol or summary.symbol, names = summary.names,
+    at_entry = summary.at_entry and not probe.provider.inside, slid = summary.slid,
+    arguments = probe.arguments, functions = probe.functions and probe.sites or nil,
+    user_memory = probe.user_memory, raw = probe.raw,
     value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, of_go = probe.of_go,
     by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
   }

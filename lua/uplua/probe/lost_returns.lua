@@ -24,9 +24,9 @@ local own = run.part(function()
   return noted
 end)
 
--- Notes of the sites of LIST, those of return probes, what there is to tell of their files.
-function lost_returns.note(list)
-  for _, site in ipairs(list) do
+-- Notes what there is to tell of the files of return probes: LEAVES, of sites:summary().
+function lost_returns.note(leaves)
+  for _, site in ipairs(leaves) do
     for field, way in pairs(own()) do
       if site[field] and not way.known[site.module] then
         way.known[site.module] = true

@@ -200,7 +200,7 @@ local function of_functions(half)
     if not slide then fail(o, 'slide is true, false or "lossy"') end
     local cookie = number_option(o, given, "cookie", 0, 65535) or 0
     local sites = attach_one(o, program, spec, program.kind, core.probe.resolve, spec, slide, half ~= "entry")
-    require("uplua.probe.lost_returns").note((sites:list()))
+    require("uplua.probe.lost_returns").note(sites:summary().leaves)
     return function(fd)
       warn_of_others(o, program, core.probe.filters(half))
       return { attach_one(o, program, spec, program.kind, core.probe.attach, half, fd, cookie, sites) }

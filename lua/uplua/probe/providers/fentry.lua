@@ -38,7 +38,7 @@ local function declare_function(provider, spec, given, handler)
     provider = provider, spec = spec, handler = handler, passed_over = true,
     arguments = kernel_functions.arguments(parameters, in_words),
     result_bits = handlers.result_bits(given.typed and core.kernel.result(name)),
-    sites = { { ["function"] = name, inside = 0, slid = 0, text = kernel_functions.place(site) } },
+    places = { { ["function"] = name, inside = 0, slid = 0, text = kernel_functions.place(site) } },
     attach = function(_, program, link)
       local attached, result = pcall(core.probe.attach_trampoline, program.fd, name)
       if not attached then error(("%s %s: %s"):format(kind, spec, result), 0) end

@@ -49,10 +49,10 @@ local function declare_function(provider, spec, given, handler)
   if provider.of_return and list[1].inside > 0 then
     error(("%s %s: a return probe stands at a function, not inside of one"):format(name, spec), 3)
   end
-  local sites = {}
+  local places = {}
   for i, site in ipairs(list) do
     local called = #list == 1 and site["function"] or spec
-    sites[i] = { ["function"] = called, inside = site.inside, slid = 0, text = kernel_functions.place(site) }
+    places[i] = { ["function"] = called, inside = site.inside, slid = 0, text = kernel_functions.place(site) }
   end
   local trampoline = functions:trampoline()
   if provider.of_return and not options.explain and not options.emit and not trampoline then
@@ -62,7 +62,7 @@ local function declare_function(provider, spec, given, handler)
   local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
   local result = given.typed and #list == 1 and core.kernel.result(list[1]["function"])
   declare.probe {
-    provider = provider, spec = spec, sites = sites, handler = handler, trampoline = trampoline, passed_over = true,
+    provider = provider, spec = spec, places = places, handler = handler, trampoline = trampoline, passed_over = true,
     arguments = kernel_functions.arguments(parameters or {}, in_registers()),
     result_bits = handlers.result_bits(result), attach = attach_function(functions),
   }

@@ -21,7 +21,7 @@ end
 
 local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
   declare.probe {
-    provider = rawtracepoint.providers.rawtracepoint, spec = spec, symbol = name, sites = {}, handler = handler,
+    provider = rawtracepoint.providers.rawtracepoint, spec = spec, symbol = name, handler = handler,
     arguments = arguments_of(found), passed_over = true, unfiltered = unfiltered, of_processes = of_processes,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
@@ -73,7 +73,7 @@ end
 -- What stands for the probe of a program that no handler has, at the raw tracepoint EVENT; WHERE: a text for --explain.
 function rawtracepoint.own(event, where)
   return {
-    provider = rawtracepoint.providers.rawtracepoint, spec = event, where = where, sites = {},
+    provider = rawtracepoint.providers.rawtracepoint, spec = event, where = where,
     attach = function(_, program, link) link(core.kernel.attach_rawtracepoint(program.fd, event)) end,
   }
 end

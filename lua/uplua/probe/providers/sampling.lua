@@ -46,7 +46,7 @@ end
 local function declare_event(provider, spec, title, what, where, handler)
   remember(("%s %s"):format(provider.name, spec), what)
   declare.probe {
-    provider = provider, spec = spec, sites = {}, where = where, handler = handler, mapped = provider.mapped,
+    provider = provider, spec = spec, where = where, handler = handler, mapped = provider.mapped,
     attach = function(_, program, link)
       local ok, result = pcall(core.probe.attach_event, program.fd, what)
       if not ok then error(("%s: %s"):format(title, result), 0) end

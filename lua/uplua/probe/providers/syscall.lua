@@ -58,7 +58,7 @@ end
 local function declare_any(provider, handler)
   local kind, event = provider.name, provider.event
   declare.probe {
-    provider = provider, spec = "*", sites = {}, handler = handler, passed_over = true,
+    provider = provider, spec = "*", handler = handler, passed_over = true,
     arguments = registers(), raw = true,
     where = ("the %s of every system call"):format(event == "enter" and "entry" or event),
     attach = function(_, program, link)
@@ -74,7 +74,7 @@ local function declare_one(provider, name, handler)
   local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
   local kernel = KERNEL_NAMES[name] or name
   declare.probe {
-    provider = provider, spec = name, symbol = name, sites = {}, handler = handler,
+    provider = provider, spec = name, symbol = name, handler = handler,
     arguments = arguments_of(entry), passed_over = true,
     where = not provider.of_return and "the kernel's tracepoint " .. ENTER .. kernel or
             ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),

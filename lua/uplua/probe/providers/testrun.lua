@@ -21,7 +21,7 @@ function testrun.handler(name, handler)
   local fd
   declare.probe {
     provider = testrun.providers.testrun, spec = name, handler = handler,
-    sites = { { ["function"] = name, inside = 0 } },
+    places = { { ["function"] = name, inside = 0 } },
     attach = function(_, program) fd = program.fd end,
   }
   local words = ffi.new "int64_t[12]"

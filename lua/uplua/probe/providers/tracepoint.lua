@@ -125,7 +125,7 @@ local function declare_one(spec, strings, all, handler)
   local found = core.tracepoint.find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
   declare.probe {
-    provider = tracepoint.providers.tracepoint, spec = spec, symbol = spec, sites = {}, handler = handler,
+    provider = tracepoint.providers.tracepoint, spec = spec, symbol = spec, handler = handler,
     passed_over = true, unfiltered = all,
     arguments = tracepoint.arguments(found:fields(), strings, of_call),
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),

@@ -61,18 +61,16 @@ end
 local function declare_at(provider, name, handler, sites, given, claim)
   local kind = provider.name
   if not claim:sites(sites, kind) then return end
-  local list, skipped = sites:list()
+  local summary, first, skipped = sites:summary(), sites:list(1)
   warn_skipped(kind, name, skipped)
-  lost_returns.note(list)
-  for _, site in ipairs(list) do
-    if site.of_go ~= list[1].of_go then
-      error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own")
-        :format(kind, name, list[1]["function"], site["function"]), 0)
-    end
+  lost_returns.note(summary.leaves)
+  if summary.other then
+    error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own")
+      :format(kind, name, first[1]["function"], summary.other), 0)
   end
-  declare.probe { provider = provider, spec = name, sites = list, of_go = list[1].of_go,
+  declare.probe { provider = provider, spec = name, sites = sites, summary = summary, of_go = summary.of_go,
                   by_instruction = given.returns == "instructions", skipped = skipped, handler = handler,
-                  functions = sites, attach = attach_function(sites),
+                  functions = true, attach = attach_function(sites),
                   result_bits = given.typed and handlers.result_bits((sites:result())) or nil }
 end
 
@@ -94,7 +92,7 @@ local function wait_for(provider, spec, handler, resolve, sites, absent, given, 
   -- What is wrong with the handler is told now, and the types of what it shares with others are known.
   if absent and not needs_place(handler) then
     local symbol = spec:match "[:@]([^+]*)"
-    declare.probe { provider = provider, spec = spec, symbol = symbol, sites = {}, handler = handler, waits = true }
+    declare.probe { provider = provider, spec = spec, symbol = symbol, handler = handler, waits = true }
   end
 end
 
@@ -247,7 +245,7 @@ function uprobe.uretprobe(spec, given, handler) declare_functions(uprobe.provide
 function uprobe.site(spec)
   local ok, sites = pcall(core.probe.resolve, spec)
   if not ok then return nil, sites end
-  return sites:list()[1]
+  return sites:list(1)[1]
 end
 
 -- True if SPEC can be probed.

@@ -21,7 +21,7 @@ end
 
 local function declare_one(spec, probe, handler)
   declare.probe {
-    provider = usdt.providers.usdt, spec = spec, sites = probe.sites:list(), handler = handler,
+    provider = usdt.providers.usdt, spec = spec, sites = probe.sites, handler = handler,
     arguments = probe.arguments,
     attach = function(_, program, link)
       local attached, result = pcall(core.probe.attach, "entry", program.fd, program.cookie, probe.sites)
@@ -104,7 +104,7 @@ local function entries_of(probes)
       arguments[i] = { name = "arg" .. i - 1, type = argument_types.of(argument), source = argument.text }
     end
     table.insert(entry.places, {
-      count = #probe.sites:list(), semaphore = probe.semaphore, arguments = arguments, problem = probe.problem,
+      count = probe.sites:summary().count, semaphore = probe.semaphore, arguments = arguments, problem = probe.problem,
     })
   end
   return entries

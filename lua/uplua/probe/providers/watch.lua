@@ -76,7 +76,7 @@ function watch.watch(where, access, length, given, handler)
   declare.check(watch.providers.watch, spec, given, handler)
   local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], length, length == 1 and "" or "s")
   declare.probe {
-    provider = watch.providers.watch, spec = spec, sites = {}, handler = handler, mapped = true,
+    provider = watch.providers.watch, spec = spec, handler = handler, mapped = true,
     value_bits = access ~= "x" and length * 8 or 0,
     where = ("%s %s, by a debug register"):format(access == "x" and "executions of" or accesses, name),
     attach = function(_, program, link)

@@ -1,0 +1,276 @@
+/* sites: the places that specs name in the target's programs and libraries. */
+#include "lua/sites.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lua/claims.h"
+#include "lua/core.h"
+#include "lua/target.h"
+#include "probe/args/parameters.h"
+#include "probe/target/late_modules.h"
+#include "sym/demangle.h"
+
+struct lua_sites {
+    struct sites sites; /* first: lua/sites.h */
+    struct arena arena; /* of their parameters */
+};
+
+void sites_push(lua_State *L, struct site **sites, size_t *count)
+{
+    struct lua_sites *self = core_new_object(L, sizeof *self, SITES);
+    self->sites.items = *sites;
+    self->sites.count = *count;
+    *sites = NULL;
+    *count = 0;
+}
+
+const struct sites *sites_at(lua_State *L, int index)
+{
+    return lua_isuserdata(L, index) ? &((struct lua_sites *)luaL_checkudata(L, index, SITES))->sites : NULL;
+}
+
+/* The specs at INDEX, a string or a list of strings, in userdata that is pushed. */
+static const char **read_specs(lua_State *L, int index, size_t *count)
+{
+    if (lua_istable(L, index))
+        return core_strings(L, index, count);
+    const char **specs = lua_newuserdata(L, sizeof *specs);
+    specs[0] = luaL_checkstring(L, index);
+    *count = 1;
+    return specs;
+}
+
+int sites_resolve_lua(lua_State *L)
+{
+    static const char *const slides[] = {"off", "exact", "lossy", NULL};
+    int slide = lua_isnoneornil(L, 2) ? -1 : luaL_checkoption(L, 2, NULL, slides);
+    static const char *const ways[] = {"address", "surely", "instructions", NULL}; /* enum returns */
+    bool named = lua_type(L, 3) == LUA_TSTRING;
+    enum returns returns =
+        (enum returns)(named ? RETURNS_BY_ADDRESS + luaL_checkoption(L, 3, NULL, ways) : lua_toboolean(L, 3));
+    pid_t pid = (pid_t)luaL_optinteger(L, 4, 0);
+    const struct target process = {.pids = &pid, .count = 1};
+    size_t count;
+    const char **specs = read_specs(L, 1, &count);
+    struct lua_sites *self = core_new_object(L, sizeof *self, SITES);
+    struct error err = {0};
+    int result = probe_resolve_all(specs, count, pid ? &process : lua_target(L), returns, &self->sites, &err);
+    if (result == -ENXIO)
+        return core_absent(L, &err);
+    if (result)
+        return core_raise(L, &err);
+    if (slide >= 0 && slide_sites(self->sites.items, self->sites.count, (enum slide)slide, &err))
+        return core_raise(L, &err);
+    return 1;
+}
+
+/* sites:files() → { what tells the file from others (arrival.identify), … } */
+static int sites_files(lua_State *L)
+{
+    const struct sites *sites = luaL_checkudata(L, 1, SITES);
+    lua_newtable(L);
+    for (size_t i = 0; i < sites->count; i++) {
+        char identity[ARRIVAL_IDENTITY_SIZE];
+        if ((i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0) ||
+            late_module_identify(sites->items[i].path, identity))
+            continue;
+        lua_pushstring(L, identity);
+        lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+    }
+    return 1;
+}
+
+/* Pushes SITE's function as people read it. */
+static void push_name(lua_State *L, const struct site *site)
+{
+    char *name = demangle(site->function);
+    lua_pushstring(L, name ? name : site->function);
+    free(name);
+}
+
+/*
+ * sites:list([most]) → { { path, module, function, name (the function's as people read it), offset, address, inside,
+ * slid, why, jumped_to, unwound, switches, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that
+ * is not probed. MOST: as many of the sites at most
+ */
+static int sites_list(lua_State *L)
+{
+    const struct sites *sites = luaL_checkudata(L, 1, SITES);
+    size_t most = (size_t)luaL_optinteger(L, 2, INT_MAX), count = sites->count < most ? sites->count : most;
+    lua_createtable(L, (int)count, 0); /* list */
+    for (size_t i = 0; i < count; i++) {
+        const struct site *site = &sites->items[i];
+        lua_createtable(L, 0, 13); /* list site */
+        core_set_string(L, "path", site->path);
+        core_set_string(L, "module", site->module);
+        core_set_string(L, "function", site->function);
+        push_name(L, site); /* list site name */
+        lua_setfield(L, -2, "name");
+        core_set_number(L, "offset", site->offset);
+        core_set_number(L, "address", site->address);
+        core_set_number(L, "inside", site->inside);
+        core_set_number(L, "slid", site->slid);
+        core_set_string(L, "why", site->why);
+        core_set_boolean(L, "jumped_to", site->jumped_to); /* list site jumped_to */
+        core_set_boolean(L, "unwound", site->unwound);
+        core_set_string(L, "switches", site->switches);
+        core_set_boolean(L, "of_go", site->of_go);
+        core_set_boolean(L, "is_exit", site->is_exit);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    lua_createtable(L, (int)sites->skipped_count, 0); /* list skipped */
+    for (size_t i = 0; i < sites->skipped_count; i++) {
+        lua_createtable(L, 0, 2); /* list skipped one */
+        core_set_string(L, "function", sites->skipped[i].function);
+        core_set_string(L, "why", sites->skipped[i].why);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 2;
+}
+
+/* Sets `symbol`, the first site's function as people read it, in the table on the top, and `names`, those of all sites,
+ * where they differ. */
+static void summarise_names(lua_State *L, const struct sites *sites)
+{
+    bool differ = false;
+    push_name(L, &sites->items[0]); /* summary symbol */
+    for (size_t i = 1; i < sites->count && !differ; i++)
+        differ = strcmp(sites->items[i].function, sites->items[0].function) != 0;
+    if (differ) {
+        differ = false;
+        lua_createtable(L, (int)sites->count, 0); /* summary symbol names */
+        for (size_t i = 0; i < sites->count; i++) {
+            push_name(L, &sites->items[i]); /* summary symbol names name */
+            differ = differ || !lua_rawequal(L, -1, -3);
+            lua_rawseti(L, -2, (int)i + 1);
+        }
+        if (!differ)
+            lua_pop(L, 1);
+        else
+            lua_setfield(L, -3, "names");
+    }
+    lua_setfield(L, -2, "symbol"); /* summary */
+}
+
+/* Sets `leaves` in the table on the top: where calls may be left, { { module, unwound, switches }, … }. */
+static void summarise_leaves(lua_State *L, const struct sites *sites)
+{
+    const struct site *before = NULL;
+    lua_newtable(L); /* summary leaves */
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct site *site = &sites->items[i];
+        if ((!site->unwound && !site->switches) ||
+            (before && strcmp(before->module, site->module) == 0 && before->unwound == site->unwound &&
+             before->switches == site->switches))
+            continue;
+        before = site;
+        lua_createtable(L, 0, 3); /* summary leaves one */
+        core_set_string(L, "module", site->module);
+        core_set_boolean(L, "unwound", site->unwound);
+        core_set_string(L, "switches", site->switches);
+        lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+    }
+    lua_setfield(L, -2, "leaves");
+}
+
+/*
+ * sites:summary() → { count, symbol, names (nil: all are symbol), at_entry = true if all stand at a function's entry or
+ * for its exits, slid = how far all have slid, or -1, leaves, of_go, other = the first function that is not of Go like
+ * the first site's (nil: there is none) }
+ */
+static int sites_summary(lua_State *L)
+{
+    const struct sites *sites = luaL_checkudata(L, 1, SITES);
+    const char *other = NULL;
+    bool at_entry = true;
+    lua_Number slid = sites->count ? sites->items[0].slid : 0;
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct site *site = &sites->items[i];
+        at_entry = at_entry && (site->inside == 0 || site->is_exit) && !site->jumped_to;
+        if (site->slid != slid && !site->is_exit)
+            slid = -1;
+        if (!other && site->of_go != sites->items[0].of_go)
+            other = site->function;
+    }
+    lua_createtable(L, 0, 8); /* summary */
+    if (sites->count)
+        summarise_names(L, sites);
+    summarise_leaves(L, sites);
+    core_set_number(L, "count", (lua_Number)sites->count);
+    core_set_number(L, "slid", slid);
+    core_set_boolean(L, "at_entry", at_entry);
+    core_set_boolean(L, "of_go", sites->count && sites->items[0].of_go);
+    core_set_string(L, "other", other);
+    return 1;
+}
+
+/* Pushes ARGUMENT as sites:parameters and sites:result have it. */
+static void push_argument(lua_State *L, const struct argument *argument)
+{
+    static const char *const kinds[] = {
+        [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer"};
+    lua_createtable(L, 0, 5); /* argument */
+    core_set_string(L, "name", argument->name);
+    core_set_string(L, "kind", kinds[argument->kind]);
+    core_set_string(L, "place", argument->place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
+    core_set_string(L, "type", argument->type);
+    core_set_number(L, "bits", argument->bits);
+}
+
+/* sites:result() → what the functions return, as one of their parameters, place = "nowhere" where that is nothing or no
+ * word; nil and the reason where it is not known, or not the same */
+static int sites_result(lua_State *L)
+{
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    struct argument result = {0};
+    struct error err = {0};
+    self->arena.exhausted = core_no_memory;
+    self->arena.context = L;
+    if (parameters_result(&self->sites, &self->arena, &result, &err))
+        return core_absent(L, &err);
+    push_argument(L, &result);
+    return 1;
+}
+
+/*
+ * sites:parameters([at_return]) → { { name (or nil), kind = "integer" | "boolean" | "pointer", place = "nowhere" (or
+ * nil), bits, type }, … }: the functions' e.args, in their order; nil and the reason where they are not known
+ */
+static int sites_parameters(lua_State *L)
+{
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    const struct argument *arguments = NULL;
+    struct error err = {0};
+    size_t count = 0;
+    self->arena.exhausted = core_no_memory;
+    self->arena.context = L;
+    if (parameters_find(&self->sites, lua_toboolean(L, 2), &self->arena, &arguments, &count, &err))
+        return core_absent(L, &err);
+    lua_createtable(L, (int)count, 0); /* list */
+    for (size_t i = 0; i < count; i++) {
+        push_argument(L, &arguments[i]); /* list argument */
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
+static int sites_gc(lua_State *L)
+{
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    arena_free(&self->arena);
+    probe_sites_free(&self->sites);
+    return 0;
+}
+
+void sites_open_lua(lua_State *L)
+{
+    static const luaL_Reg methods[] = {
+        {"list", sites_list},     {"summary", sites_summary}, {"files", sites_files}, {"parameters", sites_parameters},
+        {"result", sites_result}, {"claim", sites_claim},     {NULL, NULL},
+    };
+    core_new_class(L, SITES, methods, sites_gc);
+}
