@@ -177,10 +177,10 @@ __noinline long uplua_hist_add_unsigned(struct hist *hist, unsigned long v)
 }
 
 /*
- * The element KEY of MAP, per CPU, which was not there a moment ago: made from ZEROS. Its memory cannot always be had
- * at once: the kernel's allocator of such values sleeps, what it has ready is soon used up by a burst of new keys, and
- * the map's lock may be held by what the handler has interrupted. The element is then made in SPILL, which all CPUs
- * share. NULL if MAP is full, or if there is no memory at all.
+ * The element KEY of MAP, per CPU, which was not there a moment ago: made from ZEROS. The kernel cannot always give its
+ * memory at once. The allocator of such values sleeps. A burst of new keys soon uses up its ready memory. And the code
+ * that the handler has interrupted may hold the map's lock. The element is then made in SPILL, which all CPUs share.
+ * NULL if MAP is full, or if there is no memory at all.
  */
 __hidden void *uplua_insert(void *map, void *spill, const void *key, const void *zeros)
 {

@@ -1,5 +1,5 @@
-/* What differs by CPU for the BPF library: where a probe's context keeps the user's registers, and what an address
- * is. */
+/* CPU-specific parts of the BPF library: the place of the user's registers in a probe's context, and the form of an
+ * address. */
 #ifndef UPLUA_BPF_ARCH_H
 #define UPLUA_BPF_ARCH_H
 

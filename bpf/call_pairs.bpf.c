@@ -1,5 +1,5 @@
 /*
- * Which entry a return belongs to. Calls nest, so what a return ends is the innermost call; but some never return:
+ * Pairs returns with their entries. Calls nest, so what a return ends is the innermost call; but some never return:
  * longjmp and exceptions leave several at once. Those lie below the stack pointer of what happens next in their thread,
  * as the kernel tells them, too (arch_uretprobe_is_alive). The functions are global to the verifier, as in
  * aggregate.bpf.c.

@@ -21,8 +21,8 @@ struct calls {
 #define CALLS_UNSETTLED 1
 
 /*
- * What uplua_call_begin and uplua_call_end return: the call's number, or CALLS_DEEPEST, or CALLS_DETACHED, and above
- * these bits how many were forgotten.
+ * uplua_call_begin and uplua_call_end return the call's number, or CALLS_DEEPEST, or CALLS_DETACHED; the bits above
+ * count forgotten calls.
  */
 #define CALLS_NUMBER_BITS 8
 #define CALLS_DETACHED (CALLS_DEEPEST + 1)

@@ -2,13 +2,12 @@
  * The rule of a frame whose code has no call frame information, by that code itself, where all instructions have four
  * bytes (aarch64).
  *
- * What is found at the frame pointer there may be an outer function's: a function that keeps none leaves its caller's
- * return address anywhere in its frame, or in the link register. But before a function returns it puts all back: from
- * where it stands, some way leads through its code to an epilogue, which says where the return address is, where the
- * caller's frame pointer, and how far the stack pointer goes. It is followed over calls and past conditional branches;
- * one that comes back or leaves the function (a call that never returns has the next function behind it) is none, and
- * the first branches are tried, each once. What does not lead to a return is no rule: rather no caller than a wrong
- * one.
+ * The frame at the frame pointer may be an outer function's: a function without a frame pointer has its return address
+ * anywhere in its frame, or in the link register. But a function restores all of it before it returns. Some path leads
+ * through its code to an epilogue, whose instructions tell where the return address and the caller's frame pointer are,
+ * and how far the stack pointer moves. It is followed over calls and past conditional branches; one that comes back or
+ * leaves the function (a call that never returns has the next function behind it) is none, and the first branches are
+ * tried, each once. A path that does not lead to a return gives no rule: a missing caller is better than a wrong one.
  *
  * (Arm Architecture Reference Manual, C4.1: the encodings. AAPCS64, 6.1.1 and 6.2.2: x29, x30 and sp are a caller's own
  * at its return.)

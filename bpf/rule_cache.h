@@ -1,4 +1,4 @@
-/* What the files of the stack walk share, on the kernel's side only. */
+/* The common part of the stack walk's files, on the kernel's side only. */
 #ifndef UPLUA_BPF_RULE_CACHE_H
 #define UPLUA_BPF_RULE_CACHE_H
 
@@ -116,13 +116,13 @@ long uplua_unwind_changes(void);
 long uplua_unwind_code_mask(void);
 
 /*
- * Which program the current process executes, as the time since when, in ns of CLOCK_MONOTONIC: since the end of its
- * execve, or since the process began. No other process that has its number, before or later, has the same.
+ * Identifies the program that the current process executes by a time in ns of CLOCK_MONOTONIC: the end of its execve,
+ * or the process's start. No other process that has its number, before or later, has the same.
  */
 long uplua_unwind_program(void);
 
 /*
- * What the mappings of the current process, which executes PROGRAM, are known by: changes with them. 0: they are not
+ * The generation of the mappings of the current process, which executes PROGRAM: changes with them. 0: they are not
  * known, or those of an earlier program are, and have been asked for; -1: nobody makes tables.
  */
 long uplua_unwind_generation(long program);

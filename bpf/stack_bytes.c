@@ -6,7 +6,7 @@
  * The kernel's rule (kernel/bpf/verifier.c, check_max_stack_depth): each frame is rounded up, to 32 bytes until Linux
  * 6.7; one that is empty counts as one; all frames of a chain of calls, callbacks included, have 512 bytes together,
  * and there are 8 of them at most. How deep a frame is follows from the code: the lowest place below r10 that is named.
- * What the verifier finds dead can only make it less.
+ * Code that the verifier finds dead can only make it less.
  */
 #include <fcntl.h>
 #include <linux/bpf.h>

@@ -1,7 +1,7 @@
 /*
  * Frames of the kernel's stack that are there because somebody looks: between the place where a tracepoint fires and
- * the program, and those of the program. Which they are differs by what else is attached there, so that one place would
- * have several stacks.
+ * the program, and those of the program. These frames depend on the other programs that are attached there, so that one
+ * place would have several stacks.
  */
 #include <linux/bpf.h>
 

@@ -129,8 +129,8 @@ struct unwind_known {
 };
 
 /*
- * What the kernel's half found out itself about a process, for as long as the user's half does not know it: kept,
- * since the way down the kernel's tree of vmas takes longer than all the rest of finding a rule.
+ * Mappings of a process that the kernel's half found itself, until the user's half knows them. They are kept, since the
+ * search in the kernel's tree of vmas takes longer than the rest of finding a rule.
  */
 #define UNWIND_RANGES 16
 
@@ -148,7 +148,7 @@ struct unwind_early {
     struct unwind_range ranges[UNWIND_RANGES];
 };
 
-/* What differs by kernel: offsets in its structures, in bytes, all 0 where they are not known. */
+/* Offsets in the kernel's structures, which differ by kernel, in bytes; all 0 if they are not known. */
 struct unwind_kernel {
     __u64 code_mask; /* arch_code_mask */
     __u64 changes;   /* of what is in unwind_process, and of the programs that processes execute: both halves count */

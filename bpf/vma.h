@@ -4,7 +4,7 @@
  * bpf_find_vma would tell, but not while somebody changes the mappings: another thread, or the kernel itself, which
  * sets each probe in all processes that map the file; either may lose its CPU for milliseconds. So the vmas are read
  * without their lock. They are in a tree (Linux 6.1, lib/maple_tree.c), made for such readers: a writer replaces nodes,
- * and frees the old ones later. What was read counts only if it is a vma of this process that has the address.
+ * and frees the old ones later. The result counts only if it is a vma of this process that has the address.
  */
 #ifndef UPLUA_BPF_VMA_H
 #define UPLUA_BPF_VMA_H

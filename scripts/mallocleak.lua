@@ -390,7 +390,8 @@ local function list_spaces(sum)
   return list
 end
 
--- What is held at NOW: a list by stack, stacks with equal names as one, the most bytes first; and the sum of all.
+-- The blocks that are held at NOW: a list by stack, stacks with equal names as one, the most bytes first; and the sum
+-- of all.
 local function held_by_stack(now)
   local held, by_name, list = {}, {}, {}
   local sum = { now = now, bytes = 0, blocks = 0, oldest = now, newest = 0, gone = 0, spaces = {} }

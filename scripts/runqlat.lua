@@ -49,7 +49,7 @@ up.rawtracepoint("sched_switch", function(e)
   end
 end)
 
--- Who wakes and who leaves the CPU to a thread may be any process.
+-- Any process may wake a thread or leave the CPU to it.
 up.rawtracepoint("sched_wakeup", { all = true }, function(e)
   local tid = e.args.p.pid
   local pid = asleep[tid]

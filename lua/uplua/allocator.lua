@@ -129,14 +129,14 @@ local ROWS = {
 local OTHERS = [[ reallocarr allocm rallocm dallocm mi_reallocarr mi_wcsdup mi_dupenv_s mi_wdupenv_s mi_realpath
                   mi_heap_realpath mi_heap_destroy mi_heap_unsafe_destroy_all ]]
 
--- What tells a program or library that brings an allocator along; others may have a function of the table's names by
--- chance.
+-- Functions by which a program or library that brings an allocator along is recognised; others may have a function of
+-- the table's names by chance.
 allocator.signs = {
   "malloc", "mallocx", "je_malloc", "je_mallocx", "_rjem_malloc", "_rjem_mallocx", "tc_malloc", "mi_malloc",
   "mi_malloc_aligned",
 }
 
--- What glibc's allocator is known by: in its shared library, and in a program that has it in itself.
+-- Symbols by which glibc's allocator is recognised, in its shared library and in a program that contains it.
 local GLIBC = { "gnu_get_libc_version", "_int_malloc" }
 
 local FAMILIES = { "c", "cxx", "own" }

@@ -104,7 +104,7 @@ end
 
 local function script_name() return tostring(arg and arg[0] or "uplua"):match "[^/]*$" end
 
--- What GIVEN (a list of texts) means under DECLARATION: the options' table; or nil, the message and the exit status.
+-- Parses GIVEN (a list of texts) by DECLARATION: the options' table; or nil, the message and the exit status.
 function args.parse(declaration, given)
   local rows, by_name = rows_of(declaration)
   local options, list, at, ended = {}, { "--help" }, 1, false

@@ -6,8 +6,8 @@
 --   ring:each(function(record) print(call.line(calls[tonumber(record.nr)], record)) end)
 --
 -- A call is { name, arguments = { { name, show = a function of its value, text = true where it is one }, … } }, in the
--- order of the registers. What a call reads is a text before it is made; what it writes, when it returns: texts are
--- taken there.
+-- order of the registers. A text that a call reads is valid before the call; a text that it writes is valid when it
+-- returns. So texts are taken at the return.
 local bit     = require "bit"
 local capture = require "uplua.compile.capture"
 local list    = require "uplua.run.list"

@@ -17,8 +17,8 @@ local own = run.part(function()
   }
 end)
 
--- What VALUE would be if a counter had been free all the time, and the share of the time that one was: of the
--- nanoseconds ENABLED those RUNNING. nil, 0 where there never was one.
+-- Scales VALUE up to the whole time, since a counter was free only for RUNNING of the ENABLED nanoseconds. Returns the
+-- scaled value and that share. nil, 0 where there never was one.
 function counter.scale(value, enabled, running)
   if running >= enabled then return value, 1 end
   if running <= 0 then return nil, 0 end
@@ -26,8 +26,8 @@ function counter.scale(value, enabled, running)
 end
 
 -- The sum of an event, the share of the time that it was counted in the place where that was least, and its counts by
--- place: of PLACES, { { value, enabled, running } beyond what they were before, … }. What was never counted in one
--- place is taken to have been as frequent there as in the others; nil: it was counted in none.
+-- place: of PLACES, { { value, enabled, running } beyond what they were before, … }. A place where the event was never
+-- counted is taken to be like the others; nil: it was counted in no place.
 local function sum_of(places)
   local sum, least, enabled, counted, counts = 0, 1, 0, 0, {}
   for i, place in ipairs(places) do

@@ -149,7 +149,8 @@ local function check(source, options)
   end
 end
 
--- What stands between the title and the frames of a comparison: what is compared, and what colours and marks mean.
+-- Draws the lines between the title and the frames of a comparison: the runs that are compared, and the meaning of
+-- colours and marks.
 local function put_legend(put, changes, unit)
   put('<text id="summary" x="%d" y="40">%s</text>\n', MARGIN, xml(changes:summary(unit)))
   put('<text id="side" class="button" x="%d" y="40" text-anchor="end"></text>\n<g id="legend">\n', WIDTH - MARGIN)

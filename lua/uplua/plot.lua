@@ -147,7 +147,7 @@ end
 local RISING = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 local RISING_ASCII = { ".", ":", "-", "=", "+", "*", "#", "@" }
 
--- Which of 8 steps VALUE is, if MOST is the eighth; 0 for what is 0.
+-- The step of VALUE from 1 to 8, where MOST is the eighth; 0 for 0.
 local function step_of(value, most)
   if value <= 0 then return 0 end
   return math.max(1, math.ceil(8 * value / most))
@@ -171,7 +171,7 @@ local function cell(step, colored)
 end
 
 -- COLUMNS, a list of lists of numbers from 0 up, side by side: the first number of each is the lowest row. LABELS: the
--- rows' names, the lowest first. What the screen has no room for on the left is left out.
+-- rows' names, the lowest first. Columns on the left for which the screen has no room are left out.
 function plot.heat(columns, labels)
   check_list(columns, "plot.heat", "columns")
   check_list(labels, "plot.heat: the labels; not", "texts")

@@ -120,7 +120,7 @@ function probe.name_apart(rows, specs)
   end
 end
 
--- What an expression is wrapped in, so that what is wrong with its value is wrong in it, and not where the script uses
+-- The code around an expression. It puts a wrong value's error into the expression, and not into the script that uses
 -- it. A line of its own: what closes the expression here cannot be closed by it.
 local MEANT = {
   value = "return function(e) return %s\nend",

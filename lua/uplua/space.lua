@@ -1,6 +1,6 @@
--- Address spaces: whose memory a traced process works on. Processes that share it, as one that vfork has made does
--- until it executes a program, are in one; a process that forks away has one of its own, with copies of what its parent
--- has; whoever executes a program gets a new one.
+-- Address spaces: whose memory a traced process works on. Processes that share it are in one, such as a child of vfork
+-- until it executes a program. A forked process has its own, with copies of its parent's memory. A process that
+-- executes a program gets a new one.
 local ffi        = require "ffi"
 local bit        = require "bit"
 local capture    = require "uplua.compile.capture"
@@ -94,8 +94,8 @@ local function ends(e)
   entered[e.pid] = nil
 end
 
--- What posix_spawn, system and popen make executes a program and touches no memory before: they are told by the
--- signals, all of which are blocked meanwhile, but the two that cannot be.
+-- A child of posix_spawn, system or popen executes a program and touches no memory before that. It is recognised by its
+-- signals: all that can be blocked are blocked meanwhile.
 local ALL_BLOCKED = 0xfffffffffffbfeffULL
 
 local function starts_untraced(e)

@@ -54,7 +54,7 @@ local function field_of(argument, source, of_call, returns)
   return { name = argument.name, source = source, show = pointer and as_hex or as_integer }
 end
 
--- What a register holds, of which nobody knows how many bits count, and how.
+-- A register whose width and sign are not known.
 local function as_raw(value) return "raw " .. as_hex(ffi.cast("uint64_t", value)) end
 
 -- How what a function returns is shown, RESULT (sites:result, kernel.result); nil where nobody knows what that is;
@@ -92,7 +92,7 @@ local function unnamed_fields(arguments)
   return fields
 end
 
--- A parameter of a function. What handlers cannot read, such as a double, is in no record.
+-- A parameter of a function. A value that handlers cannot read, such as a double, is in no record.
 local function parameter_field(parameter, index)
   local name = parameter.name or "arg" .. index - 1
   local source = parameter.name and parameter.place ~= "nowhere" and ("e.args[%q]"):format(name) -- "rest#0" is one, too

@@ -1,7 +1,7 @@
 /*
- * A compilation unit is found by the ranges that it states, or, if it states none, by those of its functions. What is
- * in it is read when an address first falls into it: its functions and what is inlined into them become a tree of nodes
- * whose ranges are cut into spans, so that a lookup costs two binary searches and one in the unit's line table.
+ * A compilation unit is found by the ranges that it states, or, if it states none, by those of its functions. A unit is
+ * read when an address first falls into it. Its functions, and the functions that are inlined into them, become a tree
+ * of nodes whose ranges are cut into spans. So a lookup costs two binary searches and one in the unit's line table.
  *
  * libdw is given copies of the sections that it needs and nothing else (dwarfcopy.h).
  */

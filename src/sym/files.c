@@ -1,7 +1,7 @@
 /*
  * A file must be opened soon after it is mapped: the process may exit and the file be deleted. Open files are
- * descriptors, of which there are few, so only the newest PINNED_MAX files that nobody has asked a name of are held
- * open; an older one is opened by its path when it is needed, and used if it is the same still.
+ * descriptors, of which there are few. So only the newest PINNED_MAX files of which no name was asked are held open. An
+ * older one is opened by its path when it is needed, and used if it is still the same.
  *
  * Whether a file found by its path is the one that was mapped: the inode number has to be the same. It may have been
  * given to a new file since, which the inode's generation tells where the file system has it (FS_IOC_GETVERSION), and

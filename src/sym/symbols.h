@@ -50,8 +50,7 @@ int symbols_follow(struct symbols *symbols, const pid_t *pids, size_t count, boo
  */
 void symbols_begin(struct symbols *symbols);
 
-/* Takes in what has been recorded, and records no more: what is mapped from now on concerns nobody. The descriptor is
- * closed. */
+/* Takes in the recorded mappings, and ends the recording: later mappings do not matter. The descriptor is closed. */
 void symbols_unfollow(struct symbols *symbols);
 
 /* A descriptor that is readable when symbols_update has something to do; -1 where nothing is followed. */

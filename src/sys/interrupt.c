@@ -19,10 +19,10 @@
 static const int64_t same_request_ns = 100 * 1000 * 1000;
 
 /*
- * Ticks of half a second since an unanswered signal. A callback that reports a million entries may well take one, and
- * is let finish; so is one that has had no two seconds of a CPU for itself yet, where others leave it none; one that
- * has not had them in ten waits for something. The hint and the end are counted from the break, and come where it did
- * not help.
+ * Ticks of half a second since an unanswered signal. A callback that reports a million entries may well take that
+ * long, and may finish. So may a callback that has not had two seconds of CPU time yet, because other processes leave
+ * it none. One that has not had them within ten seconds waits for something. The hint and the end are counted from the
+ * break, and come where it did not help.
  */
 enum {
     TICK_US = 500 * 1000,

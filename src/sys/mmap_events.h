@@ -53,8 +53,8 @@ size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, c
                          void *context);
 
 /*
- * Moves what the kernel has recorded for those that this thread has opened to memory, to be handed out by the next
- * drain: for whoever keeps the thread from draining for so long that the kernel's buffers could fill. Takes less than a
+ * Moves the kernel's records for all that this thread has opened to memory; the next drain hands them out. To be called
+ * by code that keeps the thread from draining for so long that the kernel's buffers could fill. Takes less than a
  * microsecond for each CPU where there is nothing.
  */
 void mmap_events_keep(void);

@@ -13,7 +13,7 @@
 #include "elf/notes.h"
 #include "unwind/table.h"
 
-/* What tells a file from all others: device, inode number, size in bytes, times (seconds and nanoseconds). */
+/* A file's identity: device, inode number, size in bytes, times (seconds and nanoseconds). */
 struct unwind_identity {
     uint64_t device, inode, size, modified[2], changed[2];
 };

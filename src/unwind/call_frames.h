@@ -9,7 +9,7 @@
 #include "elf/debug_file.h"
 #include "unwind/frame_section.h"
 
-/* What the FDEs of a compiler's run have in common. */
+/* The common part of the FDEs of a compiler's run. */
 struct cie {
     const struct arch_unwind *arch;
     uint32_t position; /* in the section */
@@ -25,7 +25,7 @@ struct cie {
     size_t code_size;
 };
 
-/* What is known of the code at [start, end). */
+/* An FDE: the description of the code at [start, end). */
 struct fde {
     uint64_t start, end; /* ELF addresses */
     uint64_t handlers;   /* the same: its part of .gcc_except_table; 0: none */

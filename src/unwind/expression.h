@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What an expression leaves: root + offset or, READ, the word at that address plus ADDEND. */
+/* The value of an expression: root + offset or, READ, the word at that address plus ADDEND. */
 struct term {
     enum term_root { TERM_NUMBER, TERM_REGISTER, TERM_CFA } root; /* TERM_NUMBER: 0 */
     uint64_t base;                                                /* the register's DWARF number */

@@ -29,8 +29,8 @@ int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct
 void unwinder_free(struct unwinder *unwinder);
 
 /*
- * Begins to load, in a thread, the tables that earlier runs have left (unwind/cache.h), so that a process that maps one
- * of their files has it from the beginning: for runs that see processes which are not known yet. Once.
+ * Begins to load, in a thread, the tables of earlier runs (unwind/cache.h), so that a process that maps one of their
+ * files has its table from the beginning. For runs that see processes which are not known yet. Once.
  */
 void unwinder_recall(struct unwinder *unwinder);
 /* Waits until that is done, for 100 ms at most. */

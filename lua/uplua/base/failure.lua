@@ -1,4 +1,4 @@
--- What went wrong, as the user reads it.
+-- Error messages for the user.
 --
 -- An error of the script's own ("leak.lua:12: attempt to index …") comes with a traceback of the script's functions.
 -- An error that uplua raises for the user, by error(text, 0), stands for itself: what, which, why and what to do; only

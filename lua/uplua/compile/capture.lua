@@ -1,4 +1,4 @@
--- What a handler's function captures, told to the compiler (src/lua/host.c): each function here returns a kind
+-- Tells the compiler the values that a handler's function captures (src/lua/host.c): each function here returns a kind
 -- and a payload. Functions and tables go by handles, which are the same for the same function or table throughout a
 -- compilation.
 local ffi = require "ffi"
@@ -189,7 +189,7 @@ local function slot(entry)
   return by_key, debug.upvalueid(entry.container, entry.key)
 end
 
--- What has been compiled since begin() is loaded: from now on its variables are watched.
+-- To be called when the handlers that were compiled since begin() are loaded: from now on their variables are watched.
 function capture.keep()
   local mine = own()
   local late = mine.late

@@ -1,4 +1,4 @@
--- What C types are, for the compiler (src/compile/context/ctype.h). LuaJIT's FFI parses declarations but does not list
+-- Describes C types to the compiler (src/compile/context/ctype.h). LuaJIT's FFI parses declarations but does not list
 -- them: a type is found out by looking, through it, at a scratch buffer of known bytes, and at how the FFI prints what
 -- it sees. Nothing of the traced program is looked at here.
 --

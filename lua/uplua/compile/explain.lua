@@ -137,7 +137,7 @@ local function add_maps(lines, maps)
   end
 end
 
--- What the code is made for: another kernel, or one that this process may not ask, gets other code.
+-- The kernel that the code is made for: another kernel, or one that this process may not ask, gets other code.
 local function add_kernel(lines)
   local has, lacks = {}, {}
   for _, feature in ipairs(core.setup.features()) do

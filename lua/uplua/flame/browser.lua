@@ -1,4 +1,4 @@
--- What the browser runs in a flame graph (flame.lua), as text.
+-- The script that the browser runs in a flame graph (flame.lua), as text.
 return [==[
 /* rows: name, module, value, callees; a caller stands before its callees. before: values before, in a comparison. */
 const nodes=[];

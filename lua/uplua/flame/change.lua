@@ -1,4 +1,4 @@
--- What has changed between the two sources of a differential flame graph, in words, marks and colours.
+-- Differences between the two sources of a differential flame graph, in words, marks and colours.
 --
 --   local change = change.new(root, absolute)   of the tree that flame_tree.compare made
 --   change:step_of(node) → { mark, color, words, … }, one of change.STEPS

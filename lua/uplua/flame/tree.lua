@@ -15,7 +15,7 @@ local stack  = require "uplua.stack.stack"
 
 local tree = {}
 
--- What is known of names while one tree is built: addresses with their frames, these with their places, and places by
+-- Names that are known while one tree is built: addresses with their frames, these with their places, and places by
 -- text.
 local function new_names() return { addresses = {}, columns = {}, places = {}, folded = {} } end
 
@@ -75,7 +75,7 @@ local function add_stack(names, node, s, value)
   return node
 end
 
--- What the tuple KEY consists of, each kind in the key's order: labels, then the stacks of programs, then the kernel's.
+-- The parts of the tuple KEY, each kind in the key's order: labels, then the stacks of programs, then the kernel's.
 local function parts_of(key, count)
   local labels, stacks, kernels = {}, {}, {}
   for i = 1, count do

@@ -1,5 +1,6 @@
--- What the aggregations share: per-CPU values that handlers add to, and that the script reads as totals. How a kind of
--- them keeps apart what was added since the last take is in uplua.objects.baseline and uplua.objects.double_buffer.
+-- The common part of the aggregations: per-CPU values that handlers add to, and that the script reads as totals. How a
+-- kind of them keeps apart what was added since the last take is in uplua.objects.baseline and
+-- uplua.objects.double_buffer.
 local ffi = require "ffi"
 local declared_type = require "uplua.objects.declared_type"
 local layout = require "uplua.objects.layout"

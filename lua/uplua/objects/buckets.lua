@@ -1,4 +1,4 @@
--- Which values a histogram's buckets hold, and how they are drawn. A scheme has
+-- The range of values of each bucket of a histogram, and how buckets are drawn. A scheme has
 --   lowest(i), highest(i)   the least and the greatest integer of bucket i, as numbers; infinite where it is open
 --   row(i, stride)          the row of the picture that bucket i belongs to: a multiple of STRIDE, ascending with the
 --                           values

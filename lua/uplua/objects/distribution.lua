@@ -1,5 +1,5 @@
--- What min, max, stats and the histograms share: the struct distribution of bpf/aggregate.h, merged, compared and
--- summed up.
+-- The common part of min, max, stats and the histograms: the struct distribution of bpf/aggregate.h, merged, compared
+-- and summed up.
 --
 -- A part is what one element holds; a total is a list of the parts of one key, with .stretch each: large histograms
 -- have several.

@@ -34,7 +34,7 @@ local function suffix_of(s, raw)
   return number % 2, math.floor(number / 2)
 end
 
--- What was added to a part that has been left, since it was; nil if nothing.
+-- The late updates: values that were added to a part after it was left; nil if there are none.
 local function late(s, raw, part)
   local left = s.left[raw]
   if part == nil or left == nil then return part end

@@ -30,7 +30,7 @@ local state_of = object.state
 
 local NOWHERE = 1000 -- a level of the stack that is not there: the message names no line, since the user's is over
 
--- What to call O in a message.
+-- The name of O for messages.
 local function called(o) return rawget(o, "name") or rawget(o, "kind") end
 
 -- Writes KEY into the key buffer; an error is raised at the line that called the method.

@@ -52,8 +52,8 @@ local function get_string(p, size)
   return p[size - 1] == 0 and s or s .. CUT
 end
 
--- Writes V into the SIZE bytes at P, which are zero; returns nothing, or why it does not fit. What was read as a string
--- that had been cut is written as one: if it does not fit otherwise, or if AS_CUT says so.
+-- Writes V into the SIZE bytes at P, which are zero; returns nothing, or why it does not fit. A string that was read as
+-- cut is written as cut, if it does not fit otherwise or if AS_CUT says so.
 local function put_string(p, v, size, as_cut)
   if type(v) ~= "string" then return ("a string is expected, not a %s"):format(type(v)) end
   if v:find("\0", 1, true) then return "a string with a NUL byte cannot be stored: it ends there" end
@@ -270,7 +270,7 @@ local function compile_record(l)
   return codec
 end
 
--- What is the same for equal layouts.
+-- A text that is equal for equal layouts.
 local function signature(l)
   if l.kind ~= "record" then return ("%s%d"):format(l.kind, l.size) end
   local parts = {}

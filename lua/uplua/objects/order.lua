@@ -97,8 +97,8 @@ function order.sorted(t, less)
   return order.each(order.sort(keys, values, less))
 end
 
--- What entry KEY, VALUE weighs by BY: nil for values that are numbers, a field's name, or a function of value and key.
--- An error is raised at the caller's caller's caller, which is who wrote `m:top(n, by)`.
+-- The weight of the entry KEY, VALUE by BY: nil for values that are numbers, a field's name, or a function of value and
+-- key. An error is raised at the caller's caller's caller, which is who wrote `m:top(n, by)`.
 local function weight_of(key, value, by)
   local weight
   if by == nil then

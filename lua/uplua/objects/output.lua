@@ -1,6 +1,6 @@
--- What handlers say to the script: printf, whose arguments come through one ring for all handlers, so that the texts
--- stand in one order whatever the CPU; and exit. The ring is a shared object that every compiler knows; it exists in
--- the kernel once a handler prints or ends the run.
+-- printf and exit of handlers. The arguments of printf come through one ring for all handlers, so that the texts have
+-- one order over all CPUs. The ring is a shared object that every compiler knows; it exists in the kernel once a
+-- handler prints or ends the run.
 local ffi    = require "ffi"
 local object = require "uplua.objects.object"
 local run    = require "uplua.base.run"

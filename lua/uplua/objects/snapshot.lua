@@ -1,4 +1,4 @@
--- What an aggregation held at one moment: plain values in Lua, with the reading methods of the aggregation itself.
+-- The values of an aggregation at one moment: plain values in Lua, with the reading methods of the aggregation itself.
 --   v:get(key)  v[key]  v:pairs()  v:top(n, by)  v:size()  tostring(v)
 -- An unkeyed snapshot is one value: v:get().
 local order = require "uplua.objects.order"

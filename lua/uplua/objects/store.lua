@@ -9,7 +9,8 @@ store.__index = store
 
 local int64, uint64, istype = ffi.typeof("int64_t"), ffi.typeof("uint64_t"), ffi.istype
 
--- What is the same for equal keys: a number and the cdata of the same value, tuples and records with equal fields.
+-- A key that is the same for equal keys: a number and the cdata of the same value, tuples and records with equal
+-- fields.
 function store.canonical(key)
   local kind = type(key)
   if istype(int64, key) or istype(uint64, key) then

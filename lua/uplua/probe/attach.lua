@@ -64,7 +64,8 @@ local function attach_all(list)
   settle(true)
 end
 
--- Attaches what of LIST can be now; the rest when the command begins. What waits still for its library is left out.
+-- Attaches what of LIST can be now; the rest when the command begins. Probes that still wait for their library are left
+-- out.
 function attach.all(list)
   timing.mark "attach"
   local ready, late = {}, kept().late

@@ -1,4 +1,4 @@
--- Which probe of a list has a place: one that several of its specs name is probed once, by the first of them.
+-- Decides which probe of a list gets a place: a place that several specs name is probed once, by the first of them.
 local claims = {}
 
 local run = require "uplua.base.run"
@@ -24,8 +24,8 @@ function claims.taken() return own().shared or {} end
 local Claim = {}
 Claim.__index = Claim
 
--- A claim to what nobody else has in TAKEN (claims.taken). What it has once, it gets again: a file may come a second
--- time.
+-- A claim to what nobody else has in TAKEN (claims.taken). A probe that has a place gets it again: a file may come a
+-- second time.
 function claims.new(taken) return setmetatable({ taken = taken }, Claim) end
 
 -- Drops of SITES (core.probe.resolve, .resolve_kernel) those that another claim has; WHAT tells kinds of hits at one

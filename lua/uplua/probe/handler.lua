@@ -109,7 +109,7 @@ local function summarise(places)
   return summary
 end
 
--- What the compiler needs to know of PROBE (src/lua/handler.c).
+-- The description of PROBE for the compiler (src/lua/handler.c).
 function handler.describe(probe)
   local summary = probe.summary or summarise(probe.places or {})
   if summary.names then check_names(probe, summary.names) end

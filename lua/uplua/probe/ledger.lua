@@ -1,5 +1,4 @@
--- What was lost, by cause: each place where something can be lost has a counter, and the report prints those that are
--- not 0.
+-- Losses, by cause: each place where something can be lost has a counter, and the report prints those that are not 0.
 local core         = require "uplua.core"
 local late_modules = require "uplua.target.late_modules"
 local load         = require "uplua.probe.load"
@@ -10,8 +9,8 @@ local ledger = {}
 
 local passed_over = run.part(function() return {} end) -- programs that the kernel may pass over: { fd, text } each
 
--- In the kernel's own time a program is passed over where another one runs on that CPU, or the CPU's turn was taken
--- from one that works on a map: the ledger has to say so of LIST, which is about to be attached (uplua.probe.attach).
+-- The kernel skips a program if another one runs on that CPU, or if it has preempted one that works on a map. The
+-- ledger has to count that for LIST, which is about to be attached (uplua.probe.attach).
 function ledger.watch(list)
   local programs = passed_over()
   for _, item in ipairs(list) do

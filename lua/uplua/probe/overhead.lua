@@ -1,5 +1,5 @@
--- What the probes of a function take between its entry and its return, which e.elapsed is net of: measured at the
--- start, and now and then again.
+-- The time that the probes of a function take between its entry and its return, which e.elapsed is net of: measured at
+-- the start, and now and then again.
 local core = require "uplua.core"
 local loop = require "uplua.base.loop"
 local run  = require "uplua.base.run"

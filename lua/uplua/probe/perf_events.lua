@@ -1,5 +1,5 @@
--- What the kernel's perf counts, by the names that people know: software events, the CPU's counters, and what each PMU
--- says of itself.
+-- The events that the kernel's perf counts, by the names that people know: software events, the CPU's counters, and the
+-- events of each PMU.
 local bit     = require "bit"
 local ffi     = require "ffi"
 local core    = require "uplua.core"

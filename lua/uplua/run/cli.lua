@@ -54,7 +54,7 @@ local function parse_pids(word, pids)
   if not word:find("^%d[%d,]*$") then return nil end
   for digits in word:gmatch("%d+") do
     local pid = tonumber(digits)
-    -- What no kernel gives cannot be meant; the largest is 2^22 (PID_MAX_LIMIT).
+    -- No kernel gives larger PIDs than 2^22 (PID_MAX_LIMIT).
     if pid < 1 or pid > 4194304 then error(("no process %s"):format(digits), 0) end
     pids[#pids + 1] = pid
   end
@@ -245,7 +245,7 @@ local function parse_target(options, argv, i)
   set_target(options, "pids", pids)
 end
 
--- What fits together only once all is known.
+-- Checks of options that depend on each other.
 local function check(options)
   if options.follow and options.tids then
     wrong("--follow is for processes, not for threads: give -p instead of --tid")

@@ -84,7 +84,7 @@ end
 
 -- --- maps ---
 
--- What the records of the ring DESCRIPTION are: declared by the object, told by the script, or a type of its name.
+-- The type of the records of the ring DESCRIPTION: declared by the object, told by the script, or a type of its name.
 local function record_type(o, description, told)
   if told then
     local found = type(told) == "string" and o.guest:type(told)

@@ -4,7 +4,7 @@ local providers = require "uplua.probe.providers"
 
 local info = {}
 
--- What keeps FEATURE (core.system.features) from being used.
+-- The reason why FEATURE (core.system.features) cannot be used.
 local function reason(feature)
   if feature.untried then return ("%s could not be tried without %s"):format(feature.name, feature.why) end
   return ("no %s: %s"):format(feature.name, feature.why)

@@ -19,8 +19,8 @@ local BEFORE_COMMANDS = {
   ["{"] = true, exec = true, time = true, env = true, nice = true, sudo = true, xargs = true,
 }
 
--- What programs of these names execute that no command line names, as names and patterns of glob(7). Nothing takes as
--- long to make tables of as a compiler proper, which is over before that is done.
+-- Programs that are executed by programs of these names, and that no command line names: names and patterns of glob(7).
+-- Nothing takes as long to make tables of as a compiler proper, which is over before that is done.
 local CC  = { "/usr/lib/gcc/*/*/cc1", "/usr/libexec/gcc/*/*/cc1", "as" }
 local CXX = { "/usr/lib/gcc/*/*/cc1plus", "/usr/libexec/gcc/*/*/cc1plus", "as" }
 local EXECUTED = { make = { "cc" }, gmake = { "cc" }, cc = CC, gcc = CC, ["c++"] = CXX, ["g++"] = CXX }
@@ -39,7 +39,7 @@ local function commands_of(text)
   return words
 end
 
--- What the script PATH begins with behind its #!, as words; none for another file.
+-- The words behind the #! of the script PATH; none for another file.
 local function interpreter_of(path)
   local file = io.open(path, "rb") -- a regular file: core.target.find has found it
   local first = file and file:read(256) or ""

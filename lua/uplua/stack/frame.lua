@@ -30,7 +30,7 @@ function frame.symbols()
   return mine.symbols
 end
 
--- What symbols:lost() counts; nothing where none was ever asked for.
+-- The losses of symbols:lost(); nothing if no symbol was ever asked for.
 function frame.lost()
   local symbols = own().symbols
   if symbols then return symbols:lost() end

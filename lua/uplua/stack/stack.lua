@@ -73,8 +73,8 @@ local function native_symbols()
   return mine.symbols
 end
 
--- What the kernel has of a stack, valid until the next call, and how many frames; nil where it is not there, because
--- the store was full or no stack could be taken: the ledger has counted it.
+-- The kernel's frames of a stack, valid until the next call, and their number. nil if it is not there, because the
+-- store was full or no stack could be taken: the ledger has counted it.
 local function find(state)
   key[0] = state.id
   for _, source in ipairs(own().sources) do
@@ -133,7 +133,7 @@ local function resolve_lines(state)
   return state.lines or list
 end
 
--- What is to be said in place of the frames that are missing, behind the LAST one; nil where none is.
+-- The text in place of frames that are missing after the LAST one; nil if none is missing.
 local function missing(state, last)
   if state.ending == NO_TABLE then
     return ("[no unwind table: %s]"):format(last and last.module and frame.basename(last.module) or "unknown code")

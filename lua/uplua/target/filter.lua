@@ -1,4 +1,5 @@
--- Who is traced: the target and the options that narrow or widen it, for the handlers of all setups.
+-- The filter of traced processes and threads: the target and the options that narrow or widen it, for the handlers of
+-- all setups.
 local core    = require "uplua.core"
 local options = require "uplua.options"
 local run     = require "uplua.base.run"

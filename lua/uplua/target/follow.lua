@@ -51,8 +51,8 @@ function follow.has(pid, birth)
   return born ~= nil and (not birth or is_same(born, birth))
 end
 
--- Adds the descendants that the target has already. What they start from now on the kernel adds; what they have started
--- by then is found by looking again until there is nothing new.
+-- Adds the descendants that the target has already. The kernel adds processes that they start from now on. Looking
+-- again until there is nothing new finds those that they had started before.
 function follow.add_descendants()
   if target.command() then return end
   local followed, added, new = own().followed, {}, nil

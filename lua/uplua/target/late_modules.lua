@@ -1,6 +1,5 @@
--- Probes of files that come later, with dlopen or with another program that is executed: what the target maps is
--- recorded, and a probe is declared and attached anew when a file comes by that it names and that is none of those in
--- which it is.
+-- Probes of files that come later, with dlopen or with another program that is executed. uplua records the target's
+-- mappings. It declares and attaches a probe anew when a file of the probe's name comes that does not have it yet.
 local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
 local loop    = require "uplua.base.loop"
@@ -48,7 +47,7 @@ end
 -- Where processes that come later are not traced, a probe for one that has exited would be of no use.
 local function is_over(pid) return not filter.is_open() and not is_there(pid) end
 
--- What came with ONE cannot be probed there any more.
+-- Modules that came with ONE cannot be probed there any more.
 local function lose(entry, one)
   entry.lost, entry.loaded, entry.known[one.file] = entry.lost + 1, true, nil
 end
@@ -98,7 +97,7 @@ local function offer(entry, one)
   local path = reach(one)
   if not path and not is_there(one.pid) then return lose(entry, one) end
   entry.known[one.file] = true
-  -- What no path leads to is code that a program has made for itself.
+  -- A mapping without a path is code that a program has made for itself.
   if not path or not core.module.file_defines(path, entry.names) then return end
   if is_over(one.pid) then return lose(entry, one) end
   local first = defined(path, entry.names)
