@@ -18,9 +18,9 @@ local space = {}
 
 local CLONE_VM, CLONE_VFORK, CLONE_THREAD = 0x100, 0x4000, 0x10000
 
--- An address space is a number: the process with which it began, whether it began as a copy, and when, in units of 4
--- ms, so that a process id which is given away again does not make the same one. Of a process that was there before it
--- is the process alone. It is below 2^53, a Lua number.
+-- An address space is a number made of the process with which it began, whether it began as a copy, and the time of
+-- that in units of 4 ms. With the time, a process id that is given away again does not make the same number. Of a
+-- process that was there before it is the process alone. It is below 2^53, a Lua number.
 local PIDS = 2 ^ 22 -- more than the kernel gives away (PID_MAX_LIMIT of its include/linux/threads.h)
 local COPY, UNIT = PIDS, 2 * PIDS
 local UNITS = 2 ^ 29 -- 26 days

@@ -137,10 +137,10 @@ static bool is_refused(const ZydisDecodedInstruction *instruction)
 }
 
 /*
- * What the kernel steps or emulates as another instruction than it is: uprobe_init_insn, branch_setup_xol_ops and
- * arch_uprobe_analyze_insn look at the opcode's first byte, which for a VEX or EVEX instruction is not that of the
- * instructions they mean. So vmovdqu to memory (7f), vpor (eb) and vzeroupper (77) are jumps that lead to what follows:
- * they are skipped (Linux 3.16 to 6.18, measured). vfmadd132ss (9d) is popf, and vcmpps (c2) a return.
+ * Finds instructions that the kernel takes for others. uprobe_init_insn, branch_setup_xol_ops and
+ * arch_uprobe_analyze_insn look at the opcode's first byte, which in a VEX or EVEX instruction belongs to another
+ * opcode map. So vmovdqu to memory (7f), vpor (eb) and vzeroupper (77) are jumps that lead to what follows: they are
+ * skipped (Linux 3.16 to 6.18, measured). vfmadd132ss (9d) is popf, and vcmpps (c2) a return.
  */
 static bool is_mistaken(const ZydisDecodedInstruction *instruction)
 {

@@ -1,4 +1,5 @@
-/* What a setup is compiled for: who is traced, as Lua describes it, and what the kernel has. */
+/* Reads the options of a setup's compilation: the traced processes and threads, as Lua describes them, and the kernel's
+ * features. */
 #include "lua/compile_options.h"
 
 #include <lauxlib.h>

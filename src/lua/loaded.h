@@ -1,4 +1,4 @@
-/* What compiler:load returns: the programs, maps and counters of a setup, which go when nobody has it any more. */
+/* The result of compiler:load: the programs, maps and counters of a setup. They are closed when it is collected. */
 #ifndef UPLUA_LUA_LOADED_H
 #define UPLUA_LUA_LOADED_H
 

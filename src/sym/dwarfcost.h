@@ -1,7 +1,7 @@
 /*
- * What libdw would allocate to read parts of a file's debug information. It trusts what files say: in a megabyte each
- * of a hundred thousand source files may have a folder's name of half a megabyte, which it would put before all their
- * names, and each of as many units an abbreviation table of that size. So this is reckoned first, by the same bytes.
+ * What libdw would allocate to read parts of a file's debug information. It trusts the files. In one megabyte a hundred
+ * thousand source files may share a folder's name of half a megabyte, which it would put before each of their names. As
+ * many units may each have an abbreviation table of that size. So this is reckoned first, by the same bytes.
  */
 #ifndef UPLUA_SYM_DWARFCOST_H
 #define UPLUA_SYM_DWARFCOST_H

@@ -4,7 +4,7 @@
  * A process may exit before anybody asks for a name. So its mappings are read and the files of the executable ones
  * opened when it is first seen; a descriptor costs little, and the file is parsed only when an address falls into it.
  * What a followed process maps later comes as records. Without them an address that no mapping has may belong to a
- * library loaded since: the mappings are then read again, but not more often than costs a twentieth of the time,
+ * library that was loaded since: the mappings are then read again. This takes no more than a twentieth of the time,
  * because a walk along broken frame pointers yields such addresses by the thousand.
  *
  * A stack says which program its process executed: what was mapped by an earlier one, or by an earlier process of the

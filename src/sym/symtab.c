@@ -66,8 +66,8 @@ static int candidates_push(struct candidates *list, const struct candidate *cand
 }
 
 /*
- * Which of the names of one address people know: a function's before a label's, an exported one before a local,
- * "calloc" before "__libc_calloc" although the C library makes the former the weak one, global before weak.
+ * Ranks the names of one address: a function's before a label's, an exported one before a local, "calloc" before
+ * "__libc_calloc" although the C library makes the former the weak one, global before weak.
  */
 enum { RANK_WEAK = 1, RANK_UNDERSCORE = 2, RANK_LOCAL = 8, RANK_LABEL = 16 };
 

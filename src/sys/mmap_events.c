@@ -28,9 +28,8 @@
 
 enum {
     /*
-     * Bytes per CPU, a power of two and of pages. A CPU that does nothing but compile writes 200 KB a second, one that
-     * starts short programs 600 KB, and on a machine with far too much to do uplua may have to wait for a turn of its
-     * own.
+     * Bytes per CPU, a power of two and of pages. A CPU that only compiles writes 200 KB a second, one that starts
+     * short programs 600 KB. On an overloaded machine uplua may have to wait for CPU time.
      */
     RING_MAX = 1024 * 1024,
     RING_MIN = 64 * 1024,

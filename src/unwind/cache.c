@@ -192,10 +192,10 @@ static inline struct rows_seen renumber_chunk(struct unwind_chunk *chunk, uint32
 }
 
 /*
- * Gives each row of TABLE instead of its rule's number N the number numbers[N]. False where N is not below COUNT, or
- * the index is none, or rows do not ascend in each block, so that a search would find none: then more rows do not begin
- * behind the one before them than those that begin a block. This way no row needs a branch, which takes a third of the
- * time.
+ * Gives each row of TABLE instead of its rule's number N the number numbers[N]. False if N is not below COUNT, if the
+ * index is not one, or if rows do not ascend in each block, so that a search would fail. In the last case, more rows
+ * than those that begin a block do not begin behind the row before them. This way no row needs a branch, which takes a
+ * third of the time.
  */
 static bool renumber(struct unwind_table *table, const uint16_t numbers[static RULE_NUMBERS], uint32_t count)
 {

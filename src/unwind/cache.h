@@ -2,8 +2,8 @@
  * Unwind tables on disk, so that those of large files need not be built again: one file each, in a folder that only its
  * owner can write. A file there that is damaged, of another version or of another owner is as good as none.
  *
- * The key is the build id and the file's identity (device, inode, size, times), which nobody can claim for a file of
- * his own: a build id alone would let a traced program give a system library the table that it likes.
+ * The key is the build id and the file's identity (device, inode, size, times), which another file cannot have. With a
+ * build id alone, a traced program could give a system library a table of its own.
  */
 #ifndef UPLUA_UNWIND_CACHE_H
 #define UPLUA_UNWIND_CACHE_H

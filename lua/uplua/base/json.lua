@@ -9,9 +9,9 @@ local function load()
   error("JSON needs the Lua library cjson: the package lua-cjson of Debian and Ubuntu", 0)
 end
 
--- VALUE with what JSON has no place for replaced: bytes that are no UTF-8 and control characters in strings by \x1b and
--- the like (as in text), 64-bit integers by numbers if these hold them exactly, else by their digits; empty tables, of
--- which JSON cannot say whether they are lists, left out.
+-- VALUE as JSON can hold it. In strings, bytes that are no UTF-8 and control characters become \x1b and the like, as in
+-- text. 64-bit integers become numbers if these hold them exactly, otherwise their digits. Empty tables are left out,
+-- since JSON cannot say whether they are lists.
 local function plain(value)
   if type(value) == "string" then return text.escape(value) end
   if type(value) == "cdata" then

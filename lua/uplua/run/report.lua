@@ -5,8 +5,8 @@ local text = require "uplua.text"
 local report = {}
 
 -- report(period, fn): calls fn for the report, as up.at_exit does; with a PERIOD (seconds, or "5s"; false or nil: none)
--- each so often, too, and then each report stands under the time, parted by an empty line; that of the end, when a
--- period has only begun, with what it is of.
+-- each so often, too, and then each report stands under the time, parted by an empty line; the report at the end also
+-- has the length of its period, if that is not a whole one.
 function report.report(period, fn)
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
   if not period then return loop.at_exit(fn) end

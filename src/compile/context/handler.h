@@ -19,8 +19,9 @@ struct sites;
 #define EXECUTED_END_PROGRAM "uplua_exits"
 
 /*
- * The counters of an object with what a call of a function that does nothing takes by its probes, in ns: by the way in
- * which its return is seen (enum cost_way of probe/attach/cost.h), COST_ENTRIES each, by enum entry of probe/probe.h.
+ * The counters of an object with the probes' own time, in ns, in a call of a function that does nothing. They are
+ * ordered by the way in which its return is seen (enum cost_way of probe/attach/cost.h), COST_ENTRIES each, by enum
+ * entry of probe/probe.h.
  */
 #define COST_COUNTERS "uplua_costs"
 enum { COST_ENTRIES = 4 };

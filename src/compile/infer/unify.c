@@ -28,7 +28,8 @@ static const char *show(struct arena *arena, const struct side *side, struct typ
     return side->loaded ? arena_format(arena, "%s when it was loaded", name) : name;
 }
 
-/* What to write where a number does not fit into what is declared, or may be nil; or a string into what is loaded. */
+/* The advice for a number that does not fit into its declared type or may be nil, and for a string that does not fit
+ * into a loaded one. */
 static const char *remedy(struct arena *arena, struct type from, struct type declared)
 {
     if (from.kind == TYPE_STRING && declared.kind == TYPE_STRING)

@@ -61,7 +61,7 @@ static size_t find_decided(const struct function *function, bool *widened)
         for (const struct value *use = block->first; use; use = use->next)
             for (size_t i = 0; i < use->arg_count; i++) {
                 const struct value *arg = ir_value(use->args[i]);
-                /* What is asked for at once, and by what stands in no block, is no way of its own later. */
+                /* A value that is tested at once, or by a value that stands in no block, adds no path later. */
                 if (!arg->block || arg->block == block || !is_either(arg) || !decides(use) || widened[arg->id])
                     continue;
                 widened[arg->id] = true;

@@ -1,4 +1,4 @@
-/* What is attached, for those who attach. */
+/* Links: the attached programs, for the files that attach. */
 #ifndef UPLUA_PROBE_ATTACH_LINK_H
 #define UPLUA_PROBE_ATTACH_LINK_H
 

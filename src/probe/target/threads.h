@@ -24,10 +24,10 @@ bool threads_has(const struct threads *threads, pid_t id);
 
 /*
  * Calls OPEN, which has what is opened inherited by the threads that its thread creates, with CHILDREN by the
- * processes, too, for each thread of threads_list. Whether a thread that was created meanwhile has inherited depends on
- * whether its creator had it by then, which nobody tells: so that it is neither counted twice nor missed, UNDO closes
- * all and they are opened anew until no thread was created. 0; what OPEN returned, but -ESRCH: the thread has exited;
- * -EAGAIN: threads come all the time. After an error nothing is open.
+ * processes, too, for each thread of threads_list. A thread that was created meanwhile has inherited the event if its
+ * creator had it by then, which cannot be known. So UNDO closes all, and they are opened anew until no thread was
+ * created: no thread is counted twice or missed. 0; what OPEN returned, but -ESRCH: the thread has exited; -EAGAIN:
+ * threads come all the time. After an error nothing is open.
  */
 int threads_open(const struct target *target, bool children, int (*open)(pid_t thread, void *context),
                  void (*undo)(void *context), void *context);
