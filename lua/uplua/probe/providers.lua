@@ -14,13 +14,15 @@
 --   followed    true if the kernel has to follow the calls of a program for it
 --   inside      true if it stands inside of functions, and not for their entries
 --   by_cpu      true if --cpu means something to it; the rest is hit wherever its thread runs
+--   mapped      true if the target must have mapped its files before a probe is attached
+--   event       of system calls: what the kernel calls it, "enter" or "exit"
 --   hidden      true if it is for tests alone
 --   ways        how probes are set, best first: { { needs = { the kernel's features }, what it is }, … } (--info)
 -- and these functions, which are called with a dot:
 --   list(rest, details, wrong)  what can be probed of what a spec has behind its name: entries (uplua.run.list); with
 --               DETAILS all that is known of them; wrong(text, …) raises what is wrong with the command line
 --   hits(rest, returns, spec)  what a trace of SPEC shows of its hits, or with RETURNS of its returns: a list of parts
---               (uplua.trace); nil: what list() has
+--               (uplua.trace); whatever is specified has it
 --   all(rest)   true where that is all of the kind, which leaves nothing to other probes of a list
 --   hint(word)  what to say to a user who has given WORD for a spec, "; did you mean …?"; nil: nothing
 local core = require "uplua.core"
@@ -28,13 +30,24 @@ local up   = require "uplua"
 
 local providers = {}
 
+local FIELDS = {} -- the names of all that
+for name in ("name options specified of_binary at_return of_return typed followed inside by_cpu mapped event hidden " ..
+             "ways list hits all hint"):gmatch "%S+" do
+  FIELDS[name] = true
+end
+
+-- Those that scripts have no constructor of.
 local OF_TESTS = { testrun = "probe.providers.testrun" }
 
 -- The provider NAME; nil if there is none.
 function providers.find(name)
   local module = OF_TESTS[name] or getmetatable(up).names[name]
   if not module or not module:find "^probe%.providers%." then return nil end
-  return require("uplua." .. module).providers[name]
+  local provider = require("uplua." .. module).providers[name]
+  for field in pairs(provider or {}) do
+    if not FIELDS[field] then error(("the provider %s has a field '%s', which nobody asks for"):format(name, field)) end
+  end
+  return provider
 end
 
 -- All of them, in the order of the compiler's list.

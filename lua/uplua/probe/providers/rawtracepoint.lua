@@ -1,7 +1,6 @@
 -- rawtracepoint: tracepoints of the kernel, by the words that its code gives them.
-local core       = require "uplua.core"
-local declare    = require "uplua.probe.declare"
-local tracepoint = require "uplua.probe.providers.tracepoint"
+local core    = require "uplua.core"
+local declare = require "uplua.probe.declare"
 
 local rawtracepoint = {}
 
@@ -46,6 +45,7 @@ rawtracepoint.providers = {
 -- which is cheaper; e.args.NAME is what the kernel's code gives the tracepoint: pointers lead into the kernel's
 -- structures. Options: all, as of tracepoint. Raises what is wrong with the arguments.
 function rawtracepoint.rawtracepoint(spec, given, handler)
+  local tracepoint = require "uplua.probe.providers.tracepoint" -- here: uplua's own probes do not need it
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then
     error("rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", 2)

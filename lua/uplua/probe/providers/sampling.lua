@@ -75,7 +75,6 @@ local function hint(word)
   return perf_events.find(word) and ("; an event to count is perf:%s, for stat.lua"):format(word)
 end
 
--- Besides, `mapped` is what the record of a handler has.
 sampling.providers = {
   profile = {
     name = "profile", by_cpu = true, ways = { { needs = { "cpu_clock" }, "a perf event for each CPU" } },

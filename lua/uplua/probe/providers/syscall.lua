@@ -173,7 +173,6 @@ local function hint(word) return syscall.syscall_number(word) and ("; did you me
 
 local WAYS = { { needs = {}, "the tracepoints of system calls" } }
 
--- Besides, `event` is what the kernel calls it.
 syscall.providers = {
   syscall = {
     name = "syscall", event = "enter", specified = true, at_return = "sysreturn", ways = WAYS, all = is_all,
