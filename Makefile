@@ -78,7 +78,7 @@ EXAMPLES_C  := $(wildcard examples/*.c)
 
 OBJECTS     := $(C_FILES:src/%.c=$(BUILD)/%.o) $(S_FILES:src/%.S=$(BUILD)/%.o)
 LIBRARY     := $(BUILD)/libuplua.a
-LUA_OBJECTS := $(LUA_FILES:lua/%.lua=$(OUT)/modules/%.o)
+LUA_OBJECTS := $(LUA_FILES:lua/%.lua=$(OUT)/modules/%.o) $(OUT)/modules/uplua/contract.o
 C_TESTS     := $(TEST_FILES:tests/c/%.c=$(BUILD)/tests/%)
 TARGETS     := $(TARGETS_C:tests/targets/%.c=$(OUT)/targets/%)
 EXAMPLES    := $(EXAMPLES_C:examples/%.c=$(OUT)/examples/%)
@@ -161,6 +161,27 @@ $(LIBRARY): $(filter-out $(BUILD)/main.o,$(OBJECTS))
 $(OUT)/modules/%.o: lua/%.lua | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,LUA,$<) cd lua && $(LUAJIT) -bg $(LUA_FOR) -t o -n $(subst /,.,$*) $*.lua $(CURDIR)/$@
+
+# What Lua shares with C and BPF, from their headers: compiled to assembly for the CPU that is built for, of which the
+# values are read, and never run. The declarations are the headers' own.
+CONTRACT := $(OUT)/lua/uplua/contract.lua
+
+$(OUT)/contract.s: tools/contract/contract.c $(BUILD)/.flags | $(OUT)/opcodes.h
+	$(call say,GEN,$@) $(CC) $(CC_FLAGS) -O1 -g0 -MMD -MP -S -o $@ $<
+
+$(OUT)/contract.i: tools/contract/contract.c $(OUT)/contract.s
+	$(call say,GEN,$@) $(CC) $(CC_FLAGS) -E -P -o $@ $<
+
+$(CONTRACT): tools/contract/generate.lua $(OUT)/contract.s $(OUT)/contract.i
+	@mkdir -p $(@D)
+	$(call say,GEN,$@) $(LUAJIT) $< $(OUT)/contract.s $(OUT)/contract.i > $@
+
+$(OUT)/modules/uplua/contract.o: $(CONTRACT)
+	@mkdir -p $(@D)
+	$(call say,LUA,$<) cd $(OUT)/lua && $(LUAJIT) -bg $(LUA_FOR) -t o -n uplua.contract uplua/contract.lua \
+	    $(CURDIR)/$@
+
+-include $(OUT)/contract.d
 
 $(UPLUA): $(OBJECTS) $(LUA_OBJECTS) $(BUILD)/.flags
 	$(call say,LINK,$@) $(CC) $(LD_FLAGS) $(EXPORTS:%=-Wl,--export-dynamic-symbol='%') -o $@ \

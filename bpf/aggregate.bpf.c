@@ -13,8 +13,11 @@
 #include <bpf/bpf_helpers.h>
 
 #include "aggregate.h"
+#include "stack.h"
 
 __u64 uplua_aggregate_lost[AGGREGATE_LOST_COUNT];
+
+AGGREGATE_NAMES(IS_NAME)
 
 #define SIGN (1ull << 63)
 

@@ -6,7 +6,7 @@
 
 /* What was added up is low + 2^64 * wraps. */
 struct sum {
-    __s64 low;
+    __u64 low; /* a signed number */
     __s64 wraps;
 };
 
@@ -37,5 +37,8 @@ struct hist {
  * lost. */
 #define AGGREGATE_LOST_EXTREME 0
 #define AGGREGATE_LOST_COUNT 1
+
+/* What the script's side finds by this name (stack.h). */
+#define AGGREGATE_NAMES(name) name(uplua_aggregate_lost)
 
 #endif

@@ -10,11 +10,14 @@
 
 #include "arch.h"
 #include "call_pairs.h"
+#include "stack.h"
 #include "trampoline.h"
 
 /* Not 0 while entries and returns are attached: what does not pair before and after is not counted. Written by the
  * script's side. */
 volatile __u64 uplua_calls_settled[1];
+
+CALL_PAIRS_NAMES(IS_NAME)
 
 /* A value that the verifier takes for any: so it need not follow each number of calls by itself. */
 static __always_inline __u64 count_of(const struct calls *calls)

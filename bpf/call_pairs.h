@@ -27,4 +27,7 @@ struct calls {
 #define CALLS_NUMBER_BITS 8
 #define CALLS_DETACHED (CALLS_DEEPEST + 1)
 
+/* What the script's side finds by this name (stack.h). */
+#define CALL_PAIRS_NAMES(name) name(uplua_calls_settled)
+
 #endif

@@ -62,6 +62,8 @@ struct {
 
 __u64 uplua_stack_lost[STACK_LOST_COUNT];
 
+STACK_NAMES(IS_NAME)
+
 /* A slot of this CPU that no interrupted probe holds; NULL, and counted, where there is none. */
 static __always_inline struct scratch *acquire(void)
 {

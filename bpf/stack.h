@@ -47,4 +47,10 @@ struct stack {
 #define STACK_LOST_PROGRAM 7 /* programs that processes executed and that could not be noted */
 #define STACK_LOST_COUNT 8
 
+/* What the script's side finds by these names, as IS_NAME or tools/contract/contract.c has it. */
+#define STACK_NAMES(name) name(uplua_stacks) name(uplua_stacks_reserve) name(uplua_stack_lost)
+
+/* In the library's sources: that there is such a map or variable. */
+#define IS_NAME(name) _Static_assert(sizeof(name) > 0, "its name is a contract with the script's side");
+
 #endif

@@ -17,6 +17,8 @@ struct {
     __type(value, struct own_code);
 } uplua_own_code SEC(".maps");
 
+TRACER_FRAMES_NAMES(IS_NAME)
+
 /* Searched without branches, as in unwind.bpf.c. */
 static __always_inline int is_own(const struct own_code *own, __u64 address)
 {

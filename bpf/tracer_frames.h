@@ -16,4 +16,7 @@ struct own_code {
 
 #define OWN_NO_START (~0ull)
 
+/* What the script's side finds by this name (stack.h). */
+#define TRACER_FRAMES_NAMES(name) name(uplua_own_code)
+
 #endif

@@ -93,6 +93,8 @@ struct {
     __uint(max_entries, 65536);
 } uplua_unwind_wanted SEC(".maps");
 
+UNWIND_NAMES(IS_NAME)
+
 static __always_inline struct unwind_process *process_of(__u32 tgid)
 {
     return bpf_map_lookup_elem(&uplua_unwind_process, &tgid);

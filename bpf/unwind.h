@@ -174,4 +174,10 @@ struct unwind_kernel {
     __u64 trampoline; /* TRAMPOLINE_FIELDS */
 };
 
+/* The maps that tables go to: those of struct unwinder_maps, and the kernel's own account. */
+#define UNWIND_NAMES(name)                                                                                             \
+    name(uplua_unwind_slabs) name(uplua_unwind_tables) name(uplua_unwind_rules) name(uplua_unwind_process)             \
+        name(uplua_unwind_files) name(uplua_unwind_kernel) name(uplua_unwind_early) name(uplua_unwind_executed)        \
+            name(uplua_unwind_wanted)
+
 #endif

@@ -4,6 +4,7 @@
 local ffi        = require "ffi"
 local bit        = require "bit"
 local capture    = require "uplua.compile.capture"
+local contract   = require "uplua.contract"
 local core       = require "uplua.core"
 local count      = require "uplua.objects.count"
 local hash       = require "uplua.objects.hash"
@@ -16,7 +17,7 @@ local var        = require "uplua.objects.var"
 
 local space = {}
 
-local CLONE_VM, CLONE_VFORK, CLONE_THREAD = 0x100, 0x4000, 0x10000
+local CLONE_VM, CLONE_VFORK, CLONE_THREAD = contract.CLONE_VM, contract.CLONE_VFORK, contract.CLONE_THREAD
 
 -- An address space is a number made of the process with which it began, whether it began as a copy, and the time of
 -- that in units of 4 ms. With the time, a process id that is given away again does not make the same number. Of a
@@ -106,7 +107,7 @@ local function starts_untraced(e)
 end
 
 ffi.cdef 'long uplua_syscall(long number, ...) __asm__("syscall");'
-local KCMP_VM = 1 -- linux/kcmp.h
+local KCMP_VM = contract.KCMP_VM
 
 local function share(a, b)
   local number, word = syscall.syscall_number("kcmp"), ffi.typeof("long")

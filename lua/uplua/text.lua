@@ -1,10 +1,10 @@
 -- Text for people: numbers, durations, times, keys of maps, bars; and the parsing of what people write in their place.
-local ffi     = require "ffi"
-local columns = require "uplua.term.columns"
+local ffi      = require "ffi"
+local columns  = require "uplua.term.columns"
+local contract = require "uplua.contract"
 
 ffi.cdef [[
 int snprintf(char *buffer, size_t size, const char *format, ...);
-struct uplua_timespec { long sec, nsec; };
 int clock_gettime(int clock, struct uplua_timespec *time);
 ]]
 
@@ -207,12 +207,12 @@ function text.parse_size(value)
   return nil, ("'%s' is not a size; write bytes, or 64K, 4M, 1G"):format(tostring(value))
 end
 
-local MONOTONIC, REALTIME = 1, 0
+local MONOTONIC, REALTIME = contract.CLOCK_MONOTONIC, contract.CLOCK_REALTIME
 local now = ffi.new("struct uplua_timespec")
 
 local function nanoseconds(clock)
   ffi.C.clock_gettime(clock, now)
-  return ffi.cast("int64_t", now.sec) * 1000000000LL + now.nsec
+  return ffi.cast("int64_t", now.tv_sec) * 1000000000LL + now.tv_nsec
 end
 
 -- The time of CLOCK_MONOTONIC in ns, as e.time.

@@ -154,11 +154,11 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     executed_note(compiler, options);
     compile_expect(compiler, NULL, maps_declare(compiler, compiler->result));
     compile_expect(compiler, NULL, scratch_declare(compiler, compiler->result));
-    add_counters(compiler, "uplua_ledger", compiler->ledger_count);
-    add_counters(compiler, "uplua_exited", compiler->exits);
-    add_counters(compiler, "uplua_turns", compiler->turns);
+    add_counters(compiler, LEDGER_COUNTERS, compiler->ledger_count);
+    add_counters(compiler, EXITED_COUNTERS, compiler->exits);
+    add_counters(compiler, TURN_COUNTERS, compiler->turns);
     add_counters(compiler, COST_COUNTERS, compiler->net ? 2 * COST_ENTRIES : 0);
-    add_counters(compiler, "uplua_zeros", ZERO_WORDS);
+    add_counters(compiler, ZERO_COUNTERS, ZERO_WORDS);
 }
 
 int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t count,

@@ -82,8 +82,11 @@ static int unwind_find(lua_State *L)
  * rule */
 static int unwind_parts(lua_State *L)
 {
-    static const char *const kinds[] = {"unknown", "end",        "register", "plt",
-                                        "deref",   "deref_base", "signal",   "unknown"};
+    static const char *const kinds[] = {
+        [RULE_UNKNOWN] = "unknown", [RULE_END] = "end",     [RULE_REGISTER] = "register",
+        [RULE_PLT] = "plt",         [RULE_DEREF] = "deref", [RULE_DEREF_BASE] = "deref_base",
+        [RULE_SIGNAL] = "signal",   [7] = "unknown", /* what three bits could say, too */
+    };
     const struct unwind_file *file = check_file(L);
     lua_Integer number = luaL_checkinteger(L, 2);
     luaL_argcheck(L, number >= 0 && (size_t)number < file->rules.count, 2, "no such rule");
@@ -97,6 +100,11 @@ static int unwind_parts(lua_State *L)
     lua_pushnumber(L, (lua_Number)RULE_LINK(rule));
     return 6;
 }
+
+/* So that MAP takes none but the names that the library's maps have. */
+#define NUMBERED(name) name,
+enum { UNWIND_NAMES(NUMBERED) };
+#define MAP(L, name) ((void)(name), map_field(L, #name))
 
 static int map_field(lua_State *L, const char *name)
 {
@@ -115,14 +123,14 @@ static int unwinder_new_lua(lua_State *L)
     struct symbols *symbols = lua_symbols(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
     struct unwinder_maps maps = {
-        .slabs = map_field(L, "uplua_unwind_slabs"),
-        .tables = map_field(L, "uplua_unwind_tables"),
-        .rules = map_field(L, "uplua_unwind_rules"),
-        .process = map_field(L, "uplua_unwind_process"),
-        .files = map_field(L, "uplua_unwind_files"),
-        .kernel = map_field(L, "uplua_unwind_kernel"),
-        .early = map_field(L, "uplua_unwind_early"),
-        .wanted = map_field(L, "uplua_unwind_wanted"),
+        .slabs = MAP(L, uplua_unwind_slabs),
+        .tables = MAP(L, uplua_unwind_tables),
+        .rules = MAP(L, uplua_unwind_rules),
+        .process = MAP(L, uplua_unwind_process),
+        .files = MAP(L, uplua_unwind_files),
+        .kernel = MAP(L, uplua_unwind_kernel),
+        .early = MAP(L, uplua_unwind_early),
+        .wanted = MAP(L, uplua_unwind_wanted),
     };
     struct unwinder **self = core_new_object(L, sizeof *self, UNWINDER); /* self */
     struct error err;

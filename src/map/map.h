@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
-
 /* One map, opened by the number the kernel gave. */
 struct map {
     int fd; /* borrowed */

@@ -311,7 +311,7 @@ static void test_histogram(void)
         bpf_prog_test_run_opts(fd, &options);
         bpf_map_lookup_elem(map, &key, &hist);
         int64_t max = (int64_t)(hist.all.max ^ 1ull << 63), min = (int64_t)(~hist.all.min ^ 1ull << 63);
-        ok(hist.buckets[cases[i].bucket] == 1 && hist.all.sum.low == cases[i].value && max == cases[i].value &&
+        ok(hist.buckets[cases[i].bucket] == 1 && (int64_t)hist.all.sum.low == cases[i].value && max == cases[i].value &&
                min == cases[i].value,
            "hist: %lld is in bucket %u", (long long)cases[i].value, cases[i].bucket);
     }

@@ -1,27 +1,17 @@
 -- The kernel's maps, as src/map reads and writes them. Everything else in Lua goes through this module; sizes and
 -- strides are known from the map itself.
 local ffi = require "ffi"
+local contract = require "uplua.contract"
 
-ffi.cdef [[
-struct map { int fd; uint32_t type, key_size, value_size, max_entries, cpus, value_stride; };
-struct map_entries { uint64_t count; uint8_t *keys, *values; size_t key_bytes, value_bytes; };
-int map_open(struct map *map, int fd);
-int map_lookup(const struct map *map, const void *key, void *value);
-int map_update(const struct map *map, const void *key, const void *value);
-int map_delete(const struct map *map, const void *key);
-int map_take(const struct map *map, const void *key, void *value);
-int map_read_all(const struct map *map, bool take, struct map_entries *entries);
-void map_entries_free(struct map_entries *entries);
-char *strerror(int code);
-]]
+ffi.cdef "char *strerror(int code);"
 
 local C = ffi.C
-local ENOENT, E2BIG = 2, 7
+local ENOENT, E2BIG = contract.ENOENT, contract.E2BIG
 
 local map = {}
 local methods = {}
-local handle = ffi.metatype("struct map", { __index = methods })
-local new_entries = ffi.typeof("struct map_entries")
+local handle = ffi.metatype("struct uplua_map", { __index = methods })
+local new_entries = ffi.typeof("struct uplua_map_entries")
 
 -- The text of a negative errno.
 function map.reason(code)

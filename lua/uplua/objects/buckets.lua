@@ -4,6 +4,7 @@
 --                           values
 --   label(row, stride)      what stands beside it
 -- and what the compiler is told (low, step, count; bits), and in how many stretches the kernel keeps the buckets.
+local contract = require "uplua.contract"
 local text = require "uplua.text"
 
 local buckets = {}
@@ -39,7 +40,7 @@ end
 
 -- lhist: bucket 0 for what is below LOW, 1 + k for STEP values from LOW + k * STEP on, COUNT + 1 for what is above.
 function buckets.linear(low, step, count)
-  local scheme = { low = low, step = step, count = count, stretches = math.ceil((count + 2) / 128) }
+  local scheme = { low = low, step = step, count = count, stretches = math.ceil((count + 2) / contract.STRETCH) }
   local function edge(k) return low + math.min(k, count) * step end
   function scheme.lowest(i) return i == 0 and LEAST or edge(i - 1) end
   function scheme.highest(i) return i == count + 1 and MOST or edge(i) - 1 end
@@ -62,7 +63,9 @@ function buckets.hdr(digits)
   local bits = math.ceil(math.log(2 * 10 ^ digits) / math.log(2)) - 1
   local half = 2 ^ bits
   local last = (65 - bits) * half
-  local scheme = { bits = bits, percentiles = true, stretches = math.ceil((last + 1) / 128), label = power_label }
+  local scheme = {
+    bits = bits, percentiles = true, stretches = math.ceil((last + 1) / contract.STRETCH), label = power_label,
+  }
   local function edge(i)
     local k = math.max(0, math.floor(i / half) - 1)
     return (i - k * half) * 2 ^ k, 2 ^ k

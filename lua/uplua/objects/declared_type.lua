@@ -4,6 +4,7 @@
 -- Integers and booleans take their own bytes, aligned to them, as in C; strings and records begin at a multiple of 8
 -- and fill whole words. A tuple's fields stand in their order. A table has none: a record's stand by size, the largest
 -- first, then by name.
+local contract = require "uplua.contract"
 local text = require "uplua.text"
 
 local declared_type = {}
@@ -14,7 +15,8 @@ local NAMES = { "bool", "stack", "string" }
 for name in pairs(SCALARS) do NAMES[#NAMES + 1] = name end
 table.sort(NAMES)
 
-local MOST_STRING, DEFAULT_STRING, MOST_FIELDS, DEEPEST = 4096, 64, 64, 8
+local MOST_STRING = contract.MAX_STRING
+local DEFAULT_STRING, MOST_FIELDS, DEEPEST = 64, 64, 8
 
 local function round(n, to) return math.ceil(n / to) * to end
 

@@ -4,16 +4,20 @@
 -- A part is what one element holds; a total is a list of the parts of one key, with .stretch each: large histograms
 -- have several.
 local ffi = require "ffi"
+local contract = require "uplua.contract"
 local double_buffer = require "uplua.objects.double_buffer"
 local int128 = require "uplua.objects.int128"
 
-ffi.cdef "struct uplua_distribution { struct uplua_sum sum; uint64_t max, min; uint64_t buckets[?]; };"
+ffi.cdef "struct uplua_part { struct uplua_int128 sum; uint64_t max, min; uint64_t buckets[?]; };"
 
 local distribution = {}
 
 local SIGN = 0x8000000000000000ULL
-local HEAD, STRETCH = 4, 128 -- words before the buckets, buckets in an element
-local new = ffi.typeof "struct uplua_distribution"
+local HEAD = ffi.sizeof "struct uplua_distribution" -- before the buckets of the kernel's
+local PART_HEAD = ffi.offsetof("struct uplua_part", "buckets")
+local STRETCH = contract.STRETCH                    -- buckets in an element
+local new = ffi.typeof "struct uplua_part"
+local words = ffi.typeof "const uint64_t *"
 local pointer = ffi.typeof "const struct uplua_distribution *"
 local int64 = ffi.typeof "int64_t"
 
@@ -22,7 +26,7 @@ local int64 = ffi.typeof "int64_t"
 local function maximum(x, unsigned) return unsigned and x or ffi.cast(int64, bit.bxor(x, SIGN)) end
 local function minimum(x, unsigned) return maximum(bit.bnot(x), unsigned) end
 
-local function bucket_count(s) return s.map.value_size / 8 - HEAD end
+local function bucket_count(s) return (s.map.value_size - HEAD) / 8 end
 
 local function is_empty(part, count)
   if part.max ~= 0 or part.min ~= 0 or not int128.is_zero(part.sum) then return false end
@@ -37,15 +41,16 @@ local function merge(s, p, cpus, stride)
   local part = new(count)
   for cpu = 0, cpus - 1 do
     local copy = ffi.cast(pointer, p + cpu * stride)
+    local buckets = ffi.cast(words, p + cpu * stride + HEAD)
     int128.merge(part.sum, copy.sum)
     if copy.max > part.max then part.max = copy.max end
     if copy.min > part.min then part.min = copy.min end
-    for i = 0, count - 1 do part.buckets[i] = part.buckets[i] + copy.buckets[i] end
+    for i = 0, count - 1 do part.buckets[i] = part.buckets[i] + buckets[i] end
   end
   if not is_empty(part, count) then return part end
 end
 
-local function buckets_of(part) return ffi.sizeof(part) / 8 - HEAD end
+local function buckets_of(part) return (ffi.sizeof(part) - PART_HEAD) / 8 end
 
 local function join(a, b)
   int128.add(a.sum, b.sum)

@@ -1,14 +1,15 @@
 -- Sums of more than 64 bits: the struct sum of bpf/aggregate.h, low + 2^64 * wraps with a signed low, as low + 2^64 *
 -- high, where low is unsigned.
 local ffi = require "ffi"
+require "uplua.contract"
 
-ffi.cdef "struct uplua_sum { uint64_t low; int64_t high; };"
+ffi.cdef "struct uplua_int128 { uint64_t low; int64_t high; };"
 
 local int128 = {}
 
 local SIGN = 0x8000000000000000ULL
 local int64 = ffi.typeof "int64_t"
-int128.sum = ffi.typeof "struct uplua_sum"
+int128.sum = ffi.typeof "struct uplua_int128"
 local pointer = ffi.typeof "const struct uplua_sum *"
 
 -- A 64-bit integer as the script sees it: a number where that is exact.
@@ -17,10 +18,10 @@ function int128.plain(x)
   return x
 end
 
--- Adds COPY, of the kernel's, to SUM.
+-- Adds COPY, a struct sum of the kernel's, to SUM.
 function int128.merge(sum, copy)
   sum.low = sum.low + copy.low
-  sum.high = sum.high + copy.high - (copy.low >= SIGN and 1 or 0) + (sum.low < copy.low and 1 or 0)
+  sum.high = sum.high + copy.wraps - (copy.low >= SIGN and 1 or 0) + (sum.low < copy.low and 1 or 0)
 end
 
 -- The sum at address P and so many STRIDEs behind it, of all CPUs.

@@ -1,9 +1,10 @@
 -- printf and exit of handlers. The arguments of printf come through one ring for all handlers, so that the texts have
 -- one order over all CPUs. The ring is a shared object that every compiler knows; it exists in the kernel once a
 -- handler prints or ends the run.
-local ffi    = require "ffi"
-local object = require "uplua.objects.object"
-local run    = require "uplua.base.run"
+local ffi      = require "ffi"
+local contract = require "uplua.contract"
+local object   = require "uplua.objects.object"
+local run      = require "uplua.base.run"
 
 local SIZE = 4 * 2 ^ 20 -- bytes
 
@@ -34,7 +35,7 @@ end
 -- Ends the run if a handler has asked for it: the first did for all.
 local function end_run()
   for _, setup in ipairs(own().loaded) do
-    local word = setup:counters "uplua_exited"[0]
+    local word = setup:counters(contract.EXITED_COUNTERS)[0]
     if word ~= 0 then
       local loop = require "uplua.base.loop"
       loop.ask(word - 1)
@@ -68,7 +69,7 @@ end
 -- SETUP has been loaded (uplua.core's userdata).
 function output.watch(setup)
   local loaded = own().loaded
-  if setup:counters "uplua_exited" then loaded[#loaded + 1] = setup end
+  if setup:counters(contract.EXITED_COUNTERS) then loaded[#loaded + 1] = setup end
 end
 
 -- Prints what is left. For the end of the run, once the probes are detached.

@@ -6,23 +6,16 @@
 -- ev is a view of the record in the ring: nothing is allocated per event, and it is valid until fn returns; up.copy(ev)
 -- keeps it. A field that this record's emit did not name is nil.
 local ffi = require "ffi"
+local contract = require "uplua.contract"
 local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
 local object = require "uplua.objects.object"
 local text = require "uplua.text"
 
-ffi.cdef [[
-struct ring;
-struct ring *ring_open(int fd, size_t size);
-size_t ring_batch(struct ring *ring, uint64_t *begin, uint64_t *end);
-const uint8_t *ring_data(const struct ring *ring);
-void ring_release(struct ring *ring, uint64_t end);
-struct uplua_pollfd { int fd; short events, revents; };
-int poll(struct uplua_pollfd *fds, unsigned long count, int timeout);
-]]
+ffi.cdef "int poll(struct uplua_pollfd *fds, unsigned long count, int timeout);"
 
 local C = ffi.C
-local POLLIN = 1
+local POLLIN = contract.POLLIN
 local state_of = object.state
 local methods = {}
 

@@ -5,25 +5,19 @@
 -- Numbers and booleans are read, replaced and added to at once; a string is not: who reads it meanwhile may see parts
 -- of both.
 local ffi = require "ffi"
+local contract = require "uplua.contract"
 local declared_type = require "uplua.objects.declared_type"
 local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
 local object = require "uplua.objects.object"
 local printer = require "uplua.objects.printer"
 
-ffi.cdef [[
-void *map_var_open(const struct map *map);
-uint64_t map_var_get(const void *word, unsigned size);
-void map_var_set(void *word, uint64_t value, unsigned size);
-void map_var_add(void *word, uint64_t value, unsigned size);
-]]
-
 local C = ffi.C
 local state_of = object.state
 local methods = {}
 
-local MOST = 4096 -- bytes of a string (src/compile/object/object.h)
-local TEXT = 64   -- bytes of a string that is not declared and not longer from the start
+local MOST = contract.MAX_VARIABLE_SIZE -- bytes of a string
+local TEXT = 64 -- bytes of a string that is not declared and not longer from the start
 
 -- The layout of a var that begins with VALUE, or nil.
 local function layout_of(value)

@@ -4,6 +4,7 @@
 -- and what has been loaded for it, { fd, cookie, entry_fd, entry_cookie, session }.
 local ffi           = require "ffi"
 local changed_files = require "uplua.target.changed_files"
+local contract      = require "uplua.contract"
 local core          = require "uplua.core"
 local filter        = require "uplua.target.filter"
 local late_modules  = require "uplua.target.late_modules"
@@ -25,7 +26,7 @@ end)
 -- the kernel (bpf/call_pairs.h).
 local function settle(whether)
   for _, loaded in ipairs(load.setups()) do
-    local settled = loaded:address "uplua_calls_settled"
+    local settled = loaded:address(contract.uplua_calls_settled)
     if settled then ffi.cast("volatile uint64_t *", settled)[0] = whether and 1 or 0 end
   end
 end

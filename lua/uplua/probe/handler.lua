@@ -1,8 +1,9 @@
 -- A handler and its probe: the record that a kind of probe makes of what the script has given, and what the compiler
 -- (src/lua/handler.c) is told of it.
-local capture = require "uplua.compile.capture"
-local loop    = require "uplua.base.loop"
-local options = require "uplua.options"
+local capture  = require "uplua.compile.capture"
+local contract = require "uplua.contract"
+local loop     = require "uplua.base.loop"
+local options  = require "uplua.options"
 
 local handler = {}
 
@@ -79,7 +80,7 @@ function handler.result_bits(result)
   return of_word and result.bits or 0
 end
 
-local LONGEST_NAME = 127 -- bytes of e.func where there are several (src/compile/lower/func_names.c)
+local LONGEST_NAME = contract.NAMES_MAX_CAPACITY - 1 -- bytes of e.func where there are several
 
 -- Warns that e.func of PROBE is the same for several of NAMES.
 local function check_names(probe, names)

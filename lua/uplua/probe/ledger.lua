@@ -1,4 +1,5 @@
 -- Losses, by cause: each place where something can be lost has a counter, and the report prints those that are not 0.
+local contract     = require "uplua.contract"
 local core         = require "uplua.core"
 local late_modules = require "uplua.target.late_modules"
 local load         = require "uplua.probe.load"
@@ -24,17 +25,21 @@ end
 
 -- The library's counters of losses (bpf/stack.h, bpf/aggregate.h).
 local LIBRARY = {
-  uplua_stack_lost = {
-    [0] = "the stack store is full: stack not kept",
-    "stack not taken: other probes were using the buffers",
-    "stack cut at 127 frames",
-    "stack cut at a frame whose return address a return probe hides",
-    "stack incomplete: a frame's code has no unwind table and no frame pointer",
-    "stack incomplete: a frame's mapping was not known",
-    "stack incomplete: its memory could not be read",
-    "program that a process has executed not noted: its stacks may be walked and named by an earlier one's files",
+  [contract.uplua_stack_lost] = {
+    [contract.STACK_LOST_FULL] = "the stack store is full: stack not kept",
+    [contract.STACK_LOST_BUSY] = "stack not taken: other probes were using the buffers",
+    [contract.STACK_LOST_DEPTH] = ("stack cut at %d frames"):format(contract.STACK_FRAMES),
+    [contract.STACK_LOST_RETURN] = "stack cut at a frame whose return address a return probe hides",
+    [contract.STACK_LOST_NO_TABLE] =
+      "stack incomplete: a frame's code has no unwind table and no frame pointer",
+    [contract.STACK_LOST_UNMAPPED] = "stack incomplete: a frame's mapping was not known",
+    [contract.STACK_LOST_UNREADABLE] = "stack incomplete: its memory could not be read",
+    [contract.STACK_LOST_PROGRAM] = "program that a process has executed not noted: its stacks may be walked and " ..
+                                    "named by an earlier one's files",
   },
-  uplua_aggregate_lost = { [0] = "smallest or largest value of an aggregation not updated" },
+  [contract.uplua_aggregate_lost] = {
+    [contract.AGGREGATE_LOST_EXTREME] = "smallest or largest value of an aggregation not updated",
+  },
 }
 
 -- Modules that tell of their own losses, lost() → { { text, count }, … }, if the script has used them.
@@ -45,7 +50,7 @@ local TELLERS = {
 -- Calls ADD(text, count) for what handlers and the library have counted.
 local function add_counters(add)
   for _, loaded in ipairs(load.setups()) do
-    local causes, values = loaded:causes(), loaded:counters "uplua_ledger"
+    local causes, values = loaded:causes(), loaded:counters(contract.LEDGER_COUNTERS)
     for i = 0, #causes do
       if causes[i] and values then add(causes[i], values[i]) end
     end

@@ -1,15 +1,16 @@
 -- Handlers, compiled together and loaded: one BPF object for each setup, and one compiler for all setups of a run.
-local ffi     = require "ffi"
-local capture = require "uplua.compile.capture"
-local core    = require "uplua.core"
-local filter  = require "uplua.target.filter"
-local handler = require "uplua.probe.handler"
-local loop    = require "uplua.base.loop"
-local object  = require "uplua.objects.object"
-local options = require "uplua.options"
-local output  = require "uplua.objects.output"
-local run     = require "uplua.base.run"
-local timing  = require "uplua.base.timing"
+local ffi      = require "ffi"
+local capture  = require "uplua.compile.capture"
+local contract = require "uplua.contract"
+local core     = require "uplua.core"
+local filter   = require "uplua.target.filter"
+local handler  = require "uplua.probe.handler"
+local loop     = require "uplua.base.loop"
+local object   = require "uplua.objects.object"
+local options  = require "uplua.options"
+local output   = require "uplua.objects.output"
+local run      = require "uplua.base.run"
+local timing   = require "uplua.base.timing"
 
 local load = {}
 
@@ -29,7 +30,7 @@ local DEFAULT_ENTRIES, DEFAULT_RING = 65536, 4 * 2 ^ 20
 local ANY_TRAMPOLINE = "0xffffffff81000000"
 
 -- What probes take, where handlers take it off e.elapsed.
-local COSTS = "uplua_costs"
+local COSTS = contract.COST_COUNTERS
 
 -- What has been loaded, one userdata per setup.
 function load.setups() return kept().setups end
@@ -87,11 +88,12 @@ end
 
 -- The programs that no handler has: the raw tracepoint that each is attached to, and what it is for.
 local OWN = {
-  uplua_threads_end = { "sched_process_exit",
-                        "the end of a thread, to count the calls of return handlers that it is in" },
-  uplua_executes = { "sched_process_exec",
-                     "the start of a program, so that stacks are walked and named by its mappings" },
-  uplua_exits = { "sched_process_exit", "the end of a process, whose number may be given to another one" },
+  [contract.CALLS_END_PROGRAM] = { "sched_process_exit",
+    "the end of a thread, to count the calls of return handlers that it is in" },
+  [contract.EXECUTED_PROGRAM] = { "sched_process_exec",
+    "the start of a program, so that stacks are walked and named by its mappings" },
+  [contract.EXECUTED_END_PROGRAM] = { "sched_process_exit",
+    "the end of a process, whose number may be given to another one" },
 }
 
 -- What stands for the probe of the program NAME, one of these.
@@ -120,7 +122,7 @@ end
 
 -- Tells shared objects of their maps in LOADED: FOUND has a description of each, by its id.
 local function bind_objects(loaded, found)
-  local turns = ffi.cast("uint64_t *", (loaded:address "uplua_turns"))
+  local turns = ffi.cast("uint64_t *", (loaded:address(contract.TURN_COUNTERS)))
   for id, description in pairs(found) do
     local o = object.all()[id]
     if description.turn then description.turn = turns + description.turn end
@@ -132,19 +134,20 @@ end
 -- Has stacks read and walked, if the handlers of LOADED take any; PIDS: the target's processes. Adds to LIST what that
 -- needs to be attached.
 local function bind_stacks(loaded, list, pids)
-  local stacks = loaded:map "uplua_stacks"
+  local stacks = loaded:map(contract.uplua_stacks)
   if not stacks then return end
   local stack, unwinding = require "uplua.stack.stack", kept().unwinding
   stack.bind(stacks)
-  stack.bind(loaded:map "uplua_stacks_reserve")
-  local own_code = loaded:map "uplua_own_code"
+  stack.bind(loaded:map(contract.uplua_stacks_reserve))
+  local own_code = loaded:map(contract.uplua_own_code)
   if own_code then core.kernel.write_own(own_code) end
   local walked = loaded:map(stack.TABLES[1]) -- the program's stack, not just the kernel's
   if walked and not next(unwinding) then
     for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
     stack.unwind(unwinding, filter.is_open(), core.target.command())
-    add_own(list, loaded, "uplua_exits") -- the ends of processes are seen before any of the programs is noted
-    add_own(list, loaded, "uplua_executes")
+    -- the ends of processes are seen before any of the programs is noted
+    add_own(list, loaded, contract.EXECUTED_END_PROGRAM)
+    add_own(list, loaded, contract.EXECUTED_PROGRAM)
   end
   stack.follow(filter.is_open() and {} or pids, core.target.command())
 end
@@ -163,7 +166,7 @@ function load.handlers(probes)
   loop.hook { check = check_captured }
   bind_objects(loaded, objects)
   bind_stacks(loaded, list, description.pids)
-  add_own(list, loaded, "uplua_threads_end")
+  add_own(list, loaded, contract.CALLS_END_PROGRAM)
   for i, probe in ipairs(probes) do list[#list + 1] = { probe = probe, program = programs[i] } end
   return list
 end

@@ -1,26 +1,33 @@
 -- The events that the kernel's perf counts, by the names that people know: software events, the CPU's counters, and the
 -- events of each PMU.
-local bit     = require "bit"
-local ffi     = require "ffi"
-local core    = require "uplua.core"
-local options = require "uplua.options"
-local text    = require "uplua.text"
+local bit      = require "bit"
+local ffi      = require "ffi"
+local contract = require "uplua.contract"
+local core     = require "uplua.core"
+local options  = require "uplua.options"
+local text     = require "uplua.text"
 
 local perf_events = {}
 
-local HARDWARE, SOFTWARE, CACHE, RAW = 0, 1, 3, 4 -- PERF_TYPE_*
+local c = contract -- of linux/perf_event.h
+local HARDWARE, SOFTWARE, CACHE, RAW = c.PERF_TYPE_HARDWARE, c.PERF_TYPE_SOFTWARE, c.PERF_TYPE_HW_CACHE, c.PERF_TYPE_RAW
 local DEVICES = "/sys/bus/event_source/devices/"
 
--- perf_event_open(2): PERF_COUNT_SW_*, PERF_COUNT_HW_*
 local software = {
-  ["cpu-clock"] = 0, ["task-clock"] = 1, ["page-faults"] = 2, ["context-switches"] = 3,
-  ["cpu-migrations"] = 4, ["minor-faults"] = 5, ["major-faults"] = 6,
-  ["alignment-faults"] = 7, ["emulation-faults"] = 8, ["cgroup-switches"] = 11,
+  ["cpu-clock"] = c.PERF_COUNT_SW_CPU_CLOCK, ["task-clock"] = c.PERF_COUNT_SW_TASK_CLOCK,
+  ["page-faults"] = c.PERF_COUNT_SW_PAGE_FAULTS, ["context-switches"] = c.PERF_COUNT_SW_CONTEXT_SWITCHES,
+  ["cpu-migrations"] = c.PERF_COUNT_SW_CPU_MIGRATIONS, ["minor-faults"] = c.PERF_COUNT_SW_PAGE_FAULTS_MIN,
+  ["major-faults"] = c.PERF_COUNT_SW_PAGE_FAULTS_MAJ, ["alignment-faults"] = c.PERF_COUNT_SW_ALIGNMENT_FAULTS,
+  ["emulation-faults"] = c.PERF_COUNT_SW_EMULATION_FAULTS, ["cgroup-switches"] = c.PERF_COUNT_SW_CGROUP_SWITCHES,
 }
 local hardware = {
-  cycles = 0, instructions = 1, ["cache-references"] = 2, ["cache-misses"] = 3,
-  branches = 4, ["branch-misses"] = 5, ["bus-cycles"] = 6,
-  ["stalled-cycles-frontend"] = 7, ["stalled-cycles-backend"] = 8, ["ref-cycles"] = 9,
+  cycles = c.PERF_COUNT_HW_CPU_CYCLES, instructions = c.PERF_COUNT_HW_INSTRUCTIONS,
+  ["cache-references"] = c.PERF_COUNT_HW_CACHE_REFERENCES, ["cache-misses"] = c.PERF_COUNT_HW_CACHE_MISSES,
+  branches = c.PERF_COUNT_HW_BRANCH_INSTRUCTIONS, ["branch-misses"] = c.PERF_COUNT_HW_BRANCH_MISSES,
+  ["bus-cycles"] = c.PERF_COUNT_HW_BUS_CYCLES,
+  ["stalled-cycles-frontend"] = c.PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
+  ["stalled-cycles-backend"] = c.PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
+  ["ref-cycles"] = c.PERF_COUNT_HW_REF_CPU_CYCLES,
 }
 local aliases = {
   faults = "page-faults", cs = "context-switches", migrations = "cpu-migrations", ["cpu-cycles"] = "cycles",
@@ -28,11 +35,17 @@ local aliases = {
 }
 
 -- PERF_COUNT_HW_CACHE_*: which cache, and | operation << 8 | result << 16.
-local caches = { ["L1-dcache"] = 0, ["L1-icache"] = 1, LLC = 2, dTLB = 3, iTLB = 4, branch = 5, node = 6 }
+local caches = {
+  ["L1-dcache"] = c.PERF_COUNT_HW_CACHE_L1D, ["L1-icache"] = c.PERF_COUNT_HW_CACHE_L1I,
+  LLC = c.PERF_COUNT_HW_CACHE_LL, dTLB = c.PERF_COUNT_HW_CACHE_DTLB, iTLB = c.PERF_COUNT_HW_CACHE_ITLB,
+  branch = c.PERF_COUNT_HW_CACHE_BPU, node = c.PERF_COUNT_HW_CACHE_NODE,
+}
+local LOAD, STORE = c.PERF_COUNT_HW_CACHE_OP_READ * 2 ^ 8, c.PERF_COUNT_HW_CACHE_OP_WRITE * 2 ^ 8
+local PREFETCH, MISS = c.PERF_COUNT_HW_CACHE_OP_PREFETCH * 2 ^ 8, c.PERF_COUNT_HW_CACHE_RESULT_MISS * 2 ^ 16
 local accesses = {
-  loads = 0, ["load-misses"] = 0x10000,
-  stores = 0x100, ["store-misses"] = 0x10100,
-  prefetches = 0x200, ["prefetch-misses"] = 0x10200,
+  loads = LOAD, ["load-misses"] = LOAD + MISS,
+  stores = STORE, ["store-misses"] = STORE + MISS,
+  prefetches = PREFETCH, ["prefetch-misses"] = PREFETCH + MISS,
 }
 
 local function cache_config(name)

@@ -1,11 +1,11 @@
 -- The programs that a command line will execute, as far as its words tell: `env python3 x.py`, `sh -c 'make && ls'`, a
 -- script's `#!`. What else it executes is not known before, but for what gcc does; and a word that is only taken for a
 -- program costs some time, no more.
-local ffi  = require "ffi"
-local core = require "uplua.core"
+local ffi      = require "ffi"
+local contract = require "uplua.contract"
+local core     = require "uplua.core"
 
 ffi.cdef [[
-struct uplua_glob { size_t count; char **paths; size_t reserved; int flags; void *functions[5]; }; // glob_t of glibc
 int glob(const char *pattern, int flags, int (*on_error)(const char *path, int error), struct uplua_glob *found);
 void globfree(struct uplua_glob *found);
 ]]
@@ -54,7 +54,7 @@ local function expand(pattern)
   if not pattern:find "/" then return { pattern } end
   local found, paths = ffi.new "struct uplua_glob", {}
   if ffi.C.glob(pattern, 0, nil, found) == 0 then
-    for i = 1, tonumber(found.count) do paths[i] = ffi.string(found.paths[i - 1]) end
+    for i = 1, tonumber(found.gl_pathc) do paths[i] = ffi.string(found.gl_pathv[i - 1]) end
   end
   ffi.C.globfree(found)
   return paths

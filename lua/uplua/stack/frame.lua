@@ -9,6 +9,7 @@
 -- tostring(frame) is "malloc+0x1d", "libfoo.so+0x1234", "[unknown] 0x1234" or "checked_sum (inlined)".
 local ffi         = require "ffi"
 local bit         = require "bit"
+local contract    = require "uplua.contract"
 local core        = require "uplua.core"
 local run         = require "uplua.base.run"
 local int64_bytes = require "uplua.base.int64_bytes"
@@ -18,6 +19,7 @@ local frame, meta = {}, {}
 local u64       = ffi.typeof "uint64_t"
 local words     = ffi.typeof "const uint64_t *"
 local KERNEL    = 2ULL ^ 63
+local UNMARKED  = bit.bnot(ffi.cast("uint64_t", contract.STACK_INTERRUPTED))
 
 local own = run.part(function()
   return { symbols = nil } -- uplua.core's, made when first needed
@@ -58,7 +60,7 @@ local function plain(address) return address < 2 ^ 53 and tonumber(address) or a
 
 -- The address that FRAME, one of a stack's, stands for: that of one that was interrupted is marked (STACK_INTERRUPTED
 -- of bpf/stack.h).
-local function address_of(frame) return frame < KERNEL and bit.band(frame, bit.bnot(2ULL ^ 62)) or frame end
+local function address_of(frame) return frame < KERNEL and bit.band(frame, UNMARKED) or frame end
 
 -- The last part of a path.
 function frame.basename(path) return path:match "[^/]+$" or path end

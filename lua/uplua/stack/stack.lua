@@ -13,6 +13,7 @@
 --   s.id          the id, a uint64_t
 local ffi              = require "ffi"
 local bit              = require "bit"
+local contract         = require "uplua.contract"
 local core             = require "uplua.core"
 local command_programs = require "uplua.stack.command_programs"
 local frame            = require "uplua.stack.frame"
@@ -21,15 +22,6 @@ local map              = require "uplua.base.map"
 local options          = require "uplua.options"
 local run              = require "uplua.base.run"
 local text             = require "uplua.text"
-
-ffi.cdef [[
-struct uplua_stack { uint32_t tgid; uint16_t count, end_; uint64_t program, frames[]; };
-struct symbols;
-void symbols_update(struct symbols *symbols);
-uint64_t symbols_renamings(struct symbols *symbols);
-const char *symbols_fold(struct symbols *symbols, int pid, uint64_t program, const uint64_t *frames, size_t count,
-                         size_t *length);
-]]
 
 local HEADER = ffi.offsetof("struct uplua_stack", "frames")
 local INDENT = "     "
@@ -69,7 +61,7 @@ local names = frame.symbols
 -- The run's symbols by FFI.
 local function native_symbols()
   local mine = own()
-  mine.symbols = mine.symbols or ffi.cast("struct symbols *", names():pointer())
+  mine.symbols = mine.symbols or ffi.cast("struct uplua_symbols *", names():pointer())
   return mine.symbols
 end
 
@@ -87,7 +79,8 @@ end
 
 -- Why a stack has no more frames (enum stack_end of bpf/stack.h). A joined one has none itself: it has the ids of the
 -- kernel's stack and of the program's below it.
-local NO_TABLE, UNMAPPED, UNREADABLE, CUT, JOINED = 1, 2, 3, 4, 5
+local NO_TABLE, UNMAPPED, UNREADABLE = contract.STACK_NO_TABLE, contract.STACK_UNMAPPED, contract.STACK_UNREADABLE
+local CUT, JOINED = contract.STACK_CUT, contract.STACK_JOINED
 local NOT_KEPT = -1 -- the lower part of a joined stack is not there
 
 -- Reads the frames of a stack from the kernel, once; false where they are not there.
@@ -95,8 +88,8 @@ local function load(state)
   if state.raw then return true end
   local found, count = find(state)
   if not found then return false end
-  state.pid, state.ending = found.tgid, found.end_
-  if found.end_ ~= JOINED then
+  state.pid, state.ending = found.tgid, found["end"]
+  if found["end"] ~= JOINED then
     state.program = ffi.string(ffi.cast(bytes, found) + PROGRAM, 8)
     state.raw = ffi.string(found.frames, count * 8)
     return true
@@ -227,7 +220,7 @@ function methods:folded()
     local found
     found, count = find(state)
     if not found then return "[stack not recorded]" end
-    if found.end_ == JOINED then
+    if found["end"] == JOINED then
       local kernel, user = stack.intern(found.frames[0]), stack.intern(found.frames[1])
       local below, above = user:folded(), kernel:folded()
       state.folded = below .. (below ~= "" and above ~= "" and ";" or "") .. above
@@ -414,9 +407,9 @@ end
 
 -- The library's maps that unwind tables go to.
 stack.TABLES = {
-  "uplua_unwind_slabs", "uplua_unwind_tables", "uplua_unwind_rules",
-  "uplua_unwind_process", "uplua_unwind_files", "uplua_unwind_kernel",
-  "uplua_unwind_early", "uplua_unwind_executed", "uplua_unwind_wanted",
+  contract.uplua_unwind_slabs, contract.uplua_unwind_tables, contract.uplua_unwind_rules,
+  contract.uplua_unwind_process, contract.uplua_unwind_files, contract.uplua_unwind_kernel,
+  contract.uplua_unwind_early, contract.uplua_unwind_executed, contract.uplua_unwind_wanted,
 }
 
 local BEFORE = 0.02 -- seconds of CPU time at most for tables of what the command will only execute later

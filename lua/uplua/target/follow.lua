@@ -1,17 +1,18 @@
 -- --follow: the processes that the target's start are traced, too, and those that these start. The kernel keeps the
 -- list itself: a process is on it before its first instruction runs. Handlers look up their process there
 -- (src/compile/lower/filter.c).
-local core = require "uplua.core"
-local hash = require "uplua.objects.hash"
-local loop = require "uplua.base.loop"
-local run  = require "uplua.base.run"
+local contract = require "uplua.contract"
+local core     = require "uplua.core"
+local hash     = require "uplua.objects.hash"
+local loop     = require "uplua.base.loop"
+local run      = require "uplua.base.run"
 
 local target = core.target
 
 local follow = {}
 
 local MOST = 65536 -- processes at one time
-local CLONE_THREAD = 0x10000
+local CLONE_THREAD = contract.CLONE_THREAD
 local WITHIN = target.birth_within()
 
 local own = run.part(function()

@@ -1,15 +1,11 @@
 -- The terminal that standard output is, or is not.
-local ffi  = require "ffi"
-local core = require "uplua.core"
+local ffi      = require "ffi"
+local contract = require "uplua.contract"
+local core     = require "uplua.core"
 
-ffi.cdef [[
-struct uplua_winsize { unsigned short rows, columns, width, height; };
-int ioctl(int fd, unsigned long request, ...);
-]]
+ffi.cdef "int ioctl(int fd, unsigned long request, ...);"
 
 local terminal = {}
-
-local GET_SIZE = 0x5413 -- TIOCGWINSZ of asm-generic/ioctls.h: x86 and arm64
 
 -- True if standard output is a terminal whose cursor can be moved.
 function terminal.interactive()
@@ -22,9 +18,9 @@ end
 function terminal.size()
   if not core.system.is_terminal(1) then return nil end
   local size = ffi.new "struct uplua_winsize"
-  local known = ffi.C.ioctl(1, GET_SIZE, size) == 0 and size.columns > 0
-  local columns = tonumber(core.system.environment "COLUMNS") or known and size.columns or nil
-  return columns, known and size.rows > 0 and size.rows or nil
+  local known = ffi.C.ioctl(1, contract.TIOCGWINSZ, size) == 0 and size.ws_col > 0
+  local columns = tonumber(core.system.environment "COLUMNS") or known and size.ws_col or nil
+  return columns, known and size.ws_row > 0 and size.ws_row or nil
 end
 
 -- True if characters beyond ASCII can be drawn with: on a terminal, and the locale says UTF-8.

@@ -24,6 +24,12 @@ struct sites;
  * entry of probe/probe.h.
  */
 #define COST_COUNTERS "uplua_costs"
+/* Others: what was lost, a word for each cause (struct ledger_entry); the status that a handler ended the run with; the
+ * turns of aggregations (lower/aggregate.c); and zeros that nobody changes. */
+#define LEDGER_COUNTERS "uplua_ledger"
+#define EXITED_COUNTERS "uplua_exited"
+#define TURN_COUNTERS "uplua_turns"
+#define ZERO_COUNTERS "uplua_zeros"
 enum { COST_ENTRIES = 4 };
 
 /* A handler. The caller fills the first part; the compiler the rest. */

@@ -64,6 +64,9 @@ struct event_field {
  * rounds. */
 enum { USER_ROUNDS = 65536, KERNEL_ROUNDS = 4096 };
 
+/* BPF_PROG_TEST_RUN gives a raw tracepoint program up to so many words. */
+enum { TEST_WORDS = 12 };
+
 struct provider {
     const char *name;                     /* of the probe's constructor: "uprobe" */
     uint32_t program_type;                /* BPF_PROG_TYPE_* */

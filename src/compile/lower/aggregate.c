@@ -10,16 +10,13 @@
  */
 #include <stdio.h>
 
+#include "../bpf/aggregate.h"
 #include "compile/lower/lower.h"
 
-/* As in bpf/aggregate.h. */
 enum {
-    SUM_WORDS = 2,
-    DISTRIBUTION_WORDS = 4,
-    LOG2_BUCKETS = 66,
-    STRETCH_BITS = 7,
-    STRETCH = 1 << STRETCH_BITS,
-    SUFFIX_BYTES = 8
+    SUM_WORDS = sizeof(struct sum) / 8,
+    DISTRIBUTION_WORDS = sizeof(struct distribution) / 8,
+    SUFFIX_BYTES = 8,
 };
 
 _Static_assert(DISTRIBUTION_WORDS + STRETCH <= ZERO_WORDS, "a new element is made from zeros");
@@ -149,7 +146,7 @@ static struct operand key_address(struct lower *lower, const struct shared *obje
         memory_zero(lower, operand_slot(slot, 0), 0, size);
     if (key)
         memory_store(lower, operand_slot(slot, 0), 0, object->key, key);
-    struct operand turns = machine_copy(program, operand_data("uplua_turns", 8 * (int64_t)object->turn));
+    struct operand turns = machine_copy(program, operand_data(TURN_COUNTERS, 8 * (int64_t)object->turn));
     struct operand suffix = machine_load(program, BPF_DW, turns, 0);
     if (aggregate_stretches(object) > 1) {
         struct operand stretch = machine_alu(program, BPF_RSH, bucket, operand_immediate(STRETCH_BITS));
@@ -174,7 +171,7 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     missing->cold = made->cold = true;
     machine_place(program, missing);
     struct operand args[] = {operand_map(object->map_name), operand_map(object->spill_name), key,
-                             operand_data("uplua_zeros", 0)};
+                             operand_data(ZERO_COUNTERS, 0)};
     struct operand second =
         machine_call_library(program, is_sum(object) ? "uplua_insert_sum" : "uplua_insert", args, 4);
     machine_branch(program, BPF_JNE, second, operand_immediate(0), made,

@@ -48,7 +48,7 @@ struct machine_block *lower_loss(struct lower *lower, unsigned entry, struct mac
 {
     struct program *program = lower->program;
     struct fatal_losses *fatal = &lower->fatal[result][program->has_scratch];
-    struct operand counter = operand_data("uplua_ledger", 8 * (int64_t)entry);
+    struct operand counter = operand_data(LEDGER_COUNTERS, 8 * (int64_t)entry);
     for (size_t i = 0; i < fatal->count && !to; i++)
         if (fatal->counters[i].number == counter.number)
             return fatal->end->predecessors[i];
@@ -390,7 +390,7 @@ static void stop_after_exit(struct lower *lower)
     machine_place(program, ended);
     machine_exit(program, 0);
     program->block = here;
-    struct operand word = machine_copy(program, operand_data("uplua_exited", 0));
+    struct operand word = machine_copy(program, operand_data(EXITED_COUNTERS, 0));
     lower_continue_if(lower, BPF_JEQ, machine_load(program, BPF_DW, word, 0), operand_immediate(0), ended);
 }
 

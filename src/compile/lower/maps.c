@@ -435,7 +435,7 @@ static void end_run(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
     struct operand word = machine_alu(program, BPF_ADD, exit_status(lower, value), operand_immediate(1));
-    struct operand args[] = {operand_data("uplua_exited", 0), operand_map(object_of(lower, value)->map_name), word};
+    struct operand args[] = {operand_data(EXITED_COUNTERS, 0), operand_map(object_of(lower, value)->map_name), word};
     machine_call_library(program, "uplua_exit", args, 3);
 }
 

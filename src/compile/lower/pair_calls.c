@@ -42,7 +42,7 @@ static void count_if_any(struct program *program, struct operand number, unsigne
     any->cold = true;
     machine_branch(program, BPF_JEQ, number, operand_immediate(0), next, any);
     machine_place(program, any);
-    machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data("uplua_ledger", 8 * (int64_t)entry)), 0,
+    machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data(LEDGER_COUNTERS, 8 * (int64_t)entry)), 0,
                        number);
     machine_jump(program, next);
     machine_place(program, next);

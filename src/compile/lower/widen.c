@@ -89,7 +89,7 @@ void widen_start(struct lower *lower)
     struct program *program = lower->program;
     if (program->any_zero)
         return;
-    struct operand zero = machine_load(program, BPF_DW, machine_copy(program, operand_data("uplua_zeros", 0)), 0);
+    struct operand zero = machine_load(program, BPF_DW, machine_copy(program, operand_data(ZERO_COUNTERS, 0)), 0);
     program->any_zero = program_slot(program, 8);
     machine_store(program, BPF_DW, operand_slot(program->any_zero, 0), 0, zero);
 }

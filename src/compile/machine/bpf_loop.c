@@ -345,7 +345,7 @@ static void store_pointer(struct resume *resume, const struct reg *reg)
         struct operand args[] = {pointer.lookup->args[0], operand_slot(key, 0)};
         stored = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
     } else {
-        stored = machine_copy(program, operand_data("uplua_zeros", 0));
+        stored = machine_copy(program, operand_data(ZERO_COUNTERS, 0));
     }
     machine_store(program, BPF_DW, operand_slot(reg->spilled, 0), 0, stored);
 }

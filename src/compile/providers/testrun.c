@@ -3,9 +3,6 @@
 
 #include "compile/providers/providers.h"
 
-/* BPF_PROG_TEST_RUN gives a raw tracepoint program up to 12 words. */
-enum { WORDS = 12 };
-
 static int argument(unsigned n)
 {
     return (int)(8 * n);
@@ -16,6 +13,6 @@ const struct provider provider_testrun = {
     .program_type = BPF_PROG_TYPE_RAW_TRACEPOINT,
     .rounds = USER_ROUNDS,
     .fields = FIELDS_OF_THREAD | FIELD(FUNC),
-    .words = WORDS,
+    .words = TEST_WORDS,
     .argument = argument,
 };

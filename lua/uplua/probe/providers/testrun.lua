@@ -7,10 +7,11 @@
 --   fd()                   the descriptor of the kernel's program
 --
 -- The program is a raw tracepoint's (BPF_PROG_TEST_RUN); pid, comm and the memory that it reads are uplua's own.
-local core    = require "uplua.core"
-local declare = require "uplua.probe.declare"
-local ffi     = require "ffi"
-local options = require "uplua.options"
+local ffi      = require "ffi"
+local contract = require "uplua.contract"
+local core     = require "uplua.core"
+local declare  = require "uplua.probe.declare"
+local options  = require "uplua.options"
 
 local testrun = { providers = { testrun = { name = "testrun", hidden = true } } }
 
@@ -24,10 +25,10 @@ function testrun.handler(name, handler)
     places = { { ["function"] = name, inside = 0 } },
     attach = function(_, program) fd = program.fd end,
   }
-  local words = ffi.new "int64_t[12]"
+  local words = ffi.new("int64_t[?]", contract.TEST_WORDS)
   return function(given)
-    for i = 0, 11 do words[i] = given[i + 1] or 0 end
-    core.probe.test_run(fd, ffi.string(words, 96))
+    for i = 0, contract.TEST_WORDS - 1 do words[i] = given[i + 1] or 0 end
+    core.probe.test_run(fd, ffi.string(words, ffi.sizeof(words)))
   end, function() return fd end
 end
 

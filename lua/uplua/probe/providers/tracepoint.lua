@@ -1,6 +1,7 @@
 -- tracepoint: tracepoints of the kernel, what a hit records by name.
 local argument_types = require "uplua.probe.argument_types"
 local claims         = require "uplua.probe.claims"
+local contract       = require "uplua.contract"
 local core           = require "uplua.core"
 local declare        = require "uplua.probe.declare"
 
@@ -9,7 +10,7 @@ local tracepoint = {}
 -- What a handler takes of a string whose length only the record knows, unless the option `strings` says otherwise; as
 -- up.str does.
 local DYNAMIC = 64
-local MOST = 4096 -- bytes of a handler's string
+local MOST = contract.MAX_STRING -- bytes of a handler's string
 
 -- Fields that all tracepoints have lie where the kernel puts the registers before it runs a program.
 local COMMON = { place = "nowhere", type = "the kernel's programs find other things in its place" }
