@@ -180,11 +180,9 @@ local OPTIONS = { cgroup = "string", cpus = "boolean", children = "boolean" }
 -- starts, or has started, too). Raises what is wrong with the arguments, and what cannot be counted.
 function counter.counter(what, given)
   local names = type(what) == "table" and what or { what }
-  if #names == 0 then
-    error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2)
-  end
   local events = {}
-  for i, name in ipairs(names) do
+  for i = 1, math.max(#names, 1) do
+    local name = names[i]
     if type(name) ~= "string" then
       error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2)
     end
@@ -207,13 +205,11 @@ function counter.counter(what, given)
   end
   local ok, result = pcall(core.event.count, events, chosen)
   if not ok then error(("counter %s: %s"):format(table.concat(names, ", "), result), 2) end
-  local copy = {}
-  for i, name in ipairs(names) do copy[i] = name end
   local mine = own()
   mine.made = mine.made + 1
   local new = setmetatable({
-    core = result, names = copy, group = type(what) == "table", began = {}, taken = {}, number = mine.made, scaled = 0,
-    least = 1,
+    core = result, names = { unpack(names) }, group = type(what) == "table", began = {}, taken = {},
+    number = mine.made, scaled = 0, least = 1,
   }, Counter)
   mine.all[mine.made] = new
   return new

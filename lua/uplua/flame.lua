@@ -141,9 +141,7 @@ local function check(source, options)
   check_kind("the source", "table", source, 4)
   for name, value in pairs(options) do
     if not OPTIONS[name] then
-      local names = {}
-      for each in pairs(OPTIONS) do names[#names + 1] = each end
-      error(("flame: unknown option '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), names)), 3)
+      error(("flame: unknown option '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), OPTIONS)), 3)
     end
     check_kind(name, OPTIONS[name], value, 4)
   end

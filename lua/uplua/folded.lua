@@ -9,37 +9,27 @@
 --
 -- Equal lines are one. In a tuple texts and numbers come first, then the stacks of programs, then the kernel's. A ";"
 -- in a tuple's text is ","; a text that is the whole key is a line already, as read gives it.
-local file   = require "uplua.file"
-local record = require "uplua.objects.record"
-local stack  = require "uplua.stack.stack"
-local text   = require "uplua.text"
+local file  = require "uplua.file"
+local order = require "uplua.objects.order"
+local stack = require "uplua.stack.stack"
+local text  = require "uplua.text"
+local tree  = require "uplua.flame.tree"
 
 local folded = {}
 
-local function name_of(label)
-  local name = text.escape(tostring(label)):gsub(";", ",")
-  return name
-end
+local function name_of(label) return (text.escape(tostring(label)):gsub(";", ",")) end
 
 -- The texts, programs' stacks and kernel's stacks of KEY as one line.
 local function line_of(key)
   if stack.is(key) then return text.escape(key:folded()) end
-  local count = record.is(key) and #record.names(key) or type(key) == "table" and #key
-  if not count then return text.escape(tostring(key)) end
-  local labels, stacks, kernels = {}, {}, {}
-  for i = 1, count do
-    local part = key[i]
-    if not stack.is(part) then
-      labels[#labels + 1] = name_of(part)
-    elseif #part > 0 or part:incomplete() then
-      local list = part:pid() == 0 and kernels or stacks
-      list[#list + 1] = text.escape(part:folded())
-    end
+  local labels, stacks = tree.parts_of(key)
+  if not labels then return text.escape(tostring(key)) end
+  local line = {}
+  for i, label in ipairs(labels) do line[i] = name_of(label) end
+  for _, part in ipairs(stacks) do
+    if #part > 0 or part:incomplete() then line[#line + 1] = text.escape(part:folded()) end
   end
-  for _, list in ipairs { stacks, kernels } do
-    for _, line in ipairs(list) do labels[#labels + 1] = line end
-  end
-  return table.concat(labels, ";")
+  return table.concat(line, ";")
 end
 
 -- The lines of SOURCE with their sums.
@@ -49,11 +39,7 @@ function folded.sums(source)
     local line = line_of(key)
     sums[line] = (sums[line] or 0) + value
   end
-  if type(source) == "table" and rawget(source, "kind") == nil then
-    for key, value in pairs(source) do add(key, value) end
-  else
-    for key, value in source:pairs() do add(key, value) end
-  end
+  for key, value in order.entries(source) do add(key, value) end
   return sums
 end
 

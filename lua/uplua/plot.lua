@@ -38,12 +38,6 @@ local function bar(fraction, room)
   return ("█"):rep(full) .. (rest > 0 and EIGHTHS[rest] or "") .. (" "):rep(room - full - (rest > 0 and 1 or 0))
 end
 
-local function short(x)
-  if x == nil then return "?" end
-  if math.abs(x) < 100 then return tostring(tonumber(("%.1f"):format(x))) end
-  return text.thousands(tonumber(("%.0f"):format(x)))
-end
-
 -- Lines for ROWS of { label, number }; false is a row that says that some are left out.
 local function draw(rows)
   local most, names, numbers = 0, 0, 0
@@ -123,7 +117,7 @@ function plot.histogram(h)
     add_parts(lines, parts)
   end
   add_parts(lines, {
-    "count " .. text.thousands(h.count), "avg " .. short(h.avg),
+    "count " .. text.thousands(h.count), "avg " .. text.average(h.avg),
     "min " .. (h.min and text.thousands(h.min) or "?"), "max " .. (h.max and text.thousands(h.max) or "?"),
   })
   return table.concat(lines, "\n")

@@ -1,5 +1,6 @@
 -- Counts by stack as lists for reports: stacks that print equally, those of several processes that run one program, are
 -- one row.
+local order = require "uplua.objects.order"
 local stack = require "uplua.stack.stack"
 local text  = require "uplua.text"
 
@@ -35,8 +36,7 @@ function stacks.rows(source, label)
     end
     row.number, sum = row.number + tonumber(number), sum + tonumber(number)
   end
-  local iterate = rawget(source, "kind") == nil and pairs or source.pairs
-  for key, number in iterate(source) do add(key, number) end
+  for key, number in order.entries(source) do add(key, number) end
   table.sort(rows, function(a, b)
     if a.number ~= b.number then return a.number > b.number end
     return a.id < b.id

@@ -152,6 +152,12 @@ function text.thousands(n)
   return sign .. digits .. rest
 end
 
+-- 22.04 → "22", 1204.7 → "1,205"
+function text.average(x)
+  if math.abs(x) < 100 then return tostring(tonumber(("%.1f"):format(x))) end
+  return text.thousands(tonumber(("%.0f"):format(x)))
+end
+
 -- 1 and "stack" → "1 stack"; 1204 → "1,204 stacks", or "1,204 " and MANY.
 function text.plural(n, one, many)
   return text.thousands(n) .. " " .. (n == 1 and one or many or one .. "s")
@@ -269,10 +275,18 @@ end
 
 function text.pad(s, width) return s .. (" "):rep(width - text.width(s)) end
 
--- The name nearest to NAME among NAMES (a list), if it is near enough to be a slip of the finger.
+-- The keys of T, which are texts, in their order.
+function text.keys(t)
+  local keys = {}
+  for key in pairs(t) do keys[#keys + 1] = key end
+  table.sort(keys)
+  return keys
+end
+
+-- The name nearest to NAME among NAMES (a list, or a table's keys), if it is near enough to be a slip of the finger.
 function text.nearest(name, names)
   local best, least
-  for _, candidate in ipairs(names) do
+  for _, candidate in ipairs(names[1] and names or text.keys(names)) do
     local row = {}
     for j = 0, #candidate do row[j] = j end
     for i = 1, #name do

@@ -22,7 +22,7 @@ local text      = require "uplua.text"
 
 local trace = {}
 
-local OPTIONS = { "returns", "min", "where", "stack", "size" }
+local OPTIONS = { returns = true, min = true, where = true, stack = true, size = true }
 local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
 local STRINGS = 127          -- bytes that are shown of a text
 local READ = ("up.str(%%s, %d)"):format(STRINGS + 1)
@@ -192,9 +192,7 @@ end
 
 local function check(options)
   for name in pairs(options) do
-    local known
-    for _, each in ipairs(OPTIONS) do known = known or each == name end
-    if not known then
+    if not OPTIONS[name] then
       error(("trace.each: unknown option '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), OPTIONS)), 3)
     end
   end

@@ -53,12 +53,9 @@ local function check_column(i, given)
     error(("view: column %d is { field, title, unit }"):format(i), 4)
   end
   if not UNITS[unit] then
-    local names = {}
-    for name in pairs(UNITS) do names[#names + 1] = name end
-    table.sort(names)
-    local near = text.did_you_mean(tostring(unit), names)
+    local near = text.did_you_mean(tostring(unit), UNITS)
     error(("view: column %d: there is no unit '%s'%s; units are %s")
-      :format(i, tostring(unit), near, table.concat(names, ", ")), 4)
+      :format(i, tostring(unit), near, table.concat(text.keys(UNITS), ", ")), 4)
   end
   return { field = given[1], title = given[2], unit = unit, show = UNITS[unit] }
 end

@@ -71,6 +71,18 @@ function loop.call(fn, ...)
   return ok
 end
 
+local function check_function(fn, level)
+  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), level) end
+end
+
+-- A function that adds FN to the LIST of the run, "starts" and its like. What is wrong is raised at its caller's line.
+local function adder(list)
+  return function(fn)
+    check_function(fn, 3)
+    table.insert(own()[list], fn)
+  end
+end
+
 local Timer = {}
 Timer.__index = Timer
 
@@ -85,7 +97,7 @@ end
 local function add_timer(duration, fn, repeats)
   local seconds, message = text.parse_duration(duration)
   if not seconds then error(message, 2) end
-  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  check_function(fn, 3)
   if repeats and seconds <= 0 then error("the period must be longer than zero", 2) end
   -- Timers of the main chunk count from the moment when everything is attached.
   local timer = { delay = seconds, period = repeats and seconds, fn = fn, at = own().running and core.now() + seconds }
@@ -104,26 +116,14 @@ function loop.after(duration, fn) return add_timer(duration, fn, false) end
 
 -- at_start(fn): calls fn once the probes are attached, before a command begins: what they have counted until then was
 -- while others were still missing.
-function loop.at_start(fn)
-  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
-  local starts = own().starts
-  starts[#starts + 1] = fn
-end
+loop.at_start = adder "starts"
 
 -- at_stop(fn): calls fn when the run ends, while all probes are still there. They are detached in no order: a script
 -- whose handlers depend on each other switches them off here, by a var that they read.
-function loop.at_stop(fn)
-  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
-  local stops = own().stops
-  stops[#stops + 1] = fn
-end
+loop.at_stop = adder "stops"
 
 -- at_exit(fn): calls fn for the report, once the probes are detached; several in the order in which they were given.
-function loop.at_exit(fn)
-  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
-  local exits = own().exits
-  exits[#exits + 1] = fn
-end
+loop.at_exit = adder "exits"
 
 -- exit([status]): ends the run, with its report, once the callback or main chunk that calls it returns.
 function loop.exit(status)
@@ -229,18 +229,13 @@ function loop.run(seconds)
   end
 end
 
--- Calls the at_start functions.
-function loop.run_starts()
-  local starts = own().starts
-  for i = 1, #starts do loop.call(starts[i]) end
-  own().starts = {}
+-- Calls the at_start functions, and the at_stop functions.
+local function run_all(list)
+  for i = 1, #own()[list] do loop.call(own()[list][i]) end
+  own()[list] = {}
 end
-
-function loop.run_stops()
-  local stops = own().stops
-  for i = 1, #stops do loop.call(stops[i]) end
-  own().stops = {}
-end
+function loop.run_starts() run_all "starts" end
+function loop.run_stops() run_all "stops" end
 
 -- Calls the at_exit functions in their order; those that they add come last.
 function loop.run_exits()

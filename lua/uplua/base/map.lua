@@ -31,13 +31,15 @@ end
 function methods:key_buffer() return ffi.new("uint8_t[?]", math.max(self.key_size, 8)) end
 function methods:value_buffer() return ffi.new("uint8_t[?]", self.cpus * self.value_stride) end
 
--- true, or false where there is no such key; another failure is an error.
-function methods:lookup(key, value)
-  local code = C.map_lookup(self, key, value)
+-- What CODE says of a key: true, or false where there is none; another failure is an error of who DID it.
+local function is_there(code, did)
   if code == 0 then return true end
   if code == -ENOENT then return false end
-  error("cannot read the map: " .. map.reason(code), 0)
+  error(("cannot %s the map: %s"):format(did, map.reason(code)), 0)
 end
+
+-- true, or false where there is no such key.
+function methods:lookup(key, value) return is_there(C.map_lookup(self, key, value), "read") end
 
 -- nil, or the reason of the failure.
 function methods:update(key, value)
@@ -46,20 +48,10 @@ function methods:update(key, value)
 end
 
 -- true if the key was there.
-function methods:delete(key)
-  local code = C.map_delete(self, key)
-  if code == 0 then return true end
-  if code == -ENOENT then return false end
-  error("cannot delete from the map: " .. map.reason(code), 0)
-end
+function methods:delete(key) return is_there(C.map_delete(self, key), "delete from") end
 
 -- As lookup, and the key is gone afterwards.
-function methods:take(key, value)
-  local code = C.map_take(self, key, value)
-  if code == 0 then return true end
-  if code == -ENOENT then return false end
-  error("cannot take from the map: " .. map.reason(code), 0)
-end
+function methods:take(key, value) return is_there(C.map_take(self, key, value), "take from") end
 
 -- True if KEY may be looked up as cut too: a string that ends in "…" may be one that a handler cut and then put into a
 -- larger place, which is another key than the whole string.

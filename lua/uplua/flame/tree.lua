@@ -10,6 +10,7 @@
 -- A million frames are of a few thousand addresses. So an address is named once, what it is called is one place, and a
 -- node finds a child by the place itself: no text is looked at again.
 local frame  = require "uplua.stack.frame"
+local order  = require "uplua.objects.order"
 local record = require "uplua.objects.record"
 local stack  = require "uplua.stack.stack"
 
@@ -51,11 +52,8 @@ local function new_node(place) return { place = place, value = 0, start = 0, chi
 
 -- NODE's child at PLACE, from which VALUE more is.
 local function descend(node, place, value)
-  local children = node.children
-  if not children then
-    children = {}
-    node.children = children
-  end
+  local children = node.children or {}
+  node.children = children
   local child = children[place]
   if not child then
     child = new_node(place)
@@ -75,18 +73,16 @@ local function add_stack(names, node, s, value)
   return node
 end
 
--- The parts of the tuple KEY, each kind in the key's order: labels, then the stacks of programs, then the kernel's.
-local function parts_of(key, count)
+-- The parts of the tuple KEY, each kind in the key's order: labels, and the stacks of programs before the kernel's; nil
+-- where it is no tuple.
+function tree.parts_of(key)
+  local count = record.is(key) and #record.names(key) or type(key) == "table" and #key
+  if not count then return nil end
   local labels, stacks, kernels = {}, {}, {}
   for i = 1, count do
     local part = key[i]
-    if not stack.is(part) then
-      labels[#labels + 1] = part
-    elseif part:pid() == 0 then
-      kernels[#kernels + 1] = part
-    else
-      stacks[#stacks + 1] = part
-    end
+    local list = not stack.is(part) and labels or part:pid() == 0 and kernels or stacks
+    list[#list + 1] = part
   end
   for _, part in ipairs(kernels) do stacks[#stacks + 1] = part end
   return labels, stacks
@@ -111,12 +107,9 @@ local function add(names, root, key, value)
   root.value = root.value + value
   if stack.is(key) then return add_stack(names, root, key, value) end
   if type(key) == "string" then return add_line(names, root, key, value) end
-  local count = record.is(key) and #record.names(key) or type(key) == "table" and #key
-  local labels, stacks = { key }, {}
-  if count then labels, stacks = parts_of(key, count) end
-  local node = root
-  for _, label in ipairs(labels) do node = descend(node, place_of(names, tostring(label)), value) end
-  for _, s in ipairs(stacks) do node = add_stack(names, node, s, value) end
+  local node, labels, stacks = root, tree.parts_of(key)
+  for _, label in ipairs(labels or { key }) do node = descend(node, place_of(names, tostring(label)), value) end
+  for _, s in ipairs(stacks or {}) do node = add_stack(names, node, s, value) end
 end
 
 -- Gives each place its rank by name.
@@ -154,11 +147,7 @@ local function new_root() return new_node { name = "all", module = "" } end
 -- The tree of SOURCE (flame.lua says what it may be), and how deep it is.
 function tree.build(source)
   local names, root = new_names(), new_root()
-  if type(source) == "table" and rawget(source, "kind") == nil then
-    for key, value in pairs(source) do add(names, root, key, value) end
-  else
-    for key, value in source:pairs() do add(names, root, key, value) end
-  end
+  for key, value in order.entries(source) do add(names, root, key, value) end
   rank(names.places)
   return root, arrange(root, 0)
 end

@@ -1,5 +1,5 @@
 -- The common part of the aggregations: per-CPU values that handlers add to, and that the script reads as totals. How a
--- kind of them keeps apart what was added since the last take is in uplua.objects.baseline and
+-- kind of them keeps apart what was added since the last take is in uplua.objects.count and
 -- uplua.objects.double_buffer.
 local ffi = require "ffi"
 local declared_type = require "uplua.objects.declared_type"
@@ -13,7 +13,7 @@ local aggregate = {}
 local state_of = object.state
 
 -- The operations that differ by kind of aggregation:
---   keeping                     uplua.objects.baseline or uplua.objects.double_buffer
+--   keeping                     that of uplua.objects.count, or uplua.objects.double_buffer
 --   merge(s, p, cpus, stride)   what one element holds on all CPUs together: a part; nil if there is nothing
 --   join(a, b)                  two parts of one element
 --   minus(part, earlier)        what was added to a part since an earlier state of it; nil if nothing

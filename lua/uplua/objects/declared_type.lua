@@ -11,9 +11,8 @@ local declared_type = {}
 
 local SCALARS = { bool = 1, stack = 8 }
 for bits = 3, 6 do SCALARS["i" .. 2 ^ bits], SCALARS["u" .. 2 ^ bits] = 2 ^ bits / 8, 2 ^ bits / 8 end
-local NAMES = { "bool", "stack", "string" }
-for name in pairs(SCALARS) do NAMES[#NAMES + 1] = name end
-table.sort(NAMES)
+local NAMES = text.keys(SCALARS)
+NAMES[#NAMES + 1] = "string"
 
 local MOST_STRING = contract.MAX_STRING
 local DEFAULT_STRING, MOST_FIELDS, DEEPEST = 64, 64, 8

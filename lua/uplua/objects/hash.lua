@@ -33,17 +33,15 @@ local NOWHERE = 1000 -- a level of the stack that is not there: the message name
 -- The name of O for messages.
 local function called(o) return rawget(o, "name") or rawget(o, "kind") end
 
--- Writes KEY into the key buffer; an error is raised at the line that called the method.
-local function encode_key(o, s, key, level)
-  local why = s.key.encode(s.key_bytes, key)
-  if why then error(("%s: as a key, %s"):format(called(o), why), level + 1) end
-  return s.key_bytes
+-- Raises WHY, what is wrong with what was given as ROLE, "a key", at the line that called the method; nil: nothing is.
+local function check(o, role, why, level)
+  if why then error(("%s: as %s, %s"):format(called(o), role, why), level + 1) end
 end
 
 -- Calls METHOD of the kernel's map for KEY; true if it is there.
 local function try(o, s, method, key, value, level)
   local found, why = s.map:try(method, s.key, s.key_bytes, key, value)
-  if why then error(("%s: as a key, %s"):format(called(o), why), level + 1) end
+  check(o, "a key", why, level + 1)
   return found
 end
 
@@ -62,12 +60,10 @@ local function check_as(codec, value) return codec.encode(ffi.new("uint8_t[?]", 
 
 -- Before the kernel's map is there: what is declared holds all the same, and where it was set is kept for messages.
 local function keep(o, s, key, value, level)
-  local why = s.array and not_index(o, key) or s.declared_key and check_as(s.declared_key, key)
-  if why then error(("%s: as a key, %s"):format(called(o), why), level + 1) end
+  check(o, "a key", s.array and not_index(o, key) or s.declared_key and check_as(s.declared_key, key), level + 1)
   local by_cpu = o.kind == "percpu_hash" and type(value) == "table" and value[0] ~= nil
   for _, one in pairs(by_cpu and value or { value }) do
-    why = s.declared_value and check_as(s.declared_value, one)
-    if why then error(("%s: as a value, %s"):format(called(o), why), level + 1) end
+    check(o, "a value", s.declared_value and check_as(s.declared_value, one), level + 1)
   end
   local new = type(key) ~= s.key_kind or type(value) ~= s.value_kind or type(key) == "table" or type(value) == "table"
   s.key_kind, s.value_kind = type(key), type(value)
@@ -105,15 +101,11 @@ end
 local function set(o, s, key, value, level)
   if key == nil then error(called(o) .. ": a key cannot be nil", level + 1) end
   if value == nil then return delete(o, s, key, level + 1) end
-  if s.store then
-    keep(o, s, key, value, level + 1)
-    return
-  end
+  if s.store then return (keep(o, s, key, value, level + 1)) end
   local why = s.array and not_index(o, key)
   if why then error(("%s: %s"):format(called(o), why), level + 1) end
-  encode_key(o, s, key, level + 1)
-  why = encode_value(s, value)
-  if why then error(("%s: as a value, %s"):format(called(o), why), level + 1) end
+  check(o, "a key", s.key.encode(s.key_bytes, key), level + 1)
+  check(o, "a value", encode_value(s, value), level + 1)
   why = s.map:update(s.key_bytes, s.value_bytes)
   if why then
     error(("%s: cannot set [%s]: %s (%d entries); make it with a larger max"):format(called(o), record.show(key), why,
@@ -206,9 +198,7 @@ function metatable.__tostring(o)
     if not (array and value == 0) then keys[#keys + 1], values[#values + 1] = key, value end
   end
   local count, weight = #keys, total(values[1])
-  if array then
-    keys, values = order.sort(keys, values)
-  elseif type(weight) == "number" or (type(weight) == "cdata" and not record.is(weight)) then
+  if not array and printer.is_number(weight) then
     keys, values = order.top(printer.MOST, total, order.each(keys, values))
   else
     keys, values = order.sort(keys, values)
@@ -245,10 +235,10 @@ end
 local ALLOWED = { max = object.positive, key = declared_type.layout, value = declared_type.layout }
 local ARRAY_ALLOWED = { max = object.positive, value = declared_type.layout }
 
-local function constructor(kind, default)
+local function constructor(kind)
   return function(options)
     options = object.check(kind, options, kind == "array" and ARRAY_ALLOWED or ALLOWED, 2)
-    options.max = options.max or default
+    options.max = options.max or 65536
     local s = {
       array = kind == "array",
       declared_key = options.key and layout.compile(options.key),
@@ -264,15 +254,15 @@ end
 -- of their types.
 function hash.guest(kind, name, max, key, value)
   local array = kind == "array"
-  local state = { array = array, declared_key = not array and key, declared_value = value }
-  local o = object.guest(kind, name, { max = max }, metatable, state)
+  local o = object.guest(kind, name, { max = max }, metatable,
+    { array = array, declared_key = not array and key, declared_value = value })
   state_of(o).store = store.new(o.queued)
   return o
 end
 
-hash.hash = constructor("hash", 65536)
-hash.lru = constructor("lru", 65536)
-hash.array = constructor("array", 65536)
-hash.percpu_hash = constructor("percpu_hash", 65536)
+hash.hash = constructor "hash"
+hash.lru = constructor "lru"
+hash.array = constructor "array"
+hash.percpu_hash = constructor "percpu_hash"
 
 return hash

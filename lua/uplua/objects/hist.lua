@@ -5,12 +5,15 @@
 --   h.count  h.sum  h.avg  h.min  h.max  h:percentile(99)     unkeyed; of h:get()
 --   h[key].count …  h:pairs()  h:top(10, "sum")               keyed; ordered by count unless said otherwise
 --   h:take()  h:clear()  print(h)
+-- A percentile is interpolated within its bucket, between the exact minimum and maximum. min, max and avg of an empty
+-- histogram are nil.
 -- Each takes options after these: { max = 65536 } keys. A large lhist or hdr keeps only those stretches of 128 buckets
 -- that are used; each counts as a key.
 local aggregate = require "uplua.objects.aggregate"
 local buckets = require "uplua.objects.buckets"
 local distribution = require "uplua.objects.distribution"
-local histogram = require "uplua.objects.histogram"
+local plot = require "uplua.plot"
+local text = require "uplua.text"
 
 local hist = {}
 
@@ -18,8 +21,50 @@ local MOST_BUCKETS, MOST_DIGITS = 1000000, 4
 local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = true, percentile = true }
 
 local log2 = buckets.log2()
+local methods = {} -- of a histogram as the script sees it
 
-local function new_value(s, total) return histogram.new(s, s.buckets or log2, total) end
+-- The value of rank RANK among the N in bucket I of H; nil and the bucket's label where nothing says how far its values
+-- go.
+local function within(h, i, rank, n)
+  local scheme = h.scheme
+  local low, high = scheme.lowest(i), scheme.highest(i)
+  local open = low == -math.huge or high == math.huge
+  if h.min and low <= tonumber(h.min) then low = tonumber(h.min) end
+  if h.max and high >= tonumber(h.max) then high = tonumber(h.max) end
+  if open and low ~= high then return nil, scheme.label(scheme.row(i, 1), 1) end
+  local value = math.floor(low + (high - low) * rank / n)
+  if h.max and value >= tonumber(h.max) then return h.max end
+  return value
+end
+
+-- The value at or below which P percent of the values lie: the minimum for 0, the maximum for 100; nil for an empty
+-- histogram. Where the value lies in a bucket that has no end, nil and the bucket's label: "≥ 1,000".
+function methods:percentile(p)
+  if type(p) ~= "number" or not (p >= 0 and p <= 100) then
+    error("percentile: a number from 0 to 100 is expected", 2)
+  end
+  if self.count == 0 then return nil end
+  local rank = math.max(1, math.ceil(p / 100 * self.count - 1e-9))
+  if rank == self.count and self.max then return self.max end
+  if rank == 1 and self.min then return self.min end
+  local before = 0
+  for _, entry in ipairs(self.buckets) do
+    if before + entry[2] >= rank then return within(self, entry[1], rank - before, entry[2]) end
+    before = before + entry[2]
+  end
+end
+
+local metatable = { __index = methods, __tostring = plot.histogram }
+
+-- The histogram of a TOTAL (uplua.objects.distribution) of the aggregation S.
+local function new_value(s, total)
+  local entries, scheme = {}, s.buckets or log2
+  local h = distribution.sum_up(s, total, function(bucket, n) entries[#entries + 1] = { bucket, n } end)
+  table.sort(entries, function(a, b) return scheme.lowest(a[1]) < scheme.lowest(b[1]) end)
+  h.scheme, h.buckets = scheme, entries
+  return setmetatable(h, metatable)
+end
+
 local operations = distribution.operations(new_value, "count")
 
 hist.hist = aggregate.constructor("hist", operations, PROPERTIES)
@@ -40,8 +85,7 @@ hist.lhist = aggregate.constructor("lhist", operations, PROPERTIES, function(low
   local count = (high - low) / step
   if count ~= math.floor(count) then error(("lhist: %d to %d are not whole steps of %d"):format(low, high, step), 3) end
   if count > MOST_BUCKETS then
-    error(("lhist: %s buckets; there can be %s"):format(require("uplua.text").thousands(count),
-      require("uplua.text").thousands(MOST_BUCKETS)), 3)
+    error(("lhist: %s buckets; there can be %s"):format(text.thousands(count), text.thousands(MOST_BUCKETS)), 3)
   end
   return options, buckets.linear(low, step, count)
 end)

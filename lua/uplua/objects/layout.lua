@@ -115,52 +115,42 @@ local function prelude(l)
   return PRELUDE:format(stacks and "h.intern()" or "nil")
 end
 
--- Statements that return the Lua value of the C lvalue PLACE.
-local function reading(l, place, number)
-  local kind = l.kind
-  if kind == "i64" then
-    return ([[local x = %s
+-- Statements that return the Lua value of the C lvalue %s, by kind.
+local READ = {
+  i64 = [[local x = %s
   if x <= 9007199254740992LL and x >= -9007199254740992LL then return tonumber(x) end
-  return x]]):format(place)
-  elseif kind == "u64" then
-    return ([[local x = %s
+  return x]],
+  u64 = [[local x = %s
   if x <= 9007199254740992ULL then return tonumber(x) end
-  return x]]):format(place)
-  elseif INTEGER[kind] then
-    return "return " .. place
-  elseif kind == "bool" then
-    return ("return %s ~= 0"):format(place)
-  elseif kind == "stack" then
-    return ("return intern(%s)"):format(place)
-  elseif kind == "string" then
-    return ("return get_string(%s, %d)"):format(place, l.size)
-  end
+  return x]],
+  bool = "return %s ~= 0", stack = "return intern(%s)", string = "return get_string(%s, %d)",
+}
+
+-- Such statements for PLACE of layout L.
+local function reading(l, place, number)
+  local statements = READ[l.kind] or INTEGER[l.kind] and "return %s"
+  if statements then return statements:format(place, l.size) end
   return ("return child[%d].decode(%s)"):format(number, place)
+end
+
+-- Why x cannot be written, and what is written, by kind.
+local WRITE = {
+  i64 = { "not_integer(x)", "signed(x)" }, u64 = { "not_integer(x)", "signed(x)" },
+  bool = { [[type(x) ~= "boolean" and "a boolean is expected, not a " .. type(x)]], "x and 1 or 0" },
+  stack = { "not_stack(x)", "stack_id(x)" },
+}
+for kind, bits in pairs(BITS) do
+  local low = kind:sub(1, 1) == "i" and -2 ^ bits or 0
+  WRITE[kind] = { ("not_in_range(x, %d, %d)"):format(low, 2 ^ bits - 1), "tonumber(x)" }
 end
 
 -- Statements that write x to PLACE, or return why not, after PREFIX.
 local function writing(l, place, prefix, number)
-  local kind = l.kind
-  local check, value = nil, "x"
-  if kind == "i64" or kind == "u64" then
-    check, value = "not_integer(x)", "signed(x)"
-  elseif INTEGER[kind] then
-    local bits = BITS[kind]
-    local low = kind:sub(1, 1) == "i" and -2 ^ bits or 0
-    check = ("not_in_range(x, %d, %d)"):format(low, 2 ^ bits - 1)
-    value = ("tonumber(x)")
-  elseif kind == "bool" then
-    check = [[type(x) ~= "boolean" and "a boolean is expected, not a " .. type(x)]]
-    value = "x and 1 or 0"
-  elseif kind == "stack" then
-    check, value = "not_stack(x)", "stack_id(x)"
-  elseif kind == "string" then
-    return ("local why = put_string(%s, x, %d, as_cut) if why then return %s .. why end"):format(place, l.size, prefix)
-  else
-    return ("local why = child[%d].encode(%s, x, as_cut) if why then return %s .. why end")
-      :format(number, place, prefix)
-  end
-  return ("local why = %s if why then return %s .. why end\n  %s = %s"):format(check, prefix, place, value)
+  local write = WRITE[l.kind]
+  local why = write and write[1] or l.kind == "string" and ("put_string(%s, x, %d, as_cut)"):format(place, l.size)
+    or ("child[%d].encode(%s, x, as_cut)"):format(number, place)
+  local statements = ("local why = %s if why then return %s .. why end"):format(why, prefix)
+  return write and ("%s\n  %s = %s"):format(statements, place, write[2]) or statements
 end
 
 -- The C type of an integer, boolean or id; a declared boolean has one byte.

@@ -52,9 +52,7 @@ function object.check(name, given, allowed, level)
   if type(given) ~= "table" or object.is(given) then
     error(("%s: options are a table, as in %s{ … }"):format(name, name), level)
   end
-  local options, names = {}, {}
-  for option in pairs(allowed) do names[#names + 1] = option end
-  table.sort(names)
+  local options, names = {}, text.keys(allowed)
   for option, value in pairs(given) do
     local check = allowed[option]
     if not check then

@@ -85,15 +85,17 @@ function order.each(keys, values, n)
   end
 end
 
+-- Iterates over T, a table or a shared object.
+function order.entries(t)
+  if getmetatable(t) and t.pairs then return t:pairs() end
+  return pairs(t)
+end
+
 -- for k, v in sorted(t, function(x, y) return x.bytes > y.bytes end): T's entries in the order of LESS on their values,
 -- or of their keys. T is a table or a shared object.
 function order.sorted(t, less)
   local keys, values = {}, {}
-  if type(t) == "table" and getmetatable(t) and t.pairs then
-    for k, v in t:pairs() do keys[#keys + 1], values[#values + 1] = k, v end
-  else
-    for k, v in pairs(t) do keys[#keys + 1], values[#values + 1] = k, v end
-  end
+  for k, v in order.entries(t) do keys[#keys + 1], values[#values + 1] = k, v end
   return order.each(order.sort(keys, values, less))
 end
 

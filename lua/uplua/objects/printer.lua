@@ -9,15 +9,12 @@ local printer = {}
 printer.MOST = 1000      -- entries that are printed; the rest is only counted
 local WIDEST_KEY = 60 -- a longer key does not push the values of all others to the right
 
--- A number with thousands, anything else as record.show does.
-function printer.value(value)
-  if type(value) == "number" or (type(value) == "cdata" and not record.is(value)) then return text.thousands(value) end
-  return record.show(value)
-end
-
-local function is_number(value)
+function printer.is_number(value)
   return type(value) == "number" or (type(value) == "cdata" and not record.is(value))
 end
+
+-- A number with thousands, anything else as record.show does.
+function printer.value(value) return printer.is_number(value) and text.thousands(value) or record.show(value) end
 
 -- The one-line parts of KEY, and its stacks' lines (without indentation), or nil.
 local function parts_of(key)
@@ -58,7 +55,7 @@ function printer.entries(keys, values, count)
   local lines = {}
   for i = 1, shown do
     local value = texts[i]
-    local space = is_number(values[i]) and (" "):rep(value_width - text.width(value)) or ""
+    local space = printer.is_number(values[i]) and (" "):rep(value_width - text.width(value)) or ""
     if value:find("\n", 1, true) then
       lines[#lines + 1] = heads[i]
       for _, frame in ipairs(frames[i] or {}) do lines[#lines + 1] = "    " .. frame end

@@ -10,17 +10,12 @@ local text = require "uplua.text"
 
 local stats = {}
 
-local function short(x)
-  if math.abs(x) < 100 then return tostring(tonumber(("%.1f"):format(x))) end
-  return text.thousands(tonumber(("%.0f"):format(x)))
-end
-
 local metatable = {
   __tostring = function(s)
     if s.count == 0 then return "(empty)" end
     local least, most = s.min and text.thousands(s.min) or "?", s.max and text.thousands(s.max) or "?"
     return ("count %s, sum %s, avg %s, min %s, max %s")
-      :format(text.thousands(s.count), text.thousands(s.sum), short(s.avg), least, most)
+      :format(text.thousands(s.count), text.thousands(s.sum), text.average(s.avg), least, most)
   end,
 }
 

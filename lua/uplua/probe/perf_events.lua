@@ -184,13 +184,11 @@ function perf_events.find(name)
   local ok, why = pcall(core.event.check, found)
   if ok then return found end
   if found.type == HARDWARE or found.type == CACHE or found.type == RAW then
-    local names = {}
-    for each in pairs(software) do names[#names + 1] = each end
-    table.sort(names)
     local counters = read(DEVICES .. "cpu/type") or read(DEVICES .. "armv8_pmuv3/type") or
                      read(DEVICES .. "cpu_core/type")
+    local names = table.concat(text.keys(software), ", ")
     why = counters and "this CPU does not count it"
-      or "this machine has no hardware counters, as most virtual ones; there are " .. table.concat(names, ", ")
+      or "this machine has no hardware counters, as most virtual ones; there are " .. names
   end
   return nil, why
 end

@@ -209,9 +209,7 @@ function cli.has_option(name) return known[name] ~= nil or short[name:match "^%-
 local function set_option(options, name, value, argv, i)
   local option = known[name]
   if not option then
-    local names = {}
-    for each in pairs(known) do names[#names + 1] = each end
-    local near = text.nearest(name, names)
+    local near = text.nearest(name, known)
     wrong("no such option: %s%s", name, near and ("; did you mean %s?"):format(near) or "")
   end
   if not option.value then

@@ -145,11 +145,8 @@ local function commit()
   if setup then setup.commit() end
   loop.run_starts()
   loop.flush()
-  if setup then
-    setup.release()
-  else
-    target.release()
-  end
+  local released = setup or target
+  released.release()
 end
 
 -- Where a run fails before it has begun: the status of the signal that ended it there, or 1.

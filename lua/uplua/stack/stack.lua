@@ -148,11 +148,9 @@ local STYLES = {
 }
 
 local function check_style(style)
-  local known = {}
-  for name in pairs(STYLES) do known[#known + 1] = name end
   for name, value in pairs(style) do
     if STYLES[name] == nil then
-      error(("text: unknown style '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), known)), 3)
+      error(("text: unknown style '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), STYLES)), 3)
     end
     if type(value) ~= "boolean" and not (name == "one_line" and type(value) == "string") then
       error(("text: %s is true or false, not %s"):format(name, tostring(value)), 3)
@@ -270,21 +268,6 @@ function stack.bind(fd)
   table.insert(sources, 1, { fd = fd, map = opened, value = opened:value_buffer(), room = room })
 end
 
--- To be called before FD is closed: stacks that the script holds keep their frames.
-function stack.unbind(fd)
-  local mine = own()
-  for high, s in pairs(mine.objects) do
-    load(state_of(s))
-    for _, other in pairs(mine.others[high] or {}) do load(state_of(other)) end
-  end
-  for i, source in ipairs(mine.sources) do
-    if source.fd == fd then
-      table.remove(mine.sources, i)
-      return
-    end
-  end
-end
-
 local function new_object(id, low)
   local s = newproxy(prototype)
   -- With all fields at once: there may be a million stacks.
@@ -325,6 +308,16 @@ local function functions_at(state, i, returns)
   return frame.last_with_lines(state.pid, state.raw:sub(returns and 8 * i - 15 or 8 * i - 7, 8 * i), state.program)
 end
 
+-- T[key], a table that is made when it is first asked for.
+local function table_in(t, key)
+  local found = t[key]
+  if not found then
+    found = {}
+    t[key] = found
+  end
+  return found
+end
+
 local found_functions = {}
 local KERNEL_HALF = 2 ^ 31 -- the upper half of an address of the kernel is so much at least
 
@@ -335,27 +328,14 @@ local KERNEL_HALF = 2 ^ 31 -- the upper half of an address of the kernel is so m
 function stack.functions(s, known)
   local state = state_of(s)
   if not load(state) then return found_functions, 0, "[stack not recorded]" end
-  local of_process, address, count = known[state.pid], ffi.cast(words, state.raw), #state.raw / 8
-  if not of_process then
-    of_process = {}
-    known[state.pid] = of_process
-  end
-  local program = state.program or ""
-  local of_program = of_process[program]
-  if not of_program then
-    of_program = {}
-    of_process[program] = of_program
-  end
+  local address, count = ffi.cast(words, state.raw), #state.raw / 8
+  local of_program = table_in(table_in(known, state.pid), state.program or "")
   local above -- the upper half of the address before
   for i = 1, count do
     local high, low = tonumber(bit.rshift(address[i - 1], 32)), tonumber(bit.band(address[i - 1], 0xffffffffULL))
     -- As src/sym/fold.c has it: the first frame stands where it is, and so does the program's below the kernel's.
     local returns = i > 1 and high + low > 0 and (high >= KERNEL_HALF or above < KERNEL_HALF)
-    local half = of_program[high + 0.5] -- no integer, which would make an array part
-    if not half then
-      half = {}
-      of_program[high + 0.5] = half
-    end
+    local half = table_in(of_program, high + 0.5) -- no integer, which would make an array part
     local key = returns and low + 0.5 or low + 0.25
     local functions = half[key]
     if not functions then
@@ -367,9 +347,6 @@ function stack.functions(s, known)
   local last = count > 0 and found_functions[count]
   return found_functions, count, missing(state, last and last[#last])
 end
-
--- True if A and B print equally.
-function stack.names_equal(a, b) return a == b or a:key() == b:key() end
 
 -- Reads the mappings of process PID now, so that its stacks can be named after it has exited. true, or nil and the
 -- reason.
