@@ -67,31 +67,6 @@ local function show_of_result(result)
   return result.bits == 64 and as_unsigned or as_integer
 end
 
-local function numbered_fields(count)
-  local fields = {}
-  for i = 0, count - 1 do fields[i + 1] = { name = "arg" .. i, source = "e.arg" .. i, show = as_hex } end
-  return fields
-end
-
-local function named_fields(arguments, of_call, returns)
-  local fields = {}
-  for _, argument in ipairs(arguments) do
-    fields[#fields + 1] = field_of(argument, "e.args." .. argument.name, of_call, returns)
-  end
-  return fields
-end
-
--- Those of ARGUMENTS that have numbers and no names.
-local function unnamed_fields(arguments)
-  local fields = {}
-  for i, argument in ipairs(arguments) do
-    if argument.type ~= "?" then
-      fields[#fields + 1] = { name = argument.name, source = "e.arg" .. i - 1, show = as_integer }
-    end
-  end
-  return fields
-end
-
 -- A parameter of a function. A value that handlers cannot read, such as a double, is in no record.
 local function parameter_field(parameter, index)
   local name = parameter.name or "arg" .. index - 1
@@ -107,19 +82,29 @@ local function parameter_field(parameter, index)
   return field
 end
 
-local function parameter_fields(parameters)
+-- What there is of PART's arguments: parameters, arguments by name, those that have numbers alone, or so many words.
+local function fields_of(part, returns)
   local fields = {}
-  for i, parameter in ipairs(parameters) do fields[i] = parameter_field(parameter, i) end
+  for i, parameter in ipairs(part.parameters or {}) do fields[i] = parameter_field(parameter, i) end
+  if part.parameters then return fields end
+  for _, argument in ipairs(part.arguments or {}) do
+    fields[#fields + 1] = field_of(argument, "e.args." .. argument.name, part.of_call, returns)
+  end
+  if part.arguments then return fields end
+  for i, argument in ipairs(part.by_number or {}) do
+    local field = { name = argument.name, source = "e.arg" .. i - 1, show = as_integer }
+    if argument.type ~= "?" then fields[#fields + 1] = field end
+  end
+  for i = 0, part.by_number and -1 or (part.numbered or FUNCTION_ARGUMENTS) - 1 do
+    fields[i + 1] = { name = "arg" .. i, source = "e.arg" .. i, show = as_hex }
+  end
   return fields
 end
 
 -- How PART, of provider.hits, is shown: with `fields`, of its arguments; `show`, of what is returned, or false, where
 -- nothing is; `calls`, where it is all system calls, what they are by their numbers.
 local function complete(part, returns)
-  part.fields = part.parameters and parameter_fields(part.parameters)
-    or part.arguments and named_fields(part.arguments, part.of_call, returns)
-    or part.by_number and unnamed_fields(part.by_number)
-    or numbered_fields(part.numbered or FUNCTION_ARGUMENTS)
+  part.fields = fields_of(part, returns)
   if part.result then part.show = show_of_result(part.result) elseif part.raw then part.show = as_raw end
   part.calls = part.of_any and call.set() or nil
   return part

@@ -175,6 +175,12 @@ function aggregate.part(s, lookup)
   return part
 end
 
+-- What was added to a PART since it was what EARLIER is, which may be nil; nil if nothing.
+function aggregate.since(s, earlier, part)
+  if part == nil or earlier == nil then return part end
+  return s.operations.minus(part, earlier)
+end
+
 -- The constructor of KIND. PROPERTIES (name → true) are read from the value of an unkeyed object: h.count.
 -- PARAMETERS(…) turns the constructor's arguments before the options into a table that goes to the compiler, raising
 -- errors at level 3.

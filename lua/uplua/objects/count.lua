@@ -18,11 +18,7 @@ local baseline = {}
 
 function baseline.start(s) s.baseline = {} end
 
-local function since(s, raw, total)
-  local earlier = s.baseline[raw]
-  if earlier == nil then return total end
-  return s.operations.minus(total, earlier)
-end
+local function since(s, raw, total) return aggregate.since(s, s.baseline[raw], total) end
 
 -- Calls SEE(raw key, total) for each key that was added to since the last take. TAKE: and starts anew.
 function baseline.read(s, take, see)
@@ -40,8 +36,7 @@ function baseline.read(s, take, see)
   if not (take and s.key and held * 2 > s.map.max_entries) then return end
   for _, raw in ipairs(idle) do
     ffi.copy(s.key_bytes, raw, #raw)
-    local total = aggregate.part(s, "take")
-    local added = total and since(s, raw, total)
+    local added = since(s, raw, aggregate.part(s, "take"))
     if added ~= nil then see(raw, added) end
     s.baseline[raw] = nil
   end
@@ -49,8 +44,7 @@ end
 
 -- The total of the key in the key buffer, or nil.
 function baseline.find(s)
-  local total = aggregate.part(s)
-  return total and since(s, ffi.string(s.key_bytes, s.map.key_size), total)
+  return since(s, ffi.string(s.key_bytes, s.map.key_size), aggregate.part(s))
 end
 
 local operations = {

@@ -35,11 +35,7 @@ local function suffix_of(s, raw)
 end
 
 -- The late updates: values that were added to a part after it was left; nil if there are none.
-local function late(s, raw, part)
-  local left = s.left[raw]
-  if part == nil or left == nil then return part end
-  return s.operations.minus(part, left)
-end
+local function late(s, raw, part) return aggregate.since(s, s.left[raw], part) end
 
 -- Prepares the other turn's elements: ADD gets what has come late, then they are set to zero, or removed where they are
 -- unused.

@@ -280,13 +280,9 @@ function layout.compile(l)
   local name = signature(l)
   local codec = compiled[name]
   if not codec then
-    if l.kind == "record" then
-      codec = compile_record(l)
-    elseif INTEGER[l.kind] or l.kind == "bool" or l.kind == "stack" or l.kind == "string" then
-      codec = compile_scalar(l)
-    else
-      error("unknown kind of layout: " .. tostring(l.kind))
-    end
+    local compile = l.kind == "record" and compile_record or (READ[l.kind] or INTEGER[l.kind]) and compile_scalar
+    if not compile then error("unknown kind of layout: " .. tostring(l.kind)) end
+    codec = compile(l)
     codec.kind = l.kind
     compiled[name] = codec
   end
