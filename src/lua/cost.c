@@ -63,8 +63,17 @@ static int cost_known(lua_State *L)
     return 1;
 }
 
+/* cost.forget(): to be called before handlers are loaded that want to know, once the earlier links are closed */
+static int cost_forget_lua(lua_State *L)
+{
+    (void)L;
+    cost_forget();
+    return 0;
+}
+
 int cost_open_lua(lua_State *L)
 {
-    static const luaL_Reg functions[] = {{"again", cost_again_lua}, {"known", cost_known}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"again", cost_again_lua}, {"known", cost_known}, {"forget", cost_forget_lua}, {NULL, NULL}};
     return core_functions(L, functions);
 }

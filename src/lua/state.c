@@ -9,7 +9,7 @@
 #include "lua/core.h"
 #include "sys/interrupt.h"
 
-/* For the signal handler, which has no argument for it. */
+/* For the signal handler, which has no argument for it. A process has one state, whatever its runs. */
 static lua_State *the_state;
 
 static void raise_interrupted(lua_State *L, lua_Debug *activation)

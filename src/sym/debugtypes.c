@@ -20,7 +20,7 @@ enum {
     MAX_TYPES = 1 << 20,          /* that are asked for in one run */
 };
 
-/* By number - 1. */
+/* By number - 1. They stay, as the debug information does that they are of (probe/module/debug.c), whatever the run. */
 static struct type {
     Dwarf_Die entry;
     unsigned dimension; /* of an array: the first that counts */

@@ -9,6 +9,7 @@
 
 enum { DEEPEST = 32 }; /* of names for names, and of structs in structs */
 
+/* The kernel's types do not change while the process lives. */
 static struct kernel_btf btf;
 static const struct btf_type **types; /* by id */
 static size_t type_count;

@@ -8,6 +8,7 @@ local bit = require "bit"
 
 local ctype = {}
 
+-- The FFI's types are the process's, and so are their handles.
 local types = {}   -- handle → { kind, name, size, bits, count: ctype.describe; at(address): what the FFI finds there }
 local handles = {} -- name → handle
 

@@ -271,7 +271,7 @@ local function signature(l)
   return ("{%d,%s %s}"):format(l.size, tostring(l.presence), table.concat(parts, ","))
 end
 
-local compiled = {}
+local compiled = {} -- signature → codec, which depends on nothing else: the same in all runs
 
 -- The codec of LAYOUT; equal layouts share one, and with it the type of their records. A codec of another maker's is
 -- its own.

@@ -8,6 +8,7 @@ local text = require "uplua.text"
 
 local record = {}
 
+-- The FFI's types are the process's, and so is what is known of them.
 local infos = {} -- type number of the struct, and of its view → { names =, position =, get =, copy = }
 
 local function info_of(value) return type(value) == "cdata" and infos[tonumber(ffi.typeof(value))] end

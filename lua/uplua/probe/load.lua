@@ -155,6 +155,8 @@ end
 -- Compiles and loads PROBES, and tells shared objects of their maps. Returns a list for uplua.probe.attach.
 function load.handlers(probes)
   local compiler, description = prepare(probes)
+  local overhead = package.loaded["uplua.probe.overhead"]
+  if overhead then overhead.begin() end
   local loaded, programs, objects, link, unknown = compiler:load(description)
   timing.mark "loaded"
   local setups, list = load.setups(), {}

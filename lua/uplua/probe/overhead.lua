@@ -10,11 +10,19 @@ local PERIOD = 1 -- seconds
 
 local own = run.part(function()
   return {
-    counters = {}, -- of the handlers that want to know
-    links = {},    -- what measures
+    counters = {},   -- of the handlers that want to know
+    asked = false,   -- there are such
     timer = nil,
   }
 end)
+
+-- What measures is the process's (src/probe/attach/cost.c), as long as a run needs it: such runs' parts, as keys.
+local links, users = {}, {}
+
+-- To be called before handlers are loaded: what an earlier run has measured by probes that are detached does not count.
+function overhead.begin()
+  if not next(users) then core.cost.forget() end
+end
 
 -- Measures anew, since what else the machine does makes a difference, and tells the handlers.
 local function again() core.cost.again(unpack(own().counters)) end
@@ -23,7 +31,8 @@ local function again() core.cost.again(unpack(own().counters)) end
 -- why it could not be measured, or nil.
 function overhead.keep(address, link, unknown)
   local mine = own()
-  mine.counters[#mine.counters + 1], mine.links[#mine.links + 1] = address, link
+  mine.counters[#mine.counters + 1], links[#links + 1] = address, link
+  mine.asked, users[mine] = true, true
   if unknown then
     loop.warn("e.elapsed includes the probes' own time, which could not be measured: " .. unknown)
   else
@@ -35,8 +44,10 @@ end
 function overhead.close()
   local mine = own()
   if mine.timer then mine.timer:cancel() end
-  local closed = mine.links
-  mine.counters, mine.links, mine.timer = {}, {}, nil
+  mine.counters, mine.timer, users[mine] = {}, nil, nil
+  if next(users) then return {} end
+  local closed = links
+  links = {}
   return closed
 end
 
@@ -47,7 +58,7 @@ local function microseconds(ns) return ("%.1f us"):format(ns / 1000) end
 -- instruction), exits = true where probes stand on return instructions, ns, low, high }: the median, and between which
 -- eight of ten measurements lay. nil where no handler asks for e.elapsed of a function.
 function overhead.probe_cost()
-  local known = core.cost.known()
+  local known = own().asked and core.cost.known() or {}
   if #known == 0 then return nil end
   local words = {}
   for i, one in ipairs(known) do

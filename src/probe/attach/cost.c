@@ -38,7 +38,10 @@ struct cost_run {
     bool in_thread;
 };
 
-/* What is known, and where the probes note their times. */
+/*
+ * What is known, and where the probes note their times. It is the process's: where several runs measured the same
+ * functions, each would count the others' probes, too.
+ */
 static struct {
     struct cost cost;
     struct clock_log *log; /* NULL: it is not known */
@@ -276,6 +279,18 @@ int cost_finish(struct cost_run *run, struct probe_link **link, struct error *er
         *link = run->link;
     free(run);
     return code ? error_set(err, code, "%s", strerror(-code)) : 0;
+}
+
+void cost_forget(void)
+{
+    for (unsigned i = 0; i < COST_WAYS * ENTRIES; i++) {
+        struct clock_log *log = kinds[i / ENTRIES][i % ENTRIES].log;
+        for (unsigned other = 0; other < COST_WAYS * ENTRIES; other++) /* which may have the same */
+            if (kinds[other / ENTRIES][other % ENTRIES].log == log)
+                kinds[other / ENTRIES][other % ENTRIES].log = NULL;
+        clock_log_free(log);
+    }
+    memset(kinds, 0, sizeof kinds);
 }
 
 const struct cost *cost_of(enum cost_way way, enum entry entry)

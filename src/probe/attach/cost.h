@@ -44,6 +44,8 @@ struct cost_run *cost_begin(unsigned wanted);
 int cost_finish(struct cost_run *run, struct probe_link **link, struct error *err);
 /* Measures what is known anew, in less than a millisecond or two: what else the machine does makes a difference. */
 void cost_again(void);
+/* Forgets what is known: to be called once the probes that measured it are detached, before it is measured anew. */
+void cost_forget(void);
 /* What the probes take in the WAY at an entry of the kind ENTRY; NULL: it is not known. */
 const struct cost *cost_of(enum cost_way way, enum entry entry);
 

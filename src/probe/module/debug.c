@@ -55,7 +55,7 @@ struct kept {
 int debug_keep(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo,
                struct error *err)
 {
-    static struct kept *all;
+    static struct kept *all; /* the process's: by file, whatever the run */
     const struct stat *stat = &binary_elf(binary)->stat;
     for (struct kept *one = all; one; one = one->next)
         if (one->device == stat->st_dev && one->inode == stat->st_ino && one->changed.tv_sec == stat->st_mtim.tv_sec &&

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/module/file_stamp.h"
 #include "probe/module/library.h"
 #include "probe/spec/resolve.h"
 #include "sys/path.h"
@@ -29,10 +30,11 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof names / sizeof *names };
 
-/* What was found out about files, which a run asks for again and again. */
+/* What was found out about files, which is asked for again and again, in whichever run. */
 static struct known {
     char *path;
-    const char *name; /* of NAMES, or NULL */
+    struct stamp file; /* another run may find another one there */
+    const char *name;  /* of NAMES, or NULL */
 } * known;
 static size_t known_count;
 
@@ -51,16 +53,17 @@ static const char *find_in_module(const struct module *module)
 {
     struct binary *binary;
     for (size_t i = 0; i < known_count; i++)
-        if (strcmp(known[i].path, module->path) == 0)
+        if (strcmp(known[i].path, module->path) == 0 && stamp_compare(&known[i].file, module->path) == STAMP_SAME)
             return known[i].name;
     if (binary_open(module, &binary, NULL) < 0)
         return NULL; /* what is no ELF file */
     const char *name = find_in_binary(binary);
+    const struct stamp file = stamp_of(&binary_elf(binary)->stat);
     binary_close(binary);
     struct known *grown = realloc(known, (known_count + 1) * sizeof *known);
     if (grown) {
         known = grown;
-        known[known_count] = (struct known){.path = strdup(module->path), .name = name};
+        known[known_count] = (struct known){.path = strdup(module->path), .file = file, .name = name};
         known_count += known[known_count].path != NULL;
     }
     return name;
