@@ -10,11 +10,7 @@
 
 struct lua_loaded *lua_loaded_new(lua_State *L)
 {
-    struct lua_loaded *result = lua_newuserdata(L, sizeof *result);
-    memset(result, 0, sizeof *result);
-    luaL_getmetatable(L, LOADED);
-    lua_setmetatable(L, -2);
-    return result;
+    return core_new_object(L, sizeof(struct lua_loaded), LOADED);
 }
 
 /* Sets what the program NAME is attached with in the table on the top: its descriptor and its cookie. */
@@ -22,10 +18,8 @@ static void set_program(lua_State *L, const struct lua_loaded *loaded, const cha
                         const char *cookie)
 {
     const struct object_program *program = object_find_program(loaded->object, name);
-    lua_pushinteger(L, loaded_program_fd(loaded->loaded, program && program->joint ? program->joint : name));
-    lua_setfield(L, -2, fd);
-    lua_pushinteger(L, program ? (lua_Integer)program->cookie : 0);
-    lua_setfield(L, -2, cookie);
+    core_set_number(L, fd, loaded_program_fd(loaded->loaded, program && program->joint ? program->joint : name));
+    core_set_number(L, cookie, program ? (lua_Integer)program->cookie : 0);
 }
 
 void lua_loaded_push_handlers(lua_State *L, const struct lua_loaded *loaded, const struct handler *handlers,
@@ -37,8 +31,7 @@ void lua_loaded_push_handlers(lua_State *L, const struct lua_loaded *loaded, con
         set_program(L, loaded, handlers[i].program, "fd", "cookie");
         if (*handlers[i].entry_program)
             set_program(L, loaded, handlers[i].entry_program, "entry_fd", "entry_cookie");
-        lua_pushboolean(L, handlers[i].session);
-        lua_setfield(L, -2, "session");
+        core_set_boolean(L, "session", handlers[i].session);
         lua_rawseti(L, -2, (int)i + 1);
     }
 }

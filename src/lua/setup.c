@@ -32,10 +32,7 @@ static struct lua_compiler *check_compiler(lua_State *L)
 /* setup.new() → compiler */
 static int setup_new(lua_State *L)
 {
-    struct lua_compiler *self = lua_newuserdata(L, sizeof *self); /* self */
-    memset(self, 0, sizeof *self);
-    luaL_getmetatable(L, COMPILER);
-    lua_setmetatable(L, -2);
+    struct lua_compiler *self = core_new_object(L, sizeof *self, COMPILER); /* self */
     struct host host = host_open(&self->host, L);
     self->compiler = compiler_new(host);
     self->host.compiler = self->compiler;
@@ -220,7 +217,5 @@ int setup_open_lua(lua_State *L)
     };
     core_new_class(L, COMPILER, methods, compiler_gc);
     lua_loaded_open(L);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

@@ -100,8 +100,7 @@ static void push_print(lua_State *L, const struct print *print)
     lua_createtable(L, 0, 5); /* print */
     lua_pushlstring(L, print->format, print->length);
     lua_setfield(L, -2, "format");
-    lua_pushinteger(L, (lua_Integer)print->count);
-    lua_setfield(L, -2, "count");
+    core_set_number(L, "count", print->count);
     lua_newtable(L); /* print constants */
     lua_newtable(L); /* print constants travels */
     lua_newtable(L); /* print constants travels unsigned */
@@ -150,23 +149,17 @@ static bool is_bound_again(const struct shared *object)
 static void push_object(lua_State *L, const struct shared *object)
 {
     lua_createtable(L, 0, 9); /* description */
-    lua_pushinteger(L, object->fd);
-    lua_setfield(L, -2, "fd");
+    core_set_number(L, "fd", object->fd);
     if (object->spill_fd >= 0) {
-        lua_pushinteger(L, object->spill_fd);
-        lua_setfield(L, -2, "spill");
+        core_set_number(L, "spill", object->spill_fd);
     }
     if (object->turn >= 0) {
-        lua_pushinteger(L, object->turn);
-        lua_setfield(L, -2, "turn");
+        core_set_number(L, "turn", object->turn);
     }
-    lua_pushnumber(L, (lua_Number)object->max);
-    lua_setfield(L, -2, "max");
-    lua_pushstring(L, map_type_name(object->map_type));
-    lua_setfield(L, -2, "type");
+    core_set_number(L, "max", object->max);
+    core_set_string(L, "type", map_type_name(object->map_type));
     if (object->name) {
-        lua_pushstring(L, object->name);
-        lua_setfield(L, -2, "name");
+        core_set_string(L, "name", object->name);
     }
     if (object->keyed) {
         layout_push(L, object->key);

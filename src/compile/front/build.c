@@ -412,11 +412,7 @@ static void translate(struct build *build, const struct instruction *instruction
     case BYTECODE_ISF:
         return build_test(build, instruction, op == BYTECODE_IST, false);
     case BYTECODE_MOV:
-    case BYTECODE_KSTR:
-    case BYTECODE_KCDATA:
-    case BYTECODE_KSHORT:
-    case BYTECODE_KNUM:
-    case BYTECODE_KPRI:
+    case BYTECODE_KSTR ... BYTECODE_KPRI:
         return load(build, instruction);
     case BYTECODE_KNIL:
         for (unsigned slot = a; slot <= d; slot++)
@@ -430,32 +426,15 @@ static void translate(struct build *build, const struct instruction *instruction
         return length(build, a, build_read(build, d));
     case BYTECODE_UNM:
         return arithmetic(build, a, IR_NEG, build_read(build, d), NULL);
-    case BYTECODE_ADDVN:
-    case BYTECODE_SUBVN:
-    case BYTECODE_MULVN:
-    case BYTECODE_DIVVN:
-    case BYTECODE_MODVN:
+    case BYTECODE_ADDVN ... BYTECODE_MODVN:
         return arithmetic(build, a, operator_of(op, BYTECODE_ADDVN), build_read(build, b), number_at(build, c));
-    case BYTECODE_ADDNV:
-    case BYTECODE_SUBNV:
-    case BYTECODE_MULNV:
-    case BYTECODE_DIVNV:
-    case BYTECODE_MODNV:
+    case BYTECODE_ADDNV ... BYTECODE_MODNV:
         return arithmetic(build, a, operator_of(op, BYTECODE_ADDNV), number_at(build, c), build_read(build, b));
-    case BYTECODE_ADDVV:
-    case BYTECODE_SUBVV:
-    case BYTECODE_MULVV:
-    case BYTECODE_DIVVV:
-    case BYTECODE_MODVV:
+    case BYTECODE_ADDVV ... BYTECODE_MODVV:
         return arithmetic(build, a, operator_of(op, BYTECODE_ADDVV), build_read(build, b), build_read(build, c));
     case BYTECODE_BNOT:
         return arithmetic(build, a, IR_BNOT, build_read(build, d), NULL);
-    case BYTECODE_BAND:
-    case BYTECODE_BOR:
-    case BYTECODE_BXOR:
-    case BYTECODE_BSHL:
-    case BYTECODE_BSHR:
-    case BYTECODE_BSAR:
+    case BYTECODE_BAND ... BYTECODE_BSAR:
         return arithmetic(build, a, IR_AND + (op - BYTECODE_BAND), build_read(build, b), build_read(build, c));
     case BYTECODE_UGET:
     case BYTECODE_GGET:
@@ -464,12 +443,8 @@ static void translate(struct build *build, const struct instruction *instruction
         return build_write(build, a, build_record(build));
     case BYTECODE_TDUP:
         return record_from_template(build, instruction);
-    case BYTECODE_TGETV:
-    case BYTECODE_TGETS:
-    case BYTECODE_TGETB:
-    case BYTECODE_TSETV:
-    case BYTECODE_TSETS:
-    case BYTECODE_TSETB:
+    case BYTECODE_TGETV ... BYTECODE_TGETB:
+    case BYTECODE_TSETV ... BYTECODE_TSETB:
         return index_or_assign(build, instruction);
     case BYTECODE_TSETM: {
         /* The table is at A - 1; D is a number whose low 32 bits are the first index. */
@@ -503,11 +478,8 @@ static void translate(struct build *build, const struct instruction *instruction
     case BYTECODE_JMP:
     case BYTECODE_UCLO:
         return build_jump(build, jump_target(build, instruction));
+    case BYTECODE_USETV ... BYTECODE_USETP:
     case BYTECODE_GSET:
-    case BYTECODE_USETV:
-    case BYTECODE_USETS:
-    case BYTECODE_USETN:
-    case BYTECODE_USETP:
         refuse_assignment(build, instruction);
     default:
         refuse(build, op);

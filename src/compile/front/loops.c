@@ -13,43 +13,20 @@ static void mark_written(const struct instruction *instruction, bool *written)
     case BYTECODE_NOT:
     case BYTECODE_UNM:
     case BYTECODE_LEN:
-    case BYTECODE_ADDVN:
-    case BYTECODE_SUBVN:
-    case BYTECODE_MULVN:
-    case BYTECODE_DIVVN:
-    case BYTECODE_MODVN:
-    case BYTECODE_ADDNV:
-    case BYTECODE_SUBNV:
-    case BYTECODE_MULNV:
-    case BYTECODE_DIVNV:
-    case BYTECODE_MODNV:
-    case BYTECODE_ADDVV:
-    case BYTECODE_SUBVV:
-    case BYTECODE_MULVV:
-    case BYTECODE_DIVVV:
-    case BYTECODE_MODVV:
-    case BYTECODE_BNOT:
-    case BYTECODE_BAND:
-    case BYTECODE_BOR:
-    case BYTECODE_BXOR:
-    case BYTECODE_BSHL:
-    case BYTECODE_BSHR:
-    case BYTECODE_BSAR:
+    case BYTECODE_ADDVN ... BYTECODE_MODVN:
+    case BYTECODE_ADDNV ... BYTECODE_MODNV:
+    case BYTECODE_ADDVV ... BYTECODE_MODVV:
     case BYTECODE_POW:
     case BYTECODE_CAT:
-    case BYTECODE_KSTR:
-    case BYTECODE_KCDATA:
-    case BYTECODE_KSHORT:
-    case BYTECODE_KNUM:
-    case BYTECODE_KPRI:
+    case BYTECODE_KSTR ... BYTECODE_KPRI:
     case BYTECODE_UGET:
-    case BYTECODE_GGET:
+    case BYTECODE_FNEW:
     case BYTECODE_TNEW:
     case BYTECODE_TDUP:
-    case BYTECODE_TGETV:
-    case BYTECODE_TGETS:
-    case BYTECODE_TGETB:
-    case BYTECODE_FNEW:
+    case BYTECODE_GGET:
+    case BYTECODE_TGETV ... BYTECODE_TGETB:
+    case BYTECODE_BNOT:
+    case BYTECODE_BAND ... BYTECODE_BSAR:
         break;
     case BYTECODE_KNIL:
         last = instruction->d;

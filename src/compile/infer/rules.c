@@ -435,23 +435,9 @@ struct type infer_value(struct inference *inference, struct value *value)
         if (type.kind != TYPE_BOOLEAN && (type.optional || type.kind == TYPE_STATIC))
             return (struct type){.kind = TYPE_NIL};
         return type;
-    case IR_USTACK:
-    case IR_KSTACK:
-    case IR_STACK:
+    case IR_USTACK ... IR_STACK:
         return (struct type){.kind = TYPE_STACK};
-    case IR_ADD:
-    case IR_SUB:
-    case IR_MUL:
-    case IR_DIV:
-    case IR_MOD:
-    case IR_NEG:
-    case IR_AND:
-    case IR_OR:
-    case IR_XOR:
-    case IR_SHL:
-    case IR_SHR:
-    case IR_SAR:
-    case IR_BNOT:
+    case IR_ADD ... IR_BNOT:
         return arithmetic(inference, value);
     case IR_CAST:
         address(inference, value);

@@ -186,37 +186,14 @@ bool ir_has_effect(const struct value *value)
 {
     switch (value->op) {
     case IR_SET_FIELD:
-    case IR_MAP_SET:
-    case IR_MAP_DELETE:
-    case IR_MAP_ADD:
-    case IR_FIELD_ADD:
-    case IR_AGGREGATE:
-    case IR_VAR_SET:
-    case IR_VAR_ADD:
-    case IR_EMIT:
-    case IR_EXIT:
+    case IR_MAP_SET ... IR_AGGREGATE:
+    case IR_VAR_SET ... IR_EXIT:
     case IR_READ: /* what cannot be read is counted */
     case IR_STRING:
-    case IR_LOOP:
-    case IR_JUMP:
-    case IR_BRANCH:
-    case IR_RETURN:
+    case IR_LOOP ... IR_RETURN:
         return true;
     /* Without an effect of their own, but they end the handler where an operand is nil, as Lua's error would. */
-    case IR_ADD:
-    case IR_SUB:
-    case IR_MUL:
-    case IR_DIV:
-    case IR_MOD:
-    case IR_NEG:
-    case IR_AND:
-    case IR_OR:
-    case IR_XOR:
-    case IR_SHL:
-    case IR_SHR:
-    case IR_SAR:
-    case IR_BNOT:
-    case IR_CAST:
+    case IR_ADD ... IR_CAST:
     case IR_LT:
     case IR_LE:
     case IR_LENGTH:

@@ -26,7 +26,7 @@ enum ir_op {
     IR_USTACK,
     IR_KSTACK, /* .number: depth */
     IR_STACK,  /* args: the kernel's stack, the user's; the one below the other */
-    IR_ADD,
+    IR_ADD,    /* to IR_CAST in a row, as switches name groups by their ends */
     IR_SUB,
     IR_MUL,
     IR_DIV,

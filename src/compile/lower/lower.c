@@ -216,9 +216,7 @@ static void arithmetic(struct lower *lower, struct value *value)
     case IR_CAST:
         result = cast(program, a, value->number);
         break;
-    case IR_SHL:
-    case IR_SHR:
-    case IR_SAR:
+    case IR_SHL ... IR_SAR:
         /* Shift counts are taken modulo 64, as LuaJIT does. */
         b = b.kind == OPERAND_IMMEDIATE ? operand_immediate(b.number & 63)
                                         : machine_alu(program, BPF_AND, b, operand_immediate(63));
@@ -441,24 +439,9 @@ static void value_lower(struct lower *lower, struct value *value)
         lower_place(lower, value)->value = lower_place(lower, value)->present =
             lower_place(lower, value->args[0])->value;
         return;
-    case IR_ADD:
-    case IR_SUB:
-    case IR_MUL:
-    case IR_DIV:
-    case IR_MOD:
-    case IR_NEG:
-    case IR_AND:
-    case IR_OR:
-    case IR_XOR:
-    case IR_SHL:
-    case IR_SHR:
-    case IR_SAR:
-    case IR_BNOT:
-    case IR_CAST:
+    case IR_ADD ... IR_CAST:
         return arithmetic(lower, value);
-    case IR_EQ:
-    case IR_LT:
-    case IR_LE:
+    case IR_EQ ... IR_LE:
     case IR_TRUTH:
         return; /* where they are branched on */
     case IR_NOT:

@@ -452,9 +452,7 @@ void maps_lower(struct lower *lower, struct value *value)
         return map_add(lower, value);
     case IR_AGGREGATE:
         return aggregate_lower(lower, value);
-    case IR_VAR_GET:
-    case IR_VAR_SET:
-    case IR_VAR_ADD:
+    case IR_VAR_GET ... IR_VAR_ADD:
         return variable(lower, value);
     case IR_EMIT:
         return emit(lower, value);

@@ -104,13 +104,19 @@ struct operand machine_context(struct program *program)
     return operand_register(append(program, M_CONTEXT, true)->result);
 }
 
-static struct operand load(struct program *program, uint8_t size, struct operand base, int64_t offset)
+static struct machine_instruction *memory(struct program *program, enum machine_op op, uint8_t size,
+                                          struct operand base, int64_t offset)
 {
-    struct machine_instruction *instruction = append(program, M_LOAD, true);
+    struct machine_instruction *instruction = append(program, op, op == M_LOAD || op == M_EXCHANGE);
     instruction->size = size;
     instruction->a = base;
     instruction->offset = (int16_t)offset;
-    return operand_register(instruction->result);
+    return instruction;
+}
+
+static struct operand load(struct program *program, uint8_t size, struct operand base, int64_t offset)
+{
+    return operand_register(memory(program, M_LOAD, size, base, offset)->result);
 }
 
 /* Where memory at BASE begins and how far behind: scratch memory is reached through a register, loaded once between two
@@ -170,52 +176,42 @@ struct operand machine_load(struct program *program, uint8_t size, struct operan
 void machine_store(struct program *program, uint8_t size, struct operand base, int64_t offset, struct operand value)
 {
     base = memory_base(program, base, &offset);
-    struct machine_instruction *instruction = append(program, M_STORE, false);
-    instruction->size = size;
-    instruction->a = base;
-    instruction->offset = (int16_t)offset;
-    instruction->b = value;
+    memory(program, M_STORE, size, base, offset)->b = value;
 }
 
 void machine_add_atomic(struct program *program, uint8_t size, struct operand base, int64_t offset,
                         struct operand value)
 {
     base = memory_base(program, base, &offset);
-    struct machine_instruction *instruction = append(program, M_ADD_ATOMIC, false);
-    instruction->size = size;
-    instruction->a = base;
-    instruction->offset = (int16_t)offset;
-    instruction->b = value;
+    memory(program, M_ADD_ATOMIC, size, base, offset)->b = value;
 }
 
 struct operand machine_exchange(struct program *program, struct operand base, int64_t offset, struct operand value)
 {
-    struct machine_instruction *instruction = append(program, M_EXCHANGE, true);
-    instruction->size = BPF_DW;
-    instruction->a = base;
-    instruction->offset = (int16_t)offset;
+    struct machine_instruction *instruction = memory(program, M_EXCHANGE, BPF_DW, base, offset);
     instruction->b = value;
     return operand_register(instruction->result);
 }
 
-static struct machine_instruction *call(struct program *program, const struct operand *args, size_t count)
+static struct operand call(struct program *program, enum callee callee, const char *name, int32_t number,
+                           const struct operand *args, size_t count)
 {
     struct operand *addresses = arena_allocate(program->arena, (count + 1) * sizeof *args);
     for (size_t i = 0; i < count; i++)
         addresses[i] = machine_address(program, args[i]);
     struct machine_instruction *instruction = append(program, M_CALL, true);
+    instruction->callee = callee;
+    instruction->symbol = name;
+    instruction->number = number;
     instruction->args = addresses;
     instruction->arg_count = count;
     program->scratch_block = NULL; /* the register would have to outlive the call */
-    return instruction;
+    return operand_register(instruction->result);
 }
 
 struct operand machine_call(struct program *program, int32_t helper, const struct operand *args, size_t count)
 {
-    struct machine_instruction *instruction = call(program, args, count);
-    instruction->callee = CALL_HELPER;
-    instruction->number = helper;
-    return operand_register(instruction->result);
+    return call(program, CALL_HELPER, NULL, helper, args, count);
 }
 
 struct operand machine_call_pure(struct program *program, int32_t helper, const struct operand *args, size_t count)
@@ -227,20 +223,13 @@ struct operand machine_call_pure(struct program *program, int32_t helper, const 
 
 struct operand machine_call_library(struct program *program, const char *name, const struct operand *args, size_t count)
 {
-    struct machine_instruction *instruction = call(program, args, count);
-    instruction->callee = CALL_LIBRARY;
-    instruction->symbol = name;
-    return operand_register(instruction->result);
+    return call(program, CALL_LIBRARY, name, 0, args, count);
 }
 
 struct operand machine_call_kernel(struct program *program, const char *name, int btf_id, const struct operand *args,
                                    size_t count)
 {
-    struct machine_instruction *instruction = call(program, args, count);
-    instruction->callee = CALL_KERNEL;
-    instruction->symbol = name;
-    instruction->number = btf_id;
-    return operand_register(instruction->result);
+    return call(program, CALL_KERNEL, name, btf_id, args, count);
 }
 
 struct machine_instruction *machine_phi(struct program *program, struct machine_block *block)

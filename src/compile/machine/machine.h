@@ -87,7 +87,7 @@ struct machine_instruction {
     struct reg *result;
     struct operand a, b;
     /* M_CALL: a helper (NUMBER), a library function (SYMBOL) or a kernel function (SYMBOL, BTF id NUMBER) */
-    enum { CALL_HELPER, CALL_LIBRARY, CALL_KERNEL } callee;
+    enum callee { CALL_HELPER, CALL_LIBRARY, CALL_KERNEL } callee;
     int32_t number;
     const char *symbol;
     bool pure;            /* a call that may be left out if nobody wants its result */

@@ -244,16 +244,6 @@ uint32_t object_offset(const struct object *object, const struct object_program 
     return (uint32_t)(before * sizeof(struct bpf_insn));
 }
 
-size_t object_variable_count(const struct object *object)
-{
-    return object->variable_count;
-}
-
-const char *object_variable_name(const struct object *object, size_t number)
-{
-    return object->variables[number].name;
-}
-
 bool object_needs_library(const struct object *object)
 {
     for (size_t i = 0; i < object->program_count; i++)

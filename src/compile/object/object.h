@@ -80,8 +80,6 @@ const struct object_program *object_program(const struct object *object, size_t 
 const struct object_program *object_find_program(const struct object *object, const char *name);
 size_t object_map_count(const struct object *object);
 const struct object_map *object_map(const struct object *object, size_t number);
-size_t object_variable_count(const struct object *object);
-const char *object_variable_name(const struct object *object, size_t number);
 
 /* Each adder copies what it is given. 0, or -ENOMEM, -EINVAL. */
 int object_add_program(struct object *object, const struct object_program *program);

@@ -19,32 +19,10 @@ static void replace(struct value *value, struct value *by)
 static bool is_pure(const struct value *value)
 {
     switch (value->op) {
-    case IR_EVENT_FIELD:
-    case IR_USTACK:
-    case IR_KSTACK:
-    case IR_STACK:
-    case IR_PRESENT:
-    case IR_ABSENT:
-    case IR_EQ:
-    case IR_TRUTH:
-    case IR_NOT:
-    case IR_ADD:
-    case IR_SUB:
-    case IR_MUL:
-    case IR_NEG:
-    case IR_AND:
-    case IR_OR:
-    case IR_XOR:
-    case IR_SHL:
-    case IR_SHR:
-    case IR_SAR:
-    case IR_BNOT:
-    case IR_CAST:
-    case IR_LT:
-    case IR_LE:
-    case IR_LENGTH:
-    case IR_STARTS:
-    case IR_POINTER:
+    case IR_PRESENT ... IR_STACK:
+    case IR_ADD ... IR_MUL:
+    case IR_NEG ... IR_TRUTH:
+    case IR_LENGTH ... IR_POINTER:
         return true;
     case IR_GET_FIELD:
     case IR_GET_ELEMENT:
@@ -110,9 +88,7 @@ static bool same_key(struct value *a, struct value *b)
 static bool writes_object(const struct value *value, unsigned object)
 {
     switch (value->op) {
-    case IR_MAP_SET:
-    case IR_MAP_DELETE:
-    case IR_MAP_ADD:
+    case IR_MAP_SET ... IR_MAP_ADD:
         return value->object == object;
     case IR_FIELD_ADD:
     case IR_SET_FIELD:

@@ -15,8 +15,8 @@ struct users {
 static bool is_test(const struct value *user, size_t arg)
 {
     switch (user->op) {
-    case IR_TRUTH:
     case IR_NOT:
+    case IR_TRUTH:
     case IR_BRANCH:
         return true;
     case IR_ABSENT:
