@@ -4,7 +4,6 @@
 #include <lauxlib.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "arch/arch.h"
 #include "probe/module/library.h"
@@ -23,10 +22,7 @@ static struct unwind_file *check_file(lua_State *L)
 static int unwind_open(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
-    struct unwind_file *file = lua_newuserdata(L, sizeof *file); /* file */
-    memset(file, 0, sizeof *file);
-    luaL_getmetatable(L, TYPE);
-    lua_setmetatable(L, -2);
+    struct unwind_file *file = core_new_object(L, sizeof *file, TYPE); /* file */
     struct error err;
     return unwind_file_open(file, path, &err) < 0 ? core_raise(L, &err) : 1;
 }
