@@ -7,6 +7,8 @@ local loop = require "uplua.base.loop"
 local stack = require "uplua.stack.stack"
 local ok, is, like = tap.ok, tap.is, tap.like
 
+-- Memory without a symbol, which is there before the mappings are first read: they are read again only now and then.
+local unnamed = ffi.new "char[64]"
 ffi.cdef [[int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size);
   void free(void *p); int close(int fd);
   void *mmap(void *address, size_t size, int protection, int flags, int fd, long offset); int usleep(unsigned us);]]
@@ -76,7 +78,7 @@ is(stack.intern(26):frames()[1].symbol, "free", "the first frame may be a functi
 ok(stack.intern(26):frames()[2].offset ~= 0 or stack.intern(26):frames()[2].symbol == "free",
    "a return address there belongs to the function before, if there is one")
 
-put(27, address(ffi.new "char[64]"))
+put(27, address(unnamed))
 like(tostring(stack.intern(27)), "^     %[?[%w_]+%]?%+0x%x+$", "memory without a symbol is module and offset")
 
 put(31, 0xffffffff81000100ULL, malloc, free + 7)
