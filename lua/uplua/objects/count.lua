@@ -43,9 +43,7 @@ function baseline.read(s, take, see)
 end
 
 -- The total of the key in the key buffer, or nil.
-function baseline.find(s)
-  return since(s, ffi.string(s.key_bytes, s.map.key_size), aggregate.part(s))
-end
+function baseline.find(s) return since(s, ffi.string(s.key_bytes, s.map.key_size), aggregate.part(s)) end
 
 local operations = {
   keeping = baseline,

@@ -70,9 +70,7 @@ local function attach(entry, one)
   -- By the path first, if that leads to the same file for the target: the process may be about to exit.
   local found, why = find(entry, one.path .. entry.spec:match "[:@].*", nil, one.file)
   if why then found, why = find(entry, entry.spec, one.pid) end
-  if (why or found) and is_over(one.pid) or why and not is_there(one.pid) then
-    return lose(entry, one)
-  end
+  if (why or found) and is_over(one.pid) or why and not is_there(one.pid) then return lose(entry, one) end
   entry.known[one.file] = true
   if why then return loop.warn(("%s, but %s"):format(name, why)) end
   if found then attach_late(entry, one, name, entry.attach, found) end

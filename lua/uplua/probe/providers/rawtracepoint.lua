@@ -12,9 +12,7 @@ end
 local function arguments_of(found)
   local arguments = core.kernel.parameters(found)
   table.remove(arguments, 1) -- the program's own
-  for i, argument in ipairs(arguments) do
-    argument.place, argument.offset = argument.place or "context", 8 * (i - 1)
-  end
+  for i, argument in ipairs(arguments) do argument.place, argument.offset = argument.place or "context", 8 * (i - 1) end
   return arguments
 end
 

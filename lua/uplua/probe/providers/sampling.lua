@@ -87,9 +87,7 @@ sampling.providers = {
       { needs = { "cpu_clock" }, "a perf event for each CPU, of the kernel's counters" },
     },
   },
-  interval = {
-    name = "interval", by_cpu = true, ways = { { needs = { "cpu_clock" }, "a perf event of one CPU" } },
-  },
+  interval = { name = "interval", by_cpu = true, ways = { { needs = { "cpu_clock" }, "a perf event of one CPU" } } },
 }
 
 -- profile(hertz, handler): HANDLER runs HERTZ times a second on each CPU, wherever that is, in a program or in the

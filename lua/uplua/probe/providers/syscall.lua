@@ -205,8 +205,6 @@ function syscall.syscall_name(number)
 end
 
 -- The number of the system call NAME, or nil.
-function syscall.syscall_number(name)
-  return core.kernel.syscall_number(name)
-end
+function syscall.syscall_number(name) return core.kernel.syscall_number(name) end
 
 return syscall

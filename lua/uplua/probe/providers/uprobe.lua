@@ -249,9 +249,7 @@ function uprobe.site(spec)
 end
 
 -- True if SPEC can be probed.
-function uprobe.defines(spec)
-  return (pcall(core.probe.resolve, spec))
-end
+function uprobe.defines(spec) return (pcall(core.probe.resolve, spec)) end
 
 -- modules_defining(name, [later]): the paths of the target's modules that define the function NAME themselves; as
 -- modules in a spec they resolve. later(path) is called for each that a process of the target loads later, and the

@@ -71,9 +71,7 @@ local function parse(rest, wrong)
     file:close()
     after = ""
   elseif pid then
-    if #core.target.pids() > 0 then
-      wrong("more than one target; give PIDs in the list's name, by -p or after --")
-    end
+    if #core.target.pids() > 0 then wrong("more than one target; give PIDs in the list's name, by -p or after --") end
     core.target.attach { tonumber(pid) }
     binary = nil
   elseif rest == "" then
