@@ -83,14 +83,11 @@ function failure.trace(err)
   end
   if type(err) == "string" and not positioned then return first and ("%s\n  at %s"):format(text, first) or text end
   if #frames > 12 then
-    for i = 7, #frames - 5 do frames[i] = false end
-    frames[7] = "  …"
+    while #frames > 11 do table.remove(frames, 7) end
+    table.insert(frames, 7, "  …")
   end
-  local lines = { text }
-  for i = 1, 200 do
-    if frames[i] then lines[#lines + 1] = frames[i] end
-  end
-  return table.concat(lines, "\n")
+  table.insert(frames, 1, text)
+  return table.concat(frames, "\n")
 end
 
 -- Writes a message for the user on stderr, after what was printed so far. It may quote names that the target chose.

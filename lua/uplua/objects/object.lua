@@ -19,8 +19,7 @@ local states = setmetatable({}, { __mode = "k" }) -- object → what only its mo
 function object.guest(kind, name, options, metatable, state)
   local o = { kind = kind, options = options, name = name, queued = {}, read = true, guest = true }
   states[o] = state
-  local guests = object.guests()
-  guests[#guests + 1] = o
+  table.insert(object.guests(), o)
   return setmetatable(o, metatable)
 end
 

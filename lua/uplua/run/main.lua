@@ -58,35 +58,30 @@ local function run_prompt(options)
   return finish()
 end
 
+-- Reports MESSAGE, which may be about the command line. Returns the exit status.
+local function refuse(message)
+  failure.report(tostring(message) .. (cli.is_usage(message) and "\n" .. cli.usage or ""))
+  return cli.is_usage(message) and 2 or 1
+end
+
 local function list(options)
   local ok, message = pcall(function()
     life.open_target(options)
     require "uplua.run.list".print(options.list, options.verbose, options.json)
   end)
   target.close()
-  if ok then return 0 end
-  failure.report(tostring(message) .. (cli.is_usage(message) and "\n" .. cli.usage or ""))
-  return cli.is_usage(message) and 2 or 1
+  return ok and 0 or refuse(message)
 end
 
 -- main(argv) → exit status. ARGV[0] is the program.
 return function(argv)
   local ok, options = pcall(cli.parse, argv)
-  if not ok then
-    failure.report(tostring(options) .. (cli.is_usage(options) and "\n" .. cli.usage or ""))
-    return cli.is_usage(options) and 2 or 1
-  end
+  if not ok then return refuse(options) end
   run.new(options):use()
-  if options.help then
-    io.write(cli.help)
-    return 0
-  end
-  if options.version then
-    print("uplua " .. core.version)
-    return 0
-  end
-  if options.scripts then
-    io.write(require "uplua.run.script".report())
+  local told = options.help and cli.help or options.version and "uplua " .. core.version .. "\n"
+    or options.scripts and script.report()
+  if told then
+    io.write(told)
     return 0
   end
   if options.info then return try(require "uplua.run.info".print, options.json) and 0 or 1 end
