@@ -14,6 +14,25 @@ static int x(unsigned n)
     return (int)n * 8;
 }
 
+const struct arch_cpu arch_cpu = {
+    .goroutine = 28 * 8,
+    .compat_word = 0,        /* flags */
+    .compat_flag = 1u << 22, /* TIF_32BIT */
+    .return_value = 0,
+    .stack_pointer = OFFSET_SP,
+    .instruction_pointer = OFFSET_PC,
+    .frame_pointer = 29 * 8,
+    .sample_period = 34 * 8, /* struct bpf_perf_event_data: behind the registers */
+    .sample_address = 35 * 8,
+    .breakpoint_size = 0, /* brk, at which the exception stands */
+    .watchpoints = 4,     /* the least that CPUs in use have; ID_AA64DFR0_EL1 says up to 16 */
+    .return_pops = 0,
+    .return_address = 30 * 8,
+    .elf_machine = EM_AARCH64,
+    .relocation_indirect = R_AARCH64_IRELATIVE,
+    .library_folder = "aarch64-linux-gnu",
+};
+
 int arch_register(const char *name)
 {
     if (strcmp(name, "sp") == 0)
@@ -43,74 +62,9 @@ int arch_go_argument(unsigned n)
     return n < 16 ? x(n) : -1; /* go/src/cmd/compile/abi-internal.md */
 }
 
-int arch_goroutine(void)
-{
-    return x(28);
-}
-
 int arch_syscall_argument(unsigned n)
 {
     return x(n);
-}
-
-int arch_compat_word(void)
-{
-    return 0; /* flags */
-}
-
-uint32_t arch_compat_flag(void)
-{
-    return 1u << 22; /* TIF_32BIT */
-}
-
-int arch_return_value(void)
-{
-    return x(0);
-}
-
-int arch_stack_pointer(void)
-{
-    return OFFSET_SP;
-}
-
-int arch_instruction_pointer(void)
-{
-    return OFFSET_PC;
-}
-
-int arch_frame_pointer(void)
-{
-    return x(29);
-}
-
-int arch_sample_period(void)
-{
-    return (int)(34 * sizeof(uint64_t)); /* struct bpf_perf_event_data: behind the registers */
-}
-
-int arch_sample_address(void)
-{
-    return arch_sample_period() + (int)sizeof(uint64_t);
-}
-
-int arch_breakpoint_size(void)
-{
-    return 0; /* brk, at which the exception stands */
-}
-
-int arch_watchpoints(void)
-{
-    return 4; /* the least that CPUs in use have; ID_AA64DFR0_EL1 says up to 16 */
-}
-
-int arch_return_pops(void)
-{
-    return 0;
-}
-
-int arch_return_address(void)
-{
-    return x(30);
 }
 
 /*
@@ -123,16 +77,6 @@ uint64_t arch_code_mask(void)
     uint64_t address = (UINT64_C(1) << 55) - 1; /* bit 55 is 0 in user space */
     __asm__("mov x30, %0\n\thint #7\n\tmov %0, x30" : "+r"(address) : : "x30");
     return address;
-}
-
-uint16_t arch_elf_machine(void)
-{
-    return EM_AARCH64;
-}
-
-uint32_t arch_relocation_indirect(void)
-{
-    return R_AARCH64_IRELATIVE;
 }
 
 bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
@@ -167,11 +111,6 @@ size_t arch_library_levels(const char *const **levels)
 {
     *levels = NULL;
     return 0;
-}
-
-const char *arch_library_folder(void)
-{
-    return "aarch64-linux-gnu";
 }
 
 /* --- functions that do nothing --- */

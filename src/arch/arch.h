@@ -11,38 +11,30 @@
 
 enum { ARCH_MAX_ARGUMENTS = 8 };
 
+/* What a number or a name says. Offsets are in bytes, and in the context where nothing else is said. */
+extern const struct arch_cpu {
+    int goroutine; /* where Go's functions have struct g, which begins with its stack's bounds */
+    /* in the kernel's struct thread_info, the flag of a thread that is in a call of the 32-bit interface: the offset of
+     * its word, and the bit */
+    int compat_word;
+    uint32_t compat_flag;
+    int return_value, stack_pointer, instruction_pointer, frame_pointer;
+    int sample_period, sample_address; /* in the context of a sample: of its period, and of the address it is about */
+    int breakpoint_size; /* bytes from the kernel's breakpoint of a kprobe to the instruction pointer in its context */
+    int watchpoints;     /* how many places in memory the CPU can watch at one time */
+    int return_pops;     /* stack pointer right after a function's return minus the one at its entry */
+    int return_address;  /* of the register that holds it at entry; -1: it is at [stack pointer] */
+    uint16_t elf_machine;
+    uint32_t relocation_indirect; /* type of relocations that call a resolver (R_…_IRELATIVE) */
+    const char *library_folder;   /* Debian's name of the folder below /usr/lib that holds this CPU's libraries */
+} arch_cpu;
+
 /* Byte offset in the context of integer argument N at a function's entry; -1 where it is not in a register. */
 int arch_argument(unsigned n);
-/* The same of Go's functions (ABIInternal, Go 1.17), and where these have the goroutine: struct g, which begins with
- * its stack's bounds. */
+/* The same of Go's functions (ABIInternal, Go 1.17). */
 int arch_go_argument(unsigned n);
-int arch_goroutine(void);
 /* Byte offset in the registers with which a system call enters the kernel of its argument N, of 6. */
 int arch_syscall_argument(unsigned n);
-/* In the kernel's struct thread_info, the flag of a thread that is in a call of the 32-bit interface: the byte offset
- * of its word, and the bit. */
-int arch_compat_word(void);
-uint32_t arch_compat_flag(void);
-/* Byte offsets in the context of the return value, stack pointer, instruction pointer and frame pointer. */
-int arch_return_value(void);
-int arch_stack_pointer(void);
-int arch_instruction_pointer(void);
-int arch_frame_pointer(void);
-/* In the context of a sample, which the registers begin: byte offset of the sample's period. */
-int arch_sample_period(void);
-/* The same of the address that the sample is about. */
-int arch_sample_address(void);
-/* How many places in memory the CPU can watch at one time. */
-int arch_watchpoints(void);
-/*
- * Stack pointer right after a function's return minus the one at its entry: 8 on x86_64, where the return address is
- * popped, 0 on aarch64.
- */
-int arch_return_pops(void);
-/* Bytes from the kernel's breakpoint of a kprobe to the instruction pointer that its context has. */
-int arch_breakpoint_size(void);
-/* Byte offset in the context of the register that holds the return address at entry; -1: it is at [stack pointer]. */
-int arch_return_address(void);
 /* The bits of an address of code in a register or on the stack that are the address; the others may hold its
  * signature. */
 uint64_t arch_code_mask(void);
@@ -61,10 +53,6 @@ struct arch_unwind {
 const struct arch_unwind *arch_unwind(uint16_t machine);
 /* Name of the register with the DWARF number NUMBER (below 32). Static. */
 const char *arch_dwarf_register(uint16_t machine, int number);
-
-/* ELF e_machine of this CPU, and its type of relocations that call a resolver (R_…_IRELATIVE). */
-uint16_t arch_elf_machine(void);
-uint32_t arch_relocation_indirect(void);
 
 /* True if OFFSET is the start of an instruction when CODE (SIZE bytes, a function's first) is decoded from its
  * start. */
@@ -92,7 +80,5 @@ enum arch_stub arch_stub(const uint8_t *code, size_t size, uint64_t address, uin
 
 /* Names of the glibc-hwcaps folders that the loader searches on this CPU, best first: their number. Static. */
 size_t arch_library_levels(const char *const **levels);
-/* Debian's name of the folder below /usr/lib that holds this CPU's libraries. */
-const char *arch_library_folder(void);
 
 #endif

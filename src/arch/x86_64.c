@@ -15,6 +15,28 @@ static const char *const registers[] = {
     "rax", "rcx", "rdx", "rsi", "rdi", NULL,  "rip", NULL,  "eflags", "rsp",
 };
 
+/* Offsets of some of them. */
+enum { AT_R14 = 1 * 8, AT_RBP = 4 * 8, AT_RAX = 10 * 8, AT_RIP = 16 * 8, AT_RSP = 19 * 8 };
+
+const struct arch_cpu arch_cpu = {
+    .goroutine = AT_R14,
+    .compat_word = 16, /* status, behind two words of flags */
+    .compat_flag = 2,  /* TS_COMPAT: also where a 64-bit program makes a call by int $0x80 */
+    .return_value = AT_RAX,
+    .stack_pointer = AT_RSP,
+    .instruction_pointer = AT_RIP,
+    .frame_pointer = AT_RBP,
+    .sample_period = 21 * 8, /* struct bpf_perf_event_data: behind the registers */
+    .sample_address = 22 * 8,
+    .breakpoint_size = 1, /* int3 */
+    .watchpoints = 4,     /* debug registers DR0 to DR3 */
+    .return_pops = 8,
+    .return_address = -1,
+    .elf_machine = EM_X86_64,
+    .relocation_indirect = R_X86_64_IRELATIVE,
+    .library_folder = "x86_64-linux-gnu",
+};
+
 int arch_register(const char *name)
 {
     for (size_t i = 0; i < sizeof registers / sizeof registers[0]; i++)
@@ -37,89 +59,14 @@ int arch_go_argument(unsigned n)
     return n < sizeof order / sizeof order[0] ? arch_register(order[n]) : -1;
 }
 
-int arch_goroutine(void)
-{
-    return arch_register("r14");
-}
-
 int arch_syscall_argument(unsigned n)
 {
     return n == 3 ? arch_register("r10") : arch_argument(n); /* the instruction itself takes rcx */
 }
 
-int arch_compat_word(void)
-{
-    return 16; /* status, behind two words of flags */
-}
-
-uint32_t arch_compat_flag(void)
-{
-    return 2; /* TS_COMPAT: also where a 64-bit program makes a call by int $0x80 */
-}
-
-int arch_return_value(void)
-{
-    return arch_register("rax");
-}
-
-int arch_stack_pointer(void)
-{
-    return arch_register("rsp");
-}
-
-int arch_instruction_pointer(void)
-{
-    return arch_register("rip");
-}
-
-int arch_frame_pointer(void)
-{
-    return arch_register("rbp");
-}
-
-int arch_sample_period(void)
-{
-    return (int)(21 * sizeof(uint64_t)); /* struct bpf_perf_event_data: behind the registers */
-}
-
-int arch_sample_address(void)
-{
-    return arch_sample_period() + (int)sizeof(uint64_t);
-}
-
-int arch_breakpoint_size(void)
-{
-    return 1; /* int3 */
-}
-
-int arch_watchpoints(void)
-{
-    return 4; /* debug registers DR0 to DR3 */
-}
-
-int arch_return_pops(void)
-{
-    return 8;
-}
-
-int arch_return_address(void)
-{
-    return -1;
-}
-
 uint64_t arch_code_mask(void)
 {
     return UINT64_MAX;
-}
-
-uint16_t arch_elf_machine(void)
-{
-    return EM_X86_64;
-}
-
-uint32_t arch_relocation_indirect(void)
-{
-    return R_X86_64_IRELATIVE;
 }
 
 bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
@@ -177,11 +124,6 @@ size_t arch_library_levels(const char *const **levels)
     size_t first = v4 ? 0 : v3 ? 1 : v2 ? 2 : 3;
     *levels = names + first;
     return 3 - first;
-}
-
-const char *arch_library_folder(void)
-{
-    return "x86_64-linux-gnu";
 }
 
 /* --- functions that do nothing --- */

@@ -143,7 +143,7 @@ static int build(void *context, const struct elf_file *elf, const struct debug_f
 {
     struct unwinder *unwinder = context;
     struct unwind_table *table = &unwinder->pending[unwinder->pending_count].table;
-    if (elf->machine != arch_elf_machine())
+    if (elf->machine != arch_cpu.elf_machine)
         return -ENODATA;
     if (unwinder->cache >= 0 && unwind_cache_load(unwinder->cache, elf, &unwinder->rules, table))
         return 0;

@@ -303,7 +303,7 @@ static void test_identity(int cache)
 
 int main(void)
 {
-    snprintf(library, sizeof library, "/usr/lib/%s/libc.so.6", arch_library_folder());
+    snprintf(library, sizeof library, "/usr/lib/%s/libc.so.6", arch_cpu.library_folder);
     snprintf(folder, sizeof folder, "/tmp/uplua-cache-XXXXXX");
     if (!mkdtemp(folder))
         return 1;

@@ -148,7 +148,7 @@ static void test_overlaps(void)
         Elf64_Phdr segments[2];
         uint8_t eh_frame_header[8], records[sizeof records];
     } file = {
-        .header = {.e_machine = arch_elf_machine(),
+        .header = {.e_machine = arch_cpu.elf_machine,
                    .e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
                    .e_phnum = 2,
                    .e_phentsize = sizeof(Elf64_Phdr),
@@ -193,7 +193,7 @@ int main(void)
     char path[256];
     static const char *const libraries[] = {"libgcc_s.so.1", "libm.so.6"};
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-        snprintf(path, sizeof path, "/usr/lib/%s/%s", arch_library_folder(), libraries[i]);
+        snprintf(path, sizeof path, "/usr/lib/%s/%s", arch_cpu.library_folder, libraries[i]);
         test_file(path, ".eh_frame");
     }
     test_file("build/targets/libframes.so", ".debug_frame");

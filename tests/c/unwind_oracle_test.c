@@ -240,7 +240,7 @@ static void test_file(const char *path, const char *frames, bool required)
 int main(int argc, char **argv)
 {
     elf_version(EV_CURRENT);
-    const char *folder = arch_library_folder();
+    const char *folder = arch_cpu.library_folder;
     static const char *const libraries[] = {"libc.so.6", "libcrypto.so.3", "libstdc++.so.6", "libm.so.6",
                                             "libgcc_s.so.1"};
     char path[256];
@@ -256,7 +256,7 @@ int main(int argc, char **argv)
     test_file("/usr/bin/python3", NULL, false);
     test_file("/proc/self/exe", NULL, true);
     /* Of the other CPU, from Debian's packages for cross-compilers. */
-    test_file("/usr/aarch64-linux-gnu/lib/libc.so.6", NULL, arch_elf_machine() == EM_X86_64);
+    test_file("/usr/aarch64-linux-gnu/lib/libc.so.6", NULL, arch_cpu.elf_machine == EM_X86_64);
     test_file("/usr/aarch64-linux-gnu/lib/ld-linux-aarch64.so.1", NULL, false);
     test_file("/usr/aarch64-linux-gnu/lib/libm.so.6", NULL, false);
     static const char *const debug[][2] = {{"frames", "frames"},

@@ -254,8 +254,8 @@ int main(void)
     size_t known = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char text[16];
-        snprintf(text, sizeof text, arch_elf_machine() == X86 ? "8@%%%s" : "8@%s", names[i]);
-        struct usdt_operand o = usdt_parse(arch_elf_machine(), text);
+        snprintf(text, sizeof text, arch_cpu.elf_machine == X86 ? "8@%%%s" : "8@%s", names[i]);
+        struct usdt_operand o = usdt_parse(arch_cpu.elf_machine, text);
         if (arch_register(names[i]) < 0)
             continue;
         known++;

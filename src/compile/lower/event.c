@@ -178,15 +178,15 @@ struct program *probe_entry_half(struct lower *lower)
 static struct operand caller(struct lower *lower)
 {
     if (is_return(lower) && !probe_is_at_exit(lower))
-        return probe_context_word(lower, arch_instruction_pointer(), "e.caller");
+        return probe_context_word(lower, arch_cpu.instruction_pointer, "e.caller");
     if (!lower->function->handler->at_entry)
         compile_fail(lower->compiler, lower->program->position,
                      "e.caller is only known at a function's first instruction");
-    if (arch_return_address() >= 0)
-        return probe_context_word(lower, arch_return_address(), "e.caller");
+    if (arch_cpu.return_address >= 0)
+        return probe_context_word(lower, arch_cpu.return_address, "e.caller");
     struct slot *slot = program_slot(lower->program, 8);
     machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    probe_read_user(lower, slot, 8, probe_context_word(lower, arch_stack_pointer(), "the stack pointer"));
+    probe_read_user(lower, slot, 8, probe_context_word(lower, arch_cpu.stack_pointer, "the stack pointer"));
     return machine_load(lower->program, BPF_DW, operand_slot(slot, 0), 0);
 }
 
@@ -204,7 +204,7 @@ static struct operand slid(struct lower *lower)
 
 struct operand probe_instruction(struct lower *lower)
 {
-    struct operand at = probe_context_word(lower, arch_instruction_pointer(), "e.ip");
+    struct operand at = probe_context_word(lower, arch_cpu.instruction_pointer, "e.ip");
     if (is_return(lower) || !lower->function->handler->slid)
         return at;
     return machine_alu(lower->program, BPF_SUB, at, slid(lower));
@@ -241,8 +241,8 @@ struct operand probe_kernel_function(struct lower *lower)
 {
     if (lower->function->handler->at_entry)
         return machine_call_pure(lower->program, BPF_FUNC_get_func_ip, &lower->context, 1);
-    struct operand ip = probe_context_word(lower, arch_instruction_pointer(), "e.ip");
-    return machine_alu(lower->program, BPF_SUB, ip, operand_immediate(arch_breakpoint_size()));
+    struct operand ip = probe_context_word(lower, arch_cpu.instruction_pointer, "e.ip");
+    return machine_alu(lower->program, BPF_SUB, ip, operand_immediate(arch_cpu.breakpoint_size));
 }
 
 static struct operand comm(struct lower *lower)
@@ -315,16 +315,16 @@ void probe_event_field(struct lower *lower, struct value *value)
         place->value = provider_of(lower)->ip(lower);
         break;
     case EVENT_STACK_POINTER: /* as at the entry: a probe slides past nothing that moves it */
-        place->value = probe_context_word(lower, arch_stack_pointer(), "e.sp");
+        place->value = probe_context_word(lower, arch_cpu.stack_pointer, "e.sp");
         break;
     case EVENT_CALLER:
         place->value = caller(lower);
         break;
     case EVENT_PERIOD:
-        place->value = probe_context_word(lower, arch_sample_period(), "e.period");
+        place->value = probe_context_word(lower, arch_cpu.sample_period, "e.period");
         break;
     case EVENT_ADDRESS:
-        place->value = probe_context_word(lower, arch_sample_address(), "e.addr");
+        place->value = probe_context_word(lower, arch_cpu.sample_address, "e.addr");
         break;
     case EVENT_FUNC:
         place->value = func_names_read(lower);

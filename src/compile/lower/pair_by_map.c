@@ -23,8 +23,8 @@ static struct operand goroutine_key(struct lower *lower)
     enum { STACK_HIGH = 8 }; /* struct g begins with struct stack { lo, hi } */
     struct program *program = lower->program;
     struct slot *key = program_slot(program, GOROUTINE_KEY_SIZE), *high = program_slot(program, 8);
-    struct operand goroutine = probe_context_word(lower, arch_goroutine(), "the goroutine");
-    struct operand pointer = probe_context_word(lower, arch_stack_pointer(), "the stack pointer");
+    struct operand goroutine = probe_context_word(lower, arch_cpu.goroutine, "the goroutine");
+    struct operand pointer = probe_context_word(lower, arch_cpu.stack_pointer, "the stack pointer");
     machine_store(program, BPF_DW, operand_slot(high, 0), 0, operand_immediate(0));
     probe_read_user(lower, high, 8, machine_alu(program, BPF_ADD, goroutine, operand_immediate(STACK_HIGH)));
     struct operand left =
@@ -43,7 +43,7 @@ static struct operand call_key(struct lower *lower, int64_t popped)
         return goroutine_key(lower);
     struct program *program = lower->program;
     struct slot *key = program_slot(program, KERNEL_KEY_SIZE);
-    struct operand pointer = probe_context_word(lower, arch_stack_pointer(), "the stack pointer");
+    struct operand pointer = probe_context_word(lower, arch_cpu.stack_pointer, "the stack pointer");
     if (popped)
         pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(popped));
     /* On stacks that a program switches between, another thread may go on with a call. */
@@ -71,13 +71,13 @@ static void expect_return(struct lower *lower, int64_t failed)
     if (!trampoline)
         return;
     struct operand back;
-    if (arch_return_address() >= 0) {
-        back = probe_context_word(lower, arch_return_address(), "the return address");
+    if (arch_cpu.return_address >= 0) {
+        back = probe_context_word(lower, arch_cpu.return_address, "the return address");
     } else {
         struct slot *slot = program_slot(program, 8);
         machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
         struct operand args[] = {operand_slot(slot, 0), operand_immediate(8),
-                                 probe_context_word(lower, arch_stack_pointer(), "the stack pointer")};
+                                 probe_context_word(lower, arch_cpu.stack_pointer, "the stack pointer")};
         machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
         back = machine_load(program, BPF_DW, operand_slot(slot, 0), 0);
     }
@@ -147,7 +147,7 @@ static void save(struct lower *lower, int64_t failed)
 static void recover(struct lower *lower)
 {
     struct program *program = lower->program;
-    struct operand key = call_key(lower, probe_is_at_exit(lower) ? 0 : arch_return_pops());
+    struct operand key = call_key(lower, probe_is_at_exit(lower) ? 0 : arch_cpu.return_pops);
     struct operand args[] = {operand_map(probe_calls_map(lower)), key};
     struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
     unsigned entry =

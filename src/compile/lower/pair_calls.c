@@ -89,7 +89,7 @@ static void save(struct lower *lower, int64_t failed)
     for (size_t i = 0; i < lower->saved_count; i++)
         if (lower->saved[i].event->source != EVENT_ELAPSED)
             values[i] = probe_entry_value(lower, lower->saved[i].event);
-    struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_stack_pointer());
+    struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_cpu.stack_pointer);
     struct operand task = this_task(program);
     struct machine_block *too_deep = expect_return(lower, task, failed);
     if (!lower->saved_count) {
@@ -100,8 +100,8 @@ static void save(struct lower *lower, int64_t failed)
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
                       lower_loss(lower, entry_for(lower, "no memory for a call: not seen"), NULL, failed));
     struct operand link = operand_immediate(0);
-    if (arch_return_address() >= 0)
-        link = machine_load(program, BPF_DW, lower->context, arch_return_address());
+    if (arch_cpu.return_address >= 0)
+        link = machine_load(program, BPF_DW, lower->context, arch_cpu.return_address);
     struct operand fields = operand_immediate((int64_t)lower->function->options->trampoline_fields);
     struct operand args[] = {kept, pointer, link, machine_alu(program, BPF_MOV, fields, fields)};
     struct operand result = machine_call_library(program, "uplua_call_begin", args, 4);
@@ -135,8 +135,8 @@ static void recover(struct lower *lower)
     struct program *program = lower->program;
     if (!lower->saved_count)
         return;
-    struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_stack_pointer());
-    pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(arch_return_pops()));
+    struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_cpu.stack_pointer);
+    pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(arch_cpu.return_pops));
     struct machine_block *unknown =
         lower_loss(lower, entry_for(lower, "return of a call whose entry was not seen"), NULL, 0);
     struct operand kept = storage(program, probe_calls_map(lower), this_task(program), 0);

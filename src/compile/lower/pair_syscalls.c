@@ -30,11 +30,11 @@ static struct operand is_compat(struct lower *lower)
     machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
     struct operand task = machine_call(program, BPF_FUNC_get_current_task, NULL, 0);
     /* the task begins with its thread_info */
-    struct operand word = machine_alu(program, BPF_ADD, task, operand_immediate(arch_compat_word()));
+    struct operand word = machine_alu(program, BPF_ADD, task, operand_immediate(arch_cpu.compat_word));
     struct operand args[] = {operand_slot(slot, 0), operand_immediate(4), word};
     machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
     return machine_alu(program, BPF_AND, machine_load(program, BPF_DW, operand_slot(slot, 0), 0),
-                       operand_immediate(arch_compat_flag()));
+                       operand_immediate(arch_cpu.compat_flag));
 }
 
 void syscall_expect_native(struct lower *lower)

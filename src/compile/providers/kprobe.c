@@ -18,7 +18,7 @@ static uint32_t attach_as(bool at_entry)
 
 static struct operand result(struct lower *lower)
 {
-    return probe_context_word(lower, arch_return_value(), "e.ret");
+    return probe_context_word(lower, arch_cpu.return_value, "e.ret");
 }
 
 const struct provider provider_kprobe = {

@@ -48,7 +48,7 @@ struct parameters {
 
 static int context_offset(unsigned dwarf_register)
 {
-    return dwarf_register < 32 ? arch_register(arch_dwarf_register(arch_elf_machine(), (int)dwarf_register)) : -1;
+    return dwarf_register < 32 ? arch_register(arch_dwarf_register(arch_cpu.elf_machine, (int)dwarf_register)) : -1;
 }
 
 static bool is_argument_register(int offset)
@@ -69,8 +69,8 @@ static void found_not(struct parameter *parameter, const char *why)
 static void found_in_frame(struct parameter *parameter, int64_t offset)
 {
     parameter->found = offset >= 0 ? FOUND_MEMORY : FOUND_LATER;
-    parameter->offset = arch_stack_pointer();
-    parameter->number = offset + arch_return_pops();
+    parameter->offset = arch_cpu.stack_pointer;
+    parameter->number = offset + arch_cpu.return_pops;
 }
 
 /* RANGED: the place is that of the entry; else of the whole function, which compilers vouch for only once the prologue
@@ -84,9 +84,9 @@ static void found_in_memory(struct parameter *parameter, const struct location_n
         parameter->found = FOUND_LATER;
     } else if (address->base == LOCATION_FRAME) {
         found_in_frame(parameter, address->offset);
-    } else if (offset == arch_stack_pointer() && ranged) {
-        found_in_frame(parameter, address->offset - arch_return_pops());
-    } else if (offset == arch_stack_pointer() || offset == arch_frame_pointer()) {
+    } else if (offset == arch_cpu.stack_pointer && ranged) {
+        found_in_frame(parameter, address->offset - arch_cpu.return_pops);
+    } else if (offset == arch_cpu.stack_pointer || offset == arch_cpu.frame_pointer) {
         parameter->found = FOUND_LATER;
     } else if (is_argument_register(offset)) {
         parameter->found = FOUND_MEMORY;
@@ -180,8 +180,8 @@ static void correct_class(const struct parameters *all, const struct parameter *
         location.count != 1 || location.pieces[0].kind != LOCATION_IN_MEMORY)
         return;
     const struct location_number *address = &location.pieces[0].number;
-    bool by_frame = address->base == LOCATION_FRAME || context_offset(address->reg) == arch_stack_pointer() ||
-                    context_offset(address->reg) == arch_frame_pointer();
+    bool by_frame = address->base == LOCATION_FRAME || context_offset(address->reg) == arch_cpu.stack_pointer ||
+                    context_offset(address->reg) == arch_cpu.frame_pointer;
     bool by_register =
         address->base == LOCATION_REGISTER && is_argument_register(context_offset(address->reg)) && !address->offset;
     bool by_address = address->loads == (by_register ? 0 : 1);
@@ -199,7 +199,7 @@ static void count_through(struct parameters *all)
     char name[DEBUGTYPE_NAME];
     debugtype_get(all->function->result, &returned);
     struct passing_type result = convention_type(all->function->result);
-    struct passing passing = passing_begin(arch_elf_machine(), returned.kind == DEBUGTYPE_VOID ? NULL : &result);
+    struct passing passing = passing_begin(arch_cpu.elf_machine, returned.kind == DEBUGTYPE_VOID ? NULL : &result);
     if (passing.lost)
         all->unreturned =
             arena_format(all->arena,
@@ -222,7 +222,7 @@ static bool is_contradicted(const struct parameter *parameter)
     bool in_register = passed->in == PASSED_INTEGERS || passed->in == PASSED_ADDRESS;
     if (parameter->found == FOUND_REGISTER || parameter->found == FOUND_COMPUTED)
         return !in_register || arch_argument(passed->first) != parameter->offset;
-    if (parameter->found == FOUND_MEMORY && parameter->offset == arch_stack_pointer())
+    if (parameter->found == FOUND_MEMORY && parameter->offset == arch_cpu.stack_pointer)
         return passed->in != PASSED_STACK || (int64_t)passed->offset != parameter->number;
     if (parameter->found == FOUND_MEMORY)
         return passed->in != PASSED_ADDRESS || arch_argument(passed->first) != parameter->offset;
@@ -274,7 +274,7 @@ static void in_memory(const struct parameters *all, struct argument *argument, i
     argument->place = ARGUMENT_MEMORY;
     argument->base = (uint32_t)base;
     argument->offset = offset;
-    if (all->at_return && base == arch_stack_pointer())
+    if (all->at_return && base == arch_cpu.stack_pointer)
         nowhere(argument, all->arena,
                 "it is passed on the stack, where a uprobe finds it, but not the function's return");
     else if (all->at_return)
@@ -290,7 +290,7 @@ static void by_convention(const struct parameters *all, const struct parameter *
     else if (passed->in == PASSED_INTEGERS)
         in_register(argument, arch_argument(passed->first));
     else if (passed->in == PASSED_STACK)
-        in_memory(all, argument, arch_stack_pointer(), (int64_t)passed->offset);
+        in_memory(all, argument, arch_cpu.stack_pointer, (int64_t)passed->offset);
     else if (all->unreturned)
         nowhere(argument, all->arena, all->unreturned);
     else

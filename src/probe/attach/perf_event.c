@@ -71,7 +71,7 @@ int event_failed(int code, const struct event *event, struct error *err)
             return error_set(
                 err, code,
                 "no debug register is free: the CPU has only %d, and other watchpoints, gdb or perf may have some too",
-                arch_watchpoints());
+                arch_cpu.watchpoints);
         break;
     case -EMFILE:
         return error_set(err, code, "too many open files, and each CPU or thread needs one: raise `ulimit -n`");

@@ -42,7 +42,7 @@ static const char *unsuitable(const struct elf_file *elf)
     Elf64_Ehdr header;
     if (elf_file_read(elf, 0, &header, sizeof header) < 0)
         return "it is damaged";
-    if (header.e_machine != arch_elf_machine())
+    if (header.e_machine != arch_cpu.elf_machine)
         return "it is for another CPU";
     if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
         return "it is neither a program nor a library";

@@ -93,7 +93,7 @@ int ld_so_cache_each(const char *root, ld_so_cache_visit *visit, void *context)
         size -= (size_t)start;
         memcpy(&header, cache, sizeof header);
         size_t count = (size - sizeof header) / sizeof(struct ld_so_entry);
-        int32_t wanted = arch_elf_machine() == EM_X86_64 ? FLAG_X86_64 : FLAG_AARCH64;
+        int32_t wanted = arch_cpu.elf_machine == EM_X86_64 ? FLAG_X86_64 : FLAG_AARCH64;
         for (size_t i = 0; i < header.count && i < count && !result; i++) {
             struct ld_so_entry entry;
             memcpy(&entry, cache + sizeof header + i * sizeof entry, sizeof entry);

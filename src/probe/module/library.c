@@ -127,7 +127,7 @@ static int find_in_cache(const char *name, const char *path, void *context)
 /* The standard folders, in a list with colons. */
 static const char *standard_folders(const struct loader *loader, char *list, size_t size)
 {
-    const char *cpu = arch_library_folder();
+    const char *cpu = arch_cpu.library_folder;
     if (loader->musl)
         snprintf(list, size, "/lib:/usr/local/lib:/usr/lib");
     else

@@ -61,7 +61,7 @@ static bool is_wanted(const struct ifunc *ifunc, struct symbol_table *symbols, c
 {
     uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
     uint64_t number = ELF64_R_SYM(relocation->r_info);
-    if (type == arch_relocation_indirect())
+    if (type == arch_cpu.relocation_indirect)
         return own && (uint64_t)relocation->r_addend == ifunc->resolver;
     const Elf64_Sym *symbol = number && !relocation->r_addend ? symbol_table_at(symbols, number) : NULL;
     const char *name = symbol ? symbol_table_name(symbols, symbol) : NULL;

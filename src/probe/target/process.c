@@ -107,7 +107,7 @@ static int check_header(const Elf64_Ehdr *header, const char *what, const char *
         return 0;
     if (header->e_ident[EI_CLASS] != ELFCLASS64)
         return error_set(err, -ENOEXEC, "%s a 32-bit program (%s); uplua traces 64-bit programs", what, path);
-    if (header->e_machine != arch_elf_machine())
+    if (header->e_machine != arch_cpu.elf_machine)
         return error_set(err, -ENOEXEC, "%s a program for another CPU (%s, ELF machine %u)", what, path,
                          header->e_machine);
     return 1;

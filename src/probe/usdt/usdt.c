@@ -174,7 +174,7 @@ static void locate(struct usdt_search *search, uint64_t address, struct usdt_ope
         operand->displacement += (int64_t)symbol.address;
     }
     if (absolute) {
-        operand->base = arch_instruction_pointer();
+        operand->base = arch_cpu.instruction_pointer;
         operand->displacement -= (int64_t)address;
     } else if (!is_fixed(search->binary)) {
         usdt_nowhere(operand, "it has to do with an address that is not known before the program is loaded");
@@ -310,7 +310,7 @@ static int read_arguments(struct usdt_search *search, const struct usdt_note *no
     while (result == 0 && probe->argument_count < MAX_ARGUMENTS && (text = usdt_next_operand(&rest))) {
         struct usdt_argument *argument = &probe->arguments[probe->argument_count++];
         argument->text = strdup(text);
-        argument->operand = usdt_parse(arch_elf_machine(), text);
+        argument->operand = usdt_parse(arch_cpu.elf_machine, text);
         locate(search, note->address, &argument->operand);
         result = argument->text ? 0 : -ENOMEM;
     }
