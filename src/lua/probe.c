@@ -226,9 +226,8 @@ static int probe_variable(lua_State *L)
     core_set_string(L, "spec", variable.spec);
     lua_pushlstring(L, variable.module, strlen(variable.module));
     lua_setfield(L, -2, "module");
-    if (variable.bytes) {
+    if (variable.bytes)
         core_set_number(L, "bytes", variable.bytes);
-    }
     return 1;
 }
 

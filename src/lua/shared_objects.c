@@ -150,17 +150,13 @@ static void push_object(lua_State *L, const struct shared *object)
 {
     lua_createtable(L, 0, 9); /* description */
     core_set_number(L, "fd", object->fd);
-    if (object->spill_fd >= 0) {
+    if (object->spill_fd >= 0)
         core_set_number(L, "spill", object->spill_fd);
-    }
-    if (object->turn >= 0) {
+    if (object->turn >= 0)
         core_set_number(L, "turn", object->turn);
-    }
     core_set_number(L, "max", object->max);
     core_set_string(L, "type", map_type_name(object->map_type));
-    if (object->name) {
-        core_set_string(L, "name", object->name);
-    }
+    core_set_string(L, "name", object->name);
     if (object->keyed) {
         layout_push(L, object->key);
         lua_setfield(L, -2, "key");

@@ -12,33 +12,24 @@ static struct operand result(struct lower *lower)
     return probe_call_for_word(lower, BPF_FUNC_get_func_ret, NULL);
 }
 
+/* What fentry and fexit have in common. */
+#define CALLED                                                                                                         \
+    .program_type = BPF_PROG_TYPE_TRACING, .kernel_memory = true, .called = true, .registers = REGISTERS_THREAD,       \
+    .rounds = KERNEL_ROUNDS, .arguments = "argument", .numbered = true, .ip = probe_kernel_function
+
 const struct provider provider_fentry = {
     .name = "fentry",
-    .program_type = BPF_PROG_TYPE_TRACING,
+    CALLED,
     .attach_type = BPF_TRACE_FENTRY,
-    .kernel_memory = true,
-    .called = true,
-    .registers = REGISTERS_THREAD,
-    .rounds = KERNEL_ROUNDS,
     .fields = FIELDS,
-    .arguments = "argument",
-    .numbered = true,
-    .ip = probe_kernel_function,
     .at_return = &provider_fexit,
     .returning = "function",
 };
 
 const struct provider provider_fexit = {
     .name = "fexit",
-    .program_type = BPF_PROG_TYPE_TRACING,
+    CALLED,
     .attach_type = BPF_TRACE_FEXIT,
-    .kernel_memory = true,
-    .called = true,
-    .registers = REGISTERS_THREAD,
-    .rounds = KERNEL_ROUNDS,
     .fields = FIELDS | FIELD(RETURN),
-    .arguments = "argument",
-    .numbered = true,
     .result = result,
-    .ip = probe_kernel_function,
 };

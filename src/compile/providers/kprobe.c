@@ -21,35 +21,25 @@ static struct operand result(struct lower *lower)
     return probe_context_word(lower, arch_cpu.return_value, "e.ret");
 }
 
+/* What kprobe and kretprobe have in common. */
+#define BY_KPROBE                                                                                                      \
+    .program_type = BPF_PROG_TYPE_KPROBE, .kernel_memory = true, .of_kernel = true,                                    \
+    .registers = REGISTERS_INTERRUPTED, .rounds = KERNEL_ROUNDS, .words = 8, .argument = arch_argument,                \
+    .arguments = "argument", .ip = probe_kernel_function
+
 const struct provider provider_kprobe = {
     .name = "kprobe",
-    .program_type = BPF_PROG_TYPE_KPROBE,
+    BY_KPROBE,
     .attach_as = attach_as,
-    .kernel_memory = true,
-    .of_kernel = true,
-    .registers = REGISTERS_INTERRUPTED,
-    .rounds = KERNEL_ROUNDS,
     .fields = FIELDS,
-    .words = 8,
-    .argument = arch_argument,
-    .arguments = "argument",
-    .ip = probe_kernel_function,
     .at_return = &provider_kretprobe,
     .returning = "function",
 };
 
 const struct provider provider_kretprobe = {
     .name = "kretprobe",
-    .program_type = BPF_PROG_TYPE_KPROBE,
-    .kernel_memory = true,
-    .of_kernel = true,
-    .registers = REGISTERS_INTERRUPTED,
-    .rounds = KERNEL_ROUNDS,
+    BY_KPROBE,
     .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED),
-    .words = 8,
-    .argument = arch_argument,
-    .arguments = "argument",
     .result = result,
-    .ip = probe_kernel_function,
     .pairing = &pairing_by_map,
 };

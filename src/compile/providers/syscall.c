@@ -13,26 +13,23 @@ static struct operand result(struct lower *lower)
     return probe_context_word(lower, lower->function->handler->raw ? 8 : 16, "e.ret");
 }
 
+/* What syscall and sysreturn have in common. */
+#define BY_SYSCALL                                                                                                     \
+    .program_type = BPF_PROG_TYPE_TRACEPOINT, .registers = REGISTERS_THREAD, .rounds = KERNEL_ROUNDS,                  \
+    .arguments = "argument", .numbered = true
+
 const struct provider provider_syscall = {
     .name = "syscall",
-    .program_type = BPF_PROG_TYPE_TRACEPOINT,
-    .registers = REGISTERS_THREAD,
-    .rounds = KERNEL_ROUNDS,
+    BY_SYSCALL,
     .fields = FIELDS,
-    .arguments = "argument",
-    .numbered = true,
     .at_return = &provider_sysreturn,
     .returning = "call",
 };
 
 const struct provider provider_sysreturn = {
     .name = "sysreturn",
-    .program_type = BPF_PROG_TYPE_TRACEPOINT,
-    .registers = REGISTERS_THREAD,
-    .rounds = KERNEL_ROUNDS,
+    BY_SYSCALL,
     .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED),
-    .arguments = "argument",
-    .numbered = true,
     .result = result,
     .pairing = &pairing_of_syscall,
 };

@@ -23,35 +23,24 @@ static struct operand result(struct lower *lower)
     return probe_context_word(lower, arch_cpu.return_value, "e.ret");
 }
 
+/* What uprobe and uretprobe have in common. */
+#define BY_UPROBE                                                                                                      \
+    .program_type = BPF_PROG_TYPE_KPROBE, .attach_as = attach_as, .sleeps = true, .registers = REGISTERS_USER,         \
+    .rounds = USER_ROUNDS, .words = 8, .argument = arch_argument, .arguments = "argument", .ip = probe_instruction
+
 const struct provider provider_uprobe = {
     .name = "uprobe",
-    .program_type = BPF_PROG_TYPE_KPROBE,
-    .attach_as = attach_as,
-    .sleeps = true,
-    .registers = REGISTERS_USER,
-    .rounds = USER_ROUNDS,
+    BY_UPROBE,
     .fields = FIELDS,
-    .words = 8,
-    .argument = arch_argument,
-    .arguments = "argument",
-    .ip = probe_instruction,
     .at_return = &provider_uretprobe,
     .returning = "function",
 };
 
 const struct provider provider_uretprobe = {
     .name = "uretprobe",
-    .program_type = BPF_PROG_TYPE_KPROBE,
-    .attach_as = attach_as,
-    .sleeps = true,
-    .registers = REGISTERS_USER,
-    .rounds = USER_ROUNDS,
+    BY_UPROBE,
     .measured = true,
     .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED),
-    .words = 8,
-    .argument = arch_argument,
-    .arguments = "argument",
     .result = result,
-    .ip = probe_instruction,
     .pairing = &pairing_by_storage,
 };
