@@ -15,7 +15,7 @@
 #include "compile/object/cancel.h"
 #include "compile/optimise/optimise.h"
 
-static _Noreturn void exhausted(void *context)
+static __attribute__((noreturn)) void exhausted(void *context)
 {
     compile_exhausted(context);
 }

@@ -34,7 +34,7 @@ int core_raise(lua_State *L, const struct error *err)
     return lua_error(L);
 }
 
-_Noreturn void core_no_memory(void *L)
+void core_no_memory(void *L)
 {
     lua_pushliteral(L, "out of memory");
     lua_error(L);

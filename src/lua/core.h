@@ -38,7 +38,7 @@ int usdt_open_lua(lua_State *L);
 int core_raise(lua_State *L, const struct error *err);
 
 /* Raises "out of memory" in the state L: what an arena of a Lua function leaves by. */
-_Noreturn void core_no_memory(void *L);
+void core_no_memory(void *L) __attribute__((noreturn));
 
 /* Returns nil and ERR's text: for what is not there, which may be no error. */
 int core_absent(lua_State *L, const struct error *err);
