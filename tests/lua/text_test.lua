@@ -75,7 +75,7 @@ local now = ffi.new "struct uplua_timespec"
 -- What the wall clock shows: os.date() alone is some milliseconds behind.
 local function wall()
   ffi.C.clock_gettime(0, now)
-  return os.date("%H:%M:%S", tonumber(now.sec))
+  return os.date("%H:%M:%S", tonumber(now.tv_sec))
 end
 local before = wall()
 ffi.C.clock_gettime(1, now)
