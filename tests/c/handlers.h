@@ -137,7 +137,7 @@ static inline unsigned char *dump(lua_State *L, const char *body, size_t *size)
     return copy;
 }
 
-static _Noreturn void no_memory(void *context)
+static __attribute__((noreturn)) void no_memory(void *context)
 {
     (void)context;
     fputs("# out of memory outside of a compilation\n", stderr);

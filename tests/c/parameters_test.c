@@ -8,7 +8,7 @@
 #include "probe/args/parameters.h"
 #include "tap.h"
 
-static _Noreturn void exhausted(void *context)
+static __attribute__((noreturn)) void exhausted(void *context)
 {
     (void)context;
     abort();
