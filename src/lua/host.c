@@ -61,10 +61,7 @@ static struct captured call(struct lua_host *host, int count)
         if (lua_objlen(L, -1) == sizeof captured.u64)
             memcpy(&captured.u64, lua_tostring(L, -1), sizeof captured.u64);
         break;
-    case CAPTURED_FUNCTION:
-    case CAPTURED_TABLE:
-    case CAPTURED_OBJECT:
-    case CAPTURED_CTYPE:
+    case CAPTURED_FUNCTION ... CAPTURED_CTYPE:
         captured.handle = (int)lua_tointeger(L, -1);
         break;
     case CAPTURED_STRING:

@@ -14,10 +14,10 @@
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 enum { MAX_BTF = 1 << 28 }; /* today's are 5 to 10 MB */
 
-/* Bytes that follow the struct btf_type of a type with KIND and VLEN; -1 for a kind that we do not know. */
-static ptrdiff_t extra_bytes(unsigned kind, unsigned vlen)
+ptrdiff_t btf_extra_bytes(const struct btf_type *type)
 {
-    switch (kind) {
+    unsigned vlen = BTF_INFO_VLEN(type->info);
+    switch (BTF_INFO_KIND(type->info)) {
     case BTF_KIND_INT:
     case BTF_KIND_VAR:
     case BTF_KIND_DECL_TAG:
@@ -90,7 +90,7 @@ static int open_sections(const uint8_t *bytes, size_t size, struct kernel_btf *r
 
 const struct btf_type *btf_next(const struct kernel_btf *btf, const struct btf_type *type)
 {
-    ptrdiff_t extra = extra_bytes(BTF_INFO_KIND(type->info), BTF_INFO_VLEN(type->info));
+    ptrdiff_t extra = btf_extra_bytes(type);
     const uint8_t *next = (const uint8_t *)(type + 1);
     if (extra < 0 || extra > btf->types_end - next)
         return NULL;
@@ -102,14 +102,14 @@ const struct btf_type *btf_first(const struct kernel_btf *btf)
 {
     size_t size = (size_t)(btf->types_end - btf->types);
     const struct btf_type *first = (const void *)btf->types;
-    ptrdiff_t extra = size < sizeof *first ? -1 : extra_bytes(BTF_INFO_KIND(first->info), BTF_INFO_VLEN(first->info));
+    ptrdiff_t extra = size < sizeof *first ? -1 : btf_extra_bytes(first);
     return extra >= 0 && (size_t)extra <= size - sizeof *first ? first : NULL;
 }
 
 /* True if what belongs to TYPE, the last one, lies in the section. */
 static bool is_whole(const struct kernel_btf *btf, const struct btf_type *type)
 {
-    ptrdiff_t extra = extra_bytes(BTF_INFO_KIND(type->info), BTF_INFO_VLEN(type->info));
+    ptrdiff_t extra = btf_extra_bytes(type);
     return extra >= 0 && extra <= btf->types_end - (const uint8_t *)(type + 1);
 }
 

@@ -1,4 +1,4 @@
-/* The kernel's BTF in memory, for btf.c and kernel_types.c. */
+/* The kernel's BTF in memory, for btf.c and kernel_types.c; and how long the types of any BTF are. */
 #ifndef UPLUA_SYS_BTF_SECTIONS_H
 #define UPLUA_SYS_BTF_SECTIONS_H
 
@@ -19,6 +19,8 @@ struct kernel_btf {
 /* Opens /sys/kernel/btf/vmlinux: 0 or a negative errno. */
 int btf_open(struct kernel_btf *btf);
 void btf_close(struct kernel_btf *btf);
+/* Bytes that follow the struct btf_type of TYPE; -1 for a kind that we do not know. */
+ptrdiff_t btf_extra_bytes(const struct btf_type *type);
 /* The first type, which has the id 1, and the one behind TYPE; NULL at the end, or where the kernel is newer than we
  * are. */
 const struct btf_type *btf_first(const struct kernel_btf *btf);

@@ -12,6 +12,7 @@
 
 #include "elf/section.h"
 #include "elf/symbol_table.h"
+#include "sys/btf_sections.h"
 
 static const char sections_damaged[] = "it is damaged: its sections or symbols lead nowhere";
 static const char types_damaged[] = "it is damaged: its BTF leads nowhere";
@@ -83,40 +84,6 @@ struct btf_types {
     const char *strings;
 };
 
-/* Words behind a type of that kind; -1: unknown. */
-static int words_behind(const struct btf_type *type)
-{
-    int count = (int)BTF_INFO_VLEN(type->info);
-    switch (BTF_INFO_KIND(type->info)) {
-    case BTF_KIND_INT:
-    case BTF_KIND_VAR:
-    case BTF_KIND_DECL_TAG:
-        return 1;
-    case BTF_KIND_ARRAY:
-        return 3;
-    case BTF_KIND_STRUCT:
-    case BTF_KIND_UNION:
-    case BTF_KIND_DATASEC:
-    case BTF_KIND_ENUM64:
-        return 3 * count;
-    case BTF_KIND_ENUM:
-    case BTF_KIND_FUNC_PROTO:
-        return 2 * count;
-    case BTF_KIND_PTR:
-    case BTF_KIND_FWD:
-    case BTF_KIND_TYPEDEF:
-    case BTF_KIND_VOLATILE:
-    case BTF_KIND_CONST:
-    case BTF_KIND_RESTRICT:
-    case BTF_KIND_FUNC:
-    case BTF_KIND_FLOAT:
-    case BTF_KIND_TYPE_TAG:
-        return 0;
-    default:
-        return -1;
-    }
-}
-
 /* Finds where each type begins. */
 static bool list_types(struct btf_types *types)
 {
@@ -127,11 +94,11 @@ static bool list_types(struct btf_types *types)
     types->count = 1;
     for (size_t at = 0; at < words;) {
         const struct btf_type *type = (const struct btf_type *)(types->words + at);
-        int behind = words - at >= 3 ? words_behind(type) : -1;
-        if (behind < 0 || (size_t)behind > words - at - 3)
+        ptrdiff_t behind = words - at >= 3 ? btf_extra_bytes(type) : -1;
+        if (behind < 0 || (size_t)behind / 4 > words - at - 3)
             return false;
         types->list[types->count++] = type;
-        at += 3 + (size_t)behind;
+        at += 3 + (size_t)behind / 4;
     }
     return true;
 }

@@ -82,10 +82,7 @@ static bool same_constant(const struct captured *a, const struct captured *b)
     case CAPTURED_I64:
     case CAPTURED_U64:
         return a->u64 == b->u64;
-    case CAPTURED_FUNCTION:
-    case CAPTURED_TABLE:
-    case CAPTURED_OBJECT:
-    case CAPTURED_CTYPE:
+    case CAPTURED_FUNCTION ... CAPTURED_CTYPE:
         return a->handle == b->handle;
     case CAPTURED_STRING:
     case CAPTURED_BUILTIN:

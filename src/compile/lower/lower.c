@@ -25,9 +25,7 @@ struct place *lower_place(struct lower *lower, struct value *value)
     case CAPTURED_BOOLEAN:
         place->value = operand_immediate(constant->boolean);
         break;
-    case CAPTURED_NUMBER:
-    case CAPTURED_I64:
-    case CAPTURED_U64:
+    case CAPTURED_NUMBER ... CAPTURED_U64:
         place->value = operand_immediate(fold_integer(lower->function, value, lower->program->position));
         break;
     default: /* strings go to memory where they are needed */

@@ -59,14 +59,7 @@ static void describe(struct compiler *compiler, struct shared *object, size_t nu
     case OBJECT_ARRAY:
         object->map_type = BPF_MAP_TYPE_ARRAY;
         break;
-    case OBJECT_COUNT:
-    case OBJECT_SUM:
-    case OBJECT_MIN:
-    case OBJECT_MAX:
-    case OBJECT_STATS:
-    case OBJECT_HIST:
-    case OBJECT_LHIST:
-    case OBJECT_HDR:
+    case OBJECT_COUNT ... OBJECT_HDR:
         aggregate_describe(compiler, object, number);
         break;
     case OBJECT_VAR:
