@@ -11,7 +11,7 @@
 #include "lua/state.h"
 #include "tap.h"
 
-static const char start[] = "package.path = './lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
+static const char start[] = "package.path = './lua/?.lua;./build/lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
                             "return require 'hostile'\n";
 
 /* [-0, +0] Calls hostile.WHAT(COUNT, SEED); the module is at 1. Checks that nothing was wrong, and that at least LEAST

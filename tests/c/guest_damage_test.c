@@ -8,7 +8,7 @@
 #include "lua/state.h"
 #include "tap.h"
 
-static const char start[] = "package.path = './lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
+static const char start[] = "package.path = './lua/?.lua;./build/lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
                             "return require('hostile_objects').damaged\n";
 
 int main(int argc, char *argv[])

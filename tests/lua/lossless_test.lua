@@ -54,7 +54,7 @@ up.uprobe("./build/targets/updates:step", function(e) update(e.arg0) end)
 local link
 require("uplua.probe.declare").probe {
   provider = require "uplua.probe.providers.testrun".providers.testrun,
-  spec = "interrupt", sites = { { ["function"] = "interrupt", inside = 0 } },
+  spec = "interrupt", places = { { ["function"] = "interrupt", inside = 0 } },
   handler = function(e) interrupts:inc() update(0) end,
   attach = function(_, program) link = bpf.bpf_raw_tracepoint_open("hrtimer_expire_entry", program.fd) end,
 }
