@@ -34,48 +34,55 @@ int elf_file_read(const struct elf_file *elf, uint64_t offset, void *buffer, siz
     return 0;
 }
 
-/* COUNT entries of SIZE bytes at OFFSET, or NULL where the file does not have them. */
-static void *read_table(const struct elf_file *elf, uint64_t offset, size_t count, size_t size)
+/* Stores COUNT entries of SIZE bytes at OFFSET in *TABLE, NULL where the file does not have them; 0, or -ENOMEM. */
+static int read_table(const struct elf_file *elf, uint64_t offset, size_t count, size_t size, void **table)
 {
+    *table = NULL;
     if (!count || count * size > (uint64_t)elf->stat.st_size)
-        return NULL;
-    void *table = calloc(count, size);
-    if (table && elf_file_read(elf, offset, table, count * size)) {
-        free(table);
-        table = NULL;
+        return 0;
+    *table = calloc(count, size);
+    if (!*table)
+        return -ENOMEM;
+    if (elf_file_read(elf, offset, *table, count * size)) {
+        free(*table);
+        *table = NULL;
     }
-    return table;
+    return 0;
 }
 
-/* A damaged section table is no error: mappings can still be translated with the segments alone. */
-static void read_sections(struct elf_file *elf, const Elf64_Ehdr *header)
+/* A damaged section table is no error: mappings can still be translated with the segments alone. 0, or -ENOMEM. */
+static int read_sections(struct elf_file *elf, const Elf64_Ehdr *header)
 {
     if (header->e_shentsize != sizeof(Elf64_Shdr) || !header->e_shoff)
-        return;
+        return 0;
     uint64_t count = header->e_shnum;
     uint32_t names = header->e_shstrndx;
     if (!count || names == SHN_XINDEX) { /* too large for the header: section 0 has the numbers (ELF specification) */
         Elf64_Shdr first;
         if (elf_file_read(elf, header->e_shoff, &first, sizeof first))
-            return;
+            return 0;
         count = count ? count : first.sh_size;
         names = names == SHN_XINDEX ? first.sh_link : names;
     }
     if (count > MAX_SECTIONS)
-        return;
-    elf->sections = read_table(elf, header->e_shoff, (size_t)count, sizeof(Elf64_Shdr));
+        return 0;
+    void *table;
+    int rc = read_table(elf, header->e_shoff, (size_t)count, sizeof(Elf64_Shdr), &table);
+    elf->sections = table;
     if (!elf->sections)
-        return;
+        return rc;
     elf->section_count = (size_t)count;
     if (names >= count || elf->sections[names].sh_type != SHT_STRTAB ||
         elf->sections[names].sh_size > MAX_SECTION_NAMES)
-        return;
+        return 0;
     size_t size = (size_t)elf->sections[names].sh_size;
-    elf->section_names = read_table(elf, elf->sections[names].sh_offset, size, 1);
+    rc = read_table(elf, elf->sections[names].sh_offset, size, 1, &table);
+    elf->section_names = table;
     if (elf->section_names) {
         elf->section_names[size - 1] = '\0';
         elf->section_names_size = size;
     }
+    return rc;
 }
 
 int elf_file_open(struct elf_file *elf, int fd)
@@ -94,11 +101,15 @@ int elf_file_open(struct elf_file *elf, int fd)
     elf->machine = header.e_machine;
     elf->entry = header.e_entry;
     if (header.e_phentsize == sizeof(Elf64_Phdr) && header.e_phnum <= MAX_SEGMENTS) {
-        elf->segments = read_table(elf, header.e_phoff, header.e_phnum, sizeof(Elf64_Phdr));
+        void *table;
+        rc = read_table(elf, header.e_phoff, header.e_phnum, sizeof(Elf64_Phdr), &table);
+        elf->segments = table;
         elf->segment_count = elf->segments ? header.e_phnum : 0;
     }
-    read_sections(elf, &header);
-    return 0;
+    rc = rc ? rc : read_sections(elf, &header);
+    if (rc)
+        elf_file_close(elf);
+    return rc;
 }
 
 void elf_file_close(struct elf_file *elf)

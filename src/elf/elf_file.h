@@ -24,7 +24,7 @@ struct elf_file {
     size_t section_names_size;
 };
 
-/* Reads the headers of FD. 0, -ENOEXEC: no ELF file of this machine's word size and byte order, -errno. */
+/* Reads the headers of FD. 0, -ENOEXEC: no ELF file of this machine's word size and byte order, -ENOMEM, -errno. */
 int elf_file_open(struct elf_file *elf, int fd);
 /* Frees the headers; FD stays open. */
 void elf_file_close(struct elf_file *elf);

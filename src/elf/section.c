@@ -30,11 +30,14 @@ void *section_read(const struct elf_file *elf, const Elf64_Shdr *section, uint64
 {
     /* The size is a claim of the file: it must fit there before it is allocated. */
     if (!section || section->sh_type == SHT_NOBITS || section->sh_size > max ||
-        section->sh_size > (uint64_t)elf->stat.st_size)
+        section->sh_size > (uint64_t)elf->stat.st_size) {
+        errno = ENODATA;
         return NULL;
+    }
     char *bytes = malloc((size_t)section->sh_size + 1);
     if (bytes && elf_file_read(elf, section->sh_offset, bytes, (size_t)section->sh_size)) {
         free(bytes);
+        errno = ENODATA;
         return NULL;
     }
     if (bytes)

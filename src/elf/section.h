@@ -15,8 +15,8 @@ const char *section_name(const struct elf_file *elf, const Elf64_Shdr *section);
 
 /*
  * The contents of SECTION as they are in the file, with a NUL behind them, and how many bytes they are. The caller
- * frees them. NULL where SECTION is NULL, where it has no contents or more than MAX bytes, where the file does not have
- * them.
+ * frees them. NULL with errno ENODATA where SECTION is NULL, where it has no contents or more than MAX bytes, where the
+ * file does not have them; with ENOMEM where there is no memory for them.
  */
 void *section_read(const struct elf_file *elf, const Elf64_Shdr *section, uint64_t max, size_t *size);
 

@@ -31,11 +31,15 @@ int symbol_table_open(struct symbol_table *table, const struct elf_file *elf, co
         return -ENODATA;
     table->names_size = table->strings->sh_size;
     if (table->names_size <= max_names && !(table->names = section_read(elf, table->strings, max_names, &names_size)))
-        return -ENODATA;
+        return -errno;
     table->count = (size_t)(section->sh_size / sizeof(Elf64_Sym));
     /* Relocations ask for dynamic symbols in any order; all others are asked for one after the other. */
     table->capacity = section->sh_type == SHT_DYNSYM || table->count < CHUNK ? table->count : CHUNK;
-    return 0;
+    table->symbols = malloc((table->capacity + 1) * sizeof *table->symbols);
+    if (table->symbols)
+        return 0;
+    table->count = 0;
+    return -ENOMEM;
 }
 
 void symbol_table_close(struct symbol_table *table)
@@ -49,8 +53,6 @@ void symbol_table_close(struct symbol_table *table)
 const Elf64_Sym *symbol_table_load(struct symbol_table *table, size_t i)
 {
     if (i >= table->count)
-        return NULL;
-    if (!table->symbols && !(table->symbols = malloc(table->capacity * sizeof *table->symbols)))
         return NULL;
     size_t left = table->count - (i - i % table->capacity);
     table->first = i - i % table->capacity;

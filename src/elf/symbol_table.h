@@ -24,7 +24,7 @@ struct symbol_table {
 /*
  * Opens the table in SECTION of ELF, which has to outlive it, and reads its names if they are no more than MAX_NAMES
  * bytes. The caller closes it, also where that fails: 0, -ENOENT: SECTION is NULL or has no names, -ENODATA: it is
- * damaged, -EFBIG: it has absurdly many symbols.
+ * damaged, -EFBIG: it has absurdly many symbols, -ENOMEM.
  */
 int symbol_table_open(struct symbol_table *table, const struct elf_file *elf, const Elf64_Shdr *section,
                       uint64_t max_names);

@@ -1,4 +1,5 @@
 /* arrival: libraries that processes map later. */
+#include <errno.h>
 #include <lauxlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ static int arrival_open(lua_State *L)
 {
     struct arrivals **self = core_new_object(L, sizeof *self, ARRIVALS); /* self */
     int code = late_modules_open(self);
-    return code ? luaL_error(L, "cannot wait for libraries: records of mappings: %s", strerror(-code)) : 1;
+    return code ? luaL_error(L, "cannot wait for libraries: records of mappings: %s", error_reason(code)) : 1;
 }
 
 static int arrival_gc(lua_State *L)
@@ -74,7 +75,10 @@ static int arrival_lost(lua_State *L)
 static int arrival_identify_lua(lua_State *L)
 {
     char identity[ARRIVAL_IDENTITY_SIZE];
-    if (late_module_identify(luaL_checkstring(L, 1), identity))
+    int code = late_module_identify(luaL_checkstring(L, 1), identity);
+    if (code == -ENOMEM)
+        return luaL_error(L, "out of memory");
+    if (code)
         return 0;
     lua_pushstring(L, identity);
     return 1;

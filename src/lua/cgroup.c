@@ -57,7 +57,7 @@ static int cgroup_list(lua_State *L)
 {
     lua_newtable(L);
     int code = cgroups_each(check(L), add, L);
-    return code ? luaL_error(L, "--cgroup: cannot read the hierarchy: %s", strerror(-code)) : 1;
+    return code ? luaL_error(L, "--cgroup: cannot read the hierarchy: %s", error_reason(code)) : 1;
 }
 
 int cgroup_open_lua(lua_State *L)

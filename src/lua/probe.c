@@ -297,7 +297,7 @@ static int probe_test_run(lua_State *L)
     memcpy(words, bytes, sizeof words);
     uint32_t result;
     int code = bpf_test_run(program, words, &result);
-    return code < 0 ? luaL_error(L, "the kernel cannot run the handler for a test: %s", strerror(-code)) : 0;
+    return code < 0 ? luaL_error(L, "the kernel cannot run the handler for a test: %s", error_reason(code)) : 0;
 }
 
 /* probe.address(spec, pid) → address of the function in the process; raises the reason where there is none */

@@ -75,8 +75,12 @@ static int sites_files(lua_State *L)
     lua_newtable(L);
     for (size_t i = 0; i < sites->count; i++) {
         char identity[ARRIVAL_IDENTITY_SIZE];
-        if ((i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0) ||
-            late_module_identify(sites->items[i].path, identity))
+        if (i && strcmp(sites->items[i].path, sites->items[i - 1].path) == 0)
+            continue;
+        int result = late_module_identify(sites->items[i].path, identity);
+        if (result == -ENOMEM)
+            return luaL_error(L, "out of memory");
+        if (result)
             continue;
         lua_pushstring(L, identity);
         lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);

@@ -42,7 +42,7 @@ static int lua_symbols_add_process(lua_State *L)
     int rc = symbols_add_process(symbols, pid);
     if (rc) {
         lua_pushnil(L);
-        lua_pushfstring(L, "mappings of process %d: %s", (int)pid, strerror(-rc));
+        lua_pushfstring(L, "mappings of process %d: %s", (int)pid, error_reason(rc));
         lua_pushinteger(L, rc);
         return 3;
     }
@@ -62,7 +62,7 @@ static int lua_symbols_follow(lua_State *L)
     int rc = symbols_follow(symbols, pids, count, lua_toboolean(L, 3));
     if (rc) {
         lua_pushnil(L);
-        lua_pushfstring(L, "records of mappings: %s", strerror(-rc));
+        lua_pushfstring(L, "records of mappings: %s", error_reason(rc));
         lua_pushinteger(L, rc);
         return 3;
     }

@@ -85,7 +85,7 @@ static int system_create_private(lua_State *L)
         return 1;
     }
     lua_pushnil(L);
-    lua_pushstring(L, strerror(-result));
+    lua_pushstring(L, error_reason(result));
     return 2;
 }
 
@@ -127,7 +127,7 @@ static const char *reason(int code, const char *missing)
         return missing;
     if (code == -EPERM || code == -EACCES)
         return "the kernel permits it to no process";
-    return code == -ECANCELED ? "UPLUA_WITHOUT says so" : strerror(code == -ENOTSUPP_KERNEL ? EOPNOTSUPP : -code);
+    return code == -ECANCELED ? "UPLUA_WITHOUT says so" : error_reason(code == -ENOTSUPP_KERNEL ? EOPNOTSUPP : -code);
 }
 
 /*

@@ -11,7 +11,7 @@ enum { BATCH = 64 };
 int events_open(struct error *err)
 {
     int fd = epoll_create1(EPOLL_CLOEXEC);
-    return fd < 0 ? error_set(err, -errno, "cannot make an epoll instance: %s", strerror(errno)) : fd;
+    return fd < 0 ? error_set(err, -errno, "cannot make an epoll instance: %s", error_reason(errno)) : fd;
 }
 
 int events_add(int events, int fd, struct error *err)
@@ -21,7 +21,7 @@ int events_add(int events, int fd, struct error *err)
         return 0;
     if (errno == EPERM)
         return error_set(err, -EPERM, "descriptor %d cannot be waited for: it is a regular file", fd);
-    return error_set(err, -errno, "cannot wait for descriptor %d: %s", fd, strerror(errno));
+    return error_set(err, -errno, "cannot wait for descriptor %d: %s", fd, error_reason(errno));
 }
 
 void events_remove(int events, int fd)

@@ -135,7 +135,7 @@ static int handle(int signal, struct error *err)
     if (sigaction(signal, NULL, &before) == 0 && before.sa_handler == SIG_IGN && signal != SIGPIPE)
         return 0;
     if (sigaction(signal, &action, NULL) < 0)
-        return error_set(err, -errno, "cannot handle signal %d: %s", signal, strerror(errno));
+        return error_set(err, -errno, "cannot handle signal %d: %s", signal, error_reason(errno));
     return 0;
 }
 
@@ -144,7 +144,7 @@ int interrupt_open(void (*busy)(void), struct error *err)
     interrupt.busy = busy;
     interrupt.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (interrupt.fd < 0)
-        return error_set(err, -errno, "cannot make an eventfd: %s", strerror(errno));
+        return error_set(err, -errno, "cannot make an eventfd: %s", error_reason(errno));
 
     struct sigaction tick;
     memset(&tick, 0, sizeof tick);

@@ -54,7 +54,7 @@ static int failed(int code, const char *path, struct error *err)
     case -ENODEV:
         return error_set(err, code, "this kernel has no tracepoints (no tracefs)");
     default:
-        return error_set(err, code, "tracefs: %s: %s", path, strerror(-code));
+        return error_set(err, code, "tracefs: %s: %s", path, error_reason(code));
     }
 }
 

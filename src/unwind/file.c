@@ -11,11 +11,11 @@ int unwind_file_open(struct unwind_file *file, const char *path, struct error *e
     *file = (struct unwind_file){0};
     int fd = elf_file_open_path(-1, path);
     if (fd < 0)
-        return error_set(err, fd, "%s: %s", path, fd == -EINVAL ? "it is not a regular file" : strerror(-fd));
+        return error_set(err, fd, "%s: %s", path, fd == -EINVAL ? "it is not a regular file" : error_reason(fd));
     file->fd = fd;
     int rc = elf_file_open(&file->elf, fd);
     if (rc)
-        error_set(err, rc, "%s: %s", path, rc == -ENOEXEC ? "no ELF file of this machine" : strerror(-rc));
+        error_set(err, rc, "%s: %s", path, rc == -ENOEXEC ? "no ELF file of this machine" : error_reason(rc));
     else if ((rc = unwind_rules_init(&file->rules)))
         error_set(err, rc, "out of memory");
     else if ((rc = unwind_table_build(&file->table, &file->elf, &search, &file->rules, err)))

@@ -41,7 +41,7 @@ static int read_contents(struct frame_section *section, const struct elf_file *e
     if (rc == -EFBIG)
         return error_set(err, rc, "its %s of %llu bytes is larger than is believable", name,
                          (unsigned long long)where->sh_size);
-    return rc ? error_set(err, rc, "%s cannot be read: %s", name, strerror(-rc)) : 0;
+    return rc ? error_set(err, rc, "%s cannot be read: %s", name, error_reason(rc)) : 0;
 }
 
 int frame_section_read(struct frame_section *section, const struct elf_file *elf, struct error *err)

@@ -486,7 +486,7 @@ int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct
         int rc = -errno;
         unwinder_free(unwinder);
         *result = NULL;
-        return error_set(err, rc, "unwind tables: cannot map the kernel's: %s", strerror(-rc));
+        return error_set(err, rc, "unwind tables: cannot map the kernel's: %s", error_reason(rc));
     }
     write_kernel(unwinder);
     symbols_watch(symbols, on_change, unwinder);

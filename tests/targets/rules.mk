@@ -7,7 +7,7 @@ TCMALLOC   := $(call allocator_file,tcmalloc_minimal.so.4)
 MIMALLOC   := $(call allocator_file,mimalloc.so.2)
 ALLOCATORS := $(if $(JEMALLOC),jemalloc) $(if $(TCMALLOC),tcmalloc) $(if $(MIMALLOC),mimalloc)
 
-TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses,$(TARGETS)) $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses,$(TARGETS)) $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/cxx_exceptions \
@@ -32,6 +32,10 @@ $(OUT)/targets/libplugin.so: tests/targets/libplugin.c tests/targets/noinline.h 
 $(OUT)/targets/libmiscompile.so: tests/targets/libmiscompile.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -shared -o $@ $< -ldl
+
+$(OUT)/targets/libexhausted.so: tests/targets/libexhausted.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-builtin -fPIC -shared -o $@ $<
 
 $(OUT)/targets/%-stripped: $(OUT)/targets/%
 	$(call say,STRIP,$@) $(STRIP) -o $@ $<

@@ -35,7 +35,7 @@ static const char *other_than_object(int fd)
     ssize_t length = pread(fd, &header, sizeof header, 0);
     bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     if (length < 0)
-        return strerror(errno);
+        return error_reason(errno);
     if (length < (ssize_t)sizeof header || memcmp(header.e_ident, ELFMAG, SELFMAG))
         return "it is no ELF file";
     if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != (little ? ELFDATA2LSB : ELFDATA2MSB))
@@ -49,7 +49,7 @@ static int check_file(const char *path, struct error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return error_set(err, -errno, "object %s: %s", path, strerror(errno));
+        return error_set(err, -errno, "object %s: %s", path, error_reason(errno));
     const char *why = other_than_object(fd);
     close(fd);
     return why ? error_set(err, -ENOEXEC, "object %s: it cannot be loaded: %s", path, why) : 0;
@@ -127,7 +127,7 @@ static int map_sections(struct guest *guest, struct error *err)
         void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
         if (bytes == MAP_FAILED)
             return error_set(err, -errno, "object %s: cannot map its variables in %s: %s", guest->path, writable[i],
-                             strerror(errno));
+                             error_reason(errno));
         guest->sections[i].bytes = bytes;
         guest->sections[i].size = size;
     }

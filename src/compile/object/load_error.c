@@ -324,5 +324,5 @@ int load_error_guest(struct error *err, int code, const char *path, const struct
                          "could be found in "
                          "(CONFIG_DEBUG_INFO_BTF)%s",
                          path, because());
-    return error_set(err, code, "object %s: it cannot be loaded%s (%s)", path, because(), strerror(-code));
+    return error_set(err, code, "object %s: it cannot be loaded%s (%s)", path, because(), error_reason(code));
 }

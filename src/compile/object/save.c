@@ -11,7 +11,7 @@ static int write_file(const char *path, const void *bytes, size_t size, struct e
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (fd < 0)
-        return error_set(err, -errno, "cannot write %s: %s", path, strerror(errno));
+        return error_set(err, -errno, "cannot write %s: %s", path, error_reason(errno));
     ssize_t written = write(fd, bytes, size);
     int failure = written < 0 ? errno : 0;
     if (close(fd) && !failure)
@@ -19,7 +19,7 @@ static int write_file(const char *path, const void *bytes, size_t size, struct e
     if (written == (ssize_t)size && !failure)
         return 0;
     return error_set(err, failure ? -failure : -ENOSPC, "cannot write %s: %s", path,
-                     strerror(failure ? failure : ENOSPC));
+                     error_reason(failure ? failure : ENOSPC));
 }
 
 int object_save(const struct object *object, const void *library, size_t library_size, const char *path,

@@ -22,7 +22,7 @@ static int find_mapped(const struct maps *maps, const struct site *site, pid_t p
 {
     struct stat file;
     if (stat(site->path, &file))
-        return error_set(err, -errno, "cannot open %s: %s", site->module, strerror(errno));
+        return error_set(err, -errno, "cannot open %s: %s", site->module, error_reason(errno));
     for (size_t i = 0; i < maps->count; i++) {
         const struct mapping *mapping = &maps->items[i];
         uint64_t size = mapping->end - mapping->start;
@@ -66,7 +66,7 @@ int probe_address(const char *spec, pid_t pid, uint64_t *address, struct error *
     target_init(&target);
     int rc = target_attach(&target, &pid, 1, err);
     if (!rc && (rc = maps_read(&maps, pid)))
-        error_set(err, rc, "mappings of process %d: %s", (int)pid, strerror(-rc));
+        error_set(err, rc, "mappings of process %d: %s", (int)pid, error_reason(rc));
     if (!rc)
         rc = address_of(spec, &target, &maps, address, err);
     maps_free(&maps);

@@ -75,7 +75,7 @@ static int failed(int code, const struct site *site, struct error *err)
                          "probe: raise `ulimit -n`",
                          site->function, where);
     default:
-        return error_set(err, code, "cannot attach to %s in %s: %s", site->function, where, strerror(-code));
+        return error_set(err, code, "cannot attach to %s in %s: %s", site->function, where, error_reason(code));
     }
 }
 

@@ -278,7 +278,7 @@ int cost_finish(struct cost_run *run, struct probe_link **link, struct error *er
     else
         *link = run->link;
     free(run);
-    return code ? error_set(err, code, "%s", strerror(-code)) : 0;
+    return code ? error_set(err, code, "%s", error_reason(code)) : 0;
 }
 
 void cost_forget(void)

@@ -126,7 +126,7 @@ int counter_open(const struct event *events, size_t count, const struct target *
     counter->command = counter->threads && target->command && target->release_fd >= 0;
     int cgroup = options->cgroup ? open(options->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, code;
     if (options->cgroup && cgroup < 0)
-        code = error_set(err, -errno, "no cgroup %s: %s", options->cgroup, strerror(errno));
+        code = error_set(err, -errno, "no cgroup %s: %s", options->cgroup, error_reason(errno));
     else if (counter->threads)
         code = threads_open(target, counter->children, open_thread, close_all, counter);
     else

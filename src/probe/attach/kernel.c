@@ -154,7 +154,8 @@ static int find(const char *spec, const char *symbols, struct kernel_search *sea
     if (code == -ENOMEM)
         return error_set(err, code, "%s: out of memory", spec);
     if (code < 0)
-        return error_set(err, code, "%s: cannot read the kernel's functions in %s: %s", spec, symbols, strerror(-code));
+        return error_set(err, code, "%s: cannot read the kernel's functions in %s: %s", spec, symbols,
+                         error_reason(code));
     settle(search->sites);
     return search->sites->count ? 0 : not_found(spec, search, err);
 }
@@ -258,7 +259,7 @@ static int failed(int code, const struct kernel_sites *sites, const struct kerne
             "(see kprobes/blacklist in debugfs)",
             name);
     default:
-        return error_set(err, code, "cannot probe %s: %s", name, strerror(-code));
+        return error_set(err, code, "cannot probe %s: %s", name, error_reason(code));
     }
 }
 
@@ -428,6 +429,7 @@ int kernel_attach_trampoline(int program_fd, const char *function, struct probe_
     *link = NULL;
     if (code == -EBUSY || code == -EINVAL || code == -ENOENT)
         return error_set(err, code, "cannot probe %s: it cannot call handlers; use up.kprobe", function);
-    return code == -EPERM || code == -EACCES ? not_permitted(code, function, err)
-                                             : error_set(err, code, "cannot probe %s: %s", function, strerror(-code));
+    return code == -EPERM || code == -EACCES
+               ? not_permitted(code, function, err)
+               : error_set(err, code, "cannot probe %s: %s", function, error_reason(code));
 }

@@ -78,7 +78,7 @@ int event_failed(int code, const struct event *event, struct error *err)
     default:
         break;
     }
-    return error_set(err, code, "the kernel refuses the event: %s", strerror(-code));
+    return error_set(err, code, "the kernel refuses the event: %s", error_reason(code));
 }
 
 int event_check(const struct event *event, struct error *err)

@@ -35,7 +35,7 @@ int rawtracepoint_function(const char *name, char *text, size_t size, struct err
     if (code != -ENOENT || kernel_types_open())
         return error_set(
             err, code, "%s: the kernel's types (/sys/kernel/btf/vmlinux) cannot be read: %s; up.tracepoint needs none",
-            name, code == -ENOENT ? "this kernel has none" : strerror(-code));
+            name, code == -ENOENT ? "this kernel has none" : error_reason(code));
     suggest_init(&suggest, name);
     kernel_btf_functions(CALLER, offer, &suggest);
     return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s", name,
@@ -48,7 +48,7 @@ static int failed(int code, const char *name, struct error *err)
         return error_set(err, code, "%s: cannot attach: this needs %s; run uplua as root", name,
                          capability_missing() ? capability_missing() : "CAP_PERFMON");
     return error_set(err, code, "%s: cannot attach: %s", name,
-                     code == -ENOENT ? "the kernel does not know it" : strerror(-code));
+                     code == -ENOENT ? "the kernel does not know it" : error_reason(code));
 }
 
 int rawtracepoint_attach(int program_fd, const char *name, struct probe_link **link, struct error *err)

@@ -305,7 +305,7 @@ int tracepoint_match(const char *pattern, char ***names, size_t *count, struct e
 
 static int failed(int code, const struct tracepoint *tracepoint, struct error *err)
 {
-    const char *reason = strerror(-code);
+    const char *reason = error_reason(code);
     if (code == -EPERM || code == -EACCES)
         return error_set(err, code, "%s:%s: cannot attach: this needs %s; run uplua as root", tracepoint->system,
                          tracepoint->name, capability_missing() ? capability_missing() : "CAP_PERFMON");

@@ -40,7 +40,7 @@ static int find_in_process(const struct watch *watch, const struct target *targe
     struct maps maps = {0};
     int result = maps_read(&maps, target->pids[0]);
     if (result)
-        return error_set(err, result, "mappings of process %d: %s", (int)target->pids[0], strerror(-result));
+        return error_set(err, result, "mappings of process %d: %s", (int)target->pids[0], error_reason(result));
     result = find(watch, target, &maps, address, err);
     maps_free(&maps);
     return result;

@@ -59,7 +59,7 @@ static const char *unreadable(const char *path, int code)
     if (code == -EINVAL)
         return "it is not a regular file";
     if (code != -ENOEXEC)
-        return strerror(-code);
+        return error_reason(code);
     unsigned char ident[EI_NIDENT] = {0};
     int fd = elf_file_open_path(-1, path);
     ssize_t n = fd < 0 ? -1 : pread(fd, ident, sizeof ident, 0);

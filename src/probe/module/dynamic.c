@@ -10,15 +10,17 @@
 
 enum { MAX_NEEDED = 1024 };
 
-static void read_interpreter(const struct binary *binary, struct dynamic *dynamic)
+static int read_interpreter(const struct binary *binary, struct dynamic *dynamic)
 {
     const Elf64_Phdr *segment = elf_file_segment(binary_elf(binary), PT_INTERP);
     char path[PATH_MAX];
     if (!segment || segment->p_filesz == 0 || segment->p_filesz > sizeof path)
-        return;
+        return 0;
     size_t n = binary_read(binary, segment->p_offset, path, (size_t)segment->p_filesz);
-    if (n && path[n - 1] == '\0' && path[0] == '/')
-        dynamic->interpreter = strdup(path);
+    if (!n || path[n - 1] != '\0' || path[0] != '/')
+        return 0;
+    dynamic->interpreter = strdup(path);
+    return dynamic->interpreter ? 0 : -ENOMEM;
 }
 
 static int read_entry(const Elf64_Dyn *entry, const char *names, size_t size, struct dynamic *dynamic)
@@ -49,15 +51,16 @@ static int read_entry(const Elf64_Dyn *entry, const char *names, size_t size, st
 int dynamic_read(const struct binary *binary, struct dynamic *dynamic)
 {
     memset(dynamic, 0, sizeof *dynamic);
-    read_interpreter(binary, dynamic);
+    int result = read_interpreter(binary, dynamic);
     const struct elf_file *elf = binary_elf(binary);
     const Elf64_Shdr *section = section_find(elf, SHT_DYNAMIC, NULL);
-    if (!section || section->sh_link >= elf->section_count)
-        return 0;
+    if (result || !section || section->sh_link >= elf->section_count)
+        return result;
     size_t size, names_size;
     Elf64_Dyn *entries = section_read(elf, section, SECTION_MAX, &size);
-    char *names = section_read(elf, &elf->sections[section->sh_link], SECTION_MAX, &names_size);
-    int result = 0;
+    char *names = entries ? section_read(elf, &elf->sections[section->sh_link], SECTION_MAX, &names_size) : NULL;
+    if (!names && errno == ENOMEM)
+        result = -ENOMEM;
     if (entries && names) {
         dynamic->needed = calloc(MAX_NEEDED, sizeof *dynamic->needed);
         if (!dynamic->needed)

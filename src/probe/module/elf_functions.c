@@ -1,4 +1,5 @@
 /* The function symbols of a binary: .symtab, .dynsym and the versions of its symbols. */
+#include <errno.h>
 #include <string.h>
 
 #include "elf/section.h"
@@ -48,7 +49,10 @@ int binary_functions(const struct binary *binary, function_visit *visit, void *c
     int result = 0;
     for (size_t t = 0; t < 2 && !result; t++) {
         struct symbol_table table;
-        if (symbol_table_open(&table, elf, section_find(elf, types[t], NULL), SECTION_MAX) == 0) {
+        int opened = symbol_table_open(&table, elf, section_find(elf, types[t], NULL), SECTION_MAX);
+        if (opened == -ENOMEM)
+            result = opened;
+        if (opened == 0) {
             if (types[t] == SHT_DYNSYM)
                 symbol_table_read_versions(&table);
             const Elf64_Sym *symbol;

@@ -47,11 +47,13 @@ enum {
     FLAG_AARCH64 = 0x0a03,
 };
 
+/* The cache's SIZE bytes; NULL where there is none, with errno ENOMEM where there is no memory for them. */
 static char *read_cache(const char *root, size_t *size)
 {
     char *inside = path_resolve(root, "/etc/ld.so.cache"), path[PATH_MAX + 64], *bytes = NULL;
     struct stat st;
     int fd = -1;
+    errno = inside ? 0 : errno;
     if (inside && (size_t)snprintf(path, sizeof path, "%s%s", root, inside) < sizeof path)
         fd = elf_file_open_path(-1, path);
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size > 0 && st.st_size <= MAX_CACHE &&
@@ -86,7 +88,7 @@ int ld_so_cache_each(const char *root, ld_so_cache_visit *visit, void *context)
     size_t size = 0;
     char *bytes = read_cache(root, &size);
     ptrdiff_t start = bytes ? find_header(bytes, size) : -1;
-    int result = 0;
+    int result = !bytes && errno == ENOMEM ? -ENOMEM : 0;
     if (start >= 0) {
         const char *cache = bytes + start;
         struct ld_so_header header;

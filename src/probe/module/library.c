@@ -21,6 +21,7 @@ struct loader {
     const char *root;
     const char *library_path; /* LD_LIBRARY_PATH, or NULL */
     bool musl;
+    bool exhausted; /* no memory: what was found is not what the loader would find */
     struct modules *modules;
     struct wanted {
         char *name;    /* as DT_NEEDED has it */
@@ -59,16 +60,19 @@ bool library_matches(const char *file, const char *name)
 }
 
 /* PATH, inside the root, if it is a library that the loader would take: malloc'd and free of links, else NULL. */
-static char *usable(const struct loader *loader, const char *path)
+static char *usable(struct loader *loader, const char *path)
 {
     char *resolved = path_resolve(loader->root, path), *full = NULL;
     if (!resolved || asprintf(&full, "%s%s", loader->root, resolved) < 0) {
+        loader->exhausted |= resolved || errno == ENOMEM;
         free(resolved);
         return NULL;
     }
     struct module module = {.path = full, .name = resolved};
     struct binary *binary;
-    if (binary_open(&module, &binary, NULL) < 0) {
+    int result = binary_open(&module, &binary, NULL);
+    if (result < 0) {
+        loader->exhausted |= result == -ENOMEM;
         free(resolved);
         resolved = NULL;
     } else {
@@ -79,7 +83,7 @@ static char *usable(const struct loader *loader, const char *path)
 }
 
 /* FOLDER/NAME, or one of its glibc-hwcaps variants for this CPU. */
-static char *find_in_folder(const struct loader *loader, const char *folder, size_t length, const char *name)
+static char *find_in_folder(struct loader *loader, const char *folder, size_t length, const char *name)
 {
     const char *const *levels;
     size_t count = loader->musl ? 0 : arch_library_levels(&levels);
@@ -95,7 +99,7 @@ static char *find_in_folder(const struct loader *loader, const char *folder, siz
 
 /* NAME in the folders of LIST, separated by colons (and semicolons, in LD_LIBRARY_PATH). ORIGIN: the file that has the
  * list. */
-static char *find_in_list(const struct loader *loader, const char *list, const char *origin, const char *name)
+static char *find_in_list(struct loader *loader, const char *list, const char *origin, const char *name)
 {
     char *found = NULL;
     while (list && *list && !found) {
@@ -109,7 +113,7 @@ static char *find_in_list(const struct loader *loader, const char *list, const c
 }
 
 struct cache_search {
-    const struct loader *loader;
+    struct loader *loader;
     const char *name;
     char *found;
 };
@@ -135,7 +139,7 @@ static const char *standard_folders(const struct loader *loader, char *list, siz
     return list;
 }
 
-static char *find_library(const struct loader *loader, const char *name, size_t parent)
+static char *find_library(struct loader *loader, const char *name, size_t parent)
 {
     const struct wanted *needs = &loader->wanted[parent];
     if (strchr(name, '/')) {
@@ -158,7 +162,7 @@ static char *find_library(const struct loader *loader, const char *name, size_t 
         found = find_in_list(loader, needs->dynamic.runpath, needs->path, name);
     if (!found && !loader->musl) {
         struct cache_search search = {.loader = loader, .name = name};
-        ld_so_cache_each(loader->root, find_in_cache, &search);
+        loader->exhausted |= ld_so_cache_each(loader->root, find_in_cache, &search) == -ENOMEM;
         found = search.found;
     }
     char list[512];
@@ -195,9 +199,12 @@ static int load(struct loader *loader, size_t i)
     struct module module = {.path = full, .name = wanted->path};
     struct binary *binary;
     int result = modules_add(loader->modules, full, wanted->path);
-    if (result == 0 && binary_open(&module, &binary, NULL) == 0) {
+    int opened = result == 0 ? binary_open(&module, &binary, NULL) : result;
+    if (opened == 0) {
         result = dynamic_read(binary, &wanted->dynamic);
         binary_close(binary);
+    } else if (opened == -ENOMEM) {
+        result = opened;
     }
     free(full);
     if (result == -ENOENT || result == -EINVAL || result == -E2BIG)
@@ -253,7 +260,9 @@ int library_closure(const char *root, const char *program, bool environment, str
         if (loader.musl && is_musl_libc(name))
             name = loader.wanted[0].dynamic.interpreter;
         loader.wanted[i].path = find_library(&loader, name, loader.wanted[i].parent);
-        if (loader.wanted[i].path)
+        if (loader.exhausted)
+            result = -ENOMEM;
+        else if (loader.wanted[i].path)
             result = load(&loader, i);
     }
     for (size_t i = 0; i < loader.count; i++) {
@@ -266,11 +275,11 @@ int library_closure(const char *root, const char *program, bool environment, str
 }
 
 struct name_search {
-    const struct loader *loader;
+    struct loader *loader;
     const char *name;
 };
 
-static int add_usable(const struct loader *loader, const char *path)
+static int add_usable(struct loader *loader, const char *path)
 {
     char *resolved = usable(loader, path), *full = NULL;
     int result = 0;
@@ -279,7 +288,7 @@ static int add_usable(const struct loader *loader, const char *path)
                                                                      : modules_add(loader->modules, full, resolved);
     free(full);
     free(resolved);
-    return result == -ENOMEM ? result : 0;
+    return result == -ENOMEM || loader->exhausted ? -ENOMEM : 0;
 }
 
 static int add_from_cache(const char *name, const char *path, void *context)
@@ -289,7 +298,7 @@ static int add_from_cache(const char *name, const char *path, void *context)
     return library_matches(name, search->name) && !is_of_musl(name) ? add_usable(search->loader, path) : 0;
 }
 
-static int add_from_folder(const struct loader *loader, const char *folder, const char *name)
+static int add_from_folder(struct loader *loader, const char *folder, const char *name)
 {
     char path[PATH_MAX], *resolved = path_resolve(loader->root, folder);
     DIR *directory = NULL;

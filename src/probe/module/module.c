@@ -171,7 +171,7 @@ int modules_of_process(pid_t pid, struct modules *modules, struct error *err)
         int code = -errno;
         if (code == -ENOENT)
             return error_set(err, -ESRCH, "process %d has exited", (int)pid);
-        return error_set(err, code, "cannot read the mappings of process %d: %s%s", (int)pid, strerror(-code),
+        return error_set(err, code, "cannot read the mappings of process %d: %s%s", (int)pid, error_reason(code),
                          code == -EACCES || code == -EPERM ? " (needs CAP_SYS_PTRACE; run uplua as root)" : "");
     }
     int result = 0;
@@ -189,7 +189,7 @@ int modules_of_process(pid_t pid, struct modules *modules, struct error *err)
     if (result == 0 && !any)
         result = error_set(err, -ESRCH, "process %d has exited", (int)pid);
     else if (result < 0)
-        error_set(err, result, "cannot read the mappings of process %d: %s", (int)pid, strerror(-result));
+        error_set(err, result, "cannot read the mappings of process %d: %s", (int)pid, error_reason(result));
     if (result < 0)
         modules_free(modules);
     else

@@ -30,7 +30,7 @@ int program_find(const char *name, char **path, struct error *err)
     if (strchr(name, '/')) {
         int result = check_executable(name);
         if (result < 0)
-            return error_set(err, result, "%s: %s", name, strerror(-result));
+            return error_set(err, result, "%s: %s", name, error_reason(result));
         *path = strdup(name);
         return *path ? 0 : error_set(err, -ENOMEM, "out of memory");
     }

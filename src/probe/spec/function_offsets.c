@@ -105,7 +105,7 @@ int probe_offsets(const char *module, const char *const *names, size_t count, co
     for (size_t i = 0; i < count; i++)
         offsets[i] = -1;
     if (result == 0 && found.count && (result = module_offsets(&found.items[0], names, count, offsets)) < 0)
-        error_set(err, result, "%s: cannot read its symbols: %s", module, strerror(-result));
+        error_set(err, result, "%s: cannot read its symbols: %s", module, error_reason(result));
     if (result < 0)
         error_make_printable(err);
     modules_free(&found);

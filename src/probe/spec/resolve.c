@@ -36,11 +36,11 @@ static int scope_of_command(const char *path, struct scope *scope, struct error 
     int result = program ? 0 : error_set(err, -ENOMEM, "out of memory");
     if (result == 0 && !resolved)
         result = error_set(err, -errno, "%s needs the interpreter %s, which cannot be found: %s", path, program,
-                           strerror(errno));
+                           error_reason(errno));
     if (result == 0) {
         result = library_closure("", resolved, true, &scope->modules);
         if (result < 0)
-            error_set(err, result, "cannot read %s and its libraries: %s", resolved, strerror(-result));
+            error_set(err, result, "cannot read %s and its libraries: %s", resolved, error_reason(result));
     }
     free(program);
     free(resolved);
@@ -58,7 +58,7 @@ static int add_modules(struct modules *to, const struct modules *from, struct er
     for (size_t i = 0; i < from->count; i++) {
         int result = add_module(to, &from->items[i]);
         if (result < 0)
-            return error_set(err, result, "cannot open %s: %s", from->items[i].name, strerror(-result));
+            return error_set(err, result, "cannot open %s: %s", from->items[i].name, error_reason(result));
     }
     return 0;
 }
@@ -276,7 +276,7 @@ static int find_binary(const struct scope *scope, const struct spec *spec, struc
         result = no_binary(scope, spec, err);
     else if (result < 0)
         error_set(err, result, "%s: cannot probe %s: %s", spec->text, binary,
-                  result == -EINVAL ? "it is not a regular file" : strerror(-result));
+                  result == -EINVAL ? "it is not a regular file" : error_reason(result));
     else if (here.count > 1)
         result = ambiguous(&here, spec, scope, err);
     else
@@ -403,7 +403,7 @@ int resolve_all(const struct target *target, bool linked, struct modules *module
     int result = 0;
     if (!target || (!target->count && !target->command)) {
         result = library_find("", "libc", modules);
-        return result < 0 ? error_set(err, result, "cannot find the C library: %s", strerror(-result)) : 0;
+        return result < 0 ? error_set(err, result, "cannot find the C library: %s", error_reason(result)) : 0;
     }
     for (size_t i = 0; i < target->count && result == 0; i++) {
         struct scope scope = {0};

@@ -60,7 +60,7 @@ int site_by_address(const struct binary *binary, const struct spec *spec, struct
     if (!result && !around.name)
         result = note_record(binary, &around);
     if (result < 0)
-        error_set(err, result, "%s: %s", spec->text, strerror(-result));
+        error_set(err, result, "%s: %s", spec->text, error_reason(result));
     else if (!around.start)
         result =
             error_set(err, -EINVAL,

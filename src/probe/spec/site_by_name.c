@@ -351,7 +351,7 @@ int site_by_name(const struct binary *binary, const struct spec *spec, struct si
     }
     if (result < 0) {
         error_set(err, result, "%s: cannot read the symbols of %s: %s", spec->text, binary_module(binary)->name,
-                  strerror(-result));
+                  error_reason(result));
         goto out;
     }
     choose(&search);

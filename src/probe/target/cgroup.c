@@ -67,7 +67,7 @@ static int open_in(struct cgroups *cgroups, const char *root, const char *patter
     struct stat status;
     size_t length = strlen(root);
     if (stat(root, &status))
-        return error_set(err, -errno, "--cgroup: %s: %s", root, strerror(errno));
+        return error_set(err, -errno, "--cgroup: %s: %s", root, error_reason(errno));
     if (status.st_ino != ROOT_INODE)
         return error_set(err, -EOPNOTSUPP,
                          "--cgroup: %s is not the machine's root, but that of a cgroup namespace: run uplua outside of "
@@ -85,7 +85,7 @@ static int open_in(struct cgroups *cgroups, const char *root, const char *patter
         return result;
     cgroups->inotify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     return cgroups->inotify < 0
-               ? error_set(err, -errno, "--cgroup %s: cannot watch for new ones: %s", pattern, strerror(errno))
+               ? error_set(err, -errno, "--cgroup %s: cannot watch for new ones: %s", pattern, error_reason(errno))
                : 0;
 }
 

@@ -101,14 +101,14 @@ int command_fork(const char *path, char *const argv[], pid_t *pid, int *control,
 
     int result = 0, ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
-        result = error_set(err, -errno, "%s: cannot start: %s", path, strerror(errno));
+        result = error_set(err, -errno, "%s: cannot start: %s", path, error_reason(errno));
         goto out;
     }
     if (initially_ignored[SIGCHLD])
         signal(SIGCHLD, SIG_DFL); /* or the kernel reaps the command, and its status is lost */
     pid_t child = fork();
     if (child < 0) {
-        result = error_set(err, -errno, "%s: cannot start: %s", path, strerror(errno));
+        result = error_set(err, -errno, "%s: cannot start: %s", path, error_reason(errno));
         close(ends[0]);
         close(ends[1]);
         goto out;

@@ -87,7 +87,7 @@ static int no_program(pid_t pid, const struct status *status, int code, struct e
         return error_set(err, code, "process %d (%s) is a kernel thread: uplua's targets are programs", (int)pid,
                          status->name);
     return error_set(err, code, "cannot read the program of process %d (%s): %s", (int)pid, status->name,
-                     strerror(-code));
+                     error_reason(code));
 }
 
 /* The program's file as its process sees it, for messages. */
@@ -143,7 +143,7 @@ int process_check(pid_t pid, struct error *err)
     if (result == -ENOENT || result == -ESRCH)
         return error_set(err, -ESRCH, "no process %d", (int)pid);
     if (result < 0)
-        return error_set(err, result, "cannot read /proc/%d/status: %s", (int)pid, strerror(-result));
+        return error_set(err, result, "cannot read /proc/%d/status: %s", (int)pid, error_reason(result));
     if (status.tgid != pid)
         return error_set(err, -EINVAL, "%d is a thread of process %d: give %d", (int)pid, (int)status.tgid,
                          (int)status.tgid);

@@ -52,7 +52,7 @@ static int add_process(struct target *target, pid_t pid, struct error *err)
     if (fd == -ESRCH)
         return error_set(err, fd, "no process %d", (int)pid);
     if (fd < 0)
-        return error_set(err, fd, "cannot watch process %d: %s", (int)pid, strerror(-fd));
+        return error_set(err, fd, "cannot watch process %d: %s", (int)pid, error_reason(fd));
     result = read_birth(pid, fd, &target->births[target->pidfd_count], err);
     if (result < 0) {
         close(fd);
@@ -95,7 +95,7 @@ static int add_thread(struct target *target, pid_t tid, struct error *err)
     if (fd == -EINVAL) /* before Linux 6.9 */
         fd = pidfd_open_process(pid);
     if (fd < 0)
-        return error_set(err, fd, "cannot watch thread %d: %s", (int)tid, strerror(-fd));
+        return error_set(err, fd, "cannot watch thread %d: %s", (int)tid, error_reason(fd));
     result = read_birth(tid, fd, &target->births[target->pidfd_count], err);
     if (result < 0) {
         close(fd);
@@ -148,7 +148,7 @@ int target_start(struct target *target, char *const argv[], struct error *err)
     target->command = true;
     int fd = pidfd_open_process(target->pids[0]);
     if (fd < 0) {
-        result = error_set(err, fd, "cannot watch process %d: %s", (int)target->pids[0], strerror(-fd));
+        result = error_set(err, fd, "cannot watch process %d: %s", (int)target->pids[0], error_reason(fd));
         goto fail;
     }
     target->pidfds[0] = fd;
@@ -164,8 +164,9 @@ fail:
 int target_set_apart(struct target *target, struct error *err)
 {
     int result = command_set_apart(target->release_fd);
-    return result < 0 ? error_set(err, result, "cannot give %s a process group: %s", target->program, strerror(-result))
-                      : 0;
+    return result < 0
+               ? error_set(err, result, "cannot give %s a process group: %s", target->program, error_reason(result))
+               : 0;
 }
 
 int target_release(struct target *target, struct error *err)
@@ -180,7 +181,7 @@ int target_release(struct target *target, struct error *err)
         return error_set(err, result, "%s: cannot be executed: its interpreter or loader does not exist",
                          target->program);
     if (result < 0)
-        return error_set(err, result, "%s: cannot be executed: %s", target->program, strerror(-result));
+        return error_set(err, result, "%s: cannot be executed: %s", target->program, error_reason(result));
     return 0;
 }
 
@@ -200,7 +201,7 @@ int target_release_held(struct target *target, bool must, struct error *err)
         result = target_release(target, err);
     else
         return error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: ptrace: %s",
-                         target->program, strerror(-result));
+                         target->program, error_reason(result));
     if (result || !seized)
         return result;
     int status = 0;
@@ -212,7 +213,7 @@ int target_release_held(struct target *target, bool must, struct error *err)
         return 0; /* until target_continue it stands somewhere before */
     else if (result)
         error_set(err, result, "%s: cannot be held at its start, to find where it is mapped: %s", target->program,
-                  strerror(-result));
+                  error_reason(result));
     return result == -ECHILD ? 0 : result;
 }
 

@@ -366,7 +366,7 @@ static int search_modules(const struct usdt_spec *wanted, const struct modules *
                       "%s: these are more than %d probes with different arguments, or %d places; name fewer",
                       wanted->text, MAX_PROBES, MAX_SITES);
         else if (result < 0)
-            error_set(err, result, "%s: %s", wanted->text, strerror(-result));
+            error_set(err, result, "%s: %s", wanted->text, error_reason(result));
         binary_close(search.debug);
         binary_close(binary);
     }
