@@ -65,14 +65,14 @@ const Elf64_Sym *symbol_table_load(struct symbol_table *table, size_t i)
     return &table->symbols[i - table->first];
 }
 
-/* The names of the versions that the file defines, from .gnu.version_d; without them there are none. */
-static void read_version_names(struct symbol_table *table)
+/* The names of the versions that the file defines, from .gnu.version_d; without them there are none. 0, or -ENOMEM. */
+static int read_version_names(struct symbol_table *table)
 {
     const Elf64_Shdr *section = section_find(table->elf, SHT_GNU_verdef, NULL);
     size_t size, at = 0;
     uint8_t *bytes = section_read(table->elf, section, SECTION_MAX, &size);
     if (!bytes)
-        return;
+        return errno == ENOMEM ? -ENOMEM : 0;
     size_t count = section->sh_info < MAX_VERSIONS ? section->sh_info : MAX_VERSIONS;
     table->version_count = count + 2; /* they are numbered from 1 */
     table->version_names = calloc(table->version_count, sizeof *table->version_names);
@@ -93,18 +93,21 @@ static void read_version_names(struct symbol_table *table)
         at += definition.vd_next;
     }
     free(bytes);
+    return table->version_names ? 0 : -ENOMEM;
 }
 
-void symbol_table_read_versions(struct symbol_table *table)
+int symbol_table_read_versions(struct symbol_table *table)
 {
     size_t size;
     uint16_t *versions = section_read(table->elf, section_find(table->elf, SHT_GNU_versym, NULL), SECTION_MAX, &size);
-    if (!versions || size / sizeof *versions < table->count) {
+    if (!versions)
+        return errno == ENOMEM ? -ENOMEM : 0;
+    if (size / sizeof *versions < table->count) {
         free(versions);
-        return;
+        return 0;
     }
     table->versions = versions;
-    read_version_names(table);
+    return read_version_names(table);
 }
 
 const char *symbol_table_version(const struct symbol_table *table, size_t i, bool *old)

@@ -54,7 +54,7 @@ int binary_functions(const struct binary *binary, function_visit *visit, void *c
             result = opened;
         if (opened == 0) {
             if (types[t] == SHT_DYNSYM)
-                symbol_table_read_versions(&table);
+                result = symbol_table_read_versions(&table);
             const Elf64_Sym *symbol;
             for (size_t i = 0; !result && (symbol = symbol_table_at(&table, i)); i++) {
                 struct function_symbol function;
