@@ -162,20 +162,29 @@ bool binary_is_go(const struct binary *binary)
            section_find(elf, SHT_NULL, ".data.rel.ro.gopclntab");
 }
 
-/* True if NAME is among the names, each ended by a NUL, or by the '@' of a version, of the symbols in the section of
- * TYPE. */
-static bool has_name(const struct binary *binary, unsigned type, const char *name)
+/* 1 if NAME is among the names, each ended by a NUL, or by the '@' of a version, of the symbols in the section of TYPE;
+ * 0 if not, also where they cannot be read; -ENOMEM. */
+static int has_name(const struct binary *binary, unsigned type, const char *name)
 {
     struct symbol_table table;
     size_t length = strlen(name);
-    bool found = false;
-    if (symbol_table_open(&table, &binary->elf, section_find(&binary->elf, type, NULL), SECTION_MAX) == 0) {
+    int found = symbol_table_open(&table, &binary->elf, section_find(&binary->elf, type, NULL), SECTION_MAX);
+    if (found == 0) {
         char *names = table.names;
         size_t size = table.names_size;
         for (char *at = names; at && !found && (at = memmem(at, size - (size_t)(at - names), name, length)); at++)
             found = (at == names || !at[-1]) && (!at[length] || at[length] == '@');
     }
     symbol_table_close(&table);
+    return found < 0 && found != -ENOMEM ? 0 : found;
+}
+
+/* The same for each of NAMES, which end with NULL: 1 if there is one of them. */
+static int has_one_of(const struct binary *binary, unsigned type, const char *const *names)
+{
+    int found = 0;
+    for (; *names && !found; names++)
+        found = has_name(binary, type, *names);
     return found;
 }
 
@@ -188,27 +197,31 @@ static bool is_nameless(const struct binary *binary)
            (!dynamic || dynamic->sh_size <= sizeof(Elf64_Sym));
 }
 
-static bool catches(const struct binary *binary)
+static int catches(const struct binary *binary)
 {
     struct call_frames frames;
-    if (call_frames_read(&frames, &binary->elf, NULL, NULL) < 0)
-        return false;
+    int status = call_frames_read(&frames, &binary->elf, NULL, NULL);
+    if (status < 0)
+        return status == -ENOMEM ? status : 0;
     bool found = call_frames_catch(&frames, &binary->elf);
     call_frames_free(&frames);
     return found;
 }
 
-bool binary_has_name(const struct binary *binary, const char *name)
+int binary_has_name(const struct binary *binary, const char *name)
 {
-    return has_name(binary, SHT_DYNSYM, name) || has_name(binary, SHT_SYMTAB, name);
+    int found = has_name(binary, SHT_DYNSYM, name);
+    return found ? found : has_name(binary, SHT_SYMTAB, name);
 }
 
-bool binary_unwinds(const struct binary *binary)
+int binary_unwinds(const struct binary *binary)
 {
+    static const char *const imported[] = {"_Unwind_Resume", "_Unwind_RaiseException", "__cxa_throw", "__cxa_rethrow",
+                                           NULL};
+    static const char *const *const own = imported + 2;
     if (is_nameless(binary))
         return catches(binary);
+    int found = has_one_of(binary, SHT_DYNSYM, imported);
     /* A static program has the unwinder's own functions for the sake of threads that are cancelled. */
-    return has_name(binary, SHT_DYNSYM, "_Unwind_Resume") || has_name(binary, SHT_DYNSYM, "_Unwind_RaiseException") ||
-           has_name(binary, SHT_DYNSYM, "__cxa_throw") || has_name(binary, SHT_DYNSYM, "__cxa_rethrow") ||
-           has_name(binary, SHT_SYMTAB, "__cxa_throw") || has_name(binary, SHT_SYMTAB, "__cxa_rethrow");
+    return found ? found : has_one_of(binary, SHT_SYMTAB, own);
 }

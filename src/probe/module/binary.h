@@ -35,13 +35,14 @@ int binary_offset(const struct binary *binary, uint64_t address, uint64_t *offse
 bool binary_is_go(const struct binary *binary);
 
 /*
- * True if C++ exceptions, or Rust panics, may begin in its code or pass through it with cleanups. Its symbols tell that
+ * 1 if C++ exceptions, or Rust panics, may begin in its code or pass through it with cleanups. Its symbols tell that
  * it uses the unwinder. A static program without symbols counts if one of its functions catches.
+ * Else 0; -ENOMEM.
  */
-bool binary_unwinds(const struct binary *binary);
+int binary_unwinds(const struct binary *binary);
 
-/* Whether a symbol of BINARY, imported or defined, is called NAME. */
-bool binary_has_name(const struct binary *binary, const char *name);
+/* 1 if a symbol of BINARY, imported or defined, is called NAME, else 0; -ENOMEM. */
+int binary_has_name(const struct binary *binary, const char *name);
 
 /* A function's symbol. */
 struct function_symbol {

@@ -308,15 +308,18 @@ int resolve_binaries(const struct spec *spec, const struct target *target, struc
 
 /* Notes by which ways functions of BINARY, whose sites are those of LIST from FIRST on, may be left that no return
  * probe survives. */
-static void note_ways_out(const struct binary *binary, const struct target *target, struct site_list *list,
-                          size_t first)
+static int note_ways_out(const struct binary *binary, const struct target *target, struct site_list *list, size_t first,
+                         struct error *err)
 {
-    bool unwound = binary_unwinds(binary);
-    const char *switches = switches_stacks(binary, target);
+    const char *switches = NULL;
+    int unwound = binary_unwinds(binary);
+    if (unwound < 0 || switches_stacks(binary, target, &switches) < 0)
+        return error_set(err, -ENOMEM, "out of memory");
     for (size_t i = first; i < list->count; i++) {
         list->items[i].unwound = unwound;
         list->items[i].switches = switches;
     }
+    return 0;
 }
 
 static int resolve_one(const char *text, const struct target *target, struct site_list *list, struct error *err)
@@ -340,7 +343,7 @@ static int resolve_one(const char *text, const struct target *target, struct sit
                  : spec.line  ? site_by_line(binary, &spec, list, err)
                               : site_by_name(binary, &spec, list, err);
         if (result == 0 && list->may_be_left && list->count > first && !return_sites_wanted(binary, list))
-            note_ways_out(binary, target, list, first);
+            result = note_ways_out(binary, target, list, first, err);
         binary_close(binary);
     }
     if (result == 0 && list->count > MAX_SITES)

@@ -1,6 +1,7 @@
 /* Finds programs that switch stacks, where return probes do harm. */
 #include "probe/spec/switches.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,50 +39,58 @@ static struct known {
 } * known;
 static size_t known_count;
 
-static const char *find_in_binary(const struct binary *binary)
+static int find_in_binary(const struct binary *binary, const char **name)
 {
+    int found = 0;
+    *name = NULL;
     /* The C library defines what others call. */
     if (library_matches(path_basename(binary_module(binary)->name), "libc"))
-        return NULL;
-    for (size_t i = 0; i < NAMES; i++)
-        if (binary_has_name(binary, names[i]))
-            return names[i];
-    return NULL;
+        return 0;
+    for (size_t i = 0; i < NAMES && !found; i++) {
+        found = binary_has_name(binary, names[i]);
+        *name = found > 0 ? names[i] : NULL;
+    }
+    return found < 0 ? found : 0;
 }
 
-static const char *find_in_module(const struct module *module)
+static int find_in_module(const struct module *module, const char **name)
 {
     struct binary *binary;
+    *name = NULL;
     for (size_t i = 0; i < known_count; i++)
-        if (strcmp(known[i].path, module->path) == 0 && stamp_compare(&known[i].file, module->path) == STAMP_SAME)
-            return known[i].name;
-    if (binary_open(module, &binary, NULL) < 0)
-        return NULL; /* what is no ELF file */
-    const char *name = find_in_binary(binary);
+        if (strcmp(known[i].path, module->path) == 0 && stamp_compare(&known[i].file, module->path) == STAMP_SAME) {
+            *name = known[i].name;
+            return 0;
+        }
+    int result = binary_open(module, &binary, NULL);
+    if (result < 0)
+        return result == -ENOMEM ? result : 0; /* what is no ELF file */
+    result = find_in_binary(binary, name);
     const struct stamp file = stamp_of(&binary_elf(binary)->stat);
     binary_close(binary);
-    struct known *grown = realloc(known, (known_count + 1) * sizeof *known);
+    struct known *grown = result ? NULL : realloc(known, (known_count + 1) * sizeof *known);
     if (grown) {
         known = grown;
-        known[known_count] = (struct known){.path = strdup(module->path), .file = file, .name = name};
+        known[known_count] = (struct known){.path = strdup(module->path), .file = file, .name = *name};
         known_count += known[known_count].path != NULL;
     }
-    return name;
+    return result;
 }
 
-const char *switches_stacks(const struct binary *binary, const struct target *target)
+int switches_stacks(const struct binary *binary, const struct target *target, const char **name)
 {
     const struct module *module = binary_module(binary);
     struct modules modules = {0};
-    const char *name = find_in_module(module);
-    if (name)
-        return name;
+    int result = find_in_module(module, name);
+    if (result || *name)
+        return result;
     if (target && (target->count || target->command))
-        resolve_all(target, false, &modules, NULL);
+        result = resolve_all(target, false, &modules, NULL);
     else
-        library_closure("", module->path, false, &modules);
-    for (size_t i = 0; i < modules.count && !name; i++)
-        name = find_in_module(&modules.items[i]);
+        result = library_closure("", module->path, false, &modules);
+    result = result == -ENOMEM ? result : 0; /* what cannot be found is not looked into */
+    for (size_t i = 0; i < modules.count && !result && !*name; i++)
+        result = find_in_module(&modules.items[i], name);
     modules_free(&modules);
-    return name;
+    return result;
 }

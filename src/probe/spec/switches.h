@@ -12,8 +12,9 @@
 
 /*
  * The function by which BINARY, or what TARGET has mapped or its command is linked with, or without a target what
- * BINARY is linked with, may go on on another stack; NULL: none of those that are known. Static.
+ * BINARY is linked with, may go on on another stack, into *NAME, static; NULL: none of those that are known. 0 or
+ * -ENOMEM.
  */
-const char *switches_stacks(const struct binary *binary, const struct target *target);
+int switches_stacks(const struct binary *binary, const struct target *target, const char **name);
 
 #endif
