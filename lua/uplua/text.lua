@@ -1,11 +1,9 @@
 -- Text for people: numbers, durations, times, keys of maps, bars; and the parsing of what people write in their place.
 local ffi      = require "ffi"
 local columns  = require "uplua.term.columns"
-local contract = require "uplua.contract"
 
 ffi.cdef [[
 int snprintf(char *buffer, size_t size, const char *format, ...);
-int clock_gettime(int clock, struct uplua_timespec *time);
 ]]
 
 local text = {}
@@ -213,17 +211,22 @@ function text.parse_size(value)
   return nil, ("'%s' is not a size; write bytes, or 64K, 4M, 1G"):format(tostring(value))
 end
 
-local MONOTONIC, REALTIME = contract.CLOCK_MONOTONIC, contract.CLOCK_REALTIME
-local now = ffi.new("struct uplua_timespec")
+-- What the headers say of clocks is loaded with the first question for the time: a short run asks none.
+local contract, now
 
 local function nanoseconds(clock)
-  ffi.C.clock_gettime(clock, now)
+  if not now then
+    contract = require "uplua.contract"
+    ffi.cdef "int clock_gettime(int clock, struct uplua_timespec *time);"
+    now = ffi.new "struct uplua_timespec"
+  end
+  ffi.C.clock_gettime(contract[clock], now)
   return ffi.cast("int64_t", now.tv_sec) * 1000000000LL + now.tv_nsec
 end
 
 -- The time of CLOCK_MONOTONIC in ns, as e.time.
 function text.now()
-  local ns = nanoseconds(MONOTONIC)
+  local ns = nanoseconds "CLOCK_MONOTONIC"
   return ns <= 9007199254740992LL and tonumber(ns) or ns
 end
 
@@ -235,8 +238,8 @@ local second, second_text
 function text.clock(ns)
   ns = ffi.cast("int64_t", ns)
   if not looked or ns - looked > 10000000000LL then
-    looked = nanoseconds(MONOTONIC)
-    offset = nanoseconds(REALTIME) - looked
+    looked = nanoseconds "CLOCK_MONOTONIC"
+    offset = nanoseconds "CLOCK_REALTIME" - looked
   end
   local micros = (ns + offset) / 1000
   local s = tonumber(micros / 1000000)
