@@ -136,8 +136,6 @@ bool maps_defer(const struct lower *lower, const struct value *read);
 struct place maps_load(struct lower *lower, struct value *read);
 /* Lowers an operation on a shared object. */
 void maps_lower(struct lower *lower, struct value *value);
-/* What a message calls OBJECT. */
-const char *maps_name(const struct shared *object);
 /* The address of the element KEY (an address) of the map called MAP, or 0. */
 struct operand maps_lookup(struct lower *lower, const char *map, struct operand key);
 /* The only element of an array of one; goes on where it is there (always), to DONE otherwise. */

@@ -11,7 +11,8 @@ static struct shared *object_of(struct lower *lower, const struct value *value)
     return lower->compiler->objects[value->object];
 }
 
-const char *maps_name(const struct shared *object)
+/* What a message calls OBJECT. */
+static const char *name_of(const struct shared *object)
 {
     return object->name ? object->name : object->map_name;
 }
@@ -152,7 +153,7 @@ static struct operand lookup(struct lower *lower, const struct shared *object, s
 unsigned maps_full(struct lower *lower, const struct shared *object)
 {
     return lower_ledger(lower, arena_format(lower->program->arena, "'%s' is full (max = %llu): not inserted",
-                                            maps_name(object), (unsigned long long)object->max));
+                                            name_of(object), (unsigned long long)object->max));
 }
 
 static struct operand key_address(struct lower *lower, struct value *key, const struct shared *object)
@@ -241,7 +242,7 @@ static void map_delete(struct lower *lower, struct value *value)
 static unsigned outside(struct lower *lower, const struct shared *object)
 {
     return lower_ledger(lower, arena_format(lower->program->arena, "an index of '%s' is not in 0 … %llu: not stored",
-                                            maps_name(object), (unsigned long long)object->max - 1));
+                                            name_of(object), (unsigned long long)object->max - 1));
 }
 
 static void array_set(struct lower *lower, const struct value *value, const struct shared *object)
@@ -376,7 +377,7 @@ static unsigned ring_full(struct lower *lower, const struct shared *object)
                             arena_format(lower->program->arena, "printf: its ring of %llu bytes is full: text lost",
                                          (unsigned long long)object->max));
     return lower_ledger(lower, arena_format(lower->program->arena, "the ring '%s' is full (size = %llu): event lost",
-                                            maps_name(object), (unsigned long long)object->max));
+                                            name_of(object), (unsigned long long)object->max));
 }
 
 static void emit(struct lower *lower, struct value *value)
