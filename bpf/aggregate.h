@@ -1,6 +1,5 @@
 /* Aggregations, as both sides see them in a map's value. All zero is empty. */
-#ifndef UPLUA_BPF_AGGREGATE_H
-#define UPLUA_BPF_AGGREGATE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -40,5 +39,3 @@ struct hist {
 
 /* What the script's side finds by this name (stack.h). */
 #define AGGREGATE_NAMES(name) name(uplua_aggregate_lost)
-
-#endif

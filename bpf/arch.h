@@ -1,7 +1,6 @@
 /* CPU-specific parts of the BPF library: the place of the user's registers in a probe's context, and the form of an
  * address. */
-#ifndef UPLUA_BPF_ARCH_H
-#define UPLUA_BPF_ARCH_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -72,5 +71,3 @@
 
 /* The return address ADDRESS without its signature. MASK: that of arch_code_mask. */
 #define CODE_ADDRESS(address, mask) (SIGNS_RETURN_ADDRESSES ? (address) & (mask) : (address))
-
-#endif

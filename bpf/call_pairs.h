@@ -1,7 +1,6 @@
 /* A thread's calls of traced functions between entry and return, as both sides see them: what call_pairs.bpf.c works
  * on, in the thread's storage. */
-#ifndef UPLUA_BPF_CALL_PAIRS_H
-#define UPLUA_BPF_CALL_PAIRS_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -29,5 +28,3 @@ struct calls {
 
 /* What the script's side finds by this name (stack.h). */
 #define CALL_PAIRS_NAMES(name) name(uplua_calls_settled)
-
-#endif

@@ -12,8 +12,7 @@
  * (Arm Architecture Reference Manual, C4.1: the encodings. AAPCS64, 6.1.1 and 6.2.2: x29, x30 and sp are a caller's own
  * at its return.)
  */
-#ifndef UPLUA_BPF_EPILOGUE_H
-#define UPLUA_BPF_EPILOGUE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -300,5 +299,3 @@ static __always_inline int epilogue_take(struct epilogue *way, __u32 code)
     way->sp.base = 0; /* no rule */
     return 1;
 }
-
-#endif

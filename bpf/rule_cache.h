@@ -1,6 +1,5 @@
 /* The common part of the stack walk's files, on the kernel's side only. */
-#ifndef UPLUA_BPF_RULE_CACHE_H
-#define UPLUA_BPF_RULE_CACHE_H
+#pragma once
 
 #include "arch.h"
 #include "unwind.h"
@@ -147,5 +146,3 @@ long uplua_unwind_is_trampoline(long address);
  * 0 where that cannot be found out.
  */
 long uplua_unwind_return(long slot);
-
-#endif

@@ -1,7 +1,6 @@
 /* The stack store, as both sides see it: the map `uplua_stacks`, and `uplua_stacks_reserve` beside it, from a 64-bit id
  * to a struct stack. */
-#ifndef UPLUA_BPF_STACK_H
-#define UPLUA_BPF_STACK_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -52,5 +51,3 @@ struct stack {
 
 /* In the library's sources: that there is such a map or variable. */
 #define IS_NAME(name) _Static_assert(sizeof(name) > 0, "its name is a contract with the script's side");
-
-#endif

@@ -1,6 +1,5 @@
 /* A walk of the stack that is under way, and its steps from frame to frame that are not as simple as nearly all are. */
-#ifndef UPLUA_BPF_STACK_SLOW_H
-#define UPLUA_BPF_STACK_SLOW_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -77,6 +76,4 @@ long uplua_stack_odd(struct scratch *scratch);
 /* The rule of the code before the return address LINK, of which no table says one, by the code behind it; RULE_ODD
  * where that says none. */
 long uplua_stack_by_code(struct scratch *scratch, struct rule_cache *cache, long link);
-#endif
-
 #endif

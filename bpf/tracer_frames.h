@@ -1,7 +1,6 @@
 /* The kernel's own code between a tracepoint and what is called there, as both sides see it: the map `stack_own` has
  * one struct own_code. */
-#ifndef UPLUA_BPF_TRACER_FRAMES_H
-#define UPLUA_BPF_TRACER_FRAMES_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -18,5 +17,3 @@ struct own_code {
 
 /* What the script's side finds by this name (stack.h). */
 #define TRACER_FRAMES_NAMES(name) name(uplua_own_code)
-
-#endif

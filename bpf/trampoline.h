@@ -3,8 +3,7 @@
  * process where the first such function begins: at the highest page of user space, unless something else is there, as
  * the stack is in a program without randomized addresses.
  */
-#ifndef UPLUA_BPF_TRAMPOLINE_H
-#define UPLUA_BPF_TRAMPOLINE_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -42,7 +41,5 @@ static __always_inline int is_trampoline(__u64 address, __u64 fields)
     __u64 area = space ? kernel_word(space + (fields >> 16 & 0xffff)) : 0;
     return area ? kernel_word(area + (fields >> 32)) == address : IS_HIGHEST_PAGE(address);
 }
-
-#endif
 
 #endif

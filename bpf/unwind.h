@@ -13,8 +13,7 @@
  *              bits 56–62 what is added to what is there, signed, in units of 8 bytes
  *   bit 63     0; the walk marks with 1 what takes it longer (RULE_ODD)
  */
-#ifndef UPLUA_BPF_UNWIND_H
-#define UPLUA_BPF_UNWIND_H
+#pragma once
 
 #include <linux/types.h>
 
@@ -179,5 +178,3 @@ struct unwind_kernel {
     name(uplua_unwind_slabs) name(uplua_unwind_tables) name(uplua_unwind_rules) name(uplua_unwind_process)             \
         name(uplua_unwind_files) name(uplua_unwind_kernel) name(uplua_unwind_early) name(uplua_unwind_executed)        \
             name(uplua_unwind_wanted)
-
-#endif

@@ -6,8 +6,7 @@
  * without their lock. They are in a tree (Linux 6.1, lib/maple_tree.c), made for such readers: a writer replaces nodes,
  * and frees the old ones later. The result counts only if it is a vma of this process that has the address.
  */
-#ifndef UPLUA_BPF_VMA_H
-#define UPLUA_BPF_VMA_H
+#pragma once
 
 #include <linux/bpf.h>
 
@@ -70,5 +69,3 @@ static __always_inline __u64 find_vma(struct unwind_kernel *kernel, __u64 space,
     bpf_loop(STEPS, search_vma, &search, 0);
     return search.vma;
 }
-
-#endif

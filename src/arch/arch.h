@@ -1,7 +1,6 @@
 /* What differs by CPU, for the compiler and the probes: where a probe's context (struct pt_regs, on aarch64 struct
  * user_pt_regs) keeps what. */
-#ifndef UPLUA_ARCH_ARCH_H
-#define UPLUA_ARCH_ARCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ enum arch_stub arch_stub(const uint8_t *code, size_t size, uint64_t address, uin
 
 /* Names of the glibc-hwcaps folders that the loader searches on this CPU, best first: their number. Static. */
 size_t arch_library_levels(const char *const **levels);
-
-#endif

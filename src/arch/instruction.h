@@ -2,8 +2,7 @@
  * Machine code as the choice of a probe's site needs it. Both decoders are built on either CPU, so that either tests
  * both; the native one is arch_code().
  */
-#ifndef UPLUA_ARCH_INSTRUCTION_H
-#define UPLUA_ARCH_INSTRUCTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ struct arch_code {
 extern const struct arch_code arch_code_x86_64, arch_code_aarch64;
 /* This CPU's. */
 const struct arch_code *arch_code(void);
-
-#endif

@@ -3,8 +3,7 @@
  * Application Binary Interface, AMD64 Architecture Processor Supplement", 3.2.3) and aarch64 ("Procedure Call Standard
  * for the Arm 64-bit Architecture", 6.8). Both are understood on either, so that they can be tested on either.
  */
-#ifndef UPLUA_ARCH_PASSING_H
-#define UPLUA_ARCH_PASSING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ struct passed {
 struct passing passing_begin(uint16_t machine, const struct passing_type *result);
 /* Where the next parameter, of TYPE, is. */
 struct passed passing_next(struct passing *passing, const struct passing_type *type);
-
-#endif

@@ -3,8 +3,7 @@
  * 8@-8(%rbp)". Both CPUs' syntaxes are understood on either, so that they can be tested on either. Notes are the traced
  * program's: any string may come.
  */
-#ifndef UPLUA_ARCH_USDT_H
-#define UPLUA_ARCH_USDT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ bool usdt_parse_sum(const char **at, struct usdt_operand *operand);
 bool usdt_nowhere(struct usdt_operand *operand, const char *why);
 /* Makes OPERAND the register at BASE, of which BITS can be named. True. */
 bool usdt_register(struct usdt_operand *operand, int base, int bits);
-
-#endif

@@ -1,6 +1,5 @@
 /* Memory that is allocated piece by piece and freed whole, as that of one compilation. */
-#ifndef UPLUA_BASE_ARENA_H
-#define UPLUA_BASE_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ char *arena_format(struct arena *arena, const char *format, ...) __attribute__((
 /* ITEMS (COUNT used, elements of SIZE bytes) with room for one more: the same array, or a copy twice as large. */
 void *arena_grow(struct arena *arena, void *items, size_t count, size_t size);
 void arena_free(struct arena *arena);
-
-#endif

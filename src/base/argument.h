@@ -3,8 +3,7 @@
  * and of what type; the compiler types and reads it accordingly (argument.c). A new way to find one is a place here and
  * a case there.
  */
-#ifndef UPLUA_BASE_ARGUMENT_H
-#define UPLUA_BASE_ARGUMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct argument {
     uint32_t debug; /* the same as a number of sym/debugtypes.h, 0: not there */
     bool kernel;    /* a pointer leads into the kernel's memory, not the process's */
 };
-
-#endif

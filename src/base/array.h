@@ -1,6 +1,5 @@
 /* Arrays that grow by one element after the other. */
-#ifndef UPLUA_BASE_ARRAY_H
-#define UPLUA_BASE_ARRAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,5 +15,3 @@ static inline bool array_room(void *items, size_t count, size_t *capacity, size_
 {
     return count < *capacity || array_grow(items, capacity, size);
 }
-
-#endif

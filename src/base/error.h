@@ -1,6 +1,5 @@
 /* The one struct that carries a failure to the user: what, which, why, what to do. */
-#ifndef UPLUA_BASE_ERROR_H
-#define UPLUA_BASE_ERROR_H
+#pragma once
 
 struct error {
     int code;        /* negative errno; 0: no error */
@@ -18,5 +17,3 @@ const char *error_reason(int code);
 
 /* Names in ERR (may be NULL) may come from files of the target: none reaches a terminal as a control sequence. */
 void error_make_printable(struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* "did you mean malloc?": the names that resemble one that was not found. */
-#ifndef UPLUA_BASE_SUGGEST_H
-#define UPLUA_BASE_SUGGEST_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ void suggest_init(struct suggest *suggest, const char *wanted);
 void suggest_offer(struct suggest *suggest, const char *name, size_t length);
 /* "; did you mean a, b or c?", or "" where nothing resembles; in BUFFER. */
 const char *suggest_text(const struct suggest *suggest, char *buffer, size_t size);
-
-#endif

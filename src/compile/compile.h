@@ -8,8 +8,7 @@
  * values to machine operations (machine.h); regalloc.c gives them registers; emit.c writes BPF instructions into an
  * object.h object.
  */
-#ifndef UPLUA_COMPILE_COMPILE_H
-#define UPLUA_COMPILE_COMPILE_H
+#pragma once
 
 #include "compile/context/handler.h"
 #include "compile/context/host.h"
@@ -49,5 +48,3 @@ int compiler_compile(struct compiler *compiler, struct handler *handlers, size_t
 /* The object was loaded, and shared objects have their descriptors: what these hold is fixed from here on, and outlives
  * the compilation. 0, or -ENOMEM and ERR; nothing is kept then. */
 int compiler_keep(struct compiler *compiler, struct error *err);
-
-#endif

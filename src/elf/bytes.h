@@ -2,8 +2,7 @@
  * A reader of bytes that may be hostile: what lies beyond the end reads as 0 and is remembered. Numbers of DWARF, and
  * the encoded pointers of .eh_frame (Linux Standard Base, "DWARF Extensions").
  */
-#ifndef UPLUA_ELF_BYTES_H
-#define UPLUA_ELF_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ enum { POINTER_OMITTED = 0xff };
  * added to. Indirect and text-relative ones, which the linker makes for nothing that we read, are an error.
  */
 uint64_t bytes_pointer(struct bytes *bytes, uint8_t encoding, uint64_t address, uint64_t base);
-
-#endif

@@ -3,8 +3,7 @@
  * (ROOT/.build-id/ab/cdef….debug) and by .gnu_debuglink (a file name with a CRC-32, beside the binary, in .debug/
  * there, or below the debug root). The rules are gdb's: "Debugging Information in Separate Files".
  */
-#ifndef UPLUA_ELF_DEBUG_FILE_H
-#define UPLUA_ELF_DEBUG_FILE_H
+#pragma once
 
 #include "elf/elf_file.h"
 
@@ -24,5 +23,3 @@ int debug_file_open(const struct elf_file *elf, const struct debug_file_search *
  * moves there from all files of a package), checked by its build id; -ENOENT where there is none, -errno.
  */
 int debug_file_open_common(const struct elf_file *elf, const struct debug_file_search *search);
-
-#endif

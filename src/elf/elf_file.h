@@ -3,8 +3,7 @@
  * libelf either maps them (a file that its owner truncates then ends us with SIGBUS) or allocates as much as their
  * headers claim. Here every byte is read with pread, and every count and offset is checked against the file's size.
  */
-#ifndef UPLUA_ELF_ELF_FILE_H
-#define UPLUA_ELF_ELF_FILE_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ const Elf64_Phdr *elf_file_segment_at(const struct elf_file *elf, uint64_t addre
  * -EINVAL for what is no regular file.
  */
 int elf_file_open_path(int root, const char *path);
-
-#endif

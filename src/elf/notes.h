@@ -1,6 +1,5 @@
 /* The notes of ELF files (ELF specification, "Note Section"), and the build id, which is one of them. */
-#ifndef UPLUA_ELF_NOTES_H
-#define UPLUA_ELF_NOTES_H
+#pragma once
 
 #include "elf/bytes.h"
 #include "elf/elf_file.h"
@@ -15,5 +14,3 @@ bool notes_next(struct bytes *notes, const char *owner, uint32_t type, struct by
 
 /* The file's build id in ID; its length, or 0 where there is none. */
 size_t notes_build_id(const struct elf_file *elf, uint8_t id[static BUILD_ID_MAX]);
-
-#endif

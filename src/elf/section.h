@@ -1,6 +1,5 @@
 /* The sections of ELF files: found by type or name, and their contents. */
-#ifndef UPLUA_ELF_SECTION_H
-#define UPLUA_ELF_SECTION_H
+#pragma once
 
 #include "elf/elf_file.h"
 
@@ -27,5 +26,3 @@ void *section_read(const struct elf_file *elf, const Elf64_Shdr *section, uint64
  */
 int section_uncompress(const struct elf_file *elf, const Elf64_Shdr *section, uint64_t max, uint8_t **bytes,
                        size_t *size);
-
-#endif

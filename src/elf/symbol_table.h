@@ -2,8 +2,7 @@
  * The one reader of ELF symbol tables: symbols, their names and versions. The file is the traced program's and may say
  * anything: whatever is read here is checked against its size and its tables.
  */
-#ifndef UPLUA_ELF_SYMBOL_TABLE_H
-#define UPLUA_ELF_SYMBOL_TABLE_H
+#pragma once
 
 #include "elf/elf_file.h"
 
@@ -51,5 +50,3 @@ int symbol_table_read_versions(struct symbol_table *table);
 
 /* The version of symbol I, TABLE's, or NULL. *OLD: programs are not linked against it any more. */
 const char *symbol_table_version(const struct symbol_table *table, size_t i, bool *old);
-
-#endif

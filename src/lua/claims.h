@@ -1,6 +1,5 @@
 /* Claims: methods of sites and of the kernel's functions, for the file that has these classes. */
-#ifndef UPLUA_LUA_CLAIMS_H
-#define UPLUA_LUA_CLAIMS_H
+#pragma once
 
 #include <lua.h>
 
@@ -10,5 +9,3 @@
  */
 int sites_claim(lua_State *L);
 int kernel_sites_claim(lua_State *L);
-
-#endif

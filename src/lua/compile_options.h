@@ -1,6 +1,5 @@
 /* The compiler's options, read from the description of a setup (lua/uplua/probe/load.lua). */
-#ifndef UPLUA_LUA_COMPILE_OPTIONS_H
-#define UPLUA_LUA_COMPILE_OPTIONS_H
+#pragma once
 
 #include <lua.h>
 
@@ -13,5 +12,3 @@
  * return handlers; explained, true if the code is only looked at }. What they point to is in the compiler's arena.
  */
 struct compile_options compile_options_read(lua_State *L, struct lua_host *host);
-
-#endif

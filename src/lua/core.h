@@ -2,8 +2,7 @@
  * The module `uplua.core`: what C gives to Lua. One file of src/lua per object, each with one function NAME_open_lua
  * that pushes the object's table and leaves it on the stack; core.c holds the one table of them.
  */
-#ifndef UPLUA_LUA_CORE_H
-#define UPLUA_LUA_CORE_H
+#pragma once
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -79,5 +78,3 @@ struct symbols *lua_symbols(lua_State *L, int index);
 
 /* Clears the hook that interrupts Lua code which does not return (state.c). */
 void state_clear_hook(lua_State *L);
-
-#endif

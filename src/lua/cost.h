@@ -1,6 +1,5 @@
 /* What probes take, for the handlers that take it off e.elapsed (probe/attach/cost.h). */
-#ifndef UPLUA_LUA_COST_H
-#define UPLUA_LUA_COST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ struct cost_run;
 struct cost_run *cost_begin_for(const struct handler *handlers, size_t count);
 /* Tells the handlers that have the COUNTERS (COST_COUNTERS); NULL: none. */
 void cost_write(volatile uint64_t *counters);
-
-#endif

@@ -1,9 +1,6 @@
 /* C types, asked of lua/uplua/compile/ctype.lua: the compiler's struct ctype_source over a struct lua_host. */
-#ifndef UPLUA_LUA_CTYPE_H
-#define UPLUA_LUA_CTYPE_H
+#pragma once
 
 #include "compile/context/ctype.h"
 
 extern const struct ctype_source ctype_source_lua;
-
-#endif

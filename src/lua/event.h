@@ -1,6 +1,5 @@
 /* Events of perf as Lua describes them, for the C files of src/lua that attach them. */
-#ifndef UPLUA_LUA_EVENT_H
-#define UPLUA_LUA_EVENT_H
+#pragma once
 
 #include <lua.h>
 
@@ -12,5 +11,3 @@
  * them fit a number; the others are as in perf_event_open(2).
  */
 void lua_event(lua_State *L, int index, struct event *event);
-
-#endif

@@ -1,6 +1,5 @@
 /* What handlers were compiled to, as Lua tables: for --explain. */
-#ifndef UPLUA_LUA_EXPLAIN_H
-#define UPLUA_LUA_EXPLAIN_H
+#pragma once
 
 #include <lua.h>
 
@@ -15,5 +14,3 @@
  *     instructions = { { at = 0, text = "r6 = r1" }, … } }
  */
 void explain_push(lua_State *L, const struct object *object, const struct handler *handlers, size_t count);
-
-#endif

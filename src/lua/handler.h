@@ -1,6 +1,5 @@
 /* Handlers, from the tables in which a setup describes them. */
-#ifndef UPLUA_LUA_HANDLER_H
-#define UPLUA_LUA_HANDLER_H
+#pragma once
 
 #include <lua.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@
  * not is a Lua error.
  */
 struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size_t *count);
-
-#endif

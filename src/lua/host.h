@@ -1,6 +1,5 @@
 /* What handlers capture, fetched from Lua by lua/uplua/compile/capture.lua: the compiler's struct host. */
-#ifndef UPLUA_LUA_HOST_H
-#define UPLUA_LUA_HOST_H
+#pragma once
 
 #include <lua.h>
 
@@ -23,5 +22,3 @@ void host_forget(struct lua_host *host);
 void host_close(struct lua_host *host);
 /* For struct compile_options: line LINE of FILE. */
 const char *host_source_line(void *context, const char *file, int line);
-
-#endif

@@ -1,6 +1,5 @@
 /* Types of the compiler as the script side's layouts (doc/internals.md), and Lua values as types. */
-#ifndef UPLUA_LUA_LAYOUT_H
-#define UPLUA_LUA_LAYOUT_H
+#pragma once
 
 #include <lua.h>
 
@@ -14,5 +13,3 @@ struct type layout_type_of(lua_State *L, int index, struct arena *arena);
 
 /* The type of the LAYOUT at INDEX, which the script has declared. */
 struct type layout_read(lua_State *L, int index, struct arena *arena);
-
-#endif

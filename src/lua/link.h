@@ -1,6 +1,5 @@
 /* What is attached, as Lua sees it: closed by link:close(), core.probe.close{…} or the collector. */
-#ifndef UPLUA_LUA_LINK_H
-#define UPLUA_LUA_LINK_H
+#pragma once
 
 #include <lua.h>
 
@@ -8,5 +7,3 @@
 
 /* Pushes a link that is attached to nothing yet; what it is to be goes into the place returned. */
 struct probe_link **link_push(lua_State *L);
-
-#endif

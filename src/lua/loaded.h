@@ -1,6 +1,5 @@
 /* The result of compiler:load: the programs, maps and counters of a setup. They are closed when it is collected. */
-#ifndef UPLUA_LUA_LOADED_H
-#define UPLUA_LUA_LOADED_H
+#pragma once
 
 #include <lua.h>
 
@@ -20,5 +19,3 @@ struct lua_loaded *lua_loaded_new(lua_State *L);
 /* Pushes { fd =, cookie =, entry_fd =, entry_cookie =, session = } for each of COUNT HANDLERS, of what LOADED has. */
 void lua_loaded_push_handlers(lua_State *L, const struct lua_loaded *loaded, const struct handler *handlers,
                               size_t count);
-
-#endif

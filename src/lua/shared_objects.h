@@ -1,6 +1,5 @@
 /* Shared objects (lua/uplua/objects) between Lua and the compiler. */
-#ifndef UPLUA_LUA_SHARED_OBJECTS_H
-#define UPLUA_LUA_SHARED_OBJECTS_H
+#pragma once
 
 #include <lua.h>
 
@@ -19,5 +18,3 @@ void shared_objects_given(lua_State *L, struct compiler *compiler);
 /* Pushes object.bind's description of each object that has just been loaded, by its id; and of some that are used
  * again. */
 void shared_objects_push(lua_State *L, struct compiler *compiler, const struct loaded *loaded);
-
-#endif

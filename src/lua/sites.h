@@ -1,6 +1,5 @@
 /* Sites of probes as the object that core.probe.attach takes, for the C files of src/lua that find some. */
-#ifndef UPLUA_LUA_SITES_H
-#define UPLUA_LUA_SITES_H
+#pragma once
 
 #include <lua.h>
 
@@ -26,5 +25,3 @@ void sites_open_lua(lua_State *L);
  * that were the target. RETURNS: true, or one of the ways
  */
 int sites_resolve_lua(lua_State *L);
-
-#endif

@@ -1,6 +1,5 @@
 /* The one Lua state of the process. */
-#ifndef UPLUA_LUA_STATE_H
-#define UPLUA_LUA_STATE_H
+#pragma once
 
 #include <lua.h>
 
@@ -16,5 +15,3 @@ lua_State *state_new(struct error *err);
 int state_run(lua_State *L, int argc, char *argv[]);
 
 void state_free(lua_State *L);
-
-#endif

@@ -1,6 +1,5 @@
 /* The current run's target, for the C files of src/lua that need it. */
-#ifndef UPLUA_LUA_TARGET_H
-#define UPLUA_LUA_TARGET_H
+#pragma once
 
 #include <lua.h>
 
@@ -9,5 +8,3 @@
 /* The target of the current run (core.target.use): without processes until core.target.attach or .start was called.
  * Owned by L. */
 struct target *lua_target(lua_State *L);
-
-#endif

@@ -1,7 +1,6 @@
 /* Kernel maps as the script side reads and writes them, by file descriptor; sizes are the map's own (per-CPU values
  * excepted). Called through LuaJIT's FFI. */
-#ifndef UPLUA_MAP_MAP_H
-#define UPLUA_MAP_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ struct map_entries {
  */
 int map_read_all(const struct map *map, bool take, struct map_entries *entries);
 void map_entries_free(struct map_entries *entries);
-
-#endif

@@ -1,7 +1,6 @@
 /* The reading side of a BPF ring buffer: C looks at positions and busy bits with the right memory order, Lua walks the
  * records between. */
-#ifndef UPLUA_MAP_RING_H
-#define UPLUA_MAP_RING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ size_t ring_batch(struct ring *ring, uint64_t *begin, uint64_t *end);
 const uint8_t *ring_data(const struct ring *ring);
 /* Gives everything before END back to the kernel. */
 void ring_release(struct ring *ring, uint64_t end);
-
-#endif

@@ -1,6 +1,5 @@
 /* An mmapable array of one: what the script side of `var` reads and writes without a system call, atomically. */
-#ifndef UPLUA_MAP_VAR_H
-#define UPLUA_MAP_VAR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ uint64_t map_var_get(const void *word, unsigned size);
 void map_var_set(void *word, uint64_t value, unsigned size);
 /* Adds, wrapping. */
 void map_var_add(void *word, uint64_t value, unsigned size);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Probes: from a spec such as "libc:malloc" to sites in binaries, and from loaded programs to links in the kernel.
  */
-#ifndef UPLUA_PROBE_PROBE_H
-#define UPLUA_PROBE_PROBE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -167,5 +166,3 @@ void probe_detach(struct probe_link *link);
  * one.
  */
 void probe_detach_all(struct probe_link *const *links, size_t count);
-
-#endif

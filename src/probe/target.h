@@ -1,6 +1,5 @@
 /* Whom a run traces: processes that run, a command about to start, or the whole machine. */
-#ifndef UPLUA_PROBE_TARGET_H
-#define UPLUA_PROBE_TARGET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,5 +65,3 @@ int target_status(struct target *target);
 /* Closes the descriptors; a child that was not released, or not continued, is ended and reaped. A released one goes
  * on. */
 void target_close(struct target *target);
-
-#endif

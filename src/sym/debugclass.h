@@ -4,8 +4,7 @@
  * ("Itanium C++ ABI", 1.1 "non-trivial for the purposes of calls", 3.1.2.3, 3.1.3.1). clang writes it down
  * (DW_AT_calling_convention); of gcc, which does not, it follows from the class's bases, members and functions.
  */
-#ifndef UPLUA_SYM_DEBUGCLASS_H
-#define UPLUA_SYM_DEBUGCLASS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ enum class_passing {
 };
 /* How the struct, union or class NUMBER (sym/debugtypes.h) is passed. */
 enum class_passing debugclass_passing(uint32_t number);
-
-#endif

@@ -3,8 +3,7 @@
  * defines them. clang defines a class only where its constructors or virtual functions are, and gcc what a header only
  * names.
  */
-#ifndef UPLUA_SYM_DEBUGDEFINITION_H
-#define UPLUA_SYM_DEBUGDEFINITION_H
+#pragma once
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@
  * to a function or an unnamed namespace, which no other unit has. Only within a question (sym/debugentry.h).
  */
 bool debugdefinition_find(Dwarf_Die *declaration, Dwarf_Die *result);
-
-#endif

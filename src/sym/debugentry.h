@@ -3,8 +3,7 @@
  * siblings may go in circles, so that each way along them has an end. Who goes along some asks a question: it passes a
  * bounded number of entries.
  */
-#ifndef UPLUA_SYM_DEBUGENTRY_H
-#define UPLUA_SYM_DEBUGENTRY_H
+#pragma once
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ bool debugtype_entry(uint32_t number, Dwarf_Die *entry);
 /* True if A and B are one and the same type: a named struct, union, enum, typedef or number of one file, seen in two of
  * its units. */
 bool debugtype_same(Dwarf_Die *a, Dwarf_Die *b);
-
-#endif

@@ -2,8 +2,7 @@
  * Functions as the DWARF of programs describes them. One that is inlined, cloned or split has an entry for what the
  * source has and one for each instance with code, which need not have all of its parameters.
  */
-#ifndef UPLUA_SYM_DEBUGFUNCTION_H
-#define UPLUA_SYM_DEBUGFUNCTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ struct debugparameter {
  */
 int debugfunction_parameter(struct debuginfo *debuginfo, const struct debugfunction *function, unsigned number,
                             struct debugparameter *result);
-
-#endif

@@ -2,8 +2,7 @@
  * DWARF of one ELF file: from addresses to source lines and inlined functions, by libdw. It gets copies of the sections
  * that it needs, so that a file which its owner changes meanwhile harms nobody, and opens no other file.
  */
-#ifndef UPLUA_SYM_DEBUGINFO_H
-#define UPLUA_SYM_DEBUGINFO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ struct Dwarf *debuginfo_dwarf(struct debuginfo *debuginfo);
  * DEBUGINFO's. Empty where the file has none. */
 enum debuginfo_section { DEBUGINFO_ENTRIES, DEBUGINFO_LISTS, DEBUGINFO_OLD_LISTS, DEBUGINFO_ADDRESSES };
 struct bytes debuginfo_section(const struct debuginfo *debuginfo, enum debuginfo_section section);
-
-#endif

@@ -3,8 +3,7 @@
  * the process lives, as the debuginfo that they come from has to: equal types of one file have one number where they
  * have a name. All return 0 or a negative errno; -ENOENT: there is none of that name.
  */
-#ifndef UPLUA_SYM_DEBUGTYPES_H
-#define UPLUA_SYM_DEBUGTYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t a
 
 /* Forgets all types, before a debuginfo is freed that some of them are of. */
 void debugtypes_forget(void);
-
-#endif

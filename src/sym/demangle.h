@@ -1,6 +1,5 @@
 /* Symbol names of an ELF file → names for people. */
-#ifndef UPLUA_SYM_DEMANGLE_H
-#define UPLUA_SYM_DEMANGLE_H
+#pragma once
 
 enum { DEMANGLE_MAX = 4096 };
 
@@ -18,5 +17,3 @@ char *demangle_bare(const char *name);
  * DEMANGLE_MAX bytes; "..." ends what was longer. A malloc'd string, or NULL if there is no memory.
  */
 char *text_escape(const char *text);
-
-#endif

@@ -3,8 +3,7 @@
  * nothing else. So it can neither open another file that the debug information names (.gnu_debugaltlink, .dwo) nor read
  * one that shrinks under it.
  */
-#ifndef UPLUA_SYM_DWARFCOPY_H
-#define UPLUA_SYM_DWARFCOPY_H
+#pragma once
 
 #include <elfutils/libdw.h>
 #include <stdbool.h>
@@ -33,5 +32,3 @@ bool dwarfcopy_is_possible(const struct elf_file *elf);
  */
 int dwarfcopy_open(struct dwarfcopy *copy, const struct elf_file *elf, bool with_locations);
 void dwarfcopy_close(struct dwarfcopy *copy);
-
-#endif

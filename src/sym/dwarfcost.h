@@ -3,8 +3,7 @@
  * thousand source files may share a folder's name of half a megabyte, which it would put before each of their names. As
  * many units may each have an abbreviation table of that size. So this is reckoned first, by the same bytes.
  */
-#ifndef UPLUA_SYM_DWARFCOST_H
-#define UPLUA_SYM_DWARFCOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool dwarfcost_lines(const struct dwarfcost *cost, uint64_t offset, size_t folde
 
 /* True if all units together read no more than a bounded number of bytes of abbreviation tables. */
 bool dwarfcost_abbreviations(const struct dwarfcost *cost);
-
-#endif

@@ -1,6 +1,5 @@
 /* The ELF files that processes map: each opened once and shared, however many processes map it. */
-#ifndef UPLUA_SYM_FILES_H
-#define UPLUA_SYM_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void files_open(struct files *files, const struct file_owner *owner, struct mapp
  * where it cannot be.
  */
 struct image *files_keep(struct files *files, const char *path);
-
-#endif

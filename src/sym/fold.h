@@ -1,6 +1,5 @@
 /* Stacks as one line of names, for flame graphs. */
-#ifndef UPLUA_SYM_FOLD_H
-#define UPLUA_SYM_FOLD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ uint64_t symbols_lookup_frame(struct symbols *symbols, pid_t pid, uint64_t progr
  */
 const char *symbols_fold(struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t count,
                          size_t *length);
-
-#endif

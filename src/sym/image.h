@@ -1,7 +1,6 @@
 /* One ELF file that processes map: from offsets in the file to functions. Opened when it is first seen, parsed when
  * first asked. */
-#ifndef UPLUA_SYM_IMAGE_H
-#define UPLUA_SYM_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ size_t image_unread(const struct image *image, const char **module);
 
 /* The places in the source of what is at OFFSET of the file: as debuginfo_lookup. */
 size_t image_places(struct image *image, uint64_t offset, bool executable, struct source_line *places, size_t room);
-
-#endif

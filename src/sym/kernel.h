@@ -1,6 +1,5 @@
 /* The kernel's own symbols: its functions and variables, those of modules, and BPF programs. */
-#ifndef UPLUA_SYM_KERNEL_H
-#define UPLUA_SYM_KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ typedef int kernel_visit(const char *function, const char *module, uint64_t addr
  * visit returned, or -errno where PATH cannot be read.
  */
 int kernel_functions(const char *path, kernel_visit *visit, void *context);
-
-#endif

@@ -4,8 +4,7 @@
  * DW_AT_const_value ("DWARF Debugging Information Format Version 5", 2.5, 2.6; of version 4 also GNU's operations).
  * Nothing is read of a process: registers stay symbols, and so does the canonical frame address.
  */
-#ifndef UPLUA_SYM_LOCATION_H
-#define UPLUA_SYM_LOCATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ struct location {
  */
 int location_find(struct debuginfo *debuginfo, uint64_t variable, uint64_t function, uint64_t address, bool at_entry,
                   struct location *result);
-
-#endif

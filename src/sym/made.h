@@ -1,6 +1,5 @@
 /* Code that processes make as they run, and what they say of it (perfmap.h). */
-#ifndef UPLUA_SYM_MADE_H
-#define UPLUA_SYM_MADE_H
+#pragma once
 
 #include "sym/processes.h"
 
@@ -16,5 +15,3 @@ const char *made_lookup(struct processes *processes, struct process *process, ui
  * that had names, too. True if any has.
  */
 bool made_refresh(struct processes *processes);
-
-#endif

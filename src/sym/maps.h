@@ -1,6 +1,5 @@
 /* The mappings of a process: as /proc/PID/maps has them, and as the kernel reports them one by one. */
-#ifndef UPLUA_SYM_MAPS_H
-#define UPLUA_SYM_MAPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ int maps_add(struct maps *maps, const struct mapping *mapping, struct mapping **
 
 /* Adds the executable mappings of FROM. 0, -ENOMEM, -ENOSPC. */
 int maps_copy(struct maps *to, const struct maps *from);
-
-#endif

@@ -3,8 +3,7 @@
  * /tmp/perf-PID.map, "START SIZE NAME" per line, numbers in hexadecimal. The file is the process's own word: it is read
  * only if it belongs to the process's user (or root) and was written since the process began.
  */
-#ifndef UPLUA_SYM_PERFMAP_H
-#define UPLUA_SYM_PERFMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ const char *perfmap_lookup(struct perfmap *perfmap, const struct perfmap_owner *
  * here or by perfmap_lookup, so that names may have changed.
  */
 bool perfmap_refresh(struct perfmap *perfmap, const struct perfmap_owner *owner);
-
-#endif

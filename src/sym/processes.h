@@ -1,6 +1,5 @@
 /* The processes that the symbol cache knows, those that have exited included. */
-#ifndef UPLUA_SYM_PROCESSES_H
-#define UPLUA_SYM_PROCESSES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ struct maps *processes_maps(struct process *process, uint64_t program, const str
 
 /* Finds out the root directory of PROCESS, its user and when it began, if it lives. */
 void processes_read_identity(struct processes *processes, struct process *process);
-
-#endif

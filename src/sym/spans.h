@@ -1,6 +1,5 @@
 /* Intervals that nest and overlap → for each address the innermost, by one binary search. */
-#ifndef UPLUA_SYM_SPANS_H
-#define UPLUA_SYM_SPANS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void spans_free(struct spans *spans);
 
 /* The owner of ADDRESS, or SPANS_NOBODY. */
 uint32_t spans_find(const struct spans *spans, uint64_t address);
-
-#endif

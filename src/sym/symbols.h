@@ -2,8 +2,7 @@
  * Addresses of processes → names. Mappings are read when a process is first seen and again when an address is unknown;
  * or they are followed: recorded as they happen. They are kept after the process has exited.
  */
-#ifndef UPLUA_SYM_SYMBOLS_H
-#define UPLUA_SYM_SYMBOLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -127,5 +126,3 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
  */
 size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address,
                       struct source_line *places, size_t room);
-
-#endif

@@ -1,6 +1,5 @@
 /* The functions of one ELF symbol table, sorted by address. Names are read and demangled when somebody asks. */
-#ifndef UPLUA_SYM_SYMTAB_H
-#define UPLUA_SYM_SYMTAB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ int symtab_fd(const struct symtab *symtab);
  * owned by SYMTAB, with the distance from its start in *OFFSET; NULL where there is none.
  */
 const char *symtab_lookup(struct symtab *symtab, uint64_t address, uint64_t *offset);
-
-#endif

@@ -1,6 +1,5 @@
 /* What uplua asks of bpf() itself: the links that libbpf 1.1 does not know. Programs and maps are libbpf's business. */
-#ifndef UPLUA_SYS_BPF_H
-#define UPLUA_SYS_BPF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,5 +100,3 @@ int bpf_perf_link(int program, int event, uint64_t cookie);
  * would miss the others.
  */
 bool uprobe_multi_filters_process(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* The kernel's own type information, read without libbpf: libbpf takes 11 ms and 11 MB to load it, a scan of the mapped
  * file under 1 ms. */
-#ifndef UPLUA_SYS_BTF_H
-#define UPLUA_SYS_BTF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ struct kernel_field {
  * others are filled in.
  */
 int kernel_btf_fields(struct kernel_field *fields, size_t count);
-
-#endif

@@ -1,6 +1,5 @@
 /* The kernel's BTF in memory, for btf.c and kernel_types.c; and how long the types of any BTF are. */
-#ifndef UPLUA_SYS_BTF_SECTIONS_H
-#define UPLUA_SYS_BTF_SECTIONS_H
+#pragma once
 
 #include <linux/btf.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ const struct btf_type **btf_index(const struct kernel_btf *btf, size_t *count);
 /* The string at OFFSET, "" for a bad one; and the offset of a string, 0 where there is none. */
 const char *btf_string(const struct kernel_btf *btf, uint32_t offset);
 uint32_t btf_find_string(const struct kernel_btf *btf, const char *string);
-
-#endif

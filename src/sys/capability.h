@@ -1,6 +1,5 @@
 /* What the process may do. */
-#ifndef UPLUA_SYS_CAPABILITY_H
-#define UPLUA_SYS_CAPABILITY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ const char *capability_missing(void);
 /* Whether it may trace any program: one with rights of its own (setuid, file capabilities) does not get these while
  * others trace it. */
 bool capability_ptrace(void);
-
-#endif

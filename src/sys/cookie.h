@@ -6,8 +6,7 @@
  *   bits 32, 33   how the kernel gets past the probe's instruction (enum entry of probe/probe.h)
  *   bits 34 …     number of the site among the handler's
  */
-#ifndef UPLUA_SYS_COOKIE_H
-#define UPLUA_SYS_COOKIE_H
+#pragma once
 
 enum {
     COOKIE_HANDLER_MASK = 0xffff,
@@ -17,5 +16,3 @@ enum {
     COOKIE_ENTRY_MASK = 3,
     COOKIE_SITE_SHIFT = 34,
 };
-
-#endif

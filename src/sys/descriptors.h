@@ -1,6 +1,5 @@
 /* Whether there are file descriptors enough: libbpf takes the lack of one for a lack of the kernel's, and goes on. */
-#ifndef UPLUA_SYS_DESCRIPTORS_H
-#define UPLUA_SYS_DESCRIPTORS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -8,5 +7,3 @@
 
 /* 0 if COUNT more descriptors can be had; -EMFILE if not, with a message that says WHAT needs them, and what to do. */
 int descriptors_expect(size_t count, const char *what, struct error *err);
-
-#endif

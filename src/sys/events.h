@@ -1,6 +1,5 @@
 /* What one process waits for: descriptors that become readable, and a time. Behind it stands one epoll instance. */
-#ifndef UPLUA_SYS_EVENTS_H
-#define UPLUA_SYS_EVENTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ int events_wait(int events, int milliseconds, int *ready, size_t max);
 
 /* Seconds of CLOCK_MONOTONIC. */
 double events_now(void);
-
-#endif

@@ -3,8 +3,7 @@
  * when somebody asks. $UPLUA_WITHOUT=uprobe_multi,session,… switches features off, so that the older paths are
  * tested; $UPLUA_WITH=… takes them as there without trying, so that code for other kernels can be looked at.
  */
-#ifndef UPLUA_SYS_FEATURE_H
-#define UPLUA_SYS_FEATURE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ bool feature_available(enum feature feature);
  * and -EACCES say nothing about the kernel, only that this process may not try.
  */
 int feature_code(enum feature feature);
-
-#endif

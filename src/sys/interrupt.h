@@ -8,8 +8,7 @@
  * the loop. All that uplua has in the kernel hangs on descriptors, so that an exit from a handler leaves nothing
  * behind.
  */
-#ifndef UPLUA_SYS_INTERRUPT_H
-#define UPLUA_SYS_INTERRUPT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ void interrupt_forget(void);
 
 /* Keeps the present modes of the terminal FD, so that an end at once does not leave the prompt's behind. */
 void interrupt_keep_terminal(int fd);
-
-#endif

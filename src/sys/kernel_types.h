@@ -3,8 +3,7 @@
  * types (1 to 2 ms; before Linux 6.16 it has to be read, 6 ms and 5 MB), which is kept for the next. All return 0 or a
  * negative errno; -ENOENT: there is none of that name, or no BTF at all (kernel_types_open tells).
  */
-#ifndef UPLUA_SYS_KERNEL_TYPES_H
-#define UPLUA_SYS_KERNEL_TYPES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ int kernel_function_parameter(const char *name, unsigned number, struct kernel_p
 int kernel_function_result(const char *name, uint32_t *type);
 /* Calls VISIT for each function whose name begins with PREFIX. */
 int kernel_btf_functions(const char *prefix, void (*visit)(const char *name, void *context), void *context);
-
-#endif

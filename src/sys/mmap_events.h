@@ -3,8 +3,7 @@
  * (the program's and the dynamic linker's own too), exec, fork and exit of every process. perf's side-band records of
  * a software event that never fires (perf_event_open(2): PERF_COUNT_SW_DUMMY, mmap2, comm_exec, task).
  */
-#ifndef UPLUA_SYS_MMAP_EVENTS_H
-#define UPLUA_SYS_MMAP_EVENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,5 +66,3 @@ uint64_t mmap_events_lost(const struct mmap_events *events);
  * is mapped, which stat does not give on btrfs and overlayfs: so PATH is mapped here for a moment. 0, or -errno.
  */
 int mmap_events_identify(const char *path, struct mmap_event *file);
-
-#endif

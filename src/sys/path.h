@@ -1,6 +1,5 @@
 /* Questions to the file system and the environment that the runtime asks before a script runs. */
-#ifndef UPLUA_SYS_PATH_H
-#define UPLUA_SYS_PATH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ int path_create_private(const char *path);
 /* The variable NAME, or NULL: also where the process has more rights than who started it (setuid, file
  * capabilities). */
 const char *path_environment(const char *name);
-
-#endif

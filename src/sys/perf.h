@@ -1,6 +1,5 @@
 /* perf_event_open, as far as probes need it: one probe per event, or an event of one CPU or thread. */
-#ifndef UPLUA_SYS_PERF_H
-#define UPLUA_SYS_PERF_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -72,5 +71,3 @@ int perf_count_read(int fd, struct perf_count *count);
 unsigned perf_max_rate(void);
 /* kernel.perf_event_paranoid; -2 where it does not say. */
 int perf_paranoia(void);
-
-#endif

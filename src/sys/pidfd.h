@@ -1,6 +1,5 @@
 /* Processes and threads by descriptors: never those that merely got the same number. */
-#ifndef UPLUA_SYS_PIDFD_H
-#define UPLUA_SYS_PIDFD_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -11,5 +10,3 @@ int pidfd_open_process(pid_t pid);
 int pidfd_open_thread(pid_t tid);
 /* Sends SIGNAL to the process of PIDFD (pidfd_send_signal, Linux 5.1). 0 or -errno. */
 int pidfd_signal(int pidfd, int signal);
-
-#endif

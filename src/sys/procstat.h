@@ -1,8 +1,7 @@
 /*
  * procstat: the numbers that the kernel tells of a process in /proc/PID/stat.
  */
-#ifndef UPLUA_SYS_PROCSTAT_H
-#define UPLUA_SYS_PROCSTAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool procstat_birth(pid_t pid, uint64_t *birth);
 
 /* The process by whose /proc/PID the file PATH was reached, if it has exited since: PATH leads nowhere then. Else 0. */
 pid_t procstat_exited(const char *path);
-
-#endif

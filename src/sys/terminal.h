@@ -1,6 +1,5 @@
 /* Terminals: is this one, what is typed, and a second stream to it. */
-#ifndef UPLUA_SYS_TERMINAL_H
-#define UPLUA_SYS_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,5 +19,3 @@ int terminal_key(int keys, int wake);
 
 /* A stream of its own, with its own buffer, to where FD leads. The caller closes it. NULL with errno set on failure. */
 FILE *terminal_stream(int fd);
-
-#endif

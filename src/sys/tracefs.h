@@ -2,8 +2,7 @@
  * tracefs, where the kernel describes its tracepoints. It need not be mounted: where it is not, it is mounted for this
  * process alone, attached to no folder (fsmount, Linux 5.2), so that nothing is left behind.
  */
-#ifndef UPLUA_SYS_TRACEFS_H
-#define UPLUA_SYS_TRACEFS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ int tracefs_read(const char *path, char **text, struct error *err);
 /* Calls VISIT for each folder in the folder PATH, in no order, until it returns other than 0. 0, what VISIT returned,
  * or a negative errno. */
 int tracefs_list(const char *path, int (*visit)(const char *name, void *context), void *context, struct error *err);
-
-#endif

@@ -5,8 +5,7 @@
  * The key is the build id and the file's identity (device, inode, size, times), which another file cannot have. With a
  * build id alone, a traced program could give a system library a table of its own.
  */
-#ifndef UPLUA_UNWIND_CACHE_H
-#define UPLUA_UNWIND_CACHE_H
+#pragma once
 
 #include <time.h>
 
@@ -64,5 +63,3 @@ void unwind_cache_note(int cache, const char *name);
  */
 void unwind_cache_store(int cache, const struct elf_file *elf, const struct unwind_rules *rules,
                         const struct unwind_table *table);
-
-#endif

@@ -2,8 +2,7 @@
  * The call frame information of an ELF file, taken apart into CIEs and FDEs. Every size and offset comes from the file
  * and is checked; what is damaged is left out and counted.
  */
-#ifndef UPLUA_UNWIND_CALL_FRAMES_H
-#define UPLUA_UNWIND_CALL_FRAMES_H
+#pragma once
 
 #include "arch/arch.h"
 #include "elf/debug_file.h"
@@ -61,5 +60,3 @@ void call_frames_free(struct call_frames *frames);
  * that clean up behind themselves when a thread is cancelled, as glibc has some, catch nothing.
  */
 bool call_frames_catch(const struct call_frames *frames, const struct elf_file *elf);
-
-#endif

@@ -2,8 +2,7 @@
  * The machine of DWARF's call frame instructions (DWARF 5, 6.4), as far as a walk up the stack needs it: the CFA, the
  * frame pointer and the return address. All other registers are read over.
  */
-#ifndef UPLUA_UNWIND_CFA_H
-#define UPLUA_UNWIND_CFA_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ bool cfa_start(const struct cie *cie, struct cfa_state *state);
  */
 bool cfa_run(const struct cie *cie, const struct fde *fde, const struct cfa_state *initial,
              void (*row)(void *context, uint64_t address, uint64_t rule), void *context);
-
-#endif

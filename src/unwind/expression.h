@@ -1,7 +1,6 @@
 /* The DWARF expressions of call frame information, as far as they amount to a register, a word in memory, and
  * numbers. */
-#ifndef UPLUA_UNWIND_EXPRESSION_H
-#define UPLUA_UNWIND_EXPRESSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ bool expression_term(const uint8_t *expression, uint32_t size, bool with_cfa, st
  * elf_x86_64_eh_frame_lazy_plt): N, the size of an entry up to the end of its push, in *PUSHED.
  */
 bool expression_is_plt(const uint8_t *expression, uint32_t size, int64_t *pushed);
-
-#endif

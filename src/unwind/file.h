@@ -1,6 +1,5 @@
 /* One file with its unwind table, to look into: `uplua --unwind-info`. */
-#ifndef UPLUA_UNWIND_FILE_H
-#define UPLUA_UNWIND_FILE_H
+#pragma once
 
 #include "unwind/table.h"
 
@@ -18,5 +17,3 @@ void unwind_file_close(struct unwind_file *file);
 
 /* The ELF address of the code at OFFSET; OFFSET itself where no segment has it. */
 uint64_t unwind_file_address(const struct unwind_file *file, uint64_t offset);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where a file has its call frame information: in .eh_frame, which programs load themselves, or in .debug_frame. */
-#ifndef UPLUA_UNWIND_FRAME_SECTION_H
-#define UPLUA_UNWIND_FRAME_SECTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ int frame_section_read(struct frame_section *section, const struct elf_file *elf
 
 /* The same for .debug_frame, which may be compressed. */
 int frame_section_read_debug(struct frame_section *section, const struct elf_file *elf, struct error *err);
-
-#endif

@@ -1,10 +1,7 @@
 /* Where this kernel keeps what the walk reads of processes, mappings and files. */
-#ifndef UPLUA_UNWIND_KERNEL_LAYOUT_H
-#define UPLUA_UNWIND_KERNEL_LAYOUT_H
+#pragma once
 
 #include "../bpf/unwind.h"
 
 /* Fills in KERNEL's offsets from the kernel's BTF. They stay 0 where one that the walk needs is not there. */
 void kernel_layout_read(struct unwind_kernel *kernel);
-
-#endif

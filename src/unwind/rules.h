@@ -1,6 +1,5 @@
 /* The distinct rules of all unwind tables: numbers for rows. Twelve large binaries have 1,115 of them. */
-#ifndef UPLUA_UNWIND_RULES_H
-#define UPLUA_UNWIND_RULES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ uint64_t unwind_rule(enum rule_kind kind, uint64_t base, int64_t offset, int64_t
 /* The same of the kinds that read the CFA at base + OFFSET and add ADDEND. */
 uint64_t unwind_rule_deref(enum rule_kind kind, uint64_t base, int64_t offset, int64_t addend, int64_t frame,
                            int64_t link);
-
-#endif

@@ -2,8 +2,7 @@
  * Room for unwind tables in the kernel: arrays of chunks, that an array of maps holds. The last one is mapped here for
  * writing.
  */
-#ifndef UPLUA_UNWIND_SLABS_H
-#define UPLUA_UNWIND_SLABS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct unwind_chunk *slabs_room(const struct slabs *slabs);
 
 /* COUNT chunks were put there: the slab's number, and in *FIRST the index of the first chunk. */
 uint32_t slabs_take(struct slabs *slabs, size_t count, uint32_t *first);
-
-#endif

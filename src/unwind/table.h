@@ -2,8 +2,7 @@
  * The unwind table of a file: which rule holds at which offset. Built once, then only read; see bpf/unwind.h for its
  * words.
  */
-#ifndef UPLUA_UNWIND_TABLE_H
-#define UPLUA_UNWIND_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ uint32_t unwind_table_row(const struct unwind_table *table, uint32_t number, uin
  * none.
  */
 int64_t unwind_code_offset(const struct elf_file *elf, uint64_t address, uint64_t *end);
-
-#endif

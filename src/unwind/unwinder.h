@@ -3,8 +3,7 @@
  * execute and tells the kernel which mapping has which table. It learns of mappings from the symbol cache, and of
  * processes that nobody named from the kernel's half, which asks for those that it meets.
  */
-#ifndef UPLUA_UNWIND_UNWINDER_H
-#define UPLUA_UNWIND_UNWINDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct unwinder_counts {
 };
 /* The counts now. */
 struct unwinder_counts unwinder_counts(struct unwinder *unwinder);
-
-#endif

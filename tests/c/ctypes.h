@@ -4,8 +4,7 @@
  *   struct item { struct item *next; int value; unsigned low : 3; int list[4]; struct header { uint64_t id; } header;
  * bool yes; double ratio; void *nothing; char name[20]; };
  */
-#ifndef UPLUA_TESTS_CTYPES_H
-#define UPLUA_TESTS_CTYPES_H
+#pragma once
 
 #include <errno.h>
 #include <string.h>
@@ -76,5 +75,3 @@ static int ctypes_field(void *context, int handle, const char *name, struct ctyp
 }
 
 static const struct ctype_source ctypes_source = {ctypes_parse, ctypes_describe, ctypes_element, ctypes_field};
-
-#endif

@@ -1,6 +1,5 @@
 /* Allocations of the whole program, some libraries apart, which the test counts and lets fail. */
-#ifndef UPLUA_TESTS_FAILING_MALLOC_H
-#define UPLUA_TESTS_FAILING_MALLOC_H
+#pragma once
 
 #include <errno.h>
 #include <link.h>
@@ -108,5 +107,3 @@ static inline void allocations_fail(size_t first, bool on)
     failing = first;
     failing_on = on;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Handlers of all kinds for tests of the compiler without Lua around it, and what they capture. */
-#ifndef UPLUA_TESTS_HANDLERS_H
-#define UPLUA_TESTS_HANDLERS_H
+#pragma once
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -170,5 +169,3 @@ static inline struct compiler *new_compiler(struct source *source)
     }
     return compiler;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Programs that the tests of symbols build, start and look into, and what nm says about them. */
-#ifndef UPLUA_TESTS_PROGRAMS_H
-#define UPLUA_TESTS_PROGRAMS_H
+#pragma once
 
 #include <fcntl.h>
 #include <signal.h>
@@ -202,5 +201,3 @@ static inline int end_programs(void)
         shell("rm -rf %s", dir);
     return done_testing();
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* The Test Anything Protocol for tests in C: a line per check on standard output, what differed on standard error. */
-#ifndef UPLUA_TESTS_TAP_H
-#define UPLUA_TESTS_TAP_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -71,5 +70,3 @@ static inline int done_testing(void)
         fprintf(stderr, "# %d of %d checks failed\n", tap_failures, tap_count);
     return tap_failures ? 1 : 0;
 }
-
-#endif

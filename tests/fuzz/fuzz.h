@@ -1,6 +1,5 @@
 /* What the fuzzers of tests/fuzz share: files with the input in them. */
-#ifndef UPLUA_TESTS_FUZZ_H
-#define UPLUA_TESTS_FUZZ_H
+#pragma once
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,5 +42,3 @@ static inline void fuzz_write(const char *name, const uint8_t *data, size_t size
         abort();
     close(fd);
 }
-
-#endif

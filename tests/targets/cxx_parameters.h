@@ -1,7 +1,6 @@
 /* Classes that clang's debug information of cxx_parameters.cc only declares: their constructors are in
  * cxx_parameters_elsewhere.cc and cxx_parameters_nowhere.cc, which has none. */
-#ifndef UPLUA_TESTS_CXX_PARAMETERS_H
-#define UPLUA_TESTS_CXX_PARAMETERS_H
+#pragma once
 
 namespace rare
 {
@@ -38,5 +37,3 @@ struct Twin {
 void call_elsewhere(int n, int unused);
 
 } // namespace rare
-
-#endif

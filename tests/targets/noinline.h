@@ -1,11 +1,8 @@
 /* A function that a tracer must find: one copy, under its own name. */
-#ifndef NOINLINE_H
-#define NOINLINE_H
+#pragma once
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else
 #define NOINLINE __attribute__((noinline, noclone))
-#endif
-
 #endif

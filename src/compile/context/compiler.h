@@ -1,6 +1,5 @@
 /* The compiler's state, shared by its passes. */
-#ifndef UPLUA_COMPILE_CONTEXT_COMPILER_H
-#define UPLUA_COMPILE_CONTEXT_COMPILER_H
+#pragma once
 
 #include <setjmp.h>
 
@@ -52,5 +51,3 @@ _Noreturn void compile_exhausted(struct compiler *compiler);
 
 /* The number of a new ledger entry with this text. */
 unsigned ledger_add(struct compiler *compiler, const char *cause);
-
-#endif

@@ -3,8 +3,7 @@
  * knows the former; lua/uplua/compile/ctype.lua asks it. const and volatile make no difference: equal types are one
  * struct ctype.
  */
-#ifndef UPLUA_COMPILE_CONTEXT_CTYPE_H
-#define UPLUA_COMPILE_CONTEXT_CTYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct ctype_source {
     /* The field NAME of a struct: its type, and all of *RESULT but that. */
     int (*field)(void *context, int handle, const char *name, struct ctype_field *result, struct error *err);
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* A handler. */
-#ifndef UPLUA_COMPILE_CONTEXT_HANDLER_H
-#define UPLUA_COMPILE_CONTEXT_HANDLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ enum { NAMES_MAX_CAPACITY = 128 }; /* bytes of a name: a quarter of the stack */
 
 /* Bytes of the buffer that the name of any site of HANDLER fits into, or is cut to. */
 uint32_t names_capacity(const struct handler *handler);
-
-#endif

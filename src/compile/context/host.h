@@ -2,8 +2,7 @@
  * The values that a handler's function captures, as the compiler sees them without Lua: constants, functions to inline,
  * tables to look into, shared objects. src/lua/host.c implements it over a Lua state.
  */
-#ifndef UPLUA_COMPILE_CONTEXT_HOST_H
-#define UPLUA_COMPILE_CONTEXT_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ struct host {
     void (*used)(void *context, const char *name, const char *file, int line);
     const struct ctype_source *ctypes; /* its functions take the same context */
 };
-
-#endif

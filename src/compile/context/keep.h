@@ -1,7 +1,6 @@
 /* The state that outlives a compilation: copies of the types that it gave shared objects, in the compiler's own
  * memory. */
-#ifndef UPLUA_COMPILE_CONTEXT_KEEP_H
-#define UPLUA_COMPILE_CONTEXT_KEEP_H
+#pragma once
 
 #include "compile/context/compiler.h"
 
@@ -13,5 +12,3 @@ struct type keep_type(struct compiler *compiler, struct type type);
  * again, so that this memory grows only with new objects, new shapes and new kinds of records in rings.
  */
 struct shared keep_object(struct compiler *compiler, const struct shared *object, const struct shared *before);
-
-#endif

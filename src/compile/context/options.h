@@ -1,7 +1,6 @@
 /* The options of a setup's compilation: the traced processes, the kernel's features, and the causes of losses that it
  * counts. */
-#ifndef UPLUA_COMPILE_CONTEXT_OPTIONS_H
-#define UPLUA_COMPILE_CONTEXT_OPTIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ struct compile_options {
 struct ledger_entry {
     const char *cause; /* "live is full (65,536 entries): insertions lost, a.lua:12" */
 };
-
-#endif

@@ -3,8 +3,7 @@
  * its returns pair with their entries. Each is a row of a file in compile/providers, which providers.c lists; nobody
  * else asks of which kind a probe is.
  */
-#ifndef UPLUA_COMPILE_CONTEXT_PROVIDER_H
-#define UPLUA_COMPILE_CONTEXT_PROVIDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -113,5 +112,3 @@ const struct provider *provider_at(size_t number);
 const struct event_field *event_field_find(const char *name, const struct provider *provider);
 /* What PROVIDER's events have: "time, pid, …, e:stack(), e:ustack() and e:kstack()", for messages. */
 const char *event_field_list(struct arena *arena, const struct provider *provider);
-
-#endif

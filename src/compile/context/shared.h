@@ -1,7 +1,6 @@
 /* Shared objects, as the compiler sees them: maps, aggregations, variables and rings that handlers and the script
  * share. */
-#ifndef UPLUA_COMPILE_CONTEXT_SHARED_H
-#define UPLUA_COMPILE_CONTEXT_SHARED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ struct shared {
 
 /* True for count, sum, min, max, stats and the histograms. */
 bool object_is_aggregate(const struct shared *object);
-
-#endif

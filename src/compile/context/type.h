@@ -2,8 +2,7 @@
  * Types of values in a handler. A type is inferred once for each SSA value, each shared object's keys and values and
  * each record's fields: joined over everything that flows there.
  */
-#ifndef UPLUA_COMPILE_CONTEXT_TYPE_H
-#define UPLUA_COMPILE_CONTEXT_TYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,5 +125,3 @@ int8_t type_bits(int64_t number);
 const char *type_declared_name(struct type type);
 /* "an integer", "a string", "a record { bytes, at }": for messages, in ARENA. */
 const char *type_name(struct arena *arena, struct type type);
-
-#endif

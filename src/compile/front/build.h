@@ -1,7 +1,6 @@
 /* The state of the pass that turns bytecode into SSA; shared by build.c (instructions), branch.c, ssa.c (variables),
  * loops.c, index.c (t[k]) and inline.c (f(x)). */
-#ifndef UPLUA_COMPILE_FRONT_BUILD_H
-#define UPLUA_COMPILE_FRONT_BUILD_H
+#pragma once
 
 #include "compile/front/bytecode.h"
 #include "compile/ir/ir.h"
@@ -136,5 +135,3 @@ void build_mark_initialisers(struct function *function);
 void pass_build(struct function *function);
 /* Refuses what the formats of printf do not go with, and a status that is no integer, once the types are known. */
 void output_check(struct function *function);
-
-#endif

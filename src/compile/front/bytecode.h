@@ -3,8 +3,7 @@
  * Instructions are keyed by name: BYTECODE_ISLT … come from the opcode list of the linked LuaJIT's jit.vmdef, read at
  * build time (build/opcodes.h), since the numbers differ between releases.
  */
-#ifndef UPLUA_COMPILE_FRONT_BYTECODE_H
-#define UPLUA_COMPILE_FRONT_BYTECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,5 +111,3 @@ const char *bytecode_op_name(enum bytecode_op op);
 
 /* Name of the local variable in SLOT at PC, or NULL where there is none. */
 const char *bytecode_variable(const struct bytecode *bytecode, uint8_t slot, uint32_t pc);
-
-#endif

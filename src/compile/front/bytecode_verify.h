@@ -1,6 +1,5 @@
 /* The rules that a decoded function must keep before the compiler may index by its operands. */
-#ifndef UPLUA_COMPILE_FRONT_BYTECODE_VERIFY_H
-#define UPLUA_COMPILE_FRONT_BYTECODE_VERIFY_H
+#pragma once
 
 #include "compile/front/bytecode.h"
 
@@ -11,5 +10,3 @@
  * refuses them.
  */
 const char *bytecode_check(const struct bytecode *function);
-
-#endif

@@ -2,8 +2,7 @@
  * The bytes of a LuaJIT dump, read front to back for bytecode_decode, and the memory of what is made of them. The first
  * failure sticks: from then on every read gives 0 and every allocation NULL, so that callers check at the end.
  */
-#ifndef UPLUA_COMPILE_FRONT_DUMP_H
-#define UPLUA_COMPILE_FRONT_DUMP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void dump_string(struct dump *dump, size_t length, struct constant *constant);
 /* One constant (dump_constants.c): a function claims the last one waiting. */
 void dump_gc_constant(struct dump *dump, struct constant *constant);
 void dump_number_constant(struct dump *dump, struct constant *constant);
-
-#endif

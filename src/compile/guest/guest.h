@@ -2,8 +2,7 @@
  * BPF objects that somebody else has compiled, brought along: opened, changed as long as they are not loaded, and
  * loaded by libbpf.
  */
-#ifndef UPLUA_COMPILE_GUEST_GUEST_H
-#define UPLUA_COMPILE_GUEST_GUEST_H
+#pragma once
 
 #include <bpf/libbpf.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ int guest_load(struct guest *guest, struct error *err);
  * GUEST is loaded; then, but for .rodata, those that the programs see. GUEST owns them. NULL: it has none.
  */
 void *guest_data(const struct guest *guest, const char *section, size_t *size);
-
-#endif

@@ -1,6 +1,5 @@
 /* C types by handle, whoever knows them: the script, the kernel's BTF, or a program's debug information. */
-#ifndef UPLUA_COMPILE_INFER_CTYPE_H
-#define UPLUA_COMPILE_INFER_CTYPE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ const struct ctype *ctype_element(struct compiler *compiler, const struct positi
 /* The field NAME of the struct or union TYPE; fails where it has none. */
 struct ctype_field ctype_field(struct compiler *compiler, const struct position *position, const struct ctype *type,
                                const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* C types that the kernel's BTF knows, beside those that the script has declared: another source behind struct
  * ctype. */
-#ifndef UPLUA_COMPILE_INFER_CTYPE_BTF_H
-#define UPLUA_COMPILE_INFER_CTYPE_BTF_H
+#pragma once
 
 #include "compile/infer/ctype.h"
 
@@ -13,5 +12,3 @@ extern const struct ctype_source kernel_ctypes;
 
 /* The handle of the type ID of the kernel's BTF; 0 where it has none. */
 int kernel_ctype_of(uint32_t id);
-
-#endif

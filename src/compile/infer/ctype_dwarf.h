@@ -1,6 +1,5 @@
 /* C types that the debug information of the traced program knows: another source behind struct ctype. */
-#ifndef UPLUA_COMPILE_INFER_CTYPE_DWARF_H
-#define UPLUA_COMPILE_INFER_CTYPE_DWARF_H
+#pragma once
 
 #include "compile/infer/ctype.h"
 
@@ -12,5 +11,3 @@ extern const struct ctype_source debug_ctypes;
 
 /* The handle of the type NUMBER of sym/debugtypes.h; 0 where it has none. */
 int debug_ctype_of(uint32_t number);
-
-#endif

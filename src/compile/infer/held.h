@@ -1,6 +1,5 @@
 /* The types of shared objects' keys and values, before handlers use them and after (infer.c widens them in between). */
-#ifndef UPLUA_COMPILE_INFER_HELD_H
-#define UPLUA_COMPILE_INFER_HELD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool held_assume_integers(struct compiler *compiler, enum object_kind first, enu
 
 /* Lays the records out that keys and values are. Ends with compile_fail where one cannot be. */
 void held_lay_out(struct compiler *compiler);
-
-#endif

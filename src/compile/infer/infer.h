@@ -1,6 +1,5 @@
 /* Types for all values of all handlers of a setup, and what is refused once they are known. */
-#ifndef UPLUA_COMPILE_INFER_INFER_H
-#define UPLUA_COMPILE_INFER_INFER_H
+#pragma once
 
 #include "compile/ir/ir.h"
 
@@ -13,5 +12,3 @@ void pass_check(struct function *function);
 void refuse_reading(struct compiler *compiler, const struct position *position, struct value *value);
 /* Refuses the operation VALUE on Lua numbers, which might be another one in Lua. */
 _Noreturn void refuse_arithmetic(struct compiler *compiler, const struct value *value);
-
-#endif

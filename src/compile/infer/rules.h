@@ -1,6 +1,5 @@
 /* The rule of each operation: from its arguments' types to its own. */
-#ifndef UPLUA_COMPILE_INFER_RULES_H
-#define UPLUA_COMPILE_INFER_RULES_H
+#pragma once
 
 #include "compile/ir/ir.h"
 
@@ -17,5 +16,3 @@ struct inference {
  * shared object or a record got another type by it. Types that conflict end the compilation, with both places.
  */
 struct type infer_value(struct inference *inference, struct value *value);
-
-#endif

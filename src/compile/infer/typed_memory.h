@@ -2,8 +2,7 @@
  * The place of p.field and p[i], where p is a pointer: an offset from the pointer's address, and the type at that
  * place. A struct or an array that lies there is a place again; anything else is read.
  */
-#ifndef UPLUA_COMPILE_INFER_TYPED_MEMORY_H
-#define UPLUA_COMPILE_INFER_TYPED_MEMORY_H
+#pragma once
 
 #include "compile/ir/ir.h"
 
@@ -44,5 +43,3 @@ void access_fold(struct function *function);
 uint32_t access_bytes(const struct access *access);
 /* True if A and B, operations with the same arguments, find the same. */
 bool access_equal(const struct access *a, const struct access *b);
-
-#endif

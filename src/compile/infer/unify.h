@@ -1,7 +1,6 @@
 /* Values that handlers and the script store into one place must have types that agree: each function widens a type, or
  * reports both uses. */
-#ifndef UPLUA_COMPILE_INFER_UNIFY_H
-#define UPLUA_COMPILE_INFER_UNIFY_H
+#pragma once
 
 #include "compile/ir/ir.h"
 
@@ -11,5 +10,3 @@ bool unify_key(struct compiler *compiler, const struct position *at, struct shar
 bool unify_value(struct compiler *compiler, const struct position *at, struct shared *object, struct type from);
 /* The same of the field that SET (IR_SET_FIELD) stores into records of SHAPE. */
 bool unify_field(struct compiler *compiler, const struct value *set, struct record *shape, struct type from);
-
-#endif

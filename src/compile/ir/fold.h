@@ -1,6 +1,5 @@
 /* Constant folding. */
-#ifndef UPLUA_COMPILE_IR_FOLD_H
-#define UPLUA_COMPILE_IR_FOLD_H
+#pragma once
 
 #include "compile/ir/ir.h"
 
@@ -22,5 +21,3 @@ int fold_truth(const struct value *value);
  * 2^53, which the kernel cannot hold as Lua does.
  */
 int64_t fold_integer(struct function *function, const struct value *value, const struct position *position);
-
-#endif

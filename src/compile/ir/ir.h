@@ -7,8 +7,7 @@
  *  - the blocks' order is topological but for the jumps back to a loop's header, which come behind its one way in;
  *  - constants and the event stand in no block.
  */
-#ifndef UPLUA_COMPILE_IR_IR_H
-#define UPLUA_COMPILE_IR_IR_H
+#pragma once
 
 #include "compile/context/compiler.h"
 
@@ -188,5 +187,3 @@ void ir_print(struct function *function);
 const char *ir_describe(struct arena *arena, const struct value *value);
 /* Aborts where an invariant does not hold. */
 void ir_check(struct function *function);
-
-#endif

@@ -1,7 +1,6 @@
 /* The state of the pass from the IR to machine operations; shared by lower.c (control flow, arithmetic), phi.c,
  * records.c (records, what is stored), string.c, maps.c (maps and the other shared objects) and event.c (the event). */
-#ifndef UPLUA_COMPILE_LOWER_LOWER_H
-#define UPLUA_COMPILE_LOWER_LOWER_H
+#pragma once
 
 #include "compile/machine/machine.h"
 #include "compile/object/object.h"
@@ -268,5 +267,3 @@ void probe_joined_stack(struct lower *lower, struct value *value);
 
 /* Lowers FUNCTION and adds its programs to RESULT. */
 void pass_lower(struct function *function, struct object *result);
-
-#endif

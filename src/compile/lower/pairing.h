@@ -1,6 +1,5 @@
 /* How the entry of a function or a system call reaches its return: three ways, one file each. */
-#ifndef UPLUA_COMPILE_LOWER_PAIRING_H
-#define UPLUA_COMPILE_LOWER_PAIRING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ struct pairing {
 extern const struct pairing pairing_by_storage; /* pair_calls.c: functions of programs */
 extern const struct pairing pairing_by_map; /* pair_by_map.c: functions of the kernel and of Go, return instructions */
 extern const struct pairing pairing_of_syscall; /* pair_syscalls.c */
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading the memory that is traced: lowered to the kernel's helpers. */
-#ifndef UPLUA_COMPILE_LOWER_USER_MEMORY_H
-#define UPLUA_COMPILE_LOWER_USER_MEMORY_H
+#pragma once
 
 #include "compile/lower/lower.h"
 
@@ -16,5 +15,3 @@ struct operand read_loaded(struct lower *lower, const struct access *access, str
 void read_address(struct lower *lower, struct value *value);
 /* p.field, p[i]: VALUE has an access. */
 void read_access(struct lower *lower, struct value *value);
-
-#endif

@@ -1,6 +1,5 @@
 /* BPF instructions as text, in the notation of the kernel's verifier and of llvm-objdump. */
-#ifndef UPLUA_COMPILE_MACHINE_DISASSEMBLE_H
-#define UPLUA_COMPILE_MACHINE_DISASSEMBLE_H
+#pragma once
 
 #include "compile/object/object.h"
 
@@ -14,5 +13,3 @@ size_t disassemble(const struct object_program *program, size_t at, char *text, 
 
 /* The name of helper NUMBER without "bpf_", as in "map_lookup_elem"; NULL if this uplua does not know it. */
 const char *disassemble_helper(int32_t number);
-
-#endif

@@ -2,8 +2,7 @@
  * A program in terms of the BPF machine: instructions on an unlimited number of registers, each assigned once. lower.c
  * makes it from the IR, regalloc.c maps its registers to r0–r9 and the frame, emit.c writes the instructions.
  */
-#ifndef UPLUA_COMPILE_MACHINE_MACHINE_H
-#define UPLUA_COMPILE_MACHINE_MACHINE_H
+#pragma once
 
 #include <linux/bpf.h>
 
@@ -261,5 +260,3 @@ void program_legalise(struct program *program);
  * before the others have theirs, so that what is loaded may be spilled again.
  */
 void program_spill(struct program *program, bool early);
-
-#endif

@@ -1,7 +1,6 @@
 /* Ctrl-C while handlers are compiled and loaded, which C does: no Lua hook ends that, and the verifier may take seconds
  * for each program. */
-#ifndef UPLUA_COMPILE_OBJECT_CANCEL_H
-#define UPLUA_COMPILE_OBJECT_CANCEL_H
+#pragma once
 
 #include "base/error.h"
 
@@ -12,5 +11,3 @@ int cancel_check(struct error *err);
  * what ends it. */
 int cancel_begin(void);
 void cancel_end(int handler);
-
-#endif

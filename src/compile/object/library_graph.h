@@ -1,7 +1,6 @@
 /* The references of each function of bpf/: its symbols, and the functions and maps that its code uses.
  * bpf/stack_bytes.c has it, too. */
-#ifndef UPLUA_COMPILE_OBJECT_LIBRARY_GRAPH_H
-#define UPLUA_COMPILE_OBJECT_LIBRARY_GRAPH_H
+#pragma once
 
 #include <gelf.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ size_t library_graph_function_at(const struct library_graph *graph, uint64_t off
  * function its own; 0 where that is not known.
  */
 size_t library_graph_reference(const struct library_graph *graph, size_t number, uint64_t *offset);
-
-#endif

@@ -1,6 +1,5 @@
 /* Finds the maps of the library that an object needs: the others need not be created. */
-#ifndef UPLUA_COMPILE_OBJECT_LIBRARY_MAPS_H
-#define UPLUA_COMPILE_OBJECT_LIBRARY_MAPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@
  */
 void library_maps_leave_out(const struct object *object, const void *library, size_t size,
                             void (*unused)(void *context, const char *name), void *context);
-
-#endif

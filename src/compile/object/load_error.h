@@ -1,6 +1,5 @@
 /* Why an object could not be linked or loaded, in words for the user. */
-#ifndef UPLUA_COMPILE_OBJECT_LOAD_ERROR_H
-#define UPLUA_COMPILE_OBJECT_LOAD_ERROR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ int load_error_explain(struct error *err, int code, const struct object *object,
 /* bpf_object__open_file or bpf_object__load of somebody else's object PATH failed with CODE: shows the end of what the
  * verifier said. */
 int load_error_guest(struct error *err, int code, const char *path, const struct load_log *log);
-
-#endif

@@ -2,8 +2,7 @@
  * A BPF object in the making: programs, maps, counters and the references between them, written as an ELF file with
  * BTF, linked by libbpf with the library of bpf/ and loaded by libbpf. Knows nothing of Lua or of the compiler's IR.
  */
-#ifndef UPLUA_COMPILE_OBJECT_OBJECT_H
-#define UPLUA_COMPILE_OBJECT_OBJECT_H
+#pragma once
 
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -140,5 +139,3 @@ int loaded_map_fd(const struct loaded *loaded, const char *name);
  * the library of bpf/ declares (`__u64 stack_lost[…]` in its .bss) are found the same way.
  */
 volatile uint64_t *loaded_counters(const struct loaded *loaded, const char *name, size_t *count);
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside of an object in the making, shared by the files that build, write and load it. */
-#ifndef UPLUA_COMPILE_OBJECT_OBJECT_PARTS_H
-#define UPLUA_COMPILE_OBJECT_OBJECT_PARTS_H
+#pragma once
 
 #include <bpf/btf.h>
 
@@ -64,5 +63,3 @@ int object_write(const struct object *object, const struct btf *library, int fd,
  */
 int object_types(const struct object *object, const struct btf *library, struct btf **types, void **extension,
                  uint32_t *extension_size, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The passes over typed SSA, in their order. */
-#ifndef UPLUA_COMPILE_OPTIMISE_OPTIMISE_H
-#define UPLUA_COMPILE_OPTIMISE_OPTIMISE_H
+#pragma once
 
 #include "compile/ir/ir.h"
 
@@ -18,5 +17,3 @@ bool ir_is_soon(const struct value *from, const struct value *to);
 bool pass_jump_threading(struct function *function);
 /* Moves loads to where they are used (sink_loads.c): last of all, since it says how reads are lowered. */
 void pass_sink_loads(struct function *function);
-
-#endif

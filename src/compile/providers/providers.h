@@ -1,7 +1,6 @@
 /* The list of providers: a row for each kind of probe, in the order of --info. Its struct provider_NAME is in NAME.c,
  * or where several have much in common, as an entry and its return, in the file of one of them. */
-#ifndef UPLUA_COMPILE_PROVIDERS_PROVIDERS_H
-#define UPLUA_COMPILE_PROVIDERS_PROVIDERS_H
+#pragma once
 
 #include "compile/context/provider.h"
 
@@ -28,5 +27,3 @@
 #define DECLARE_PROVIDER(kind) extern const struct provider provider_##kind;
 PROVIDERS(DECLARE_PROVIDER)
 #undef DECLARE_PROVIDER
-
-#endif

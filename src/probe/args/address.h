@@ -1,6 +1,5 @@
 /* Where a function or a variable is in a running process. */
-#ifndef UPLUA_PROBE_ARGS_ADDRESS_H
-#define UPLUA_PROBE_ARGS_ADDRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ int probe_address(const char *spec, pid_t pid, uint64_t *address, struct error *
 
 /* True if MAPPING is of the file of SITE, of which stat says FILE. */
 bool address_is_of(const struct mapping *mapping, const struct site *site, const struct stat *file);
-
-#endif

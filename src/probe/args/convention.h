@@ -1,6 +1,5 @@
 /* Types of debug information as the calling convention sees them (arch/passing.h). */
-#ifndef UPLUA_PROBE_ARGS_CONVENTION_H
-#define UPLUA_PROBE_ARGS_CONVENTION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -8,5 +7,3 @@
 
 /* The type NUMBER (sym/debugtypes.h); without a size where it is nothing that is known here. */
 struct passing_type convention_type(uint32_t number);
-
-#endif

@@ -4,8 +4,7 @@
  * says only where they are once the prologue has stored them: then the calling convention counts (arch/passing.h), if
  * nothing contradicts it.
  */
-#ifndef UPLUA_PROBE_ARGS_PARAMETER_H
-#define UPLUA_PROBE_ARGS_PARAMETER_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/argument.h"
@@ -18,5 +17,3 @@
  */
 int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *function, bool at_return,
                   struct arena *arena, struct argument **arguments, size_t *count);
-
-#endif

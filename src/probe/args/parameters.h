@@ -1,6 +1,5 @@
 /* The parameters of a program's functions as handlers get them: e.args.NAME, by debug information. */
-#ifndef UPLUA_PROBE_ARGS_PARAMETERS_H
-#define UPLUA_PROBE_ARGS_PARAMETERS_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/argument.h"
@@ -20,5 +19,3 @@ int parameters_find(const struct sites *sites, bool at_return, struct arena *are
  * above.
  */
 int parameters_result(const struct sites *sites, struct arena *arena, struct argument *result, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where a variable is: in the file that has it, and in a running process. */
-#ifndef UPLUA_PROBE_ARGS_VARIABLE_H
-#define UPLUA_PROBE_ARGS_VARIABLE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ struct variable {
  * information knows. 0, or -errno with the reason in ERR and close matches.
  */
 int variable_find(const char *text, const struct target *target, struct variable *variable, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Parts of variables, as C writes them: ".limits[2].high" of a struct, by debug information. */
-#ifndef UPLUA_PROBE_ARGS_VARIABLE_PATH_H
-#define UPLUA_PROBE_ARGS_VARIABLE_PATH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ struct variable_field {
  */
 int variable_path_find(uint32_t type, const char *name, const char *path, struct variable_field *field,
                        struct error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * kernel gets past the first instruction, and comes by a trap to the return. It is measured on functions of uplua's own
  * that do nothing, by a program that only notes the time.
  */
-#ifndef UPLUA_PROBE_ATTACH_COST_H
-#define UPLUA_PROBE_ATTACH_COST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void cost_again(void);
 void cost_forget(void);
 /* What the probes take in the WAY at an entry of the kind ENTRY; NULL: it is not known. */
 const struct cost *cost_of(enum cost_way way, enum entry entry);
-
-#endif

@@ -1,7 +1,6 @@
 /* Counting without handlers: what perf stat does. One or more events, counted in each thread of the target or on each
  * CPU. */
-#ifndef UPLUA_PROBE_ATTACH_COUNTER_H
-#define UPLUA_PROBE_ATTACH_COUNTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool counter_in_threads(const struct counter *counter);
 
 /* What event NUMBER has counted in place I so far: 0 or -errno. */
 int counter_read(const struct counter *counter, size_t i, size_t number, struct perf_count *count);
-
-#endif

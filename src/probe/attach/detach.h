@@ -1,11 +1,8 @@
 /* Closing what is attached. */
-#ifndef UPLUA_PROBE_ATTACH_DETACH_H
-#define UPLUA_PROBE_ATTACH_DETACH_H
+#pragma once
 
 #include <stddef.h>
 
 /* Closes the COUNT descriptors, all at once; returns when the last is closed. Meanwhile no record of a mapping is
  * lost. */
 void descriptors_close(const int *fds, size_t count);
-
-#endif

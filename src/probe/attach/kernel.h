@@ -1,6 +1,5 @@
 /* Functions of the kernel: from a spec such as "vfs_read" or "tcp_*" to places, and from loaded programs to links. */
-#ifndef UPLUA_PROBE_ATTACH_KERNEL_H
-#define UPLUA_PROBE_ATTACH_KERNEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ int kernel_attach_trampoline(int program_fd, const char *function, struct probe_
 int kernel_check_trampoline(const char *kind, struct error *err);
 /* Expected attach type for BPF_PROG_LOAD of programs at the entries of functions. */
 uint32_t kernel_attach_type(void);
-
-#endif

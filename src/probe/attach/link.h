@@ -1,6 +1,5 @@
 /* Links: the attached programs, for the files that attach. */
-#ifndef UPLUA_PROBE_ATTACH_LINK_H
-#define UPLUA_PROBE_ATTACH_LINK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ int link_refuse(struct probe_link *link, const char *function);
 
 /* Notes the file of SITE, in which LINK has probes now. 0 or -ENOMEM. */
 int link_file(struct probe_link *link, const struct site *site);
-
-#endif

@@ -1,6 +1,5 @@
 /* The kernel's code between a tracepoint and the programs that it calls. */
-#ifndef UPLUA_PROBE_ATTACH_OWN_H
-#define UPLUA_PROBE_ATTACH_OWN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@
  * hidden. 0 or a negative errno: -E2BIG where there are more than OWN_RANGES.
  */
 int own_code_read(const char *path, struct own_code *own);
-
-#endif

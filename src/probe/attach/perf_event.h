@@ -1,7 +1,6 @@
 /* Events that the kernel's perf counts: clocks, faults, switches, the CPU's own counters. They run a handler once in so
  * many. */
-#ifndef UPLUA_PROBE_ATTACH_PERF_EVENT_H
-#define UPLUA_PROBE_ATTACH_PERF_EVENT_H
+#pragma once
 
 #include <linux/perf_event.h>
 #include <sched.h>
@@ -43,5 +42,3 @@ int event_failed(int code, const struct event *event, struct error *err);
 
 /* 0 if this machine counts EVENT, or does not say without more rights; else an error that says what is missing. */
 int event_check(const struct event *event, struct error *err);
-
-#endif

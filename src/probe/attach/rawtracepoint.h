@@ -1,6 +1,5 @@
 /* Tracepoints without a record: the program gets what the kernel's code gives the tracepoint, at less cost. */
-#ifndef UPLUA_PROBE_ATTACH_RAWTRACEPOINT_H
-#define UPLUA_PROBE_ATTACH_RAWTRACEPOINT_H
+#pragma once
 
 #include "probe/probe.h"
 
@@ -13,5 +12,3 @@ int rawtracepoint_function(const char *name, char *text, size_t size, struct err
 /* Runs PROGRAM_FD (a rawtracepoint handler's) at every hit of the tracepoint NAME on the machine. On failure nothing
  * stays attached. */
 int rawtracepoint_attach(int program_fd, const char *name, struct probe_link **link, struct error *err);
-
-#endif

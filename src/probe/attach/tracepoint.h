@@ -2,8 +2,7 @@
  * The kernel's tracepoints, as tracefs describes them: SYSTEM:NAME, with a number to attach by and the fields of the
  * record that a hit makes. libtraceevent reads the descriptions.
  */
-#ifndef UPLUA_PROBE_ATTACH_TRACEPOINT_H
-#define UPLUA_PROBE_ATTACH_TRACEPOINT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ int tracepoint_match(const char *pattern, char ***names, size_t *count, struct e
 /* Runs PROGRAM_FD (a tracepoint handler's) at every hit of TRACEPOINT on the machine. On failure nothing stays
  * attached. */
 int tracepoint_attach(int program_fd, const struct tracepoint *tracepoint, struct probe_link **link, struct error *err);
-
-#endif

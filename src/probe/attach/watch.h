@@ -1,6 +1,5 @@
 /* Watchpoints: a handler runs when a place in a process's memory is accessed. */
-#ifndef UPLUA_PROBE_ATTACH_WATCH_H
-#define UPLUA_PROBE_ATTACH_WATCH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ struct watch {
  */
 int watch_attach(int program_fd, const struct watch *watch, const struct target *target, struct probe_link **link,
                  struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* An ELF file that probes are put into: its functions, and where they lie in the file. */
-#ifndef UPLUA_PROBE_MODULE_BINARY_H
-#define UPLUA_PROBE_MODULE_BINARY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ typedef int function_visit(const struct function_symbol *function, void *context
 int binary_functions(const struct binary *binary, function_visit *visit, void *context);
 /* True if it has a .symtab: false for stripped files. */
 bool binary_has_symbols(const struct binary *binary);
-
-#endif

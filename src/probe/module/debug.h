@@ -1,6 +1,5 @@
 /* Debug information of the binaries that probes are put into: their own, or that of their separate debug files. */
-#ifndef UPLUA_PROBE_MODULE_DEBUG_H
-#define UPLUA_PROBE_MODULE_DEBUG_H
+#pragma once
 
 #include "probe/module/binary.h"
 #include "sym/debuginfo.h"
@@ -16,5 +15,3 @@ int debug_open(const struct binary *binary, const char *text, const char *purpos
  * (sym/debugtypes.h). */
 int debug_keep(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo,
                struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* What an ELF file says to the dynamic loader. */
-#ifndef UPLUA_PROBE_MODULE_DYNAMIC_H
-#define UPLUA_PROBE_MODULE_DYNAMIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ void dynamic_free(struct dynamic *dynamic);
  * it does not fit, has another $ word or $ORIGIN without an ORIGIN.
  */
 bool dynamic_expand(const char *path, size_t length, const char *origin, char *out, size_t size);
-
-#endif

@@ -2,8 +2,7 @@
  * The file that a path named when uplua found places for probes in it, and its changes since. Probes go into that file,
  * whatever its name means by then, and to those places, whatever is written there.
  */
-#ifndef UPLUA_PROBE_MODULE_FILE_STAMP_H
-#define UPLUA_PROBE_MODULE_FILE_STAMP_H
+#pragma once
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -36,5 +35,3 @@ int stamp_watcher(void);
 /* Watches the file of PATH until the next change of it; where that cannot be, it is not watched. */
 void stamp_watch(int watcher, const char *path);
 void stamp_forget(int watcher);
-
-#endif

@@ -3,8 +3,7 @@
  * LD_PRELOAD, RPATH and RUNPATH, LD_LIBRARY_PATH, ld.so.cache and the standard folders (ld.so(8)), inside a root
  * folder.
  */
-#ifndef UPLUA_PROBE_MODULE_LIBRARY_H
-#define UPLUA_PROBE_MODULE_LIBRARY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ int library_closure(const char *root, const char *program, bool environment, str
 
 /* Appends the libraries of ROOT that the short name NAME means, from ld.so.cache and the standard folders. */
 int library_find(const char *root, const char *name, struct modules *modules);
-
-#endif

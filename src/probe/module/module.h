@@ -1,6 +1,5 @@
 /* Programs and libraries as files: which ones a process has mapped, and by which path the kernel finds them. */
-#ifndef UPLUA_PROBE_MODULE_MODULE_H
-#define UPLUA_PROBE_MODULE_MODULE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ const char *path_basename(const char *path);
  * ROOT, free of links. NULL with errno set where it does not exist.
  */
 char *path_resolve(const char *root, const char *path);
-
-#endif

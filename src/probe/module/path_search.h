@@ -1,6 +1,5 @@
 /* Programs by their name, as a shell finds them. */
-#ifndef UPLUA_PROBE_MODULE_PATH_SEARCH_H
-#define UPLUA_PROBE_MODULE_PATH_SEARCH_H
+#pragma once
 
 #include "base/error.h"
 
@@ -9,5 +8,3 @@
  * with ERR filled (ERR may be NULL).
  */
 int program_find(const char *name, char **path, struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Indirect functions (IFUNC): the implementation that a process has chosen. */
-#ifndef UPLUA_PROBE_SPEC_IFUNC_H
-#define UPLUA_PROBE_SPEC_IFUNC_H
+#pragma once
 
 #include "probe/module/binary.h"
 
@@ -12,5 +11,3 @@
  */
 int ifunc_implementation(const struct binary *binary, const char *name, uint64_t resolver, pid_t pid,
                          uint64_t *address);
-
-#endif

@@ -1,6 +1,5 @@
 /* From what users write to the files that it means for a target. */
-#ifndef UPLUA_PROBE_SPEC_RESOLVE_H
-#define UPLUA_PROBE_SPEC_RESOLVE_H
+#pragma once
 
 #include "probe/module/module.h"
 #include "probe/spec/spec.h"
@@ -17,5 +16,3 @@ int resolve_binaries(const struct spec *spec, const struct target *target, struc
  * With LINKED, also those that its processes are linked with and have not mapped yet.
  */
 int resolve_all(const struct target *target, bool linked, struct modules *modules, struct error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * address, cannot be. Go's runtime reads return addresses and moves stacks; other programs go on on another stack, or
  * throw exceptions.
  */
-#ifndef UPLUA_PROBE_SPEC_RETURN_SITES_H
-#define UPLUA_PROBE_SPEC_RETURN_SITES_H
+#pragma once
 
 #include "probe/spec/site_list.h"
 
@@ -16,5 +15,3 @@ bool return_sites_wanted(const struct binary *binary, const struct site_list *li
  * they are exits. *WHY: NULL, or why there are none (static): then that site is taken away again. 0 or -ENOMEM.
  */
 int return_sites_append(const struct binary *binary, struct site_list *list, const char **why);
-
-#endif

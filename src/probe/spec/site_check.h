@@ -1,6 +1,5 @@
 /* Whether a program survives a probe at a place of its code. */
-#ifndef UPLUA_PROBE_SPEC_SITE_CHECK_H
-#define UPLUA_PROBE_SPEC_SITE_CHECK_H
+#pragma once
 
 #include "arch/instruction.h"
 #include "probe/module/binary.h"
@@ -26,5 +25,3 @@ int site_check(const struct binary *binary, const char *text, const char *functi
  */
 int site_check_entry(const struct binary *binary, const char *text, struct site *site, bool at_return,
                      struct error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The places in binaries that specs name, as a list that grows; and how each kind of spec adds to it. */
-#ifndef UPLUA_PROBE_SPEC_SITE_LIST_H
-#define UPLUA_PROBE_SPEC_SITE_LIST_H
+#pragma once
 
 #include "probe/module/binary.h"
 #include "probe/probe.h"
@@ -50,5 +49,3 @@ int site_by_line(const struct binary *binary, const struct spec *spec, struct si
 
 /* The same of an address: in a function of the symbols of BINARY or of its call frame information. */
 int site_by_address(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * those of the entry, and a return probe may be set there too. These instructions cannot end the program, and no jump
  * leads to the new place, or between the entry and it.
  */
-#ifndef UPLUA_PROBE_SPEC_SLIDE_H
-#define UPLUA_PROBE_SPEC_SLIDE_H
+#pragma once
 
 #include "arch/instruction.h"
 #include "probe/probe.h"
@@ -29,5 +28,3 @@ struct slide_code {
  */
 unsigned slide_distance(const struct arch_code *arch, const struct slide_code *code, enum slide slide,
                         const char **why);
-
-#endif

@@ -1,6 +1,5 @@
 /* BINARY:FUNCTION[@VERSION][+OFFSET], BINARY:0xADDRESS or BINARY@FILE:LINE, as users write it. */
-#ifndef UPLUA_PROBE_SPEC_SPEC_H
-#define UPLUA_PROBE_SPEC_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ struct spec {
 /* Parses TEXT into SPEC, which spec_free releases; on an error nothing is kept. */
 int spec_parse(const char *text, struct spec *spec, struct error *err);
 void spec_free(struct spec *spec);
-
-#endif

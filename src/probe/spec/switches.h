@@ -4,8 +4,7 @@
  * innermost, since another began on another stack, ends the program by SIGILL (kernel/events/uprobes.c,
  * uprobe_handle_trampoline).
  */
-#ifndef UPLUA_PROBE_SPEC_SWITCHES_H
-#define UPLUA_PROBE_SPEC_SWITCHES_H
+#pragma once
 
 #include "probe/module/binary.h"
 #include "probe/target.h"
@@ -16,5 +15,3 @@
  * -ENOMEM.
  */
 int switches_stacks(const struct binary *binary, const struct target *target, const char **name);
-
-#endif

@@ -1,6 +1,5 @@
 /* Cgroups by a pattern of their paths: those that there are, and those that come later. */
-#ifndef UPLUA_PROBE_TARGET_CGROUP_H
-#define UPLUA_PROBE_TARGET_CGROUP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ int cgroups_fd(const struct cgroups *cgroups);
  * which is returned. 0 or -errno. What changes from here on makes the descriptor readable.
  */
 int cgroups_each(struct cgroups *cgroups, int (*visit)(uint64_t id, const char *path, void *context), void *context);
-
-#endif

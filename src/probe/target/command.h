@@ -1,6 +1,5 @@
 /* A command that uplua starts: forked at once, executed when the probes are in place. */
-#ifndef UPLUA_PROBE_TARGET_COMMAND_H
-#define UPLUA_PROBE_TARGET_COMMAND_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -20,5 +19,3 @@ int command_set_apart(int control);
 
 /* Lets the child execute its command: 0, or the negative errno of its execve. */
 int command_release(int control);
-
-#endif

@@ -1,7 +1,6 @@
 /* Files that come later: which process maps one whose name somebody waits for (sys/mmap_events.h), a library above
  * all. */
-#ifndef UPLUA_PROBE_TARGET_LATE_MODULES_H
-#define UPLUA_PROBE_TARGET_LATE_MODULES_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -38,5 +37,3 @@ uint64_t late_modules_lost(const struct arrivals *arrivals);
 
 /* The identity that arrivals of the file at PATH have, in the ARRIVAL_IDENTITY_SIZE bytes at IDENTITY. 0, or -errno. */
 int late_module_identify(const char *path, char *identity);
-
-#endif

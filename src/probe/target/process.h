@@ -1,6 +1,5 @@
 /* What /proc says of a process before it is traced. */
-#ifndef UPLUA_PROBE_TARGET_PROCESS_H
-#define UPLUA_PROBE_TARGET_PROCESS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -22,5 +21,3 @@ pid_t process_of_thread(pid_t tid);
 /* Calls VISIT for each process there is until it returns non-zero, which is returned; 0, or -errno where /proc cannot
  * be read. */
 int processes_each(int (*visit)(pid_t pid, pid_t parent, void *context), void *context);
-
-#endif

@@ -2,8 +2,7 @@
  * Holding a command at its first instruction: all libraries that it is linked with are mapped there, and nothing of the
  * program has run. By ptrace(2), only until then: nobody who traces the command later notices.
  */
-#ifndef UPLUA_PROBE_TARGET_RUN_TO_ENTRY_H
-#define UPLUA_PROBE_TARGET_RUN_TO_ENTRY_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -16,5 +15,3 @@ int entry_seize(pid_t pid);
 int entry_run(pid_t pid, int *status);
 /* Lets it go on, and go. */
 void entry_leave(pid_t pid);
-
-#endif

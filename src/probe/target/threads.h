@@ -1,6 +1,5 @@
 /* The threads of the target's processes, and of those that these have started, for what the kernel counts by thread. */
-#ifndef UPLUA_PROBE_TARGET_THREADS_H
-#define UPLUA_PROBE_TARGET_THREADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ bool threads_has(const struct threads *threads, pid_t id);
  */
 int threads_open(const struct target *target, bool children, int (*open)(pid_t thread, void *context),
                  void (*undo)(void *context), void *context);
-
-#endif

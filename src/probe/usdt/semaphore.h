@@ -1,6 +1,5 @@
 /* The semaphores of USDT probes: words in a program's memory that the kernel keeps above 0 while somebody traces. */
-#ifndef UPLUA_PROBE_USDT_SEMAPHORE_H
-#define UPLUA_PROBE_USDT_SEMAPHORE_H
+#pragma once
 
 #include "probe/probe.h"
 
@@ -9,5 +8,3 @@
  * it only writes to memory that the process may write to itself. False where that cannot be known.
  */
 bool semaphore_is_down(const struct site *site, pid_t pid);
-
-#endif

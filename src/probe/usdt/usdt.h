@@ -1,6 +1,5 @@
 /* USDT probes: from what users write to places in binaries, and to where the arguments are when one is hit. */
-#ifndef UPLUA_PROBE_USDT_USDT_H
-#define UPLUA_PROBE_USDT_USDT_H
+#pragma once
 
 #include "arch/usdt.h"
 #include "probe/probe.h"
@@ -33,5 +32,3 @@ int usdt_find(const char *spec, const struct target *target, struct usdt_probe *
 int usdt_list(const char *binary, const char *provider, const char *name, const struct target *target,
               struct usdt_probe **probes, size_t *count, struct error *err);
 void usdt_free(struct usdt_probe *probes, size_t count);
-
-#endif

@@ -2,8 +2,7 @@
  * USDT probes of an ELF file: what sys/sdt.h leaves in .note.stapsdt (systemtap's wiki, UserSpaceProbeImplementation).
  * The file is the traced program's: what is damaged in it is passed over.
  */
-#ifndef UPLUA_PROBE_USDT_USDT_NOTES_H
-#define UPLUA_PROBE_USDT_USDT_NOTES_H
+#pragma once
 
 #include "elf/elf_file.h"
 
@@ -21,5 +20,3 @@ struct usdt_note {
  */
 typedef int usdt_note_visit(const struct usdt_note *note, void *context);
 int usdt_notes_visit(const struct elf_file *elf, usdt_note_visit *visit, void *context);
-
-#endif

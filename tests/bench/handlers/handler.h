@@ -1,7 +1,6 @@
 /* For the handlers in C: where an event's words are, and the count of what was lost that their Lua counterparts keep
  * unasked. */
-#ifndef UPLUA_BENCH_HANDLER_H
-#define UPLUA_BENCH_HANDLER_H
+#pragma once
 
 #include <linux/bpf.h>
 
@@ -42,5 +41,3 @@ __u64 ledger[8];
 #define UPLUA 4242
 
 char _license[] SEC("license") = "GPL";
-
-#endif
