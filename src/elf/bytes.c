@@ -16,6 +16,12 @@ const uint8_t *bytes_take(struct bytes *bytes, uint64_t size)
     return taken;
 }
 
+struct bytes bytes_inside(struct bytes *bytes, uint64_t size)
+{
+    const uint8_t *taken = bytes_take(bytes, size);
+    return taken ? bytes_of(taken, (size_t)size) : bytes_of(bytes->end, 0);
+}
+
 uint64_t bytes_unsigned(struct bytes *bytes, size_t size)
 {
     const uint8_t *taken = bytes_take(bytes, size);

@@ -25,6 +25,8 @@ static inline size_t bytes_left(const struct bytes *bytes)
 
 /* The next SIZE bytes; NULL where there are fewer, and then nothing is left. */
 const uint8_t *bytes_take(struct bytes *bytes, uint64_t size);
+/* The same as a reader of its own: of nothing where there are fewer. */
+struct bytes bytes_inside(struct bytes *bytes, uint64_t size);
 /* The next number of SIZE bytes (1, 2, 4, 8). */
 uint64_t bytes_unsigned(struct bytes *bytes, size_t size);
 int64_t bytes_signed(struct bytes *bytes, size_t size);

@@ -29,9 +29,8 @@ static uint64_t take_length(struct bytes *at, size_t *offset_size)
 static struct bytes take_unit(struct bytes *at, size_t *offset_size)
 {
     uint64_t length = take_length(at, offset_size);
-    const uint8_t *start = bytes_take(at, length);
-    struct bytes unit = bytes_of(start ? start : nothing, start ? (size_t)length : 0);
-    unit.failed = !start;
+    struct bytes unit = bytes_inside(at, length);
+    unit.failed = at->failed;
     return unit;
 }
 

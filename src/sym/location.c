@@ -6,7 +6,6 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <string.h>
 
 #include "elf/bytes.h"
 #include "sym/debugentry.h"
@@ -18,16 +17,16 @@ enum {
 };
 
 static const char not_understood[] = "the debug information computes it in a way that is not understood";
-static const char in_callers[] = "the compiler does not pass it: the debug information has it only in the callers";
 
 /* What an expression is evaluated for. */
 struct context {
-    struct debuginfo *debuginfo;
+    struct debuginfo *debuginfo; /* NULL: the expression belongs to none, nor to a unit */
     Dwarf_Die unit;
     Dwarf_Die *function; /* whose frame base counts; NULL: none does */
     uint64_t address;
     bool at_entry;
-    unsigned version, offset_size; /* of the unit */
+    Dwarf_Half version; /* of the unit */
+    uint8_t offset_size;
 };
 
 static int find_expression(struct context *context, Dwarf_Die *entry, unsigned name, struct bytes *expression,
@@ -148,12 +147,14 @@ static void binary(struct expression_machine *machine, unsigned operation)
 static void convert(struct expression_machine *machine, uint64_t offset)
 {
     struct location_number number = pop(machine);
+    struct debuginfo *debuginfo = machine->context->debuginfo;
     Dwarf_Die *unit = &machine->context->unit, type;
-    Dwarf_Off start = dwarf_dieoffset(unit) - dwarf_cuoffset(unit);
     Dwarf_Word size, encoding;
     if (!offset) {
         push(machine, number);
-    } else if (!dwarf_offdie(debuginfo_dwarf(machine->context->debuginfo), start + offset, &type) ||
+    } else if (!debuginfo ||
+               !dwarf_offdie(debuginfo_dwarf(debuginfo), dwarf_dieoffset(unit) - dwarf_cuoffset(unit) + offset,
+                             &type) ||
                !debugentry_number(&type, DW_AT_byte_size, &size) ||
                !debugentry_number(&type, DW_AT_encoding, &encoding) || size - 1 > 7) {
         machine->why = not_understood;
@@ -169,9 +170,7 @@ static void convert(struct expression_machine *machine, uint64_t offset)
 /* What a register had at the function's entry: only registers themselves are understood. */
 static void entry_value(struct expression_machine *machine)
 {
-    uint64_t size = bytes_uleb(&machine->at);
-    const uint8_t *start = bytes_take(&machine->at, size);
-    struct bytes inner = bytes_of(start ? start : (const uint8_t *)"", start ? (size_t)size : 0);
+    struct bytes inner = bytes_inside(&machine->at, bytes_uleb(&machine->at));
     unsigned operation = (unsigned)bytes_unsigned(&inner, 1);
     uint64_t reg = operation == DW_OP_regx ? bytes_uleb(&inner) : operation - DW_OP_reg0;
     if (inner.failed || bytes_left(&inner) || reg > UINT16_MAX || (operation != DW_OP_regx && reg > 31))
@@ -240,7 +239,7 @@ static bool is_literal(struct expression_machine *machine, unsigned operation)
     else if (operation == DW_OP_addr)
         push(machine, number_of(LOCATION_FILE, 0, bytes_signed(&machine->at, 8)));
     else if (operation == DW_OP_addrx || operation == DW_OP_constx) {
-        if (indexed_address(machine->context, bytes_uleb(&machine->at), &address))
+        if (machine->context->debuginfo && indexed_address(machine->context, bytes_uleb(&machine->at), &address))
             push(machine, number_of(operation == DW_OP_addrx ? LOCATION_FILE : LOCATION_ZERO, 0, (int64_t)address));
         else
             machine->why = not_understood;
@@ -312,7 +311,6 @@ static bool is_of_stack(struct expression_machine *machine, unsigned operation)
 
 static void step(struct expression_machine *machine, unsigned operation)
 {
-    uint64_t size;
     if (is_literal(machine, operation) || is_of_registers(machine, operation) || is_of_stack(machine, operation))
         return;
     switch (operation) {
@@ -347,13 +345,12 @@ static void step(struct expression_machine *machine, unsigned operation)
         say(machine, LOCATION_IS_NUMBER, pop(machine));
         break;
     case DW_OP_implicit_value:
-        size = bytes_uleb(&machine->at);
         say(machine, LOCATION_IS_BYTES, number_of(LOCATION_ZERO, 0, 0));
-        machine->current.bytes = bytes_take(&machine->at, size);
-        machine->current.size = size;
+        machine->current.size = bytes_uleb(&machine->at);
+        machine->current.bytes = bytes_take(&machine->at, machine->current.size);
         break;
     case DW_OP_GNU_parameter_ref:
-        machine->why = in_callers;
+        machine->why = "the compiler does not pass it: the debug information has it only in the callers";
         break;
     default:
         machine->why = not_understood;
@@ -401,6 +398,18 @@ static void evaluate(struct context *context, struct bytes expression, struct lo
     result->pieces[0] = (struct location_piece){.kind = LOCATION_MISSING, .why = machine.why};
 }
 
+bool location_compute(struct bytes expression, bool frame, struct location_number *result)
+{
+    struct context nowhere = {.debuginfo = NULL};
+    struct expression_machine machine = {.context = &nowhere, .at = expression};
+    if (frame)
+        push(&machine, number_of(LOCATION_FRAME, 0, 0));
+    while (!machine.why && bytes_left(&machine.at))
+        step(&machine, (unsigned)bytes_unsigned(&machine.at, 1));
+    *result = pop(&machine);
+    return !machine.why && !machine.at.failed && !machine.done && result->bits == 64;
+}
+
 /* --- lists --- */
 
 /* A list's reader; START and END are those of the entry that was read last. */
@@ -416,12 +425,6 @@ static uint64_t take_indexed(struct list *list)
     if (!indexed_address(list->context, bytes_uleb(&list->at), &address))
         list->at.failed = true;
     return address;
-}
-
-static struct bytes take_expression(struct list *list, uint64_t size)
-{
-    const uint8_t *start = bytes_take(&list->at, size);
-    return bytes_of(start ? start : (const uint8_t *)"", start ? (size_t)size : 0);
 }
 
 /* Goes on to the next entry of a list of DWARF 5: false at its end. */
@@ -466,7 +469,7 @@ static bool next_of_five(struct list *list, struct bytes *expression)
         default: /* the end, or nothing that is known */
             return false;
         }
-        *expression = take_expression(list, bytes_uleb(&list->at));
+        *expression = bytes_inside(&list->at, bytes_uleb(&list->at));
         return !list->at.failed;
     }
     return false;
@@ -485,7 +488,7 @@ static bool next_of_four(struct list *list, struct bytes *expression)
         }
         list->start = list->base + start;
         list->end = list->base + end;
-        *expression = take_expression(list, bytes_unsigned(&list->at, 2));
+        *expression = bytes_inside(&list->at, bytes_unsigned(&list->at, 2));
         return !list->at.failed;
     }
     return false;
@@ -497,12 +500,11 @@ static int search_list(struct context *context, uint64_t offset, struct bytes *e
     bool five = context->version >= 5;
     struct list list = {.context = context,
                         .at = debuginfo_section(context->debuginfo, five ? DEBUGINFO_LISTS : DEBUGINFO_OLD_LISTS)};
-    Dwarf_Addr base;
     struct bytes found;
     if (offset >= bytes_left(&list.at))
         return -EINVAL;
     bytes_take(&list.at, offset);
-    list.base = dwarf_lowpc(&context->unit, &base) ? 0 : base;
+    dwarf_lowpc(&context->unit, &list.base); /* stays 0 where the unit has none */
     for (unsigned read = 0; read < MAX_RANGES && (five ? next_of_five : next_of_four)(&list, &found); read++) {
         bool covers = list.start <= context->address && context->address < list.end;
         /* An entry for no code at all counts before the first statement, whose effect has no code. */
@@ -579,18 +581,16 @@ int location_find(struct debuginfo *debuginfo, uint64_t variable, uint64_t funct
 {
     Dwarf *dwarf = debuginfo_dwarf(debuginfo);
     Dwarf_Die entry, function_entry;
-    Dwarf_Half version;
-    uint8_t address_size, offset_size;
-    struct context context = {.debuginfo = debuginfo, .address = address, .at_entry = at_entry};
+    uint8_t address_size;
+    struct context context = {
+        .debuginfo = debuginfo, .function = &function_entry, .address = address, .at_entry = at_entry};
     struct bytes expression;
     *result = (struct location){0};
     if (!dwarf_offdie(dwarf, variable, &entry) || !dwarf_offdie(dwarf, function, &function_entry) ||
-        !dwarf_cu_die(entry.cu, &context.unit, &version, NULL, &address_size, &offset_size, NULL, NULL) ||
+        !dwarf_cu_die(entry.cu, &context.unit, &context.version, NULL, &address_size, &context.offset_size, NULL,
+                      NULL) ||
         address_size != 8)
         return -EINVAL;
-    context.version = version;
-    context.offset_size = offset_size;
-    context.function = &function_entry;
     int code = find_expression(&context, &entry, DW_AT_location, &expression, &result->ranged);
     if (code == -ENODATA)
         return find_constant(&entry, result);

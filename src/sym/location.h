@@ -31,6 +31,12 @@ struct location_number {
     unsigned bits; /* so many, the lowest, count; 64: all */
 };
 
+/*
+ * The number that EXPRESSION leaves, which belongs to no unit, as those of call frame information. FRAME: the canonical
+ * frame address lies on the stack at the beginning. False where it is damaged or more than such a number.
+ */
+bool location_compute(struct bytes expression, bool frame, struct location_number *result);
+
 /* A part of a variable, from its lowest address on. */
 struct location_piece {
     enum location_kind {

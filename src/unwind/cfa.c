@@ -4,8 +4,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "elf/bytes.h"
-#include "unwind/expression.h"
+#include "sym/location.h"
 #include "unwind/rules.h"
 
 enum { REMEMBERED = 16 }; /* depth of DW_CFA_remember_state; compilers use 1 */
@@ -53,18 +52,10 @@ static void restore(struct cfa_machine *machine, uint64_t number)
         *place = place == &machine->state.frame ? machine->initial->frame : machine->initial->link;
 }
 
-static const uint8_t *take_expression(struct bytes *bytes, uint32_t *size)
-{
-    uint64_t length = bytes_uleb(bytes);
-    const uint8_t *expression = bytes_take(bytes, length);
-    *size = expression ? (uint32_t)length : 0;
-    return expression;
-}
-
 static void define(struct cfa_machine *machine, uint64_t base, int64_t offset)
 {
-    machine->state.expression = NULL;
-    machine->state.base = base;
+    machine->state.expression = (struct bytes){0};
+    machine->state.base = base < UINT16_MAX ? (unsigned)base : UINT16_MAX; /* no CPU has so many */
     machine->state.offset = offset;
 }
 
@@ -86,13 +77,9 @@ static void execute_extended(struct cfa_machine *machine, uint8_t operation, str
     case DW_CFA_nop:
         break;
     case DW_CFA_advance_loc1:
-        advance(machine, bytes_unsigned(bytes, 1));
-        break;
     case DW_CFA_advance_loc2:
-        advance(machine, bytes_unsigned(bytes, 2));
-        break;
     case DW_CFA_advance_loc4:
-        advance(machine, bytes_unsigned(bytes, 4));
+        advance(machine, bytes_unsigned(bytes, (size_t)1 << (operation - DW_CFA_advance_loc1)));
         break;
     case DW_CFA_offset_extended:
         number = bytes_uleb(bytes);
@@ -117,25 +104,16 @@ static void execute_extended(struct cfa_machine *machine, uint8_t operation, str
         break;
     case DW_CFA_register:
     case DW_CFA_val_offset:
+    case DW_CFA_val_offset_sf:
         number = bytes_uleb(bytes);
         bytes_uleb(bytes);
         save(machine, number, saved);
         break;
-    case DW_CFA_val_offset_sf:
-        number = bytes_uleb(bytes);
-        bytes_sleb(bytes);
-        save(machine, number, saved);
-        break;
     case DW_CFA_expression:
-        number = bytes_uleb(bytes);
-        saved.kind = SAVED_EXPRESSION;
-        saved.expression = take_expression(bytes, &saved.size);
-        save(machine, number, saved);
-        break;
     case DW_CFA_val_expression:
         number = bytes_uleb(bytes);
-        saved.kind = SAVED_VALUE;
-        saved.expression = take_expression(bytes, &saved.size);
+        saved.kind = operation == DW_CFA_expression ? SAVED_EXPRESSION : SAVED_VALUE;
+        saved.expression = bytes_inside(bytes, bytes_uleb(bytes));
         save(machine, number, saved);
         break;
     case DW_CFA_remember_state:
@@ -168,7 +146,7 @@ static void execute_extended(struct cfa_machine *machine, uint8_t operation, str
         define(machine, state->base, scaled(machine, bytes_sleb(bytes)));
         break;
     case DW_CFA_def_cfa_expression:
-        state->expression = take_expression(bytes, &state->size);
+        state->expression = bytes_inside(bytes, bytes_uleb(bytes));
         break;
     case DW_CFA_GNU_args_size:
         bytes_uleb(bytes);
@@ -224,27 +202,28 @@ static int64_t difference(int64_t a, int64_t b)
 }
 
 /* The PLACE that the expression of SAVED says, if it can be counted from where CFA comes from. */
-static bool place_of_expression(const struct saved_register *saved, const struct term *cfa, struct saved_place *place)
+static bool place_of_expression(const struct saved_register *saved, const struct location_number *cfa,
+                                struct saved_place *place)
 {
-    struct term at;
-    if (!expression_term(saved->expression, saved->size, true, &at))
+    struct location_number at;
+    if (!location_compute(saved->expression, true, &at) || at.loads > 1)
         return false;
     if (saved->kind == SAVED_VALUE) { /* a word in memory, mostly: then that is where the register is saved */
-        if (!at.read || at.addend)
+        if (!at.loads || at.after[0])
             return false;
-        at.read = false;
+        at.loads = 0;
     }
     place->from = PLACE_CFA;
     place->offset = at.offset;
-    if (at.root == TERM_CFA)
-        return !at.read;
-    if (at.root != TERM_REGISTER || at.base != cfa->base)
+    if (at.base == LOCATION_FRAME)
+        return !at.loads;
+    if (at.base != LOCATION_REGISTER || at.reg != cfa->reg)
         return false;
-    if (at.read) {
-        place->offset = difference(at.addend, cfa->addend);
-        return cfa->read && at.offset == cfa->offset;
+    if (at.loads) {
+        place->offset = difference(at.after[0], cfa->after[0]);
+        return cfa->loads && at.offset == cfa->offset;
     }
-    if (cfa->read)
+    if (cfa->loads)
         place->from = PLACE_BASE;
     else
         place->offset = difference(at.offset, cfa->offset);
@@ -252,7 +231,7 @@ static bool place_of_expression(const struct saved_register *saved, const struct
 }
 
 /* False where a rule cannot say it. */
-static bool place_of(const struct saved_register *saved, const struct term *cfa, struct saved_place *place)
+static bool place_of(const struct saved_register *saved, const struct location_number *cfa, struct saved_place *place)
 {
     *place = (struct saved_place){.from = saved->kind == SAVED_UNCHANGED ? PLACE_REGISTER : PLACE_CFA,
                                   .offset = saved->offset};
@@ -266,14 +245,30 @@ static bool place_of(const struct saved_register *saved, const struct term *cfa,
 }
 
 /* True if the registers are where the kernel puts them for a signal handler, as RULE_SIGNAL says. */
-static bool is_signal(const struct arch_unwind *arch, const struct cfa_state *state, const struct term *cfa)
+static bool is_signal(const struct arch_unwind *arch, const struct cfa_state *state, const struct location_number *cfa)
 {
     struct saved_place frame, link;
-    return arch->signal_instruction_pointer && cfa->read && !cfa->addend && cfa->base == arch->stack_pointer &&
+    return arch->signal_instruction_pointer && cfa->loads && !cfa->after[0] && cfa->reg == arch->stack_pointer &&
            cfa->offset == arch->signal_stack_pointer && place_of(&state->frame, cfa, &frame) &&
            frame.from == PLACE_BASE && frame.offset == arch->signal_frame_pointer &&
            place_of(&state->link, cfa, &link) && link.from == PLACE_BASE &&
            link.offset == arch->signal_instruction_pointer;
+}
+
+/*
+ * True if EXPRESSION is the linker's for a lazily bound PLT, rsp + 8 + ((rip & 15) >= N) * 8 (binutils,
+ * elf_x86_64_eh_frame_lazy_plt): N, the size of an entry up to the end of its push, in *PUSHED.
+ */
+static bool is_lazy_plt(struct bytes expression, int64_t *pushed)
+{
+    static const uint8_t before[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and};
+    static const uint8_t after[] = {DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
+    const uint8_t *at = expression.at;
+    if (bytes_left(&expression) != sizeof before + 1 + sizeof after || memcmp(at, before, sizeof before) ||
+        memcmp(at + sizeof before + 1, after, sizeof after))
+        return false;
+    *pushed = at[sizeof before] - DW_OP_lit0;
+    return *pushed >= 0 && *pushed <= 15;
 }
 
 /* The rule that STATE amounts to. */
@@ -283,23 +278,24 @@ static uint64_t rule_of(const struct cie *cie, const struct cfa_state *state)
         return RULE_UNKNOWN;
     if (state->link.kind == SAVED_NOWHERE)
         return RULE_END;
-    struct term cfa = {.root = TERM_REGISTER, .base = state->base, .offset = state->offset};
+    struct location_number cfa = {.base = LOCATION_REGISTER, .reg = state->base, .offset = state->offset};
     int64_t pushed;
-    bool is_plt = state->expression && expression_is_plt(state->expression, state->size, &pushed);
+    bool is_plt = is_lazy_plt(state->expression, &pushed);
     if (is_plt)
-        cfa = (struct term){.root = TERM_REGISTER, .base = cie->arch->stack_pointer, .offset = pushed};
-    else if (state->expression && !expression_term(state->expression, state->size, false, &cfa))
+        cfa = (struct location_number){.base = LOCATION_REGISTER, .reg = cie->arch->stack_pointer, .offset = pushed};
+    else if (state->expression.at && (!location_compute(state->expression, false, &cfa) || cfa.loads > 1))
         return RULE_UNKNOWN;
     if (cie->signal)
         return is_signal(cie->arch, state, &cfa) ? RULE_SIGNAL : RULE_UNKNOWN;
     struct saved_place frame, link;
-    if (cfa.root != TERM_REGISTER || !place_of(&state->frame, &cfa, &frame) || !place_of(&state->link, &cfa, &link) ||
-        link.from == PLACE_BASE || (link.from == PLACE_REGISTER && cie->arch->return_address_saved))
+    if (cfa.base != LOCATION_REGISTER || !place_of(&state->frame, &cfa, &frame) ||
+        !place_of(&state->link, &cfa, &link) || link.from == PLACE_BASE ||
+        (link.from == PLACE_REGISTER && cie->arch->return_address_saved))
         return RULE_UNKNOWN;
-    if (cfa.read)
-        return unwind_rule_deref(frame.from == PLACE_BASE ? RULE_DEREF_BASE : RULE_DEREF, cfa.base, cfa.offset,
-                                 cfa.addend, frame.offset, link.offset);
-    return unwind_rule(is_plt ? RULE_PLT : RULE_REGISTER, cfa.base, cfa.offset, frame.offset, link.offset);
+    if (cfa.loads)
+        return unwind_rule_deref(frame.from == PLACE_BASE ? RULE_DEREF_BASE : RULE_DEREF, cfa.reg, cfa.offset,
+                                 cfa.after[0], frame.offset, link.offset);
+    return unwind_rule(is_plt ? RULE_PLT : RULE_REGISTER, cfa.reg, cfa.offset, frame.offset, link.offset);
 }
 
 bool cfa_run(const struct cie *cie, const struct fde *fde, const struct cfa_state *initial,

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "elf/bytes.h"
 #include "unwind/call_frames.h"
 
 /* Where the caller's value of a register is. */
@@ -20,14 +21,12 @@ struct saved_register {
         SAVED_OTHERWISE,
     } kind;
     int64_t offset; /* from the CFA */
-    const uint8_t *expression;
-    uint32_t size;
+    struct bytes expression;
 };
 
 struct cfa_state {
-    const uint8_t *expression; /* NULL: CFA = base + offset */
-    uint32_t size;
-    uint64_t base; /* a DWARF register number */
+    struct bytes expression; /* of nothing: CFA = base + offset */
+    unsigned base;           /* a DWARF register number */
     int64_t offset;
     struct saved_register frame, link; /* the frame pointer, the return address */
 };
