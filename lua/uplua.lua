@@ -5,7 +5,7 @@
 local home = {}
 for module, names in pairs {
   -- shared objects
-  ["objects.hash"] = "hash lru array percpu_hash",
+  ["objects.hash"] = "hash lru_hash array percpu_hash",
   ["objects.count"] = "count sum",
   ["objects.stats"] = "min max stats",
   ["objects.hist"] = "hist lhist hdr",
@@ -21,14 +21,14 @@ for module, names in pairs {
   ["probe.providers.sampling"] = "profile perf interval",
   ["probe.providers.watch"] = "watch",
   ["probe.providers.tracepoint"] = "tracepoint",
-  ["probe.providers.rawtracepoint"] = "rawtracepoint",
+  ["probe.providers.raw_tracepoint"] = "raw_tracepoint",
   ["probe.providers.usdt"] = "usdt",
-  ["probe.providers.syscall"] = "syscall sysreturn syscall_name syscall_number error_name",
+  ["probe.providers.syscall"] = "syscall sysreturn syscall_name syscall_number errno_name",
   ["probe.overhead"] = "probe_cost",
   counter = "counter",
   probe = "probe retprobe expression",
   ["run.list"] = "list",
-  ["run.guest"] = "object",
+  ["run.guest"] = "bpf_object",
 
   -- addresses and names
   ["stack.frame"] = "symbol source address",

@@ -36,7 +36,7 @@ end
 
 -- The arguments lie one behind the other in the new program's memory, where the kernel has just written them. A long
 -- one comes in parts.
-up.rawtracepoint("sched_process_exec", function(e)
+up.raw_tracepoint("sched_process_exec", function(e)
   local at, last, n = e.args.p.mm.arg_start, e.args.p.mm.arg_end, 0
   while at < last and n < MOST do
     local word = up.str(at, LONGEST)
@@ -60,7 +60,7 @@ up.sysreturn({ "execve", "execveat" }, function(e)
 end)
 
 if options.exits then
-  up.rawtracepoint("sched_process_exit", function(e)
+  up.raw_tracepoint("sched_process_exit", function(e)
     local p = e.args.p
     if p.signal.live.counter == 0 then -- two threads that end at once may both see this
       events:emit { ended = e.time, pid = e.pid, born = p.group_leader.start_boottime, comm = p.group_leader.comm,
@@ -102,7 +102,7 @@ events:each(function(ev)
     words[pid] = nil
     began[pid] = options.exits and { at = ev.at, born = ev.born } or nil
   elseif ev.failed then
-    local path, why = up.escape(ev.path or "?"), up.error_name(-ev.ret)
+    local path, why = up.escape(ev.path or "?"), up.errno_name(-ev.ret)
     line("%s  %-15s %7d %7s  %s: %s", up.clock(ev.failed), up.escape(ev.comm), pid, "", path, why)
   elseif began[pid] and began[pid].born == ev.born then
     line("%s  %-15s %7d %7s  ended with %s after %s", up.clock(ev.ended), up.escape(ev.comm), pid, "", exit_of(ev.code),

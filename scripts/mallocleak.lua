@@ -152,7 +152,7 @@ local function alone(e)
 end
 
 -- A thread that is killed in an allocator function leaves its number to others.
-up.rawtracepoint("sched_process_exit", function(e)
+up.raw_tracepoint("sched_process_exit", function(e)
   local depth = inside[e.tid]
   if depth then
     under_way:add(-depth)

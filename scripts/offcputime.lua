@@ -49,14 +49,14 @@ local function counts(e)
   return state ~= DEAD and (not blocked_only or state ~= 0)
 end
 
-up.rawtracepoint("sched_switch", function(e)
+up.raw_tracepoint("sched_switch", function(e)
   if e.tid ~= 0 and counts(e) then
     away[e.tid] = { since = e.time, comm = e.comm, stack = stack_of(e) }
   end
 end)
 
 -- The thread that comes is not the one that the kernel works for then.
-up.rawtracepoint("sched_switch", { all = true }, function(e)
+up.raw_tracepoint("sched_switch", { all = true }, function(e)
   local next = e.args.next.pid
   local left = away[next]
   if left then

@@ -41,7 +41,7 @@ if jit.arch == "x64" then up.sysreturn("open", tell) end -- newer machines have 
 
 opened:each(function(o)
   if options.name and not (o.path or ""):find(options.name, 1, true) then return end
-  local result, took = o.ret < 0 and up.error_name(-o.ret) or o.ret, up.seconds(tonumber(o.ns) / 1e9)
+  local result, took = o.ret < 0 and up.errno_name(-o.ret) or o.ret, up.seconds(tonumber(o.ns) / 1e9)
   up.printf("%s  %-15s %7d %12s %9s  %s\n",
             up.clock(o.at), up.escape(o.comm), o.pid, result, took, up.escape(o.path or "?"))
 end)

@@ -39,7 +39,7 @@ if options.by_process then function key(comm, pid) return { comm, pid } end end
 local DEAD = 0x80 -- TASK_DEAD of include/linux/sched.h
 local function state(e) return bit.band(e.args.prev_state, 0xff) end
 
-up.rawtracepoint("sched_switch", function(e)
+up.raw_tracepoint("sched_switch", function(e)
   if e.tid ~= 0 then
     if state(e) == 0 then
       ready[e.tid] = { since = e.time, pid = e.pid }
@@ -50,7 +50,7 @@ up.rawtracepoint("sched_switch", function(e)
 end)
 
 -- Any process may wake a thread or leave the CPU to it.
-up.rawtracepoint("sched_wakeup", { all = true }, function(e)
+up.raw_tracepoint("sched_wakeup", { all = true }, function(e)
   local tid = e.args.p.pid
   local pid = asleep[tid]
   if pid then
@@ -59,7 +59,7 @@ up.rawtracepoint("sched_wakeup", { all = true }, function(e)
   end
 end)
 
-up.rawtracepoint("sched_switch", { all = true }, function(e)
+up.raw_tracepoint("sched_switch", { all = true }, function(e)
   local next = e.args.next
   local r = ready[next.pid]
   if r then

@@ -58,7 +58,7 @@ up.report(options.interval, function()
     local name = ("%d\0%s"):format(tonumber(k[1]), options.by_process and k[3] .. "\0" .. tostring(k[4]) or "")
     of_call[name] = (of_call[name] or 0) + n
     error_rows[#error_rows + 1] = {
-      name = up.syscall_name(k[1]), error = up.error_name(k[2]), n = n,
+      name = up.syscall_name(k[1]), error = up.errno_name(k[2]), n = n,
       comm = options.by_process and k[3] or nil, pid = options.by_process and k[4] or nil,
     }
   end

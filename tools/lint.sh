@@ -24,7 +24,7 @@ outside_lua=$(echo "$c_files" | grep -v '^src/lua/')
 outside_sys=$(echo "$c_files" | grep -v '^src/sys/')
 
 # The kinds of probes, and who may know them by name (doc/internals.md, "A probe kind is one provider").
-kinds=$(sed -n 's/^ *ROW(\([a-z]*\)).*/\1/p' src/compile/providers/providers.h | paste -sd'|' -)
+kinds=$(sed -n 's/^ *ROW(\([a-z_]*\)).*/\1/p' src/compile/providers/providers.h | paste -sd'|' -)
 outside_c_providers=$(echo "$c_files" | grep -v '^src/compile/providers/')
 outside_lua_providers=$(find lua scripts -name '*.lua' | grep -v '^lua/uplua/probe/providers/')
 

@@ -160,7 +160,7 @@ end
 
 -- What a call returned, RET, as a text: "3", "-1 ENOENT".
 function call.result(ret)
-  if call.failed(ret) then return "-1 " .. syscall.error_name(-ret) end
+  if call.failed(ret) then return "-1 " .. syscall.errno_name(-ret) end
   return show_integer(ret)
 end
 

@@ -10,7 +10,7 @@ local count      = require "uplua.objects.count"
 local hash       = require "uplua.objects.hash"
 local loop       = require "uplua.base.loop"
 local options    = require "uplua.options"
-local rawtracepoint = require "uplua.probe.providers.rawtracepoint"
+local raw_tracepoint = require "uplua.probe.providers.raw_tracepoint"
 local syscall    = require "uplua.probe.providers.syscall"
 local run        = require "uplua.base.run"
 local var        = require "uplua.objects.var"
@@ -157,20 +157,20 @@ function space.track()
   began, sharing, left = var.var(0), count.count(), hash.hash { max = MOST }
   mine.began, mine.sharing, mine.left = began, sharing, left
   if not space.several() then
-    rawtracepoint.rawtracepoint("sched_process_exec", function(e)
+    raw_tracepoint.raw_tracepoint("sched_process_exec", function(e)
       if began:get() == 0 then began:set(e.time) end
       left[e.pid] = e.time
     end)
-    rawtracepoint.rawtracepoint("task_newtask", starts_untraced)
+    raw_tracepoint.raw_tracepoint("task_newtask", starts_untraced)
     return
   end
   entered = hash.hash { max = MOST, key = "i64", value = "i64" }
   sharers = hash.hash { max = MOST, key = "i64", value = "i64" }
   names = hash.hash { max = MOST }
   mine.entered, mine.sharers, mine.names = entered, sharers, names
-  rawtracepoint.rawtracepoint("sched_process_exec", executes)
-  rawtracepoint.rawtracepoint("sched_process_exit", ends)
-  rawtracepoint.rawtracepoint("task_newtask", options.follow and starts_process or starts_untraced)
+  raw_tracepoint.raw_tracepoint("sched_process_exec", executes)
+  raw_tracepoint.raw_tracepoint("sched_process_exit", ends)
+  raw_tracepoint.raw_tracepoint("task_newtask", options.follow and starts_process or starts_untraced)
 end
 
 -- When the command that is the target began, in ns; nil where that is not known.

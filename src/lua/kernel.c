@@ -7,7 +7,7 @@
 #include "lua/core.h"
 #include "lua/link.h"
 #include "probe/attach/own.h"
-#include "probe/attach/rawtracepoint.h"
+#include "probe/attach/raw_tracepoint.h"
 #include "sys/kernel_types.h"
 #include "sys/syscalls.h"
 
@@ -66,25 +66,25 @@ static int kernel_result(lua_State *L)
     return 1;
 }
 
-/* kernel.rawtracepoint(name) → the function that has its parameters, behind one of its own; raises the reason where
+/* kernel.raw_tracepoint(name) → the function that has its parameters, behind one of its own; raises the reason where
  * there is none */
-static int kernel_rawtracepoint(lua_State *L)
+static int kernel_raw_tracepoint(lua_State *L)
 {
     char function[KERNEL_TYPE_NAME];
     struct error err = {0};
-    if (rawtracepoint_function(luaL_checkstring(L, 1), function, sizeof function, &err))
+    if (raw_tracepoint_function(luaL_checkstring(L, 1), function, sizeof function, &err))
         return core_raise(L, &err);
     lua_pushstring(L, function);
     return 1;
 }
 
-/* kernel.attach_rawtracepoint(program, name) → link; raises the reason */
-static int kernel_attach_rawtracepoint(lua_State *L)
+/* kernel.attach_raw_tracepoint(program, name) → link; raises the reason */
+static int kernel_attach_raw_tracepoint(lua_State *L)
 {
     int program = (int)luaL_checkinteger(L, 1);
     const char *name = luaL_checkstring(L, 2);
     struct error err = {0};
-    return rawtracepoint_attach(program, name, link_push(L), &err) ? core_raise(L, &err) : 1;
+    return raw_tracepoint_attach(program, name, link_push(L), &err) ? core_raise(L, &err) : 1;
 }
 
 /* kernel.write_own(map): tells the library's map `stack_own` which frames are not the user's, where the kernel says
@@ -129,8 +129,8 @@ int kernel_open_lua(lua_State *L)
     static const luaL_Reg functions[] = {
         {"parameters", kernel_parameters},
         {"result", kernel_result},
-        {"rawtracepoint", kernel_rawtracepoint},
-        {"attach_rawtracepoint", kernel_attach_rawtracepoint},
+        {"raw_tracepoint", kernel_raw_tracepoint},
+        {"attach_raw_tracepoint", kernel_attach_raw_tracepoint},
         {"write_own", kernel_write_own},
         {"syscall_name", kernel_syscall_name},
         {"syscall_number", kernel_syscall_number},

@@ -9,8 +9,8 @@
 
 void shared_objects_add(lua_State *L, struct compiler *compiler)
 {
-    static const char *const kinds[] = {"hash",  "lru",  "percpu_hash", "array", "count", "sum",  "min",    "max",
-                                        "stats", "hist", "lhist",       "hdr",   "var",   "ring", "output", NULL};
+    static const char *const kinds[] = {"hash",  "lru_hash", "percpu_hash", "array", "count", "sum",  "min",    "max",
+                                        "stats", "hist",     "lhist",       "hdr",   "var",   "ring", "output", NULL};
     const char *name = luaL_checkstring(L, 2);
     int kind = OBJECT_HASH;
     while (kind < OBJECT_OTHER && strcmp(kinds[kind], name))

@@ -1,6 +1,6 @@
 /*
- * BPF objects that somebody brings along, opened as up.object opens them, and all that a script can see of them. What
- * is changed are mostly whole words of what refers to something: section headers, symbols, relocations, types, map
+ * BPF objects that somebody brings along, opened as up.bpf_object opens them, and all that a script can see of them.
+ * What is changed are mostly whole words of what refers to something: section headers, symbols, relocations, types, map
  * declarations. Half of these changes are numbers that stand in that section elsewhere, so that what results often
  * leads somewhere.
  */

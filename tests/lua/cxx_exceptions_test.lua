@@ -72,7 +72,7 @@ for _, case in ipairs {
 end
 
 r = target.uplua(
-  ("-e 'local tool = object \"build/objects/guest.bpf.o\" tool:attach(\"on_twice\", \"%s:calm\")' -- %s"):format(
+  ("-e 'local tool = bpf_object \"build/objects/guest.bpf.o\" tool:attach(\"on_twice\", \"%s:calm\")' -- %s"):format(
   PROGRAM, PROGRAM))
 ok(r.err:find(warning "cxx_exceptions has", 1, true), "programs of an object")
 

@@ -53,7 +53,7 @@ local keys = up.hash { key = { "u32", "i8", "string[16]" }, value = "i16" }
 local nested = up.hash { key = { at = { x = "i16", y = "u8" }, n = "i8" },
   value = { at = { x = "i16", y = "u8" }, n = "i8" } }
 local counts, spread, highs = up.count { key = "i16" }, up.stats { key = { "u8", "u16" } }, up.sum { key = "string[8]" }
-local recent, each = up.lru { key = "u16", value = "u32", max = 100 },
+local recent, each = up.lru_hash { key = "u16", value = "u32", max = 100 },
   up.percpu_hash { key = "i8", value = { n = "u32", m = "i8" } }
 local short, pair = up.hash { value = "string[8]" }, up.hash { value = { s = "string[8]", t = "string[8]" } }
 local copies, second = up.hash { value = { n = "u32", m = "i8" } }, up.hash { value = { m = "i8", n = "u32" } }
@@ -66,7 +66,7 @@ like(message, "declared_types_test.lua:%d+: hash: as a key, %-1 is not in 0 … 
 good, message = pcall(function() keys[{ 1, 200, "x" }] = 1 end)
 like(message, "hash: as a key, field '2': 200 is not in %-128 … 127", "in a tuple")
 good, message = pcall(function() recent[1] = 2 ^ 32 end)
-like(message, "lru: as a value, 4294967296 is not in 0 … 4294967295", "a value")
+like(message, "lru_hash: as a value, 4294967296 is not in 0 … 4294967295", "a value")
 
 local store = test_run.handler("store", function(e)
   wide[up.u32(e.arg0)] = { i8 = up.i8(e.arg1), i16 = up.i16(e.arg1), i32 = up.i32(e.arg1), i64 = e.arg1,

@@ -39,7 +39,7 @@ local function explain(kernel, folder, arguments)
   ]]):format(folder, kernel, arguments))
   if run.status ~= 0 then return nil, run.err end
   local handlers, last = {}, nil
-  for kind, spec, body in ("\n" .. run.out):gmatch "\n(%l+) (%S+)([^\n]*\n  at [^\n]*.-\n\n)" do
+  for kind, spec, body in ("\n" .. run.out):gmatch "\n([%l_]+) (%S+)([^\n]*\n  at [^\n]*.-\n\n)" do
     local name = kind .. " " .. spec:match "[^:]+$":gsub(",$", "") -- of a list the first
     local size = ("%3d %3d"):format(body:match "takes +(%d+) instructions?, (%d+) bytes? of stack")
     if body:match "^[^\n]*for the handler at its return" or body:match "^[^\n]*the rounds of its loops" then

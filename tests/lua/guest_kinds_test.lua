@@ -11,7 +11,7 @@ local path = target.folder() .. "-guest-kinds.lua"
 local file = assert(io.open(path, "w"))
 file:write [[
 local up = require "uplua"
-local tool = up.object "build/objects/kinds.bpf.o"
+local tool = up.bpf_object "build/objects/kinds.bpf.o"
 tool.rodata.name = arg[1]
 tool.rodata.only = tonumber(arg[2])
 for i = 3, #arg do
@@ -128,7 +128,7 @@ for _, option in ipairs(few and {} or { "--comm $NAME-1", cgroup and "--cgroup "
 end
 
 local function refused(options, code, want, what)
-  like(target.uplua(("%s -e 'local tool = object %q %s' -- true"):format(options, OBJECT, code)).err, want, what)
+  like(target.uplua(("%s -e 'local tool = bpf_object %q %s' -- true"):format(options, OBJECT, code)).err, want, what)
 end
 refused("--cpu 0", 'tool:attach "on_call"', "^uplua: %-e:1: object %S+: program on_call: %-%-cpu is for probes that " ..
                                             "sample and count: of an object, its perf_event programs\n", "--cpu")

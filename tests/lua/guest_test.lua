@@ -14,7 +14,7 @@ local path = target.folder() .. "-guest.lua"
 local file = assert(io.open(path, "w"))
 file:write [=[
 local up = require "uplua"
-local tool = up.object("build/objects/guest.bpf.o", { words = "struct short_event" })
+local tool = up.bpf_object("build/objects/guest.bpf.o", { words = "struct short_event" })
 local own = up.count()
 print("before", tool.rodata.limit, tool.rodata.wanted, tool.rodata.enabled,
       tool.data.started, tool.bss.total, tool.bss.lows[3])
@@ -122,13 +122,13 @@ else
 end
 
 run = target.uplua(
-  ("--follow -e 'local tool = object %q tool:attach \"on_twice\"' -- ./build/targets/typed 1 1"):format(OBJECT))
+  ("--follow -e 'local tool = bpf_object %q tool:attach \"on_twice\"' -- ./build/targets/typed 1 1"):format(OBJECT))
 like(run.err, "program on_twice: it is also hit by processes and threads that are not traced: %-%-follow, ",
   "who is traced beside the target is nothing to an object")
 
 -- --- other kinds ---
 
-run = target.uplua(([=[-e 'local tool = object "%s"
+run = target.uplua(([=[-e 'local tool = bpf_object "%s"
   tool:attach("on_mark", "./build/targets/usdt:app:counter", { cookie = 77 })
   local n, sum, same, good = 0, 0, {}, true
   tool.maps.events:each(function(e)
@@ -140,7 +140,7 @@ run = target.uplua(([=[-e 'local tool = object "%s"
 is(line(run.out, "usdt"), "404\t20200\ttrue\t3",
   "USDT: each thread counts up by ones, none missing, with the arguments and the cookie that usdt.bpf.h reads")
 
-run = target.uplua(([[-e 'local tool = object "%s"
+run = target.uplua(([[-e 'local tool = bpf_object "%s"
   tool:attach "on_exit" tool:attach "on_raw_exit" tool:attach("on_fault", "page-faults", { period = 1 })
   at_exit(function() for i = 1, 3 do print("kernel" .. i, tool.maps.counts[i] > 0) end
     end)' -- ./build/targets/typed 1 1]]):format(OBJECT))
@@ -148,12 +148,12 @@ is(line(run.out, "kernel1"), "true", "a tracepoint")
 is(line(run.out, "kernel2"), "true", "a raw tracepoint")
 is(line(run.out, "kernel3"), "true", "a perf event")
 
-run = target.uplua [[-e 'local tool = object "build/objects/core.bpf.o"
+run = target.uplua [[-e 'local tool = bpf_object "build/objects/core.bpf.o"
   tool:attach "read_task"
   at_exit(function() print("core", tool.bss.tgid > 1, tool.bss.there) end)' -- ./build/targets/typed 1 1]]
 is(line(run.out, "core"), "true\t2", "fields of the kernel's structures are found, and those that are not there")
 
-like(target.uplua(("-e 'print(object %q)'"):format(OBJECT)).out,
+like(target.uplua(("-e 'print(bpf_object %q)'"):format(OBJECT)).out,
      "map values: hash of struct key → struct value\n.*map counts: array of u64\n.*" ..
      "variable wanted in .rodata: char%[8%]\n", "print")
 
@@ -163,7 +163,7 @@ local function refused(code, want, name, object, environment)
   local said =
     target.shell(
       ("%s ./uplua -e %s -- ./build/targets/typed 1 1 >\"$D/out\" 2>\"$D/err\" </dev/null"):format(environment or "",
-    target.quote(("local tool = object(%q) %s"):format(object or OBJECT, code))))
+    target.quote(("local tool = bpf_object(%q) %s"):format(object or OBJECT, code))))
   like(said.err:gsub(WARNING, ""), "^uplua: " .. want, name)
   ok(not said.out:find "done", "… before the command has begun")
 end
@@ -180,7 +180,7 @@ local function damaged(what, change)
   local out = assert(io.open(copy, "wb"))
   out:write(change(bytes))
   out:close()
-  local said = target.uplua(("-e 'object(%q)' -- true"):format(copy))
+  local said = target.uplua(("-e 'bpf_object(%q)' -- true"):format(copy))
   is(said.err,
     ("uplua: -e:1: object %s: it cannot be loaded: it is damaged: %s\n  -e:1: in the main chunk\n"):format(copy, what),
     "a damaged object: " .. what)
@@ -231,7 +231,7 @@ refused('tool.rodata.wanted = "123456789"', BEGIN .. "wanted: '123456789' is lon
 refused("print(tool.maps.stacks)",
   BEGIN .. "its map stacks is of the kind stack_trace, which scripts have no object for", "a kind of map")
 refused("print(tool.maps.words)",
-  BEGIN .. "the records of words are not typed: name their type, up.object%(path, { words = \"struct …\" }%)",
+  BEGIN .. "the records of words are not typed: name their type, up.bpf_object%(path, { words = \"struct …\" }%)",
   "a ring that is not typed")
 refused("print(tool.maps.word)", BEGIN .. "it has no map 'word'; did you mean 'words'%?", "no such map")
 refused('tool.maps.values:set({ colour = 1 }, {})', "%-e:1: .*unknown field 'colour'", "no such field")
@@ -239,11 +239,11 @@ refused("print(tool.sections)", BEGIN:gsub("%%%-e:1: ", "%%-e:1: ") ..
   "a BPF object has maps, rodata, data, bss and :attach%(%), no 'sections'", "a name that it does not have")
 refused('uprobe("./build/targets/typed:told", function(e) tool.maps.counts[1] = 2 end)',
   "%-e:1: a handler cannot change 'tool.maps.counts', which belongs to the script", "its maps in a handler")
-run = target.uplua(("-e 'object(%q, { wrds = \"struct short_event\" })'"):format(OBJECT))
+run = target.uplua(("-e 'bpf_object(%q, { wrds = \"struct short_event\" })'"):format(OBJECT))
 like(run.err:gsub(WARNING, ""),
   "^uplua: " .. BEGIN .. "it has no map 'wrds' that records could be told of; did you mean 'words'",
   "a type for no ring")
-run = target.uplua(("-e 'object(%q, { words = \"struct nothing\" })'"):format(OBJECT))
+run = target.uplua(("-e 'bpf_object(%q, { words = \"struct nothing\" })'"):format(OBJECT))
 like(run.err:gsub(WARNING, ""), "^uplua: " .. BEGIN .. "its BTF has no type 'struct nothing' for the records of words",
   "a type that there is not")
 

@@ -90,7 +90,7 @@ end, "^hash: as a value, field 'bytes': an integer is expected, not a string$",
 
 -- Tuples as keys.
 local tuple = kernel.record { { 1, kernel.scalar("string", 16) }, { 2, i64 } }
-local calls = bound("lru", "lru", 64, tuple, i64)
+local calls = bound("lru_hash", "lru_hash", 64, tuple, i64)
 calls:set({ "git", 23 }, 5)
 is(calls:get { "git", 23 }, 5, "a tuple is a key")
 is(calls:get { "git", 24 }, nil, "all of it counts")

@@ -26,7 +26,7 @@ int libbpf_num_possible_cpus(void);
 local bpf = ffi.load "libbpf.so.1"
 local kernel = { bpf = bpf, cpus = bpf.libbpf_num_possible_cpus() }
 
-local TYPES = { hash = 1, array = 2, percpu_hash = 5, percpu_array = 6, lru = 9, ringbuf = 27 }
+local TYPES = { hash = 1, array = 2, percpu_hash = 5, percpu_array = 6, lru_hash = 9, ringbuf = 27 }
 
 -- A map's descriptor.
 function kernel.map(type, key_size, value_size, max, flags)

@@ -108,7 +108,7 @@ local function run(code, arguments, loses)
   local lost = result.err:gsub("  %d+ × unreadable memory read as nil, [^\n]*\n",
     ""):gsub("^uplua: not everything was seen:\n$", "")
   passed = {}
-  lost = lost:gsub("  ([%d,]+) × (%l+) %S+: hits that the kernel passed over, [^\n]*\n", function(count, kind)
+  lost = lost:gsub("  ([%d,]+) × ([%l_]+) %S+: hits that the kernel passed over, [^\n]*\n", function(count, kind)
     if kind ~= "fentry" and kind ~= "fexit" then return nil end
     passed[kind] = tonumber((count:gsub(",", "")))
     return ""

@@ -1,4 +1,4 @@
--- lru and percpu_hash in everything that a map can do in a handler, and aggregations that several setups share.
+-- lru_hash and percpu_hash in everything that a map can do in a handler, and aggregations that several setups share.
 local setup = require "uplua.probe.setup"
 local tap = require "tap"
 local test_run = require "uplua.probe.providers.testrun"
@@ -13,7 +13,7 @@ local function together(list, field)
 end
 
 local out, found = up.hash(), up.count()
-local l, lr, ls, small = up.lru(), up.lru(), up.lru(), up.lru { max = 64 }
+local l, lr, ls, small = up.lru_hash(), up.lru_hash(), up.lru_hash(), up.lru_hash { max = 64 }
 local p, pr, ps = up.percpu_hash(), up.percpu_hash(), up.percpu_hash()
 l[5] = 50
 p[5] = 50
@@ -56,13 +56,13 @@ local fill = test_run.handler("fill", function(e) small[e.arg0] = e.arg0 end)
 setup.commit()
 
 run { 5, 100 }
-is(l[5], 100, "lru: set")
-is(out.l, 100, "lru: get")
-is(l[2], 99, "lru: additions")
-is(l[1], nil, "lru: deletion")
-is(lr.uplua.n, 20, "lru: a reference")
-is(lr.copy.who, "uplua", "lru: a copy")
-is(ls.uplua, "a string of a handler", "lru: a string")
+is(l[5], 100, "lru_hash: set")
+is(out.l, 100, "lru_hash: get")
+is(l[2], 99, "lru_hash: additions")
+is(l[1], nil, "lru_hash: deletion")
+is(lr.uplua.n, 20, "lru_hash: a reference")
+is(lr.copy.who, "uplua", "lru_hash: a copy")
+is(ls.uplua, "a string of a handler", "lru_hash: a string")
 for i = 1, 1000 do fill { i } end
 ok(small:size() <= 64 and small:size() > 0, "a full lru makes room: it has " .. small:size() .. " of 64")
 is(small[1], nil, "for what is new")

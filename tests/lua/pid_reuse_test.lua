@@ -40,7 +40,7 @@ local COUNTED = [[ -e '
   up.retprobe("./build/targets/pid_reuse:hit", function(e) n["return"]:inc() end)
   up.syscall("getppid", function(e) n["call"]:inc() end)
   up.sysreturn("getppid", function(e) n["result"]:inc() end)
-  up.rawtracepoint("sys_enter", function(e) if e.args.id == GETPPID then n["raw"]:inc() end end)
+  up.raw_tracepoint("sys_enter", function(e) if e.args.id == GETPPID then n["raw"]:inc() end end)
   up.after(0, function() io.stderr:write "tracing\n" end)
   up.at_exit(function() print("seen", n["entry"], n["return"], n["call"], n["result"], n["raw"]) end)']]
 local function seen(run) return run.out:match "seen\t([^\n]*)" end

@@ -31,7 +31,7 @@ is(on_shop("funccount", ("usdt:%s:shop:sold 'usdt:%s:shop:*' 'usdt:shop:so*'"):f
   "Function   Calls\nshop:sold     86\n", "… a USDT probe")
 is(on_shop("funccount", "'syscall:exit_g*' syscall:exit_group tracepoint:syscalls:sys_enter_exit_group"),
   "Function    Calls\nexit_group      1\n", "… a system call")
-is(on_shop("funccount", "rawtracepoint:sched_process_exit 'tracepoint:sched:sched_process_exi*'"),
+is(on_shop("funccount", "raw_tracepoint:sched_process_exit 'tracepoint:sched:sched_process_exi*'"),
   "Function            Calls\nsched_process_exit      1\n", "… a tracepoint")
 like(on_shop("stackcount", "-p" .. TWICE), "\n213 hits in 4 stacks", "stackcount")
 like(on_shop("funclatency", TWICE), "\ndeliver +213 ", "funclatency")

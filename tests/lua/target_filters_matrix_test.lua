@@ -35,7 +35,7 @@ if sets.calls then
   up.usdt(PROGRAM .. ":app:deed", function(e) seen(e, "usdt", e.arg0) end)
   up.usdt(PROGRAM .. ":app:guarded", function(e) seen(e, "semaphore", e.arg0) end)
   up.tracepoint("signal:signal_generate", function(e) if e.args.sig == 23 then seen(e, "tracepoint", 0) end end)
-  up.rawtracepoint("signal_generate", function(e) if e.args.sig == 23 then seen(e, "rawtracepoint", 0) end end)
+  up.raw_tracepoint("signal_generate", function(e) if e.args.sig == 23 then seen(e, "raw_tracepoint", 0) end end)
   up.tracepoint("syscalls:sys_enter_lseek", function(e)
     if e.args.whence == 7 then seen(e, "call's tracepoint", e.args.offset) end end)
   up.syscall("lseek", function(e) if e.args.whence == 7 then seen(e, "syscall", e.args.offset) end end)
@@ -109,7 +109,7 @@ end
 -- The kinds of SETS that tell I, and those that do not.
 local KINDS = {
   calls = { true, "uprobe", "uretprobe", "usdt", "semaphore", "call's tracepoint", "syscall", "sysreturn", false,
-    "tracepoint", "rawtracepoint" },
+    "tracepoint", "raw_tracepoint" },
   kernel = { true, "kprobe", "kprobe of a pattern", "kretprobe", "fentry", "fexit" },
   watch = { false, "watch" },
 }
@@ -187,7 +187,7 @@ refused("uprobe libc:malloc", 'uprobe("libc:malloc", function() end)')
 refused("uretprobe libc:malloc", 'uretprobe("libc:malloc", function() end)')
 refused("usdt %./build/targets/probe_kinds:app:deed", 'usdt("./build/targets/probe_kinds:app:deed", function() end)')
 refused("tracepoint sched:sched_switch", 'tracepoint("sched:sched_switch", function() end)')
-refused("rawtracepoint sched_switch", 'rawtracepoint("sched_switch", function() end)')
+refused("raw_tracepoint sched_switch", 'raw_tracepoint("sched_switch", function() end)')
 refused("syscall lseek", 'syscall("lseek", function() end)')
 refused("sysreturn lseek", 'sysreturn("lseek", function() end)')
 refused("watch %./build/targets/probe_kinds:watched",

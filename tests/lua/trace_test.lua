@@ -55,7 +55,7 @@ is(#events, 23, "without debug information")
 like(events[1], "^many%(arg0=0x1, arg1=0x2, arg2=0x%x+, arg3=0x4%)$", "as registers")
 events = trace(TYPED .. ":many+4")
 like(events[1], "^many%(arg0=0x%x+, arg1=", "and inside of a function")
-events = trace "rawtracepoint:sched_process_exit"
+events = trace "raw_tracepoint:sched_process_exit"
 is(#events, 1, "a raw tracepoint")
 like(events[1], "^sched_process_exit%(p=0x%x+[^)]*%)$", "by the kernel's names")
 target.done()

@@ -43,14 +43,14 @@ end)
   return run.out
 end
 
-is(seen [[up.rawtracepoint("task_rename", function(e) see("raw", e) end)]], "raw 23, __set_task_comm: 1\n",
+is(seen [[up.raw_tracepoint("task_rename", function(e) see("raw", e) end)]], "raw 23, __set_task_comm: 1\n",
   "a raw tracepoint")
 is(seen [[up.tracepoint("task:task_rename", function(e) see("record", e) end)]], "record 23, __set_task_comm: 1\n",
   "a tracepoint")
 is(seen [[
-up.rawtracepoint("task_rename", function(e) see("raw", e) end)
+up.raw_tracepoint("task_rename", function(e) see("raw", e) end)
 up.tracepoint("task:task_rename", function(e) see("record", e) end)
-up.rawtracepoint("task_rename", function(e) for i = 1, e.pid do if i == 2 then see("loop", e) break end end end)
+up.raw_tracepoint("task_rename", function(e) for i = 1, e.pid do if i == 2 then see("loop", e) break end end end)
 ]], "loop 23, raw 23, record 23, __set_task_comm: 1\n", "several: one stack")
 
 -- Linux 6.1 gives no kernel's stack to who looks at one system call by its record.
@@ -62,7 +62,7 @@ is(seen([[
 up.syscall("prctl", function(e) see("call", e) end)
 up.syscall("*", function(e) if e.nr == ]] .. PRCTL .. [[ then see("any", e) end end)
 up.tracepoint("syscalls:sys_enter_prctl", function(e) see("record", e) end)
-up.rawtracepoint("sys_enter", function(e) if e.args.id == ]] .. PRCTL .. [[ then see("raw", e) end end)
+up.raw_tracepoint("sys_enter", function(e) if e.args.id == ]] .. PRCTL .. [[ then see("raw", e) end end)
 ]]), whole and "any 23, call 23, raw 23, record 23, syscall_trace_enter: 1\n" or
   "any 23, raw 23, syscall_trace_enter: 1\n", "in every way: one stack")
 

@@ -1,5 +1,5 @@
--- BPF objects that were damaged, opened as up.object opens what somebody brings along: each opens, or is refused with a
--- message.
+-- BPF objects that were damaged, opened as up.bpf_object opens what somebody brings along: each opens, or is refused
+-- with a message.
 -- damaged(path, count, seed) → how many opened, how many were refused, what was wrong (""), for
 -- tests/c/guest_damage_test.c;
 -- open(path) → whether it opened, and what was wrong, or nil, for tests/fuzz/guest.c.

@@ -43,7 +43,7 @@ local function of_expression(text)
     if text:sub(1, #name + 1) == name .. ":" then
       local message = text:sub(#name + 1):gsub("^:%d+: ", ": "):gsub("\n  called at [^\n]*", "")
       if at_return ~= "" then
-        message = message:gsub("returns: use %l+$", "returns: give " .. at_return:gsub("%%", "%%%%"))
+        message = message:gsub("returns: use [%l_]+$", "returns: give " .. at_return:gsub("%%", "%%%%"))
       end
       return name .. message
     end

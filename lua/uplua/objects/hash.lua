@@ -1,4 +1,4 @@
--- hash, lru, array and percpu_hash: maps that handlers and the script share.
+-- hash, lru_hash, array and percpu_hash: maps that handlers and the script share.
 --
 --   local live = up.hash { max = 1000000 }
 --   live:get(k)  live:set(k, v)  live:delete(k)  live:size()  live:clear()
@@ -261,7 +261,7 @@ function hash.guest(kind, name, max, key, value)
 end
 
 hash.hash = constructor "hash"
-hash.lru = constructor "lru"
+hash.lru_hash = constructor "lru_hash"
 hash.array = constructor "array"
 hash.percpu_hash = constructor "percpu_hash"
 

@@ -67,7 +67,7 @@ function declare.take()
   local user, guests = all.probes, all.guests
   if #user + #guests == 0 then return nil end
   all.probes, all.guests = {}, {}
-  filter.begin(options.follow and require "uplua.probe.providers.rawtracepoint")
+  filter.begin(options.follow and require "uplua.probe.providers.raw_tracepoint")
   local probes = all.probes
   for _, probe in ipairs(user) do probes[#probes + 1] = probe end
   all.probes = {}

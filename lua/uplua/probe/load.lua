@@ -99,7 +99,7 @@ local OWN = {
 -- What stands for the probe of the program NAME, one of these.
 local function own(name)
   local of = OWN[name]
-  return require "uplua.probe.providers.rawtracepoint".own(of[1], of[2])
+  return require "uplua.probe.providers.raw_tracepoint".own(of[1], of[2])
 end
 
 -- --emit and --explain: compiles PROBES, writes the object and prints what is in it, as far as asked for.

@@ -62,7 +62,7 @@ end
 -- What SPEC, "syscall:open*", begins with, a provider, and the rest, "open*". What begins with no provider's name is a
 -- function of a program: "libc:malloc" → uprobe, "libc:malloc"; for its spec the third result is false.
 function providers.of_spec(spec)
-  local name, rest = spec:match "^(%a+):(.+)$"
+  local name, rest = spec:match "^([%a_]+):(.+)$"
   local provider = name and providers.find(name)
   if provider and provider.specified then return provider, rest, true end
   return providers.find "uprobe", spec, false

@@ -1,6 +1,6 @@
--- up.object: BPF objects that somebody else has compiled, brought along.
+-- up.bpf_object: BPF objects that somebody else has compiled, brought along.
 --
---   local tool = up.object("tool.bpf.o")           the file, opened; nothing is loaded yet
+--   local tool = up.bpf_object("tool.bpf.o")           the file, opened; nothing is loaded yet
 --   tool.rodata.limit = 4096                       its variables: tool.rodata, tool.data, tool.bss
 --   tool:attach("on_malloc")                       where its SEC says; tool:attach() does it for all
 --   tool:attach("on_malloc", "libc:malloc")        where the spec says
@@ -24,7 +24,7 @@ local CALL = ({ x64 = "__x64_sys_", arm64 = "__arm64_sys_" })[ffi.arch]
 
 -- kernel's type of map → the script's object
 local MAPS = {
-  hash = "hash", lru_hash = "lru", percpu_hash = "percpu_hash", lru_percpu_hash = "percpu_hash", array = "array",
+  hash = "hash", lru_hash = "lru_hash", percpu_hash = "percpu_hash", lru_percpu_hash = "percpu_hash", array = "array",
   percpu_array = "array", ringbuf = "ring",
 }
 
@@ -108,7 +108,7 @@ local function make_map(o, description, told)
   if kind == "ring" then
     local of = record_type(o, description, told)
     if not of or of.kind ~= "struct" then
-      return nil, ("the records of %s are not typed: name their type, up.object(path, { %s = \"struct …\" }), " ..
+      return nil, ("the records of %s are not typed: name their type, up.bpf_object(path, { %s = \"struct …\" }), " ..
                    "a type that a variable of the object has: `const struct … *unused __attribute__((unused));`; " ..
                    "or declare the map with __type(value, struct …)"):format(name, name)
     end
@@ -296,10 +296,10 @@ local function at_tracepoint(o, program, spec)
 end
 
 local function at_raw_tracepoint(o, program, spec)
-  attach_one(o, program, spec, "raw_tp", core.kernel.rawtracepoint, spec)
+  attach_one(o, program, spec, "raw_tp", core.kernel.raw_tracepoint, spec)
   return function(fd)
     warn_of_others(o, program)
-    return { attach_one(o, program, spec, "raw_tp", core.kernel.attach_rawtracepoint, fd, spec) }
+    return { attach_one(o, program, spec, "raw_tp", core.kernel.attach_raw_tracepoint, fd, spec) }
   end
 end
 
@@ -340,7 +340,7 @@ local KINDS = {
   { name = "tp_btf", example = "sched_switch", attach = by_trampoline, called = true, of_tracepoint = true,
     in_kernel = true },
   { name = "tracepoint", other = "tp", example = "sched:sched_switch", attach = at_tracepoint, in_kernel = true },
-  { name = "rawtracepoint", section = "raw_tp", other = "raw_tracepoint", example = "sched_switch",
+  { name = "raw_tracepoint", section = "raw_tp", other = "raw_tracepoint", example = "sched_switch",
     attach = at_raw_tracepoint, in_kernel = true },
   { name = "perf", section = "perf_event", example = "cpu-clock", attach = at_event,
     options = { hertz = true, period = true }, by_cpu = true },
@@ -468,12 +468,12 @@ local function tostring_tool(tool)
   return table.concat(lines, "\n")
 end
 
--- object(path [, records]): the BPF object in the file PATH. RECORDS: types of the records of its rings, where it does
--- not tell them: { events = "struct event" }. Raises what is wrong with the file.
-function guest.object(path, records)
-  if type(path) ~= "string" then error("object: the first argument names the file: \"tool.bpf.o\"", 2) end
+-- bpf_object(path [, records]): the BPF object in the file PATH. RECORDS: types of the records of its rings, where it
+-- does not tell them: { events = "struct event" }. Raises what is wrong with the file.
+function guest.bpf_object(path, records)
+  if type(path) ~= "string" then error("bpf_object: the first argument names the file: \"tool.bpf.o\"", 2) end
   if records ~= nil and type(records) ~= "table" then
-    error("object: the second argument is a table from names of rings to types", 2)
+    error("bpf_object: the second argument is a table from names of rings to types", 2)
   end
   local o = setmetatable({ path = path, probes = {}, wanted = {}, usdt_count = 0 }, state)
   o.guest = at_line(2, core.guest.open, path)

@@ -13,11 +13,11 @@ local own = run.part(function()
   }
 end)
 
--- Declares what has to be there before the first setup's probes: their attach comes first. RAWTRACEPOINT is the module
+-- Declares what has to be there before the first setup's probes: their attach comes first. RAW_TRACEPOINT is the module
 -- of that name, where --follow is given.
-function filter.begin(rawtracepoint)
+function filter.begin(raw_tracepoint)
   local mine = own()
-  if options.follow and not mine.attached then mine.followed = require "uplua.target.follow".begin(rawtracepoint) end
+  if options.follow and not mine.attached then mine.followed = require "uplua.target.follow".begin(raw_tracepoint) end
   if options.cgroup and not mine.cgroups then
     mine.cgroups, mine.level = require "uplua.target.cgroup".begin(options.cgroup)
   end

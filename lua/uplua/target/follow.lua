@@ -25,19 +25,19 @@ local function is_same(born, birth)
   return later >= 0 and later < WITHIN
 end
 
--- Declares, by the module RAWTRACEPOINT, what keeps the list, with the target's processes on it.
+-- Declares, by the module RAW_TRACEPOINT, what keeps the list, with the target's processes on it.
 -- Returns it.
-function follow.begin(rawtracepoint)
+function follow.begin(raw_tracepoint)
   local mine = own()
   mine.followed = mine.followed or hash.hash { max = MOST, key = "i64", value = "u64" }
   local followed = mine.followed
-  rawtracepoint.of_processes("task_newtask", function(e)
+  raw_tracepoint.of_processes("task_newtask", function(e)
     if bit.band(e.args.clone_flags, CLONE_THREAD) == 0 then followed[e.args.task.pid] = e.args.task.start_boottime end
   end)
   -- Not yet at its exit, where other handlers may still want to know it; by now its number may have been given away
   -- again. The kernel says it from whatever process runs by then, and of some no program is told (on virtual machines
   -- whose first process is their supervisor's, its threads): see follow.pids.
-  rawtracepoint.unfiltered("sched_process_free", function(e)
+  raw_tracepoint.unfiltered("sched_process_free", function(e)
     local born = followed[e.args.p.pid]
     if born and e.args.p.start_boottime - born < WITHIN then followed[e.args.p.pid] = nil end
   end)

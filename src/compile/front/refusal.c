@@ -76,7 +76,7 @@ static const struct refusal {
     {"ffi.", MEMORY},
     {"bit.tohex", "up.printf(\"%x\", x) prints it"},
     {"up.hash", OBJECTS},
-    {"up.lru", OBJECTS},
+    {"up.lru_hash", OBJECTS},
     {"up.array", OBJECTS},
     {"up.percpu_hash", OBJECTS},
     {"up.count", OBJECTS},

@@ -18,7 +18,7 @@
     ROW(watch) \
     ROW(interval) \
     ROW(tracepoint) \
-    ROW(rawtracepoint) \
+    ROW(raw_tracepoint) \
     ROW(syscall) \
     ROW(sysreturn) \
     ROW(testrun)

@@ -62,7 +62,7 @@ local function declare_any(provider, handler)
     arguments = registers(), raw = true,
     where = ("the %s of every system call"):format(event == "enter" and "entry" or event),
     attach = function(_, program, link)
-      local raw = core.kernel.attach_rawtracepoint
+      local raw = core.kernel.attach_raw_tracepoint
       if program.entry_fd then link(attached(kind, raw, program.entry_fd, "sys_enter"), true) end
       link(attached(kind, raw, program.fd, "sys_" .. event))
     end,
@@ -194,7 +194,7 @@ function syscall.sysreturn(name, given, handler) declare_calls(syscall.providers
 
 -- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2; "error 4000" where the C library has no name
 -- for it.
-function syscall.error_name(number)
+function syscall.errno_name(number)
   local ok, name = pcall(function() return ffi.C.strerrorname_np(tonumber(number)) end) -- of glibc 2.32
   return ok and name ~= nil and ffi.string(name) or ("error %d"):format(tonumber(number))
 end

@@ -1,5 +1,5 @@
 /* Attaches to raw tracepoints, which make no record. */
-#include "probe/attach/rawtracepoint.h"
+#include "probe/attach/raw_tracepoint.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void offer(const char *name, void *context)
     suggest_offer(context, name, strlen(name));
 }
 
-int rawtracepoint_function(const char *name, char *text, size_t size, struct error *err)
+int raw_tracepoint_function(const char *name, char *text, size_t size, struct error *err)
 {
     struct suggest suggest;
     struct kernel_parameter ignored;
@@ -51,7 +51,7 @@ static int failed(int code, const char *name, struct error *err)
                      code == -ENOENT ? "the kernel does not know it" : error_reason(code));
 }
 
-int rawtracepoint_attach(int program_fd, const char *name, struct probe_link **link, struct error *err)
+int raw_tracepoint_attach(int program_fd, const char *name, struct probe_link **link, struct error *err)
 {
     *link = calloc(1, sizeof **link);
     if (!*link)

@@ -5,12 +5,12 @@ local target = require "target"
 local is, like = tap.is, tap.like
 local lines, expected = target.lines, target.expected
 
-local path = target.folder() .. "-rawtracepoint.lua"
+local path = target.folder() .. "-raw_tracepoint.lua"
 local file = assert(io.open(path, "w"))
 file:write [[
 local up = require "uplua"
 local renamed, switched, bad = up.hash(), up.count(), up.count()
-up.rawtracepoint("task_rename", function(e)
+up.raw_tracepoint("task_rename", function(e)
   local task, name = e.args.task, up.kstr(e.args.comm)
   if name == "traced" then return end -- by execve
   local same = up.cast("struct task_struct *", up.u64(task))
@@ -19,7 +19,7 @@ up.rawtracepoint("task_rename", function(e)
                     up.str(task.comm) == e.comm, task.cred.uid.val == e.uid, task.signal.nr_threads > 1,
                     task.thread_pid.level >= 0, up.cast("pid_t", up.u64(task.tgid)) == e.pid }
 end)
-up.rawtracepoint("sched:sched_switch", function(e)
+up.raw_tracepoint("sched:sched_switch", function(e)
   local p = e.args.prev
   switched:inc()
   if p.pid ~= e.tid or up.read_u32(up.u64(e.arg1)) == nil or (e.args.preempt ~= true and e.args.preempt ~= false) then
@@ -52,7 +52,7 @@ end
 
 -- Stacks.
 local run = target.uplua [[-e 'n = count()
-  rawtracepoint("task_rename", function(e) n[{ e:kstack(), e:ustack() }]:inc() end)
+  raw_tracepoint("task_rename", function(e) n[{ e:kstack(), e:ustack() }]:inc() end)
   at_exit(function()
     for k, count in n:pairs() do print("stack", count, k[1]:folded(), k[2]:folded()) end
   end)' -- ./build/targets/traced 1 23]]
@@ -68,7 +68,7 @@ like(run.out, "n: 2  23\n", "a cast to a structure of the kernel's, whose fields
 
 -- What the script declares goes before the kernel's.
 run = target.uplua [[-e 'local ffi = require "ffi" ffi.cdef "struct task_struct { unsigned char first; };"
-  n = count() rawtracepoint("task_rename", function(e) n[cast("struct task_struct *", e.arg0).first ~= nil]:inc()
+  n = count() raw_tracepoint("task_rename", function(e) n[cast("struct task_struct *", e.arg0).first ~= nil]:inc()
     end)' -- ./build/targets/traced 1 23]]
 like(run.out, "n: true  24\n", "a declaration of the script's")
 
@@ -76,26 +76,26 @@ local function refused(code, want, what)
   if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
 end
-refused('rawtracepoint("sched_swich", function() end)',
-        "%-e:1: rawtracepoint sched_swich: the kernel has no such tracepoint; did you mean sched_switch%?",
+refused('raw_tracepoint("sched_swich", function() end)',
+        "%-e:1: raw_tracepoint sched_swich: the kernel has no such tracepoint; did you mean sched_switch%?",
           "a misspelt name")
-refused('rawtracepoint(1, function() end)',
-  "%-e:1: rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", "a number")
-refused('rawtracepoint("sched_switch", { strings = 3 }, function() end)',
-  "%-e:1: rawtracepoint: unknown option 'strings'", "an option")
-refused('rawtracepoint("sched_switch", function(e) n[e.args.prv]:inc() end)',
-        "%-e:1: rawtracepoint sched_switch has no argument 'prv'; did you mean prev%?", "a misspelt argument")
-refused('rawtracepoint("sched_switch", function(e) n[e.args.prev.pidd]:inc() end)',
+refused('raw_tracepoint(1, function() end)',
+  "%-e:1: raw_tracepoint: the first argument names the tracepoint: \"sched_switch\"", "a number")
+refused('raw_tracepoint("sched_switch", { strings = 3 }, function() end)',
+  "%-e:1: raw_tracepoint: unknown option 'strings'", "an option")
+refused('raw_tracepoint("sched_switch", function(e) n[e.args.prv]:inc() end)',
+        "%-e:1: raw_tracepoint sched_switch has no argument 'prv'; did you mean prev%?", "a misspelt argument")
+refused('raw_tracepoint("sched_switch", function(e) n[e.args.prev.pidd]:inc() end)',
         "%-e:1: 'struct task_struct' has no field 'pidd'", "a field that the structure lacks")
-refused('rawtracepoint("sched_switch", function(e) n[cast("struct nothing *", e.arg1).x]:inc() end)',
+refused('raw_tracepoint("sched_switch", function(e) n[cast("struct nothing *", e.arg1).x]:inc() end)',
         "%-e:1: up.cast%(\"struct nothing %*\"%): ", "a structure that nobody knows")
-refused('rawtracepoint("sched_switch", function(e) n[e.arg9]:inc() end)',
-        "%-e:1: rawtracepoint sched_switch has 4 arguments, which begin with e%.arg0", "a tenth argument")
-refused('rawtracepoint("sched_switch", function(e) n[e.args.prev.pid + e.args.prev]:inc() end)',
+refused('raw_tracepoint("sched_switch", function(e) n[e.arg9]:inc() end)',
+        "%-e:1: raw_tracepoint sched_switch has 4 arguments, which begin with e%.arg0", "a tenth argument")
+refused('raw_tracepoint("sched_switch", function(e) n[e.args.prev.pid + e.args.prev]:inc() end)',
         "%-e:1: arithmetic or order comparison on a 'struct task_struct %*'; index it", "arithmetic on a pointer")
 run = target.uplua [[--explain -e 'n = count()
-  rawtracepoint("sched_switch", function(e) n[e.args.prev.pid]:inc() end)']]
-like(run.out, "rawtracepoint sched_switch\n  at       the kernel's tracepoint sched_switch, without a record\n",
+  raw_tracepoint("sched_switch", function(e) n[e.args.prev.pid]:inc() end)']]
+like(run.out, "raw_tracepoint sched_switch\n  at       the kernel's tracepoint sched_switch, without a record\n",
   "--explain")
 os.remove(path)
 target.done()

@@ -1,12 +1,12 @@
--- rawtracepoint: tracepoints of the kernel, by the words that its code gives them.
+-- raw_tracepoint: tracepoints of the kernel, by the words that its code gives them.
 local core    = require "uplua.core"
 local declare = require "uplua.probe.declare"
 
-local rawtracepoint = {}
+local raw_tracepoint = {}
 
 local function find_raw(spec)
   local name = spec:match "^[%w_]+:([%w_]+)$" or spec
-  return core.kernel.rawtracepoint(name), name
+  return core.kernel.raw_tracepoint(name), name
 end
 
 local function arguments_of(found)
@@ -18,12 +18,12 @@ end
 
 local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
   declare.probe {
-    provider = rawtracepoint.providers.rawtracepoint, spec = spec, symbol = name, handler = handler,
+    provider = raw_tracepoint.providers.raw_tracepoint, spec = spec, symbol = name, handler = handler,
     arguments = arguments_of(found), passed_over = true, unfiltered = unfiltered, of_processes = of_processes,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
-      local attached, result = pcall(core.kernel.attach_rawtracepoint, program.fd, name)
-      if not attached then error("rawtracepoint " .. result, 0) end
+      local attached, result = pcall(core.kernel.attach_raw_tracepoint, program.fd, name)
+      if not attached then error("raw_tracepoint " .. result, 0) end
       link(result)
     end,
   }
@@ -35,45 +35,45 @@ local function hits(rest, _, spec)
   return { { probe = spec, parameters = ok and arguments or nil } }
 end
 
-rawtracepoint.providers = {
-  rawtracepoint = { name = "rawtracepoint", specified = true, ways = { { needs = {}, "a link" } }, hits = hits },
+raw_tracepoint.providers = {
+  raw_tracepoint = { name = "raw_tracepoint", specified = true, ways = { { needs = {}, "a link" } }, hits = hits },
 }
 
--- rawtracepoint(name, [options], handler): HANDLER runs where tracepoint's does, before the kernel makes a record,
+-- raw_tracepoint(name, [options], handler): HANDLER runs where tracepoint's does, before the kernel makes a record,
 -- which is cheaper; e.args.NAME is what the kernel's code gives the tracepoint: pointers lead into the kernel's
 -- structures. Options: all, as of tracepoint. Raises what is wrong with the arguments.
-function rawtracepoint.rawtracepoint(spec, given, handler)
+function raw_tracepoint.raw_tracepoint(spec, given, handler)
   local tracepoint = require "uplua.probe.providers.tracepoint" -- here: uplua's own probes do not need it
   if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then
-    error("rawtracepoint: the first argument names the tracepoint: \"sched_switch\"", 2)
+    error("raw_tracepoint: the first argument names the tracepoint: \"sched_switch\"", 2)
   end
   local all, rest = nil, given
-  if type(given) == "table" then all, rest = tracepoint.check_all("rawtracepoint", given) end
-  declare.check(rawtracepoint.providers.rawtracepoint, spec, rest, handler)
+  if type(given) == "table" then all, rest = tracepoint.check_all("raw_tracepoint", given) end
+  declare.check(raw_tracepoint.providers.raw_tracepoint, spec, rest, handler)
   local ok, found, name = pcall(find_raw, spec)
-  if not ok then error("rawtracepoint " .. found, 2) end
+  if not ok then error("raw_tracepoint " .. found, 2) end
   if tracepoint.claim(name) then declare_raw(spec, name, found, handler, all) end
 end
 
 -- The same for uplua itself: HANDLER runs whoever is traced.
-function rawtracepoint.unfiltered(name, handler)
+function raw_tracepoint.unfiltered(name, handler)
   local found = find_raw(name)
   declare_raw(name, name, found, handler, true)
 end
 
 -- The same: HANDLER runs in the processes that are traced, whatever holds for their threads.
-function rawtracepoint.of_processes(name, handler)
+function raw_tracepoint.of_processes(name, handler)
   local found = find_raw(name)
   declare_raw(name, name, found, handler, false, true)
 end
 
 -- What stands for the probe of a program that no handler has, at the raw tracepoint EVENT; WHERE: a text for --explain.
-function rawtracepoint.own(event, where)
+function raw_tracepoint.own(event, where)
   return {
-    provider = rawtracepoint.providers.rawtracepoint, spec = event, where = where,
-    attach = function(_, program, link) link(core.kernel.attach_rawtracepoint(program.fd, event)) end,
+    provider = raw_tracepoint.providers.raw_tracepoint, spec = event, where = where,
+    attach = function(_, program, link) link(core.kernel.attach_raw_tracepoint(program.fd, event)) end,
   }
 end
 
-return rawtracepoint
+return raw_tracepoint
