@@ -20,17 +20,11 @@ struct writer {
     const struct object *object;
     Elf *elf;
     int failure;
-    struct buffer names;   /* .strtab */
-    struct buffer symbols; /* .symtab */
-    uint32_t *program_symbols, *map_symbols, *counters_symbols, *variable_symbols;
+    struct buffer names;        /* .strtab */
+    struct buffer symbols;      /* .symtab */
     struct buffer *relocations; /* of each program; those of a function are kept with the first function's */
     struct buffer text;         /* all functions */
     size_t *sections;           /* of each program */
-    struct {
-        const char *name;
-        uint32_t symbol;
-    } * externs;
-    size_t extern_count;
 };
 
 /* SIZE more bytes at the end of BYTES: their offset; -ENOMEM is noted. */
@@ -73,53 +67,24 @@ static uint32_t add_symbol(struct writer *writer, const char *name, int type, si
     return (uint32_t)(append(writer, &writer->symbols, &symbol, sizeof symbol) / sizeof symbol);
 }
 
-static uint32_t extern_symbol(struct writer *writer, const char *name)
+/* Index of the symbol NAME of TYPE; 0 if there is none. */
+static uint32_t find_symbol(const struct writer *writer, const char *name, int type)
 {
-    for (size_t i = 0; i < writer->extern_count; i++)
-        if (!strcmp(writer->externs[i].name, name))
-            return writer->externs[i].symbol;
-    void *grown = reallocarray(writer->externs, writer->extern_count + 1, sizeof *writer->externs);
-    if (!grown) {
-        writer->failure = -ENOMEM;
-        return 0;
-    }
-    writer->externs = grown;
-    uint32_t symbol = add_symbol(writer, name, STT_NOTYPE, SHN_UNDEF, 0, 0);
-    writer->externs[writer->extern_count].name = name;
-    writer->externs[writer->extern_count++].symbol = symbol;
-    return symbol;
+    const Elf64_Sym *symbols = (const void *)writer->symbols.data;
+    for (uint32_t i = 1; i < writer->symbols.size / sizeof *symbols; i++)
+        if (ELF64_ST_TYPE(symbols[i].st_info) == type && !strcmp(writer->names.data + symbols[i].st_name, name))
+            return i;
+    return 0;
 }
 
-/* The symbol that REFERENCE names, 0 if there is none. */
+/* The symbol that REFERENCE names, 0 if there is none: one of the library is declared by the first reference to it. */
 static uint32_t referenced_symbol(struct writer *writer, const struct object_reference *reference)
 {
-    const struct object *object = writer->object;
-    switch (reference->kind) {
-    case REFERENCE_MAP:
-        for (size_t i = 0; i < object->map_count; i++)
-            if (!strcmp(object->maps[i].name, reference->symbol))
-                return writer->map_symbols[i];
-        break;
-    case REFERENCE_DATA:
-        for (size_t i = 0; i < object->counters_count; i++)
-            if (!strcmp(object->counters[i].name, reference->symbol))
-                return writer->counters_symbols[i];
-        for (size_t i = 0; i < object->variable_count; i++)
-            if (!strcmp(object->variables[i].name, reference->symbol))
-                return writer->variable_symbols[i];
-        break;
-    case REFERENCE_LIBRARY:
-        return extern_symbol(writer, reference->symbol);
-    case REFERENCE_FUNCTION:
-    case REFERENCE_CALL:
-        for (size_t i = 0; i < object->program_count; i++)
-            if (!strcmp(object->programs[i].name, reference->symbol))
-                return writer->program_symbols[i];
-        break;
-    case REFERENCE_KERNEL:
-        break;
-    }
-    return 0;
+    bool is_library = reference->kind == REFERENCE_LIBRARY;
+    bool is_function = reference->kind == REFERENCE_FUNCTION || reference->kind == REFERENCE_CALL;
+    int type = is_library ? STT_NOTYPE : is_function ? STT_FUNC : STT_OBJECT;
+    uint32_t symbol = find_symbol(writer, reference->symbol, type);
+    return symbol || !is_library ? symbol : add_symbol(writer, reference->symbol, type, SHN_UNDEF, 0, 0);
 }
 
 struct section {
@@ -163,6 +128,17 @@ static size_t add_section(struct writer *writer, const struct section *section)
     return elf_ndxscn(scn);
 }
 
+/* Appends a section of the program's: its index. DATA is NULL where all is zero. */
+static size_t add_bytes(struct writer *writer, const char *name, uint64_t flags, const void *data, size_t size)
+{
+    return add_section(writer, &(struct section){.name = name,
+                                                 .type = data ? SHT_PROGBITS : SHT_NOBITS,
+                                                 .flags = SHF_ALLOC | flags,
+                                                 .data = data,
+                                                 .size = size,
+                                                 .align = 8});
+}
+
 /* The section of all functions, whose symbols are hidden: libbpf tells the kernel then that they are static. */
 static size_t add_functions(struct writer *writer)
 {
@@ -171,14 +147,7 @@ static size_t add_functions(struct writer *writer)
         if (!object->programs[i].section)
             append(writer, &writer->text, object->programs[i].instructions,
                    object->programs[i].instruction_count * sizeof(struct bpf_insn));
-    if (!writer->text.size)
-        return 0;
-    return add_section(writer, &(struct section){.name = ".text",
-                                                 .type = SHT_PROGBITS,
-                                                 .flags = SHF_ALLOC | SHF_EXECINSTR,
-                                                 .data = writer->text.data,
-                                                 .size = writer->text.size,
-                                                 .align = 8});
+    return writer->text.size ? add_bytes(writer, ".text", SHF_EXECINSTR, writer->text.data, writer->text.size) : 0;
 }
 
 static void add_programs(struct writer *writer)
@@ -188,16 +157,10 @@ static void add_programs(struct writer *writer)
         const struct object_program *program = &writer->object->programs[i];
         size_t size = program->instruction_count * sizeof(struct bpf_insn), section = functions;
         if (program->section)
-            section = add_section(writer, &(struct section){.name = program->section,
-                                                            .type = SHT_PROGBITS,
-                                                            .flags = SHF_ALLOC | SHF_EXECINSTR,
-                                                            .data = program->instructions,
-                                                            .size = size,
-                                                            .align = 8});
+            section = add_bytes(writer, program->section, SHF_EXECINSTR, program->instructions, size);
         writer->sections[i] = section;
         uint32_t symbol =
             add_symbol(writer, program->name, STT_FUNC, section, object_offset(writer->object, program), size);
-        writer->program_symbols[i] = symbol;
         if (!program->section && !writer->failure)
             ((Elf64_Sym *)(void *)writer->symbols.data)[symbol].st_other = STV_HIDDEN;
     }
@@ -209,15 +172,9 @@ static void add_maps(struct writer *writer, const void *zeroes)
     const struct object *object = writer->object;
     if (!object->map_count)
         return;
-    size_t section = add_section(writer, &(struct section){.name = ".maps",
-                                                           .type = SHT_PROGBITS,
-                                                           .flags = SHF_ALLOC | SHF_WRITE,
-                                                           .data = zeroes,
-                                                           .size = object->map_count * MAP_DEFINITION_SIZE,
-                                                           .align = 8});
+    size_t section = add_bytes(writer, ".maps", SHF_WRITE, zeroes, object->map_count * MAP_DEFINITION_SIZE);
     for (size_t i = 0; i < object->map_count; i++)
-        writer->map_symbols[i] =
-            add_symbol(writer, object->maps[i].name, STT_OBJECT, section, i * MAP_DEFINITION_SIZE, MAP_DEFINITION_SIZE);
+        add_symbol(writer, object->maps[i].name, STT_OBJECT, section, i * MAP_DEFINITION_SIZE, MAP_DEFINITION_SIZE);
 }
 
 static void add_counters(struct writer *writer)
@@ -225,14 +182,10 @@ static void add_counters(struct writer *writer)
     const struct object *object = writer->object;
     if (!object->counters_count)
         return;
-    size_t section = add_section(
-        writer,
-        &(struct section){
-            .name = ".bss", .type = SHT_NOBITS, .flags = SHF_ALLOC | SHF_WRITE, .size = object->bss_size, .align = 8});
+    size_t section = add_bytes(writer, ".bss", SHF_WRITE, NULL, object->bss_size);
     for (size_t i = 0; i < object->counters_count; i++)
-        writer->counters_symbols[i] =
-            add_symbol(writer, object->counters[i].name, STT_OBJECT, section, object->counters[i].offset,
-                       object->counters[i].count * sizeof(uint64_t));
+        add_symbol(writer, object->counters[i].name, STT_OBJECT, section, object->counters[i].offset,
+                   object->counters[i].count * sizeof(uint64_t));
 }
 
 static void add_variables(struct writer *writer)
@@ -240,13 +193,8 @@ static void add_variables(struct writer *writer)
     static const uint64_t zeros[MAX_VARIABLE_SIZE / sizeof(uint64_t)];
     for (size_t i = 0; i < writer->object->variable_count; i++) {
         const struct object_variable *variable = &writer->object->variables[i];
-        size_t section = add_section(writer, &(struct section){.name = variable->section,
-                                                               .type = SHT_PROGBITS,
-                                                               .flags = SHF_ALLOC | SHF_WRITE,
-                                                               .data = zeros,
-                                                               .size = variable->size,
-                                                               .align = 8});
-        writer->variable_symbols[i] = add_symbol(writer, variable->name, STT_OBJECT, section, 0, variable->size);
+        size_t section = add_bytes(writer, variable->section, SHF_WRITE, zeros, variable->size);
+        add_symbol(writer, variable->name, STT_OBJECT, section, 0, variable->size);
     }
 }
 
@@ -264,10 +212,9 @@ static void collect_relocations(struct writer *writer, struct error *err)
                 continue;
             uint32_t symbol = referenced_symbol(writer, reference);
             if (!symbol && !writer->failure)
-                writer->failure = error_set(err, -ENOENT,
-                                            "program %s refers to %s, which its object lacks: this is a "
-                                            "bug of uplua",
-                                            program->name, reference->symbol);
+                writer->failure =
+                    error_set(err, -ENOENT, "program %s refers to %s, which its object lacks: this is a bug of uplua",
+                              program->name, reference->symbol);
             bool call = reference->kind == REFERENCE_LIBRARY || reference->kind == REFERENCE_CALL;
             Elf64_Rel relocation = {
                 .r_offset = object_offset(writer->object, program) + reference->instruction * sizeof(struct bpf_insn),
@@ -386,15 +333,10 @@ int object_write(const struct object *object, const struct btf *library, int fd,
     if (err)
         err->code = 0;
     struct writer writer = {.object = object};
-    writer.program_symbols = calloc(object->program_count + 1, sizeof *writer.program_symbols);
     writer.sections = calloc(object->program_count + 1, sizeof *writer.sections);
-    writer.map_symbols = calloc(object->map_count + 1, sizeof *writer.map_symbols);
-    writer.counters_symbols = calloc(object->counters_count + 1, sizeof *writer.counters_symbols);
-    writer.variable_symbols = calloc(object->variable_count + 1, sizeof *writer.variable_symbols);
     writer.relocations = calloc(object->program_count + 1, sizeof *writer.relocations);
     void *zeroes = calloc(object->map_count + 1, MAP_DEFINITION_SIZE);
-    if (!writer.program_symbols || !writer.sections || !writer.map_symbols || !writer.counters_symbols ||
-        !writer.variable_symbols || !writer.relocations || !zeroes)
+    if (!writer.sections || !writer.relocations || !zeroes)
         writer.failure = -ENOMEM;
     else
         writer.failure = begin(&writer, fd);
@@ -408,13 +350,8 @@ int object_write(const struct object *object, const struct btf *library, int fd,
         free(writer.relocations[i].data);
     free(zeroes);
     free(writer.relocations);
-    free(writer.variable_symbols);
-    free(writer.counters_symbols);
-    free(writer.map_symbols);
     free(writer.sections);
-    free(writer.program_symbols);
     free(writer.text.data);
-    free(writer.externs);
     free(writer.symbols.data);
     free(writer.names.data);
     free(extension);
