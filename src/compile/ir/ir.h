@@ -12,67 +12,9 @@
 #include "compile/context/compiler.h"
 
 enum ir_op {
-    IR_CONSTANT,  /* .constant */
-    IR_EVENT,     /* the handler's parameter */
-    IR_ARGUMENTS, /* e.args */
-    IR_CELL,      /* args: key; .object: an aggregation's element, such as n[key] */
-    IR_METHOD,    /* args: receiver; .name: bound, as in receiver:name() */
-    IR_PHI,
-    IR_PRESENT, /* args: value; the same value where it is known not to be nil */
-    IR_ABSENT,  /* args: value; the same value where it is known to be nil or false */
-
-    IR_EVENT_FIELD, /* .name, .event */
-    IR_USTACK,
-    IR_KSTACK, /* .number: depth */
-    IR_STACK,  /* args: the kernel's stack, the user's; the one below the other */
-    IR_ADD,    /* to IR_CAST in a row, as switches name groups by their ends */
-    IR_SUB,
-    IR_MUL,
-    IR_DIV,
-    IR_MOD,
-    IR_NEG,
-    IR_AND,
-    IR_OR,
-    IR_XOR,
-    IR_SHL,
-    IR_SHR,
-    IR_SAR,
-    IR_BNOT,
-    IR_CAST, /* args: value; .number: bits, negative if signed */
-    IR_EQ,
-    IR_LT,
-    IR_LE,      /* boolean */
-    IR_NOT,     /* args: value; boolean, Lua's truth */
-    IR_TRUTH,   /* args: value; boolean, Lua's truth */
-    IR_READ,    /* args: address; .number: bits, negative if signed; nil if unreadable */
-    IR_STRING,  /* args: address; .number: bytes with the NUL, negative in the kernel's memory; nil if unreadable */
-    IR_LENGTH,  /* args: string; a num */
-    IR_STARTS,  /* args: string, prefix; boolean */
-    IR_POINTER, /* args: address; .type.ctype: what up.cast makes of it; nil if 0 */
-
-    IR_RECORD,      /* a new record; its shape is .type.record */
-    IR_GET_FIELD,   /* args: record or pointer; .name or .number (tuple, element); .access: of a pointer */
-    IR_GET_ELEMENT, /* args: pointer, index; .access */
-    IR_SET_FIELD,   /* args: record, value; a key that is computed, to be refused */
-    IR_COPY,        /* args: record; up.copy */
-
-    IR_MAP_GET,    /* args: key; .object; nil if absent */
-    IR_MAP_SET,    /* args: key, value */
-    IR_MAP_DELETE, /* args: key */
-    IR_MAP_ADD, /* args: key, delta, and the read just before, if its entry is to be used; .number: 1 if an absent entry
-                   is inserted, 0 if it is an error */
-    IR_FIELD_ADD, /* args: record, delta; field as IR_GET_FIELD: one atomic add in place */
-    IR_AGGREGATE, /* args: value, key or none; .object: count, sum, hist */
-    IR_VAR_GET,
-    IR_VAR_SET,
-    IR_VAR_ADD, /* args: none or value; .object */
-    IR_EMIT,    /* args: record, then what must not be nil; .object; .number: variant; .print; boolean */
-    IR_EXIT,    /* args: status or none; .object: ends the run; the handler's end follows */
-
-    IR_LOOP,   /* a round of a loop: counts against the handler's budget; each way back to a header passes one */
-    IR_JUMP,   /* .block->next[0] */
-    IR_BRANCH, /* args: condition (boolean); next[0] if true, next[1] if false */
-    IR_RETURN,
+#define OP(name, text) IR_##name,
+#include "compile/ir/ir_ops.h"
+#undef OP
 };
 
 struct value {
