@@ -24,8 +24,6 @@ enum {
 
     UPVALUE_LOCAL = 0x8000,
     UPVALUE_IMMUTABLE = 0x4000,
-
-    MAX_SLOTS = 250, /* LJ_MAX_SLOTS, and a few spare */
 };
 
 /* bytecode_decode returns the outermost function's BYTECODE, the first member of this. */
@@ -38,11 +36,9 @@ static void read_instructions(struct dump *dump, struct bytecode *function)
 {
     for (size_t i = 0; i < function->instruction_count && !dump->code; i++) {
         struct instruction *instruction = &function->instructions[i];
-        uint32_t word = dump_u32(dump);
-        if ((word & 0xff) >= BYTECODE_COUNT) {
+        uint32_t word = dump_number(dump, 4);
+        if ((word & 0xff) >= BYTECODE_COUNT)
             dump_fail(dump, -EBADMSG, "it has an unknown instruction");
-            return;
-        }
         instruction->op = (enum bytecode_op)(word & 0xff);
         instruction->a = (uint8_t)(word >> 8);
         instruction->c = (uint8_t)(word >> 16);
@@ -54,13 +50,10 @@ static void read_instructions(struct dump *dump, struct bytecode *function)
 static void read_lines(struct dump *dump, struct bytecode *function)
 {
     for (size_t i = 0; i < function->instruction_count && !dump->code; i++) {
-        uint32_t line = function->line_count < 1 << 8    ? dump_byte(dump)
-                        : function->line_count < 1 << 16 ? dump_u16(dump)
-                                                         : dump_u32(dump);
-        if (line > (uint32_t)function->line_count) {
+        int lines = function->line_count;
+        uint32_t line = dump_number(dump, lines < 1 << 8 ? 1 : lines < 1 << 16 ? 2 : 4);
+        if (line > (uint32_t)lines)
             dump_fail(dump, -EBADMSG, "a line number is outside the function");
-            return;
-        }
         function->instructions[i].line = function->first_line + (int)line;
     }
 }
@@ -75,7 +68,7 @@ static void read_variables(struct dump *dump, struct bytecode *function)
         "", "(for index)", "(for limit)", "(for step)", "(for generator)", "(for state)", "(for control)"};
     /* name, start, length */
     function->variables = dump_allocate(dump, dump_left(dump) / 3, sizeof *function->variables);
-    uint32_t alive[MAX_SLOTS]; /* the end of each live variable, by slot */
+    uint32_t alive[MOST_SLOTS]; /* the end of each live variable, by slot */
     size_t alive_count = 0;
     uint32_t start = 0;
     while (!dump->code) {
@@ -100,7 +93,7 @@ static void read_variables(struct dump *dump, struct bytecode *function)
         variable.end = start + length ? start + length - 1 : 0;
         while (alive_count && alive[alive_count - 1] <= start)
             alive_count--;
-        if (alive_count >= MAX_SLOTS) {
+        if (alive_count >= MOST_SLOTS) {
             dump_fail(dump, -EBADMSG, "it has too many local variables");
             return;
         }
@@ -147,7 +140,7 @@ static void read_function(struct dump *dump, struct bytecode *function)
     function->numbers = dump_allocate(dump, function->number_count, sizeof *function->numbers);
     read_instructions(dump, function);
     for (size_t i = 0; i < function->upvalue_count && !dump->code; i++) {
-        uint16_t word = dump_u16(dump);
+        uint32_t word = dump_number(dump, 2);
         function->upvalues[i].local = word & UPVALUE_LOCAL;
         function->upvalues[i].immutable = word & UPVALUE_IMMUTABLE;
     }

@@ -6,7 +6,8 @@
 /* The meaning of an operand. Source: BCDEF in LuaJIT's lj_bc.h. */
 enum mode {
     NONE,
-    SLOT, /* of the frame */
+    SLOT,   /* of the frame */
+    RESULT, /* a slot that it sets */
     UPVALUE,
     STRING, /* GC constants of one kind each */
     CDATA,
@@ -37,82 +38,67 @@ struct format {
     } run;
     bool condition;  /* the next instruction is the JMP that it decides on */
     bool terminator; /* the next instruction is not run after it */
-    bool known;
 };
 
-#define AD(...)                                                                                                        \
-    {                                                                                                                  \
-        .known = true, __VA_ARGS__                                                                                     \
-    }
-#define IF(mode_a, mode_d)                                                                                             \
-    {                                                                                                                  \
-        .known = true, .condition = true, .a = mode_a, .d = mode_d                                                     \
-    }
-#define ABC(mode_a, mode_b, mode_c)                                                                                    \
-    {                                                                                                                  \
-        .known = true, .a = mode_a, .b = mode_b, .c = mode_c                                                           \
-    }
-
+/* By opcode; all zero for one that is not known. */
 static const struct format formats[BYTECODE_KNOWN] = {
-    [BYTECODE_ISLT... BYTECODE_ISNEV] = IF(SLOT, SLOT),
-    [BYTECODE_ISEQS... BYTECODE_ISNES] = IF(SLOT, STRING),
-    [BYTECODE_ISEQN... BYTECODE_ISNEN] = IF(SLOT, NUMBER),
-    [BYTECODE_ISEQP... BYTECODE_ISNEP] = IF(SLOT, PRIMITIVE),
-    [BYTECODE_ISTC... BYTECODE_ISFC] = IF(SLOT, SLOT),
-    [BYTECODE_IST... BYTECODE_ISF] = IF(NONE, SLOT),
+    [BYTECODE_ISLT... BYTECODE_ISNEV] = {.a = SLOT, .d = SLOT, .condition = true},
+    [BYTECODE_ISEQS... BYTECODE_ISNES] = {.a = SLOT, .d = STRING, .condition = true},
+    [BYTECODE_ISEQN... BYTECODE_ISNEN] = {.a = SLOT, .d = NUMBER, .condition = true},
+    [BYTECODE_ISEQP... BYTECODE_ISNEP] = {.a = SLOT, .d = PRIMITIVE, .condition = true},
+    [BYTECODE_ISTC... BYTECODE_ISFC] = {.a = RESULT, .d = SLOT, .condition = true},
+    [BYTECODE_IST... BYTECODE_ISF] = {.d = SLOT, .condition = true},
 
-    [BYTECODE_MOV] = AD(.a = SLOT, .d = SLOT),
-    [BYTECODE_NOT] = AD(.a = SLOT, .d = SLOT),
-    [BYTECODE_UNM] = AD(.a = SLOT, .d = SLOT),
-    [BYTECODE_LEN] = AD(.a = SLOT, .d = SLOT),
-    [BYTECODE_ADDVN... BYTECODE_MODVN] = ABC(SLOT, SLOT, NUMBER),
-    [BYTECODE_ADDNV... BYTECODE_MODNV] = ABC(SLOT, SLOT, NUMBER), /* the constant is C here too */
-    [BYTECODE_ADDVV... BYTECODE_MODVV] = ABC(SLOT, SLOT, SLOT),
-    [BYTECODE_POW] = ABC(SLOT, SLOT, SLOT),
-    [BYTECODE_BNOT] = AD(.a = SLOT, .d = SLOT),
-    [BYTECODE_BAND... BYTECODE_BSAR] = ABC(SLOT, SLOT, SLOT),
-    [BYTECODE_CAT] = {.known = true, .a = SLOT, .b = SLOT, .c = SLOT, .run = RUN_B_TO_C},
+    [BYTECODE_MOV... BYTECODE_LEN] = {.a = RESULT, .d = SLOT},
+    [BYTECODE_ADDVN... BYTECODE_MODVN] = {.a = RESULT, .b = SLOT, .c = NUMBER},
+    [BYTECODE_ADDNV... BYTECODE_MODNV] = {.a = RESULT, .b = SLOT, .c = NUMBER}, /* the constant is C here too */
+    [BYTECODE_ADDVV... BYTECODE_MODVV] = {.a = RESULT, .b = SLOT, .c = SLOT},
+    [BYTECODE_POW] = {.a = RESULT, .b = SLOT, .c = SLOT},
+    [BYTECODE_BNOT] = {.a = RESULT, .d = SLOT},
+    [BYTECODE_BAND... BYTECODE_BSAR] = {.a = RESULT, .b = SLOT, .c = SLOT},
+    [BYTECODE_CAT] = {.a = RESULT, .b = SLOT, .c = SLOT, .run = RUN_B_TO_C},
 
-    [BYTECODE_KSTR] = AD(.a = SLOT, .d = STRING),
-    [BYTECODE_KCDATA] = AD(.a = SLOT, .d = CDATA),
-    [BYTECODE_KSHORT] = AD(.a = SLOT, .d = LITERAL),
-    [BYTECODE_KNUM] = AD(.a = SLOT, .d = NUMBER),
-    [BYTECODE_KPRI] = AD(.a = SLOT, .d = PRIMITIVE),
-    [BYTECODE_KNIL] = AD(.a = SLOT, .d = SLOT, .run = RUN_A_TO_D),
-    [BYTECODE_UGET] = AD(.a = SLOT, .d = UPVALUE),
-    [BYTECODE_USETV] = AD(.a = UPVALUE, .d = SLOT),
-    [BYTECODE_USETS] = AD(.a = UPVALUE, .d = STRING),
-    [BYTECODE_USETN] = AD(.a = UPVALUE, .d = NUMBER),
-    [BYTECODE_USETP] = AD(.a = UPVALUE, .d = PRIMITIVE),
-    [BYTECODE_UCLO] = AD(.a = LITERAL, .d = JUMP, .terminator = true),
-    [BYTECODE_FNEW] = AD(.a = SLOT, .d = FUNCTION),
-    [BYTECODE_TNEW] = AD(.a = SLOT, .d = LITERAL),
-    [BYTECODE_TDUP] = AD(.a = SLOT, .d = TABLE),
-    [BYTECODE_GGET... BYTECODE_GSET] = AD(.a = SLOT, .d = STRING),
-    [BYTECODE_TGETV] = ABC(SLOT, SLOT, SLOT),
-    [BYTECODE_TGETS] = ABC(SLOT, SLOT, STRING),
-    [BYTECODE_TGETB] = ABC(SLOT, SLOT, LITERAL),
-    [BYTECODE_TSETV] = ABC(SLOT, SLOT, SLOT),
-    [BYTECODE_TSETS] = ABC(SLOT, SLOT, STRING),
-    [BYTECODE_TSETB] = ABC(SLOT, SLOT, LITERAL),
-    [BYTECODE_TSETM] = AD(.a = SLOT, .d = NUMBER),
+    [BYTECODE_KSTR] = {.a = RESULT, .d = STRING},
+    [BYTECODE_KCDATA] = {.a = RESULT, .d = CDATA},
+    [BYTECODE_KSHORT] = {.a = RESULT, .d = LITERAL},
+    [BYTECODE_KNUM] = {.a = RESULT, .d = NUMBER},
+    [BYTECODE_KPRI] = {.a = RESULT, .d = PRIMITIVE},
+    [BYTECODE_KNIL] = {.a = SLOT, .d = SLOT, .run = RUN_A_TO_D},
+    [BYTECODE_UGET] = {.a = RESULT, .d = UPVALUE},
+    [BYTECODE_USETV] = {.a = UPVALUE, .d = SLOT},
+    [BYTECODE_USETS] = {.a = UPVALUE, .d = STRING},
+    [BYTECODE_USETN] = {.a = UPVALUE, .d = NUMBER},
+    [BYTECODE_USETP] = {.a = UPVALUE, .d = PRIMITIVE},
+    [BYTECODE_UCLO] = {.a = LITERAL, .d = JUMP, .terminator = true},
+    [BYTECODE_FNEW] = {.a = RESULT, .d = FUNCTION},
+    [BYTECODE_TNEW] = {.a = RESULT, .d = LITERAL},
+    [BYTECODE_TDUP] = {.a = RESULT, .d = TABLE},
+    [BYTECODE_GGET] = {.a = RESULT, .d = STRING},
+    [BYTECODE_GSET] = {.a = SLOT, .d = STRING},
+    [BYTECODE_TGETV] = {.a = RESULT, .b = SLOT, .c = SLOT},
+    [BYTECODE_TGETS] = {.a = RESULT, .b = SLOT, .c = STRING},
+    [BYTECODE_TGETB] = {.a = RESULT, .b = SLOT, .c = LITERAL},
+    [BYTECODE_TSETV] = {.a = SLOT, .b = SLOT, .c = SLOT},
+    [BYTECODE_TSETS] = {.a = SLOT, .b = SLOT, .c = STRING},
+    [BYTECODE_TSETB] = {.a = SLOT, .b = SLOT, .c = LITERAL},
+    [BYTECODE_TSETM] = {.a = SLOT, .d = NUMBER},
 
-    [BYTECODE_CALLM] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_OPEN_CALL},
-    [BYTECODE_CALL] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_CALL},
-    [BYTECODE_CALLMT] = AD(.a = SLOT, .d = LITERAL, .run = RUN_OPEN_TAIL_CALL, .terminator = true),
-    [BYTECODE_CALLT] = AD(.a = SLOT, .d = LITERAL, .run = RUN_TAIL_CALL, .terminator = true),
-    [BYTECODE_ITERC... BYTECODE_ITERN] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_ITERATE},
-    [BYTECODE_VARG] = {.known = true, .a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_VARARG},
-    [BYTECODE_ISNEXT] = AD(.a = SLOT, .d = JUMP, .terminator = true),
-    [BYTECODE_RETM] = AD(.a = SLOT, .d = LITERAL, .run = RUN_OPEN_RETURN, .terminator = true),
-    [BYTECODE_RET] = AD(.a = SLOT, .d = LITERAL, .run = RUN_RETURN, .terminator = true),
-    [BYTECODE_RET0] = AD(.a = LITERAL, .d = LITERAL, .terminator = true),
-    [BYTECODE_RET1] = AD(.a = SLOT, .d = LITERAL, .run = RUN_RETURN, .terminator = true),
-    [BYTECODE_FORI] = AD(.a = SLOT, .d = JUMP, .run = RUN_LOOP),
-    [BYTECODE_FORL... BYTECODE_IFORL] = AD(.a = SLOT, .d = JUMP, .run = RUN_LOOP),
-    [BYTECODE_ITERL... BYTECODE_IITERL] = AD(.a = SLOT, .d = JUMP),
-    [BYTECODE_LOOP... BYTECODE_ILOOP] = AD(.a = LITERAL, .d = JUMP),
-    [BYTECODE_JMP] = AD(.a = LITERAL, .d = JUMP, .terminator = true),
+    [BYTECODE_CALLM] = {.a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_OPEN_CALL},
+    [BYTECODE_CALL] = {.a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_CALL},
+    [BYTECODE_CALLMT] = {.a = SLOT, .d = LITERAL, .run = RUN_OPEN_TAIL_CALL, .terminator = true},
+    [BYTECODE_CALLT] = {.a = SLOT, .d = LITERAL, .run = RUN_TAIL_CALL, .terminator = true},
+    [BYTECODE_ITERC... BYTECODE_ITERN] = {.a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_ITERATE},
+    [BYTECODE_VARG] = {.a = SLOT, .b = LITERAL, .c = LITERAL, .run = RUN_VARARG},
+    [BYTECODE_ISNEXT] = {.a = SLOT, .d = JUMP, .terminator = true},
+    [BYTECODE_RETM] = {.a = SLOT, .d = LITERAL, .run = RUN_OPEN_RETURN, .terminator = true},
+    [BYTECODE_RET] = {.a = SLOT, .d = LITERAL, .run = RUN_RETURN, .terminator = true},
+    [BYTECODE_RET0] = {.a = LITERAL, .d = LITERAL, .terminator = true},
+    [BYTECODE_RET1] = {.a = SLOT, .d = LITERAL, .run = RUN_RETURN, .terminator = true},
+    [BYTECODE_FORI] = {.a = SLOT, .d = JUMP, .run = RUN_LOOP},
+    [BYTECODE_FORL... BYTECODE_IFORL] = {.a = SLOT, .d = JUMP, .run = RUN_LOOP},
+    [BYTECODE_ITERL... BYTECODE_IITERL] = {.a = SLOT, .d = JUMP},
+    [BYTECODE_LOOP... BYTECODE_ILOOP] = {.a = LITERAL, .d = JUMP},
+    [BYTECODE_JMP] = {.a = LITERAL, .d = JUMP, .terminator = true},
 };
 
 static bool is_kind(const struct bytecode *function, unsigned index, enum constant_kind kind)
@@ -131,6 +117,7 @@ static bool operand_is_valid(const struct bytecode *function, size_t pc, enum mo
 {
     switch (mode) {
     case SLOT:
+    case RESULT:
         return value < function->frame_size;
     case UPVALUE:
         return value < function->upvalue_count;
@@ -207,7 +194,7 @@ static const char *check_instruction(const struct bytecode *function, size_t pc)
 {
     const struct instruction *instruction = &function->instructions[pc];
     const struct format *format = &formats[instruction->op];
-    if (!format->known)
+    if (!format->a && !format->d)
         return NULL;
     if (!operand_is_valid(function, pc, format->a, instruction->a) ||
         !operand_is_valid(function, pc, format->b, instruction->b) ||
@@ -225,6 +212,11 @@ static const char *check_instruction(const struct bytecode *function, size_t pc)
     if (format->condition && function->instructions[pc + 1].op != BYTECODE_JMP)
         return "a comparison lacks its jump";
     return NULL;
+}
+
+bool bytecode_sets_a(enum bytecode_op op)
+{
+    return formats[op].a == RESULT;
 }
 
 const char *bytecode_check(const struct bytecode *function)

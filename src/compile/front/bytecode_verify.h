@@ -10,3 +10,5 @@
  * refuses them.
  */
 const char *bytecode_check(const struct bytecode *function);
+/* True if OP sets the slot A, and no other. */
+bool bytecode_sets_a(enum bytecode_op op);

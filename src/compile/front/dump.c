@@ -52,21 +52,12 @@ uint8_t dump_byte(struct dump *dump)
     return byte ? *byte : 0;
 }
 
-uint16_t dump_u16(struct dump *dump)
-{
-    uint16_t value = 0;
-    const uint8_t *bytes = dump_take(dump, sizeof value);
-    if (bytes)
-        memcpy(&value, bytes, sizeof value);
-    return value;
-}
-
-uint32_t dump_u32(struct dump *dump)
+uint32_t dump_number(struct dump *dump, size_t size)
 {
     uint32_t value = 0;
-    const uint8_t *bytes = dump_take(dump, sizeof value);
-    if (bytes)
-        memcpy(&value, bytes, sizeof value);
+    const uint8_t *bytes = dump_take(dump, size);
+    if (bytes) /* the lowest byte is the first, as on the CPUs that uplua knows */
+        memcpy(&value, bytes, size);
     return value;
 }
 

@@ -32,8 +32,8 @@ size_t dump_left(const struct dump *dump);
 /* The next SIZE bytes, or NULL. */
 const uint8_t *dump_take(struct dump *dump, size_t size);
 uint8_t dump_byte(struct dump *dump);
-uint16_t dump_u16(struct dump *dump); /* in the machine's byte order */
-uint32_t dump_u32(struct dump *dump);
+/* A number of SIZE bytes, in the machine's byte order. */
+uint32_t dump_number(struct dump *dump, size_t size);
 uint32_t dump_uleb(struct dump *dump);
 /* 32 bits after a bit that says whether the upper half of a double follows. */
 uint32_t dump_uleb33(struct dump *dump, bool *is_double);

@@ -19,14 +19,8 @@ static void read_table_value(struct dump *dump, struct constant *constant)
 {
     uint32_t kind = dump_uleb(dump);
     switch (kind) {
-    case TABLE_NIL:
-        constant->kind = CONSTANT_NIL;
-        break;
-    case TABLE_FALSE:
-        constant->kind = CONSTANT_FALSE;
-        break;
-    case TABLE_TRUE:
-        constant->kind = CONSTANT_TRUE;
+    case TABLE_NIL ... TABLE_TRUE: /* in the same order here */
+        constant->kind = (enum constant_kind)(CONSTANT_NIL + kind);
         break;
     case TABLE_INTEGER:
         constant->kind = CONSTANT_NUMBER;

@@ -1,33 +1,13 @@
 /* The loops of a function's bytecode, found before it is translated: where jumps lead back to, and what a round may
  * change. */
 #include "compile/front/build.h"
+#include "compile/front/bytecode_verify.h"
 
 /* Marks in WRITTEN the slots that INSTRUCTION sets. */
 static void mark_written(const struct instruction *instruction, bool *written)
 {
     unsigned a = instruction->a, last = a;
     switch (instruction->op) {
-    case BYTECODE_ISTC:
-    case BYTECODE_ISFC:
-    case BYTECODE_MOV:
-    case BYTECODE_NOT:
-    case BYTECODE_UNM:
-    case BYTECODE_LEN:
-    case BYTECODE_ADDVN ... BYTECODE_MODVN:
-    case BYTECODE_ADDNV ... BYTECODE_MODNV:
-    case BYTECODE_ADDVV ... BYTECODE_MODVV:
-    case BYTECODE_POW:
-    case BYTECODE_CAT:
-    case BYTECODE_KSTR ... BYTECODE_KPRI:
-    case BYTECODE_UGET:
-    case BYTECODE_FNEW:
-    case BYTECODE_TNEW:
-    case BYTECODE_TDUP:
-    case BYTECODE_GGET:
-    case BYTECODE_TGETV ... BYTECODE_TGETB:
-    case BYTECODE_BNOT:
-    case BYTECODE_BAND ... BYTECODE_BSAR:
-        break;
     case BYTECODE_KNIL:
         last = instruction->d;
         break;
@@ -42,7 +22,8 @@ static void mark_written(const struct instruction *instruction, bool *written)
         written[a + 3 < 256 ? a + 3 : 255] = true;
         break;
     default:
-        return;
+        if (!bytecode_sets_a(instruction->op))
+            return;
     }
     for (unsigned slot = a; slot <= last && slot < 256; slot++)
         written[slot] = true;
