@@ -24,59 +24,40 @@ uint32_t provider_attach_type(const struct provider *provider, bool at_entry)
     return provider->attach_as ? provider->attach_as(at_entry) : provider->attach_type;
 }
 
-#define SIGNED                                                                                                         \
-    {                                                                                                                  \
-        .kind = TYPE_I64                                                                                               \
-    }
-#define HALF                                                                                                           \
-    {                                                                                                                  \
-        .kind = TYPE_I64, .bits = 32                                                                                   \
-    }
-#define ADDRESS                                                                                                        \
-    {                                                                                                                  \
-        .kind = TYPE_U64                                                                                               \
-    }
-#define TEXT(bytes)                                                                                                    \
-    {                                                                                                                  \
-        .kind = TYPE_STRING, .capacity = bytes                                                                         \
-    }
-
 static const struct event_field fields[] = {
-    {.name = "time", .type = SIGNED, .source = EVENT_TIME},
-    {.name = "pid", .type = HALF, .source = EVENT_PID},
-    {.name = "tid", .type = HALF, .source = EVENT_TID},
-    {.name = "uid", .type = HALF, .source = EVENT_UID},
-    {.name = "gid", .type = HALF, .source = EVENT_GID},
-    {.name = "cpu", .type = HALF, .source = EVENT_CPU},
-    {.name = "comm", .type = TEXT(16), .source = EVENT_COMM},
-    {.name = "cgroup", .type = SIGNED, .source = EVENT_CGROUP},
+    {.name = "time", .type = {.kind = TYPE_I64}, .source = EVENT_TIME},
+    {.name = "pid", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_PID},
+    {.name = "tid", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_TID},
+    {.name = "uid", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_UID},
+    {.name = "gid", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_GID},
+    {.name = "cpu", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_CPU},
+    {.name = "comm", .type = {.kind = TYPE_STRING, .capacity = 16}, .source = EVENT_COMM},
+    {.name = "cgroup", .type = {.kind = TYPE_I64}, .source = EVENT_CGROUP},
     {.name = "probe", .type = {.kind = TYPE_STRING}, .source = EVENT_PROBE},
     {.name = "func", .type = {.kind = TYPE_STRING}, .source = EVENT_FUNC},
-    {.name = "nr", .type = HALF, .source = EVENT_CALL, .of_entry = true},
-    {.name = "ret", .type = SIGNED, .source = EVENT_RETURN},
-    {.name = "elapsed", .type = SIGNED, .source = EVENT_ELAPSED, .of_entry = true},
-    {.name = "ip", .type = ADDRESS, .source = EVENT_IP},
-    {.name = "sp", .type = ADDRESS, .source = EVENT_STACK_POINTER},
-    {.name = "caller", .type = ADDRESS, .source = EVENT_CALLER},
-    {.name = "period", .type = SIGNED, .source = EVENT_PERIOD},
-    {.name = "addr", .type = ADDRESS, .source = EVENT_ADDRESS},
-    {.name = "value", .type = SIGNED, .source = EVENT_VALUE},
+    {.name = "nr", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_CALL, .of_entry = true},
+    {.name = "ret", .type = {.kind = TYPE_I64}, .source = EVENT_RETURN},
+    {.name = "elapsed", .type = {.kind = TYPE_I64}, .source = EVENT_ELAPSED, .of_entry = true},
+    {.name = "ip", .type = {.kind = TYPE_U64}, .source = EVENT_IP},
+    {.name = "sp", .type = {.kind = TYPE_U64}, .source = EVENT_STACK_POINTER},
+    {.name = "caller", .type = {.kind = TYPE_U64}, .source = EVENT_CALLER},
+    {.name = "period", .type = {.kind = TYPE_I64}, .source = EVENT_PERIOD},
+    {.name = "addr", .type = {.kind = TYPE_U64}, .source = EVENT_ADDRESS},
+    {.name = "value", .type = {.kind = TYPE_I64}, .source = EVENT_VALUE},
 #define ARGUMENT(n)                                                                                                    \
-    {                                                                                                                  \
-        .name = "arg" #n, .type = SIGNED, .source = EVENT_ARGUMENT, .number = n, .of_entry = true                      \
-    }
-    ARGUMENT(0),
-    ARGUMENT(1),
-    ARGUMENT(2),
-    ARGUMENT(3),
-    ARGUMENT(4),
-    ARGUMENT(5),
-    ARGUMENT(6),
-    ARGUMENT(7),
-    ARGUMENT(8),
-    ARGUMENT(9),
-    ARGUMENT(10),
-    ARGUMENT(11),
+    .name = "arg" #n, .type = {.kind = TYPE_I64}, .source = EVENT_ARGUMENT, .number = n, .of_entry = true
+    {ARGUMENT(0)},
+    {ARGUMENT(1)},
+    {ARGUMENT(2)},
+    {ARGUMENT(3)},
+    {ARGUMENT(4)},
+    {ARGUMENT(5)},
+    {ARGUMENT(6)},
+    {ARGUMENT(7)},
+    {ARGUMENT(8)},
+    {ARGUMENT(9)},
+    {ARGUMENT(10)},
+    {ARGUMENT(11)},
 };
 
 /* True if the events of PROVIDER have FIELD. */
