@@ -40,6 +40,7 @@ for module, names in pairs {
   -- the run
   ["base.loop"] = "every after at_start at_stop at_exit exit",
   ["run.report"] = "report",
+  ["probe.setup"] = "ledger",
 
   -- text
   text = "printf clock now duration seconds thousands plural bar escape quote",
@@ -50,20 +51,9 @@ for module, names in pairs {
   for name in names:gmatch "%S+" do home[name] = module end
 end
 
-local up = {}
-
--- s:starts(prefix) for strings means in user space what it means in a handler.
-function up.starts(s, prefix)
-  if type(s) ~= "string" or type(prefix) ~= "string" then
-    error(("starts: two strings are expected, not a %s and a %s"):format(type(s), type(prefix)), 2)
-  end
-  return s:sub(1, #prefix) == prefix
-end
-string.starts = up.starts
-
-return setmetatable(up, {
+return setmetatable({}, {
   names = home, -- for the prompt's completion
-  __index = function(_, name)
+  __index = function(up, name)
     local module = home[name]
     local value
     if module then value = require("uplua." .. module)[name] end

@@ -514,7 +514,7 @@ end
 
 -- How many blocks found no room in live.
 local function without_room()
-  for _, entry in ipairs(require "uplua.setup".ledger()) do
+  for _, entry in ipairs(up.ledger()) do
     if entry[1]:find "^'live' is full" then return entry[2] end
   end
   return 0
