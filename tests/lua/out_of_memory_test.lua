@@ -13,6 +13,9 @@ local CASES = {
   -- That a return probe may do harm must not be overlooked.
   { "a return, in a program with exceptions", "build/targets/cxx_exceptions",
     'n = count() uretprobe("cxx_exceptions:calm", function(e) n[e.comm]:inc() end)' },
+  -- Without memory nobody knows what a process has chosen: that is not the same as that it has chosen nothing.
+  { "an indirect function", "setarch -R build/targets/sites",
+    'n = count() uprobe("libc:memcpy", function(e) if e.arg2 == 2311 then n[e.func]:inc() end end)' },
 }
 
 -- uplua with SCRIPT on COMMAND as allocation N fails (0: none). The pipe that cat reads ends when uplua and its command

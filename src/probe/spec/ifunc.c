@@ -20,6 +20,7 @@ struct ifunc {
     uint64_t resolver, bias; /* BIAS: what its ELF addresses differ from the process's by */
     pid_t pid;
     const struct maps *maps;
+    uint64_t found; /* the implementation; 0: none so far */
 };
 
 /* What the addresses of BINARY differ from those of the process by; false where the process has not mapped it. */
@@ -68,56 +69,61 @@ static bool is_wanted(const struct ifunc *ifunc, struct symbol_table *symbols, c
     return name && strcmp(name, ifunc->name) == 0;
 }
 
-/* The implementation by the slots of MODULE, else 0. */
-static uint64_t search_module(const struct ifunc *ifunc, const struct binary *module, bool own)
+/* Looks for the implementation in the slots of MODULE. 0, or -ENOMEM. */
+static int search_module(struct ifunc *ifunc, const struct binary *module, bool own)
 {
     const struct elf_file *elf = binary_elf(module);
     struct symbol_table symbols;
-    uint64_t bias, found = 0;
+    uint64_t bias;
     if (!find_bias(ifunc->maps, module, &bias))
         return 0;
-    symbol_table_open(&symbols, elf, section_find(elf, SHT_DYNSYM, NULL), SECTION_MAX);
-    for (size_t s = 0; s < elf->section_count && !found; s++) {
+    bool exhausted = symbol_table_open(&symbols, elf, section_find(elf, SHT_DYNSYM, NULL), SECTION_MAX) == -ENOMEM;
+    for (size_t s = 0; s < elf->section_count && !ifunc->found && !exhausted; s++) {
         size_t size;
         if (elf->sections[s].sh_type != SHT_RELA)
             continue;
         Elf64_Rela *relocations = section_read(elf, &elf->sections[s], SECTION_MAX, &size);
+        exhausted = !relocations && errno == ENOMEM;
         size_t count = relocations ? size / sizeof *relocations : 0;
-        for (size_t i = 0; i < count && i < MAX_RELOCATIONS && !found; i++)
+        for (size_t i = 0; i < count && i < MAX_RELOCATIONS && !ifunc->found; i++)
             if (is_wanted(ifunc, &symbols, &relocations[i], own))
-                found = read_slot(ifunc, bias + relocations[i].r_offset);
+                ifunc->found = read_slot(ifunc, bias + relocations[i].r_offset);
         free(relocations);
     }
     symbol_table_close(&symbols);
-    return found;
+    return exhausted ? -ENOMEM : 0;
 }
 
-static uint64_t search_process(const struct ifunc *ifunc)
+/* Looks for it in all modules of the process; what cannot be read has no slots. 0, or -ENOMEM. */
+static int search_process(struct ifunc *ifunc)
 {
     struct modules modules = {0};
     const struct elf_file *own = binary_elf(ifunc->binary);
-    uint64_t found = search_module(ifunc, ifunc->binary, true);
-    if (!found && modules_of_process(ifunc->pid, &modules, NULL) < 0)
-        return 0;
-    for (size_t i = 0; i < modules.count && !found; i++) {
+    int result = search_module(ifunc, ifunc->binary, true);
+    if (result == 0 && !ifunc->found)
+        result = modules_of_process(ifunc->pid, &modules, NULL);
+    for (size_t i = 0; i < modules.count && result != -ENOMEM && !ifunc->found; i++) {
         struct binary *module;
-        bool same = modules.items[i].inode == own->stat.st_ino && modules.items[i].device == own->stat.st_dev;
-        if (same || binary_open(&modules.items[i], &module, NULL) < 0)
+        if (modules.items[i].inode == own->stat.st_ino && modules.items[i].device == own->stat.st_dev)
             continue;
-        found = search_module(ifunc, module, false);
+        result = binary_open(&modules.items[i], &module, NULL);
+        if (result < 0)
+            continue;
+        result = search_module(ifunc, module, false);
         binary_close(module);
     }
     modules_free(&modules);
-    return found;
+    return result == -ENOMEM ? result : 0;
 }
 
 int ifunc_implementation(const struct binary *binary, const char *name, uint64_t resolver, pid_t pid, uint64_t *address)
 {
     struct maps maps = {0};
     struct ifunc ifunc = {.binary = binary, .name = name, .resolver = resolver, .pid = pid, .maps = &maps};
-    *address = 0;
-    if (maps_read(&maps, pid) == 0 && find_bias(&maps, binary, &ifunc.bias))
-        *address = search_process(&ifunc);
+    int result = maps_read(&maps, pid);
+    if (result == 0 && find_bias(&maps, binary, &ifunc.bias))
+        result = search_process(&ifunc);
     maps_free(&maps);
-    return *address ? 0 : -ENOENT;
+    *address = ifunc.found;
+    return result == -ENOMEM ? result : ifunc.found ? 0 : -ENOENT;
 }

@@ -262,8 +262,10 @@ static int append_chosen(const struct function_search *search, const struct matc
     for (size_t i = 0; i <= processes && result == 0 && !(i == processes && *added); i++) {
         pid_t pid = i < processes ? target->pids[i] : getpid();
         uint64_t last = place.address;
-        if (ifunc_implementation(search->binary, match->name, match->address, pid, &place.address) < 0 ||
-            place.address == last)
+        int found = ifunc_implementation(search->binary, match->name, match->address, pid, &place.address);
+        if (found == -ENOMEM)
+            return error_set(err, found, "out of memory");
+        if (found < 0 || place.address == last)
             continue;
         size_t before = list->count;
         struct arch_instruction instruction;
