@@ -16,6 +16,7 @@ local CASES = {
   -- Without memory nobody knows what a process has chosen: that is not the same as that it has chosen nothing.
   { "an indirect function", "setarch -R build/targets/sites",
     'n = count() uprobe("libc:memcpy", function(e) if e.arg2 == 2311 then n[e.func]:inc() end end)' },
+  { "a USDT probe", "build/targets/usdt 1", 'n = count() usdt("usdt:app:counter", function(e) n[e.comm]:inc() end)' },
 }
 
 -- uplua with SCRIPT on COMMAND as allocation N fails (0: none). The pipe that cat reads ends when uplua and its command

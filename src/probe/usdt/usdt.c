@@ -356,7 +356,7 @@ static int search_modules(const struct usdt_spec *wanted, const struct modules *
         struct binary *binary;
         int opened = binary_open(&modules->items[i], &binary, err);
         if (opened < 0) {
-            result = named ? error_prefix(err, "%s: ", wanted->text) : 0;
+            result = named || opened == -ENOMEM ? error_prefix(err, "%s: ", wanted->text) : 0;
             continue;
         }
         search.binary = binary;

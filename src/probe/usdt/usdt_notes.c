@@ -1,6 +1,7 @@
 /* Reads the notes of USDT probes, .note.stapsdt. */
 #include "probe/usdt/usdt_notes.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,7 @@ int usdt_notes_visit(const struct elf_file *elf, usdt_note_visit *visit, void *c
     size_t size = 0;
     uint8_t *contents = section_read(elf, section_find(elf, SHT_NOTE, ".note.stapsdt"), MAX_NOTES, &size);
     struct bytes notes = bytes_of(contents, size), description;
-    int result = 0;
+    int result = !contents && errno == ENOMEM ? -ENOMEM : 0;
     while (contents && !result && notes_next(&notes, "stapsdt", NT_STAPSDT, &description)) {
         struct usdt_note note;
         if (read_note(&description, base ? base->sh_addr : 0, &note))

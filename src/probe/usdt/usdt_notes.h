@@ -16,7 +16,7 @@ struct usdt_note {
 
 /*
  * Calls VISIT for each USDT probe of ELF, in the file's order, until it returns non-zero, which is then returned; 0
- * where all were visited, or where there are none. The strings are gone after the visit.
+ * where all were visited, or where there are none; -ENOMEM. The strings are gone after the visit.
  */
 typedef int usdt_note_visit(const struct usdt_note *note, void *context);
 int usdt_notes_visit(const struct elf_file *elf, usdt_note_visit *visit, void *context);
