@@ -79,18 +79,6 @@ uint64_t arch_code_mask(void)
     return address;
 }
 
-bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
-{
-    (void)code;
-    return offset < size && offset % 4 == 0;
-}
-
-bool arch_is_nop(const uint8_t *code, size_t size)
-{
-    static const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5};
-    return size >= sizeof nop && !memcmp(code, nop, sizeof nop);
-}
-
 /* [bti c] adrp x16, page of the slot; ldr x17, [x16, its place in the page]; … */
 enum arch_stub arch_stub(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot, uint32_t *index)
 {

@@ -53,10 +53,6 @@ const struct arch_unwind *arch_unwind(uint16_t machine);
 /* Name of the register with the DWARF number NUMBER (below 32). Static. */
 const char *arch_dwarf_register(uint16_t machine, int number);
 
-/* True if OFFSET is the start of an instruction when CODE (SIZE bytes, a function's first) is decoded from its
- * start. */
-bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset);
-
 /*
  * Functions that do nothing, to measure what probes on them take; their code lies in this program's file. NUMBER: as
  * enum entry of probe/probe.h says of their first instructions. The address of its code, and bytes to its return
@@ -64,9 +60,6 @@ bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset);
  */
 uintptr_t arch_empty(unsigned number, unsigned *exit);
 void arch_call_empty(unsigned number);
-
-/* True if CODE (SIZE bytes) begins with an instruction that does nothing. */
-bool arch_is_nop(const uint8_t *code, size_t size);
 
 /* What a stub of the procedure linkage table does. */
 enum arch_stub {

@@ -20,6 +20,7 @@ struct arch_instruction {
      * surely ends */
     bool harmless;
     bool landing_pad; /* marks where calls and jumps may lead to, and does nothing else: endbr64, bti */
+    bool nop;         /* it does nothing */
     bool conditional; /* a jump on a condition */
     bool returns;     /* from the function */
     bool indirect;    /* a jump to where a register or a table says: maybe into the same function */

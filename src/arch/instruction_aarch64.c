@@ -130,7 +130,8 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     result->harmless = is_harmless(word);
     result->refused = is_refused(word) || is_literal(word);
     result->mistaken = is_literal(word) ? "the kernel does not load this constant from where it lies" : NULL;
-    result->landing_pad = (word & 0xffffff3f) == 0xd503241f;                                  /* bti */
+    result->landing_pad = (word & 0xffffff3f) == 0xd503241f; /* bti */
+    result->nop = word == 0xd503201f;
     result->returns = (word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff; /* ret, retaa and retab */
     result->calls = (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;   /* bl, blr */
     result->indirect = (word & 0xfffffc1f) == 0xd61f0000;

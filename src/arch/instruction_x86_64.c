@@ -175,6 +175,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
         .harmless = is_harmless(&instruction, operands),
         .conditional = instruction.meta.category == ZYDIS_CATEGORY_COND_BR,
         .landing_pad = instruction.mnemonic == ZYDIS_MNEMONIC_ENDBR64,
+        .nop = instruction.mnemonic == ZYDIS_MNEMONIC_NOP,
         .returns = instruction.mnemonic == ZYDIS_MNEMONIC_RET,
         .indirect = is_indirect(&instruction, operands),
         .calls = instruction.mnemonic == ZYDIS_MNEMONIC_CALL,

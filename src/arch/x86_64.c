@@ -2,7 +2,6 @@
 #if defined(__x86_64__)
 #include "arch/arch.h"
 
-#include <Zydis/Zydis.h>
 #include <elf.h>
 #include <string.h>
 
@@ -67,30 +66,6 @@ int arch_syscall_argument(unsigned n)
 uint64_t arch_code_mask(void)
 {
     return UINT64_MAX;
-}
-
-bool arch_instruction_boundary(const uint8_t *code, size_t size, size_t offset)
-{
-    ZydisDecoder decoder;
-    if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
-        return false;
-    size_t at = 0;
-    while (at < offset && at < size) {
-        ZydisDecodedInstruction instruction;
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code + at, size - at, &instruction)))
-            return false;
-        at += instruction.length;
-    }
-    return at == offset;
-}
-
-bool arch_is_nop(const uint8_t *code, size_t size)
-{
-    ZydisDecoder decoder;
-    ZydisDecodedInstruction instruction;
-    return ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) &&
-           ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, code, size, &instruction)) &&
-           instruction.mnemonic == ZYDIS_MNEMONIC_NOP;
 }
 
 /* [endbr64] [bnd] jmp *slot(%rip), or [endbr64] push $index; … */

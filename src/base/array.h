@@ -15,3 +15,13 @@ static inline bool array_room(void *items, size_t count, size_t *capacity, size_
 {
     return count < *capacity || array_grow(items, capacity, size);
 }
+
+/*
+ * Appends a zeroed element of SIZE bytes to an array that only this function has made larger, whose capacity its count
+ * tells. ITEMS as above. NULL without memory.
+ */
+void *array_add(void *items, size_t *count, size_t size);
+/* Appends a copy of TEXT to such an array of strings. 0 or -ENOMEM. */
+int array_add_string(char ***strings, size_t *count, const char *text);
+bool array_has_string(char *const *strings, size_t count, const char *text);
+void array_free_strings(char **strings, size_t count);

@@ -10,6 +10,7 @@
 #include "probe/probe.h"
 #include "sys/btf.h"
 #include "sys/feature.h"
+#include "sys/kernel_types.h"
 
 #include "../bpf/trampoline.h"
 

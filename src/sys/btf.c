@@ -88,29 +88,14 @@ static int open_sections(const uint8_t *bytes, size_t size, struct kernel_btf *r
     return 0;
 }
 
-const struct btf_type *btf_next(const struct kernel_btf *btf, const struct btf_type *type)
+/* The type behind TYPE, the first one behind NULL; NULL at the end, or where the kernel is newer than we are. */
+static const struct btf_type *next_type(const struct kernel_btf *btf, const struct btf_type *type)
 {
-    ptrdiff_t extra = btf_extra_bytes(type);
-    const uint8_t *next = (const uint8_t *)(type + 1);
-    if (extra < 0 || extra > btf->types_end - next)
-        return NULL;
-    next += extra;
-    return (size_t)(btf->types_end - next) >= sizeof *type ? (const struct btf_type *)next : NULL;
-}
-
-const struct btf_type *btf_first(const struct kernel_btf *btf)
-{
-    size_t size = (size_t)(btf->types_end - btf->types);
-    const struct btf_type *first = (const void *)btf->types;
-    ptrdiff_t extra = size < sizeof *first ? -1 : btf_extra_bytes(first);
-    return extra >= 0 && (size_t)extra <= size - sizeof *first ? first : NULL;
-}
-
-/* True if what belongs to TYPE, the last one, lies in the section. */
-static bool is_whole(const struct kernel_btf *btf, const struct btf_type *type)
-{
-    ptrdiff_t extra = btf_extra_bytes(type);
-    return extra >= 0 && extra <= btf->types_end - (const uint8_t *)(type + 1);
+    const uint8_t *at = type ? (const uint8_t *)(type + 1) + btf_extra_bytes(type) : btf->types;
+    size_t left = (size_t)(btf->types_end - at);
+    const struct btf_type *next = (const void *)at;
+    ptrdiff_t extra = left < sizeof *next ? -1 : btf_extra_bytes(next);
+    return extra >= 0 && (size_t)extra <= left - sizeof *next ? next : NULL;
 }
 
 const struct btf_type **btf_index(const struct kernel_btf *btf, size_t *count)
@@ -118,81 +103,9 @@ const struct btf_type **btf_index(const struct kernel_btf *btf, size_t *count)
     size_t capacity = (size_t)(btf->types_end - btf->types) / sizeof(struct btf_type) + 2;
     const struct btf_type **types = calloc(capacity, sizeof *types);
     *count = 1;
-    for (const struct btf_type *type = types ? btf_first(btf) : NULL; type && is_whole(btf, type);
-         type = btf_next(btf, type))
+    for (const struct btf_type *type = NULL; types && (type = next_type(btf, type));)
         types[(*count)++] = type;
     return types;
-}
-
-static int find_function(const struct kernel_btf *btf, void *name)
-{
-    uint32_t name_offset = btf_find_string(btf, name);
-    if (!name_offset)
-        return -ENOENT;
-    int id = 1;
-    for (const struct btf_type *type = btf_first(btf); type; type = btf_next(btf, type), id++)
-        if (BTF_INFO_KIND(type->info) == BTF_KIND_FUNC && type->name_off == name_offset)
-            return id;
-    return -ENOENT;
-}
-
-static bool is_structure(const struct btf_type *type)
-{
-    unsigned kind = BTF_INFO_KIND(type->info);
-    return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION;
-}
-
-/* Bytes from the start of STRUCTURE to its member NAME; -1 where it has none. TYPES: all types by their ids. */
-static int64_t member_offset(const struct kernel_btf *btf, const struct btf_type *const *types, size_t count,
-                             const struct btf_type *structure, const char *name, int depth)
-{
-    enum { DEEPEST = 8 };
-    const struct btf_member *members = (const void *)(structure + 1);
-    for (unsigned i = 0; i < BTF_INFO_VLEN(structure->info); i++) {
-        uint32_t bits = BTF_INFO_KFLAG(structure->info) ? BTF_MEMBER_BIT_OFFSET(members[i].offset) : members[i].offset;
-        if (!strcmp(btf_string(btf, members[i].name_off), name))
-            return bits / 8;
-        const struct btf_type *inner = members[i].type < count ? types[members[i].type] : NULL;
-        if (members[i].name_off || !inner || !is_structure(inner) || depth == DEEPEST)
-            continue;
-        int64_t offset = member_offset(btf, types, count, inner, name, depth + 1);
-        if (offset >= 0)
-            return offset + bits / 8;
-    }
-    return -1;
-}
-
-struct wanted_fields {
-    struct kernel_field *fields;
-    size_t count;
-};
-
-static int find_fields(const struct kernel_btf *btf, void *context)
-{
-    const struct wanted_fields *wanted = context;
-    size_t count, found = 0;
-    const struct btf_type **types = btf_index(btf, &count);
-    if (!types)
-        return -ENOMEM;
-    for (size_t i = 0; i < wanted->count; i++)
-        wanted->fields[i].offset = UINT32_MAX;
-    for (size_t id = 1; id < count; id++) {
-        if (BTF_INFO_KIND(types[id]->info) != BTF_KIND_STRUCT)
-            continue;
-        const char *name = btf_string(btf, types[id]->name_off);
-        for (size_t i = 0; i < wanted->count; i++) {
-            struct kernel_field *field = &wanted->fields[i];
-            if (field->offset != UINT32_MAX || *field->type != *name || strcmp(field->type, name))
-                continue;
-            int64_t offset = member_offset(btf, types, count, types[id], field->name, 0);
-            if (offset >= 0) {
-                field->offset = (uint32_t)offset;
-                found++;
-            }
-        }
-    }
-    free(types);
-    return found == wanted->count ? 0 : -ENOENT;
 }
 
 /* Before 6.16 the file cannot be mapped. */
@@ -243,24 +156,16 @@ void btf_close(struct kernel_btf *btf)
     *btf = (struct kernel_btf){0};
 }
 
-/* What FIND makes of the file and CONTEXT. */
-static int with_kernel_btf(int (*find)(const struct kernel_btf *btf, void *context), void *context)
-{
-    struct kernel_btf btf;
-    int result = btf_open(&btf);
-    if (result)
-        return result;
-    result = find(&btf, context);
-    btf_close(&btf);
-    return result;
-}
-
 int kernel_btf_function(const char *name)
 {
-    return with_kernel_btf(find_function, (char *)name);
-}
-
-int kernel_btf_fields(struct kernel_field *fields, size_t count)
-{
-    return with_kernel_btf(find_fields, &(struct wanted_fields){fields, count});
+    struct kernel_btf btf;
+    int result = btf_open(&btf), id = 1;
+    if (result)
+        return result;
+    uint32_t string = btf_find_string(&btf, name);
+    const struct btf_type *type = string ? next_type(&btf, NULL) : NULL;
+    for (; type && (BTF_INFO_KIND(type->info) != BTF_KIND_FUNC || type->name_off != string); id++)
+        type = next_type(&btf, type);
+    btf_close(&btf);
+    return type ? id : -ENOENT;
 }

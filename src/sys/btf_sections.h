@@ -20,10 +20,6 @@ int btf_open(struct kernel_btf *btf);
 void btf_close(struct kernel_btf *btf);
 /* Bytes that follow the struct btf_type of TYPE; -1 for a kind that we do not know. */
 ptrdiff_t btf_extra_bytes(const struct btf_type *type);
-/* The first type, which has the id 1, and the one behind TYPE; NULL at the end, or where the kernel is newer than we
- * are. */
-const struct btf_type *btf_first(const struct kernel_btf *btf);
-const struct btf_type *btf_next(const struct kernel_btf *btf, const struct btf_type *type);
 /* All types by their ids, in an array (malloc) of *COUNT; [0] is NULL: void. NULL if out of memory. */
 const struct btf_type **btf_index(const struct kernel_btf *btf, size_t *count);
 /* The string at OFFSET, "" for a bad one; and the offset of a string, 0 where there is none. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sys/btf_sections.h"
@@ -222,23 +223,16 @@ int kernel_type_member(uint32_t id, const char *name, struct kernel_member *resu
     return find_member(types[type.id], name, 0, 0, result) ? 0 : -ENOENT;
 }
 
-/* The prototype of the function NAME. */
-static const struct btf_type *find_prototype(const char *name)
-{
-    uint32_t string = btf_find_string(&btf, name);
-    for (uint32_t i = 1; string && i < type_count; i++)
-        if (kind_of(types[i]) == BTF_KIND_FUNC && types[i]->name_off == string)
-            return type_at(types[i]->type);
-    return NULL;
-}
-
 /* The prototype of the function NAME. 0, or -errno. */
 static int prototype_of(const char *name, const struct btf_type **prototype)
 {
     int code = kernel_types_open();
     if (code)
         return code;
-    *prototype = find_prototype(name);
+    uint32_t string = btf_find_string(&btf, name), i = 1;
+    while (i < type_count && (kind_of(types[i]) != BTF_KIND_FUNC || types[i]->name_off != string))
+        i++;
+    *prototype = i < type_count ? type_at(types[i]->type) : NULL;
     return *prototype && kind_of(*prototype) == BTF_KIND_FUNC_PROTO ? 0 : -ENOENT;
 }
 
@@ -272,4 +266,33 @@ int kernel_btf_functions(const char *prefix, void (*visit)(const char *name, voi
         if (kind_of(types[i]) == BTF_KIND_FUNC && !strncmp(btf_string(&btf, types[i]->name_off), prefix, length))
             visit(btf_string(&btf, types[i]->name_off), context);
     return code;
+}
+
+int kernel_btf_fields(struct kernel_field *fields, size_t count)
+{
+    bool was_open = types;
+    size_t found = 0;
+    int code = kernel_types_open();
+    for (size_t i = 0; i < count && !code; i++)
+        fields[i].offset = UINT32_MAX;
+    for (uint32_t id = 1; id < type_count && !code; id++) {
+        const char *name = btf_string(&btf, types[id]->name_off);
+        if (kind_of(types[id]) != BTF_KIND_STRUCT)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            struct kernel_field *field = &fields[i];
+            struct kernel_member member;
+            if (field->offset != UINT32_MAX || *field->type != *name || strcmp(field->type, name) ||
+                !find_member(types[id], field->name, 0, 0, &member))
+                continue;
+            field->offset = (uint32_t)member.offset;
+            found++;
+        }
+    }
+    if (!was_open && !code) { /* few ask for more, and the index takes a megabyte */
+        free(types);
+        types = NULL;
+        btf_close(&btf);
+    }
+    return code ? code : found == count ? 0 : -ENOENT;
 }

@@ -59,3 +59,16 @@ int kernel_function_parameter(const char *name, unsigned number, struct kernel_p
 int kernel_function_result(const char *name, uint32_t *type);
 /* Calls VISIT for each function whose name begins with PREFIX. */
 int kernel_btf_functions(const char *prefix, void (*visit)(const char *name, void *context), void *context);
+
+/* A member of one of the kernel's structures. */
+struct kernel_field {
+    const char *type, *name;
+    uint32_t offset; /* filled in: bytes */
+};
+
+/*
+ * Fills in the offsets of COUNT fields; members of anonymous structures inside count as the structure's own. 0 or a
+ * negative errno: -ENOENT where one of them does not exist in this kernel; its offset is UINT32_MAX, and those of the
+ * others are filled in.
+ */
+int kernel_btf_fields(struct kernel_field *fields, size_t count);

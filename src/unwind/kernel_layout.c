@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "sys/btf.h"
+#include "sys/kernel_types.h"
 
 #define AT(member) offsetof(struct unwind_kernel, member)
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/suggest.h"
 #include "probe/attach/link.h"
 #include "sym/kernel.h"
@@ -27,7 +28,6 @@ struct kernel_search {
     const char *module; /* NULL: any */
     const char *function;
     struct kernel_sites *sites;
-    size_t capacity;
     struct suggest near;
     bool module_seen;
 };
@@ -48,18 +48,11 @@ static bool is_trampoline(const char *name)
 static int keep(struct kernel_search *search, const char *function, const char *module, uint64_t address)
 {
     struct kernel_sites *sites = search->sites;
-    if (sites->count == search->capacity) {
-        size_t capacity = search->capacity ? 2 * search->capacity : 4;
-        struct kernel_site *grown = realloc(sites->sites, capacity * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        sites->sites = grown;
-        search->capacity = capacity;
-    }
-    struct kernel_site *site = &sites->sites[sites->count];
+    struct kernel_site *site = array_add(&sites->sites, &sites->count, sizeof *site);
+    if (!site)
+        return -ENOMEM;
     *site = (struct kernel_site){
         .function = strdup(function), .module = *module ? strdup(module) : NULL, .address = address};
-    sites->count++;
     return site->function && (!*module || site->module) ? 0 : -ENOMEM;
 }
 

@@ -23,18 +23,9 @@ int link_keep(struct probe_link *link, int fd)
 
 int link_refuse(struct probe_link *link, const char *function)
 {
-    for (size_t i = 0; i < link->refused_count; i++)
-        if (strcmp(link->refused[i], function) == 0)
-            return 0; /* in another process */
-    char **refused = realloc(link->refused, (link->refused_count + 1) * sizeof *refused);
-    if (!refused)
-        return -ENOMEM;
-    link->refused = refused;
-    refused[link->refused_count] = strdup(function);
-    if (!refused[link->refused_count])
-        return -ENOMEM;
-    link->refused_count++;
-    return 0;
+    return array_has_string(link->refused, link->refused_count, function) /* in another process */
+               ? 0
+               : array_add_string(&link->refused, &link->refused_count, function);
 }
 
 const char *probe_refused(const struct probe_link *link, size_t number)
@@ -44,13 +35,10 @@ const char *probe_refused(const struct probe_link *link, size_t number)
 
 int link_file(struct probe_link *link, const struct site *site)
 {
-    struct probed_file *files = realloc(link->files, (link->file_count + 1) * sizeof *files);
-    if (!files)
+    struct probed_file *file = array_add(&link->files, &link->file_count, sizeof *file);
+    if (!file)
         return -ENOMEM;
-    link->files = files;
-    struct probed_file *file = &files[link->file_count];
     *file = (struct probed_file){.path = strdup(site->path), .name = strdup(site->module), .stamp = site->file};
-    link->file_count++;
     return file->path && file->name ? 0 : -ENOMEM;
 }
 
@@ -77,9 +65,7 @@ static void link_free(struct probe_link *link)
         free(link->files[i].name);
     }
     free(link->files);
-    for (size_t i = 0; i < link->refused_count; i++)
-        free(link->refused[i]);
-    free(link->refused);
+    array_free_strings(link->refused, link->refused_count);
     free(link->fds);
     free(link);
 }

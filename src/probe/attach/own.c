@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "sym/kernel.h"
 
 struct kernel_function {
@@ -20,7 +21,7 @@ struct kernel_function {
 
 struct functions {
     struct kernel_function *items;
-    size_t count, capacity;
+    size_t count;
 };
 
 static bool begins(const char *name, const char *start)
@@ -40,15 +41,10 @@ static int add(const char *name, const char *module, uint64_t address, void *con
     struct functions *functions = context;
     if (!address || begins(name, "__pfx_"))
         return 0;
-    if (functions->count == functions->capacity) {
-        size_t capacity = functions->capacity ? 2 * functions->capacity : 1 << 16;
-        struct kernel_function *grown = realloc(functions->items, capacity * sizeof *grown);
-        if (!grown)
-            return -ENOMEM;
-        functions->items = grown;
-        functions->capacity = capacity;
-    }
-    functions->items[functions->count++] = (struct kernel_function){address, is_own(name)};
+    struct kernel_function *function = array_add(&functions->items, &functions->count, sizeof *function);
+    if (!function)
+        return -ENOMEM;
+    *function = (struct kernel_function){address, is_own(name)};
     return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
+#include "base/array.h"
 #include "base/suggest.h"
 #include "probe/attach/link.h"
 #include "sys/capability.h"
@@ -137,14 +138,12 @@ static char *copy_type(const struct tep_format_field *field)
 
 static int add_field(struct tracepoint *tracepoint, const struct tep_format_field *field, bool common)
 {
-    size_t count = tracepoint->field_count;
-    struct tracepoint_field *fields = realloc(tracepoint->fields, (count + 1) * sizeof *fields);
-    if (!fields)
+    struct tracepoint_field *added = array_add(&tracepoint->fields, &tracepoint->field_count, sizeof *added);
+    if (!added)
         return -ENOMEM;
-    tracepoint->fields = fields;
     bool relative = field->flags & TEP_FIELD_IS_RELATIVE, dynamic = field->flags & TEP_FIELD_IS_DYNAMIC;
     bool array = field->flags & TEP_FIELD_IS_ARRAY;
-    fields[count] = (struct tracepoint_field){
+    *added = (struct tracepoint_field){
         .name = strdup(field->name),
         .type = copy_type(field),
         .offset = (unsigned)field->offset,
@@ -158,9 +157,8 @@ static int add_field(struct tracepoint *tracepoint, const struct tep_format_fiel
                            : FIELD_HERE,
     };
     if (array && !dynamic && field->arraylen && field->size % field->arraylen == 0)
-        fields[count].element = (unsigned)(field->size / field->arraylen);
-    tracepoint->field_count++;
-    return fields[count].name && fields[count].type ? 0 : -ENOMEM;
+        added->element = (unsigned)(field->size / field->arraylen);
+    return added->name && added->type ? 0 : -ENOMEM;
 }
 
 static int add_fields(struct tracepoint *tracepoint, const struct tep_format_field *list, bool common)
@@ -263,14 +261,7 @@ static int add_match(const char *system, const char *name, void *context)
     char full[2 * MAX_NAME + 2];
     if (snprintf(full, sizeof full, "%s:%s", system, name) >= (int)sizeof full || fnmatch(matches->pattern, full, 0))
         return 0;
-    char **names = realloc(matches->names, (matches->count + 1) * sizeof *names);
-    if (!names) {
-        matches->failed = true;
-        return 0;
-    }
-    matches->names = names;
-    matches->failed |= !(names[matches->count] = strdup(full));
-    matches->count += names[matches->count] != NULL;
+    matches->failed |= array_add_string(&matches->names, &matches->count, full) < 0;
     return 0;
 }
 
@@ -290,9 +281,7 @@ int tracepoint_match(const char *pattern, char ***names, size_t *count, struct e
     if (!code && !matches.count)
         code = error_set(err, -ENOENT, "%s: the kernel has no tracepoint that matches", pattern);
     if (code) {
-        for (size_t i = 0; i < matches.count; i++)
-            free(matches.names[i]);
-        free(matches.names);
+        array_free_strings(matches.names, matches.count);
         return code;
     }
     qsort(matches.names, matches.count, sizeof *matches.names, compare_names);

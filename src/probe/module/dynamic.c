@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "elf/section.h"
 
 enum { MAX_NEEDED = 1024 };
@@ -30,10 +31,9 @@ static int read_entry(const Elf64_Dyn *entry, const char *names, size_t size, st
         return 0;
     switch (entry->d_tag) {
     case DT_NEEDED:
-        if (dynamic->needed_count == MAX_NEEDED)
-            return 0;
-        where = &dynamic->needed[dynamic->needed_count++];
-        break;
+        return dynamic->needed_count == MAX_NEEDED
+                   ? 0
+                   : array_add_string(&dynamic->needed, &dynamic->needed_count, names + entry->d_un.d_val);
     case DT_RPATH:
         where = &dynamic->rpath;
         break;
@@ -61,13 +61,8 @@ int dynamic_read(const struct binary *binary, struct dynamic *dynamic)
     char *names = entries ? section_read(elf, &elf->sections[section->sh_link], SECTION_MAX, &names_size) : NULL;
     if (!names && errno == ENOMEM)
         result = -ENOMEM;
-    if (entries && names) {
-        dynamic->needed = calloc(MAX_NEEDED, sizeof *dynamic->needed);
-        if (!dynamic->needed)
-            result = -ENOMEM;
-        for (size_t i = 0; result == 0 && i < size / sizeof *entries && entries[i].d_tag != DT_NULL; i++)
-            result = read_entry(&entries[i], names, names_size, dynamic);
-    }
+    for (size_t i = 0; names && result == 0 && i < size / sizeof *entries && entries[i].d_tag != DT_NULL; i++)
+        result = read_entry(&entries[i], names, names_size, dynamic);
     free(entries);
     free(names);
     if (result < 0)
@@ -78,9 +73,7 @@ int dynamic_read(const struct binary *binary, struct dynamic *dynamic)
 void dynamic_free(struct dynamic *dynamic)
 {
     free(dynamic->interpreter);
-    for (size_t i = 0; i < dynamic->needed_count; i++)
-        free(dynamic->needed[i]);
-    free(dynamic->needed);
+    array_free_strings(dynamic->needed, dynamic->needed_count);
     free(dynamic->rpath);
     free(dynamic->runpath);
     memset(dynamic, 0, sizeof *dynamic);

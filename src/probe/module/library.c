@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/array.h"
 #include "probe/module/binary.h"
 #include "probe/module/dynamic.h"
 #include "probe/module/ld_so_cache.h"
@@ -179,14 +180,12 @@ static int want(struct loader *loader, const char *name, size_t parent)
             return 0;
     if (loader->count >= MAX_LIBRARIES)
         return 0;
-    struct wanted *wanted = realloc(loader->wanted, (loader->count + 1) * sizeof *wanted);
+    struct wanted *wanted = array_add(&loader->wanted, &loader->count, sizeof *wanted);
     if (!wanted)
         return -ENOMEM;
-    loader->wanted = wanted;
-    memset(&wanted[loader->count], 0, sizeof *wanted);
-    wanted[loader->count].parent = parent;
-    wanted[loader->count].name = strdup(name);
-    return wanted[loader->count].name ? (loader->count++, 0) : -ENOMEM;
+    wanted->parent = parent;
+    wanted->name = strdup(name);
+    return wanted->name ? 0 : -ENOMEM;
 }
 
 /* Reads the file at wanted[I].path: what it is linked with. */

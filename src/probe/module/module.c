@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 enum { MAX_MODULES = 16384, MAX_LINKS = 40 /* as the kernel's path walk */ };
 #define DELETED " (deleted)"
 
@@ -29,18 +31,16 @@ static int add_file(struct modules *modules, const char *path, const char *name,
             return 0;
     if (modules->count >= MAX_MODULES)
         return -E2BIG;
-    struct module *items = realloc(modules->items, (modules->count + 1) * sizeof *items);
-    if (!items)
+    struct module *module = array_add(&modules->items, &modules->count, sizeof *module);
+    if (!module)
         return -ENOMEM;
-    modules->items = items;
-    struct module module = {.path = strdup(path), .name = strdup(name), .device = st->st_dev, .inode = st->st_ino};
-    if (!module.path || !module.name) {
-        free(module.path);
-        free(module.name);
-        return -ENOMEM;
-    }
-    items[modules->count++] = module;
-    return 0;
+    *module = (struct module){.path = strdup(path), .name = strdup(name), .device = st->st_dev, .inode = st->st_ino};
+    if (module->path && module->name)
+        return 0;
+    free(module->path);
+    free(module->name);
+    modules->count--;
+    return -ENOMEM;
 }
 
 int modules_add(struct modules *modules, const char *path, const char *name)
@@ -56,9 +56,7 @@ void modules_free(struct modules *modules)
         free(modules->items[i].name);
     }
     free(modules->items);
-    for (size_t i = 0; i < modules->unreached_count; i++)
-        free(modules->unreached[i]);
-    free(modules->unreached);
+    array_free_strings(modules->unreached, modules->unreached_count);
     memset(modules, 0, sizeof *modules);
 }
 
@@ -85,17 +83,11 @@ static bool cut_deleted(char *path)
 
 static int add_unreached(struct modules *modules, const char *name)
 {
-    for (size_t i = 0; i < modules->unreached_count; i++)
-        if (strcmp(modules->unreached[i], name) == 0)
-            return 0;
-    if (modules->unreached_count >= MAX_MODULES)
-        return -E2BIG;
-    char **names = realloc(modules->unreached, (modules->unreached_count + 1) * sizeof *names);
-    if (!names)
-        return -ENOMEM;
-    modules->unreached = names;
-    names[modules->unreached_count] = strdup(name);
-    return names[modules->unreached_count] ? (modules->unreached_count++, 0) : -ENOMEM;
+    if (array_has_string(modules->unreached, modules->unreached_count, name))
+        return 0;
+    return modules->unreached_count >= MAX_MODULES
+               ? -E2BIG
+               : array_add_string(&modules->unreached, &modules->unreached_count, name);
 }
 
 /*

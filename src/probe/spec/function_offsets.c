@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "probe/module/binary.h"
 #include "probe/probe.h"
 #include "probe/spec/resolve.h"
@@ -112,21 +113,6 @@ int probe_offsets(const char *module, const char *const *names, size_t count, co
     return result;
 }
 
-/* Appends to PATHS the names of those of MODULES that define one of NAMES. */
-static int add_defining(const char *const *names, size_t name_count, const struct modules *modules, char **paths,
-                        size_t *count)
-{
-    for (size_t i = 0; i < modules->count; i++) {
-        if (!defines(&modules->items[i], names, name_count))
-            continue;
-        paths[*count] = strdup(modules->items[i].name);
-        if (!paths[*count])
-            return -ENOMEM;
-        ++*count;
-    }
-    return 0;
-}
-
 int probe_modules_defining(const char *const *names, size_t name_count, const struct target *target, char ***paths,
                            size_t *count, struct error *err)
 {
@@ -136,21 +122,15 @@ int probe_modules_defining(const char *const *names, size_t name_count, const st
     /* A process so young that its libraries are not mapped yet defines nothing at first. */
     for (int linked = 0; linked < 2 && result == 0 && *count == 0; linked++) {
         struct modules modules = {0};
-        free(*paths);
-        *paths = NULL;
         result = resolve_all(target, linked, &modules, err);
-        if (result == 0) {
-            *paths = calloc(modules.count + 1, sizeof **paths);
-            result = *paths ? add_defining(names, name_count, &modules, *paths, count) : -ENOMEM;
-            if (result < 0)
-                error_set(err, result, "out of memory");
-        }
+        for (size_t i = 0; i < modules.count && result == 0; i++)
+            if (defines(&modules.items[i], names, name_count) &&
+                array_add_string(paths, count, modules.items[i].name) < 0)
+                result = error_set(err, -ENOMEM, "out of memory");
         modules_free(&modules);
     }
     if (result < 0) {
-        for (size_t i = 0; i < *count; i++)
-            free((*paths)[i]);
-        free(*paths);
+        array_free_strings(*paths, *count);
         *paths = NULL;
         *count = 0;
     }

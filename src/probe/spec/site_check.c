@@ -83,9 +83,12 @@ static int check_inside(const struct binary *binary, const char *text, const cha
     if (!code)
         return error_set(err, -ENOMEM, "out of memory");
     length = binary_read(binary, start, code, length);
-    bool boundary = inside < length && arch_instruction_boundary(code, length, (size_t)inside);
+    struct arch_instruction instruction;
+    uint64_t at = 0;
+    while (at < inside && arch_code()->decode(code + at, length - at, &instruction))
+        at += instruction.length;
     free(code);
-    if (!boundary)
+    if (at != inside || at >= length)
         return error_set(err, -EINVAL,
                          "%s: no instruction starts at +%#llx of %s; a probe inside of one would corrupt the program",
                          text, (unsigned long long)inside, function);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "probe/module/file_stamp.h"
 #include "probe/module/library.h"
 #include "probe/spec/resolve.h"
@@ -68,12 +69,12 @@ static int find_in_module(const struct module *module, const char **name)
     result = find_in_binary(binary, name);
     const struct stamp file = stamp_of(&binary_elf(binary)->stat);
     binary_close(binary);
-    struct known *grown = result ? NULL : realloc(known, (known_count + 1) * sizeof *known);
-    if (grown) {
-        known = grown;
-        known[known_count] = (struct known){.path = strdup(module->path), .file = file, .name = *name};
-        known_count += known[known_count].path != NULL;
-    }
+    char *path = result ? NULL : strdup(module->path);
+    struct known *added = path ? array_add(&known, &known_count, sizeof *known) : NULL;
+    if (added)
+        *added = (struct known){.path = path, .file = file, .name = *name};
+    else
+        free(path);
     return result;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "probe/module/library.h"
 #include "probe/module/module.h"
 #include "sys/mmap_events.h"
@@ -40,23 +41,15 @@ void late_modules_free(struct arrivals *arrivals)
     if (!arrivals)
         return;
     mmap_events_close(arrivals->events);
-    for (size_t i = 0; i < arrivals->count; i++)
-        free(arrivals->names[i]);
-    free(arrivals->names);
+    array_free_strings(arrivals->names, arrivals->count);
     free(arrivals);
 }
 
 int late_modules_want(struct arrivals *arrivals, const char *name)
 {
-    for (size_t i = 0; i < arrivals->count; i++)
-        if (strcmp(arrivals->names[i], name) == 0)
-            return 0;
-    char **names = realloc(arrivals->names, (arrivals->count + 1) * sizeof *names);
-    if (!names)
-        return -ENOMEM;
-    arrivals->names = names;
-    names[arrivals->count] = strdup(name);
-    return names[arrivals->count] ? (arrivals->count++, 0) : -ENOMEM;
+    return array_has_string(arrivals->names, arrivals->count, name)
+               ? 0
+               : array_add_string(&arrivals->names, &arrivals->count, name);
 }
 
 int late_modules_fd(const struct arrivals *arrivals)

@@ -10,6 +10,7 @@
 
 #include "arch/arch.h"
 #include "arch/instruction.h"
+#include "base/array.h"
 #include "base/suggest.h"
 #include "probe/module/binary.h"
 #include "probe/spec/resolve.h"
@@ -188,9 +189,8 @@ static void locate(struct usdt_search *search, uint64_t address, struct usdt_ope
 static const char *check_instruction(const struct binary *binary, uint64_t offset)
 {
     uint8_t code[LONGEST_NOP];
-    size_t size = binary_read(binary, offset, code, sizeof code);
     struct arch_instruction instruction;
-    if (!arch_is_nop(code, size) || !arch_code()->decode(code, size, &instruction))
+    if (!arch_code()->decode(code, binary_read(binary, offset, code, sizeof code), &instruction) || !instruction.nop)
         return "its note is damaged: a probe there, where no nop is, would corrupt the program";
     if (instruction.replaced)
         return "since Linux 6.18 a probe turns its nop of five bytes into a call, which overwrites data of the "
@@ -280,11 +280,10 @@ static int add_probe(struct usdt_found *found, struct usdt_probe *probe)
         struct usdt_probe *other = &found->items[i];
         if (!is_alike(other, probe))
             continue;
-        struct site *sites = realloc(other->sites, (other->site_count + 1) * sizeof *sites);
-        if (!sites)
+        struct site *site = array_add(&other->sites, &other->site_count, sizeof *site);
+        if (!site)
             return -ENOMEM;
-        other->sites = sites;
-        sites[other->site_count++] = *probe->sites;
+        *site = *probe->sites;
         free(probe->sites);
         probe->sites = NULL;
         probe->site_count = 0;
@@ -292,12 +291,12 @@ static int add_probe(struct usdt_found *found, struct usdt_probe *probe)
         found->sites++;
         return 0;
     }
-    struct usdt_probe *items =
-        found->count < MAX_PROBES ? realloc(found->items, (found->count + 1) * sizeof *items) : NULL;
-    if (!items)
-        return found->count < MAX_PROBES ? -ENOMEM : -E2BIG;
-    found->items = items;
-    items[found->count++] = *probe;
+    if (found->count == MAX_PROBES)
+        return -E2BIG;
+    struct usdt_probe *added = array_add(&found->items, &found->count, sizeof *added);
+    if (!added)
+        return -ENOMEM;
+    *added = *probe;
     found->sites++;
     return 0;
 }
@@ -330,12 +329,11 @@ static int visit(const struct usdt_note *note, void *context)
     found->provider_seen |= of_provider;
     if (!of_provider || fnmatch(wanted->name, note->name, 0) != 0)
         return 0;
-    struct usdt_probe probe = {
-        .provider = strdup(note->provider), .name = strdup(note->name), .sites = calloc(1, sizeof *probe.sites)};
-    int result = probe.provider && probe.name && probe.sites ? 0 : -ENOMEM;
-    probe.site_count = probe.sites != NULL;
+    struct usdt_probe probe = {.provider = strdup(note->provider), .name = strdup(note->name)};
+    struct site *site = array_add(&probe.sites, &probe.site_count, sizeof *site);
+    int result = probe.provider && probe.name && site ? 0 : -ENOMEM;
     if (result == 0)
-        result = make_site(search, note, probe.sites, &probe.problem);
+        result = make_site(search, note, site, &probe.problem);
     if (result == 0)
         result = read_arguments(search, note, &probe);
     if (result == 0)
