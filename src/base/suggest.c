@@ -74,15 +74,15 @@ void suggest_offer(struct suggest *suggest, const char *name, size_t length)
     suggest->best[at].name[length] = '\0';
 }
 
-const char *suggest_text(const struct suggest *suggest, char *buffer, size_t size)
+const char *suggest_text(struct suggest *suggest)
 {
-    size_t used = 0;
-    buffer[0] = '\0';
-    for (size_t i = 0; i < suggest->count && used < size; i++) {
-        const char *before = i == 0 ? "; did you mean " : i + 1 < suggest->count ? ", " : " or ";
-        int n = snprintf(buffer + used, size - used, "%s%s%s", before, suggest->best[i].name,
-                         i + 1 < suggest->count ? "" : "?");
-        used += n > 0 ? (size_t)n : 0;
-    }
-    return buffer;
+    int used = 0;
+    suggest->text[0] = '\0';
+    for (size_t i = 0; i < suggest->count; i++)
+        used += sprintf(suggest->text + used, "%s%s%s",
+                        i == 0                   ? "; did you mean "
+                        : i + 1 < suggest->count ? ", "
+                                                 : " or ",
+                        suggest->best[i].name, i + 1 < suggest->count ? "" : "?");
+    return suggest->text;
 }

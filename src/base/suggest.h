@@ -12,11 +12,12 @@ struct suggest {
         unsigned distance;
         char name[SUGGEST_LENGTH];
     } best[SUGGEST_MAX]; /* by distance */
+    char text[(SUGGEST_MAX + 1) * SUGGEST_LENGTH];
 };
 
 /* Starts a search for names like WANTED, which is borrowed. */
 void suggest_init(struct suggest *suggest, const char *wanted);
 /* Remembers NAME (LENGTH characters) if it is among those that resemble most. */
 void suggest_offer(struct suggest *suggest, const char *name, size_t length);
-/* "; did you mean a, b or c?", or "" where nothing resembles; in BUFFER. */
-const char *suggest_text(const struct suggest *suggest, char *buffer, size_t size);
+/* "; did you mean a, b or c?", or "" where nothing resembles; in SUGGEST. */
+const char *suggest_text(struct suggest *suggest);

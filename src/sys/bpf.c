@@ -260,21 +260,23 @@ int bpf_perf_link(int program, int event, uint64_t cookie)
     return bpf(BPF_LINK_CREATE, &attr, sizeof attr);
 }
 
+int bpf_try_uprobe_link(uint32_t attach_type, pid_t pid)
+{
+    int program = bpf_probe_program(attach_type);
+    if (program < 0)
+        return program;
+    uint64_t offset = 0;
+    struct uprobe_multi probe = {.attach_type = attach_type, .path = "/", .offsets = &offset, .count = 1, .pid = pid};
+    int link = uprobe_multi_link(program, &probe);
+    close(program);
+    return link;
+}
+
 bool uprobe_multi_filters_process(void)
 {
     static int answer = -1;
-    if (answer < 0) {
-        /* The kernel change that made it processes also began to refuse negative pids, before it looks at the path. */
-        uint64_t offset = 0;
-        struct uprobe_multi probe = {
-            .attach_type = ATTACH_TYPE_UPROBE_MULTI, .path = "/", .offsets = &offset, .count = 1, .pid = -1};
-        int program = bpf_probe_program(ATTACH_TYPE_UPROBE_MULTI);
-        int link = program < 0 ? program : uprobe_multi_link(program, &probe);
-        if (link >= 0)
-            close(link);
-        if (program >= 0)
-            close(program);
-        answer = link == -EINVAL;
-    }
+    /* The kernel change that made it processes also began to refuse negative pids, before it looks at the path. */
+    if (answer < 0)
+        answer = close_tried(bpf_try_uprobe_link(ATTACH_TYPE_UPROBE_MULTI, -1)) == -EINVAL;
     return answer;
 }

@@ -12,6 +12,13 @@ enum { ATTACH_TYPE_KPROBE_MULTI = 42, ATTACH_TYPE_UPROBE_MULTI = 48, ATTACH_TYPE
 /* A program of type kprobe and ATTACH_TYPE that does nothing, to try the kernel with. A descriptor or -errno. */
 int bpf_probe_program(uint32_t attach_type);
 
+/*
+ * The descriptor, or what the kernel says to a link of ATTACH_TYPE for PID on "/", which cannot be made, since that is
+ * no regular file: a kernel that knows the type gets as far as finding that out (-EBADF), one that does not says
+ * -EINVAL before it looks at the path.
+ */
+int bpf_try_uprobe_link(uint32_t attach_type, pid_t pid);
+
 /* Whether the kernel bounds loops itself: 0 if an endless one with may_goto (Linux 6.9) loads, else -errno. */
 int bpf_try_may_goto(void);
 

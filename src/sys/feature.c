@@ -22,32 +22,16 @@ static int expect(int code, int expected)
     return code == expected ? 0 : code < 0 ? code : -EINVAL;
 }
 
-/*
- * A link on "/" cannot be made, since it is no regular file; a kernel that knows ATTACH_TYPE gets as far as finding
- * that out (EBADF), one that does not says EINVAL before it looks at the path.
- */
-static int try_uprobe_link(uint32_t attach_type)
-{
-    int program = bpf_probe_program(attach_type);
-    if (program < 0)
-        return program;
-    uint64_t offset = 0;
-    struct uprobe_multi probe = {.attach_type = attach_type, .path = "/", .offsets = &offset, .count = 1};
-    int code = expect(uprobe_multi_link(program, &probe), -EBADF);
-    close(program);
-    return code;
-}
-
 static int try_uprobe_multi(void)
 {
-    return try_uprobe_link(ATTACH_TYPE_UPROBE_MULTI);
+    return expect(bpf_try_uprobe_link(ATTACH_TYPE_UPROBE_MULTI, 0), -EBADF);
 }
 
 /* A session is a kind of uprobe_multi link: without the one, there is no way to the other. */
 static int try_session(void)
 {
     int code = feature_code(FEATURE_UPROBE_MULTI);
-    return code ? code : try_uprobe_link(ATTACH_TYPE_UPROBE_SESSION);
+    return code ? code : expect(bpf_try_uprobe_link(ATTACH_TYPE_UPROBE_SESSION, 0), -EBADF);
 }
 
 static int try_uprobe(void)

@@ -15,25 +15,32 @@
 
 enum { SEMAPHORE_BIT = 32 }; /* PERF_UPROBE_REF_CTR_OFFSET_SHIFT, include/linux/perf_event.h of Linux 4.20 */
 
-/* The number that FORMAT finds in the file PATH; -ENODEV without such a file. */
-static int number_in(const char *path, const char *format)
+/* The number that FORMAT finds in the file PATH, OTHERWISE where there is none. */
+static int number_in(const char *path, const char *format, int otherwise)
 {
     FILE *in = fopen(path, "re");
-    if (!in)
-        return -ENODEV;
-    int number;
-    int found = fscanf(in, format, &number);
-    fclose(in);
-    return found == 1 && number >= 0 ? number : -ENODEV;
+    int number, found = in ? fscanf(in, format, &number) : 0;
+    if (in)
+        fclose(in);
+    return found == 1 ? number : otherwise;
+}
+
+/* perf_event_open: a descriptor that is closed on exec, or -errno. */
+static int event_open(const struct perf_event_attr *event, pid_t pid, int cpu, int group, unsigned long flags)
+{
+    struct perf_event_attr attr = *event;
+    attr.size = sizeof attr;
+    int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, group, flags | PERF_FLAG_FD_CLOEXEC);
+    return fd < 0 ? -errno : fd;
 }
 
 /* Opens the event of ATTR and runs PROGRAM at it, with COOKIE unless that is 0: a descriptor to be closed, or
  * -errno. */
-static int run_at_event(struct perf_event_attr *attr, pid_t pid, int cpu, int program, uint64_t cookie)
+static int run_at_event(const struct perf_event_attr *attr, pid_t pid, int cpu, int program, uint64_t cookie)
 {
-    int event = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    int event = event_open(attr, pid, cpu, -1, 0);
     if (event < 0)
-        return -errno;
+        return event;
     int link = event;
     if (cookie)
         link = bpf_perf_link(program, event, cookie);
@@ -60,62 +67,51 @@ static int find_device(const char *name, struct device *device)
     char path[96];
     snprintf(path, sizeof path, DEVICES "%s/type", name);
     if (device->type <= 0)
-        device->type = number_in(path, "%d");
+        device->type = number_in(path, "%d", -1);
     snprintf(path, sizeof path, DEVICES "%s/format/retprobe", name);
     if (device->return_bit < 0)
-        device->return_bit = number_in(path, "config:%d");
+        device->return_bit = number_in(path, "config:%d", -1);
     return device->type < 0 || device->return_bit < 0 || device->return_bit > 63 ? -ENODEV : 0;
 }
 
-/* The DEVICE's own setting for a probe. */
-static uint64_t config_of(const struct device *device, bool at_return)
-{
-    return at_return ? UINT64_C(1) << device->return_bit : 0;
-}
-
-/* Runs PROGRAM at what CONFIG, WHERE and OFFSET are to the DEVICE. */
-static int run_at_probe(const struct device *device, uint64_t config, uint64_t where, uint64_t offset, pid_t pid,
+/* Runs PROGRAM at the probe that ATTR says of the device called NAME, which is read into *DEVICE. */
+static int run_at_probe(const char *name, struct device *device, struct perf_event_attr attr, bool at_return, pid_t pid,
                         int program, uint64_t cookie)
 {
-    struct perf_event_attr attr;
-    memset(&attr, 0, sizeof attr);
-    attr.size = sizeof attr;
+    int code = find_device(name, device);
+    if (code)
+        return code;
     attr.type = (uint32_t)device->type;
-    attr.config = config;
-    attr.config1 = where;
-    attr.config2 = offset;
+    attr.config |= at_return ? UINT64_C(1) << device->return_bit : 0;
     return run_at_event(&attr, pid ? pid : -1, pid ? -1 : 0, program, cookie);
 }
 
 int perf_uprobe_attach(int program, const struct perf_uprobe *probe)
 {
     static struct device device = {.return_bit = -1};
+    struct perf_event_attr attr = {
+        .config = probe->semaphore << SEMAPHORE_BIT, .config1 = (uintptr_t)probe->path, .config2 = probe->offset};
     /*
      * With a pid the event belongs to the process's first thread, but the probe and the program are filtered by its
      * memory (kernel/trace/trace_uprobe.c, uprobe_perf_filter), before the event's own task is looked at.
      */
-    int code = find_device("uprobe", &device);
-    if (code || probe->semaphore > UINT32_MAX)
-        return code ? code : -EFBIG;
-    return run_at_probe(&device, config_of(&device, probe->at_return) | probe->semaphore << SEMAPHORE_BIT,
-                        (uintptr_t)probe->path, probe->offset, probe->pid, program, probe->cookie);
+    return probe->semaphore > UINT32_MAX
+               ? -EFBIG
+               : run_at_probe("uprobe", &device, attr, probe->at_return, probe->pid, program, probe->cookie);
 }
 
 int perf_kprobe_attach(int program, const struct perf_kprobe *probe)
 {
     static struct device device = {.return_bit = -1};
-    int code = find_device("kprobe", &device);
-    if (code)
-        return code;
     /* An address stands where the offset does otherwise, when there is no name. */
-    return run_at_probe(&device, config_of(&device, probe->at_return), (uintptr_t)probe->function,
-                        probe->function ? probe->offset : probe->address, 0, program, probe->cookie);
+    struct perf_event_attr attr = {.config1 = (uintptr_t)probe->function,
+                                   .config2 = probe->function ? probe->offset : probe->address};
+    return run_at_probe("kprobe", &device, attr, probe->at_return, 0, program, probe->cookie);
 }
 
 int perf_event_attach(int program, const struct perf_event_attr *event, pid_t pid, int cpu)
 {
     struct perf_event_attr attr = *event;
-    attr.size = sizeof attr;
     attr.disabled = 1;
     return run_at_event(&attr, pid, cpu, program, 0);
 }
@@ -123,31 +119,26 @@ int perf_event_attach(int program, const struct perf_event_attr *event, pid_t pi
 int perf_event_try(const struct perf_event_attr *event)
 {
     struct perf_event_attr attr = *event;
-    attr.size = sizeof attr;
     attr.disabled = 1;
-    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    close(fd);
-    return 0;
+    int fd = event_open(&attr, 0, -1, -1, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? fd : 0;
 }
 
 int perf_tracepoint_attach(int program, uint64_t id)
 {
     /* The event counts on one CPU; the program belongs to the tracepoint, which calls it on every CPU
      * (perf_trace_run_bpf_submit). */
-    struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_TRACEPOINT, .config = id};
+    struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .config = id};
     return run_at_event(&attr, -1, 0, program, 0);
 }
 
 int perf_count_open(const struct perf_event_attr *event, pid_t pid, int cpu, int group, bool in_cgroup)
 {
     struct perf_event_attr attr = *event;
-    attr.size = sizeof attr;
     attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    unsigned long flags = PERF_FLAG_FD_CLOEXEC | (in_cgroup ? PERF_FLAG_PID_CGROUP : 0);
-    int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, group, flags);
-    return fd < 0 ? -errno : fd;
+    return event_open(&attr, pid, cpu, group, in_cgroup ? PERF_FLAG_PID_CGROUP : 0);
 }
 
 int perf_count_enable(int fd)
@@ -165,7 +156,6 @@ int perf_count_read(int fd, struct perf_count *count)
 int perf_stop_at(pid_t pid, uint64_t address)
 {
     struct perf_event_attr attr = {
-        .size = sizeof attr,
         .type = PERF_TYPE_BREAKPOINT,
         .bp_type = HW_BREAKPOINT_X,
         .bp_addr = address,
@@ -175,23 +165,16 @@ int perf_stop_at(pid_t pid, uint64_t address)
         .remove_on_exec = 1, /* which sigtrap goes with */
         .sigtrap = 1,
     };
-    int fd = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    return event_open(&attr, pid, -1, -1, 0);
 }
 
 unsigned perf_max_rate(void)
 {
-    int rate = number_in("/proc/sys/kernel/perf_event_max_sample_rate", "%d");
+    int rate = number_in("/proc/sys/kernel/perf_event_max_sample_rate", "%d", 0);
     return rate > 0 ? (unsigned)rate : 0;
 }
 
 int perf_paranoia(void)
 {
-    FILE *in = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    if (!in)
-        return -2;
-    int level;
-    int found = fscanf(in, "%d", &level);
-    fclose(in);
-    return found == 1 ? level : -2;
+    return number_in("/proc/sys/kernel/perf_event_paranoid", "%d", -2);
 }

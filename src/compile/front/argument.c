@@ -126,7 +126,6 @@ static _Noreturn void fail_unknown(struct build *build, const char *name)
     const struct handler *handler = build->function->handler;
     const struct provider *provider = handler->provider;
     struct suggest suggest;
-    char text[4 * SUGGEST_LENGTH];
     const char *list = "";
     suggest_init(&suggest, name);
     for (size_t i = 0; i < handler->argument_count; i++) {
@@ -137,7 +136,7 @@ static _Noreturn void fail_unknown(struct build *build, const char *name)
         list = arena_format(build->arena, "%s%s%s", list, *list ? ", " : "; it has ", other);
     }
     if (suggest.count)
-        list = suggest_text(&suggest, text, sizeof text);
+        list = suggest_text(&suggest);
     if (!*list && provider->numbered)
         build_fail(build, "the arguments of %s %s have no names: e.arg0 is the first", provider->name, handler->probe);
     build_fail(build, "%s %s has no %s '%s'%s", provider->name, handler->probe, provider->arguments, name, list);

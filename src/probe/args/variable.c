@@ -179,7 +179,6 @@ static int not_found(const struct binary *binary, const struct spec *spec, struc
     const char *file = binary_module(binary)->name;
     struct binary *debug = NULL;
     struct suggest suggest;
-    char names[512];
     if (binary_functions(binary, find_function, spec->function) > 0)
         return error_set(err, -ENOENT, "%s: %s in %s is a function, not a variable; watch it with \"x\"", spec->text,
                          spec->function, file);
@@ -189,8 +188,7 @@ static int not_found(const struct binary *binary, const struct spec *spec, struc
         binary_functions(debug, offer, &suggest);
     bool stripped = !debug && !binary_has_symbols(binary);
     binary_close(debug);
-    return error_set(err, -ENOENT, "%s: no such variable in %s%s%s", spec->text, file,
-                     suggest_text(&suggest, names, sizeof names),
+    return error_set(err, -ENOENT, "%s: no such variable in %s%s%s", spec->text, file, suggest_text(&suggest),
                      stripped ? "\nthe file has no symbol table (stripped): install its debug symbols" : "");
 }
 

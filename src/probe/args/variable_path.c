@@ -28,7 +28,7 @@ static int offer(const struct debugfield *field, void *context)
 
 static int no_field(const struct way *way, const char *name)
 {
-    char type[DEBUGTYPE_NAME], names[4 * SUGGEST_LENGTH];
+    char type[DEBUGTYPE_NAME];
     struct debugtype found = {0};
     struct suggest suggest;
     debugtype_get(way->type, &found);
@@ -41,7 +41,7 @@ static int no_field(const struct way *way, const char *name)
     suggest_init(&suggest, name);
     debugtype_fields(way->type, offer, &suggest);
     return error_set(way->err, -ENOENT, "%s%.*s is a '%s', which has no field '%s'%s", way->name, way->done, way->path,
-                     debugtype_name(way->type, type), name, suggest_text(&suggest, names, sizeof names));
+                     debugtype_name(way->type, type), name, suggest_text(&suggest));
 }
 
 /* Goes on to the field whose name stands behind the point. */

@@ -193,7 +193,7 @@ static int attach_perf(const struct uprobe_attach *attach, const struct site *si
                     return error_set(err, -ENOMEM, "out of memory");
                 break;
             }
-            int result = fd < 0 ? fd : link_keep(attach->link, fd);
+            int result = link_keep(attach->link, fd);
             if (result < 0)
                 return failed(result, &sites[s], err);
         }
@@ -284,9 +284,8 @@ static void choose_filter(struct uprobe_attach *attach, const struct target *tar
 int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const struct site *sites, size_t count,
                  const struct target *target, struct probe_link **link, struct error *err)
 {
-    *link = calloc(1, sizeof **link);
-    if (!*link)
-        return error_set(err, -ENOMEM, "out of memory");
+    if (link_new(link, err) < 0)
+        return -ENOMEM;
     struct uprobe_attach attach = {
         .kind = kind, .program = program_fd, .cookie = cookie, .sites = sites, .link = *link};
     choose_filter(&attach, target);
@@ -301,9 +300,5 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
             err, -EINVAL,
             "cannot attach to %s in %s: the kernel refuses a probe on its first instruction, and on all others",
             sites->function, sites->module);
-    if (result < 0) {
-        probe_detach(*link);
-        *link = NULL;
-    }
-    return result;
+    return link_settle(link, result);
 }

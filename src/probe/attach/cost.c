@@ -91,11 +91,6 @@ static uint32_t attach_type(const struct cost_run *run, enum cost_way way)
     return is_session(run, way) ? ATTACH_TYPE_UPROBE_SESSION : run->multi ? ATTACH_TYPE_UPROBE_MULTI : 0;
 }
 
-static int keep(struct cost_run *run, int fd)
-{
-    return fd < 0 ? fd : link_keep(run->link, fd);
-}
-
 /* Runs PROGRAM, of the WAY, at COUNT places of our file, as handlers' programs are run. */
 static int attach(struct cost_run *run, enum cost_way way, int program, const uint64_t *offsets, uint32_t count,
                   bool at_return)
@@ -109,12 +104,12 @@ static int attach(struct cost_run *run, enum cost_way way, int program, const ui
             .at_return = at_return,
             .pid = run->filter,
         };
-        return keep(run, uprobe_multi_link(program, &probe));
+        return link_keep(run->link, uprobe_multi_link(program, &probe));
     }
     int code = 0;
     for (uint32_t i = 0; i < count && !code; i++) {
         struct perf_uprobe probe = {.path = OWN_FILE, .offset = offsets[i], .at_return = at_return, .pid = getpid()};
-        code = keep(run, perf_uprobe_attach(program, &probe));
+        code = link_keep(run->link, perf_uprobe_attach(program, &probe));
     }
     return code;
 }

@@ -129,14 +129,12 @@ static int cut_offset(const char *spec, char *function, uint64_t *offset, struct
     return 0;
 }
 
-static int not_found(const char *spec, const struct kernel_search *search, struct error *err)
+static int not_found(const char *spec, struct kernel_search *search, struct error *err)
 {
     if (search->module && !search->module_seen)
         return error_set(err, -ENOENT, "%s: the kernel has no module %s loaded; see lsmod", spec, search->module);
-    char near[SUGGEST_MAX * SUGGEST_LENGTH];
     const char *where = search->module ? search->module : "kernel";
-    return error_set(err, -ENOENT, "%s: no such function in the %s%s", spec, where,
-                     suggest_text(&search->near, near, sizeof near));
+    return error_set(err, -ENOENT, "%s: no such function in the %s%s", spec, where, suggest_text(&search->near));
 }
 
 static int find(const char *spec, const char *symbols, struct kernel_search *search, struct error *err)
@@ -196,11 +194,6 @@ void kernel_sites_keep(struct kernel_sites *sites, const bool *kept)
 }
 
 /* --- from functions to links --- */
-
-uint32_t kernel_attach_type(void)
-{
-    return feature_available(FEATURE_KPROBE_MULTI) ? ATTACH_TYPE_KPROBE_MULTI : 0;
-}
 
 static int not_permitted(int code, const char *what, struct error *err)
 {
@@ -280,8 +273,7 @@ static int attach_site(const struct kernel_attach *attach, const struct kernel_s
         .at_return = attach->at_return,
         .cookie = attach->cookie,
     };
-    int fd = perf_kprobe_attach(attach->program, &probe);
-    return fd < 0 ? fd : link_keep(attach->link, fd);
+    return link_keep(attach->link, perf_kprobe_attach(attach->program, &probe));
 }
 
 static bool is_refused(int code)
@@ -322,8 +314,7 @@ static int attach_link(const struct kernel_attach *attach, const struct words *w
         .cookies = words->cookies + first,
         .count = (uint32_t)count,
     };
-    int fd = kprobe_multi_link(attach->program, &probe);
-    int code = fd < 0 ? fd : link_keep(attach->link, fd);
+    int code = link_keep(attach->link, kprobe_multi_link(attach->program, &probe));
     if (!code)
         return 0;
     if (!attach->sites->pattern || !is_refused(code))
@@ -359,7 +350,7 @@ static int attach_links(const struct kernel_attach *attach, size_t *left_out, st
 int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *sites, enum kernel_place place,
                   struct probe_link **link, size_t *left_out, struct error *err)
 {
-    bool together = kernel_attach_type() && !sites->inside && place == KERNEL_ENTRY;
+    bool together = feature_available(FEATURE_KPROBE_MULTI) && !sites->inside && place == KERNEL_ENTRY;
     size_t most = together ? MAX_BY_LINK : MAX_BY_EVENT;
     *left_out = 0;
     *link = NULL;
@@ -367,19 +358,14 @@ int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *si
         return error_set(err, -E2BIG,
                          "%zu functions match; this kernel can be probed at %zu at a time: write a narrower pattern",
                          sites->count, most);
-    *link = calloc(1, sizeof **link);
-    if (!*link)
-        return error_set(err, -ENOMEM, "out of memory");
+    if (link_new(link, err) < 0)
+        return -ENOMEM;
     struct kernel_attach attach = {
         .program = program_fd, .cookie = cookie, .sites = sites, .at_return = place == KERNEL_RETURN, .link = *link};
     int code = together ? attach_links(&attach, left_out, err) : attach_events(&attach, left_out, err);
     if (!code && *left_out == sites->count)
         code = failed(-EINVAL, sites, sites->sites, err);
-    if (code) {
-        probe_detach(*link);
-        *link = NULL;
-    }
-    return code;
+    return link_settle(link, code);
 }
 
 /* --- calls from the function itself --- */
@@ -411,15 +397,9 @@ int kernel_check_trampoline(const char *kind, struct error *err)
 
 int kernel_attach_trampoline(int program_fd, const char *function, struct probe_link **link, struct error *err)
 {
-    *link = calloc(1, sizeof **link);
-    if (!*link)
-        return error_set(err, -ENOMEM, "out of memory");
-    int fd = raw_tracepoint_link(program_fd, NULL);
-    int code = fd < 0 ? fd : link_keep(*link, fd);
+    int code = link_one(link, raw_tracepoint_link(program_fd, NULL));
     if (!code)
         return 0;
-    probe_detach(*link);
-    *link = NULL;
     if (code == -EBUSY || code == -EINVAL || code == -ENOENT)
         return error_set(err, code, "cannot probe %s: it cannot call handlers; use up.kprobe", function);
     return code == -EPERM || code == -EACCES

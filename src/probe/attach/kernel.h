@@ -45,7 +45,7 @@ enum kernel_place {
 
 /*
  * Attaches the program PROGRAM_FD at the PLACE of SITES, where bpf_get_attach_cookie gives it COOKIE. Entries share one
- * link if the kernel has that (kernel_attach_type); otherwise each has a perf event. Returns always have perf events,
+ * link if the kernel has that (FEATURE_KPROBE_MULTI); otherwise each has a perf event. Returns always have perf events,
  * since a link does not tell which of them it leaves out. *LEFT_OUT: how many functions of a pattern the kernel
  * refused. On failure nothing stays attached.
  */
@@ -55,5 +55,3 @@ int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *si
 int kernel_attach_trampoline(int program_fd, const char *function, struct probe_link **link, struct error *err);
 /* The same as kernel_check, for that: 0, or the reason in ERR. */
 int kernel_check_trampoline(const char *kind, struct error *err);
-/* Expected attach type for BPF_PROG_LOAD of programs at the entries of functions. */
-uint32_t kernel_attach_type(void);

@@ -10,8 +10,16 @@
 #include "probe/attach/detach.h"
 #include "sys/mmap_events.h"
 
+int link_new(struct probe_link **link, struct error *err)
+{
+    *link = calloc(1, sizeof **link);
+    return *link ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
 int link_keep(struct probe_link *link, int fd)
 {
+    if (fd < 0)
+        return fd;
     mmap_events_keep(); /* the next attachment may take its time, too */
     if (!array_room(&link->fds, link->count, &link->capacity, sizeof *link->fds)) {
         close(fd);
@@ -19,6 +27,24 @@ int link_keep(struct probe_link *link, int fd)
     }
     link->fds[link->count++] = fd;
     return 0;
+}
+
+int link_settle(struct probe_link **link, int result)
+{
+    if (result < 0) {
+        probe_detach(*link);
+        *link = NULL;
+    }
+    return result;
+}
+
+int link_one(struct probe_link **link, int fd)
+{
+    if (link_new(link, NULL) == 0)
+        return link_settle(link, link_keep(*link, fd));
+    if (fd >= 0)
+        close(fd);
+    return -ENOMEM;
 }
 
 int link_refuse(struct probe_link *link, const char *function)

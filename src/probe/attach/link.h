@@ -17,8 +17,14 @@ struct probe_link {
     size_t file_count;
 };
 
-/* Adds FD to LINK, which takes it over: closed where that fails. 0 or -ENOMEM. */
+/* Makes *LINK, of nothing yet. 0 or -ENOMEM. */
+int link_new(struct probe_link **link, struct error *err);
+/* Adds FD to LINK, which takes it over: closed where that fails. 0, -ENOMEM, or FD where that is a negative errno. */
 int link_keep(struct probe_link *link, int fd);
+/* Returns RESULT, of what made *LINK, which it detaches where that is a negative errno. */
+int link_settle(struct probe_link **link, int result);
+/* All of these, of FD alone. */
+int link_one(struct probe_link **link, int fd);
 
 /* Notes that the kernel puts no probe on FUNCTION. 0 or -ENOMEM. */
 int link_refuse(struct probe_link *link, const char *function);

@@ -95,7 +95,7 @@ static int attach_cpus(int program, const struct event *event, struct probe_link
     for (int cpu = 0; cpu < cpus && result == 0 && !(event->once && link->count > first); cpu++) {
         int fd = event_on_cpu(event, cpu) ? perf_event_attach(program, &event->attr, -1, cpu) : -ENODEV;
         if (fd != -ENODEV) /* it is offline */
-            result = fd < 0 ? fd : link_keep(link, fd);
+            result = link_keep(link, fd);
     }
     return result || link->count > first ? result : -ENODEV;
 }
@@ -110,8 +110,7 @@ struct event_attach {
 static int attach_thread(pid_t thread, void *context)
 {
     struct event_attach *attach = context;
-    int fd = perf_event_attach(attach->program, &attach->attr, thread, -1);
-    return fd < 0 ? fd : link_keep(attach->link, fd);
+    return link_keep(attach->link, perf_event_attach(attach->program, &attach->attr, thread, -1));
 }
 
 static void detach_threads(void *context)
@@ -142,13 +141,7 @@ int event_add(int program_fd, const struct event *event, const struct target *ta
 int event_attach(int program_fd, const struct event *event, const struct target *target, struct probe_link **link,
                  struct error *err)
 {
-    *link = calloc(1, sizeof **link);
-    if (!*link)
-        return error_set(err, -ENOMEM, "out of memory");
-    int result = event_add(program_fd, event, target, *link, err);
-    if (result) {
-        probe_detach(*link);
-        *link = NULL;
-    }
-    return result;
+    if (link_new(link, err) < 0)
+        return -ENOMEM;
+    return link_settle(link, event_add(program_fd, event, target, *link, err));
 }

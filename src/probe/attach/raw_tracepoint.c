@@ -26,7 +26,6 @@ int raw_tracepoint_function(const char *name, char *text, size_t size, struct er
 {
     struct suggest suggest;
     struct kernel_parameter ignored;
-    char close[4 * SUGGEST_LENGTH];
     if (snprintf(text, size, CALLER "%s", name) >= (int)size)
         return error_set(err, -ENAMETOOLONG, "%.40s…: the name is too long", name);
     int code = kernel_function_parameter(text, 0, &ignored);
@@ -38,8 +37,7 @@ int raw_tracepoint_function(const char *name, char *text, size_t size, struct er
             name, code == -ENOENT ? "this kernel has none" : error_reason(code));
     suggest_init(&suggest, name);
     kernel_btf_functions(CALLER, offer, &suggest);
-    return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s", name,
-                     suggest_text(&suggest, close, sizeof close));
+    return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s", name, suggest_text(&suggest));
 }
 
 static int failed(int code, const char *name, struct error *err)
@@ -53,14 +51,6 @@ static int failed(int code, const char *name, struct error *err)
 
 int raw_tracepoint_attach(int program_fd, const char *name, struct probe_link **link, struct error *err)
 {
-    *link = calloc(1, sizeof **link);
-    if (!*link)
-        return error_set(err, -ENOMEM, "out of memory");
-    int fd = raw_tracepoint_link(program_fd, name);
-    int code = fd < 0 ? fd : link_keep(*link, fd);
-    if (code >= 0)
-        return 0;
-    probe_detach(*link);
-    *link = NULL;
-    return failed(code, name, err);
+    int code = link_one(link, raw_tracepoint_link(program_fd, name));
+    return code < 0 ? failed(code, name, err) : 0;
 }

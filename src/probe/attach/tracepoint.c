@@ -102,14 +102,13 @@ static int fail_form(const char *spec, struct error *err)
 
 static int fail_unknown(const char *spec, const char *system, const char *name, struct error *err)
 {
-    char path[MAX_NAME + 16], text[4 * SUGGEST_LENGTH];
+    char path[MAX_NAME + 16];
     struct suggest suggest;
     suggest_init(&suggest, name);
     snprintf(path, sizeof path, "events/%s", system);
     if (tracefs_list(path, offer, &suggest, NULL) == 0) {
-        suggest_text(&suggest, text, sizeof text);
-        if (*text)
-            return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s", spec, text);
+        if (suggest.count)
+            return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s", spec, suggest_text(&suggest));
     } else {
         suggest_init(&suggest, system);
         int code = tracefs_list("events", offer, &suggest, err);
@@ -117,7 +116,7 @@ static int fail_unknown(const char *spec, const char *system, const char *name, 
             return code;
         if (suggest.count)
             return error_set(err, -ENOENT, "%s: the kernel has no tracepoints of a system '%s'%s", spec, system,
-                             suggest_text(&suggest, text, sizeof text));
+                             suggest_text(&suggest));
     }
     struct tracepoint_search wanted = {.name = name};
     each(find_name, &wanted, NULL);
@@ -307,14 +306,6 @@ static int failed(int code, const struct tracepoint *tracepoint, struct error *e
 
 int tracepoint_attach(int program_fd, const struct tracepoint *tracepoint, struct probe_link **link, struct error *err)
 {
-    *link = calloc(1, sizeof **link);
-    if (!*link)
-        return error_set(err, -ENOMEM, "out of memory");
-    int fd = perf_tracepoint_attach(program_fd, tracepoint->id);
-    int code = fd < 0 ? fd : link_keep(*link, fd);
-    if (code >= 0)
-        return 0;
-    probe_detach(*link);
-    *link = NULL;
-    return failed(code, tracepoint, err);
+    int code = link_one(link, perf_tracepoint_attach(program_fd, tracepoint->id));
+    return code < 0 ? failed(code, tracepoint, err) : 0;
 }

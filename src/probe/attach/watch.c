@@ -80,15 +80,10 @@ static int add(int program_fd, const struct watch *watch, pid_t pid, bool only, 
 int watch_attach(int program_fd, const struct watch *watch, const struct target *target, struct probe_link **link,
                  struct error *err)
 {
-    *link = calloc(1, sizeof **link);
-    if (!*link)
-        return error_set(err, -ENOMEM, "out of memory");
+    if (link_new(link, err) < 0)
+        return -ENOMEM;
     int result = target->count ? 0 : error_set(err, -ESRCH, "a watchpoint needs a process or a command");
     for (size_t i = 0; i < target->count && result == 0; i++)
         result = add(program_fd, watch, target->pids[i], target->count == 1, *link, err);
-    if (result) {
-        probe_detach(*link);
-        *link = NULL;
-    }
-    return result;
+    return link_settle(link, result);
 }

@@ -197,7 +197,7 @@ static bool is_library_name(const char *name)
 
 static int no_binary(const struct scope *scope, const struct spec *spec, struct error *err)
 {
-    char names[512], where[64] = "";
+    char where[64] = "";
     struct suggest suggest;
     suggest_init(&suggest, spec->binary);
     for (size_t i = 0; i < scope->modules.count; i++) {
@@ -209,7 +209,7 @@ static int no_binary(const struct scope *scope, const struct spec *spec, struct 
         if (suggest.count == before)
             suggest_offer(&suggest, file, whole);
     }
-    suggest_text(&suggest, names, sizeof names);
+    const char *names = suggest_text(&suggest);
     if (strchr(spec->binary, '/'))
         return error_set(err, -ENOENT, "%s: no such file: %s%s", spec->text, spec->binary, names);
     if (scope->pid)

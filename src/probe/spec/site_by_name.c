@@ -157,7 +157,6 @@ static int not_found(const struct function_search *search, const struct binary *
 {
     const struct spec *spec = search->spec;
     const char *file = binary_module(search->binary)->name;
-    char names[512];
     if (search->elsewhere)
         return error_set(err, -ENOENT, "%s: %s in %s is not a function: it is data or lies outside of the code",
                          spec->text, spec->function, file);
@@ -166,7 +165,7 @@ static int not_found(const struct function_search *search, const struct binary *
     binary_functions(search->binary, offer, &suggest);
     if (debug)
         binary_functions(debug, offer, &suggest);
-    suggest_text(&suggest, names, sizeof names);
+    const char *names = suggest_text(&suggest);
     if (!debug && !binary_has_symbols(search->binary))
         return error_set(err, -ENOENT,
                          "%s: no such function in %s%s\nthe file has no symbol table (stripped), so only its exported "

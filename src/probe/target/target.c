@@ -37,6 +37,32 @@ static int read_birth(pid_t pid, int fd, uint64_t *birth, struct error *err)
     return 0;
 }
 
+/* Room in TARGET for COUNT processes, and WITH_THREADS for as many threads. */
+static int make_room(struct target *target, size_t count, bool with_threads, struct error *err)
+{
+    target->pids = calloc(count, sizeof *target->pids);
+    target->tids = with_threads ? calloc(count, sizeof *target->tids) : NULL;
+    target->pidfds = calloc(count, sizeof *target->pidfds);
+    target->births = calloc(count, sizeof *target->births);
+    return target->pids && target->pidfds && target->births && (target->tids || !with_threads)
+               ? 0
+               : error_set(err, -ENOMEM, "out of memory");
+}
+
+/* Keeps FD, or the -errno that it is, of ID, a "process" or "thread" as WHAT says: closed where that fails. */
+static int keep(struct target *target, const char *what, pid_t id, int fd, struct error *err)
+{
+    if (fd < 0)
+        return error_set(err, fd, "cannot watch %s %d: %s", what, (int)id, error_reason(fd));
+    target->pidfds[target->pidfd_count] = fd;
+    int result = read_birth(id, fd, &target->births[target->pidfd_count], err);
+    if (result < 0)
+        close(fd);
+    else
+        target->pidfd_count++;
+    return result;
+}
+
 static int add_process(struct target *target, pid_t pid, struct error *err)
 {
     for (size_t i = 0; i < target->count; i++)
@@ -51,27 +77,16 @@ static int add_process(struct target *target, pid_t pid, struct error *err)
     }
     if (fd == -ESRCH)
         return error_set(err, fd, "no process %d", (int)pid);
-    if (fd < 0)
-        return error_set(err, fd, "cannot watch process %d: %s", (int)pid, error_reason(fd));
-    result = read_birth(pid, fd, &target->births[target->pidfd_count], err);
-    if (result < 0) {
-        close(fd);
-        return result;
-    }
-    target->pids[target->count++] = pid;
-    target->pidfds[target->pidfd_count++] = fd;
-    return 0;
+    result = keep(target, "process", pid, fd, err);
+    if (result == 0)
+        target->pids[target->count++] = pid;
+    return result;
 }
 
 int target_attach(struct target *target, const pid_t *pids, size_t count, struct error *err)
 {
     target_init(target);
-    if (count == 0)
-        return 0;
-    target->pids = calloc(count, sizeof *target->pids);
-    target->pidfds = calloc(count, sizeof *target->pidfds);
-    target->births = calloc(count, sizeof *target->births);
-    int result = target->pids && target->pidfds && target->births ? 0 : error_set(err, -ENOMEM, "out of memory");
+    int result = count ? make_room(target, count, false, err) : 0;
     for (size_t i = 0; result == 0 && i < count; i++)
         result = add_process(target, pids[i], err);
     if (result < 0)
@@ -94,15 +109,10 @@ static int add_thread(struct target *target, pid_t tid, struct error *err)
     int fd = pidfd_open_thread(tid);
     if (fd == -EINVAL) /* before Linux 6.9 */
         fd = pidfd_open_process(pid);
-    if (fd < 0)
-        return error_set(err, fd, "cannot watch thread %d: %s", (int)tid, error_reason(fd));
-    result = read_birth(tid, fd, &target->births[target->pidfd_count], err);
-    if (result < 0) {
-        close(fd);
+    result = keep(target, "thread", tid, fd, err);
+    if (result < 0)
         return result;
-    }
     target->tids[target->tid_count++] = tid;
-    target->pidfds[target->pidfd_count++] = fd;
     for (size_t i = 0; i < target->count; i++)
         if (target->pids[i] == pid)
             return 0;
@@ -113,12 +123,7 @@ static int add_thread(struct target *target, pid_t tid, struct error *err)
 int target_attach_threads(struct target *target, const pid_t *tids, size_t count, struct error *err)
 {
     target_init(target);
-    target->pids = calloc(count, sizeof *target->pids);
-    target->tids = calloc(count, sizeof *target->tids);
-    target->pidfds = calloc(count, sizeof *target->pidfds);
-    target->births = calloc(count, sizeof *target->births);
-    int result =
-        target->pids && target->tids && target->pidfds && target->births ? 0 : error_set(err, -ENOMEM, "out of memory");
+    int result = make_room(target, count, true, err);
     for (size_t i = 0; result == 0 && i < count; i++)
         result = add_thread(target, tids[i], err);
     if (result < 0)
@@ -133,31 +138,17 @@ int target_start(struct target *target, char *const argv[], struct error *err)
     if (result < 0)
         return result;
     result = process_check_command(target->program, err);
-    if (result < 0)
-        goto fail;
-    target->pids = calloc(1, sizeof *target->pids);
-    target->pidfds = calloc(1, sizeof *target->pidfds);
-    target->births = calloc(1, sizeof *target->births);
-    if (!target->pids || !target->pidfds || !target->births) {
-        result = error_set(err, -ENOMEM, "out of memory");
-        goto fail;
-    }
-    result = command_fork(target->program, argv, &target->pids[0], &target->release_fd, err);
-    if (result < 0)
-        goto fail;
-    target->command = true;
-    int fd = pidfd_open_process(target->pids[0]);
-    if (fd < 0) {
-        result = error_set(err, fd, "cannot watch process %d: %s", (int)target->pids[0], error_reason(fd));
-        goto fail;
-    }
-    target->pidfds[0] = fd;
-    target->count = target->pidfd_count = 1;
-    result = read_birth(target->pids[0], fd, &target->births[0], err);
     if (result == 0)
-        return 0;
-fail:
-    target_close(target);
+        result = make_room(target, 1, false, err);
+    if (result == 0)
+        result = command_fork(target->program, argv, &target->pids[0], &target->release_fd, err);
+    target->command = result == 0;
+    if (result == 0)
+        result = keep(target, "process", target->pids[0], pidfd_open_process(target->pids[0]), err);
+    if (result < 0)
+        target_close(target);
+    else
+        target->count = 1;
     return result;
 }
 

@@ -399,12 +399,11 @@ static int search_target(const struct usdt_spec *wanted, const struct target *ta
 static int not_found(const struct usdt_spec *wanted, const struct modules *modules, struct usdt_found *found,
                      struct error *err)
 {
-    char names[512];
     const char *file = modules->count == 1 ? modules->items->name : "the target's modules";
     if (!found->notes)
         return error_set(err, -ENOENT, "%s: there are no USDT probes in %s: it was built without them", wanted->text,
                          file);
-    suggest_text(&found->suggest, names, sizeof names);
+    const char *names = suggest_text(&found->suggest);
     if (!found->provider_seen)
         return error_set(err, -ENOENT, "%s: no provider '%s' in %s%s\nuplua --list usdt:… shows what there is",
                          wanted->text, wanted->provider, file, names);
