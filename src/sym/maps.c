@@ -118,6 +118,12 @@ static size_t first_after(const struct maps *maps, uint64_t address)
     return low;
 }
 
+bool mapping_is_of(const struct mapping *mapping, uint64_t device, uint64_t inode, const char *name)
+{
+    /* On some file systems stat has another device than the mappings; then the path has to do. */
+    return mapping->path && mapping->inode == inode && (mapping->device == device || !strcmp(mapping->path, name));
+}
+
 struct mapping *maps_find(const struct maps *maps, uint64_t address)
 {
     size_t low = first_after(maps, address);

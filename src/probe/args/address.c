@@ -2,20 +2,11 @@
 #include "probe/args/address.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "probe/args/variable.h"
 #include "probe/probe.h"
 #include "sym/maps.h"
-
-bool address_is_of(const struct mapping *mapping, const struct site *site, const struct stat *stat)
-{
-    if (!mapping->inode || !mapping->path)
-        return false;
-    /* On some file systems stat has another device than the mappings; then the path has to do. */
-    return mapping->inode == stat->st_ino && (mapping->device == stat->st_dev || !strcmp(mapping->path, site->module));
-}
 
 static int find_mapped(const struct maps *maps, const struct site *site, pid_t pid, uint64_t *address,
                        struct error *err)
@@ -26,8 +17,8 @@ static int find_mapped(const struct maps *maps, const struct site *site, pid_t p
     for (size_t i = 0; i < maps->count; i++) {
         const struct mapping *mapping = &maps->items[i];
         uint64_t size = mapping->end - mapping->start;
-        if (mapping->executable && address_is_of(mapping, site, &file) && site->offset >= mapping->offset &&
-            site->offset - mapping->offset < size) {
+        if (mapping->executable && mapping_is_of(mapping, file.st_dev, file.st_ino, site->module) &&
+            site->offset >= mapping->offset && site->offset - mapping->offset < size) {
             *address = mapping->start + (site->offset - mapping->offset);
             return 0;
         }

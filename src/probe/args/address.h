@@ -1,14 +1,10 @@
 /* Where a function or a variable is in a running process. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "probe/probe.h"
-#include "sym/maps.h"
 
 /*
  * The address in process PID of the function or else the variable SPEC ("libc:malloc", "./app:main+0x1c",
@@ -16,6 +12,3 @@
  * binary, function or variable, or one that is not mapped, or several of that name.
  */
 int probe_address(const char *spec, pid_t pid, uint64_t *address, struct error *err);
-
-/* True if MAPPING is of the file of SITE, of which stat says FILE. */
-bool address_is_of(const struct mapping *mapping, const struct site *site, const struct stat *file);

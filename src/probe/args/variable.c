@@ -48,54 +48,21 @@ static int collect(const struct function_symbol *variable, void *context)
     return 0;
 }
 
-/* Looks for the variable in BINARY and, where that lacks it, in its debug file. */
-static void search_binary(struct symbol_search *search, const struct binary *binary)
-{
-    struct binary *debug;
-    binary_functions(binary, collect, search);
-    if (search->rank || binary_open_debug(binary, &debug))
-        return;
-    binary_functions(debug, collect, search);
-    binary_close(debug);
-}
-
-/* Opens the file of MODULE, which the caller closes, and looks for the variable. */
+/* Opens the file of MODULE, which the caller closes, and looks for the variable there and, where that lacks it, in its
+ * debug file. */
 static int search_module(struct symbol_search *search, const struct module *module, struct binary **binary,
                          struct error *err)
 {
+    struct binary *debug;
     int rc = binary_open(module, binary, err);
-    if (!rc)
-        search_binary(search, *binary);
-    return rc;
-}
-
-static bool is_of(const struct mapping *mapping, const struct module *module)
-{
-    /* On some file systems stat has another device than the mappings; then the path has to do. */
-    return mapping->path && mapping->inode == module->inode &&
-           (mapping->device == module->device || !strcmp(mapping->path, module->name));
-}
-
-/* How far BINARY lies from its own addresses: by a segment of code, or the one that the file begins with. */
-static bool find_bias(const struct binary *binary, const struct maps *maps, uint64_t *bias)
-{
-    const struct elf_file *elf = binary_elf(binary);
-    uint64_t inside = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
-    for (size_t s = 0; s < elf->segment_count; s++) {
-        const Elf64_Phdr *segment = &elf->segments[s];
-        bool code = segment->p_flags & PF_X;
-        if (segment->p_type != PT_LOAD || !segment->p_filesz || (!code && segment->p_offset > inside))
-            continue;
-        for (size_t i = 0; i < maps->count; i++) {
-            const struct mapping *mapping = &maps->items[i];
-            if (mapping->executable == code && mapping->offset == (segment->p_offset & ~inside) &&
-                is_of(mapping, binary_module(binary))) {
-                *bias = mapping->start - (segment->p_vaddr & ~inside);
-                return true;
-            }
-        }
+    if (rc)
+        return rc;
+    binary_functions(*binary, collect, search);
+    if (!search->rank && binary_open_debug(*binary, &debug) == 0) {
+        binary_functions(debug, collect, search);
+        binary_close(debug);
     }
-    return false;
+    return 0;
 }
 
 /* True if the program's own variable of that name was found, which takes the place of a library's. */
@@ -107,7 +74,7 @@ static bool search_program(struct symbol_search *search, const struct module *pr
     if (binary_open(program, &binary, NULL))
         return false;
     binary_functions(binary, collect, &own);
-    bool found = own.rank && !own.several && find_bias(binary, maps, bias);
+    bool found = own.rank && !own.several && binary_bias(binary, maps, bias);
     if (found)
         *search = own;
     binary_close(binary);
@@ -131,7 +98,7 @@ static int find(const struct spec *spec, const struct module *module, const stru
         rc = error_set(err, -EINVAL, "%s: %s in %s has only %llu bytes", spec->text, spec->function, module->name,
                        (unsigned long long)search.size);
     else if (!(program && module->inode != program->inode && search_program(&search, program, maps, &bias)) &&
-             !find_bias(binary, maps, &bias))
+             !binary_bias(binary, maps, &bias))
         rc = error_set(err, -ESRCH, "%s: the process has not mapped %s", spec->text, module->name);
     if (!rc)
         *address = bias + search.address + spec->offset;
@@ -192,53 +159,45 @@ static int not_found(const struct binary *binary, const struct spec *spec, struc
                      stripped ? "\nthe file has no symbol table (stripped): install its debug symbols" : "");
 }
 
-static int find_in(const struct module *module, const struct spec *spec, struct variable *variable, struct error *err)
+/* Finds the part PATH of the variable of SPEC, at ADDRESS in BINARY. */
+static int find_part(const struct binary *binary, const struct spec *spec, uint64_t address, const char *path,
+                     struct variable *variable, struct error *err)
 {
-    struct binary *binary;
-    struct symbol_search search = {.spec = spec};
-    int rc = search_module(&search, module, &binary, err);
-    if (rc)
-        return rc;
-    if (!search.rank)
-        rc = not_found(binary, spec, err);
-    else if (search.size && spec->offset >= search.size)
-        rc = error_set(err, -EINVAL, "%s: %s has only %llu bytes", spec->text, spec->function,
-                       (unsigned long long)search.size);
-    snprintf(variable->module, sizeof variable->module, "%s", module->name);
-    variable->bytes = search.size ? search.size - spec->offset : 0;
-    binary_close(binary);
-    return rc;
-}
-
-/* Finds the variable of SPEC, and in it the part PATH. */
-static int find_field_in(const struct module *module, const struct spec *spec, const char *path,
-                         struct variable *variable, struct error *err)
-{
-    struct binary *binary;
-    struct symbol_search search = {.spec = spec};
     struct debuginfo *debuginfo;
     struct variable_field field;
     uint32_t type;
+    int rc = debug_keep(binary, spec->text, "by which the fields of its variables have names", &debuginfo, err);
+    if (!rc && debugvariable_find(debuginfo, spec->function, address, &type))
+        rc = error_set(err, -ENOENT, "%s: the debug information of %s does not describe this variable", spec->text,
+                       binary_module(binary)->name);
+    if (!rc)
+        rc = variable_path_find(type, spec->text, path, &field, err);
+    if (rc)
+        return rc;
+    variable->bytes = field.bytes;
+    size_t used = (size_t)snprintf(variable->spec, sizeof variable->spec, "%s+%#llx", spec->text,
+                                   (unsigned long long)field.offset);
+    return used < sizeof variable->spec ? 0 : error_set(err, -ENAMETOOLONG, "%s: too long a name", spec->text);
+}
+
+/* Finds the variable of SPEC in the file of MODULE, and in it the part PATH, unless that is "". */
+static int find_in(const struct module *module, const struct spec *spec, const char *path, struct variable *variable,
+                   struct error *err)
+{
+    struct binary *binary;
+    struct symbol_search search = {.spec = spec};
     int rc = search_module(&search, module, &binary, err);
     if (rc)
         return rc;
+    snprintf(variable->module, sizeof variable->module, "%s", module->name);
+    variable->bytes = search.size ? search.size - spec->offset : 0;
     if (!search.rank)
         rc = not_found(binary, spec, err);
-    if (!rc)
-        rc = debug_keep(binary, spec->text, "by which the fields of its variables have names", &debuginfo, err);
-    if (!rc && debugvariable_find(debuginfo, spec->function, search.address, &type))
-        rc = error_set(err, -ENOENT, "%s: the debug information of %s does not describe this variable", spec->text,
-                       module->name);
-    if (!rc)
-        rc = variable_path_find(type, spec->text, path, &field, err);
-    if (!rc) {
-        snprintf(variable->module, sizeof variable->module, "%s", module->name);
-        variable->bytes = field.bytes;
-        int used =
-            snprintf(variable->spec, sizeof variable->spec, "%s+%#llx", spec->text, (unsigned long long)field.offset);
-        if (used >= (int)sizeof variable->spec)
-            rc = error_set(err, -ENAMETOOLONG, "%s: too long a name", spec->text);
-    }
+    else if (*path)
+        rc = find_part(binary, spec, search.address, path, variable, err);
+    else if (search.size && spec->offset >= search.size)
+        rc = error_set(err, -EINVAL, "%s: %s has only %llu bytes", spec->text, spec->function,
+                       (unsigned long long)search.size);
     binary_close(binary);
     return rc;
 }
@@ -257,10 +216,8 @@ static int find_with(const char *text, const char *path, const struct target *ta
                        text);
     if (!rc)
         rc = resolve_binaries(&spec, target, &found, err);
-    if (!rc && *path)
-        rc = find_field_in(&found.items[0], &spec, path, variable, err);
-    else if (!rc)
-        rc = find_in(&found.items[0], &spec, variable, err);
+    if (!rc)
+        rc = find_in(&found.items[0], &spec, path, variable, err);
     modules_free(&found);
     spec_free(&spec);
     return rc;

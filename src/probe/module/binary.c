@@ -155,6 +155,29 @@ int binary_offset(const struct binary *binary, uint64_t address, uint64_t *offse
     return !segment || __builtin_add_overflow(address - segment->p_vaddr, segment->p_offset, offset) ? -ENOENT : 0;
 }
 
+/* By a segment of code, or the one that the file begins with. */
+bool binary_bias(const struct binary *binary, const struct maps *maps, uint64_t *bias)
+{
+    const struct elf_file *elf = &binary->elf;
+    uint64_t inside = (uint64_t)sysconf(_SC_PAGESIZE) - 1;
+    for (size_t s = 0; s < elf->segment_count; s++) {
+        const Elf64_Phdr *segment = &elf->segments[s];
+        bool code = segment->p_flags & PF_X;
+        if (segment->p_type != PT_LOAD || !segment->p_filesz || (!code && segment->p_offset > inside))
+            continue;
+        for (size_t i = 0; i < maps->count; i++) {
+            const struct mapping *mapping = &maps->items[i];
+            if (mapping->executable == code && mapping->offset >= (segment->p_offset & ~inside) &&
+                mapping->offset <= segment->p_offset + segment->p_filesz &&
+                mapping_is_of(mapping, elf->stat.st_dev, elf->stat.st_ino, binary->module->name)) {
+                *bias = mapping->start - mapping->offset + segment->p_offset - segment->p_vaddr;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 bool binary_is_go(const struct binary *binary)
 {
     const struct elf_file *elf = &binary->elf;

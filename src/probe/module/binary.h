@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "elf/elf_file.h"
 #include "probe/module/module.h"
+#include "sym/maps.h"
 
 struct binary;
 
@@ -29,6 +30,9 @@ size_t binary_read(const struct binary *binary, uint64_t offset, void *buffer, s
 
 /* File offset of the virtual ADDRESS, which must lie in an executable segment: 0, or -ENOENT. */
 int binary_offset(const struct binary *binary, uint64_t address, uint64_t *offset);
+
+/* How far BINARY lies from its own addresses in the process that has MAPS, in *BIAS; false: it has not mapped it. */
+bool binary_bias(const struct binary *binary, const struct maps *maps, uint64_t *bias);
 
 /* True for programs of the Go tool chain, which do not survive a hijacked return address. */
 bool binary_is_go(const struct binary *binary);

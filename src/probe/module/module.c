@@ -22,13 +22,20 @@ const char *path_basename(const char *path)
     return slash ? slash + 1 : path;
 }
 
+struct module *modules_find(const struct modules *modules, dev_t device, ino_t inode)
+{
+    for (size_t i = 0; i < modules->count; i++)
+        if (modules->items[i].device == device && modules->items[i].inode == inode)
+            return &modules->items[i];
+    return NULL;
+}
+
 static int add_file(struct modules *modules, const char *path, const char *name, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
         return -EINVAL;
-    for (size_t i = 0; i < modules->count; i++)
-        if (modules->items[i].device == st->st_dev && modules->items[i].inode == st->st_ino)
-            return 0;
+    if (modules_find(modules, st->st_dev, st->st_ino))
+        return 0;
     if (modules->count >= MAX_MODULES)
         return -E2BIG;
     struct module *module = array_add(&modules->items, &modules->count, sizeof *module);
@@ -140,16 +147,13 @@ static void move_program_first(struct modules *modules, pid_t pid)
     char exe[64];
     struct stat st;
     snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
-    if (stat(exe, &st) < 0)
+    struct module *found = stat(exe, &st) < 0 ? NULL : modules_find(modules, st.st_dev, st.st_ino),
+                  *first = modules->items;
+    if (!found)
         return;
-    for (size_t i = 1; i < modules->count; i++) {
-        if (modules->items[i].device == st.st_dev && modules->items[i].inode == st.st_ino) {
-            struct module program = modules->items[i];
-            memmove(modules->items + 1, modules->items, i * sizeof program);
-            modules->items[0] = program;
-            return;
-        }
-    }
+    struct module program = *found;
+    memmove(first + 1, first, (size_t)(found - first) * sizeof program);
+    *first = program;
 }
 
 int modules_of_process(pid_t pid, struct modules *modules, struct error *err)

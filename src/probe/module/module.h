@@ -27,6 +27,8 @@ struct modules {
  * where PATH is no regular file.
  */
 int modules_add(struct modules *modules, const char *path, const char *name);
+/* The one that is the file with DEVICE and INODE, or NULL. */
+struct module *modules_find(const struct modules *modules, dev_t device, ino_t inode);
 void modules_free(struct modules *modules);
 
 /*

@@ -9,7 +9,6 @@
 #include "arch/arch.h"
 #include "elf/section.h"
 #include "elf/symbol_table.h"
-#include "sym/maps.h"
 
 enum { MAX_RELOCATIONS = 1 << 22 }; /* of one section; a browser has 1.5 million */
 
@@ -22,29 +21,6 @@ struct ifunc {
     const struct maps *maps;
     uint64_t found; /* the implementation; 0: none so far */
 };
-
-/* What the addresses of BINARY differ from those of the process by; false where the process has not mapped it. */
-static bool find_bias(const struct maps *maps, const struct binary *binary, uint64_t *bias)
-{
-    const struct elf_file *elf = binary_elf(binary);
-    for (size_t m = 0; m < maps->count; m++) {
-        const struct mapping *mapping = &maps->items[m];
-        if (!mapping->executable || mapping->inode != elf->stat.st_ino ||
-            (mapping->device != elf->stat.st_dev &&
-             (!mapping->path || strcmp(mapping->path, binary_module(binary)->name))))
-            continue;
-        for (size_t i = 0; i < elf->segment_count; i++) {
-            const Elf64_Phdr *segment = &elf->segments[i];
-            if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
-                mapping->offset > segment->p_offset + segment->p_filesz ||
-                segment->p_offset - segment->p_offset % 4096 > mapping->offset)
-                continue;
-            *bias = mapping->start - mapping->offset + segment->p_offset - segment->p_vaddr;
-            return true;
-        }
-    }
-    return false;
-}
 
 /* The implementation's address if the word at SLOT in the process is one; else 0. */
 static uint64_t read_slot(const struct ifunc *ifunc, uint64_t slot)
@@ -75,7 +51,7 @@ static int search_module(struct ifunc *ifunc, const struct binary *module, bool 
     const struct elf_file *elf = binary_elf(module);
     struct symbol_table symbols;
     uint64_t bias;
-    if (!find_bias(ifunc->maps, module, &bias))
+    if (!binary_bias(module, ifunc->maps, &bias))
         return 0;
     bool exhausted = symbol_table_open(&symbols, elf, section_find(elf, SHT_DYNSYM, NULL), SECTION_MAX) == -ENOMEM;
     for (size_t s = 0; s < elf->section_count && !ifunc->found && !exhausted; s++) {
@@ -121,7 +97,7 @@ int ifunc_implementation(const struct binary *binary, const char *name, uint64_t
     struct maps maps = {0};
     struct ifunc ifunc = {.binary = binary, .name = name, .resolver = resolver, .pid = pid, .maps = &maps};
     int result = maps_read(&maps, pid);
-    if (result == 0 && find_bias(&maps, binary, &ifunc.bias))
+    if (result == 0 && binary_bias(binary, &maps, &ifunc.bias))
         result = search_process(&ifunc);
     maps_free(&maps);
     *address = ifunc.found;

@@ -66,13 +66,11 @@ static int add_modules(struct modules *to, const struct modules *from, struct er
 /* Adds the first of CANDIDATES that SCOPE has mapped, else the first. */
 static int add_mapped_or_first(const struct scope *scope, const struct modules *candidates, struct modules *found)
 {
-    for (size_t c = 0; c < candidates->count; c++)
-        for (size_t i = 0; i < scope->modules.count; i++)
-            if (scope->modules.items[i].device == candidates->items[c].device &&
-                scope->modules.items[i].inode == candidates->items[c].inode)
-                return add_module(found, &scope->modules.items[i]);
+    const struct module *mapped = NULL;
+    for (size_t c = 0; c < candidates->count && !mapped; c++)
+        mapped = modules_find(&scope->modules, candidates->items[c].device, candidates->items[c].inode);
     /* Not mapped, or not yet: dlopen and exec may still do it. */
-    return add_module(found, &candidates->items[0]);
+    return add_module(found, mapped ? mapped : &candidates->items[0]);
 }
 
 /* The path NAME, which is relative to us, from the root on; the file itself need not be there. NULL if it has no

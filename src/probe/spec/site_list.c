@@ -83,30 +83,21 @@ static int unify_paths(struct site_list *list)
 {
     struct modules files = {0};
     int result = 0;
-    const char *last = NULL;
-    for (size_t i = 0; i < list->count && result == 0; i++) {
-        struct site *site = &list->items[i];
-        if (last && strcmp(site->path, last) == 0)
+    for (size_t i = 0, n; i < list->count && result == 0; i += n) {
+        struct site *sites = &list->items[i];
+        struct stat st;
+        for (n = 1; i + n < list->count && strcmp(sites[n].path, sites->path) == 0; n++)
             continue;
-        last = site->path;
-        if (modules_add(&files, site->path, site->module) == -ENOMEM)
+        if (modules_add(&files, sites->path, sites->module) == -ENOMEM)
             result = -ENOMEM;
-    }
-    for (size_t i = 0; i < list->count && result == 0 && files.count > 1; i++) {
-        struct site *site = &list->items[i];
-        struct stat stat_of;
-        for (size_t f = 0; f < files.count && result == 0; f++) {
-            const struct module *file = &files.items[f];
-            if (strcmp(site->path, file->path) == 0)
-                break;
-            if (stat(site->path, &stat_of) || stat_of.st_dev != file->device || stat_of.st_ino != file->inode)
-                continue;
+        const struct module *file = stat(sites->path, &st) ? NULL : modules_find(&files, st.st_dev, st.st_ino);
+        bool renamed = file && strcmp(file->path, sites->path);
+        for (size_t k = 0; renamed && k < n && result == 0; k++) {
             char *path = strdup(file->path);
             if (!path)
                 result = -ENOMEM;
-            free(path ? site->path : NULL);
-            site->path = path ? path : site->path;
-            break;
+            free(path ? sites[k].path : NULL);
+            sites[k].path = path ? path : sites[k].path;
         }
     }
     modules_free(&files);

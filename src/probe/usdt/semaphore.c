@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
-#include "probe/args/address.h"
 #include "sym/maps.h"
 
 bool semaphore_is_down(const struct site *site, pid_t pid)
@@ -17,7 +16,7 @@ bool semaphore_is_down(const struct site *site, pid_t pid)
     for (size_t i = 0; i < maps.count; i++) {
         const struct mapping *mapping = &maps.items[i];
         uint16_t count = 0;
-        if (!address_is_of(mapping, site, &file) || site->semaphore < mapping->offset ||
+        if (!mapping_is_of(mapping, file.st_dev, file.st_ino, site->module) || site->semaphore < mapping->offset ||
             site->semaphore - mapping->offset >= mapping->end - mapping->start)
             continue;
         struct iovec there = {(void *)(uintptr_t)(mapping->start + (site->semaphore - mapping->offset)), sizeof count};
