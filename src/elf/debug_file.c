@@ -22,7 +22,7 @@ enum {
 struct expected_file {
     const struct elf_file *elf;
     uint8_t id[BUILD_ID_MAX];
-    size_t id_length;
+    int id_length;
     char name[MAX_LINK]; /* "": no debuglink */
     uint32_t crc;
 };
@@ -45,13 +45,14 @@ static bool read_link(const struct elf_file *elf, struct expected_file *wanted)
     return true;
 }
 
-static bool crc_matches(const struct elf_file *file, uint32_t wanted)
+/* 0 where FILE has the CRC wanted, else -ENOENT or -ENOMEM. */
+static int check_crc(const struct elf_file *file, uint32_t wanted)
 {
     if (file->stat.st_size > MAX_CRC_FILE)
-        return false;
+        return -ENOENT;
     unsigned char *buffer = malloc(CRC_BUFFER);
     if (!buffer)
-        return false;
+        return -ENOMEM;
     uLong crc = crc32(0, NULL, 0);
     uint64_t left = (uint64_t)file->stat.st_size, at = 0;
     while (left) {
@@ -63,20 +64,22 @@ static bool crc_matches(const struct elf_file *file, uint32_t wanted)
         left -= size;
     }
     free(buffer);
-    return !left && crc == wanted;
+    return !left && crc == wanted ? 0 : -ENOENT;
 }
 
-/* Equal build ids prove it; where one side has none, the debuglink's CRC has to. */
-static bool belongs(const struct elf_file *file, const struct expected_file *wanted, bool by_link)
+/* 0 where FILE is the wanted one: equal build ids prove it; where one side has none, the debuglink's CRC has to. */
+static int check(const struct elf_file *file, const struct expected_file *wanted, bool by_link)
 {
     const struct stat *a = &file->stat, *b = &wanted->elf->stat;
     if (a->st_dev == b->st_dev && a->st_ino == b->st_ino) /* a debuglink to the binary itself */
-        return false;
+        return -ENOENT;
     uint8_t id[BUILD_ID_MAX];
-    size_t length = notes_build_id(file, id);
+    int length = notes_build_id(file, id);
+    if (length < 0)
+        return length;
     if (length && wanted->id_length)
-        return length == wanted->id_length && !memcmp(id, wanted->id, length);
-    return by_link && crc_matches(file, wanted->crc);
+        return length == wanted->id_length && !memcmp(id, wanted->id, (size_t)length) ? 0 : -ENOENT;
+    return by_link ? check_crc(file, wanted->crc) : -ENOENT;
 }
 
 /* A descriptor of PATH below ROOT if it is the wanted file, else -errno. */
@@ -87,8 +90,8 @@ static int try(int root, const char *path, const struct expected_file *wanted, b
         return fd;
     struct elf_file file;
     int rc = elf_file_open(&file, fd);
-    if (!rc && !belongs(&file, wanted, by_link))
-        rc = -ENOENT;
+    if (!rc)
+        rc = check(&file, wanted, by_link);
     elf_file_close(&file);
     if (rc) {
         close(fd);
@@ -97,10 +100,16 @@ static int try(int root, const char *path, const struct expected_file *wanted, b
     return fd;
 }
 
+/* True if the file was not found where FD comes from: it may be elsewhere. */
+static bool may_try(int fd)
+{
+    return fd < 0 && fd != -ENOMEM;
+}
+
 static int by_build_id(int root, const char *debug_root, const struct expected_file *wanted)
 {
     char hex[BUILD_ID_MAX * 2 + 1], path[PATH_MAX];
-    for (size_t i = 0; i < wanted->id_length; i++)
+    for (int i = 0; i < wanted->id_length; i++)
         snprintf(hex + 2 * i, 3, "%02x", wanted->id[i]);
     int length = snprintf(path, sizeof path, "%s/.build-id/%.2s/%s.debug", debug_root, hex, hex + 2);
     return (size_t)length < sizeof path ? try(root, path, wanted, false) : -ENAMETOOLONG;
@@ -116,7 +125,7 @@ static int by_link(int root, const char *debug_root, const char *module, const s
         const char *before, *after;
     } places[] = {{"", "/"}, {"", "/.debug/"}, {debug_root, "/"}};
     int fd = -ENOENT;
-    for (size_t i = 0; i < sizeof places / sizeof *places && fd < 0; i++) {
+    for (size_t i = 0; i < sizeof places / sizeof *places && may_try(fd); i++) {
         char path[PATH_MAX];
         int length = snprintf(path, sizeof path, "%s%.*s%s%s", places[i].before, directory, module, places[i].after,
                               wanted->name);
@@ -131,14 +140,14 @@ int debug_file_open(const struct elf_file *elf, const struct debug_file_search *
     struct expected_file wanted;
     wanted.elf = elf;
     wanted.id_length = notes_build_id(elf, wanted.id);
-    int fd = -ENOENT;
-    if (wanted.id_length) {
+    int fd = wanted.id_length < 0 ? wanted.id_length : -ENOENT;
+    if (wanted.id_length > 0) {
         if (search->root >= 0)
             fd = by_build_id(search->root, DEBUG_FILE_ROOT, &wanted);
-        if (fd < 0)
+        if (may_try(fd))
             fd = by_build_id(-1, search->debug_root, &wanted);
     }
-    if (fd < 0 && read_link(elf, &wanted)) {
+    if (may_try(fd) && read_link(elf, &wanted)) {
         if (search->root >= 0)
             fd = by_link(search->root, DEBUG_FILE_ROOT, search->module, &wanted);
         else
@@ -153,10 +162,10 @@ static int open_common(int root, const char *debug_root, const char *path, const
     char other[PATH_MAX];
     const char *slash = strrchr(path, '/');
     int fd = by_build_id(root, debug_root, wanted);
-    if (fd < 0 && path[0] == '/')
+    if (may_try(fd) && path[0] == '/')
         fd = try(root, path, wanted, false);
     int length = snprintf(other, sizeof other, "%s/.dwz/%s", debug_root, slash ? slash + 1 : path);
-    if (fd < 0 && (size_t)length < sizeof other)
+    if (may_try(fd) && (size_t)length < sizeof other)
         fd = try(root, other, wanted, false);
     return fd;
 }
@@ -175,12 +184,12 @@ int debug_file_open_common(const struct elf_file *elf, const struct debug_file_s
     struct expected_file wanted = {.elf = elf};
     if (!length || length + 1 >= size || size - length - 1 > sizeof wanted.id)
         return -ENOENT;
-    wanted.id_length = size - length - 1;
-    memcpy(wanted.id, link + length + 1, wanted.id_length);
+    wanted.id_length = (int)(size - length - 1);
+    memcpy(wanted.id, link + length + 1, size - length - 1);
     fd = -ENOENT;
     if (search->root >= 0)
         fd = open_common(search->root, DEBUG_FILE_ROOT, link, &wanted);
-    if (fd < 0)
+    if (may_try(fd))
         fd = open_common(-1, search->debug_root, link, &wanted);
     return fd;
 }

@@ -40,7 +40,7 @@ static int uncompress(const uint8_t *input, size_t size, int fd)
             rc = -ENOMEM;
     }
     if (!rc && state != LZMA_STREAM_END)
-        rc = state == LZMA_MEM_ERROR || state == LZMA_MEMLIMIT_ERROR ? -ENOMEM : -ENODATA;
+        rc = state == LZMA_MEM_ERROR ? -ENOMEM : state == LZMA_MEMLIMIT_ERROR ? -EFBIG : -ENODATA;
     lzma_end(&stream);
     free(output);
     return rc;

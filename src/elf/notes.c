@@ -1,6 +1,7 @@
 /* Reads notes and finds the build id among them. */
 #include "elf/notes.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,24 +34,25 @@ bool notes_next(struct bytes *notes, const char *owner, uint32_t type, struct by
     return false;
 }
 
-static size_t find_build_id(const struct elf_file *elf, const Elf64_Shdr *section, uint8_t *id)
+static int find_build_id(const struct elf_file *elf, const Elf64_Shdr *section, uint8_t *id)
 {
     struct bytes description;
-    size_t size = 0, length = 0;
+    size_t size = 0;
     uint8_t *contents = section_read(elf, section, MAX_NOTES, &size);
+    int length = !contents && errno == ENOMEM ? -ENOMEM : 0;
     struct bytes notes = bytes_of(contents, size);
     while (contents && !length && notes_next(&notes, "GNU", NT_GNU_BUILD_ID, &description))
         if (bytes_left(&description) >= 2 && bytes_left(&description) <= BUILD_ID_MAX) {
-            length = bytes_left(&description);
-            memcpy(id, description.at, length);
+            length = (int)bytes_left(&description);
+            memcpy(id, description.at, (size_t)length);
         }
     free(contents);
     return length;
 }
 
-size_t notes_build_id(const struct elf_file *elf, uint8_t id[static BUILD_ID_MAX])
+int notes_build_id(const struct elf_file *elf, uint8_t id[static BUILD_ID_MAX])
 {
-    size_t length = 0;
+    int length = 0;
     /* Sections first: the segments of a separate debug file keep the offsets of the file that it was made from. */
     for (size_t i = 0; i < elf->section_count && !length; i++)
         if (elf->sections[i].sh_type == SHT_NOTE)

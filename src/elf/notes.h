@@ -12,5 +12,5 @@ enum { BUILD_ID_MAX = 64 };
  */
 bool notes_next(struct bytes *notes, const char *owner, uint32_t type, struct bytes *description);
 
-/* The file's build id in ID; its length, or 0 where there is none. */
-size_t notes_build_id(const struct elf_file *elf, uint8_t id[static BUILD_ID_MAX]);
+/* The file's build id in ID; its length, 0 where there is none, or -ENOMEM. */
+int notes_build_id(const struct elf_file *elf, uint8_t id[static BUILD_ID_MAX]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sym/fold.h"
+#include "sym/image.h"
 #include "sym/symbols.h"
 
 #define TYPE "uplua.symbols"
@@ -113,16 +114,19 @@ static void push_unread(void *context, const char *module, size_t units)
     lua_createtable(L, 2, 0);  /* list one */
     lua_pushstring(L, module); /* list one module */
     lua_rawseti(L, -2, 1);
-    if (units != SIZE_MAX) {
+    if (units == IMAGE_NO_MEMORY)
+        lua_pushliteral(L, "out of memory"); /* list one reason */
+    else if (units == IMAGE_TOO_LARGE)
+        lua_pushliteral(L, "too large"); /* list one reason */
+    else
         lua_pushnumber(L, (lua_Number)units); /* list one units */
-        lua_rawseti(L, -2, 2);
-    }
+    lua_rawseti(L, -2, 2);
     lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
 }
 
 /*
  * symbols:unread() → { { module, units }, … }: the files of whose debug information something that was asked for is not
- * read: the line tables of so many units; nil: all
+ * read: the line tables of so many units; "too large": all of it; "out of memory": that, or some of its symbols
  */
 static int lua_symbols_unread(lua_State *L)
 {

@@ -23,6 +23,7 @@ struct image {
     struct plt *plt;
     uint64_t bias; /* ELF address in the symbol table's file minus that in this one */
     bool debuginfo_tried, debuginfo_too_large;
+    bool exhausted; /* there was no memory for symbols or debug information */
     struct debuginfo *debuginfo;
     uint64_t debuginfo_bias;
 };
@@ -156,30 +157,23 @@ static uint64_t first_address(const struct elf_file *elf)
     return first ? first->p_vaddr - first->p_offset : 0;
 }
 
-static struct symtab *debug_symtab(struct image *image, const struct elf_file *elf)
+/* Notes if CODE says that there is no memory. True if it says that nothing went wrong. */
+static bool good(struct image *image, int code)
 {
-    int fd = debug_file_open(elf, &image->search);
-    if (fd < 0)
-        return NULL;
-    struct symtab *symtab = NULL;
-    struct elf_file debug;
-    if (!elf_file_open(&debug, fd) && !symtab_load(&symtab, &debug, SHT_SYMTAB))
-        image->bias = first_address(&debug) - first_address(elf);
-    elf_file_close(&debug);
-    close(fd);
-    return symtab;
+    image->exhausted |= code == -ENOMEM;
+    return code >= 0;
 }
 
-static struct symtab *inside_symtab(const struct elf_file *elf)
+/* The symbols of the file FD, which is closed, and in *FIRST its first address; NULL without. */
+static struct symtab *read_symtab(struct image *image, int fd, uint64_t *first)
 {
-    int fd = mini_debug_info_open(elf);
-    if (fd < 0)
-        return NULL;
     struct symtab *symtab = NULL;
-    struct elf_file inside;
-    if (!elf_file_open(&inside, fd) && symtab_load(&symtab, &inside, SHT_SYMTAB))
-        symtab = NULL;
-    elf_file_close(&inside);
+    struct elf_file file;
+    if (!good(image, fd))
+        return NULL;
+    if (good(image, elf_file_open(&file, fd)) && good(image, symtab_load(&symtab, &file, SHT_SYMTAB)))
+        *first = first_address(&file);
+    elf_file_close(&file);
     close(fd);
     return symtab;
 }
@@ -193,13 +187,15 @@ static void parse(struct image *image)
     if (image->fd < 0)
         return;
     struct elf_file elf;
-    if (!open_headers(image, &elf)) {
-        if (symtab_load(&image->symtab, &elf, SHT_SYMTAB)) {
-            image->symtab = debug_symtab(image, &elf);
-            if (!image->symtab) {
-                if (symtab_load(&image->symtab, &elf, SHT_DYNSYM))
-                    image->symtab = NULL;
-                image->inside = inside_symtab(&elf);
+    if (good(image, open_headers(image, &elf))) {
+        uint64_t first;
+        if (!good(image, symtab_load(&image->symtab, &elf, SHT_SYMTAB))) {
+            image->symtab = read_symtab(image, debug_file_open(&elf, &image->search), &first);
+            if (image->symtab) {
+                image->bias = first - first_address(&elf);
+            } else {
+                good(image, symtab_load(&image->symtab, &elf, SHT_DYNSYM));
+                image->inside = read_symtab(image, mini_debug_info_open(&elf), &first);
             }
         }
         image->plt = plt_load(&elf);
@@ -248,6 +244,7 @@ const char *image_lookup(struct image *image, uint64_t offset, bool executable, 
         return NULL;
     *result = address;
     uint64_t distance, other;
+    errno = 0;
     const char *name = image->symtab ? symtab_lookup(image->symtab, address + image->bias, &distance) : NULL;
     const char *second = image->inside ? symtab_lookup(image->inside, address, &other) : NULL;
     if (second && (!name || other < distance)) {
@@ -258,18 +255,19 @@ const char *image_lookup(struct image *image, uint64_t offset, bool executable, 
         name = plt_lookup(image->plt, address, &distance);
     if (name)
         *result = distance;
+    else
+        good(image, -errno);
     return name;
 }
 
 static void open_debuginfo(struct image *image, const struct elf_file *elf)
 {
     struct elf_file common;
-    int rc, fd = debug_file_open_common(elf, &image->search);
-    if (fd >= 0 && !elf_file_open(&common, fd))
-        rc = debuginfo_open(&image->debuginfo, elf, &common, false);
-    else
-        rc = debuginfo_open(&image->debuginfo, elf, NULL, false);
+    int fd = debug_file_open_common(elf, &image->search);
+    bool is_common = good(image, fd) && good(image, elf_file_open(&common, fd));
+    int rc = debuginfo_open(&image->debuginfo, elf, is_common ? &common : NULL, false);
     image->debuginfo_too_large = rc == -EFBIG;
+    good(image, rc);
     if (fd >= 0) {
         elf_file_close(&common);
         close(fd);
@@ -286,9 +284,9 @@ static void read_debuginfo(struct image *image, const struct elf_file *elf, uint
         return;
     }
     int fd = debug_file_open(elf, &image->search);
-    if (fd < 0)
+    if (!good(image, fd))
         return;
-    if (!elf_file_open(&debug, fd)) {
+    if (good(image, elf_file_open(&debug, fd))) {
         image->debuginfo_bias = bias + first_address(&debug) - first_address(elf);
         open_debuginfo(image, &debug);
         elf_file_close(&debug);
@@ -302,14 +300,14 @@ static void load_debuginfo(struct image *image)
     struct elf_file elf;
     image->debuginfo_tried = true;
     if (image->symtab) {
-        if (!elf_file_open(&elf, symtab_fd(image->symtab))) {
+        if (good(image, elf_file_open(&elf, symtab_fd(image->symtab)))) {
             read_debuginfo(image, &elf, image->bias);
             elf_file_close(&elf);
         }
         return;
     }
     reopen(image);
-    if (image->fd >= 0 && !open_headers(image, &elf)) {
+    if (image->fd >= 0 && good(image, open_headers(image, &elf))) {
         read_debuginfo(image, &elf, 0);
         elf_file_close(&elf);
     }
@@ -320,7 +318,9 @@ size_t image_unread(const struct image *image, const char **module)
 {
     *module = image->search.module;
     if (image->debuginfo_too_large)
-        return SIZE_MAX;
+        return IMAGE_TOO_LARGE;
+    if (image->exhausted)
+        return IMAGE_NO_MEMORY;
     return image->debuginfo ? debuginfo_unread(image->debuginfo) : 0;
 }
 

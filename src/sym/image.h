@@ -53,9 +53,11 @@ void image_set_table(struct image *image, int table);
  */
 const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result);
 
+#define IMAGE_TOO_LARGE SIZE_MAX
+#define IMAGE_NO_MEMORY (SIZE_MAX - 1)
 /*
- * What of the file's debug information was asked for and is not read: of how many units the line table; SIZE_MAX: all
- * of it, which is too large. *MODULE: the file.
+ * What of the file's debug information was asked for and is not read: of how many units the line table;
+ * IMAGE_TOO_LARGE: all of it; IMAGE_NO_MEMORY: that, or some of its symbols. *MODULE: the file.
  */
 size_t image_unread(const struct image *image, const char **module);
 

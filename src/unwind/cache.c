@@ -130,10 +130,10 @@ enum {
 static void name_of(const struct elf_file *elf, const struct cache_header *header, char name[static UNWIND_CACHE_NAME])
 {
     uint8_t id[BUILD_ID_MAX];
-    size_t length = notes_build_id(elf, id);
-    for (size_t i = 0; i < length; i++)
-        snprintf(name + 2 * i, 3, "%02x", id[i]);
-    snprintf(name + 2 * length, UNWIND_CACHE_NAME - 2 * length, "-%016llx",
+    int length = notes_build_id(elf, id), used = 0;
+    for (int i = 0; i < length; i++)
+        used += snprintf(name + used, 3, "%02x", id[i]);
+    snprintf(name + used, UNWIND_CACHE_NAME - (size_t)used, "-%016llx",
              (unsigned long long)checksum(0, (const char *)header + IDENTITY, IDENTITY_SIZE));
 }
 

@@ -262,7 +262,7 @@ static int add_debug_file(struct call_frames *frames, const struct elf_file *elf
     frames->searched = true;
     int fd = debug_file_open(elf, search);
     if (fd < 0)
-        return 0;
+        return fd == -ENOMEM ? fd : 0;
     struct elf_file debug;
     int rc = elf_file_open(&debug, fd);
     if (!rc)

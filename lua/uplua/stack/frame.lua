@@ -42,9 +42,11 @@ end
 function frame.unread()
   local list, symbols = {}, own().symbols
   for i, one in ipairs(symbols and symbols:unread() or {}) do
-    local text = one[2] and "unit of debug information not read, damaged or too large, and its lines not shown: "
-      or "debug information not read, too large, and its lines not shown: "
-    list[i] = { text .. one[1], one[2] or 1 }
+    local units = tonumber(one[2])
+    local text = units and "unit of debug information not read, damaged or too large, and its lines not shown: "
+      or one[2] == "too large" and "debug information not read, too large, and its lines not shown: "
+      or "file of which symbols or debug information were not read, out of memory: "
+    list[i] = { text .. one[1], units or 1 }
   end
   return list
 end

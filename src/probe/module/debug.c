@@ -12,10 +12,10 @@
 static const char *looked_for(const struct elf_file *elf, char *text, size_t size)
 {
     uint8_t id[BUILD_ID_MAX];
-    size_t length = notes_build_id(elf, id);
+    int length = notes_build_id(elf, id);
     int used =
         length < 2 ? 0 : snprintf(text, size, ", which are looked for as " DEBUG_FILE_ROOT "/.build-id/%02x/", id[0]);
-    for (size_t i = 1; length >= 2 && i < length; i++)
+    for (int i = 1; i < length; i++)
         used += snprintf(text + used, size - (size_t)used, "%02x", id[i]);
     snprintf(text + used, size - (size_t)used, "%s", used ? ".debug" : "");
     return text;
