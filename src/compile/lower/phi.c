@@ -33,39 +33,9 @@ static void close_again(struct machine_block *block, struct machine_instruction 
 }
 
 /* Strings go into the phi's own buffer at the end of each way to it. */
-static void copy_string_at_end(struct lower *lower, struct machine_block *block, struct value *value, struct slot *text,
-                               uint32_t capacity)
+static void store_string(struct lower *lower, struct slot *text, uint32_t capacity, struct value *value)
 {
-    struct machine_instruction *end = reopen(lower, block);
     memory_store(lower, operand_slot(text, 0), 0, (struct type){.kind = TYPE_STRING, .capacity = capacity}, value);
-    close_again(block, end);
-}
-
-static void copy_kept_at_end(struct lower *lower, struct machine_block *block, struct slot *kept, struct slot *text)
-{
-    struct machine_instruction *end = reopen(lower, block);
-    memory_copy(lower, operand_slot(text, 0), 0, operand_slot(kept, 0), 0, text->size);
-    close_again(block, end);
-}
-
-/*
- * NUMBER as the verifier must see it when a round of a loop begins with it: as any number, related to no other. It
- * would otherwise follow the rounds one by one, each with ranges of its own, and never find that it has seen them all.
- */
-static struct operand any_number_at_end(struct lower *lower, struct machine_block *block, struct operand number)
-{
-    struct machine_instruction *end = reopen(lower, block);
-    number = widen_number(lower, number);
-    close_again(block, end);
-    return number;
-}
-
-static struct operand address_at_end(struct lower *lower, struct machine_block *block, struct operand address)
-{
-    struct machine_instruction *end = reopen(lower, block);
-    address = machine_address(lower->program, address);
-    close_again(block, end);
-    return address;
 }
 
 void phi_lower(struct lower *lower, struct value *value)
@@ -130,7 +100,9 @@ static void keep_strings(struct lower *lower, struct pending_phi *phi)
         if (!from || at.kind != OPERAND_FRAME || !is_overwritten(lower, phi, at.slot))
             continue;
         phi->kept[i] = program_slot(lower->program, phi->value->type.capacity);
-        copy_string_at_end(lower, from, arg, phi->kept[i], phi->value->type.capacity);
+        struct machine_instruction *end = reopen(lower, from);
+        store_string(lower, phi->kept[i], phi->value->type.capacity, arg);
+        close_again(from, end);
     }
     lower->program->block = here;
 }
@@ -149,19 +121,25 @@ static void set_arguments(struct lower *lower, struct pending_phi *phi)
             j++;
         struct value *arg = ir_value(phi->value->args[i]);
         const struct place *place = lower_place(lower, arg);
-        if (phi->kept[i])
-            copy_kept_at_end(lower, from, phi->kept[i], phi->text);
-        else if (phi->text && arg->type.kind == TYPE_STRING && place->value.slot != phi->text)
-            copy_string_at_end(lower, from, arg, phi->text, phi->value->type.capacity);
         struct operand present = place->present.kind ? place->present : operand_immediate(1), value = place->value;
+        struct machine_instruction *end = reopen(lower, from);
+        if (phi->kept[i])
+            memory_copy(lower, operand_slot(phi->text, 0), 0, operand_slot(phi->kept[i], 0), 0, phi->text->size);
+        else if (phi->text && arg->type.kind == TYPE_STRING && place->value.slot != phi->text)
+            store_string(lower, phi->text, phi->value->type.capacity, arg);
         if (value.kind == OPERAND_FRAME && value.slot->moved)
-            value = address_at_end(lower, from, value);
-        /* a loop whose body is never entered has no rounds */
-        bool begins_round = phi->value->block->is_header && lower->rounds;
-        if (begins_round && phi->values && phi->value->type.kind != TYPE_RECORD)
-            value = any_number_at_end(lower, from, value);
-        if (begins_round && phi->presence && present.kind == OPERAND_IMMEDIATE && phi->value->type.kind != TYPE_RECORD)
-            present = any_number_at_end(lower, from, present); /* others may be pointers */
+            value = machine_address(lower->program, value);
+        /*
+         * The verifier must see what a round of a loop begins with as any number, related to no other. It would
+         * otherwise follow the rounds one by one, each with ranges of its own, and never find that it has seen them
+         * all. Others may be pointers; and a loop whose body is never entered has no rounds.
+         */
+        bool begins_round = phi->value->block->is_header && lower->rounds && phi->value->type.kind != TYPE_RECORD;
+        if (begins_round && phi->values)
+            value = widen_number(lower, value);
+        if (begins_round && phi->presence && present.kind == OPERAND_IMMEDIATE)
+            present = widen_number(lower, present);
+        close_again(from, end);
         if (phi->values)
             phi->values->args[j] = value;
         if (phi->presence)
