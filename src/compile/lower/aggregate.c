@@ -119,13 +119,10 @@ static struct operand bucket_of(struct lower *lower, const struct shared *object
     switch (object->kind) {
     case OBJECT_LHIST:
         return call_for(lower, object->value, "uplua_linear_bucket",
-                        (struct operand[]){v, operand_immediate(buckets->low),
-                                           operand_immediate((int64_t)buckets->step),
-                                           operand_immediate((int64_t)buckets->count)},
-                        4);
+                        OPERANDS(v, operand_immediate(buckets->low), operand_immediate((int64_t)buckets->step),
+                                 operand_immediate((int64_t)buckets->count)));
     case OBJECT_HDR:
-        return call_for(lower, object->value, "uplua_hdr_bucket",
-                        (struct operand[]){v, operand_immediate(buckets->bits)}, 2);
+        return call_for(lower, object->value, "uplua_hdr_bucket", OPERANDS(v, operand_immediate(buckets->bits)));
     default:
         return operand_immediate(0);
     }
@@ -170,15 +167,13 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     machine_jump(program, found);
     missing->cold = made->cold = true;
     machine_place(program, missing);
-    struct operand args[] = {operand_map(object->map_name), operand_map(object->spill_name), key,
-                             operand_data(ZERO_COUNTERS, 0)};
-    struct operand second =
-        machine_call_library(program, is_sum(object) ? "uplua_insert_sum" : "uplua_insert", args, 4);
+    struct operand second = machine_call_library(
+        program, is_sum(object) ? "uplua_insert_sum" : "uplua_insert",
+        OPERANDS(operand_map(object->map_name), operand_map(object->spill_name), key, operand_data(ZERO_COUNTERS, 0)));
     machine_branch(program, BPF_JNE, second, operand_immediate(0), made,
                    lower_loss(lower, maps_full(lower, object), done, 0));
     machine_place(program, made);
-    machine_jump(program, found);
-    machine_place(program, found);
+    machine_continue(program, found);
     return machine_choose(program, found, hit, first, second);
 }
 
@@ -211,13 +206,12 @@ void aggregate_lower(struct lower *lower, struct value *value)
     if (is_sum(object) && !object->amounts) {
         machine_add_atomic(program, BPF_DW, entry, 0, v);
     } else if (is_sum(object)) {
-        call_for(lower, ir_value(value->args[0])->type, "uplua_sum_add", (struct operand[]){entry, v}, 2);
+        call_for(lower, ir_value(value->args[0])->type, "uplua_sum_add", OPERANDS(entry, v));
     } else if (object->kind == OBJECT_HIST) {
-        call_for(lower, object->value, "uplua_hist_add", (struct operand[]){entry, v}, 2);
+        call_for(lower, object->value, "uplua_hist_add", OPERANDS(entry, v));
     } else {
         count_in_bucket(lower, object, entry, bucket, done);
-        call_for(lower, object->value, "uplua_distribute", (struct operand[]){entry, v}, 2);
+        call_for(lower, object->value, "uplua_distribute", OPERANDS(entry, v));
     }
-    machine_jump(program, done);
-    machine_place(program, done);
+    machine_continue(program, done);
 }

@@ -25,9 +25,9 @@ static struct operand as_number(struct lower *lower, struct operand address)
 {
     struct program *program = lower->program;
     struct slot *from = program_slot(program, 8), *to = program_slot(program, 8);
-    struct operand args[] = {operand_slot(to, 0), operand_immediate(8), operand_slot(from, 0)};
     machine_store(program, BPF_DW, operand_slot(from, 0), 0, address);
-    machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
+    machine_call(program, BPF_FUNC_probe_read_kernel,
+                 OPERANDS(operand_slot(to, 0), operand_immediate(8), operand_slot(from, 0)));
     return machine_load(program, BPF_DW, operand_slot(to, 0), 0);
 }
 
@@ -62,8 +62,7 @@ static struct operand load_register(struct lower *lower, const struct argument *
     struct operand registers = machine_load(program, BPF_DW, lower->context, argument->base);
     if (argument->offset)
         registers = machine_alu(program, BPF_ADD, registers, operand_immediate(argument->offset));
-    struct operand args[] = {operand_slot(slot, 0), operand_immediate(8), registers};
-    machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
+    machine_call(program, BPF_FUNC_probe_read_kernel, OPERANDS(operand_slot(slot, 0), operand_immediate(8), registers));
     return read_loaded(lower, access, operand_slot(slot, 0), 0);
 }
 

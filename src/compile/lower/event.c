@@ -75,6 +75,17 @@ const char *probe_calls_map(struct lower *lower)
     return arena_format(lower->function->arena, "uplua_calls%zu", lower->function->handler_number % 10000);
 }
 
+unsigned probe_ledger(struct lower *lower, const char *what)
+{
+    return ledger_add(lower->compiler,
+                      arena_format(lower->function->arena, "%s: %s", lower->function->handler->probe, what));
+}
+
+struct machine_block *probe_loss(struct lower *lower, const char *what, int64_t result)
+{
+    return lower_loss(lower, probe_ledger(lower, what), NULL, result);
+}
+
 struct operand probe_context_word(struct lower *lower, int offset, const char *what)
 {
     if (offset < 0)
@@ -94,8 +105,8 @@ struct operand probe_entry_value(struct lower *lower, const struct event_field *
 
 struct operand probe_read_user(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
 {
-    struct operand args[] = {operand_slot(to, 0), operand_immediate(size), address};
-    return machine_call(lower->program, BPF_FUNC_probe_read_user, args, 3);
+    return machine_call(lower->program, BPF_FUNC_probe_read_user,
+                        OPERANDS(operand_slot(to, 0), operand_immediate(size), address));
 }
 
 /* Both halves in one program; the kernel calls it at the entry and at the return. */
@@ -245,23 +256,71 @@ struct operand probe_kernel_function(struct lower *lower)
     return machine_alu(lower->program, BPF_SUB, ip, operand_immediate(arch_cpu.breakpoint_size));
 }
 
-static struct operand comm(struct lower *lower)
+struct operand probe_comm(struct lower *lower)
 {
-    struct slot *slot = program_slot(lower->program, 16);
+    enum { COMM_SIZE = 16 }; /* TASK_COMM_LEN, with the NUL */
+    struct operand name = operand_slot(program_slot(lower->program, COMM_SIZE), 0);
     /*
      * Equal names must be equal in all 16 bytes. Most kernels pad with zeros to the buffer's size, but some, such
      * as 6.1, copy by strscpy, which leaves what is behind the word with the NUL as it was: so that is zero.
      */
-    for (int i = 0; i < 16; i += 8)
-        machine_store(lower->program, BPF_DW, operand_slot(slot, 0), i, operand_immediate(0));
-    struct operand args[] = {operand_slot(slot, 0), operand_immediate(16)};
-    machine_call(lower->program, BPF_FUNC_get_current_comm, args, 2);
-    return operand_slot(slot, 0);
+    for (int i = 0; i < COMM_SIZE; i += 8)
+        machine_store(lower->program, BPF_DW, name, i, operand_immediate(0));
+    machine_call(lower->program, BPF_FUNC_get_current_comm, OPERANDS(name, operand_immediate(COMM_SIZE)));
+    return name;
+}
+
+/* What EVENT, which no entry has saved and which is none of the probe's arguments, is. */
+static struct operand field_value(struct lower *lower, const struct event_field *event)
+{
+    struct program *program = lower->program;
+    switch (event->source) {
+    case EVENT_TIME:
+        return machine_call_pure(program, BPF_FUNC_ktime_get_ns, NULL, 0);
+    case EVENT_PID:
+        return lower->tgid;
+    case EVENT_TID:
+        return machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid);
+    case EVENT_UID:
+    case EVENT_GID: {
+        struct operand both = machine_call_pure(program, BPF_FUNC_get_current_uid_gid, NULL, 0);
+        return event->source == EVENT_UID ? machine_alu32(program, BPF_MOV, both, both)
+                                          : machine_alu(program, BPF_RSH, both, operand_immediate(32));
+    }
+    case EVENT_CPU:
+        return machine_call_pure(program, BPF_FUNC_get_smp_processor_id, NULL, 0);
+    case EVENT_CGROUP:
+        return machine_call_pure(program, BPF_FUNC_get_current_cgroup_id, NULL, 0);
+    case EVENT_COMM:
+        return probe_comm(lower);
+    case EVENT_ARGUMENT:
+    case EVENT_CALL:
+        return probe_entry_value(lower, event);
+    case EVENT_RETURN:
+        return provider_of(lower)->result(lower);
+    case EVENT_IP:
+        return provider_of(lower)->ip(lower);
+    case EVENT_STACK_POINTER: /* as at the entry: a probe slides past nothing that moves it */
+        return probe_context_word(lower, arch_cpu.stack_pointer, "e.sp");
+    case EVENT_CALLER:
+        return caller(lower);
+    case EVENT_PERIOD:
+        return probe_context_word(lower, arch_cpu.sample_period, "e.period");
+    case EVENT_ADDRESS:
+        return probe_context_word(lower, arch_cpu.sample_address, "e.addr");
+    case EVENT_FUNC:
+        return func_names_read(lower);
+    case EVENT_GIVEN:
+    case EVENT_ELAPSED:
+    case EVENT_PROBE: /* a constant since build.c */
+    case EVENT_VALUE: /* a read since then */
+        break;
+    }
+    return (struct operand){0};
 }
 
 void probe_event_field(struct lower *lower, struct value *value)
 {
-    struct program *program = lower->program;
     struct place *place = lower_place(lower, value);
     const struct event_field *event = value->event;
     if (is_return(lower) && event->of_entry) {
@@ -272,68 +331,11 @@ void probe_event_field(struct lower *lower, struct value *value)
             place->present = place->value;
         if (event->source == EVENT_ELAPSED)
             place->value = elapsed_value(lower, place->value, probe_is_at_exit(lower));
-        return;
-    }
-    switch (event->source) {
-    case EVENT_TIME:
-        place->value = machine_call_pure(program, BPF_FUNC_ktime_get_ns, NULL, 0);
-        break;
-    case EVENT_PID:
-        place->value = lower->tgid;
-        break;
-    case EVENT_TID:
-        place->value = machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid);
-        break;
-    case EVENT_UID:
-    case EVENT_GID: {
-        struct operand both = machine_call_pure(program, BPF_FUNC_get_current_uid_gid, NULL, 0);
-        place->value = event->source == EVENT_UID ? machine_alu32(program, BPF_MOV, both, both)
-                                                  : machine_alu(program, BPF_RSH, both, operand_immediate(32));
-        break;
-    }
-    case EVENT_CPU:
-        place->value = machine_call_pure(program, BPF_FUNC_get_smp_processor_id, NULL, 0);
-        break;
-    case EVENT_CGROUP:
-        place->value = machine_call_pure(program, BPF_FUNC_get_current_cgroup_id, NULL, 0);
-        break;
-    case EVENT_COMM:
-        place->value = comm(lower);
-        place->capacity = 16;
-        break;
-    case EVENT_ARGUMENT:
-    case EVENT_CALL:
-        place->value = probe_entry_value(lower, event);
-        break;
-    case EVENT_GIVEN:
+    } else if (event->source == EVENT_GIVEN) {
         argument_lower(lower, value);
-        break;
-    case EVENT_RETURN:
-        place->value = provider_of(lower)->result(lower);
-        break;
-    case EVENT_IP:
-        place->value = provider_of(lower)->ip(lower);
-        break;
-    case EVENT_STACK_POINTER: /* as at the entry: a probe slides past nothing that moves it */
-        place->value = probe_context_word(lower, arch_cpu.stack_pointer, "e.sp");
-        break;
-    case EVENT_CALLER:
-        place->value = caller(lower);
-        break;
-    case EVENT_PERIOD:
-        place->value = probe_context_word(lower, arch_cpu.sample_period, "e.period");
-        break;
-    case EVENT_ADDRESS:
-        place->value = probe_context_word(lower, arch_cpu.sample_address, "e.addr");
-        break;
-    case EVENT_FUNC:
-        place->value = func_names_read(lower);
-        place->capacity = names_capacity(lower->function->handler);
-        break;
-    case EVENT_ELAPSED:
-    case EVENT_PROBE: /* a constant since build.c */
-    case EVENT_VALUE: /* a read since then */
-        break;
+    } else {
+        place->value = field_value(lower, event);
+        place->capacity = value->type.capacity;
     }
 }
 
@@ -358,6 +360,7 @@ void probe_stack(struct lower *lower, struct value *value)
 
 void probe_joined_stack(struct lower *lower, struct value *value)
 {
-    struct operand args[] = {lower_place(lower, value->args[0])->value, lower_place(lower, value->args[1])->value};
-    lower_place(lower, value)->value = machine_call_library(lower->program, "uplua_stack_join", args, 2);
+    lower_place(lower, value)->value = machine_call_library(
+        lower->program, "uplua_stack_join",
+        OPERANDS(lower_place(lower, value->args[0])->value, lower_place(lower, value->args[1])->value));
 }

@@ -7,8 +7,6 @@
 #include "compile/lower/lower.h"
 #include "sys/procstat.h"
 
-enum { COMM_SIZE = 16 }; /* TASK_COMM_LEN, with the NUL */
-
 static struct shared *object_numbered(const struct compiler *compiler, size_t number)
 {
     return number && number <= compiler->object_count ? compiler->objects[number - 1] : NULL;
@@ -112,7 +110,7 @@ static void expect_followed(struct lower *lower, const struct shared *followed, 
 }
 
 /* Goes on where the bytes at NAME begin with the SIZE bytes of WANTED; to OTHERWISE if not. */
-static void expect_bytes(struct lower *lower, struct slot *name, const char *wanted, size_t size,
+static void expect_bytes(struct lower *lower, struct operand name, const char *wanted, size_t size,
                          struct machine_block *otherwise)
 {
     static const struct {
@@ -125,7 +123,7 @@ static void expect_bytes(struct lower *lower, struct slot *name, const char *wan
         for (; size - at >= pieces[i].size; at += pieces[i].size) {
             uint64_t bytes = 0;
             memcpy(&bytes, wanted + at, pieces[i].size); /* both CPUs are little endian */
-            struct operand is = machine_load(program, pieces[i].code, operand_slot(name, 0), (int64_t)at);
+            struct operand is = machine_load(program, pieces[i].code, name, (int64_t)at);
             struct operand number = operand_immediate((int64_t)bytes);
             if ((int64_t)bytes != (int32_t)bytes)
                 number = constant(program, bytes);
@@ -137,11 +135,7 @@ static void expect_bytes(struct lower *lower, struct slot *name, const char *wan
 static void expect_name(struct lower *lower, const struct compile_options *options, int64_t ignored)
 {
     struct program *program = lower->program;
-    struct slot *name = program_slot(program, COMM_SIZE);
-    for (int i = 0; i < COMM_SIZE; i += 8) /* where the helper fails, it writes nothing */
-        machine_store(program, BPF_DW, operand_slot(name, 0), i, operand_immediate(0));
-    struct operand args[] = {operand_slot(name, 0), operand_immediate(COMM_SIZE)};
-    machine_call(program, BPF_FUNC_get_current_comm, args, 2);
+    struct operand name = probe_comm(lower);
     struct machine_block *traced = machine_block(program), *other = filter_ignore(lower, ignored);
     for (size_t i = 0; i < options->comm_count; i++) {
         const char *wanted = options->comms[i];

@@ -36,11 +36,9 @@ struct operand func_names_read(struct lower *lower)
     struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
     machine_store(program, BPF_DW, operand_slot(number, 0), 0,
                   machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_SITE_SHIFT)));
-    struct operand args[] = {operand_map(handler->names_map), operand_slot(number, 0)};
-    struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
-    unsigned entry = ledger_add(lower->compiler,
-                                arena_format(program->arena, "%s: hit at a place that is not known", handler->probe));
-    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), lower_loss(lower, entry, NULL, 0));
+    struct operand found = maps_lookup(lower, handler->names_map, operand_slot(number, 0));
+    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0),
+                      probe_loss(lower, "hit at a place that is not known", 0));
     memory_copy(lower, operand_slot(text, 0), 0, found, 0, capacity);
     return operand_slot(text, 0);
 }

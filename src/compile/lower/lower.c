@@ -173,8 +173,7 @@ static struct operand divide_checked(struct lower *lower, const struct value *va
     struct machine_block *zero = lower_loss(lower, entry, join, 0);
     lower_continue_if(lower, BPF_JNE, b, operand_immediate(0), zero);
     struct operand quotient = divide(lower, value, a, b);
-    machine_jump(program, join);
-    machine_place(program, join);
+    machine_continue(program, join);
     return machine_choose(program, join, zero, operand_immediate(0), quotient);
 }
 
@@ -191,10 +190,10 @@ static struct operand cast(struct program *program, struct operand a, int64_t bi
     return machine_alu(program, BPF_ARSH, machine_alu(program, BPF_LSH, a, shift), shift);
 }
 
-static void arithmetic(struct lower *lower, struct value *value)
+static struct operand arithmetic(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
-    struct operand a = lower_number(lower, value->args[0]), result;
+    struct operand a = lower_number(lower, value->args[0]);
     struct operand b = value->arg_count > 1 ? lower_number(lower, value->args[1]) : operand_immediate(0);
     static const uint8_t codes[] = {
         [IR_ADD] = BPF_ADD, [IR_SUB] = BPF_SUB, [IR_MUL] = BPF_MUL, [IR_AND] = BPF_AND,  [IR_OR] = BPF_OR,
@@ -203,26 +202,21 @@ static void arithmetic(struct lower *lower, struct value *value)
     switch (value->op) {
     case IR_DIV:
     case IR_MOD:
-        result = divide_checked(lower, value, a, b);
-        break;
+        return divide_checked(lower, value, a, b);
     case IR_NEG:
-        result = machine_alu(program, BPF_SUB, operand_immediate(0), a);
-        break;
+        return machine_alu(program, BPF_SUB, operand_immediate(0), a);
     case IR_BNOT:
-        result = machine_alu(program, BPF_XOR, a, operand_immediate(-1));
-        break;
+        return machine_alu(program, BPF_XOR, a, operand_immediate(-1));
     case IR_CAST:
-        result = cast(program, a, value->number);
-        break;
+        return cast(program, a, value->number);
     case IR_SHL ... IR_SAR:
         /* Shift counts are taken modulo 64, as LuaJIT does. */
         b = b.kind == OPERAND_IMMEDIATE ? operand_immediate(b.number & 63)
                                         : machine_alu(program, BPF_AND, b, operand_immediate(63));
         /* fall through */
     default:
-        result = machine_alu(program, codes[value->op], a, b);
+        return machine_alu(program, codes[value->op], a, b);
     }
-    lower_place(lower, value)->value = result;
 }
 
 /* --- conditions --- */
@@ -332,8 +326,7 @@ static void negation(struct lower *lower, struct value *value)
     machine_place(program, yes);
     machine_jump(program, join);
     machine_place(program, no);
-    machine_jump(program, join);
-    machine_place(program, join);
+    machine_continue(program, join);
     lower_place(lower, value)->value = machine_choose(program, join, yes, operand_immediate(1), operand_immediate(0));
 }
 
@@ -381,11 +374,7 @@ static void count_round(struct lower *lower)
 static void stop_after_exit(struct lower *lower)
 {
     struct program *program = lower->program;
-    struct machine_block *ended = machine_block(program), *here = program->block;
-    ended->cold = true;
-    machine_place(program, ended);
-    machine_exit(program, 0);
-    program->block = here;
+    struct machine_block *ended = filter_ignore(lower, 0);
     struct operand word = machine_copy(program, operand_data(EXITED_COUNTERS, 0));
     lower_continue_if(lower, BPF_JEQ, machine_load(program, BPF_DW, word, 0), operand_immediate(0), ended);
 }
@@ -400,23 +389,24 @@ static struct machine_block *block_of(struct lower *lower, struct block *block)
 static void value_lower(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
+    struct place *place = lower_place(lower, value);
     if (value->position)
         program->position = value->position;
     switch (value->op) {
     case IR_PHI:
         return phi_lower(lower, value);
-    case IR_PRESENT:
-        *lower_place(lower, value) = *lower_place(lower, value->args[0]);
-        if (maps_defer(lower, ir_value(value->args[0])))
-            *lower_place(lower, value) = maps_load(lower, ir_value(value->args[0]));
-        lower_place(lower, value)->present = (struct operand){0};
+    case IR_PRESENT: {
+        struct value *source = ir_value(value->args[0]);
+        *place = maps_defer(lower, source) ? maps_load(lower, source) : *lower_place(lower, source);
+        place->present = (struct operand){0};
         if (value->type.kind == TYPE_RECORD)
-            lower_place(lower, value)->value = lower_not_nil(lower, lower_place(lower, value)->value);
+            place->value = lower_not_nil(lower, place->value);
         return;
+    }
     case IR_ABSENT:
-        *lower_place(lower, value) = *lower_place(lower, value->args[0]);
+        *place = *lower_place(lower, value->args[0]);
         if (value->type.kind == TYPE_NIL)
-            lower_place(lower, value)->value = lower_place(lower, value)->present = operand_immediate(0);
+            place->value = place->present = operand_immediate(0);
         return;
     case IR_EVENT_FIELD:
         return probe_event_field(lower, value);
@@ -434,11 +424,11 @@ static void value_lower(struct lower *lower, struct value *value)
     case IR_STARTS:
         return string_starts(lower, value);
     case IR_POINTER:
-        lower_place(lower, value)->value = lower_place(lower, value)->present =
-            lower_place(lower, value->args[0])->value;
+        place->value = place->present = lower_place(lower, value->args[0])->value;
         return;
     case IR_ADD ... IR_CAST:
-        return arithmetic(lower, value);
+        place->value = arithmetic(lower, value);
+        return;
     case IR_EQ ... IR_LE:
     case IR_TRUTH:
         return; /* where they are branched on */

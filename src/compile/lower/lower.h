@@ -244,6 +244,12 @@ void probe_pair(struct lower *lower);
 const char *probe_calls_map(struct lower *lower);
 /* Whether the handler runs at a return instruction: the function has not returned yet. */
 bool probe_is_at_exit(const struct lower *lower);
+/* A new ledger entry: the probe, and WHAT happened to a call or hit of it; and a block that counts it and ends the
+ * program with RESULT. */
+unsigned probe_ledger(struct lower *lower, const char *what);
+struct machine_block *probe_loss(struct lower *lower, const char *what, int64_t result);
+/* The thread's name: a string of 16 bytes. */
+struct operand probe_comm(struct lower *lower);
 /* The word at OFFSET of the context, WHAT to a message; fails where the CPU has none: it is negative. */
 struct operand probe_context_word(struct lower *lower, int offset, const char *what);
 /* Reads SIZE bytes of the process's memory at ADDRESS. 0 or negative. */

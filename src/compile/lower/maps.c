@@ -47,32 +47,20 @@ static void name_map(const struct compiler *compiler, struct shared *object, siz
 
 static void describe(struct compiler *compiler, struct shared *object, size_t number)
 {
-    switch (object->kind) {
-    case OBJECT_HASH:
-        object->map_type = BPF_MAP_TYPE_HASH;
-        break;
-    case OBJECT_LRU:
-        object->map_type = BPF_MAP_TYPE_LRU_HASH;
-        break;
-    case OBJECT_PERCPU_HASH:
-        object->map_type = BPF_MAP_TYPE_PERCPU_HASH;
-        break;
-    case OBJECT_ARRAY:
-        object->map_type = BPF_MAP_TYPE_ARRAY;
-        break;
-    case OBJECT_COUNT ... OBJECT_HDR:
+    static const uint32_t types[] = {
+        [OBJECT_HASH] = BPF_MAP_TYPE_HASH,
+        [OBJECT_LRU] = BPF_MAP_TYPE_LRU_HASH,
+        [OBJECT_PERCPU_HASH] = BPF_MAP_TYPE_PERCPU_HASH,
+        [OBJECT_ARRAY] = BPF_MAP_TYPE_ARRAY,
+        [OBJECT_VAR] = BPF_MAP_TYPE_ARRAY,
+        [OBJECT_RING] = BPF_MAP_TYPE_RINGBUF,
+        [OBJECT_OUTPUT] = BPF_MAP_TYPE_RINGBUF,
+        [OBJECT_OTHER] = 0, /* refused where it is used */
+    };
+    if (object_is_aggregate(object))
         aggregate_describe(compiler, object, number);
-        break;
-    case OBJECT_VAR:
-        object->map_type = BPF_MAP_TYPE_ARRAY;
-        break;
-    case OBJECT_RING:
-    case OBJECT_OUTPUT:
-        object->map_type = BPF_MAP_TYPE_RINGBUF;
-        break;
-    case OBJECT_OTHER: /* refused where it is used */
-        break;
-    }
+    else
+        object->map_type = types[object->kind];
 }
 
 /* No handler and no write of the script says what such a map holds: it stays empty, and is not made. */
@@ -131,18 +119,22 @@ int maps_declare(struct compiler *compiler, struct object *result)
 
 /* --- operations --- */
 
-static struct operand call(struct lower *lower, int32_t helper, const struct shared *object, struct operand key,
-                           struct operand value, struct operand flags)
-{
-    struct operand args[] = {operand_map(object->map_name), key, value, flags};
-    size_t count = flags.kind ? 4 : value.kind ? 3 : 2;
-    return machine_call(lower->program, helper, args, count);
-}
-
 struct operand maps_lookup(struct lower *lower, const char *map, struct operand key)
 {
-    struct operand args[] = {operand_map(map), key};
-    return machine_call(lower->program, BPF_FUNC_map_lookup_elem, args, 2);
+    return machine_call(lower->program, BPF_FUNC_map_lookup_elem, OPERANDS(operand_map(map), key));
+}
+
+static void delete (struct lower *lower, const struct shared *object, struct operand key)
+{
+    machine_call(lower->program, BPF_FUNC_map_delete_elem, OPERANDS(operand_map(object->map_name), key));
+}
+
+/* The helper's result: 0, or negative where OBJECT is full. */
+static struct operand update(struct lower *lower, const struct shared *object, struct operand key, struct operand value,
+                             int64_t flags)
+{
+    return machine_call(lower->program, BPF_FUNC_map_update_elem,
+                        OPERANDS(operand_map(object->map_name), key, value, operand_immediate(flags)));
 }
 
 static struct operand lookup(struct lower *lower, const struct shared *object, struct operand key)
@@ -173,8 +165,7 @@ static struct operand array_lookup(struct lower *lower, const struct shared *obj
     struct operand entry = lookup(lower, object, address);
     machine_jump(program, join);
     machine_place(program, outside);
-    machine_jump(program, join);
-    machine_place(program, join);
+    machine_continue(program, join);
     return machine_choose(program, join, outside, operand_immediate(0), entry);
 }
 
@@ -216,8 +207,7 @@ static void map_get(struct lower *lower, struct value *value)
     machine_place(program, absent);
     if (object->value.kind == TYPE_STRING)
         memory_zero(lower, loaded, 0, object->value.capacity);
-    machine_jump(program, join);
-    machine_place(program, join);
+    machine_continue(program, join);
     place->present = entry;
     if (widen_hides(lower, value))
         place->present = machine_choose(program, join, absent, operand_immediate(0), operand_immediate(1));
@@ -235,8 +225,7 @@ static void map_delete(struct lower *lower, struct value *value)
 {
     struct shared *object = object_of(lower, value);
     if (!is_empty_map(object)) /* deleting what is not there is no loss */
-        call(lower, BPF_FUNC_map_delete_elem, object, key_address(lower, value->args[0], object), (struct operand){0},
-             (struct operand){0});
+        delete (lower, object, key_address(lower, value->args[0], object));
 }
 
 static unsigned outside(struct lower *lower, const struct shared *object)
@@ -252,8 +241,7 @@ static void array_set(struct lower *lower, const struct value *value, const stru
     struct operand entry = entry_of(lower, object, value->args[0]);
     lower_continue_if(lower, BPF_JNE, entry, operand_immediate(0), lower_loss(lower, outside(lower, object), join, 0));
     memory_store(lower, entry, 0, object->value, value->args[1]);
-    machine_jump(program, join);
-    machine_place(program, join);
+    machine_continue(program, join);
 }
 
 static void map_set(struct lower *lower, struct value *value)
@@ -269,13 +257,12 @@ static void map_set(struct lower *lower, struct value *value)
     struct machine_block *join = machine_block(program), *absent = machine_block(program);
     if (from->present.kind) /* m[k] = nil deletes */
         lower_continue_if(lower, BPF_JNE, from->present, operand_immediate(0), absent);
-    struct operand result = call(lower, BPF_FUNC_map_update_elem, object, key,
-                                 memory_address(lower, value->args[1], object->value), operand_immediate(BPF_ANY));
+    struct operand result = update(lower, object, key, memory_address(lower, value->args[1], object->value), BPF_ANY);
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), join,
                    lower_loss(lower, maps_full(lower, object), join, 0));
     if (from->present.kind) {
         machine_place(program, absent);
-        call(lower, BPF_FUNC_map_delete_elem, object, key, (struct operand){0}, (struct operand){0});
+        delete (lower, object, key);
         machine_jump(program, join);
     }
     machine_place(program, join);
@@ -299,16 +286,14 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     missing->cold = again->cold = retried->cold = true;
     machine_place(program, missing);
     machine_store(program, BPF_DW, operand_slot(value, 0), 0, initial);
-    struct operand inserted =
-        call(lower, BPF_FUNC_map_update_elem, object, key, operand_slot(value, 0), operand_immediate(BPF_NOEXIST));
+    struct operand inserted = update(lower, object, key, operand_slot(value, 0), BPF_NOEXIST);
     machine_branch(program, BPF_JEQ, inserted, operand_immediate(0), done, again);
     machine_place(program, again);
     struct operand second = lookup(lower, object, key);
     machine_branch(program, BPF_JNE, second, operand_immediate(0), retried,
                    lower_loss(lower, maps_full(lower, object), done, 0));
     machine_place(program, retried);
-    machine_jump(program, found);
-    machine_place(program, found);
+    machine_continue(program, found);
     return machine_choose(program, found, hit, first, second);
 }
 
@@ -337,8 +322,7 @@ static void map_add(struct lower *lower, struct value *value)
     else
         entry = element(lower, object, key_address(lower, value->args[0], object), first, delta, done);
     machine_add_atomic(program, size, entry, 0, delta);
-    machine_jump(program, done);
-    machine_place(program, done);
+    machine_continue(program, done);
 }
 
 struct operand maps_only_element(struct lower *lower, const struct shared *object, struct machine_block *done)
@@ -396,9 +380,9 @@ static void emit(struct lower *lower, struct value *value)
         memory_copy(lower, operand_slot(slot, 0), 8, record->value, 0, size);
     }
     machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(value->number));
-    struct operand args[] = {operand_map(object->map_name), operand_slot(slot, 0), operand_immediate(size + 8),
-                             operand_immediate(0)};
-    struct operand result = machine_call(program, BPF_FUNC_ringbuf_output, args, 4);
+    struct operand result = machine_call(program, BPF_FUNC_ringbuf_output,
+                                         OPERANDS(operand_map(object->map_name), operand_slot(slot, 0),
+                                                  operand_immediate(size + 8), operand_immediate(0)));
     struct machine_block *done = machine_block(program);
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), done,
                    lower_loss(lower, ring_full(lower, object), done, 0));
@@ -419,8 +403,7 @@ static struct operand exit_status(struct lower *lower, const struct value *value
     struct machine_block *wrong =
         lower_loss(lower, lower_ledger(lower, "exit: the status was not from 0 to 255, the run ended with 1"), join, 0);
     lower_continue_if(lower, BPF_JLE, status, operand_immediate(255), wrong);
-    machine_jump(program, join);
-    machine_place(program, join);
+    machine_continue(program, join);
     return machine_choose(program, join, wrong, operand_immediate(1), status);
 }
 
@@ -429,8 +412,9 @@ static void end_run(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
     struct operand word = machine_alu(program, BPF_ADD, exit_status(lower, value), operand_immediate(1));
-    struct operand args[] = {operand_data(EXITED_COUNTERS, 0), operand_map(object_of(lower, value)->map_name), word};
-    machine_call_library(program, "uplua_exit", args, 3);
+    machine_call_library(
+        program, "uplua_exit",
+        OPERANDS(operand_data(EXITED_COUNTERS, 0), operand_map(object_of(lower, value)->map_name), word));
 }
 
 void maps_lower(struct lower *lower, struct value *value)

@@ -76,18 +76,15 @@ static void expect_return(struct lower *lower, int64_t failed)
     } else {
         struct slot *slot = program_slot(program, 8);
         machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-        struct operand args[] = {operand_slot(slot, 0), operand_immediate(8),
-                                 probe_context_word(lower, arch_cpu.stack_pointer, "the stack pointer")};
-        machine_call(program, BPF_FUNC_probe_read_kernel, args, 3);
+        machine_call(program, BPF_FUNC_probe_read_kernel,
+                     OPERANDS(operand_slot(slot, 0), operand_immediate(8),
+                              probe_context_word(lower, arch_cpu.stack_pointer, "the stack pointer")));
         back = machine_load(program, BPF_DW, operand_slot(slot, 0), 0);
     }
-    unsigned entry =
-        ledger_add(lower->compiler,
-                   arena_format(program->arena, "%s: return not seen: more calls at one time than the kernel follows",
-                                lower->function->handler->probe));
     struct operand expected =
         machine_alu(program, BPF_MOV, operand_immediate((int64_t)trampoline), operand_immediate((int64_t)trampoline));
-    lower_continue_if(lower, BPF_JEQ, back, expected, lower_loss(lower, entry, NULL, failed));
+    lower_continue_if(lower, BPF_JEQ, back, expected,
+                      probe_loss(lower, "return not seen: more calls at one time than the kernel follows", failed));
 }
 
 /*
@@ -97,14 +94,10 @@ static void expect_return(struct lower *lower, int64_t failed)
 static void count_left(struct lower *lower, struct operand key)
 {
     struct program *program = lower->program;
-    struct operand args[] = {operand_map(probe_calls_map(lower)), key};
-    struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
-    const char *cause =
-        arena_format(program->arena,
-                     "%s: calls left by longjmp, an exception, a jump to another function or the like: return not seen",
-                     lower->function->handler->probe);
-    struct machine_block *next = machine_block(program);
-    struct machine_block *left = lower_loss(lower, ledger_add(lower->compiler, cause), next, 0);
+    struct operand found = maps_lookup(lower, probe_calls_map(lower), key);
+    unsigned entry = probe_ledger(
+        lower, "calls left by longjmp, an exception, a jump to another function or the like: return not seen");
+    struct machine_block *next = machine_block(program), *left = lower_loss(lower, entry, next, 0);
     machine_branch(program, BPF_JEQ, found, operand_immediate(0), next, left);
     machine_place(program, next);
 }
@@ -127,17 +120,15 @@ static void save(struct lower *lower, int64_t failed)
         machine_store(program, BPF_DW, operand_slot(values, 0), 8 * (int64_t)i,
                       of_time ? operand_immediate(0) : probe_entry_value(lower, lower->saved[i].event));
     }
-    struct operand args[] = {operand_map(probe_calls_map(lower)), key, operand_slot(values, 0),
-                             operand_immediate(BPF_ANY)};
-    struct operand result = machine_call(program, BPF_FUNC_map_update_elem, args, 4);
-    struct machine_block *saved = machine_block(program);
-    unsigned entry =
-        ledger_add(lower->compiler, arena_format(program->arena, "%s: more than %d calls at one time: return not seen",
-                                                 lower->function->handler->probe, MAX_PENDING_CALLS));
-    machine_branch(program, BPF_JEQ, result, operand_immediate(0), saved, lower_loss(lower, entry, NULL, failed));
-    machine_place(program, saved);
+    const char *map = probe_calls_map(lower);
+    struct operand result =
+        machine_call(program, BPF_FUNC_map_update_elem,
+                     OPERANDS(operand_map(map), key, operand_slot(values, 0), operand_immediate(BPF_ANY)));
+    const char *full =
+        arena_format(program->arena, "more than %d calls at one time: return not seen", MAX_PENDING_CALLS);
+    lower_continue_if(lower, BPF_JEQ, result, operand_immediate(0), probe_loss(lower, full, failed));
     if (timed) { /* last of all, since what comes behind counts for the function */
-        struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
+        struct operand found = maps_lookup(lower, map, key);
         lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), filter_ignore(lower, 0));
         elapsed_begin(lower, found, 0);
     }
@@ -146,17 +137,13 @@ static void save(struct lower *lower, int64_t failed)
 
 static void recover(struct lower *lower)
 {
-    struct program *program = lower->program;
     struct operand key = call_key(lower, probe_is_at_exit(lower) ? 0 : arch_cpu.return_pops);
-    struct operand args[] = {operand_map(probe_calls_map(lower)), key};
-    struct operand found = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
-    unsigned entry =
-        ledger_add(lower->compiler, arena_format(program->arena, "%s: return of a call whose entry was not seen",
-                                                 lower->function->handler->probe));
-    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), lower_loss(lower, entry, NULL, 0));
-    for (size_t i = 0; i < lower->saved_count; i++)
-        lower->saved[i].value = machine_load(program, BPF_DW, found, 8 * (int64_t)i);
-    machine_call(program, BPF_FUNC_map_delete_elem, args, 2);
+    const char *map = probe_calls_map(lower);
+    struct operand found = maps_lookup(lower, map, key);
+    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0),
+                      probe_loss(lower, "return of a call whose entry was not seen", 0));
+    pairing_load(lower, found, 0);
+    machine_call(lower->program, BPF_FUNC_map_delete_elem, OPERANDS(operand_map(map), key));
 }
 
 static int declare(struct lower *lower, struct object *result)

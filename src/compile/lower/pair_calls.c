@@ -6,8 +6,6 @@
  * return in the thread shows it; and calls in which a thread ends. For a handler that wants nothing of the entry
  * nothing is kept: the entry only counts the first.
  */
-#include <string.h>
-
 #include "arch/arch.h"
 #include "compile/lower/lower.h"
 #include "compile/lower/pairing.h"
@@ -16,23 +14,9 @@
 
 enum { NUMBER_MASK = (1 << CALLS_NUMBER_BITS) - 1 };
 
-/* The storage MAP of the thread TASK, made where there is none if FLAGS say so; 0 where it could not. */
-static struct operand storage(struct program *program, const char *map, struct operand task, int64_t flags)
-{
-    struct operand args[] = {operand_map(map), task, operand_immediate(0), operand_immediate(flags)};
-    return machine_call(program, BPF_FUNC_task_storage_get, args, 4);
-}
-
 static struct operand this_task(struct program *program)
 {
     return machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
-}
-
-/* The ledger's entry for what happened to a call. */
-static unsigned entry_for(struct lower *lower, const char *what)
-{
-    return ledger_add(lower->compiler,
-                      arena_format(lower->program->arena, "%s: %s", lower->function->handler->probe, what));
 }
 
 /* Adds NUMBER to entry ENTRY of the ledger, if it is not 0. */
@@ -44,15 +28,14 @@ static void count_if_any(struct program *program, struct operand number, unsigne
     machine_place(program, any);
     machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data(LEDGER_COUNTERS, 8 * (int64_t)entry)), 0,
                        number);
-    machine_jump(program, next);
-    machine_place(program, next);
+    machine_continue(program, next);
 }
 
 /* Counts the calls that RESULT, of uplua_call_begin or _end, says are forgotten. */
 static void count_forgotten(struct lower *lower, struct operand result)
 {
     count_if_any(lower->program, machine_alu(lower->program, BPF_RSH, result, operand_immediate(CALLS_NUMBER_BITS)),
-                 entry_for(lower, "calls that never returned: left by longjmp or the like"));
+                 probe_ledger(lower, "calls that never returned: left by longjmp or the like"));
 }
 
 /* Where the values of call NUMBER are in the storage KEPT. */
@@ -72,8 +55,8 @@ static struct machine_block *expect_return(struct lower *lower, struct operand t
 {
     const struct compile_options *options = lower->function->options;
     struct program *program = lower->program;
-    unsigned entry = entry_for(lower, "return not seen: nested deeper than the 64 calls that the kernel follows");
-    struct machine_block *too_deep = lower_loss(lower, entry, NULL, failed);
+    struct machine_block *too_deep =
+        probe_loss(lower, "return not seen: nested deeper than the 64 calls that the kernel follows", failed);
     if (!options->task_uprobes)
         return too_deep;
     struct operand uprobes = machine_load(program, BPF_DW, task, options->task_uprobes);
@@ -85,10 +68,7 @@ static struct machine_block *expect_return(struct lower *lower, struct operand t
 static void save(struct lower *lower, int64_t failed)
 {
     struct program *program = lower->program;
-    struct operand *values = arena_allocate(program->arena, (lower->saved_count + 1) * sizeof *values);
-    for (size_t i = 0; i < lower->saved_count; i++)
-        if (lower->saved[i].event->source != EVENT_ELAPSED)
-            values[i] = probe_entry_value(lower, lower->saved[i].event);
+    struct operand *values = pairing_values(lower);
     struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_cpu.stack_pointer);
     struct operand task = this_task(program);
     struct machine_block *too_deep = expect_return(lower, task, failed);
@@ -96,24 +76,19 @@ static void save(struct lower *lower, int64_t failed)
         machine_exit(program, 0);
         return;
     }
-    struct operand kept = storage(program, probe_calls_map(lower), task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    struct operand kept = pairing_storage(program, probe_calls_map(lower), task, BPF_LOCAL_STORAGE_GET_F_CREATE);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
-                      lower_loss(lower, entry_for(lower, "no memory for a call: not seen"), NULL, failed));
+                      probe_loss(lower, "no memory for a call: not seen", failed));
     struct operand link = operand_immediate(0);
     if (arch_cpu.return_address >= 0)
         link = machine_load(program, BPF_DW, lower->context, arch_cpu.return_address);
     struct operand fields = operand_immediate((int64_t)lower->function->options->trampoline_fields);
-    struct operand args[] = {kept, pointer, link, machine_alu(program, BPF_MOV, fields, fields)};
-    struct operand result = machine_call_library(program, "uplua_call_begin", args, 4);
+    fields = machine_alu(program, BPF_MOV, fields, fields);
+    struct operand result = machine_call_library(program, "uplua_call_begin", OPERANDS(kept, pointer, link, fields));
     count_forgotten(lower, result);
     struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
     lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST), too_deep);
-    struct operand base = values_of(lower, kept, number);
-    for (size_t i = 0; i < lower->saved_count; i++)
-        if (lower->saved[i].event->source != EVENT_ELAPSED)
-            machine_store(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i, values[i]);
-    elapsed_begin(lower, base, sizeof(struct calls));
-    machine_exit(program, 0);
+    pairing_store(lower, values_of(lower, kept, number), sizeof(struct calls), values);
 }
 
 /* A block that goes on to UNKNOWN unless NUMBER says that the entry is not attached any more. */
@@ -137,19 +112,15 @@ static void recover(struct lower *lower)
         return;
     struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_cpu.stack_pointer);
     pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(arch_cpu.return_pops));
-    struct machine_block *unknown =
-        lower_loss(lower, entry_for(lower, "return of a call whose entry was not seen"), NULL, 0);
-    struct operand kept = storage(program, probe_calls_map(lower), this_task(program), 0);
+    struct machine_block *unknown = probe_loss(lower, "return of a call whose entry was not seen", 0);
+    struct operand kept = pairing_storage(program, probe_calls_map(lower), this_task(program), 0);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), unknown);
-    struct operand args[] = {kept, pointer};
-    struct operand result = machine_call_library(program, "uplua_call_end", args, 2);
+    struct operand result = machine_call_library(program, "uplua_call_end", OPERANDS(kept, pointer));
     count_forgotten(lower, result);
     struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
     lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST),
                       unknown_unless_detached(program, number, unknown));
-    struct operand base = values_of(lower, kept, number);
-    for (size_t i = 0; i < lower->saved_count; i++)
-        lower->saved[i].value = machine_load(program, BPF_DW, base, (int64_t)sizeof(struct calls) + 8 * (int64_t)i);
+    pairing_load(lower, values_of(lower, kept, number), sizeof(struct calls));
 }
 
 static int declare(struct lower *lower, struct object *result)
@@ -157,22 +128,13 @@ static int declare(struct lower *lower, struct object *result)
     struct compiler *compiler = lower->compiler;
     if (!lower->saved_count)
         return 0;
-    const char *storage = probe_calls_map(lower);
     compiler->calls = arena_grow(&compiler->arena, compiler->calls, compiler->calls_count, sizeof *compiler->calls);
     compiler->calls[compiler->calls_count++] = (struct kept_calls){
-        .storage = storage,
+        .storage = probe_calls_map(lower),
         .position = lower->function->position,
-        .ended = entry_for(lower, "calls that never returned: their threads ended in them"),
+        .ended = probe_ledger(lower, "calls that never returned: their threads ended in them"),
     };
-    return object_add_map(result,
-                          &(struct object_map){
-                              .name = storage,
-                              .type = BPF_MAP_TYPE_TASK_STORAGE,
-                              .key_size = 4,
-                              .value_size = (uint32_t)(sizeof(struct calls) + CALLS_DEEPEST * 8 * lower->saved_count),
-                              .flags = BPF_F_NO_PREALLOC,
-                              .reuse_fd = -1,
-                          });
+    return pairing_declare_storage(lower, result, sizeof(struct calls) + CALLS_DEEPEST * 8 * lower->saved_count);
 }
 
 const struct pairing pairing_by_storage = {.declare = declare, .save = save, .recover = recover, .sessions = true};
@@ -185,13 +147,12 @@ void calls_end_threads(struct compiler *compiler, const struct compile_options *
     program->position = compiler->calls->position;
     struct operand task = this_task(program);
     for (size_t i = 0; i < compiler->calls_count; i++) {
-        struct operand kept = storage(program, compiler->calls[i].storage, task, 0);
+        struct operand kept = pairing_storage(program, compiler->calls[i].storage, task, 0);
         struct machine_block *some = machine_block(program), *next = machine_block(program);
         machine_branch(program, BPF_JNE, kept, operand_immediate(0), some, next);
         machine_place(program, some);
         count_if_any(program, machine_call_library(program, "uplua_calls_left", &kept, 1), compiler->calls[i].ended);
-        machine_jump(program, next);
-        machine_place(program, next);
+        machine_continue(program, next);
     }
     machine_exit(program, 0);
     if (pass_allocate_registers(program) == 0)

@@ -203,8 +203,7 @@ void memory_set_field(struct lower *lower, struct value *value)
         memory_zero(lower, to->value, field->offset, type_size(field->type)); /* keys are compared byte by byte */
         set_presence(lower, to->value, shape, field, false);
     }
-    machine_jump(program, join);
-    machine_place(program, join);
+    machine_continue(program, join);
 }
 
 void memory_add_field(struct lower *lower, struct value *value)

@@ -86,8 +86,7 @@ static struct operand try_piece(struct lower *lower, struct slot *key, struct op
 {
     struct program *program = lower->program;
     machine_store(program, BPF_DW, operand_slot(key, 0), 0, number);
-    struct operand args[] = {operand_map("uplua_scratch"), operand_slot(key, 0)};
-    struct operand piece = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
+    struct operand piece = maps_lookup(lower, "uplua_scratch", operand_slot(key, 0));
     lower_continue_if(lower, BPF_JNE, piece, operand_immediate(0), none);
     struct operand was_taken = machine_exchange(program, piece, 0, operand_immediate(1));
     struct machine_block *taken = machine_block(program), *free = machine_block(program);

@@ -246,8 +246,7 @@ void string_starts(struct lower *lower, struct value *value)
         starts_with(lower, &place, lower_place(lower, prefix), no);
     machine_jump(program, join);
     machine_place(program, no);
-    machine_jump(program, join);
-    machine_place(program, join);
+    machine_continue(program, join);
     lower_place(lower, value)->value = machine_choose(program, join, no, operand_immediate(0), operand_immediate(1));
 }
 
@@ -300,8 +299,8 @@ static struct operand buffer_at(const struct reading *reading, uint32_t offset)
 static struct operand read_call(const struct reading *reading, int32_t helper, uint32_t to, uint32_t size,
                                 struct operand address)
 {
-    struct operand args[] = {buffer_at(reading, to), operand_immediate(size), address};
-    return machine_call(reading->lower->program, helper, args, 3);
+    return machine_call(reading->lower->program, helper,
+                        OPERANDS(buffer_at(reading, to), operand_immediate(size), address));
 }
 
 /* Reads the text; where that fails, goes on in a cold block. Returns the bytes with the NUL, for the way to .read. */
@@ -383,10 +382,8 @@ static void read_text(struct value *value, struct reading *reading, struct machi
         read_call(reading, reading->read_bytes, reading->size - 1, 1, last_byte(reading));
     else
         mark_cut(reading);
-    machine_jump(program, whole);
-    machine_place(program, whole);
-    machine_jump(program, done);
-    machine_place(program, done);
+    machine_continue(program, whole);
+    machine_continue(program, done);
     struct place *place = lower_place(lower, value);
     place->value = reading->buffer;
     place->capacity = reading->capacity;

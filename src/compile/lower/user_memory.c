@@ -14,9 +14,8 @@ static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32
     int32_t helper = kernel             ? BPF_FUNC_probe_read_kernel
                      : provider->sleeps ? BPF_FUNC_copy_from_user
                                         : BPF_FUNC_probe_read_user;
-    struct operand args[] = {operand_slot(slot, 0), operand_immediate(size), address};
     lower->program->sleepable |= helper == BPF_FUNC_copy_from_user;
-    return machine_call(lower->program, helper, args, 3);
+    return machine_call(lower->program, helper, OPERANDS(operand_slot(slot, 0), operand_immediate(size), address));
 }
 
 struct operand read_loaded(struct lower *lower, const struct access *access, struct operand base, int64_t offset)

@@ -245,7 +245,7 @@ static void forget_frame(struct resume *resume, struct program *rounds)
     machine_place(rounds, never);
     machine_exit(rounds, 1);
     machine_place(rounds, on);
-    machine_call(rounds, BPF_FUNC_probe_read_user, (struct operand[]){frame, zero, frame}, 3);
+    machine_call(rounds, BPF_FUNC_probe_read_user, OPERANDS(frame, zero, frame));
 }
 
 /*
@@ -319,8 +319,9 @@ static struct program *make_function(struct resume *resume)
 static void clear_frame(struct program *program)
 {
     struct operand frame = operand_slot(program->numbers, 0);
-    struct operand args[] = {frame, operand_immediate(0), frame};
-    program->clears_frame = machine_call(program, BPF_FUNC_probe_read_user, args, 3).reg->definition;
+    struct operand failed =
+        machine_call(program, BPF_FUNC_probe_read_user, OPERANDS(frame, operand_immediate(0), frame));
+    program->clears_frame = failed.reg->definition;
 }
 
 /* Bytes that are large enough for a key of the map that LOOKUP looks into. */
@@ -342,8 +343,8 @@ static void store_pointer(struct resume *resume, const struct reg *reg)
     struct operand stored;
     if (pointer.kind == POINTER_MAYBE) {
         struct slot *key = program_slot(program, key_size(resume, pointer.lookup)); /* cleared with the frame */
-        struct operand args[] = {pointer.lookup->args[0], operand_slot(key, 0)};
-        stored = machine_call(program, BPF_FUNC_map_lookup_elem, args, 2);
+        stored =
+            machine_call(program, BPF_FUNC_map_lookup_elem, OPERANDS(pointer.lookup->args[0], operand_slot(key, 0)));
     } else {
         stored = machine_copy(program, operand_data(ZERO_COUNTERS, 0));
     }
@@ -367,9 +368,9 @@ static void call_function(struct resume *resume, struct machine_block *end)
             store_pointer(resume, reg);
     }
     /* The budget ends the handler sooner: every jump back ends a round that was counted. */
-    struct operand args[] = {operand_immediate(program->budget + 1), operand_function(program->rounds->name),
-                             operand_slot(frame, 0), operand_immediate(0)};
-    machine_call(program, BPF_FUNC_loop, args, 4);
+    machine_call(program, BPF_FUNC_loop,
+                 OPERANDS(operand_immediate(program->budget + 1), operand_function(program->rounds->name),
+                          operand_slot(frame, 0), operand_immediate(0)));
     machine_exit(program, 0);
 }
 

@@ -270,6 +270,12 @@ void machine_jump(struct program *program, struct machine_block *to)
     connect(program, to);
 }
 
+void machine_continue(struct program *program, struct machine_block *block)
+{
+    machine_jump(program, block);
+    machine_place(program, block);
+}
+
 void machine_branch(struct program *program, uint8_t code, struct operand a, struct operand b,
                     struct machine_block *if_true, struct machine_block *if_false)
 {

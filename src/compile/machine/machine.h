@@ -172,6 +172,9 @@ struct operand operand_slot(struct slot *slot, int64_t offset);
 struct operand operand_map(const char *name);
 struct operand operand_data(const char *name, int64_t offset);
 struct operand operand_function(const char *name);
+/* The arguments of a call, and how many they are. */
+#define OPERANDS(...)                                                                                                  \
+    (const struct operand[]){__VA_ARGS__}, sizeof((const struct operand[]){__VA_ARGS__}) / sizeof(struct operand)
 /* A new piece of the frame, SIZE bytes rounded up to 8; its content is undefined. */
 struct slot *program_slot(struct program *program, uint32_t size);
 
@@ -200,6 +203,8 @@ struct machine_instruction *machine_phi(struct program *program, struct machine_
 struct operand machine_choose(struct program *program, struct machine_block *block, const struct machine_block *from,
                               struct operand a, struct operand b);
 void machine_jump(struct program *program, struct machine_block *to);
+/* Jumps to BLOCK, which is placed here. */
+void machine_continue(struct program *program, struct machine_block *block);
 void machine_branch(struct program *program, uint8_t code, struct operand a, struct operand b,
                     struct machine_block *if_true, struct machine_block *if_false);
 void machine_may_goto(struct program *program, struct machine_block *on, struct machine_block *enough);
