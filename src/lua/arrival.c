@@ -8,10 +8,7 @@
 
 #define ARRIVALS "uplua.arrivals"
 
-static struct arrivals *check(lua_State *L)
-{
-    return *(struct arrivals **)luaL_checkudata(L, 1, ARRIVALS);
-}
+CORE_HANDLE(arrivals, ARRIVALS, late_modules_free)
 
 /* arrival.open() → arrivals; raises the reason */
 static int arrival_open(lua_State *L)
@@ -21,26 +18,14 @@ static int arrival_open(lua_State *L)
     return code ? luaL_error(L, "cannot wait for libraries: records of mappings: %s", error_reason(code)) : 1;
 }
 
-static int arrival_gc(lua_State *L)
-{
-    struct arrivals **self = luaL_checkudata(L, 1, ARRIVALS);
-    late_modules_free(*self);
-    *self = NULL;
-    return 0;
-}
-
 /* arrivals:want(name) */
 static int arrival_want(lua_State *L)
 {
-    return late_modules_want(check(L), luaL_checkstring(L, 2)) ? luaL_error(L, "out of memory") : 0;
+    return late_modules_want(check_arrivals(L), luaL_checkstring(L, 2)) ? luaL_error(L, "out of memory") : 0;
 }
 
 /* arrivals:fd() → a descriptor that is readable when take() may have something */
-static int arrival_fd(lua_State *L)
-{
-    lua_pushinteger(L, late_modules_fd(check(L)));
-    return 1;
-}
+CORE_NUMBER_METHOD(late_modules_fd, arrivals)
 
 static void add(const struct arrival *arrival, void *context)
 {
@@ -58,18 +43,14 @@ static void add(const struct arrival *arrival, void *context)
  * second of CLOCK_MONOTONIC */
 static int arrival_take(lua_State *L)
 {
-    struct arrivals *arrivals = check(L);
+    struct arrivals *arrivals = check_arrivals(L);
     lua_newtable(L);
     late_modules_take(arrivals, add, L);
     return 1;
 }
 
 /* arrivals:lost() → how many records the kernel could not deliver */
-static int arrival_lost(lua_State *L)
-{
-    lua_pushnumber(L, (lua_Number)late_modules_lost(check(L)));
-    return 1;
-}
+CORE_NUMBER_METHOD(late_modules_lost, arrivals)
 
 /* arrival.identify(path) → what tells the file from others in what take() gives; nil where that is not to be had */
 static int arrival_identify_lua(lua_State *L)
@@ -80,16 +61,16 @@ static int arrival_identify_lua(lua_State *L)
         return luaL_error(L, "out of memory");
     if (code)
         return 0;
-    lua_pushstring(L, identity);
-    return 1;
+    return core_push_string(L, identity);
 }
 
 int arrival_open_lua(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"want", arrival_want}, {"fd", arrival_fd}, {"take", arrival_take}, {"lost", arrival_lost}, {NULL, NULL},
+        {"want", arrival_want}, {"fd", late_modules_fd_lua}, {"take", arrival_take}, {"lost", late_modules_lost_lua},
+        {NULL, NULL},
     };
     static const luaL_Reg functions[] = {{"open", arrival_open}, {"identify", arrival_identify_lua}, {NULL, NULL}};
-    core_new_class(L, ARRIVALS, methods, arrival_gc);
+    core_new_class(L, ARRIVALS, methods, close_arrivals);
     return core_functions(L, functions);
 }

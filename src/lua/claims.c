@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 #include <stdio.h>
 
+#include "lua/core.h"
 #include "lua/sites.h"
 #include "probe/attach/kernel.h"
 
@@ -49,8 +50,7 @@ int sites_claim(lua_State *L)
         kept[i] = claim(L);
     }
     probe_sites_keep(sites, kept);
-    lua_pushinteger(L, (lua_Integer)sites->count);
-    return 1;
+    return core_push_number(L, (lua_Integer)sites->count);
 }
 
 int kernel_sites_claim(lua_State *L)
@@ -66,6 +66,5 @@ int kernel_sites_claim(lua_State *L)
         kept[i] = claim(L);
     }
     kernel_sites_keep(sites, kept);
-    lua_pushinteger(L, (lua_Integer)sites->count);
-    return 1;
+    return core_push_number(L, (lua_Integer)sites->count);
 }

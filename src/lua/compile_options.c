@@ -44,27 +44,12 @@ static const uint64_t *read_births(lua_State *L, struct arena *arena)
     return births;
 }
 
-/* The same of strings. */
-static const char *const *read_strings(lua_State *L, const char *name, struct arena *arena, size_t *count)
-{
-    lua_getfield(L, 2, name); /* list */
-    *count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
-    const char **strings = arena_allocate(arena, (*count + 1) * sizeof *strings);
-    for (size_t i = 0; i < *count; i++) {
-        lua_rawgeti(L, -1, (int)i + 1);
-        strings[i] = core_string_in(L, -1, arena);
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-    return strings;
-}
-
 /* Who is traced: { pids, except, followed, tids, births, cgroups, cgroup_level, comms } of the table at 2. */
 static void read_filter(lua_State *L, struct arena *arena, struct compile_options *options)
 {
     options->pids = read_pids(L, "pids", arena, &options->pid_count);
     options->tids = read_pids(L, "tids", arena, &options->tid_count);
-    options->comms = read_strings(L, "comms", arena, &options->comm_count);
+    options->comms = core_strings_field_in(L, 2, "comms", arena, &options->comm_count);
     options->except = (pid_t)core_number_field(L, 2, "except");
     options->followed = (size_t)core_number_field(L, 2, "followed");
     options->cgroups = (size_t)core_number_field(L, 2, "cgroups");

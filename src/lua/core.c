@@ -7,22 +7,14 @@
 
 #include "base/arena.h"
 
-static const luaL_Reg objects[] = {
-    {"arrival", arrival_open_lua}, {"cgroup", cgroup_open_lua}, {"event", event_open_lua},
-    {"guest", guest_open_lua},     {"kernel", kernel_open_lua}, {"loop", loop_open_lua},
-    {"module", module_open_lua},   {"probe", probe_open_lua},   {"readline", readline_open_lua},
-    {"setup", setup_open_lua},     {"cost", cost_open_lua},     {"symbols", symbols_open_lua},
-    {"system", system_open_lua},   {"target", target_open_lua}, {"tracepoint", tracepoint_open_lua},
-    {"unwind", unwind_open_lua},   {"usdt", usdt_open_lua},     {NULL, NULL},
-};
+#define SET_OBJECT(object)                                                                                             \
+    object##_open_lua(L);                                                                                              \
+    lua_setfield(L, -2, #object);
 
 int core_open_lua(lua_State *L)
 {
     lua_newtable(L);
-    for (const luaL_Reg *object = objects; object->name; object++) {
-        object->func(L); /* core object */
-        lua_setfield(L, -2, object->name);
-    }
+    CORE_OBJECTS(SET_OBJECT)
     lua_pushliteral(L, UPLUA_VERSION);
     lua_setfield(L, -2, "version");
     return 1;
@@ -92,6 +84,18 @@ void core_set_boolean(lua_State *L, const char *name, bool boolean)
     lua_setfield(L, -2, name);
 }
 
+void core_set_string_at(lua_State *L, int place, const char *text)
+{
+    lua_pushstring(L, text);
+    lua_rawseti(L, -2, place);
+}
+
+void core_set_number_at(lua_State *L, int place, lua_Number number)
+{
+    lua_pushnumber(L, number);
+    lua_rawseti(L, -2, place);
+}
+
 lua_Number core_number_field(lua_State *L, int index, const char *name)
 {
     lua_getfield(L, index, name);
@@ -139,11 +143,28 @@ int core_push_strings(lua_State *L, char **strings, size_t count)
 {
     lua_createtable(L, (int)count, 0); /* list */
     for (size_t i = 0; i < count; i++) {
-        lua_pushstring(L, strings[i]);
-        lua_rawseti(L, -2, (int)i + 1);
+        core_set_string_at(L, (int)i + 1, strings[i]);
         free(strings[i]);
     }
     free(strings);
+    return 1;
+}
+
+int core_push_boolean(lua_State *L, bool boolean)
+{
+    lua_pushboolean(L, boolean);
+    return 1;
+}
+
+int core_push_number(lua_State *L, lua_Number number)
+{
+    lua_pushnumber(L, number);
+    return 1;
+}
+
+int core_push_string(lua_State *L, const char *text)
+{
+    lua_pushstring(L, text);
     return 1;
 }
 
@@ -161,4 +182,26 @@ const char *core_string_in(lua_State *L, int index, struct arena *arena)
     size_t length = 0;
     const char *text = lua_tolstring(L, index, &length);
     return arena_string(arena, text ? text : "", length);
+}
+
+const char *core_string_field_in(lua_State *L, int index, const char *name, struct arena *arena)
+{
+    lua_getfield(L, index, name);
+    const char *text = core_string_in(L, -1, arena);
+    lua_pop(L, 1);
+    return text;
+}
+
+const char *const *core_strings_field_in(lua_State *L, int index, const char *name, struct arena *arena, size_t *count)
+{
+    lua_getfield(L, index, name); /* list */
+    *count = lua_istable(L, -1) ? lua_objlen(L, -1) : 0;
+    const char **strings = lua_istable(L, -1) ? arena_allocate(arena, (*count + 1) * sizeof *strings) : NULL;
+    for (size_t i = 0; i < *count; i++) {
+        lua_rawgeti(L, -1, (int)i + 1);
+        strings[i] = core_string_in(L, -1, arena);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return strings;
 }

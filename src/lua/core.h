@@ -14,24 +14,13 @@
 /* require "uplua.core" → { loop = …, system = …, target = …, … } */
 int core_open_lua(lua_State *L);
 
-/* Each pushes the table of its object: the fields of uplua.core. */
-int arrival_open_lua(lua_State *L);
-int cgroup_open_lua(lua_State *L);
-int event_open_lua(lua_State *L);
-int guest_open_lua(lua_State *L);
-int kernel_open_lua(lua_State *L);
-int loop_open_lua(lua_State *L);
-int module_open_lua(lua_State *L);
-int probe_open_lua(lua_State *L);
-int readline_open_lua(lua_State *L);
-int setup_open_lua(lua_State *L);
-int cost_open_lua(lua_State *L);
-int symbols_open_lua(lua_State *L);
-int system_open_lua(lua_State *L);
-int target_open_lua(lua_State *L);
-int tracepoint_open_lua(lua_State *L);
-int unwind_open_lua(lua_State *L);
-int usdt_open_lua(lua_State *L);
+/* The fields of uplua.core: NAME_open_lua pushes the table that is one of them. */
+#define CORE_OBJECTS(object)                                                                                           \
+    object(arrival) object(cgroup) object(cost) object(event) object(guest) object(kernel) object(loop) object(module) \
+        object(probe) object(readline) object(setup) object(symbols) object(system) object(target) object(tracepoint)  \
+            object(unwind) object(usdt)
+#define CORE_DECLARE(object) int object##_open_lua(lua_State *L);
+CORE_OBJECTS(CORE_DECLARE)
 
 /* Raises ERR's text as a Lua error, as it stands: it is made for the user and needs no position in uplua's own code. */
 int core_raise(lua_State *L, const struct error *err);
@@ -50,10 +39,46 @@ int core_functions(lua_State *L, const luaL_Reg *functions);
 /* Pushes a userdata of CLASS, SIZE bytes that are 0. */
 void *core_new_object(lua_State *L, size_t size, const char *class);
 
+/* Of userdata of CLASS, each a struct TYPE * that RELEASE frees: check_TYPE(L) is the one that is argument 1, open, and
+ * close_TYPE its finalizer. */
+#define CORE_HANDLE(type, class, release)                                                                              \
+    static struct type *check_##type(lua_State *L)                                                                     \
+    {                                                                                                                  \
+        struct type **self = luaL_checkudata(L, 1, class);                                                             \
+        luaL_argcheck(L, *self, 1, "closed");                                                                          \
+        return *self;                                                                                                  \
+    }                                                                                                                  \
+                                                                                                                       \
+    static int close_##type(lua_State *L)                                                                              \
+    {                                                                                                                  \
+        struct type **self = luaL_checkudata(L, 1, class);                                                             \
+        release(*self);                                                                                                \
+        *self = NULL;                                                                                                  \
+        return 0;                                                                                                      \
+    }
+
+/* Defines METHOD_lua, a method of such a userdata that calls METHOD of its struct TYPE and returns nothing. */
+#define CORE_METHOD(method, type)                                                                                      \
+    static int method##_lua(lua_State *L)                                                                              \
+    {                                                                                                                  \
+        method(check_##type(L));                                                                                       \
+        return 0;                                                                                                      \
+    }
+
+/* The same of one that returns a number. */
+#define CORE_NUMBER_METHOD(method, type)                                                                               \
+    static int method##_lua(lua_State *L)                                                                              \
+    {                                                                                                                  \
+        return core_push_number(L, (lua_Number)method(check_##type(L)));                                               \
+    }
+
 /* Set the field NAME of the table on the top. A TEXT of NULL is nil. */
 void core_set_string(lua_State *L, const char *name, const char *text);
 void core_set_number(lua_State *L, const char *name, lua_Number number);
 void core_set_boolean(lua_State *L, const char *name, bool boolean);
+/* The same of its element PLACE. */
+void core_set_string_at(lua_State *L, int place, const char *text);
+void core_set_number_at(lua_State *L, int place, lua_Number number);
 
 /* The number or the boolean NAME of the table at INDEX; 0 and false where it is none. */
 lua_Number core_number_field(lua_State *L, int index, const char *name);
@@ -63,18 +88,26 @@ bool core_boolean_field(lua_State *L, int index, const char *name);
  * them. */
 const char **core_strings(lua_State *L, int index, size_t *count);
 pid_t *core_pids(lua_State *L, int index, size_t *count);
-/* Pushes the COUNT STRINGS as a list, and frees them; returns 1. */
+/* Each pushes one value, what a function returns, and returns 1. */
+int core_push_boolean(lua_State *L, bool boolean);
+int core_push_number(lua_State *L, lua_Number number);
+/* A TEXT of NULL is nil. */
+int core_push_string(lua_State *L, const char *text);
+/* The COUNT STRINGS as a list; frees them. */
 int core_push_strings(lua_State *L, char **strings, size_t count);
-/* Returns NUMBER to Lua: a descriptor, a status; nil where it is negative, which stands for none. */
+/* A descriptor, a status; nil where NUMBER is negative, which stands for none. */
 int core_push_natural(lua_State *L, lua_Integer number);
 
 struct arena;
-/* The string at INDEX, "" where it is none, in ARENA. */
+/* In ARENA: the string at INDEX, "" where it is none; the field NAME of the table at INDEX, as that; and as a list of
+ * *COUNT such strings, NULL where it is no table. */
 const char *core_string_in(lua_State *L, int index, struct arena *arena);
+const char *core_string_field_in(lua_State *L, int index, const char *name, struct arena *arena);
+const char *const *core_strings_field_in(lua_State *L, int index, const char *name, struct arena *arena, size_t *count);
 
 struct symbols;
-/* The symbol cache that is argument INDEX; an argument error where it is none. */
-struct symbols *lua_symbols(lua_State *L, int index);
+/* The symbol cache that is argument 1; an argument error where it is none. */
+struct symbols *lua_symbols(lua_State *L);
 
 /* Clears the hook that interrupts Lua code which does not return (state.c). */
 void state_clear_hook(lua_State *L);

@@ -65,15 +65,13 @@ static int event_in_threads_lua(lua_State *L)
 {
     struct event event;
     lua_event(L, 1, &event);
-    lua_pushboolean(L, event_in_threads(&event, lua_target(L)));
-    return 1;
+    return core_push_boolean(L, event_in_threads(&event, lua_target(L)));
 }
 
 /* event.max_rate() → the samples a second that the kernel permits; 0 where it does not say */
 static int event_max_rate(lua_State *L)
 {
-    lua_pushinteger(L, perf_max_rate());
-    return 1;
+    return core_push_number(L, perf_max_rate());
 }
 
 #define COUNTER "uplua.counter"
@@ -83,14 +81,6 @@ struct lua_counter {
     struct counter *counter;
     size_t count; /* of its events */
 };
-
-static const char *string_field(lua_State *L, int index, const char *name)
-{
-    lua_getfield(L, index, name);
-    const char *text = lua_tostring(L, -1); /* the table keeps it */
-    lua_pop(L, 1);
-    return text;
-}
 
 /* event.count({ event, … }, { cgroup =, cpus =, children = }) → counter; raises the reason */
 static int event_count_lua(lua_State *L)
@@ -105,8 +95,9 @@ static int event_count_lua(lua_State *L)
         lua_event(L, lua_gettop(L), &events[i]);
         lua_pop(L, 1);
     }
+    lua_getfield(L, 2, "cgroup"); /* … cgroup */
     struct counter_options options = {
-        .cgroup = string_field(L, 2, "cgroup"),
+        .cgroup = lua_tostring(L, -1),
         .cpus = core_boolean_field(L, 2, "cpus"),
         .children = core_boolean_field(L, 2, "children"),
     };
@@ -125,19 +116,15 @@ static int counter_read_lua(lua_State *L)
     lua_createtable(L, (int)places, 0); /* list */
     for (size_t i = 0, n = 0; i < places; i++) {
         lua_createtable(L, (int)self->count + 1, 0); /* list place */
-        lua_pushinteger(L, counter_place(self->counter, i));
-        lua_rawseti(L, -2, 1);
+        core_set_number_at(L, 1, counter_place(self->counter, i));
         bool whole = true;
         for (size_t number = 0; number < self->count; number++) {
             struct perf_count read = {0};
             whole = whole && counter_read(self->counter, i, number, &read) == 0;
             lua_createtable(L, 3, 0); /* list place count */
-            lua_pushnumber(L, (lua_Number)read.value);
-            lua_rawseti(L, -2, 1);
-            lua_pushnumber(L, (lua_Number)read.enabled);
-            lua_rawseti(L, -2, 2);
-            lua_pushnumber(L, (lua_Number)read.running);
-            lua_rawseti(L, -2, 3);
+            core_set_number_at(L, 1, (lua_Number)read.value);
+            core_set_number_at(L, 2, (lua_Number)read.enabled);
+            core_set_number_at(L, 3, (lua_Number)read.running);
             lua_rawseti(L, -2, (int)number + 2);
         }
         if (whole)
@@ -152,8 +139,7 @@ static int counter_read_lua(lua_State *L)
 static int counter_in_threads_lua(lua_State *L)
 {
     const struct lua_counter *self = luaL_checkudata(L, 1, COUNTER);
-    lua_pushboolean(L, self->counter && counter_in_threads(self->counter));
-    return 1;
+    return core_push_boolean(L, self->counter && counter_in_threads(self->counter));
 }
 
 /* counter:close(); closing twice is fine */

@@ -17,16 +17,7 @@
 /* Of structs in structs; of a type with all that is in it, as a hostile object may have it. */
 enum { DEEPEST = 16, MOST_TYPES = 1 << 16 };
 
-struct lua_guest {
-    struct guest *guest;
-};
-
-static struct guest *check_guest(lua_State *L)
-{
-    const struct lua_guest *self = luaL_checkudata(L, 1, GUEST);
-    luaL_argcheck(L, self->guest, 1, "the object is closed");
-    return self->guest;
-}
+CORE_HANDLE(guest, GUEST, guest_free)
 
 /* --- types, as lua/uplua/objects/btf_codec.lua takes them --- */
 
@@ -180,9 +171,9 @@ static int guest_type(lua_State *L)
 static int guest_new(lua_State *L)
 {
     const char *path = luaL_checkstring(L, 1);
-    struct lua_guest *self = core_new_object(L, sizeof *self, GUEST);
+    struct guest **self = core_new_object(L, sizeof *self, GUEST);
     struct error err = {0};
-    return guest_open(path, &self->guest, &err) ? core_raise(L, &err) : 1;
+    return guest_open(path, self, &err) ? core_raise(L, &err) : 1;
 }
 
 /* guest:programs() → { { name, section }, … } */
@@ -341,8 +332,7 @@ static int guest_load_lua(lua_State *L)
 static int guest_program(lua_State *L)
 {
     struct guest *guest = check_guest(L);
-    lua_pushinteger(L, bpf_program__fd(check_program(L, guest, 2)));
-    return 1;
+    return core_push_number(L, bpf_program__fd(check_program(L, guest, 2)));
 }
 
 /* guest:map(name) → descriptor, once it is loaded; nil where there is no such map */
@@ -350,14 +340,6 @@ static int guest_map(lua_State *L)
 {
     int fd = bpf_object__find_map_fd_by_name(guest_object(check_guest(L)), luaL_checkstring(L, 2));
     return core_push_natural(L, fd);
-}
-
-static int guest_gc(lua_State *L)
-{
-    struct lua_guest *self = luaL_checkudata(L, 1, GUEST);
-    guest_free(self->guest);
-    self->guest = NULL;
-    return 0;
 }
 
 int guest_open_lua(lua_State *L)
@@ -376,6 +358,6 @@ int guest_open_lua(lua_State *L)
         {"map", guest_map},
         {NULL, NULL},
     };
-    core_new_class(L, GUEST, methods, guest_gc);
+    core_new_class(L, GUEST, methods, close_guest);
     return core_functions(L, functions);
 }

@@ -8,35 +8,6 @@
 #include "lua/core.h"
 #include "lua/sites.h"
 
-static const char *string_field(lua_State *L, int index, const char *name, struct arena *arena)
-{
-    lua_getfield(L, index, name);
-    size_t length = 0;
-    const char *text = lua_tolstring(L, -1, &length);
-    text = arena_string(arena, text ? text : "", length);
-    lua_pop(L, 1);
-    return text;
-}
-
-/* The field `names` of the table on the top, a list of strings. */
-static void read_names(lua_State *L, struct handler *handler, struct arena *arena)
-{
-    lua_getfield(L, -1, "names"); /* names */
-    if (lua_istable(L, -1)) {
-        handler->name_count = lua_objlen(L, -1);
-        const char **names = arena_allocate(arena, (handler->name_count + 1) * sizeof *names);
-        for (size_t i = 0; i < handler->name_count; i++) {
-            lua_rawgeti(L, -1, (int)i + 1);
-            size_t length = 0;
-            const char *name = lua_tolstring(L, -1, &length);
-            names[i] = arena_string(arena, name ? name : "", length);
-            lua_pop(L, 1);
-        }
-        handler->names = names;
-    }
-    lua_pop(L, 1);
-}
-
 /* The number of WORD in COUNT WORDS; COUNT where it is none of them. */
 static int index_of(const char *word, const char *const *words, int count)
 {
@@ -64,17 +35,17 @@ static struct argument read_argument(lua_State *L, struct arena *arena)
         [ARGUMENT_STRING] = "string",   [ARGUMENT_ARRAY] = "array",
     };
     int at = lua_gettop(L);
-    const char *name = string_field(L, at, "name", arena), *type = string_field(L, at, "type", arena);
+    const char *name = core_string_field_in(L, at, "name", arena), *type = core_string_field_in(L, at, "type", arena);
     struct argument argument = {
         .name = *name ? name : NULL,
-        .place = (enum argument_place)index_of(string_field(L, at, "place", arena), places, ARGUMENT_NOWHERE),
+        .place = (enum argument_place)index_of(core_string_field_in(L, at, "place", arena), places, ARGUMENT_NOWHERE),
         .offset = (int64_t)core_number_field(L, at, "offset"),
         .base = (uint32_t)core_number_field(L, at, "base"),
         .index = (uint32_t)core_number_field(L, at, "index"),
         .index_bits = (int)core_number_field(L, at, "index_bits"),
         .shift = (unsigned)core_number_field(L, at, "shift"),
-        .number = read_u64(string_field(L, at, "number", arena)),
-        .kind = (enum argument_kind)(index_of(string_field(L, at, "kind", arena), kinds, ARGUMENT_ARRAY + 1) %
+        .number = read_u64(core_string_field_in(L, at, "number", arena)),
+        .kind = (enum argument_kind)(index_of(core_string_field_in(L, at, "kind", arena), kinds, ARGUMENT_ARRAY + 1) %
                                      (ARGUMENT_ARRAY + 1)),
         .bits = (int)core_number_field(L, at, "bits"),
         .size = (uint32_t)core_number_field(L, at, "size"),
@@ -116,24 +87,24 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
     for (size_t i = 0; i < *count; i++) {
         lua_rawgeti(L, index, (int)i + 1); /* handler */
         struct handler *handler = &handlers[i];
-        const char *kind = string_field(L, -1, "kind", arena);
+        const char *kind = core_string_field_in(L, -1, "kind", arena);
         handler->provider = provider_find(kind);
         if (!handler->provider)
             luaL_error(L, "no such kind of probe: %s", kind);
-        handler->probe = string_field(L, -1, "probe", arena);
-        handler->symbol = string_field(L, -1, "symbol", arena);
-        read_names(L, handler, arena);
-        handler->at_entry = core_boolean_field(L, lua_gettop(L), "at_entry");
-        handler->of_go = core_boolean_field(L, lua_gettop(L), "of_go");
-        handler->by_instruction = core_boolean_field(L, lua_gettop(L), "by_instruction");
-        handler->slid = (int)core_number_field(L, lua_gettop(L), "slid");
-        handler->value_bits = (unsigned)core_number_field(L, lua_gettop(L), "value_bits");
-        handler->result_bits = (int)core_number_field(L, lua_gettop(L), "result_bits");
-        handler->raw = core_boolean_field(L, lua_gettop(L), "raw");
-        handler->unfiltered = core_boolean_field(L, lua_gettop(L), "unfiltered");
-        handler->of_processes = core_boolean_field(L, lua_gettop(L), "of_processes");
-        handler->user_memory = core_boolean_field(L, lua_gettop(L), "user_memory");
-        handler->function = (int)core_number_field(L, lua_gettop(L), "handle");
+        handler->probe = core_string_field_in(L, -1, "probe", arena);
+        handler->symbol = core_string_field_in(L, -1, "symbol", arena);
+        handler->names = core_strings_field_in(L, -1, "names", arena, &handler->name_count);
+        handler->at_entry = core_boolean_field(L, -1, "at_entry");
+        handler->of_go = core_boolean_field(L, -1, "of_go");
+        handler->by_instruction = core_boolean_field(L, -1, "by_instruction");
+        handler->slid = (int)core_number_field(L, -1, "slid");
+        handler->value_bits = (unsigned)core_number_field(L, -1, "value_bits");
+        handler->result_bits = (int)core_number_field(L, -1, "result_bits");
+        handler->raw = core_boolean_field(L, -1, "raw");
+        handler->unfiltered = core_boolean_field(L, -1, "unfiltered");
+        handler->of_processes = core_boolean_field(L, -1, "of_processes");
+        handler->user_memory = core_boolean_field(L, -1, "user_memory");
+        handler->function = (int)core_number_field(L, -1, "handle");
         read_arguments(L, lua_gettop(L), arena, handler);
         lua_getfield(L, -1, "functions"); /* handler functions */
         handler->sites = sites_at(L, -1);

@@ -74,8 +74,7 @@ static int kernel_raw_tracepoint(lua_State *L)
     struct error err = {0};
     if (raw_tracepoint_function(luaL_checkstring(L, 1), function, sizeof function, &err))
         return core_raise(L, &err);
-    lua_pushstring(L, function);
-    return 1;
+    return core_push_string(L, function);
 }
 
 /* kernel.attach_raw_tracepoint(program, name) → link; raises the reason */
@@ -102,8 +101,7 @@ static int kernel_write_own(lua_State *L)
 /* kernel.syscall_name(number) → name, or nil */
 static int kernel_syscall_name(lua_State *L)
 {
-    lua_pushstring(L, syscall_name((long)luaL_checknumber(L, 1)));
-    return 1;
+    return core_push_string(L, syscall_name((long)luaL_checknumber(L, 1)));
 }
 
 /* kernel.syscall_number(name) → number, or nil */
@@ -117,10 +115,8 @@ static int kernel_syscall_registers(lua_State *L)
 {
     enum { ARGUMENTS = 6 };
     lua_createtable(L, ARGUMENTS, 0);
-    for (unsigned i = 0; i < ARGUMENTS; i++) {
-        lua_pushinteger(L, arch_syscall_argument(i));
-        lua_rawseti(L, -2, (int)i + 1);
-    }
+    for (unsigned i = 0; i < ARGUMENTS; i++)
+        core_set_number_at(L, (int)i + 1, arch_syscall_argument(i));
     return 1;
 }
 

@@ -45,22 +45,14 @@ static struct lua_loaded *check_loaded(lua_State *L)
 static int loaded_map(lua_State *L)
 {
     struct lua_loaded *self = check_loaded(L);
-    int fd = self->loaded ? loaded_map_fd(self->loaded, luaL_checkstring(L, 2)) : -1;
-    if (fd < 0)
-        return 0;
-    lua_pushinteger(L, fd);
-    return 1;
+    return core_push_natural(L, self->loaded ? loaded_map_fd(self->loaded, luaL_checkstring(L, 2)) : -1);
 }
 
 /* loaded:program(name) → descriptor of the program that is no handler's, or nil */
 static int loaded_program(lua_State *L)
 {
     struct lua_loaded *self = check_loaded(L);
-    int fd = self->loaded ? loaded_program_fd(self->loaded, luaL_checkstring(L, 2)) : -1;
-    if (fd < 0)
-        return 0;
-    lua_pushinteger(L, fd);
-    return 1;
+    return core_push_natural(L, self->loaded ? loaded_program_fd(self->loaded, luaL_checkstring(L, 2)) : -1);
 }
 
 /* loaded:counters(name) → the counters of the handlers or of the library, from 0; nil where it has none */
@@ -73,10 +65,8 @@ static int loaded_values(lua_State *L)
     if (!counters)
         return 0;
     lua_createtable(L, (int)count, 0);
-    for (size_t i = 0; i < count; i++) {
-        lua_pushnumber(L, (lua_Number)counters[i]);
-        lua_rawseti(L, -2, (int)i);
-    }
+    for (size_t i = 0; i < count; i++)
+        core_set_number_at(L, (int)i, (lua_Number)counters[i]);
     return 1;
 }
 

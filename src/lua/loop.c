@@ -20,15 +20,10 @@ static int check_loop(lua_State *L)
 /* new() → the loop of a run: what it waits for, and the stop signals */
 static int loop_new(lua_State *L)
 {
-    int *events = lua_newuserdata(L, sizeof *events); /* loop */
-    *events = -1;
-    luaL_getmetatable(L, LOOP);
-    lua_setmetatable(L, -2);
+    int *events = core_new_object(L, sizeof *events, LOOP);
     struct error err;
     *events = events_open(&err);
-    if (*events < 0 || events_add(*events, interrupt_fd(), &err) < 0)
-        return core_raise(L, &err);
-    return 1;
+    return *events < 0 || events_add(*events, interrupt_fd(), &err) < 0 ? core_raise(L, &err) : 1;
 }
 
 static int loop_gc(lua_State *L)
@@ -44,9 +39,7 @@ static int loop_gc(lua_State *L)
 static int loop_add(lua_State *L)
 {
     struct error err;
-    if (events_add(check_loop(L), (int)luaL_checkinteger(L, 2), &err) < 0)
-        return core_raise(L, &err);
-    return 0;
+    return events_add(check_loop(L), (int)luaL_checkinteger(L, 2), &err) < 0 ? core_raise(L, &err) : 0;
 }
 
 /* loop:remove(fd) */
@@ -75,15 +68,13 @@ static int loop_wait(lua_State *L)
         lua_pushinteger(L, ready[i]);
         lua_rawseti(L, 2, i + 1);
     }
-    lua_pushinteger(L, count);
-    return 1;
+    return core_push_number(L, count);
 }
 
 /* now() → seconds of the monotonic clock */
 static int loop_now(lua_State *L)
 {
-    lua_pushnumber(L, events_now());
-    return 1;
+    return core_push_number(L, events_now());
 }
 
 /* signal() → the signal that asks to stop and whether the terminal sent it, or nil */
@@ -123,7 +114,5 @@ int loop_open_lua(lua_State *L)
     };
     static const luaL_Reg methods[] = {{"add", loop_add}, {"remove", loop_remove}, {"wait", loop_wait}, {NULL, NULL}};
     core_new_class(L, LOOP, methods, loop_gc);
-    lua_newtable(L);
-    luaL_register(L, NULL, functions);
-    return 1;
+    return core_functions(L, functions);
 }

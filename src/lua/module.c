@@ -23,8 +23,7 @@ static int module_file_defines(lua_State *L)
 {
     size_t count;
     const char **names = core_strings(L, 2, &count);
-    lua_pushboolean(L, probe_file_defines(luaL_checkstring(L, 1), names, count));
-    return 1;
+    return core_push_boolean(L, probe_file_defines(luaL_checkstring(L, 1), names, count));
 }
 
 /*
@@ -41,11 +40,9 @@ static int module_offsets(lua_State *L)
     if (probe_offsets(path, names, count, lua_target(L), offsets, &err))
         return core_raise(L, &err);
     lua_newtable(L);
-    for (size_t i = 0; i < count; i++) {
-        if (offsets[i] < 0)
-            continue;
-        core_set_number(L, names[i], (lua_Number)offsets[i]); /* of a file: below 2^53 */
-    }
+    for (size_t i = 0; i < count; i++)
+        if (offsets[i] >= 0)
+            core_set_number(L, names[i], (lua_Number)offsets[i]); /* of a file: below 2^53 */
     return 1;
 }
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "arch/arch.h"
 #include "lua/claims.h"
@@ -47,8 +46,7 @@ static int probe_attach_lua(lua_State *L)
 static int probe_filters_lua(lua_State *L)
 {
     static const char *const kinds[] = {"entry", "return", "session", NULL};
-    lua_pushboolean(L, probe_filters((enum attach_kind)luaL_checkoption(L, 1, NULL, kinds), lua_target(L)));
-    return 1;
+    return core_push_boolean(L, probe_filters((enum attach_kind)luaL_checkoption(L, 1, NULL, kinds), lua_target(L)));
 }
 
 /* probe.resolve_kernel(spec) → functions of the kernel; raises the reason where there is none */
@@ -83,10 +81,8 @@ static int probe_attach_trampoline(lua_State *L)
 static int probe_argument_offsets(lua_State *L)
 {
     lua_newtable(L);
-    for (unsigned i = 0; i < ARCH_MAX_ARGUMENTS && arch_argument(i) >= 0; i++) {
-        lua_pushinteger(L, arch_argument(i));
-        lua_rawseti(L, -2, (int)i);
-    }
+    for (unsigned i = 0; i < ARCH_MAX_ARGUMENTS && arch_argument(i) >= 0; i++)
+        core_set_number_at(L, (int)i, arch_argument(i));
     return 1;
 }
 
@@ -119,8 +115,7 @@ static int kernel_sites_trampoline(lua_State *L)
     const struct kernel_sites *sites = luaL_checkudata(L, 1, KERNEL_SITES);
     char address[24];
     snprintf(address, sizeof address, "0x%llx", (unsigned long long)sites->trampoline);
-    lua_pushstring(L, sites->trampoline ? address : NULL);
-    return 1;
+    return core_push_string(L, sites->trampoline ? address : NULL);
 }
 
 /* probe.attach_kernel("entry" | "return" | "entry of return", program, cookie, functions) → link, how many functions
@@ -177,12 +172,6 @@ static int probe_watcher(lua_State *L)
     return core_push_natural(L, stamp_watcher());
 }
 
-static int probe_close_watcher(lua_State *L)
-{
-    close((int)luaL_checkinteger(L, 1));
-    return 0;
-}
-
 /* probe.forget(watcher): it is not readable any more, and watches none of the files that have changed */
 static int probe_forget(lua_State *L)
 {
@@ -205,10 +194,8 @@ static int link_refused(lua_State *L)
     struct probe_link **self = luaL_checkudata(L, 1, LINK);
     const char *name;
     lua_newtable(L);
-    for (size_t i = 0; *self && (name = probe_refused(*self, i)); i++) {
-        lua_pushstring(L, name);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
+    for (size_t i = 0; *self && (name = probe_refused(*self, i)); i++)
+        core_set_string_at(L, (int)i + 1, name);
     return 1;
 }
 
@@ -224,8 +211,7 @@ static int probe_variable(lua_State *L)
         return core_raise(L, &err);
     lua_createtable(L, 0, 3); /* variable */
     core_set_string(L, "spec", variable.spec);
-    lua_pushlstring(L, variable.module, strlen(variable.module));
-    lua_setfield(L, -2, "module");
+    core_set_string(L, "module", variable.module);
     if (variable.bytes)
         core_set_number(L, "bytes", variable.bytes);
     return 1;
@@ -309,15 +295,13 @@ static int probe_address_lua(lua_State *L)
     struct error err = {0};
     if (probe_address(spec, pid, &address, &err))
         return core_raise(L, &err);
-    lua_pushnumber(L, (lua_Number)address); /* of user space: below 2^53 */
-    return 1;
+    return core_push_number(L, (lua_Number)address); /* of user space: below 2^53 */
 }
 
 /* probe.misses(program) → how often the kernel did not run it since another program was running on that CPU */
 static int probe_misses(lua_State *L)
 {
-    lua_pushnumber(L, (lua_Number)bpf_program_misses((int)luaL_checkinteger(L, 1)));
-    return 1;
+    return core_push_number(L, (lua_Number)bpf_program_misses((int)luaL_checkinteger(L, 1)));
 }
 
 int probe_open_lua(lua_State *L)
@@ -341,7 +325,6 @@ int probe_open_lua(lua_State *L)
         {"watch", probe_watch},
         {"watcher", probe_watcher},
         {"forget", probe_forget},
-        {"close_watcher", probe_close_watcher},
         {NULL, NULL},
     };
     static const luaL_Reg kernel_methods[] = {{"list", kernel_sites_list},

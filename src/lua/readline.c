@@ -131,10 +131,8 @@ static int readline_feed(lua_State *L)
     if (!editor.have_line)
         return 0;
     editor.have_line = false;
-    if (!editor.line) {
-        lua_pushboolean(L, 0);
-        return 1;
-    }
+    if (!editor.line)
+        return core_push_boolean(L, false);
     char *line = editor.line;
     editor.line = NULL;
     lua_pushstring(L, line);

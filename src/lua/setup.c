@@ -104,10 +104,8 @@ static struct handler *compile_handlers(lua_State *L, struct lua_compiler *self,
         raise_failure(L, self, &err);
     lua_settop(L, top);
     lua_createtable(L, (int)ledger_count, 0); /* … loaded causes */
-    for (size_t i = 0; i < ledger_count; i++) {
-        lua_pushstring(L, ledger[i].cause);
-        lua_rawseti(L, -2, (int)i);
-    }
+    for (size_t i = 0; i < ledger_count; i++)
+        core_set_string_at(L, (int)i, ledger[i].cause);
     lua_setfenv(L, -2); /* … loaded */
     return handlers;
 }
@@ -186,8 +184,7 @@ static int setup_features(lua_State *L)
     lua_createtable(L, FEATURES_OF_CODE, 0); /* list */
     for (int i = 0; i < FEATURES_OF_CODE; i++) {
         lua_createtable(L, 2, 0); /* list feature */
-        lua_pushstring(L, feature_name((enum feature)i));
-        lua_rawseti(L, -2, 1);
+        core_set_string_at(L, 1, feature_name((enum feature)i));
         lua_pushboolean(L, feature_available((enum feature)i));
         lua_rawseti(L, -2, 2);
         lua_rawseti(L, -2, i + 1);
@@ -200,10 +197,8 @@ static int setup_kinds(lua_State *L)
 {
     const struct provider *provider;
     lua_newtable(L); /* list */
-    for (size_t i = 0; (provider = provider_at(i)); i++) {
-        lua_pushstring(L, provider->name);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
+    for (size_t i = 0; (provider = provider_at(i)); i++)
+        core_set_string_at(L, (int)i + 1, provider->name);
     return 1;
 }
 

@@ -82,8 +82,7 @@ static int sites_files(lua_State *L)
             return luaL_error(L, "out of memory");
         if (result)
             continue;
-        lua_pushstring(L, identity);
-        lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+        core_set_string_at(L, (int)lua_objlen(L, -1) + 1, identity);
     }
     return 1;
 }
@@ -98,8 +97,8 @@ static void push_name(lua_State *L, const struct site *site)
 
 /*
  * sites:list([most]) → { { path, module, function, name (the function's as people read it), offset, address, inside,
- * slid, why, jumped_to, unwound, switches, of_go, is_exit }, … }, { { function, why }, … }: and what patterns mean that
- * is not probed. MOST: as many of the sites at most
+ * slid, why, unwound }, … }, { { function, why }, … }: and what patterns mean that is not probed. MOST: as many of the
+ * sites at most
  */
 static int sites_list(lua_State *L)
 {
@@ -108,7 +107,7 @@ static int sites_list(lua_State *L)
     lua_createtable(L, (int)count, 0); /* list */
     for (size_t i = 0; i < count; i++) {
         const struct site *site = &sites->items[i];
-        lua_createtable(L, 0, 13); /* list site */
+        lua_createtable(L, 0, 10); /* list site */
         core_set_string(L, "path", site->path);
         core_set_string(L, "module", site->module);
         core_set_string(L, "function", site->function);
@@ -119,11 +118,7 @@ static int sites_list(lua_State *L)
         core_set_number(L, "inside", site->inside);
         core_set_number(L, "slid", site->slid);
         core_set_string(L, "why", site->why);
-        core_set_boolean(L, "jumped_to", site->jumped_to); /* list site jumped_to */
         core_set_boolean(L, "unwound", site->unwound);
-        core_set_string(L, "switches", site->switches);
-        core_set_boolean(L, "of_go", site->of_go);
-        core_set_boolean(L, "is_exit", site->is_exit);
         lua_rawseti(L, -2, (int)i + 1);
     }
     lua_createtable(L, (int)sites->skipped_count, 0); /* list skipped */

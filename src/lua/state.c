@@ -87,8 +87,7 @@ static int run_main(lua_State *L)
     lua_call(L, 1, 1); /* line main */
     lua_createtable(L, line->argc, 0);
     for (int i = 0; i < line->argc; i++) {
-        lua_pushstring(L, line->argv[i]);
-        lua_rawseti(L, -2, i);
+        core_set_string_at(L, i, line->argv[i]);
     }                  /* line main arguments */
     lua_call(L, 1, 1); /* line status */
     line->status = (int)lua_tointeger(L, -1);

@@ -11,11 +11,11 @@
 
 #define TYPE "uplua.symbols"
 
-struct symbols *lua_symbols(lua_State *L, int index)
+CORE_HANDLE(symbols, TYPE, symbols_free)
+
+struct symbols *lua_symbols(lua_State *L)
 {
-    struct symbols **self = luaL_checkudata(L, index, TYPE);
-    luaL_argcheck(L, *self, index, "closed");
-    return *self;
+    return check_symbols(L);
 }
 
 /* new() → symbols */
@@ -26,83 +26,53 @@ static int lua_symbols_new(lua_State *L)
     return *self ? 1 : luaL_error(L, "symbols: out of memory");
 }
 
-/* symbols:close(): releases everything; called again it does nothing. */
-static int lua_symbols_close(lua_State *L)
-{
-    struct symbols **self = luaL_checkudata(L, 1, TYPE);
-    symbols_free(*self);
-    *self = NULL;
-    return 0;
-}
-
-/* symbols:add_process(pid) → true | nil, text, code: reads the process's mappings, now */
+/* symbols:add_process(pid) → true | nil, text: reads the process's mappings, now */
 static int lua_symbols_add_process(lua_State *L)
 {
-    struct symbols *symbols = lua_symbols(L, 1);
+    struct symbols *symbols = check_symbols(L);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     int rc = symbols_add_process(symbols, pid);
     if (rc) {
         lua_pushnil(L);
         lua_pushfstring(L, "mappings of process %d: %s", (int)pid, error_reason(rc));
-        lua_pushinteger(L, rc);
-        return 3;
+        return 2;
     }
-    lua_pushboolean(L, 1);
-    return 1;
+    return core_push_boolean(L, true);
 }
 
 /*
- * symbols:follow({ pid, ... } [, execute]) → fd | nil, text, code: records what these processes map, all processes with
- * an empty list; EXECUTE: once they execute their program. FD is readable when update() has something to do.
+ * symbols:follow({ pid, ... } [, execute]) → fd | nil: records what these processes map, all processes with an empty
+ * list; EXECUTE: once they execute their program. FD is readable when update() has something to do.
  */
 static int lua_symbols_follow(lua_State *L)
 {
-    struct symbols *symbols = lua_symbols(L, 1);
+    struct symbols *symbols = check_symbols(L);
     size_t count;
     const pid_t *pids = core_pids(L, 2, &count);
     int rc = symbols_follow(symbols, pids, count, lua_toboolean(L, 3));
-    if (rc) {
-        lua_pushnil(L);
-        lua_pushfstring(L, "records of mappings: %s", error_reason(rc));
-        lua_pushinteger(L, rc);
-        return 3;
-    }
-    lua_pushinteger(L, symbols_follow_fd(symbols));
-    return 1;
+    return core_push_natural(L, rc ? rc : symbols_follow_fd(symbols));
 }
 
 /* symbols:begin(): the program that is followed is about to begin: what was lost so far concerns nobody */
-static int lua_symbols_begin(lua_State *L)
-{
-    symbols_begin(lua_symbols(L, 1));
-    return 0;
-}
+CORE_METHOD(symbols_begin, symbols)
 
 /* symbols:unfollow(): takes in what was recorded, and records no more; closes the descriptor */
-static int lua_symbols_unfollow(lua_State *L)
-{
-    symbols_unfollow(lua_symbols(L, 1));
-    return 0;
-}
+CORE_METHOD(symbols_unfollow, symbols)
 
 /* symbols:update(): takes in what was recorded */
-static int lua_symbols_update(lua_State *L)
-{
-    symbols_update(lua_symbols(L, 1));
-    return 0;
-}
+CORE_METHOD(symbols_update, symbols)
 
 /* symbols:keep_file(path): opens a program that is about to be executed */
 static int lua_symbols_keep_file(lua_State *L)
 {
-    symbols_keep_file(lua_symbols(L, 1), luaL_checkstring(L, 2));
+    symbols_keep_file(check_symbols(L), luaL_checkstring(L, 2));
     return 0;
 }
 
 /* symbols:lost() → records, frames: mappings that were not recorded, frames of processes of which nothing is known */
 static int lua_symbols_lost(lua_State *L)
 {
-    struct symbols_lost lost = symbols_lost(lua_symbols(L, 1));
+    struct symbols_lost lost = symbols_lost(check_symbols(L));
     lua_pushnumber(L, (lua_Number)lost.records);
     lua_pushnumber(L, (lua_Number)lost.frames);
     return 2;
@@ -110,17 +80,15 @@ static int lua_symbols_lost(lua_State *L)
 
 static void push_unread(void *context, const char *module, size_t units)
 {
-    lua_State *L = context;    /* list */
-    lua_createtable(L, 2, 0);  /* list one */
-    lua_pushstring(L, module); /* list one module */
-    lua_rawseti(L, -2, 1);
+    lua_State *L = context;   /* list */
+    lua_createtable(L, 2, 0); /* list one */
+    core_set_string_at(L, 1, module);
     if (units == IMAGE_NO_MEMORY)
-        lua_pushliteral(L, "out of memory"); /* list one reason */
+        core_set_string_at(L, 2, "out of memory");
     else if (units == IMAGE_TOO_LARGE)
-        lua_pushliteral(L, "too large"); /* list one reason */
+        core_set_string_at(L, 2, "too large");
     else
-        lua_pushnumber(L, (lua_Number)units); /* list one units */
-    lua_rawseti(L, -2, 2);
+        core_set_number_at(L, 2, (lua_Number)units);
     lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
 }
 
@@ -130,7 +98,7 @@ static void push_unread(void *context, const char *module, size_t units)
  */
 static int lua_symbols_unread(lua_State *L)
 {
-    struct symbols *symbols = lua_symbols(L, 1);
+    struct symbols *symbols = check_symbols(L);
     lua_newtable(L); /* list */
     symbols_unread(symbols, push_unread, L);
     return 1;
@@ -147,7 +115,7 @@ static void push_text(lua_State *L, const char *text)
 /* symbols:lookup(pid, address: number or lightuserdata) → function | nil, module | nil, offset */
 static int lua_symbols_lookup(lua_State *L)
 {
-    struct symbols *symbols = lua_symbols(L, 1);
+    struct symbols *symbols = check_symbols(L);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     uint64_t address;
     if (lua_islightuserdata(L, 3)) {
@@ -196,7 +164,7 @@ static uint64_t check_program(lua_State *L, int index)
  */
 static int lua_symbols_resolve(lua_State *L)
 {
-    struct symbols *symbols = lua_symbols(L, 1);
+    struct symbols *symbols = check_symbols(L);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     int count;
     const uint64_t *frames = check_frames(L, 3, &count);
@@ -210,8 +178,7 @@ static int lua_symbols_resolve(lua_State *L)
         lua_rawseti(L, -2, i * 3 + 1);
         push_text(L, symbol.module);
         lua_rawseti(L, -2, i * 3 + 2);
-        lua_pushnumber(L, (lua_Number)symbol.offset);
-        lua_rawseti(L, -2, i * 3 + 3);
+        core_set_number_at(L, i * 3 + 3, (lua_Number)symbol.offset);
     }
     return 1;
 }
@@ -225,7 +192,7 @@ static int lua_symbols_resolve(lua_State *L)
 static int lua_symbols_places(lua_State *L)
 {
     enum { MAX_PLACES = 128 };
-    struct symbols *symbols = lua_symbols(L, 1);
+    struct symbols *symbols = check_symbols(L);
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     int count;
     const uint64_t *frames = check_frames(L, 3, &count);
@@ -242,8 +209,7 @@ static int lua_symbols_places(lua_State *L)
         lua_rawseti(L, -2, (int)i * 3 + 1);
         push_text(L, places[i].file);
         lua_rawseti(L, -2, (int)i * 3 + 2);
-        lua_pushinteger(L, places[i].line);
-        lua_rawseti(L, -2, (int)i * 3 + 3);
+        core_set_number_at(L, (int)i * 3 + 3, places[i].line);
     }
     return 1;
 }
@@ -251,7 +217,7 @@ static int lua_symbols_places(lua_State *L)
 /* symbols:pointer() → lightuserdata: the struct symbols, for symbols_fold by FFI */
 static int lua_symbols_pointer(lua_State *L)
 {
-    lua_pushlightuserdata(L, lua_symbols(L, 1));
+    lua_pushlightuserdata(L, check_symbols(L));
     return 1;
 }
 
@@ -259,8 +225,7 @@ static int lua_symbols_pointer(lua_State *L)
 static int lua_symbols_tostring(lua_State *L)
 {
     struct symbols **self = luaL_checkudata(L, 1, TYPE);
-    lua_pushstring(L, *self ? "symbols" : "symbols (closed)");
-    return 1;
+    return core_push_string(L, *self ? "symbols" : "symbols (closed)");
 }
 
 /* uplua.core.symbols: { new = function } */
@@ -273,14 +238,14 @@ int symbols_open_lua(lua_State *L)
         {"places", lua_symbols_places},
         {"pointer", lua_symbols_pointer},
         {"follow", lua_symbols_follow},
-        {"begin", lua_symbols_begin},
-        {"unfollow", lua_symbols_unfollow},
-        {"update", lua_symbols_update},
+        {"begin", symbols_begin_lua},
+        {"unfollow", symbols_unfollow_lua},
+        {"update", symbols_update_lua},
         {"keep_file", lua_symbols_keep_file},
         {"lost", lua_symbols_lost},
         {"unread", lua_symbols_unread},
-        {"close", lua_symbols_close},
-        {"__gc", lua_symbols_close},
+        {"close", close_symbols},
+        {"__gc", close_symbols},
         {"__tostring", lua_symbols_tostring},
         {NULL, NULL},
     };

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lua/core.h"
@@ -41,8 +40,7 @@ static int system_real_path(lua_State *L)
 /* is_file(path) → true, unless it is missing or a folder */
 static int system_is_file(lua_State *L)
 {
-    lua_pushboolean(L, path_is_file(luaL_checkstring(L, 1)));
-    return 1;
+    return core_push_boolean(L, path_is_file(luaL_checkstring(L, 1)));
 }
 
 /* names(folder) → the names of what is in the folder, sorted; nil where it cannot be read */
@@ -54,8 +52,7 @@ static int system_names(lua_State *L)
         return 0;
     lua_createtable(L, count, 0);
     for (int i = 0; i < count; i++) {
-        lua_pushstring(L, entries[i]->d_name);
-        lua_rawseti(L, -2, i + 1);
+        core_set_string_at(L, i + 1, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
@@ -65,25 +62,21 @@ static int system_names(lua_State *L)
 /* is_terminal(fd) → boolean */
 static int system_is_terminal(lua_State *L)
 {
-    lua_pushboolean(L, terminal_is((int)luaL_checkinteger(L, 1)));
-    return 1;
+    return core_push_boolean(L, terminal_is((int)luaL_checkinteger(L, 1)));
 }
 
 /* environment(name) → value, or nil: also in a process with more rights than its starter */
 static int system_environment(lua_State *L)
 {
-    lua_pushstring(L, path_environment(luaL_checkstring(L, 1)));
-    return 1;
+    return core_push_string(L, path_environment(luaL_checkstring(L, 1)));
 }
 
 /* create_private(path) → true, or nil and why not */
 static int system_create_private(lua_State *L)
 {
     int result = path_create_private(luaL_checkstring(L, 1));
-    if (result == 0) {
-        lua_pushboolean(L, 1);
-        return 1;
-    }
+    if (result == 0)
+        return core_push_boolean(L, true);
     lua_pushnil(L);
     lua_pushstring(L, error_reason(result));
     return 2;
@@ -92,32 +85,27 @@ static int system_create_private(lua_State *L)
 /* system.pid() → this process's id */
 static int system_pid(lua_State *L)
 {
-    lua_pushinteger(L, getpid());
-    return 1;
+    return core_push_number(L, getpid());
 }
 
-/* system.monotonic() → CLOCK_MONOTONIC in seconds */
-static int system_monotonic(lua_State *L)
+/* system.close(fd): of a descriptor that core has given */
+static int system_close(lua_State *L)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    lua_pushnumber(L, (lua_Number)now.tv_sec + (lua_Number)now.tv_nsec / 1e9);
-    return 1;
+    close((int)luaL_checkinteger(L, 1));
+    return 0;
 }
 
 /* system.capability_missing() → what tracing needs and this process lacks, such as "CAP_BPF and CAP_PERFMON"; nil if
  * nothing */
 static int system_capability_missing(lua_State *L)
 {
-    lua_pushstring(L, capability_missing());
-    return 1;
+    return core_push_string(L, capability_missing());
 }
 
 /* system.namespace_problem() → why handlers know other PIDs than this process, nil where they do not */
 static int system_namespace_problem(lua_State *L)
 {
-    lua_pushstring(L, namespace_problem());
-    return 1;
+    return core_push_string(L, namespace_problem());
 }
 
 /* What a feature's CODE says, for people. MISSING: the capabilities without which it could not be tried. */
@@ -155,8 +143,7 @@ static int system_features(lua_State *L)
 static int system_kernel(lua_State *L)
 {
     struct utsname name;
-    lua_pushstring(L, uname(&name) ? "?" : name.release);
-    return 1;
+    return core_push_string(L, uname(&name) ? "?" : name.release);
 }
 
 int system_open_lua(lua_State *L)
@@ -170,7 +157,7 @@ int system_open_lua(lua_State *L)
         {"create_private", system_create_private},
         {"names", system_names},
         {"pid", system_pid},
-        {"monotonic", system_monotonic},
+        {"close", system_close},
         {"capability_missing", system_capability_missing},
         {"namespace_problem", system_namespace_problem},
         {"features", system_features},

@@ -75,8 +75,7 @@ static int lua_target_follow(lua_State *L)
 static int add_parent(pid_t pid, pid_t parent, void *context)
 {
     lua_State *L = context;
-    lua_pushinteger(L, parent);
-    lua_rawseti(L, -2, pid);
+    core_set_number_at(L, pid, parent);
     return 0;
 }
 
@@ -88,20 +87,16 @@ static int lua_target_parents(lua_State *L)
     return 1;
 }
 
-/* watch(pid) → a descriptor that is readable once the process has exited, until unwatch(fd); nil where that is so
- * already */
+/* watch(pid) → a descriptor that is readable once the process has exited, until system.close(fd); nil where that
+ * is so already */
 static int lua_target_watch(lua_State *L)
 {
     int fd = pidfd_open_process((pid_t)luaL_checkinteger(L, 1));
     struct pollfd now = {.fd = fd, .events = POLLIN};
-    if (fd < 0)
-        return 0;
-    if (poll(&now, 1, 0) > 0) { /* nobody may have waited for it yet */
-        close(fd);
-        return 0;
-    }
-    lua_pushinteger(L, fd);
-    return 1;
+    if (fd < 0 || poll(&now, 1, 0) <= 0)
+        return core_push_natural(L, fd);
+    close(fd); /* nobody may have waited for it yet */
+    return 0;
 }
 
 /* start({ word, ... }): the command waits until release() */
@@ -149,23 +144,14 @@ static int lua_target_go(lua_State *L)
 /* waits() → whether there is a command that has not begun */
 static int lua_target_waits(lua_State *L)
 {
-    lua_pushboolean(L, lua_target(L)->release_fd >= 0);
-    return 1;
-}
-
-static int lua_target_unwatch(lua_State *L)
-{
-    close((int)luaL_checkinteger(L, 1));
-    return 0;
+    return core_push_boolean(L, lua_target(L)->release_fd >= 0);
 }
 
 static int push_ids(lua_State *L, const pid_t *ids, size_t count)
 {
     lua_createtable(L, (int)count, 0);
-    for (size_t i = 0; i < count; i++) {
-        lua_pushinteger(L, ids[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
+    for (size_t i = 0; i < count; i++)
+        core_set_number_at(L, (int)i + 1, ids[i]);
     return 1;
 }
 
@@ -189,10 +175,8 @@ static int lua_target_births(lua_State *L)
     const struct target *target = lua_target(L);
     size_t count = target->tid_count ? target->tid_count : target->count;
     lua_createtable(L, (int)count, 0);
-    for (size_t i = 0; i < count; i++) {
-        lua_pushnumber(L, (lua_Number)target->births[i]);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
+    for (size_t i = 0; i < count; i++)
+        core_set_number_at(L, (int)i + 1, (lua_Number)target->births[i]);
     return 1;
 }
 
@@ -202,15 +186,7 @@ static int lua_target_birth(lua_State *L)
     uint64_t birth;
     if (!procstat_birth((pid_t)luaL_checkinteger(L, 1), &birth))
         return 0;
-    lua_pushnumber(L, (lua_Number)birth);
-    return 1;
-}
-
-/* birth_within() → ns: by how much a process may have begun later than birth says */
-static int lua_target_birth_within(lua_State *L)
-{
-    lua_pushinteger(L, PROCSTAT_BIRTH_WITHIN);
-    return 1;
+    return core_push_number(L, (lua_Number)birth);
 }
 
 /* pidfds() → { fd, ... }, each readable once its process, or its thread, has exited */
@@ -219,18 +195,15 @@ static int lua_target_pidfds(lua_State *L)
     const struct target *target = lua_target(L);
     lua_newtable(L);
     int fd;
-    for (size_t i = 0; (fd = target_pidfd(target, i)) >= 0; i++) {
-        lua_pushinteger(L, fd);
-        lua_rawseti(L, -2, (int)i + 1);
-    }
+    for (size_t i = 0; (fd = target_pidfd(target, i)) >= 0; i++)
+        core_set_number_at(L, (int)i + 1, fd);
     return 1;
 }
 
 /* command() → path of the command that the run started, or nil */
 static int lua_target_command(lua_State *L)
 {
-    lua_pushstring(L, lua_target(L)->program);
-    return 1;
+    return core_push_string(L, lua_target(L)->program);
 }
 
 /* find(name) → path of the executable file that NAME stands for, by $PATH where it has no slash; nil where there is
@@ -257,8 +230,7 @@ static int lua_target_signal(lua_State *L)
 {
     const struct target *target = lua_target(L);
     int result = target->command ? pidfd_signal(target_pidfd(target, 0), (int)luaL_checkinteger(L, 1)) : -ESRCH;
-    lua_pushboolean(L, result == 0);
-    return 1;
+    return core_push_boolean(L, result == 0);
 }
 
 /* close(): ends a command that was not released */
@@ -293,11 +265,9 @@ int target_open_lua(lua_State *L)
         {"tids", lua_target_tids},
         {"births", lua_target_births},
         {"birth", lua_target_birth},
-        {"birth_within", lua_target_birth_within},
         {"follow", lua_target_follow},
         {"parents", lua_target_parents},
         {"watch", lua_target_watch},
-        {"unwatch", lua_target_unwatch},
         {"find", lua_target_find},
         {"hold", lua_target_hold},
         {"go", lua_target_go},

@@ -9,23 +9,15 @@
 
 #define TRACEPOINT "uplua.tracepoint"
 
-struct lua_tracepoint {
-    struct tracepoint *tracepoint;
-};
-
-static struct tracepoint *check_tracepoint(lua_State *L)
-{
-    const struct lua_tracepoint *self = luaL_checkudata(L, 1, TRACEPOINT);
-    return self->tracepoint;
-}
+CORE_HANDLE(tracepoint, TRACEPOINT, tracepoint_free)
 
 /* tracepoint.find(spec) → tracepoint; raises the reason where there is none */
 static int tracepoint_find_lua(lua_State *L)
 {
     const char *spec = luaL_checkstring(L, 1);
-    struct lua_tracepoint *self = core_new_object(L, sizeof *self, TRACEPOINT); /* self */
+    struct tracepoint **self = core_new_object(L, sizeof *self, TRACEPOINT); /* self */
     struct error err = {0};
-    return tracepoint_find(spec, &self->tracepoint, &err) ? core_raise(L, &err) : 1;
+    return tracepoint_find(spec, self, &err) ? core_raise(L, &err) : 1;
 }
 
 /* tracepoint.match(pattern) → { "sched:sched_switch", … }; raises the reason where there is none */
@@ -67,8 +59,7 @@ static int tracepoint_fields(lua_State *L)
 /* tracepoint:id() → its number in this kernel */
 static int tracepoint_id(lua_State *L)
 {
-    lua_pushnumber(L, (lua_Number)check_tracepoint(L)->id);
-    return 1;
+    return core_push_number(L, (lua_Number)check_tracepoint(L)->id);
 }
 
 /* tracepoint:attach(program) → link; raises the reason */
@@ -78,14 +69,6 @@ static int tracepoint_attach_lua(lua_State *L)
     int program = (int)luaL_checkinteger(L, 2);
     struct error err = {0};
     return tracepoint_attach(program, self, link_push(L), &err) ? core_raise(L, &err) : 1;
-}
-
-static int tracepoint_gc(lua_State *L)
-{
-    struct lua_tracepoint *self = luaL_checkudata(L, 1, TRACEPOINT);
-    tracepoint_free(self->tracepoint);
-    self->tracepoint = NULL;
-    return 0;
 }
 
 int tracepoint_open_lua(lua_State *L)
@@ -101,6 +84,6 @@ int tracepoint_open_lua(lua_State *L)
         {"attach", tracepoint_attach_lua},
         {NULL, NULL},
     };
-    core_new_class(L, TRACEPOINT, methods, tracepoint_gc);
+    core_new_class(L, TRACEPOINT, methods, close_tracepoint);
     return core_functions(L, functions);
 }

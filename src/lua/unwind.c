@@ -70,8 +70,7 @@ static int unwind_find(lua_State *L)
     int64_t offset = unwind_code_offset(&file->elf, (uint64_t)address, &end);
     if (offset < 0)
         return 0;
-    lua_pushnumber(L, unwind_table_find(&file->table, (uint64_t)offset));
-    return 1;
+    return core_push_number(L, unwind_table_find(&file->table, (uint64_t)offset));
 }
 
 /* file:rule(number) → kind, base register, offset, addend (0 but for deref…), frame, link: bpf/unwind.h's parts of a
@@ -116,7 +115,7 @@ static int map_field(lua_State *L, const char *name)
  */
 static int unwinder_new_lua(lua_State *L)
 {
-    struct symbols *symbols = lua_symbols(L, 1);
+    struct symbols *symbols = lua_symbols(L);
     luaL_checktype(L, 2, LUA_TTABLE);
     struct unwinder_maps maps = {
         .slabs = MAP(L, uplua_unwind_slabs),
@@ -133,27 +132,10 @@ static int unwinder_new_lua(lua_State *L)
     return unwinder_new(self, symbols, &maps, lua_toboolean(L, 3), &err) < 0 ? core_raise(L, &err) : 1;
 }
 
-static struct unwinder *check_unwinder(lua_State *L)
-{
-    struct unwinder **self = luaL_checkudata(L, 1, UNWINDER);
-    luaL_argcheck(L, *self, 1, "closed");
-    return *self;
-}
-
-static int unwinder_gc(lua_State *L)
-{
-    struct unwinder **self = luaL_checkudata(L, 1, UNWINDER);
-    unwinder_free(*self);
-    *self = NULL;
-    return 0;
-}
+CORE_HANDLE(unwinder, UNWINDER, unwinder_free)
 
 /* unwinder:fd() → a descriptor, readable when update() has something to do */
-static int unwinder_fd_lua(lua_State *L)
-{
-    lua_pushinteger(L, unwinder_fd(check_unwinder(L)));
-    return 1;
-}
+CORE_NUMBER_METHOD(unwinder_fd, unwinder)
 
 /* unwinder:add_program(path): makes the tables of a program that is about to be executed, and of its libraries */
 static int unwinder_add_program(lua_State *L)
@@ -172,25 +154,13 @@ static int unwinder_add_program(lua_State *L)
 }
 
 /* unwinder:recall(): begins to load the tables that earlier runs have left */
-static int unwinder_recall_lua(lua_State *L)
-{
-    unwinder_recall(check_unwinder(L));
-    return 0;
-}
+CORE_METHOD(unwinder_recall, unwinder)
 
 /* unwinder:await(): waits until that is done, but not for long */
-static int unwinder_await_lua(lua_State *L)
-{
-    unwinder_await(check_unwinder(L));
-    return 0;
-}
+CORE_METHOD(unwinder_await, unwinder)
 
 /* unwinder:update(): loads what the kernel has asked for */
-static int unwinder_update_lua(lua_State *L)
-{
-    unwinder_update(check_unwinder(L));
-    return 0;
-}
+CORE_METHOD(unwinder_update, unwinder)
 
 /* unwinder:counts() → tables, rows, bytes, failures */
 static int unwinder_counts_lua(lua_State *L)
@@ -219,6 +189,6 @@ int unwind_open_lua(lua_State *L)
     };
     static const luaL_Reg functions[] = {{"open", unwind_open}, {"new", unwinder_new_lua}, {NULL, NULL}};
     core_new_class(L, TYPE, methods, unwind_gc);
-    core_new_class(L, UNWINDER, unwinder_methods, unwinder_gc);
+    core_new_class(L, UNWINDER, unwinder_methods, close_unwinder);
     return core_functions(L, functions);
 }

@@ -125,8 +125,7 @@ static int usdt_unraised(lua_State *L)
             if (s && sites->items[s].semaphore == sites->items[s - 1].semaphore) /* all are of one file */
                 continue;
             if (semaphore_is_down(&sites->items[s], target->pids[i])) {
-                lua_pushinteger(L, target->pids[i]);
-                lua_rawseti(L, -2, ++count);
+                core_set_number_at(L, ++count, target->pids[i]);
                 break;
             }
         }

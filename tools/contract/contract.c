@@ -28,6 +28,7 @@
 #include "map/ring.h"
 #include "map/var.h"
 #include "sym/fold.h"
+#include "sys/procstat.h"
 
 #define LINE(text, value) __asm__ volatile("\n.ascii \"-> " text " %0\"" : : "i"((long long)(value)));
 #define NUMBER(name) LINE("number " #name, name)
@@ -78,6 +79,7 @@ static void compiler(void)
     NUMBER(MAX_STRING)
     NUMBER(MAX_VARIABLE_SIZE)
     NUMBER(NAMES_MAX_CAPACITY)
+    NUMBER(PROCSTAT_BIRTH_WITHIN)
     NUMBER(TEST_WORDS)
     TEXT(LEDGER_COUNTERS)
     TEXT(EXITED_COUNTERS)

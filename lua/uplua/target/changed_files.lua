@@ -73,7 +73,7 @@ function changed_files.close()
   local mine = own()
   if mine.watcher then
     loop.unwatch(mine.watcher)
-    core.probe.close_watcher(mine.watcher)
+    core.system.close(mine.watcher)
   end
   if mine.again then mine.again:cancel() end
   mine.links, mine.watcher, mine.again = {}, nil, nil

@@ -13,7 +13,7 @@ local follow = {}
 
 local MOST = 65536 -- processes at one time
 local CLONE_THREAD = contract.CLONE_THREAD
-local WITHIN = target.birth_within()
+local WITHIN = contract.PROCSTAT_BIRTH_WITHIN -- ns: by how much a process may have begun later than its birth says
 
 local own = run.part(function()
   return { followed = nil } -- process → when it began; made with the first setup
@@ -98,7 +98,7 @@ function follow.wait(ended)
       left = left + 1
       loop.watch(fd, function()
         loop.unwatch(fd)
-        target.unwatch(fd)
+        core.system.close(fd)
         left = left - 1
         if left == 0 then follow.wait(ended) end
       end)

@@ -40,7 +40,7 @@ end
 -- True while process PID has not exited.
 local function is_there(pid)
   local fd = core.target.watch(pid)
-  if fd then core.target.unwatch(fd) end
+  if fd then core.system.close(fd) end
   return fd ~= nil
 end
 
