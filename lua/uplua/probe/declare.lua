@@ -41,6 +41,15 @@ function declare.check(provider, spec, given, fn, level)
   end
 end
 
+local function passed(begin, level, ok, ...)
+  if not ok then error(begin .. ..., level) end
+  return ...
+end
+
+-- What fn(...) returns. Its error is raised behind BEGIN, such as "usdt ". LEVEL: the user's line, as seen from the
+-- caller; 0: none.
+function declare.try(begin, level, fn, ...) return passed(begin, level > 0 and level + 1 or 0, pcall(fn, ...)) end
+
 -- Declares a probe: the FIELDS of uplua.probe.handler.
 function declare.probe(fields)
   local all = pending()

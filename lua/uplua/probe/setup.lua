@@ -2,13 +2,11 @@
 -- together. Each of these is a module of its own: declare, load, attach, ledger.
 local attach       = require "uplua.probe.attach"
 local declare      = require "uplua.probe.declare"
+local late_modules = require "uplua.target.late_modules"
 local ledger       = require "uplua.probe.ledger"
 local load         = require "uplua.probe.load"
 local lost_returns = require "uplua.probe.lost_returns"
 local options      = require "uplua.options"
-
--- What probes of files that may come later have left there is kept with a setup that succeeds, or discarded with it.
-local waiting = { require "uplua.target.late_modules", require "uplua.target.unmapped_libraries" }
 
 local setup = {}
 
@@ -32,13 +30,13 @@ end
 -- raised.
 function setup.commit()
   commit()
-  for _, module in ipairs(waiting) do module.keep() end
+  late_modules.keep()
 end
 
 -- Forgets what was declared, or could not be attached.
 function setup.discard()
   declare.discard()
-  for _, module in ipairs(waiting) do module.discard() end
+  late_modules.discard()
 end
 
 -- Attaches what declare_all(...) declares; if anything fails, nothing of it stays and the error is raised.

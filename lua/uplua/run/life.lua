@@ -128,7 +128,6 @@ local function report()
   if output then life.try(output.drain) end
   loop.run_exits()
   life.try(print_unread)
-  if setup then life.try(require "uplua.target.unmapped_libraries".finish) end
   if setup and require "uplua.target.late_modules".finish() and (target.status() or 0) == 0 then loop.ask(1) end
   life.try(function()
     local lost = setup and setup.ledger() or {}

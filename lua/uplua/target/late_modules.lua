@@ -18,8 +18,10 @@ local own = run.part(function()
     unavailable = nil, -- why there are none
     records_lost = 0, lost_before = 0,
     mapped = {},       -- names of files that the target has mapped
-    entries = {},
-    settled = 0,       -- of them are of setups that have succeeded
+    program = nil,     -- the command's, if it is statically linked; false: it is not
+    -- What is waited for, and what a statically linked command may never map. So many as `settled` says are of setups
+    -- that have succeeded.
+    entries = { settled = 0 }, expected = { settled = 0 },
   }
 end)
 
@@ -178,13 +180,29 @@ function late_modules.add(entry)
   end
 end
 
--- What was added is part of a setup that has succeeded …
-function late_modules.keep() own().settled = #own().entries end
+-- Notes that probes of KIND are set for SPECS in files that are there: a statically linked command may never map them,
+-- unless it executes another program or loads one itself. With --follow others may map them.
+function late_modules.note(kind, specs)
+  -- Otherwise it is not known what a process has mapped so far.
+  if options.follow or not late_modules.can() or not core.target.waits() then return end
+  local mine = own()
+  if mine.program == nil then mine.program = core.probe.static_command() or false end
+  for _, spec in ipairs(mine.program and specs or {}) do
+    local library = late_modules.library(spec)
+    if library then mine.expected[#mine.expected + 1] = { kind = kind, spec = spec, library = library } end
+  end
+end
+
+-- What was added and noted is part of a setup that has succeeded …
+function late_modules.keep()
+  for _, list in ipairs { own().entries, own().expected } do list.settled = #list end
+end
 
 -- … or of one that has not: it is waited for no more.
 function late_modules.discard()
-  local mine = own()
-  for i = #mine.entries, mine.settled + 1, -1 do mine.entries[i] = nil end
+  for _, list in ipairs { own().entries, own().expected } do
+    for i = #list, list.settled + 1, -1 do list[i] = nil end
+  end
 end
 
 -- The paths of the target's modules that define one of the functions NAMES themselves, a name or a list. later(path),
@@ -226,12 +244,6 @@ function late_modules.last()
   mine.records_lost = mine.arrivals:lost() - mine.lost_before
 end
 
--- True if a command has mapped a file of NAME by its end, or that cannot be known.
-function late_modules.may_have_mapped(name)
-  local mine = own()
-  return not mine.arrivals or mine.records_lost > 0 or mine.mapped[name]
-end
-
 local function target_name()
   local pids = core.target.pids()
   if core.target.command() then return "the command never" end
@@ -239,10 +251,17 @@ local function target_name()
   return ("none of the processes %s has"):format(table.concat(pids, ", "))
 end
 
--- Tells, at the end, of what has not come. True if there was such.
+-- Tells, at the end, of what has not come. True if a probe has waited for it.
 function late_modules.finish()
-  local any = false
-  for _, entry in ipairs(own().entries) do
+  local mine, any = own(), false
+  local is_known = mine.arrivals and mine.records_lost == 0 -- what a command has mapped by its end
+  for _, entry in ipairs(mine.expected) do
+    if is_known and not mine.mapped[entry.library] then
+      failure.report(("%s %s: the command never loaded %s: it is statically linked; its own functions are named by " ..
+                      "its file, as in %s:main"):format(entry.kind, entry.spec, entry.library, mine.program))
+    end
+  end
+  for _, entry in ipairs(mine.entries) do
     if entry.absent and not entry.loaded then
       failure.report(("%s %s: %s loaded %s"):format(entry.kind, entry.spec, target_name(), entry.name))
       any = true

@@ -21,11 +21,9 @@ local function declare_function(provider, spec, given, handler)
            "offsets"):format(kind, spec), 3)
   end
   if not options.explain and not options.emit then
-    local ok, message = pcall(core.probe.check_kernel, kind .. " " .. spec, true)
-    if not ok then error(message, 3) end
+    declare.try("", 3, core.probe.check_kernel, kind .. " " .. spec, true)
   end
-  local ok, functions = pcall(core.probe.resolve_kernel, spec)
-  if not ok then error(kind .. " " .. functions, 3) end
+  local functions = declare.try(kind .. " ", 3, core.probe.resolve_kernel, spec)
   local site = functions:list()[1]
   local name = site["function"]
   local parameters = core.kernel.parameters(name)
@@ -40,9 +38,7 @@ local function declare_function(provider, spec, given, handler)
     result_bits = handlers.result_bits(given.typed and core.kernel.result(name)),
     places = { { ["function"] = name, inside = 0, slid = 0, text = kernel_functions.place(site) } },
     attach = function(_, program, link)
-      local attached, result = pcall(core.probe.attach_trampoline, program.fd, name)
-      if not attached then error(("%s %s: %s"):format(kind, spec, result), 0) end
-      link(result)
+      link(declare.try(("%s %s: "):format(kind, spec), 0, core.probe.attach_trampoline, program.fd, name))
     end,
   }
 end

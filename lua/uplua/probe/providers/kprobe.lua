@@ -12,8 +12,8 @@ local kprobe = {}
 local function attach_function(functions)
   return function(probe, program, link)
     local function at(kind, fd, cookie)
-      local ok, result, left_out = pcall(core.probe.attach_kernel, kind, fd, cookie, functions)
-      if not ok then error(("%s %s: %s"):format(probe.provider.name, probe.spec, result), 0) end
+      local name = ("%s %s: "):format(probe.provider.name, probe.spec)
+      local result, left_out = declare.try(name, 0, core.probe.attach_kernel, kind, fd, cookie, functions)
       link(result)
       return left_out
     end
@@ -38,11 +38,9 @@ local function declare_function(provider, spec, given, handler)
   if type(spec) ~= "string" then error(name .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
   declare.check(provider, spec, given, handler, 3)
   if not options.explain and not options.emit then
-    local ok, message = pcall(core.probe.check_kernel, name .. " " .. spec)
-    if not ok then error(message, 3) end
+    declare.try("", 3, core.probe.check_kernel, name .. " " .. spec)
   end
-  local ok, functions = pcall(core.probe.resolve_kernel, spec)
-  if not ok then error(name .. " " .. functions, 3) end
+  local functions = declare.try(name .. " ", 3, core.probe.resolve_kernel, spec)
   local hit = provider.of_return and kernel_functions.RETURN or kernel_functions.ENTRY
   if not claims.new(claims.taken()):sites(functions, hit) then return end
   local list = functions:list()

@@ -22,9 +22,7 @@ local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
     arguments = arguments_of(found), passed_over = true, unfiltered = unfiltered, of_processes = of_processes,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
-      local attached, result = pcall(core.kernel.attach_raw_tracepoint, program.fd, name)
-      if not attached then error("raw_tracepoint " .. result, 0) end
-      link(result)
+      link(declare.try("raw_tracepoint ", 0, core.kernel.attach_raw_tracepoint, program.fd, name))
     end,
   }
 end
@@ -51,8 +49,7 @@ function raw_tracepoint.raw_tracepoint(spec, given, handler)
   local all, rest = nil, given
   if type(given) == "table" then all, rest = tracepoint.check_all("raw_tracepoint", given) end
   declare.check(raw_tracepoint.providers.raw_tracepoint, spec, rest, handler)
-  local ok, found, name = pcall(find_raw, spec)
-  if not ok then error("raw_tracepoint " .. found, 2) end
+  local found, name = declare.try("raw_tracepoint ", 2, find_raw, spec)
   if tracepoint.claim(name) then declare_raw(spec, name, found, handler, all) end
 end
 

@@ -48,21 +48,13 @@ local function declare_event(provider, spec, title, what, where, handler)
   declare.probe {
     provider = provider, spec = spec, where = where, handler = handler, mapped = provider.mapped,
     attach = function(_, program, link)
-      local ok, result = pcall(core.probe.attach_event, program.fd, what)
-      if not ok then error(("%s: %s"):format(title, result), 0) end
-      link(result)
+      link(declare.try(title .. ": ", 0, core.probe.attach_event, program.fd, what))
     end,
   }
 end
 
 local function each_cpu()
   return options.cpus and "each of the CPUs " .. table.concat(options.cpus, ", ") or "each CPU"
-end
-
--- The two ways to write a constructor: with options before the handler, or without.
-local function arguments(given, handler)
-  if type(given) == "function" and handler == nil then return {}, given end
-  return given, handler
 end
 
 local function check_hertz(what, hertz)
@@ -94,7 +86,7 @@ sampling.providers = {
 -- kernel, unless it is idle; in a process that is not traced it does not. Raises what is wrong with the arguments, and
 -- what the kernel does not permit.
 function sampling.profile(hertz, given, handler)
-  given, handler = arguments(given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
   check_hertz("profile: the first argument is how often a second", hertz)
   local name = ("%d"):format(hertz)
   local provider = sampling.providers.profile
@@ -124,7 +116,7 @@ end
 -- about N times a second, for which the kernel adapts the period. A clock's period is in nanoseconds. Raises what is
 -- wrong with the arguments.
 function sampling.perf(name, period, given, handler)
-  given, handler = arguments(given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(name) ~= "string" then
     error("perf: the first argument is the event's name: perf(\"page-faults\", 1, handler)", 2)
   end
@@ -158,7 +150,7 @@ end
 -- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms"), on an idle machine too, whatever
 -- is traced.
 function sampling.interval(period, given, handler)
-  given, handler = arguments(given, handler)
+  if type(given) == "function" and handler == nil then given, handler = {}, given end
   local seconds, message = text.parse_duration(period)
   if not seconds then error("interval: " .. message, 2) end
   if seconds * 1e9 < shortest_period() then

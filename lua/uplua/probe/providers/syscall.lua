@@ -49,28 +49,22 @@ local function registers()
   return list
 end
 
-local function attached(kind, attach, ...)
-  local ok, result = pcall(attach, ...)
-  if not ok then error(kind .. " " .. result, 0) end
-  return result
-end
-
 local function declare_any(provider, handler)
-  local kind, event = provider.name, provider.event
+  local begin, event = provider.name .. " ", provider.event
   declare.probe {
     provider = provider, spec = "*", handler = handler, passed_over = true,
     arguments = registers(), raw = true,
     where = ("the %s of every system call"):format(event == "enter" and "entry" or event),
     attach = function(_, program, link)
       local raw = core.kernel.attach_raw_tracepoint
-      if program.entry_fd then link(attached(kind, raw, program.entry_fd, "sys_enter"), true) end
-      link(attached(kind, raw, program.fd, "sys_" .. event))
+      if program.entry_fd then link(declare.try(begin, 0, raw, program.entry_fd, "sys_enter"), true) end
+      link(declare.try(begin, 0, raw, program.fd, "sys_" .. event))
     end,
   }
 end
 
 local function declare_one(provider, name, handler)
-  local kind = provider.name
+  local begin = provider.name .. " "
   local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
   local kernel = KERNEL_NAMES[name] or name
   declare.probe {
@@ -79,9 +73,9 @@ local function declare_one(provider, name, handler)
     where = not provider.of_return and "the kernel's tracepoint " .. ENTER .. kernel or
             ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),
     attach = function(_, program, link)
-      if program.entry_fd then link(attached(kind, entry.attach, entry, program.entry_fd), true) end
+      if program.entry_fd then link(declare.try(begin, 0, entry.attach, entry, program.entry_fd), true) end
       local at = provider.of_return and exit or entry
-      link(attached(kind, at.attach, at, program.fd))
+      link(declare.try(begin, 0, at.attach, at, program.fd))
     end,
   }
 end

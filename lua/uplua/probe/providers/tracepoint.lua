@@ -80,17 +80,22 @@ function tracepoint.arguments(fields, strings, of_call)
   return arguments
 end
 
+-- GIVEN, options of a probe, without the OPTION.
+local function without(given, option)
+  local rest = {}
+  for name, value in pairs(given) do
+    if name ~= option then rest[name] = value end
+  end
+  return rest
+end
+
 -- GIVEN, options of a probe of KIND, without the option `all`, and that.
 function tracepoint.check_all(kind, given)
   local all = given.all
   if all ~= nil and type(all) ~= "boolean" then
     error(("%s: option 'all' is true or false, not a %s"):format(kind, type(all)), 3)
   end
-  local rest = {}
-  for name, value in pairs(given) do
-    if name ~= "all" then rest[name] = value end
-  end
-  return all or false, rest
+  return all or false, without(given, "all")
 end
 
 local function check_strings(given)
@@ -98,11 +103,7 @@ local function check_strings(given)
   if strings ~= nil and (type(strings) ~= "number" or strings < 1 or strings > MOST or strings % 1 ~= 0) then
     error(("tracepoint: option 'strings': %s is not a whole number from 1 to %d"):format(tostring(strings), MOST), 3)
   end
-  local rest = {}
-  for name, value in pairs(given) do
-    if name ~= "strings" then rest[name] = value end
-  end
-  return strings, rest
+  return strings, without(given, "strings")
 end
 
 local MOST_OF_PATTERN = 64 -- tracepoints: each has a program of its own
@@ -132,9 +133,7 @@ local function declare_one(spec, strings, all, handler)
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
     user_memory = of_call or spec:find "^raw_syscalls:" ~= nil,
     attach = function(_, program, link)
-      local attached, result = pcall(found.attach, found, program.fd)
-      if not attached then error("tracepoint " .. result, 0) end
-      link(result)
+      link(declare.try("tracepoint ", 0, found.attach, found, program.fd))
     end,
   }
 end
@@ -186,10 +185,9 @@ function tracepoint.tracepoint(spec, given, handler)
     strings, rest = check_strings(rest)
   end
   declare.check(tracepoint.providers.tracepoint, spec, rest, handler)
-  local ok, message = pcall(function()
+  declare.try("tracepoint ", 2, function()
     for _, name in ipairs(names_of(spec)) do declare_one(name, strings, all, handler) end
   end)
-  if not ok then error("tracepoint " .. message, 2) end
 end
 
 return tracepoint

@@ -8,7 +8,6 @@ local loop               = require "uplua.base.loop"
 local lost_returns       = require "uplua.probe.lost_returns"
 local options            = require "uplua.options"
 local setup              = require "uplua.probe.setup"
-local unmapped_libraries = require "uplua.target.unmapped_libraries"
 
 local uprobe = {}
 
@@ -17,8 +16,7 @@ local function attach_function(sites)
   return function(probe, program, link)
     local refused
     local function at(kind, fd, cookie)
-      local ok, result = pcall(core.probe.attach, kind, fd, cookie, sites)
-      if not ok then error(probe.provider.name .. " " .. result, 0) end
+      local result = declare.try(probe.provider.name .. " ", 0, core.probe.attach, kind, fd, cookie, sites)
       link(result)
       refused = refused or table.concat(result:refused(), ", ")
     end
@@ -128,7 +126,7 @@ local function declare_resolved(provider, specs, handler, resolve, given)
     if late_modules.name(spec) then wait_for(provider, spec, handler, resolve, sites, nil, given, taken) end
   end
   declare_at(provider, table.concat(specs, ", "), handler, sites, given, claims.new(taken))
-  unmapped_libraries.expect(provider.name, specs)
+  late_modules.note(provider.name, specs)
 end
 
 local function declare_functions(provider, spec, given, handler)
@@ -149,9 +147,7 @@ local function declare_functions(provider, spec, given, handler)
   if returns == "address" and given.throws == false then returns = "surely" end
   given = { typed = given.typed, returns = returns }
   local function resolve(which, pid)
-    local ok, sites, absent = pcall(core.probe.resolve, which, slide, returns, pid)
-    if not ok then error(kind .. " " .. sites, 0) end
-    return sites, absent
+    return declare.try(kind .. " ", 0, core.probe.resolve, which, slide, returns, pid)
   end
   local ok, message = pcall(declare_resolved, provider, specs, handler, resolve, given)
   if not ok then error(message, 3) end

@@ -24,9 +24,7 @@ local function declare_one(spec, probe, handler)
     provider = usdt.providers.usdt, spec = spec, sites = probe.sites, handler = handler,
     arguments = probe.arguments,
     attach = function(_, program, link)
-      local attached, result = pcall(core.probe.attach, "entry", program.fd, program.cookie, probe.sites)
-      if not attached then error("usdt " .. result, 0) end
-      link(result)
+      link(declare.try("usdt ", 0, core.probe.attach, "entry", program.fd, program.cookie, probe.sites))
       check_semaphore(spec, probe)
     end,
   }
@@ -158,8 +156,7 @@ function usdt.usdt(spec, given, handler)
   -- A spec with one colon may name a provider.
   local named = spec:match "^[^:]+:[^:]+:" and late_modules.name(spec) and late_modules.can()
   if named then late_modules.begin { spec } end
-  local ok, found, absent = pcall(core.usdt.find, spec)
-  if not ok then error("usdt " .. found, 2) end
+  local found, absent = declare.try("usdt ", 2, core.usdt.find, spec)
   if not found and not (named and late_modules.library(spec)) then error("usdt " .. absent, 2) end
   local taken = claims.taken()
   if named then wait_for(spec, handler, found, absent, taken) end
